@@ -1,0 +1,141 @@
+/* What a generated wrapper and a handler may use: enter and leave a call, name objects.
+ * Everything else of the runtime is private to runtime/core. */
+#ifndef FATHOM_CALL_H
+#define FATHOM_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	CALL_FIELDS = 8, /* at most this many recorded numbers per call */
+	CALL_DEPTH = 63, /* deeper calls pass through unrecorded, with a mark */
+};
+
+#define UNKNOWN_OFFSET INT64_MIN /* O_APPEND, shared descriptors: see offset_from in docs/tables.md */
+#define OBJECT_LEFT_OUT 0x80000000u /* the selection excludes it: its calls pass through */
+
+struct thread;
+
+/* One call in flight, on its wrapper's stack. */
+struct call {
+	struct thread *thread; /* NULL: not recorded, hooks are not run */
+	uint64_t seq;
+	uint64_t began; /* ticks */
+	uint32_t op;
+	uint32_t object; /* 0: none known (yet) */
+	int32_t error;   /* 0, errno, or the API's own code */
+	uint32_t depth;
+	int64_t field[CALL_FIELDS]; /* order and names: the op's row in the catalogue */
+};
+
+/* One op of the catalogue, generated (ops[] below, indexed by op number). */
+struct op {
+	const char *layer_name;
+	const char *name;
+	const char *kind;
+	const char *fields; /* comma-separated names of field[0..n) */
+	uint8_t layer;
+	uint8_t nfields;
+	uint8_t tracked; /* its offset is tracked, not given */
+	uint8_t absorb;  /* the same op directly inside itself is one call (MPI_X over PMPI_X) */
+};
+extern const struct op ops[];
+extern const uint32_t ops_count;
+
+/* A wrapper does:
+ *	struct call c;
+ *	if (!call_enter(&c, OP, object, size, offset, frame, site)) return real(args);
+ *	result = real(args);
+ *	fill c.field, c.error, c.object; call_leave(&c, ended)
+ * call_enter reads the clock last, the wrapper reads `ended` first. errno is never touched. */
+bool call_enter(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
+		const void *frame, const void *site);
+void call_leave(struct call *c, uint64_t ended);
+/* Forgets a call that turned out to be none worth a row (a failing MPI_Test); only if nothing was
+ * recorded inside it, else it is kept. */
+void call_cancel(struct call *c, uint64_t ended);
+/* Is the layer on? For hooks and edges that work outside a call. */
+bool layer_on(uint8_t layer);
+uint64_t ticks_now(void);
+
+/* Objects: what a call was made on. The number is the process image's; a definition is written to
+ * the calling thread's stream at once. Definitions outlive the budget. */
+enum object_class {
+	OBJECT_UNKNOWN,
+	OBJECT_DESCRIPTOR,
+	OBJECT_PATH,
+	OBJECT_MPI_FILE,
+	OBJECT_HDF5_FILE,
+	OBJECT_HDF5_DATASET,
+	OBJECT_MAPPING,
+	OBJECT_DIRECTORY,
+	OBJECT_REQUEST,
+	OBJECT_HDF5_OTHER,
+};
+struct object_def {
+	uint32_t parent;
+	const char *name;     /* need not outlive the call; NULL is "" */
+	uint64_t number[16];  /* by class: docs/stream-format.md, record 2, in order; zigzag ones as int64_t */
+	uint32_t numbers;
+};
+uint32_t object_define(struct call *c, enum object_class class, const struct object_def *def);
+/* Does the selection (FATHOM_FILES) record this path? */
+bool path_selected(const char *path);
+/* The object of a path that is named, not opened; made absolute with the current directory or dirfd's
+ * path. Interned per process while its bounded table lasts. 0 when path is NULL. */
+uint32_t path_object(int dirfd, const char *path);
+/* Makes `path` absolute and lexically clean into out (size bytes, always terminated); returns out. */
+const char *path_absolute(char *out, size_t size, int dirfd, const char *path);
+void path_chdir(void); /* the current directory changed: ask for it anew */
+
+/* Small facts beside calls. */
+enum link_kind { LINK_SERVES = 1, LINK_CARRIES, LINK_COMPLETES, LINK_MATCHED };
+struct call_ref {
+	uint64_t stream;
+	uint64_t seq;
+};
+struct call_ref call_reference(const struct call *c);
+void call_link(struct call *c, struct call_ref to, enum link_kind kind, uint64_t bytes, unsigned percent);
+void call_text(struct call *c, const char *name, const char *value);
+void object_hint(struct call *c, uint32_t object, bool in_force, const char *key, const char *value);
+struct group_def {
+	uint64_t hash; /* of the world ranks, in order */
+	uint32_t size, ordinal, own;
+	uint32_t n; /* of ranks given, at most 64 */
+	uint32_t rank[64];
+};
+void object_group(struct call *c, uint32_t object, const struct group_def *def);
+struct selection_def {
+	uint8_t form; /* 1 bytes of a file view, 2 elements of a dataspace */
+	bool exact;
+	uint32_t rank;
+	int64_t displacement;
+	uint64_t unit, period, total, hash;
+	const uint64_t *box;   /* rank pairs (start, count) */
+	const uint64_t *block; /* blocks * rank pairs (start, count) */
+	uint32_t blocks;       /* at most 64 */
+};
+/* Returns the selection's number; equal selections of a process share one (bounded table). 0: none. */
+uint32_t selection_define(struct call *c, const struct selection_def *def);
+void process_rank(uint32_t rank, uint32_t ranks, const char *mpi); /* learned at MPI_Init */
+void note(const char *format, ...) __attribute__((format(printf, 1, 2))); /* one `mark` row: the run's log */
+
+/* Handle tables: number of an API handle in one library -> 64 bits of ours. Bounded, lock-free to read. */
+struct handle_table;
+uint64_t handle_get(struct handle_table *table, uint64_t library, uint64_t handle); /* 0: none */
+bool handle_put(struct handle_table *table, uint64_t library, uint64_t handle, uint64_t value);
+uint64_t handle_take(struct handle_table *table, uint64_t library, uint64_t handle); /* get and remove */
+extern struct handle_table mpi_files, mpi_requests, mpi_datatypes, hdf5_objects, directories, mappings;
+
+/* Descriptors (runtime/core/descriptors.c). */
+uint32_t descriptor_object(int fd); /* defines an inherited one at first sight; 0: not open or not a valid fd */
+int64_t descriptor_position(int fd); /* tracked offset, or UNKNOWN_OFFSET */
+void descriptor_advance(int fd, int64_t from, int64_t bytes);  /* after read / write at the tracked offset */
+void descriptor_seek(int fd, int64_t position);                /* after lseek: the kernel's answer */
+uint32_t descriptor_open(struct call *c, int fd, int dirfd, const char *path, int flags); /* one statx */
+void descriptor_close(int fd);
+void descriptor_dup(int from, int to, bool cloexec);
+void descriptor_cloexec(int fd, bool on);
+
+#endif

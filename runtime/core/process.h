@@ -1,0 +1,21 @@
+/* Start, end, fork and exec of a traced process: what runtime/edges calls. */
+#ifndef FATHOM_PROCESS_H
+#define FATHOM_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Reads the environment; false: this process is not traced (no run, a launcher, a rank left out). */
+bool process_begin(void);
+uint32_t process_layers(void); /* layers to patch: bit mask */
+/* Writes all streams out and removes the ring: destructor, _exit, before exec. */
+void process_end(void);
+/* exec failed: recording goes on in a new ring. */
+void process_resume(void);
+/* Around vfork: the child runs on the parent's memory and thread, but is another process. */
+void process_vfork_child(void);
+void process_vfork_parent(void);
+/* A descriptor table shared with a child: offsets are no longer known. */
+void process_shared_descriptors(bool only_kept_by_exec);
+
+#endif

@@ -1,0 +1,49 @@
+/* Module edges: which imported symbols of which modules are pointed to which wrappers.
+ * Tables are generated from the catalogue (build/generated/tables.c). */
+#ifndef FATHOM_EDGES_H
+#define FATHOM_EDGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One API of the catalogue. */
+struct edge_api {
+	const char *layer_name;
+	uint8_t layer;
+	const char *const *own; /* module name globs of the library itself, NULL-terminated */
+};
+
+/* One symbol: `copies` wrappers from edge_wrappers[wrapper] on, one for each different original
+ * that lives in the process (private copies of HDF5, a preload tool seen by some modules only). */
+struct edge_symbol {
+	const char *name;
+	uint32_t wrapper;
+	uint8_t copies;
+	uint8_t api;
+};
+
+extern const struct edge_api edge_apis[];
+extern const uint32_t edge_apis_count;
+extern const struct edge_symbol edge_symbols[]; /* sorted by name (strcmp) */
+extern const uint32_t edge_symbols_count;
+extern void *const edge_wrappers[];
+extern void *edge_originals[]; /* [i] is what wrapper i calls; written by edges.c before wrapper i is reachable */
+
+/* Points the slots of all modules loaded now to the wrappers; called by the constructor and after each
+ * dlopen. Only symbols of layers in `layers` (bit mask). Never fails: what could not be patched is noted. */
+void edges_patch(uint32_t layers);
+
+/* The library (link map address) that the original of wrapper i lives in: keys handles of private copies. */
+uint64_t edge_library(uint32_t wrapper);
+
+/* Where a Fortran entry was called from: set by the entry's trampoline, valid while the frame it was
+ * read from still holds the address. */
+struct entry_site {
+	const void *const *slot; /* stack slot that holds the return address */
+	const void *address;
+	const char *name;
+};
+extern __thread struct entry_site entry_site __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+#endif
