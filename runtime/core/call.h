@@ -27,6 +27,9 @@ struct call {
 	int32_t error;   /* 0, errno, or the API's own code */
 	uint32_t depth;
 	int64_t field[CALL_FIELDS]; /* order and names: the op's row in the catalogue */
+	uint32_t wrapper;    /* set by the wrapper before hooks run: edge_library(wrapper) */
+	bool cancel;         /* a hook says: no row; the wrapper leaves by call_cancel (call_enter clears it) */
+	uint64_t scratch[6]; /* a row's own hooks: kept from before to after, not initialised */
 };
 
 /* One op of the catalogue, generated (ops[] below, indexed by op number). */
@@ -131,10 +134,12 @@ extern struct handle_table mpi_files, mpi_requests, mpi_datatypes, hdf5_objects,
 /* Descriptors (runtime/core/descriptors.c). */
 uint32_t descriptor_object(int fd); /* defines an inherited one at first sight; 0: not open or not a valid fd */
 int64_t descriptor_position(int fd); /* tracked offset, or UNKNOWN_OFFSET */
-void descriptor_advance(int fd, int64_t from, int64_t bytes);  /* after read / write at the tracked offset */
+/* After a read or write at the tracked offset; returns the offset to record: `from`, or UNKNOWN_OFFSET
+ * when another thread moved the same description meanwhile. Call it once for each descriptor_position. */
+int64_t descriptor_advance(int fd, int64_t from, int64_t bytes);
 void descriptor_seek(int fd, int64_t position);                /* after lseek: the kernel's answer */
 uint32_t descriptor_open(struct call *c, int fd, int dirfd, const char *path, int flags); /* one statx */
-void descriptor_close(int fd);
+void descriptor_close(int fd); /* before the call: the number may be another's right after it */
 void descriptor_dup(int from, int to, bool cloexec);
 void descriptor_cloexec(int fd, bool on);
 
