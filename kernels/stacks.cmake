@@ -1,0 +1,64 @@
+# The MPI stacks of this machine. Programs that need MPI are built once per stack by the stack's own
+# compiler wrapper, as a user would, and named after it: s3d_mpiio_mpich, s3d_mpiio_openmpi.
+#
+#   STACKS                     mpich and openmpi, those that are here
+#   stack_program(NAME SOURCES... [HDF5] [DEFINES ...] [LINK ...])   NAME_<stack> for each
+#
+# Wrappers without a suffix are not asked: a second MPI may have taken the name.
+
+include_guard(GLOBAL)
+find_package(PkgConfig)
+
+set(STACKS "" CACHE INTERNAL "")
+foreach(stack mpich openmpi)
+	find_program(MPICC_${stack} mpicc.${stack})
+	find_program(MPIFORT_${stack} mpifort.${stack})
+	if(MPICC_${stack})
+		set(STACKS ${STACKS} ${stack} CACHE INTERNAL "")
+	endif()
+	if(PkgConfig_FOUND)
+		pkg_check_modules(HDF5_${stack} QUIET hdf5-${stack})
+	endif()
+endforeach()
+if(PkgConfig_FOUND)
+	pkg_check_modules(HDF5_serial QUIET hdf5-serial)
+endif()
+
+set(STACK_WARNINGS -Wall -Wextra -Werror)
+
+function(stack_program name)
+	cmake_parse_arguments(P "HDF5" "" "DEFINES;LINK;HEADERS" ${ARGN})
+	list(TRANSFORM P_UNPARSED_ARGUMENTS PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+	list(TRANSFORM P_HEADERS PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+	set(sources ${P_UNPARSED_ARGUMENTS})
+	foreach(stack ${STACKS})
+		set(flags -std=gnu11 -O2 -g ${STACK_WARNINGS} ${P_DEFINES})
+		set(compiler ${MPICC_${stack}})
+		if("${sources}" MATCHES "\\.f(90)?(;|$)")
+			set(compiler ${MPIFORT_${stack}})
+			set(flags -O2 -g -Wall ${P_DEFINES})
+			if(NOT compiler)
+				continue()
+			endif()
+		endif()
+		set(link ${P_LINK})
+		if(P_HDF5)
+			if(NOT HDF5_${stack}_FOUND)
+				continue()
+			endif()
+			list(APPEND flags ${HDF5_${stack}_CFLAGS})
+			list(APPEND link ${HDF5_${stack}_LDFLAGS})
+		endif()
+		set(out ${CMAKE_CURRENT_BINARY_DIR}/${name}_${stack})
+		# modules of a Fortran program go to a directory of its own
+		file(MAKE_DIRECTORY ${out}.dir)
+		add_custom_command(OUTPUT ${out}
+			COMMAND ${CMAKE_COMMAND} -E env OMPI_CC=${CMAKE_C_COMPILER} MPICH_CC=${CMAKE_C_COMPILER}
+				${compiler} ${flags} -o ${out} ${sources} ${link}
+			DEPENDS ${sources} ${P_HEADERS}
+			WORKING_DIRECTORY ${out}.dir
+			COMMENT "Building ${name}_${stack}"
+			VERBATIM)
+		add_custom_target(program_${name}_${stack} ALL DEPENDS ${out})
+	endforeach()
+endfunction()
