@@ -42,6 +42,7 @@ struct op {
 	uint8_t nfields;
 	uint8_t tracked; /* its offset is tracked, not given */
 	uint8_t absorb;  /* the same op directly inside itself is one call (MPI_X over PMPI_X) */
+	uint8_t collective; /* all ranks of the object's group make it together: op flag 2 in the stream */
 };
 extern const struct op ops[];
 extern const uint32_t ops_count;
