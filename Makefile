@@ -18,8 +18,8 @@ CARGO  := cargo
 CARGO_AT := --manifest-path engine/Cargo.toml
 TIMED  := packaging/timed.sh
 
-C_FILES := $(shell git ls-files '*.c' '*.h')
-SHELL_FILES := .ci/run $(shell git ls-files '*.sh')
+C_FILES := $(sort $(shell find runtime kernels tests bench -name '*.[ch]'))
+SHELL_FILES := .ci/run $(sort $(shell find packaging tests examples -name '*.sh'))
 PYTHON_FILES := python tests bench
 
 help:

@@ -1,0 +1,77 @@
+"""What every benchmark needs: where the built things are, how to run, a row of the result."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAMS = ROOT / "build" / "bench"
+FATHOM = ROOT / ".venv" / "bin" / "fathom"
+ENGINE = ROOT / "engine" / "target" / "release" / "fathom-engine"
+
+
+@dataclass
+class Row:
+    """One line of the result. `met` is None where there is no target: the figure is information."""
+
+    what: str
+    measured: float
+    unit: str
+    baseline: float | None = None  # the same thing without Fathom, in the same run and unit
+    ratio: float | None = None
+    target: str = ""
+    met: bool | None = None
+
+
+class BenchError(Exception):
+    """A program of the benchmark did not do what it was asked."""
+
+
+def run(
+    command: list[str | Path], env: dict[str, str] | None = None, cwd: Path | None = None
+) -> str:
+    """Runs a command with extra environment, gives its standard output; its failure is an error."""
+    words = [str(word) for word in command]
+    done = subprocess.run(
+        words,
+        env={**os.environ, **(env or {})},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BenchError(f"{' '.join(words)}: exit {done.returncode}\n{done.stderr.strip()}")
+    return done.stdout
+
+
+def fathom_run(directory: Path, *options: str) -> list[str | Path]:
+    """The words before a program that put it under Fathom; the run directory must not exist yet."""
+    return [FATHOM, "run", "-o", directory, *options, "--"]
+
+
+@contextmanager
+def scratch(where: str | None = None) -> Iterator[Path]:
+    """A directory that is gone afterwards; `where` = /dev/shm for measurements without a disk."""
+    path = Path(tempfile.mkdtemp(prefix="fathom-bench.", dir=where))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
+
+
+def size_of(directory: Path, pattern: str) -> int:
+    """Bytes of the files below a directory that match a glob."""
+    return sum(path.stat().st_size for path in directory.rglob(pattern) if path.is_file())
+
+
+def pack(directory: Path, env: dict[str, str] | None = None) -> None:
+    """Makes the tables of a run directory, as the first reader would."""
+    run([ENGINE, "pack", directory], env)
