@@ -1,4 +1,4 @@
-"""Whole S3D, every call traced: the job time that the kernel itself prints, in interleaved pairs."""
+"""Whole S3D, every call traced: the job time the kernel itself prints, in interleaved pairs."""
 
 from __future__ import annotations
 
