@@ -50,20 +50,20 @@ native: build/build.ninja
 build: venv engine native
 
 demo: build
-	@examples/demo.sh
+	@FATHOM=$(BIN)/fathom examples/s3d.sh build build/demo/s3d.fathom
 
 # Each suite prints its runner's closing line and its seconds. A suite that ran no test fails:
 # pytest by exit 5, ctest by --no-tests=error.
 test: build
 	@$(TIMED) 'cargo test' $(CARGO) test --release --jobs $(JOBS) $(CARGO_AT) --workspace
 	@$(TIMED) ctest ctest --test-dir build --output-on-failure --no-tests=error
-	@$(TIMED) pytest $(BIN)/python -m pytest -q -m 'not full' tests
+	@$(TIMED) pytest $(BIN)/python -m pytest -q -m 'not full' tests bench
 
 test-full: build
 	@$(TIMED) 'cargo test' $(CARGO) test --release --jobs $(JOBS) $(CARGO_AT) --workspace \
 		-- --include-ignored
 	@$(TIMED) ctest ctest --test-dir build --output-on-failure --no-tests=error
-	@$(TIMED) pytest $(BIN)/python -m pytest -q tests
+	@$(TIMED) pytest $(BIN)/python -m pytest -q tests bench
 
 lint: lint-c lint-rust lint-python lint-shell
 
