@@ -20,7 +20,7 @@ TIMED  := packaging/timed.sh
 
 C_FILES := $(sort $(shell find runtime kernels tests bench -name '*.[ch]'))
 SHELL_FILES := .ci/run $(sort $(shell find packaging tests examples -name '*.sh'))
-PYTHON_FILES := python tests bench
+PYTHON_FILES := python tests bench packaging
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile
@@ -50,20 +50,20 @@ native: build/build.ninja
 build: venv engine native
 
 demo: build
-	@FATHOM=$(BIN)/fathom examples/s3d.sh build build/demo/s3d.fathom
+	@FATHOM=build/fathom examples/s3d.sh build build/demo/s3d.fathom
 
 # Each suite prints its runner's closing line and its seconds. A suite that ran no test fails:
 # pytest by exit 5, ctest by --no-tests=error.
 test: build
 	@$(TIMED) 'cargo test' $(CARGO) test --release --jobs $(JOBS) $(CARGO_AT) --workspace
 	@$(TIMED) ctest ctest --test-dir build --output-on-failure --no-tests=error
-	@$(TIMED) pytest $(BIN)/python -m pytest -q -m 'not full' tests bench
+	@$(TIMED) pytest $(BIN)/python -m pytest -q -m 'not full'
 
 test-full: build
 	@$(TIMED) 'cargo test' $(CARGO) test --release --jobs $(JOBS) $(CARGO_AT) --workspace \
 		-- --include-ignored
 	@$(TIMED) ctest ctest --test-dir build --output-on-failure --no-tests=error
-	@$(TIMED) pytest $(BIN)/python -m pytest -q tests bench
+	@$(TIMED) pytest $(BIN)/python -m pytest -q
 
 lint: lint-c lint-rust lint-python lint-shell
 
@@ -93,7 +93,7 @@ bench: build
 	$(BIN)/python bench/run.py $(BENCH_ARGS)
 
 install: build
-	packaging/install.sh '$(DESTDIR)$(PREFIX)'
+	packaging/install.sh '$(PREFIX)'
 
 wheel: build
 	packaging/wheel.sh dist

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "build" / "bench"
-FATHOM = ROOT / ".venv" / "bin" / "fathom"
+FATHOM = ROOT / "build" / "fathom"
 ENGINE = ROOT / "engine" / "target" / "release" / "fathom-engine"
 
 
@@ -54,7 +54,7 @@ def run(
 
 def fathom_run(directory: Path, *options: str) -> list[str | Path]:
     """The words before a program that put it under Fathom; the run directory must not exist yet."""
-    return [FATHOM, "run", "-o", directory, *options, "--"]
+    return [FATHOM, "run", "--no-show", "-o", directory, *options, "--"]
 
 
 @contextmanager

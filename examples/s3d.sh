@@ -11,7 +11,7 @@ trap 'rm -rf "$data"' EXIT
 mkdir -p "$(dirname "$run")"
 rm -rf "$run"
 echo "S3D, 64 x 64 x 64 points, 5 checkpoints with restart, MPI-IO on 4 ranks" >&2
-"$fathom" run -o "$run" -- mpiexec.mpich -n 4 "$build/kernels/s3d_mpiio_mpich" \
+"$fathom" run --no-show -o "$run" -- mpiexec.mpich -n 4 "$build/kernels/s3d_mpiio_mpich" \
 	-r -c 5 64 64 64 2 2 1 "$data"
 "$fathom" show "$run"
 echo "run directory: $run" >&2

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Spack recipe. Copy it into a package repository as packages/fathom/package.py, then, in a checkout
+of Fathom: spack dev-build fathom@main."""
+
+from spack.package import *
+
+
+class Fathom(Package):
+    """Shows where the I/O time of a parallel program goes, from its own call down to the disk."""
+
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+
+    depends_on("c", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("ninja", type="build")
+    depends_on("rust@1.85:", type="build")
+    depends_on("python@3.11:", type=("build", "run"))
+
+    # ELF and the GNU C library. MPI and HDF5 are the traced program's own: nothing to depend on.
+    requires("platform=linux")
+
+    def install(self, spec, prefix):
+        which("cmake", required=True)("-S", ".", "-B", "build", "-G", "Ninja")
+        which("ninja", required=True)("-C", "build", "fathom", "libfathom")
+        which("cargo", required=True)("build", "--release", "--manifest-path", "engine/Cargo.toml")
+        which("bash", required=True)("packaging/install.sh", prefix)

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# wheel.sh DIRECTORY: one wheel for every Python from 3.11 on, the native parts inside.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ $# -eq 1 ] || { echo "usage: wheel.sh DIRECTORY" >&2; exit 2; }
+.venv/bin/python -m pip wheel -q --disable-pip-version-check --no-deps --wheel-dir "$1" .
+ls -l "$1"/*.whl
