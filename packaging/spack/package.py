@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spack recipe. Copy it into a package repository as packages/fathom/package.py, then, in a checkout
-of Fathom: spack dev-build fathom@main."""
+"""Spack recipe. Copy it into a package repository as packages/fathom/package.py, then, in a
+checkout of Fathom: spack dev-build fathom@main."""
 
 from spack.package import *
 
