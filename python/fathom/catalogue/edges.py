@@ -1,0 +1,49 @@
+"""Numbers the wrappers: one for each symbol and copy, in the order of the catalogue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .model import Api, Call, Catalogue, Form
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One symbol that modules import, and the first of its `copies` wrappers."""
+
+    api: Api
+    api_index: int
+    call: Call
+    form: Form | None  # None: the entry of a Fortran binding
+    symbol: str
+    first: int
+    copies: int
+
+    def number_name(self, copy: int) -> str:
+        """The enumerator of a wrapper's number."""
+        return f"EDGE_{self.symbol}_{copy}"
+
+    def function(self, copy: int) -> str:
+        """The C name of a wrapper."""
+        return f"{'wrap' if self.form else 'entry'}_{self.symbol}_{copy}"
+
+
+def op_name(api: Api, call: Call) -> str:
+    """The enumerator of an op's number."""
+    return f"OP_{api.layer}_{call.op}".upper()
+
+
+def edges(catalogue: Catalogue) -> list[Edge]:
+    """Every edge, numbered from 0."""
+    found: list[Edge] = []
+    number = 0
+    for index, api in enumerate(catalogue.apis):
+        for call in api.calls:
+            if call.by_hand:
+                continue
+            pairs: list[tuple[Form | None, str]] = [(form, name) for form in call.forms for name in form.symbols]
+            pairs += [(None, name) for name in call.fortran]
+            for form, symbol in pairs:
+                found.append(Edge(api, index, call, form, symbol, number, api.copies))
+                number += api.copies
+    return found

@@ -1,0 +1,459 @@
+"""Reads catalogue files and checks them: a mistake is one line with file, row and key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .model import (
+    KINDS,
+    LAYERS,
+    MAX_FIELDS,
+    Api,
+    Call,
+    Catalogue,
+    CatalogueError,
+    Field,
+    Form,
+    Parameter,
+)
+from .prototypes import (
+    PrototypeError,
+    identifiers,
+    parse_arguments,
+    parse_parameter,
+)
+
+_API_KEYS: Mapping[str, type] = {
+    "layer": str,
+    "library": list,
+    "own": list,
+    "headers": list,
+    "system": list,
+    "include": list,
+    "error": str,
+    "copies": int,
+    "absorb": bool,
+    "types": dict,
+    "left_out": dict,
+    "looks_like": list,
+}
+_CALL_KEYS: Mapping[str, type] = {
+    "op": str,
+    "symbols": list,
+    "args": str,
+    "pass": str,
+    "returns": str,
+    "kind": str,
+    "file": str,
+    "by": str,
+    "dirfd": str,
+    "object": str,
+    "size": str,
+    "offset": str,
+    "bytes": str,
+    "result": str,
+    "record": list,
+    "when": str,
+    "error": str,
+    "fails": str,
+    "before": str,
+    "before_changes": list,
+    "after": str,
+    "always": bool,
+    "row": bool,
+    "collective": bool,
+    "offset_from": str,
+    "since": str,
+    "clears_errno": bool,
+    "returns_twice": bool,
+    "noreturn": bool,
+    "syscalls": list,
+    "fortran": list,
+    "form": list,
+    "means": str,
+}
+_FORM_KEYS: Mapping[str, type] = {"symbols": list, "args": str, "pass": str, "given": dict}
+_TYPE_NAMES = {str: "a text", list: "a list", int: "a number", bool: "true or false", dict: "a table"}
+_ERRORS = ("errno", "nonzero", "negative", "none")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+#: Names that a wrapper uses itself (wrappers.py).
+_RESERVED = frozenset({"c", "real", "ended", "asked", "at", "recorded", "errno_before", "original"})
+
+#: How an argument leads to the object it names: C expression with {arg}, {dirfd}.
+_OBJECTS: Mapping[str, str] = {
+    "fd": "descriptor_object({arg})",
+    "path": "path_object({dirfd}, {arg})",
+    "stream": "(uint32_t)handle_get(&directories, 0, (uintptr_t){arg})",
+    "mpi_file": "mpi_file_object(wrapper, {arg})",
+    "hdf5": "hdf5_object(wrapper, {arg})",
+    "address": "(uint32_t)handle_get(&mappings, 0, (uintptr_t){arg})",
+}
+
+
+class _Row:
+    """One TOML table with its place, so that every complaint can name it."""
+
+    def __init__(self, path: Path, name: str, data: Mapping[str, Any], keys: Mapping[str, type]) -> None:
+        self.path, self.name, self.data = path, name, data
+        for key, value in data.items():
+            if key not in keys:
+                raise self.error(key, "is no key of the catalogue (docs/catalogue.md lists them)")
+            if not isinstance(value, keys[key]) or (keys[key] is int and isinstance(value, bool)):
+                raise self.error(key, f"must be {_TYPE_NAMES[keys[key]]}")
+
+    def error(self, key: str, problem: str) -> CatalogueError:
+        return CatalogueError(self.path, self.name, key, problem)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self.data.get(key, default)
+        if value is None:
+            raise self.error(key, "is missing")
+        return str(value)
+
+    def flag(self, key: str) -> bool:
+        return bool(self.data.get(key, False))
+
+    def words(self, key: str) -> tuple[str, ...]:
+        values = self.data.get(key, [])
+        for value in values:
+            if not isinstance(value, str):
+                raise self.error(key, "must be a list of texts")
+        return tuple(values)
+
+    def pairs(self, key: str) -> dict[str, str]:
+        values = self.data.get(key, {})
+        for name, value in values.items():
+            if not isinstance(value, str):
+                raise self.error(f"{key}.{name}", "must be a text")
+        return dict(values)
+
+
+def load(paths: Iterable[Path]) -> Catalogue:
+    """Read catalogue files; raises CatalogueError at the first mistake."""
+    apis = tuple(sorted((load_api(path) for path in paths), key=lambda api: api.layer_number))
+    _check_together(apis)
+    return Catalogue(apis)
+
+
+def load_api(path: Path) -> Api:
+    """Read one file."""
+    try:
+        with path.open("rb") as file:
+            data = tomllib.load(file)
+    except OSError as error:
+        raise CatalogueError(path, "", "file", error.strerror or str(error)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CatalogueError(path, "", "file", f"is not TOML: {error}") from error
+    for key in data:
+        if key not in ("api", "call"):
+            raise CatalogueError(path, "", key, "is neither [api] nor [[call]]")
+    if not isinstance(data.get("api"), dict):
+        raise CatalogueError(path, "", "[api]", "is missing")
+    head = _Row(path, "[api]", data["api"], _API_KEYS)
+    layer = head.text("layer")
+    if layer not in LAYERS:
+        raise head.error("layer", f"'{layer}' is none of {', '.join(LAYERS)}")
+    error = _one_of(head, "error", head.text("error", "errno"), _ERRORS)
+    copies = int(head.data.get("copies", 2))
+    if not 1 <= copies <= 255:
+        raise head.error("copies", "must be 1 to 255")
+    return Api(
+        path=path,
+        layer=layer,
+        library=head.words("library"),
+        own=head.words("own"),
+        headers=head.words("headers"),
+        system=head.words("system"),
+        include=head.words("include"),
+        copies=copies,
+        absorb=head.flag("absorb"),
+        types=head.pairs("types"),
+        left_out=head.pairs("left_out"),
+        looks_like=head.words("looks_like"),
+        calls=tuple(_load_calls(path, data.get("call", []), error)),
+    )
+
+
+def _load_calls(path: Path, rows: Any, error: str) -> Iterable[Call]:
+    if not isinstance(rows, list):
+        raise CatalogueError(path, "", "call", "must be written as [[call]]")
+    seen: set[str] = set()
+    for number, data in enumerate(rows, 1):
+        name = str(data.get("op", f"call {number}"))
+        row = _Row(path, name, data, _CALL_KEYS)
+        if not _NAME.fullmatch(row.text("op")):
+            raise row.error("op", "must be a C name")
+        if name in seen:
+            raise row.error("op", "is there twice in this file")
+        seen.add(name)
+        yield _load_call(row, error)
+
+
+def _load_call(row: _Row, api_error: str) -> Call:
+    forms = _forms(row)
+    known = {parameter.name for parameter in forms[0].passed}
+    result = _result(row)
+    recorded = row.data.get("row", True)
+    file = row.text("file", "")
+    by = _by(row, forms[0], file)
+    call = Call(
+        op=row.text("op"),
+        kind=_one_of(row, "kind", row.text("kind", None if recorded else "meta"), sorted(KINDS)),
+        forms=forms,
+        result=result,
+        error=_one_of(row, "error", row.text("error", api_error if result else "none"), _ERRORS),
+        fails=_expression(row, "fails", known, result),
+        object=_object(row, known, file, by),
+        file=file,
+        by=by,
+        size=_expression(row, "size", known),
+        offset=_expression(row, "offset", known | {"tracked"}),
+        fields=_fields(row, known, result),
+        when=_expression(row, "when", known),
+        before=row.text("before", ""),
+        before_changes=row.words("before_changes"),
+        after=row.text("after", ""),
+        always=row.flag("always"),
+        row=recorded,
+        collective=row.flag("collective"),
+        offset_from=_one_of(row, "offset_from", row.text("offset_from", ""), ("", "given", "tracked")),
+        clears_errno=row.flag("clears_errno"),
+        by_hand=row.flag("returns_twice") or row.flag("noreturn"),
+        syscalls=row.words("syscalls"),
+        fortran=row.words("fortran"),
+        since=row.text("since", ""),
+        means=row.text("means", ""),
+    )
+    _check_call(row, call, known)
+    return call
+
+
+def _check_call(row: _Row, call: Call, known: set[str]) -> None:
+    if call.at_position and call.by != "fd":
+        raise row.error("offset", "'tracked' needs a file that is a descriptor")
+    if len(call.fields) > MAX_FIELDS:
+        raise row.error("record", f"makes {len(call.fields)} fields, at most {MAX_FIELDS} fit")
+    for name in call.before_changes:
+        if name not in known:
+            raise row.error("before_changes", f"'{name}' is no argument")
+    if call.before_changes and not call.before:
+        raise row.error("before_changes", "needs a 'before' hook")
+    if call.always and not (call.before or call.after):
+        raise row.error("always", "needs a 'before' or an 'after' hook")
+    if not call.row and not (call.before or call.after):
+        raise row.error("row", "what is not recorded needs a hook, else leave the function out")
+    for key, hook in (("before", call.before), ("after", call.after)):
+        if is_statement(hook):
+            words = known | ({call.result.name} if key == "after" and call.result else set())
+            _check_words(row, key, hook, words)
+        elif hook and not _NAME.fullmatch(hook):
+            raise row.error(key, f"'{hook}' is neither a C name nor a call")
+
+
+def _forms(row: _Row) -> tuple[Form, ...]:
+    forms = [_form(row, row, ())]
+    for number, data in enumerate(row.data.get("form", []), 2):
+        if not isinstance(data, dict):
+            raise row.error("form", "must be written as [[call.form]]")
+        part = _Row(row.path, f"{row.name} form {number}", data, _FORM_KEYS)
+        forms.append(_form(part, part, forms[0].passed))
+    return tuple(forms)
+
+
+def _form(row: _Row, part: _Row, wanted: tuple[Parameter, ...]) -> Form:
+    symbols = part.words("symbols")
+    for symbol in symbols:
+        if not _NAME.fullmatch(symbol):
+            raise row.error("symbols", f"'{symbol}' is no C name")
+    parameters, variadic = _arguments(part, "args", part.text("args"))
+    passed = parameters
+    if variadic:
+        if "pass" not in part.data:
+            raise row.error("pass", "is missing: args end in '...', so say which fixed arguments are passed on")
+        passed, again = _arguments(part, "pass", part.text("pass"))
+        if again:
+            raise row.error("pass", "must be fixed, without '...'")
+    elif "pass" in part.data:
+        raise row.error("pass", "is for variadic prototypes; args do not end in '...'")
+    names = {parameter.name for parameter in passed}
+    for name in sorted(names & _RESERVED):
+        raise row.error("args", f"'{name}' is a name that wrappers use themselves; call it otherwise")
+    given = part.pairs("given") if wanted else {}
+    for parameter in wanted:
+        if parameter.name not in names and parameter.name not in given:
+            raise row.error("given", f"the row's argument '{parameter.name}' is neither in args nor given")
+    return Form(symbols, parameters, variadic, passed, given)
+
+
+def _arguments(row: _Row, key: str, text: str) -> tuple[tuple[Parameter, ...], bool]:
+    try:
+        return parse_arguments(text)
+    except PrototypeError as error:
+        raise row.error(key, str(error)) from error
+
+
+def _result(row: _Row) -> Parameter | None:
+    text = row.text("returns", "void")
+    if text.strip() == "void":
+        return None
+    try:
+        result = parse_parameter(text)
+    except PrototypeError as error:
+        raise row.error("returns", str(error)) from error
+    if result.name in _RESERVED:
+        raise row.error("returns", f"'{result.name}' is a name that wrappers use themselves; call it otherwise")
+    return result
+
+
+def _by(row: _Row, form: Form, file: str) -> str:
+    if not file:
+        return ""
+    named = {parameter.name: parameter for parameter in form.passed}
+    if file not in named:
+        raise row.error("file", f"'{file}' is no argument")
+    if "by" in row.data:
+        return _one_of(row, "by", row.text("by"), tuple(_OBJECTS))
+    type_ = named[file].type.replace(" ", "")
+    guess = {
+        "int": "fd",
+        "constchar*": "path",
+        "DIR*": "stream",
+        "MPI_File": "mpi_file",
+        "hid_t": "hdf5",
+        "void*": "address",
+    }.get(type_)
+    if guess is None:
+        raise row.error("by", f"is missing: '{named[file].text}' does not tell how it names a file")
+    return guess
+
+
+def _object(row: _Row, known: set[str], file: str, by: str) -> str:
+    if "object" in row.data:
+        if file:
+            raise row.error("object", "is there beside 'file'; give one")
+        return _expression(row, "object", known)
+    if not file:
+        return ""
+    dirfd = row.text("dirfd", "AT_FDCWD")
+    if dirfd != "AT_FDCWD" and dirfd not in known:
+        raise row.error("dirfd", f"'{dirfd}' is no argument")
+    return _OBJECTS[by].format(arg=file, dirfd=dirfd)
+
+
+def _fields(row: _Row, known: set[str], result: Parameter | None) -> tuple[Field, ...]:
+    fields: list[Field] = []
+    if "size" in row.data:
+        fields.append(Field("size", row.text("size")))
+    if "offset" in row.data:
+        fields.append(Field("offset", row.text("offset")))
+    if "bytes" in row.data:
+        fields.append(Field("bytes", _expression(row, "bytes", known, result)))
+    elif "result" in row.data:
+        fields.append(Field("result", _expression(row, "result", known, result)))
+    elif result is not None:
+        fields.append(Field("result", result.name))
+    for entry in row.data.get("record", []):
+        fields.append(_record(row, entry, known, result))
+    names = [field.name for field in fields]
+    for name in names:
+        if names.count(name) > 1:
+            raise row.error("record", f"field '{name}' is there twice")
+    return tuple(fields)
+
+
+def _record(row: _Row, entry: Any, known: set[str], result: Parameter | None) -> Field:
+    if isinstance(entry, str):
+        if entry not in known:
+            raise row.error("record", f"'{entry}' is no argument; for an expression write {{ name = \"…\" }}")
+        return Field(entry, entry)
+    if isinstance(entry, dict) and len(entry) == 1:
+        ((name, expression),) = entry.items()
+        if _NAME.fullmatch(name) and isinstance(expression, str):
+            _check_words(row, f"record.{name}", expression, known | ({result.name} if result else set()))
+            return Field(name, expression)
+    raise row.error("record", 'takes argument names and { name = "expression" }')
+
+
+def _expression(row: _Row, key: str, known: set[str], result: Parameter | None = None) -> str:
+    text = row.text(key, "")
+    _check_words(row, key, text, known | ({result.name} if result else set()))
+    return text
+
+
+def _check_words(row: _Row, key: str, expression: str, known: set[str]) -> None:
+    """A lower-case word that is no argument is a slip; capitals are the library's constants."""
+    for word in sorted(identifiers(expression) - known - _C_WORDS):
+        if not word.isupper():
+            raise row.error(key, f"'{word}' is no argument")
+
+
+_C_WORDS = frozenset(
+    "c wrapper sizeof int long unsigned char void const struct int64_t uint64_t uint32_t int32_t size_t "
+    "ssize_t off_t uintptr_t intptr_t mode_t NULL true false".split()
+)
+
+
+def _one_of(row: _Row, key: str, value: str, choices: Iterable[str]) -> str:
+    if value not in choices:
+        raise row.error(key, f"'{value}' is none of {', '.join(choices)}")
+    return value
+
+
+def _check_together(apis: tuple[Api, ...]) -> None:
+    """What only shows when all files are seen: layers, symbols and hooks that collide."""
+    layers: dict[str, Path] = {}
+    symbols: dict[str, tuple[Path, str]] = {}
+    hooks: dict[str, tuple[str, tuple[str, ...]]] = {}
+    types: dict[str, str] = {}
+    for api in apis:
+        if api.layer in layers:
+            raise CatalogueError(api.path, "[api]", "layer", f"'{api.layer}' is also that of {layers[api.layer]}")
+        layers[api.layer] = api.path
+        for name, c_type in api.types.items():
+            if types.setdefault(name, c_type) != c_type:
+                raise CatalogueError(api.path, "[api]", "types", f"'{name}' is '{types[name]}' elsewhere")
+        for call in api.calls:
+            for symbol in call.symbols():
+                if symbol in symbols:
+                    path, op = symbols[symbol]
+                    raise CatalogueError(api.path, call.op, "symbols", f"'{symbol}' is also in {op} of {path}")
+                symbols[symbol] = (api.path, call.op)
+                if symbol in api.left_out:
+                    raise CatalogueError(api.path, call.op, "symbols", f"'{symbol}' is also in left_out")
+            for key, hook, signature in named_hooks(call):
+                first, before = hooks.setdefault(hook, (call.op, signature))
+                if before != signature:
+                    raise CatalogueError(
+                        api.path, call.op, key, f"hook '{hook}' has other arguments in {first}; give it another name"
+                    )
+
+
+def is_statement(hook: str) -> bool:
+    """A hook written as a call, "mpi_closed(c)", instead of by its name."""
+    return "(" in hook
+
+
+def named_hooks(call: Call) -> Iterable[tuple[str, str, tuple[str, ...]]]:
+    """Key, name and parameter declarations of the hooks that the generator declares."""
+    if call.before and not is_statement(call.before):
+        yield "before", call.before, hook_signature(call, "before")
+    if call.after and not is_statement(call.after):
+        yield "after", call.after, hook_signature(call, "after")
+
+
+def hook_signature(call: Call, key: str) -> tuple[str, ...]:
+    """Parameter declarations of a hook, in order."""
+    texts = ["struct call *c"]
+    if key == "after" and call.result is not None:
+        texts.append(call.result.text)
+    for parameter in call.parameters:
+        if key == "before" and parameter.name in call.before_changes:
+            pointer = parameter.type if parameter.type.endswith("*") else parameter.type + " "
+            texts.append(f"{pointer}*{parameter.name}")
+        else:
+            texts.append(parameter.text)
+    return tuple(texts)

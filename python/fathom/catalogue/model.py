@@ -1,0 +1,161 @@
+"""What a probe catalogue says, as typed data. Nothing here knows TOML or C output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Layer name -> bit of the control page's gate (docs/control-page.md).
+LAYERS: Mapping[str, int] = {
+    "posix": 0,
+    "mpiio": 1,
+    "hdf5": 2,
+    "mpi": 3,
+    "pnetcdf": 4,
+    "netcdf": 5,
+    "stdio": 6,
+    "aio": 7,
+    "threads": 8,
+    "user": 9,
+    "server": 10,
+    "disk": 11,
+    "fathom": 31,
+}
+
+KINDS = frozenset(
+    "open close read write meta sync seek map post wait comm dir".split()
+)
+
+#: Fields that one call can record (CALL_FIELDS in runtime/core/call.h).
+MAX_FIELDS = 8
+
+
+class CatalogueError(Exception):
+    """A mistake in a catalogue: one line that names file, row and key."""
+
+    def __init__(self, path: Path, row: str, key: str, problem: str) -> None:
+        where = " ".join(part for part in (row, key) if part)
+        super().__init__(f"{path}: {where}: {problem}")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a C prototype."""
+
+    text: str  # the declaration, as written: "const void *buf"
+    name: str  # "buf"
+    type: str  # the declaration without its name: "const void *"
+
+    @property
+    def is_pointer(self) -> bool:
+        return "*" in self.type or "[" in self.type
+
+
+@dataclass(frozen=True)
+class Form:
+    """A prototype of an op and the symbols that have it."""
+
+    symbols: tuple[str, ...]
+    parameters: tuple[Parameter, ...]  # as the library declares them
+    variadic: bool
+    passed: tuple[Parameter, ...]  # what the wrapper takes: fixed, also for a variadic
+    given: Mapping[str, str]  # argument of the row that this form lacks -> C expression
+
+
+@dataclass(frozen=True)
+class Field:
+    """One recorded number of a call."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """One row: an op, its symbols, and what is recorded of it."""
+
+    op: str
+    kind: str
+    forms: tuple[Form, ...]  # the first is the row's own
+    result: Parameter | None
+    error: str
+    fails: str
+    object: str  # C expression of the object's number, "" for none
+    file: str
+    by: str
+    size: str
+    offset: str
+    fields: tuple[Field, ...]
+    when: str
+    before: str
+    before_changes: tuple[str, ...]
+    after: str
+    always: bool
+    row: bool  # False: nothing is recorded, only the hooks run
+    collective: bool
+    offset_from: str
+    clears_errno: bool
+    by_hand: bool
+    syscalls: tuple[str, ...]
+    fortran: tuple[str, ...]
+    since: str
+    means: str
+
+    @property
+    def at_position(self) -> bool:
+        """The call works at the descriptor's position, which the runtime keeps."""
+        return self.offset == "tracked"
+
+    @property
+    def tracked(self) -> bool:
+        """The recorded offset was not given by the program."""
+        return self.at_position or self.offset_from == "tracked"
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What hooks and expressions see: the arguments of the row's own form."""
+        return self.forms[0].passed
+
+    def symbols(self) -> Iterator[str]:
+        for form in self.forms:
+            yield from form.symbols
+
+
+@dataclass(frozen=True)
+class Api:
+    """One catalogue file: a library's calls."""
+
+    path: Path
+    layer: str
+    library: tuple[str, ...]
+    own: tuple[str, ...]
+    headers: tuple[str, ...]
+    system: tuple[str, ...]  # system headers of the wrappers
+    include: tuple[str, ...]  # headers of runtime/
+    copies: int
+    absorb: bool
+    types: Mapping[str, str]
+    left_out: Mapping[str, str]
+    looks_like: tuple[str, ...]
+    calls: tuple[Call, ...]
+
+    @property
+    def layer_number(self) -> int:
+        return LAYERS[self.layer]
+
+    def recorded(self) -> Iterator[Call]:
+        """The rows that are ops; the others only keep the runtime's tables right."""
+        return (call for call in self.calls if call.row)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Every API that is built in together, by layer number."""
+
+    apis: tuple[Api, ...]
+
+    def calls(self) -> Iterator[tuple[Api, Call]]:
+        for api in self.apis:
+            for call in api.calls:
+                yield api, call

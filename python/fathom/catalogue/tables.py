@@ -1,0 +1,170 @@
+"""Emits what the wrappers and the runtime share: op numbers, tables, hooks, Fortran entries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from .ctext import block, file_text, fold
+from .edges import Edge, op_name
+from .load import named_hooks
+from .model import Api, Call, Catalogue
+from .prototypes import declare
+from .wrappers import catalogue_name, prototype
+
+
+def ops_h(catalogue: Catalogue) -> str:
+    """Op numbers: an index into ops[], good for this build only."""
+    lines = ["/* Op numbers, generated from catalog/probes. */", "#ifndef FATHOM_OPS_H", "#define FATHOM_OPS_H", ""]
+    lines.append("enum op_number {")
+    for api in catalogue.apis:
+        lines += [f"\t{op_name(api, call)}," for call in api.recorded()]
+    return file_text([*lines, "\tOPS_COUNT,", "};", "", "#endif"])
+
+
+def handlers_h(catalogue: Catalogue) -> str:
+    """Hooks of runtime/handlers with their exact signatures."""
+    lines = [
+        "/* Hooks that the catalogue names, generated from catalog/probes. */",
+        "#ifndef FATHOM_HANDLERS_H",
+        "#define FATHOM_HANDLERS_H",
+        "",
+        *_headers(catalogue),
+        '#include "core/call.h"',
+        "",
+        *_typedefs(catalogue),
+    ]
+    seen: set[str] = set()
+    for api in catalogue.apis:
+        lines.append(f"/* {catalogue_name(api)} */")
+        for call in api.calls:
+            for _, hook, signature in named_hooks(call):
+                if hook not in seen:
+                    seen.add(hook)
+                    lines += fold(f"void {hook}(", signature, ");")
+        lines.append("")
+    return file_text([*lines, "#endif"])
+
+
+def wrappers_h(catalogue: Catalogue, edges: Sequence[Edge]) -> str:
+    """Numbers and prototypes of all wrappers."""
+    lines = [
+        "/* Wrappers and their numbers, generated from catalog/probes. */",
+        "#ifndef FATHOM_WRAPPERS_H",
+        "#define FATHOM_WRAPPERS_H",
+        "",
+        '#include "handlers.h"',
+        *(f'#include "{name}"' for api in catalogue.apis for name in api.include),
+        "",
+        "enum edge_number {",
+        *(f"\t{edge.number_name(copy)} = {edge.first + copy}," for edge in edges for copy in range(edge.copies)),
+        f"\tEDGES_COUNT = {_count(edges)},",
+        "};",
+        "",
+    ]
+    for edge in edges:
+        for copy in range(edge.copies):
+            if edge.form is None:
+                lines.append(f"void {edge.function(copy)}(void);")
+            else:
+                lines += fold(prototype(edge, edge.form, copy), declare(edge.form.passed), ");")
+    return file_text([*lines, "", "#endif"])
+
+
+def tables_c(catalogue: Catalogue, edges: Sequence[Edge]) -> str:
+    """The definitions that runtime/core/call.h and runtime/edges/edges.h declare."""
+    lines = [
+        "/* Tables of ops and symbols, generated from catalog/probes. */",
+        '#include "edges/edges.h"',
+        '#include "ops.h"',
+        '#include "wrappers.h"',
+        "",
+        "const struct op ops[] = {",
+    ]
+    for api in catalogue.apis:
+        for call in api.recorded():
+            lines += _op(api, call)
+    lines += ["};", "const uint32_t ops_count = OPS_COUNT;", "", *_apis(catalogue)]
+    lines += ["const struct edge_symbol edge_symbols[] = {"]
+    for edge in sorted(edges, key=lambda edge: edge.symbol.encode()):
+        lines.append(
+            f'\t{{ "{edge.symbol}", {edge.number_name(0)}, {edge.copies}, {edge.api_index} }},'
+        )
+    lines += ["};", f"const uint32_t edge_symbols_count = {len(edges)};", ""]
+    lines.append("void *const edge_wrappers[EDGES_COUNT] = {")
+    for edge in edges:
+        for copy in range(edge.copies):
+            lines.append(f"\t[{edge.number_name(copy)}] = (void *){edge.function(copy)},")
+    return file_text([*lines, "};", "void *edge_originals[EDGES_COUNT];"])
+
+
+def entries_s(edges: Sequence[Edge]) -> str:
+    """Trampolines of the Fortran entries; the macro is in runtime/edges/entry.S."""
+    lines = [
+        "/* Entries of Fortran bindings, generated from catalog/probes. */",
+        '#include "edges/entry.S"',
+        "",
+    ]
+    for edge in edges:
+        if edge.form is None:
+            for copy in range(edge.copies):
+                lines.append(f'fathom_entry {edge.function(copy)}, {edge.first + copy}, "{edge.symbol}"')
+    return file_text(lines)
+
+
+def _count(edges: Sequence[Edge]) -> int:
+    return edges[-1].first + edges[-1].copies if edges else 0
+
+
+def _headers(catalogue: Catalogue) -> list[str]:
+    names: list[str] = []
+    for api in catalogue.apis:
+        names += [name for name in api.system if name not in names]
+    return [*(f"#include <{name}>" for name in names), ""]
+
+
+def _typedefs(catalogue: Catalogue) -> list[str]:
+    """Opaque types of libraries whose headers the runtime never includes."""
+    types: dict[str, str] = {}
+    for api in catalogue.apis:
+        types.update(api.types)
+    lines = [f"typedef {c_type} {name};" for name, c_type in types.items()]
+    return [*lines, ""] if lines else []
+
+
+def _op(api: Api, call: Call) -> list[str]:
+    fields = ",".join(field.name for field in call.fields)
+    values = [
+        f'.layer_name = "{api.layer}"',
+        f'.name = "{call.op}"',
+        f'.kind = "{call.kind}"',
+        f'.fields = "{fields}"',
+        f".layer = {api.layer_number}",
+        f".nfields = {len(call.fields)}",
+    ]
+    if call.tracked:
+        values.append(".tracked = 1")
+    if call.collective:
+        values.append(".collective = 1")
+    if api.absorb:
+        values.append(".absorb = 1")
+    return fold(f"[{op_name(api, call)}] = {{", values, " },", "\t")
+
+
+def _apis(catalogue: Catalogue) -> list[str]:
+    lines: list[str] = []
+    for api in catalogue.apis:
+        globs = [json.dumps(glob) for glob in api.own]
+        lines += fold(f"static const char *const own_{api.layer}[] = {{", [*globs, "NULL"], " };")
+    rows = [
+        f'\t{{ "{api.layer}", {api.layer_number}, own_{api.layer} }},' for api in catalogue.apis
+    ]
+    return block(
+        lines,
+        "",
+        "const struct edge_api edge_apis[] = {",
+        rows,
+        "};",
+        f"const uint32_t edge_apis_count = {len(catalogue.apis)};",
+        "",
+    )

@@ -1,0 +1,259 @@
+"""Emits the wrappers: one C function for each symbol and copy (shape: runtime/core/call.h)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .ctext import block, file_text, fold, width
+from .edges import Edge, op_name
+from .load import is_statement
+from .model import Api, Call, Form, Parameter
+from .prototypes import IDENTIFIER, declare, identifiers, join_type
+
+
+def wrappers_c(api: Api, edges: Iterable[Edge]) -> str:
+    """Text of wrappers_<layer>.c."""
+    lines = [
+        f"/* Wrappers of layer {api.layer}, generated from {catalogue_name(api)}. */",
+        "#include <errno.h>",
+        "",
+        '#include "wrappers.h"',
+        "",
+        '#include "edges/edges.h"',
+        '#include "ops.h"',
+    ]
+    for edge in edges:
+        if edge.api is api and edge.form is not None:
+            for copy in range(edge.copies):
+                lines += ["", *_wrapper(edge, edge.form, copy)]
+    return file_text(lines)
+
+
+def catalogue_name(api: Api) -> str:
+    """The file's name without the machine's path to it."""
+    return f"catalog/probes/{api.path.name}"
+
+
+def prototype(edge: Edge, form: Form, copy: int) -> str:
+    """Head of a wrapper without parameters: "ssize_t wrap_read_0(" ."""
+    result = edge.call.result.type if edge.call.result else "void"
+    return join_type(result, edge.function(copy)) + "("
+
+
+def _wrapper(edge: Edge, form: Form, copy: int) -> list[str]:
+    body = _Body(edge, form, copy)
+    statements = body.recorded() if edge.call.row else body.hooks_only()
+    return block(
+        f"/* {catalogue_name(edge.api)}: {edge.call.op} */",
+        fold(prototype(edge, form, copy), declare(form.passed), ")"),
+        "{",
+        body.declarations(statements),
+        statements,
+        "}",
+    )
+
+
+class _Body:
+    """The statements of one wrapper."""
+
+    def __init__(self, edge: Edge, form: Form, copy: int) -> None:
+        self.edge, self.form, self.copy = edge, form, copy
+        self.call: Call = edge.call
+        self.number = edge.number_name(copy)
+        self.arguments = [parameter.name for parameter in form.passed]
+        result = self.call.result
+        self.types: dict[str, Parameter] = {parameter.name: parameter for parameter in self.call.parameters}
+        if result:
+            self.types[result.name] = result
+        self.size = self._value(self.call.size, "asked") if self.call.size else "0"
+        self.offset = self._value(self.call.offset, "at") if self.call.offset else "UNKNOWN_OFFSET"
+
+    def declarations(self, statements: list[str]) -> list[str]:
+        """Locals, with those of `given` that the statements need."""
+        result = self.call.result.type if self.call.result else "void"
+        types = [parameter.type for parameter in self.form.parameters]
+        head = join_type(result, "(*const real)(")
+        real = fold(head, declare(()) if not types else types + ["..."] * self.form.variadic,
+                    f") = edge_originals[{self.number}];", "\t")
+        used = set(IDENTIFIER.findall("\n".join(statements) + self.call.size + self.call.offset))
+        given = [
+            f"\tconst {join_type(self.types[name].type, name)} = {text};"
+            for name, text in self.form.given.items()
+            if name in used
+        ]
+        lines = block(real, given)
+        if not self.call.row:
+            return [*lines, ""]
+        if not self.call.when:
+            lines += self._asked()
+        return [*lines, "\tstruct call c;", ""]
+
+    def hooks_only(self) -> list[str]:
+        """A row that is not recorded: only its hooks run."""
+        return block(self._before(), self._result(self._real()), self._after(), self._return())
+
+    def recorded(self) -> list[str]:
+        """Enter, call the original, leave."""
+        call = self.call
+        lines: list[str] = []
+        if call.when:
+            gate = "" if call.always else f"!layer_on({self.edge.api.layer_number}) || "
+            lines += [f"\tif ({gate}!({self._own(call.when)}))", *self._pass_through("\t\t"), *self._asked()]
+        if call.always:
+            lines += self._enter("\tconst bool recorded = ", ";")
+        else:
+            lines += self._enter("\tif (!", ")" + (" {" if self._braces() else ""))
+            lines += self._pass_through("\t\t")
+            if self._braces():
+                lines.append("\t}")
+        if call.clears_errno:
+            lines += ["\tconst int errno_before = errno;", "", "\terrno = 0;"]
+        lines += block(
+            self._number_for_hooks(),
+            self._before(),
+            self._result(self._real()),
+            "\tconst uint64_t ended = ticks_now();",
+            "",
+            self._advance("\t"),
+        )
+        filled = self._error() + self._fields()
+        if call.always:
+            if filled:
+                lines += ["\tif (recorded) {", *("\t" + line for line in filled), "\t}"]
+            lines += block(self._after(), "\tif (recorded)", ["\t" + line for line in self._leave()])
+        else:
+            lines += block(filled, self._after(), self._leave())
+        return lines + self._return()
+
+    def _leave(self) -> list[str]:
+        if self.call.before or self.call.after:
+            return ["\t(c.cancel ? call_cancel : call_leave)(&c, ended);"]
+        return ["\tcall_leave(&c, ended);"]
+
+    def _braces(self) -> bool:
+        return self.call.at_position or (self.call.result is None)
+
+    def _pass_through(self, indent: str) -> list[str]:
+        """The call as if the wrapper were not there; only a tracked position goes on."""
+        call = self.call
+        if call.result is None:
+            return [*fold("real(", self.arguments, ");", indent), indent + "return;"]
+        if not call.at_position:
+            return fold("return real(", self.arguments, ");", indent)
+        name = call.result.name
+        head = join_type(call.result.type, name) + " = real("
+        return block(
+            fold(head, self.arguments, ");", indent),
+            "",
+            f"{indent}descriptor_advance({call.file}, at, {name} > 0 ? {name} : 0);",
+            f"{indent}return {name};",
+        )
+
+    def _asked(self) -> list[str]:
+        """What was asked for, as it was before the call."""
+        lines = []
+        if self.size == "asked":
+            lines.append(f"\tconst int64_t asked = {self._own(self.call.size)};")
+        if self.offset == "at":
+            text = f"descriptor_position({self.call.file})" if self.call.at_position else self._own(self.call.offset)
+            lines.append(f"\t{'' if self.call.at_position else 'const '}int64_t at = {text};")
+        return lines
+
+    def _enter(self, head: str, tail: str) -> list[str]:
+        object_ = self._own(self.call.object) if self.call.object else "0"
+        items = ["&c", op_name(self.edge.api, self.call), object_, self.size, self.offset]
+        items += ["__builtin_frame_address(0)", "__builtin_return_address(0)"]
+        return fold(head.lstrip("\t") + "call_enter(", items, ")" + tail, "\t")
+
+    def _number_for_hooks(self) -> list[str]:
+        if self.call.before or self.call.after:
+            return [f"\tc.wrapper = {self.number};"]
+        return []
+
+    def _before(self) -> list[str]:
+        changes = self.call.before_changes
+        names = ["&" + p.name if p.name in changes else p.name for p in self.call.parameters]
+        return self._hook(self.call.before, names)
+
+    def _after(self) -> list[str]:
+        names = [self.call.result.name] if self.call.result else []
+        return self._hook(self.call.after, names + [parameter.name for parameter in self.call.parameters])
+
+    def _hook(self, hook: str, names: list[str]) -> list[str]:
+        if not hook:
+            return []
+        if is_statement(hook):
+            return [f"\t{self._own(hook)};"]
+        return fold(f"{hook}(", ["&c" if self.call.row else "NULL", *names], ");", "\t")
+
+    def _real(self) -> str:
+        return "real("
+
+    def _result(self, head: str) -> list[str]:
+        result = self.call.result
+        if result is not None:
+            head = f"{join_type(result.type, result.name)} = {head}"
+        return fold(head, self.arguments, ");", "\t")
+
+    def _advance(self, indent: str) -> list[str]:
+        if not self.call.at_position or self.call.result is None:
+            return []
+        name = self.call.result.name
+        return [f"{indent}at = descriptor_advance({self.call.file}, at, {name} > 0 ? {name} : 0);"]
+
+    def _error(self) -> list[str]:
+        call = self.call
+        if call.error == "none" or call.result is None:
+            return []
+        name = call.result.name
+        if call.error == "nonzero" and not call.fails:
+            return [f"\tc.error = (int32_t){name};"]
+        fails = self._own(call.fails) or {
+            "errno": f"!{name}" if call.result.is_pointer else f"{name} == -1",
+            "negative": f"{name} < 0",
+        }.get(call.error, name)
+        value = {"errno": "errno", "nonzero": f"(int32_t){name}", "negative": "1"}[call.error]
+        lines = [f"\tif ({fails})", f"\t\tc.error = {value};"]
+        if call.clears_errno:
+            lines += ["\tif (errno == 0)", "\t\terrno = errno_before;"]
+        return lines
+
+    def _fields(self) -> list[str]:
+        lines = []
+        for number, field in enumerate(self.call.fields):
+            if field.name == "size" and field.expression == self.call.size:
+                value = self.size
+            elif field.name == "offset" and field.expression == self.call.offset:
+                value = self.offset
+            else:
+                value = self._cast(field.expression)
+            lines.append(f"\tc.field[{number}] = {value};")
+        return lines
+
+    def _return(self) -> list[str]:
+        return [f"\treturn {self.call.result.name};"] if self.call.result else []
+
+    def _value(self, expression: str, local: str) -> str:
+        """A plain argument is used as it stands; anything else is computed once, into a local."""
+        plain = self.types.get(expression)
+        return self._cast(expression) if plain and not plain.is_pointer else local
+
+    def _own(self, expression: str) -> str:
+        """The expression with `wrapper` as this wrapper's number and `c` as its call."""
+        words = {"wrapper": self.number, "c": "&c" if self.call.row else "NULL"}
+        if not identifiers(expression) & words.keys():
+            return expression
+        return IDENTIFIER.sub(lambda word: words.get(word[0], word[0]), expression)
+
+    def _cast(self, expression: str) -> str:
+        plain = self.types.get(expression)
+        if plain is not None:
+            return f"(int64_t){'(intptr_t)' if plain.is_pointer else ''}{expression}"
+        if expression.lstrip("-").isdigit():
+            return expression
+        return f"(int64_t)({self._own(expression)})"
+
+
+def longest(text: str) -> int:
+    """The widest line, for the test that generated code keeps to the column limit."""
+    return max(width(line) for line in text.splitlines())
