@@ -39,9 +39,9 @@ def pair(arguments: list[str], directory: Path, fathom_first: bool) -> tuple[flo
 
 def rows(quick: bool) -> list[Row]:
     pairs, arguments = (
-        (4, ["-c", "3", "64", "64", "64", "2", "2", "1"])
+        (4, ["-c", "2", "64", "64", "64", "2", "2", "1"])
         if quick
-        else (20, ["-c", "60", "64", "64", "64", "2", "2", "1"])
+        else (20, ["-c", "10", "64", "64", "64", "2", "2", "1"])
     )
     bare: list[float] = []
     traced: list[float] = []
