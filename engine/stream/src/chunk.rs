@@ -1,0 +1,220 @@
+//! Chunks of a file: found by their magic, vouched for by their checksum.
+
+use crate::bytes::{u16_at, u32_at, u64_at};
+use crate::error::Reason;
+use crate::{FLAG_LAST, FLAG_RING_COPY, FLAG_SEALED, FLAG_SIDE, NO_SEQ};
+
+pub(crate) const MAGIC: &[u8; 8] = b"FATHOMCK";
+pub(crate) const HEADER: usize = 192;
+pub(crate) const CRC_AT: usize = 132;
+/// A chunk of the runtime has less than 64 KiB; what `recover` adds to one is bounded likewise.
+pub(crate) const MAX_ROWS: u32 = 1 << 20;
+
+/// The same moment on three clocks; zeros where a chunk was never sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Clock {
+	pub ticks: u64,
+	pub monotonic: u64,
+	pub realtime: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Header {
+	pub flags: u32,
+	pub stream: u64,
+	pub number: u64,
+	pub instance: u64,
+	pub pid: u32,
+	pub tid: u32,
+	pub next_seq: u64,
+	pub begin: Clock,
+	pub seal: Clock,
+	pub base_stream: u64,
+	pub base_seq: u64,
+	pub first_tick: u64,
+	pub committed: u32,
+	pub crc: u32,
+	pub depth: u32,
+	/// 0 raw ticks, 1 CLOCK_MONOTONIC, 2 faked.
+	pub clock: u8,
+	/// Bytes before the rows.
+	pub length: u16,
+}
+
+impl Header {
+	pub fn sealed(&self) -> bool {
+		self.flags & FLAG_SEALED != 0
+	}
+
+	pub fn last(&self) -> bool {
+		self.flags & FLAG_LAST != 0
+	}
+
+	pub fn side(&self) -> bool {
+		self.flags & FLAG_SIDE != 0
+	}
+
+	pub fn ring_copy(&self) -> bool {
+		self.flags & FLAG_RING_COPY != 0
+	}
+
+	/// The call that this side stream interrupted.
+	pub fn base(&self) -> Option<(u64, u64)> {
+		let known = self.side() && self.base_stream != 0 && self.base_seq != NO_SEQ;
+		known.then_some((self.base_stream, self.base_seq))
+	}
+
+	fn parse(data: &[u8]) -> Header {
+		let clock = |at| Clock {
+			ticks: u64_at(data, at),
+			monotonic: u64_at(data, at + 8),
+			realtime: u64_at(data, at + 16),
+		};
+		Header {
+			length: u16_at(data, 10),
+			flags: u32_at(data, 12),
+			stream: u64_at(data, 16),
+			number: u64_at(data, 24),
+			instance: u64_at(data, 32),
+			pid: u32_at(data, 40),
+			tid: u32_at(data, 44),
+			next_seq: u64_at(data, 48),
+			begin: clock(56),
+			seal: clock(80),
+			base_stream: u64_at(data, 104),
+			base_seq: u64_at(data, 112),
+			first_tick: u64_at(data, 120),
+			committed: u32_at(data, 128),
+			crc: u32_at(data, CRC_AT),
+			depth: u32_at(data, 136),
+			clock: data.get(140).copied().unwrap_or(0),
+		}
+	}
+}
+
+/// A chunk: its header and its committed rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk<'a> {
+	pub header: Header,
+	pub rows: &'a [u8],
+	/// Header and rows as they lie in the file.
+	pub bytes: &'a [u8],
+	/// Where in the file.
+	pub offset: u64,
+}
+
+/// Bytes that were left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Skip {
+	pub offset: u64,
+	pub bytes: u64,
+	pub reason: Reason,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found<'a> {
+	Chunk(Chunk<'a>),
+	Skipped(Skip),
+}
+
+/// All chunks of a stream file. What is between them and no good comes as [`Found::Skipped`]; chunks and
+/// skips together cover every byte once, in order.
+pub fn chunks(data: &[u8]) -> Chunks<'_> {
+	Chunks { data, at: 0 }
+}
+
+#[derive(Debug, Clone)]
+pub struct Chunks<'a> {
+	data: &'a [u8],
+	at: usize,
+}
+
+impl<'a> Iterator for Chunks<'a> {
+	type Item = Found<'a>;
+
+	fn next(&mut self) -> Option<Found<'a>> {
+		if self.at >= self.data.len() {
+			return None;
+		}
+		let reason = match read(self.data, self.at, Unsealed::Refuse) {
+			Ok(chunk) => {
+				self.at += chunk.bytes.len();
+				return Some(Found::Chunk(chunk));
+			}
+			Err(reason) => reason,
+		};
+		let begin = self.at;
+		self.at = self.next_good(begin + 1);
+		Some(Found::Skipped(Skip { offset: begin as u64, bytes: (self.at - begin) as u64, reason }))
+	}
+}
+
+impl Chunks<'_> {
+	/// Where the next chunk that can be trusted begins; the end when there is none.
+	fn next_good(&self, from: usize) -> usize {
+		let mut at = from;
+		while let Some(found) = find_magic(self.data, at) {
+			if read(self.data, found, Unsealed::Refuse).is_ok() {
+				return found;
+			}
+			at = found + 1;
+		}
+		self.data.len()
+	}
+}
+
+fn find_magic(data: &[u8], from: usize) -> Option<usize> {
+	let rest = data.get(from..)?;
+	rest.windows(MAGIC.len()).position(|window| window == MAGIC).map(|found| from + found)
+}
+
+/// Are chunks without a checksum taken? Only in a ring, where they are what a dead process left.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unsealed {
+	Refuse,
+	Take,
+}
+
+/// The chunk at `at`, if it is one.
+pub(crate) fn read(data: &[u8], at: usize, unsealed: Unsealed) -> Result<Chunk<'_>, Reason> {
+	let rest = data.get(at..).unwrap_or_default();
+	if !rest.starts_with(MAGIC) {
+		return Err(Reason::NoMagic);
+	}
+	if rest.len() < HEADER {
+		return Err(Reason::Truncated { committed: 0, present: rest.len() as u64 });
+	}
+	let version = u16_at(rest, 8);
+	if version != 1 {
+		return Err(Reason::Version(version));
+	}
+	let header = Header::parse(rest);
+	let length = usize::from(header.length);
+	if !(HEADER..=4096).contains(&length) {
+		return Err(Reason::HeaderLength(header.length));
+	}
+	if header.committed > MAX_ROWS {
+		return Err(Reason::TooLong(header.committed));
+	}
+	let end = length + header.committed as usize;
+	let Some(bytes) = rest.get(..end) else {
+		let present = rest.len().saturating_sub(length) as u64;
+		return Err(Reason::Truncated { committed: header.committed, present });
+	};
+	if header.sealed() {
+		let computed = checksum(bytes);
+		if computed != header.crc {
+			return Err(Reason::Checksum { stored: header.crc, computed });
+		}
+	} else if unsealed == Unsealed::Refuse {
+		return Err(Reason::NotSealed);
+	}
+	Ok(Chunk { rows: &bytes[length..], header, bytes, offset: at as u64 })
+}
+
+/// CRC-32C of header and rows, the checksum's own bytes taken as zeros.
+pub(crate) fn checksum(bytes: &[u8]) -> u32 {
+	let (before, rest) = bytes.split_at(CRC_AT.min(bytes.len()));
+	let after = rest.get(4..).unwrap_or_default();
+	crc32c::crc32c_append(crc32c::crc32c_append(crc32c::crc32c(before), &[0; 4]), after)
+}

@@ -1,0 +1,37 @@
+//! Decoder of Fathom's streams: `docs/stream-format.md` is the contract, `runtime/core/stream.c` the encoder.
+//!
+//! Everything here takes bytes and returns what was good in them and what was not. No input panics, and a
+//! chunk whose checksum does not fit gives no row.
+
+mod bytes;
+mod chunk;
+mod error;
+mod record;
+mod ring;
+mod rows;
+mod seal;
+
+pub use bytes::Cursor;
+pub use chunk::{Chunk, Chunks, Clock, Found, Header, Skip, chunks};
+pub use error::{Damage, Reason};
+pub use record::{
+	Counter, Group, Hint, Link, Mark, Module, Object, OpRecord, OpenCall, ProcessRecord, Rank,
+	Record, Selection, Site, Text, Unfinished,
+};
+pub use ring::{CounterTable, Ring, RingHeader, ThreadPage, read_ring};
+pub use rows::{Call, Decoder, Item, Rows};
+pub use seal::{ChunkWriter, put_text, put_varint, put_zigzag};
+
+/// Most calls that can be open in one thread.
+pub const MAX_DEPTH: usize = 63;
+/// Most recorded numbers of a call.
+pub const MAX_FIELDS: usize = 8;
+/// In a header: no call was interrupted; in `Object::created_by`: none.
+pub const NO_SEQ: u64 = u64::MAX;
+/// The value of a field `offset` that nobody knows.
+pub const UNKNOWN_OFFSET: i64 = i64::MIN;
+
+pub const FLAG_SEALED: u32 = 1;
+pub const FLAG_LAST: u32 = 2;
+pub const FLAG_SIDE: u32 = 4;
+pub const FLAG_RING_COPY: u32 = 8;

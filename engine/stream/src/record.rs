@@ -1,0 +1,411 @@
+//! Records: what stands between the rows. `docs/stream-format.md`, "Records".
+
+use crate::bytes::Cursor;
+use crate::error::Reason;
+use crate::{MAX_DEPTH, NO_SEQ};
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record<'a> {
+	Op(OpRecord<'a>),
+	Object(Object<'a>),
+	Site(Site<'a>),
+	Module(Module<'a>),
+	Selection(Selection),
+	Link(Link),
+	Mark(Mark<'a>),
+	Hint(Hint<'a>),
+	Counter(Counter),
+	Process(ProcessRecord<'a>),
+	Open(Vec<OpenCall>),
+	Unfinished(Unfinished),
+	Rank(Rank<'a>),
+	Text(Text<'a>),
+	Group(Group),
+	/// Of a later version.
+	Unknown(u8),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpRecord<'a> {
+	pub op: u32,
+	pub layer: &'a [u8],
+	pub name: &'a [u8],
+	pub kind: &'a [u8],
+	/// Comma-separated.
+	pub fields: &'a [u8],
+	pub flags: u64,
+}
+
+impl OpRecord<'_> {
+	pub const TRACKED: u64 = 1;
+	pub const COLLECTIVE: u64 = 2;
+
+	pub fn field_count(&self) -> usize {
+		if self.fields.is_empty() {
+			return 0;
+		}
+		1 + self.fields.iter().filter(|&&byte| byte == b',').count()
+	}
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Object<'a> {
+	pub object: u32,
+	pub class: u32,
+	pub parent: u32,
+	/// Seq of the call that made it, or [`NO_SEQ`].
+	pub created_by: u64,
+	pub name: &'a [u8],
+	/// By class, in the order of the format; signed ones as their 64 bits.
+	pub numbers: Vec<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Site<'a> {
+	pub site: u32,
+	pub module: u32,
+	pub offset: u64,
+	pub entry: &'a [u8],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Module<'a> {
+	pub module: u32,
+	pub base: u64,
+	pub build_id: &'a [u8],
+	pub path: &'a [u8],
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+	pub selection: u32,
+	pub form: u32,
+	pub exact: bool,
+	pub rank: u32,
+	pub displacement: i64,
+	pub unit: u64,
+	pub period: u64,
+	pub total: u64,
+	/// rank × (start, count)
+	pub bounds: Vec<u64>,
+	pub hash: u64,
+	pub blocks: u64,
+	/// blocks × rank × (start, count)
+	pub block: Vec<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Link {
+	pub seq: u64,
+	pub to_stream: u64,
+	pub to_seq: u64,
+	pub kind: u32,
+	pub bytes: u64,
+	pub percent: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mark<'a> {
+	pub ticks: u64,
+	pub kind: &'a [u8],
+	pub detail: &'a [u8],
+	pub value: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hint<'a> {
+	pub object: u32,
+	pub source: u32,
+	pub key: &'a [u8],
+	pub value: &'a [u8],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Counter {
+	pub op: u32,
+	pub object: u32,
+	/// Op + 1; 0: none.
+	pub enclosing: u32,
+	pub calls: u64,
+	pub errors: u64,
+	pub bytes: u64,
+	pub ticks: u64,
+	pub min: u64,
+	pub max: u64,
+	pub first: u64,
+	pub last: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProcessRecord<'a> {
+	pub parent_pid: u32,
+	pub host: &'a [u8],
+	pub boot_id: &'a [u8],
+	pub executable: &'a [u8],
+	/// NUL between the words.
+	pub command: &'a [u8],
+	pub cwd: &'a [u8],
+	pub run: &'a [u8],
+	pub ticks_per_second: u64,
+	pub start: u64,
+	/// Rank + 1; 0: unknown.
+	pub rank: u32,
+	pub ranks: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct OpenCall {
+	pub seq: u64,
+	/// Op + 1; 0: unknown.
+	pub op: u32,
+	pub object: u32,
+	pub began: u64,
+	pub site: u32,
+	pub size: i64,
+	pub offset: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Unfinished {
+	/// 1 left by longjmp or exception, 2 open at exit or kill, 3 thread ended.
+	pub reason: u32,
+	pub seq: u64,
+	/// Op + 1; 0: unknown.
+	pub op: u32,
+	pub depth: u32,
+	pub object: u32,
+	pub site: u32,
+	pub began: u64,
+	pub ended: u64,
+	pub size: i64,
+	pub offset: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rank<'a> {
+	pub rank: u32,
+	pub ranks: u32,
+	pub mpi: &'a [u8],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Text<'a> {
+	pub seq: u64,
+	pub name: &'a [u8],
+	pub value: &'a [u8],
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+	pub object: u32,
+	pub hash: u64,
+	pub size: u32,
+	pub ordinal: u32,
+	pub own: u32,
+	pub members: Vec<u32>,
+}
+
+/// The record of type `kind` whose payload is `payload`. Bytes at its end that are not known are left.
+pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Record<'_>, Reason> {
+	let mut at = Cursor::new(payload);
+	let from = &mut at;
+	Ok(match kind {
+		1 => Record::Op(op(from)?),
+		2 => Record::Object(object(from)?),
+		3 => Record::Site(Site {
+			site: from.number("site")?,
+			module: from.number("module")?,
+			offset: from.varint()?,
+			entry: from.text()?,
+		}),
+		4 => Record::Module(Module {
+			module: from.number("module")?,
+			base: from.varint()?,
+			build_id: from.text()?,
+			path: from.text()?,
+		}),
+		5 => Record::Selection(selection(from)?),
+		6 => Record::Link(link(from)?),
+		7 => Record::Mark(Mark {
+			ticks: from.varint()?,
+			kind: from.text()?,
+			detail: from.text()?,
+			value: from.varint()?,
+		}),
+		8 => Record::Hint(Hint {
+			object: from.number("object")?,
+			source: from.number("source")?,
+			key: from.text()?,
+			value: from.text()?,
+		}),
+		9 => Record::Counter(counter(from)?),
+		10 => Record::Process(process(from)?),
+		11 => Record::Open(open(from)?),
+		12 => Record::Unfinished(unfinished(from)?),
+		13 => Record::Rank(Rank {
+			rank: from.number("rank")?,
+			ranks: from.number("ranks")?,
+			mpi: from.text()?,
+		}),
+		14 => Record::Text(Text { seq: from.varint()?, name: from.text()?, value: from.text()? }),
+		15 => Record::Group(group(from)?),
+		other => Record::Unknown(other),
+	})
+}
+
+fn op<'a>(from: &mut Cursor<'a>) -> Result<OpRecord<'a>, Reason> {
+	Ok(OpRecord {
+		op: from.number("op")?,
+		layer: from.text()?,
+		name: from.text()?,
+		kind: from.text()?,
+		fields: from.text()?,
+		flags: from.varint()?,
+	})
+}
+
+fn object<'a>(from: &mut Cursor<'a>) -> Result<Object<'a>, Reason> {
+	let (object, class) = (from.number("object")?, from.number("class")?);
+	let parent = from.number("object")?;
+	let created_by = from.varint()?.checked_sub(1).unwrap_or(NO_SEQ);
+	let name = from.text()?;
+	let numbers = object_numbers(from, class)?;
+	Ok(Object { object, class, parent, created_by, name, numbers })
+}
+
+fn object_numbers(from: &mut Cursor<'_>, class: u32) -> Result<Vec<u64>, Reason> {
+	match class {
+		1 | 7 => {
+			let mut numbers = from.varints(5)?;
+			numbers.push(from.zigzag()? as u64);
+			numbers.extend(from.varints(4)?);
+			Ok(numbers)
+		}
+		3 | 6 => from.varints(2),
+		5 => {
+			let mut numbers = vec![from.varint()?];
+			let rank = from.count("rank")?;
+			numbers.extend(from.varints(rank)?);
+			Ok(numbers)
+		}
+		_ => Ok(Vec::new()),
+	}
+}
+
+fn selection(from: &mut Cursor<'_>) -> Result<Selection, Reason> {
+	let (selection, form) = (from.number("selection")?, from.number("form")?);
+	let exact = from.varint()? != 0;
+	let rank = from.number("rank")?;
+	let displacement = from.zigzag()?;
+	let (unit, period, total) = (from.varint()?, from.varint()?, from.varint()?);
+	let pairs = |blocks: u64| {
+		let numbers = u64::from(rank).checked_mul(2).and_then(|pair| pair.checked_mul(blocks));
+		numbers.and_then(|n| usize::try_from(n).ok()).ok_or(Reason::TooLarge("selection"))
+	};
+	let bounds = from.varints(pairs(1)?)?;
+	let hash = from.varint()?;
+	let blocks = from.varint()?;
+	let block = from.varints(pairs(blocks)?)?;
+	Ok(Selection {
+		selection,
+		form,
+		exact,
+		rank,
+		displacement,
+		unit,
+		period,
+		total,
+		bounds,
+		hash,
+		blocks,
+		block,
+	})
+}
+
+fn link(from: &mut Cursor<'_>) -> Result<Link, Reason> {
+	Ok(Link {
+		seq: from.varint()?,
+		to_stream: from.u64()?,
+		to_seq: from.varint()?,
+		kind: from.number("kind")?,
+		bytes: from.varint()?,
+		percent: from.number("percent")?,
+	})
+}
+
+fn counter(from: &mut Cursor<'_>) -> Result<Counter, Reason> {
+	Ok(Counter {
+		op: from.number("op")?,
+		object: from.number("object")?,
+		enclosing: from.number("op")?,
+		calls: from.varint()?,
+		errors: from.varint()?,
+		bytes: from.varint()?,
+		ticks: from.varint()?,
+		min: from.varint()?,
+		max: from.varint()?,
+		first: from.varint()?,
+		last: from.varint()?,
+	})
+}
+
+fn process<'a>(from: &mut Cursor<'a>) -> Result<ProcessRecord<'a>, Reason> {
+	Ok(ProcessRecord {
+		parent_pid: from.number("pid")?,
+		host: from.text()?,
+		boot_id: from.text()?,
+		executable: from.text()?,
+		command: from.text()?,
+		cwd: from.text()?,
+		run: from.text()?,
+		ticks_per_second: from.varint()?,
+		start: from.varint()?,
+		rank: from.number("rank")?,
+		ranks: from.number("ranks")?,
+	})
+}
+
+fn open(from: &mut Cursor<'_>) -> Result<Vec<OpenCall>, Reason> {
+	let count = from.count("open calls")?;
+	if count > MAX_DEPTH + 1 {
+		return Err(Reason::TooLarge("open calls"));
+	}
+	(0..count)
+		.map(|_| {
+			Ok(OpenCall {
+				seq: from.varint()?,
+				op: from.number("op")?,
+				object: from.number("object")?,
+				began: from.varint()?,
+				site: from.number("site")?,
+				size: from.zigzag()?,
+				offset: from.zigzag()?,
+			})
+		})
+		.collect()
+}
+
+fn unfinished(from: &mut Cursor<'_>) -> Result<Unfinished, Reason> {
+	Ok(Unfinished {
+		reason: from.number("reason")?,
+		seq: from.varint()?,
+		op: from.number("op")?,
+		depth: from.number("depth")?,
+		object: from.number("object")?,
+		site: from.number("site")?,
+		began: from.varint()?,
+		ended: from.varint()?,
+		size: from.zigzag()?,
+		offset: from.zigzag()?,
+	})
+}
+
+fn group(from: &mut Cursor<'_>) -> Result<Group, Reason> {
+	let object = from.number("object")?;
+	let hash = from.u64()?;
+	let (size, ordinal, own) =
+		(from.number("size")?, from.number("ordinal")?, from.number("rank")?);
+	let count = from.count("members")?;
+	let members = (0..count).map(|_| from.number("rank")).collect::<Result<_, _>>()?;
+	Ok(Group { object, hash, size, ordinal, own, members })
+}
