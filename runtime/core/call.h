@@ -12,7 +12,8 @@ enum {
 	CALL_DEPTH = 63, /* deeper calls pass through unrecorded, with a mark */
 };
 
-#define UNKNOWN_OFFSET INT64_MIN /* O_APPEND, shared descriptors: see offset_from in docs/tables.md */
+#define UNKNOWN_OFFSET                                                                             \
+	INT64_MIN /* O_APPEND, shared descriptors: see offset_from in docs/tables.md */
 #define OBJECT_LEFT_OUT 0x80000000u /* the selection excludes it: its calls pass through */
 
 struct thread;
@@ -27,9 +28,9 @@ struct call {
 	int32_t error;   /* 0, errno, or the API's own code */
 	uint32_t depth;
 	int64_t field[CALL_FIELDS]; /* order and names: the op's row in the catalogue */
-	uint32_t wrapper;    /* set by the wrapper before hooks run: edge_library(wrapper) */
-	bool cancel;         /* a hook says: no row; the wrapper leaves by call_cancel (call_enter clears it) */
-	uint64_t scratch[6]; /* a row's own hooks: kept from before to after, not initialised */
+	uint32_t wrapper;           /* set by the wrapper before hooks run: edge_library(wrapper) */
+	bool cancel; /* a hook says: no row; the wrapper leaves by call_cancel (call_enter clears it) */
+	uint64_t scratch[8]; /* a row's own hooks: kept from before to after, not initialised */
 };
 
 /* One op of the catalogue, generated (ops[] below, indexed by op number). */
@@ -79,8 +80,9 @@ enum object_class {
 };
 struct object_def {
 	uint32_t parent;
-	const char *name;     /* need not outlive the call; NULL is "" */
-	uint64_t number[16];  /* by class: docs/stream-format.md, record 2, in order; zigzag ones as int64_t */
+	const char *name; /* need not outlive the call; NULL is "" */
+	uint64_t number
+		[16]; /* by class: docs/stream-format.md, record 2, in order; zigzag ones as int64_t */
 	uint32_t numbers;
 };
 uint32_t object_define(struct call *c, enum object_class class, const struct object_def *def);
@@ -100,9 +102,11 @@ struct call_ref {
 	uint64_t seq;
 };
 struct call_ref call_reference(const struct call *c);
-void call_link(struct call *c, struct call_ref to, enum link_kind kind, uint64_t bytes, unsigned percent);
+void call_link(struct call *c, struct call_ref to, enum link_kind kind, uint64_t bytes,
+	       unsigned percent);
 void call_text(struct call *c, const char *name, const char *value);
-void object_hint(struct call *c, uint32_t object, bool in_force, const char *key, const char *value);
+void object_hint(struct call *c, uint32_t object, bool in_force, const char *key,
+		 const char *value);
 struct group_def {
 	uint64_t hash; /* of the world ranks, in order */
 	uint32_t size, ordinal, own;
@@ -123,23 +127,28 @@ struct selection_def {
 /* Returns the selection's number; equal selections of a process share one (bounded table). 0: none. */
 uint32_t selection_define(struct call *c, const struct selection_def *def);
 void process_rank(uint32_t rank, uint32_t ranks, const char *mpi); /* learned at MPI_Init */
-void note(const char *format, ...) __attribute__((format(printf, 1, 2))); /* one `mark` row: the run's log */
+void note(const char *format, ...)
+	__attribute__((format(printf, 1, 2))); /* one `mark` row: the run's log */
 
 /* Handle tables: number of an API handle in one library -> 64 bits of ours. Bounded, lock-free to read. */
 struct handle_table;
 uint64_t handle_get(struct handle_table *table, uint64_t library, uint64_t handle); /* 0: none */
 bool handle_put(struct handle_table *table, uint64_t library, uint64_t handle, uint64_t value);
-uint64_t handle_take(struct handle_table *table, uint64_t library, uint64_t handle); /* get and remove */
-extern struct handle_table mpi_files, mpi_requests, mpi_datatypes, hdf5_objects, directories, mappings;
+uint64_t handle_take(struct handle_table *table, uint64_t library,
+		     uint64_t handle); /* get and remove */
+extern struct handle_table mpi_files, mpi_requests, mpi_datatypes, hdf5_objects, directories,
+	mappings;
 
 /* Descriptors (runtime/core/descriptors.c). */
-uint32_t descriptor_object(int fd); /* defines an inherited one at first sight; 0: not open or not a valid fd */
+uint32_t descriptor_object(
+	int fd); /* defines an inherited one at first sight; 0: not open or not a valid fd */
 int64_t descriptor_position(int fd); /* tracked offset, or UNKNOWN_OFFSET */
 /* After a read or write at the tracked offset; returns the offset to record: `from`, or UNKNOWN_OFFSET
  * when another thread moved the same description meanwhile. Call it once for each descriptor_position. */
 int64_t descriptor_advance(int fd, int64_t from, int64_t bytes);
-void descriptor_seek(int fd, int64_t position);                /* after lseek: the kernel's answer */
-uint32_t descriptor_open(struct call *c, int fd, int dirfd, const char *path, int flags); /* one statx */
+void descriptor_seek(int fd, int64_t position); /* after lseek: the kernel's answer */
+uint32_t descriptor_open(struct call *c, int fd, int dirfd, const char *path,
+			 int flags); /* one statx */
 void descriptor_close(int fd); /* before the call: the number may be another's right after it */
 void descriptor_dup(int from, int to, bool cloexec);
 void descriptor_cloexec(int fd, bool on);

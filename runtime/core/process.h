@@ -8,9 +8,10 @@
 /* Reads the environment; false: this process is not traced (no run, a launcher, a rank left out). */
 bool process_begin(void);
 uint32_t process_layers(void); /* layers to patch: bit mask */
-/* Writes all streams out and removes the ring: destructor, _exit, before exec. */
+/* Writes all streams out and removes the ring: destructor, _exit. In a vfork child: its own stream only. */
 void process_end(void);
-/* exec failed: recording goes on in a new ring. */
+/* Before exec: the same, but recording can go on; after a failed exec: it does. */
+void process_before_exec(void);
 void process_resume(void);
 /* Around vfork: the child runs on the parent's memory and thread, but is another process. */
 void process_vfork_child(void);

@@ -1,0 +1,332 @@
+/* The runtime's own structures. Private to runtime/core. */
+#ifndef FATHOM_CORE_H
+#define FATHOM_CORE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/call.h"
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define barrier()   __asm__ volatile("" ::: "memory")
+
+enum {
+	PAGE = 4096,
+	CHUNK_BYTES = 65536,
+	CHUNK_HEADER = 192,
+	CHUNKS_PER_THREAD = 16, /* 1 MiB, then they are written out */
+	RING_BYTES = 64 << 20,  /* per process */
+	ROW_ROOM = 512,         /* more than any row and its op record */
+	SCRATCH = 16384,        /* the largest record payload */
+	PATTERNS = 128,
+	SITES = 64,
+	PATH_BYTES = 4096,
+	MARKS = 256, /* per process image; further ones are counted */
+};
+
+/* ---- what lies in shared memory and in files: docs/stream-format.md ---- */
+
+struct clock_triple {
+	uint64_t ticks;
+	uint64_t monotonic;
+	uint64_t realtime;
+};
+
+struct chunk {
+	char magic[8];
+	uint16_t version, header;
+	uint32_t flags;
+	uint64_t stream, number, instance;
+	uint32_t pid, tid;
+	uint64_t next_seq;
+	struct clock_triple begin, seal;
+	uint64_t base_stream, base_seq;
+	uint64_t first_tick;
+	uint32_t committed, crc, depth;
+	uint8_t clock;
+	uint8_t reserved[51];
+	uint8_t rows[CHUNK_BYTES - CHUNK_HEADER];
+};
+_Static_assert(offsetof(struct chunk, rows) == CHUNK_HEADER, "chunk header is 192 bytes");
+_Static_assert(sizeof(struct chunk) == CHUNK_BYTES, "chunk is 64 KiB");
+
+enum chunk_flags { CHUNK_SEALED = 1, CHUNK_LAST = 2, CHUNK_SIDE = 4 };
+
+struct open_call {
+	uint64_t seq, began, frame;
+	uint32_t op, object;
+	int64_t size, offset;
+	uint32_t site, reserved;
+	uint64_t zero;
+};
+_Static_assert(sizeof(struct open_call) == 64, "an open call is 64 bytes");
+
+struct thread_page {
+	char magic[8];
+	uint64_t stream;
+	uint32_t tid;
+	_Atomic uint32_t depth;
+	uint8_t zero[40];
+	struct open_call open[CALL_DEPTH];
+};
+_Static_assert(sizeof(struct thread_page) == PAGE, "a thread page is a page");
+
+struct ring_header {
+	char magic[8];
+	uint32_t version, page;
+	uint64_t instance;
+	uint32_t pid, zero;
+	uint64_t pid_start;
+	_Atomic uint64_t allocated;
+};
+
+struct counter {
+	uint32_t op, object, enclosing, zero;
+	uint64_t calls, errors, bytes, ticks, min, max, first, last;
+};
+_Static_assert(sizeof(struct counter) == 80, "a counter is 80 bytes");
+
+enum { COUNTERS = (CHUNK_BYTES - 64) / 80 };
+struct counter_table {
+	char magic[8];
+	uint64_t stream;
+	_Atomic uint32_t used;
+	uint32_t zero;
+	uint64_t instance;
+	uint8_t reserved[32];
+	struct counter entry[COUNTERS];
+	uint8_t pad[CHUNK_BYTES - 64 - COUNTERS * 80];
+};
+_Static_assert(sizeof(struct counter_table) == CHUNK_BYTES,
+	       "a counter table is as long as a chunk");
+
+struct control_page {
+	char magic[8];
+	uint32_t version, size;
+	_Atomic uint64_t gate;
+	_Atomic uint64_t generation;
+	_Atomic uint64_t budget;
+	uint8_t zero[PAGE - 40];
+};
+_Static_assert(sizeof(struct control_page) == PAGE, "the control page is a page");
+
+/* ---- per thread: private memory that a fork wipes ---- */
+
+/* What a row is predicted from: docs/stream-format.md, "Prediction". */
+struct pattern {
+	uint64_t who;   /* op | object << 32 */
+	uint64_t where; /* site | depth << 32 | generation << 40 */
+	int64_t last[CALL_FIELDS];
+	int64_t slope[CALL_FIELDS];
+};
+
+struct site_entry {
+	const void *address;
+	uint32_t site;
+};
+
+struct thread {
+	uint8_t ready;    /* 1: calls may enter; 0: a row is being built, or a fork wiped this */
+	uint8_t counting; /* the budget is spent: calls go to counters */
+	uint8_t alive;    /* 0: wiped */
+	uint8_t broken;   /* no memory for a stream: pass through */
+	uint8_t full;     /* nowhere to put another chunk: counters only, in their table */
+	uint8_t snapshot; /* a copy made by thread_write_snapshot: never goes on to another chunk */
+	uint32_t depth;   /* recorded calls that are open */
+	uint8_t *put;     /* next byte of rows */
+	uint8_t *limit;   /* a row may begin below */
+	uint64_t next_seq;
+	uint64_t last_ended;
+	struct thread_page *page;
+	struct chunk *chunk;
+	uint32_t generation; /* of patterns, sites and op records: one per chunk; 24 bits */
+	uint32_t enclosing;  /* op + 1 of the counted call that is open */
+	uint64_t stream;
+	uint64_t number; /* of the current chunk */
+	uint32_t tid;
+	uint32_t chunks;  /* in chunk_list */
+	uint32_t current; /* index of `chunk` in it */
+	uint32_t written; /* chunks of the list that are in the file */
+	struct chunk *chunk_list[CHUNKS_PER_THREAD];
+	uint32_t pid; /* the process's, or the vfork child's */
+	bool is_vfork;
+	struct thread *vfork; /* takes the calls of a vfork child of this thread */
+	struct thread
+		*side; /* takes the calls of a signal handler that interrupts us while not ready */
+	struct thread *main; /* of a side thread: whom it interrupts */
+	struct thread *next; /* in process.threads */
+	struct counter_table *counters;
+	uint64_t flush_began, flush_ended, flush_bytes; /* a flush that has no row yet */
+	struct site_entry site[SITES];
+	struct pattern pattern[PATTERNS];
+	uint8_t scratch[SCRATCH];
+	uint32_t op_seen[]; /* generation in which the op's record was written, by op */
+};
+
+/* Fathom's own ops, layer `fathom`, numbered above the catalogue's. */
+enum { OP_FATHOM = 0xff00, OP_FLUSH = OP_FATHOM, OP_START, OP_PATCH, OP_FATHOM_END };
+extern const struct op fathom_ops[];
+
+static inline const struct op *op_of(uint32_t op)
+{
+	return likely(op < OP_FATHOM) ? &ops[op] : &fathom_ops[op - OP_FATHOM];
+}
+
+/* ---- per process: private memory that a fork wipes ---- */
+
+struct process {
+	uint32_t alive;
+	atomic_flag lock;
+	uint64_t instance;
+	uint32_t pid;
+	uint32_t generation; /* of this process image: raised by each fork up to here */
+	_Atomic uint32_t objects, sites, selections, marks;
+	_Atomic uint64_t stream_bytes; /* sealed */
+	bool file_made;
+	bool introduced; /* the process record is written */
+	bool write_failed;
+	struct ring_header *ring; /* NULL: none (yet, or not to be had) */
+	uint64_t ring_used;
+	struct thread *threads;
+	struct chunk *spare[CHUNKS_PER_THREAD * 64]; /* chunks of ended threads */
+	uint32_t spares;
+	struct thread_page *spare_page[256];
+	uint32_t spare_pages;
+	int write_error; /* errno of the first write that failed */
+	uint32_t dropped_marks;
+	char stream_path[PATH_BYTES];
+	char ring_path[PATH_BYTES];
+	struct interned *interned;     /* objects.c */
+	struct site_table *site_table; /* sites.c */
+};
+
+/* Made once from the environment, survives forks, never written after process_begin. */
+struct config {
+	bool on;
+	char run[PATH_BYTES];
+	char ring[PATH_BYTES];
+	char streams[PATH_BYTES];
+	char boot_id[40];
+	char host[65];
+	uint64_t budget;
+	uint64_t gate;
+	const char *files;    /* FATHOM_FILES or NULL */
+	uint32_t rank, ranks; /* rank + 1; 0 unknown */
+	uint64_t start_ticks;
+};
+
+extern struct config config;
+extern struct process *process;
+extern struct control_page *control;
+extern __thread struct thread *self
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* ---- clock.c ---- */
+extern uint8_t clock_kind; /* 0 raw ticks, 1 monotonic ns, 2 faked */
+void clock_begin(const char *setting);
+uint64_t ticks_slow(void);
+struct clock_triple clock_read(void);
+uint64_t clock_ticks_per_second(void); /* 0: unknown here, the reader fits it */
+
+static inline uint64_t ticks(void)
+{
+	if (unlikely(clock_kind != 0))
+		return ticks_slow();
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	uint64_t value;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+	return value;
+#endif
+}
+
+/* ---- process.c ---- */
+void recording_off(void);    /* for good: the program goes on without us */
+bool process_ready(void);    /* makes the state after the start or a fork; false: none to be had */
+uint64_t process_lock(void); /* blocks signals; returns the old mask */
+void process_unlock(uint64_t mask);
+uint64_t random_id(void);                          /* never 0 */
+void *memory_get(size_t bytes, bool wipe_on_fork); /* NULL: none */
+
+/* ---- ring.c ---- */
+void *
+ring_extent(size_t bytes); /* lock held; shared memory, or private when there is none; NULL: none */
+void ring_remove(void);
+struct chunk *ring_chunk(void); /* lock held */
+void ring_chunk_free(struct chunk *chunk);
+
+/* ---- thread.c ---- */
+struct thread *thread_claim(void); /* the calling thread's, marked not ready; NULL: none */
+void thread_release(struct thread *t);
+void thread_end(void *thread); /* key destructor */
+struct thread *thread_make(struct thread *main,
+			   bool is_vfork); /* begins a stream; NULL: no memory */
+void thread_write_snapshot(struct thread *t,
+			   bool end); /* all that is committed, into the file; lock held */
+bool in_vfork_child(void);
+
+/* ---- stream.c ---- */
+bool stream_begin_chunk(struct thread *t, struct chunk *chunk);
+void stream_next_chunk(struct thread *t, bool last);
+void stream_row(struct thread *t, const struct call *c, uint32_t site, uint64_t ended);
+void stream_flush_row(struct thread *t);
+void stream_unfinished(struct thread *t, const struct open_call *o, uint32_t depth, unsigned reason,
+		       uint64_t ended);
+void stream_write_out(struct thread *t);      /* its chunks not yet in the file; lock held */
+bool stream_write(const struct chunk *chunk); /* one sealed chunk into the file; lock held */
+void stream_seal(struct chunk *chunk, uint32_t flags);
+void stream_op(struct thread *t, uint32_t op); /* the op's record, once per chunk */
+
+/* A record is built in t->scratch, then put in one piece. */
+struct record {
+	struct thread *t;
+	uint8_t *at, *end;
+};
+struct record record_begin(struct thread *t);
+void record_varint(struct record *r, uint64_t value);
+void record_zigzag(struct record *r, int64_t value);
+void record_bytes8(struct record *r, uint64_t value);
+void record_text(struct record *r, const char *text, size_t length);
+void record_string(struct record *r, const char *text);
+void record_end(struct record *r, uint8_t type);
+
+enum record_type {
+	RECORD_OP = 1,
+	RECORD_OBJECT,
+	RECORD_SITE,
+	RECORD_MODULE,
+	RECORD_SELECTION,
+	RECORD_LINK,
+	RECORD_MARK,
+	RECORD_HINT,
+	RECORD_COUNTER,
+	RECORD_PROCESS,
+	RECORD_OPEN,
+	RECORD_UNFINISHED,
+	RECORD_RANK,
+	RECORD_TEXT,
+	RECORD_GROUP,
+};
+enum unfinished_reason { LEFT_BY_JUMP = 1, OPEN_AT_END, THREAD_ENDED };
+
+/* ---- sites.c ---- */
+uint32_t site_of(struct thread *t, const void *frame, const void *address);
+
+/* ---- counters.c ---- */
+void counter_add(struct thread *t, const struct call *c, uint64_t ended);
+void counters_write(struct thread *t); /* into the stream as records */
+
+/* ---- crc.c ---- */
+uint32_t crc32c(uint32_t crc, const void *data, size_t bytes);
+
+/* ---- text.c: what libc would do with locale or malloc ---- */
+bool glob_match(const char *pattern, size_t length, const char *text);
+size_t text_copy(char *out, size_t size,
+		 const char *text); /* always terminated; returns length kept */
+uint64_t text_hash(const char *text, uint64_t seed);
+
+#endif

@@ -1,0 +1,105 @@
+/* Counters: what is left of a call when the budget for events is spent. A bounded table per thread, in the
+ * ring, that evicts itself into the stream as partial counts. */
+#include <string.h>
+
+#include "core/core.h"
+
+static struct counter_table *table_of(struct thread *t)
+{
+	uint64_t mask;
+
+	if (t->counters)
+		return t->counters;
+	mask = process_lock();
+	t->counters = (struct counter_table *)ring_chunk();
+	process_unlock(mask);
+	if (!t->counters)
+		return NULL;
+	memset(t->counters, 0, sizeof(*t->counters));
+	t->counters->stream = t->stream;
+	t->counters->instance = process->instance;
+	barrier();
+	memcpy(t->counters->magic, "FATHOMCT", 8);
+	return t->counters;
+}
+
+static void put_counter(struct thread *t, const struct counter *n)
+{
+	struct record r;
+
+	stream_op(t, n->op);
+	if (n->enclosing)
+		stream_op(t, n->enclosing - 1);
+	r = record_begin(t);
+	record_varint(&r, n->op);
+	record_varint(&r, n->object);
+	record_varint(&r, n->enclosing);
+	for (const uint64_t *value = &n->calls; value <= &n->last; value++)
+		record_varint(&r, *value);
+	record_end(&r, RECORD_COUNTER);
+}
+
+void counters_write(struct thread *t)
+{
+	uint32_t used = atomic_load(&t->counters->used);
+
+	for (uint32_t i = 0; i < used; i++)
+		put_counter(t, &t->counters->entry[i]);
+	if (!t->snapshot)
+		atomic_store(&t->counters->used, 0);
+}
+
+/* Looked for from a hashed start, so that the usual case is one probe. */
+static struct counter *entry_of(struct thread *t, struct counter_table *table, const struct call *c)
+{
+	uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
+
+	for (uint32_t i = used; i-- > 0;) {
+		struct counter *n = &table->entry[i];
+
+		if (n->op == c->op && n->object == c->object && n->enclosing == c->depth)
+			return n;
+	}
+	if (used == COUNTERS) {
+		counters_write(t);
+		used = 0;
+	}
+	table->entry[used] =
+		(struct counter){.op = c->op, .object = c->object, .enclosing = c->depth};
+	table->entry[used].min = ~0ull;
+	barrier();
+	atomic_store(&table->used, used + 1);
+	return &table->entry[used];
+}
+
+/* Bytes that moved: the field after size (and offset), named so in the op's row. */
+static uint64_t bytes_of(const struct call *c)
+{
+	const char *fields = op_of(c->op)->fields, *at = strstr(fields, "bytes");
+	uint32_t i = 0;
+
+	if (!at || c->error)
+		return 0;
+	for (; fields < at; fields++)
+		i += *fields == ',';
+	return c->field[i] > 0 ? (uint64_t)c->field[i] : 0;
+}
+
+void counter_add(struct thread *t, const struct call *c, uint64_t ended)
+{
+	struct counter_table *table = table_of(t);
+	uint64_t took = ended > c->began ? ended - c->began : 0;
+	struct counter *n;
+
+	if (!table)
+		return;
+	n = entry_of(t, table, c);
+	n->calls++;
+	n->errors += c->error != 0;
+	n->bytes += bytes_of(c);
+	n->ticks += took;
+	n->min = took < n->min ? took : n->min;
+	n->max = took > n->max ? took : n->max;
+	n->first = n->first ? n->first : c->began;
+	n->last = ended;
+}

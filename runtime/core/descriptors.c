@@ -1,0 +1,281 @@
+/* Descriptors: fd -> what it is open on and where it stands. One array load to look up, wiped by a fork (a
+ * child's descriptors share their offsets with us: both stop tracking). */
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/core.h"
+#include "core/process.h"
+#include "core/raw.h"
+
+enum { FDS_PER_PAGE = 1024, FD_PAGES = 1024, DESCRIPTIONS_PER_SLAB = 1024 };
+
+/* An open file description: shared by dup'ed descriptors. */
+struct description {
+	_Atomic int64_t position;
+	_Atomic uint32_t references;
+	_Atomic uint32_t in_flight; /* tracked reads and writes between position and advance */
+	_Atomic bool contended;     /* two of them overlapped: neither knows its offset */
+	_Atomic bool shared;        /* with another process */
+	bool append, seekable;
+	uint32_t object;
+	struct description *next_free;
+};
+
+struct descriptor {
+	_Atomic(struct description *) description;
+	_Atomic bool cloexec;
+};
+
+/* In memory that a fork wipes. */
+struct table {
+	_Atomic(struct descriptor *) page[FD_PAGES];
+	struct description *free;
+};
+static _Atomic(struct table *) table;
+
+static bool make_table(void)
+{
+	struct table *none = NULL, *made = memory_get(sizeof(*made), true);
+
+	return made && (atomic_compare_exchange_strong(&table, &none, made) || none);
+}
+
+static struct descriptor *slot_of(int fd, bool make)
+{
+	uint32_t page = (uint32_t)fd / FDS_PER_PAGE;
+	struct descriptor *made, *there = NULL;
+
+	if (fd < 0 || page >= FD_PAGES)
+		return NULL;
+	if (unlikely(!table) && !(make && make_table()))
+		return NULL;
+	there = atomic_load_explicit(&table->page[page], memory_order_acquire);
+	if (likely(there) || !make)
+		return there ? &there[fd % FDS_PER_PAGE] : NULL;
+	made = memory_get(FDS_PER_PAGE * sizeof(*made), true);
+	if (!made)
+		return NULL;
+	if (!atomic_compare_exchange_strong(&table->page[page], &there, made))
+		made = there; /* another thread was first */
+	return &made[fd % FDS_PER_PAGE];
+}
+
+static struct description *description_of(int fd)
+{
+	struct descriptor *slot = slot_of(fd, false);
+
+	return slot ? atomic_load_explicit(&slot->description, memory_order_acquire) : NULL;
+}
+
+/* ---- descriptions are recycled, never returned: a late reader sees old numbers, not freed memory ---- */
+
+static struct description *description_make(void)
+{
+	uint64_t mask = process_lock();
+	struct description *d = table->free;
+
+	if (!d) {
+		d = memory_get(DESCRIPTIONS_PER_SLAB * sizeof(*d), true);
+		for (int i = 0; d && i + 1 < DESCRIPTIONS_PER_SLAB; i++)
+			d[i].next_free = &d[i + 1];
+	}
+	table->free = d ? d->next_free : NULL;
+	process_unlock(mask);
+	if (!d)
+		return NULL;
+	memset(d, 0, sizeof(*d));
+	d->references = 1;
+	return d;
+}
+
+static void description_drop(struct description *d)
+{
+	uint64_t mask;
+
+	if (!d || atomic_fetch_sub(&d->references, 1) != 1)
+		return;
+	mask = process_lock();
+	d->next_free = table->free;
+	table->free = d;
+	process_unlock(mask);
+}
+
+/* ---- what it is open on ---- */
+
+static uint32_t define(struct call *c, int fd, const char *path, int flags, bool inherited,
+		       mode_t *mode)
+{
+	struct object_def def = {.name = path, .numbers = 10};
+	struct statx st;
+
+	memset(&st, 0, sizeof(st));
+	raw6(SYS_statx, fd, (long)"", AT_EMPTY_PATH | 0x4000 /* AT_STATX_DONT_SYNC */,
+	     STATX_TYPE | STATX_MODE | STATX_INO | STATX_BTIME, (long)&st, 0);
+	*mode = st.stx_mode;
+	def.number[0] = (uint64_t)fd;
+	def.number[1] = st.stx_mode;
+	def.number[2] = st.stx_dev_major;
+	def.number[3] = st.stx_dev_minor;
+	def.number[4] = st.stx_ino;
+	def.number[5] = st.stx_mask & STATX_BTIME ? (uint64_t)st.stx_btime.tv_sec : 0;
+	def.number[6] = st.stx_mask & STATX_BTIME ? st.stx_btime.tv_nsec : 0;
+	def.number[7] = (uint64_t)(unsigned)flags;
+	def.number[8] = 0;
+	def.number[9] = inherited;
+	return object_define(c, OBJECT_DESCRIPTOR, &def);
+}
+
+static void install(int fd, struct description *d, bool cloexec)
+{
+	struct descriptor *slot = slot_of(fd, true);
+
+	if (!slot) {
+		description_drop(d);
+		return;
+	}
+	atomic_store(&slot->cloexec, cloexec);
+	description_drop(atomic_exchange(&slot->description, d));
+}
+
+uint32_t descriptor_open(struct call *c, int fd, int dirfd, const char *path, int flags)
+{
+	char absolute[PATH_BYTES];
+	struct description *d;
+	mode_t mode;
+
+	if (fd < 0 || !slot_of(fd, true) || !process_ready())
+		return 0;
+	if (path)
+		path_absolute(absolute, sizeof(absolute), dirfd, path);
+	else
+		path_absolute(absolute, sizeof(absolute), fd, "");
+	if (in_vfork_child())
+		return define(c, fd, absolute, flags, false, &mode);
+	d = description_make();
+	if (!d)
+		return 0;
+	d->object = define(c, fd, absolute, flags, false, &mode);
+	d->append = flags & O_APPEND;
+	d->seekable = S_ISREG(mode) || S_ISBLK(mode);
+	install(fd, d, flags & O_CLOEXEC);
+	return d->object;
+}
+
+/* A descriptor that this image did not open: from its parent, or from a call that we do not see. */
+static struct description *inherit(int fd)
+{
+	char path[PATH_BYTES];
+	struct description *d, *none = NULL;
+	struct descriptor *slot = slot_of(fd, true);
+	mode_t mode;
+
+	if (!slot || !process_ready())
+		return NULL;
+	path_absolute(path, sizeof(path), fd, "");
+	if (!path[0])
+		return NULL; /* not open */
+	d = description_make();
+	if (!d)
+		return NULL;
+	d->object = define(NULL, fd, path, 0, true, &mode);
+	d->shared = true;
+	if (atomic_compare_exchange_strong(&slot->description, &none, d))
+		return d;
+	description_drop(d);
+	return none;
+}
+
+uint32_t descriptor_object(int fd)
+{
+	struct description *d = description_of(fd);
+
+	if (unlikely(!d))
+		d = config.on && fd >= 0 ? inherit(fd) : NULL;
+	return d ? d->object : 0;
+}
+
+/* ---- where it stands ---- */
+
+int64_t descriptor_position(int fd)
+{
+	struct description *d = description_of(fd);
+	int64_t position;
+
+	if (!d || d->append || !d->seekable ||
+	    atomic_load_explicit(&d->shared, memory_order_relaxed))
+		return UNKNOWN_OFFSET;
+	position = atomic_load(&d->position);
+	if (atomic_fetch_add(&d->in_flight, 1))
+		atomic_store(&d->contended, true);
+	return position;
+}
+
+int64_t descriptor_advance(int fd, int64_t from, int64_t bytes)
+{
+	struct description *d = description_of(fd);
+	bool contended;
+
+	if (from == UNKNOWN_OFFSET || !d)
+		return from;
+	contended = atomic_load(&d->contended);
+	if (bytes > 0)
+		atomic_fetch_add(&d->position, bytes);
+	if (atomic_fetch_sub(&d->in_flight, 1) == 1)
+		atomic_store(&d->contended, false);
+	return contended ? UNKNOWN_OFFSET : from;
+}
+
+void descriptor_seek(int fd, int64_t position)
+{
+	struct description *d = description_of(fd);
+
+	if (d && !in_vfork_child())
+		atomic_store(&d->position, position);
+}
+
+/* ---- its life ---- */
+
+void descriptor_close(int fd)
+{
+	struct descriptor *slot = slot_of(fd, false);
+
+	if (slot && !in_vfork_child())
+		description_drop(atomic_exchange(&slot->description, NULL));
+}
+
+void descriptor_dup(int from, int to, bool cloexec)
+{
+	struct description *d;
+
+	if (from == to || to < 0 || in_vfork_child())
+		return;
+	descriptor_object(from);
+	d = description_of(from);
+	if (d)
+		atomic_fetch_add(&d->references, 1);
+	install(to, d, cloexec);
+}
+
+void descriptor_cloexec(int fd, bool on)
+{
+	struct descriptor *slot = slot_of(fd, false);
+
+	if (slot && !in_vfork_child())
+		atomic_store(&slot->cloexec, on);
+}
+
+void process_shared_descriptors(bool only_kept_by_exec)
+{
+	for (uint32_t page = 0; table && page < FD_PAGES; page++) {
+		struct descriptor *slot = atomic_load(&table->page[page]);
+
+		for (uint32_t i = 0; slot && i < FDS_PER_PAGE; i++) {
+			struct description *d = atomic_load(&slot[i].description);
+
+			if (d && !(only_kept_by_exec && atomic_load(&slot[i].cloexec)))
+				atomic_store(&d->shared, true);
+		}
+	}
+}

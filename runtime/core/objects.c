@@ -1,0 +1,310 @@
+/* Objects: files, paths, MPI files, datasets. Numbered per process image, defined in the stream of the thread
+ * that met them first; with them their hints, groups and selections, and the files selected by the user. */
+#include <fcntl.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "core/raw.h"
+
+enum { INTERNED = 16384, PROBES = 16 };
+
+/* Paths and selections met before, by hash. */
+struct interned {
+	struct {
+		_Atomic uint64_t hash;
+		_Atomic uint32_t number;
+	} entry[INTERNED];
+};
+
+static struct {
+	char path[PATH_BYTES];
+	_Atomic uint32_t changes, read; /* path is of change `read` */
+} cwd = {.changes = 1};
+
+void path_chdir(void)
+{
+	atomic_fetch_add(&cwd.changes, 1);
+}
+
+static size_t current_directory(char *out, size_t size)
+{
+	uint32_t change = atomic_load(&cwd.changes);
+	long got;
+
+	if (atomic_load(&cwd.read) == change)
+		return text_copy(out, size, cwd.path);
+	got = raw3(SYS_getcwd, (long)out, (long)size, 0);
+	if (got <= 0)
+		return text_copy(out, size, "?");
+	memcpy(cwd.path, out, (size_t)got);
+	atomic_store(&cwd.read, change);
+	return (size_t)got - 1;
+}
+
+static size_t directory_of(char *out, size_t size, int fd)
+{
+	char link[32] = "/proc/self/fd/", digits[12];
+	int n = 0, at = 14;
+	long got;
+
+	if (fd == AT_FDCWD)
+		return current_directory(out, size);
+	for (unsigned value = (unsigned)fd; n == 0 || value; value /= 10)
+		digits[n++] = (char)('0' + value % 10);
+	while (n)
+		link[at++] = digits[--n];
+	got = raw4(SYS_readlinkat, AT_FDCWD, (long)link, (long)out, (long)size - 1);
+	out[got > 0 ? got : 0] = '\0';
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* `//` and `/./` go; `..` stays, a symbolic link may stand before it. */
+static void clean(char *path)
+{
+	char *out = path;
+
+	for (const char *in = path; *in;) {
+		if (in[0] == '/' && in[1] == '/')
+			in++;
+		else if (in[0] == '/' && in[1] == '.' && (in[2] == '/' || !in[2]))
+			in += 2;
+		else
+			*out++ = *in++;
+	}
+	if (out == path)
+		*out++ = '/';
+	*out = '\0';
+}
+
+const char *path_absolute(char *out, size_t size, int dirfd, const char *path)
+{
+	size_t n = 0;
+
+	if (path[0] != '/') {
+		n = directory_of(out, size - 1, dirfd);
+		if (path[0])
+			out[n++] = '/';
+	}
+	text_copy(out + n, size - n, path);
+	if (out[0] == '/')
+		clean(out);
+	return out;
+}
+
+bool path_selected(const char *path)
+{
+	const char *line = config.files;
+	bool selected = !line || *line == '!';
+
+	while (line && *line) {
+		size_t length = strcspn(line, "\n");
+		bool leaves_out = *line == '!';
+
+		if (glob_match(line + leaves_out, length - leaves_out, path))
+			selected = !leaves_out;
+		line += length + (line[length] == '\n');
+	}
+	return selected;
+}
+
+/* Definitions outlive the budget, but not for ever: twice its bytes, then objects are unknown. */
+static bool definitions_end(void)
+{
+	return atomic_load(&process->stream_bytes) > 2 * atomic_load(&control->budget) + (1 << 20);
+}
+
+/* Numbers that may be negative: file birth seconds (class 1 and 7, the sixth). */
+static bool is_signed(enum object_class class, uint32_t index)
+{
+	return (class == OBJECT_DESCRIPTOR || class == OBJECT_DIRECTORY) && index == 5;
+}
+
+uint32_t object_define(struct call *c, enum object_class class, const struct object_def *def)
+{
+	struct thread *t;
+	struct record r;
+	uint32_t object;
+
+	if (def->name &&
+	    (class == OBJECT_DESCRIPTOR || class == OBJECT_PATH || class == OBJECT_MPI_FILE ||
+	     class == OBJECT_HDF5_FILE) &&
+	    !path_selected(def->name))
+		return OBJECT_LEFT_OUT | 1;
+	t = thread_claim();
+	if (!t || definitions_end()) {
+		if (t)
+			thread_release(t);
+		return 0;
+	}
+	object = atomic_fetch_add(&process->objects, 1) + 1;
+	r = record_begin(t);
+	record_varint(&r, object);
+	record_varint(&r, class);
+	record_varint(&r, def->parent & ~OBJECT_LEFT_OUT);
+	record_varint(&r, c && c->seq != ~0ull ? c->seq + 1 : 0);
+	record_string(&r, def->name);
+	for (uint32_t i = 0; i < def->numbers; i++)
+		if (is_signed(class, i))
+			record_zigzag(&r, (int64_t)def->number[i]);
+		else
+			record_varint(&r, def->number[i]);
+	record_end(&r, RECORD_OBJECT);
+	thread_release(t);
+	return object;
+}
+
+static struct interned *interned_table(void)
+{
+	uint64_t mask;
+
+	if (!process_ready())
+		return NULL;
+	if (likely(process->interned))
+		return process->interned;
+	mask = process_lock();
+	if (!process->interned)
+		process->interned = memory_get(sizeof(struct interned), true);
+	process_unlock(mask);
+	return process->interned;
+}
+
+/* The entry of a hash, or a free one for it; NULL: no room. `known` is its number, 0 for a free one. */
+static _Atomic uint32_t *intern(uint64_t hash, uint32_t *known)
+{
+	struct interned *table = interned_table();
+
+	hash = hash ? hash : 1;
+	for (uint32_t i = 0; table && i < PROBES; i++) {
+		uint32_t slot = (uint32_t)(hash + i) % INTERNED;
+		uint64_t there = atomic_load(&table->entry[slot].hash);
+
+		if (!there &&
+		    atomic_compare_exchange_strong(&table->entry[slot].hash, &there, hash))
+			there = hash;
+		if (there == hash) {
+			*known = atomic_load(&table->entry[slot].number);
+			return &table->entry[slot].number;
+		}
+	}
+	*known = 0;
+	return NULL;
+}
+
+uint32_t path_object(int dirfd, const char *path)
+{
+	char absolute[PATH_BYTES];
+	struct object_def def = {.name = absolute};
+	_Atomic uint32_t *entry;
+	uint32_t object;
+
+	if (!path || !config.on)
+		return 0;
+	path_absolute(absolute, sizeof(absolute), dirfd, path);
+	entry = intern(text_hash(absolute, 0), &object);
+	if (object)
+		return object;
+	object = object_define(NULL, OBJECT_PATH, &def);
+	if (entry)
+		atomic_store(entry, object);
+	return object;
+}
+
+void object_hint(struct call *c, uint32_t object, bool in_force, const char *key, const char *value)
+{
+	struct thread *t = thread_claim();
+	struct record r;
+
+	(void)c;
+	if (!t)
+		return;
+	r = record_begin(t);
+	record_varint(&r, object);
+	record_varint(&r, in_force ? 2 : 1);
+	record_string(&r, key);
+	record_string(&r, value);
+	record_end(&r, RECORD_HINT);
+	thread_release(t);
+}
+
+void object_group(struct call *c, uint32_t object, const struct group_def *def)
+{
+	struct thread *t = thread_claim();
+	struct record r;
+
+	(void)c;
+	if (!t)
+		return;
+	r = record_begin(t);
+	record_varint(&r, object);
+	record_bytes8(&r, def->hash);
+	record_varint(&r, def->size);
+	record_varint(&r, def->ordinal);
+	record_varint(&r, def->own);
+	record_varint(&r, def->n);
+	for (uint32_t i = 0; i < def->n; i++)
+		record_varint(&r, def->rank[i]);
+	record_end(&r, RECORD_GROUP);
+	thread_release(t);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 31;
+}
+
+static uint64_t selection_hash(const struct selection_def *def)
+{
+	uint64_t hash = mix(mix(def->form, def->rank), (uint64_t)def->displacement);
+
+	hash = mix(mix(mix(mix(hash, def->unit), def->period), def->total), def->hash);
+	for (uint32_t i = 0; def->box && i < 2 * def->rank; i++)
+		hash = mix(hash, def->box[i]);
+	for (uint32_t i = 0; i < 2 * def->rank * def->blocks; i++)
+		hash = mix(hash, def->block[i]);
+	return hash;
+}
+
+static void put_selection(struct thread *t, uint32_t number, const struct selection_def *def)
+{
+	struct record r = record_begin(t);
+
+	record_varint(&r, number);
+	record_varint(&r, def->form);
+	record_varint(&r, def->exact);
+	record_varint(&r, def->rank);
+	record_zigzag(&r, def->displacement);
+	record_varint(&r, def->unit);
+	record_varint(&r, def->period);
+	record_varint(&r, def->total);
+	for (uint32_t i = 0; i < 2 * def->rank; i++)
+		record_varint(&r, def->box ? def->box[i] : 0);
+	record_varint(&r, def->hash);
+	record_varint(&r, def->blocks);
+	for (uint32_t i = 0; i < 2 * def->rank * def->blocks; i++)
+		record_varint(&r, def->block[i]);
+	record_end(&r, RECORD_SELECTION);
+}
+
+uint32_t selection_define(struct call *c, const struct selection_def *def)
+{
+	uint32_t number;
+	_Atomic uint32_t *entry = intern(selection_hash(def), &number);
+	struct thread *t;
+
+	(void)c;
+	if (number)
+		return number;
+	t = thread_claim();
+	if (!t || definitions_end()) {
+		if (t)
+			thread_release(t);
+		return 0;
+	}
+	number = atomic_fetch_add(&process->selections, 1) + 1;
+	put_selection(t, number, def);
+	if (entry)
+		atomic_store(entry, number);
+	thread_release(t);
+	return number;
+}

@@ -1,0 +1,381 @@
+/* A traced process: its settings, its start, its end, and what fork, vfork and exec make of it. */
+#include "core/process.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "core/core.h"
+#include "core/raw.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+struct config config;
+struct process *process;
+
+static struct control_page control_off = {.magic = "FATHOMCP"};
+static struct control_page control_private = {.magic = "FATHOMCP", .version = 1, .size = PAGE};
+struct control_page *control = &control_off;
+static uint32_t forks; /* images up to here: a fork child raises its copy */
+
+/* Programs that start others: the environment passes through them, their own calls are not recorded. */
+static const char *const launchers[] = {
+	"mpiexec*", "mpirun*", "hydra_*", "orterun",       "orted",   "prte*",   "prun",
+	"srun",     "sbatch",  "salloc",  "slurmstepd",    "aprun",   "jsrun",   "ssh",
+	"sshd",     "rsh",     "sh",      "bash",          "dash",    "zsh",     "ksh*",
+	"csh",      "tcsh",    "fish",    "busybox",       "env",     "timeout", "nohup",
+	"nice",     "stdbuf",  "setsid",  "taskset",       "numactl", "time",    "strace",
+	"ltrace",   "gdb",     "fathom",  "fathom-engine", NULL,
+};
+
+static const struct {
+	const char *rank, *ranks;
+} rank_variables[] = {
+	{"PMI_RANK", "PMI_SIZE"},         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+	{"PMIX_RANK", "PMIX_SIZE"},       {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+	{"SLURM_PROCID", "SLURM_NTASKS"},
+};
+
+void recording_off(void)
+{
+	control = &control_off;
+}
+
+void *memory_get(size_t bytes, bool wipe_on_fork)
+{
+	long at = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at < 0 && at > -4096)
+		return NULL;
+	if (wipe_on_fork)
+		raw3(SYS_madvise, at, (long)bytes, MADV_WIPEONFORK);
+	return (void *)at;
+}
+
+uint64_t random_id(void)
+{
+	uint64_t id = 0;
+
+	if (raw3(SYS_getrandom, (long)&id, sizeof(id), 1 /* GRND_NONBLOCK */) != sizeof(id) || !id)
+		id = (ticks() * 0x9e3779b97f4a7c15u ^ (uint64_t)raw3(SYS_gettid, 0, 0, 0) << 32) |
+		     1;
+	return id;
+}
+
+uint64_t process_lock(void)
+{
+	uint64_t all = ~0ull, old = 0;
+
+	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&all, (long)&old, sizeof(old));
+	while (atomic_flag_test_and_set_explicit(&process->lock, memory_order_acquire))
+		raw3(SYS_sched_yield, 0, 0, 0);
+	return old;
+}
+
+void process_unlock(uint64_t mask)
+{
+	atomic_flag_clear_explicit(&process->lock, memory_order_release);
+	raw4(SYS_rt_sigprocmask, 2, (long)&mask, 0, sizeof(mask));
+}
+
+static uint64_t parse_bytes(const char *text, uint64_t otherwise)
+{
+	char *end;
+	unsigned long long value = text ? strtoull(text, &end, 10) : 0;
+
+	return text && end != text && *end == '\0' ? value : otherwise;
+}
+
+/* `0`, `0-63`, `0-63:8`, comma-separated. */
+static bool rank_selected(const char *list, unsigned long rank)
+{
+	while (list && *list) {
+		char *at;
+		unsigned long first = strtoul(list, &at, 10), last = first, step = 1;
+
+		if (*at == '-')
+			last = strtoul(at + 1, &at, 10);
+		if (*at == ':')
+			step = strtoul(at + 1, &at, 10);
+		if (first <= rank && rank <= last && (rank - first) % (step ? step : 1) == 0)
+			return true;
+		list = strchr(at, ',');
+		list = list ? list + 1 : NULL;
+	}
+	return false;
+}
+
+/* The rank the launcher says; MPI_Init confirms it later. */
+static void read_rank(void)
+{
+	for (size_t i = 0; i < sizeof(rank_variables) / sizeof(rank_variables[0]); i++) {
+		const char *rank = getenv(rank_variables[i].rank),
+			   *ranks = getenv(rank_variables[i].ranks);
+
+		if (rank) {
+			config.rank = (uint32_t)strtoul(rank, NULL, 10) + 1;
+			config.ranks = ranks ? (uint32_t)strtoul(ranks, NULL, 10) : 0;
+			return;
+		}
+	}
+}
+
+static bool in_list(const char *name, const char *list)
+{
+	while (list && *list) {
+		size_t length = strcspn(list, ",");
+
+		if (glob_match(list, length, name))
+			return true;
+		list += length + (list[length] == ',');
+	}
+	return false;
+}
+
+static bool program_is_traced(void)
+{
+	char path[PATH_BYTES];
+	long length = raw4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path,
+			   sizeof(path) - 1);
+	const char *name;
+
+	if (length <= 0)
+		return true;
+	path[length] = '\0';
+	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	for (size_t i = 0; launchers[i]; i++)
+		if (glob_match(launchers[i], strlen(launchers[i]), name))
+			return false;
+	return !in_list(name, getenv("FATHOM_SKIP"));
+}
+
+static uint64_t parse_gate(const char *layers, const char *level)
+{
+	static const char *const names[] = {"posix",   "mpiio",  "hdf5",   "mpi",
+					    "pnetcdf", "netcdf", "stdio",  "aio",
+					    "threads", "user",   "server", "disk"};
+	static const char *const levels[] = {"off", "job", "file", "call"};
+	uint64_t gate = 0, number = 3;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (in_list(names[i], layers ? layers : "posix,mpiio,hdf5"))
+			gate |= 1ull << i;
+	for (size_t i = 0; level && i < 4; i++)
+		if (strcmp(level, levels[i]) == 0)
+			number = i;
+	return number ? gate | 1ull << 31 | number << 32 : 0;
+}
+
+static void join_path(char *out, const char *a, const char *b, const char *c)
+{
+	size_t n = out == a ? strlen(a) : text_copy(out, PATH_BYTES, a);
+
+	n += text_copy(out + n, PATH_BYTES - n, b);
+	text_copy(out + n, PATH_BYTES - n, c);
+}
+
+static void hex16(char *out, uint64_t value)
+{
+	for (int i = 15; i >= 0; i--, value >>= 4)
+		out[i] = "0123456789abcdef"[value & 15];
+	out[16] = '\0';
+}
+
+static void decimal(char *out, uint64_t value)
+{
+	char text[24];
+	int n = 0;
+
+	do
+		text[n++] = (char)('0' + value % 10);
+	while (value /= 10);
+	while (n)
+		*out++ = text[--n];
+	*out = '\0';
+}
+
+static void default_ring(const char *run)
+{
+	char name[64] = "fathom.", hash[17], uid[24];
+
+	decimal(uid, (uint64_t)raw3(SYS_getuid, 0, 0, 0));
+	hex16(hash, text_hash(run, 0));
+	text_copy(name + strlen(name), sizeof(name) - strlen(name), uid);
+	text_copy(name + strlen(name), sizeof(name) - strlen(name), ".");
+	text_copy(name + strlen(name), sizeof(name) - strlen(name), hash);
+	join_path(config.ring, "/dev/shm", "/", name);
+}
+
+static void read_node(void)
+{
+	struct utsname node;
+	long fd = raw3(SYS_openat, AT_FDCWD, (long)"/proc/sys/kernel/random/boot_id",
+		       O_RDONLY | O_CLOEXEC);
+	long got = fd < 0 ? 0 : raw3(SYS_read, fd, (long)config.boot_id, 36);
+
+	if (fd >= 0)
+		raw3(SYS_close, fd, 0, 0);
+	if (got != 36)
+		text_copy(config.boot_id, sizeof(config.boot_id), "unknown");
+	text_copy(config.host, sizeof(config.host),
+		  raw3(SYS_uname, (long)&node, 0, 0) == 0 ? node.nodename : "unknown");
+}
+
+/* The node's shared control page, or a private one made from the environment. */
+static void map_control(void)
+{
+	char path[PATH_BYTES];
+	long fd, at = -1;
+
+	join_path(path, config.ring, "/", "control");
+	control = &control_private;
+	atomic_store(&control->gate, config.gate);
+	atomic_store(&control->budget, config.budget);
+	fd = raw3(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0) {
+		at = raw6(SYS_mmap, 0, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+		raw3(SYS_close, fd, 0, 0);
+	}
+	if (!(at < 0 && at > -4096) && memcmp((void *)at, "FATHOMCP", 8) == 0)
+		control = (struct control_page *)at;
+}
+
+bool process_begin(void)
+{
+	const char *run = getenv("FATHOM_RUN");
+
+	if (!run || run[0] != '/' || strlen(run) > PATH_BYTES - 256 || !program_is_traced())
+		return false;
+	read_rank();
+	if (getenv("FATHOM_RANKS") && config.rank &&
+	    !rank_selected(getenv("FATHOM_RANKS"), config.rank - 1))
+		return false;
+	clock_begin(getenv("FATHOM_CLOCK"));
+	config.start_ticks = ticks();
+	text_copy(config.run, sizeof(config.run), run);
+	if (getenv("FATHOM_RING"))
+		text_copy(config.ring, sizeof(config.ring) - 64, getenv("FATHOM_RING"));
+	else
+		default_ring(run);
+	config.budget = parse_bytes(getenv("FATHOM_BUDGET"), 64 << 20);
+	config.gate = parse_gate(getenv("FATHOM_LAYERS"), getenv("FATHOM_LEVEL"));
+	config.files = getenv("FATHOM_FILES");
+	process = memory_get(sizeof(*process), true);
+	if (!process || !config.gate)
+		return false;
+	config.on = true;
+	map_control();
+	return true;
+}
+
+uint32_t process_layers(void)
+{
+	return (uint32_t)config.gate;
+}
+
+static void name_files(void)
+{
+	char pid[24], instance[17], file[64] = "";
+
+	decimal(pid, process->pid);
+	hex16(instance, process->instance);
+	text_copy(file, sizeof(file), pid);
+	text_copy(file + strlen(file), sizeof(file) - strlen(file), ".");
+	text_copy(file + strlen(file), sizeof(file) - strlen(file), instance);
+	join_path(process->ring_path, config.ring, "/", file);
+	join_path(process->ring_path, process->ring_path, ".ring", "");
+	join_path(config.streams, config.run, "/streams/", config.boot_id);
+	join_path(config.streams, config.streams, "-", config.host);
+	join_path(process->stream_path, config.streams, "/", file);
+	join_path(process->stream_path, process->stream_path, ".fts", "");
+}
+
+/* Slow path of every first event: the process's state does not exist yet, or a fork wiped it. */
+bool process_ready(void)
+{
+	uint64_t mask;
+
+	if (likely(process && process->alive))
+		return true;
+	if (!process)
+		return false;
+	mask = process_lock();
+	if (!process->alive) {
+		if (!config.boot_id[0])
+			read_node();
+		process->pid = (uint32_t)raw3(SYS_getpid, 0, 0, 0);
+		process->instance = random_id();
+		process->generation = ++forks;
+		name_files();
+		barrier();
+		process->alive = 1;
+	}
+	process_unlock(mask);
+	return true;
+}
+
+static void write_all(bool end)
+{
+	uint64_t mask = process_lock();
+
+	for (struct thread *t = process->threads; t; t = t->next)
+		thread_write_snapshot(t, end);
+	process_unlock(mask);
+}
+
+void process_end(void)
+{
+	if (!process || !process->alive)
+		return;
+	if (in_vfork_child()) {
+		stream_next_chunk(self, true);
+		return;
+	}
+	recording_off();
+	write_all(true);
+	if (!process->write_failed)
+		ring_remove();
+}
+
+/* The ring of an image that execs: kept under a name that its successor removes. */
+static void exec_ring(char *path)
+{
+	char pid[24];
+
+	decimal(pid, process->pid);
+	join_path(path, config.ring, "/", pid);
+	join_path(path, path, ".exec", "");
+}
+
+void process_before_exec(void)
+{
+	char path[PATH_BYTES];
+
+	if (!process || !process->alive)
+		return;
+	if (in_vfork_child()) {
+		stream_next_chunk(self, true);
+		return;
+	}
+	write_all(false);
+	exec_ring(path);
+	if (process->ring && !process->write_failed)
+		raw4(SYS_renameat2, AT_FDCWD, (long)process->ring_path, AT_FDCWD, (long)path);
+}
+
+void process_resume(void)
+{
+	char path[PATH_BYTES];
+
+	if (!process || !process->alive || in_vfork_child())
+		return;
+	exec_ring(path);
+	if (process->ring && !process->write_failed)
+		raw4(SYS_renameat2, AT_FDCWD, (long)path, AT_FDCWD, (long)process->ring_path);
+}

@@ -1,0 +1,54 @@
+/* System calls made by Fathom itself: never through libc, so errno is never touched, other tools'
+ * wrappers are not entered, and a call stack shows libfathom as the caller. */
+#ifndef FATHOM_RAW_H
+#define FATHOM_RAW_H
+
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+static inline long raw6(long n, long a, long b, long c, long d, long e, long f)
+{
+	long result;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+#elif defined(__aarch64__)
+static inline long raw6(long n, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = n;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+#else
+#error "no system-call sequence for this architecture yet"
+#endif
+
+static inline long raw3(long n, long a, long b, long c)
+{
+	return raw6(n, a, b, c, 0, 0, 0);
+}
+
+static inline long raw4(long n, long a, long b, long c, long d)
+{
+	return raw6(n, a, b, c, d, 0, 0);
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* The ring: a file in node-local memory that holds a process's open chunks, so that they outlive it. */
+#include "core/core.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/raw.h"
+
+static void *map_private(size_t bytes)
+{
+	long at = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at < 0 && at > -4096 ? NULL : (void *)at;
+}
+
+/* Grows the ring file by `bytes` and maps them. The pages are allocated now: a full memory file system
+ * must be an error here, not a SIGBUS in the program later. */
+static void *map_file(int flags, size_t bytes)
+{
+	uint64_t offset = process->ring_used;
+	long fd = raw4(SYS_openat, AT_FDCWD, (long)process->ring_path,
+		       O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+	long at = -1;
+
+	if (fd < 0)
+		return NULL;
+	if (raw4(SYS_fallocate, fd, 0, (long)offset, (long)bytes) == 0)
+		at = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			  (long)offset);
+	raw3(SYS_close, fd, 0, 0);
+	if (at < 0 && at > -4096)
+		return NULL;
+	process->ring_used += bytes;
+	return (void *)at;
+}
+
+/* Field 22 of /proc/self/stat, counted from behind the program's name, which may hold anything. */
+static uint64_t pid_start(void)
+{
+	char text[1024];
+	long fd = raw3(SYS_openat, AT_FDCWD, (long)"/proc/self/stat", O_RDONLY | O_CLOEXEC), got;
+	uint64_t value = 0;
+	const char *at;
+
+	if (fd < 0)
+		return 0;
+	got = raw3(SYS_read, fd, (long)text, sizeof(text) - 1);
+	raw3(SYS_close, fd, 0, 0);
+	if (got <= 0)
+		return 0;
+	text[got] = '\0';
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	for (at = at ? at + 1 : ""; *at >= '0' && *at <= '9'; at++)
+		value = value * 10 + (uint64_t)(*at - '0');
+	return value;
+}
+
+static void ring_begin(void)
+{
+	raw3(SYS_mkdir, (long)config.ring, 0700, 0);
+	process->ring_used = 0;
+	process->ring = map_file(O_CREAT | O_EXCL, PAGE);
+	if (!process->ring)
+		return;
+	process->ring->version = 1;
+	process->ring->page = PAGE;
+	process->ring->instance = process->instance;
+	process->ring->pid = process->pid;
+	process->ring->pid_start = pid_start();
+	atomic_store(&process->ring->allocated, PAGE);
+	memcpy(process->ring->magic, "FATHOMRG", 8);
+}
+
+void *ring_extent(size_t bytes)
+{
+	void *extent = NULL;
+
+	if (!process->ring && !process->ring_used) {
+		ring_begin();
+		process->ring_used = process->ring ? process->ring_used : PAGE; /* asked once */
+	}
+	if (process->ring_used + bytes > RING_BYTES)
+		return NULL;
+	if (process->ring)
+		extent = map_file(0, bytes);
+	if (extent) {
+		atomic_store(&process->ring->allocated, process->ring_used);
+		return extent;
+	}
+	extent = map_private(bytes);
+	if (extent)
+		process->ring_used += bytes;
+	return extent;
+}
+
+struct chunk *ring_chunk(void)
+{
+	if (process->spares)
+		return process->spare[--process->spares];
+	return ring_extent(CHUNK_BYTES);
+}
+
+void ring_chunk_free(struct chunk *chunk)
+{
+	memset(chunk->magic, 0,
+	       sizeof(chunk->magic)); /* a reader must not take it for a chunk of ours */
+	if (process->spares < sizeof(process->spare) / sizeof(process->spare[0]))
+		process->spare[process->spares++] = chunk;
+}
+
+void ring_remove(void)
+{
+	if (process->ring)
+		raw3(SYS_unlink, (long)process->ring_path, 0, 0);
+}

@@ -1,0 +1,511 @@
+/* The encoder: rows and records into chunks, chunks into the stream file. docs/stream-format.md. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "core/raw.h"
+
+const struct op fathom_ops[] = {
+	{"fathom", "flush", "write", "bytes", 31, 1, 0, 0, 0},
+	{"fathom", "start", "meta", "", 31, 0, 0, 0, 0},
+	{"fathom", "patch", "meta", "", 31, 0, 0, 0, 0},
+};
+
+/* ---- numbers ---- */
+
+static inline uint8_t *put_varint(uint8_t *put, uint64_t value)
+{
+	while (value >= 0x80) {
+		*put++ = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	*put++ = (uint8_t)value;
+	return put;
+}
+
+static inline uint64_t zigzag(int64_t value)
+{
+	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+}
+
+static inline void commit(struct thread *t)
+{
+	barrier();
+	*(volatile uint32_t *)&t->chunk->committed = (uint32_t)(t->put - t->chunk->rows);
+}
+
+/* ---- records ---- */
+
+struct record record_begin(struct thread *t)
+{
+	return (struct record){t, t->scratch, t->scratch + SCRATCH};
+}
+
+void record_varint(struct record *r, uint64_t value)
+{
+	if (r->end - r->at >= 10)
+		r->at = put_varint(r->at, value);
+}
+
+void record_zigzag(struct record *r, int64_t value)
+{
+	record_varint(r, zigzag(value));
+}
+
+void record_bytes8(struct record *r, uint64_t value)
+{
+	if (r->end - r->at >= 8) {
+		memcpy(r->at, &value, 8);
+		r->at += 8;
+	}
+}
+
+/* A text that does not fit is cut, its length says the truth about what is there. */
+void record_text(struct record *r, const char *text, size_t length)
+{
+	size_t room = (size_t)(r->end - r->at);
+
+	room = room > 10 ? room - 10 : 0;
+	length = length < room ? length : room;
+	record_varint(r, length);
+	memcpy(r->at, text, length);
+	r->at += length;
+}
+
+void record_string(struct record *r, const char *text)
+{
+	record_text(r, text ? text : "", text ? strlen(text) : 0);
+}
+
+void record_end(struct record *r, uint8_t type)
+{
+	struct thread *t = r->t;
+	size_t length = (size_t)(r->at - t->scratch);
+
+	if (t->put + length + 16 > t->limit) {
+		if (t->snapshot)
+			return;
+		stream_next_chunk(t, false);
+	}
+	*t->put++ = 0x80 | type;
+	t->put = put_varint(t->put, length);
+	memcpy(t->put, t->scratch, length);
+	t->put += length;
+	commit(t);
+}
+
+void stream_op(struct thread *t, uint32_t op)
+{
+	const struct op *o = op_of(op);
+	uint32_t index = op < OP_FATHOM ? op : ops_count + (op - OP_FATHOM);
+	struct record r;
+
+	if (t->op_seen[index] == t->generation)
+		return;
+	t->op_seen[index] = t->generation;
+	r = record_begin(t);
+	record_varint(&r, op);
+	record_string(&r, o->layer_name);
+	record_string(&r, o->name);
+	record_string(&r, o->kind);
+	record_string(&r, o->fields);
+	record_varint(&r, o->tracked | o->collective << 1);
+	record_end(&r, RECORD_OP);
+	t->op_seen[index] = t->generation; /* again: the record may have gone into a new chunk */
+}
+
+/* ---- rows ---- */
+
+static uint8_t *put_times(struct thread *t, uint8_t *put, uint64_t began, uint64_t ended)
+{
+	if (unlikely(ended < t->last_ended)) /* a core's counter a few ticks behind another's */
+		ended = t->last_ended;
+	put = put_varint(put, ended - t->last_ended);
+	put = put_varint(put, ended > began ? ended - began : 0);
+	t->last_ended = ended;
+	return put;
+}
+
+static uint8_t *put_fields(uint8_t *put, const struct pattern *p, const int64_t *field,
+			   uint32_t mask)
+{
+	*put++ = (uint8_t)mask;
+	for (; mask; mask &= mask - 1) {
+		int i = __builtin_ctz(mask);
+
+		put = put_varint(put, zigzag((int64_t)((uint64_t)field[i] - (uint64_t)p->last[i] -
+						       (uint64_t)p->slope[i])));
+	}
+	return put;
+}
+
+/* The row of a call whose pattern is not in its slot: defines the slot. */
+static void define_row(struct thread *t, struct pattern *p, uint32_t slot, const struct call *c,
+		       uint32_t site, uint64_t ended)
+{
+	uint32_t n = op_of(c->op)->nfields, mask = 0;
+	uint8_t *put;
+
+	stream_op(t, c->op);
+	memset(p->last, 0, sizeof(p->last));
+	memset(p->slope, 0, sizeof(p->slope));
+	for (uint32_t i = 0; i < n; i++)
+		mask |= (uint32_t)(c->field[i] != 0) << i;
+	put = t->put;
+	*put++ = 0x80;
+	*put++ = (uint8_t)slot;
+	*put++ = (uint8_t)(1 | (mask ? 2 : 0) | (c->error ? 4 : 0));
+	put = put_varint(put, c->op);
+	put = put_varint(put, c->object);
+	put = put_varint(put, site);
+	put = put_varint(put, c->depth);
+	if (mask)
+		put = put_fields(put, p, c->field, mask);
+	if (c->error)
+		put = put_varint(put, (uint32_t)c->error);
+	t->put = put_times(t, put, c->began, ended);
+	memcpy(p->last, c->field, n * sizeof(p->last[0]));
+	p->who = c->op | (uint64_t)c->object << 32;
+	p->where = site | (uint64_t)c->depth << 32 | (uint64_t)t->generation << 40;
+}
+
+/* Which fields are not as predicted; the pattern moves on to this call's values. */
+static inline uint32_t surprise(const struct pattern *p, const int64_t *field, uint32_t n)
+{
+	uint32_t mask = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		mask |= (uint32_t)((uint64_t)field[i] !=
+				   (uint64_t)p->last[i] + (uint64_t)p->slope[i])
+			<< i;
+	return mask;
+}
+
+static inline void learn(struct pattern *p, const int64_t *field, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		p->slope[i] = (int64_t)((uint64_t)field[i] - (uint64_t)p->last[i]);
+		p->last[i] = field[i];
+	}
+}
+
+static inline uint32_t slot_of(uint64_t who, uint64_t where)
+{
+	return (uint32_t)((who * 0x9e3779b97f4a7c15u ^ where * 0xc2b2ae3d27d4eb4fu) >> 57);
+}
+
+void stream_row(struct thread *t, const struct call *c, uint32_t site, uint64_t ended)
+{
+	uint64_t who = c->op | (uint64_t)c->object << 32;
+	uint64_t where = site | (uint64_t)c->depth << 32;
+	uint32_t slot = slot_of(who, where), n = op_of(c->op)->nfields, mask;
+	struct pattern *p = &t->pattern[slot];
+	uint8_t *put;
+
+	where |= (uint64_t)t->generation << 40;
+	if (unlikely(p->who != who || p->where != where)) {
+		define_row(t, p, slot, c, site, ended);
+		commit(t);
+		return;
+	}
+	mask = surprise(p, c->field, n);
+	put = t->put;
+	if (likely(!mask && !c->error)) {
+		*put++ = (uint8_t)slot;
+	} else {
+		*put++ = 0x80;
+		*put++ = (uint8_t)slot;
+		*put++ = (uint8_t)((mask ? 2 : 0) | (c->error ? 4 : 0));
+		if (mask)
+			put = put_fields(put, p, c->field, mask);
+		if (c->error)
+			put = put_varint(put, (uint32_t)c->error);
+	}
+	learn(p, c->field, n);
+	t->put = put_times(t, put, c->began, ended);
+	commit(t);
+}
+
+void stream_unfinished(struct thread *t, const struct open_call *o, uint32_t depth, unsigned reason,
+		       uint64_t ended)
+{
+	struct record r;
+
+	stream_op(t, o->op);
+	r = record_begin(t);
+	record_varint(&r, reason);
+	record_varint(&r, o->seq);
+	record_varint(&r, o->op + 1);
+	record_varint(&r, depth);
+	record_varint(&r, o->object);
+	record_varint(&r, o->site);
+	record_varint(&r, o->began);
+	record_varint(&r, ended);
+	record_zigzag(&r, o->size);
+	record_zigzag(&r, o->offset);
+	record_end(&r, RECORD_UNFINISHED);
+}
+
+/* Fathom's own work is a call too: what a flush took is a row of layer `fathom`, and comes off its
+ * parent's exclusive time. It gets a seq like any other. */
+void stream_flush_row(struct thread *t)
+{
+	struct call c = {.thread = t, .op = OP_FLUSH, .depth = t->depth, .began = t->flush_began};
+
+	c.seq = t->next_seq++;
+	c.field[0] = (int64_t)t->flush_bytes;
+	t->flush_began = 0;
+	stream_row(t, &c, 0, t->flush_ended);
+}
+
+/* ---- chunks ---- */
+
+static void put_open_calls(struct thread *t)
+{
+	struct record r;
+
+	if (!t->depth)
+		return;
+	for (uint32_t i = 0; i < t->depth; i++)
+		stream_op(t, t->page->open[i].op);
+	r = record_begin(t);
+	record_varint(&r, t->depth);
+	for (uint32_t i = 0; i < t->depth; i++) {
+		const struct open_call *o = &t->page->open[i];
+
+		record_varint(&r, o->seq);
+		record_varint(&r, o->op + 1);
+		record_varint(&r, o->object);
+		record_varint(&r, o->began);
+		record_varint(&r, o->site);
+		record_zigzag(&r, o->size);
+		record_zigzag(&r, o->offset);
+	}
+	record_end(&r, RECORD_OPEN);
+}
+
+static void put_process(struct thread *t)
+{
+	char text[8192];
+	struct record r = record_begin(t);
+	long got, fd;
+
+	record_varint(&r, t->is_vfork ? process->pid : (uint64_t)raw3(SYS_getppid, 0, 0, 0));
+	record_string(&r, config.host);
+	record_string(&r, config.boot_id);
+	got = raw4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)text, sizeof(text));
+	record_text(&r, text, got > 0 ? (size_t)got : 0);
+	fd = raw4(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+	got = fd < 0 ? 0 : raw3(SYS_read, fd, (long)text, sizeof(text));
+	if (fd >= 0)
+		raw3(SYS_close, fd, 0, 0);
+	record_text(&r, text, got > 0 ? (size_t)got : 0);
+	got = raw3(SYS_getcwd, (long)text, sizeof(text), 0);
+	record_text(&r, text, got > 1 ? (size_t)got - 1 : 0);
+	record_string(&r, config.run);
+	record_varint(&r, clock_ticks_per_second());
+	record_varint(&r, config.start_ticks);
+	record_varint(&r, config.rank);
+	record_varint(&r, config.ranks);
+	record_end(&r, RECORD_PROCESS);
+}
+
+/* Makes `chunk` the thread's current one. The magic comes last: a torn header is no chunk. */
+bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
+{
+	bool first_of_process = !process->introduced || (t->is_vfork && t->number == 0);
+
+	if (!chunk)
+		return false;
+	memset(chunk->magic, 0, sizeof(chunk->magic));
+	barrier();
+	memset((char *)chunk + 8, 0, CHUNK_HEADER - 8);
+	chunk->version = 1;
+	chunk->header = CHUNK_HEADER;
+	chunk->flags = t->main && !t->is_vfork ? CHUNK_SIDE : 0;
+	chunk->stream = t->stream;
+	chunk->number = t->number;
+	chunk->instance = process->instance;
+	chunk->pid = t->pid;
+	chunk->tid = t->tid;
+	chunk->next_seq = t->next_seq;
+	chunk->begin = clock_read();
+	chunk->base_seq = ~0ull;
+	if (chunk->flags & CHUNK_SIDE && t->main->depth) {
+		chunk->base_stream = t->main->stream;
+		chunk->base_seq = t->main->page->open[t->main->depth - 1].seq;
+	}
+	chunk->depth = t->depth;
+	chunk->clock = clock_kind;
+	if (!t->last_ended)
+		t->last_ended = chunk->begin.ticks;
+	chunk->first_tick = t->last_ended;
+	t->chunk = chunk;
+	t->put = chunk->rows;
+	t->limit = (uint8_t *)chunk + CHUNK_BYTES - ROW_ROOM;
+	t->generation = (t->generation + 1) & 0xffffff;
+	barrier();
+	memcpy(chunk->magic, "FATHOMCK", 8);
+	put_open_calls(t);
+	if (first_of_process) {
+		process->introduced = true;
+		put_process(t);
+	}
+	return true;
+}
+
+void stream_seal(struct chunk *chunk, uint32_t flags)
+{
+	chunk->seal = clock_read();
+	chunk->flags |= CHUNK_SEALED | flags;
+	chunk->crc = 0;
+	chunk->crc = crc32c(0, chunk, CHUNK_HEADER + chunk->committed);
+}
+
+/* Opens the stream file for appending; the first time it is made, with its directory. */
+static long open_file(void)
+{
+	int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+	char parent[PATH_BYTES];
+	long fd;
+
+	if (process->file_made)
+		return raw4(SYS_openat, AT_FDCWD, (long)process->stream_path, flags, 0);
+	flags |= O_CREAT | O_EXCL;
+	fd = raw4(SYS_openat, AT_FDCWD, (long)process->stream_path, flags, 0644);
+	if (fd == -ENOENT) {
+		raw3(SYS_mkdir, (long)config.run, 0755, 0);
+		text_copy(parent, sizeof(parent), config.streams);
+		*strrchr(parent, '/') = '\0';
+		raw3(SYS_mkdir, (long)parent, 0755, 0);
+		raw3(SYS_mkdir, (long)config.streams, 0755, 0);
+		fd = raw4(SYS_openat, AT_FDCWD, (long)process->stream_path, flags, 0644);
+	}
+	process->file_made = fd >= 0;
+	return fd;
+}
+
+/* A write beyond RLIMIT_FSIZE raises SIGXFSZ; all signals are blocked here, and ours must not stay pending. */
+static void take_back_sigxfsz(void)
+{
+	uint64_t mask = 1ull << (SIGXFSZ - 1);
+	int64_t none[2] = {0, 0};
+
+	raw4(SYS_rt_sigtimedwait, (long)&mask, 0, (long)none, sizeof(mask));
+}
+
+bool stream_write(const struct chunk *chunk)
+{
+	const char *at = (const char *)chunk;
+	size_t left = CHUNK_HEADER + chunk->committed;
+	long fd = open_file(), done = fd;
+
+	while (fd >= 0 && left) {
+		done = raw3(SYS_write, fd, (long)at, (long)left);
+		if (done == -EINTR)
+			continue;
+		if (done <= 0)
+			break;
+		at += done;
+		left -= (size_t)done;
+	}
+	if (done == -EFBIG)
+		take_back_sigxfsz();
+	if (fd >= 0)
+		raw3(SYS_close, fd, 0, 0);
+	if (left)
+		process->write_error = done < 0 ? (int)-done : EIO;
+	return left == 0;
+}
+
+void stream_write_out(struct thread *t)
+{
+	while (t->written < t->chunks && t->chunk_list[t->written]->flags & CHUNK_SEALED) {
+		if (!stream_write(t->chunk_list[t->written])) {
+			process->write_failed = true; /* the ring stays, and has it */
+			return;
+		}
+		t->written++;
+	}
+}
+
+/* Where the thread's next chunk goes: a new one while the ring may grow, else over the oldest, written out. */
+static struct chunk *next_chunk(struct thread *t)
+{
+	struct chunk *chunk = t->chunks < CHUNKS_PER_THREAD ? ring_chunk() : NULL;
+
+	if (chunk) {
+		t->chunk_list[t->chunks++] = chunk;
+		return chunk;
+	}
+	stream_write_out(t);
+	if (t->written < t->chunks)
+		return NULL;
+	t->written = 0;
+	while (t->chunks > 1)
+		ring_chunk_free(t->chunk_list[--t->chunks]);
+	return t->chunk_list[0];
+}
+
+static void put_mark(struct thread *t, const char *kind, const char *detail, uint64_t value)
+{
+	struct record r = record_begin(t);
+
+	record_varint(&r, ticks());
+	record_string(&r, kind);
+	record_string(&r, detail);
+	record_varint(&r, value);
+	record_end(&r, RECORD_MARK);
+}
+
+/* The disk is full and so is the ring: the last chunk says so in its spare room, and stays in the ring.
+ * What is still written goes to a chunk that nobody reads; counters have a place of their own. */
+static void stop_stream(struct thread *t)
+{
+	static struct chunk nowhere;
+
+	t->chunk->flags &= ~(uint32_t)CHUNK_SEALED;
+	t->limit += ROW_ROOM;
+	put_mark(t, "counting", "the stream file cannot be written, errno",
+		 (uint64_t)process->write_error);
+	stream_seal(t->chunk, 0);
+	t->chunk = &nowhere;
+	t->put = nowhere.rows;
+	t->limit = (uint8_t *)&nowhere + CHUNK_BYTES - ROW_ROOM;
+	t->counting = 1;
+	t->full = 1;
+}
+
+/* Seals the current chunk and begins the next. */
+void stream_next_chunk(struct thread *t, bool last)
+{
+	uint64_t began = ticks(), mask, bytes = t->chunk->committed;
+	bool room;
+
+	if (t->full) {
+		t->put = t->chunk->rows;
+		return;
+	}
+	mask = process_lock();
+	stream_seal(t->chunk, last ? CHUNK_LAST : 0);
+	t->number++;
+	atomic_fetch_add(&process->stream_bytes, CHUNK_HEADER + bytes);
+	if (last)
+		stream_write_out(t);
+	room = stream_begin_chunk(t, next_chunk(t));
+	if (!room)
+		stop_stream(t);
+	process_unlock(mask);
+	if (!room)
+		return;
+	t->flush_began = began;
+	t->flush_ended = ticks();
+	t->flush_bytes = bytes;
+	if (!t->counting && atomic_load(&process->stream_bytes) > atomic_load(&control->budget)) {
+		t->counting = 1;
+		put_mark(t, "counting", "the budget for events is spent",
+			 atomic_load(&control->budget));
+	}
+}

@@ -1,0 +1,80 @@
+/* Small text functions that need neither locale nor malloc. */
+#include "core/core.h"
+
+#include <string.h>
+
+/* `[a-z]`, `[!a-z]` at *pattern; moves it past the bracket. An unclosed bracket is a plain character. */
+static bool bracket_match(const char **pattern, const char *end, char c)
+{
+	const char *p = *pattern + 1;
+	bool negated = p < end && (*p == '!' || *p == '^'), found = false, first = true;
+
+	if (negated)
+		p++;
+	for (; p < end && (first || *p != ']'); p++, first = false) {
+		if (p + 2 < end && p[1] == '-' && p[2] != ']') {
+			found |= p[0] <= c && c <= p[2];
+			p += 2;
+		} else {
+			found |= *p == c;
+		}
+	}
+	if (p >= end) {
+		*pattern += 1;
+		return c == '[';
+	}
+	*pattern = p + 1;
+	return found != negated;
+}
+
+/* Shell globs over whole paths: `*` matches any characters, slashes too. */
+bool glob_match(const char *pattern, size_t length, const char *text)
+{
+	const char *p = pattern, *end = pattern + length, *star = NULL, *from = NULL;
+
+	while (*text) {
+		const char *next = p;
+
+		if (p < end && *p == '*') {
+			star = ++p;
+			from = text;
+			continue;
+		}
+		if (p < end && (*p == '?' || (*p != '[' && *p == *text))) {
+			p++;
+			text++;
+			continue;
+		}
+		if (p < end && *p == '[' && bracket_match(&next, end, *text)) {
+			p = next;
+			text++;
+			continue;
+		}
+		if (!star)
+			return false;
+		p = star;
+		text = ++from;
+	}
+	while (p < end && *p == '*')
+		p++;
+	return p == end;
+}
+
+size_t text_copy(char *out, size_t size, const char *text)
+{
+	size_t length = strnlen(text, size - 1);
+
+	memcpy(out, text, length);
+	out[length] = '\0';
+	return length;
+}
+
+/* FNV-1a, 64 bits. */
+uint64_t text_hash(const char *text, uint64_t seed)
+{
+	uint64_t hash = 0xcbf29ce484222325u ^ seed;
+
+	for (; *text; text++)
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+	return hash;
+}

@@ -1,0 +1,270 @@
+/* A thread's stream: made at its first call, written out at its end, apart for signal handlers and vfork. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/core.h"
+#include "core/process.h"
+#include "core/raw.h"
+
+__thread struct thread *self;
+
+/* Made by the constructor so early that setting it needs no memory. */
+static pthread_key_t end_key;
+static bool end_key_made;
+
+__attribute__((constructor)) static void make_key(void)
+{
+	end_key_made = pthread_key_create(&end_key, thread_end) == 0;
+}
+
+static size_t thread_bytes(void)
+{
+	size_t bytes =
+		sizeof(struct thread) + (ops_count + OP_FATHOM_END - OP_FATHOM) * sizeof(uint32_t);
+
+	return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
+static struct thread_page *make_page(struct thread *t)
+{
+	struct thread_page *page = process->spare_pages
+					   ? process->spare_page[--process->spare_pages]
+					   : ring_extent(PAGE);
+
+	if (!page)
+		return NULL;
+	page->stream = t->stream;
+	page->tid = t->tid;
+	atomic_store(&page->depth, 0);
+	barrier();
+	memcpy(page->magic, "FATHOMTH", 8);
+	return page;
+}
+
+/* Fills zeroed memory: a new thread's, or one that a fork wiped. */
+static bool thread_fill(struct thread *t, struct thread *main, bool is_vfork)
+{
+	uint64_t mask = process_lock();
+	bool made;
+
+	t->main = main;
+	t->is_vfork = is_vfork;
+	t->stream = random_id();
+	t->tid = (uint32_t)raw3(SYS_gettid, 0, 0, 0);
+	t->pid = is_vfork ? (uint32_t)raw3(SYS_getpid, 0, 0, 0) : process->pid;
+	t->page = make_page(t);
+	t->chunk_list[0] = t->page ? ring_chunk() : NULL;
+	t->chunks = t->chunk_list[0] ? 1 : 0;
+	made = stream_begin_chunk(t, t->chunk_list[0]);
+	if (made) {
+		t->alive = 1;
+		t->ready = 1;
+		t->next = process->threads;
+		process->threads = t;
+	} else {
+		t->broken = 1;
+	}
+	process_unlock(mask);
+	return made;
+}
+
+struct thread *thread_make(struct thread *main, bool is_vfork)
+{
+	struct thread *t = memory_get(thread_bytes(), true);
+
+	if (!t)
+		return NULL;
+	if (!thread_fill(t, main, is_vfork)) {
+		raw3(SYS_munmap, (long)t, (long)thread_bytes(), 0);
+		return NULL;
+	}
+	return t;
+}
+
+static struct thread *claim_first(void)
+{
+	self = thread_make(NULL, false);
+	if (!self) {
+		recording_off();
+		return NULL;
+	}
+	if (end_key_made)
+		pthread_setspecific(end_key, self);
+	return self;
+}
+
+static struct thread *claim_slow(void)
+{
+	struct thread *t = self;
+
+	if (!config.on || !process_ready())
+		return NULL;
+	if (!t)
+		return claim_first();
+	if (!t->alive && !t->broken)
+		return thread_fill(t, NULL, false) ? t : NULL;
+	while (t && !t->ready &&
+	       !t->broken) { /* a signal handler's call in the middle of our own work */
+		if (!t->side)
+			t->side = thread_make(t, false);
+		t = t->side;
+	}
+	return t && !t->broken ? t : NULL;
+}
+
+struct thread *thread_claim(void)
+{
+	struct thread *t = self;
+
+	if (unlikely(!t || !t->ready))
+		t = claim_slow();
+	if (t) {
+		t->ready = 0;
+		barrier();
+	}
+	return t;
+}
+
+void thread_release(struct thread *t)
+{
+	barrier();
+	t->ready = 1;
+}
+
+bool in_vfork_child(void)
+{
+	return self && self->is_vfork;
+}
+
+/* ---- the end ---- */
+
+static void give_back(struct thread *t)
+{
+	struct thread **link = &process->threads;
+	uint64_t mask = process_lock();
+
+	while (*link && *link != t)
+		link = &(*link)->next;
+	if (*link)
+		*link = t->next;
+	while (t->chunks && !process->write_failed)
+		ring_chunk_free(t->chunk_list[--t->chunks]);
+	memset(t->page->magic, 0, sizeof(t->page->magic));
+	if (process->spare_pages < sizeof(process->spare_page) / sizeof(process->spare_page[0]))
+		process->spare_page[process->spare_pages++] = t->page;
+	process_unlock(mask);
+	raw3(SYS_munmap, (long)t, (long)thread_bytes(), 0);
+}
+
+static void end_stream(struct thread *t)
+{
+	uint64_t mask;
+
+	for (uint32_t depth = t->depth; depth > 0; depth--)
+		stream_unfinished(t, &t->page->open[depth - 1], depth - 1, THREAD_ENDED, ticks());
+	t->depth = 0;
+	if (t->counters)
+		counters_write(t);
+	mask = process_lock();
+	stream_seal(t->chunk, CHUNK_LAST);
+	stream_write_out(t);
+	process_unlock(mask);
+}
+
+void thread_end(void *thread)
+{
+	struct thread *t = thread;
+
+	self = NULL;
+	while (t) {
+		struct thread *side = t->side, *vfork = t->vfork;
+
+		t->ready = 0;
+		if (t->alive && !t->broken) {
+			end_stream(t);
+			give_back(t);
+		}
+		if (vfork && vfork->alive && !vfork->broken)
+			give_back(vfork);
+		t = side;
+	}
+}
+
+enum { SNAPSHOT_ROOM = 131072 }; /* for counters and open calls behind the rows */
+
+/* Copies what is committed, adds what is open if this is the end, and writes that: the thread itself may
+ * be running. */
+void thread_write_snapshot(struct thread *t, bool end)
+{
+	size_t bytes = thread_bytes();
+	struct thread *copy = memory_get(bytes + CHUNK_BYTES + SNAPSHOT_ROOM, false);
+	struct chunk *chunk = (struct chunk *)((char *)copy + bytes);
+
+	stream_write_out(t);
+	if (!copy || t->broken || t->full)
+		return; /* a full one is in the ring, which stays */
+	memcpy(chunk, t->chunk, CHUNK_HEADER);
+	memcpy(chunk->rows, t->chunk->rows, chunk->committed);
+	copy->chunk = chunk;
+	copy->put = chunk->rows + chunk->committed;
+	copy->limit = (uint8_t *)chunk + CHUNK_BYTES + SNAPSHOT_ROOM;
+	copy->generation = 1;
+	copy->snapshot = 1;
+	if (end && t->counters) {
+		copy->counters = t->counters;
+		counters_write(copy);
+	}
+	for (uint32_t depth = end ? atomic_load(&t->page->depth) : 0; depth > 0; depth--)
+		stream_unfinished(copy, &t->page->open[depth - 1], depth - 1, OPEN_AT_END, ticks());
+	stream_seal(chunk, end ? CHUNK_LAST : 0);
+	if (!stream_write(chunk))
+		process->write_failed = true;
+	raw3(SYS_munmap, (long)copy, (long)(bytes + CHUNK_BYTES + SNAPSHOT_ROOM), 0);
+}
+
+/* A further vfork child: another process, so another stream. */
+static void thread_renew(struct thread *t)
+{
+	uint64_t mask = process_lock();
+
+	t->stream = t->page->stream = random_id();
+	t->pid = t->tid = (uint32_t)raw3(SYS_getpid, 0, 0, 0);
+	t->page->tid = t->tid;
+	t->number = t->next_seq = 0;
+	t->depth = 0;
+	t->counting = 0;
+	stream_begin_chunk(t, t->chunk);
+	process_unlock(mask);
+}
+
+/* ---- vfork: another process on our memory and our thread ---- */
+
+void process_vfork_child(void)
+{
+	struct thread *t = thread_claim();
+
+	if (!t)
+		return;
+	if (!t->vfork)
+		t->vfork = thread_make(t, true);
+	else
+		thread_renew(t->vfork);
+	thread_release(t);
+	if (t->vfork) {
+		thread_release(t->vfork);
+		self = t->vfork;
+	}
+}
+
+void process_vfork_parent(void)
+{
+	struct thread *child = self;
+
+	if (!in_vfork_child())
+		return;
+	if (child->chunk->committed)
+		stream_next_chunk(child, true);
+	self = child->main;
+}
