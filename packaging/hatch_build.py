@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARY = "build/libfathom.so"
 COMMANDS = ("build/fathom", "engine/target/release/fathom-engine")
+SHIM = """#!/bin/sh
+# The native command of the source tree, with the Python of this environment.
+FATHOM_PYTHON="${{FATHOM_PYTHON:-${{0%/*}}/python3}}" exec '{command}' "$@"
+"""
 GLIBC = re.compile(r"GLIBC_(\d+)\.(\d+)")
 
 
@@ -31,10 +36,16 @@ def oldest_glibc(files: list[Path]) -> tuple[int, int]:
 
 
 class NativeParts(BuildHookInterface[Any]):
-    """Adds the commands and the library; an editable install uses those of the source tree."""
+    """Adds the commands and the library; an editable install starts those of the source tree."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if self.target_name != "wheel" or version == "editable":
+        if self.target_name != "wheel":
+            return
+        if version == "editable":
+            shim = Path(tempfile.mkdtemp(prefix="fathom-shim."), "fathom")
+            shim.write_text(SHIM.format(command=Path(self.root, "build", "fathom")))
+            shim.chmod(0o755)
+            build_data["shared_scripts"] = {str(shim): "fathom"}
             return
         files = [Path(self.root, name) for name in (LIBRARY, *COMMANDS)]
         for file in files:
