@@ -1,0 +1,31 @@
+-- Totals of each layer. A call inside another of the same layer is not added to `inclusive` again;
+-- `exclusive` is what no recorded call below explains.
+with own as (
+	select
+		layer,
+		sum(calls) as calls,
+		sum(recorded) as recorded,
+		sum(errors) as errors,
+		sum(bytes) filter (enclosing_layer is distinct from layer) as bytes,
+		sum(time) filter (enclosing_layer is distinct from layer) as inclusive,
+		sum(time) as every
+	from counters
+	where layer <> 'fathom'
+	group by layer
+),
+below as (
+	select enclosing_layer as layer, sum(time) as time
+	from counters
+	where enclosing_layer is not null
+	group by enclosing_layer
+)
+select
+	own.layer,
+	own.calls::bigint as calls,
+	own.recorded::bigint as recorded,
+	own.errors::bigint as errors,
+	coalesce(own.bytes, 0)::bigint as bytes,
+	coalesce(own.inclusive, 0)::bigint as inclusive,
+	greatest(0, own.every - coalesce(below.time, 0))::bigint as exclusive
+from own left join below using (layer)
+order by inclusive desc, own.layer

@@ -1,0 +1,17 @@
+-- Outermost calls of each process, with its rank where MPI gave it one.
+select
+	process,
+	any_value(p.rank) as rank,
+	any_value(p.pid) as pid,
+	any_value(p.ended) as ended,
+	any_value(n.host) as host,
+	any_value(p.exe) as exe,
+	coalesce(sum(c.calls), 0)::bigint as calls,
+	coalesce(sum(c.bytes), 0)::bigint as bytes,
+	coalesce(sum(c.time), 0)::bigint as time
+from processes as p
+left join (from counters where enclosing is null and layer <> 'fathom') as c using (process)
+left join nodes as n using (node)
+group by process
+having sum(c.calls) > 0 or any_value(p.rank) is not null
+order by rank nulls last, process

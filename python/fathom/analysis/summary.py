@@ -1,0 +1,188 @@
+"""The tables of `fathom show`. Every function takes a source of tables and gives one table.
+
+Units: `seconds` are summed over calls unless the name says otherwise; `share` is of the run time, 0 to 1;
+`mb_per_s` is 10^6 bytes that moved per second. Errors: `fathom.errors.RunError` of a damaged run.
+Source of the totals: `counters`, so they are the same at every level and budget; intervals and shares
+come from `calls`, so they cover what was recorded in full (`coverage`).
+"""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fathom.analysis import Source, statement
+
+SECOND = 1e9
+
+
+def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.divide(pc.cast(column, pa.float64()), SECOND)
+
+
+def _rate(bytes_moved: pa.ChunkedArray, nanoseconds: pa.ChunkedArray) -> pa.ChunkedArray:
+    """MB/s; null where nothing moved or no time passed."""
+    known = pc.and_(pc.greater(bytes_moved, 0), pc.greater(nanoseconds, 0))
+    nothing = pa.scalar(None, pa.float64())
+    divisor = pc.if_else(known, pc.cast(nanoseconds, pa.float64()), nothing)
+    return pc.multiply(pc.divide(pc.cast(bytes_moved, pa.float64()), divisor), SECOND / 1e6)
+
+
+def _share(nanoseconds: pa.ChunkedArray, duration: int) -> pa.ChunkedArray:
+    return pc.divide(pc.cast(nanoseconds, pa.float64()), float(max(1, duration)))
+
+
+def duration(source: Source) -> int:
+    """Run time in ns."""
+    return int(source.sql("select duration from runs")["duration"][0].as_py())
+
+
+def layers(source: Source) -> pa.Table:
+    """One row per layer, the most time first.
+
+    Columns: layer; calls; recorded (of them in `calls`); errors; bytes; inclusive_seconds (a call inside
+    another of its layer not added again); exclusive_seconds; busy_seconds (union of intervals, of all
+    ranks); share (busy of the run time; null where no call was recorded in full); mb_per_s (bytes over
+    busy time, null unless every call was recorded).
+    """
+    totals = source.sql(statement("layers"))
+    busy = dict(_pairs(source.sql(statement("busy"))))
+    busy_ns = pa.chunked_array([pa.array([busy.get(layer) for layer in totals["layer"].to_pylist()],
+                                         pa.int64())])
+    complete = pc.equal(totals["recorded"], totals["calls"])
+    rate = pc.if_else(complete, _rate(totals["bytes"], busy_ns), pa.scalar(None, pa.float64()))
+    return pa.table(
+        {
+            "layer": totals["layer"],
+            "calls": totals["calls"],
+            "recorded": totals["recorded"],
+            "errors": totals["errors"],
+            "bytes": totals["bytes"],
+            "inclusive_seconds": _seconds(totals["inclusive"]),
+            "exclusive_seconds": _seconds(totals["exclusive"]),
+            "busy_seconds": _seconds(busy_ns),
+            "share": _share(busy_ns, duration(source)),
+            "mb_per_s": rate,
+        }
+    )
+
+
+def _pairs(table: pa.Table) -> list[tuple[Any, Any]]:
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def functions(source: Source) -> pa.Table:
+    """One row per function and caller's layer, the most time first.
+
+    Columns: layer; op; kind; caller (`program`, or the layer whose call it was made in); calls; errors;
+    bytes; seconds; mean_seconds; shortest_seconds; longest_seconds; mb_per_s (of one call: bytes over
+    summed time); processes.
+    """
+    rows = source.sql(statement("functions"))
+    count = pc.cast(rows["calls"], pa.float64())
+    return pa.table(
+        {
+            "layer": rows["layer"],
+            "op": rows["op"],
+            "kind": rows["kind"],
+            "caller": rows["caller"],
+            "calls": rows["calls"],
+            "errors": rows["errors"],
+            "bytes": rows["bytes"],
+            "seconds": _seconds(rows["time"]),
+            "mean_seconds": pc.divide(_seconds(rows["time"]), count),
+            "shortest_seconds": _seconds(rows["shortest"]),
+            "longest_seconds": _seconds(rows["longest"]),
+            "mb_per_s": _rate(rows["bytes"], rows["time"]),
+            "processes": rows["processes"],
+        }
+    )
+
+
+def ranks(source: Source) -> pa.Table:
+    """One row per process that made calls or has a rank, by rank.
+
+    Columns: rank (null outside MPI); process; pid; host; program; ended; calls, bytes, seconds of its
+    outermost calls; busy_seconds (union of their intervals, so threads do not add up); share.
+    """
+    rows = source.sql(statement("ranks"))
+    busy = dict(_pairs(source.sql(statement("busy_processes"))))
+    busy_ns = pa.chunked_array([pa.array([busy.get(p) for p in rows["process"].to_pylist()],
+                                         pa.int64())])
+    return pa.table(
+        {
+            "rank": rows["rank"],
+            "process": rows["process"],
+            "pid": rows["pid"],
+            "host": rows["host"],
+            "program": rows["exe"],
+            "ended": rows["ended"],
+            "calls": rows["calls"],
+            "bytes": rows["bytes"],
+            "seconds": _seconds(rows["time"]),
+            "busy_seconds": _seconds(busy_ns),
+            "share": _share(busy_ns, duration(source)),
+        }
+    )
+
+
+def spread(ranks_table: pa.Table) -> pa.Table:
+    """Least, median and most over the ranks, and who has the most.
+
+    Columns: quantity (calls, bytes, seconds); least; median; most; slowest (rank, or null outside MPI);
+    slowest_process. Ranks that made no call count as 0.
+    """
+    out: dict[str, list[Any]] = {key: [] for key in
+                                 ("quantity", "least", "median", "most", "slowest", "slowest_process")}
+    table = ranks_table
+    if pc.any(pc.is_valid(table["rank"])).as_py():
+        table = table.filter(pc.is_valid(table["rank"]))
+    for quantity in ("calls", "bytes", "seconds") if table.num_rows else ():
+        values = pc.cast(table[quantity], pa.float64())
+        top = pc.index(values, pc.max(values)).as_py()
+        out["quantity"].append(quantity)
+        out["least"].append(pc.min(values).as_py())
+        out["median"].append(pc.quantile(values, 0.5)[0].as_py())
+        out["most"].append(pc.max(values).as_py())
+        out["slowest"].append(table["rank"][top].as_py())
+        out["slowest_process"].append(table["process"][top].as_py())
+    return pa.table(
+        {
+            "quantity": pa.array(out["quantity"], pa.string()),
+            "least": pa.array(out["least"], pa.float64()),
+            "median": pa.array(out["median"], pa.float64()),
+            "most": pa.array(out["most"], pa.float64()),
+            "slowest": pa.array(out["slowest"], pa.int64()),
+            "slowest_process": pa.array(out["slowest_process"], pa.int64()),
+        }
+    )
+
+
+def files(source: Source) -> pa.Table:
+    """One row per file, the most time first.
+
+    Columns: file; path; kind; processes; calls (of all layers); opens; bytes_read, bytes_written (of
+    the lowest layer that moved any); seconds (of outermost calls).
+    """
+    rows = source.sql(statement("files"))
+    return rows.drop_columns(["time"]).append_column("seconds", _seconds(rows["time"]))
+
+
+def collectives(source: Source) -> pa.Table:
+    """One row per collective function.
+
+    Columns: layer; op; operations; incomplete (of them not seen of all ranks); disagreeing (ranks name
+    another function or file); ranks_seen (least); ranks_expected (most).
+    """
+    return source.sql(statement("collectives"))
+
+
+def missing(source: Source) -> pa.Table:
+    """What was cut or damaged, from `marks`: kind, detail, processes, value (summed), marks."""
+    return source.sql(statement("missing"))
+
+
+def tracing(source: Source) -> pa.Table:
+    """Fathom's own rows: calls and seconds."""
+    rows = source.sql(statement("tracing"))
+    return pa.table({"calls": rows["calls"], "seconds": _seconds(rows["time"])})

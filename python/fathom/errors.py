@@ -1,0 +1,25 @@
+"""What can be wrong, as one line for the user and an exit status."""
+
+
+class FathomError(Exception):
+    """A line that says what is wrong, where, and what to do. `status` is the command's exit status."""
+
+    status = 3
+
+
+class UsageError(FathomError):
+    """The user asked for what cannot be."""
+
+    status = 2
+
+
+class RunError(FathomError):
+    """The data cannot be used."""
+
+
+class NotARun(RunError):
+    """There is no run directory at this path."""
+
+
+class DamagedRun(RunError):
+    """It is a run directory, but something in it cannot be read."""

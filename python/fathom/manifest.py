@@ -1,0 +1,71 @@
+"""run.json: reads it, and adds what only the streams know (docs/run-json.md)."""
+
+import contextlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fathom.errors import DamagedRun
+
+Manifest = dict[str, Any]
+
+
+def read(run: Path) -> Manifest:
+    """run.json; empty when a run was cut off before it was written."""
+    path = run / "run.json"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise DamagedRun(f"{path}: {error}") from error
+    if not isinstance(content, dict):
+        raise DamagedRun(f"{path}: not a JSON object")
+    return content
+
+
+def ring_directory(manifest: Manifest) -> Path | None:
+    """Where this node's rings of the run lie, if this is one of its nodes."""
+    ring = manifest.get("configuration", {}).get("ring")
+    return Path(ring) if isinstance(ring, str) and ring.startswith("/") else None
+
+
+def nodes(run: Path) -> list[dict[str, Any]]:
+    """What each node's `node` file says."""
+    found = []
+    for path in sorted((run / "streams").glob("*/node")):
+        pairs = (line.partition("=") for line in path.read_text(errors="replace").splitlines())
+        node: dict[str, Any] = {key: value for key, equals, value in pairs if equals}
+        if str(node.get("tsc_hz", "")).isdigit():
+            node["tsc_hz"] = int(node["tsc_hz"])
+        found.append(node)
+    return found
+
+
+def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
+    """Adds layers that fired, what was cut, and all nodes. A read-only directory stays as it is."""
+    content = read(run)
+    if not content:
+        return
+    fired = sql("select distinct layer from counters where calls > 0 order by layer")
+    cut = sql(
+        "select kind, detail, count(distinct process) as processes, count(*) as count"
+        " from marks group by kind, detail order by kind, detail"
+    )
+    found = nodes(run)
+    added: Manifest = {
+        "layers_fired": fired["layer"].to_pylist(),
+        "cut": cut.slice(0, 1000).to_pylist(),
+        "nodes": found if len(found) >= len(content.get("nodes", [])) else content["nodes"],
+    }
+    if all(content.get(key) == value for key, value in added.items()):
+        return
+    aside = run / f"run.json.{os.getpid()}"
+    with contextlib.suppress(OSError):
+        text = json.dumps(content | added, indent=2, ensure_ascii=False) + "\n"
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(run / "run.json")

@@ -1,0 +1,70 @@
+"""Where the parts made in other languages lie: engine, native command, library, catalogues."""
+
+import os
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+from fathom.errors import FathomError
+
+SOURCE_TREE = Path(__file__).resolve().parents[2]
+
+
+def _first(candidates: list[Path]) -> Path | None:
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _named(variable: str) -> Path | None:
+    """The file that an environment variable names; naming what is not there is an error."""
+    name = os.environ.get(variable)
+    if not name:
+        return None
+    path = Path(name)
+    if not path.is_file():
+        raise FathomError(f"{variable} names {name}, which is no file")
+    return path
+
+
+def _beside_us(name: str) -> list[Path]:
+    directories = [Path(sysconfig.get_path("scripts")), Path(sys.executable).parent]
+    command = os.environ.get("FATHOM_COMMAND")  # set by the native command that started us
+    if command:
+        directories.insert(0, Path(command).parent)
+    found = shutil.which(name)
+    return [directory / name for directory in directories] + ([Path(found)] if found else [])
+
+
+def engine() -> Path:
+    """fathom-engine: $FATHOM_ENGINE, else the source tree's, else beside the command."""
+    built = SOURCE_TREE / "engine" / "target" / "release" / "fathom-engine"
+    path = _named("FATHOM_ENGINE") or _first([built, *_beside_us("fathom-engine")])
+    if path is None:
+        raise FathomError("no fathom-engine beside this command; build it, or set FATHOM_ENGINE")
+    return path
+
+
+def native_command() -> Path:
+    """The native `fathom`: the one that started us, else the source tree's, else beside Python."""
+    command = os.environ.get("FATHOM_COMMAND")
+    candidates = [Path(command)] if command else []
+    path = _first([*candidates, SOURCE_TREE / "build" / "fathom", *_beside_us("fathom")])
+    if path is None:
+        raise FathomError("no native fathom command beside this Python; build it (make build)")
+    return path
+
+
+def library() -> Path | None:
+    """libfathom.so as the native command would find it, or None."""
+    beside = native_command().resolve().parent
+    return _named("FATHOM_LIB") or _first(
+        [beside / "libfathom.so", beside.parent / "lib" / "fathom" / "libfathom.so"]
+    )
+
+
+def catalog() -> Path:
+    """The folder of catalogues: inside the package when installed, else the source tree's."""
+    for path in (Path(__file__).parent / "catalog", SOURCE_TREE / "catalog"):
+        if path.is_dir():
+            return path
+    raise FathomError("the catalogues are missing from this installation of Fathom")

@@ -1,0 +1,143 @@
+"""The store: a run directory as tables."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
+
+from fathom import database, manifest, places
+from fathom.errors import DamagedRun, FathomError, NotARun
+
+# A reader must not fail for want of the largest table only.
+NEEDED = ("runs", "processes", "counters", "calls", "marks")
+
+
+class Run:
+    """One run. Tables as Arrow: `run.table("calls")` or `run.calls`; SQL: `run.sql("select …")`."""
+
+    def __init__(self, path: Path) -> None:
+        """Of a directory that is packed; `open_run` sees to that."""
+        self.path = path
+        self.name = path.name.removesuffix(".fathom")
+        self.manifest = manifest.read(path)
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of all tables."""
+        return sorted(database.table_files(self.path / "tables"))
+
+    def table(self, name: str) -> pa.Table:
+        """A whole table. The big ones are better asked by SQL."""
+        files = database.table_files(self.path / "tables")
+        if name not in files:
+            raise DamagedRun(f"{self.path}: no table '{name}'; there are {', '.join(files)}")
+        pattern = files[name]
+        try:
+            parts = [str(part) for part in sorted(pattern.parent.glob(pattern.name))]
+            return pyarrow.dataset.dataset(parts, format="parquet").to_table()
+        except (OSError, pa.ArrowException) as error:
+            raise DamagedRun(f"{pattern}: {error}; pack the run again") from error
+
+    def __getattr__(self, name: str) -> pa.Table:
+        if name.startswith("_") or name not in self.tables:
+            raise AttributeError(f"run {self.name} has no table '{name}'")
+        return self.table(name)
+
+    @cached_property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The locked database (`fathom.database`)."""
+        return database.connect(self.path / "tables")
+
+    def sql(self, text: str, **values: Any) -> pa.Table:
+        """Rows of one reading statement; `$name` in it stands for a value given by that name."""
+        return database.ask(self.connection, text, values or None)
+
+
+def resolve(path: str | PathLike[str]) -> Path:
+    """The run directory that a user means by `s3d`, `s3d.fathom` or a path below it."""
+    given = Path(path)
+    for candidate in (given, given.with_name(given.name + ".fathom") if given.name else given):
+        if (candidate / "run.json").is_file() or (candidate / "streams").is_dir():
+            return candidate.resolve()
+    if given.exists():
+        raise NotARun(f"{given} is no run directory: it has neither run.json nor streams")
+    raise NotARun(f"{given}: there is no such run directory")
+
+
+def _newest(paths: Iterator[Path]) -> int:
+    newest = 0
+    for path in paths:
+        with contextlib.suppress(OSError):  # a ring may go while we look
+            newest = max(newest, path.stat().st_mtime_ns)
+    return newest
+
+
+def is_packed(path: Path) -> bool:
+    """Are the tables there, and newer than every stream of the run and ring on this node?"""
+    marker = path / "tables" / "runs.parquet"
+    if not marker.is_file():
+        return False
+    packed = marker.stat().st_mtime_ns
+    streams = _newest((path / "streams").glob("*/*.fts"))
+    ring = manifest.ring_directory(manifest.read(path))
+    rings = _newest(ring.glob("*.ring")) if ring else 0
+    return max(streams, rings) < packed
+
+
+def engine(*words: str) -> None:
+    """Runs fathom-engine; its progress goes to stderr, its one line becomes our error."""
+    command = [str(places.engine()), *words]
+    try:
+        done = subprocess.run(command, stdout=sys.stderr, check=False)
+    except OSError as error:
+        raise FathomError(f"{command[0]}: {error.strerror}") from error
+    if done.returncode:
+        raise DamagedRun(f"fathom-engine {words[0]} ended with status {done.returncode}")
+
+
+def open_run(path: str | PathLike[str]) -> Run:
+    """The run in this directory. The first reader packs it; the engine locks out the second."""
+    directory = resolve(path)
+    tables = directory / "tables"
+    if (directory / "streams").is_dir() and not is_packed(directory):
+        if os.access(directory, os.W_OK):
+            engine("pack", str(directory))
+        elif not tables.is_dir():
+            raise FathomError(f"{directory} is not packed, and this directory is not writable")
+    missing = [name for name in NEEDED if name not in database.table_files(tables)]
+    if missing:
+        raise DamagedRun(f"{directory}: no table {', '.join(missing)}; pack the run again")
+    run = Run(directory)
+    manifest.complete(run.path, run.sql)
+    return run
+
+
+def as_json(table: pa.Table) -> list[dict[str, Any]]:
+    """Rows as JSON has them; u64 become text, since a reader's numbers are often doubles."""
+    wide = {field.name for field in table.schema if pa.types.is_uint64(field.type)}
+    return [
+        {
+            key: str(value) if key in wide and value is not None else _plain(value)
+            for key, value in row.items()
+        }
+        for row in table.to_pylist()
+    ]
+
+
+def _plain(value: Any) -> Any:
+    try:
+        json.dumps(value)
+    except TypeError:
+        return str(value)
+    return value

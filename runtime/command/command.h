@@ -1,0 +1,89 @@
+/* The native `fathom` command: starts programs under Fathom; hands every other command to Python.
+ * It runs once and ends, so nothing is freed and every failure before the start ends the process. */
+#ifndef FATHOM_COMMAND_H
+#define FATHOM_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	EXIT_FATHOM = 125, /* as env(1): the command itself failed */
+	EXIT_NOT_EXECUTABLE = 126,
+	EXIT_NOT_FOUND = 127,
+};
+
+/* text.c: strings that grow, JSON, whole files. */
+struct text {
+	char *at;
+	size_t used, room;
+};
+__attribute__((noreturn, format(printf, 2, 3))) void fail(int status, const char *format, ...);
+__attribute__((format(printf, 1, 2))) char *format_text(const char *format, ...);
+__attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
+void json_string(struct text *out, const char *value); /* bytes that are no UTF-8 become U+FFFD */
+bool read_line(const char *path, char *line, size_t size); /* first line without its end */
+/* Makes `path` with these bytes, whole or not at all. false: it was there already. */
+bool publish(const char *path, const void *bytes, size_t size);
+
+/* options.c: what the user asked for. */
+struct options {
+	const char *output; /* -o; NULL: named from program and job */
+	const char *layers; /* comma-separated */
+	uint32_t layer_mask;
+	const char *level_name;
+	unsigned level;
+	uint64_t budget;
+	const char *ranks; /* NULL: all */
+	const char *files; /* newline-separated globs; NULL: all */
+	bool show;
+	char **command; /* NULL-terminated */
+};
+void options_parse(struct options *options, bool with_command, int argc, char **argv);
+
+/* launcher.c: who started us, and what names the job. */
+struct launcher {
+	const char *name; /* "": none */
+	const char *job;  /* NULL: the launcher says nothing that all ranks would agree on */
+};
+struct launcher launcher_find(void);
+const char *program_name(char **command); /* of the program, not of the launcher before it */
+
+/* run.c: the run and its directory. */
+struct run {
+	struct options options;
+	struct launcher launcher;
+	const char *program;
+	const char *directory; /* absolute */
+	const char *ring;
+	const char *library;
+	const char *job;
+	uint64_t id, start_ns;
+	const char *start_json; /* run.json's text without the closing brace */
+};
+void run_name(struct run *run);
+void run_create(struct run *run);
+void run_finish(const struct run *run, int wait_status);
+
+/* node.c: what exists once per node. */
+struct node {
+	char host[256], boot_id[64], kernel[256], clock[32];
+	uint64_t tsc_hz; /* 0: not known */
+};
+void node_read(struct node *node);
+const char *ring_directory(const char *run_directory);
+void node_create(const char *run_directory, const char *ring, const struct options *options);
+void ring_remove_if_done(const char *ring);
+
+/* start.c: environment and processes. */
+const char *command_directory(void); /* where this binary lies */
+const char *library_find(void);
+void environment_set(const struct run *run);
+void environment_print(const struct run *run);
+void program_check(const char *program); /* ends with 127 or 126 as env(1) does */
+__attribute__((noreturn)) void program_exec(char **command);
+int program_wait(const struct run *run); /* runs it as a child; its wait status */
+__attribute__((noreturn)) void python_exec(char **arguments);
+void python_show(const char *run_directory);
+
+#endif

@@ -1,0 +1,82 @@
+/* fathom: `run` and `env` are native, so that a launcher's thousand ranks start no interpreter;
+ * every other command is Python's. */
+#include "command.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void prepare(struct run *run, bool with_command, int argc, char **argv)
+{
+	memset(run, 0, sizeof(*run));
+	options_parse(&run->options, with_command, argc, argv);
+	run->library = library_find();
+	if (with_command)
+		program_check(run->options.command[0]);
+	run->program = with_command ? program_name(run->options.command) : "batch";
+	if (with_command)
+		run->launcher = launcher_find();
+	else
+		run->launcher = (struct launcher){"", NULL}; /* the batch script, not its ranks */
+	run_name(run);
+	run_create(run);
+}
+
+/* Ends as the program did: a shell above must see the signal, not only a number. */
+static int end_as(int wait_status)
+{
+	struct rlimit no_core = {0, 0};
+	sigset_t signals;
+
+	if (WIFEXITED(wait_status))
+		return WEXITSTATUS(wait_status);
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(WTERMSIG(wait_status), SIG_DFL);
+	sigemptyset(&signals);
+	sigaddset(&signals, WTERMSIG(wait_status));
+	raise(WTERMSIG(wait_status));
+	sigprocmask(SIG_UNBLOCK, &signals, NULL);
+	return 128 + WTERMSIG(wait_status);
+}
+
+static int command_run(int argc, char **argv)
+{
+	struct run run;
+	int status;
+
+	prepare(&run, true, argc, argv);
+	if (run.launcher.name[0]) {
+		environment_set(&run);
+		program_exec(run.options.command);
+	}
+	status = program_wait(&run);
+	run_finish(&run, status);
+	if (run.options.show)
+		python_show(run.directory);
+	fprintf(stderr, "fathom: run directory %s\n", run.directory);
+	return end_as(status);
+}
+
+static int command_env(int argc, char **argv)
+{
+	struct run run;
+
+	prepare(&run, false, argc, argv);
+	environment_print(&run);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "run") == 0)
+		return command_run(argc - 1, argv + 1);
+	if (argc > 1 && strcmp(argv[1], "env") == 0)
+		return command_env(argc - 1, argv + 1);
+	unsetenv(
+		"FATHOM_RUN"); /* inside a traced script: our own reading is no I/O of the program */
+	python_exec(argv + 1);
+}

@@ -1,0 +1,164 @@
+/* What exists once per node: its folder in the run directory, its rings, its control page. */
+#include "command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
+/* The processor's own word on its time stamp counter; most virtual machines and old ones say nothing. */
+static uint64_t tsc_frequency(void)
+{
+#ifdef __x86_64__
+	unsigned a, b, c, d;
+
+	if (__get_cpuid_count(0x15, 0, &a, &b, &c, &d) && a && b && c)
+		return (uint64_t)c * b / a;
+	__cpuid(1, a, b, c, d);
+	if (c >> 31) { /* a hypervisor: leaf 0x40000010 is the frequency in kHz, where it exists */
+		__cpuid(0x40000000, a, b, c, d);
+		if (a >= 0x40000010) {
+			__cpuid(0x40000010, a, b, c, d);
+			return (uint64_t)a * 1000;
+		}
+	}
+#endif
+	return 0;
+}
+
+void node_read(struct node *node)
+{
+	struct utsname name;
+
+	memset(node, 0, sizeof(*node));
+	if (gethostname(node->host, sizeof(node->host) - 1) || !node->host[0])
+		snprintf(node->host, sizeof(node->host), "unknown");
+	if (!read_line("/proc/sys/kernel/random/boot_id", node->boot_id, sizeof(node->boot_id)))
+		snprintf(node->boot_id, sizeof(node->boot_id), "unknown");
+	if (uname(&name) == 0)
+		snprintf(node->kernel, sizeof(node->kernel), "%s %s", name.sysname, name.release);
+	if (!read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		       node->clock, sizeof(node->clock)))
+		snprintf(node->clock, sizeof(node->clock), "unknown");
+	node->tsc_hz = tsc_frequency();
+}
+
+static void make_directory(const char *path, mode_t mode)
+{
+	if (mkdir(path, mode) && errno != EEXIST)
+		fail(EXIT_FATHOM, "cannot make %s: %s", path, strerror(errno));
+}
+
+static void copy_mounts(const char *to)
+{
+	struct text text = {0};
+	char block[4096];
+	FILE *from;
+	size_t got;
+
+	if (access(to, F_OK) == 0)
+		return;
+	from = fopen("/proc/self/mountinfo", "re");
+	if (!from)
+		return; /* without /proc there is none; the engine then knows devices by number only */
+	while ((got = fread(block, 1, sizeof(block), from)) > 0)
+		text_add(&text, "%.*s", (int)got, block);
+	fclose(from);
+	publish(to, text.at ? text.at : "", text.used);
+}
+
+static void node_files(const char *run_directory)
+{
+	struct node node;
+	char *directory, *text;
+
+	node_read(&node);
+	directory = format_text("%s/streams/%s-%s", run_directory, node.boot_id, node.host);
+	make_directory(directory, 0777);
+	copy_mounts(format_text("%s/mounts", directory));
+	text = format_text("host=%s\nboot_id=%s\nkernel=%s\nclock=%s\ntsc_hz=%llu\n", node.host,
+			   node.boot_id, node.kernel, node.clock, (unsigned long long)node.tsc_hz);
+	publish(format_text("%s/node", directory), text, strlen(text));
+}
+
+/* FNV-1a, 64 bits: docs/environment.md. */
+static uint64_t hash(const char *text)
+{
+	uint64_t value = 0xcbf29ce484222325u;
+
+	for (; *text; text++)
+		value = (value ^ (unsigned char)*text) * 0x100000001b3u;
+	return value;
+}
+
+const char *ring_directory(const char *run_directory)
+{
+	const char *given = getenv("FATHOM_RING");
+
+	if (given && *given == '/')
+		return given;
+	return format_text("/dev/shm/fathom.%u.%016llx", (unsigned)getuid(),
+			   (unsigned long long)hash(run_directory));
+}
+
+/* /dev/shm is everybody's: a directory that somebody else put there is refused. */
+static void ring_create(const char *ring)
+{
+	struct stat st;
+
+	make_directory(ring, 0700);
+	if (lstat(ring, &st))
+		fail(EXIT_FATHOM, "cannot use %s: %s", ring, strerror(errno));
+	if (!S_ISDIR(st.st_mode) || st.st_uid != getuid())
+		fail(EXIT_FATHOM, "%s belongs to somebody else; name another place in FATHOM_RING",
+		     ring);
+}
+
+static void put(unsigned char *page, size_t at, uint64_t value, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		page[at + i] = (unsigned char)(value >> (8 * i));
+}
+
+/* docs/control-page.md. Bit 31: Fathom's own cost is recorded while anything is. */
+static void control_create(const char *ring, const struct options *options)
+{
+	unsigned char page[4096] = "FATHOMCP";
+	uint64_t layers = options->level ? options->layer_mask | 1u << 31 : 0;
+
+	put(page, 8, 1, 4);
+	put(page, 12, sizeof(page), 4);
+	put(page, 16, layers | (uint64_t)options->level << 32, 8);
+	put(page, 24, 1, 8);
+	put(page, 32, options->budget, 8);
+	publish(format_text("%s/control", ring), page, sizeof(page));
+}
+
+void node_create(const char *run_directory, const char *ring, const struct options *options)
+{
+	make_directory(format_text("%s/streams", run_directory), 0777);
+	node_files(run_directory);
+	ring_create(ring);
+	control_create(ring, options);
+}
+
+/* A clean end leaves only the control page; rings of killed processes stay for the first reader. */
+void ring_remove_if_done(const char *ring)
+{
+	char *control = format_text("%s/control", ring);
+	char *aside = format_text("%s.fathom-end", ring);
+
+	if (rename(control, aside))
+		return;
+	if (rmdir(ring) == 0)
+		unlink(aside);
+	else if (rename(aside, control))
+		unlink(aside);
+}

@@ -1,0 +1,252 @@
+/* Options of `fathom run` and `fathom env`. */
+#include "command.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* docs/control-page.md: bit numbers. */
+static const char *const layer_names[] = {
+	"posix", "mpiio", "hdf5",    "mpi",  "pnetcdf", "netcdf",
+	"stdio", "aio",   "threads", "user", "server",  "disk",
+};
+static const char *const level_names[] = {"off", "job", "file", "call"};
+
+static const char run_help[] =
+	"usage: fathom run [options] [--] PROGRAM [ARGUMENT...]\n"
+	"\n"
+	"Runs PROGRAM and records its I/O into a run directory NAME.fathom. The exit status is\n"
+	"PROGRAM's; 125 if Fathom failed before the start, 126 / 127 if PROGRAM cannot be run /\n"
+	"found. Works before a launcher, and as the launcher's program.\n";
+
+static const char env_help[] =
+	"usage: fathom env [options]\n"
+	"\n"
+	"Makes a run directory and prints the environment that records into it, as shell\n"
+	"commands for a batch script.\n";
+
+static const char options_help[] =
+	"\n"
+	"options:\n"
+	"  -o, --output NAME   run directory NAME.fathom (default: from the program and the job)\n"
+	"  --layers LIST       layers to record, comma-separated (default: posix,mpiio,hdf5)\n"
+	"  --level LEVEL       off, job, file or call: how fine to record (default: call)\n"
+	"  --budget SIZE       most bytes of stream per process, as 64MiB, 1G (default: 64MiB)\n"
+	"  --ranks LIST        ranks to record, as 0, 0-63, 0-63:8, comma-separated (default: "
+	"all)\n"
+	"  --files GLOB        record only these files; !GLOB leaves files out; repeatable, the\n"
+	"                      last match counts\n";
+
+static const char run_examples[] =
+	"  --no-show           no summary on stderr at the end\n"
+	"  -h, --help          this text\n"
+	"\n"
+	"examples:\n"
+	"  fathom run -- mpiexec -n 4 ./s3d 200 200 200\n"
+	"  mpiexec -n 4 fathom run -o s3d -- ./s3d 200 200 200\n"
+	"  fathom run --layers mpiio,posix --files '/scratch/*' --files '!*.log' -- ./a.out\n"
+	"  srun fathom run --ranks 0-1023:64 --level file -- ./flash\n";
+
+static const char env_examples[] = "  -h, --help          this text\n"
+				   "\n"
+				   "example:\n"
+				   "  eval \"$(fathom env -o s3d)\"\n"
+				   "  srun ./s3d 200 200 200\n";
+
+static void parse_layers(struct options *options, const char *list)
+{
+	char *copy = format_text("%s", list);
+	char *rest = copy;
+	char *name;
+
+	options->layers = list;
+	options->layer_mask = 0;
+	while ((name = strsep(&rest, ","))) {
+		size_t i = 0;
+
+		while (i < sizeof(layer_names) / sizeof(*layer_names) &&
+		       strcmp(name, layer_names[i]))
+			i++;
+		if (i == sizeof(layer_names) / sizeof(*layer_names))
+			fail(EXIT_FATHOM,
+			     "--layers: no layer '%s'; there are posix, mpiio, hdf5 "
+			     "and others (fathom probes lists them)",
+			     name);
+		options->layer_mask |= 1u << i;
+	}
+}
+
+static void parse_level(struct options *options, const char *name)
+{
+	for (unsigned i = 0; i < sizeof(level_names) / sizeof(*level_names); i++) {
+		if (strcmp(name, level_names[i]) == 0) {
+			options->level = i;
+			options->level_name = level_names[i];
+			return;
+		}
+	}
+	fail(EXIT_FATHOM, "--level: '%s' is none of off, job, file, call", name);
+}
+
+/* 67108864, 64M, 64MiB, 64MB: all binary but MB, GB… with a B and no i, which are decimal. */
+static uint64_t parse_size(const char *word)
+{
+	static const char units[] = "kmgt";
+	char *end;
+	double number = strtod(word, &end);
+	const char *unit = *end ? strchr(units, tolower((unsigned char)*end)) : NULL;
+	double scale = 1;
+
+	if (unit) {
+		bool decimal = tolower((unsigned char)end[1]) == 'b';
+
+		for (const char *u = units; u <= unit; u++)
+			scale *= decimal ? 1000 : 1024;
+		end++;
+		if (*end == 'i')
+			end++;
+	}
+	if (tolower((unsigned char)*end) == 'b')
+		end++;
+	if (end == word || *end || !isdigit((unsigned char)*word) || number * scale > 1e18)
+		fail(EXIT_FATHOM, "--budget: '%s' is no size; write 67108864, 64MiB or 1G", word);
+	return (uint64_t)(number * scale);
+}
+
+/* Reads digits at *at; false: there are none. */
+static bool parse_number(const char **at, unsigned long *number)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**at))
+		return false;
+	errno = 0;
+	*number = strtoul(*at, &end, 10);
+	*at = end;
+	return errno == 0 && *number < UINT32_MAX;
+}
+
+static bool rank_list_good(const char *list)
+{
+	for (const char *at = list;; at++) {
+		unsigned long first, last, step = 1;
+
+		if (!parse_number(&at, &first))
+			return false;
+		last = first;
+		if (*at == '-' && (at++, !parse_number(&at, &last)))
+			return false;
+		if (*at == ':' && (at++, !parse_number(&at, &step)))
+			return false;
+		if (last < first || step == 0)
+			return false;
+		if (*at != ',')
+			return *at == '\0';
+	}
+}
+
+static void add_glob(struct options *options, const char *glob)
+{
+	if (strchr(glob, '\n') || !*glob)
+		fail(EXIT_FATHOM, "--files: a glob is not empty and has no line end");
+	options->files = options->files ? format_text("%s\n%s", options->files, glob) : glob;
+}
+
+static void help(bool run)
+{
+	fputs(run ? run_help : env_help, stdout);
+	fputs(options_help, stdout);
+	fputs(run ? run_examples : env_examples, stdout);
+	exit(0);
+}
+
+enum {
+	OPTION_LAYERS = 256,
+	OPTION_LEVEL,
+	OPTION_BUDGET,
+	OPTION_RANKS,
+	OPTION_FILES,
+	OPTION_NO_SHOW
+};
+static const struct option long_options[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"layers", required_argument, NULL, OPTION_LAYERS},
+	{"level", required_argument, NULL, OPTION_LEVEL},
+	{"budget", required_argument, NULL, OPTION_BUDGET},
+	{"ranks", required_argument, NULL, OPTION_RANKS},
+	{"files", required_argument, NULL, OPTION_FILES},
+	{"no-show", no_argument, NULL, OPTION_NO_SHOW},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static void take(struct options *options, int option, const char *value, bool run)
+{
+	switch (option) {
+	case 'o':
+		if (!*value)
+			fail(EXIT_FATHOM, "-o: the name is empty");
+		options->output = value;
+		break;
+	case OPTION_LAYERS:
+		parse_layers(options, value);
+		break;
+	case OPTION_LEVEL:
+		parse_level(options, value);
+		break;
+	case OPTION_BUDGET:
+		options->budget = parse_size(value);
+		break;
+	case OPTION_RANKS:
+		if (!rank_list_good(value))
+			fail(EXIT_FATHOM,
+			     "--ranks: '%s' is no list of ranks; write 0, 0-63 or 0-63:8", value);
+		options->ranks = value;
+		break;
+	case OPTION_FILES:
+		add_glob(options, value);
+		break;
+	case OPTION_NO_SHOW:
+		options->show = false;
+		break;
+	case 'h':
+		help(run);
+	}
+}
+
+static void refuse(const char *command, const char *word)
+{
+	const char letter[] = {'-', (char)optopt, '\0'};
+
+	fail(EXIT_FATHOM, "%s: no option '%s'; fathom %s --help lists them", command,
+	     optopt > 0 && optopt < 128 ? letter : word, command);
+}
+
+/* argv[0] is the command's name, `run` or `env`. */
+void options_parse(struct options *options, bool with_command, int argc, char **argv)
+{
+	int option;
+
+	*options = (struct options){.budget = 64 << 20, .show = true};
+	parse_layers(options, "posix,mpiio,hdf5");
+	parse_level(options, "call");
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "+:o:h", long_options, NULL)) != -1) {
+		if (option == ':')
+			fail(EXIT_FATHOM, "%s %s: this option needs a value", argv[0],
+			     argv[optind - 1]);
+		if (option == '?')
+			refuse(argv[0], argv[optind - 1]);
+		take(options, option, optarg, with_command);
+	}
+	options->command = argv + optind;
+	if (with_command && !*options->command)
+		fail(EXIT_FATHOM,
+		     "run: which program? fathom run [options] -- PROGRAM [ARGUMENT...]");
+	if (!with_command && *options->command)
+		fail(EXIT_FATHOM, "env: takes no program, '%s' given; fathom run starts one",
+		     *options->command);
+}

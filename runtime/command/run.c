@@ -1,0 +1,297 @@
+/* The run directory and its run.json (docs/run-json.md). */
+#include "command.h"
+
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static uint64_t now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t random_id(void)
+{
+	uint64_t id;
+
+	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
+		id = now_ns() ^ (uint64_t)getpid() << 48;
+	return id;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), tail = strlen(end);
+
+	return length > tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* Absolute, without slashes at the end, and with the suffix. */
+static const char *absolute(const char *name)
+{
+	char *path = format_text("%s", name);
+	size_t length = strlen(path);
+	char *here;
+
+	while (length > 1 && path[length - 1] == '/')
+		path[--length] = '\0';
+	if (!ends_with(path, ".fathom"))
+		path = format_text("%s.fathom", path);
+	if (*path == '/')
+		return path;
+	here = getcwd(NULL, 0);
+	if (!here)
+		fail(EXIT_FATHOM, "cannot name the current directory: %s", strerror(errno));
+	return format_text("%s/%s", strcmp(here, "/") ? here : "", path);
+}
+
+/* Short and the same on every rank: a Slurm step as it is, of any other job a hash. */
+static const char *job_suffix(const struct launcher *launcher)
+{
+	uint32_t hash = 0x811c9dc5u;
+
+	if (strcmp(launcher->name, "slurm") == 0)
+		return launcher->job;
+	for (const char *s = launcher->job; *s; s++)
+		hash = (hash ^ (unsigned char)*s) * 0x01000193u;
+	return format_text("%08x", hash);
+}
+
+/* Outside a launcher: the first free number. mkdir decides, so two runs never share one. */
+static const char *numbered(const char *program)
+{
+	for (unsigned number = 1; number < 100000; number++) {
+		const char *path = absolute(format_text("%s.%u", program, number));
+
+		if (mkdir(path, 0777) == 0)
+			return path;
+		if (errno != EEXIST)
+			fail(EXIT_FATHOM, "cannot make %s: %s; name another place with -o", path,
+			     strerror(errno));
+	}
+	fail(EXIT_FATHOM, "no free name for a run of %s here; name one with -o", program);
+}
+
+/* Decides where the run goes. Inside a launcher every rank must come to the same answer alone. */
+void run_name(struct run *run)
+{
+	const char *outer = getenv("FATHOM_RUN");
+
+	run->id = random_id();
+	run->start_ns = now_ns();
+	run->job = run->launcher.job;
+	if (run->launcher.name[0] && !run->options.output && outer && *outer == '/') {
+		run->directory = outer; /* `fathom run -- mpiexec … fathom run …`: one run */
+		run->job = NULL;
+	} else if (run->launcher.name[0]) {
+		if (!run->options.output && !run->job)
+			fail(EXIT_FATHOM,
+			     "run: this launcher gives no job id that all nodes share; "
+			     "name the run with -o NAME");
+		run->directory =
+			absolute(run->options.output ? run->options.output
+						     : format_text("%s.%s", run->program,
+								   job_suffix(&run->launcher)));
+		if (mkdir(run->directory, 0777) && errno != EEXIST)
+			fail(EXIT_FATHOM, "cannot make %s: %s", run->directory, strerror(errno));
+	} else if (run->options.output) {
+		run->directory = absolute(run->options.output);
+		if (mkdir(run->directory, 0777) && errno == EEXIST)
+			fail(EXIT_FATHOM, "%s exists; name another with -o, or remove it",
+			     run->directory);
+		else if (access(run->directory, F_OK))
+			fail(EXIT_FATHOM, "cannot make %s: %s", run->directory, strerror(errno));
+	} else {
+		run->directory = numbered(run->program);
+	}
+	if (!run->launcher.name[0])
+		run->job = format_text("%016llx", (unsigned long long)run->id);
+	run->ring = ring_directory(run->directory);
+}
+
+static void json_list(struct text *out, const char *items, char separator)
+{
+	const char *end;
+
+	text_add(out, "[");
+	for (const char *at = items; at && *at; at = *end ? end + 1 : end) {
+		char *item;
+
+		end = strchrnul(at, separator);
+		item = format_text("%.*s", (int)(end - at), at);
+		if (at != items)
+			text_add(out, ", ");
+		json_string(out, item);
+	}
+	text_add(out, "]");
+}
+
+static bool matters(const char *variable)
+{
+	static const char *const prefixes[] = {
+		"MPICH_",  "MPIR_",    "OMPI_MCA_",  "PMIX_MCA_",     "ROMIO_",
+		"HDF5_",   "PNETCDF_", "NETCDF_",    "OMP_",          "LD_",
+		"FATHOM_", "TMPDIR=",  "SLURM_JOB_", "SLURM_NNODES=", "SLURM_NTASKS=",
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+static void json_environment(struct text *out)
+{
+	const char *comma = "";
+
+	text_add(out, "  \"environment\": {");
+	for (char **at = environ; *at; at++) {
+		const char *value = strchr(*at, '=');
+
+		if (!value || !matters(*at))
+			continue;
+		text_add(out, "%s\n    ", comma);
+		json_string(out, format_text("%.*s", (int)(value - *at), *at));
+		text_add(out, ": ");
+		json_string(out, value + 1);
+		comma = ",";
+	}
+	text_add(out, "\n  },\n");
+}
+
+static void json_configuration(struct text *out, const struct run *run)
+{
+	const struct options *options = &run->options;
+
+	text_add(out, "  \"configuration\": {\"layers\": ");
+	json_list(out, options->layers, ',');
+	text_add(out, ", \"level\": \"%s\", \"budget\": %llu, \"ranks\": ", options->level_name,
+		 (unsigned long long)options->budget);
+	json_string(out, options->ranks ? options->ranks : "");
+	text_add(out, ", \"files\": ");
+	json_list(out, options->files, '\n');
+	text_add(out, ", \"ring\": ");
+	json_string(out, run->ring);
+	text_add(out, ", \"library\": ");
+	json_string(out, run->library);
+	text_add(out, "},\n");
+}
+
+static void json_node(struct text *out)
+{
+	struct node node;
+
+	node_read(&node);
+	text_add(out, "  \"nodes\": [{\"host\": ");
+	json_string(out, node.host);
+	text_add(out, ", \"boot_id\": ");
+	json_string(out, node.boot_id);
+	text_add(out, ", \"kernel\": ");
+	json_string(out, node.kernel);
+	text_add(out, ", \"clock\": ");
+	json_string(out, node.clock);
+	text_add(out, ", \"tsc_hz\": %llu}],\n  \"versions\": {\"libc\": ",
+		 (unsigned long long)node.tsc_hz);
+	json_string(out, gnu_get_libc_version());
+	text_add(out, ", \"kernel\": ");
+	json_string(out, node.kernel);
+	text_add(out, "},\n");
+}
+
+/* One line alone, so that another rank can find it without reading JSON. */
+static const char *job_line(const char *job)
+{
+	struct text text = {0};
+
+	text_add(&text, "\n  \"job\": ");
+	json_string(&text, job ? job : "");
+	text_add(&text, ",\n");
+	return text.at;
+}
+
+/* run.json as known at the start, without the closing brace. */
+static const char *start_json(const struct run *run)
+{
+	struct text out = {0};
+	char *here = getcwd(NULL, 0);
+
+	text_add(&out, "{\n  \"format\": 1,\n  \"id\": \"%016llx\",\n  \"fathom\": \"%s\",%s",
+		 (unsigned long long)run->id, FATHOM_VERSION, job_line(run->job));
+	text_add(&out, "  \"launcher\": \"%s\",\n  \"program\": ", run->launcher.name);
+	json_string(&out, run->program);
+	text_add(&out, ",\n  \"command\": [");
+	for (char **word = run->options.command; *word; word++) {
+		if (word != run->options.command)
+			text_add(&out, ", ");
+		json_string(&out, *word);
+	}
+	text_add(&out, "],\n  \"directory\": ");
+	json_string(&out, here ? here : "");
+	text_add(&out, ",\n  \"user\": %u,\n", (unsigned)getuid());
+	json_environment(&out);
+	json_configuration(&out, run);
+	json_node(&out);
+	text_add(&out, "  \"start_ns\": %llu", (unsigned long long)run->start_ns);
+	return out.at;
+}
+
+/* Another rank wrote run.json, or an older job did: then rows of two runs would mix. */
+static void same_job(const struct run *run, const char *path)
+{
+	struct text text = {0};
+	char block[4096];
+	FILE *file = fopen(path, "re");
+	size_t got;
+
+	if (!file)
+		fail(EXIT_FATHOM, "cannot read %s: %s", path, strerror(errno));
+	while ((got = fread(block, 1, sizeof(block) - 1, file)) > 0)
+		text_add(&text, "%.*s", (int)got, block);
+	fclose(file);
+	if (run->job && text.at && !strstr(text.at, job_line(run->job)))
+		fail(EXIT_FATHOM, "%s holds another run; name a new one with -o, or remove it",
+		     run->directory);
+}
+
+void run_create(struct run *run)
+{
+	char *path = format_text("%s/run.json", run->directory);
+	char *text;
+
+	run->start_json = start_json(run);
+	text = format_text("%s\n}\n", run->start_json);
+	if (!publish(path, text, strlen(text)))
+		same_job(run, path);
+	node_create(run->directory, run->ring, &run->options);
+}
+
+/* The program ended: the whole file again, made aside and moved over. */
+void run_finish(const struct run *run, int wait_status)
+{
+	char *path = format_text("%s/run.json", run->directory);
+	char *aside = format_text("%s.end", path);
+	bool killed = WIFSIGNALED(wait_status);
+	char *text = format_text("%s,\n  \"end_ns\": %llu,\n  \"exit\": {\"%s\": %d}\n}\n",
+				 run->start_json, (unsigned long long)now_ns(),
+				 killed ? "signal" : "status",
+				 killed ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status));
+	FILE *file = fopen(aside, "we");
+	bool good = file && fputs(text, file) >= 0;
+
+	/* The program has run: whatever fails from here on is said, and changes no exit status. */
+	if ((file && fclose(file)) || !good || rename(aside, path))
+		fprintf(stderr, "fathom: cannot complete %s: %s\n", path, strerror(errno));
+	ring_remove_if_done(run->ring);
+}

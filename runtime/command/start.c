@@ -1,0 +1,260 @@
+/* The traced program's environment, and the processes the command starts. */
+#include "command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *directory_of(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return ".";
+	*slash = '\0';
+	return path;
+}
+
+const char *command_directory(void)
+{
+	char path[4096];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (length < 0)
+		fail(EXIT_FATHOM, "cannot tell where this command lies: /proc is not mounted");
+	path[length] = '\0';
+	return directory_of(format_text("%s", path));
+}
+
+const char *library_find(void)
+{
+	const char *here = command_directory();
+	const char *places[] = {
+		getenv("FATHOM_LIB"),
+		format_text("%s/libfathom.so", here),
+		format_text("%s/../lib/fathom/libfathom.so", here),
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		char *path = places[i] && *places[i] ? realpath(places[i], NULL) : NULL;
+
+		if (!path && i == 0 && places[i] && *places[i])
+			fail(EXIT_FATHOM, "FATHOM_LIB: %s: %s", places[i], strerror(errno));
+		if (path && strpbrk(path, " :"))
+			fail(EXIT_FATHOM,
+			     "%s: the loader's LD_PRELOAD takes no path with a blank or colon; "
+			     "install Fathom elsewhere",
+			     path);
+		if (path)
+			return path;
+	}
+	fail(EXIT_FATHOM,
+	     "no libfathom.so beside %s or in ../lib/fathom; build it or set FATHOM_LIB", here);
+}
+
+static bool preloaded(const char *list, const char *library)
+{
+	const char *at = list ? strstr(list, library) : NULL;
+	size_t length = strlen(library);
+
+	return at && (at == list || strchr(" :", at[-1])) &&
+	       (!at[length] || strchr(" :", at[length]));
+}
+
+/* name, value, … as docs/environment.md has them; NULL value: not set. */
+static void each_variable(const struct run *run, void (*use)(const char *name, const char *value))
+{
+	const struct options *options = &run->options;
+
+	use("FATHOM_RUN", run->directory);
+	use("FATHOM_RING", run->ring);
+	use("FATHOM_LAYERS", options->layers);
+	use("FATHOM_LEVEL", options->level_name);
+	use("FATHOM_BUDGET", format_text("%llu", (unsigned long long)options->budget));
+	use("FATHOM_RANKS", options->ranks);
+	use("FATHOM_FILES", options->files);
+}
+
+static void set(const char *name, const char *value)
+{
+	if (value ? setenv(name, value, 1) : unsetenv(name))
+		fail(EXIT_FATHOM, "cannot set %s: %s", name, strerror(errno));
+}
+
+void environment_set(const struct run *run)
+{
+	const char *before = getenv("LD_PRELOAD");
+
+	each_variable(run, set);
+	if (!preloaded(before, run->library))
+		set("LD_PRELOAD",
+		    before && *before ? format_text("%s:%s", before, run->library) : run->library);
+}
+
+static void print(const char *name, const char *value)
+{
+	if (!value) {
+		printf("unset %s\n", name);
+		return;
+	}
+	printf("export %s='", name);
+	for (; *value; value++)
+		fputs(*value == '\'' ? "'\\''" : (char[]){*value, '\0'}, stdout);
+	puts("'");
+}
+
+void environment_print(const struct run *run)
+{
+	each_variable(run, print);
+	printf("export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"'%s'\n", run->library);
+	if (fflush(stdout) || ferror(stdout))
+		fail(EXIT_FATHOM, "cannot print the environment: %s", strerror(errno));
+}
+
+static int executable(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return errno;
+	if (S_ISDIR(st.st_mode))
+		return EISDIR;
+	return access(path, X_OK) ? errno : 0;
+}
+
+/* Before anything is made: no run directory for a program that is not there. */
+void program_check(const char *program)
+{
+	const char *path = getenv("PATH");
+	const char *end;
+	int reason = ENOENT;
+
+	if (strchr(program, '/')) {
+		reason = executable(program);
+	} else {
+		for (const char *at = path ? path : "/bin:/usr/bin"; reason; at = end + 1) {
+			int found;
+
+			end = strchrnul(at, ':');
+			found = executable(format_text("%.*s/%s", end > at ? (int)(end - at) : 1,
+						       end > at ? at : ".", program));
+			if (found == 0 || (found == EACCES && reason == ENOENT))
+				reason = found;
+			if (!*end)
+				break;
+		}
+	}
+	if (reason)
+		fail(reason == ENOENT || reason == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
+		     "run: %s: %s", program, strerror(reason));
+}
+
+void program_exec(char **command)
+{
+	execvp(command[0], command);
+	fail(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE, "run: %s: %s", command[0],
+	     strerror(errno));
+}
+
+/* Waits for the child. What somebody sends to us alone is passed on; what a terminal sends (from
+ * the kernel, si_code > 0), the child has got as well. */
+static int wait_forwarding(pid_t child, const sigset_t *signals)
+{
+	siginfo_t info;
+	int status;
+
+	for (;;) {
+		int signal = sigwaitinfo(signals, &info);
+
+		if (signal > 0 && signal != SIGCHLD && info.si_code <= 0)
+			kill(child, signal);
+		if (signal == SIGCHLD && waitpid(child, &status, WNOHANG) == child)
+			return status;
+	}
+}
+
+int program_wait(const struct run *run)
+{
+	static const int forwarded[] = {SIGCHLD, SIGHUP,  SIGINT, SIGQUIT,
+					SIGTERM, SIGUSR1, SIGUSR2};
+	sigset_t signals, before;
+	pid_t child;
+
+	sigemptyset(&signals);
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
+		sigaddset(&signals, forwarded[i]);
+	signal(SIGCHLD, SIG_DFL); /* inherited "ignore" would lose the status */
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	child = fork();
+	if (child < 0)
+		fail(EXIT_FATHOM, "run: cannot start a process: %s", strerror(errno));
+	if (child == 0) {
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		environment_set(run);
+		program_exec(run->options.command);
+	}
+	return wait_forwarding(child, &signals);
+}
+
+/* $FATHOM_PYTHON, else beside the command as it was called, else beside the binary, else the
+ * source tree's, else the PATH's. */
+static const char *python_find(void)
+{
+	const char *called = (const char *)getauxval(AT_EXECFN);
+	const char *given = getenv("FATHOM_PYTHON");
+	const char *here = command_directory();
+	const char *places[] = {
+		format_text("%s/python3", directory_of(format_text("%s", called ? called : ""))),
+		format_text("%s/python3", here),
+		format_text("%s/../.venv/bin/python3", here),
+	};
+
+	if (given && *given)
+		return given;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (executable(places[i]) == 0)
+			return places[i];
+	return "python3";
+}
+
+/* -P: a file of the user's in the current directory must not stand in for a module. */
+void python_exec(char **arguments)
+{
+	size_t count = 0;
+	const char **words;
+
+	while (arguments[count])
+		count++;
+	words = calloc(count + 5, sizeof(*words));
+	if (!words)
+		fail(EXIT_FATHOM, "out of memory");
+	words[0] = python_find();
+	words[1] = "-P";
+	words[2] = "-m";
+	words[3] = "fathom";
+	memcpy(words + 4, arguments, count * sizeof(*words));
+	setenv("FATHOM_COMMAND", format_text("%s/fathom", command_directory()), 1);
+	execvp(words[0], (char **)words);
+	fail(EXIT_FATHOM, "cannot start %s: %s; name a Python with fathom in FATHOM_PYTHON",
+	     words[0], strerror(errno));
+}
+
+/* The summary, on stderr: stdout is the program's. */
+void python_show(const char *run_directory)
+{
+	char *arguments[] = {"show", (char *)run_directory, NULL};
+	pid_t child = fork();
+
+	if (child == 0) {
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+		python_exec(arguments);
+	}
+	if (child > 0)
+		waitpid(child, NULL, 0);
+}
