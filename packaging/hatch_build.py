@@ -1,0 +1,58 @@
+"""What the other languages make, for the wheel: commands into bin/, the library into lib/fathom/.
+
+An installed wheel has the layout of any prefix, so the command finds its library beside it. One
+wheel serves every Python; its platform tag names the oldest GNU C library that all three run with.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+LIBRARY = "build/libfathom.so"
+COMMANDS = ("build/fathom", "engine/target/release/fathom-engine")
+SHIM = """#!/bin/sh
+# The native command of the source tree, with the Python of this environment.
+FATHOM_PYTHON="${{FATHOM_PYTHON:-${{0%/*}}/python3}}" exec '{command}' "$@"
+"""
+GLIBC = re.compile(r"GLIBC_(\d+)\.(\d+)")
+
+
+def oldest_glibc(files: list[Path]) -> tuple[int, int]:
+    """The newest symbol version that any of the files asks libc for."""
+    needed = {(2, 17)}  # the oldest that a platform tag can name on most machines
+    for file in files:
+        symbols = subprocess.run(
+            ["objdump", "-T", file], capture_output=True, text=True, check=True
+        ).stdout
+        needed |= {(int(major), int(minor)) for major, minor in GLIBC.findall(symbols)}
+    return max(needed)
+
+
+class NativeParts(BuildHookInterface[Any]):
+    """Adds the commands and the library; an editable install starts those of the source tree."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if self.target_name != "wheel":
+            return
+        if version == "editable":
+            shim = Path(tempfile.mkdtemp(prefix="fathom-shim."), "fathom")
+            shim.write_text(SHIM.format(command=Path(self.root, "build", "fathom")))
+            shim.chmod(0o755)
+            build_data["shared_scripts"] = {str(shim): "fathom"}
+            return
+        files = [Path(self.root, name) for name in (LIBRARY, *COMMANDS)]
+        for file in files:
+            if not file.is_file():
+                raise FileNotFoundError(f"{file} is missing; run `make build` before the wheel")
+        major, minor = oldest_glibc(files)
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-manylinux_{major}_{minor}_{os.uname().machine}"
+        build_data["shared_scripts"] = {str(file): file.name for file in files[1:]}
+        build_data["shared_data"] = {str(files[0]): "lib/fathom/libfathom.so"}
