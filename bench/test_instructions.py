@@ -16,8 +16,8 @@ def instructions(directory: Path, batches: int, traced: bool) -> int:
     """Instructions of a whole run of `calls` on empty calls."""
     profile = directory / f"profile.{batches}.{traced}"
     before = fathom_run(directory / f"{batches}.fathom") if traced else []
-    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
-    program = [PROGRAMS / "calls", "/dev/null", "1", str(batches)]
+    command: list[str | Path] = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+    program: list[str | Path] = [PROGRAMS / "calls", "/dev/null", "1", str(batches)]
     run([*before, *command, *program], {"LD_PRELOAD": str(EMPTY)})
     for line in profile.read_text().splitlines():
         if line.startswith("summary:"):
