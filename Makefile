@@ -6,8 +6,8 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help deps venv engine native build demo test test-full lint lint-c lint-rust lint-python \
-	lint-shell format bench install wheel clean
+.PHONY: help deps venv engine native build demo test test-full test-rust test-native test-python \
+	lint lint-c lint-rust lint-python lint-shell format bench install wheel clean
 
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
@@ -53,17 +53,21 @@ demo: build
 	@FATHOM=build/fathom examples/s3d.sh build build/demo/s3d.fathom
 
 # Each suite prints its runner's closing line and its seconds. A suite that ran no test fails:
-# pytest by exit 5, ctest by --no-tests=error.
-test: build
-	@$(TIMED) 'cargo test' $(CARGO) test --release --jobs $(JOBS) $(CARGO_AT) --workspace
-	@$(TIMED) ctest ctest --test-dir build --output-on-failure --no-tests=error
-	@$(TIMED) pytest $(BIN)/python -m pytest -q -m 'not full'
+# pytest by exit 5, ctest by --no-tests=error. FULL=1, set by test-full, adds the long tests.
+test: test-rust test-native test-python
 
-test-full: build
+test-full:
+	@$(MAKE) --no-print-directory FULL=1 test
+
+test-rust: deps
 	@$(TIMED) 'cargo test' $(CARGO) test --release --jobs $(JOBS) $(CARGO_AT) --workspace \
-		-- --include-ignored
+		$(if $(FULL),-- --include-ignored)
+
+test-native: native
 	@$(TIMED) ctest ctest --test-dir build --output-on-failure --no-tests=error
-	@$(TIMED) pytest $(BIN)/python -m pytest -q
+
+test-python: build
+	@$(TIMED) pytest $(BIN)/python -m pytest -q $(if $(FULL),,-m 'not full')
 
 lint: lint-c lint-rust lint-python lint-shell
 
