@@ -28,7 +28,8 @@ extern const uint32_t edge_apis_count;
 extern const struct edge_symbol edge_symbols[]; /* sorted by name (strcmp) */
 extern const uint32_t edge_symbols_count;
 extern void *const edge_wrappers[];
-extern void *edge_originals[]; /* [i] is what wrapper i calls; written by edges.c before wrapper i is reachable */
+extern void *edge_originals
+	[]; /* [i] is what wrapper i calls; written by edges.c before wrapper i is reachable */
 
 /* Points the slots of all modules loaded now to the wrappers; called by the constructor and after each
  * dlopen. Only symbols of layers in `layers` (bit mask). Never fails: what could not be patched is noted. */
@@ -44,6 +45,7 @@ struct entry_site {
 	const void *address;
 	const char *name;
 };
-extern __thread struct entry_site entry_site __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread struct entry_site entry_site
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 #endif

@@ -1,0 +1,38 @@
+/* Where Fathom enters and leaves a process. libfathom.so is linked with -z initfirst: this
+ * constructor runs before every other library's, libc's own included, so their I/O is seen. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/process.h"
+#include "edges/edges.h"
+#include "edges/search.h"
+
+__thread struct entry_site entry_site;
+
+/* Registered before all else and for no library, so exit() runs it after all destructors. */
+extern int __cxa_atexit(void (*function)(void *), void *argument, void *library);
+
+static void end(void *argument)
+{
+	(void)argument;
+	process_end();
+}
+
+static void end_quickly(void)
+{
+	process_end();
+}
+
+__attribute__((constructor)) static void start(int count, char **arguments, char **environment)
+{
+	(void)count, (void)arguments;
+	if (!environ)
+		environ = environment; /* libc's constructor, still to run, sets the same */
+	search_begin(environment);
+	if (!process_begin())
+		return;
+	__cxa_atexit(end, NULL, NULL);
+	at_quick_exit(end_quickly);
+	edges_patch(process_layers());
+}
