@@ -4,10 +4,10 @@
  * The generator writes a file that includes this one and says for each entry name and copy:
  *
  *	#include "edges/entry.S"
- *	ENTRY 1234, "mpi_file_write_at_"
+ *	fathom_entry entry_mpi_file_write_at__0, 1234, "mpi_file_write_at_"
  *
- * 1234 is the wrapper's index: ENTRY defines the hidden function entry_1234, which belongs into
- * edge_wrappers[1234], and jumps to edge_originals[1234]. */
+ * This defines the hidden function of the first name, which belongs into edge_wrappers[1234] and
+ * jumps to edge_originals[1234]. */
 #ifndef FATHOM_ENTRY_S
 #define FATHOM_ENTRY_S
 
@@ -16,16 +16,16 @@
 	.hidden entry_site
 	.hidden edge_originals
 
-.macro ENTRY index, name
+.macro fathom_entry function, index, name
 	.section .rodata.str1.1,"aMS",%progbits,1
-.Lentry_name_\index:
+.Lname_\function:
 	.asciz "\name"
 	.text
-	.globl entry_\index
-	.hidden entry_\index
-	.type entry_\index, %function
+	.globl \function
+	.hidden \function
+	.type \function, %function
 	.p2align 4
-entry_\index:
+\function:
 	.cfi_startproc
 #if defined(__x86_64__)
 	endbr64
@@ -37,7 +37,7 @@ entry_\index:
 	.cfi_adjust_cfa_offset -8
 	push %rax
 	.cfi_adjust_cfa_offset 8
-	lea .Lentry_name_\index(%rip), %rax
+	lea .Lname_\function(%rip), %rax
 	mov %rax, %fs:16(%r11)
 	pop %rax
 	.cfi_adjust_cfa_offset -8
@@ -50,8 +50,8 @@ entry_\index:
 	mrs x17, tpidr_el0
 	add x16, x16, x17
 	stp xzr, x30, [x16]
-	adrp x17, .Lentry_name_\index
-	add x17, x17, :lo12:.Lentry_name_\index
+	adrp x17, .Lname_\function
+	add x17, x17, :lo12:.Lname_\function
 	str x17, [x16, 16]
 	adrp x16, edge_originals+8*\index
 	ldr x16, [x16, :lo12:edge_originals+8*\index]
@@ -60,7 +60,7 @@ entry_\index:
 #error "no entry trampoline for this architecture yet"
 #endif
 	.cfi_endproc
-	.size entry_\index, . - entry_\index
+	.size \function, . - \function
 .endm
 
 #endif
