@@ -1,14 +1,16 @@
 """The store: a run directory as tables."""
 
 import contextlib
-import json
+import math
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import duckdb
@@ -124,7 +126,7 @@ def open_run(path: str | PathLike[str]) -> Run:
 
 
 def as_json(table: pa.Table) -> list[dict[str, Any]]:
-    """Rows as JSON has them; u64 become text, since a reader's numbers are often doubles."""
+    """Rows as JSON has them. u64 columns (ids) become text, since a reader's numbers are often doubles."""
     wide = {field.name for field in table.schema if pa.types.is_uint64(field.type)}
     return [
         {
@@ -136,8 +138,13 @@ def as_json(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    try:
-        json.dumps(value)
-    except TypeError:
-        return str(value)
-    return value
+    """Sums of 64-bit columns come as decimals; what JSON has no form for becomes text."""
+    if isinstance(value, Decimal):
+        return int(value) if value == int(value) else float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, str | int | float | bool | NoneType):
+        return value
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return str(value)

@@ -47,8 +47,9 @@ def layers(source: Source) -> pa.Table:
     """
     totals = source.sql(statement("layers"))
     busy = dict(_pairs(source.sql(statement("busy"))))
-    busy_ns = pa.chunked_array([pa.array([busy.get(layer) for layer in totals["layer"].to_pylist()],
-                                         pa.int64())])
+    busy_ns = pa.chunked_array(
+        [pa.array([busy.get(layer) for layer in totals["layer"].to_pylist()], pa.int64())]
+    )
     complete = pc.equal(totals["recorded"], totals["calls"])
     rate = pc.if_else(complete, _rate(totals["bytes"], busy_ns), pa.scalar(None, pa.float64()))
     return pa.table(
@@ -107,8 +108,9 @@ def ranks(source: Source) -> pa.Table:
     """
     rows = source.sql(statement("ranks"))
     busy = dict(_pairs(source.sql(statement("busy_processes"))))
-    busy_ns = pa.chunked_array([pa.array([busy.get(p) for p in rows["process"].to_pylist()],
-                                         pa.int64())])
+    busy_ns = pa.chunked_array(
+        [pa.array([busy.get(p) for p in rows["process"].to_pylist()], pa.int64())]
+    )
     return pa.table(
         {
             "rank": rows["rank"],
@@ -132,8 +134,9 @@ def spread(ranks_table: pa.Table) -> pa.Table:
     Columns: quantity (calls, bytes, seconds); least; median; most; slowest (rank, or null outside MPI);
     slowest_process. Ranks that made no call count as 0.
     """
-    out: dict[str, list[Any]] = {key: [] for key in
-                                 ("quantity", "least", "median", "most", "slowest", "slowest_process")}
+    out: dict[str, list[Any]] = {
+        key: [] for key in ("quantity", "least", "median", "most", "slowest", "slowest_process")
+    }
     table = ranks_table
     if pc.any(pc.is_valid(table["rank"])).as_py():
         table = table.filter(pc.is_valid(table["rank"]))

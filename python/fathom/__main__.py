@@ -1,0 +1,86 @@
+"""`fathom`: one module of `fathom.commands` per command."""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from fathom import __version__
+from fathom.errors import FathomError, UsageError
+
+# In the order a user meets them; what each does is the first line of its module.
+COMMANDS = {
+    "run": "run a program and record its I/O",
+    "env": "print the environment that records, for batch scripts",
+    "show": "one page: where the I/O time of a run went",
+    "query": "ask a run's tables by SQL",
+    "pack": "make a run's tables from its streams",
+    "recover": "save what killed processes left in shared memory",
+    "doctor": "what will not work here, and why",
+    "probes": "list what Fathom can see",
+}
+EPILOG = """examples:
+  fathom run -- mpiexec -n 4 ./s3d 200 200 200
+  fathom show s3d.1
+  fathom query s3d.1 --sql "select op, sum(bytes) as bytes from counters group by op"
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but a mistake is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog.partition(' ')[2] or 'fathom'}: {message}; add --help")
+
+
+def _main_parser() -> Parser:
+    lines = [f"  {name:9} {what}" for name, what in COMMANDS.items()]
+    parser = Parser(
+        prog="fathom",
+        usage="fathom COMMAND [options]",
+        description="Shows where the I/O time of a parallel program goes.\n\ncommands:\n"
+        + "\n".join(lines),
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=True,
+    )
+    parser.add_argument("--version", action="version", version=f"fathom {__version__}")
+    parser.add_argument("command", help=argparse.SUPPRESS)
+    return parser
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Runs one command; its exit status: 0, 1 findings over a limit, 2 usage, 3 data."""
+    arguments = list(sys.argv[1:] if words is None else words)
+    try:
+        if not arguments:
+            _main_parser().print_help(sys.stderr)
+            return 2
+        if arguments[0] not in COMMANDS:
+            if not arguments[0].startswith("-"):
+                raise UsageError(f"no command '{arguments[0]}'; there are {', '.join(COMMANDS)}")
+            _main_parser().parse_args(arguments)
+        module = importlib.import_module(f"fathom.commands.{arguments[0]}")
+        parser = Parser(
+            prog=f"fathom {arguments[0]}",
+            description=module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(parser)
+        status: int = module.run(parser.parse_args(arguments[1:]))
+        sys.stdout.flush()
+        return status
+    except FathomError as error:
+        print(f"fathom: {error}", file=sys.stderr)
+        return error.status
+    except BrokenPipeError:  # `fathom query … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What people read: numbers, tables, pages. Knows no run and no SQL."""

@@ -1,0 +1,59 @@
+"""Numbers for people: times SI, sizes IEC, rates in MB/s, three digits; a dash for what is not known."""
+
+UNKNOWN = "-"
+TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def _digits(value: float) -> str:
+    """Three significant digits, never an exponent, no zeros that say nothing."""
+    size = abs(value)
+    if size >= 100:
+        return f"{value:.0f}"
+    text = f"{value:.1f}" if size >= 10 else f"{value:.2f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def seconds(value: float | None) -> str:
+    """1.5 -> `1.5 s`, 0.0021 -> `2.1 ms`; minutes stay seconds."""
+    if value is None:
+        return UNKNOWN
+    if value == 0:
+        return "0 s"
+    # 0.9996 s would read `1000 ms`: the unit is chosen for the rounded number.
+    scale, unit = next(
+        (pair for pair in TIMES if float(_digits(abs(value) / pair[0])) >= 1), TIMES[-1]
+    )
+    return f"{_digits(value / scale)} {unit}"
+
+
+def size(value: float | None) -> str:
+    """1048576 -> `1 MiB`."""
+    if value is None:
+        return UNKNOWN
+    number, power = float(value), 0
+    while abs(float(_digits(number))) >= 1024 and power < len(SIZES) - 1:
+        number /= 1024
+        power += 1
+    return f"{_digits(number)} {SIZES[power]}"
+
+
+def rate(value: float | None) -> str:
+    """MB/s."""
+    if value is None:
+        return UNKNOWN
+    return "<0.01" if 0 < value < 0.005 else _digits(value)
+
+
+def percent(value: float | None) -> str:
+    """0.123 -> `12.3 %`."""
+    if value is None:
+        return UNKNOWN
+    return "<0.01 %" if 0 < value < 0.00005 else f"{_digits(100 * value)} %"
+
+
+def count(value: float | None) -> str:
+    """Thousands apart."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"

@@ -1,0 +1,251 @@
+"""The page of `fathom show`: what a run did, in one screen."""
+
+import json
+import shlex
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from fathom.analysis import Source, summary
+from fathom.store import as_json
+from fathom.view import numbers
+from fathom.view.tables import Column, heading, printable, show, text
+
+LAYERS = (
+    Column("layer", "layer", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("errors", "errors", numbers.count),
+    Column("bytes", "bytes", numbers.size),
+    Column("inclusive", "inclusive_seconds", numbers.seconds),
+    Column("exclusive", "exclusive_seconds", numbers.seconds),
+    Column("share", "share", numbers.percent),
+    Column("MB/s", "mb_per_s", numbers.rate),
+)
+FUNCTIONS = (
+    Column("function", "op", text, right=False),
+    Column("layer", "layer", text, right=False),
+    Column("called from", "caller", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("errors", "errors", numbers.count),
+    Column("bytes", "bytes", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("mean", "mean_seconds", numbers.seconds),
+    Column("longest", "longest_seconds", numbers.seconds),
+    Column("MB/s", "mb_per_s", numbers.rate),
+)
+RANKS = (
+    Column("rank", "rank", numbers.count),
+    Column("process", "pid", str),
+    Column("host", "host", text, right=False),
+    Column("ended", "ended", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("bytes", "bytes", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("share", "share", numbers.percent),
+    Column("program", "program", text, right=False),
+)
+FILES = (
+    Column("read", "bytes_read", numbers.size),
+    Column("written", "bytes_written", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("calls", "calls", numbers.count),
+    Column("opens", "opens", numbers.count),
+    Column("processes", "processes", numbers.count),
+    Column("file", "path", text, right=False),
+)
+BY = {
+    "layer": (LAYERS, summary.layers),
+    "function": (FUNCTIONS, summary.functions),
+    "rank": (RANKS, summary.ranks),
+    "file": (FILES, summary.files),
+}
+
+
+@dataclass(frozen=True)
+class Page:
+    """All tables of the page, computed once."""
+
+    name: str
+    manifest: dict[str, Any]
+    runs: dict[str, Any]
+    layers: pa.Table
+    functions: pa.Table
+    ranks: pa.Table
+    spread: pa.Table
+    files: pa.Table
+    collectives: pa.Table
+    missing: pa.Table
+    tracing: pa.Table
+    killed: int
+    alive: int
+    per_call: float | None  # seconds that recording adds to a call, measured on this machine
+
+
+def compute(
+    name: str, manifest: dict[str, Any], source: Source, per_call: float | None
+) -> Page:
+    """Asks everything the page needs."""
+    ended = source.sql("select ended, count(*) as n from processes group by ended").to_pylist()
+    how = {row["ended"]: row["n"] for row in ended}
+    ranks = summary.ranks(source)
+    return Page(
+        name=name,
+        manifest=manifest,
+        runs=source.sql("from runs").to_pylist()[0],
+        layers=summary.layers(source),
+        functions=summary.functions(source),
+        ranks=ranks,
+        spread=summary.spread(ranks),
+        files=summary.files(source),
+        collectives=summary.collectives(source),
+        missing=summary.missing(source),
+        tracing=summary.tracing(source),
+        killed=how.get("killed", 0),
+        alive=how.get("open", 0),
+        per_call=per_call,
+    )
+
+
+def _facts(page: Page) -> None:
+    runs, manifest = page.runs, page.manifest
+    command = [str(word) for word in manifest.get("command", [])]
+    started = datetime.fromtimestamp(runs["started"] / 1e9, UTC)
+    ranks = f", {runs['ranks']:,} ranks" if runs["ranks"] else ""
+    if runs["ranks"] and runs["ranks_seen"] < runs["ranks"]:
+        ranks += f" ({runs['ranks_seen']:,} recorded)"
+    heading(f"{printable(page.name)}: {printable(shlex.join(command)) or 'batch environment'}")
+    print(
+        f"{started:%Y-%m-%d %H:%M:%S} UTC, ran {numbers.seconds(runs['duration'] / 1e9)}"
+        f"{ranks}, {runs['processes']:,} processes on {runs['nodes']:,} nodes{_exit(manifest)}"
+    )
+
+
+def _exit(manifest: dict[str, Any]) -> str:
+    end = manifest.get("exit", {})
+    if "signal" in end:
+        return f", killed by signal {end['signal']}"
+    return f", exit status {end['status']}" if "status" in end else ""
+
+
+def _spread_line(row: dict[str, Any]) -> str:
+    write = {"calls": numbers.count, "bytes": numbers.size, "seconds": numbers.seconds}
+    quantity = row["quantity"]
+    least, median, most = (write[quantity](row[key]) for key in ("least", "median", "most"))
+    who = (
+        f"process {row['slowest_process']}" if row["slowest"] is None else f"rank {row['slowest']}"
+    )
+    name = {"seconds": "time in I/O"}.get(quantity, quantity)
+    return f"  {name:12} {least} / {median} / {most}, most: {who}"
+
+
+def _coverage(page: Page) -> None:
+    runs = page.runs
+    total = runs["events"] + runs["counted"]
+    heading("\nCoverage")
+    print(
+        f"  {runs['events']:,} of {total:,} calls recorded in full "
+        f"({numbers.percent(runs['coverage'])}), {runs['counted']:,} in counters only"
+    )
+    print(f"  cost of tracing: {_cost(page)}")
+    size = numbers.size(runs["stream_bytes"])
+    per = f", {runs['stream_bytes'] / runs['events']:.1f} B per call" if runs["events"] else ""
+    print(f"  streams: {size}{per}")
+    asked = page.manifest.get("configuration", {}).get("layers", [])
+    silent = [name for name in asked if name not in page.layers["layer"].to_pylist()]
+    if silent:
+        print(f"  no call seen of: {', '.join(silent)}")
+
+
+def _cost(page: Page) -> str:
+    own = page.tracing.to_pylist()[0]
+    rows = f"{numbers.seconds(own['seconds'])} in {own['calls']:,} rows of Fathom's own work"
+    if page.per_call is None:
+        return f"{rows}; what each call adds could not be measured here"
+    calls = page.runs["events"] + page.runs["counted"]
+    total = own["seconds"] + calls * page.per_call
+    return (
+        f"{numbers.seconds(total)} summed over processes: {rows}, and {calls:,} calls at "
+        f"{numbers.seconds(page.per_call)}, as measured on this machine"
+    )
+
+
+def _collectives(page: Page) -> None:
+    if not page.collectives.num_rows:
+        return
+    heading("\nCollectives")
+    for row in page.collectives.to_pylist():
+        line = f"  {row['op']}: {row['operations']:,} operations of {row['ranks_expected']:,} ranks"
+        if row["incomplete"]:
+            line += f", {row['incomplete']:,} not seen of all (least {row['ranks_seen']:,})"
+        if row["disagreeing"]:
+            line += f", {row['disagreeing']:,} where ranks disagree"
+        print(line)
+
+
+def _missing(page: Page) -> None:
+    runs = page.runs
+    said = [
+        (page.killed, "processes did not end in order: killed, aborted, or their node was lost"),
+        (page.alive, "processes were still running when the run was packed"),
+        (runs["unfinished"], "calls had not ended, or their rows are lost"),
+        (runs["chunks_skipped"], "damaged stretches were skipped"),
+        (runs["chunks_missing"], "chunks are missing"),
+    ]
+    lines = [f"  {count:,} {what}" for count, what in said if count]
+    for row in page.missing.to_pylist():
+        detail = f": {printable(row['detail'])}" if row["detail"] else ""
+        lines.append(f"  {printable(row['kind'])}{detail} ({row['marks']:,} times)")
+    heading("\nMissing" if lines else "\nMissing: nothing")
+    for line in lines[:20]:
+        print(line)
+    if len(lines) > 20:
+        print(f"  and {len(lines) - 20:,} more: fathom query {page.name} --sql 'from marks'")
+
+
+def _top(title: str, columns: tuple[Column, ...], rows: pa.Table, top: int) -> None:
+    rest = f", {top} of {rows.num_rows:,}" if rows.num_rows > top else ""
+    heading(f"\n{title}{rest}")
+    show(columns, rows.slice(0, top))
+
+
+def print_page(page: Page, top: int) -> None:
+    """The whole page, to stdout."""
+    _facts(page)
+    if page.layers.num_rows == 0:
+        heading("\nNo I/O call was recorded")
+        print("  a static program, or no process of this run was traced: fathom doctor says more")
+    else:
+        heading("\nLayers (times summed over processes; share and MB/s by the clock)")
+        show(LAYERS, page.layers)
+        _top("Functions", FUNCTIONS, page.functions, top)
+        heading("\nRanks (least / median / most)" if page.runs["ranks"] else "\nProcesses")
+        for row in page.spread.to_pylist():
+            print(_spread_line(row))
+        _top("Files", FILES, page.files, top)
+    _collectives(page)
+    _coverage(page)
+    _missing(page)
+
+
+def to_json(page: Page, top: int | None) -> str:
+    """The page's tables with raw numbers; the names carry the units."""
+    content = {
+        "format": 1,
+        "name": page.name,
+        "manifest": page.manifest,
+        "run": {key: value for key, value in page.runs.items() if key != "configuration"},
+        "layers": as_json(page.layers),
+        "functions": as_json(page.functions.slice(0, top)),
+        "ranks": as_json(page.ranks.slice(0, top)),
+        "spread": as_json(page.spread),
+        "files": as_json(page.files.slice(0, top)),
+        "collectives": as_json(page.collectives),
+        "tracing": as_json(page.tracing)[0],
+        "missing": as_json(page.missing),
+        "seconds_per_recorded_call": page.per_call,
+        "killed": page.killed,
+        "alive": page.alive,
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False)

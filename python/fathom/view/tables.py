@@ -1,0 +1,96 @@
+"""A table of text: boxed and coloured on a terminal, plain aligned columns in a pipe."""
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column on the page: its heading, the table's column, how a value is written."""
+
+    heading: str
+    name: str
+    write: Callable[[Any], str] = str
+    right: bool = True
+
+
+def printable(text: str) -> str:
+    """File names are hostile text: control characters are shown, not sent to the terminal."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
+def text(value: Any) -> str:
+    """A name; nothing when there is none."""
+    return "" if value is None else printable(str(value))
+
+
+def on_terminal(stream: TextIO) -> bool:
+    """May boxes and colours be used?"""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _console(stream: TextIO) -> Console:
+    return Console(file=stream, no_color=bool(os.environ.get("NO_COLOR")), highlight=False)
+
+
+def _cells(columns: Sequence[Column], rows: pa.Table) -> list[list[str]]:
+    return [[column.write(row[column.name]) for column in columns] for row in rows.to_pylist()]
+
+
+def heading(words: str, stream: TextIO | None = None) -> None:
+    """A line above a table."""
+    out = stream or sys.stdout
+    if on_terminal(out):
+        _console(out).print(Text(words, style="bold"))
+    else:
+        print(words, file=out)
+
+
+def show(columns: Sequence[Column], rows: pa.Table, stream: TextIO | None = None) -> None:
+    """Prints the rows. In a pipe nothing is cut off, however long it is."""
+    out = stream or sys.stdout
+    cells = _cells(columns, rows)
+    if on_terminal(out):
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline")
+        for column in columns:
+            table.add_column(
+                column.heading,
+                justify="right" if column.right else "left",
+                overflow="fold",
+                no_wrap=column.right,
+            )
+        for row in cells:
+            table.add_row(*[Text(cell) for cell in row])
+        _console(out).print(table)
+        return
+    lines = [[column.heading for column in columns], *cells]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    for line in lines:
+        padded = [
+            cell.rjust(width) if column.right else cell.ljust(width)
+            for cell, width, column in zip(line, widths, columns, strict=True)
+        ]
+        print("  ".join(padded).rstrip(), file=out)
+
+
+def csv_text(rows: pa.Table) -> str:
+    """Raw values under the table's own column names; empty for null."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(rows.column_names)
+    for row in rows.to_pylist():
+        writer.writerow(["" if value is None else value for value in row.values()])
+    return out.getvalue()

@@ -1,0 +1,108 @@
+"""Runs made of rows in a test. The schemas are those that docs/tables.md states."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
+TYPES = {
+    "i32": pa.int32(),
+    "i64": pa.int64(),
+    "u8": pa.uint8(),
+    "u32": pa.uint32(),
+    "u64": pa.uint64(),
+    "f64": pa.float64(),
+    "text": pa.string(),
+    "bool": pa.bool_(),
+}
+ROW = re.compile(r"^\| ([a-z_, ]+) \| (list of )?(\w+)(\?)? \|", re.ASCII)
+
+
+def _schemas() -> dict[str, pa.Schema]:
+    schemas: dict[str, list[pa.Field]] = {}
+    name = ""
+    for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            name = line[3:].strip()
+        found = ROW.match(line)
+        if found is None or found[3] not in TYPES:
+            continue
+        kind = pa.list_(TYPES[found[3]]) if found[2] else TYPES[found[3]]
+        for column in found[1].split(", "):
+            field = pa.field(column.strip(), kind, nullable=bool(found[4]))
+            schemas.setdefault(name, []).append(field)
+    return {name: pa.schema(fields) for name, fields in schemas.items()}
+
+
+SCHEMAS = _schemas()
+PARTED = ("calls", "args", "links")
+
+
+def _default(field: pa.Field) -> Any:
+    if field.nullable:
+        return None
+    if pa.types.is_string(field.type):
+        return ""
+    if pa.types.is_list(field.type):
+        return []
+    return 0
+
+
+def table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
+    """Rows of one table; what a row leaves out is null, 0 or empty."""
+    schema = SCHEMAS[name]
+    unknown = {key for row in rows for key in row} - set(schema.names)
+    assert not unknown, f"docs/tables.md has no {name}.{unknown}"
+    columns = {
+        field.name: pa.array([row.get(field.name, _default(field)) for row in rows], field.type)
+        for field in schema
+    }
+    return pa.table(columns, schema=pa.schema([f.with_nullable(True) for f in schema]))
+
+
+def write_run(directory: Path, **rows: list[dict[str, Any]]) -> Path:
+    """A packed run of these rows."""
+    for name in SCHEMAS:
+        path = directory / "tables" / f"{name}.parquet"
+        if name in PARTED:
+            path = directory / "tables" / name / "0.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table(name, rows.get(name, [])), path)
+    (directory / "run.json").write_text(
+        '{"format": 1, "command": ["./s3d", "4 4"], "configuration": {"layers": '
+        '["hdf5", "mpiio", "posix"]}, "exit": {"status": 3}}'
+    )
+    return directory
+
+
+def counters_of(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the packer sums up, one row per call: the sums are then the functions' own."""
+    by_id = {call["id"]: call for call in calls}
+    rows = []
+    for call in calls:
+        parent = by_id.get(call.get("parent"))
+        rows.append(
+            {
+                "process": call.get("process", 0),
+                "thread_class": "main",
+                "file": call.get("file"),
+                "layer": call["layer"],
+                "op": call["op"],
+                "kind": call.get("kind", "meta"),
+                "enclosing_layer": parent["layer"] if parent else None,
+                "enclosing": parent["op"] if parent else None,
+                "calls": 1,
+                "recorded": 1,
+                "errors": int(call.get("error", 0) != 0),
+                "bytes": call.get("bytes") or 0,
+                "time": call["duration"],
+                "shortest": call["duration"],
+                "longest": call["duration"],
+                "first_start": call["start"],
+                "last_stop": call["start"] + call["duration"],
+            }
+        )
+    return rows

@@ -1,0 +1,130 @@
+"""The commands as a user meets them: what goes to stdout, what is one line on stderr, exit status."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from fathom.__main__ import COMMANDS, main
+
+Captured = pytest.CaptureFixture[str]
+
+
+def fathom(capsys: Captured, *words: str | Path) -> tuple[int, str, str]:
+    try:
+        status = main([str(word) for word in words])
+    except SystemExit as end:
+        status = int(end.code or 0)
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def refused(capsys: Captured, status: int, *words: str | Path) -> str:
+    got, out, err = fathom(capsys, *words)
+    assert got == status
+    assert out == ""
+    assert err.startswith("fathom: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_show_says_it_all(capsys: Captured, run_directory: Path) -> None:
+    status, out, _ = fathom(capsys, "show", run_directory)
+    assert status == 0
+    for words in (
+        "small: ./s3d '4 4'",
+        "exit status 3",
+        "2 ranks",
+        "most: rank 1",
+        "pwrite",
+        "mpiio",
+        "7 of 7 calls recorded in full (100 %)",
+        "50 ns in 1 rows of Fathom's own work",
+        "1 processes did not end in order",
+        "2 chunks are missing",
+        "budget: 64 MiB of stream written",
+        "1 operations of 2 ranks, 1 not seen of all (least 1)",
+        "no call seen of",
+    )[:-1]:  # every layer asked for has calls
+        assert words in out
+    assert "no call seen of" not in out
+    assert "\x1b" not in out
+
+
+def test_show_forms(capsys: Captured, run_directory: Path) -> None:
+    content = json.loads(fathom(capsys, "show", run_directory, "--json")[1])
+    assert content["format"] == 1
+    assert {row["layer"] for row in content["layers"]} == {"hdf5", "mpiio", "posix"}
+    _, out, _ = fathom(capsys, "show", run_directory, "--by", "file", "--csv", "--top", "1")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) == 1
+    assert rows[0]["path"] == "/data/out\x1b[2J.h5"
+    assert "--by" in refused(capsys, 2, "show", run_directory, "--csv")
+
+
+def test_show_names_the_suffix_for_you(capsys: Captured, run_directory: Path) -> None:
+    assert fathom(capsys, "show", run_directory.with_suffix(""), "--by", "layer")[0] == 0
+
+
+def test_query_forms(capsys: Captured, run_directory: Path) -> None:
+    sql = "select id, op, file_offset from calls order by id limit 1"
+    _, out, _ = fathom(capsys, "query", run_directory, "--sql", sql)
+    assert out.split() == ["id", "op", "file_offset", "1", "H5Dwrite"]
+    _, out, _ = fathom(capsys, "query", run_directory, "--sql", sql, "--csv")
+    assert out == "id,op,file_offset\n1,H5Dwrite,\n"
+    _, out, _ = fathom(capsys, "query", run_directory, "--sql", sql, "--json")
+    assert json.loads(out) == [{"id": "1", "op": "H5Dwrite", "file_offset": None}]
+    _, out, _ = fathom(capsys, "query", run_directory, "--schema", "--csv")
+    assert "calls,duration,BIGINT" in out
+
+
+@pytest.mark.parametrize("sql", [
+    "create table x as select 1", "copy calls to '/tmp/x.csv'", "attach '/tmp/x.db'", "set threads = 1",
+    "select 1; select 2", "selec 1", "select nothing from calls", "explain analyze copy (select 1) to 'x'",
+    "from read_csv('/etc/passwd')", "from glob('/*')", "",
+])  # fmt: skip
+def test_query_only_reads_this_run(capsys: Captured, run_directory: Path, sql: str) -> None:
+    refused(capsys, 2, "query", run_directory, "--sql", sql)
+
+
+def test_wrong_input_is_one_line(capsys: Captured, tmp_path: Path, run_directory: Path) -> None:
+    assert "no command 'shwo'" in refused(capsys, 2, "shwo")
+    assert "--bogus" in refused(capsys, 2, "show", run_directory, "--bogus")
+    assert "whole number" in refused(capsys, 2, "show", run_directory, "--top", "0")
+    assert "no such run directory" in refused(capsys, 3, "show", tmp_path / "gone")
+    assert "is no run directory" in refused(capsys, 3, "show", tmp_path)
+    assert "no layer 'x'" in refused(capsys, 2, "probes", "--layer", "x")
+    assert "no such executable" in refused(capsys, 2, "doctor", str(tmp_path / "gone"))
+
+
+def test_damaged_tables_are_one_line(capsys: Captured, run_directory: Path) -> None:
+    part = run_directory / "tables" / "calls" / "0.parquet"
+    part.write_bytes(part.read_bytes()[:-40])
+    assert "0.parquet" in refused(capsys, 3, "show", run_directory)
+    kept = (run_directory / "run.json").read_text()
+    (run_directory / "run.json").write_text("{")
+    assert "run.json" in refused(capsys, 3, "query", run_directory, "--sql", "select 1")
+    (run_directory / "run.json").write_text(kept)
+    (run_directory / "tables" / "runs.parquet").unlink()
+    assert "no table runs" in refused(capsys, 3, "show", run_directory)
+
+
+def test_every_command_explains_itself(capsys: Captured) -> None:
+    for name in COMMANDS:
+        if name in ("run", "env"):  # native: test_native.py
+            continue
+        status, out, _ = fathom(capsys, name, "--help")
+        assert status == 0
+        assert f"usage: fathom {name}" in out
+        assert "example" in out
+
+
+def test_probes_and_doctor_print_tables(capsys: Captured) -> None:
+    status, out, _ = fathom(capsys, "probes", "--layer", "posix", "--json")
+    assert status == 0
+    assert "pwrite64" in next(row["symbols"] for row in json.loads(out) if row["op"] == "pwrite")
+    _, out, _ = fathom(capsys, "doctor", "/bin/true", "--json")
+    checks = {row["what"]: row["verdict"] for row in json.loads(out)}
+    assert checks["program"] == "ok"
+    assert {"command", "library", "rings", "clock"} <= set(checks)

@@ -1,0 +1,100 @@
+"""The tables of `fathom show` against numbers worked out by hand, and by brute force."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import fathom
+import pytest
+from fathom.analysis import statement, summary
+from schema import counters_of, write_run
+
+NS = 1e-9
+
+
+def rows_by(table: Any, *keys: str) -> dict[Any, dict[str, Any]]:
+    return {tuple(row[key] for key in keys): row for row in table.to_pylist()}
+
+
+def test_layers_add_up(run_directory: Path) -> None:
+    layers = rows_by(summary.layers(fathom.open(run_directory)), "layer")
+    assert set(layers) == {("hdf5",), ("mpiio",), ("posix",)}
+    mpiio, posix, hdf5 = layers["mpiio",], layers["posix",], layers["hdf5",]
+    assert hdf5["exclusive_seconds"] == pytest.approx(200 * NS)
+    assert mpiio["inclusive_seconds"] == pytest.approx(3800 * NS)
+    # 3800 less pwrite 500, seal 50, pwrite 2500: the seal is Fathom's, not MPI-IO's.
+    assert mpiio["exclusive_seconds"] == pytest.approx(750 * NS)
+    assert posix["exclusive_seconds"] == pytest.approx(3500 * NS)
+    assert (posix["calls"], posix["errors"], posix["bytes"]) == (3, 1, 164)
+    # MPI-IO: [100, 900) and [500, 3500); POSIX: [200, 700), [600, 3100), [1500, 2000).
+    assert mpiio["busy_seconds"] == pytest.approx(3400 * NS)
+    assert mpiio["share"] == pytest.approx(3400 / 4000)
+    assert posix["busy_seconds"] == pytest.approx(2900 * NS)
+    assert posix["mb_per_s"] == pytest.approx(164 / 2900 * 1e3)
+
+
+def test_functions_keep_posix_from_mpiio_apart(run_directory: Path) -> None:
+    functions = rows_by(summary.functions(fathom.open(run_directory)), "op", "caller")
+    assert functions["pwrite", "mpiio"]["calls"] == 2
+    assert functions["pwrite", "mpiio"]["longest_seconds"] == pytest.approx(2500 * NS)
+    assert functions["pread", "program"]["bytes"] == 100
+    assert ("seal", "mpiio") not in functions
+
+
+def test_ranks_and_who_is_slowest(run_directory: Path) -> None:
+    ranks = summary.ranks(fathom.open(run_directory))
+    assert [row["rank"] for row in ranks.to_pylist()] == [0, 1]
+    assert ranks["seconds"].to_pylist() == pytest.approx([1500 * NS, 3000 * NS])
+    spread = rows_by(summary.spread(ranks), "quantity")
+    assert spread["seconds",]["slowest"] == 1
+    assert spread["seconds",]["median"] == pytest.approx(2250 * NS)
+    assert spread["bytes",]["slowest"] == 0
+
+
+def test_one_transfer_in_three_layers_is_one(run_directory: Path) -> None:
+    files = rows_by(summary.files(fathom.open(run_directory)), "path")
+    assert files["/data/in",]["bytes_read"] == 100
+    assert files["/data/out\x1b[2J.h5",]["bytes_written"] == 64
+
+
+def test_a_run_without_calls(tmp_path: Path) -> None:
+    run = fathom.open(write_run(tmp_path / "none.fathom", runs=[{"duration": 0}]))
+    assert summary.layers(run).num_rows == 0
+    assert summary.spread(summary.ranks(run)).num_rows == 0
+
+
+def union(intervals: list[tuple[int, int]]) -> int:
+    return len({tick for start, stop in intervals for tick in range(start, stop)})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_union_of_intervals_equals_counting_every_tick(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    calls = [
+        {
+            "id": number,
+            "layer": dice.choice(["posix", "mpiio"]),
+            "op": "x",
+            "depth": 0,
+            "process": (process := dice.randrange(3)),
+            "stream": process * 4 + dice.randrange(4),
+            "start": dice.randrange(-50, 400),
+            "duration": dice.choice([0, 1, 5, 30, 200]),
+        }
+        for number in range(dice.randrange(1, 60))
+    ]
+    # One thread's outermost calls never overlap.
+    free: dict[int, int] = {}
+    for call in sorted(calls, key=lambda c: c["start"]):
+        call["start"] = max(call["start"], free.get(call["stream"], -1000))
+        free[call["stream"]] = call["start"] + call["duration"]
+    run = fathom.open(
+        write_run(tmp_path / "r.fathom", runs=[{}], calls=calls, counters=counters_of(calls))
+    )
+    for key, name in (("layer", "busy"), ("process", "busy_processes")):
+        expected: dict[Any, list[tuple[int, int]]] = {}
+        for call in calls:
+            interval = (call["start"], call["start"] + call["duration"])
+            expected.setdefault(call[key], []).append(interval)
+        got = {row[key]: row["busy"] for row in run.sql(statement(name)).to_pylist()}
+        assert got == {who: union(spans) for who, spans in expected.items()}
