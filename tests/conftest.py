@@ -1,0 +1,66 @@
+"""Collects tests/see/*.toml: one item per file and variant. README.md says how to write one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from harness import case, needs, runner
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix == ".toml" and file_path.parent.name == "see":
+        return CaseFile.from_parent(parent, path=file_path)
+    return None
+
+
+class CaseFile(pytest.File):
+    def collect(self) -> Iterator[pytest.Item]:
+        try:
+            cases = case.load(self.path)
+        except case.CaseError as error:
+            raise self.CollectError(str(error)) from error
+        for one in cases:
+            item = CaseItem.from_parent(self, name=one.name, case=one)
+            if one.full:
+                item.add_marker("full")
+            yield item
+
+
+class CaseItem(pytest.Item):
+    def __init__(self, *, case: case.Case, **rest: object) -> None:
+        super().__init__(**rest)  # type: ignore[arg-type]
+        self.case = case
+
+    def runtest(self) -> None:
+        one = self.case
+        tools = ["strace"] if one.oracle == "strace" else []
+        needs.require([*one.needs, *tools, *needs.of_mpi(one.mpi)])
+        factory = pytest.TempPathFactory.from_config(self.config, _ispytest=True)
+        runner.run(one, scratch(self.config, f"{self.path.stem}-{one.name}", factory))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:  # type: ignore[override]
+        if isinstance(excinfo.value, (runner.Failed, AssertionError)):
+            return f"{self.path.name} [{self.name}]\n{excinfo.value}"
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"{self.path.stem}[{self.name}]"
+
+
+def scratch(config: pytest.Config, name: str, factory: pytest.TempPathFactory) -> Path:
+    """A directory of the test's own; pytest keeps those of the last three sessions."""
+    shared = getattr(config, "_fathom_factory", None) or factory
+    config._fathom_factory = shared  # type: ignore[attr-defined]
+    return Path(shared.mktemp(name))
+
+
+def pytest_report_header() -> str:
+    where = os.environ.get("FATHOM_BUILD", "build")
+    return f"fathom: programs of {where}; tests marked full are long"

@@ -1,0 +1,47 @@
+"""What a test needs of the machine. Without it, it is skipped with a line that says what is missing;
+in continuous integration (CI is set) that is a failure, unless the need cannot be met there."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+MPI = {"mpich": "mpich", "ompio": "openmpi", "romio321": "openmpi"}
+
+
+def _root() -> bool:
+    return os.geteuid() == 0 and os.access("/proc/1/ns/mnt", os.R_OK)
+
+
+#: Needs that a container may deny for good: skipped there too.
+NOT_EVERYWHERE = {"root": "must be root to mount a small tmpfs"}
+
+SPECIAL: dict[str, Callable[[], bool]] = {"root": _root}
+
+
+def missing(need: str) -> str:
+    """What to say, or "" when it is there. `tool`, `python:module`, `root`."""
+    if need in SPECIAL:
+        return "" if SPECIAL[need]() else NOT_EVERYWHERE.get(need, need)
+    if need.startswith("python:"):
+        module = need.removeprefix("python:")
+        return "" if importlib.util.find_spec(module) else f"Python module {module} is not installed"
+    return "" if shutil.which(need) else f"{need} is not installed"
+
+
+def require(needs: list[str]) -> None:
+    for need in needs:
+        line = missing(need)
+        if not line:
+            continue
+        if os.environ.get("CI") and need not in NOT_EVERYWHERE:
+            pytest.fail(f"needs {need}: {line}", pytrace=False)
+        pytest.skip(f"needs {need}: {line}")
+
+
+def of_mpi(mpi: str) -> list[str]:
+    return [f"mpicc.{MPI[mpi]}", f"mpiexec.{MPI[mpi]}"] if mpi else []

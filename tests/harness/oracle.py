@@ -1,0 +1,363 @@
+"""The strace oracle: every POSIX call that Fathom recorded equals a system call that strace saw, and the reverse.
+
+Both watch the same run. A system call counts iff its innermost libc frame was called from outside
+libc, judged by module; frames of libfathom.so between libc and the program are the wrapper and are
+looked through. What has libfathom.so as innermost frame is Fathom's own. Compared per thread, in
+order: the call, file, offset, size, result, errno.
+"""
+
+from __future__ import annotations
+
+import errno
+import os.path
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import strace
+from harness.strace import Syscall
+
+#: Programs that carry Fathom's environment on and are not traced (docs/environment.md), and what
+#: stands before the program on our command lines.
+UNTRACED = (
+    "fathom strace mpiexec mpirun hydra orte prte sh bash dash env ssh timeout taskset nice setsid"
+).split()
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Where a system call keeps what is compared: argument positions."""
+
+    fd: int | None = None
+    path: int | None = None
+    at: int | None = None  # directory that `path` starts from
+    size: int | None = None
+    offset: int | None = None
+    tracked: bool = False  # it moves the descriptor's position
+
+
+SHAPES: Mapping[str, Shape] = {
+    "open": Shape(path=0),
+    "openat": Shape(path=1, at=0),
+    "creat": Shape(path=0),
+    "close": Shape(fd=0),
+    "read": Shape(fd=0, size=2, tracked=True),
+    "write": Shape(fd=0, size=2, tracked=True),
+    "readv": Shape(fd=0, tracked=True),
+    "writev": Shape(fd=0, tracked=True),
+    "pread64": Shape(fd=0, size=2, offset=3),
+    "pwrite64": Shape(fd=0, size=2, offset=3),
+    "preadv": Shape(fd=0, offset=3),
+    "pwritev": Shape(fd=0, offset=3),
+    "preadv2": Shape(fd=0, offset=3),
+    "pwritev2": Shape(fd=0, offset=3),
+    "lseek": Shape(fd=0),
+    "fsync": Shape(fd=0),
+    "fdatasync": Shape(fd=0),
+    "syncfs": Shape(fd=0),
+    "sync_file_range": Shape(fd=0, offset=1, size=2),
+    "ftruncate": Shape(fd=0),
+    "truncate": Shape(path=0),
+    "fallocate": Shape(fd=0, offset=2, size=3),
+    "fadvise64": Shape(fd=0, offset=1, size=2),
+    "readahead": Shape(fd=0, offset=1, size=2),
+    "fstat": Shape(fd=0),
+    "stat": Shape(path=0),
+    "lstat": Shape(path=0),
+    "newfstatat": Shape(path=1, at=0),
+    "statx": Shape(path=1, at=0),
+    "statfs": Shape(path=0),
+    "fstatfs": Shape(fd=0),
+    "access": Shape(path=0),
+    "faccessat": Shape(path=1, at=0),
+    "faccessat2": Shape(path=1, at=0),
+    "readlink": Shape(path=0),
+    "readlinkat": Shape(path=1, at=0),
+    "rename": Shape(path=0),
+    "renameat": Shape(path=1, at=0),
+    "renameat2": Shape(path=1, at=0),
+    "link": Shape(path=0),
+    "linkat": Shape(path=1, at=0),
+    "unlink": Shape(path=0),
+    "unlinkat": Shape(path=1, at=0),
+    "mkdir": Shape(path=0),
+    "mkdirat": Shape(path=1, at=0),
+    "rmdir": Shape(path=0),
+    "chmod": Shape(path=0),
+    "fchmod": Shape(fd=0),
+    "mmap": Shape(fd=4, size=1, offset=5),
+    "fcntl": Shape(fd=0),
+    "flock": Shape(fd=0),
+    "dup": Shape(fd=0),
+    "dup2": Shape(fd=0),
+    "dup3": Shape(fd=0),
+}
+
+#: Pointer results: that one came back is compared, which is not.
+POINTERS = {"mmap", "mremap"}
+#: fcntl commands whose answer the kernel and libc give differently are none so far.
+LIBC = ("libc.so", "libc-", "ld-linux", "libpthread", "librt.so", "libdl.so", "libm.so")
+
+
+def is_libc(module: str) -> bool:
+    return module.startswith(LIBC)
+
+
+def counts(call: Syscall, symbols: Mapping[str, set[str]]) -> bool:
+    """Did something outside libc ask libc for this? `symbols`: libc function -> its system calls.
+
+    One libc frame: the program called a function that is a system call. Several: the system call
+    is libc's own business (a buffered write, malloc), unless the outermost function is an op that
+    the catalogue says makes it (opendir: openat).
+    """
+    frames = call.frames
+    if not frames or not is_libc(frames[0].module) or frames[0].module.startswith("ld-"):
+        return False
+    inside = 1
+    while inside < len(frames) and is_libc(frames[inside].module):
+        inside += 1
+    outside = inside
+    while outside < len(frames) and frames[outside].module.startswith("libfathom"):
+        outside += 1
+    if outside == len(frames):
+        return False
+    if outside > inside and is_libc(frames[outside].module):
+        return False  # libfathom, called by libc (a destructor): its own
+    return inside == 1 or call.name in symbols.get(frames[inside - 1].function, ())
+
+
+def untraced(image: str) -> bool:
+    name = image.rsplit("/", 1)[-1]
+    return not name or any(name == u or name.startswith((u + ".", u + "_")) for u in UNTRACED)
+
+
+class Positions:
+    """File positions as the kernel keeps them, from strace alone: shared by dup and fork."""
+
+    def __init__(self) -> None:
+        self.tables: dict[int, dict[int, dict[str, int | None]]] = defaultdict(dict)
+
+    def step(self, call: Syscall) -> int | None:
+        """Position before the call, if it is known; then applies the call."""
+        table = self.tables[call.pid]
+        if call.name in ("clone", "clone3", "fork", "vfork") and call.result and call.result > 0:
+            shared = "CLONE_FILES" in " ".join(call.arguments)
+            self.tables[call.result] = table if shared else dict(table)
+        if call.result is None or call.result < 0 or not call.arguments:
+            return None
+        if call.name in ("open", "openat", "creat"):
+            append = "O_APPEND" in " ".join(call.arguments)
+            table[call.result] = {"at": None if append else 0}
+            return None
+        fd = strace.descriptor(call.arguments[0])[0]
+        if call.name == "close":
+            table.pop(fd, None)
+        elif call.name in ("dup", "dup2", "dup3") or (
+            call.name == "fcntl" and call.arguments[1].startswith("F_DUPFD")
+        ):
+            if fd in table:
+                table[call.result] = table[fd]
+        elif call.name == "lseek" and fd in table:
+            table[fd]["at"] = call.result
+        elif SHAPES.get(call.name, Shape()).tracked and fd in table:
+            before = table[fd]["at"]
+            table[fd]["at"] = None if before is None else before + call.result
+            return before
+        elif call.name in ("sendfile", "splice", "copy_file_range"):
+            for other in [strace.descriptor(a)[0] for a in call.arguments if "<" in a]:
+                table.get(other, {})["at"] = None
+        return None
+
+
+@dataclass
+class Expected:
+    """One system call that must be a row."""
+
+    call: Syscall
+    path: str  # absolute, or "" when it names none
+    fd: int | None
+    size: int | None
+    offset: int | None
+    position: int | None
+
+
+class Files:
+    """Working directories, so that relative paths can be compared."""
+
+    def __init__(self) -> None:
+        self.cwd: dict[int, str] = {}
+
+    def path(self, call: Syscall, shape: Shape) -> tuple[str, int | None]:
+        for text in call.arguments:
+            if text.startswith("AT_FDCWD<"):
+                self.cwd[call.pid] = strace.descriptor(text)[1]
+        if shape.fd is not None and shape.fd < len(call.arguments):
+            fd, path = strace.descriptor(call.arguments[shape.fd])
+            return (path if path.startswith("/") else ""), fd
+        if shape.path is None or not call.arguments[shape.path].startswith('"'):
+            return "", None
+        path = strace.unquote(call.arguments[shape.path])
+        base = self.cwd.get(call.pid, "")
+        fd = None
+        if shape.at is not None:
+            fd, base = strace.descriptor(call.arguments[shape.at])
+        if not path:  # AT_EMPTY_PATH: the descriptor itself
+            return (base if base.startswith("/") else ""), fd
+        if path.startswith("/"):
+            return path, None
+        return (os.path.join(base, path) if base.startswith("/") else path), None
+
+
+def expected(calls: Iterable[Syscall], oracle: Mapping[str, Row]) -> list[Expected]:
+    """What must be rows of a run, in order of entry."""
+    symbols: dict[str, set[str]] = defaultdict(set)
+    known: set[str] = set()
+    for op in oracle.values():
+        known.update(op["syscalls"])
+        for symbol in op["symbols"]:
+            symbols[symbol].update(op["syscalls"])
+    positions, files = Positions(), Files()
+    out = []
+    for call in calls:
+        position = positions.step(call)
+        shape = SHAPES.get(call.name, Shape())
+        path, fd = files.path(call, shape)
+        if call.name not in known or untraced(call.image) or not counts(call, symbols):
+            continue
+        if call.name == "mmap" and "MAP_ANONYMOUS" in call.arguments[3]:
+            continue  # memory, no file
+        size = _argument(call, shape.size)
+        offset = _argument(call, shape.offset)
+        out.append(Expected(call, path, fd, size, offset, position))
+    out.sort(key=lambda e: e.call.when)
+    return out
+
+
+def _argument(call: Syscall, position: int | None) -> int | None:
+    if position is None or position >= len(call.arguments):
+        return None
+    return strace.number(call.arguments[position])
+
+
+ROWS = """
+select c.id, p.pid, c.thread, c.op, c.start, c.size, c.file_offset, c.offset_from, c.bytes, c.result,
+	c.error, c.state, o.name, f.path, f.paths,
+	exists (select 1 from calls k where k.parent = c.id and k.stream = c.stream and k.op = c.op) as outer_call
+from calls c join processes p using (process) left join objects o on o.object = c.object
+	left join files f on f.file = c.file
+where c.layer = 'posix' and c.state <> 'unfinished'
+order by c.thread, c.start, c.id
+"""
+
+
+def recorded(connection: Any, oracle: Mapping[str, Row]) -> list[Row]:
+    """Fathom's rows that are system calls. A preload tool above makes two of one: the inner counts."""
+    cursor = connection.execute(ROWS)
+    names = [column[0] for column in cursor.description]
+    rows = [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
+    return [r for r in rows if not r["outer_call"] and oracle.get(r["op"], {}).get("syscalls")]
+
+
+def differences(want: list[Expected], have: list[Row], oracle: Mapping[str, Row]) -> list[str]:
+    """One line per difference, empty when Fathom and strace agree."""
+    threads: dict[int, tuple[list[Expected], list[Row]]] = defaultdict(lambda: ([], []))
+    for e in want:
+        threads[e.call.pid][0].append(e)
+    for row in have:
+        threads[row["thread"]][1].append(row)
+    out = []
+    for tid, (calls, rows) in sorted(threads.items()):
+        out += [f"thread {tid}: {line}" for line in _thread(calls, rows, oracle)]
+    return out
+
+
+def _thread(calls: list[Expected], rows: list[Row], oracle: Mapping[str, Row]) -> list[str]:
+    out = []
+    i = j = 0
+    while i < len(calls) and j < len(rows):
+        if _same(calls[i], rows[j], oracle):
+            out += _fields(calls[i], rows[j])
+            i, j = i + 1, j + 1
+            continue
+        step = _resume(calls[i:], rows[j:], oracle)
+        out += [f"strace only: {_told(c)}" for c in calls[i : i + step[0]]]
+        out += [f"Fathom only: {_row(r)}" for r in rows[j : j + step[1]]]
+        i, j = i + step[0], j + step[1]
+    out += [f"strace only: {_told(c)}" for c in calls[i:]]
+    out += [f"Fathom only: {_row(r)}" for r in rows[j:]]
+    return out
+
+
+def _same(want: Expected, row: Row, oracle: Mapping[str, Row]) -> bool:
+    return want.call.name in oracle[row["op"]]["syscalls"]
+
+
+def _resume(calls: list[Expected], rows: list[Row], oracle: Mapping[str, Row]) -> tuple[int, int]:
+    """How many calls and rows to pass over until both agree on three in a row, fields and all."""
+    for total in range(1, 60):
+        for a in range(total + 1):
+            b = total - a
+            ahead = list(zip(calls[a : a + 3], rows[b : b + 3], strict=False))
+            if ahead and all(_same(c, r, oracle) and not _fields(c, r) for c, r in ahead):
+                return a, b
+    return (1, 1) if calls and rows else (len(calls), len(rows))
+
+
+def _fields(want: Expected, row: Row) -> list[str]:
+    wrong = []
+    call = want.call
+    if row["error"] != (getattr(errno, call.error, -1) if call.error else 0):
+        wrong.append(f"errno {row['error']}, strace {call.error or 'none'}")
+    if want.size is not None and row["size"] is not None and row["size"] != want.size:
+        wrong.append(f"size {row['size']}, strace {want.size}")
+    if row["offset_from"] == "given" and want.offset is not None and row["file_offset"] != want.offset:
+        wrong.append(f"offset {row['file_offset']}, strace {want.offset}")
+    if row["offset_from"] == "tracked" and not call.error and row["file_offset"] != want.position:
+        wrong.append(f"tracked offset {row['file_offset']}, strace {want.position}")
+    if not call.error and call.name not in POINTERS and call.result is not None:
+        moved = row["bytes"] if row["bytes"] is not None else row["result"]
+        if moved is not None and moved != call.result:
+            wrong.append(f"result {moved}, strace {call.result}")
+    if want.path and not _same_file(want.path, row, call.pid):
+        wrong.append(f"file {row['path'] or row['name']}, strace {want.path}")
+    if not wrong:
+        return []
+    return [f"{_row(row)}: {'; '.join(wrong)} [strace: {_told(want)}]"]
+
+
+def _same_file(path: str, row: Row, pid: int) -> bool:
+    names = [*(row["paths"] or ()), row["name"] or "", row["path"] or ""]
+    if not path.startswith("/"):
+        return any(os.path.normpath(n).endswith("/" + os.path.normpath(path)) for n in names)
+    return bool({_real(n, row["pid"]) for n in names} & {_real(path, row["pid"]), _real(path, pid)})
+
+
+def _real(path: str, pid: int) -> str:
+    for name in ("self", "thread-self"):
+        if path.startswith(f"/proc/{name}/"):
+            return f"/proc/{pid}/" + path.split("/", 3)[3]
+    return os.path.realpath(path)
+
+
+def _told(e: Expected) -> str:
+    through = " ← ".join(f"{f.module}:{f.function}" for f in e.call.frames[:4])
+    return f"{e.call} by {e.call.image.rsplit('/', 1)[-1]} ({through})"
+
+
+def _row(row: Row) -> str:
+    moved = row["bytes"] if row["bytes"] is not None else row["result"]
+    where = f"@{row['file_offset']}" if row["file_offset"] is not None else ""
+    return (
+        f"{row['op']}({row['path'] or row['name'] or ''}{where}, {row['size']}) = {moved}"
+        f"{' errno ' + str(row['error']) if row['error'] else ''} [{row['state']}]"
+    )
+
+
+def compare(trace: Path, connection: Any, oracle: Mapping[str, Row]) -> tuple[list[str], int]:
+    """Differences between a strace file and a packed run, and how many calls were compared."""
+    want = expected(strace.parse(trace), oracle)
+    return differences(want, recorded(connection, oracle), oracle), len(want)

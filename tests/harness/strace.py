@@ -1,0 +1,217 @@
+"""What `strace -f -k` wrote, as records: one per system call, with the modules it came through."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+#: File I/O and what changes the meaning of a descriptor, plus what makes and ends processes.
+TRACED = (
+    "open openat openat2 creat close read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 "
+    "lseek fsync fdatasync sync syncfs sync_file_range truncate ftruncate fallocate fadvise64 readahead "
+    "stat lstat fstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat "
+    "rename renameat renameat2 link linkat symlink symlinkat unlink unlinkat mkdir mkdirat rmdir "
+    "mknod mknodat chmod fchmod fchmodat chown lchown fchown fchownat utime utimes utimensat futimesat "
+    "getdents getdents64 chdir fchdir getcwd mmap munmap msync mremap sendfile copy_file_range splice tee vmsplice "
+    "dup dup2 dup3 fcntl flock pipe pipe2 memfd_create chroot "
+    "setxattr lsetxattr fsetxattr getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr "
+    "removexattr lremovexattr fremovexattr name_to_handle_at open_by_handle_at "
+    "execve execveat clone clone3 fork vfork rt_sigreturn exit_group"
+).split()
+
+FLAGS = ["-f", "-k", "-ttt", "-T", "-yy", "-s", "0", "-e", "signal=all", "-e", "trace=" + ",".join(TRACED)]
+
+LINE = re.compile(r"(\d+) +(\d+\.\d+) (.*)", re.DOTALL)
+FRAME = re.compile(r"^ > (.*?)\((.*)\) \[0x[0-9a-f]+\]$")
+BARE_FRAME = re.compile(r"^ > (\S+)")
+RESUMED = re.compile(r"<\.\.\. (\w+) resumed>(.*)", re.DOTALL)
+TIME_SPENT = re.compile(r" <(\d+\.\d+)>$")
+CALL = re.compile(r"(\w+)\((.*)", re.DOTALL)
+FD = re.compile(r"(-?\d+)(?:<(.*)>(\(deleted\))?)?$", re.DOTALL)
+
+
+@dataclass
+class Frame:
+    module: str  # basename of the library or program
+    function: str  # nearest dynamic symbol below: exact only for exported functions
+
+
+@dataclass
+class Syscall:
+    pid: int
+    when: float  # seconds since 1970, at entry
+    spent: float
+    name: str
+    arguments: list[str]
+    result: int | None
+    error: str  # ENOENT …, or ""
+    result_text: str
+    image: str  # path of the executable that made it
+    image_number: int  # counts the process images of the whole run
+    frames: list[Frame] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        text = f"{self.name}({', '.join(self.arguments)}) = {self.result_text}"
+        return text if len(text) < 300 else text[:300] + " …"
+
+
+def split_arguments(text: str) -> tuple[list[str], str]:
+    """Arguments of `name(…) = rest`, cut at commas outside quotes and brackets; and the rest."""
+    out: list[str] = []
+    start = depth = position = 0
+    closing = {"(": ")", "[": "]", "{": "}", "<": ">"}
+    while position < len(text):
+        c = text[position]
+        if c == '"':
+            position += 1
+            while text[position] != '"':
+                position += 2 if text[position] == "\\" else 1
+        elif text.startswith("<<", position) or text.startswith("=>", position):
+            position += 1  # a shift, an arrow
+        elif text.startswith("/*", position):
+            position = text.index("*/", position) + 1
+        elif c in closing:
+            depth += 1
+        elif c == ")" and depth == 0:
+            if text[start:position].strip():
+                out.append(text[start:position].strip())
+            return out, text[position + 1 :]
+        elif c in ")]}>":
+            depth -= 1
+        elif c == "," and depth == 0:
+            out.append(text[start:position].strip())
+            start = position + 1
+        position += 1
+    raise ValueError(f"strace line without an end: {text[:200]}")
+
+
+def unquote(text: str) -> str:
+    """The bytes that strace printed as a C string, as UTF-8 text with U+FFFD for what is not."""
+    body = text[1 : text.rindex('"')]
+    raw = body.encode("latin-1", "replace").decode("unicode_escape").encode("latin-1", "replace")
+    return raw.decode("utf-8", "replace")
+
+
+def descriptor(text: str) -> tuple[int, str]:
+    """`3</tmp/f>` -> (3, "/tmp/f"); AT_FDCWD is -100."""
+    if text.startswith("AT_FDCWD"):
+        return -100, text[len("AT_FDCWD<") : -1]
+    found = FD.match(text)
+    if not found:
+        return -1, ""
+    path = found[2] or ""
+    path = re.sub(r"<(char|block) \d+:\d+>$", "", path)
+    return int(found[1]), re.sub(r"\\(x[0-9a-f]{2}|[0-7]{1,3})", _escape, path)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = found[1]
+    return chr(int(code[1:], 16) if code[0] == "x" else int(code, 8))
+
+
+def number(text: str) -> int | None:
+    """An integer argument; NULL is 0; what is no number is None."""
+    text = text.split(" /*")[0].strip()
+    if text == "NULL":
+        return 0
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None
+
+
+def parse(path: Path) -> Iterator[Syscall]:
+    """All finished system calls of the file, in order of completion."""
+    return _Reader().read(path)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.begun: dict[int, tuple[float, str]] = {}  # pid -> entry of an unfinished line
+        self.interrupted: dict[int, list[Syscall]] = {}  # pid -> calls a signal stopped, innermost last
+        self.image: dict[int, tuple[str, int]] = {}
+        self.images = 0
+
+    def read(self, path: Path) -> Iterator[Syscall]:
+        last: Syscall | None = None
+        with path.open(encoding="latin-1") as lines:
+            for line in lines:
+                line = line.rstrip("\n")
+                if line.startswith(" > "):
+                    if last:
+                        last.frames.append(_frame(line))
+                    continue
+                if last:
+                    yield from self._deliver(last)
+                last = self._line(line)
+        if last:
+            yield from self._deliver(last)
+
+    def _line(self, line: str) -> Syscall | None:
+        found = LINE.match(line)
+        if not found:
+            return None
+        pid, when, text = int(found[1]), float(found[2]), found[3]
+        if text.startswith(("---", "+++", "strace:")):
+            return None
+        if text.endswith("<unfinished ...>"):
+            self.begun[pid] = (when, text[: -len("<unfinished ...>")])
+            return None
+        resumed = RESUMED.match(text)
+        if resumed:
+            if pid not in self.begun:
+                return None
+            when, head = self.begun.pop(pid)
+            text = head + resumed[2]
+        return self._call(pid, when, text)
+
+    def _call(self, pid: int, when: float, text: str) -> Syscall | None:
+        spent = TIME_SPENT.search(text)
+        if spent:
+            text = text[: spent.start()]
+        head = CALL.match(text)
+        if not head:
+            return None
+        arguments, rest = split_arguments(head[2])
+        rest = rest.strip().removeprefix("=").strip()
+        words = rest.split()
+        result = None
+        if words and words[0] != "?":
+            result = number(re.split(r"[<\s]", words[0])[0])
+        error = words[1] if len(words) > 1 and (words[0] in ("-1", "?")) else ""
+        image, serial = self.image.get(pid, ("", 0))
+        return Syscall(
+            pid, when, float(spent[1]) if spent else 0.0, head[1], arguments, result, error, rest, image, serial
+        )
+
+    def _deliver(self, call: Syscall) -> Iterator[Syscall]:
+        waiting = self.interrupted.setdefault(call.pid, [])
+        if call.error.startswith("ERESTART"):
+            # A signal stopped it. The handler's calls follow; then it is made again, or gives EINTR.
+            waiting.append(call)
+            return
+        if call.name == "rt_sigreturn":
+            if call.error == "EINTR" and waiting:
+                stopped = waiting.pop()
+                stopped.error, stopped.result, stopped.result_text = "EINTR", -1, "-1 EINTR"
+                yield stopped
+            return
+        if waiting and waiting[-1].name == call.name and waiting[-1].arguments[:1] == call.arguments[:1]:
+            call.when = waiting.pop().when
+        if call.name in ("execve", "execveat") and call.result == 0:
+            self.images += 1
+            path = call.arguments[0 if call.name == "execve" else 1]
+            self.image[call.pid] = (unquote(path), self.images)
+        elif call.name in ("clone", "clone3", "fork", "vfork") and call.result:
+            self.image.setdefault(call.result, self.image.get(call.pid, ("", 0)))
+        yield call
+
+
+def _frame(line: str) -> Frame:
+    found = FRAME.match(line)
+    if found:
+        return Frame(found[1].rsplit("/", 1)[-1], found[2].split("+0x")[0])
+    bare = BARE_FRAME.match(line)
+    return Frame(bare[1].rsplit("/", 1)[-1].split("(")[0] if bare else "", "")
