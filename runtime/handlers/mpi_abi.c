@@ -1,0 +1,181 @@
+/* Finds out which MPI the process has. An MPI is known by what it exports: no header of any is read. */
+#include "handlers/mpi_abi.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/call.h"
+#include "edges/edges.h"
+
+static const struct mpi_facts mpich = {
+	.name = "MPICH",
+	.int_handles = true,
+	.status_bytes = 20,
+	.status_ignore = 1,
+	.in_status = 17,
+	.status_error = 16,
+	.order_fortran = 57,
+	.distribute_block = 121,
+	.distribute_cyclic = 122,
+	.default_argument = -49767,
+	.combiner = {
+		[1] = COMBINER_NAMED, [2] = COMBINER_DUP, [3] = COMBINER_CONTIGUOUS,
+		[4] = COMBINER_VECTOR, [5] = COMBINER_HVECTOR, [6] = COMBINER_HVECTOR,
+		[7] = COMBINER_INDEXED, [8] = COMBINER_HINDEXED, [9] = COMBINER_HINDEXED,
+		[10] = COMBINER_INDEXED_BLOCK, [11] = COMBINER_STRUCT, [12] = COMBINER_STRUCT,
+		[13] = COMBINER_SUBARRAY, [14] = COMBINER_DARRAY, [18] = COMBINER_RESIZED,
+		[19] = COMBINER_HINDEXED_BLOCK,
+	},
+};
+
+static const struct mpi_facts open_mpi = {
+	.name = "Open MPI",
+	.int_handles = false,
+	.status_bytes = 24,
+	.status_ignore = 0,
+	.in_status = 18,
+	.status_error = 8,
+	.order_fortran = 1,
+	.distribute_block = 0,
+	.distribute_cyclic = 1,
+	.default_argument = -1,
+	.combiner = {
+		[0] = COMBINER_NAMED, [1] = COMBINER_DUP, [2] = COMBINER_CONTIGUOUS,
+		[3] = COMBINER_VECTOR, [4] = COMBINER_HVECTOR, [5] = COMBINER_HVECTOR,
+		[6] = COMBINER_INDEXED, [7] = COMBINER_HINDEXED, [8] = COMBINER_HINDEXED,
+		[9] = COMBINER_INDEXED_BLOCK, [10] = COMBINER_STRUCT, [11] = COMBINER_STRUCT,
+		[12] = COMBINER_SUBARRAY, [13] = COMBINER_DARRAY, [17] = COMBINER_RESIZED,
+		[18] = COMBINER_HINDEXED_BLOCK,
+	},
+};
+
+/* Room for a third row: an MPI with the MPI-5 ABI exports MPI_Abi_get_version; its handles are
+ * pointers, its constants small integers. */
+
+enum { UNASKED, ASKING, KNOWN, REFUSED };
+
+static struct {
+	_Atomic int state; /* who moves it from UNASKED to ASKING fills the rest */
+	struct mpi_abi abi;
+} process;
+
+/* A function of the library, or the first one found anywhere. */
+static void *function(void *library, const char *name)
+{
+	void *found = library ? dlsym(library, name) : NULL;
+
+	return found ? found : dlsym(RTLD_DEFAULT, name);
+}
+
+static bool find_functions(struct mpi_abi *abi, void *library)
+{
+	const struct {
+		void *slot;
+		const char *name;
+		bool may_miss;
+	} wanted[] = {
+		{ &abi->initialized, "PMPI_Initialized", false },
+		{ &abi->comm_size, "PMPI_Comm_size", false },
+		{ &abi->comm_rank, "PMPI_Comm_rank", false },
+		{ &abi->comm_group, "PMPI_Comm_group", false },
+		{ &abi->group_free, "PMPI_Group_free", false },
+		{ &abi->group_translate, "PMPI_Group_translate_ranks", false },
+		{ &abi->info_keys, "PMPI_Info_get_nkeys", false },
+		{ &abi->info_key, "PMPI_Info_get_nthkey", false },
+		{ &abi->info_get, "PMPI_Info_get", false },
+		{ &abi->info_free, "PMPI_Info_free", false },
+		{ &abi->file_info, "PMPI_File_get_info", false },
+		{ &abi->elements, "PMPI_Get_elements_x", false },
+		{ &abi->type_size, "PMPI_Type_size_x", false },
+		{ &abi->type_extent, "PMPI_Type_get_extent_x", false },
+		{ &abi->type_true_extent, "PMPI_Type_get_true_extent_x", false },
+		{ &abi->type_free, "PMPI_Type_free", false },
+		{ &abi->envelope, "PMPI_Type_get_envelope", false },
+		{ &abi->contents, "PMPI_Type_get_contents", false },
+		{ &abi->envelope_c, "PMPI_Type_get_envelope_c", true },
+		{ &abi->contents_c, "PMPI_Type_get_contents_c", true },
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		void *found = function(library, wanted[i].name);
+
+		if (!found && !wanted[i].may_miss) {
+			note("this MPI has no %s: its calls are recorded without details",
+			     wanted[i].name);
+			return false;
+		}
+		memcpy(wanted[i].slot, &found, sizeof(found));
+	}
+	return true;
+}
+
+static bool find_constants(struct mpi_abi *abi, void *library)
+{
+	void *world = function(library, "ompi_mpi_comm_world");
+	int (*version)(char *text, int *length);
+	void *found = function(library, "PMPI_Get_library_version");
+	char text[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH, 256 in Open MPI */
+	int length = 0;
+
+	if (world) {
+		abi->facts = &open_mpi;
+		abi->world = (uintptr_t)world;
+		abi->info_null = (uintptr_t)function(library, "ompi_mpi_info_null");
+		abi->request_null = (uintptr_t)function(library, "ompi_request_null");
+		abi->byte = (uintptr_t)function(library, "ompi_mpi_byte");
+		abi->datatype_null = (uintptr_t)function(library, "ompi_mpi_datatype_null");
+		return abi->byte && abi->request_null;
+	}
+	memcpy(&version, &found, sizeof(found));
+	if (version)
+		version(text, &length);
+	if (!strstr(text, "MPICH") && !strstr(text, "Intel") && !strstr(text, "MVAPICH")) {
+		note("unknown MPI '%.60s': its calls are recorded without details", text);
+		return false;
+	}
+	abi->facts = &mpich;
+	abi->world = 0x44000000;
+	abi->info_null = 0x1c000000;
+	abi->request_null = 0x2c000000;
+	abi->byte = 0x4c00010d;
+	abi->datatype_null = 0x0c000000;
+	return true;
+}
+
+/* The library that the original of `wrapper` lives in, kept loaded. */
+static void *library_of(uint32_t wrapper)
+{
+	const struct link_map *map = (const struct link_map *)(uintptr_t)edge_library(wrapper);
+
+	return map ? dlopen(map->l_name[0] ? map->l_name : NULL, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
+
+const struct mpi_abi *mpi_abi_known(void)
+{
+	if (atomic_load_explicit(&process.state, memory_order_acquire) == KNOWN)
+		return &process.abi;
+	return NULL;
+}
+
+const struct mpi_abi *mpi_abi(uint32_t wrapper)
+{
+	int unasked = UNASKED;
+
+	if (atomic_load_explicit(&process.state, memory_order_acquire) == KNOWN)
+		return &process.abi;
+	if (!atomic_compare_exchange_strong(&process.state, &unasked, ASKING))
+		return NULL;
+
+	const int errno_before = errno;
+	void *library = library_of(wrapper);
+	const bool known =
+		find_constants(&process.abi, library) && find_functions(&process.abi, library);
+
+	dlerror(); /* what was not found is nobody's error */
+	errno = errno_before;
+	atomic_store_explicit(&process.state, known ? KNOWN : REFUSED, memory_order_release);
+	return known ? &process.abi : NULL;
+}
