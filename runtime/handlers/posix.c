@@ -1,19 +1,158 @@
-/* Hooks of catalog/probes/posix.toml: opens, closes and duplicates of descriptors. */
-#include "handlers.h"
+/* Descriptors: what opens, closes, moves and duplicates of them mean for the runtime's tables. These run also
+ * for calls that are not recorded (c->thread is NULL then): the tables must be right when recording goes on. */
+#include "handlers/posix.h"
 
-void posix_open(struct call *c, int fd, const char *path, int flags, mode_t mode)
+void posix_opened(struct call *c, int fd, int dirfd, const char *path, int flags)
 {
-	(void)mode;
 	if (fd < 0)
 		return;
 	if (c->thread)
-		c->object = descriptor_open(c, fd, AT_FDCWD, path, flags);
+		c->object = descriptor_open(c, fd, dirfd, path, flags);
 	else
-		descriptor_close(fd); /* unknown from here on: the first recorded use asks what it is */
+		descriptor_close(fd); /* unknown from here on: its first recorded use asks what it is */
 }
 
-void posix_close(struct call *c, int fd)
+void posix_piped(struct call *c, int result, const int *ends, int flags)
 {
-	(void)c;
+	if (result != 0)
+		return;
+	posix_opened(c, ends[1], AT_FDCWD, NULL, O_WRONLY | flags);
+	posix_opened(c, ends[0], AT_FDCWD, NULL, O_RDONLY | flags);
+}
+
+void posix_close_range(unsigned first, unsigned last, int flags)
+{
+	enum { ONLY_CLOEXEC = 4 }; /* CLOSE_RANGE_CLOEXEC of linux/close_range.h */
+
+	if (!(flags & ONLY_CLOEXEC))
+		descriptor_close_range(first, last);
+}
+
+void posix_duped(int fd, int made, bool cloexec)
+{
+	if (made >= 0)
+		descriptor_dup(fd, made, cloexec);
+}
+
+void posix_controlled(int fd, int cmd, uintptr_t argument, int result)
+{
+	if (result < 0)
+		return;
+	switch (cmd) {
+	case F_DUPFD:
+	case F_DUPFD_CLOEXEC:
+		descriptor_dup(fd, result, cmd == F_DUPFD_CLOEXEC);
+		break;
+	case F_SETFD:
+		descriptor_cloexec(fd, argument & FD_CLOEXEC);
+		break;
+	case F_SETFL:
+		descriptor_flags(fd, (int)argument);
+		break;
+	}
+}
+
+/* ---- fcntl's argument: a number, a lock, or something else's address ---- */
+
+static const struct flock *lock_of(int cmd, uintptr_t argument)
+{
+	switch (cmd) {
+	case F_GETLK:
+	case F_SETLK:
+	case F_SETLKW:
+	case F_OFD_GETLK:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		return posix_readable((void *)argument) ? (const struct flock *)argument : NULL;
+	}
+	return NULL;
+}
+
+int64_t posix_fcntl_number(int cmd, uintptr_t argument)
+{
+	switch (cmd) {
+	case F_DUPFD:
+	case F_DUPFD_CLOEXEC:
+	case F_SETFD:
+	case F_SETFL:
+	case F_SETOWN:
+	case F_SETSIG:
+	case F_SETLEASE:
+	case F_NOTIFY:
+	case F_SETPIPE_SZ:
+	case F_ADD_SEALS:
+		return (int64_t)argument;
+	}
+	return 0;
+}
+
+int64_t posix_lock_type(int cmd, uintptr_t argument)
+{
+	const struct flock *lock = lock_of(cmd, argument);
+
+	return lock ? lock->l_type : 0;
+}
+
+int64_t posix_lock_whence(int cmd, uintptr_t argument)
+{
+	const struct flock *lock = lock_of(cmd, argument);
+
+	return lock ? lock->l_whence : 0;
+}
+
+int64_t posix_lock_start(int cmd, uintptr_t argument)
+{
+	const struct flock *lock = lock_of(cmd, argument);
+
+	return lock ? lock->l_start : 0;
+}
+
+int64_t posix_lock_length(int cmd, uintptr_t argument)
+{
+	const struct flock *lock = lock_of(cmd, argument);
+
+	return lock ? lock->l_len : 0;
+}
+
+/* ---- positions that calls other than read and write move ---- */
+
+void posix_sought(int fd, off_t position)
+{
+	if (position >= 0)
+		descriptor_seek(fd, position);
+}
+
+void posix_moved(int fd, bool at_position, ssize_t done)
+{
+	if (at_position && done > 0)
+		descriptor_advance(fd, descriptor_position(fd), done);
+}
+
+void posix_sent(int out_fd, int in_fd, bool at_position, ssize_t done)
+{
+	posix_moved(in_fd, at_position, done);
+	posix_moved(out_fd, true, done);
+}
+
+void posix_copied(int in_fd, bool in_at_position, int out_fd, bool out_at_position, ssize_t done)
+{
+	posix_moved(in_fd, in_at_position, done);
+	posix_moved(out_fd, out_at_position, done);
+}
+
+/* ---- closes inside libc ---- */
+
+void posix_stream_closing(FILE *stream)
+{
+	int error = errno;
+	int fd = stream ? fileno_unlocked(stream) : -1; /* none: a stream on memory */
+
+	errno = error;
 	descriptor_close(fd);
+}
+
+void posix_detached(int result)
+{
+	if (result == 0)
+		descriptor_close_range(0, 2);
 }

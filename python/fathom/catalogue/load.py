@@ -393,7 +393,7 @@ def _check_words(row: _Row, key: str, expression: str, known: set[str]) -> None:
 
 _C_WORDS = frozenset(
     "c wrapper sizeof int long unsigned char void const struct int64_t uint64_t uint32_t int32_t size_t "
-    "ssize_t off_t uintptr_t intptr_t mode_t NULL true false".split()
+    "ssize_t off_t uintptr_t intptr_t mode_t errno true false".split()
 )
 
 

@@ -64,7 +64,7 @@ def parse_arguments(text: str) -> tuple[tuple[Parameter, ...], bool]:
 
 def identifiers(expression: str) -> set[str]:
     """The words of a C expression that could name an argument."""
-    without_text = re.sub(r'"[^"]*"', "", expression)
+    without_text = re.sub(r'"[^"]*"|\b\d\w*', "", expression)
     members = set(re.findall(r"(?:\.|->)\s*([A-Za-z_]\w*)", without_text))
     called = set(re.findall(r"([A-Za-z_]\w*)\s*\(", without_text))
     return set(IDENTIFIER.findall(without_text)) - members - called

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from .ctext import block, file_text, fold, width
@@ -9,6 +10,8 @@ from .edges import Edge, op_name
 from .load import is_statement
 from .model import Api, Call, Form, Parameter
 from .prototypes import IDENTIFIER, declare, identifiers, join_type
+
+_ONE_CALL = re.compile(r"\w+\([^()]*\)")
 
 
 def wrappers_c(api: Api, edges: Iterable[Edge]) -> str:
@@ -90,7 +93,9 @@ class _Body:
 
     def hooks_only(self) -> list[str]:
         """A row that is not recorded: only its hooks run."""
-        return block(self._before(), self._result(self._real()), self._after(), self._return())
+        if self.call.after:
+            return block(self._before(), self._result(), self._after(), self._return())
+        return block(self._before(), fold("return real(" if self.call.result else "real(", self.arguments, ");", "\t"))
 
     def recorded(self) -> list[str]:
         """Enter, call the original, leave."""
@@ -111,16 +116,15 @@ class _Body:
         lines += block(
             self._number_for_hooks(),
             self._before(),
-            self._result(self._real()),
+            self._result(),
             "\tconst uint64_t ended = ticks_now();",
             "",
             self._advance("\t"),
         )
         filled = self._error() + self._fields()
         if call.always:
-            if filled:
-                lines += ["\tif (recorded) {", *("\t" + line for line in filled), "\t}"]
-            lines += block(self._after(), "\tif (recorded)", ["\t" + line for line in self._leave()])
+            lines += _when_recorded(filled)
+            lines += block(self._after(), _when_recorded(self._leave()))
         else:
             lines += block(filled, self._after(), self._leave())
         return lines + self._return()
@@ -186,11 +190,8 @@ class _Body:
             return [f"\t{self._own(hook)};"]
         return fold(f"{hook}(", ["&c" if self.call.row else "NULL", *names], ");", "\t")
 
-    def _real(self) -> str:
-        return "real("
-
-    def _result(self, head: str) -> list[str]:
-        result = self.call.result
+    def _result(self) -> list[str]:
+        result, head = self.call.result, "real("
         if result is not None:
             head = f"{join_type(result.type, result.name)} = {head}"
         return fold(head, self.arguments, ");", "\t")
@@ -251,7 +252,14 @@ class _Body:
             return f"(int64_t){'(intptr_t)' if plain.is_pointer else ''}{expression}"
         if expression.lstrip("-").isdigit():
             return expression
-        return f"(int64_t)({self._own(expression)})"
+        text = self._own(expression)
+        return f"(int64_t){text}" if _ONE_CALL.fullmatch(text) else f"(int64_t)({text})"
+
+
+def _when_recorded(statements: list[str]) -> list[str]:
+    if len(statements) < 2:
+        return ["\tif (recorded)", *("\t" + line for line in statements)] if statements else []
+    return ["\tif (recorded) {", *("\t" + line for line in statements), "\t}"]
 
 
 def longest(text: str) -> int:

@@ -1,0 +1,257 @@
+/* syscall(): the I/O system calls by number, with the arguments that name file, size and offset. */
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+
+#include "handlers/posix.h"
+
+/* Positions of arguments, from 1; 0: it has none. */
+struct shape {
+	bool known;
+	uint8_t fd;
+	uint8_t at, path; /* at 0: the path starts from the working directory */
+	uint8_t size, vector;
+	uint8_t offset;
+	bool at_position; /* it moves the descriptor */
+	bool moves_bytes; /* its result is a number of bytes */
+};
+
+#define FD(n) { .known = true, .fd = (n) }
+#define PATH(n) { .known = true, .path = (n) }
+#define AT(n) { .known = true, .at = (n), .path = (n) + 1 }
+#define NO_FILE { .known = true }
+
+static const struct shape shapes[] = {
+	[SYS_chdir] = PATH(1),
+	[SYS_close] = FD(1),
+	[SYS_close_range] = NO_FILE,
+	[SYS_dup] = FD(1),
+	[SYS_dup3] = FD(1),
+	[SYS_faccessat] = AT(1),
+	[SYS_faccessat2] = AT(1),
+	[SYS_fchdir] = FD(1),
+	[SYS_fchmod] = FD(1),
+	[SYS_fchmodat] = AT(1),
+	[SYS_fchown] = FD(1),
+	[SYS_fchownat] = AT(1),
+	[SYS_fcntl] = FD(1),
+	[SYS_fdatasync] = FD(1),
+	[SYS_fgetxattr] = FD(1),
+	[SYS_flistxattr] = FD(1),
+	[SYS_flock] = FD(1),
+	[SYS_fremovexattr] = FD(1),
+	[SYS_fsetxattr] = FD(1),
+	[SYS_fstat] = FD(1),
+	[SYS_fstatfs] = FD(1),
+	[SYS_fsync] = FD(1),
+	[SYS_ftruncate] = FD(1),
+	[SYS_getcwd] = NO_FILE,
+	[SYS_getdents64] = FD(1),
+	[SYS_getxattr] = PATH(1),
+	[SYS_ioctl] = FD(1),
+	[SYS_lgetxattr] = PATH(1),
+	[SYS_linkat] = AT(1),
+	[SYS_listxattr] = PATH(1),
+	[SYS_llistxattr] = PATH(1),
+	[SYS_lremovexattr] = PATH(1),
+	[SYS_lseek] = FD(1),
+	[SYS_lsetxattr] = PATH(1),
+	[SYS_memfd_create] = NO_FILE,
+	[SYS_mkdirat] = AT(1),
+	[SYS_mknodat] = AT(1),
+	[SYS_mremap] = NO_FILE,
+	[SYS_msync] = NO_FILE,
+	[SYS_munmap] = NO_FILE,
+	[SYS_name_to_handle_at] = AT(1),
+	[SYS_newfstatat] = AT(1),
+	[SYS_open_by_handle_at] = NO_FILE,
+	[SYS_openat] = AT(1),
+	[SYS_openat2] = AT(1),
+	[SYS_pipe2] = NO_FILE,
+	[SYS_readlinkat] = AT(1),
+	[SYS_removexattr] = PATH(1),
+	[SYS_renameat] = AT(1),
+	[SYS_renameat2] = AT(1),
+	[SYS_setxattr] = PATH(1),
+	[SYS_statfs] = PATH(1),
+	[SYS_statx] = AT(1),
+	[SYS_symlinkat] = AT(2),
+	[SYS_sync] = NO_FILE,
+	[SYS_syncfs] = FD(1),
+	[SYS_truncate] = PATH(1),
+	[SYS_unlinkat] = AT(1),
+	[SYS_utimensat] = AT(1),
+	[SYS_read] = { .known = true, .fd = 1, .size = 3, .at_position = true, .moves_bytes = true },
+	[SYS_write] = { .known = true, .fd = 1, .size = 3, .at_position = true, .moves_bytes = true },
+	[SYS_readv] = { .known = true, .fd = 1, .vector = 2, .at_position = true, .moves_bytes = true },
+	[SYS_writev] = { .known = true, .fd = 1, .vector = 2, .at_position = true, .moves_bytes = true },
+	[SYS_pread64] = { .known = true, .fd = 1, .size = 3, .offset = 4, .moves_bytes = true },
+	[SYS_pwrite64] = { .known = true, .fd = 1, .size = 3, .offset = 4, .moves_bytes = true },
+	[SYS_preadv] = { .known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true },
+	[SYS_pwritev] = { .known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true },
+	[SYS_preadv2] = { .known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true },
+	[SYS_pwritev2] = { .known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true },
+	[SYS_sendfile] = { .known = true, .fd = 2, .size = 4, .moves_bytes = true },
+	[SYS_copy_file_range] = { .known = true, .fd = 3, .size = 5, .moves_bytes = true },
+	[SYS_splice] = { .known = true, .fd = 3, .size = 5, .moves_bytes = true },
+	[SYS_tee] = { .known = true, .fd = 2, .size = 3, .moves_bytes = true },
+	[SYS_vmsplice] = { .known = true, .fd = 1, .vector = 2, .moves_bytes = true },
+	[SYS_fallocate] = { .known = true, .fd = 1, .offset = 3, .size = 4 },
+	[SYS_fadvise64] = { .known = true, .fd = 1, .offset = 2, .size = 3 },
+	[SYS_readahead] = { .known = true, .fd = 1, .offset = 2, .size = 3 },
+	[SYS_sync_file_range] = { .known = true, .fd = 1, .offset = 2, .size = 3 },
+	[SYS_mmap] = { .known = true, .fd = 5, .size = 2, .offset = 6 },
+#ifdef SYS_open /* what newer architectures have only in the forms above */
+	[SYS_access] = PATH(1),
+	[SYS_chmod] = PATH(1),
+	[SYS_chown] = PATH(1),
+	[SYS_creat] = PATH(1),
+	[SYS_dup2] = FD(1),
+	[SYS_futimesat] = AT(1),
+	[SYS_lchown] = PATH(1),
+	[SYS_link] = PATH(1),
+	[SYS_lstat] = PATH(1),
+	[SYS_mkdir] = PATH(1),
+	[SYS_mknod] = PATH(1),
+	[SYS_open] = PATH(1),
+	[SYS_pipe] = NO_FILE,
+	[SYS_readlink] = PATH(1),
+	[SYS_rename] = PATH(1),
+	[SYS_rmdir] = PATH(1),
+	[SYS_stat] = PATH(1),
+	[SYS_symlink] = PATH(2),
+	[SYS_unlink] = PATH(1),
+	[SYS_utime] = PATH(1),
+	[SYS_utimes] = PATH(1),
+#endif
+};
+
+static const struct shape *shape_of(long number)
+{
+	static const struct shape unknown;
+
+	if (number < 0 || (unsigned long)number >= sizeof(shapes) / sizeof(shapes[0]))
+		return &unknown;
+	return &shapes[number];
+}
+
+bool syscall_is_io(long number, long a4)
+{
+	return shape_of(number)->known && !(number == SYS_mmap && a4 & MAP_ANONYMOUS);
+}
+
+uint32_t syscall_object(long number, long a1, long a2, long a3, long a4, long a5, long a6)
+{
+	const struct shape *s = shape_of(number);
+	const long a[] = { 0, a1, a2, a3, a4, a5, a6 };
+
+	if (s->path)
+		return posix_at(s->at ? (int)a[s->at] : AT_FDCWD, (const char *)a[s->path], AT_EMPTY_PATH);
+	return s->fd ? descriptor_object((int)a[s->fd]) : 0;
+}
+
+int64_t syscall_size(long number, long a1, long a2, long a3, long a4, long a5, long a6)
+{
+	const struct shape *s = shape_of(number);
+	const long a[] = { 0, a1, a2, a3, a4, a5, a6 };
+
+	if (s->vector)
+		return posix_vector_bytes((const struct iovec *)a[s->vector], (int)a[s->vector + 1]);
+	return s->size ? a[s->size] : 0;
+}
+
+int64_t syscall_offset(long number, long a1, long a2, long a3, long a4, long a5, long a6)
+{
+	const struct shape *s = shape_of(number);
+	const long a[] = { 0, a1, a2, a3, a4, a5, a6 };
+
+	if (s->at_position)
+		return posix_position((int)a1);
+	return s->offset ? a[s->offset] : UNKNOWN_OFFSET;
+}
+
+int64_t syscall_bytes(long number, long result)
+{
+	return shape_of(number)->moves_bytes ? result : 0;
+}
+
+/* What must be forgotten while the descriptor is still its owner's. */
+void syscall_before(long number, long a1, long a2, long a3)
+{
+	switch (number) {
+	case SYS_close:
+		descriptor_close((int)a1);
+		break;
+	case SYS_close_range:
+		posix_close_range((unsigned)a1, (unsigned)a2, (int)a3);
+		break;
+	}
+}
+
+static void opened(struct call *c, int fd, long number, long a1, long a2, long a3)
+{
+	switch (number) {
+#ifdef SYS_open
+	case SYS_open:
+		posix_opened(c, fd, AT_FDCWD, (const char *)a1, (int)a2);
+		break;
+	case SYS_creat:
+		posix_opened(c, fd, AT_FDCWD, (const char *)a1, O_CREAT | O_WRONLY | O_TRUNC);
+		break;
+#endif
+	case SYS_openat:
+		posix_opened(c, fd, (int)a1, (const char *)a2, (int)a3);
+		break;
+	case SYS_openat2:
+		posix_opened(c, fd, (int)a1, (const char *)a2, (int)((const struct open_how *)a3)->flags);
+		break;
+	case SYS_memfd_create:
+	case SYS_open_by_handle_at:
+		posix_opened(c, fd, AT_FDCWD, NULL, number == SYS_open_by_handle_at ? (int)a3 : O_RDWR);
+		break;
+	}
+}
+
+static void duplicated(int made, long number, long a1, long a2, long a3)
+{
+	switch (number) {
+	case SYS_dup:
+#ifdef SYS_dup2
+	case SYS_dup2:
+#endif
+		posix_duped((int)a1, made, false);
+		break;
+	case SYS_dup3:
+		posix_duped((int)a1, made, a3 & O_CLOEXEC);
+		break;
+	case SYS_fcntl:
+		posix_controlled((int)a1, (int)a2, (uintptr_t)a3, made);
+		break;
+	}
+}
+
+void syscall_after(struct call *c, long result, long number, long a1, long a2, long a3)
+{
+	if (result < 0)
+		return;
+	if (shape_of(number)->at_position)
+		posix_moved((int)a1, true, result);
+	opened(c, (int)result, number, a1, a2, a3);
+	duplicated((int)result, number, a1, a2, a3);
+	switch (number) {
+	case SYS_lseek:
+		posix_sought((int)a1, result);
+		break;
+	case SYS_chdir:
+	case SYS_fchdir:
+		posix_moved_to((int)result);
+		break;
+	case SYS_pipe2:
+		posix_piped(c, (int)result, (const int *)a1, (int)a2);
+		break;
+#ifdef SYS_pipe
+	case SYS_pipe:
+		posix_piped(c, (int)result, (const int *)a1, 0);
+		break;
+#endif
+	}
+}
