@@ -63,6 +63,8 @@ def main(words: Sequence[str] | None = None) -> int:
                 raise UsageError(f"no command '{arguments[0]}'; there are {', '.join(COMMANDS)}")
             _main_parser().parse_args(arguments)
         module = importlib.import_module(f"fathom.commands.{arguments[0]}")
+        if hasattr(module, "hand_over"):
+            module.hand_over(arguments[1:])
         parser = Parser(
             prog=f"fathom {arguments[0]}",
             description=module.__doc__,

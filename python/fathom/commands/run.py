@@ -1,17 +1,12 @@
 """fathom run: native, so that it is the same thing inside a launcher (runtime/command)."""
 
-import argparse
 import os
+from collections.abc import Sequence
+from typing import NoReturn
 
 from fathom import places
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Everything goes to the native command, --help too."""
-    parser.add_argument("words", nargs=argparse.REMAINDER)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Becomes the native command."""
-    command = str(places.native_command())
-    os.execv(command, ["fathom", "run", *arguments.words])
+def hand_over(words: Sequence[str]) -> NoReturn:
+    """Becomes the native command, which reads these words itself."""
+    os.execv(places.native_command(), ["fathom", "run", *words])

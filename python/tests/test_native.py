@@ -1,0 +1,309 @@
+"""The native command: what it makes, whom it starts, how it ends."""
+
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).resolve().parents[2] / "runtime" / "command"
+LAUNCHER_VARIABLES = ("PMI_", "PMIX_", "OMPI_", "SLURM_", "MPI_LOCAL", "FATHOM_", "LD_PRELOAD")
+NEEDS_CC = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+pytestmark = NEEDS_CC
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command built from this tree, with an empty library in the place of libfathom.so."""
+    place = tmp_path_factory.mktemp("native")
+    flags = [
+        "-std=c11",
+        "-D_GNU_SOURCE",
+        '-DFATHOM_VERSION="9.8.7"',
+        "-fsanitize=address,undefined",
+    ]
+    subprocess.run(["cc", *flags, *SOURCES.glob("*.c"), "-o", place / "fathom"], check=True)
+    empty = place / "empty.c"
+    empty.write_text("int fathom_test_library;\n")
+    subprocess.run(["cc", "-shared", "-fPIC", empty, "-o", place / "libfathom.so"], check=True)
+    return place / "fathom"
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """No launcher, rings below the test's own folder."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(LAUNCHER_VARIABLES)}
+    # The sanitizer's library must come first; memory is left to the end of the process on purpose.
+    yield kept | {
+        "FATHOM_RING": str(tmp_path / "ring"),
+        "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0",
+    }
+
+
+def run(command: Path, cwd: Path, environment: dict[str, str], *words: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [command, *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(("words", "status", "says"), [
+    (["run"], 125, "which program"),
+    (["run", "--bogus", "true"], 125, "no option '--bogus'"),
+    (["run", "-x", "true"], 125, "no option '-x'"),
+    (["run", "-o"], 125, "needs a value"),
+    (["run", "--layers", "posix,foo", "true"], 125, "no layer 'foo'"),
+    (["run", "--level", "deep", "true"], 125, "'deep' is none of"),
+    (["run", "--budget", "3q", "true"], 125, "'3q' is no size"),
+    (["run", "--budget", "-1", "true"], 125, "'-1' is no size"),
+    (["run", "--ranks", "3-1", "true"], 125, "'3-1' is no list"),
+    (["run", "--ranks", "1,,2", "true"], 125, "is no list"),
+    (["run", "--files", "", "true"], 125, "a glob is not empty"),
+    (["run", "-o", "/nowhere/x", "true"], 125, "cannot make /nowhere/x.fathom"),
+    (["run", "no-such-program"], 127, "no-such-program: No such file"),
+    (["run", "/etc"], 126, "/etc: Is a directory"),
+    (["run", "/etc/passwd"], 126, "Permission denied"),
+    (["env", "true"], 125, "takes no program"),
+])  # fmt: skip
+def test_wrong_input_is_one_line_and_makes_nothing(
+    command: Path,
+    environment: dict[str, str],
+    tmp_path: Path,
+    words: list[str],
+    status: int,
+    says: str,
+) -> None:
+    got, out, err = run(command, tmp_path, environment, *words)
+    assert (got, out) == (status, "")
+    assert says in err
+    assert err.startswith("fathom: ")
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_leaves_a_whole_run_json(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    environment["MPICH_TEST"] = 'a "quoted"\tvalue'
+    words = [
+        "run",
+        "--no-show",
+        "-o",
+        "x",
+        "--budget",
+        "1MiB",
+        "--layers",
+        "posix",
+        "--files",
+        "/a/*",
+        "--files",
+        "!*.log",
+        "--ranks",
+        "0-3:2",
+        "--",
+        "sh",
+        "-c",
+        "exit 7",
+        "\udcff",
+    ]
+    status, out, err = run(command, tmp_path, environment, *words)
+    assert (status, out) == (7, "")
+    assert err == f"fathom: run directory {tmp_path}/x.fathom\n"
+    said = json.loads((tmp_path / "x.fathom" / "run.json").read_text())
+    assert said["command"] == ["sh", "-c", "exit 7", "\ufffd"]
+    assert said["environment"]["MPICH_TEST"] == 'a "quoted"\tvalue'
+    assert said["exit"] == {"status": 7}
+    assert said["fathom"] == "9.8.7"
+    assert 0 < said["start_ns"] <= said["end_ns"]
+    assert said["configuration"] | {"ring": 0, "library": 0} == {
+        "layers": ["posix"], "level": "call", "budget": 1 << 20, "ranks": "0-3:2",
+        "files": ["/a/*", "!*.log"], "ring": 0, "library": 0,
+    }  # fmt: skip
+    node = next((tmp_path / "x.fathom" / "streams").iterdir())
+    assert node.name.startswith(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+    assert (node / "mounts").read_text() == Path("/proc/self/mountinfo").read_text()
+    assert "kernel=Linux" in (node / "node").read_text()
+    assert not (tmp_path / "ring").exists()  # nothing was left in it
+    status, _, err = run(command, tmp_path, environment, *words)
+    assert status == 125
+    assert "exists" in err
+
+
+def test_the_program_finds_environment_and_control_page(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    environment["LD_PRELOAD"] = "/lib/other.so"
+    script = 'echo "$FATHOM_RUN $LD_PRELOAD $FATHOM_FILES"; cat "$FATHOM_RING/control" > page'
+    _, out, _ = run(
+        command,
+        tmp_path,
+        environment,
+        "run",
+        "--no-show",
+        "--level",
+        "file",
+        "--layers",
+        "mpiio,hdf5",
+        "--budget",
+        "2k",
+        "sh",
+        "-c",
+        script,
+    )
+    library = command.with_name("libfathom.so")
+    assert out == f"{tmp_path}/sh.1.fathom /lib/other.so:{library} \n"
+    page = (tmp_path / "page").read_bytes()
+    assert len(page) == 4096
+    magic, version, size, gate, generation, budget = struct.unpack_from("<8sIIQQQ", page)
+    assert (magic, version, size, generation, budget) == (b"FATHOMCP", 1, 4096, 1, 2048)
+    assert gate == 0b110 | 1 << 31 | 2 << 32
+    assert not any(page[40:])
+
+
+def test_names_count_up_and_name_the_program(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    shutil.copy("/bin/true", tmp_path / "solver")
+    for _ in range(2):
+        run(command, tmp_path, environment, "run", "--no-show", "env", "A=1", "./solver")
+    assert {p.name for p in tmp_path.glob("*.fathom")} == {"solver.1.fathom", "solver.2.fathom"}
+
+
+def test_death_by_signal_is_seen_above(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    status, _, _ = run(
+        command, tmp_path, environment, "run", "--no-show", "sh", "-c", "kill -KILL $$"
+    )
+    assert status == -signal.SIGKILL
+    said = json.loads((tmp_path / "sh.1.fathom" / "run.json").read_text())
+    assert said["exit"] == {"signal": 9}
+
+
+def test_signals_sent_to_us_reach_the_program(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    script = "trap 'echo got it; exit 9' TERM; touch ready; while :; do sleep 0.05; done"
+    with subprocess.Popen(
+        [command, "run", "--no-show", "sh", "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + 20
+        while not (tmp_path / "ready").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.terminate()
+        assert process.communicate(timeout=20)[0] == "got it\n"
+    assert process.returncode == 9
+
+
+def rank(environment: dict[str, str], number: int, job: str) -> dict[str, str]:
+    return environment | {"PMIX_RANK": str(number), "PMIX_NAMESPACE": job}
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_ranks_agree_on_one_directory(
+    command: Path, environment: dict[str, str], tmp_path: Path, named: bool
+) -> None:
+    words = [command, "run", *(["-o", "job"] if named else []), "sh", "-c", "echo $FATHOM_RUN"]
+    ranks = [
+        subprocess.Popen(
+            words,
+            cwd=tmp_path,
+            env=rank(environment, number, "job-1"),
+            text=True,
+            stdout=subprocess.PIPE,
+        )
+        for number in range(12)
+    ]
+    answers = {process.communicate()[0] for process in ranks}
+    assert {process.returncode for process in ranks} == {0}
+    assert len(answers) == 1
+    run_directory = Path(answers.pop().strip())
+    assert [run_directory] == list(tmp_path.glob("*.fathom"))
+    assert json.loads((run_directory / "run.json").read_text())["launcher"] == "pmix"
+    assert sorted(p.name for p in run_directory.iterdir()) == ["run.json", "streams"]
+    assert sorted(p.name for p in next((run_directory / "streams").iterdir()).iterdir()) == [
+        "mounts", "node",
+    ]  # fmt: skip
+    assert [p.name for p in (tmp_path / "ring").iterdir()] == ["control"]
+
+
+def test_rows_of_two_jobs_never_mix(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    words = ["run", "-o", "x", "true"]
+    assert run(command, tmp_path, rank(environment, 0, "job-1"), *words)[0] == 0
+    assert run(command, tmp_path, rank(environment, 1, "job-1"), *words)[0] == 0
+    status, _, err = run(command, tmp_path, rank(environment, 0, "job-2"), *words)
+    assert status == 125
+    assert "holds another run" in err
+
+
+def test_a_launcher_without_a_job_id_asks_for_a_name(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    several_nodes = environment | {"MPI_LOCALRANKID": "0", "MPI_LOCALNRANKS": "2", "PMI_SIZE": "4"}
+    status, _, err = run(command, tmp_path, several_nodes, "run", "true")
+    assert status == 125
+    assert "-o NAME" in err
+    assert run(command, tmp_path, several_nodes, "run", "-o", "x", "true")[0] == 0
+
+
+def test_a_batch_script_of_slurm_is_no_rank(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    batch = environment | {"SLURM_PROCID": "0", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "4294967291"}
+    run(command, tmp_path, batch, "run", "--no-show", "true")
+    assert (tmp_path / "true.1.fathom").is_dir()
+    run(command, tmp_path, batch | {"SLURM_STEP_ID": "3"}, "run", "true")
+    assert (tmp_path / "true.7.3.fathom").is_dir()
+
+
+def test_inside_a_run_a_rank_joins_it(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    inner = f"PMIX_RANK=0 PMIX_NAMESPACE=1 {command} run true"
+    status, _, err = run(
+        command, tmp_path, environment, "run", "--no-show", "-o", "x", "sh", "-c", inner
+    )
+    assert (status, [p.name for p in tmp_path.glob("*.fathom")]) == (0, ["x.fathom"]), err
+
+
+def test_env_prints_what_a_shell_can_read(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    place = tmp_path / "it's here"
+    place.mkdir()
+    script = (
+        f'eval "$({command} env -o x --level job)"; echo "$FATHOM_RUN,$FATHOM_LEVEL,$LD_PRELOAD"'
+    )
+    out = subprocess.run(
+        ["sh", "-c", script], cwd=place, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    assert out == f"{place}/x.fathom,job,{command.with_name('libfathom.so')}\n"
+    assert json.loads((place / "x.fathom" / "run.json").read_text())["command"] == []
+
+
+def test_a_rank_starts_no_interpreter(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    log = tmp_path / "log"
+    subprocess.run(
+        ["strace", "-f", "-qq", "-e", "trace=execve", "-o", log, command, "run", "true"],
+        cwd=tmp_path,
+        env=rank(environment, 0, "j"),
+        check=True,
+    )
+    started = [line.split('"')[1] for line in log.read_text().splitlines() if line.endswith("= 0")]
+    assert [Path(name).name for name in started] == ["fathom", "true"]
