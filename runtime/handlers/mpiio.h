@@ -10,10 +10,15 @@
 
 struct mpi_abi;
 struct mpi_file;
-/* Hooks of rows with `always` run in unrecorded calls too: there c->thread is NULL, and c->error is what
- * the hook makes of the result. */
 struct mpi_status;  /* 20 bytes in MPICH, 24 in Open MPI */
 struct mpi_request; /* what a pointer to a request handle points to: 4 or 8 bytes */
+
+/* Hooks of rows with `always` run in unrecorded calls too: there c->thread is NULL and c->error says
+ * nothing. In a call that the same call around it absorbed (MPI_X over PMPI_X) they keep still. */
+static inline bool mpi_absorbed(const struct call *c)
+{
+	return !c->thread && c->cancel;
+}
 
 /* ---- ranks (mpiio_file.c) ---- */
 void mpi_started(struct call *c, int result);
@@ -33,7 +38,7 @@ void mpi_hinted(struct call *c, uintptr_t file, uintptr_t info);
 void mpi_view_set(struct call *c, int result, uintptr_t file, int64_t displacement,
 		  uintptr_t etype, uintptr_t filetype, const char *datarep, uintptr_t info);
 void mpi_view_define(struct call *c, struct mpi_file *file);
-void mpi_sought(int result, uintptr_t file, int64_t offset, int whence);
+void mpi_sought(const struct call *c, int result, uintptr_t file, int64_t offset, int whence);
 void mpi_position_told(struct call *c, uintptr_t file, const int64_t *offset);
 int64_t mpi_first_byte(uintptr_t file, int64_t offset); /* absolute byte of an offset in etypes */
 int64_t mpi_pointer_byte(uintptr_t file);               /* that of the individual pointer */

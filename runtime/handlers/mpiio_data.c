@@ -81,7 +81,7 @@ static void own_status(struct call *c, struct mpi_status **status)
 
 static void keep(struct call *c, uintptr_t file, bool collective)
 {
-	struct mpi_file *f = mpi_file(file);
+	struct mpi_file *f = mpi_absorbed(c) ? NULL : mpi_file(file);
 
 	c->scratch[KEEP_FILE] = (uintptr_t)f;
 	c->scratch[KEEP_TURN] = f && collective ? atomic_fetch_add(&f->turns, 1) + 1 : 0;

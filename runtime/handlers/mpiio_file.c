@@ -291,8 +291,10 @@ void mpi_opened(struct call *c, uintptr_t comm, const char *name, int amode, uin
 /* Before the call: right after it the handle may be another's. */
 void mpi_closing(struct call *c, const uintptr_t *file)
 {
-	c->scratch[KEEP_FILE] = file ? *file : 0;
-	c->scratch[KEEP_GIVEN] = file ? handle_take(&mpi_files, 0, *file) : 0;
+	const bool ours = file && !mpi_absorbed(c);
+
+	c->scratch[KEEP_FILE] = ours ? *file : 0;
+	c->scratch[KEEP_GIVEN] = ours ? handle_take(&mpi_files, 0, *file) : 0;
 	struct mpi_file *f = slot_of(c->scratch[KEEP_GIVEN]);
 
 	c->scratch[KEEP_TURN] = f ? atomic_fetch_add(&f->turns, 1) + 1 : 0;

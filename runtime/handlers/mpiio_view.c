@@ -79,7 +79,7 @@ void mpi_view_set(struct call *c, int result, uintptr_t file, int64_t displaceme
 	struct mpi_file *f = mpi_file(file);
 	int64_t bytes = 0;
 
-	if (result || !abi || !f)
+	if (result || !abi || !f || mpi_absorbed(c))
 		return;
 	if (abi->type_size(etype, &bytes) != 0 || bytes < 0)
 		bytes = 0;
@@ -100,11 +100,11 @@ void mpi_view_set(struct call *c, int result, uintptr_t file, int64_t displaceme
 	mpi_hints(c, abi, f->object, false, info);
 }
 
-void mpi_sought(int result, uintptr_t file, int64_t offset, int whence)
+void mpi_sought(const struct call *c, int result, uintptr_t file, int64_t offset, int whence)
 {
 	struct mpi_file *f = mpi_file(file);
 
-	if (!f || result)
+	if (!f || result || mpi_absorbed(c))
 		return;
 	const int64_t from = mpi_whence(whence) == 0
 				     ? 0

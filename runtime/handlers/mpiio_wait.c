@@ -119,7 +119,7 @@ static void add_item(struct waiting **waiting, uint32_t index, uint32_t pending)
 void mpi_wait(struct call *c, int count, const struct mpi_request *handles,
 	      struct mpi_status **status, bool array)
 {
-	const struct mpi_abi *abi = mpi_abi_known();
+	const struct mpi_abi *abi = mpi_absorbed(c) ? NULL : mpi_abi_known();
 	struct waiting *waiting = NULL;
 
 	for (int i = 0; abi && handles && i < count; i++) {
