@@ -9,7 +9,8 @@ void posix_opened(struct call *c, int fd, int dirfd, const char *path, int flags
 	if (c->thread)
 		c->object = descriptor_open(c, fd, dirfd, path, flags);
 	else
-		descriptor_close(fd); /* unknown from here on: its first recorded use asks what it is */
+		descriptor_close(
+			fd); /* unknown from here on: its first recorded use asks what it is */
 }
 
 void posix_piped(struct call *c, int result, const int *ends, int flags)

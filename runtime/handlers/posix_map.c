@@ -4,7 +4,7 @@
 /* The call itself stays with the file; what is done with the mapping later has the file as parent. */
 void posix_mapped(struct call *c, void *address, size_t length, int fd)
 {
-	struct object_def def = { .parent = c->object, .numbers = 2 };
+	struct object_def def = {.parent = c->object, .numbers = 2};
 	uint32_t object;
 
 	if (address == MAP_FAILED || fd < 0)

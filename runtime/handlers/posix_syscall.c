@@ -15,10 +15,22 @@ struct shape {
 	bool moves_bytes; /* its result is a number of bytes */
 };
 
-#define FD(n) { .known = true, .fd = (n) }
-#define PATH(n) { .known = true, .path = (n) }
-#define AT(n) { .known = true, .at = (n), .path = (n) + 1 }
-#define NO_FILE { .known = true }
+#define FD(n)                                                                                      \
+	{                                                                                          \
+		.known = true, .fd = (n)                                                           \
+	}
+#define PATH(n)                                                                                    \
+	{                                                                                          \
+		.known = true, .path = (n)                                                         \
+	}
+#define AT(n)                                                                                      \
+	{                                                                                          \
+		.known = true, .at = (n), .path = (n) + 1                                          \
+	}
+#define NO_FILE                                                                                    \
+	{                                                                                          \
+		.known = true                                                                      \
+	}
 
 static const struct shape shapes[] = {
 	[SYS_chdir] = PATH(1),
@@ -80,26 +92,28 @@ static const struct shape shapes[] = {
 	[SYS_truncate] = PATH(1),
 	[SYS_unlinkat] = AT(1),
 	[SYS_utimensat] = AT(1),
-	[SYS_read] = { .known = true, .fd = 1, .size = 3, .at_position = true, .moves_bytes = true },
-	[SYS_write] = { .known = true, .fd = 1, .size = 3, .at_position = true, .moves_bytes = true },
-	[SYS_readv] = { .known = true, .fd = 1, .vector = 2, .at_position = true, .moves_bytes = true },
-	[SYS_writev] = { .known = true, .fd = 1, .vector = 2, .at_position = true, .moves_bytes = true },
-	[SYS_pread64] = { .known = true, .fd = 1, .size = 3, .offset = 4, .moves_bytes = true },
-	[SYS_pwrite64] = { .known = true, .fd = 1, .size = 3, .offset = 4, .moves_bytes = true },
-	[SYS_preadv] = { .known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true },
-	[SYS_pwritev] = { .known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true },
-	[SYS_preadv2] = { .known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true },
-	[SYS_pwritev2] = { .known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true },
-	[SYS_sendfile] = { .known = true, .fd = 2, .size = 4, .moves_bytes = true },
-	[SYS_copy_file_range] = { .known = true, .fd = 3, .size = 5, .moves_bytes = true },
-	[SYS_splice] = { .known = true, .fd = 3, .size = 5, .moves_bytes = true },
-	[SYS_tee] = { .known = true, .fd = 2, .size = 3, .moves_bytes = true },
-	[SYS_vmsplice] = { .known = true, .fd = 1, .vector = 2, .moves_bytes = true },
-	[SYS_fallocate] = { .known = true, .fd = 1, .offset = 3, .size = 4 },
-	[SYS_fadvise64] = { .known = true, .fd = 1, .offset = 2, .size = 3 },
-	[SYS_readahead] = { .known = true, .fd = 1, .offset = 2, .size = 3 },
-	[SYS_sync_file_range] = { .known = true, .fd = 1, .offset = 2, .size = 3 },
-	[SYS_mmap] = { .known = true, .fd = 5, .size = 2, .offset = 6 },
+	[SYS_read] = {.known = true, .fd = 1, .size = 3, .at_position = true, .moves_bytes = true},
+	[SYS_write] = {.known = true, .fd = 1, .size = 3, .at_position = true, .moves_bytes = true},
+	[SYS_readv] =
+		{.known = true, .fd = 1, .vector = 2, .at_position = true, .moves_bytes = true},
+	[SYS_writev] =
+		{.known = true, .fd = 1, .vector = 2, .at_position = true, .moves_bytes = true},
+	[SYS_pread64] = {.known = true, .fd = 1, .size = 3, .offset = 4, .moves_bytes = true},
+	[SYS_pwrite64] = {.known = true, .fd = 1, .size = 3, .offset = 4, .moves_bytes = true},
+	[SYS_preadv] = {.known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true},
+	[SYS_pwritev] = {.known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true},
+	[SYS_preadv2] = {.known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true},
+	[SYS_pwritev2] = {.known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true},
+	[SYS_sendfile] = {.known = true, .fd = 2, .size = 4, .moves_bytes = true},
+	[SYS_copy_file_range] = {.known = true, .fd = 3, .size = 5, .moves_bytes = true},
+	[SYS_splice] = {.known = true, .fd = 3, .size = 5, .moves_bytes = true},
+	[SYS_tee] = {.known = true, .fd = 2, .size = 3, .moves_bytes = true},
+	[SYS_vmsplice] = {.known = true, .fd = 1, .vector = 2, .moves_bytes = true},
+	[SYS_fallocate] = {.known = true, .fd = 1, .offset = 3, .size = 4},
+	[SYS_fadvise64] = {.known = true, .fd = 1, .offset = 2, .size = 3},
+	[SYS_readahead] = {.known = true, .fd = 1, .offset = 2, .size = 3},
+	[SYS_sync_file_range] = {.known = true, .fd = 1, .offset = 2, .size = 3},
+	[SYS_mmap] = {.known = true, .fd = 5, .size = 2, .offset = 6},
 #ifdef SYS_open /* what newer architectures have only in the forms above */
 	[SYS_access] = PATH(1),
 	[SYS_chmod] = PATH(1),
@@ -142,27 +156,29 @@ bool syscall_is_io(long number, long a4)
 uint32_t syscall_object(long number, long a1, long a2, long a3, long a4, long a5, long a6)
 {
 	const struct shape *s = shape_of(number);
-	const long a[] = { 0, a1, a2, a3, a4, a5, a6 };
+	const long a[] = {0, a1, a2, a3, a4, a5, a6};
 
 	if (s->path)
-		return posix_at(s->at ? (int)a[s->at] : AT_FDCWD, (const char *)a[s->path], AT_EMPTY_PATH);
+		return posix_at(s->at ? (int)a[s->at] : AT_FDCWD, (const char *)a[s->path],
+				AT_EMPTY_PATH);
 	return s->fd ? descriptor_object((int)a[s->fd]) : 0;
 }
 
 int64_t syscall_size(long number, long a1, long a2, long a3, long a4, long a5, long a6)
 {
 	const struct shape *s = shape_of(number);
-	const long a[] = { 0, a1, a2, a3, a4, a5, a6 };
+	const long a[] = {0, a1, a2, a3, a4, a5, a6};
 
 	if (s->vector)
-		return posix_vector_bytes((const struct iovec *)a[s->vector], (int)a[s->vector + 1]);
+		return posix_vector_bytes((const struct iovec *)a[s->vector],
+					  (int)a[s->vector + 1]);
 	return s->size ? a[s->size] : 0;
 }
 
 int64_t syscall_offset(long number, long a1, long a2, long a3, long a4, long a5, long a6)
 {
 	const struct shape *s = shape_of(number);
-	const long a[] = { 0, a1, a2, a3, a4, a5, a6 };
+	const long a[] = {0, a1, a2, a3, a4, a5, a6};
 
 	if (s->at_position)
 		return posix_position((int)a1);
@@ -202,11 +218,13 @@ static void opened(struct call *c, int fd, long number, long a1, long a2, long a
 		posix_opened(c, fd, (int)a1, (const char *)a2, (int)a3);
 		break;
 	case SYS_openat2:
-		posix_opened(c, fd, (int)a1, (const char *)a2, (int)((const struct open_how *)a3)->flags);
+		posix_opened(c, fd, (int)a1, (const char *)a2,
+			     (int)((const struct open_how *)a3)->flags);
 		break;
 	case SYS_memfd_create:
 	case SYS_open_by_handle_at:
-		posix_opened(c, fd, AT_FDCWD, NULL, number == SYS_open_by_handle_at ? (int)a3 : O_RDWR);
+		posix_opened(c, fd, AT_FDCWD, NULL,
+			     number == SYS_open_by_handle_at ? (int)a3 : O_RDWR);
 		break;
 	}
 }

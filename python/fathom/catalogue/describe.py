@@ -58,7 +58,9 @@ def page(api: Api) -> str:
     for call in api.recorded():
         names = " ".join(f"`{name}`" for name in (*call.symbols(), *call.fortran))
         fields = " ".join(field.name for field in call.fields)
-        lines.append(f"| {call.op} | {call.kind} | {names} | {fields} | {' '.join(call.syscalls) or '–'} |")
+        lines.append(
+            f"| {call.op} | {call.kind} | {names} | {fields} | {' '.join(call.syscalls) or 'none'} |"
+        )
     meanings = [f"- **{call.op}**: {call.means}" for call in api.recorded() if call.means]
     if meanings:
         lines += ["", "## Notes", "", *meanings]

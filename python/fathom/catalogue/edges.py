@@ -41,7 +41,9 @@ def edges(catalogue: Catalogue) -> list[Edge]:
         for call in api.calls:
             if call.by_hand:
                 continue
-            pairs: list[tuple[Form | None, str]] = [(form, name) for form in call.forms for name in form.symbols]
+            pairs: list[tuple[Form | None, str]] = [
+                (form, name) for form in call.forms for name in form.symbols
+            ]
             pairs += [(None, name) for name in call.fortran]
             for form, symbol in pairs:
                 found.append(Edge(api, index, call, form, symbol, number, api.copies))

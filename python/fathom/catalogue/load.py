@@ -40,6 +40,7 @@ _API_KEYS: Mapping[str, type] = {
     "types": dict,
     "left_out": dict,
     "looks_like": list,
+    "undeclared": list,
 }
 _CALL_KEYS: Mapping[str, type] = {
     "op": str,
@@ -77,7 +78,13 @@ _CALL_KEYS: Mapping[str, type] = {
     "means": str,
 }
 _FORM_KEYS: Mapping[str, type] = {"symbols": list, "args": str, "pass": str, "given": dict}
-_TYPE_NAMES = {str: "a text", list: "a list", int: "a number", bool: "true or false", dict: "a table"}
+_TYPE_NAMES = {
+    str: "a text",
+    list: "a list",
+    int: "a number",
+    bool: "true or false",
+    dict: "a table",
+}
 _ERRORS = ("errno", "nonzero", "negative", "none")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: Names that a wrapper uses itself (wrappers.py).
@@ -97,7 +104,9 @@ _OBJECTS: Mapping[str, str] = {
 class _Row:
     """One TOML table with its place, so that every complaint can name it."""
 
-    def __init__(self, path: Path, name: str, data: Mapping[str, Any], keys: Mapping[str, type]) -> None:
+    def __init__(
+        self, path: Path, name: str, data: Mapping[str, Any], keys: Mapping[str, type]
+    ) -> None:
         self.path, self.name, self.data = path, name, data
         for key, value in data.items():
             if key not in keys:
@@ -157,7 +166,7 @@ def load_api(path: Path) -> Api:
     layer = head.text("layer")
     if layer not in LAYERS:
         raise head.error("layer", f"'{layer}' is none of {', '.join(LAYERS)}")
-    error = _one_of(head, "error", head.text("error", "errno"), _ERRORS)
+    errors = _one_of(head, "error", head.text("error", "errno"), _ERRORS)
     copies = int(head.data.get("copies", 2))
     if not 1 <= copies <= 255:
         raise head.error("copies", "must be 1 to 255")
@@ -174,7 +183,8 @@ def load_api(path: Path) -> Api:
         types=head.pairs("types"),
         left_out=head.pairs("left_out"),
         looks_like=head.words("looks_like"),
-        calls=tuple(_load_calls(path, data.get("call", []), error)),
+        undeclared=head.words("undeclared"),
+        calls=tuple(_load_calls(path, data.get("call", []), errors)),
     )
 
 
@@ -220,7 +230,9 @@ def _load_call(row: _Row, api_error: str) -> Call:
         always=row.flag("always"),
         row=recorded,
         collective=row.flag("collective"),
-        offset_from=_one_of(row, "offset_from", row.text("offset_from", ""), ("", "given", "tracked")),
+        offset_from=_one_of(
+            row, "offset_from", row.text("offset_from", ""), ("", "given", "tracked")
+        ),
         clears_errno=row.flag("clears_errno"),
         by_hand=row.flag("returns_twice") or row.flag("noreturn"),
         syscalls=row.words("syscalls"),
@@ -273,7 +285,9 @@ def _form(row: _Row, part: _Row, wanted: tuple[Parameter, ...]) -> Form:
     passed = parameters
     if variadic:
         if "pass" not in part.data:
-            raise row.error("pass", "is missing: args end in '...', so say which fixed arguments are passed on")
+            raise row.error(
+                "pass", "is missing: args end in '...', so say which fixed arguments are passed on"
+            )
         passed, again = _arguments(part, "pass", part.text("pass"))
         if again:
             raise row.error("pass", "must be fixed, without '...'")
@@ -281,11 +295,15 @@ def _form(row: _Row, part: _Row, wanted: tuple[Parameter, ...]) -> Form:
         raise row.error("pass", "is for variadic prototypes; args do not end in '...'")
     names = {parameter.name for parameter in passed}
     for name in sorted(names & _RESERVED):
-        raise row.error("args", f"'{name}' is a name that wrappers use themselves; call it otherwise")
+        raise row.error(
+            "args", f"'{name}' is a name that wrappers use themselves; call it otherwise"
+        )
     given = part.pairs("given") if wanted else {}
     for parameter in wanted:
         if parameter.name not in names and parameter.name not in given:
-            raise row.error("given", f"the row's argument '{parameter.name}' is neither in args nor given")
+            raise row.error(
+                "given", f"the row's argument '{parameter.name}' is neither in args nor given"
+            )
     return Form(symbols, parameters, variadic, passed, given)
 
 
@@ -305,7 +323,9 @@ def _result(row: _Row) -> Parameter | None:
     except PrototypeError as error:
         raise row.error("returns", str(error)) from error
     if result.name in _RESERVED:
-        raise row.error("returns", f"'{result.name}' is a name that wrappers use themselves; call it otherwise")
+        raise row.error(
+            "returns", f"'{result.name}' is a name that wrappers use themselves; call it otherwise"
+        )
     return result
 
 
@@ -368,12 +388,16 @@ def _fields(row: _Row, known: set[str], result: Parameter | None) -> tuple[Field
 def _record(row: _Row, entry: Any, known: set[str], result: Parameter | None) -> Field:
     if isinstance(entry, str):
         if entry not in known:
-            raise row.error("record", f"'{entry}' is no argument; for an expression write {{ name = \"…\" }}")
+            raise row.error(
+                "record", f"'{entry}' is no argument; for an expression write {{ name = \"…\" }}"
+            )
         return Field(entry, entry)
     if isinstance(entry, dict) and len(entry) == 1:
         ((name, expression),) = entry.items()
         if _NAME.fullmatch(name) and isinstance(expression, str):
-            _check_words(row, f"record.{name}", expression, known | ({result.name} if result else set()))
+            _check_words(
+                row, f"record.{name}", expression, known | ({result.name} if result else set())
+            )
             return Field(name, expression)
     raise row.error("record", 'takes argument names and { name = "expression" }')
 
@@ -411,24 +435,35 @@ def _check_together(apis: tuple[Api, ...]) -> None:
     types: dict[str, str] = {}
     for api in apis:
         if api.layer in layers:
-            raise CatalogueError(api.path, "[api]", "layer", f"'{api.layer}' is also that of {layers[api.layer]}")
+            raise CatalogueError(
+                api.path, "[api]", "layer", f"'{api.layer}' is also that of {layers[api.layer]}"
+            )
         layers[api.layer] = api.path
         for name, c_type in api.types.items():
             if types.setdefault(name, c_type) != c_type:
-                raise CatalogueError(api.path, "[api]", "types", f"'{name}' is '{types[name]}' elsewhere")
+                raise CatalogueError(
+                    api.path, "[api]", "types", f"'{name}' is '{types[name]}' elsewhere"
+                )
         for call in api.calls:
             for symbol in call.symbols():
                 if symbol in symbols:
                     path, op = symbols[symbol]
-                    raise CatalogueError(api.path, call.op, "symbols", f"'{symbol}' is also in {op} of {path}")
+                    raise CatalogueError(
+                        api.path, call.op, "symbols", f"'{symbol}' is also in {op} of {path}"
+                    )
                 symbols[symbol] = (api.path, call.op)
                 if symbol in api.left_out:
-                    raise CatalogueError(api.path, call.op, "symbols", f"'{symbol}' is also in left_out")
+                    raise CatalogueError(
+                        api.path, call.op, "symbols", f"'{symbol}' is also in left_out"
+                    )
             for key, hook, signature in named_hooks(call):
                 first, before = hooks.setdefault(hook, (call.op, signature))
                 if before != signature:
                     raise CatalogueError(
-                        api.path, call.op, key, f"hook '{hook}' has other arguments in {first}; give it another name"
+                        api.path,
+                        call.op,
+                        key,
+                        f"hook '{hook}' has other arguments in {first}; give it another name",
                     )
 
 

@@ -23,9 +23,7 @@ LAYERS: Mapping[str, int] = {
     "fathom": 31,
 }
 
-KINDS = frozenset(
-    "open close read write meta sync seek map post wait comm dir".split()
-)
+KINDS = frozenset("open close read write meta sync seek map post wait comm dir".split())
 
 #: Fields that one call can record (CALL_FIELDS in runtime/core/call.h).
 MAX_FIELDS = 8
@@ -138,6 +136,7 @@ class Api:
     types: Mapping[str, str]
     left_out: Mapping[str, str]
     looks_like: tuple[str, ...]
+    undeclared: tuple[str, ...]
     calls: tuple[Call, ...]
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from .ctext import block, file_text, fold
+from .ctext import COLUMNS, block, file_text, fold, width
 from .edges import Edge, op_name
 from .load import named_hooks
 from .model import Api, Call, Catalogue
@@ -15,7 +15,12 @@ from .wrappers import catalogue_name, prototype
 
 def ops_h(catalogue: Catalogue) -> str:
     """Op numbers: an index into ops[], good for this build only."""
-    lines = ["/* Op numbers, generated from catalog/probes. */", "#ifndef FATHOM_OPS_H", "#define FATHOM_OPS_H", ""]
+    lines = [
+        "/* Op numbers, generated from catalog/probes. */",
+        "#ifndef FATHOM_OPS_H",
+        "#define FATHOM_OPS_H",
+        "",
+    ]
     lines.append("enum op_number {")
     for api in catalogue.apis:
         lines += [f"\t{op_name(api, call)}," for call in api.recorded()]
@@ -57,7 +62,11 @@ def wrappers_h(catalogue: Catalogue, edges: Sequence[Edge]) -> str:
         *(f'#include "{name}"' for api in catalogue.apis for name in api.include),
         "",
         "enum edge_number {",
-        *(f"\t{edge.number_name(copy)} = {edge.first + copy}," for edge in edges for copy in range(edge.copies)),
+        *(
+            f"\t{edge.number_name(copy)} = {edge.first + copy},"
+            for edge in edges
+            for copy in range(edge.copies)
+        ),
         f"\tEDGES_COUNT = {_count(edges)},",
         "};",
         "",
@@ -67,7 +76,7 @@ def wrappers_h(catalogue: Catalogue, edges: Sequence[Edge]) -> str:
             if edge.form is None:
                 lines.append(f"void {edge.function(copy)}(void);")
             else:
-                lines += fold(prototype(edge, edge.form, copy), declare(edge.form.passed), ");")
+                lines += fold(prototype(edge, copy), declare(edge.form.passed), ");")
     return file_text([*lines, "", "#endif"])
 
 
@@ -87,14 +96,16 @@ def tables_c(catalogue: Catalogue, edges: Sequence[Edge]) -> str:
     lines += ["};", "const uint32_t ops_count = OPS_COUNT;", "", *_apis(catalogue)]
     lines += ["const struct edge_symbol edge_symbols[] = {"]
     for edge in sorted(edges, key=lambda edge: edge.symbol.encode()):
-        lines.append(
-            f'\t{{ "{edge.symbol}", {edge.number_name(0)}, {edge.copies}, {edge.api_index} }},'
-        )
+        values = [f'"{edge.symbol}"', edge.number_name(0), str(edge.copies), str(edge.api_index)]
+        lines += fold("{", values, " },", "\t")
     lines += ["};", f"const uint32_t edge_symbols_count = {len(edges)};", ""]
     lines.append("void *const edge_wrappers[EDGES_COUNT] = {")
     for edge in edges:
         for copy in range(edge.copies):
-            lines.append(f"\t[{edge.number_name(copy)}] = (void *){edge.function(copy)},")
+            entry = f"\t[{edge.number_name(copy)}] = (void *){edge.function(copy)},"
+            if width(entry) > COLUMNS:
+                entry = entry.replace(" = ", " =\n\t\t")
+            lines.append(entry)
     return file_text([*lines, "};", "void *edge_originals[EDGES_COUNT];"])
 
 
@@ -108,7 +119,9 @@ def entries_s(edges: Sequence[Edge]) -> str:
     for edge in edges:
         if edge.form is None:
             for copy in range(edge.copies):
-                lines.append(f'fathom_entry {edge.function(copy)}, {edge.first + copy}, "{edge.symbol}"')
+                lines.append(
+                    f'fathom_entry {edge.function(copy)}, {edge.first + copy}, "{edge.symbol}"'
+                )
     return file_text(lines)
 
 

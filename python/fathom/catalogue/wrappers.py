@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from .ctext import block, file_text, fold, width
+from .ctext import COLUMNS, block, file_text, fold, width
 from .edges import Edge, op_name
 from .load import is_statement
 from .model import Api, Call, Form, Parameter
@@ -37,7 +37,7 @@ def catalogue_name(api: Api) -> str:
     return f"catalog/probes/{api.path.name}"
 
 
-def prototype(edge: Edge, form: Form, copy: int) -> str:
+def prototype(edge: Edge, copy: int) -> str:
     """Head of a wrapper without parameters: "ssize_t wrap_read_0(" ."""
     result = edge.call.result.type if edge.call.result else "void"
     return join_type(result, edge.function(copy)) + "("
@@ -48,7 +48,7 @@ def _wrapper(edge: Edge, form: Form, copy: int) -> list[str]:
     statements = body.recorded() if edge.call.row else body.hooks_only()
     return block(
         f"/* {catalogue_name(edge.api)}: {edge.call.op} */",
-        fold(prototype(edge, form, copy), declare(form.passed), ")"),
+        fold(prototype(edge, copy), declare(form.passed), ")"),
         "{",
         body.declarations(statements),
         statements,
@@ -65,7 +65,9 @@ class _Body:
         self.number = edge.number_name(copy)
         self.arguments = [parameter.name for parameter in form.passed]
         result = self.call.result
-        self.types: dict[str, Parameter] = {parameter.name: parameter for parameter in self.call.parameters}
+        self.types: dict[str, Parameter] = {
+            parameter.name: parameter for parameter in self.call.parameters
+        }
         if result:
             self.types[result.name] = result
         self.size = self._value(self.call.size, "asked") if self.call.size else "0"
@@ -76,8 +78,12 @@ class _Body:
         result = self.call.result.type if self.call.result else "void"
         types = [parameter.type for parameter in self.form.parameters]
         head = join_type(result, "(*const real)(")
-        real = fold(head, declare(()) if not types else types + ["..."] * self.form.variadic,
-                    f") = edge_originals[{self.number}];", "\t")
+        original = f"edge_originals[{self.number}];"
+        real = fold(head, [*types, *["..."] * self.form.variadic] or ["void"], ") =", "	")
+        if width(f"{real[-1]} {original}") <= COLUMNS:
+            real[-1] += f" {original}"
+        else:
+            real.append(f"			{original}")
         used = set(IDENTIFIER.findall("\n".join(statements) + self.call.size + self.call.offset))
         given = [
             f"\tconst {join_type(self.types[name].type, name)} = {text};"
@@ -95,7 +101,10 @@ class _Body:
         """A row that is not recorded: only its hooks run."""
         if self.call.after:
             return block(self._before(), self._result(), self._after(), self._return())
-        return block(self._before(), fold("return real(" if self.call.result else "real(", self.arguments, ");", "\t"))
+        return block(
+            self._before(),
+            fold("return real(" if self.call.result else "real(", self.arguments, ");", "\t"),
+        )
 
     def recorded(self) -> list[str]:
         """Enter, call the original, leave."""
@@ -103,14 +112,12 @@ class _Body:
         lines: list[str] = []
         if call.when:
             gate = "" if call.always else f"!layer_on({self.edge.api.layer_number}) || "
-            lines += [f"\tif ({gate}!({self._own(call.when)}))", *self._pass_through("\t\t"), *self._asked()]
+            lines += self._unless(f"\tif ({gate}!({self._own(call.when)}))") + self._asked()
         if call.always:
             lines += self._enter("\tconst bool recorded = ", ";")
         else:
-            lines += self._enter("\tif (!", ")" + (" {" if self._braces() else ""))
-            lines += self._pass_through("\t\t")
-            if self._braces():
-                lines.append("\t}")
+            *head, last = self._enter("\tif (!", ")")
+            lines += head + self._unless(last)
         if call.clears_errno:
             lines += ["\tconst int errno_before = errno;", "", "\terrno = 0;"]
         lines += block(
@@ -134,8 +141,12 @@ class _Body:
             return ["\t(c.cancel ? call_cancel : call_leave)(&c, ended);"]
         return ["\tcall_leave(&c, ended);"]
 
-    def _braces(self) -> bool:
-        return self.call.at_position or (self.call.result is None)
+    def _unless(self, condition: str) -> list[str]:
+        """A condition under which the call is not ours, and what is done then."""
+        statements = self._pass_through("\t\t")
+        if self.call.at_position or self.call.result is None:
+            return [condition + " {", *statements, "\t}"]
+        return [condition, *statements]
 
     def _pass_through(self, indent: str) -> list[str]:
         """The call as if the wrapper were not there; only a tracked position goes on."""
@@ -159,7 +170,11 @@ class _Body:
         if self.size == "asked":
             lines.append(f"\tconst int64_t asked = {self._own(self.call.size)};")
         if self.offset == "at":
-            text = f"descriptor_position({self.call.file})" if self.call.at_position else self._own(self.call.offset)
+            text = (
+                f"descriptor_position({self.call.file})"
+                if self.call.at_position
+                else self._own(self.call.offset)
+            )
             lines.append(f"\t{'' if self.call.at_position else 'const '}int64_t at = {text};")
         return lines
 
@@ -181,7 +196,9 @@ class _Body:
 
     def _after(self) -> list[str]:
         names = [self.call.result.name] if self.call.result else []
-        return self._hook(self.call.after, names + [parameter.name for parameter in self.call.parameters])
+        return self._hook(
+            self.call.after, names + [parameter.name for parameter in self.call.parameters]
+        )
 
     def _hook(self, hook: str, names: list[str]) -> list[str]:
         if not hook:

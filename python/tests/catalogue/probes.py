@@ -1,0 +1,64 @@
+"""What the tests of catalog/probes share: its files, and how C is compiled against a library's headers."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from fathom.catalogue import Api, Catalogue, load
+
+ROOT = Path(__file__).resolve().parents[3]
+FILES = sorted((ROOT / "catalog" / "probes").glob("*.toml"))
+
+
+@dataclass(frozen=True)
+class Library:
+    """One installed library that answers a layer's calls."""
+
+    layer: str
+    name: str
+    compiler: tuple[str, ...]
+    shared: tuple[str, ...]  # globs below the library directories
+    version: str = ""
+
+
+LIBRARIES = (
+    Library("posix", "glibc", ("gcc",), ("libc.so.6",)),
+    Library("mpiio", "mpich", ("mpicc.mpich",), ("libmpich.so.12",)),
+    Library("mpiio", "openmpi", ("mpicc.openmpi",), ("libmpi.so.40",)),
+    Library("hdf5", "mpich", ("h5pcc.mpich", "mpicc.mpich"), ("libhdf5_mpich.so.103",)),
+    Library("hdf5", "openmpi", ("h5pcc.openmpi", "mpicc.openmpi"), ("libhdf5_openmpi.so.103",)),
+)
+
+
+def catalogue() -> Catalogue:
+    return load(FILES)
+
+
+def api_of(layer: str) -> Api:
+    for api in catalogue().apis:
+        if api.layer == layer:
+            return api
+    pytest.skip(f"catalog/probes has no {layer}.toml")
+
+
+def compiler(library: Library) -> str:
+    path = shutil.which(library.compiler[0])
+    if path is None:
+        pytest.skip(f"{library.compiler[0]} is not installed")
+    return path
+
+
+def shared_object(library: Library) -> Path:
+    """Where the dynamic loader finds the library."""
+    known = subprocess.run(
+        ["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True
+    ).stdout
+    for line in known.splitlines():
+        name, _, path = line.strip().partition(" => ")
+        if path and name.split(" ")[0] in library.shared:
+            return Path(path)
+    pytest.skip(f"{library.shared[0]} is not installed")

@@ -1,0 +1,200 @@
+"""Generated C compiles without a warning, keeps to the columns, and has the shape that call.h asks for."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fathom.catalogue import load
+from fathom.catalogue.__main__ import generate
+from fathom.catalogue.describe import page
+from fathom.catalogue.edges import edges
+from fathom.catalogue.wrappers import longest
+from probes import ROOT, catalogue
+
+SMALL = """
+[api]
+layer = "posix"
+library = ["libc.so.6"]
+own = ["libc.so.*"]
+system = ["unistd.h", "fcntl.h", "sys/types.h"]
+copies = 2
+
+[[call]]
+op = "pwrite"
+symbols = ["pwrite", "pwrite64"]
+args = "int fd, const void *buf, size_t count, off_t offset"
+returns = "ssize_t done"
+kind = "write"
+file = "fd"
+size = "count"
+offset = "offset"
+bytes = "done"
+syscalls = ["pwrite64"]
+
+[[call]]
+op = "open"
+symbols = ["open"]
+args = "const char *path, int flags, ..."
+pass = "const char *path, int flags, mode_t mode"
+returns = "int fd"
+kind = "open"
+file = "path"
+record = ["flags", { twice = "2 * flags" }]
+before = "hook_before"
+before_changes = ["path"]
+after = "hook_after"
+always = true
+fortran = ["open_file_"]
+
+[[call]]
+op = "sync"
+symbols = ["sync"]
+args = "void"
+returns = "void"
+kind = "sync"
+when = "1"
+"""
+
+PWRITE = """\
+/* catalog/probes/small.toml: pwrite */
+ssize_t wrap_pwrite_0(int fd, const void *buf, size_t count, off_t offset)
+{
+	ssize_t (*const real)(int, const void *, size_t, off_t) = edge_originals[EDGE_pwrite_0];
+	struct call c;
+
+	if (!call_enter(&c, OP_POSIX_PWRITE, descriptor_object(fd), (int64_t)count, (int64_t)offset,
+			__builtin_frame_address(0), __builtin_return_address(0)))
+		return real(fd, buf, count, offset);
+	ssize_t done = real(fd, buf, count, offset);
+	const uint64_t ended = ticks_now();
+
+	if (done == -1)
+		c.error = errno;
+	c.field[0] = (int64_t)count;
+	c.field[1] = (int64_t)offset;
+	c.field[2] = (int64_t)done;
+	call_leave(&c, ended);
+	return done;
+}
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    source = tmp_path / "small.toml"
+    source.write_text(SMALL, encoding="utf-8")
+    generate(load([source]), tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("generated")
+    generate(catalogue(), out)
+    return out
+
+
+def compile_c(folder: Path, name: str) -> None:
+    flags = "-std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -fsyntax-only".split()
+    told = subprocess.run(
+        ["gcc", *flags, f"-I{ROOT / 'runtime'}", f"-I{folder}", str(folder / name)],
+        capture_output=True,
+        text=True,
+    )
+    assert told.returncode == 0, told.stderr
+
+
+def test_a_wrapper_reads_as_written_by_hand(small: Path) -> None:
+    assert PWRITE in (small / "wrappers_posix.c").read_text(encoding="utf-8")
+
+
+def test_there_is_one_function_for_each_symbol_and_copy(small: Path) -> None:
+    text = (small / "wrappers_posix.c").read_text(encoding="utf-8")
+    heads = re.findall(r"^\w[\w *]*?\b(wrap_\w+)\(", text, re.M)
+    symbols = ["pwrite", "pwrite64", "open", "sync"]
+    assert heads == [f"wrap_{symbol}_{copy}" for symbol in symbols for copy in range(2)]
+
+
+def test_a_hook_gets_a_pointer_to_what_it_changes(small: Path) -> None:
+    text = (small / "handlers.h").read_text(encoding="utf-8")
+    assert "void hook_before(struct call *c, const char **path, int flags, mode_t mode);" in text
+    assert (
+        "void hook_after(struct call *c, int fd, const char *path, int flags, mode_t mode);" in text
+    )
+
+
+def test_errno_is_read_on_failure_only(small: Path) -> None:
+    lines = (small / "wrappers_posix.c").read_text(encoding="utf-8").splitlines()
+    for before, line in itertools.pairwise(lines):
+        if "errno" in line and "#include" not in line:
+            assert before.strip().startswith("if (")
+
+
+def test_symbols_are_sorted_as_strcmp_does(full: Path) -> None:
+    table = (full / "tables.c").read_text(encoding="utf-8")
+    rows = table.split("edge_symbols[] = {")[1].split("};")[0]
+    names = [name.encode() for name in re.findall(r'\{ "(\w+)"', rows)]
+    assert len(names) == len(set(names)) == len(edges(catalogue()))
+    assert names == sorted(names)
+
+
+def test_the_entry_of_a_fortran_binding_is_named_as_it_is_numbered(small: Path) -> None:
+    entries = (small / "entries.S").read_text(encoding="utf-8")
+    numbers = dict(
+        re.findall(r"(EDGE_\w+) = (\d+)", (small / "wrappers.h").read_text(encoding="utf-8"))
+    )
+    for copy in range(2):
+        number = numbers[f"EDGE_open_file__{copy}"]
+        assert f'fathom_entry entry_open_file__{copy}, {number}, "open_file_"' in entries
+
+
+def test_the_small_catalogue_compiles(small: Path) -> None:
+    for name in ("wrappers_posix.c", "tables.c"):
+        compile_c(small, name)
+
+
+def test_the_whole_catalogue_compiles_and_keeps_to_the_columns(full: Path) -> None:
+    names = [path.name for path in full.glob("*.c")]
+    assert "tables.c" in names
+    for name in names:
+        compile_c(full, name)
+        assert longest((full / name).read_text(encoding="utf-8")) <= 100, name
+
+
+def test_a_second_run_writes_nothing(full: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in full.iterdir()}
+    generate(catalogue(), full)
+    assert before == {path: path.stat().st_mtime_ns for path in full.iterdir()}
+
+
+def test_the_oracle_knows_every_op(full: Path) -> None:
+    oracle = json.loads((full / "oracle.json").read_text(encoding="utf-8"))
+    for api in catalogue().apis:
+        assert list(oracle[api.layer]) == [call.op for call in api.recorded()]
+    assert oracle["posix"]["pwrite"]["syscalls"] == ["pwrite64"]
+
+
+def test_syscall_knows_each_number_that_a_row_becomes(full: Path) -> None:
+    """What strace shows for any POSIX row is also recorded when a program asks for it by number."""
+    oracle = json.loads((full / "oracle.json").read_text(encoding="utf-8"))["posix"]
+    named = {name for row in oracle.values() for name in row["syscalls"]}
+    handler = (ROOT / "runtime/handlers/posix_syscall.c").read_text(encoding="utf-8")
+    handled = set(re.findall(r"^\t\[SYS_(\w+)\]", handler, re.M))
+    assert set(oracle["syscall"]["syscalls"]) == handled
+    assert named == handled
+
+
+def test_the_reference_page_has_each_op() -> None:
+    for api in catalogue().apis:
+        text = page(api)
+        for call in api.recorded():
+            assert f"| {call.op} | {call.kind} |" in text

@@ -1,0 +1,79 @@
+"""Each row's prototype is the one of the library's own header: the compiler compares them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fathom.catalogue import Api
+from fathom.catalogue.model import Call, Form
+from fathom.catalogue.prototypes import declare
+from probes import LIBRARIES, Library, api_of, compiler
+
+UNDECLARED = re.compile(r"error: '(\w+)' undeclared|use of undeclared identifier '(\w+)'")
+#: Fortified forms are declared only when a program is compiled with them.
+FLAGS = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", "-D_FORTIFY_SOURCE=2", "-fsyntax-only"]
+STRICT = ["-Werror=incompatible-pointer-types", "-Wno-deprecated-declarations"]
+
+
+def assignment(call: Call, form: Form, symbol: str) -> str:
+    result = call.result.type if call.result else "void"
+    parameters = ", ".join(declare(form.parameters, form.variadic))
+    return f"{result} (*check_{symbol})({parameters}) = {symbol};"
+
+
+def complaints(library: Library, api: Api, skip: set[str], tmp_path: Path) -> str:
+    lines = [f"#include <{name}>" for name in (*api.headers, *api.system)]
+    for call in api.calls:
+        for form in call.forms:
+            lines += [
+                assignment(call, form, symbol) for symbol in form.symbols if symbol not in skip
+            ]
+    source = tmp_path / "check.c"
+    source.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    told = compiled(library, source)
+    return told.stderr if told.returncode else ""
+
+
+def compiled(library: Library, source: Path) -> subprocess.CompletedProcess[str]:
+    command = [compiler(library), *FLAGS, *STRICT, str(source)]
+    plain = os.environ | {"LC_ALL": "C"}
+    return subprocess.run(command, capture_output=True, text=True, env=plain, check=False)
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda one: f"{one.layer}-{one.name}")
+def test_prototypes_are_those_of_the_header(library: Library, tmp_path: Path) -> None:
+    api = api_of(library.layer)
+    first = complaints(library, api, set(), tmp_path)
+    undeclared = {name for pair in UNDECLARED.findall(first) for name in pair if name}
+    newer = {symbol for call in api.calls if call.since for symbol in call.symbols()}
+    hidden = {
+        name
+        for name in undeclared
+        if name.startswith("__") or name in newer or name in api.undeclared
+    }
+    assert undeclared <= hidden, (
+        f"not declared by {library.name}: {' '.join(sorted(undeclared - hidden))}"
+    )
+    told = complaints(library, api, undeclared, tmp_path)
+    assert not told, told
+
+
+def test_a_wrong_prototype_is_noticed(tmp_path: Path) -> None:
+    """The check can fail: an argument too many is an error."""
+    library = LIBRARIES[0]
+    source = tmp_path / "wrong.c"
+    source.write_text(
+        "#include <unistd.h>\nssize_t (*check_pwrite)(int, const void *, size_t, off_t, int) = pwrite;\n",
+        encoding="utf-8",
+    )
+    told = compiled(library, source)
+    assert told.returncode != 0
+    assert "incompatible pointer type" in told.stderr

@@ -1,0 +1,205 @@
+"""Each mistake in a catalogue is one line that names file, row and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fathom.catalogue import CatalogueError, load
+from fathom.catalogue.__main__ import main
+
+API = """
+[api]
+layer = "posix"
+library = ["libc.so.6"]
+"""
+ROW = """
+[[call]]
+op = "pwrite"
+symbols = ["pwrite"]
+args = "int fd, const void *buf, size_t count, off_t offset"
+returns = "ssize_t done"
+kind = "write"
+file = "fd"
+size = "count"
+offset = "offset"
+bytes = "done"
+"""
+
+
+def write(tmp_path: Path, text: str, name: str = "my.toml") -> Path:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_row_that_the_mistakes_are_made_in_is_good(tmp_path: Path) -> None:
+    catalogue = load([write(tmp_path, API + ROW)])
+    ((_, call),) = catalogue.calls()
+    assert [field.name for field in call.fields] == ["size", "offset", "bytes"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("size = ", "sise = ", "pwrite sise: is no key"),
+        ('layer = "posix"', 'layer = "possix"', "[api] layer: 'possix' is none of"),
+        ('layer = "posix"', 'layer = "posix"\nlibary = []', "[api] libary: is no key"),
+        ('kind = "write"', 'kind = "wright"', "pwrite kind: 'wright' is none of"),
+        ('kind = "write"', "", "pwrite kind: is missing"),
+        ('size = "count"', 'size = "cuont"', "pwrite size: 'cuont' is no argument"),
+        ('size = "count"', "size = 8", "pwrite size: must be a text"),
+        ('offset = "offset"', 'offset = "place"', "pwrite offset: 'place' is no argument"),
+        ('bytes = "done"', 'bytes = "don"', "pwrite bytes: 'don' is no argument"),
+        ('file = "fd"', 'file = "df"', "pwrite file: 'df' is no argument"),
+        ('file = "fd"', 'file = "buf"', "pwrite by: is missing"),
+        ('file = "fd"', 'file = "fd"\nby = "magic"', "pwrite by: 'magic' is none of"),
+        ('file = "fd"', 'file = "fd"\nobject = "1"', "pwrite object: is there beside 'file'"),
+        (
+            'returns = "ssize_t done"',
+            'returns = "ssize_t"',
+            "pwrite returns: 'ssize_t' names no argument",
+        ),
+        (
+            "size_t count, off_t offset",
+            "size_t count, off_t",
+            "pwrite args: 'off_t' names no argument",
+        ),
+        (
+            "size_t count, off_t offset",
+            "size_t fd, off_t offset",
+            "pwrite args: argument 'fd' is there twice",
+        ),
+        (
+            "size_t count, off_t offset",
+            "size_t count, off_t offset, ...",
+            "pwrite pass: is missing",
+        ),
+        ("const void *buf", "const void *real", "pwrite args: 'real' is a name that wrappers use"),
+        (
+            'bytes = "done"',
+            'bytes = "done"\npass = "int fd"',
+            "pwrite pass: is for variadic prototypes",
+        ),
+        (
+            'bytes = "done"',
+            'bytes = "done"\nrecord = ["flags"]',
+            "pwrite record: 'flags' is no argument",
+        ),
+        (
+            'bytes = "done"',
+            'bytes = "done"\nrecord = [{ a = 1 }]',
+            "pwrite record: takes argument names",
+        ),
+        (
+            'bytes = "done"',
+            'bytes = "done"\nrecord = ["fd", "count", { a = "1" }, { b = "1" }, { c = "1" }, { d = "1" }]',
+            "pwrite record: makes 9 fields, at most 8 fit",
+        ),
+        (
+            'bytes = "done"',
+            'bytes = "done"\nrecord = [{ size = "1" }]',
+            "pwrite record: field 'size' is there twice",
+        ),
+        ('bytes = "done"', 'bytes = "done"\nafter = "not-C"', "pwrite after: 'not-C' is neither"),
+        (
+            'bytes = "done"',
+            'bytes = "done"\nafter = "told(c, fg)"',
+            "pwrite after: 'fg' is no argument",
+        ),
+        (
+            'bytes = "done"',
+            'bytes = "done"\nbefore_changes = ["fd"]',
+            "pwrite before_changes: needs a 'before'",
+        ),
+        ('bytes = "done"', 'bytes = "done"\nalways = true', "pwrite always: needs a 'before' or"),
+        (
+            'bytes = "done"',
+            'bytes = "done"\nrow = false',
+            "pwrite row: what is not recorded needs a hook",
+        ),
+        (
+            'bytes = "done"',
+            'bytes = "done"\nerror = "perhaps"',
+            "pwrite error: 'perhaps' is none of",
+        ),
+        ('symbols = ["pwrite"]', 'symbols = ["p write"]', "pwrite symbols: 'p write' is no C name"),
+        (
+            'symbols = ["pwrite"]',
+            'symbols = ["pwrite", "pwrite"]',
+            "pwrite symbols: 'pwrite' is also in pwrite",
+        ),
+        ('bytes = "done"', "bytes = done", "file: is not TOML"),
+        ("[[call]]", "[[cal]]", "cal: is neither [api] nor [[call]]"),
+        ("[api]", "[apo]", "apo: is neither [api] nor [[call]]"),
+    ],
+)
+def test_a_mistake_is_one_line(tmp_path: Path, old: str, new: str, says: str) -> None:
+    text = API + ROW
+    assert old in text
+    path = write(tmp_path, text.replace(old, new, 1))
+    with pytest.raises(CatalogueError) as caught:
+        load([path])
+    line = str(caught.value)
+    assert line.startswith(f"{path}: ")
+    assert says in line
+    assert "\n" not in line
+
+
+def test_an_op_may_be_there_once(tmp_path: Path) -> None:
+    path = write(tmp_path, API + ROW + ROW)
+    with pytest.raises(CatalogueError, match="pwrite op: is there twice"):
+        load([path])
+
+
+def test_tracked_needs_a_descriptor(tmp_path: Path) -> None:
+    row = ROW.replace('offset = "offset"', 'offset = "tracked"').replace("int fd", "const char *fd")
+    with pytest.raises(CatalogueError, match="pwrite offset: 'tracked' needs"):
+        load([write(tmp_path, API + row)])
+
+
+def test_a_form_must_give_what_it_lacks(tmp_path: Path) -> None:
+    form = '[[call.form]]\nsymbols = ["p2"]\nargs = "int fd, const void *buf, size_t count"\n'
+    with pytest.raises(
+        CatalogueError, match="pwrite form 2 given: the row's argument 'offset' is neither"
+    ):
+        load([write(tmp_path, API + ROW + form)])
+
+
+def test_two_files_may_not_have_one_layer(tmp_path: Path) -> None:
+    one = write(tmp_path, API + ROW, "one.toml")
+    two = write(tmp_path, API, "two.toml")
+    with pytest.raises(CatalogueError, match=r"\[api\] layer: 'posix' is also that of"):
+        load([one, two])
+
+
+def test_a_symbol_is_in_one_file(tmp_path: Path) -> None:
+    one = write(tmp_path, API + ROW, "one.toml")
+    two = write(tmp_path, API.replace("posix", "aio") + ROW, "two.toml")
+    with pytest.raises(CatalogueError, match="'pwrite' is also in pwrite of"):
+        load([one, two])
+
+
+def test_a_hook_has_one_signature(tmp_path: Path) -> None:
+    first = ROW.replace('bytes = "done"', 'after = "told"')
+    second = first.replace("pwrite", "pwrote").replace(", off_t offset", ", int offset")
+    with pytest.raises(
+        CatalogueError, match="pwrote after: hook 'told' has other arguments in pwrite"
+    ):
+        load([write(tmp_path, API + first + second)])
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(CatalogueError, match="No such file"):
+        load([tmp_path / "none.toml"])
+
+
+def test_the_command_says_it_in_one_line_and_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, API + ROW.replace("size =", "sise ="))
+    assert main(["check", str(path)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert f"{path}: pwrite sise: is no key" in told.err

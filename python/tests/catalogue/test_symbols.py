@@ -1,0 +1,75 @@
+"""Every function of a library that looks like I/O is a row, an alias of one, or left out with a reason."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from probes import LIBRARIES, Library, api_of, shared_object
+
+
+def exported(library: Path) -> set[str]:
+    """Functions that a program can import; not those private to the library's own parts."""
+    told = subprocess.run(
+        ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
+    )
+    names = set()
+    for line in told.stdout.splitlines():
+        kind, name = line.split()[-2:]
+        if kind in "TWiI" and not name.endswith("GLIBC_PRIVATE"):
+            names.add(name.split("@")[0])
+    return names
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda one: f"{one.layer}-{one.name}")
+def test_nothing_that_looks_like_io_is_forgotten(library: Library) -> None:
+    api = api_of(library.layer)
+    assert api.looks_like, (
+        f"{api.path.name}: [api] looks_like must say which functions look like I/O"
+    )
+    known = {symbol for call in api.calls for symbol in call.symbols()}
+    pattern = re.compile("|".join(f"(?:{one})" for one in api.looks_like))
+    forgotten = [
+        name
+        for name in sorted(exported(shared_object(library)) - known)
+        if pattern.search(name)
+        and not any(fnmatch.fnmatchcase(name, glob) for glob in api.left_out)
+    ]
+    assert not forgotten, f"{len(forgotten)} neither a row nor in left_out: {' '.join(forgotten)}"
+
+
+@pytest.mark.parametrize("layer", sorted({one.layer for one in LIBRARIES}))
+def test_each_symbol_is_in_some_library(layer: str) -> None:
+    """A slip in a symbol's name would never be seen otherwise."""
+    api = api_of(layer)
+    there: set[str] = set()
+    for library in LIBRARIES:
+        if library.layer == layer:
+            there |= exported(shared_object(library))
+    missing = [
+        symbol
+        for call in api.calls
+        if not call.since
+        for symbol in call.symbols()
+        if symbol not in there
+    ]
+    assert not missing, f"no library has {' '.join(missing)}"
+
+
+@pytest.mark.parametrize("layer", sorted({one.layer for one in LIBRARIES}))
+def test_each_reason_is_needed(layer: str) -> None:
+    """left_out names functions that exist; a pattern that fits none is a slip or has outlived its use."""
+    api = api_of(layer)
+    there: set[str] = set()
+    for library in LIBRARIES:
+        if library.layer == layer:
+            there |= exported(shared_object(library))
+    idle = [glob for glob in api.left_out if not fnmatch.filter(there, glob)]
+    assert not idle, f"fits no function: {' '.join(idle)}"
