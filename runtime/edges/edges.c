@@ -319,20 +319,66 @@ static void free_copies(void)
 			edges.libraries[i] = 0;
 }
 
-static void patch_all(void *opened)
+static bool get_ready(void)
 {
-	(void)opened;
-	if (!edges.ready) {
-		edges.ready = make_tables();
-		if (!edges.ready)
-			return;
+	if (edges.ready)
+		return true;
+	edges.ready = make_tables();
+	if (edges.ready) {
 		seed_hooks(loader_hooks, loader_hooks_count);
 		seed_hooks(process_hooks, process_hooks_count);
 	}
+	return edges.ready;
+}
+
+static void patch_new(struct module *m)
+{
+	if (!m->patched)
+		patch_module(m);
+}
+
+static void patch_all(void *argument)
+{
+	(void)argument;
+	for (size_t i = 0; get_ready() && i < modules_count(); i++)
+		patch_new(module_number(i));
+}
+
+/* Modules that came by a dlopen we did not see, or may be new at an old place. */
+static void find_waiting(void *any)
+{
 	free_copies();
+	for (size_t i = 0; i < modules_count(); i++) {
+		struct module *m = module_number(i);
+
+		m->waiting = !m->patched;
+		*(bool *)any |= m->waiting;
+	}
+}
+
+static void patch_waiting(void *argument)
+{
+	(void)argument;
 	for (size_t i = 0; i < modules_count(); i++)
-		if (!module_number(i)->patched)
-			patch_module(module_number(i));
+		if (module_number(i)->waiting)
+			patch_new(module_number(i));
+}
+
+/* Another thread may be relocating a module of the list this moment, and a slot written before that
+ * is done would be spoilt. dladdr takes the lock that dlopen holds to its end: what was met before
+ * is complete after it. Given up when other threads unload all the time; the next dlopen tries again. */
+static void settle(void)
+{
+	for (int tries = 0; tries < 3; tries++) {
+		bool any = false;
+		Dl_info info;
+
+		modules_locked(find_waiting, &any);
+		if (!any)
+			return;
+		dladdr(&edges, &info);
+		modules_locked(patch_waiting, NULL);
+	}
 }
 
 static void say_full(void)
@@ -366,8 +412,8 @@ static void patch_opened(void *argument)
 {
 	const struct opened *opened = argument;
 
-	modules_opened(opened->map, opened->flags);
-	patch_all(NULL);
+	free_copies();
+	modules_opened(opened->map, opened->flags, patch_new);
 }
 
 void edges_opened(void *handle, int flags)
@@ -375,7 +421,9 @@ void edges_opened(void *handle, int flags)
 	struct opened opened = {.map = handle, .flags = flags};
 	int before = errno;
 
+	modules_loader_lives();
 	modules_locked(patch_opened, &opened);
+	settle();
 	say_full();
 	errno = before;
 }
@@ -383,14 +431,14 @@ void edges_opened(void *handle, int flags)
 static void after_close(void *argument)
 {
 	(void)argument;
-	if (edges.ready)
-		free_copies();
+	free_copies();
 }
 
 void edges_closed(void)
 {
 	int before = errno;
 
+	modules_loader_lives();
 	modules_locked(after_close, NULL);
 	errno = before;
 }
@@ -462,7 +510,6 @@ static void answer(void *argument)
 	const struct module *m = module_at((uintptr_t)q->caller);
 	void *found;
 
-	patch_all(NULL); /* what a constructor loaded by itself */
 	if (!m || is_excluded(m))
 		return;
 	found = find_for(m, q);
@@ -475,6 +522,7 @@ void *edges_answer(const struct edges_question *question)
 	struct answer a = {.question = question};
 	int before = errno;
 
+	settle(); /* what a constructor loaded by itself */
 	modules_locked(answer, &a);
 	say_full();
 	errno = before;

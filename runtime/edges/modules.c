@@ -2,6 +2,7 @@
 #include "edges/modules.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -23,6 +24,8 @@ static struct {
 	struct vector members; /* struct module * */
 	unsigned round;        /* of refreshing */
 	bool started;          /* the first refresh has been */
+	struct gate *gate;     /* on a page of its own */
+	bool fork_inside;      /* fork by a signal handler of the thread inside */
 	unsigned long long unloaded; /* dlpi_subs of the last refresh */
 } modules = {.round = 1};
 
@@ -154,7 +157,7 @@ static void adopt_orphans(void)
 			add_root(module_number(i), false);
 }
 
-void modules_opened(const struct link_map *map, int flags)
+void modules_opened(const struct link_map *map, int flags, void (*use)(struct module *))
 {
 	struct root *r = NULL;
 
@@ -167,13 +170,13 @@ void modules_opened(const struct link_map *map, int flags)
 		if (!r)
 			r = add_root(m, flags & RTLD_DEEPBIND);
 	}
-	for (size_t i = 0; r && (flags & RTLD_GLOBAL) && i < r->count; i++) {
+	for (size_t i = 0; r && i < r->count; i++) {
 		struct module *m = *list_at(&modules.members, r->first + i);
 
-		if (!list_has(&modules.global, 0, m))
+		if ((flags & RTLD_GLOBAL) && !list_has(&modules.global, 0, m))
 			list_add(&modules.global, m);
+		use(m);
 	}
-	adopt_orphans();
 }
 
 static bool has(const struct root *r, const struct module *m)
@@ -210,6 +213,8 @@ void *lookup_local(const struct module *m, bool before_global, const struct elf_
 	bool first = true;
 	void *found = NULL;
 
+	if (!m->at_start && !m->rooted)
+		adopt_orphans();
 	for (size_t i = 0; !m->at_start && !found && i < modules.roots.count; i++) {
 		const struct root *r = root_at(i);
 
@@ -338,7 +343,7 @@ static int meet(struct dl_phdr_info *info, size_t size, void *argument)
 	if (!m)
 		return 1;
 	if (walk->unloaded && !m->at_start && (!m->marker || *m->marker != m->marked))
-		m->patched = false;
+		m->patched = m->waiting = false;
 	m->seen = modules.round;
 	list_add(&modules.list, m);
 	return 0;
@@ -394,9 +399,75 @@ static int with_lock(struct dl_phdr_info *info, size_t size, void *argument)
 	return 1;
 }
 
-void modules_locked(void (*run)(void *), void *argument)
+/* ---- the gate ---- */
+
+static int own_tid(void)
+{
+	return (int)raw3(SYS_gettid, 0, 0, 0);
+}
+
+/* Reads as zeros in the child of every fork, the bare ones as well. */
+struct gate {
+	_Atomic int owner;         /* thread id of who is inside */
+	_Atomic bool loader_lives; /* no: forked, and a lost thread may hold the loader's lock */
+};
+
+static struct gate *gate(void)
+{
+	if (!modules.gate) {
+		modules.gate = pages_get(4096);
+		if (modules.gate) {
+			raw3(SYS_madvise, (long)modules.gate, 4096, MADV_WIPEONFORK);
+			modules.gate->loader_lives = true;
+		}
+	}
+	return modules.gate;
+}
+
+static bool gate_enter(struct gate *g)
+{
+	int tid = own_tid(), free = 0;
+
+	while (!atomic_compare_exchange_weak(&g->owner, &free, tid)) {
+		if (free == tid)
+			return false;
+		free = 0;
+		raw3(SYS_sched_yield, 0, 0, 0);
+	}
+	return true;
+}
+
+void modules_before_fork(void)
+{
+	if (modules.gate && !gate_enter(modules.gate))
+		modules.fork_inside = true;
+}
+
+void modules_after_fork(void)
+{
+	if (modules.gate && !modules.fork_inside)
+		atomic_store(&modules.gate->owner, 0);
+	modules.fork_inside = false;
+}
+
+void modules_loader_lives(void)
+{
+	if (modules.gate)
+		modules.gate->loader_lives = true;
+}
+
+/* A forked child keeps to the list it inherited until the loader itself has done something. */
+bool modules_locked(void (*run)(void *), void *argument)
 {
 	struct work work = {.run = run, .argument = argument};
+	struct gate *g = gate();
 
-	dl_iterate_phdr(with_lock, &work);
+	if (!g || !gate_enter(g))
+		return false;
+	if (g->loader_lives)
+		dl_iterate_phdr(with_lock, &work);
+	else
+		run(argument);
+	atomic_store(&g->owner, 0);
+	return true;
 }

@@ -15,13 +15,21 @@ struct module {
 	void *const *marker; /* a slot we patched and its wrapper: a new module at the same place */
 	const void *marked;  /* does not hold it. NULL: none */
 	bool rooted;         /* in some root's list */
+	bool waiting;        /* unpatched, and nothing was unloaded since it was met */
 	unsigned seen;       /* last refresh that met it */
 };
 
-/* Runs work(argument) while no module can be loaded or unloaded, with the list up to date.
- * The lock is the one dlclose takes before it unmaps; it is recursive, and nothing done under it
- * may take another lock of the loader (dlsym, dlopen, dladdr). */
-void modules_locked(void (*work)(void *), void *argument);
+/* Runs work(argument) while no module can be loaded or unloaded, with the list up to date. Under
+ * the lock dlclose takes before it unmaps, and a gate of our own around it that fork waits for: a
+ * child never inherits either from a thread it does not have. Nothing done here may take another
+ * lock of the loader (dlsym, dlopen, dladdr). A signal handler that comes in on the same thread is
+ * refused: false, nothing was run. */
+bool modules_locked(void (*work)(void *), void *argument);
+/* dlopen or dlclose has returned: no lost thread of a forked parent holds the loader's lock. */
+void modules_loader_lives(void);
+/* Around fork (pthread_atfork). */
+void modules_before_fork(void);
+void modules_after_fork(void);
 
 /* In the order of loading; the first is the program. */
 size_t modules_count(void);
@@ -29,8 +37,9 @@ struct module *module_number(size_t i);
 struct module *module_at(uintptr_t address); /* NULL: in none */
 bool module_alive(uint64_t map, uintptr_t address);
 
-/* dlopen returned this handle with these flags. */
-void modules_opened(const struct link_map *map, int flags);
+/* dlopen returned this handle with these flags; `use` is called for each module it searches, all of
+ * which are relocated. Of others in the list another thread may still be loading some. */
+void modules_opened(const struct link_map *map, int flags, void (*use)(struct module *));
 
 /* What ld.so would find for module m; *where gets the module that defines it. */
 void *lookup_scope(const struct module *m, const struct elf_query *q, const struct module **where);

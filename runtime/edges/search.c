@@ -132,17 +132,17 @@ static void collect(void *argument)
 	}
 }
 
-/* ld.so passes over files that are no library for this machine. */
-static bool is_library(const char *path)
+/* ld.so passes over libraries for another machine and ends with an error at a file that is none. */
+static bool is_tried(const char *path)
 {
-	unsigned char head[EI_NIDENT];
-	long fd = raw4(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0), n;
+	unsigned char head[EI_NIDENT] = {0};
+	long fd = raw4(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
 
 	if (fd < 0)
 		return false;
-	n = raw3(SYS_read, fd, (long)head, sizeof(head));
+	raw3(SYS_read, fd, (long)head, sizeof(head));
 	raw3(SYS_close, fd, 0, 0);
-	return n == sizeof(head) && !memcmp(head, ELFMAG, SELFMAG) &&
+	return memcmp(head, ELFMAG, SELFMAG) != 0 ||
 	       head[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
 }
 
@@ -158,7 +158,7 @@ static bool in_library_path(const char *file)
 			memcpy(path, length ? p : ".", length ? length : 1);
 			path[length ? length : 1] = '/';
 			memcpy(path + (length ? length : 1) + 1, file, name + 1);
-			if (is_library(path))
+			if (is_tried(path))
 				return true;
 		}
 		p += length + (p[length] != 0);
@@ -188,7 +188,7 @@ void *search_dlopen(const char *file, int flags, const void *caller)
 	if (!s.before_library_path && in_library_path(file))
 		return real_dlopen(file, flags);
 	for (; *c; c += strlen(c) + 1)
-		if (is_library(c))
+		if (is_tried(c))
 			return real_dlopen(c, flags);
 	return real_dlopen(file, flags);
 }

@@ -1,11 +1,13 @@
 /* Where Fathom enters and leaves a process. libfathom.so is linked with -z initfirst: this
  * constructor runs before every other library's, libc's own included, so their I/O is seen. */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "core/process.h"
 #include "edges/edges.h"
+#include "edges/modules.h"
 #include "edges/search.h"
 
 __thread struct entry_site entry_site;
@@ -34,5 +36,7 @@ __attribute__((constructor)) static void start(int count, char **arguments, char
 		return;
 	__cxa_atexit(end, NULL, NULL);
 	at_quick_exit(end_quickly);
+	/* The first handlers registered: the last before the fork, the first after it. */
+	pthread_atfork(modules_before_fork, modules_after_fork, modules_after_fork);
 	edges_patch(process_layers());
 }
