@@ -6,6 +6,8 @@
 
 #include "core/core.h"
 #include "core/raw.h"
+#include "core/row.h"
+#include "edges/edges.h"
 
 bool layer_on(uint8_t layer)
 {
@@ -50,103 +52,191 @@ static bool enter_inside(struct thread *t, uint32_t op, const void *frame)
 	return !(t->depth && op_of(op)->absorb && t->page->open[t->depth - 1].op == op);
 }
 
-/* The budget is spent: the call is counted when it ends, and has no seq. */
-static bool enter_counting(struct thread *t, struct call *c)
+/* The budget is spent: the call is counted when it ends, and has no seq. What encloses it is kept in depth,
+ * marked so that call_leave takes its slow path. */
+enum { COUNTED = 0x80000000u };
+
+static void enter_counting(struct thread *t, struct call *c)
 {
 	c->seq = ~0ull;
-	c->depth = t->enclosing;
+	c->depth = t->enclosing | COUNTED;
 	t->enclosing = c->op + 1;
-	barrier();
-	t->ready = 1;
 	c->began = ticks();
+}
+
+static inline void release(struct thread *t)
+{
+	barrier();
+	t->ready = t->when_ready;
+}
+
+static inline void set_depth(struct thread *t, uint32_t depth)
+{
+	t->depth = depth;
+	barrier();
+	atomic_store_explicit(&t->page->depth, depth, memory_order_relaxed);
+}
+
+static inline void begin(struct call *c, uint32_t op, uint32_t object)
+{
+	pair zero = {0, 0};
+
+	c->op = op;
+	c->object = object;
+	c->error = 0;
+	c->cancel = false;
+	for (int i = 0; i < CALL_FIELDS; i += 2)
+		*(pair *)&c->field[i] = zero;
+}
+
+static inline void push(struct thread *t, struct call *c, int64_t size, int64_t offset,
+			const void *frame, uint32_t site)
+{
+	struct open_call *o = &t->page->open[t->depth];
+
+	o->seq = c->seq = t->next_seq++;
+	o->frame = (uintptr_t)frame;
+	o->op = c->op;
+	o->object = c->object;
+	o->size = size;
+	o->offset = offset;
+	o->site = site;
+	c->thread = t;
+	c->depth = t->depth;
+	o->began = c->began = ticks();
+	set_depth(t, c->depth + 1);
+}
+
+/* What is not usual: no stream yet, a fork, a signal handler, a call left by a jump, a flush to report, a new
+ * call site, the budget spent. */
+__attribute__((noinline, cold)) static bool enter_slowly(struct call *c, uint32_t op,
+							 uint32_t object, int64_t size,
+							 int64_t offset, const void *frame,
+							 const void *site)
+{
+	struct thread *t = thread_claim();
+
+	c->thread = NULL;
+	c->cancel = false;
+	if (!t)
+		return false;
+	begin(c, op, object);
+	if (t->flush_began)
+		stream_flush_row(t);
+	if (t->depth && !enter_inside(t, op, frame)) {
+		c->cancel = t->depth < CALL_DEPTH; /* absorbed */
+		release(t);
+		return false;
+	}
+	if (t->counting) {
+		c->thread = t;
+		enter_counting(t, c);
+	} else {
+		push(t, c, size, offset, frame, t->depth ? 0 : site_of(t, frame, site));
+	}
+	release(t);
 	return true;
+}
+
+/* Is an enclosing call in order: an older frame, and not the same call (MPI_X over PMPI_X)? */
+static inline bool nests(const struct thread *t, uint32_t op, const void *frame)
+{
+	const struct open_call *o = &t->page->open[t->depth - 1];
+
+	return o->frame > (uintptr_t)frame && o->op != op && t->depth < CALL_DEPTH;
 }
 
 bool call_enter(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
 		const void *frame, const void *site)
 {
-	uint64_t gate = atomic_load_explicit(&control->gate, memory_order_relaxed);
-	struct open_call *o;
-	struct thread *t;
+	struct thread *t = self;
+	const struct site_entry *e;
+	uint32_t known = 0;
 
-	c->thread = NULL;
-	if (!(gate >> ops[op].layer & 1) || object & OBJECT_LEFT_OUT)
-		return false;
-	t = thread_claim();
-	if (unlikely(!t))
-		return false;
-	c->op = op;
-	c->object = object;
-	c->error = 0;
-	c->cancel = false;
-	if (unlikely(t->depth) && !enter_inside(t, op, frame)) {
-		thread_release(t);
+	if (!(atomic_load_explicit(&control->gate, memory_order_relaxed) >> ops[op].layer & 1) ||
+	    object & OBJECT_LEFT_OUT) {
+		c->thread = NULL;
+		c->cancel = false;
 		return false;
 	}
-	c->thread = t;
-	if (unlikely(t->counting))
-		return enter_counting(t, c);
-	c->depth = t->depth;
-	o = &t->page->open[c->depth];
-	o->site = c->depth ? 0 : site_of(t, frame, site);
-	if (unlikely(t->flush_began))
-		stream_flush_row(t);
-	o->seq = c->seq = t->next_seq++;
-	o->frame = (uintptr_t)frame;
-	o->op = op;
-	o->object = object;
-	o->size = size;
-	o->offset = offset;
-	o->began = c->began = ticks();
+	if (unlikely(!t || t->ready != READY))
+		return enter_slowly(c, op, object, size, offset, frame, site);
+	if (t->depth) {
+		if (unlikely(!nests(t, op, frame)))
+			return enter_slowly(c, op, object, size, offset, frame, site);
+	} else {
+		e = &t->site[(uintptr_t)site / 4 % SITES];
+		if (unlikely(e->address != site || entry_site.slot))
+			return enter_slowly(c, op, object, size, offset, frame, site);
+		known = e->site;
+	}
+	t->ready = NOT_READY;
 	barrier();
-	t->depth = c->depth + 1;
-	atomic_store_explicit(&t->page->depth, t->depth, memory_order_relaxed);
-	barrier();
-	t->ready = 1;
+	begin(c, op, object);
+	push(t, c, size, offset, frame, known);
+	release(t);
 	return true;
 }
 
-/* Calls above ours were left by a jump that ended in our original; or ours itself is gone: a fork wiped it. */
-static bool leave_out_of_order(struct thread *t, const struct call *c, uint64_t now)
+/* The row is new in kind, or the chunk is full after it. */
+static void leave_with_row(struct thread *t, const struct call *c, uint64_t ended)
 {
-	if (!t->alive || t->depth <= c->depth || t->page->open[c->depth].seq != c->seq)
-		return false;
-	drop_open(t, c->depth + 1, now);
-	return true;
+	stream_row(t, c, t->page->open[c->depth].site, ended);
+	set_depth(t, c->depth);
+	if (t->put > t->limit) {
+		stream_next_chunk(t, false);
+		if (t->flush_began)
+			stream_flush_row(t);
+	}
 }
 
-static void leave_counting(struct thread *t, const struct call *c, uint64_t ended)
+/* Calls above ours were left by a jump that ended in our original; or ours itself is gone: a fork wiped it,
+ * or it is counted only. */
+__attribute__((noinline, cold)) static void leave_slowly(struct thread *t, const struct call *c,
+							 uint64_t ended)
 {
-	if (t->alive) {
-		t->enclosing = c->depth;
+	if (!t->alive)
+		return;
+	if (c->seq == ~0ull) {
+		t->enclosing = c->depth & ~COUNTED;
 		counter_add(t, c, ended);
+	} else if (t->depth > c->depth && t->page->open[c->depth].seq == c->seq) {
+		drop_open(t, c->depth + 1, ended);
+		leave_with_row(t, c, ended);
 	}
-	t->ready = t->alive;
+	release(t);
 }
 
 void call_leave(struct call *c, uint64_t ended)
 {
 	struct thread *t = c->thread;
+	uint64_t who, where;
+	struct pattern *p;
+	pair surplus[CALL_FIELDS / 2];
 
-	t->ready = 0;
+	t->ready = NOT_READY;
 	barrier();
-	if (unlikely(c->seq == ~0ull)) {
-		leave_counting(t, c, ended);
+	if (unlikely(t->depth != c->depth + 1 || t->put > t->limit)) {
+		leave_slowly(t, c, ended);
 		return;
 	}
-	if (unlikely(t->depth != c->depth + 1) && !leave_out_of_order(t, c, ended)) {
-		t->ready = t->alive;
+	who = pattern_who(c);
+	where = pattern_where(t, c, t->page->open[c->depth].site);
+	p = pattern_of(t, who, where);
+	if (unlikely(p->who != who || p->where != where)) {
+		leave_slowly(t, c, ended);
 		return;
 	}
-	stream_row(t, c, t->page->open[c->depth].site, ended);
-	t->depth = c->depth;
-	atomic_store_explicit(&t->page->depth, t->depth, memory_order_relaxed);
-	if (unlikely(t->put > t->limit))
-		stream_next_chunk(t, false);
-	if (unlikely(t->flush_began))
-		stream_flush_row(t);
-	barrier();
-	t->ready = 1;
+	if (unlikely(surprising(p, c->field, op_of(c->op)->nfields, surplus) || c->error)) {
+		stream_surprising_row(t, (uint8_t)(p - t->pattern), c, (const int64_t *)surplus,
+				      ended);
+	} else {
+		*t->put = (uint8_t)(p - t->pattern);
+		t->put = put_times(t, t->put + 1, c->began, ended);
+		commit(t);
+	}
+	set_depth(t, c->depth);
+	release(t);
 }
 
 void call_cancel(struct call *c, uint64_t ended)
@@ -157,17 +247,15 @@ void call_cancel(struct call *c, uint64_t ended)
 		call_leave(c, ended); /* something was recorded inside: its parent must exist */
 		return;
 	}
-	t->ready = 0;
+	t->ready = NOT_READY;
 	barrier();
 	if (c->seq == ~0ull) {
-		t->enclosing = c->depth;
+		t->enclosing = c->depth & ~COUNTED;
 	} else {
 		t->next_seq--;
-		t->depth = c->depth;
-		atomic_store_explicit(&t->page->depth, t->depth, memory_order_relaxed);
+		set_depth(t, c->depth);
 	}
-	barrier();
-	t->ready = 1;
+	release(t);
 }
 
 struct call_ref call_reference(const struct call *c)

@@ -27,9 +27,11 @@ struct call {
 	uint32_t object; /* 0: none known (yet) */
 	int32_t error;   /* 0, errno, or the API's own code */
 	uint32_t depth;
-	int64_t field[CALL_FIELDS]; /* order and names: the op's row in the catalogue */
-	uint32_t wrapper;           /* set by the wrapper before hooks run: edge_library(wrapper) */
-	bool cancel; /* a hook says: no row; the wrapper leaves by call_cancel (call_enter clears it) */
+	int64_t field
+		[CALL_FIELDS]; /* order and names: the op's row in the catalogue; call_enter zeroes them */
+	uint32_t wrapper; /* set by the wrapper before hooks run: edge_library(wrapper) */
+	bool cancel; /* a hook says: no row; the wrapper leaves by call_cancel (call_enter clears it). In
+			      * a call that is not recorded: it was absorbed by the same op around it */
 	uint64_t scratch[8]; /* a row's own hooks: kept from before to after, not initialised */
 };
 
@@ -152,5 +154,7 @@ uint32_t descriptor_open(struct call *c, int fd, int dirfd, const char *path,
 void descriptor_close(int fd); /* before the call: the number may be another's right after it */
 void descriptor_dup(int from, int to, bool cloexec);
 void descriptor_cloexec(int fd, bool on);
+void descriptor_flags(int fd, int flags); /* after fcntl(F_SETFL): O_APPEND may have come or gone */
+void descriptor_close_range(unsigned first, unsigned last);
 
 #endif

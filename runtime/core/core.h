@@ -11,7 +11,10 @@
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-#define barrier()   __asm__ volatile("" ::: "memory")
+/* Two recorded numbers at a time. */
+typedef int64_t pair __attribute__((vector_size(16), may_alias, aligned(8)));
+
+#define barrier() __asm__ volatile("" ::: "memory")
 
 enum {
 	PAGE = 4096,
@@ -120,7 +123,7 @@ struct pattern {
 	uint64_t who;   /* op | object << 32 */
 	uint64_t where; /* site | depth << 32 | generation << 40 */
 	int64_t last[CALL_FIELDS];
-	int64_t slope[CALL_FIELDS];
+	int64_t next[CALL_FIELDS]; /* the prediction: last + slope */
 };
 
 struct site_entry {
@@ -128,12 +131,19 @@ struct site_entry {
 	uint32_t site;
 };
 
+enum {
+	NOT_READY = 0,    /* a row is being built, or a fork wiped this */
+	READY = 1,        /* nothing special */
+	READY_SLOWLY = 2, /* counting, or a flush has no row yet */
+};
+
 struct thread {
-	uint8_t ready;    /* 1: calls may enter; 0: a row is being built, or a fork wiped this */
-	uint8_t counting; /* the budget is spent: calls go to counters */
-	uint8_t alive;    /* 0: wiped */
-	uint8_t broken;   /* no memory for a stream: pass through */
-	uint8_t full;     /* nowhere to put another chunk: counters only, in their table */
+	uint8_t ready;      /* NOT_READY, READY…; one look tells the usual case from all others */
+	uint8_t when_ready; /* READY, or READY_SLOWLY: what `ready` goes back to */
+	uint8_t counting;   /* the budget is spent: calls go to counters */
+	uint8_t alive;      /* 0: wiped */
+	uint8_t broken;     /* no memory for a stream: pass through */
+	uint8_t full;       /* nowhere to put another chunk: counters only, in their table */
 	uint8_t snapshot; /* a copy made by thread_write_snapshot: never goes on to another chunk */
 	uint32_t depth;   /* recorded calls that are open */
 	uint8_t *put;     /* next byte of rows */
@@ -259,6 +269,15 @@ void ring_remove(void);
 struct chunk *ring_chunk(void); /* lock held */
 void ring_chunk_free(struct chunk *chunk);
 
+/* ---- descriptors.c ---- */
+struct description;
+struct descriptor {
+	_Atomic(struct description *) description;
+	_Atomic uint32_t object; /* of the description: one load less on the hot path */
+	_Atomic bool cloexec;
+};
+enum { FDS_PER_PAGE = 1024, FD_PAGES = 1024 };
+
 /* ---- thread.c ---- */
 struct thread *thread_claim(void); /* the calling thread's, marked not ready; NULL: none */
 void thread_release(struct thread *t);
@@ -273,6 +292,9 @@ bool in_vfork_child(void);
 bool stream_begin_chunk(struct thread *t, struct chunk *chunk);
 void stream_next_chunk(struct thread *t, bool last);
 void stream_row(struct thread *t, const struct call *c, uint32_t site, uint64_t ended);
+void stream_surprising_row(
+	struct thread *t, uint8_t slot, const struct call *c, const int64_t *surplus,
+	uint64_t ended); /* the fields are not as predicted, or the call failed */
 void stream_flush_row(struct thread *t);
 void stream_unfinished(struct thread *t, const struct open_call *o, uint32_t depth, unsigned reason,
 		       uint64_t ended);

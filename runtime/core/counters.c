@@ -49,15 +49,16 @@ void counters_write(struct thread *t)
 		atomic_store(&t->counters->used, 0);
 }
 
-/* Looked for from a hashed start, so that the usual case is one probe. */
+/* Looked for from the newest on: programs repeat what they did last. */
 static struct counter *entry_of(struct thread *t, struct counter_table *table, const struct call *c)
 {
+	uint32_t enclosing = t->enclosing;
 	uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
 
 	for (uint32_t i = used; i-- > 0;) {
 		struct counter *n = &table->entry[i];
 
-		if (n->op == c->op && n->object == c->object && n->enclosing == c->depth)
+		if (n->op == c->op && n->object == c->object && n->enclosing == enclosing)
 			return n;
 	}
 	if (used == COUNTERS) {

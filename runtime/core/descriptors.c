@@ -9,7 +9,7 @@
 #include "core/process.h"
 #include "core/raw.h"
 
-enum { FDS_PER_PAGE = 1024, FD_PAGES = 1024, DESCRIPTIONS_PER_SLAB = 1024 };
+enum { DESCRIPTIONS_PER_SLAB = 1024 };
 
 /* An open file description: shared by dup'ed descriptors. */
 struct description {
@@ -21,11 +21,6 @@ struct description {
 	bool append, seekable;
 	uint32_t object;
 	struct description *next_free;
-};
-
-struct descriptor {
-	_Atomic(struct description *) description;
-	_Atomic bool cloexec;
 };
 
 /* In memory that a fork wipes. */
@@ -136,6 +131,7 @@ static void install(int fd, struct description *d, bool cloexec)
 		return;
 	}
 	atomic_store(&slot->cloexec, cloexec);
+	atomic_store(&slot->object, d ? d->object : 0);
 	description_drop(atomic_exchange(&slot->description, d));
 }
 
@@ -181,22 +177,43 @@ static struct description *inherit(int fd)
 		return NULL;
 	d->object = define(NULL, fd, path, 0, true, &mode);
 	d->shared = true;
-	if (atomic_compare_exchange_strong(&slot->description, &none, d))
+	if (atomic_compare_exchange_strong(&slot->description, &none, d)) {
+		atomic_store(&slot->object, d->object);
 		return d;
+	}
 	description_drop(d);
 	return none;
 }
 
 uint32_t descriptor_object(int fd)
 {
-	struct description *d = description_of(fd);
+	struct table *all = atomic_load_explicit(&table, memory_order_relaxed);
+	struct descriptor *page =
+		all && (unsigned)fd < FDS_PER_PAGE * FD_PAGES
+			? atomic_load_explicit(&all->page[fd / FDS_PER_PAGE], memory_order_acquire)
+			: NULL;
+	uint32_t object =
+		page ? atomic_load_explicit(&page[fd % FDS_PER_PAGE].object, memory_order_relaxed)
+		     : 0;
+	struct description *d;
 
-	if (unlikely(!d))
-		d = config.on && fd >= 0 ? inherit(fd) : NULL;
+	if (likely(object))
+		return object;
+	d = config.on && fd >= 0 ? inherit(fd) : NULL;
 	return d ? d->object : 0;
 }
 
 /* ---- where it stands ---- */
+
+/* Is this thread inside a tracked call on the same object? A preload tool passes it on to libc: the outer
+ * call moves the position, not this one. */
+static bool repeats(uint32_t object)
+{
+	const struct thread *t = self;
+	const struct open_call *o = t && t->depth ? &t->page->open[t->depth - 1] : NULL;
+
+	return o && o->object == object && op_of(o->op)->tracked;
+}
 
 int64_t descriptor_position(int fd)
 {
@@ -207,8 +224,13 @@ int64_t descriptor_position(int fd)
 	    atomic_load_explicit(&d->shared, memory_order_relaxed))
 		return UNKNOWN_OFFSET;
 	position = atomic_load(&d->position);
-	if (atomic_fetch_add(&d->in_flight, 1))
+	if (atomic_fetch_add(&d->in_flight, 1)) {
+		if (repeats(d->object)) {
+			atomic_fetch_sub(&d->in_flight, 1);
+			return UNKNOWN_OFFSET;
+		}
 		atomic_store(&d->contended, true);
+	}
 	return position;
 }
 
@@ -241,8 +263,10 @@ void descriptor_close(int fd)
 {
 	struct descriptor *slot = slot_of(fd, false);
 
-	if (slot && !in_vfork_child())
-		description_drop(atomic_exchange(&slot->description, NULL));
+	if (!slot || in_vfork_child())
+		return;
+	atomic_store(&slot->object, 0);
+	description_drop(atomic_exchange(&slot->description, NULL));
 }
 
 void descriptor_dup(int from, int to, bool cloexec)
@@ -264,6 +288,27 @@ void descriptor_cloexec(int fd, bool on)
 
 	if (slot && !in_vfork_child())
 		atomic_store(&slot->cloexec, on);
+}
+
+void descriptor_flags(int fd, int flags)
+{
+	struct description *d = description_of(fd);
+
+	if (!d || in_vfork_child())
+		return;
+	if (d->append && !(flags & O_APPEND))
+		atomic_store(&d->shared, true); /* where it stood is not known */
+	d->append = flags & O_APPEND;
+}
+
+void descriptor_close_range(unsigned first, unsigned last)
+{
+	for (unsigned fd = first; table && fd <= last && fd / FDS_PER_PAGE < FD_PAGES; fd++) {
+		if (!atomic_load(&table->page[fd / FDS_PER_PAGE]))
+			fd |= FDS_PER_PAGE - 1; /* none of this page */
+		else
+			descriptor_close((int)fd);
+	}
 }
 
 void process_shared_descriptors(bool only_kept_by_exec)

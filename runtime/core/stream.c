@@ -6,35 +6,13 @@
 
 #include "core/core.h"
 #include "core/raw.h"
+#include "core/row.h"
 
 const struct op fathom_ops[] = {
 	{"fathom", "flush", "write", "bytes", 31, 1, 0, 0, 0},
 	{"fathom", "start", "meta", "", 31, 0, 0, 0, 0},
 	{"fathom", "patch", "meta", "", 31, 0, 0, 0, 0},
 };
-
-/* ---- numbers ---- */
-
-static inline uint8_t *put_varint(uint8_t *put, uint64_t value)
-{
-	while (value >= 0x80) {
-		*put++ = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	*put++ = (uint8_t)value;
-	return put;
-}
-
-static inline uint64_t zigzag(int64_t value)
-{
-	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
-}
-
-static inline void commit(struct thread *t)
-{
-	barrier();
-	*(volatile uint32_t *)&t->chunk->committed = (uint32_t)(t->put - t->chunk->rows);
-}
 
 /* ---- records ---- */
 
@@ -118,114 +96,67 @@ void stream_op(struct thread *t, uint32_t op)
 
 /* ---- rows ---- */
 
-static uint8_t *put_times(struct thread *t, uint8_t *put, uint64_t began, uint64_t ended)
-{
-	if (unlikely(ended < t->last_ended)) /* a core's counter a few ticks behind another's */
-		ended = t->last_ended;
-	put = put_varint(put, ended - t->last_ended);
-	put = put_varint(put, ended > began ? ended - began : 0);
-	t->last_ended = ended;
-	return put;
-}
-
-static uint8_t *put_fields(uint8_t *put, const struct pattern *p, const int64_t *field,
-			   uint32_t mask)
-{
-	*put++ = (uint8_t)mask;
-	for (; mask; mask &= mask - 1) {
-		int i = __builtin_ctz(mask);
-
-		put = put_varint(put, zigzag((int64_t)((uint64_t)field[i] - (uint64_t)p->last[i] -
-						       (uint64_t)p->slope[i])));
-	}
-	return put;
-}
-
 /* The row of a call whose pattern is not in its slot: defines the slot. */
-static void define_row(struct thread *t, struct pattern *p, uint32_t slot, const struct call *c,
-		       uint32_t site, uint64_t ended)
+static void define_row(struct thread *t, struct pattern *p, const struct call *c, uint32_t site,
+		       uint64_t ended)
 {
 	uint32_t n = op_of(c->op)->nfields, mask = 0;
 	uint8_t *put;
 
 	stream_op(t, c->op);
-	memset(p->last, 0, sizeof(p->last));
-	memset(p->slope, 0, sizeof(p->slope));
 	for (uint32_t i = 0; i < n; i++)
 		mask |= (uint32_t)(c->field[i] != 0) << i;
 	put = t->put;
 	*put++ = 0x80;
-	*put++ = (uint8_t)slot;
+	*put++ = (uint8_t)(p - t->pattern);
 	*put++ = (uint8_t)(1 | (mask ? 2 : 0) | (c->error ? 4 : 0));
 	put = put_varint(put, c->op);
 	put = put_varint(put, c->object);
 	put = put_varint(put, site);
 	put = put_varint(put, c->depth);
 	if (mask)
-		put = put_fields(put, p, c->field, mask);
+		put = put_fields(put, c->field, mask);
 	if (c->error)
 		put = put_varint(put, (uint32_t)c->error);
 	t->put = put_times(t, put, c->began, ended);
-	memcpy(p->last, c->field, n * sizeof(p->last[0]));
-	p->who = c->op | (uint64_t)c->object << 32;
-	p->where = site | (uint64_t)c->depth << 32 | (uint64_t)t->generation << 40;
+	memcpy(p->last, c->field, sizeof(p->last));
+	memcpy(p->next, c->field, sizeof(p->next));
+	p->who = pattern_who(c);
+	p->where = pattern_where(t, c, site);
+	commit(t);
 }
 
-/* Which fields are not as predicted; the pattern moves on to this call's values. */
-static inline uint32_t surprise(const struct pattern *p, const int64_t *field, uint32_t n)
+void stream_surprising_row(struct thread *t, uint8_t slot, const struct call *c,
+			   const int64_t *surplus, uint64_t ended)
 {
 	uint32_t mask = 0;
+	uint8_t *put = t->put;
 
-	for (uint32_t i = 0; i < n; i++)
-		mask |= (uint32_t)((uint64_t)field[i] !=
-				   (uint64_t)p->last[i] + (uint64_t)p->slope[i])
-			<< i;
-	return mask;
-}
-
-static inline void learn(struct pattern *p, const int64_t *field, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		p->slope[i] = (int64_t)((uint64_t)field[i] - (uint64_t)p->last[i]);
-		p->last[i] = field[i];
-	}
-}
-
-static inline uint32_t slot_of(uint64_t who, uint64_t where)
-{
-	return (uint32_t)((who * 0x9e3779b97f4a7c15u ^ where * 0xc2b2ae3d27d4eb4fu) >> 57);
+	for (uint32_t i = 0; i < op_of(c->op)->nfields; i++)
+		mask |= (uint32_t)(surplus[i] != 0) << i;
+	*put++ = 0x80;
+	*put++ = slot;
+	*put++ = (uint8_t)((mask ? 2 : 0) | (c->error ? 4 : 0));
+	if (mask)
+		put = put_fields(put, surplus, mask);
+	if (c->error)
+		put = put_varint(put, (uint32_t)c->error);
+	t->put = put_times(t, put, c->began, ended);
+	commit(t);
 }
 
 void stream_row(struct thread *t, const struct call *c, uint32_t site, uint64_t ended)
 {
-	uint64_t who = c->op | (uint64_t)c->object << 32;
-	uint64_t where = site | (uint64_t)c->depth << 32;
-	uint32_t slot = slot_of(who, where), n = op_of(c->op)->nfields, mask;
-	struct pattern *p = &t->pattern[slot];
-	uint8_t *put;
+	uint64_t who = pattern_who(c), where = pattern_where(t, c, site);
+	struct pattern *p = pattern_of(t, who, where);
+	pair surplus[CALL_FIELDS / 2];
 
-	where |= (uint64_t)t->generation << 40;
-	if (unlikely(p->who != who || p->where != where)) {
-		define_row(t, p, slot, c, site, ended);
-		commit(t);
+	if (p->who != who || p->where != where) {
+		define_row(t, p, c, site, ended);
 		return;
 	}
-	mask = surprise(p, c->field, n);
-	put = t->put;
-	if (likely(!mask && !c->error)) {
-		*put++ = (uint8_t)slot;
-	} else {
-		*put++ = 0x80;
-		*put++ = (uint8_t)slot;
-		*put++ = (uint8_t)((mask ? 2 : 0) | (c->error ? 4 : 0));
-		if (mask)
-			put = put_fields(put, p, c->field, mask);
-		if (c->error)
-			put = put_varint(put, (uint32_t)c->error);
-	}
-	learn(p, c->field, n);
-	t->put = put_times(t, put, c->began, ended);
-	commit(t);
+	surprising(p, c->field, op_of(c->op)->nfields, surplus);
+	stream_surprising_row(t, (uint8_t)(p - t->pattern), c, (const int64_t *)surplus, ended);
 }
 
 void stream_unfinished(struct thread *t, const struct open_call *o, uint32_t depth, unsigned reason,
@@ -257,6 +188,7 @@ void stream_flush_row(struct thread *t)
 	c.seq = t->next_seq++;
 	c.field[0] = (int64_t)t->flush_bytes;
 	t->flush_began = 0;
+	t->when_ready = t->counting ? READY_SLOWLY : READY;
 	stream_row(t, &c, 0, t->flush_ended);
 }
 
@@ -475,6 +407,7 @@ static void stop_stream(struct thread *t)
 	t->put = nowhere.rows;
 	t->limit = (uint8_t *)&nowhere + CHUNK_BYTES - ROW_ROOM;
 	t->counting = 1;
+	t->when_ready = READY_SLOWLY;
 	t->full = 1;
 }
 
@@ -501,6 +434,7 @@ void stream_next_chunk(struct thread *t, bool last)
 	if (!room)
 		return;
 	t->flush_began = began;
+	t->when_ready = READY_SLOWLY;
 	t->flush_ended = ticks();
 	t->flush_bytes = bytes;
 	if (!t->counting && atomic_load(&process->stream_bytes) > atomic_load(&control->budget)) {

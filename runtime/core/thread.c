@@ -60,7 +60,7 @@ static bool thread_fill(struct thread *t, struct thread *main, bool is_vfork)
 	made = stream_begin_chunk(t, t->chunk_list[0]);
 	if (made) {
 		t->alive = 1;
-		t->ready = 1;
+		t->ready = t->when_ready = READY;
 		t->next = process->threads;
 		process->threads = t;
 	} else {
@@ -105,7 +105,7 @@ static struct thread *claim_slow(void)
 		return claim_first();
 	if (!t->alive && !t->broken)
 		return thread_fill(t, NULL, false) ? t : NULL;
-	while (t && !t->ready &&
+	while (t && t->ready == NOT_READY &&
 	       !t->broken) { /* a signal handler's call in the middle of our own work */
 		if (!t->side)
 			t->side = thread_make(t, false);
@@ -118,10 +118,10 @@ struct thread *thread_claim(void)
 {
 	struct thread *t = self;
 
-	if (unlikely(!t || !t->ready))
+	if (unlikely(!t || t->ready == NOT_READY))
 		t = claim_slow();
 	if (t) {
-		t->ready = 0;
+		t->ready = NOT_READY;
 		barrier();
 	}
 	return t;
@@ -130,7 +130,7 @@ struct thread *thread_claim(void)
 void thread_release(struct thread *t)
 {
 	barrier();
-	t->ready = 1;
+	t->ready = t->when_ready;
 }
 
 bool in_vfork_child(void)
@@ -181,7 +181,7 @@ void thread_end(void *thread)
 	while (t) {
 		struct thread *side = t->side, *vfork = t->vfork;
 
-		t->ready = 0;
+		t->ready = NOT_READY;
 		if (t->alive && !t->broken) {
 			end_stream(t);
 			give_back(t);
@@ -235,6 +235,7 @@ static void thread_renew(struct thread *t)
 	t->number = t->next_seq = 0;
 	t->depth = 0;
 	t->counting = 0;
+	t->when_ready = READY;
 	stream_begin_chunk(t, t->chunk);
 	process_unlock(mask);
 }
