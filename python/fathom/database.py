@@ -28,7 +28,7 @@ def connect(directory: Path) -> duckdb.DuckDBPyConnection:
     """A view for each table in `directory`; then the database is locked to that directory."""
     # DuckDB may read and write where it spills to, so that is a folder of its own, made when needed.
     spill = Path(tempfile.gettempdir()) / f"fathom-sql-{os.getuid()}-{os.getpid()}"
-    con = duckdb.connect(":memory:", config={"preserve_insertion_order": "false"})
+    con = duckdb.connect(":memory:")
     con.execute("set enable_progress_bar = false")
     con.execute(f"set temp_directory = {_quoted(str(spill))}")
     con.execute(f"set allowed_directories = [{_quoted(str(directory) + '/')}]")

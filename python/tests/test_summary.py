@@ -91,10 +91,28 @@ def test_union_of_intervals_equals_counting_every_tick(tmp_path: Path, seed: int
     run = fathom.open(
         write_run(tmp_path / "r.fathom", runs=[{}], calls=calls, counters=counters_of(calls))
     )
-    for key, name in (("layer", "busy"), ("process", "busy_processes")):
-        expected: dict[Any, list[tuple[int, int]]] = {}
-        for call in calls:
+    spans: dict[str, dict[Any, list[tuple[int, int]]]] = {"layer": {}, "process": {}}
+    for call in calls:
+        for key, found in spans.items():
             interval = (call["start"], call["start"] + call["duration"])
-            expected.setdefault(call[key], []).append(interval)
-        got = {row[key]: row["busy"] for row in run.sql(statement(name)).to_pylist()}
-        assert got == {who: union(spans) for who, spans in expected.items()}
+            found.setdefault(call[key], []).append(interval)
+    for layer, intervals in spans["layer"].items():
+        got = run.sql(statement("busy"), layer=layer)["busy"].to_pylist()
+        assert got == [union(intervals)]
+    rows = run.sql(statement("busy_processes")).to_pylist()
+    expected = {who: union(intervals) for who, intervals in spans["process"].items()}
+    assert {row["process"]: row["busy"] for row in rows} == expected
+
+
+def test_union_over_many_row_groups(tmp_path: Path) -> None:
+    # 400,000 calls of 7 ns, one each 10 ns, written out of order; every tenth is 25 ns long.
+    calls = [
+        {"id": n, "layer": "posix", "op": "x", "start": 10 * (n * 7919 % 400_000),
+         "duration": 25 if (n * 7919 % 400_000) % 10 == 0 else 7}
+        for n in range(400_000)
+    ]  # fmt: skip
+    run = fathom.open(write_run(tmp_path / "r.fathom", runs=[{}], calls=calls))
+    # A long one fills its own 10 ns and the next, and of the third only what its 7 ns cover.
+    per_ten_calls = 10 + 10 + 7 + 7 * 7
+    got = run.sql(statement("busy"), layer="posix")["busy"].to_pylist()
+    assert got == [40_000 * per_ten_calls]

@@ -46,10 +46,11 @@ def layers(source: Source) -> pa.Table:
     busy time, null unless every call was recorded).
     """
     totals = source.sql(statement("layers"))
-    busy = dict(_pairs(source.sql(statement("busy"))))
-    busy_ns = pa.chunked_array(
-        [pa.array([busy.get(layer) for layer in totals["layer"].to_pylist()], pa.int64())]
-    )
+    busy = [
+        source.sql(statement("busy"), layer=layer)["busy"][0].as_py()
+        for layer in totals["layer"].to_pylist()
+    ]
+    busy_ns = pa.chunked_array([pa.array(busy, pa.int64())])
     complete = pc.equal(totals["recorded"], totals["calls"])
     rate = pc.if_else(complete, _rate(totals["bytes"], busy_ns), pa.scalar(None, pa.float64()))
     return pa.table(
