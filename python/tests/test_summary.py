@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import fathom
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fathom.analysis import statement, summary
 from schema import counters_of, write_run
@@ -106,13 +108,16 @@ def test_union_of_intervals_equals_counting_every_tick(tmp_path: Path, seed: int
 
 def test_union_over_many_row_groups(tmp_path: Path) -> None:
     # 400,000 calls of 7 ns, one each 10 ns, written out of order; every tenth is 25 ns long.
-    calls = [
-        {"id": n, "layer": "posix", "op": "x", "start": 10 * (n * 7919 % 400_000),
-         "duration": 25 if (n * 7919 % 400_000) % 10 == 0 else 7}
-        for n in range(400_000)
-    ]  # fmt: skip
-    run = fathom.open(write_run(tmp_path / "r.fathom", runs=[{}], calls=calls))
-    # A long one fills its own 10 ns and the next, and of the third only what its 7 ns cover.
-    per_ten_calls = 10 + 10 + 7 + 7 * 7
-    got = run.sql(statement("busy"), layer="posix")["busy"].to_pylist()
-    assert got == [40_000 * per_ten_calls]
+    places = [n * 7919 % 400_000 for n in range(400_000)]
+    directory = write_run(tmp_path / "r.fathom", runs=[{}])
+    calls = pa.table(
+        {
+            "layer": ["posix"] * len(places),
+            "start": [10 * place for place in places],
+            "duration": [25 if place % 10 == 0 else 7 for place in places],
+        }
+    )
+    pq.write_table(calls, directory / "tables" / "calls" / "0.parquet", row_group_size=10_000)
+    got = fathom.open(directory).sql(statement("busy"), layer="posix")["busy"].to_pylist()
+    # A long one fills its own 10 ns and the next, and of the third nothing that the third does not.
+    assert got == [40_000 * (10 + 10 + 7 + 7 * 7)]
