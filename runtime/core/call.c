@@ -79,14 +79,10 @@ static inline void set_depth(struct thread *t, uint32_t depth)
 
 static inline void begin(struct call *c, uint32_t op, uint32_t object)
 {
-	pair zero = {0, 0};
-
 	c->op = op;
 	c->object = object;
 	c->error = 0;
 	c->cancel = false;
-	for (int i = 0; i < CALL_FIELDS; i += 2)
-		*(pair *)&c->field[i] = zero;
 }
 
 static inline void push(struct thread *t, struct call *c, int64_t size, int64_t offset,
@@ -212,7 +208,7 @@ void call_leave(struct call *c, uint64_t ended)
 	struct thread *t = c->thread;
 	uint64_t who, where;
 	struct pattern *p;
-	pair surplus[CALL_FIELDS / 2];
+	int64_t surplus[CALL_FIELDS];
 
 	t->ready = NOT_READY;
 	barrier();
@@ -227,9 +223,8 @@ void call_leave(struct call *c, uint64_t ended)
 		leave_slowly(t, c, ended);
 		return;
 	}
-	if (unlikely(surprising(p, c->field, op_of(c->op)->nfields, surplus) || c->error)) {
-		stream_surprising_row(t, (uint8_t)(p - t->pattern), c, (const int64_t *)surplus,
-				      ended);
+	if (unlikely(surprise(p, c->field, ops[c->op].nfields, surplus) | c->error)) {
+		stream_surprising_row(t, (uint8_t)(p - t->pattern), c, surplus, ended);
 	} else {
 		*t->put = (uint8_t)(p - t->pattern);
 		t->put = put_times(t, t->put + 1, c->began, ended);

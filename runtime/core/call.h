@@ -27,9 +27,8 @@ struct call {
 	uint32_t object; /* 0: none known (yet) */
 	int32_t error;   /* 0, errno, or the API's own code */
 	uint32_t depth;
-	int64_t field
-		[CALL_FIELDS]; /* order and names: the op's row in the catalogue; call_enter zeroes them */
-	uint32_t wrapper; /* set by the wrapper before hooks run: edge_library(wrapper) */
+	int64_t field[CALL_FIELDS]; /* order and names: the op's row in the catalogue */
+	uint32_t wrapper;           /* set by the wrapper before hooks run: edge_library(wrapper) */
 	bool cancel; /* a hook says: no row; the wrapper leaves by call_cancel (call_enter clears it). In
 			      * a call that is not recorded: it was absorbed by the same op around it */
 	uint64_t scratch[8]; /* a row's own hooks: kept from before to after, not initialised */

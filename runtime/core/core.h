@@ -11,10 +11,7 @@
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-/* Two recorded numbers at a time. */
-typedef int64_t pair __attribute__((vector_size(16), may_alias, aligned(8)));
-
-#define barrier() __asm__ volatile("" ::: "memory")
+#define barrier()   __asm__ volatile("" ::: "memory")
 
 enum {
 	PAGE = 4096,

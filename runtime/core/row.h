@@ -59,22 +59,22 @@ static inline uint8_t *put_fields(uint8_t *put, const int64_t *surplus, uint32_t
 	return put;
 }
 
-/* Fields minus their predictions; the pattern moves on to this call's values. True: some differ. Works on
- * pairs: fields beyond the op's are 0 and are predicted to be. */
-static inline bool surprising(struct pattern *p, const int64_t *field, uint32_t n, pair *surplus)
+/* Fields minus their predictions; the pattern moves on to this call's values. Not 0: some differ. One number
+ * at a time: the wrapper has only just stored them, and a wider load would wait for the stores. */
+static inline int64_t surprise(struct pattern *p, const int64_t *field, uint32_t n,
+			       int64_t *surplus)
 {
-	pair any = {0, 0};
+	int64_t any = 0;
 
-	for (uint32_t i = 0; i < n; i += 2) {
-		pair value = *(const pair *)&field[i], *last = (pair *)&p->last[i],
-		     *next = (pair *)&p->next[i];
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t value = (uint64_t)field[i];
 
-		surplus[i / 2] = value - *next;
-		any |= surplus[i / 2];
-		*next = value + value - *last;
-		*last = value;
+		surplus[i] = (int64_t)(value - (uint64_t)p->next[i]);
+		any |= surplus[i];
+		p->next[i] = (int64_t)(2 * value - (uint64_t)p->last[i]);
+		p->last[i] = (int64_t)value;
 	}
-	return (any[0] | any[1]) != 0;
+	return any;
 }
 
 static inline struct pattern *pattern_of(struct thread *t, uint64_t who, uint64_t where)

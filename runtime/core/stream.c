@@ -119,8 +119,8 @@ static void define_row(struct thread *t, struct pattern *p, const struct call *c
 	if (c->error)
 		put = put_varint(put, (uint32_t)c->error);
 	t->put = put_times(t, put, c->began, ended);
-	memcpy(p->last, c->field, sizeof(p->last));
-	memcpy(p->next, c->field, sizeof(p->next));
+	memcpy(p->last, c->field, n * sizeof(p->last[0]));
+	memcpy(p->next, c->field, n * sizeof(p->next[0]));
 	p->who = pattern_who(c);
 	p->where = pattern_where(t, c, site);
 	commit(t);
@@ -149,14 +149,14 @@ void stream_row(struct thread *t, const struct call *c, uint32_t site, uint64_t 
 {
 	uint64_t who = pattern_who(c), where = pattern_where(t, c, site);
 	struct pattern *p = pattern_of(t, who, where);
-	pair surplus[CALL_FIELDS / 2];
+	int64_t surplus[CALL_FIELDS];
 
 	if (p->who != who || p->where != where) {
 		define_row(t, p, c, site, ended);
 		return;
 	}
-	surprising(p, c->field, op_of(c->op)->nfields, surplus);
-	stream_surprising_row(t, (uint8_t)(p - t->pattern), c, (const int64_t *)surplus, ended);
+	surprise(p, c->field, op_of(c->op)->nfields, surplus);
+	stream_surprising_row(t, (uint8_t)(p - t->pattern), c, surplus, ended);
 }
 
 void stream_unfinished(struct thread *t, const struct open_call *o, uint32_t depth, unsigned reason,
