@@ -5,7 +5,6 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from decimal import Decimal
 from functools import cached_property
 from os import PathLike
@@ -77,26 +76,6 @@ def resolve(path: str | PathLike[str]) -> Path:
     raise NotARun(f"{given}: there is no such run directory")
 
 
-def _newest(paths: Iterator[Path]) -> int:
-    newest = 0
-    for path in paths:
-        with contextlib.suppress(OSError):  # a ring may go while we look
-            newest = max(newest, path.stat().st_mtime_ns)
-    return newest
-
-
-def is_packed(path: Path) -> bool:
-    """Are the tables there, and newer than every stream of the run and ring on this node?"""
-    marker = path / "tables" / "runs.parquet"
-    if not marker.is_file():
-        return False
-    packed = marker.stat().st_mtime_ns
-    streams = _newest((path / "streams").glob("*/*.fts"))
-    ring = manifest.ring_directory(manifest.read(path))
-    rings = _newest(ring.glob("*.ring")) if ring else 0
-    return max(streams, rings) < packed
-
-
 def engine(*words: str) -> None:
     """Runs fathom-engine; its progress goes to stderr, its one line becomes our error."""
     command = [str(places.engine()), *words]
@@ -108,20 +87,45 @@ def engine(*words: str) -> None:
         raise DamagedRun(f"fathom-engine {words[0]} ended with status {done.returncode}")
 
 
+def _pack(directory: Path) -> None:
+    """Asks the engine, which does nothing when the tables are up to date. What cannot be packed here
+    (no engine, a read-only directory) is read as it is, if there is anything to read."""
+    packed = (directory / "tables" / "runs.parquet").is_file()
+    if not (directory / "streams").is_dir():
+        return
+    try:
+        if not os.access(directory, os.W_OK):
+            raise FathomError(f"{directory} is not packed, and it is not writable")
+        engine("pack", str(directory))
+    except DamagedRun:
+        raise
+    except FathomError:
+        if not packed:
+            raise
+
+
+def _tidy(run: "Run") -> None:
+    """The node's control page has served once the run is over and no ring is left to save."""
+    ring = manifest.ring_directory(run.manifest)
+    alive = run.sql("select count(*) as n from processes where ended = 'open'")["n"][0].as_py()
+    if ring is None or alive or any(ring.glob("*.ring")):
+        return
+    with contextlib.suppress(OSError):
+        (ring / "control").unlink()
+        ring.rmdir()
+
+
 def open_run(path: str | PathLike[str]) -> Run:
     """The run in this directory. The first reader packs it; the engine locks out the second."""
     directory = resolve(path)
-    tables = directory / "tables"
-    if (directory / "streams").is_dir() and not is_packed(directory):
-        if os.access(directory, os.W_OK):
-            engine("pack", str(directory))
-        elif not tables.is_dir():
-            raise FathomError(f"{directory} is not packed, and this directory is not writable")
-    missing = [name for name in NEEDED if name not in database.table_files(tables)]
+    _pack(directory)
+    tables = database.table_files(directory / "tables")
+    missing = [name for name in NEEDED if name not in tables]
     if missing:
         raise DamagedRun(f"{directory}: no table {', '.join(missing)}; pack the run again")
     run = Run(directory)
     manifest.complete(run.path, run.sql)
+    _tidy(run)
     return run
 
 

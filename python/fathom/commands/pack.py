@@ -10,7 +10,7 @@ examples:
 import argparse
 
 from fathom.commands.arguments import add_run
-from fathom.store import engine, is_packed, resolve
+from fathom.store import engine, resolve
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,8 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Packs unless the tables are newer than all streams."""
-    directory = resolve(arguments.run)
-    if arguments.force or not is_packed(directory):
-        engine("pack", str(directory))
+    """Packs unless the tables are up to date."""
+    engine("pack", *(["--force"] if arguments.force else []), str(resolve(arguments.run)))
     return 0
