@@ -1,14 +1,11 @@
 /* Finds out which MPI the process has. An MPI is known by what it exports: no header of any is read. */
 #include "handlers/mpi_abi.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "core/call.h"
-#include "edges/edges.h"
+#include "handlers/library.h"
 
 static const struct mpi_facts mpich = {
 	.name = "MPICH",
@@ -62,14 +59,6 @@ static struct {
 	struct mpi_abi abi;
 } process;
 
-/* A function of the library, or the first one found anywhere. */
-static void *function(void *library, const char *name)
-{
-	void *found = library ? dlsym(library, name) : NULL;
-
-	return found ? found : dlsym(RTLD_DEFAULT, name);
-}
-
 static bool find_functions(struct mpi_abi *abi, void *library)
 {
 	const struct {
@@ -100,7 +89,7 @@ static bool find_functions(struct mpi_abi *abi, void *library)
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		void *found = function(library, wanted[i].name);
+		void *found = library_symbol(library, wanted[i].name);
 
 		if (!found && !wanted[i].may_miss) {
 			note("this MPI has no %s: its calls are recorded without details",
@@ -114,19 +103,19 @@ static bool find_functions(struct mpi_abi *abi, void *library)
 
 static bool find_constants(struct mpi_abi *abi, void *library)
 {
-	void *world = function(library, "ompi_mpi_comm_world");
+	void *world = library_symbol(library, "ompi_mpi_comm_world");
 	int (*version)(char *text, int *length);
-	void *found = function(library, "PMPI_Get_library_version");
+	void *found = library_symbol(library, "PMPI_Get_library_version");
 	char text[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH, 256 in Open MPI */
 	int length = 0;
 
 	if (world) {
 		abi->facts = &open_mpi;
 		abi->world = (uintptr_t)world;
-		abi->info_null = (uintptr_t)function(library, "ompi_mpi_info_null");
-		abi->request_null = (uintptr_t)function(library, "ompi_request_null");
-		abi->byte = (uintptr_t)function(library, "ompi_mpi_byte");
-		abi->datatype_null = (uintptr_t)function(library, "ompi_mpi_datatype_null");
+		abi->info_null = (uintptr_t)library_symbol(library, "ompi_mpi_info_null");
+		abi->request_null = (uintptr_t)library_symbol(library, "ompi_request_null");
+		abi->byte = (uintptr_t)library_symbol(library, "ompi_mpi_byte");
+		abi->datatype_null = (uintptr_t)library_symbol(library, "ompi_mpi_datatype_null");
 		return abi->byte && abi->request_null;
 	}
 	memcpy(&version, &found, sizeof(found));
@@ -145,14 +134,6 @@ static bool find_constants(struct mpi_abi *abi, void *library)
 	return true;
 }
 
-/* The library that the original of `wrapper` lives in, kept loaded. */
-static void *library_of(uint32_t wrapper)
-{
-	const struct link_map *map = (const struct link_map *)(uintptr_t)edge_library(wrapper);
-
-	return map ? dlopen(map->l_name[0] ? map->l_name : NULL, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-}
-
 const struct mpi_abi *mpi_abi_known(void)
 {
 	if (atomic_load_explicit(&process.state, memory_order_acquire) == KNOWN)
@@ -169,13 +150,10 @@ const struct mpi_abi *mpi_abi(uint32_t wrapper)
 	if (!atomic_compare_exchange_strong(&process.state, &unasked, ASKING))
 		return NULL;
 
-	const int errno_before = errno;
 	void *library = library_of(wrapper);
 	const bool known =
 		find_constants(&process.abi, library) && find_functions(&process.abi, library);
 
-	dlerror(); /* what was not found is nobody's error */
-	errno = errno_before;
 	atomic_store_explicit(&process.state, known ? KNOWN : REFUSED, memory_order_release);
 	return known ? &process.abi : NULL;
 }

@@ -1,0 +1,12 @@
+/* The library that a wrapper's original lives in: handlers ask it, and no other copy of it. */
+#ifndef FATHOM_LIBRARY_H
+#define FATHOM_LIBRARY_H
+
+#include <stdint.h>
+
+/* For dlsym; stays loaded from now on. NULL: not known. */
+void *library_of(uint32_t wrapper);
+/* A function or variable of the library, or else of whatever the program has in common. Clears dlerror(). */
+void *library_symbol(void *library, const char *name);
+
+#endif
