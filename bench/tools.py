@@ -75,3 +75,5 @@ def size_of(directory: Path, pattern: str) -> int:
 def pack(directory: Path, env: dict[str, str] | None = None) -> None:
     """Makes the tables of a run directory, as the first reader would."""
     run([ENGINE, "pack", directory], env)
+    if not (directory / "tables").is_dir():
+        raise BenchError(f"{directory}: packing made no tables")
