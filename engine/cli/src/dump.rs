@@ -1,0 +1,158 @@
+//! `dump`: a stream file row by row, as JSON lines.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use fathom_stream::{Call, Chunk, Decoder, Found, Item, Record, Unfinished, chunks};
+use serde_json::{Map, Value, json};
+
+pub fn dump(file: &Path) -> Result<(), String> {
+	let data = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+	let mut out = BufWriter::new(std::io::stdout().lock());
+	let mut decoder = Decoder::new();
+	for found in chunks(&data) {
+		let lines = match found {
+			Found::Chunk(chunk) => chunk_lines(&mut decoder, &chunk),
+			Found::Skipped(skip) => vec![json!({
+				"row": "skipped", "byte": skip.offset, "bytes": skip.bytes, "reason": skip.reason.to_string(),
+			})],
+		};
+		for line in lines {
+			match writeln!(out, "{line}") {
+				Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
+				result => result.map_err(|error| error.to_string())?,
+			}
+		}
+	}
+	out.flush().map_err(|error| error.to_string())
+}
+
+/// An op's name and fields, as the chunk says.
+#[derive(Default)]
+struct Named {
+	layer: String,
+	op: String,
+	fields: Vec<String>,
+}
+
+fn text(bytes: &[u8]) -> String {
+	String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn chunk_lines(decoder: &mut Decoder, chunk: &Chunk<'_>) -> Vec<Value> {
+	let h = &chunk.header;
+	let mut lines = vec![json!({
+		"row": "chunk", "byte": chunk.offset, "stream": format!("{:016x}", h.stream), "number": h.number,
+		"pid": h.pid, "tid": h.tid, "flags": h.flags, "next_seq": h.next_seq, "depth": h.depth,
+		"first_tick": h.first_tick, "committed": h.committed,
+	})];
+	let mut ops: HashMap<u32, Named> = HashMap::new();
+	let mut rows = decoder.rows(chunk);
+	while let Some(item) = rows.next() {
+		lines.push(match item {
+			Ok(Item::Call(call)) => call_line(&ops, &call),
+			Ok(Item::Unfinished(row, parent)) => unfinished_line(&ops, &row, parent),
+			Ok(Item::Record(record)) => {
+				if let Record::Op(op) = &record {
+					let fields = text(op.fields).split(',').map(str::to_owned).collect();
+					let named = Named { layer: text(op.layer), op: text(op.name), fields };
+					ops.insert(op.op, named);
+				}
+				record_line(&record)
+			}
+			Err(damage) => json!({ "row": "damage", "at": damage.to_string() }),
+		});
+	}
+	lines
+}
+
+fn call_line(ops: &HashMap<u32, Named>, call: &Call<'_>) -> Value {
+	let unnamed = Named::default();
+	let op = ops.get(&call.op).unwrap_or(&unnamed);
+	let fields: Map<String, Value> = op
+		.fields
+		.iter()
+		.zip(call.fields)
+		.map(|(name, value)| (name.clone(), json!(value)))
+		.collect();
+	json!({
+		"row": "call", "layer": op.layer, "op": op.op, "object": call.object, "site": call.site,
+		"depth": call.depth, "seq": call.seq, "parent": call.parent, "began": call.began,
+		"ended": call.ended, "error": call.error, "fields": fields,
+	})
+}
+
+fn unfinished_line(ops: &HashMap<u32, Named>, row: &Unfinished, parent: Option<u64>) -> Value {
+	let op = row.op.checked_sub(1).and_then(|op| ops.get(&op));
+	json!({
+		"row": "unfinished", "reason": row.reason, "layer": op.map(|op| &op.layer), "op": op.map(|op| &op.op),
+		"object": row.object, "site": row.site, "depth": row.depth, "seq": row.seq, "parent": parent,
+		"began": row.began, "ended": row.ended, "size": row.size, "offset": row.offset,
+	})
+}
+
+fn record_line(record: &Record<'_>) -> Value {
+	match record {
+		Record::Op(op) => json!({
+			"row": "op", "number": op.op, "layer": text(op.layer), "op": text(op.name),
+			"kind": text(op.kind), "fields": text(op.fields), "flags": op.flags,
+		}),
+		Record::Object(o) => json!({
+			"row": "object", "object": o.object, "class": o.class, "parent": o.parent,
+			"created_by": (o.created_by != fathom_stream::NO_SEQ).then_some(o.created_by),
+			"name": text(o.name), "numbers": o.numbers,
+		}),
+		Record::Site(s) => json!({
+			"row": "site", "site": s.site, "module": s.module, "offset": s.offset, "entry": text(s.entry),
+		}),
+		Record::Module(m) => json!({
+			"row": "module", "module": m.module, "base": m.base,
+			"build_id": m.build_id.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+			"path": text(m.path),
+		}),
+		Record::Selection(s) => json!({
+			"row": "selection", "selection": s.selection, "form": s.form, "exact": s.exact, "rank": s.rank,
+			"displacement": s.displacement, "unit": s.unit, "period": s.period, "total": s.total,
+			"box": s.bounds, "hash": s.hash, "blocks": s.block,
+		}),
+		Record::Link(l) => json!({
+			"row": "link", "seq": l.seq, "to_stream": format!("{:016x}", l.to_stream), "to_seq": l.to_seq,
+			"kind": l.kind, "bytes": l.bytes, "percent": l.percent,
+		}),
+		Record::Mark(m) => json!({
+			"row": "mark", "ticks": m.ticks, "kind": text(m.kind), "detail": text(m.detail), "value": m.value,
+		}),
+		Record::Hint(h) => json!({
+			"row": "hint", "object": h.object, "source": h.source, "key": text(h.key), "value": text(h.value),
+		}),
+		Record::Counter(c) => json!({
+			"row": "counter", "op": c.op, "object": c.object, "enclosing": c.enclosing.checked_sub(1),
+			"calls": c.calls, "errors": c.errors, "bytes": c.bytes, "ticks": c.ticks, "min": c.min,
+			"max": c.max, "first": c.first, "last": c.last,
+		}),
+		Record::Process(p) => json!({
+			"row": "process", "parent_pid": p.parent_pid, "host": text(p.host), "boot_id": text(p.boot_id),
+			"executable": text(p.executable), "cwd": text(p.cwd), "run": text(p.run),
+			"command": p.command.split(|&byte| byte == 0).map(text).collect::<Vec<_>>(),
+			"ticks_per_second": p.ticks_per_second, "start": p.start, "rank": p.rank.checked_sub(1),
+			"ranks": p.ranks,
+		}),
+		Record::Open(calls) => json!({
+			"row": "open", "seqs": calls.iter().map(|call| call.seq).collect::<Vec<_>>(),
+		}),
+		Record::Unfinished(row) => json!({ "row": "unfinished", "seq": row.seq }),
+		Record::Rank(r) => {
+			json!({ "row": "rank", "rank": r.rank, "ranks": r.ranks, "mpi": text(r.mpi) })
+		}
+		Record::Text(t) => {
+			json!({ "row": "text", "seq": t.seq, "name": text(t.name), "value": text(t.value) })
+		}
+		Record::Group(g) => json!({
+			"row": "group", "object": g.object, "hash": format!("{:016x}", g.hash), "size": g.size,
+			"ordinal": g.ordinal, "own": g.own, "members": g.members,
+		}),
+		Record::Unknown(kind) => json!({ "row": "unknown", "type": kind }),
+	}
+}

@@ -1,0 +1,167 @@
+//! `fathom-engine`: what Fathom does with bytes that others wrote.
+
+mod dump;
+mod stat;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use fathom_pack::{Options, PackError, bench, pack, recover};
+
+/// Reads Fathom's streams: packs a run into tables, brings in what dead processes left, shows what is in a file.
+///
+/// Exit status: 0, 2 when called wrongly, 3 when the data cannot be used. Damage inside streams is no error:
+/// it is skipped, counted, and said in the tables `runs` and `marks`.
+#[derive(Parser)]
+#[command(name = "fathom-engine", version, arg_required_else_help = true)]
+struct Cli {
+	#[command(subcommand)]
+	command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+	/// Make a run's tables, unless they are newer than its streams
+	///
+	/// Streams in RUN/streams become RUN/tables/*.parquet (docs/tables.md). Several readers may ask at once: one
+	/// packs, the others wait for it. Rings of processes that died on this node are brought in first.
+	#[command(after_help = "Example:\n  fathom-engine pack s3d.fathom --jobs 8")]
+	Pack {
+		/// Run directory, NAME.fathom
+		run: PathBuf,
+		/// Threads [default: one per processor]
+		#[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
+		jobs: usize,
+		/// Pack although the tables are new enough
+		#[arg(long)]
+		force: bool,
+		/// No progress on stderr
+		#[arg(long)]
+		quiet: bool,
+		/// Where rings lie [default: as run.json says]
+		#[arg(long, value_name = "DIR")]
+		ring: Option<PathBuf>,
+	},
+	/// Bring the rings of dead processes into a run's streams
+	///
+	/// Each ring becomes RUN/streams/.../PID.INSTANCE.tail.fts and is removed. Rings of processes that still run
+	/// are left alone. Doing it twice does no harm.
+	#[command(
+		after_help = "Example:\n  fathom-engine recover s3d.fathom --ring /dev/shm/fathom.1000.5f3a"
+	)]
+	Recover {
+		/// Run directory, NAME.fathom
+		run: PathBuf,
+		/// Where rings lie [default: as run.json says]
+		#[arg(long, value_name = "DIR")]
+		ring: Option<PathBuf>,
+	},
+	/// Count chunks, rows, bytes per event and damage
+	#[command(
+		after_help = "Examples:\n  fathom-engine stat s3d.fathom\n  fathom-engine stat 4711.0123456789abcdef.fts"
+	)]
+	Stat {
+		/// Run directory or stream file
+		path: PathBuf,
+	},
+	/// Print a stream file's rows and records as JSON, one per line
+	#[command(after_help = "Example:\n  fathom-engine dump 4711.0123456789abcdef.fts | head")]
+	Dump {
+		/// Stream file
+		file: PathBuf,
+	},
+	/// Measure how fast one core reads a stream file back
+	#[command(
+		after_help = "Example:\n  fathom-engine decode-bench 4711.0123456789abcdef.fts --repeat 5"
+	)]
+	DecodeBench {
+		/// Stream file
+		file: PathBuf,
+		/// Repetitions; the best counts
+		#[arg(long, default_value_t = 3, value_name = "N")]
+		repeat: u32,
+	},
+}
+
+fn main() -> ExitCode {
+	let cli = match Cli::try_parse() {
+		Ok(cli) => cli,
+		Err(error) => {
+			let _ = error.print();
+			return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+		}
+	};
+	match run(cli.command) {
+		Ok(()) => ExitCode::SUCCESS,
+		Err(message) => {
+			eprintln!("fathom-engine: {message}");
+			ExitCode::from(3)
+		}
+	}
+}
+
+fn run(command: Command) -> Result<(), String> {
+	let text = |error: PackError| error.to_string();
+	match command {
+		Command::Pack { run, jobs, force, quiet, ring } => {
+			let packed = pack(&run, &Options { jobs, force, quiet, ring }).map_err(text)?;
+			warn_refused(&packed.recovered.refused);
+			if !quiet && !packed.fresh {
+				eprintln!(
+					"fathom-engine: {} calls of {} processes, {} damaged stretches",
+					packed.events, packed.processes, packed.damaged
+				);
+			}
+			Ok(())
+		}
+		Command::Recover { run, ring } => bring_in(&run, ring),
+		Command::Stat { path } => stat::stat(&path),
+		Command::Dump { file } => dump::dump(&file),
+		Command::DecodeBench { file, repeat } => {
+			let rates = bench(&file, repeat.max(1)).map_err(text)?;
+			let events = rates.events.max(1) as f64;
+			let value = serde_json::json!({
+				"events": rates.events,
+				"stream_bytes_per_event": rates.stream_bytes as f64 / events,
+				"table_bytes_per_event": rates.table_bytes as f64 / events,
+				"decode_million_per_second": rates.decode,
+				"arrow_million_per_second": rates.arrow,
+				"parquet_million_per_second": rates.parquet,
+			});
+			print_line(&value.to_string())
+		}
+	}
+}
+
+fn bring_in(run: &std::path::Path, ring: Option<PathBuf>) -> Result<(), String> {
+	let opened = fathom_pack::Run::open(run).map_err(|error| error.to_string())?;
+	let Some(rings) = ring.or_else(|| opened.ring_directory()) else {
+		return Err(format!("{}: run.json names no ring directory, give --ring", run.display()));
+	};
+	let recovered = recover(run, &rings).map_err(|error| error.to_string())?;
+	warn_refused(&recovered.refused);
+	let value = serde_json::json!({
+		"processes": recovered.processes,
+		"chunks": recovered.chunks,
+		"unfinished": recovered.unfinished,
+		"alive": recovered.alive.len(),
+		"refused": recovered.refused.len(),
+	});
+	print_line(&value.to_string())
+}
+
+fn warn_refused(refused: &[String]) {
+	for ring in refused {
+		eprintln!("fathom-engine: left alone: {ring}");
+	}
+}
+
+/// One line on stdout; a reader that went away is no error.
+fn print_line(line: &str) -> Result<(), String> {
+	use std::io::Write;
+	match writeln!(std::io::stdout(), "{line}") {
+		Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.to_string()),
+		_ => Ok(()),
+	}
+}

@@ -1,0 +1,92 @@
+//! `stat`: what is in stream files, in numbers.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fathom_stream::{Decoder, Found, Item, chunks};
+use serde_json::{Value, json};
+
+#[derive(Default)]
+struct Sums {
+	bytes: u64,
+	chunks: u64,
+	rows: u64,
+	unfinished: u64,
+	records: u64,
+	streams: HashSet<u64>,
+	skipped_bytes: u64,
+	damage: Vec<Value>,
+}
+
+pub fn stat(path: &Path) -> Result<(), String> {
+	let files =
+		if path.is_dir() { stream_files(&path.join("streams"))? } else { vec![path.into()] };
+	let mut sums = Sums::default();
+	for file in &files {
+		let data = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+		add(&mut sums, file, &data);
+	}
+	let per_event = (sums.rows > 0).then(|| sums.bytes as f64 / sums.rows as f64);
+	let value = json!({
+		"files": files.len(),
+		"bytes": sums.bytes,
+		"streams": sums.streams.len(),
+		"chunks": sums.chunks,
+		"rows": sums.rows,
+		"unfinished": sums.unfinished,
+		"records": sums.records,
+		"bytes_per_event": per_event,
+		"skipped_bytes": sums.skipped_bytes,
+		"damage": sums.damage,
+	});
+	crate::print_line(&value.to_string())
+}
+
+fn stream_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+	let list = |folder: &Path| {
+		let entries =
+			fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()));
+		entries.map(|entries| entries.flatten().map(|entry| entry.path()).collect::<Vec<_>>())
+	};
+	let mut files = Vec::new();
+	for node in list(folder)?.iter().filter(|path| path.is_dir()) {
+		files.extend(list(node)?.into_iter().filter(|p| p.extension().is_some_and(|e| e == "fts")));
+	}
+	files.sort();
+	Ok(files)
+}
+
+fn add(sums: &mut Sums, file: &Path, data: &[u8]) {
+	sums.bytes += data.len() as u64;
+	let mut decoder = Decoder::new();
+	let mut damage = |byte: u64, bytes: u64, reason: String| {
+		sums.skipped_bytes += bytes;
+		sums.damage.push(json!({
+			"file": file.display().to_string(), "byte": byte, "bytes": bytes, "reason": reason,
+		}));
+	};
+	for found in chunks(data) {
+		let chunk = match found {
+			Found::Chunk(chunk) => chunk,
+			Found::Skipped(skip) => {
+				damage(skip.offset, skip.bytes, skip.reason.to_string());
+				continue;
+			}
+		};
+		sums.chunks += 1;
+		sums.streams.insert(chunk.header.stream);
+		let mut rows = decoder.rows(&chunk);
+		while let Some(item) = rows.next() {
+			match item {
+				Ok(Item::Call(_)) => sums.rows += 1,
+				Ok(Item::Unfinished(..)) => sums.unfinished += 1,
+				Ok(Item::Record(_)) => sums.records += 1,
+				Err(bad) => {
+					let left = (chunk.bytes.len() - bad.byte) as u64;
+					damage(chunk.offset + bad.byte as u64, left, bad.reason.to_string());
+				}
+			}
+		}
+	}
+}

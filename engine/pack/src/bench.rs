@@ -1,0 +1,194 @@
+//! How fast one core reads streams back: decoded only, into Arrow arrays, into Parquet.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use fathom_stream::{Decoder, Item, Record};
+use parquet::arrow::ArrowWriter;
+
+use crate::calls::{ImageMaps, Map, Out, Plan, StreamRows, Writing};
+use crate::clock::Line;
+use crate::columns::{OpNames, SCATTERED, StreamFacts, call_schema};
+use crate::define::{Definitions, Op};
+use crate::error::{At, PackError};
+use crate::image::{Content, Loaded};
+use crate::output::properties;
+use crate::run::{Image, stream_name};
+use crate::walk::{Row, Visitor, Walker};
+
+#[derive(Debug, Clone, Default)]
+pub struct Rates {
+	pub events: u64,
+	pub stream_bytes: u64,
+	pub table_bytes: u64,
+	/// Million events per second, one core, best of the repetitions.
+	pub decode: f64,
+	pub arrow: f64,
+	pub parquet: f64,
+}
+
+const BATCH_ROWS: usize = 1 << 17;
+
+/// Reads the file once, then measures each stage `repeat` times.
+pub fn bench(path: &Path, repeat: u32) -> Result<Rates, PackError> {
+	let (pid, instance) = stream_name(path).ok_or_else(|| PackError::Data {
+		path: path.to_owned(),
+		reason: "not named <pid>.<instance>.fts".into(),
+	})?;
+	let files = vec![path.to_owned()];
+	let loaded = Loaded::read(&Image { node: 0, pid, instance, files, bytes: 0 })?;
+	let content = loaded.content();
+	let mut rates = Rates { stream_bytes: loaded.files[0].1.len() as u64, ..Rates::default() };
+	let definitions = define(&content);
+	let ops: Vec<Op> = definitions.ops.values().cloned().chain([Op::unknown()]).collect();
+	let arg_names = HashMap::new();
+	let plans: Vec<Plan> = ops.iter().map(|op| Plan::new(op, |_| 0)).collect();
+	let streams = HashMap::new();
+	let maps = maps(&definitions, &plans, &arg_names, &streams);
+	let names = OpNames::new(&ops);
+	for _ in 0..repeat {
+		let begin = Instant::now();
+		rates.events = decode_only(&content);
+		rates.decode = rates.decode.max(rates.events as f64 / begin.elapsed().as_secs_f64() / 1e6);
+		let begin = Instant::now();
+		each_batch(&content, &maps, &mut |out| {
+			out.calls.take(&names).at(path)?;
+			Ok(())
+		})?;
+		rates.arrow = rates.arrow.max(rates.events as f64 / begin.elapsed().as_secs_f64() / 1e6);
+		let begin = Instant::now();
+		rates.table_bytes = to_parquet(path, &content, &maps, &names)?;
+		rates.parquet =
+			rates.parquet.max(rates.events as f64 / begin.elapsed().as_secs_f64() / 1e6);
+	}
+	Ok(rates)
+}
+
+fn define(content: &Content<'_>) -> Definitions {
+	let mut definitions = Definitions::default();
+	let mut decoder = Decoder::new();
+	for chunk in content.streams.iter().flat_map(|stream| &stream.chunks) {
+		let mut rows = decoder.rows(chunk);
+		while let Some(Ok(item)) = rows.next() {
+			if let Item::Record(record) = item {
+				definitions.take(chunk.header.pid, chunk.header.stream, &record);
+			}
+		}
+	}
+	definitions
+}
+
+fn maps<'m>(
+	definitions: &Definitions,
+	plans: &'m [Plan],
+	arg_names: &'m HashMap<String, u16>,
+	streams: &'m HashMap<u64, u32>,
+) -> ImageMaps<'m> {
+	let mut maps = ImageMaps {
+		ops: Map::default(),
+		unknown_op: plans.len() as u16 - 1,
+		plans,
+		objects: Map::default(),
+		sites: Map::default(),
+		selections: Map::default(),
+		collectives: HashMap::new(),
+		arg_names,
+		streams,
+	};
+	for (i, number) in definitions.ops.keys().enumerate() {
+		maps.ops.insert(*number, i as u16);
+	}
+	for (i, number) in definitions.objects.keys().enumerate() {
+		maps.objects.insert(*number, (i as u32, Some(i as u32)));
+	}
+	for (i, number) in definitions.sites.keys().enumerate() {
+		maps.sites.insert(*number, i as u32);
+	}
+	maps
+}
+
+struct Count(u64);
+
+impl Visitor for Count {
+	fn row(&mut self, row: &Row<'_>) {
+		self.0 += u64::from(row.ended >= row.began.unwrap_or(0));
+	}
+
+	fn record(&mut self, _: &Record<'_>) {}
+}
+
+fn decode_only(content: &Content<'_>) -> u64 {
+	let mut count = Count(0);
+	let mut decoder = Decoder::new();
+	for stream in &content.streams {
+		let mut walker = Walker::default();
+		for chunk in &stream.chunks {
+			walker.chunk(&mut decoder, chunk, &mut count);
+		}
+		walker.finish(false, &mut count);
+	}
+	count.0
+}
+
+fn each_batch(
+	content: &Content<'_>,
+	maps: &ImageMaps<'_>,
+	take: &mut impl FnMut(&mut Out) -> Result<(), PackError>,
+) -> Result<(), PackError> {
+	let samples: Vec<_> = content
+		.streams
+		.iter()
+		.flat_map(|stream| &stream.chunks)
+		.flat_map(|chunk| [chunk.header.begin, chunk.header.seal])
+		.filter(|sample| sample.ticks != 0)
+		.collect();
+	let line = Line::fit(&samples, None);
+	let mut decoder = Decoder::new();
+	let mut out = Out::default();
+	for (index, stream) in content.streams.iter().enumerate() {
+		let mut walker = Walker::default();
+		let mut rows = StreamRows {
+			facts: StreamFacts { stream: index as u32, process: 0, thread: 1, rank: Some(0) },
+			local: 0,
+			other_thread: false,
+			maps,
+			ordinals: None,
+			interrupted: HashMap::new(),
+			side_time: HashMap::new(),
+			pending: Vec::new(),
+			roots_done: 0,
+			largest_seq: 0,
+		};
+		let mut clock = line.reader();
+		for chunk in &stream.chunks {
+			let mut writing = Writing { rows: &mut rows, clock: &mut clock, out: &mut out };
+			walker.chunk(&mut decoder, chunk, &mut writing);
+			if out.calls.len() >= BATCH_ROWS {
+				take(&mut out)?;
+			}
+		}
+		let mut writing = Writing { rows: &mut rows, clock: &mut clock, out: &mut out };
+		walker.finish(false, &mut writing);
+		writing.finish();
+	}
+	take(&mut out)
+}
+
+fn to_parquet(
+	path: &Path,
+	content: &Content<'_>,
+	maps: &ImageMaps<'_>,
+	names: &OpNames,
+) -> Result<u64, PackError> {
+	let schema = call_schema();
+	let properties = properties(&schema, &SCATTERED);
+	let mut writer =
+		ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties)).at(path)?;
+	each_batch(content, maps, &mut |out| {
+		let batch = out.calls.take(names).at(path)?;
+		writer.write(&batch).at(path)
+	})?;
+	Ok(writer.into_inner().at(path)?.len() as u64)
+}

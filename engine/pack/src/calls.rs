@@ -1,0 +1,408 @@
+//! Second pass over a stream: its calls as rows of `calls`, in the order of their starts.
+//!
+//! Calls come out of a stream as they end. Those below one outermost call are kept until it ends too, then
+//! sorted by seq, which is the order of starts.
+
+use std::collections::HashMap;
+
+use fathom_stream::{Counter, Record, UNKNOWN_OFFSET};
+
+use crate::clock::Reader;
+use crate::columns::{ArgColumns, CallColumns, CallRow, LinkColumns, StreamFacts, has};
+use crate::counters::{Counters, Key, NO_FILE, NO_OP, Sum};
+use crate::define::{MAX_TARGETS, Op, Target};
+use crate::survey::Interrupted;
+use crate::walk::{Row, State, Visitor};
+
+/// Numbers of a process image to numbers of the run: mostly small and dense.
+#[derive(Debug, Default)]
+pub struct Map<V> {
+	dense: Vec<Option<V>>,
+	sparse: HashMap<u32, V>,
+}
+
+impl<V: Copy> Map<V> {
+	const DENSE: u32 = 1 << 20;
+
+	pub fn insert(&mut self, key: u32, value: V) {
+		if key >= Self::DENSE {
+			self.sparse.insert(key, value);
+			return;
+		}
+		let index = key as usize;
+		if self.dense.len() <= index {
+			self.dense.resize(index + 1, None);
+		}
+		self.dense[index] = Some(value);
+	}
+
+	#[inline]
+	pub fn get(&self, key: u32) -> Option<V> {
+		match self.dense.get(key as usize) {
+			Some(value) => *value,
+			None => self.sparse.get(&key).copied(),
+		}
+	}
+}
+
+/// An op's fields: where each goes.
+#[derive(Debug, Clone)]
+pub struct Plan {
+	pub targets: [Target; MAX_TARGETS],
+	/// Number of each field's name in `args`.
+	pub names: [u16; MAX_TARGETS],
+	pub tracked: bool,
+	pub has_offset: bool,
+	pub has_size: bool,
+}
+
+impl Plan {
+	pub fn new(op: &Op, arg_name: impl Fn(&str) -> u16) -> Plan {
+		let mut names = [0; MAX_TARGETS];
+		for (number, field) in names.iter_mut().zip(&op.fields) {
+			*number = arg_name(field);
+		}
+		Plan {
+			targets: op.targets,
+			names,
+			tracked: op.tracked,
+			has_offset: op.field(Target::Offset).is_some(),
+			has_size: op.field(Target::Size).is_some(),
+		}
+	}
+}
+
+/// What a process image's numbers mean in the run.
+pub struct ImageMaps<'r> {
+	pub ops: Map<u16>,
+	pub unknown_op: u16,
+	pub plans: &'r [Plan],
+	/// Object and its file.
+	pub objects: Map<(u32, Option<u32>)>,
+	pub sites: Map<u32>,
+	pub selections: Map<u32>,
+	/// By stream (of the survey) and seq.
+	pub collectives: HashMap<(u32, u64), u32>,
+	pub arg_names: &'r HashMap<String, u16>,
+	/// Streams of the whole run: random id to index.
+	pub streams: &'r HashMap<u64, u32>,
+}
+
+/// The tables that are being written.
+#[derive(Debug, Default)]
+pub struct Out {
+	pub calls: CallColumns,
+	pub args: ArgColumns,
+	pub links: LinkColumns,
+	pub counters: Counters,
+	/// Calls whose state is not `done`.
+	pub unfinished: u64,
+}
+
+/// One stream on its way into the tables.
+pub struct StreamRows<'r> {
+	pub facts: StreamFacts,
+	/// Index in the survey.
+	pub local: u32,
+	pub other_thread: bool,
+	pub maps: &'r ImageMaps<'r>,
+	/// Ordinals of the outermost calls; `None`: they count up from 0.
+	pub ordinals: Option<&'r [u32]>,
+	/// Of a side stream's calls: where they were made, by seq; with that call's ordinal in the process.
+	pub interrupted: HashMap<u64, (u64, Interrupted, u32)>,
+	/// Time that signal handlers' calls took inside calls of this stream, by seq.
+	pub side_time: HashMap<u64, i64>,
+	pub pending: Vec<CallRow>,
+	pub roots_done: usize,
+	pub largest_seq: u64,
+}
+
+/// A stream with a clock and tables to write to: what walks over a chunk.
+pub struct Writing<'w, 'r, 'l> {
+	pub rows: &'w mut StreamRows<'r>,
+	pub clock: &'w mut Reader<'l>,
+	pub out: &'w mut Out,
+}
+
+const NO_TIME: i64 = i64::MIN;
+
+impl Visitor for Writing<'_, '_, '_> {
+	#[inline]
+	fn row(&mut self, row: &Row<'_>) {
+		let call = self.convert(row);
+		self.out.unfinished += u64::from(row.state != State::Done);
+		self.rows.largest_seq = self.rows.largest_seq.max(row.seq);
+		if row.depth > 0 {
+			self.rows.pending.push(call);
+		} else if self.rows.pending.is_empty() && self.rows.interrupted.is_empty() {
+			self.alone(call);
+		} else {
+			self.rows.pending.push(call);
+			self.flush();
+		}
+	}
+
+	fn record(&mut self, record: &Record<'_>) {
+		let stream = u64::from(self.rows.facts.stream) << 40;
+		match record {
+			Record::Text(text) => {
+				let name = String::from_utf8_lossy(text.name);
+				if let Some(&name) = self.rows.maps.arg_names.get(name.as_ref()) {
+					let value = String::from_utf8_lossy(text.value).into_owned();
+					self.out.args.text(stream | text.seq, name, value);
+				}
+			}
+			Record::Link(link) => {
+				let to = self.rows.maps.streams.get(&link.to_stream);
+				let to = to.map(|&stream| u64::from(stream) << 40 | link.to_seq);
+				self.out.links.push(stream | link.seq, to, link);
+			}
+			Record::Counter(counter) => self.counter(counter),
+			_ => {}
+		}
+	}
+}
+
+impl Writing<'_, '_, '_> {
+	/// An outermost call without children: by far the most frequent.
+	#[inline]
+	fn alone(&mut self, mut call: CallRow) {
+		let rows = &mut *self.rows;
+		call.call = match rows.ordinals {
+			None => rows.roots_done as u32,
+			Some(list) => list.get(rows.roots_done).copied().unwrap_or(0),
+		};
+		call.valid |= has::CALL;
+		rows.roots_done += 1;
+		if call.start == NO_TIME {
+			call.start = call.duration;
+			call.duration = 0;
+		}
+		if !rows.side_time.is_empty() {
+			let side = rows.side_time.get(&call.seq).copied().unwrap_or(0);
+			call.nested = side.min(call.duration);
+		}
+		self.out.counters.call(rows.facts.process, rows.other_thread, &call, NO_OP);
+		self.out.calls.push(&rows.facts, &call);
+	}
+
+	/// Times, numbers and fields of the run. Parent's ordinal and nested time come when the tree is whole.
+	/// A start that is not known is `NO_TIME`, and the end stands in for the duration.
+	#[inline]
+	fn convert(&mut self, row: &Row<'_>) -> CallRow {
+		let maps = self.rows.maps;
+		let ended = self.clock.ns(row.ended);
+		let began = row.began.map(|tick| self.clock.ns(tick));
+		let op = row.op.and_then(|op| maps.ops.get(op)).unwrap_or(maps.unknown_op);
+		let mut call = CallRow {
+			seq: row.seq,
+			op,
+			start: began.unwrap_or(NO_TIME),
+			duration: began.map_or(ended, |began| (ended - began).max(0)),
+			error: row.error as u32 as i32,
+			depth: row.depth as u8,
+			state: match row.state {
+				State::Done => 0,
+				State::Unfinished => 1,
+				State::Lost => 2,
+			},
+			..CallRow::default()
+		};
+		if let Some(parent) = row.parent {
+			call.parent = u64::from(self.rows.facts.stream) << 40 | parent;
+			call.valid |= has::PARENT;
+		}
+		if let Some((object, file)) = maps.objects.get(row.object) {
+			call.object = object;
+			call.file = file.unwrap_or(0);
+			call.valid |= has::OBJECT | if file.is_some() { has::FILE } else { 0 };
+		}
+		if row.depth == 0 && row.site != 0 {
+			if let Some(site) = maps.sites.get(row.site) {
+				call.site = site;
+				call.valid |= has::SITE;
+			}
+		}
+		let Some(plan) = maps.plans.get(usize::from(op)) else { return call };
+		self.fields(row, plan, &mut call);
+		if !maps.collectives.is_empty() {
+			if let Some(&collective) = maps.collectives.get(&(self.rows.local, row.seq)) {
+				call.collective = collective;
+				call.valid |= has::COLLECTIVE;
+			}
+		}
+		call
+	}
+
+	#[inline]
+	fn fields(&mut self, row: &Row<'_>, plan: &Plan, call: &mut CallRow) {
+		if let Some((size, offset)) = row.asked {
+			if plan.has_size {
+				call.size = size;
+				call.valid |= has::SIZE;
+			}
+			if plan.has_offset {
+				set_offset(call, offset, plan.tracked);
+			}
+		}
+		for (i, &value) in row.fields.iter().enumerate().take(MAX_TARGETS) {
+			match plan.targets[i] {
+				Target::Size => {
+					call.size = value;
+					call.valid |= has::SIZE;
+				}
+				Target::Offset => set_offset(call, value, plan.tracked),
+				Target::Bytes => {
+					call.bytes = value;
+					call.valid |= has::BYTES;
+				}
+				Target::Result => {
+					call.result = value;
+					call.valid |= has::RESULT;
+				}
+				Target::Selection => {
+					if let Some(selection) =
+						u32::try_from(value).ok().and_then(|n| self.rows.maps.selections.get(n))
+					{
+						call.selection = selection;
+						call.valid |= has::SELECTION;
+					}
+				}
+				Target::Collective | Target::Other => {
+					let id = u64::from(self.rows.facts.stream) << 40 | row.seq;
+					self.out.args.value(id, plan.names[i], value);
+				}
+			}
+		}
+	}
+
+	/// Writes the calls of one outermost call, or of several when one was lost.
+	fn flush(&mut self) {
+		let mut pending = std::mem::take(&mut self.rows.pending);
+		pending.sort_unstable_by_key(|call| call.seq);
+		guess_starts(&mut pending);
+		let mut open: Vec<usize> = Vec::new();
+		let mut ordinal = 0;
+		for i in 0..pending.len() {
+			let call = pending[i];
+			let parent = call.parent & ((1 << 40) - 1);
+			while call.valid & has::PARENT != 0
+				&& open.last().is_some_and(|&above| pending[above].seq != parent)
+			{
+				open.pop();
+			}
+			let mut enclosing = NO_OP;
+			if call.valid & has::PARENT == 0 {
+				open.clear();
+				(ordinal, enclosing) = self.root(&mut pending[i]);
+			}
+			pending[i].call = ordinal;
+			pending[i].valid |= has::CALL;
+			if let Some(&above) = open.last() {
+				pending[above].nested += call.duration;
+				enclosing = pending[above].op;
+				if let Some(base_depth) = pending[above].depth.checked_add(1) {
+					pending[i].depth = pending[i].depth.max(base_depth);
+				}
+			} else if call.valid & has::PARENT != 0 {
+				pending[i].valid &= !has::PARENT; // its row is nowhere: an unbroken tree matters more
+			}
+			let facts = &self.rows.facts;
+			self.out.counters.call(facts.process, self.rows.other_thread, &pending[i], enclosing);
+			open.push(i);
+		}
+		for mut call in pending.drain(..) {
+			if !self.rows.side_time.is_empty() {
+				call.nested += self.rows.side_time.get(&call.seq).copied().unwrap_or(0);
+			}
+			call.nested = call.nested.min(call.duration);
+			self.out.calls.push(&self.rows.facts, &call);
+		}
+		self.rows.pending = pending;
+	}
+
+	/// Ordinal in the process of an outermost call, and the op around it: a signal handler's call has those of
+	/// the call that it interrupted.
+	fn root(&mut self, call: &mut CallRow) -> (u32, u16) {
+		let rows = &mut *self.rows;
+		let position = rows.roots_done;
+		rows.roots_done += 1;
+		if let Some((parent, inside, ordinal)) = rows.interrupted.get(&call.seq) {
+			call.parent = *parent;
+			call.valid |= has::PARENT;
+			call.depth = call.depth.saturating_add(inside.depth as u8 + 1);
+			let named = |op| rows.maps.ops.get(op).unwrap_or(rows.maps.unknown_op);
+			return (*ordinal, inside.op.map_or(rows.maps.unknown_op, named));
+		}
+		let ordinal = match rows.ordinals {
+			None => position as u32,
+			Some(list) => list.get(position).copied().unwrap_or(0),
+		};
+		(ordinal, NO_OP)
+	}
+
+	/// What is left when the stream ends.
+	pub fn finish(&mut self) {
+		if !self.rows.pending.is_empty() {
+			self.flush();
+		}
+	}
+
+	fn counter(&mut self, counter: &Counter) {
+		let maps = self.rows.maps;
+		let named = |op: u32| maps.ops.get(op).unwrap_or(maps.unknown_op);
+		let file = maps.objects.get(counter.object).and_then(|(_, file)| file);
+		let key = Key {
+			process: self.rows.facts.process,
+			other_thread: self.rows.other_thread,
+			file: file.unwrap_or(NO_FILE),
+			op: named(counter.op),
+			enclosing: counter.enclosing.checked_sub(1).map_or(NO_OP, named),
+		};
+		let first = self.clock.ns(counter.first);
+		// Ticks of a sum are worth what a tick was worth when they were summed.
+		let span = counter.last.saturating_sub(counter.first).max(1);
+		let rate = (self.clock.ns(counter.first.saturating_add(span)) - first) as f64 / span as f64;
+		let ns = |ticks: u64| (ticks as f64 * rate).round() as i64;
+		let sum = Sum {
+			calls: counter.calls,
+			recorded: 0,
+			errors: counter.errors,
+			bytes: i64::try_from(counter.bytes).unwrap_or(i64::MAX),
+			time: ns(counter.ticks),
+			shortest: ns(counter.min),
+			longest: ns(counter.max),
+			first_start: first,
+			last_stop: self.clock.ns(counter.last),
+		};
+		if counter.calls > 0 {
+			self.out.counters.add(&key, &sum);
+		}
+	}
+}
+
+#[inline]
+fn set_offset(call: &mut CallRow, value: i64, tracked: bool) {
+	call.valid |= has::OFFSET_FROM;
+	if value == UNKNOWN_OFFSET {
+		call.offset_from = 2;
+	} else {
+		call.offset = value;
+		call.offset_from = u8::from(tracked);
+		call.valid |= has::OFFSET;
+	}
+}
+
+/// A call whose start nobody knows began no later than the first call inside it.
+fn guess_starts(pending: &mut [CallRow]) {
+	for i in (0..pending.len()).rev() {
+		if pending[i].start != NO_TIME {
+			continue;
+		}
+		let ended = pending[i].duration;
+		let next = pending.get(i + 1).filter(|next| next.depth > pending[i].depth);
+		let start = next.map_or(ended, |next| next.start).min(ended);
+		pending[i].start = start;
+		pending[i].duration = ended - start;
+	}
+}

@@ -1,0 +1,266 @@
+//! What a process image names in its streams: ops, objects, sites, selections and facts about them.
+
+use std::collections::HashMap;
+
+use fathom_stream::{MAX_FIELDS, OpRecord, ProcessRecord, Record};
+
+/// Fields of an op.
+pub const MAX_TARGETS: usize = MAX_FIELDS;
+
+pub fn text(bytes: &[u8]) -> String {
+	String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Where a recorded field goes in `calls`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Target {
+	Size,
+	Offset,
+	Bytes,
+	Result,
+	Selection,
+	/// Not 0: this call was made by all ranks of the group.
+	Collective,
+	Other,
+}
+
+/// An op, the same for all process images that name it alike.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Op {
+	pub layer: String,
+	pub name: String,
+	pub kind: String,
+	pub fields: Vec<String>,
+	pub targets: [Target; MAX_TARGETS],
+	pub tracked: bool,
+	pub collective: bool,
+}
+
+impl Op {
+	fn new(record: &OpRecord<'_>) -> Op {
+		let fields = text(record.fields);
+		let fields: Vec<String> =
+			fields.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+		let mut targets = [Target::Other; MAX_TARGETS];
+		for (target, name) in targets.iter_mut().zip(&fields) {
+			*target = match name.as_str() {
+				"size" => Target::Size,
+				"offset" => Target::Offset,
+				"bytes" => Target::Bytes,
+				"result" => Target::Result,
+				"selection" => Target::Selection,
+				"collective" => Target::Collective,
+				_ => Target::Other,
+			};
+		}
+		Op {
+			layer: text(record.layer),
+			name: text(record.name),
+			kind: text(record.kind),
+			fields,
+			targets,
+			tracked: record.flags & OpRecord::TRACKED != 0,
+			collective: record.flags & OpRecord::COLLECTIVE != 0,
+		}
+	}
+
+	/// Of a call that nothing names.
+	pub fn unknown() -> Op {
+		Op {
+			layer: "unknown".into(),
+			name: "unknown".into(),
+			kind: "unknown".into(),
+			fields: Vec::new(),
+			targets: [Target::Other; MAX_TARGETS],
+			tracked: false,
+			collective: false,
+		}
+	}
+
+	pub fn field(&self, target: Target) -> Option<usize> {
+		self.targets.iter().take(self.fields.len()).position(|&t| t == target)
+	}
+}
+
+#[derive(Debug, Clone)]
+pub struct ObjectDef {
+	pub stream: u64,
+	pub number: u32,
+	pub class: u32,
+	pub parent: u32,
+	pub created_by: u64,
+	pub name: String,
+	pub numbers: Vec<u64>,
+}
+
+#[derive(Debug, Clone)]
+pub struct SiteDef {
+	pub module: u32,
+	pub offset: u64,
+	pub entry: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct ModuleDef {
+	pub build_id: Vec<u8>,
+	pub path: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct GroupDef {
+	pub hash: u64,
+	pub size: u32,
+	pub ordinal: u32,
+	pub own: u32,
+	pub members: Vec<u32>,
+}
+
+#[derive(Debug, Clone)]
+pub struct HintDef {
+	pub object: u32,
+	pub source: u32,
+	pub key: String,
+	pub value: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct MarkDef {
+	pub stream: u64,
+	pub ticks: u64,
+	pub kind: String,
+	pub detail: String,
+	pub value: u64,
+}
+
+/// Who the process is, as it said itself.
+#[derive(Debug, Clone, Default)]
+pub struct Identity {
+	pub parent_pid: Option<u32>,
+	pub host: String,
+	pub boot_id: String,
+	pub exe: Option<String>,
+	pub command: Vec<String>,
+	pub cwd: Option<String>,
+	pub ticks_per_second: u64,
+	pub start: Option<u64>,
+	pub rank: Option<u32>,
+	pub ranks: Option<u32>,
+	pub mpi: Option<String>,
+}
+
+impl Identity {
+	fn introduce(&mut self, record: &ProcessRecord<'_>) {
+		let known = |bytes: &[u8]| (!bytes.is_empty()).then(|| text(bytes));
+		self.parent_pid = Some(record.parent_pid);
+		self.host = text(record.host);
+		self.boot_id = text(record.boot_id);
+		self.exe = known(record.executable);
+		let command = record.command.strip_suffix(b"\0").unwrap_or(record.command);
+		if !command.is_empty() {
+			self.command = command.split(|&byte| byte == 0).map(text).collect();
+		}
+		self.cwd = known(record.cwd);
+		self.ticks_per_second = record.ticks_per_second;
+		self.start = (record.start > 0).then_some(record.start);
+		self.rank = self.rank.or(record.rank.checked_sub(1));
+		self.ranks = self.ranks.or((record.ranks > 0).then_some(record.ranks));
+	}
+}
+
+#[derive(Debug, Default)]
+pub struct Definitions {
+	pub ops: HashMap<u32, Op>,
+	pub objects: HashMap<u32, ObjectDef>,
+	pub sites: HashMap<u32, SiteDef>,
+	pub modules: HashMap<u32, ModuleDef>,
+	pub selections: HashMap<u32, fathom_stream::Selection>,
+	pub groups: HashMap<u32, GroupDef>,
+	pub hints: Vec<HintDef>,
+	pub marks: Vec<MarkDef>,
+	/// By pid: a vfork's child records into its parent's file.
+	pub identities: HashMap<u32, Identity>,
+}
+
+impl Definitions {
+	/// Takes what `record`, of `stream` of process `pid`, defines.
+	pub fn take(&mut self, pid: u32, stream: u64, record: &Record<'_>) {
+		match record {
+			Record::Op(op) => {
+				self.ops.entry(op.op).or_insert_with(|| Op::new(op));
+			}
+			Record::Object(object) => {
+				self.objects.insert(
+					object.object,
+					ObjectDef {
+						stream,
+						number: object.object,
+						class: object.class,
+						parent: object.parent,
+						created_by: object.created_by,
+						name: text(object.name),
+						numbers: object.numbers.clone(),
+					},
+				);
+			}
+			Record::Site(site) => {
+				let entry = text(site.entry);
+				let site_def = SiteDef { module: site.module, offset: site.offset, entry };
+				self.sites.insert(site.site, site_def);
+			}
+			Record::Module(module) => {
+				let build_id = module.build_id.to_vec();
+				self.modules.insert(module.module, ModuleDef { build_id, path: text(module.path) });
+			}
+			Record::Selection(selection) => {
+				self.selections.insert(selection.selection, selection.clone());
+			}
+			Record::Hint(hint) => self.hints.push(HintDef {
+				object: hint.object,
+				source: hint.source,
+				key: text(hint.key),
+				value: text(hint.value),
+			}),
+			Record::Mark(mark) => self.marks.push(MarkDef {
+				stream,
+				ticks: mark.ticks,
+				kind: text(mark.kind),
+				detail: text(mark.detail),
+				value: mark.value,
+			}),
+			Record::Process(process) => {
+				self.identities.entry(pid).or_default().introduce(process);
+			}
+			Record::Rank(rank) => {
+				let identity = self.identities.entry(pid).or_default();
+				identity.rank = Some(rank.rank);
+				identity.ranks = (rank.ranks > 0).then_some(rank.ranks).or(identity.ranks);
+				identity.mpi = (!rank.mpi.is_empty()).then(|| text(rank.mpi));
+			}
+			Record::Group(group) => {
+				self.groups.insert(
+					group.object,
+					GroupDef {
+						hash: group.hash,
+						size: group.size,
+						ordinal: group.ordinal,
+						own: group.own,
+						members: group.members.clone(),
+					},
+				);
+			}
+			_ => {}
+		}
+	}
+
+	/// The group that calls on `object` are collective in: its own, or that of the file it lies in.
+	pub fn group_of(&self, object: u32) -> Option<(u32, &GroupDef)> {
+		let mut at = object;
+		for _ in 0..8 {
+			if let Some(group) = self.groups.get(&at) {
+				return Some((at, group));
+			}
+			at = self.objects.get(&at).map(|def| def.parent).filter(|&parent| parent != 0)?;
+		}
+		None
+	}
+}

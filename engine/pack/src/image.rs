@@ -1,0 +1,89 @@
+//! One process image's stream files in memory: chunks found, doubles dropped, streams put together.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use fathom_stream::{Chunk, Found, Reason, Skip, chunks};
+
+use crate::error::{At, PackError};
+use crate::run::Image;
+
+pub struct Loaded {
+	pub files: Vec<(PathBuf, Vec<u8>)>,
+	instance: u64,
+}
+
+/// A stream's chunks in order.
+pub struct StreamChunks<'a> {
+	pub id: u64,
+	pub chunks: Vec<Chunk<'a>>,
+	/// Index into [`Loaded::files`] of its first chunk.
+	pub file: usize,
+}
+
+pub struct Content<'a> {
+	/// By stream id.
+	pub streams: Vec<StreamChunks<'a>>,
+	/// With the file's index.
+	pub skipped: Vec<(usize, Skip)>,
+	pub chunks: u64,
+}
+
+impl Loaded {
+	pub fn read(image: &Image) -> Result<Loaded, PackError> {
+		let mut files = Vec::with_capacity(image.files.len());
+		for path in &image.files {
+			files.push((path.clone(), fs::read(path).at(path)?));
+		}
+		Ok(Loaded { files, instance: image.instance })
+	}
+
+	pub fn content(&self) -> Content<'_> {
+		let mut skipped = Vec::new();
+		let mut found: BTreeMap<(u64, u64), (usize, Chunk<'_>)> = BTreeMap::new();
+		for (file, (_, data)) in self.files.iter().enumerate() {
+			for item in chunks(data) {
+				match item {
+					Found::Skipped(skip) => skipped.push((file, skip)),
+					Found::Chunk(chunk) if chunk.header.instance != self.instance => {
+						let bytes = chunk.bytes.len() as u64;
+						let skip = Skip { offset: chunk.offset, bytes, reason: Reason::Foreign };
+						skipped.push((file, skip));
+					}
+					Found::Chunk(chunk) => keep_better(&mut found, file, chunk),
+				}
+			}
+		}
+		let chunks = found.len() as u64;
+		Content { streams: by_stream(found), skipped, chunks }
+	}
+}
+
+/// The same chunk twice: one that its process sealed counts more than a copy from the ring; of two alike
+/// the longer, which was written after an exec that failed.
+fn keep_better<'a>(
+	found: &mut BTreeMap<(u64, u64), (usize, Chunk<'a>)>,
+	file: usize,
+	chunk: Chunk<'a>,
+) {
+	let worth = |chunk: &Chunk<'_>| (!chunk.header.ring_copy(), chunk.header.committed);
+	let key = (chunk.header.stream, chunk.header.number);
+	match found.get(&key) {
+		Some((_, before)) if worth(before) >= worth(&chunk) => {}
+		_ => {
+			found.insert(key, (file, chunk));
+		}
+	}
+}
+
+fn by_stream(found: BTreeMap<(u64, u64), (usize, Chunk<'_>)>) -> Vec<StreamChunks<'_>> {
+	let mut streams: Vec<StreamChunks<'_>> = Vec::new();
+	for ((id, _), (file, chunk)) in found {
+		match streams.last_mut() {
+			Some(stream) if stream.id == id => stream.chunks.push(chunk),
+			_ => streams.push(StreamChunks { id, chunks: vec![chunk], file }),
+		}
+	}
+	streams
+}

@@ -1,0 +1,62 @@
+//! Numbers that outlive a pack: what earlier tables called each process and stream.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{UInt32Type, UInt64Type};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+/// A process image, and in it the process: a vfork's child shares its parent's image.
+pub type ProcessKey = (u64, u32);
+
+#[derive(Debug, Default)]
+pub struct Index {
+	pub processes: HashMap<ProcessKey, u32>,
+	pub streams: HashMap<u64, u32>,
+}
+
+impl Index {
+	/// Of the tables in `folder`; empty where there are none that can be read.
+	pub fn read(folder: &Path) -> Index {
+		let mut index = Index::default();
+		each_row(&folder.join("processes.parquet"), &["process", "pid", "instance"], |row| {
+			index.processes.insert((row[2], row[1] as u32), row[0] as u32);
+		});
+		each_row(&folder.join("streams.parquet"), &["stream", "id"], |row| {
+			index.streams.insert(row[1], row[0] as u32);
+		});
+		index
+	}
+
+	pub fn process(&mut self, key: ProcessKey) -> u32 {
+		let next = self.processes.values().max().map_or(0, |last| last + 1);
+		*self.processes.entry(key).or_insert(next)
+	}
+}
+
+/// Calls `take` with the named unsigned columns of every row. A table that is damaged gives no rows: then
+/// everything is numbered anew.
+fn each_row(path: &Path, columns: &[&str], mut take: impl FnMut(&[u64])) {
+	let Ok(file) = File::open(path) else { return };
+	let Ok(builder) = ParquetRecordBatchReaderBuilder::try_new(file) else { return };
+	let Ok(reader) = builder.build() else { return };
+	let mut row = vec![0; columns.len()];
+	for batch in reader.flatten() {
+		for i in 0..batch.num_rows() {
+			for (value, name) in row.iter_mut().zip(columns) {
+				let Some(column) = batch.column_by_name(name) else { return };
+				*value = match (
+					column.as_primitive_opt::<UInt32Type>(),
+					column.as_primitive_opt::<UInt64Type>(),
+				) {
+					(Some(values), _) => u64::from(values.value(i)),
+					(_, Some(values)) => values.value(i),
+					_ => return,
+				};
+			}
+			take(&row);
+		}
+	}
+}

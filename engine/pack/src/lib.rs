@@ -1,0 +1,32 @@
+//! From a run's streams to its tables: `docs/stream-format.md` in, `docs/tables.md` out.
+
+mod bench;
+mod calls;
+mod clock;
+mod collectives;
+mod columns;
+mod counters;
+mod define;
+mod error;
+mod files;
+mod image;
+mod index;
+mod merge;
+mod output;
+mod pack;
+mod progress;
+mod recover;
+mod run;
+mod sites;
+mod survey;
+mod sync;
+mod tables;
+mod times;
+mod walk;
+mod write;
+
+pub use bench::{Rates, bench};
+pub use error::PackError;
+pub use pack::{Options, Packed, pack};
+pub use recover::{Recovered, recover};
+pub use run::Run;

@@ -1,0 +1,172 @@
+//! Parquet files: how they are coded, and a builder for tables that fit into memory.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::builder::{ListBuilder, PrimitiveBuilder, StringBuilder};
+use arrow_array::types::{ArrowPrimitiveType, UInt32Type, UInt64Type};
+use arrow_array::{
+	ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+	UInt8Array, UInt32Array, UInt64Array,
+};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+
+use crate::error::{At, PackError};
+
+/// Rows of one row group.
+pub const GROUP_ROWS: usize = 1 << 20;
+const PAGE_ROWS: usize = 1 << 17;
+
+/// zstd over delta coding for integers and dictionaries for text. Columns named in `scattered` hold numbers
+/// that are alike but in no order: their bytes are split instead.
+pub fn properties(schema: &Schema, scattered: &[&str]) -> WriterProperties {
+	let level = ZstdLevel::try_new(1).unwrap_or_default();
+	let mut properties = WriterProperties::builder()
+		.set_compression(Compression::ZSTD(level))
+		.set_statistics_enabled(EnabledStatistics::Chunk)
+		.set_dictionary_enabled(false)
+		.set_max_row_group_row_count(Some(GROUP_ROWS))
+		.set_data_page_row_count_limit(PAGE_ROWS)
+		.set_write_batch_size(8192)
+		.set_created_by("fathom-engine".into());
+	for field in schema.fields() {
+		let path = ColumnPath::from(field.name().as_str());
+		properties = match field.data_type() {
+			DataType::Utf8 | DataType::Dictionary(..) => {
+				properties.set_column_dictionary_enabled(path, true)
+			}
+			kind if kind.is_integer() && scattered.contains(&field.name().as_str()) => {
+				properties.set_column_encoding(path, Encoding::BYTE_STREAM_SPLIT)
+			}
+			kind if kind.is_integer() => {
+				properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
+			}
+			_ => properties,
+		};
+	}
+	properties.build()
+}
+
+/// A table under construction: its columns in order.
+#[derive(Default)]
+pub struct Table {
+	fields: Vec<Field>,
+	columns: Vec<ArrayRef>,
+}
+
+type Values<T> = Vec<T>;
+
+impl Table {
+	fn add(mut self, name: &str, nullable: bool, column: ArrayRef) -> Self {
+		self.fields.push(Field::new(name, column.data_type().clone(), nullable));
+		self.columns.push(column);
+		self
+	}
+
+	pub fn u8(self, name: &str, values: Values<u8>) -> Self {
+		self.add(name, false, Arc::new(UInt8Array::from(values)))
+	}
+
+	pub fn u32(self, name: &str, values: Values<u32>) -> Self {
+		self.add(name, false, Arc::new(UInt32Array::from(values)))
+	}
+
+	pub fn u32_or(self, name: &str, values: Values<Option<u32>>) -> Self {
+		self.add(name, true, Arc::new(UInt32Array::from(values)))
+	}
+
+	pub fn i32(self, name: &str, values: Values<i32>) -> Self {
+		self.add(name, false, Arc::new(Int32Array::from(values)))
+	}
+
+	pub fn i32_or(self, name: &str, values: Values<Option<i32>>) -> Self {
+		self.add(name, true, Arc::new(Int32Array::from(values)))
+	}
+
+	pub fn u64(self, name: &str, values: Values<u64>) -> Self {
+		self.add(name, false, Arc::new(UInt64Array::from(values)))
+	}
+
+	pub fn u64_or(self, name: &str, values: Values<Option<u64>>) -> Self {
+		self.add(name, true, Arc::new(UInt64Array::from(values)))
+	}
+
+	pub fn i64(self, name: &str, values: Values<i64>) -> Self {
+		self.add(name, false, Arc::new(Int64Array::from(values)))
+	}
+
+	pub fn i64_or(self, name: &str, values: Values<Option<i64>>) -> Self {
+		self.add(name, true, Arc::new(Int64Array::from(values)))
+	}
+
+	pub fn f64(self, name: &str, values: Values<f64>) -> Self {
+		self.add(name, false, Arc::new(Float64Array::from(values)))
+	}
+
+	pub fn f64_or(self, name: &str, values: Values<Option<f64>>) -> Self {
+		self.add(name, true, Arc::new(Float64Array::from(values)))
+	}
+
+	pub fn bool(self, name: &str, values: Values<bool>) -> Self {
+		self.add(name, false, Arc::new(BooleanArray::from(values)))
+	}
+
+	pub fn bool_or(self, name: &str, values: Values<Option<bool>>) -> Self {
+		self.add(name, true, Arc::new(BooleanArray::from(values)))
+	}
+
+	pub fn text<S: AsRef<str>>(self, name: &str, values: Values<S>) -> Self {
+		let column = StringArray::from_iter_values(values);
+		self.add(name, false, Arc::new(column))
+	}
+
+	pub fn text_or<S: AsRef<str>>(self, name: &str, values: Values<Option<S>>) -> Self {
+		self.add(name, true, Arc::new(StringArray::from_iter(values)))
+	}
+
+	pub fn texts<'t>(self, name: &str, values: impl Iterator<Item = &'t [String]>) -> Self {
+		let mut builder = ListBuilder::new(StringBuilder::new());
+		for list in values {
+			for text in list {
+				builder.values().append_value(text);
+			}
+			builder.append(true);
+		}
+		self.add(name, false, Arc::new(builder.finish()))
+	}
+
+	pub fn u32s<'t>(self, name: &str, values: impl Iterator<Item = &'t [u32]>) -> Self {
+		self.add(name, false, lists::<UInt32Type>(values))
+	}
+
+	pub fn u64s<'t>(self, name: &str, values: impl Iterator<Item = &'t [u64]>) -> Self {
+		self.add(name, false, lists::<UInt64Type>(values))
+	}
+
+	/// Writes the table whole.
+	pub fn write(self, folder: &Path, name: &str) -> Result<(), PackError> {
+		let path = folder.join(format!("{name}.parquet"));
+		let schema = Arc::new(Schema::new(self.fields));
+		let batch = RecordBatch::try_new(schema.clone(), self.columns).at(&path)?;
+		let file = File::create(&path).at(&path)?;
+		let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&schema, &[])));
+		let mut writer = writer.at(&path)?;
+		writer.write(&batch).at(&path)?;
+		writer.close().at(&path)?;
+		Ok(())
+	}
+}
+
+fn lists<'t, T: ArrowPrimitiveType>(values: impl Iterator<Item = &'t [T::Native]>) -> ArrayRef {
+	let mut builder = ListBuilder::new(PrimitiveBuilder::<T>::new());
+	for list in values {
+		builder.values().append_slice(list);
+		builder.append(true);
+	}
+	Arc::new(builder.finish())
+}

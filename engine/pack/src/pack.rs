@@ -1,0 +1,158 @@
+//! `pack`: streams into tables, once, however many readers ask.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use rayon::prelude::*;
+
+use crate::collectives::Collectives;
+use crate::error::{At, PackError};
+use crate::index::Index;
+use crate::merge::merge;
+use crate::progress::Progress;
+use crate::recover::{self, Recovered};
+use crate::run::{Image, Run};
+use crate::survey::{Survey, survey};
+use crate::tables::Tables;
+use crate::times::times;
+use crate::write::{Writer, fill_empty, make_folders};
+
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+	/// Threads; 0: as many as there are processors.
+	pub jobs: usize,
+	/// Also when the tables are newer than the streams.
+	pub force: bool,
+	pub quiet: bool,
+	/// Where rings lie, when `run.json` does not say.
+	pub ring: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Packed {
+	/// The tables were up to date.
+	pub fresh: bool,
+	pub events: u64,
+	pub processes: usize,
+	pub damaged: u64,
+	pub recovered: Recovered,
+}
+
+/// Holds the run's lock while it lives.
+struct Lock(#[allow(dead_code)] File); // the lock goes when the file is closed
+
+impl Lock {
+	fn take(run: &Path, quiet: bool) -> Result<Lock, PackError> {
+		let path = run.join(".pack.lock");
+		let file = File::create(&path).at(&path)?;
+		if file.try_lock().is_err() {
+			if !quiet {
+				eprintln!("fathom-engine: another reader packs {}, waiting", run.display());
+			}
+			file.lock().at(&path)?;
+		}
+		Ok(Lock(file))
+	}
+}
+
+pub fn pack(path: &Path, options: &Options) -> Result<Packed, PackError> {
+	Run::open(path)?; // before a lock file is made in a directory that is no run
+	let _lock = Lock::take(path, options.quiet)?;
+	let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build();
+	let pool = pool.map_err(|error| PackError::Threads(error.to_string()))?;
+	pool.install(|| pack_locked(path, options))
+}
+
+fn pack_locked(path: &Path, options: &Options) -> Result<Packed, PackError> {
+	let rings = options.ring.clone().or_else(|| Run::open(path).ok()?.ring_directory());
+	let recovered = match &rings {
+		Some(rings) => recover::recover(path, rings)?,
+		None => Recovered::default(),
+	};
+	let run = Run::open(path)?;
+	let tables = path.join("tables");
+	let stamp = stamp(&run, &recovered);
+	if !options.force && fs::read_to_string(tables.join(STAMP)).is_ok_and(|old| old == stamp) {
+		return Ok(Packed { fresh: true, recovered, ..Packed::default() });
+	}
+	let aside = path.join("tables.tmp");
+	remove(&aside)?;
+	make_folders(&aside)?;
+	let mut packed = write_tables(&run, &aside, &tables, options, &recovered)?;
+	packed.recovered = recovered;
+	fs::write(aside.join(STAMP), stamp).at(&aside)?;
+	swap(&aside, &tables, &path.join("tables.old"))?;
+	Ok(packed)
+}
+
+fn write_tables(
+	run: &Run,
+	folder: &Path,
+	earlier: &Path,
+	options: &Options,
+	recovered: &Recovered,
+) -> Result<Packed, PackError> {
+	let progress = Progress::new(!options.quiet);
+	let alive = |image: &Image| recovered.alive.contains(&(image.pid, image.instance));
+	let surveys: Vec<(Image, Survey)> = run
+		.images
+		.par_iter()
+		.map(|image| Ok((image.clone(), survey(image, alive(image))?)))
+		.collect::<Result<_, PackError>>()?;
+	let merged = merge(run, surveys, Index::read(earlier))?;
+	let collectives = Collectives::find(&merged);
+	let times = times(run, &merged, &collectives.meetings(&merged));
+	let (collective_rows, numbers) = collectives.rows(&merged, &times.lines);
+	let events = merged.images.iter().map(|state| state.survey.events()).sum();
+	progress.expect(events);
+	let writer = Writer::new(&merged, &times.lines, &numbers, folder, &progress);
+	let parts = writer.parts();
+	let written: Vec<_> =
+		parts.par_iter().map(|part| writer.write(part)).collect::<Result<_, PackError>>()?;
+	let unfinished = written.iter().map(|part| part.unfinished).sum();
+	let mut sums: Vec<_> = written.into_iter().flat_map(|part| part.sums).collect();
+	sums.sort_unstable_by_key(|(key, _)| *key);
+	fill_empty(folder)?;
+	let tables = Tables::new(run, &merged, &times, folder);
+	tables.write(&collective_rows, &sums, unfinished)?;
+	Ok(Packed {
+		fresh: false,
+		events,
+		processes: merged.processes.len(),
+		damaged: merged.images.iter().map(|state| state.survey.damage.len() as u64).sum(),
+		recovered: Recovered::default(),
+	})
+}
+
+const STAMP: &str = "packed";
+
+/// What tables were made of: the same stamp means that packing again gives the same tables.
+fn stamp(run: &Run, recovered: &Recovered) -> String {
+	let bytes: u64 = run.images.iter().map(|image| image.bytes).sum();
+	let files: usize = run.images.iter().map(|image| image.files.len()).sum();
+	let newest = run.newest.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+	format!(
+		"engine={}\nfiles={files}\nbytes={bytes}\nnewest={}\nalive={}\n",
+		env!("CARGO_PKG_VERSION"),
+		newest.unwrap_or_default().as_nanos(),
+		recovered.alive.len(),
+	)
+}
+
+fn remove(path: &Path) -> Result<(), PackError> {
+	match fs::remove_dir_all(path) {
+		Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at(path),
+		_ => Ok(()),
+	}
+}
+
+/// New tables in the place of the old ones, whole.
+fn swap(new: &Path, place: &Path, old: &Path) -> Result<(), PackError> {
+	remove(old)?;
+	if place.exists() {
+		fs::rename(place, old).at(place)?;
+	}
+	fs::rename(new, place).at(new)?;
+	remove(old)
+}

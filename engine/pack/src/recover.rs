@@ -1,0 +1,206 @@
+//! Rings of processes that are dead: what they had not written out, brought into the run's streams.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fathom_stream::{
+	Chunk, ChunkWriter, Counter, Decoder, Found, Item, OpenCall, Ring, Unfinished, chunks,
+	read_ring,
+};
+
+use crate::error::{At, PackError};
+use crate::run::stream_name;
+
+#[derive(Debug, Clone, Default)]
+pub struct Recovered {
+	/// Processes whose rings were brought in.
+	pub processes: u64,
+	pub chunks: u64,
+	/// Calls that were open when their process died.
+	pub unfinished: u64,
+	/// Processes that still run, by pid and instance.
+	pub alive: HashSet<(u32, u64)>,
+	/// Rings that cannot be read, and why.
+	pub refused: Vec<String>,
+}
+
+/// Brings the rings in `rings` of processes that are dead into `run`, then removes them. Doing it twice, or
+/// being stopped in the middle, does no harm: the copy is made aside, and a chunk found twice is one.
+pub fn recover(run: &Path, rings: &Path) -> Result<Recovered, PackError> {
+	let mut recovered = Recovered::default();
+	let Ok(entries) = fs::read_dir(rings) else { return Ok(recovered) };
+	let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+	paths.sort();
+	for path in paths.iter().filter(|path| path.extension().is_some_and(|e| e == "ring")) {
+		one(run, path, &mut recovered)?;
+	}
+	Ok(recovered)
+}
+
+fn one(run: &Path, path: &Path, recovered: &mut Recovered) -> Result<(), PackError> {
+	let Ok(data) = fs::read(path) else { return Ok(()) }; // its process just ended in order
+	let ring = match read_ring(&data) {
+		Ok(ring) => ring,
+		Err(reason) => {
+			recovered.refused.push(format!("{}: {reason}", path.display()));
+			return Ok(());
+		}
+	};
+	if is_alive(ring.header.pid, ring.header.pid_start) {
+		recovered.alive.insert((ring.header.pid, ring.header.instance));
+		return Ok(());
+	}
+	let folder = node_folder(run, &ring)?;
+	let name = format!("{}.{:016x}", ring.header.pid, ring.header.instance);
+	let written = fs::read(folder.join(format!("{name}.fts"))).unwrap_or_default();
+	let tail = tail(&ring, &written, recovered);
+	if !tail.is_empty() {
+		let place = folder.join(format!("{name}.tail.fts"));
+		let aside = folder.join(format!("{name}.tail.tmp"));
+		fs::write(&aside, tail).at(&aside)?;
+		fs::rename(&aside, &place).at(&place)?;
+	}
+	recovered.processes += 1;
+	fs::remove_file(path).at(path)
+}
+
+/// Does the process that made the ring still run? A pid is reused; its start time is not.
+fn is_alive(pid: u32, start: u64) -> bool {
+	let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+	let Some((_, after_name)) = stat.rsplit_once(')') else { return false };
+	let mut fields = after_name.split_ascii_whitespace();
+	let state = fields.next();
+	let began = fields.nth(18).and_then(|field| field.parse().ok());
+	began == Some(start) && !matches!(state, Some("Z" | "X"))
+}
+
+/// Where the ring's streams belong: where its process began a file, else this node's folder.
+fn node_folder(run: &Path, ring: &Ring<'_>) -> Result<PathBuf, PackError> {
+	let streams = run.join("streams");
+	let own = |path: &Path| stream_name(path).is_some_and(|(_, i)| i == ring.header.instance);
+	for folder in fs::read_dir(&streams).into_iter().flatten().flatten() {
+		let files = fs::read_dir(folder.path()).into_iter().flatten().flatten();
+		if files.map(|file| file.path()).any(|file| own(&file)) {
+			return Ok(folder.path());
+		}
+	}
+	let word = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+	let boot_id = word("/proc/sys/kernel/random/boot_id");
+	let folder = streams.join(format!("{boot_id}-{}", word("/proc/sys/kernel/hostname")));
+	fs::create_dir_all(&folder).at(&folder)?;
+	describe_node(&folder, &boot_id)?;
+	Ok(folder)
+}
+
+/// The node's mount table and name, where its processes did not come to write them.
+fn describe_node(folder: &Path, boot_id: &str) -> Result<(), PackError> {
+	let mounts = folder.join("mounts");
+	if !mounts.exists() {
+		let table = fs::read("/proc/self/mountinfo").unwrap_or_default();
+		fs::write(&mounts, table).at(&mounts)?;
+	}
+	let node = folder.join("node");
+	if !node.exists() {
+		let word = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+		let (host, kernel) =
+			(word("/proc/sys/kernel/hostname"), word("/proc/sys/kernel/osrelease"));
+		let text = format!("host={host}\nboot_id={boot_id}\nkernel={kernel}\n");
+		fs::write(&node, text).at(&node)?;
+	}
+	Ok(())
+}
+
+/// What the ring has and the file does not: chunks, and behind the last of each stream its counters and the
+/// calls that were open.
+fn tail(ring: &Ring<'_>, written: &[u8], recovered: &mut Recovered) -> Vec<u8> {
+	let in_file: Vec<Chunk<'_>> = chunks(written)
+		.filter_map(|found| match found {
+			Found::Chunk(chunk) => Some(chunk),
+			Found::Skipped(_) => None,
+		})
+		.collect();
+	let known: HashSet<(u64, u64)> =
+		in_file.iter().map(|chunk| (chunk.header.stream, chunk.header.number)).collect();
+	let mut streams: BTreeMap<u64, Vec<&Chunk<'_>>> = BTreeMap::new();
+	for chunk in in_file.iter().chain(&ring.chunks) {
+		let chunks = streams.entry(chunk.header.stream).or_default();
+		if !chunks.iter().any(|c| c.header.number == chunk.header.number) {
+			chunks.push(chunk);
+		}
+	}
+	let mut open: HashMap<u64, &[OpenCall]> = HashMap::new();
+	for page in &ring.threads {
+		open.insert(page.stream, &page.open);
+	}
+	let mut counters: HashMap<u64, Vec<&Counter>> = HashMap::new();
+	for table in &ring.counters {
+		counters.entry(table.stream).or_default().extend(&table.counters);
+	}
+	let mut out = Vec::new();
+	for (stream, mut chunks) in streams {
+		chunks.sort_by_key(|chunk| chunk.header.number);
+		let last = chunks.len() - 1;
+		for (i, chunk) in chunks.into_iter().enumerate() {
+			let in_file = known.contains(&(stream, chunk.header.number));
+			let open = open.get(&stream).copied().unwrap_or_default();
+			let counters = counters.get(&stream).map(Vec::as_slice).unwrap_or_default();
+			let more =
+				i == last && !chunk.header.last() && (!open.is_empty() || !counters.is_empty());
+			if in_file && !more {
+				continue;
+			}
+			let mut copy = ChunkWriter::copy(chunk);
+			if more {
+				recovered.unfinished += add_open(&mut copy, chunk, open);
+				counters.iter().for_each(|counter| copy.counter(counter));
+			}
+			out.extend(copy.seal(false));
+			recovered.chunks += 1;
+		}
+	}
+	out
+}
+
+/// Adds the calls that have no row, innermost first; returns how many.
+fn add_open(copy: &mut ChunkWriter, chunk: &Chunk<'_>, open: &[OpenCall]) -> u64 {
+	let mut decoder = Decoder::new();
+	let mut rows = decoder.rows(chunk);
+	let mut ended = chunk.header.first_tick.max(chunk.header.begin.ticks);
+	let mut done: HashSet<u64> = HashSet::new();
+	while let Some(Ok(item)) = rows.next() {
+		match item {
+			Item::Call(call) => {
+				ended = ended.max(call.ended);
+				if open.iter().any(|o| o.seq == call.seq) {
+					done.insert(call.seq);
+				}
+			}
+			Item::Unfinished(row, _) => {
+				done.insert(row.seq);
+			}
+			Item::Record(_) => {}
+		}
+	}
+	let ended = open.iter().map(|call| call.began).fold(ended, u64::max);
+	let mut added = 0;
+	for (depth, call) in open.iter().enumerate().rev() {
+		if done.contains(&call.seq) {
+			continue;
+		}
+		copy.unfinished(&Unfinished {
+			reason: 2,
+			seq: call.seq,
+			op: call.op,
+			depth: depth as u32,
+			object: call.object,
+			site: call.site,
+			began: call.began,
+			ended,
+			size: call.size,
+			offset: call.offset,
+		});
+		added += 1;
+	}
+	added
+}

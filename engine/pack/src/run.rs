@@ -1,0 +1,134 @@
+//! A run directory: its nodes, its stream files, its settings.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::error::{At, PackError};
+
+/// A node's part of the streams.
+#[derive(Debug, Clone, Default)]
+pub struct Node {
+	pub host: String,
+	pub boot_id: String,
+	pub kernel: Option<String>,
+	/// Of the node's tick counter, where the node knew it.
+	pub ticks_per_second: Option<f64>,
+	/// A copy of its mount table.
+	pub mounts: String,
+}
+
+/// The stream files of one process image.
+#[derive(Debug, Clone)]
+pub struct Image {
+	pub node: usize,
+	pub pid: u32,
+	pub instance: u64,
+	pub files: Vec<PathBuf>,
+	pub bytes: u64,
+}
+
+#[derive(Debug, Default)]
+pub struct Run {
+	pub path: PathBuf,
+	pub nodes: Vec<Node>,
+	pub images: Vec<Image>,
+	/// `run.json`, verbatim.
+	pub configuration: Option<String>,
+	pub newest: Option<SystemTime>,
+}
+
+impl Run {
+	pub fn open(path: &Path) -> Result<Run, PackError> {
+		let streams = path.join("streams");
+		let configuration = fs::read_to_string(path.join("run.json")).ok();
+		if !streams.is_dir() && configuration.is_none() {
+			return Err(PackError::NoRun(path.to_owned()));
+		}
+		let mut run = Run { path: path.to_owned(), configuration, ..Run::default() };
+		if streams.is_dir() {
+			for folder in sorted_entries(&streams)? {
+				if folder.is_dir() {
+					run.add_node(&folder)?;
+				}
+			}
+		}
+		Ok(run)
+	}
+
+	/// Where the rings of this run lie, as `run.json` says.
+	pub fn ring_directory(&self) -> Option<PathBuf> {
+		let json: serde_json::Value = serde_json::from_str(self.configuration.as_deref()?).ok()?;
+		let ring = json.get("configuration")?.get("ring")?.as_str()?;
+		(!ring.is_empty()).then(|| PathBuf::from(ring))
+	}
+
+	fn add_node(&mut self, folder: &Path) -> Result<(), PackError> {
+		let node = self.nodes.len();
+		let mut images: BTreeMap<(u64, u32), Image> = BTreeMap::new();
+		for file in sorted_entries(folder)? {
+			let Some((pid, instance)) = stream_name(&file) else { continue };
+			let facts = fs::metadata(&file).at(&file)?;
+			if let Ok(time) = facts.modified() {
+				self.newest = self.newest.max(Some(time));
+			}
+			let image = images.entry((instance, pid)).or_insert(Image {
+				node,
+				pid,
+				instance,
+				files: Vec::new(),
+				bytes: 0,
+			});
+			image.files.push(file);
+			image.bytes += facts.len();
+		}
+		self.images.extend(images.into_values());
+		self.nodes.push(read_node(folder));
+		Ok(())
+	}
+}
+
+fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
+	let mut entries = Vec::new();
+	for entry in fs::read_dir(folder).at(folder)? {
+		entries.push(entry.at(folder)?.path());
+	}
+	entries.sort();
+	Ok(entries)
+}
+
+/// `<pid>.<instance>.fts`, or `<pid>.<instance>.tail.fts` from a ring.
+pub fn stream_name(path: &Path) -> Option<(u32, u64)> {
+	let name = path.file_name()?.to_str()?.strip_suffix(".fts")?;
+	let name = name.strip_suffix(".tail").unwrap_or(name);
+	let (pid, instance) = name.split_once('.')?;
+	Some((pid.parse().ok()?, u64::from_str_radix(instance, 16).ok()?))
+}
+
+fn read_node(folder: &Path) -> Node {
+	let name = folder.file_name().unwrap_or_default().to_string_lossy();
+	// A boot id is 36 characters; a host may hold dashes.
+	let (boot_id, host) = match (name.get(..36), name.get(37..)) {
+		(Some(boot_id), Some(host)) => (boot_id, host),
+		_ => name.split_once('-').unwrap_or((&name, "")),
+	};
+	let mut node = Node {
+		host: host.to_owned(),
+		boot_id: boot_id.to_owned(),
+		mounts: fs::read_to_string(folder.join("mounts")).unwrap_or_default(),
+		..Node::default()
+	};
+	for line in fs::read_to_string(folder.join("node")).unwrap_or_default().lines() {
+		match line.split_once('=') {
+			Some(("host", value)) => node.host = value.to_owned(),
+			Some(("boot_id", value)) => node.boot_id = value.to_owned(),
+			Some(("kernel", value)) => node.kernel = Some(value.to_owned()),
+			Some(("tsc_hz", value)) => {
+				node.ticks_per_second = value.parse().ok().filter(|hz: &f64| *hz > 0.0);
+			}
+			_ => {}
+		}
+	}
+	node
+}

@@ -1,0 +1,384 @@
+//! First pass over a process image: what it names, how much there is, and what ties it to others.
+//! Nothing of its calls is kept but the collective ones and, with several threads, when outermost ones began.
+
+use std::collections::{BTreeSet, HashMap};
+
+use fathom_stream::{Clock, Decoder, Record};
+
+use crate::define::{Definitions, Target};
+use crate::error::PackError;
+use crate::image::{Loaded, StreamChunks};
+use crate::run::Image;
+use crate::walk::{Row, Visitor, Walker};
+
+#[derive(Debug)]
+pub struct StreamSurvey {
+	pub id: u64,
+	pub pid: u32,
+	pub tid: u32,
+	pub side: bool,
+	pub base_stream: u64,
+	pub events: u64,
+	pub chunks: u64,
+	pub chunks_missing: u64,
+	pub complete: bool,
+	pub first_tick: u64,
+	pub last_tick: u64,
+	pub file: usize,
+	/// When outermost calls began; only where other streams of the process have some too.
+	pub roots: Vec<u64>,
+	/// Of a side stream: their seqs.
+	pub root_seqs: Vec<u64>,
+	pub counted: u64,
+}
+
+/// A call that all ranks of a group make together.
+#[derive(Debug, Clone)]
+pub struct CollectiveCall {
+	/// Index into [`Survey::streams`].
+	pub stream: u32,
+	pub seq: u64,
+	pub op: u32,
+	pub object: u32,
+	/// The object that has the group.
+	pub holder: u32,
+	pub ordinal: u64,
+	pub began: u64,
+	pub ended: u64,
+	pub bytes: Option<i64>,
+}
+
+/// Which call of its thread a signal handler's outermost call was made in.
+#[derive(Debug, Clone, Copy)]
+pub struct Interrupted {
+	/// Index into [`Survey::streams`].
+	pub stream: u32,
+	pub seq: u64,
+	pub depth: u32,
+	pub op: Option<u32>,
+	/// Ordinal of the outermost call around it, in its stream.
+	pub root: u64,
+	pub began: u64,
+	pub duration: u64,
+}
+
+#[derive(Debug)]
+pub struct Damaged {
+	pub file: String,
+	pub byte: u64,
+	pub bytes: u64,
+	pub reason: String,
+}
+
+#[derive(Debug, Default)]
+pub struct Survey {
+	pub streams: Vec<StreamSurvey>,
+	pub definitions: Definitions,
+	pub clock: u8,
+	pub samples: Vec<Clock>,
+	pub collectives: Vec<CollectiveCall>,
+	/// Key: side stream's index and its call's seq.
+	pub interrupted: HashMap<(u32, u64), Interrupted>,
+	/// Names of textual arguments.
+	pub text_names: BTreeSet<String>,
+	pub damage: Vec<Damaged>,
+	pub chunks: u64,
+	/// The image's ring was recovered: it did not end in order.
+	pub killed: bool,
+	pub alive: bool,
+}
+
+impl Survey {
+	pub fn events(&self) -> u64 {
+		self.streams.iter().map(|stream| stream.events).sum()
+	}
+}
+
+/// Surveys one image. `alive`: its process still runs.
+pub fn survey(image: &Image, alive: bool) -> Result<Survey, PackError> {
+	let loaded = Loaded::read(image)?;
+	let content = loaded.content();
+	let mut survey = Survey { chunks: content.chunks, alive, ..Survey::default() };
+	let name = |file: usize| loaded.files[file].0.display().to_string();
+	for (file, skip) in &content.skipped {
+		survey.damage.push(Damaged {
+			file: name(*file),
+			byte: skip.offset,
+			bytes: skip.bytes,
+			reason: skip.reason.to_string(),
+		});
+	}
+	let mut decoder = Decoder::new();
+	let mut side_calls: HashMap<u64, Vec<SideCall>> = HashMap::new();
+	for (index, stream) in ordered(&content.streams).into_iter().enumerate() {
+		let mut pass = Pass::new(&mut survey, index as u32, stream, side_calls.remove(&stream.id));
+		pass.run(&mut decoder, stream, alive);
+		let Pass { summary, walker, side_rows, .. } = pass;
+		if is_side(stream) && summary.base_stream != 0 {
+			side_calls.entry(summary.base_stream).or_default().extend(side_rows);
+		}
+		for damage in &walker.damage {
+			let chunk = stream.chunks.iter().find(|chunk| chunk.header.number == damage.number);
+			survey.damage.push(Damaged {
+				file: name(stream.file),
+				byte: chunk.map_or(0, |chunk| chunk.offset) + damage.byte as u64,
+				bytes: chunk.map_or(0, |chunk| (chunk.bytes.len() - damage.byte) as u64),
+				reason: damage.reason.to_string(),
+			});
+		}
+		survey.streams.push(summary);
+	}
+	number_collectives(&mut survey);
+	forget_single_roots(&mut survey);
+	Ok(survey)
+}
+
+/// The order in which [`survey`] numbers an image's streams: those of signal handlers before the ones that
+/// they interrupted.
+pub fn ordered<'c, 'a>(streams: &'c [StreamChunks<'a>]) -> Vec<&'c StreamChunks<'a>> {
+	let mut order: Vec<_> = streams.iter().collect();
+	order.sort_by_key(|stream| !is_side(stream));
+	order
+}
+
+fn is_side(stream: &StreamChunks<'_>) -> bool {
+	stream.chunks.first().is_some_and(|chunk| chunk.header.side())
+}
+
+/// An outermost call of a side stream, waiting for the call that it was made in.
+#[derive(Debug, Clone, Copy)]
+struct SideCall {
+	stream: u32,
+	seq: u64,
+	began: u64,
+	ended: u64,
+}
+
+struct Pass<'s> {
+	survey: &'s mut Survey,
+	index: u32,
+	summary: StreamSurvey,
+	walker: Walker,
+	/// Waiting calls of the side streams of this thread, by their begin.
+	waiting: Vec<SideCall>,
+	side_rows: Vec<SideCall>,
+	roots_done: u64,
+	/// By op: can its calls be collective?
+	candidates: Vec<bool>,
+}
+
+impl<'s> Pass<'s> {
+	fn new(
+		survey: &'s mut Survey,
+		index: u32,
+		stream: &StreamChunks<'_>,
+		waiting: Option<Vec<SideCall>>,
+	) -> Self {
+		let header = &stream.chunks[0].header;
+		let mut waiting = waiting.unwrap_or_default();
+		waiting.sort_by_key(|call| call.began);
+		let summary = StreamSurvey {
+			id: stream.id,
+			pid: header.pid,
+			tid: header.tid,
+			side: header.side(),
+			base_stream: header.base_stream,
+			events: 0,
+			chunks: stream.chunks.len() as u64,
+			chunks_missing: 0,
+			complete: false,
+			first_tick: header.begin.ticks,
+			last_tick: header.begin.ticks,
+			file: stream.file,
+			roots: Vec::new(),
+			root_seqs: Vec::new(),
+			counted: 0,
+		};
+		Pass {
+			survey,
+			index,
+			summary,
+			walker: Walker::default(),
+			waiting,
+			side_rows: Vec::new(),
+			roots_done: 0,
+			candidates: Vec::new(),
+		}
+	}
+
+	fn run(&mut self, decoder: &mut Decoder, stream: &StreamChunks<'_>, alive: bool) {
+		let mut walker = Walker::default();
+		for chunk in &stream.chunks {
+			let header = &chunk.header;
+			self.survey.clock = header.clock;
+			self.survey.killed |= header.ring_copy();
+			self.survey.samples.push(header.begin);
+			if header.seal.ticks != 0 {
+				self.survey.samples.push(header.seal);
+				self.summary.last_tick = self.summary.last_tick.max(header.seal.ticks);
+			}
+			walker.chunk(decoder, chunk, self);
+		}
+		walker.finish(alive, self);
+		let last = stream.chunks.last().is_some_and(|chunk| chunk.header.last());
+		self.summary.chunks_missing = walker.chunks_missing;
+		self.summary.complete = last && walker.chunks_missing == 0;
+		self.summary.last_tick = self.summary.last_tick.max(walker.last_tick());
+		self.walker = walker;
+	}
+
+	/// Rows come innermost first, so the first call that a side call lies in is the one that it was made in.
+	fn catch_side_calls(&mut self, row: &Row<'_>) {
+		let began = row.began.unwrap_or(row.ended);
+		let from = self.waiting.partition_point(|call| call.began < began);
+		while let Some(&call) = self.waiting.get(from).filter(|call| call.ended <= row.ended) {
+			self.waiting.remove(from);
+			self.survey.interrupted.insert(
+				(call.stream, call.seq),
+				Interrupted {
+					stream: self.index,
+					seq: row.seq,
+					depth: row.depth,
+					op: row.op,
+					root: self.roots_done,
+					began: call.began,
+					duration: call.ended - call.began,
+				},
+			);
+		}
+	}
+
+	fn note_candidate(&mut self, op: u32) {
+		const MOST: usize = 1 << 20; // op numbers are small; a larger one is no op of ours
+		let index = op as usize;
+		let Some(def) = self.survey.definitions.ops.get(&op) else { return };
+		if index < MOST && (def.collective || def.field(Target::Collective).is_some()) {
+			self.candidates.resize(self.candidates.len().max(index + 1), false);
+			self.candidates[index] = true;
+		}
+	}
+
+	fn collective(&mut self, row: &Row<'_>, op: u32) {
+		let Some(def) = self.survey.definitions.ops.get(&op) else { return };
+		let flagged = def.field(Target::Collective).and_then(|i| row.fields.get(i));
+		if !def.collective && flagged.is_none_or(|&value| value == 0) {
+			return;
+		}
+		let bytes = def.field(Target::Bytes).and_then(|i| row.fields.get(i)).copied();
+		self.survey.collectives.push(CollectiveCall {
+			stream: self.index,
+			seq: row.seq,
+			op,
+			object: row.object,
+			holder: 0,
+			ordinal: 0,
+			began: row.began.unwrap_or(row.ended),
+			ended: row.ended,
+			bytes,
+		});
+	}
+}
+
+impl Visitor for Pass<'_> {
+	#[inline]
+	fn row(&mut self, row: &Row<'_>) {
+		self.summary.events += 1;
+		if !self.waiting.is_empty() {
+			self.catch_side_calls(row);
+		}
+		if row.depth == 0 {
+			self.roots_done += 1;
+			self.summary.roots.push(row.began.unwrap_or(row.ended));
+			if self.summary.side {
+				let began = row.began.unwrap_or(row.ended);
+				let (stream, seq, ended) = (self.index, row.seq, row.ended);
+				self.summary.root_seqs.push(seq);
+				self.side_rows.push(SideCall { stream, seq, began, ended });
+			}
+		}
+		if let Some(op) = row.op {
+			if self.candidates.get(op as usize).copied().unwrap_or(false) && row.object != 0 {
+				self.collective(row, op);
+			}
+		}
+	}
+
+	fn record(&mut self, record: &Record<'_>) {
+		match record {
+			Record::Counter(counter) => self.summary.counted += counter.calls,
+			Record::Text(text) => {
+				let name = String::from_utf8_lossy(text.name);
+				if !self.survey.text_names.contains(name.as_ref()) {
+					self.survey.text_names.insert(name.into_owned());
+				}
+			}
+			_ => {}
+		}
+		let (pid, stream) = (self.summary.pid, self.summary.id);
+		self.survey.definitions.take(pid, stream, record);
+		if let Record::Op(op) = record {
+			self.note_candidate(op.op);
+		}
+	}
+}
+
+/// The n-th collective call on a handle, by start, in the whole image; calls of groups of one are none.
+fn number_collectives(survey: &mut Survey) {
+	let definitions = &survey.definitions;
+	survey.collectives.retain_mut(|call| match definitions.group_of(call.object) {
+		Some((holder, group)) if group.size > 1 => {
+			call.holder = holder;
+			true
+		}
+		_ => false,
+	});
+	survey.collectives.sort_by_key(|call| (call.holder, call.began, call.stream, call.seq));
+	let mut before = (0, 0);
+	for call in &mut survey.collectives {
+		before =
+			if before.0 == call.holder { (call.holder, before.1 + 1) } else { (call.holder, 0) };
+		call.ordinal = before.1;
+	}
+}
+
+/// Ordinals of a process with one stream need no merging.
+fn forget_single_roots(survey: &mut Survey) {
+	let mut streams_of: HashMap<u32, u32> = HashMap::new();
+	for stream in survey.streams.iter().filter(|stream| !stream.roots.is_empty()) {
+		*streams_of.entry(stream.pid).or_default() += 1;
+	}
+	for stream in &mut survey.streams {
+		if streams_of.get(&stream.pid).copied().unwrap_or(0) < 2 {
+			stream.roots = Vec::new();
+		}
+	}
+}
+
+/// For each stream, the ordinals in its process of its outermost calls, in the stream's order. `None`: the
+/// process has this one stream, and they count from 0.
+pub fn ordinals(survey: &Survey) -> Vec<Option<Vec<u32>>> {
+	let mut result: Vec<Option<Vec<u32>>> = survey.streams.iter().map(|_| None).collect();
+	let mut by_pid: HashMap<u32, Vec<(u64, u32, u32)>> = HashMap::new();
+	for (index, stream) in survey.streams.iter().enumerate() {
+		if !stream.roots.is_empty() {
+			result[index] = Some(vec![0; stream.roots.len()]);
+		}
+		for (n, &began) in stream.roots.iter().enumerate() {
+			let seq = stream.root_seqs.get(n).copied();
+			let inside =
+				seq.is_some_and(|seq| survey.interrupted.contains_key(&(index as u32, seq)));
+			if !inside {
+				by_pid.entry(stream.pid).or_default().push((began, index as u32, n as u32));
+			}
+		}
+	}
+	for roots in by_pid.values_mut() {
+		roots.sort_unstable();
+		for (ordinal, &(_, stream, n)) in roots.iter().enumerate() {
+			if let Some(list) = &mut result[stream as usize] {
+				list[n as usize] = ordinal as u32;
+			}
+		}
+	}
+	result
+}

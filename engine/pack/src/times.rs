@@ -1,0 +1,84 @@
+//! The run's time: a line from ticks to nanoseconds since the run's start for every clock.
+
+use fathom_stream::Clock;
+
+use crate::clock::{Correction, Kind, Line, realtime_offset};
+use crate::merge::{Merged, ProcessRow};
+use crate::run::Run;
+use crate::sync::{Aligned, Passage, align};
+use crate::tables::starts;
+
+pub struct Times {
+	/// By clock.
+	pub lines: Vec<Line>,
+	pub aligned: Vec<Aligned>,
+	/// Time 0, ns since 1970.
+	pub started: i64,
+}
+
+/// The passages of one collective call that ranks wait in for each other.
+pub type Meeting = Vec<Member>;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Member {
+	pub clock: usize,
+	pub began: u64,
+	pub ended: u64,
+}
+
+pub fn times(run: &Run, merged: &Merged, meetings: &[Meeting]) -> Times {
+	let local: Vec<Line> =
+		(0..merged.clocks.len()).map(|clock| local_line(run, merged, clock)).collect();
+	let ticks = starts(merged);
+	let start = |lines: &[Line]| {
+		let began =
+			|(row, &tick): (&ProcessRow, &u64)| lines[merged.images[row.image].clock].ns(tick);
+		merged.processes.iter().zip(&ticks).map(began).min().unwrap_or(0)
+	};
+	let base = start(&local);
+	let by = |shift: i64| Correction { shift, ..Correction::default() };
+	let local: Vec<Line> = local.iter().map(|line| line.corrected(&by(-base))).collect();
+	let passages: Vec<Vec<Passage>> = meetings
+		.iter()
+		.map(|meeting| {
+			let passage = |member: &Member| Passage {
+				clock: member.clock,
+				enter: local[member.clock].ns(member.began),
+				leave: local[member.clock].ns(member.ended),
+			};
+			meeting.iter().map(passage).collect()
+		})
+		.collect();
+	let aligned = align(local.len(), &passages, (0, span(merged, &local)));
+	let lines: Vec<Line> =
+		local.iter().zip(&aligned).map(|(line, how)| line.corrected(&how.correction)).collect();
+	let zero = start(&lines);
+	let lines = lines.iter().map(|line| line.corrected(&by(-zero))).collect();
+	Times { lines, aligned, started: base.saturating_add(zero) }
+}
+
+fn span(merged: &Merged, lines: &[Line]) -> i64 {
+	let ends = merged.images.iter().flat_map(|state| {
+		state.survey.streams.iter().map(|stream| lines[state.clock].ns(stream.last_tick))
+	});
+	ends.max().unwrap_or(0)
+}
+
+/// Ticks to the node's own real-time clock.
+fn local_line(run: &Run, merged: &Merged, clock: usize) -> Line {
+	let own = || merged.images.iter().filter(|state| state.clock == clock);
+	let samples: Vec<Clock> =
+		own().flat_map(|state| state.survey.samples.iter().copied()).collect();
+	let line = match merged.clocks[clock].kind {
+		Kind::Ticks => {
+			let node = run.nodes.get(merged.clock_nodes[clock]);
+			let said = own().find_map(|state| {
+				let identities = state.survey.definitions.identities.values();
+				identities.map(|who| who.ticks_per_second as f64).find(|&hz| hz > 0.0)
+			});
+			Line::fit(&samples, node.and_then(|node| node.ticks_per_second).or(said))
+		}
+		Kind::Monotonic | Kind::Faked => Line::identity(),
+	};
+	line.corrected(&Correction { shift: realtime_offset(&samples), ..Correction::default() })
+}

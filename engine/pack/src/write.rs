@@ -1,0 +1,429 @@
+//! Second pass: parts of `calls`, `args` and `links`, each written by one thread.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_schema::SchemaRef;
+use fathom_stream::Decoder;
+use parquet::arrow::ArrowWriter;
+
+use crate::calls::{ImageMaps, Map, Out, Plan, StreamRows, Writing};
+use crate::clock::Line;
+use crate::columns::{OpNames, SCATTERED, StreamFacts, arg_schema, call_schema, link_schema};
+use crate::counters::{Key, Sum};
+use crate::error::{At, PackError};
+use crate::image::{Content, Loaded};
+use crate::merge::{ImageState, Merged};
+use crate::output::properties;
+use crate::progress::Progress;
+use crate::survey::{Interrupted, ordered, ordinals};
+use crate::walk::Walker;
+
+const BATCH_ROWS: usize = 1 << 17;
+/// Rows of one part: few enough that a reader can take them in parallel, enough that there are few files.
+const PART_ROWS: u64 = 4 << 20;
+const MAX_SEQ: u64 = 1 << 40;
+
+/// What all parts need to know of the run.
+pub struct Writer<'r> {
+	pub merged: &'r Merged,
+	pub lines: &'r [Line],
+	pub collectives: &'r [HashMap<(u32, u64), u32>],
+	pub folder: &'r Path,
+	pub progress: &'r Progress,
+	op_names: OpNames,
+	plans: Vec<Plan>,
+	arg_names: HashMap<String, u16>,
+	arg_values: ArrayRef,
+}
+
+/// What a part adds to the small tables.
+#[derive(Debug, Default)]
+pub struct Written {
+	pub sums: Vec<(Key, Sum)>,
+	/// Calls whose state is not `done`.
+	pub unfinished: u64,
+}
+
+/// Images whose calls go into the same part, or one image that takes several.
+pub type Part = Vec<usize>;
+
+impl<'r> Writer<'r> {
+	pub fn new(
+		merged: &'r Merged,
+		lines: &'r [Line],
+		collectives: &'r [HashMap<(u32, u64), u32>],
+		folder: &'r Path,
+		progress: &'r Progress,
+	) -> Self {
+		let mut names: Vec<String> =
+			merged.ops.iter().flat_map(|op| op.fields.iter().cloned()).collect();
+		names.extend(merged.images.iter().flat_map(|i| i.survey.text_names.iter().cloned()));
+		names.sort();
+		names.dedup();
+		names.truncate(usize::from(u16::MAX));
+		let arg_names: HashMap<String, u16> =
+			names.iter().enumerate().map(|(i, name)| (name.clone(), i as u16)).collect();
+		let number = |name: &str| arg_names.get(name).copied().unwrap_or(0);
+		let plans = merged.ops.iter().map(|op| Plan::new(op, number)).collect();
+		Writer {
+			merged,
+			lines,
+			collectives,
+			folder,
+			progress,
+			op_names: OpNames::new(&merged.ops),
+			plans,
+			arg_values: Arc::new(StringArray::from(names)),
+			arg_names,
+		}
+	}
+
+	/// Neighbouring processes together, up to the size of a part.
+	pub fn parts(&self) -> Vec<Part> {
+		let mut order: Vec<usize> = (0..self.merged.images.len()).collect();
+		order.sort_by_key(|&i| self.merged.images[i].streams.iter().min().copied());
+		let mut parts: Vec<Part> = Vec::new();
+		let mut rows = 0;
+		for image in order {
+			let events = self.merged.images[image].survey.events();
+			match parts.last_mut() {
+				Some(part) if rows + events <= PART_ROWS => {
+					part.push(image);
+					rows += events;
+				}
+				_ => {
+					parts.push(vec![image]);
+					rows = events;
+				}
+			}
+		}
+		if parts.is_empty() {
+			parts.push(Vec::new()); // a run without calls has tables too
+		}
+		parts
+	}
+
+	/// Writes one part.
+	pub fn write(&self, part: &Part) -> Result<Written, PackError> {
+		let process = |image: Option<&usize>| {
+			image.and_then(|&i| self.merged.images[i].processes.iter().min().copied()).unwrap_or(0)
+		};
+		let name = format!("{:06}-{:06}", process(part.first()), process(part.last()));
+		let mut files = Files::open(self, &format!("{name}.000"))?;
+		let mut written = Written::default();
+		for &image in part {
+			let state = &self.merged.images[image];
+			let loaded = Loaded::read(&state.image)?;
+			let content = loaded.content();
+			let mut out = Out::default();
+			let cuts = cuts(&content, state.survey.events());
+			let mut pass = ImagePass::new(self, image, &content);
+			for (slice, &until) in cuts.iter().enumerate() {
+				if slice > 0 {
+					files.flush(self, &mut out)?;
+					files.close()?;
+					files = Files::open(self, &format!("{name}.{slice:03}"))?;
+				}
+				pass.run(until, &mut files, &mut out)?;
+			}
+			files.flush(self, &mut out)?;
+			written.unfinished += out.unfinished;
+			written.sums.extend(out.counters.into_rows());
+		}
+		files.close()?;
+		Ok(written)
+	}
+
+	fn maps(&self, image: usize) -> ImageMaps<'_> {
+		let state = &self.merged.images[image];
+		let unknown_op = self.merged.ops.len() as u16 - 1;
+		let mut maps = ImageMaps {
+			ops: Map::default(),
+			unknown_op,
+			plans: &self.plans,
+			objects: Map::default(),
+			sites: Map::default(),
+			selections: Map::default(),
+			collectives: self.collectives.get(image).cloned().unwrap_or_default(),
+			arg_names: &self.arg_names,
+			streams: &self.merged.streams,
+		};
+		for (number, op) in &state.survey.definitions.ops {
+			let op = self.merged.op_numbers.get(op).copied().unwrap_or(unknown_op);
+			maps.ops.insert(*number, op);
+		}
+		for (i, (number, file)) in state.objects.iter().enumerate() {
+			maps.objects.insert(*number, (state.first_object + i as u32, *file));
+		}
+		for (number, site) in &state.sites {
+			maps.sites.insert(*number, *site);
+		}
+		for (i, number) in state.selections.iter().enumerate() {
+			maps.selections.insert(*number, state.first_selection + i as u32);
+		}
+		maps
+	}
+}
+
+/// Times at which a long process is cut into slices of about a part's size: begins of chunks.
+fn cuts(content: &Content<'_>, events: u64) -> Vec<u64> {
+	let slices = events.div_ceil(PART_ROWS).max(1);
+	let mut chunks: Vec<(u64, u64)> = content
+		.streams
+		.iter()
+		.flat_map(|stream| &stream.chunks)
+		.map(|chunk| (chunk.header.first_tick, u64::from(chunk.header.committed)))
+		.collect();
+	chunks.sort_unstable();
+	let bytes: u64 = chunks.iter().map(|chunk| chunk.1).sum();
+	let mut cuts = Vec::new();
+	let mut before = 0;
+	for (tick, length) in chunks {
+		let slice = cuts.len() as u64 + 1;
+		if slice < slices && before >= bytes / slices * slice {
+			cuts.push(tick);
+		}
+		before += length;
+	}
+	cuts.push(u64::MAX);
+	cuts
+}
+
+struct ImagePass<'w, 'r> {
+	writer: &'w Writer<'r>,
+	state: &'w ImageState,
+	decoder: Decoder,
+	maps: ImageMaps<'w>,
+	ordinals: Vec<Option<Vec<u32>>>,
+	content: &'w Content<'w>,
+	places: Vec<Place>,
+}
+
+/// Where a stream stands between slices.
+#[derive(Default)]
+struct Place {
+	next: usize,
+	walker: Walker,
+	pending: Vec<crate::columns::CallRow>,
+	roots_done: usize,
+	finished: bool,
+}
+
+impl<'w, 'r> ImagePass<'w, 'r> {
+	fn new(writer: &'w Writer<'r>, image: usize, content: &'w Content<'w>) -> Self {
+		let state = &writer.merged.images[image];
+		let places = content.streams.iter().map(|_| Place::default()).collect();
+		ImagePass {
+			writer,
+			state,
+			decoder: Decoder::new(),
+			maps: writer.maps(image),
+			ordinals: ordinals(&state.survey),
+			content,
+			places,
+		}
+	}
+
+	/// All streams, in the order of their indexes, up to the chunk that begins at `until`.
+	fn run(&mut self, until: u64, files: &mut Files, out: &mut Out) -> Result<(), PackError> {
+		let streams = ordered(&self.content.streams);
+		let mut order: Vec<usize> = (0..streams.len()).collect();
+		order.sort_by_key(|&i| self.state.streams[i]);
+		for local in order {
+			let stream = streams[local];
+			let mut place = std::mem::take(&mut self.places[local]);
+			let line = &self.writer.lines[self.state.clock];
+			let mut clock = line.reader();
+			let mut rows = stream_rows(self.state, &self.maps, &self.ordinals, local, line);
+			rows.pending = std::mem::take(&mut place.pending);
+			rows.roots_done = place.roots_done;
+			while let Some(chunk) = stream.chunks.get(place.next) {
+				if chunk.header.first_tick >= until {
+					break;
+				}
+				let mut writing = Writing { rows: &mut rows, clock: &mut clock, out };
+				place.walker.chunk(&mut self.decoder, chunk, &mut writing);
+				place.next += 1;
+				let id = chunk.header.stream;
+				if rows.largest_seq >= MAX_SEQ {
+					return Err(PackError::TooManyCalls { stream: id, seq: rows.largest_seq });
+				}
+				if out.calls.len() >= BATCH_ROWS {
+					files.flush(self.writer, out)?;
+				}
+			}
+			if place.next == stream.chunks.len() && !place.finished {
+				let mut writing = Writing { rows: &mut rows, clock: &mut clock, out };
+				place.walker.finish(self.state.survey.alive, &mut writing);
+				writing.finish();
+				place.finished = true;
+			}
+			place.pending = std::mem::take(&mut rows.pending);
+			place.roots_done = rows.roots_done;
+			self.places[local] = place;
+		}
+		Ok(())
+	}
+}
+
+fn stream_rows<'p>(
+	state: &ImageState,
+	maps: &'p ImageMaps<'p>,
+	ordinals: &'p [Option<Vec<u32>>],
+	local: usize,
+	line: &Line,
+) -> StreamRows<'p> {
+	let survey = &state.survey;
+	let stream = &survey.streams[local];
+	let rank = state.identity(stream.pid).rank.and_then(|rank| i32::try_from(rank).ok());
+	let mut interrupted = HashMap::new();
+	let mut side_time: HashMap<u64, i64> = HashMap::new();
+	let mut clock = line.reader();
+	for ((side, seq), inside) in &survey.interrupted {
+		if *side as usize == local {
+			interrupted.insert(*seq, made_in(state, ordinals, inside));
+		}
+		if inside.stream as usize == local {
+			let took = clock.ns(inside.began + inside.duration) - clock.ns(inside.began);
+			*side_time.entry(inside.seq).or_default() += took;
+		}
+	}
+	StreamRows {
+		facts: StreamFacts {
+			stream: state.streams[local],
+			process: state.processes[local],
+			thread: stream.tid,
+			rank,
+		},
+		local: local as u32,
+		other_thread: stream.tid != stream.pid,
+		maps,
+		ordinals: ordinals[local].as_deref(),
+		interrupted,
+		side_time,
+		pending: Vec::new(),
+		roots_done: 0,
+		largest_seq: 0,
+	}
+}
+
+/// Id and outermost call's ordinal of the call that a signal handler interrupted.
+fn made_in(
+	state: &ImageState,
+	ordinals: &[Option<Vec<u32>>],
+	inside: &Interrupted,
+) -> (u64, Interrupted, u32) {
+	let stream = inside.stream as usize;
+	let id = u64::from(state.streams[stream]) << 40 | inside.seq;
+	let ordinal = match &ordinals[stream] {
+		None => inside.root as u32,
+		Some(list) => list.get(inside.root as usize).copied().unwrap_or(0),
+	};
+	(id, *inside, ordinal)
+}
+
+/// The files of one part. Those of `args` and `links` are made when there is something to write.
+struct Files {
+	calls: PartFile,
+	args: PartFile,
+	links: PartFile,
+}
+
+struct PartFile {
+	path: PathBuf,
+	schema: SchemaRef,
+	scattered: &'static [&'static str],
+	writer: Option<ArrowWriter<File>>,
+}
+
+impl Files {
+	fn open(writer: &Writer<'_>, name: &str) -> Result<Files, PackError> {
+		let file = |table: &str, schema: SchemaRef, scattered| PartFile {
+			path: writer.folder.join(table).join(format!("{name}.parquet")),
+			schema,
+			scattered,
+			writer: None,
+		};
+		let mut calls = file("calls", call_schema(), &SCATTERED[..]);
+		calls.open()?;
+		Ok(Files {
+			calls,
+			args: file("args", arg_schema(), &[]),
+			links: file("links", link_schema(), &[]),
+		})
+	}
+
+	fn flush(&mut self, writer: &Writer<'_>, out: &mut Out) -> Result<(), PackError> {
+		if !out.calls.is_empty() {
+			writer.progress.add(out.calls.len() as u64);
+			let batch = out.calls.take(&writer.op_names).at(&self.calls.path)?;
+			self.calls.write(&batch)?;
+		}
+		if out.args.len() > 0 {
+			let batch = out.args.take(&writer.arg_values).at(&self.args.path)?;
+			self.args.write(&batch)?;
+		}
+		if out.links.len() > 0 {
+			let batch = out.links.take().at(&self.links.path)?;
+			self.links.write(&batch)?;
+		}
+		Ok(())
+	}
+
+	fn close(self) -> Result<(), PackError> {
+		for file in [self.calls, self.args, self.links] {
+			if let Some(writer) = file.writer {
+				writer.close().at(&file.path)?;
+			}
+		}
+		Ok(())
+	}
+}
+
+impl PartFile {
+	fn open(&mut self) -> Result<&mut ArrowWriter<File>, PackError> {
+		match &mut self.writer {
+			Some(writer) => Ok(writer),
+			empty => {
+				let file = File::create(&self.path).at(&self.path)?;
+				let properties = properties(&self.schema, self.scattered);
+				let writer = ArrowWriter::try_new(file, self.schema.clone(), Some(properties));
+				Ok(empty.insert(writer.at(&self.path)?))
+			}
+		}
+	}
+
+	fn write(&mut self, batch: &RecordBatch) -> Result<(), PackError> {
+		let path = self.path.clone();
+		self.open()?.write(batch).at(&path)
+	}
+}
+
+/// Folders of the tables that have parts.
+pub fn make_folders(folder: &Path) -> Result<(), PackError> {
+	for table in ["calls", "args", "links"] {
+		let path = folder.join(table);
+		fs::create_dir_all(&path).at(&path)?;
+	}
+	Ok(())
+}
+
+/// An empty part where a table got none, so that its schema is there.
+pub fn fill_empty(folder: &Path) -> Result<(), PackError> {
+	for (table, schema) in [("args", arg_schema()), ("links", link_schema())] {
+		let path = folder.join(table);
+		if fs::read_dir(&path).at(&path)?.next().is_none() {
+			let path = path.join("empty.parquet");
+			let mut file = PartFile { path, schema, scattered: &[], writer: None };
+			file.open()?;
+			if let Some(writer) = file.writer {
+				writer.close().at(&file.path)?;
+			}
+		}
+	}
+	Ok(())
+}
