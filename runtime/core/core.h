@@ -220,9 +220,9 @@ struct config {
 	char host[65];
 	uint64_t budget;
 	uint64_t gate;
-	const char *files;    /* FATHOM_FILES or NULL */
-	uint32_t rank, ranks; /* rank + 1; 0 unknown */
-	uint64_t start_ticks;
+	const char *files;                 /* FATHOM_FILES or NULL */
+	uint32_t rank, ranks;              /* rank + 1; 0 unknown */
+	uint64_t start_ticks, ready_ticks; /* the constructor's beginning and end */
 };
 
 extern struct config config;
@@ -276,6 +276,7 @@ struct descriptor {
 enum { FDS_PER_PAGE = 1024, FD_PAGES = 1024 };
 
 /* ---- thread.c ---- */
+void thread_begin(void);
 struct thread *thread_claim(void); /* the calling thread's, marked not ready; NULL: none */
 void thread_release(struct thread *t);
 void thread_end(void *thread); /* key destructor */
@@ -293,6 +294,7 @@ void stream_surprising_row(
 	struct thread *t, uint8_t slot, const struct call *c, const int64_t *surplus,
 	uint64_t ended); /* the fields are not as predicted, or the call failed */
 void stream_flush_row(struct thread *t);
+void stream_own_row(struct thread *t, uint32_t op, uint64_t began, uint64_t ended, uint64_t value);
 void stream_unfinished(struct thread *t, const struct open_call *o, uint32_t depth, unsigned reason,
 		       uint64_t ended);
 void stream_write_out(struct thread *t);      /* its chunks not yet in the file; lock held */
@@ -333,6 +335,7 @@ enum record_type {
 enum unfinished_reason { LEFT_BY_JUMP = 1, OPEN_AT_END, THREAD_ENDED };
 
 /* ---- sites.c ---- */
+void sites_begin(void);
 uint32_t site_of(struct thread *t, const void *frame, const void *address);
 
 /* ---- counters.c ---- */

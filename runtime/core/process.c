@@ -270,8 +270,28 @@ bool process_begin(void)
 	if (!process || !config.gate)
 		return false;
 	config.on = true;
+	thread_begin();
+	sites_begin();
 	map_control();
 	return true;
+}
+
+void process_started(void)
+{
+	config.ready_ticks = ticks();
+}
+
+void process_patched(uint64_t began)
+{
+	struct thread *t = self && self->alive ? thread_claim() : NULL;
+
+	if (!t)
+		return; /* no stream yet: not worth making one */
+	if (t->flush_began)
+		stream_flush_row(t);
+	if (!t->counting)
+		stream_own_row(t, OP_PATCH, began, ticks(), 0);
+	thread_release(t);
 }
 
 uint32_t process_layers(void)

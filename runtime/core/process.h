@@ -7,7 +7,9 @@
 
 /* Reads the environment; false: this process is not traced (no run, a launcher, a rank left out). */
 bool process_begin(void);
-uint32_t process_layers(void); /* layers to patch: bit mask */
+void process_started(void);           /* the constructor's work is done: its time is a row */
+void process_patched(uint64_t began); /* slots of a library that came later were patched since */
+uint32_t process_layers(void);        /* layers to patch: bit mask */
 /* Writes all streams out and removes the ring: destructor, _exit. In a vfork child: its own stream only. */
 void process_end(void);
 /* Before exec: the same, but recording can go on; after a failed exec: it does. */

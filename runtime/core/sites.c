@@ -31,7 +31,7 @@ struct find_result {
 };
 static int (*find_object)(void *, struct find_result *);
 
-__attribute__((constructor)) static void find_find_object(void)
+void sites_begin(void)
 {
 	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
 }

@@ -179,17 +179,25 @@ void stream_unfinished(struct thread *t, const struct open_call *o, uint32_t dep
 	record_end(&r, RECORD_UNFINISHED);
 }
 
-/* Fathom's own work is a call too: what a flush took is a row of layer `fathom`, and comes off its
- * parent's exclusive time. It gets a seq like any other. */
-void stream_flush_row(struct thread *t)
+/* Fathom's own work is a call too: a row of layer `fathom`, that comes off its parent's exclusive time. It
+ * gets a seq like any other. */
+void stream_own_row(struct thread *t, uint32_t op, uint64_t began, uint64_t ended, uint64_t value)
 {
-	struct call c = {.thread = t, .op = OP_FLUSH, .depth = t->depth, .began = t->flush_began};
+	struct call c = {.thread = t, .op = op, .depth = t->depth, .began = began};
 
 	c.seq = t->next_seq++;
-	c.field[0] = (int64_t)t->flush_bytes;
+	c.field[0] = (int64_t)value;
+	stream_row(t, &c, 0, ended);
+}
+
+void stream_flush_row(struct thread *t)
+{
+	uint64_t began = t->flush_began;
+
 	t->flush_began = 0;
 	t->when_ready = t->counting ? READY_SLOWLY : READY;
-	stream_row(t, &c, 0, t->flush_ended);
+	if (!t->full)
+		stream_own_row(t, OP_FLUSH, began, t->flush_ended, t->flush_bytes);
 }
 
 /* ---- chunks ---- */
@@ -272,7 +280,8 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 	chunk->depth = t->depth;
 	chunk->clock = clock_kind;
 	if (!t->last_ended)
-		t->last_ended = chunk->begin.ticks;
+		t->last_ended = first_of_process && config.ready_ticks ? config.start_ticks
+								       : chunk->begin.ticks;
 	chunk->first_tick = t->last_ended;
 	t->chunk = chunk;
 	t->put = chunk->rows;
@@ -284,6 +293,8 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 	if (first_of_process) {
 		process->introduced = true;
 		put_process(t);
+		if (process->generation == 1 && config.ready_ticks && !t->is_vfork)
+			stream_own_row(t, OP_START, config.start_ticks, config.ready_ticks, 0);
 	}
 	return true;
 }

@@ -10,11 +10,11 @@
 
 __thread struct thread *self;
 
-/* Made by the constructor so early that setting it needs no memory. */
+/* Made so early that setting it needs no memory. */
 static pthread_key_t end_key;
 static bool end_key_made;
 
-__attribute__((constructor)) static void make_key(void)
+void thread_begin(void)
 {
 	end_key_made = pthread_key_create(&end_key, thread_end) == 0;
 }

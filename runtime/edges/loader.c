@@ -1,6 +1,8 @@
 /* The loader's own functions: modules that come later get their edges, dlsym answers as slots do. */
 #include <dlfcn.h>
 
+#include "core/call.h"
+#include "core/process.h"
 #include "edges/hooks.h"
 #include "edges/search.h"
 
@@ -8,12 +10,21 @@ struct originals originals;
 
 void hook_dlsym(void), hook_dlvsym(void); /* hooks.S: they keep the caller's return address */
 
+/* Patches what came in; the time that takes is a row of layer fathom. */
+static void opened(void *handle, int flags)
+{
+	uint64_t began = ticks_now();
+
+	edges_opened(handle, flags);
+	process_patched(began);
+}
+
 static void *hook_dlopen(const char *file, int flags)
 {
 	void *handle = search_dlopen(file, flags, __builtin_return_address(0));
 
 	if (handle)
-		edges_opened(handle, flags);
+		opened(handle, flags);
 	return handle;
 }
 
@@ -28,7 +39,7 @@ static void *hook_dlmopen(Lmid_t space, const char *file, int flags)
 		handle = ((void *(*)(Lmid_t, const char *, int))originals.dlmopen)(space, file,
 										   flags);
 	if (handle && space == LM_ID_BASE)
-		edges_opened(handle, flags);
+		opened(handle, flags);
 	return handle;
 }
 

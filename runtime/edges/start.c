@@ -39,4 +39,5 @@ __attribute__((constructor)) static void start(int count, char **arguments, char
 	/* The first handlers registered: the last before the fork, the first after it. */
 	pthread_atfork(modules_before_fork, modules_after_fork, modules_after_fork);
 	edges_patch(process_layers());
+	process_started();
 }
