@@ -46,7 +46,7 @@ static bool find_functions(struct hdf5_library *lib, void *library)
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		void *found = library_symbol(library, wanted[i].name);
+		void *found = library_function(library, wanted[i].name);
 
 		if (!found && !wanted[i].may_miss) {
 			note("this HDF5 has no %s: its calls are recorded without details",

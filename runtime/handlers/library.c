@@ -9,6 +9,8 @@
 
 #include "edges/edges.h"
 
+#define NO_LIBRARY ((void *)-2l) /* no handle; NULL is RTLD_DEFAULT */
+
 void *library_of(uint32_t wrapper)
 {
 	const struct link_map *map = (const struct link_map *)(uintptr_t)edge_library(wrapper);
@@ -21,14 +23,24 @@ void *library_of(uint32_t wrapper)
 	return library;
 }
 
-void *library_symbol(void *library, const char *name)
+static void *either(void *first, void *second, const char *name)
 {
 	const int errno_before = errno;
-	void *found = library ? dlsym(library, name) : NULL;
+	void *found = first == NO_LIBRARY ? NULL : dlsym(first, name);
 
-	if (!found)
-		found = dlsym(RTLD_DEFAULT, name);
+	if (!found && second != NO_LIBRARY)
+		found = dlsym(second, name);
 	dlerror(); /* what was not found is nobody's error */
 	errno = errno_before;
 	return found;
+}
+
+void *library_function(void *library, const char *name)
+{
+	return either(library ? library : NO_LIBRARY, RTLD_DEFAULT, name);
+}
+
+void *library_variable(void *library, const char *name)
+{
+	return either(RTLD_DEFAULT, library ? library : NO_LIBRARY, name);
 }

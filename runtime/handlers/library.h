@@ -6,7 +6,10 @@
 
 /* For dlsym; stays loaded from now on. NULL: not known. */
 void *library_of(uint32_t wrapper);
-/* A function or variable of the library, or else of whatever the program has in common. Clears dlerror(). */
-void *library_symbol(void *library, const char *name);
+/* A function of the library, or else of whatever the program has in common. Clears dlerror(). */
+void *library_function(void *library, const char *name);
+/* A variable: the program may have a copy of its own that the library uses too (copy relocation), so what
+ * is common comes first. */
+void *library_variable(void *library, const char *name);
 
 #endif

@@ -89,7 +89,7 @@ static bool find_functions(struct mpi_abi *abi, void *library)
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		void *found = library_symbol(library, wanted[i].name);
+		void *found = library_function(library, wanted[i].name);
 
 		if (!found && !wanted[i].may_miss) {
 			note("this MPI has no %s: its calls are recorded without details",
@@ -103,19 +103,19 @@ static bool find_functions(struct mpi_abi *abi, void *library)
 
 static bool find_constants(struct mpi_abi *abi, void *library)
 {
-	void *world = library_symbol(library, "ompi_mpi_comm_world");
+	void *world = library_variable(library, "ompi_mpi_comm_world");
 	int (*version)(char *text, int *length);
-	void *found = library_symbol(library, "PMPI_Get_library_version");
+	void *found = library_function(library, "PMPI_Get_library_version");
 	char text[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH, 256 in Open MPI */
 	int length = 0;
 
 	if (world) {
 		abi->facts = &open_mpi;
 		abi->world = (uintptr_t)world;
-		abi->info_null = (uintptr_t)library_symbol(library, "ompi_mpi_info_null");
-		abi->request_null = (uintptr_t)library_symbol(library, "ompi_request_null");
-		abi->byte = (uintptr_t)library_symbol(library, "ompi_mpi_byte");
-		abi->datatype_null = (uintptr_t)library_symbol(library, "ompi_mpi_datatype_null");
+		abi->info_null = (uintptr_t)library_variable(library, "ompi_mpi_info_null");
+		abi->request_null = (uintptr_t)library_variable(library, "ompi_request_null");
+		abi->byte = (uintptr_t)library_variable(library, "ompi_mpi_byte");
+		abi->datatype_null = (uintptr_t)library_variable(library, "ompi_mpi_datatype_null");
 		return abi->byte && abi->request_null;
 	}
 	memcpy(&version, &found, sizeof(found));

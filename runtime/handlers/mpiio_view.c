@@ -94,7 +94,7 @@ void mpi_view_set(struct call *c, int result, uintptr_t file, int64_t displaceme
 		return;
 	if (f->undefined)
 		mpi_view_define(c, f);
-	c->scratch[KEEP_SELECTION] = f->selection;
+	c->field[2] = f->selection;
 	if (datarep && strcmp(datarep, "native") != 0)
 		call_text(c, "datarep", datarep);
 	mpi_hints(c, abi, f->object, false, info);
