@@ -1,0 +1,217 @@
+"""Ends that no program wants: killed at random moments, no space, no permission. The program's own
+status is kept, what was recorded is read back, no row is wrong."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import invariants, needs, paths, tables
+
+WRITES = paths.PROGRAMS / "programs" / "writes"
+KILLED = paths.PROGRAMS / "programs" / "killed"
+
+
+def fathom_run(run: Path, *command: object, env: dict[str, str] | None = None) -> Any:
+    return subprocess.run(
+        [str(w) for w in (paths.FATHOM, "run", "--no-show", "-o", run, "--", *command)],
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@contextmanager
+def small_file_system(at: Path, size: str) -> Iterator[Path]:
+    """A tmpfs of `size`, so that a full disk costs nothing."""
+    needs.require(["root", "mount"])
+    at.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", at], capture_output=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"needs mount: {done.stderr.decode().strip()}")
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", "-l", at], check=False)
+
+
+def assert_sound(connection: Any, **asked: bool) -> None:
+    lines = invariants.broken(connection, **{"finished": False, "whole": False, **asked})
+    assert not lines, "\n".join(lines)
+
+
+def kill_children(directory: Path, children: int, seed: int) -> None:
+    """Each child's calls, up to the one it was killed in: a gapless row of offsets."""
+    data = directory / "data"
+    data.mkdir()
+    run = directory / "run.fathom"
+    done = fathom_run(run, KILLED, data, children, seed)
+    assert done.returncode == 0, done.stderr
+    connection = tables.connect(run)
+    assert_sound(connection)
+    finished = {int(pid): int(n) for pid, n in map(str.split, done.stdout.splitlines())}
+    assert len(finished) == children
+    seen = {
+        pid: rest
+        for pid, *rest in tables.ask(
+            connection,
+            """select p.pid, count(*) filter (state = 'done'), count(distinct file_offset),
+                coalesce(max(file_offset), -8), count(*) filter (state = 'done' and bytes <> 8),
+                count(*) filter (state = 'unfinished'), count(distinct file)
+            from calls join processes p using (process) where op = 'pwrite' group by p.pid""",
+        )
+    }
+    for pid, calls in finished.items():
+        if pid not in seen:
+            assert calls == 0, f"pid {pid}: {calls} calls finished, none recorded (seed {seed})"
+            continue
+        done_calls, offsets, last, wrong, unfinished, files = seen[pid]
+        told = f"pid {pid}, seed {seed}: {calls} finished, {seen[pid]}"
+        assert calls <= done_calls + unfinished and done_calls <= calls + 1, told
+        assert offsets == done_calls + unfinished and unfinished <= 1, told
+        assert last == 8 * (offsets - 1) and wrong == 0 and files == 1, told
+    open_ = {pid: n for pid, n in tables.ask(connection, "select pid, count(*) from processes where ended <> 'clean' group by pid")}
+    assert set(seen) <= set(open_), "a killed process is said to have ended in order"
+
+
+def kills_asked(default: int) -> int:
+    """FATHOM_TEST_KILLS sets the number of random moments."""
+    return int(os.environ.get("FATHOM_TEST_KILLS", default))
+
+
+def test_killed_at_random_moments(tmp_path: Path) -> None:
+    kill_children(tmp_path, kills_asked(25), seed=1)
+
+
+@pytest.mark.full
+def test_killed_at_a_thousand_random_moments(tmp_path: Path) -> None:
+    batch = 40
+    for seed in range(2, 2 + kills_asked(1000) // batch):
+        directory = tmp_path / str(seed)
+        directory.mkdir()
+        kill_children(directory, batch, seed)
+        shutil.rmtree(directory)
+
+
+def test_disk_full(tmp_path: Path) -> None:
+    """The streams' file system fills up: the program goes on, the answer says what is missing."""
+    with small_file_system(tmp_path / "small", "512k") as small:
+        done = fathom_run(small / "run.fathom", WRITES, tmp_path / "f", 1000000, 8, "exit")
+        assert done.returncode == 7, done.stderr
+        assert (tmp_path / "f").stat().st_size == 8000000
+        shutil.copytree(small / "run.fathom", tmp_path / "copy.fathom")
+    connection = tables.connect(tmp_path / "copy.fathom")
+    # A chunk cut by the full disk is damage that is told; every row that is there is right.
+    lines = [
+        line
+        for line in invariants.broken(connection, finished=False, whole=False)
+        if "nothing was damaged" not in line and "no call is lost" not in line
+    ]
+    assert not lines, "\n".join(lines)
+    rows = tables.ask(
+        connection,
+        """select count(*), count(distinct file_offset), max(file_offset) from calls
+        where op = 'pwrite' and state = 'done'""",
+    )
+    count, distinct, last = rows[0]
+    assert count > 10000 and count == distinct and last < 8000000
+    assert tables.ask(connection, "select count(*) > 0 from marks") == [[True]]
+    complete = tables.ask(connection, "select bool_and(complete) from streams")
+    assert complete == [[False]], "what is missing is not said"
+
+
+def test_ring_directory_full(tmp_path: Path) -> None:
+    """No room for the ring: no SIGBUS, the program's status is its own."""
+    with small_file_system(tmp_path / "ring", "40k") as ring:
+        done = fathom_run(
+            tmp_path / "run.fathom", WRITES, tmp_path / "f", 50000, 8, "exit", env={"FATHOM_RING": str(ring)}
+        )
+        assert done.returncode == 7, done.stderr
+        assert (tmp_path / "f").stat().st_size == 400000
+
+
+def test_file_size_limit(tmp_path: Path) -> None:
+    """RLIMIT_FSIZE of the program: Fathom's own writes raise no SIGXFSZ in it."""
+    run = tmp_path / "run.fathom"
+    command = f"ulimit -f 16; exec {WRITES} {tmp_path / 'f'} 200000 0 exit"
+    done = fathom_run(run, "bash", "-c", command)
+    assert done.returncode == 7, done.stderr
+    connection = tables.connect(run)
+    lines = [
+        line
+        for line in invariants.broken(connection, finished=False, whole=False)
+        if "nothing was damaged" not in line
+    ]
+    assert not lines, "\n".join(lines)
+
+
+def test_run_directory_becomes_read_only(tmp_path: Path) -> None:
+    with small_file_system(tmp_path / "small", "8m") as small:
+        command = f"mount -o remount,ro {small}; exec {WRITES} {tmp_path / 'f'} 1000 8 exit"
+        done = fathom_run(small / "run.fathom", "bash", "-c", command)
+        assert done.returncode == 7, done.stderr
+        assert (tmp_path / "f").stat().st_size == 8000
+
+
+@pytest.mark.parametrize("where", ["/proc/run", "/dev/null/run", "/absent/deeper/run"])
+def test_unwritable_run_directory(tmp_path: Path, where: str) -> None:
+    """One clear line, status 125, and the program is not started."""
+    done = fathom_run(Path(where), WRITES, tmp_path / "f", 1)
+    if where.startswith("/absent") and done.returncode == 0:
+        shutil.rmtree("/absent")  # making the missing directories is right too: nothing is lost
+        return
+    assert done.returncode == 125
+    assert len(done.stderr.strip().splitlines()) == 1 and "/run" in done.stderr, done.stderr
+    assert not (tmp_path / "f").exists()
+
+
+def test_environment_without_a_run_directory(tmp_path: Path) -> None:
+    """The runtime alone, pointed to a place that is not there: the program does not notice."""
+    done = subprocess.run(
+        [WRITES, tmp_path / "f", "100", "8", "exit"],
+        env={**os.environ, "LD_PRELOAD": str(paths.LIBRARY), "FATHOM_RUN": "/dev/null/absent"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (7, "", "")
+    assert (tmp_path / "f").stat().st_size == 800
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run", "--level", "deep", "--", "true"], "deep"),
+        (["run", "--budget", "lots", "--", "true"], "lots"),
+        (["run", "--layers", "posix,cloud", "--", "true"], "cloud"),
+        (["run", "--no-such-flag", "--", "true"], "no-such-flag"),
+        (["run"], "PROGRAM"),
+        (["show", "/absent.fathom"], "absent"),
+        (["query", "/absent.fathom", "--sql", "select 1"], "absent"),
+        (["no-such-command"], "no-such-command"),
+    ],
+)
+def test_wrong_input_is_one_clear_line(words: list[str], says: str) -> None:
+    done = subprocess.run(
+        [str(paths.FATHOM), *words], capture_output=True, text=True, timeout=60, check=False
+    )
+    lines = [line for line in done.stderr.strip().splitlines() if not line.startswith("usage")]
+    assert done.returncode in (2, 3, 125), done
+    assert len(lines) == 1 and says in lines[0], done.stderr
+
+
+def test_unknown_program(tmp_path: Path) -> None:
+    done = fathom_run(tmp_path / "run.fathom", "/absent/program")
+    assert done.returncode == 127
+    assert len(done.stderr.strip().splitlines()) == 1 and "/absent/program" in done.stderr
