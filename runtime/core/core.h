@@ -169,7 +169,8 @@ struct thread {
 	uint64_t flush_began, flush_ended, flush_bytes; /* a flush that has no row yet */
 	struct site_entry site[SITES];
 	struct pattern pattern[PATTERNS];
-	uint8_t scratch[SCRATCH];
+	uint32_t spare_scratch; /* 1: a record that waits for the next chunk is in scratch[0] */
+	uint8_t scratch[2][SCRATCH];
 	uint32_t op_seen[]; /* generation in which the op's record was written, by op */
 };
 

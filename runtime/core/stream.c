@@ -18,7 +18,9 @@ const struct op fathom_ops[] = {
 
 struct record record_begin(struct thread *t)
 {
-	return (struct record){t, t->scratch, t->scratch + SCRATCH};
+	uint8_t *scratch = t->scratch[t->spare_scratch];
+
+	return (struct record){t, scratch, scratch + SCRATCH};
 }
 
 void record_varint(struct record *r, uint64_t value)
@@ -60,16 +62,19 @@ void record_string(struct record *r, const char *text)
 void record_end(struct record *r, uint8_t type)
 {
 	struct thread *t = r->t;
-	size_t length = (size_t)(r->at - t->scratch);
+	const uint8_t *from = t->scratch[t->spare_scratch];
+	size_t length = (size_t)(r->at - from);
 
 	if (t->put + length + 16 > t->limit) {
 		if (t->snapshot)
 			return;
+		t->spare_scratch = 1; /* the new chunk begins with records of its own */
 		stream_next_chunk(t, false);
+		t->spare_scratch = 0;
 	}
 	*t->put++ = 0x80 | type;
 	t->put = put_varint(t->put, length);
-	memcpy(t->put, t->scratch, length);
+	memcpy(t->put, from, length);
 	t->put += length;
 	commit(t);
 }
