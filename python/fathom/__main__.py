@@ -75,7 +75,8 @@ def main(words: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except FathomError as error:
-        print(f"fathom: {error}", file=sys.stderr)
+        if not error.said:
+            print(f"fathom: {error}", file=sys.stderr)
         return error.status
     except BrokenPipeError:  # `fathom query … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -77,14 +77,16 @@ def resolve(path: str | PathLike[str]) -> Path:
 
 
 def engine(*words: str) -> None:
-    """Runs fathom-engine; its progress goes to stderr, its one line becomes our error."""
+    """Runs fathom-engine; its progress goes to stderr, so does its one line of error."""
     command = [str(places.engine()), *words]
     try:
         done = subprocess.run(command, stdout=sys.stderr, check=False)
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
     if done.returncode:
-        raise DamagedRun(f"fathom-engine {words[0]} ended with status {done.returncode}")
+        error = DamagedRun(f"fathom-engine {words[0]} ended with status {done.returncode}")
+        error.said = done.returncode == 3
+        raise error
 
 
 def _pack(directory: Path) -> None:

@@ -237,6 +237,22 @@ def test_ranks_agree_on_one_directory(
     assert [p.name for p in (tmp_path / "ring").iterdir()] == ["control"]
 
 
+def test_a_name_used_again_meets_no_old_rings(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    del environment["FATHOM_RING"]
+    rings = set()
+    for job in ("job-1", "job-2"):
+        words = ["run", "-o", "x", "sh", "-c", "echo $FATHOM_RING"]
+        outs = {run(command, tmp_path, rank(environment, n, job), *words)[1] for n in (0, 1)}
+        assert len(outs) == 1
+        rings |= outs
+        shutil.rmtree(tmp_path / "x.fathom")
+    assert len(rings) == 2
+    for ring in rings:
+        shutil.rmtree(ring.strip())
+
+
 def test_rows_of_two_jobs_never_mix(
     command: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -113,6 +113,7 @@ def test_union_over_many_row_groups(tmp_path: Path) -> None:
     calls = pa.table(
         {
             "layer": ["posix"] * len(places),
+            "kind": ["write"] * len(places),
             "start": [10 * place for place in places],
             "duration": [25 if place % 10 == 0 else 7 for place in places],
         }

@@ -71,7 +71,7 @@ struct node {
 	uint64_t tsc_hz; /* 0: not known */
 };
 void node_read(struct node *node);
-const char *ring_directory(const char *run_directory);
+const char *ring_directory(const struct run *run);
 void node_create(const char *run_directory, const char *ring, const struct options *options);
 void ring_remove_if_done(const char *ring);
 

@@ -88,24 +88,17 @@ static void node_files(const char *run_directory)
 	publish(format_text("%s/node", directory), text, strlen(text));
 }
 
-/* FNV-1a, 64 bits: docs/environment.md. */
-static uint64_t hash(const char *text)
-{
-	uint64_t value = 0xcbf29ce484222325u;
-
-	for (; *text; text++)
-		value = (value ^ (unsigned char)*text) * 0x100000001b3u;
-	return value;
-}
-
-const char *ring_directory(const char *run_directory)
+/* By the run's id, not its name: a run made anew under an old name must not meet old rings.
+ * FATHOM_RING is the user's word, unless it came with another run that we are started in. */
+const char *ring_directory(const struct run *run)
 {
 	const char *given = getenv("FATHOM_RING");
+	const char *outer = getenv("FATHOM_RUN");
 
-	if (given && *given == '/')
+	if (given && *given == '/' && (!outer || strcmp(outer, run->directory) == 0))
 		return given;
 	return format_text("/dev/shm/fathom.%u.%016llx", (unsigned)getuid(),
-			   (unsigned long long)hash(run_directory));
+			   (unsigned long long)run->id);
 }
 
 /* /dev/shm is everybody's: a directory that somebody else put there is refused. */

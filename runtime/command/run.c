@@ -118,7 +118,6 @@ void run_name(struct run *run)
 	}
 	if (!run->launcher.name[0])
 		run->job = format_text("%016llx", (unsigned long long)run->id);
-	run->ring = ring_directory(run->directory);
 }
 
 static void json_list(struct text *out, const char *items, char separator)
@@ -247,12 +246,15 @@ static const char *start_json(const struct run *run)
 	return out.at;
 }
 
-/* Another rank wrote run.json, or an older job did: then rows of two runs would mix. */
-static void same_job(const struct run *run, const char *path)
+/* Another rank wrote run.json: its id is the run's. Or an older job did: then rows of two runs
+ * would mix. */
+static void join_run(struct run *run, const char *path)
 {
+	static const char id_key[] = "\"id\": \"";
 	struct text text = {0};
 	char block[4096];
 	FILE *file = fopen(path, "re");
+	const char *id;
 	size_t got;
 
 	if (!file)
@@ -260,9 +262,14 @@ static void same_job(const struct run *run, const char *path)
 	while ((got = fread(block, 1, sizeof(block) - 1, file)) > 0)
 		text_add(&text, "%.*s", (int)got, block);
 	fclose(file);
-	if (run->job && text.at && !strstr(text.at, job_line(run->job)))
+	id = text.at ? strstr(text.at, id_key) : NULL;
+	if (!id)
+		fail(EXIT_FATHOM, "%s is not as fathom wrote it; name a new run with -o", path);
+	if (run->job && !strstr(text.at, job_line(run->job)))
 		fail(EXIT_FATHOM, "%s holds another run; name a new one with -o, or remove it",
 		     run->directory);
+	run->id = strtoull(id + strlen(id_key), NULL, 16);
+	run->ring = ring_directory(run);
 }
 
 void run_create(struct run *run)
@@ -270,10 +277,11 @@ void run_create(struct run *run)
 	char *path = format_text("%s/run.json", run->directory);
 	char *text;
 
+	run->ring = ring_directory(run);
 	run->start_json = start_json(run);
 	text = format_text("%s\n}\n", run->start_json);
 	if (!publish(path, text, strlen(text)))
-		same_job(run, path);
+		join_run(run, path);
 	node_create(run->directory, run->ring, &run->options);
 }
 

@@ -1,7 +1,9 @@
 -- ns during which at least one outermost call of the process ran. One thread's outermost calls never
 -- overlap, so only processes with more threads need the union.
 with outermost as (
-	select process, stream, start, duration from calls where depth = 0 and layer <> 'fathom'
+	select process, stream, start, duration
+	from calls
+	where depth = 0 and layer <> 'fathom' and kind <> 'comm'
 ),
 threads as (
 	select process, count(distinct stream) as streams from outermost group by process

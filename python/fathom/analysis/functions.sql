@@ -1,10 +1,14 @@
--- Each function, apart by the layer it was called from: POSIX from MPI-IO is another row than POSIX
--- from the program.
+-- Each function, apart by what it was called from: the program, a layer, or `mpi`: its start and end
+-- (kind comm). POSIX from MPI-IO is another row than POSIX from the program.
 select
 	layer,
 	op,
 	kind,
-	coalesce(enclosing_layer, 'program') as caller,
+	case
+		when enclosing is null then 'program'
+		when (enclosing_layer, enclosing) in (select (layer, op) from ops where kind = 'comm') then 'mpi'
+		else enclosing_layer
+	end as caller,
 	sum(calls)::bigint as calls,
 	sum(errors)::bigint as errors,
 	sum(bytes)::bigint as bytes,

@@ -1,4 +1,4 @@
--- Totals of each layer. A call inside another of the same layer is not added to `inclusive` again;
+-- Totals of each layer's I/O calls; those that only start, end or describe MPI (kind comm) are none. A call inside another of the same layer is not added to `inclusive` again;
 -- `exclusive` is what no recorded call below explains.
 with own as (
 	select
@@ -10,13 +10,14 @@ with own as (
 		sum(time) filter (enclosing_layer is distinct from layer) as inclusive,
 		sum(time) as every
 	from counters
-	where layer <> 'fathom'
+	where layer <> 'fathom' and kind <> 'comm'
 	group by layer
 ),
 below as (
 	select enclosing_layer as layer, sum(time) as time
 	from counters
 	where enclosing_layer is not null
+		and (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm')
 	group by enclosing_layer
 )
 select

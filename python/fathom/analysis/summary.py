@@ -76,7 +76,8 @@ def _pairs(table: pa.Table) -> list[tuple[Any, Any]]:
 def functions(source: Source) -> pa.Table:
     """One row per function and caller's layer, the most time first.
 
-    Columns: layer; op; kind; caller (`program`, or the layer whose call it was made in); calls; errors;
+    Columns: layer; op; kind; caller (`program`, the layer whose call
+    it was made in, or `mpi`: MPI's start and end); calls; errors;
     bytes; seconds; mean_seconds; shortest_seconds; longest_seconds; mb_per_s (of one call: bytes over
     summed time); processes.
     """

@@ -83,9 +83,7 @@ class Page:
     per_call: float | None  # seconds that recording adds to a call, measured on this machine
 
 
-def compute(
-    name: str, manifest: dict[str, Any], source: Source, per_call: float | None
-) -> Page:
+def compute(name: str, manifest: dict[str, Any], source: Source, per_call: float | None) -> Page:
     """Asks everything the page needs."""
     ended = source.sql("select ended, count(*) as n from processes group by ended").to_pylist()
     how = {row["ended"]: row["n"] for row in ended}
