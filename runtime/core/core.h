@@ -24,7 +24,8 @@ enum {
 	PATTERNS = 128,
 	SITES = 64,
 	PATH_BYTES = 4096,
-	MARKS = 256, /* per process image; further ones are counted */
+	OWN_DESCRIPTORS = 16, /* that a vfork child may open and be followed */
+	MARKS = 256,          /* per process image; further ones are counted */
 };
 
 /* ---- what lies in shared memory and in files: docs/stream-format.md ---- */
@@ -170,6 +171,12 @@ struct thread {
 	struct site_entry site[SITES];
 	struct pattern pattern[PATTERNS];
 	uint32_t spare_scratch; /* 1: a record that waits for the next chunk is in scratch[0] */
+	struct {
+		int fd;
+		uint32_t object;
+	} own_descriptor[OWN_DESCRIPTORS]; /* vfork child: what it opened */
+	uint32_t own_descriptors;
+	char path[PATH_BYTES]; /* not on the stack: a signal handler's may be small */
 	uint8_t scratch[2][SCRATCH];
 	uint32_t op_seen[]; /* generation in which the op's record was written, by op */
 };
@@ -285,7 +292,11 @@ struct thread *thread_make(struct thread *main,
 			   bool is_vfork); /* begins a stream; NULL: no memory */
 void thread_write_snapshot(struct thread *t,
 			   bool end); /* all that is committed, into the file; lock held */
-bool in_vfork_child(void);
+
+static inline bool in_vfork_child(void)
+{
+	return self && self->is_vfork;
+}
 
 /* ---- stream.c ---- */
 bool stream_begin_chunk(struct thread *t, struct chunk *chunk);
@@ -338,6 +349,10 @@ enum unfinished_reason { LEFT_BY_JUMP = 1, OPEN_AT_END, THREAD_ENDED };
 /* ---- sites.c ---- */
 void sites_begin(void);
 uint32_t site_of(struct thread *t, const void *frame, const void *address);
+
+/* ---- objects.c ---- */
+uint32_t object_define_in(struct thread *t, struct call *c, enum object_class class,
+			  const struct object_def *def); /* t is claimed */
 
 /* ---- counters.c ---- */
 void counter_add(struct thread *t, const struct call *c, uint64_t ended);

@@ -99,10 +99,10 @@ static void description_drop(struct description *d)
 
 /* ---- what it is open on ---- */
 
-static uint32_t define(struct call *c, int fd, const char *path, int flags, bool inherited,
+static uint32_t define(struct thread *t, struct call *c, int fd, int flags, bool inherited,
 		       mode_t *mode)
 {
-	struct object_def def = {.name = path, .numbers = 10};
+	struct object_def def = {.name = t->path, .numbers = 10};
 	struct statx st;
 
 	memset(&st, 0, sizeof(st));
@@ -119,7 +119,23 @@ static uint32_t define(struct call *c, int fd, const char *path, int flags, bool
 	def.number[7] = (uint64_t)(unsigned)flags;
 	def.number[8] = 0;
 	def.number[9] = inherited;
-	return object_define(c, OBJECT_DESCRIPTOR, &def);
+	return object_define_in(t, c, OBJECT_DESCRIPTOR, &def);
+}
+
+/* A vfork child has descriptors of its own but our table: what it opens is kept with its thread. */
+static void vfork_child_has(struct thread *t, int fd, uint32_t object)
+{
+	t->own_descriptor[t->own_descriptors % OWN_DESCRIPTORS].fd = fd;
+	t->own_descriptor[t->own_descriptors % OWN_DESCRIPTORS].object = object;
+	t->own_descriptors++;
+}
+
+static uint32_t vfork_child_object(const struct thread *t, int fd, uint32_t parents)
+{
+	for (uint32_t i = t->own_descriptors; i-- > 0 && t->own_descriptors - i <= OWN_DESCRIPTORS;)
+		if (t->own_descriptor[i % OWN_DESCRIPTORS].fd == fd)
+			return t->own_descriptor[i % OWN_DESCRIPTORS].object;
+	return t->own_descriptors > OWN_DESCRIPTORS ? 0 : parents; /* 0: some are forgotten */
 }
 
 static void install(int fd, struct description *d, bool cloexec)
@@ -135,54 +151,72 @@ static void install(int fd, struct description *d, bool cloexec)
 	description_drop(atomic_exchange(&slot->description, d));
 }
 
-uint32_t descriptor_open(struct call *c, int fd, int dirfd, const char *path, int flags)
+static uint32_t open_in(struct thread *t, struct call *c, int fd, int dirfd, const char *path,
+			int flags)
 {
-	char absolute[PATH_BYTES];
 	struct description *d;
 	mode_t mode;
+	uint32_t object;
 
-	if (fd < 0 || !slot_of(fd, true) || !process_ready())
-		return 0;
-	if (path)
-		path_absolute(absolute, sizeof(absolute), dirfd, path);
-	else
-		path_absolute(absolute, sizeof(absolute), fd, "");
-	if (in_vfork_child())
-		return define(c, fd, absolute, flags, false, &mode);
+	path_absolute(t->path, sizeof(t->path), path ? dirfd : fd, path ? path : "");
+	object = define(t, c, fd, flags, false, &mode);
+	if (t->is_vfork) {
+		vfork_child_has(t, fd, object);
+		return object;
+	}
 	d = description_make();
 	if (!d)
 		return 0;
-	d->object = define(c, fd, absolute, flags, false, &mode);
+	d->object = object;
 	d->append = flags & O_APPEND;
 	d->seekable = S_ISREG(mode) || S_ISBLK(mode);
 	install(fd, d, flags & O_CLOEXEC);
-	return d->object;
+	return object;
+}
+
+uint32_t descriptor_open(struct call *c, int fd, int dirfd, const char *path, int flags)
+{
+	struct thread *t = fd >= 0 && slot_of(fd, true) ? thread_claim() : NULL;
+	uint32_t object;
+
+	if (!t)
+		return 0;
+	object = open_in(t, c, fd, dirfd, path, flags);
+	thread_release(t);
+	return object;
 }
 
 /* A descriptor that this image did not open: from its parent, or from a call that we do not see. */
-static struct description *inherit(int fd)
+static uint32_t inherit_in(struct thread *t, int fd)
 {
-	char path[PATH_BYTES];
-	struct description *d, *none = NULL;
 	struct descriptor *slot = slot_of(fd, true);
+	struct description *d, *none = NULL;
 	mode_t mode;
 
-	if (!slot || !process_ready())
-		return NULL;
-	path_absolute(path, sizeof(path), fd, "");
-	if (!path[0])
-		return NULL; /* not open */
-	d = description_make();
+	path_absolute(t->path, sizeof(t->path), fd, "");
+	d = slot && t->path[0] ? description_make() : NULL;
 	if (!d)
-		return NULL;
-	d->object = define(NULL, fd, path, 0, true, &mode);
+		return 0; /* not open */
+	d->object = define(t, NULL, fd, 0, true, &mode);
 	d->shared = true;
 	if (atomic_compare_exchange_strong(&slot->description, &none, d)) {
 		atomic_store(&slot->object, d->object);
-		return d;
+		return d->object;
 	}
 	description_drop(d);
-	return none;
+	return none->object;
+}
+
+static uint32_t inherit(int fd)
+{
+	struct thread *t = fd >= 0 && config.on ? thread_claim() : NULL;
+	uint32_t object;
+
+	if (!t)
+		return 0;
+	object = inherit_in(t, fd);
+	thread_release(t);
+	return object;
 }
 
 uint32_t descriptor_object(int fd)
@@ -195,12 +229,10 @@ uint32_t descriptor_object(int fd)
 	uint32_t object =
 		page ? atomic_load_explicit(&page[fd % FDS_PER_PAGE].object, memory_order_relaxed)
 		     : 0;
-	struct description *d;
 
-	if (likely(object))
-		return object;
-	d = config.on && fd >= 0 ? inherit(fd) : NULL;
-	return d ? d->object : 0;
+	if (unlikely(!object))
+		object = inherit(fd);
+	return unlikely(in_vfork_child()) ? vfork_child_object(self, fd, object) : object;
 }
 
 /* ---- where it stands ---- */
@@ -271,11 +303,15 @@ void descriptor_close(int fd)
 
 void descriptor_dup(int from, int to, bool cloexec)
 {
+	uint32_t object = descriptor_object(from);
 	struct description *d;
 
-	if (from == to || to < 0 || in_vfork_child())
+	if (from == to || to < 0)
 		return;
-	descriptor_object(from);
+	if (in_vfork_child()) {
+		vfork_child_has(self, to, object);
+		return;
+	}
 	d = description_of(from);
 	if (d)
 		atomic_fetch_add(&d->references, 1);

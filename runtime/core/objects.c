@@ -119,29 +119,30 @@ static bool is_signed(enum object_class class, uint32_t index)
 	return (class == OBJECT_DESCRIPTOR || class == OBJECT_DIRECTORY) && index == 5;
 }
 
-uint32_t object_define(struct call *c, enum object_class class, const struct object_def *def)
+static bool left_out(enum object_class class, const char *name)
 {
-	struct thread *t;
+	bool is_file = class == OBJECT_DESCRIPTOR || class == OBJECT_PATH ||
+		       class == OBJECT_MPI_FILE || class == OBJECT_HDF5_FILE;
+
+	return name && is_file && !path_selected(name);
+}
+
+uint32_t object_define_in(struct thread *t, struct call *c, enum object_class class,
+			  const struct object_def *def)
+{
 	struct record r;
 	uint32_t object;
 
-	if (def->name &&
-	    (class == OBJECT_DESCRIPTOR || class == OBJECT_PATH || class == OBJECT_MPI_FILE ||
-	     class == OBJECT_HDF5_FILE) &&
-	    !path_selected(def->name))
+	if (left_out(class, def->name))
 		return OBJECT_LEFT_OUT | 1;
-	t = thread_claim();
-	if (!t || definitions_end()) {
-		if (t)
-			thread_release(t);
+	if (definitions_end())
 		return 0;
-	}
 	object = atomic_fetch_add(&process->objects, 1) + 1;
 	r = record_begin(t);
 	record_varint(&r, object);
 	record_varint(&r, class);
 	record_varint(&r, def->parent & ~OBJECT_LEFT_OUT);
-	record_varint(&r, c && c->seq != ~0ull ? c->seq + 1 : 0);
+	record_varint(&r, c && c->thread && c->seq != ~0ull ? c->seq + 1 : 0);
 	record_string(&r, def->name);
 	for (uint32_t i = 0; i < def->numbers; i++)
 		if (is_signed(class, i))
@@ -149,6 +150,17 @@ uint32_t object_define(struct call *c, enum object_class class, const struct obj
 		else
 			record_varint(&r, def->number[i]);
 	record_end(&r, RECORD_OBJECT);
+	return object;
+}
+
+uint32_t object_define(struct call *c, enum object_class class, const struct object_def *def)
+{
+	struct thread *t = thread_claim();
+	uint32_t object;
+
+	if (!t)
+		return 0;
+	object = object_define_in(t, c, class, def);
 	thread_release(t);
 	return object;
 }
@@ -190,22 +202,34 @@ static _Atomic uint32_t *intern(uint64_t hash, uint32_t *known)
 	return NULL;
 }
 
-uint32_t path_object(int dirfd, const char *path)
+static uint32_t path_object_in(struct thread *t, int dirfd, const char *path)
 {
-	char absolute[PATH_BYTES];
-	struct object_def def = {.name = absolute};
+	struct object_def def = {.name = t->path};
 	_Atomic uint32_t *entry;
 	uint32_t object;
 
-	if ((intptr_t)path < 4096 || !config.on) /* no path: the call will say EFAULT */
-		return 0;
-	path_absolute(absolute, sizeof(absolute), dirfd, path);
-	entry = intern(text_hash(absolute, 0), &object);
+	path_absolute(t->path, sizeof(t->path), dirfd, path);
+	entry = intern(text_hash(t->path, 0), &object);
 	if (object)
 		return object;
-	object = object_define(NULL, OBJECT_PATH, &def);
+	object = object_define_in(t, NULL, OBJECT_PATH, &def);
 	if (entry)
 		atomic_store(entry, object);
+	return object;
+}
+
+uint32_t path_object(int dirfd, const char *path)
+{
+	struct thread *t;
+	uint32_t object;
+
+	if ((uintptr_t)path < 4096 || !config.on) /* no path: the call will say EFAULT */
+		return 0;
+	t = thread_claim();
+	if (!t)
+		return 0;
+	object = path_object_in(t, dirfd, path);
+	thread_release(t);
 	return object;
 }
 

@@ -233,21 +233,21 @@ static void put_open_calls(struct thread *t)
 
 static void put_process(struct thread *t)
 {
-	char text[8192];
+	char *text = (char *)t->scratch[1];
 	struct record r = record_begin(t);
 	long got, fd;
 
 	record_varint(&r, t->is_vfork ? process->pid : (uint64_t)raw3(SYS_getppid, 0, 0, 0));
 	record_string(&r, config.host);
 	record_string(&r, config.boot_id);
-	got = raw4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)text, sizeof(text));
+	got = raw4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)text, SCRATCH);
 	record_text(&r, text, got > 0 ? (size_t)got : 0);
 	fd = raw4(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
-	got = fd < 0 ? 0 : raw3(SYS_read, fd, (long)text, sizeof(text));
+	got = fd < 0 ? 0 : raw3(SYS_read, fd, (long)text, SCRATCH);
 	if (fd >= 0)
 		raw3(SYS_close, fd, 0, 0);
 	record_text(&r, text, got > 0 ? (size_t)got : 0);
-	got = raw3(SYS_getcwd, (long)text, sizeof(text), 0);
+	got = raw3(SYS_getcwd, (long)text, SCRATCH, 0);
 	record_text(&r, text, got > 1 ? (size_t)got - 1 : 0);
 	record_string(&r, config.run);
 	record_varint(&r, clock_ticks_per_second());

@@ -133,11 +133,6 @@ void thread_release(struct thread *t)
 	t->ready = t->when_ready;
 }
 
-bool in_vfork_child(void)
-{
-	return self && self->is_vfork;
-}
-
 /* ---- the end ---- */
 
 static void give_back(struct thread *t)
@@ -235,6 +230,7 @@ static void thread_renew(struct thread *t)
 	t->number = t->next_seq = 0;
 	t->depth = 0;
 	t->counting = 0;
+	t->own_descriptors = 0;
 	t->when_ready = READY;
 	stream_begin_chunk(t, t->chunk);
 	process_unlock(mask);
