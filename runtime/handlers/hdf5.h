@@ -21,6 +21,7 @@ void hdf5_dataset_created(struct call *c, int64_t result, int64_t where, const c
 void hdf5_object_opened(struct call *c, int64_t result, int64_t where, const char *name);
 void hdf5_closing(struct call *c, int64_t id);
 void hdf5_closed(struct call *c, int result);
+void hdf5_released(struct call *c, int holds);
 void hdf5_closed_turn(struct call *c, int result);
 void hdf5_turn(struct call *c, int64_t id, unsigned field);
 void hdf5_data(struct call *c, int result, int64_t dataset, int64_t memory_type, int64_t memory_space,

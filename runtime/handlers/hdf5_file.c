@@ -209,10 +209,22 @@ void hdf5_closing(struct call *c, int64_t id)
 		lib ? handle_take(&hdf5_objects, lib->owner, c->scratch[KEEP_ID]) : 0;
 }
 
+/* The handle lives on when the call failed, or when it was held more than once (H5Iinc_ref). */
 void hdf5_closed(struct call *c, int result)
 {
-	if (result < 0 && c->scratch[KEEP_VALUE])
+	const struct hdf5_library *lib = hdf5_library(c->wrapper);
+	const int64_t id = (int64_t)c->scratch[KEEP_ID];
+
+	if (c->scratch[KEEP_VALUE] && (result < 0 || lib->type_of(id) > 0))
+		remember(c->wrapper, id, c->scratch[KEEP_VALUE]);
+}
+
+/* H5Idec_ref, which h5py closes files and datasets by: a row when it lets go of the last hold. */
+void hdf5_released(struct call *c, int holds)
+{
+	if (holds != 0 && c->scratch[KEEP_VALUE])
 		remember(c->wrapper, (int64_t)c->scratch[KEEP_ID], c->scratch[KEEP_VALUE]);
+	c->cancel = holds > 0;
 }
 
 /* ---- turns ---- */
