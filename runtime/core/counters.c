@@ -66,7 +66,7 @@ static struct counter *entry_of(struct thread *t, struct counter_table *table, c
 		used = 0;
 	}
 	table->entry[used] =
-		(struct counter){.op = c->op, .object = c->object, .enclosing = c->depth};
+		(struct counter){.op = c->op, .object = c->object, .enclosing = enclosing};
 	table->entry[used].min = ~0ull;
 	barrier();
 	atomic_store(&table->used, used + 1);
