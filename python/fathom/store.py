@@ -84,9 +84,9 @@ def engine(*words: str) -> None:
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
     if done.returncode:
-        error = DamagedRun(f"fathom-engine {words[0]} ended with status {done.returncode}")
-        error.said = done.returncode == 3
-        raise error
+        failed = DamagedRun(f"fathom-engine {words[0]} ended with status {done.returncode}")
+        failed.said = done.returncode == 3
+        raise failed
 
 
 def _pack(directory: Path) -> None:

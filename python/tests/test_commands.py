@@ -40,11 +40,11 @@ def test_show_says_it_all(capsys: Captured, run_directory: Path) -> None:
         "pwrite",
         "mpiio",
         "7 of 7 calls recorded in full (100 %)",
-        "50 ns in 1 rows of Fathom's own work",
-        "1 processes did not end in order",
-        "2 chunks are missing",
+        "50 ns in 1 row of Fathom's own work",
+        "1 process did not end in order",
+        "2 chunks missing",
         "budget: 64 MiB of stream written",
-        "1 operations of 2 ranks, 1 not seen of all (least 1)",
+        "1 operation of 2 ranks, 1 not seen of all (least 1)",
         "no call seen of",
     )[:-1]:  # every layer asked for has calls
         assert words in out

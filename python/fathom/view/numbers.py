@@ -57,3 +57,8 @@ def count(value: float | None) -> str:
     if value is None:
         return UNKNOWN
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def things(value: int, one: str, many: str | None = None) -> str:
+    """3, "rank" -> `3 ranks`."""
+    return f"{value:,} {one if value == 1 else many or one + 's'}"

@@ -110,13 +110,14 @@ def _facts(page: Page) -> None:
     runs, manifest = page.runs, page.manifest
     command = [str(word) for word in manifest.get("command", [])]
     started = datetime.fromtimestamp(runs["started"] / 1e9, UTC)
-    ranks = f", {runs['ranks']:,} ranks" if runs["ranks"] else ""
+    ranks = f", {numbers.things(runs['ranks'], 'rank')}" if runs["ranks"] else ""
     if runs["ranks"] and runs["ranks_seen"] < runs["ranks"]:
         ranks += f" ({runs['ranks_seen']:,} recorded)"
     heading(f"{printable(page.name)}: {printable(shlex.join(command)) or 'batch environment'}")
     print(
         f"{started:%Y-%m-%d %H:%M:%S} UTC, ran {numbers.seconds(runs['duration'] / 1e9)}"
-        f"{ranks}, {runs['processes']:,} processes on {runs['nodes']:,} nodes{_exit(manifest)}"
+        f"{ranks}, {numbers.things(runs['processes'], 'process', 'processes')} "
+        f"on {numbers.things(runs['nodes'], 'node')}{_exit(manifest)}"
     )
 
 
@@ -158,7 +159,7 @@ def _coverage(page: Page) -> None:
 
 def _cost(page: Page) -> str:
     own = page.tracing.to_pylist()[0]
-    rows = f"{numbers.seconds(own['seconds'])} in {own['calls']:,} rows of Fathom's own work"
+    rows = f"{numbers.seconds(own['seconds'])} in {numbers.things(own['calls'], 'row')} of Fathom's own work"
     if page.per_call is None:
         return f"{rows}; what each call adds could not be measured here"
     calls = page.runs["events"] + page.runs["counted"]
@@ -174,7 +175,8 @@ def _collectives(page: Page) -> None:
         return
     heading("\nCollectives")
     for row in page.collectives.to_pylist():
-        line = f"  {row['op']}: {row['operations']:,} operations of {row['ranks_expected']:,} ranks"
+        ranks = numbers.things(row["ranks_expected"], "rank")
+        line = f"  {row['op']}: {numbers.things(row['operations'], 'operation')} of {ranks}"
         if row["incomplete"]:
             line += f", {row['incomplete']:,} not seen of all (least {row['ranks_seen']:,})"
         if row["disagreeing"]:
@@ -185,13 +187,17 @@ def _collectives(page: Page) -> None:
 def _missing(page: Page) -> None:
     runs = page.runs
     said = [
-        (page.killed, "processes did not end in order: killed, aborted, or their node was lost"),
-        (page.alive, "processes were still running when the run was packed"),
-        (runs["unfinished"], "calls had not ended, or their rows are lost"),
-        (runs["chunks_skipped"], "damaged stretches were skipped"),
-        (runs["chunks_missing"], "chunks are missing"),
+        (page.killed, "process", "did not end in order: killed, aborted, or its node was lost"),
+        (page.alive, "process", "still ran when the run was packed"),
+        (runs["unfinished"], "call", "had not ended, or its row is lost"),
+        (runs["chunks_skipped"], "damaged stretch", "skipped"),
+        (runs["chunks_missing"], "chunk", "missing"),
     ]
-    lines = [f"  {count:,} {what}" for count, what in said if count]
+    lines = [
+        f"  {numbers.things(count, what, None if what[-1] in 'lk' else what + 'es')} {how}"
+        for count, what, how in said
+        if count
+    ]
     for row in page.missing.to_pylist():
         detail = f": {printable(row['detail'])}" if row["detail"] else ""
         lines.append(f"  {printable(row['kind'])}{detail} ({row['marks']:,} times)")
