@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "handlers/hdf5.h"
+#include "handlers/library.h"
 #include "handlers/mpiio.h"
 
 enum {
@@ -90,6 +91,7 @@ static uint64_t define_file(struct call *c, const char *name)
 
 void hdf5_file_opened(struct call *c, int64_t result, const char *name)
 {
+	KEEP_ERRNO;
 	char path[NAME];
 	uint64_t value;
 
@@ -177,6 +179,7 @@ static void define_dataset(struct call *c, const struct hdf5_library *lib, int64
 
 void hdf5_dataset_opened(struct call *c, int64_t result, int64_t where, const char *name)
 {
+	KEEP_ERRNO;
 	const struct hdf5_library *lib = hdf5_library(c->wrapper);
 
 	if (!hdf5_failed(c->wrapper, result) && lib)
@@ -188,6 +191,7 @@ void hdf5_dataset_opened(struct call *c, int64_t result, int64_t where, const ch
 /* H5Oopen: may be a dataset. */
 void hdf5_object_opened(struct call *c, int64_t result, int64_t where, const char *name)
 {
+	KEEP_ERRNO;
 	const struct hdf5_library *lib = hdf5_library(c->wrapper);
 
 	if (hdf5_failed(c->wrapper, result) || !lib ||
@@ -212,6 +216,7 @@ void hdf5_closing(struct call *c, int64_t id)
 /* The handle lives on when the call failed, or when it was held more than once (H5Iinc_ref). */
 void hdf5_closed(struct call *c, int result)
 {
+	KEEP_ERRNO;
 	const struct hdf5_library *lib = hdf5_library(c->wrapper);
 	const int64_t id = (int64_t)c->scratch[KEEP_ID];
 
@@ -290,6 +295,7 @@ static int64_t collective_mode(const struct hdf5_library *lib, const struct file
 void hdf5_data(struct call *c, int result, int64_t dataset, int64_t memory_type, int64_t memory_space,
 	       int64_t file_space, int64_t transfer)
 {
+	KEEP_ERRNO;
 	const struct hdf5_library *lib = hdf5_library(c->wrapper);
 	struct hdf5_selection selection = { 0, 0 };
 	uint64_t value;
@@ -319,6 +325,7 @@ void hdf5_data(struct call *c, int result, int64_t dataset, int64_t memory_type,
 /* Row-major index of a chunk's first element; -1: not known. */
 int64_t hdf5_chunk_start(const struct call *c, int64_t dataset, const uint64_t *offset)
 {
+	KEEP_ERRNO;
 	const struct hdf5_library *lib = hdf5_library(c->wrapper);
 	uint64_t extent[HDF5_RANK], index = 0;
 	int64_t space;
@@ -339,6 +346,7 @@ int64_t hdf5_chunk_start(const struct call *c, int64_t dataset, const uint64_t *
 /* Stored bytes of a chunk that was just read; its place in the index is cached by that. */
 int64_t hdf5_chunk_bytes(const struct call *c, int64_t dataset, const uint64_t *offset)
 {
+	KEEP_ERRNO;
 	const struct hdf5_library *lib = hdf5_library(c->wrapper);
 	uint64_t bytes = 0;
 

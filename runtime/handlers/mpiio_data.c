@@ -131,10 +131,11 @@ static int64_t finish(struct call *c, int result, bool pointer, int64_t count, u
 		      bool all)
 {
 	struct mpi_file *f = file_of(c);
-	const int64_t asked = result ? mpi_bytes(count, datatype)
-				     : learn_bytes(mpi_abi_known(), count, datatype);
+	int64_t asked = c->thread ? c->field[0] : -1;
 	int64_t moved = c->thread ? c->field[2] : -1;
 
+	if (asked < 0 && !result)
+		asked = learn_bytes(mpi_abi_known(), count, datatype);
 	if (all)
 		moved = result ? -1 : asked;
 	if (pointer && f)

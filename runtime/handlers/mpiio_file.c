@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "handlers/library.h"
 #include "handlers/mpi_abi.h"
 #include "handlers/mpiio.h"
 
@@ -19,20 +20,54 @@ static struct {
 	struct mpi_file file[FILES];
 	_Atomic uint32_t next; /* where the search for a free one begins */
 	_Atomic bool full;     /* said once */
+	_Atomic uint32_t changes; /* of the handle table: makes what threads remember of it stale */
 	struct {
 		_Atomic uint64_t hash;
 		_Atomic uint32_t opens;
 	} group[GROUPS];
 } files;
 
+/* The handle this thread looked up last: a call asks for it several times. */
+static __thread struct {
+	uintptr_t file;
+	uint64_t value;
+	uint32_t changes;
+} last_asked __attribute__((tls_model("initial-exec")));
+
 /* The file this thread opened last: HDF5 and others open MPI files inside their own opens. */
 static __thread uint32_t last_opened __attribute__((tls_model("initial-exec")));
 
 /* ---- the table: handle -> object | (slot + 1) << 32 ---- */
 
+static uint64_t value_of(uintptr_t file)
+{
+	const uint32_t changes = atomic_load_explicit(&files.changes, memory_order_acquire);
+
+	if (last_asked.file != file || last_asked.changes != changes) {
+		last_asked.value = handle_get(&mpi_files, 0, file);
+		last_asked.file = file;
+		last_asked.changes = changes;
+	}
+	return last_asked.value;
+}
+
+static void remember(uintptr_t file, uint64_t value)
+{
+	handle_put(&mpi_files, 0, file, value);
+	atomic_fetch_add(&files.changes, 1);
+}
+
+static uint64_t forget(uintptr_t file)
+{
+	const uint64_t value = handle_take(&mpi_files, 0, file);
+
+	atomic_fetch_add(&files.changes, 1);
+	return value;
+}
+
 uint32_t mpi_file_object(uintptr_t file)
 {
-	return (uint32_t)handle_get(&mpi_files, 0, file);
+	return (uint32_t)value_of(file);
 }
 
 uint32_t mpi_file_object_at(const uintptr_t *file)
@@ -47,7 +82,7 @@ static struct mpi_file *slot_of(uint64_t value)
 
 struct mpi_file *mpi_file(uintptr_t file)
 {
-	return slot_of(handle_get(&mpi_files, 0, file));
+	return slot_of(value_of(file));
 }
 
 /* The number of a free slot + 1, emptied; 0: none. */
@@ -84,6 +119,7 @@ static uint32_t take_slot(void)
 
 void mpi_started(struct call *c, int result)
 {
+	KEEP_ERRNO;
 	const struct mpi_abi *abi = mpi_abi(c->wrapper);
 	int rank = 0, ranks = 0;
 
@@ -207,6 +243,7 @@ static void hints_in_force(struct call *c, const struct mpi_abi *abi, uint32_t o
 
 void mpi_hinted(struct call *c, uintptr_t file, uintptr_t info)
 {
+	KEEP_ERRNO;
 	const struct mpi_abi *abi = mpi_abi_known();
 	const uint32_t object = mpi_file_object(file);
 
@@ -251,6 +288,7 @@ static void describe(struct call *c, const struct mpi_abi *abi, struct mpi_file 
 void mpi_opened(struct call *c, uintptr_t comm, const char *name, int amode, uintptr_t info,
 		const uintptr_t *file)
 {
+	KEEP_ERRNO;
 	const struct mpi_abi *abi = mpi_abi(c->wrapper);
 	char path[NAME];
 	int ranks = 0;
@@ -261,7 +299,7 @@ void mpi_opened(struct call *c, uintptr_t comm, const char *name, int amode, uin
 	}
 	path_absolute(path, sizeof(path), AT_FDCWD, bare_name(name));
 	if (!path_selected(path)) {
-		handle_put(&mpi_files, 0, *file, OBJECT_LEFT_OUT);
+		remember(*file, OBJECT_LEFT_OUT);
 		c->cancel = true;
 		return;
 	}
@@ -274,7 +312,7 @@ void mpi_opened(struct call *c, uintptr_t comm, const char *name, int amode, uin
 	};
 	c->object = object_define(c, OBJECT_MPI_FILE, &def);
 	const uint32_t slot = abi ? take_slot() : 0;
-	handle_put(&mpi_files, 0, *file, c->object | (uint64_t)slot << 32);
+	remember(*file, c->object | (uint64_t)slot << 32);
 	if (bare_name(name) != name)
 		call_text(c, "filename", name);
 	if (!slot)
@@ -294,7 +332,7 @@ void mpi_closing(struct call *c, const uintptr_t *file)
 	const bool ours = file && !mpi_absorbed(c);
 
 	c->scratch[KEEP_FILE] = ours ? *file : 0;
-	c->scratch[KEEP_GIVEN] = ours ? handle_take(&mpi_files, 0, *file) : 0;
+	c->scratch[KEEP_GIVEN] = ours ? forget(*file) : 0;
 	struct mpi_file *f = slot_of(c->scratch[KEEP_GIVEN]);
 
 	c->scratch[KEEP_TURN] = f ? atomic_fetch_add(&f->turns, 1) + 1 : 0;
@@ -306,7 +344,7 @@ void mpi_closed(struct call *c, int result)
 
 	if (result) {
 		if (c->scratch[KEEP_GIVEN])
-			handle_put(&mpi_files, 0, c->scratch[KEEP_FILE], c->scratch[KEEP_GIVEN]);
+			remember(c->scratch[KEEP_FILE], c->scratch[KEEP_GIVEN]);
 		return;
 	}
 	if (f)

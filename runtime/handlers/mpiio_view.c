@@ -1,6 +1,7 @@
 /* File views and positions: where in the file a call's bytes lie, without asking the MPI for it. */
 #include <string.h>
 
+#include "handlers/library.h"
 #include "handlers/mpi_abi.h"
 #include "handlers/mpiio.h"
 
@@ -75,6 +76,7 @@ void mpi_view_define(struct call *c, struct mpi_file *f)
 void mpi_view_set(struct call *c, int result, uintptr_t file, int64_t displacement,
 		  uintptr_t etype, uintptr_t filetype, const char *datarep, uintptr_t info)
 {
+	KEEP_ERRNO;
 	const struct mpi_abi *abi = mpi_abi_known();
 	struct mpi_file *f = mpi_file(file);
 	int64_t bytes = 0;
