@@ -36,6 +36,8 @@ static struct {
 	uint64_t *libraries; /* by wrapper: link map of the original's module, 0: free */
 	uint32_t wrappers;
 	long page;
+	unsigned tickets;
+	unsigned long long unloaded; /* modules gone when copies were last freed */
 	bool ready;
 	const char *full; /* a symbol that ran out of copies, for the note */
 } edges;
@@ -313,6 +315,9 @@ static void seed_hooks(const struct hook *hooks, uint32_t count)
 /* Copies whose original was unloaded serve the next original. */
 static void free_copies(void)
 {
+	if (edges.unloaded == modules_unloaded())
+		return;
+	edges.unloaded = modules_unloaded();
 	for (uint32_t i = 0; i < edges.wrappers; i++)
 		if (edges.libraries[i] > 1 &&
 		    !module_alive(edges.libraries[i], (uintptr_t)edge_originals[i]))
@@ -344,23 +349,28 @@ static void patch_all(void *argument)
 		patch_new(module_number(i));
 }
 
-/* Modules that came by a dlopen we did not see, or may be new at an old place. */
-static void find_waiting(void *any)
+/* Modules that came by a dlopen we did not see, or may be new at an old place, get the ticket of
+ * the thread that will patch them; 0 when there are none. */
+static void take_ticket(void *ticket)
 {
-	free_copies();
-	for (size_t i = 0; i < modules_count(); i++) {
-		struct module *m = module_number(i);
+	unsigned *taken = ticket;
 
-		m->waiting = !m->patched;
-		*(bool *)any |= m->waiting;
+	free_copies();
+	*taken = 0;
+	for (size_t i = 0; i < modules_count(); i++) {
+		if (module_number(i)->patched)
+			continue;
+		if (!*taken)
+			*taken = ++edges.tickets ? edges.tickets : ++edges.tickets;
+		module_number(i)->ticket = *taken;
 	}
 }
 
-static void patch_waiting(void *argument)
+static void use_ticket(void *ticket)
 {
-	(void)argument;
+	free_copies();
 	for (size_t i = 0; i < modules_count(); i++)
-		if (module_number(i)->waiting)
+		if (module_number(i)->ticket == *(const unsigned *)ticket)
 			patch_new(module_number(i));
 }
 
@@ -369,15 +379,15 @@ static void patch_waiting(void *argument)
  * is complete after it. Given up when other threads unload all the time; the next dlopen tries again. */
 static void settle(void)
 {
-	for (int tries = 0; tries < 3; tries++) {
-		bool any = false;
+	for (int tries = 0; tries < 3 && modules_known(); tries++) {
+		unsigned ticket = 0;
 		Dl_info info;
 
-		modules_locked(find_waiting, &any);
-		if (!any)
+		modules_locked(take_ticket, &ticket);
+		if (!ticket)
 			return;
 		dladdr(&edges, &info);
-		modules_locked(patch_waiting, NULL);
+		modules_locked(use_ticket, &ticket);
 	}
 }
 
@@ -510,6 +520,7 @@ static void answer(void *argument)
 	const struct module *m = module_at((uintptr_t)q->caller);
 	void *found;
 
+	free_copies();
 	if (!m || is_excluded(m))
 		return;
 	found = find_for(m, q);

@@ -11,8 +11,15 @@
 /* One handle that dlopen returned, with the modules ld.so searches for it, breadth first. */
 struct root {
 	struct module *module;
-	bool deep;           /* RTLD_DEEPBIND: before the global scope */
-	size_t first, count; /* in members */
+	bool deep;                 /* RTLD_DEEPBIND: before the global scope */
+	size_t first, count;       /* in members */
+	unsigned long long loaded; /* dlpi_adds when these were found */
+};
+
+/* Reads as zeros in the child of every fork, the bare ones as well. */
+struct gate {
+	_Atomic int owner;         /* thread id of who is inside */
+	_Atomic bool loader_lives; /* no: forked, and a lost thread may hold the loader's lock */
 };
 
 /* Written under the loader's lock only. */
@@ -26,7 +33,7 @@ static struct {
 	bool started;          /* the first refresh has been */
 	struct gate *gate;     /* on a page of its own */
 	bool fork_inside;      /* fork by a signal handler of the thread inside */
-	unsigned long long unloaded; /* dlpi_subs of the last refresh */
+	unsigned long long loaded, unloaded; /* dlpi_adds and dlpi_subs of the last refresh */
 } modules = {.round = 1};
 
 static struct module **list_at(const struct vector *v, size_t i)
@@ -59,6 +66,16 @@ static struct root *root_at(size_t i)
 size_t modules_count(void)
 {
 	return modules.list.count;
+}
+
+bool modules_known(void)
+{
+	return modules.gate && modules.gate->loader_lives;
+}
+
+unsigned long long modules_unloaded(void)
+{
+	return modules.unloaded;
 }
 
 struct module *module_number(size_t i)
@@ -110,6 +127,7 @@ static bool asks_for(const struct module *m, const struct module *other)
 static void fill_root(struct root *r)
 {
 	r->first = modules.members.count;
+	r->loaded = modules.loaded;
 	list_add(&modules.members, r->module);
 	for (size_t i = r->first; i < modules.members.count; i++) {
 		struct module *m = *list_at(&modules.members, i);
@@ -169,6 +187,8 @@ void modules_opened(const struct link_map *map, int flags, void (*use)(struct mo
 		r = find_root(m);
 		if (!r)
 			r = add_root(m, flags & RTLD_DEEPBIND);
+		else if (r->loaded != modules.loaded)
+			fill_root(r); /* what was met half loaded is complete now */
 	}
 	for (size_t i = 0; r && i < r->count; i++) {
 		struct module *m = *list_at(&modules.members, r->first + i);
@@ -192,7 +212,10 @@ static void *look_through(const struct vector *v, size_t first, size_t count,
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct module *m = *list_at(v, first + i);
-		const ElfW(Sym) *s = elf_find(&m->elf, q);
+		const ElfW(Sym) *s = NULL;
+
+		if (m->at_start || modules_known())
+			s = elf_find(&m->elf, q);
 
 		if (s) {
 			*where = m;
@@ -213,7 +236,7 @@ void *lookup_local(const struct module *m, bool before_global, const struct elf_
 	bool first = true;
 	void *found = NULL;
 
-	if (!m->at_start && !m->rooted)
+	if (!m->at_start && !m->rooted && modules_known())
 		adopt_orphans();
 	for (size_t i = 0; !m->at_start && !found && i < modules.roots.count; i++) {
 		const struct root *r = root_at(i);
@@ -301,6 +324,24 @@ static struct module *known_module(const struct link_map *map, size_t *cursor)
 	return NULL;
 }
 
+static void read_module(struct module *m, const struct dl_phdr_info *info)
+{
+	elf_read(&m->elf, info, m->map->l_ld);
+	m->file = last_part(m->map->l_name);
+}
+
+/* Something was unloaded: a module met before may be another one, at the same place with the same
+ * handle. It is the same if its slot still holds our wrapper. */
+static void doubt_module(struct module *m, const struct dl_phdr_info *info)
+{
+	read_module(m, info);
+	m->ticket = 0;
+	if (m->marker && elf_protection(&m->elf, (uintptr_t)m->marker) && *m->marker == m->marked)
+		return;
+	m->marker = NULL;
+	m->patched = false;
+}
+
 static struct module *make_module(const struct link_map *map, const struct dl_phdr_info *info)
 {
 	struct module *m = new_module();
@@ -310,8 +351,7 @@ static struct module *make_module(const struct link_map *map, const struct dl_ph
 	memset(m, 0, sizeof(*m));
 	m->map = map;
 	m->at_start = !modules.started;
-	elf_read(&m->elf, info, map->l_ld);
-	m->file = last_part(map->l_name);
+	read_module(m, info);
 	m->self = elf_inside(&m->elf, (uintptr_t)&modules_locked);
 	m->vdso = m->elf.start == getauxval(AT_SYSINFO_EHDR);
 	m->loader = elf_inside(&m->elf, (uintptr_t)&_r_debug);
@@ -342,8 +382,8 @@ static int meet(struct dl_phdr_info *info, size_t size, void *argument)
 		m = make_module(map, info);
 	if (!m)
 		return 1;
-	if (walk->unloaded && !m->at_start && (!m->marker || *m->marker != m->marked))
-		m->patched = m->waiting = false;
+	if (walk->unloaded && !m->at_start)
+		doubt_module(m, info);
 	m->seen = modules.round;
 	list_add(&modules.list, m);
 	return 0;
@@ -375,6 +415,7 @@ static void refresh(const struct dl_phdr_info *now)
 	modules.list.count = 0;
 	dl_iterate_phdr(meet, &walk);
 	modules.unloaded = now->dlpi_subs;
+	modules.loaded = now->dlpi_adds;
 	if (!modules.started)
 		for (size_t i = 0; i < modules.list.count; i++)
 			if (!module_number(i)->vdso)
@@ -405,12 +446,6 @@ static int own_tid(void)
 {
 	return (int)raw3(SYS_gettid, 0, 0, 0);
 }
-
-/* Reads as zeros in the child of every fork, the bare ones as well. */
-struct gate {
-	_Atomic int owner;         /* thread id of who is inside */
-	_Atomic bool loader_lives; /* no: forked, and a lost thread may hold the loader's lock */
-};
 
 static struct gate *gate(void)
 {
@@ -456,7 +491,6 @@ void modules_loader_lives(void)
 		modules.gate->loader_lives = true;
 }
 
-/* A forked child keeps to the list it inherited until the loader itself has done something. */
 bool modules_locked(void (*run)(void *), void *argument)
 {
 	struct work work = {.run = run, .argument = argument};
@@ -464,7 +498,7 @@ bool modules_locked(void (*run)(void *), void *argument)
 
 	if (!g || !gate_enter(g))
 		return false;
-	if (g->loader_lives)
+	if (modules_known())
 		dl_iterate_phdr(with_lock, &work);
 	else
 		run(argument);

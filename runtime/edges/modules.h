@@ -15,8 +15,8 @@ struct module {
 	void *const *marker; /* a slot we patched and its wrapper: a new module at the same place */
 	const void *marked;  /* does not hold it. NULL: none */
 	bool rooted;         /* in some root's list */
-	bool waiting;        /* unpatched, and nothing was unloaded since it was met */
 	unsigned seen;       /* last refresh that met it */
+	unsigned ticket;     /* who met it unpatched, with nothing unloaded since; 0: nobody */
 };
 
 /* Runs work(argument) while no module can be loaded or unloaded, with the list up to date. Under
@@ -25,12 +25,16 @@ struct module {
  * lock of the loader (dlsym, dlopen, dladdr). A signal handler that comes in on the same thread is
  * refused: false, nothing was run. */
 bool modules_locked(void (*work)(void *), void *argument);
+/* False in a forked child until dlopen or dlclose has returned there: what was loaded later than
+ * the start may be half gone, and is not read. */
+bool modules_known(void);
 /* dlopen or dlclose has returned: no lost thread of a forked parent holds the loader's lock. */
 void modules_loader_lives(void);
 /* Around fork (pthread_atfork). */
 void modules_before_fork(void);
 void modules_after_fork(void);
 
+unsigned long long modules_unloaded(void); /* how many modules ever went */
 /* In the order of loading; the first is the program. */
 size_t modules_count(void);
 struct module *module_number(size_t i);

@@ -66,16 +66,33 @@ bool process_begin(void)
 	return true;
 }
 
+void process_started(void)
+{
+}
+
+void process_patched(uint64_t began)
+{
+	(void)began;
+}
+
+uint64_t ticks_now(void)
+{
+	return 0;
+}
+
 uint32_t process_layers(void)
 {
 	return 7;
 }
 
-static const char *short_name(const char *path)
+static const char *short_name(const struct module *m)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash;
 
-	return !*path ? "program" : slash ? slash + 1 : path;
+	if (!m || (!m->at_start && !modules_known()))
+		return "?";
+	slash = strrchr(m->map->l_name, '/');
+	return !*m->map->l_name ? "program" : slash ? slash + 1 : m->map->l_name;
 }
 
 static const struct edge_symbol *symbol_of(uint32_t wrapper)
@@ -100,8 +117,8 @@ static void say_slot(const struct module *m, const ElfW(Rela) * r)
 		if (edge_wrappers[i] != value)
 			continue;
 		where = module_at((uintptr_t)edge_originals[i]);
-		say("slot %s %lx %s %s+%lx\n", short_name(m->map->l_name), r->r_offset,
-		    m->elf.strings + s->st_name, where ? short_name(where->map->l_name) : "?",
+		say("slot %s %lx %s %s+%lx\n", short_name(m), r->r_offset,
+		    m->elf.strings + s->st_name, short_name(where),
 		    where ? (uintptr_t)edge_originals[i] - where->elf.base : 0);
 	}
 }
@@ -127,8 +144,8 @@ static void say_calls(void *argument)
 		const struct module *where = module_at((uintptr_t)edge_originals[i]);
 
 		if (s)
-			say("call %s %u %s %lu\n", s->name, i - s->wrapper,
-			    where ? short_name(where->map->l_name) : "?", counts[i]);
+			say("call %s %u %s %lu\n", s->name, i - s->wrapper, short_name(where),
+			    counts[i]);
 	}
 	memset(counts, 0, wrappers_count * sizeof(counts[0]));
 }
