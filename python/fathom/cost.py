@@ -11,7 +11,7 @@ from fathom import places
 from fathom.errors import FathomError
 
 CALLS = 100_000
-ROUNDS = 5
+ROUNDS = 3
 # The least time of one empty pwrite over blocks of a thousand: what else runs only ever adds.
 PROGRAM = f"""
 import os, time
