@@ -6,8 +6,7 @@
 
 #include "core/core.h"
 #include "core/raw.h"
-#include "core/row.h"
-#include "edges/edges.h"
+#include "core/fast.h"
 
 bool layer_on(uint8_t layer)
 {
@@ -64,51 +63,10 @@ static void enter_counting(struct thread *t, struct call *c)
 	c->began = ticks();
 }
 
-static inline void release(struct thread *t)
-{
-	barrier();
-	t->ready = t->when_ready;
-}
-
-static inline void set_depth(struct thread *t, uint32_t depth)
-{
-	t->depth = depth;
-	barrier();
-	atomic_store_explicit(&t->page->depth, depth, memory_order_relaxed);
-}
-
-static inline void begin(struct call *c, uint32_t op, uint32_t object)
-{
-	c->op = op;
-	c->object = object;
-	c->error = 0;
-	c->cancel = false;
-}
-
-static inline void push(struct thread *t, struct call *c, int64_t size, int64_t offset,
-			const void *frame, uint32_t site)
-{
-	struct open_call *o = &t->page->open[t->depth];
-
-	o->seq = c->seq = t->next_seq++;
-	o->frame = (uintptr_t)frame;
-	o->op = c->op;
-	o->object = c->object;
-	o->size = size;
-	o->offset = offset;
-	o->site = site;
-	c->thread = t;
-	c->depth = t->depth;
-	o->began = c->began = ticks();
-	set_depth(t, c->depth + 1);
-}
-
 /* What is not usual: no stream yet, a fork, a signal handler, a call left by a jump, a flush to report, a new
  * call site, the budget spent. */
-__attribute__((noinline, cold)) static bool enter_slowly(struct call *c, uint32_t op,
-							 uint32_t object, int64_t size,
-							 int64_t offset, const void *frame,
-							 const void *site)
+bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
+		       const void *frame, const void *site)
 {
 	struct thread *t = thread_claim();
 
@@ -134,44 +92,10 @@ __attribute__((noinline, cold)) static bool enter_slowly(struct call *c, uint32_
 	return true;
 }
 
-/* Is an enclosing call in order: an older frame, and not the same call (MPI_X over PMPI_X)? */
-static inline bool nests(const struct thread *t, uint32_t op, const void *frame)
-{
-	const struct open_call *o = &t->page->open[t->depth - 1];
-
-	return o->frame > (uintptr_t)frame && o->op != op && t->depth < CALL_DEPTH;
-}
-
 bool call_enter(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
 		const void *frame, const void *site)
 {
-	struct thread *t = self;
-	const struct site_entry *e;
-	uint32_t known = 0;
-
-	if (!(atomic_load_explicit(&control->gate, memory_order_relaxed) >> ops[op].layer & 1) ||
-	    object & OBJECT_LEFT_OUT) {
-		c->thread = NULL;
-		c->cancel = false;
-		return false;
-	}
-	if (unlikely(!t || t->ready != READY))
-		return enter_slowly(c, op, object, size, offset, frame, site);
-	if (t->depth) {
-		if (unlikely(!nests(t, op, frame)))
-			return enter_slowly(c, op, object, size, offset, frame, site);
-	} else {
-		e = &t->site[(uintptr_t)site / 4 % SITES];
-		if (unlikely(e->address != site || entry_site.slot))
-			return enter_slowly(c, op, object, size, offset, frame, site);
-		known = e->site;
-	}
-	t->ready = NOT_READY;
-	barrier();
-	begin(c, op, object);
-	push(t, c, size, offset, frame, known);
-	release(t);
-	return true;
+	return call_enter_fast(c, op, ops[op].layer, object, size, offset, frame, site);
 }
 
 /* The row is new in kind, or the chunk is full after it. */
@@ -188,8 +112,7 @@ static void leave_with_row(struct thread *t, const struct call *c, uint64_t ende
 
 /* Calls above ours were left by a jump that ended in our original; or ours itself is gone: a fork wiped it,
  * or it is counted only. */
-__attribute__((noinline, cold)) static void leave_slowly(struct thread *t, const struct call *c,
-							 uint64_t ended)
+void call_leave_slowly(struct thread *t, const struct call *c, uint64_t ended)
 {
 	if (!t->alive)
 		return;
@@ -205,33 +128,7 @@ __attribute__((noinline, cold)) static void leave_slowly(struct thread *t, const
 
 void call_leave(struct call *c, uint64_t ended)
 {
-	struct thread *t = c->thread;
-	uint64_t who, where;
-	struct pattern *p;
-	int64_t surplus[CALL_FIELDS];
-
-	t->ready = NOT_READY;
-	barrier();
-	if (unlikely(t->depth != c->depth + 1 || t->put > t->limit)) {
-		leave_slowly(t, c, ended);
-		return;
-	}
-	who = pattern_who(c);
-	where = pattern_where(t, c, t->page->open[c->depth].site);
-	p = pattern_of(t, who, where);
-	if (unlikely(p->who != who || p->where != where)) {
-		leave_slowly(t, c, ended);
-		return;
-	}
-	if (unlikely(surprise(p, c->field, ops[c->op].nfields, surplus) | c->error)) {
-		stream_surprising_row(t, (uint8_t)(p - t->pattern), c, surplus, ended);
-	} else {
-		*t->put = (uint8_t)(p - t->pattern);
-		t->put = put_times(t, t->put + 1, c->began, ended);
-		commit(t);
-	}
-	set_depth(t, c->depth);
-	release(t);
+	call_leave_fast(c, ended, ops[c->op].nfields);
 }
 
 void call_cancel(struct call *c, uint64_t ended)

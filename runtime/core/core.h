@@ -118,10 +118,10 @@ _Static_assert(sizeof(struct control_page) == PAGE, "the control page is a page"
 
 /* What a row is predicted from: docs/stream-format.md, "Prediction". */
 struct pattern {
-	uint64_t who;   /* op | object << 32 */
-	uint64_t where; /* site | depth << 32 | generation << 40 */
-	int64_t last[CALL_FIELDS];
-	int64_t next[CALL_FIELDS]; /* the prediction: last + slope */
+	uint64_t who;               /* op | object << 32 */
+	uint64_t where;             /* site | depth << 32 | generation << 40 */
+	uint64_t next[CALL_FIELDS]; /* the prediction: last + slope */
+	uint64_t slope[CALL_FIELDS];
 };
 
 struct site_entry {
@@ -283,6 +283,13 @@ struct descriptor {
 };
 enum { FDS_PER_PAGE = 1024, FD_PAGES = 1024 };
 
+/* In memory that a fork wipes. */
+struct descriptor_table {
+	_Atomic(struct descriptor *) page[FD_PAGES];
+	struct description *free;
+};
+extern _Atomic(struct descriptor_table *) descriptors;
+
 /* ---- thread.c ---- */
 void thread_begin(void);
 struct thread *thread_claim(void); /* the calling thread's, marked not ready; NULL: none */
@@ -303,7 +310,7 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk);
 void stream_next_chunk(struct thread *t, bool last);
 void stream_row(struct thread *t, const struct call *c, uint32_t site, uint64_t ended);
 void stream_surprising_row(
-	struct thread *t, uint8_t slot, const struct call *c, const int64_t *surplus,
+	struct thread *t, uint8_t slot, const struct call *c,
 	uint64_t ended); /* the fields are not as predicted, or the call failed */
 void stream_flush_row(struct thread *t);
 void stream_own_row(struct thread *t, uint32_t op, uint64_t began, uint64_t ended, uint64_t value);

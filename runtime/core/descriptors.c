@@ -23,18 +23,13 @@ struct description {
 	struct description *next_free;
 };
 
-/* In memory that a fork wipes. */
-struct table {
-	_Atomic(struct descriptor *) page[FD_PAGES];
-	struct description *free;
-};
-static _Atomic(struct table *) table;
+_Atomic(struct descriptor_table *) descriptors;
 
 static bool make_table(void)
 {
-	struct table *none = NULL, *made = memory_get(sizeof(*made), true);
+	struct descriptor_table *none = NULL, *made = memory_get(sizeof(*made), true);
 
-	return made && (atomic_compare_exchange_strong(&table, &none, made) || none);
+	return made && (atomic_compare_exchange_strong(&descriptors, &none, made) || none);
 }
 
 static struct descriptor *slot_of(int fd, bool make)
@@ -44,15 +39,15 @@ static struct descriptor *slot_of(int fd, bool make)
 
 	if (fd < 0 || page >= FD_PAGES)
 		return NULL;
-	if (unlikely(!table) && !(make && make_table()))
+	if (unlikely(!descriptors) && !(make && make_table()))
 		return NULL;
-	there = atomic_load_explicit(&table->page[page], memory_order_acquire);
+	there = atomic_load_explicit(&descriptors->page[page], memory_order_acquire);
 	if (likely(there) || !make)
 		return there ? &there[fd % FDS_PER_PAGE] : NULL;
 	made = memory_get(FDS_PER_PAGE * sizeof(*made), true);
 	if (!made)
 		return NULL;
-	if (!atomic_compare_exchange_strong(&table->page[page], &there, made))
+	if (!atomic_compare_exchange_strong(&descriptors->page[page], &there, made))
 		made = there; /* another thread was first */
 	return &made[fd % FDS_PER_PAGE];
 }
@@ -69,14 +64,14 @@ static struct description *description_of(int fd)
 static struct description *description_make(void)
 {
 	uint64_t mask = process_lock();
-	struct description *d = table->free;
+	struct description *d = descriptors->free;
 
 	if (!d) {
 		d = memory_get(DESCRIPTIONS_PER_SLAB * sizeof(*d), true);
 		for (int i = 0; d && i + 1 < DESCRIPTIONS_PER_SLAB; i++)
 			d[i].next_free = &d[i + 1];
 	}
-	table->free = d ? d->next_free : NULL;
+	descriptors->free = d ? d->next_free : NULL;
 	process_unlock(mask);
 	if (!d)
 		return NULL;
@@ -92,8 +87,8 @@ static void description_drop(struct description *d)
 	if (!d || atomic_fetch_sub(&d->references, 1) != 1)
 		return;
 	mask = process_lock();
-	d->next_free = table->free;
-	table->free = d;
+	d->next_free = descriptors->free;
+	descriptors->free = d;
 	process_unlock(mask);
 }
 
@@ -221,7 +216,7 @@ static uint32_t inherit(int fd)
 
 uint32_t descriptor_object(int fd)
 {
-	struct table *all = atomic_load_explicit(&table, memory_order_relaxed);
+	struct descriptor_table *all = atomic_load_explicit(&descriptors, memory_order_relaxed);
 	struct descriptor *page =
 		all && (unsigned)fd < FDS_PER_PAGE * FD_PAGES
 			? atomic_load_explicit(&all->page[fd / FDS_PER_PAGE], memory_order_acquire)
@@ -339,8 +334,8 @@ void descriptor_flags(int fd, int flags)
 
 void descriptor_close_range(unsigned first, unsigned last)
 {
-	for (unsigned fd = first; table && fd <= last && fd / FDS_PER_PAGE < FD_PAGES; fd++) {
-		if (!atomic_load(&table->page[fd / FDS_PER_PAGE]))
+	for (unsigned fd = first; descriptors && fd <= last && fd / FDS_PER_PAGE < FD_PAGES; fd++) {
+		if (!atomic_load(&descriptors->page[fd / FDS_PER_PAGE]))
 			fd |= FDS_PER_PAGE - 1; /* none of this page */
 		else
 			descriptor_close((int)fd);
@@ -349,8 +344,8 @@ void descriptor_close_range(unsigned first, unsigned last)
 
 void process_shared_descriptors(bool only_kept_by_exec)
 {
-	for (uint32_t page = 0; table && page < FD_PAGES; page++) {
-		struct descriptor *slot = atomic_load(&table->page[page]);
+	for (uint32_t page = 0; descriptors && page < FD_PAGES; page++) {
+		struct descriptor *slot = atomic_load(&descriptors->page[page]);
 
 		for (uint32_t i = 0; slot && i < FDS_PER_PAGE; i++) {
 			struct description *d = atomic_load(&slot[i].description);

@@ -16,20 +16,6 @@ static inline uint8_t *put_varint(uint8_t *put, uint64_t value)
 	return put;
 }
 
-/* The usual lengths, one and two bytes, without a loop. */
-static inline uint8_t *put_short(uint8_t *put, uint64_t value)
-{
-	if (likely(value < 0x4000)) {
-		uint16_t two = (uint16_t)((value & 0x7f) | (value >> 7) << 8);
-		uint32_t longer = value >= 0x80;
-
-		two |= (uint16_t)(longer << 7);
-		memcpy(put, &two, 2);
-		return put + 1 + longer;
-	}
-	return put_varint(put, value);
-}
-
 static inline uint64_t zigzag(int64_t value)
 {
 	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
@@ -45,10 +31,36 @@ static inline uint8_t *put_times(struct thread *t, uint8_t *put, uint64_t began,
 {
 	if (unlikely(ended < t->last_ended)) /* a core's counter a few ticks behind another's */
 		ended = t->last_ended;
-	put = put_short(put, ended - t->last_ended);
-	put = put_short(put, ended > began ? ended - began : 0);
+	put = put_varint(put, ended - t->last_ended);
+	put = put_varint(put, ended > began ? ended - began : 0);
 	t->last_ended = ended;
 	return put;
+}
+
+/* Seven low bits, and the rest above a continuation bit: a varint of two bytes. */
+static inline uint32_t two_bytes(uint64_t value)
+{
+	return (uint32_t)(value & 0x7f) | 0x80 | (uint32_t)(value >> 7) << 8;
+}
+
+/* A row as predicted, whose times need two bytes each as those of most system calls do, is five bytes in two
+ * stores; its length is known before its times are, so the next row need not wait for them. */
+static inline void put_usual_row(struct thread *t, uint8_t slot, uint64_t began, uint64_t ended)
+{
+	uint64_t step = ended - t->last_ended, duration = ended - began;
+	uint8_t *put = t->put;
+	uint32_t times;
+
+	*put++ = slot;
+	if (likely(step - 0x80 < 0x3f80 && duration - 0x80 < 0x3f80)) {
+		times = two_bytes(step) | two_bytes(duration) << 16;
+		memcpy(put, &times, 4);
+		t->put = put + 4;
+		t->last_ended = ended;
+	} else {
+		t->put = put_times(t, put, began, ended);
+	}
+	commit(t);
 }
 
 static inline uint8_t *put_fields(uint8_t *put, const int64_t *surplus, uint32_t mask)
@@ -59,27 +71,40 @@ static inline uint8_t *put_fields(uint8_t *put, const int64_t *surplus, uint32_t
 	return put;
 }
 
-/* Fields minus their predictions; the pattern moves on to this call's values. Not 0: some differ. One number
- * at a time: the wrapper has only just stored them, and a wider load would wait for the stores. */
-static inline int64_t surprise(struct pattern *p, const int64_t *field, uint32_t n,
-			       int64_t *surplus)
+/* Are all fields as predicted? If so the pattern moves on. */
+static inline bool as_predicted(struct pattern *p, const int64_t *field, uint32_t n)
 {
-	int64_t any = 0;
+	uint64_t differs = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t value = (uint64_t)field[i];
-
-		surplus[i] = (int64_t)(value - (uint64_t)p->next[i]);
-		any |= surplus[i];
-		p->next[i] = (int64_t)(2 * value - (uint64_t)p->last[i]);
-		p->last[i] = (int64_t)value;
-	}
-	return any;
+	for (uint32_t i = 0; i < n; i++)
+		differs |= (uint64_t)field[i] ^ p->next[i];
+	if (unlikely(differs))
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		p->next[i] += p->slope[i];
+	return true;
 }
 
-static inline struct pattern *pattern_of(struct thread *t, uint64_t who, uint64_t where)
+/* Each field minus its prediction; the pattern learns this call's values. Returns which differ, a bit each. */
+static inline uint32_t learn(struct pattern *p, const int64_t *field, uint32_t n, int64_t *surplus)
 {
-	return &t->pattern[(who * 0x9e3779b97f4a7c15u ^ where * 0xc2b2ae3d27d4eb4fu) >> 57];
+	uint32_t mask = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t value = (uint64_t)field[i], last = p->next[i] - p->slope[i];
+
+		surplus[i] = (int64_t)(value - p->next[i]);
+		mask |= (uint32_t)(surplus[i] != 0) << i;
+		p->slope[i] = value - last;
+		p->next[i] = value + p->slope[i];
+	}
+	return mask;
+}
+
+/* Which pattern a call is predicted from: one of PATTERNS, by hash. */
+static inline uint8_t pattern_slot(uint64_t who, uint64_t where)
+{
+	return (uint8_t)((who * 0x9e3779b97f4a7c15u ^ where * 0xc2b2ae3d27d4eb4fu) >> 57);
 }
 
 static inline uint64_t pattern_who(const struct call *c)

@@ -124,21 +124,19 @@ static void define_row(struct thread *t, struct pattern *p, const struct call *c
 	if (c->error)
 		put = put_varint(put, (uint32_t)c->error);
 	t->put = put_times(t, put, c->began, ended);
-	memcpy(p->last, c->field, n * sizeof(p->last[0]));
 	memcpy(p->next, c->field, n * sizeof(p->next[0]));
+	memset(p->slope, 0, n * sizeof(p->slope[0]));
 	p->who = pattern_who(c);
 	p->where = pattern_where(t, c, site);
 	commit(t);
 }
 
-void stream_surprising_row(struct thread *t, uint8_t slot, const struct call *c,
-			   const int64_t *surplus, uint64_t ended)
+void stream_surprising_row(struct thread *t, uint8_t slot, const struct call *c, uint64_t ended)
 {
-	uint32_t mask = 0;
+	int64_t surplus[CALL_FIELDS];
+	uint32_t mask = learn(&t->pattern[slot], c->field, op_of(c->op)->nfields, surplus);
 	uint8_t *put = t->put;
 
-	for (uint32_t i = 0; i < op_of(c->op)->nfields; i++)
-		mask |= (uint32_t)(surplus[i] != 0) << i;
 	*put++ = 0x80;
 	*put++ = slot;
 	*put++ = (uint8_t)((mask ? 2 : 0) | (c->error ? 4 : 0));
@@ -153,15 +151,13 @@ void stream_surprising_row(struct thread *t, uint8_t slot, const struct call *c,
 void stream_row(struct thread *t, const struct call *c, uint32_t site, uint64_t ended)
 {
 	uint64_t who = pattern_who(c), where = pattern_where(t, c, site);
-	struct pattern *p = pattern_of(t, who, where);
-	int64_t surplus[CALL_FIELDS];
+	uint8_t slot = pattern_slot(who, where);
+	struct pattern *p = &t->pattern[slot];
 
-	if (p->who != who || p->where != where) {
+	if (p->who == who && p->where == where)
+		stream_surprising_row(t, slot, c, ended);
+	else
 		define_row(t, p, c, site, ended);
-		return;
-	}
-	surprise(p, c->field, op_of(c->op)->nfields, surplus);
-	stream_surprising_row(t, (uint8_t)(p - t->pattern), c, surplus, ended);
 }
 
 void stream_unfinished(struct thread *t, const struct open_call *o, uint32_t depth, unsigned reason,

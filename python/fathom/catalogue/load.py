@@ -65,6 +65,7 @@ _CALL_KEYS: Mapping[str, type] = {
     "before_changes": list,
     "after": str,
     "always": bool,
+    "hot": bool,
     "row": bool,
     "collective": bool,
     "offset_from": str,
@@ -228,6 +229,7 @@ def _load_call(row: _Row, api_error: str) -> Call:
         before_changes=row.words("before_changes"),
         after=row.text("after", ""),
         always=row.flag("always"),
+        hot=row.flag("hot"),
         row=recorded,
         collective=row.flag("collective"),
         offset_from=_one_of(
@@ -256,6 +258,8 @@ def _check_call(row: _Row, call: Call, known: set[str]) -> None:
         raise row.error("before_changes", "needs a 'before' hook")
     if call.always and not (call.before or call.after):
         raise row.error("always", "needs a 'before' or an 'after' hook")
+    if call.hot and (call.before or call.after or not call.row):
+        raise row.error("hot", "is for rows without hooks: the wrapper is one straight line")
     if not call.row and not (call.before or call.after):
         raise row.error("row", "what is not recorded needs a hook, else leave the function out")
     for key, hook in (("before", call.before), ("after", call.after)):

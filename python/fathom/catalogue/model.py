@@ -90,6 +90,7 @@ class Call:
     before_changes: tuple[str, ...]
     after: str
     always: bool
+    hot: bool
     row: bool  # False: nothing is recorded, only the hooks run
     collective: bool
     offset_from: str

@@ -25,6 +25,8 @@ def wrappers_c(api: Api, edges: Iterable[Edge]) -> str:
         '#include "edges/edges.h"',
         '#include "ops.h"',
     ]
+    if any(call.hot for call in api.calls):
+        lines += ["", '#include "core/fast.h"']
     for edge in edges:
         if edge.api is api and edge.form is not None:
             for copy in range(edge.copies):
@@ -124,7 +126,7 @@ class _Body:
             self._number_for_hooks(),
             self._before(),
             self._result(),
-            "\tconst uint64_t ended = ticks_now();",
+            f"\tconst uint64_t ended = {'ticks' if call.hot else 'ticks_now'}();",
             "",
             self._advance("\t"),
         )
@@ -137,6 +139,8 @@ class _Body:
         return lines + self._return()
 
     def _leave(self) -> list[str]:
+        if self.call.hot:
+            return [f"\tcall_leave_fast(&c, ended, {len(self.call.fields)});"]
         if self.call.before or self.call.after:
             return ["\t(c.cancel ? call_cancel : call_leave)(&c, ended);"]
         return ["\tcall_leave(&c, ended);"]
@@ -181,8 +185,12 @@ class _Body:
     def _enter(self, head: str, tail: str) -> list[str]:
         object_ = self._own(self.call.object) if self.call.object else "0"
         items = ["&c", op_name(self.edge.api, self.call), object_, self.size, self.offset]
+        if self.call.hot:
+            items[2] = object_.replace("descriptor_object(", "descriptor_object_fast(")
+            items.insert(2, str(self.edge.api.layer_number))
         items += ["__builtin_frame_address(0)", "__builtin_return_address(0)"]
-        return fold(head.lstrip("\t") + "call_enter(", items, ")" + tail, "\t")
+        enter = "call_enter_fast(" if self.call.hot else "call_enter("
+        return fold(head.lstrip("\t") + enter, items, ")" + tail, "\t")
 
     def _number_for_hooks(self) -> list[str]:
         if self.call.before or self.call.after:

@@ -1,0 +1,145 @@
+/* The usual call, from enter to row, in one straight line: what call_enter and call_leave are, and what the
+ * generator puts into the wrappers of the catalogue's `hot` rows, where op, layer and the number of fields are
+ * constants. Whatever is not usual goes to call.c. */
+#ifndef FATHOM_FAST_H
+#define FATHOM_FAST_H
+
+#include "core/row.h"
+#include "edges/edges.h"
+
+__attribute__((cold)) bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object,
+					     int64_t size, int64_t offset, const void *frame,
+					     const void *site);
+__attribute__((cold)) void call_leave_slowly(struct thread *t, const struct call *c,
+					     uint64_t ended);
+
+static inline void release(struct thread *t)
+{
+	barrier();
+	t->ready = t->when_ready;
+}
+
+static inline void set_depth(struct thread *t, uint32_t depth)
+{
+	t->depth = depth;
+	barrier();
+	atomic_store_explicit(&t->page->depth, depth, memory_order_relaxed);
+}
+
+_Static_assert(offsetof(struct call, object) == offsetof(struct call, op) + 4, "stored as one");
+
+static inline void begin(struct call *c, uint32_t op, uint32_t object)
+{
+	uint64_t who = op | (uint64_t)object << 32;
+
+	memcpy(&c->op, &who,
+	       8); /* one store: pattern_who reads both at once, and would wait for two */
+	c->error = 0;
+	c->cancel = false;
+}
+
+static inline void push(struct thread *t, struct call *c, int64_t size, int64_t offset,
+			const void *frame, uint32_t site)
+{
+	struct open_call *o = &t->page->open[t->depth];
+
+	o->seq = c->seq = t->next_seq++;
+	o->frame = (uintptr_t)frame;
+	o->op = c->op;
+	o->object = c->object;
+	o->size = size;
+	o->offset = offset;
+	o->site = site;
+	c->thread = t;
+	c->depth = t->depth;
+	o->began = c->began = ticks();
+	set_depth(t, c->depth + 1);
+}
+
+/* What fd is open on, where it is known and we are no vfork child. */
+static inline uint32_t descriptor_object_fast(int fd)
+{
+	struct descriptor_table *all = atomic_load_explicit(&descriptors, memory_order_relaxed);
+	struct descriptor *page;
+	uint32_t object;
+
+	if (unlikely(!all || (unsigned)fd >= FDS_PER_PAGE * FD_PAGES))
+		return descriptor_object(fd);
+	page = atomic_load_explicit(&all->page[(unsigned)fd / FDS_PER_PAGE], memory_order_acquire);
+	object = likely(page) ? atomic_load_explicit(&page[(unsigned)fd % FDS_PER_PAGE].object,
+						     memory_order_relaxed)
+			      : 0;
+	return likely(object && !in_vfork_child()) ? object : descriptor_object(fd);
+}
+
+/* Is an enclosing call in order: an older frame, and not the same call (MPI_X over PMPI_X)? */
+static inline bool nests(const struct thread *t, uint32_t op, const void *frame)
+{
+	const struct open_call *o = &t->page->open[t->depth - 1];
+
+	return o->frame > (uintptr_t)frame && o->op != op && t->depth < CALL_DEPTH;
+}
+
+static inline __attribute__((always_inline)) bool
+call_enter_fast(struct call *c, uint32_t op, uint8_t layer, uint32_t object, int64_t size,
+		int64_t offset, const void *frame, const void *site)
+{
+	struct thread *t = self;
+	const struct site_entry *e;
+	uint32_t known = 0;
+
+	if (!(atomic_load_explicit(&control->gate, memory_order_relaxed) >> layer & 1) ||
+	    object & OBJECT_LEFT_OUT) {
+		c->thread = NULL;
+		return false;
+	}
+	if (unlikely(!t || t->ready != READY))
+		return call_enter_slowly(c, op, object, size, offset, frame, site);
+	if (t->depth) {
+		if (unlikely(!nests(t, op, frame)))
+			return call_enter_slowly(c, op, object, size, offset, frame, site);
+	} else {
+		e = &t->site[(uintptr_t)site / 4 % SITES];
+		if (unlikely(e->address != site || entry_site.slot))
+			return call_enter_slowly(c, op, object, size, offset, frame, site);
+		known = e->site;
+	}
+	t->ready = NOT_READY;
+	barrier();
+	begin(c, op, object);
+	push(t, c, size, offset, frame, known);
+	release(t);
+	return true;
+}
+
+static inline __attribute__((always_inline)) void call_leave_fast(struct call *c, uint64_t ended,
+								  uint32_t n)
+{
+	struct thread *t = c->thread;
+	uint64_t who, where;
+	struct pattern *p;
+	uint8_t slot;
+
+	t->ready = NOT_READY;
+	barrier();
+	if (unlikely(t->depth != c->depth + 1 || t->put > t->limit)) {
+		call_leave_slowly(t, c, ended);
+		return;
+	}
+	who = pattern_who(c);
+	where = pattern_where(t, c, t->page->open[c->depth].site);
+	slot = pattern_slot(who, where);
+	p = &t->pattern[slot];
+	if (unlikely(p->who != who || p->where != where)) {
+		call_leave_slowly(t, c, ended);
+		return;
+	}
+	if (likely(!c->error && as_predicted(p, c->field, n)))
+		put_usual_row(t, slot, c->began, ended);
+	else
+		stream_surprising_row(t, slot, c, ended);
+	set_depth(t, c->depth);
+	release(t);
+}
+
+#endif
