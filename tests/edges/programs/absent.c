@@ -10,7 +10,8 @@ static void look(const char *how, void *handle, const char *name)
 	void *found = dlsym(handle, name);
 	const char *error = dlerror();
 
-	printf("%s %s: %s, %s\n", how, name, found ? "there" : "absent", error ? error : "no error");
+	printf("%s %s: %s, %s\n", how, name, found ? "there" : "absent",
+	       error ? error : "no error");
 	error = dlerror();
 	printf("second dlerror: %s\n", error ? error : "none");
 }

@@ -8,7 +8,8 @@ typedef ssize_t write_function(int, const void *, size_t);
 
 static void use(const char *how, void *found)
 {
-	printf("%s: %s, same as write: %d\n", how, found ? "found" : "absent", found == (void *)write);
+	printf("%s: %s, same as write: %d\n", how, found ? "found" : "absent",
+	       found == (void *)write);
 	fflush(stdout);
 	if (found)
 		((write_function *)found)(1, "written\n", 8);

@@ -1,0 +1,3 @@
+#include "edges/entry.S"
+
+fathom_entry entry_many_0, 1, "many_"
