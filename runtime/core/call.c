@@ -10,7 +10,9 @@
 
 bool layer_on(uint8_t layer)
 {
-	return atomic_load_explicit(&control->gate, memory_order_relaxed) >> layer & 1;
+	uint64_t gate = atomic_load_explicit(&control->gate, memory_order_relaxed);
+
+	return gate >= LEVEL_JOB && gate >> layer & 1;
 }
 
 uint64_t ticks_now(void)
@@ -55,12 +57,23 @@ static bool enter_inside(struct thread *t, uint32_t op, const void *frame)
  * marked so that call_leave takes its slow path. */
 enum { COUNTED = 0x80000000u };
 
-static void enter_counting(struct thread *t, struct call *c)
+static void enter_counting(struct thread *t, struct call *c, const void *frame, bool whole_job)
 {
+	if (t->enclosing_frame <= (uintptr_t)frame)
+		t->enclosing = 0; /* a jump left it */
 	c->seq = ~0ull;
+	c->object = whole_job ? 0 : c->object;
 	c->depth = t->enclosing | COUNTED;
 	t->enclosing = c->op + 1;
+	t->enclosing_frame = (uintptr_t)frame;
 	c->began = ticks();
+}
+
+/* Back to what encloses: an older frame, which one is not known. */
+static void leave_counting(struct thread *t, const struct call *c)
+{
+	t->enclosing = c->depth & ~COUNTED;
+	t->enclosing_frame = UINTPTR_MAX;
 }
 
 /* What is not usual: no stream yet, a fork, a signal handler, a call left by a jump, a flush to report, a new
@@ -68,10 +81,14 @@ static void enter_counting(struct thread *t, struct call *c)
 bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
 		       const void *frame, const void *site)
 {
-	struct thread *t = thread_claim();
+	uint64_t gate = atomic_load_explicit(&control->gate, memory_order_relaxed);
+	struct thread *t;
 
 	c->thread = NULL;
 	c->cancel = false;
+	if (!(gate >> ops[op].layer & 1) || gate < LEVEL_JOB || object & OBJECT_LEFT_OUT)
+		return false;
+	t = thread_claim();
 	if (!t)
 		return false;
 	begin(c, op, object);
@@ -82,9 +99,9 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 		release(t);
 		return false;
 	}
-	if (t->counting) {
+	if (t->counting || gate < LEVEL_CALL) {
 		c->thread = t;
-		enter_counting(t, c);
+		enter_counting(t, c, frame, gate < 2 * LEVEL_JOB);
 	} else {
 		push(t, c, size, offset, frame, t->depth ? 0 : site_of(t, frame, site));
 	}
@@ -117,7 +134,7 @@ void call_leave_slowly(struct thread *t, const struct call *c, uint64_t ended)
 	if (!t->alive)
 		return;
 	if (c->seq == ~0ull) {
-		t->enclosing = c->depth & ~COUNTED;
+		leave_counting(t, c);
 		counter_add(t, c, ended);
 	} else if (t->depth > c->depth && t->page->open[c->depth].seq == c->seq) {
 		drop_open(t, c->depth + 1, ended);
@@ -142,7 +159,7 @@ void call_cancel(struct call *c, uint64_t ended)
 	t->ready = NOT_READY;
 	barrier();
 	if (c->seq == ~0ull) {
-		t->enclosing = c->depth & ~COUNTED;
+		leave_counting(t, c);
 	} else {
 		t->next_seq--;
 		set_depth(t, c->depth);

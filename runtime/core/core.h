@@ -150,8 +150,9 @@ struct thread {
 	uint64_t last_ended;
 	struct thread_page *page;
 	struct chunk *chunk;
-	uint32_t generation; /* of patterns, sites and op records: one per chunk; 24 bits */
-	uint32_t enclosing;  /* op + 1 of the counted call that is open */
+	uint32_t generation;      /* of patterns, sites and op records: one per chunk; 24 bits */
+	uint32_t enclosing;       /* op + 1 of the counted call that is open */
+	uint64_t enclosing_frame; /* its frame */
 	uint64_t stream;
 	uint64_t number; /* of the current chunk */
 	uint32_t tid;
@@ -233,6 +234,10 @@ struct config {
 	uint64_t start_ticks, ready_ticks; /* the constructor's beginning and end */
 };
 
+/* Bits of control->gate: docs/control-page.md. */
+#define LEVEL_JOB  (1ull << 32)
+#define LEVEL_CALL (3ull << 32)
+
 extern struct config config;
 extern struct process *process;
 extern struct control_page *control;
@@ -260,12 +265,18 @@ static inline uint64_t ticks(void)
 }
 
 /* ---- process.c ---- */
+void join_path(char *out, const char *a, const char *b,
+	       const char *c); /* PATH_BYTES; out may be a */
+bool control_is_private(void);
 void recording_off(void);    /* for good: the program goes on without us */
 bool process_ready(void);    /* makes the state after the start or a fork; false: none to be had */
 uint64_t process_lock(void); /* blocks signals; returns the old mask */
 void process_unlock(uint64_t mask);
 uint64_t random_id(void);                          /* never 0 */
 void *memory_get(size_t bytes, bool wipe_on_fork); /* NULL: none */
+
+/* ---- node.c ---- */
+void node_describe(const char *directory);
 
 /* ---- ring.c ---- */
 void *

@@ -88,12 +88,9 @@ call_enter_fast(struct call *c, uint32_t op, uint8_t layer, uint32_t object, int
 	const struct site_entry *e;
 	uint32_t known = 0;
 
-	if (!(atomic_load_explicit(&control->gate, memory_order_relaxed) >> layer & 1) ||
-	    object & OBJECT_LEFT_OUT) {
-		c->thread = NULL;
-		return false;
-	}
-	if (unlikely(!t || t->ready != READY))
+	if (unlikely(~atomic_load_explicit(&control->gate, memory_order_relaxed) &
+		     (1ull << layer | LEVEL_CALL)) ||
+	    unlikely(!t || t->ready != READY || object & OBJECT_LEFT_OUT))
 		return call_enter_slowly(c, op, object, size, offset, frame, site);
 	if (t->depth) {
 		if (unlikely(!nests(t, op, frame)))

@@ -41,6 +41,13 @@ static const struct {
 	{"SLURM_PROCID", "SLURM_NTASKS"},
 };
 
+static bool control_shared;
+
+bool control_is_private(void)
+{
+	return !control_shared;
+}
+
 void recording_off(void)
 {
 	control = &control_off;
@@ -172,7 +179,7 @@ static uint64_t parse_gate(const char *layers, const char *level)
 	return number ? gate | 1ull << 31 | number << 32 : 0;
 }
 
-static void join_path(char *out, const char *a, const char *b, const char *c)
+void join_path(char *out, const char *a, const char *b, const char *c)
 {
 	size_t n = out == a ? strlen(a) : text_copy(out, PATH_BYTES, a);
 
@@ -242,8 +249,10 @@ static void map_control(void)
 		at = raw6(SYS_mmap, 0, PAGE, PROT_READ, MAP_SHARED, fd, 0);
 		raw3(SYS_close, fd, 0, 0);
 	}
-	if (!(at < 0 && at > -4096) && memcmp((void *)at, "FATHOMCP", 8) == 0)
+	if (!(at < 0 && at > -4096) && memcmp((void *)at, "FATHOMCP", 8) == 0) {
 		control = (struct control_page *)at;
+		control_shared = true;
+	}
 }
 
 bool process_begin(void)

@@ -61,9 +61,12 @@ static uint64_t pid_start(void)
 
 static void ring_begin(void)
 {
-	raw3(SYS_mkdir, (long)config.ring, 0700, 0);
 	process->ring_used = 0;
-	process->ring = map_file(O_CREAT | O_EXCL, PAGE);
+	for (int tries = 0; tries < 3 && !process->ring;
+	     tries++) { /* another process may remove it */
+		raw3(SYS_mkdir, (long)config.ring, 0700, 0);
+		process->ring = map_file(O_CREAT | O_EXCL, PAGE);
+	}
 	if (!process->ring)
 		return;
 	process->ring->version = 1;
@@ -114,6 +117,9 @@ void ring_chunk_free(struct chunk *chunk)
 
 void ring_remove(void)
 {
-	if (process->ring)
-		raw3(SYS_unlink, (long)process->ring_path, 0, 0);
+	if (!process->ring)
+		return;
+	raw3(SYS_unlink, (long)process->ring_path, 0, 0);
+	if (control_is_private()) /* else `fathom run` made the directory, and ends it */
+		raw3(SYS_unlinkat, AT_FDCWD, (long)config.ring, 0x200 /* AT_REMOVEDIR */);
 }

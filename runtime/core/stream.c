@@ -324,7 +324,8 @@ static long open_file(void)
 		text_copy(parent, sizeof(parent), config.streams);
 		*strrchr(parent, '/') = '\0';
 		raw3(SYS_mkdir, (long)parent, 0755, 0);
-		raw3(SYS_mkdir, (long)config.streams, 0755, 0);
+		if (raw3(SYS_mkdir, (long)config.streams, 0755, 0) == 0)
+			node_describe(config.streams);
 		fd = raw4(SYS_openat, AT_FDCWD, (long)process->stream_path, flags, 0644);
 	}
 	process->file_made = fd >= 0;
@@ -412,7 +413,7 @@ static void stop_stream(struct thread *t)
 
 	t->chunk->flags &= ~(uint32_t)CHUNK_SEALED;
 	t->limit += ROW_ROOM;
-	put_mark(t, "counting", "the stream file cannot be written, errno",
+	put_mark(t, "write", "the stream file cannot be written, errno",
 		 (uint64_t)process->write_error);
 	stream_seal(t->chunk, 0);
 	t->chunk = &nowhere;
@@ -451,7 +452,7 @@ void stream_next_chunk(struct thread *t, bool last)
 	t->flush_bytes = bytes;
 	if (!t->counting && atomic_load(&process->stream_bytes) > atomic_load(&control->budget)) {
 		t->counting = 1;
-		put_mark(t, "counting", "the budget for events is spent",
+		put_mark(t, "budget", "events end here, counters go on",
 			 atomic_load(&control->budget));
 	}
 }
