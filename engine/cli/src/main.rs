@@ -71,13 +71,15 @@ enum Command {
 		/// Stream file
 		file: PathBuf,
 	},
-	/// Measure how fast one core reads a stream file back
+	/// Measure how fast one core reads a stream file back (of a run: its largest)
+	///
+	/// rows_per_second is into Arrow arrays.
 	#[command(
 		after_help = "Example:\n  fathom-engine decode-bench 4711.0123456789abcdef.fts --repeat 5"
 	)]
 	DecodeBench {
-		/// Stream file
-		file: PathBuf,
+		/// Run directory or stream file
+		path: PathBuf,
 		/// Repetitions; the best counts
 		#[arg(long, default_value_t = 3, value_name = "N")]
 		repeat: u32,
@@ -118,11 +120,17 @@ fn run(command: Command) -> Result<(), String> {
 		Command::Recover { run, ring } => bring_in(&run, ring),
 		Command::Stat { path } => stat::stat(&path),
 		Command::Dump { file } => dump::dump(&file),
-		Command::DecodeBench { file, repeat } => {
-			let rates = bench(&file, repeat.max(1)).map_err(text)?;
+		Command::DecodeBench { path, repeat } => {
+			let files = stat::files_of(&path)?;
+			let file =
+				files.iter().max_by_key(|file| std::fs::metadata(file).map_or(0, |f| f.len()));
+			let file = file.ok_or_else(|| format!("{}: no stream file", path.display()))?;
+			let rates = bench(file, repeat.max(1)).map_err(text)?;
 			let events = rates.events.max(1) as f64;
 			let value = serde_json::json!({
+				"file": file.display().to_string(),
 				"events": rates.events,
+				"rows_per_second": rates.arrow * 1e6,
 				"stream_bytes_per_event": rates.stream_bytes as f64 / events,
 				"table_bytes_per_event": rates.table_bytes as f64 / events,
 				"decode_million_per_second": rates.decode,

@@ -43,6 +43,11 @@ pub fn stat(path: &Path) -> Result<(), String> {
 	crate::print_line(&value.to_string())
 }
 
+/// A run's stream files, or the one that was named.
+pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
+	if path.is_dir() { stream_files(&path.join("streams")) } else { Ok(vec![path.to_owned()]) }
+}
+
 fn stream_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 	let list = |folder: &Path| {
 		let entries =

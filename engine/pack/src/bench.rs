@@ -17,6 +17,7 @@ use crate::image::{Content, Loaded};
 use crate::output::properties;
 use crate::run::{Image, stream_name};
 use crate::walk::{Row, Visitor, Walker};
+use crate::write::BATCH_ROWS;
 
 #[derive(Debug, Clone, Default)]
 pub struct Rates {
@@ -28,8 +29,6 @@ pub struct Rates {
 	pub arrow: f64,
 	pub parquet: f64,
 }
-
-const BATCH_ROWS: usize = 1 << 17;
 
 /// Reads the file once, then measures each stage `repeat` times.
 pub fn bench(path: &Path, repeat: u32) -> Result<Rates, PackError> {
@@ -162,6 +161,7 @@ fn each_batch(
 			largest_seq: 0,
 		};
 		let mut clock = line.reader();
+		out.calls.begin_stream(rows.facts);
 		for chunk in &stream.chunks {
 			let mut writing = Writing { rows: &mut rows, clock: &mut clock, out: &mut out };
 			walker.chunk(&mut decoder, chunk, &mut writing);

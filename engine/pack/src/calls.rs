@@ -183,7 +183,7 @@ impl Writing<'_, '_, '_> {
 			call.nested = side.min(call.duration);
 		}
 		self.out.counters.call(rows.facts.process, rows.other_thread, &call, NO_OP);
-		self.out.calls.push(&rows.facts, &call);
+		self.out.calls.push(&call);
 	}
 
 	/// Times, numbers and fields of the run. Parent's ordinal and nested time come when the tree is whole.
@@ -316,7 +316,7 @@ impl Writing<'_, '_, '_> {
 				call.nested += self.rows.side_time.get(&call.seq).copied().unwrap_or(0);
 			}
 			call.nested = call.nested.min(call.duration);
-			self.out.calls.push(&self.rows.facts, &call);
+			self.out.calls.push(&call);
 		}
 		self.rows.pending = pending;
 	}

@@ -113,7 +113,9 @@ impl Line {
 	fn at(&self, piece: usize, tick: u64) -> i64 {
 		let knot = self.knots[piece];
 		let ahead = tick.wrapping_sub(knot.tick) as i64;
-		knot.ns.saturating_add((ahead as f64 * self.rates[piece]).round() as i64)
+		let ns = ahead as f64 * self.rates[piece];
+		// Half away from zero, as `round` does, which is a function call on older processors.
+		knot.ns.saturating_add((ns + if ns < 0.0 { -0.5 } else { 0.5 }) as i64)
 	}
 
 	pub fn ns(&self, tick: u64) -> i64 {

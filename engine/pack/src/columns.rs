@@ -8,7 +8,7 @@ use arrow_array::types::{
 use arrow_array::{
 	ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, StringArray, UInt16Array,
 };
-use arrow_buffer::{BooleanBuffer, MutableBuffer, NullBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use crate::define::Op;
@@ -27,7 +27,6 @@ pub mod has {
 	pub const SITE: u16 = 1 << 9;
 	pub const SELECTION: u16 = 1 << 10;
 	pub const COLLECTIVE: u16 = 1 << 11;
-	pub const RANK: u16 = 1 << 12;
 }
 
 pub const OFFSET_FROM: [&str; 3] = ["given", "tracked", "unknown"];
@@ -69,111 +68,140 @@ pub struct StreamFacts {
 	pub rank: Option<i32>,
 }
 
+/// Rows of `calls` on their way into columns.
 #[derive(Debug, Default)]
 pub struct CallColumns {
-	id: Vec<u64>,
-	stream: Vec<u32>,
-	process: Vec<u32>,
-	thread: Vec<u32>,
-	rank: Vec<i32>,
-	parent: Vec<u64>,
-	call: Vec<u32>,
-	depth: Vec<u8>,
-	op: Vec<u16>,
-	object: Vec<u32>,
-	file: Vec<u32>,
-	start: Vec<i64>,
-	duration: Vec<i64>,
-	nested: Vec<i64>,
-	size: Vec<i64>,
-	offset: Vec<i64>,
-	offset_from: Vec<u8>,
-	bytes: Vec<i64>,
-	result: Vec<i64>,
-	error: Vec<i32>,
-	state: Vec<u8>,
-	site: Vec<u32>,
-	selection: Vec<u32>,
-	collective: Vec<u32>,
-	valid: Vec<u16>,
+	rows: Vec<CallRow>,
+	/// Streams, each from this row on.
+	streams: Vec<(usize, StreamFacts)>,
+	/// Bits of `valid` that all rows, and that any row has; while columns are made.
+	in_all: u16,
+	in_any: u16,
 }
 
 impl CallColumns {
 	pub fn len(&self) -> usize {
-		self.id.len()
+		self.rows.len()
 	}
 
 	pub fn is_empty(&self) -> bool {
-		self.id.is_empty()
+		self.rows.is_empty()
+	}
+
+	/// The rows that follow are of this stream.
+	pub fn begin_stream(&mut self, facts: StreamFacts) {
+		self.streams.push((self.rows.len(), facts));
 	}
 
 	#[inline]
-	pub fn push(&mut self, facts: &StreamFacts, row: &CallRow) {
-		let rank = if facts.rank.is_some() { has::RANK } else { 0 };
-		self.id.push(u64::from(facts.stream) << 40 | row.seq);
-		self.stream.push(facts.stream);
-		self.process.push(facts.process);
-		self.thread.push(facts.thread);
-		self.rank.push(facts.rank.unwrap_or(0));
-		self.parent.push(row.parent);
-		self.call.push(row.call);
-		self.depth.push(row.depth);
-		self.op.push(row.op);
-		self.object.push(row.object);
-		self.file.push(row.file);
-		self.start.push(row.start);
-		self.duration.push(row.duration);
-		self.nested.push(row.nested);
-		self.size.push(row.size);
-		self.offset.push(row.offset);
-		self.offset_from.push(row.offset_from);
-		self.bytes.push(row.bytes);
-		self.result.push(row.result);
-		self.error.push(row.error);
-		self.state.push(row.state);
-		self.site.push(row.site);
-		self.selection.push(row.selection);
-		self.collective.push(row.collective);
-		self.valid.push(row.valid | rank);
+	pub fn push(&mut self, row: &CallRow) {
+		self.rows.push(*row);
 	}
 
-	/// Moves all rows into Arrow arrays.
+	/// A column that a row has.
+	fn column<T: ArrowPrimitiveType>(&self, get: impl Fn(&CallRow) -> T::Native) -> ArrayRef {
+		let values: Vec<T::Native> = self.rows.iter().map(get).collect();
+		primitive::<T>(values, None)
+	}
+
+	/// A column that a row may have; of most of them either all rows or none.
+	fn optional<T: ArrowPrimitiveType>(
+		&self,
+		bit: u16,
+		get: impl Fn(&CallRow) -> T::Native,
+	) -> ArrayRef {
+		let nulls = self.nulls(bit);
+		if nulls.as_ref().is_some_and(|nulls| nulls.null_count() == self.rows.len()) {
+			return primitive::<T>(vec![T::default_value(); self.rows.len()], nulls);
+		}
+		primitive::<T>(self.rows.iter().map(get).collect(), nulls)
+	}
+
+	/// Most columns are there in all rows of a batch or in none, which two sums over the rows tell.
+	fn nulls(&self, bit: u16) -> Option<NullBuffer> {
+		if self.in_all & bit != 0 {
+			return None;
+		}
+		if self.in_any & bit == 0 {
+			return Some(NullBuffer::new_null(self.rows.len()));
+		}
+		nulls(self.rows.iter().map(|row| row.valid), bit)
+	}
+
+	/// A column that is the same for all rows of a stream.
+	fn shared<T: ArrowPrimitiveType>(&self, get: impl Fn(&StreamFacts) -> T::Native) -> ArrayRef {
+		let mut values: Vec<T::Native> = Vec::with_capacity(self.rows.len());
+		for (i, (_, facts)) in self.streams.iter().enumerate() {
+			let end = self.streams.get(i + 1).map_or(self.rows.len(), |next| next.0);
+			values.resize(end, get(facts));
+		}
+		primitive::<T>(values, None)
+	}
+
+	fn rank(&self) -> ArrayRef {
+		let mut values: Vec<Option<i32>> = Vec::with_capacity(self.rows.len());
+		for (i, (_, facts)) in self.streams.iter().enumerate() {
+			let end = self.streams.get(i + 1).map_or(self.rows.len(), |next| next.0);
+			values.resize(end, facts.rank);
+		}
+		Arc::new(PrimitiveArray::<Int32Type>::from(values))
+	}
+
+	fn id(&self) -> ArrayRef {
+		let mut values: Vec<u64> = Vec::with_capacity(self.rows.len());
+		for (i, (begin, facts)) in self.streams.iter().enumerate() {
+			let end = self.streams.get(i + 1).map_or(self.rows.len(), |next| next.0);
+			let stream = u64::from(facts.stream) << 40;
+			values.extend(self.rows[*begin..end].iter().map(|row| stream | row.seq));
+		}
+		primitive::<UInt64Type>(values, None)
+	}
+
+	/// All rows as Arrow arrays. What comes next goes on with the same stream.
 	pub fn take(&mut self, names: &OpNames) -> Result<RecordBatch, ArrowError> {
-		let valid = std::mem::take(&mut self.valid);
-		let null = |bit: u16| nulls(&valid, bit);
-		let op = ScalarBuffer::from(std::mem::take(&mut self.op));
+		let valid = || self.rows.iter().map(|row| row.valid);
+		(self.in_all, self.in_any) = valid().fold((!0, 0), |(all, any), v| (all & v, any | v));
+		let op: ScalarBuffer<u16> = self.rows.iter().map(|row| row.op).collect();
 		let named = |values: &ArrayRef| -> Result<ArrayRef, ArrowError> {
 			let keys = UInt16Array::new(op.clone(), None);
 			Ok(Arc::new(DictionaryArray::<UInt16Type>::try_new(keys, values.clone())?))
 		};
+		let choice = |get: fn(&CallRow) -> u8, nulls, values| {
+			choice(self.rows.iter().map(get).collect(), nulls, values)
+		};
 		let columns: Vec<ArrayRef> = vec![
-			column::<UInt64Type>(&mut self.id, None),
-			column::<UInt32Type>(&mut self.stream, None),
-			column::<UInt32Type>(&mut self.process, None),
-			column::<UInt32Type>(&mut self.thread, None),
-			column::<Int32Type>(&mut self.rank, null(has::RANK)),
-			column::<UInt64Type>(&mut self.parent, null(has::PARENT)),
-			column::<UInt32Type>(&mut self.call, null(has::CALL)),
-			column::<UInt8Type>(&mut self.depth, None),
+			self.id(),
+			self.shared::<UInt32Type>(|facts| facts.stream),
+			self.shared::<UInt32Type>(|facts| facts.process),
+			self.shared::<UInt32Type>(|facts| facts.thread),
+			self.rank(),
+			self.optional::<UInt64Type>(has::PARENT, |row| row.parent),
+			self.optional::<UInt32Type>(has::CALL, |row| row.call),
+			self.column::<UInt8Type>(|row| row.depth),
 			named(&names.layer)?,
 			named(&names.name)?,
 			named(&names.kind)?,
-			column::<UInt32Type>(&mut self.object, null(has::OBJECT)),
-			column::<UInt32Type>(&mut self.file, null(has::FILE)),
-			column::<Int64Type>(&mut self.start, None),
-			column::<Int64Type>(&mut self.duration, None),
-			column::<Int64Type>(&mut self.nested, None),
-			column::<Int64Type>(&mut self.size, null(has::SIZE)),
-			column::<Int64Type>(&mut self.offset, null(has::OFFSET)),
-			choice(&mut self.offset_from, null(has::OFFSET_FROM), &OFFSET_FROM)?,
-			column::<Int64Type>(&mut self.bytes, null(has::BYTES)),
-			column::<Int64Type>(&mut self.result, null(has::RESULT)),
-			column::<Int32Type>(&mut self.error, None),
-			choice(&mut self.state, None, &STATES)?,
-			column::<UInt32Type>(&mut self.site, null(has::SITE)),
-			column::<UInt32Type>(&mut self.selection, null(has::SELECTION)),
-			column::<UInt32Type>(&mut self.collective, null(has::COLLECTIVE)),
+			self.optional::<UInt32Type>(has::OBJECT, |row| row.object),
+			self.optional::<UInt32Type>(has::FILE, |row| row.file),
+			self.column::<Int64Type>(|row| row.start),
+			self.column::<Int64Type>(|row| row.duration),
+			self.column::<Int64Type>(|row| row.nested),
+			self.optional::<Int64Type>(has::SIZE, |row| row.size),
+			self.optional::<Int64Type>(has::OFFSET, |row| row.offset),
+			choice(|row| row.offset_from, self.nulls(has::OFFSET_FROM), &OFFSET_FROM)?,
+			self.optional::<Int64Type>(has::BYTES, |row| row.bytes),
+			self.optional::<Int64Type>(has::RESULT, |row| row.result),
+			self.column::<Int32Type>(|row| row.error),
+			choice(|row| row.state, None, &STATES)?,
+			self.optional::<UInt32Type>(has::SITE, |row| row.site),
+			self.optional::<UInt32Type>(has::SELECTION, |row| row.selection),
+			self.optional::<UInt32Type>(has::COLLECTIVE, |row| row.collective),
 		];
+		self.rows.clear();
+		if let Some((_, facts)) = self.streams.pop() {
+			self.streams.clear();
+			self.streams.push((0, facts));
+		}
 		RecordBatch::try_new(call_schema(), columns)
 	}
 }
@@ -276,7 +304,7 @@ impl ArgColumns {
 		let columns: Vec<ArrayRef> = vec![
 			column::<UInt64Type>(&mut self.call, None),
 			Arc::new(DictionaryArray::<UInt16Type>::try_new(keys, names.clone())?),
-			column::<Int64Type>(&mut self.value, nulls(&valid, 1)),
+			column::<Int64Type>(&mut self.value, nulls(valid.iter().copied(), 1)),
 			Arc::new(text),
 		];
 		RecordBatch::try_new(arg_schema(), columns)
@@ -327,10 +355,10 @@ impl LinkColumns {
 		let valid = std::mem::take(&mut self.valid);
 		let columns: Vec<ArrayRef> = vec![
 			column::<UInt64Type>(&mut self.from_call, None),
-			column::<UInt64Type>(&mut self.to_call, nulls(&valid, 1)),
+			column::<UInt64Type>(&mut self.to_call, nulls(valid.iter().copied(), 1)),
 			column::<UInt64Type>(&mut self.to_stream, None),
 			column::<UInt64Type>(&mut self.to_seq, None),
-			choice(&mut self.kind, None, &LINK_KINDS)?,
+			choice(std::mem::take(&mut self.kind), None, &LINK_KINDS)?,
 			column::<UInt64Type>(&mut self.bytes, None),
 			column::<UInt8Type>(&mut self.confidence, None),
 		];
@@ -350,33 +378,30 @@ pub fn link_schema() -> SchemaRef {
 	]))
 }
 
-fn column<T>(values: &mut Vec<T::Native>, nulls: Option<NullBuffer>) -> ArrayRef
-where
-	T: ArrowPrimitiveType,
-{
-	Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(std::mem::take(values)), nulls))
+fn column<T: ArrowPrimitiveType>(
+	values: &mut Vec<T::Native>,
+	nulls: Option<NullBuffer>,
+) -> ArrayRef {
+	primitive::<T>(std::mem::take(values), nulls)
+}
+
+fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>, nulls: Option<NullBuffer>) -> ArrayRef {
+	Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls))
 }
 
 fn choice(
-	keys: &mut Vec<u8>,
+	keys: Vec<u8>,
 	nulls: Option<NullBuffer>,
 	values: &[&str],
 ) -> Result<ArrayRef, ArrowError> {
-	let keys = PrimitiveArray::<UInt8Type>::new(ScalarBuffer::from(std::mem::take(keys)), nulls);
+	let keys = PrimitiveArray::<UInt8Type>::new(ScalarBuffer::from(keys), nulls);
 	let values = Arc::new(StringArray::from(values.to_vec()));
 	Ok(Arc::new(DictionaryArray::<UInt8Type>::try_new(keys, values)?))
 }
 
 /// The null buffer of one bit of `valid`; `None` when every row has it.
-fn nulls(valid: &[u16], bit: u16) -> Option<NullBuffer> {
-	if valid.iter().fold(bit, |all, bits| all & bits) != 0 {
-		return None;
-	}
-	let mut packed = MutableBuffer::from_len_zeroed(valid.len().div_ceil(8));
-	for (byte, rows) in packed.as_slice_mut().iter_mut().zip(valid.chunks(8)) {
-		for (i, bits) in rows.iter().enumerate() {
-			*byte |= u8::from(bits & bit != 0) << i;
-		}
-	}
-	Some(NullBuffer::new(BooleanBuffer::new(packed.into(), 0, valid.len())))
+fn nulls(valid: impl ExactSizeIterator<Item = u16>, bit: u16) -> Option<NullBuffer> {
+	let present = BooleanBuffer::from_iter(valid.map(|bits| bits & bit != 0));
+	let nulls = NullBuffer::new(present);
+	(nulls.null_count() > 0).then_some(nulls)
 }

@@ -7,7 +7,6 @@ use crate::define::{Definitions, ObjectDef};
 /// Object classes of the stream format.
 pub mod class {
 	pub const DESCRIPTOR: u32 = 1;
-	pub const PATH: u32 = 2;
 	pub const MPI_FILE: u32 = 3;
 	pub const HDF5_FILE: u32 = 4;
 	pub const DATASET: u32 = 5;

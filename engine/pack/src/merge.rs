@@ -251,14 +251,16 @@ fn number_ops(merged: &mut Merged) {
 
 fn number_sites(merged: &mut Merged) {
 	for state in &mut merged.images {
+		let exe = state.identity(state.image.pid).exe.unwrap_or_default();
 		let definitions = &state.survey.definitions;
 		let mut numbers: Vec<u32> = definitions.sites.keys().copied().collect();
 		numbers.sort_unstable();
 		for number in numbers {
 			let site = &definitions.sites[&number];
 			let module = definitions.modules.get(&site.module);
+			let path = module.map_or_else(String::new, |module| module.path.clone());
 			let key = SiteKey {
-				module: module.map_or_else(String::new, |module| module.path.clone()),
+				module: if path == "/proc/self/exe" { exe.clone() } else { path },
 				build_id: module.map_or_else(Vec::new, |module| module.build_id.clone()),
 				offset: site.offset,
 				entry: site.entry.clone(),

@@ -8,7 +8,7 @@ use arrow_array::builder::{ListBuilder, PrimitiveBuilder, StringBuilder};
 use arrow_array::types::{ArrowPrimitiveType, UInt32Type, UInt64Type};
 use arrow_array::{
 	ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
-	UInt8Array, UInt32Array, UInt64Array,
+	UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
@@ -66,10 +66,6 @@ impl Table {
 		self.fields.push(Field::new(name, column.data_type().clone(), nullable));
 		self.columns.push(column);
 		self
-	}
-
-	pub fn u8(self, name: &str, values: Values<u8>) -> Self {
-		self.add(name, false, Arc::new(UInt8Array::from(values)))
 	}
 
 	pub fn u32(self, name: &str, values: Values<u32>) -> Self {

@@ -22,7 +22,8 @@ use crate::progress::Progress;
 use crate::survey::{Interrupted, ordered, ordinals};
 use crate::walk::Walker;
 
-const BATCH_ROWS: usize = 1 << 17;
+/// Rows that become arrays at once: few enough that they stay in the processor's cache.
+pub const BATCH_ROWS: usize = 1 << 13;
 /// Rows of one part: few enough that a reader can take them in parallel, enough that there are few files.
 const PART_ROWS: u64 = 4 << 20;
 const MAX_SEQ: u64 = 1 << 40;
@@ -241,6 +242,7 @@ impl<'w, 'r> ImagePass<'w, 'r> {
 			let mut rows = stream_rows(self.state, &self.maps, &self.ordinals, local, line);
 			rows.pending = std::mem::take(&mut place.pending);
 			rows.roots_done = place.roots_done;
+			out.calls.begin_stream(rows.facts);
 			while let Some(chunk) = stream.chunks.get(place.next) {
 				if chunk.header.first_tick >= until {
 					break;

@@ -1,0 +1,148 @@
+//! Mutations of good files, always the same ones: nothing panics, and what vouches for itself is right.
+//!
+//! FATHOM_FUZZ is the number of mutants: 20,000 by default, 10,000,000 in the full test.
+
+mod common;
+
+use common::{Act, Encoder, Made, decode};
+use std::collections::HashMap;
+
+/// SplitMix64: the same numbers everywhere.
+struct Random(u64);
+
+impl Random {
+	fn next(&mut self) -> u64 {
+		self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+		let mut z = self.0;
+		z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+		z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+		z ^ z >> 31
+	}
+
+	fn below(&mut self, limit: usize) -> usize {
+		(self.next() % limit.max(1) as u64) as usize
+	}
+}
+
+fn seed_file(random: &mut Random) -> (Vec<u8>, Vec<Made>) {
+	let mut encoder = Encoder::new(1 << 30);
+	for _ in 0..random.below(60) + 10 {
+		let act = match random.below(9) {
+			0..=3 => Act::Enter {
+				op: random.below(4) as u32,
+				object: random.below(4) as u32,
+				after: random.below(500) as u64,
+			},
+			4..=7 => Act::Leave {
+				fields: (0..8).map(|_| random.next() as i64 >> random.below(64)).collect(),
+				error: (random.below(10) == 0).into(),
+				after: random.below(5000) as u64,
+			},
+			_ => Act::Seal,
+		};
+		encoder.act(&act);
+	}
+	encoder.finish()
+}
+
+fn mutate(random: &mut Random, file: &mut Vec<u8>) {
+	for _ in 0..random.below(4) + 1 {
+		let at = random.below(file.len());
+		match random.below(6) {
+			0 => file[at] ^= 1 << random.below(8),
+			1 => file[at] = random.next() as u8,
+			2 => file.truncate(at),
+			3 => {
+				let end = (at + random.below(300)).min(file.len());
+				file.drain(at..end);
+			}
+			4 => {
+				let end = (at + random.below(300)).min(file.len());
+				let copy = file[at..end].to_vec();
+				let to = random.below(file.len());
+				file.splice(to..to, copy);
+			}
+			_ => {
+				let junk: Vec<u8> = (0..random.below(64)).map(|_| random.next() as u8).collect();
+				file.splice(at..at, junk);
+			}
+		}
+		if file.is_empty() {
+			return;
+		}
+	}
+}
+
+/// Seals every chunk anew, so that nonsense is vouched for: rows may then be anything, but nothing may panic.
+fn reseal(file: &mut [u8]) {
+	let mut at = 0;
+	while let Some(found) = file.get(at..).and_then(|f| f.windows(8).position(|w| w == b"FATHOMCK"))
+	{
+		let begin = at + found;
+		at = begin + 8;
+		let Some(length) = file.get(begin + 128..begin + 132) else { return };
+		let committed = u32::from_le_bytes(length.try_into().unwrap()) as usize;
+		let end = begin.saturating_add(192).saturating_add(committed);
+		if end <= file.len() {
+			file[begin + 132..begin + 136].fill(0);
+			let crc = crc32c::crc32c(&file[begin..end]);
+			file[begin + 132..begin + 136].copy_from_slice(&crc.to_le_bytes());
+		}
+	}
+}
+
+/// Takes a page of a ring for what it may be; it must only not panic.
+fn as_ring(random: &mut Random, file: &[u8]) {
+	let mut ring = vec![0u8; 4096];
+	ring[..8].copy_from_slice(b"FATHOMRG");
+	ring[8] = 1;
+	ring[13] = 16;
+	ring[16..24].copy_from_slice(&common::INSTANCE.to_le_bytes());
+	ring.extend(file);
+	ring.resize(ring.len().next_multiple_of(4096), 0);
+	let mut page = vec![0u8; 4096];
+	page[..8].copy_from_slice(if random.below(2) == 0 { b"FATHOMTH" } else { b"FATHOMCT" });
+	for _ in 0..40 {
+		let at = 8 + random.below(4000);
+		page[at] = random.next() as u8;
+	}
+	ring.extend(page);
+	ring.truncate(ring.len() - random.below(3000));
+	if let Ok(ring) = fathom_stream::read_ring(&ring) {
+		let mut decoder = fathom_stream::Decoder::new();
+		for chunk in &ring.chunks {
+			let mut rows = decoder.rows(chunk);
+			while rows.next().is_some() {}
+		}
+	}
+}
+
+#[test]
+fn fuzz() {
+	let mutants: u64 =
+		std::env::var("FATHOM_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000);
+	let mut random = Random(2026);
+	let mut good = seed_file(&mut random);
+	let by_seq = |rows: &[Made]| -> HashMap<u64, Made> {
+		rows.iter().map(|row| (row.seq, row.clone())).collect()
+	};
+	let mut known = by_seq(&good.1);
+	for i in 0..mutants {
+		if i % 64 == 63 {
+			good = seed_file(&mut random);
+			known = by_seq(&good.1);
+		}
+		let mut file = good.0.clone();
+		mutate(&mut random, &mut file);
+		if i % 2 == 0 {
+			let (rows, ..) = decode(&file);
+			for row in rows {
+				assert!(known.get(&row.seq) == Some(&row), "mutant {i}: {row:?}");
+			}
+		} else {
+			reseal(&mut file);
+			decode(&file);
+			as_ring(&mut random, &file);
+		}
+	}
+}
