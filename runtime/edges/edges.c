@@ -272,6 +272,7 @@ static void patch_slot(struct module *m, const ElfW(Rela) * r)
 	if (!t->name)
 		return;
 	original = bound_value(m, r, *slot);
+	m->unfinished |= !original && *slot;
 	if (!original || is_ours(original) || is_canonical_plt(name, original))
 		return;
 	wrapper = choose(m, t, original);
@@ -282,6 +283,7 @@ static void patch_slot(struct module *m, const ElfW(Rela) * r)
 static void patch_module(struct module *m)
 {
 	m->patched = true;
+	m->unfinished = false;
 	if (is_excluded(m))
 		return;
 	for (size_t i = 0; i < m->elf.data.count; i++)
@@ -424,6 +426,9 @@ static void patch_opened(void *argument)
 
 	free_copies();
 	modules_opened(opened->map, opened->flags, patch_new);
+	for (size_t i = 0; i < modules_count(); i++)
+		if (module_number(i)->unfinished)
+			patch_module(module_number(i)); /* what came may define it */
 }
 
 void edges_opened(void *handle, int flags)

@@ -339,7 +339,7 @@ static void doubt_module(struct module *m, const struct dl_phdr_info *info)
 	if (m->marker && elf_protection(&m->elf, (uintptr_t)m->marker) && *m->marker == m->marked)
 		return;
 	m->marker = NULL;
-	m->patched = false;
+	m->patched = m->unfinished = false;
 }
 
 static struct module *make_module(const struct link_map *map, const struct dl_phdr_info *info)

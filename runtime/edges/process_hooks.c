@@ -1,5 +1,6 @@
 /* What starts, replaces or ends a process. Arguments go on unchanged. */
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
@@ -180,11 +181,24 @@ void before_fork(void)
 	process_shared_descriptors(false);
 }
 
-/* True: libc's vfork, of which ours is a copy that can follow the child. */
+/* A clone that shares memory and descriptors is a thread. */
+void before_clone(int (*function)(void *), void *stack, int flags)
+{
+	(void)function, (void)stack;
+	if (!(flags & CLONE_VM) || !(flags & CLONE_FILES))
+		process_shared_descriptors(false);
+}
+
+/* True: libc's vfork, of which ours is a copy that can follow the child. Asked once: a signal
+ * handler may call vfork. */
 _Bool before_vfork(const void *original)
 {
+	static _Atomic(const void *) in_libc;
+
 	process_shared_descriptors(true);
-	return edges_in_libc(original);
+	if (in_libc != original && edges_in_libc(original))
+		in_libc = original;
+	return in_libc == original;
 }
 
 void before_command(void)

@@ -12,6 +12,7 @@
 #include "core/raw.h"
 #include "edges/hooks.h"
 #include "edges/modules.h"
+#include "edges/vector.h"
 
 enum {
 	SEARCH_BYTES = 16384, /* of expanded candidates; a longer list goes to ld.so as it is */
@@ -28,13 +29,18 @@ struct search {
 	char candidate[SEARCH_BYTES];
 };
 
-static const char *library_path; /* written once by search_begin */
+static char *
+	library_path; /* a copy, written once by search_begin: programs write over their environment */
 
 void search_begin(char *const *environment)
 {
 	for (; environment && *environment; environment++)
-		if (!strncmp(*environment, "LD_LIBRARY_PATH=", 16))
-			library_path = *environment + 16;
+		if (!strncmp(*environment, "LD_LIBRARY_PATH=", 16) && (*environment)[16]) {
+			library_path = pages_get(strlen(*environment));
+			if (library_path)
+				strcpy(library_path, *environment + 16);
+			return;
+		}
 }
 
 static void *real_dlopen(const char *file, int flags)
