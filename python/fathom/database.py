@@ -11,6 +11,8 @@ from fathom.errors import DamagedRun, UsageError
 
 # Tables that the packer splits into parts (docs/tables.md).
 PARTED = ("calls", "args", "links")
+# What a reader gets beside the stored columns.
+COMPUTED = {"calls": ", duration - nested as exclusive"}
 
 
 def table_files(directory: Path) -> dict[str, Path]:
@@ -35,7 +37,9 @@ def connect(directory: Path) -> duckdb.DuckDBPyConnection:
     con.execute("set enable_external_access = false")
     for name, path in table_files(directory).items():
         try:
-            con.execute(f'create view "{name}" as from read_parquet({_quoted(str(path))})')
+            columns = f"*{COMPUTED.get(name, '')}"
+            rows = f"read_parquet({_quoted(str(path))})"
+            con.execute(f'create view "{name}" as select {columns} from {rows}')
         except duckdb.Error as error:
             raise DamagedRun(f"{path}: {_first_line(error)}; pack the run again") from error
     con.execute("set lock_configuration = true")

@@ -116,6 +116,7 @@ def test_union_over_many_row_groups(tmp_path: Path) -> None:
             "kind": ["write"] * len(places),
             "start": [10 * place for place in places],
             "duration": [25 if place % 10 == 0 else 7 for place in places],
+            "nested": [0] * len(places),
         }
     )
     pq.write_table(calls, directory / "tables" / "calls" / "0.parquet", row_group_size=10_000)
