@@ -117,13 +117,31 @@ static bool glob(const char *pattern, const char *text)
 	return !*pattern;
 }
 
+/* `!glob` leaves out; the last match counts. */
 static bool is_own(const struct module *m, const char *const *own)
 {
-	for (; *own; own++)
-		if ((*m->file && glob(*own, m->file)) ||
-		    (m->elf.soname && glob(*own, m->elf.soname)))
-			return true;
-	return false;
+	bool is = false;
+
+	for (; *own; own++) {
+		bool out = **own == '!';
+
+		if ((*m->file && glob(*own + out, m->file)) ||
+		    (m->elf.soname && glob(*own + out, m->elf.soname)))
+			is = !out;
+	}
+	return is;
+}
+
+/* Is m the library of this API itself? Asked of the globs once for each module. */
+static bool owns(struct module *m, uint8_t api)
+{
+	uint64_t bit = UINT64_C(1) << (api & 63);
+
+	if (!(m->api_asked & bit)) {
+		m->api_asked |= bit;
+		m->api_own |= is_own(m, edge_apis[api].own) ? bit : 0;
+	}
+	return m->api_own & bit;
 }
 
 /* Libraries that are the C library: their exec, dlopen and fork are what the hooks stand before. */
@@ -190,11 +208,11 @@ static void *choose_hook(const struct hook *h, void *original)
 }
 
 /* The wrapper for an original as module m shall see it; NULL: leave it. */
-static void *choose(const struct module *m, const struct target *t, void *original)
+static void *choose(struct module *m, const struct target *t, void *original)
 {
 	void *to = original;
 
-	if (t->symbol && !is_own(m, edge_apis[t->symbol->api].own))
+	if (t->symbol && !owns(m, t->symbol->api))
 		to = choose_copy(t->symbol, original);
 	if (to && t->hook && !is_libc(m))
 		to = choose_hook(t->hook, to);
@@ -522,7 +540,7 @@ static void answer(void *argument)
 {
 	struct answer *a = argument;
 	const struct edges_question *q = a->question;
-	const struct module *m = module_at((uintptr_t)q->caller);
+	struct module *m = module_at((uintptr_t)q->caller);
 	void *found;
 
 	free_copies();

@@ -9,7 +9,7 @@ import sys
 APIS = {
     "posix": ["libc.so.*", "ld-linux*"],
     "mpiio": ["libmpi*.so*"],
-    "hdf5": ["libhdf5*.so*"],
+    "hdf5": ["libhdf5*.so*", "libown*.so*", "!libown_not*"],
 }
 
 HEAD = """\t.hidden edge_originals
