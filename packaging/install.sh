@@ -17,4 +17,5 @@ pip=("$home/bin/python3" -m pip install -q --disable-pip-version-check)
 for command in fathom fathom-engine; do
 	ln -sfn "../lib/fathom/bin/$command" "$prefix/bin/$command"
 done
+ln -sfn lib/fathom/libfathom.so "$home/libfathom.so"
 echo "installed: $prefix/bin/fathom" >&2
