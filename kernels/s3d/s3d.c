@@ -7,15 +7,14 @@
 #include <unistd.h>
 
 const struct s3d_variable s3d_variables[S3D_VARIABLES] = {
-	{ "yspecies", 11 },
-	{ "u", 3 },
-	{ "pressure", 1 },
-	{ "temp", 1 },
+	{"yspecies", 11},
+	{"u", 3},
+	{"pressure", 1},
+	{"temp", 1},
 };
 
-static const char usage[] =
-	"[-m collective|independent] [-c CHECKPOINTS] [-r] [-H KEY=VALUE]... "
-	"NX NY NZ NPX NPY NPZ DIRECTORY";
+static const char usage[] = "[-m collective|independent] [-c CHECKPOINTS] [-r] [-H KEY=VALUE]... "
+			    "NX NY NZ NPX NPY NPZ DIRECTORY";
 
 static bool number(size_t *out, const char *text)
 {
@@ -169,7 +168,8 @@ size_t s3d_check(const double *data, const struct s3d_options *o, const struct s
 					double right = value(element + x, checkpoint);
 					if (*data == right || wrong++)
 						continue;
-					snprintf(what, size, "%s(%zu,%zu,%zu,%zu): %.17g, not %.17g",
+					snprintf(what, size,
+						 "%s(%zu,%zu,%zu,%zu): %.17g, not %.17g",
 						 s3d_variables[v].name, c, b->start[2] + z,
 						 b->start[1] + y, b->start[0] + x, *data, right);
 				}

@@ -24,8 +24,8 @@ static hid_t transfer_list(const struct s3d_options *o)
 {
 	hid_t list = checked(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate", "transfer");
 
-	checked(H5Pset_dxpl_mpio(list, o->independent ? H5FD_MPIO_INDEPENDENT
-						      : H5FD_MPIO_COLLECTIVE),
+	checked(H5Pset_dxpl_mpio(list,
+				 o->independent ? H5FD_MPIO_INDEPENDENT : H5FD_MPIO_COLLECTIVE),
 		"H5Pset_dxpl_mpio", "transfer");
 	return list;
 }
@@ -44,7 +44,8 @@ static void write_variable(hid_t file, hid_t transfer, const struct s3d_options 
 	hid_t space = checked(s3d_file_space(o, b, v), "H5Sselect_hyperslab", name);
 	hid_t memory = memory_space(b, v);
 	hid_t set = checked(H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT,
-				       H5P_DEFAULT), "H5Dcreate2", name);
+				       H5P_DEFAULT),
+			    "H5Dcreate2", name);
 
 	checked(H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, space, transfer, data), "H5Dwrite", name);
 	checked(H5Dclose(set), "H5Dclose", name);
@@ -57,7 +58,8 @@ static void write_file(const char *path, const struct s3d_options *o, const stru
 {
 	hid_t access = access_list(info);
 	hid_t transfer = transfer_list(o);
-	hid_t file = checked(H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access), "H5Fcreate", path);
+	hid_t file =
+		checked(H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access), "H5Fcreate", path);
 
 	if (!s3d_attributes(file, checkpoint))
 		s3d_fail("H5Awrite", path, "HDF5 error, see its report above");
@@ -99,7 +101,7 @@ static void read_file(const char *path, const struct s3d_options *o, const struc
 
 int main(int argc, char **argv)
 {
-	static const struct s3d_form form = { "h5", write_file, read_file };
+	static const struct s3d_form form = {"h5", write_file, read_file};
 
 	return s3d_run(argc, argv, &form);
 }

@@ -10,9 +10,9 @@
 static inline hid_t s3d_file_space(const struct s3d_options *o, const struct s3d_block *b,
 				   unsigned v)
 {
-	hsize_t extent[S3D_RANK] = { s3d_variables[v].components };
-	hsize_t start[S3D_RANK] = { 0 };
-	hsize_t count[S3D_RANK] = { s3d_variables[v].components };
+	hsize_t extent[S3D_RANK] = {s3d_variables[v].components};
+	hsize_t start[S3D_RANK] = {0};
+	hsize_t count[S3D_RANK] = {s3d_variables[v].components};
 
 	for (int i = 0; i < 3; i++) {
 		extent[3 - i] = o->global[i];

@@ -98,8 +98,8 @@ static void read_file(const char *path, const struct s3d_options *o, const struc
 		memset(data[v], 0xff, (size_t)n * sizeof(double));
 		view(file, path, o, b, v);
 		if (o->independent)
-			check(MPI_File_read(file, data[v], n, MPI_DOUBLE, &status),
-			      "MPI_File_read", path);
+			check(MPI_File_read(file, data[v], n, MPI_DOUBLE, &status), "MPI_File_read",
+			      path);
 		else
 			check(MPI_File_read_all(file, data[v], n, MPI_DOUBLE, &status),
 			      "MPI_File_read_all", path);
@@ -110,7 +110,7 @@ static void read_file(const char *path, const struct s3d_options *o, const struc
 
 int main(int argc, char **argv)
 {
-	static const struct s3d_form form = { "bin", write_file, read_file };
+	static const struct s3d_form form = {"bin", write_file, read_file};
 
 	return s3d_run(argc, argv, &form);
 }

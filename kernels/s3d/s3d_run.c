@@ -79,8 +79,7 @@ static void job(const struct s3d_options *o, const struct s3d_form *form, int ra
 	MPI_Info_free(&info);
 	if (rank == 0)
 		printf("checkpoints=%u bytes=%llu write_seconds=%.6f read_seconds=%.6f\n",
-		       o->checkpoints,
-		       8ull * o->checkpoints * s3d_first(o, S3D_VARIABLES),
+		       o->checkpoints, 8ull * o->checkpoints * s3d_first(o, S3D_VARIABLES),
 		       at[1] - at[0], at[2] - at[1]);
 }
 

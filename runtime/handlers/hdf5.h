@@ -24,15 +24,15 @@ void hdf5_closed(struct call *c, int result);
 void hdf5_released(struct call *c, int holds);
 void hdf5_closed_turn(struct call *c, int result);
 void hdf5_turn(struct call *c, int64_t id, unsigned field);
-void hdf5_data(struct call *c, int result, int64_t dataset, int64_t memory_type, int64_t memory_space,
-	       int64_t file_space, int64_t transfer);
+void hdf5_data(struct call *c, int result, int64_t dataset, int64_t memory_type,
+	       int64_t memory_space, int64_t file_space, int64_t transfer);
 int64_t hdf5_chunk_start(const struct call *c, int64_t dataset, const uint64_t *offset);
 int64_t hdf5_chunk_bytes(const struct call *c, int64_t dataset, const uint64_t *offset);
 
 /* ---- shared by the handlers ---- */
 
 enum {
-	HDF5_RANK = 32, /* H5S_MAX_RANK */
+	HDF5_RANK = 32,     /* H5S_MAX_RANK */
 	HDF5_DATASPACE = 4, /* enum H5I_type_t, the same in all versions */
 	HDF5_DATASET = 5,
 	HDF5_NONE = 0, /* enum H5S_sel_type */
@@ -44,7 +44,8 @@ enum {
 struct hdf5_library {
 	_Atomic uint64_t key; /* edge_library() */
 	_Atomic int ready;
-	uint64_t owner; /* the module that answers: libhdf5 itself also when the key is libhdf5_hl */
+	uint64_t
+		owner; /* the module that answers: libhdf5 itself also when the key is libhdf5_hl */
 	bool short_ids;
 	int (*version)(unsigned *major, unsigned *minor, unsigned *release);
 	int (*type_of)(int64_t id);

@@ -72,7 +72,7 @@ static uint64_t define_file(struct call *c, const char *name)
 	const struct group_def *group = mpi_group_inside(c);
 	const uint32_t number = atomic_fetch_add(&files.opens, 1) + 1;
 	struct file *f = &files.file[number % FILES];
-	const struct object_def def = { .name = name };
+	const struct object_def def = {.name = name};
 
 	c->object = object_define(c, OBJECT_HDF5_FILE, &def);
 	f->object = c->object;
@@ -158,10 +158,11 @@ static void measure(const struct hdf5_library *lib, int64_t dataset, struct obje
 }
 
 /* `named`: HDF5 knows the path that it was opened by. Else asking for it might make it search the file. */
-static void define_dataset(struct call *c, const struct hdf5_library *lib, int64_t dataset, bool named)
+static void define_dataset(struct call *c, const struct hdf5_library *lib, int64_t dataset,
+			   bool named)
 {
 	const uint64_t file = file_value(c->wrapper, lib, dataset);
-	struct object_def def = { .parent = (uint32_t)file };
+	struct object_def def = {.parent = (uint32_t)file};
 	char name[NAME] = "";
 
 	if ((uint32_t)file & OBJECT_LEFT_OUT) {
@@ -280,7 +281,8 @@ static int64_t elements(const struct hdf5_library *lib, int64_t dataset, int64_t
 }
 
 /* Did the transfer ask for collective I/O? -1: this HDF5 or this file knows no such thing. */
-static int64_t collective_mode(const struct hdf5_library *lib, const struct file *f, int64_t transfer)
+static int64_t collective_mode(const struct hdf5_library *lib, const struct file *f,
+			       int64_t transfer)
 {
 	int mode = 0;
 
@@ -292,12 +294,12 @@ static int64_t collective_mode(const struct hdf5_library *lib, const struct file
 }
 
 /* Fields: size, bytes, selection, start, collective_io, collective. */
-void hdf5_data(struct call *c, int result, int64_t dataset, int64_t memory_type, int64_t memory_space,
-	       int64_t file_space, int64_t transfer)
+void hdf5_data(struct call *c, int result, int64_t dataset, int64_t memory_type,
+	       int64_t memory_space, int64_t file_space, int64_t transfer)
 {
 	KEEP_ERRNO;
 	const struct hdf5_library *lib = hdf5_library(c->wrapper);
-	struct hdf5_selection selection = { 0, 0 };
+	struct hdf5_selection selection = {0, 0};
 	uint64_t value;
 	int64_t n;
 
@@ -310,7 +312,8 @@ void hdf5_data(struct call *c, int result, int64_t dataset, int64_t memory_type,
 		define_dataset(c, lib, dataset, false);
 	value = value_of(c->wrapper, dataset);
 	n = elements(lib, dataset, hdf5_id(lib, memory_space), file_space);
-	if (__builtin_mul_overflow(n, (int64_t)lib->type_size(hdf5_id(lib, memory_type)), &c->field[0]) ||
+	if (__builtin_mul_overflow(n, (int64_t)lib->type_size(hdf5_id(lib, memory_type)),
+				   &c->field[0]) ||
 	    n < 0)
 		c->field[0] = -1;
 	c->field[1] = c->field[0];

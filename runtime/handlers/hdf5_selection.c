@@ -63,7 +63,7 @@ static uint64_t merge(uint32_t rank, const uint64_t *stride, uint64_t *count, ui
 static void list_regular(struct shape *shape, const uint64_t *stride, const uint64_t *count,
 			 const uint64_t *block)
 {
-	uint64_t at[LISTED_RANK] = { 0 };
+	uint64_t at[LISTED_RANK] = {0};
 
 	for (uint32_t b = 0; b < shape->blocks; b++) {
 		for (uint32_t d = 0; d < shape->rank; d++) {
@@ -123,7 +123,8 @@ static void take_listed(struct shape *shape, uint64_t n, uint32_t corners)
 }
 
 /* Points, and hyperslabs that are not regular. */
-static void take_list(const struct hdf5_library *lib, int64_t space, bool points, struct shape *shape)
+static void take_list(const struct hdf5_library *lib, int64_t space, bool points,
+		      struct shape *shape)
 {
 	const int64_t all = points ? lib->points(space) : lib->blocks(space);
 	const uint64_t n = all < BLOCKS ? (uint64_t)all : BLOCKS;
@@ -189,7 +190,7 @@ static struct shape *take_free(void)
 
 struct hdf5_selection hdf5_selected(struct call *c, const struct hdf5_library *lib, int64_t space)
 {
-	struct hdf5_selection got = { 0, 0 };
+	struct hdf5_selection got = {0, 0};
 	uint64_t extent[HDF5_RANK];
 	const int kind = lib->selection(space);
 	const int rank = lib->dimensions(space, extent, NULL);
@@ -199,7 +200,7 @@ struct hdf5_selection hdf5_selected(struct call *c, const struct hdf5_library *l
 		return got; /* everything, or a scalar */
 	shape = take_free();
 	if (!shape)
-		return (struct hdf5_selection){ 0, -1 };
+		return (struct hdf5_selection){0, -1};
 	shape->rank = (uint32_t)rank;
 	take_shape(lib, space, kind, shape);
 	got.number = define(c, shape);

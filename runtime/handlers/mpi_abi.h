@@ -27,7 +27,8 @@ enum mpi_combiner {
 };
 
 enum {
-	MPI_STATUS_BYTES = 32, /* no MPI's status is larger: 20 in MPICH, 24 in Open MPI, 32 in MPI 5 */
+	MPI_STATUS_BYTES =
+		32, /* no MPI's status is larger: 20 in MPICH, 24 in Open MPI, 32 in MPI 5 */
 };
 
 /* What differs between MPIs and is no function. */
@@ -64,11 +65,11 @@ struct mpi_abi {
 	int (*type_free)(void *datatype);
 	int (*envelope)(uintptr_t datatype, int *integers, int *addresses, int *datatypes,
 			int *combiner);
-	int (*contents)(uintptr_t datatype, int integers, int addresses, int datatypes, int *integer,
-			intptr_t *address, void *datatype_of);
+	int (*contents)(uintptr_t datatype, int integers, int addresses, int datatypes,
+			int *integer, intptr_t *address, void *datatype_of);
 	/* MPI 4; NULL before */
-	int (*envelope_c)(uintptr_t datatype, int64_t *integers, int64_t *addresses, int64_t *counts,
-			  int64_t *datatypes, int *combiner);
+	int (*envelope_c)(uintptr_t datatype, int64_t *integers, int64_t *addresses,
+			  int64_t *counts, int64_t *datatypes, int *combiner);
 	int (*contents_c)(uintptr_t datatype, int64_t integers, int64_t addresses, int64_t counts,
 			  int64_t datatypes, int *integer, intptr_t *address, int64_t *count,
 			  void *datatype_of);

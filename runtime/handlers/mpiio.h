@@ -35,8 +35,8 @@ void mpi_closed(struct call *c, int result);
 void mpi_hinted(struct call *c, uintptr_t file, uintptr_t info);
 
 /* ---- views and positions (mpiio_view.c) ---- */
-void mpi_view_set(struct call *c, int result, uintptr_t file, int64_t displacement,
-		  uintptr_t etype, uintptr_t filetype, const char *datarep, uintptr_t info);
+void mpi_view_set(struct call *c, int result, uintptr_t file, int64_t displacement, uintptr_t etype,
+		  uintptr_t filetype, const char *datarep, uintptr_t info);
 void mpi_view_define(struct call *c, struct mpi_file *file);
 void mpi_sought(const struct call *c, int result, uintptr_t file, int64_t offset, int whence);
 void mpi_position_told(struct call *c, uintptr_t file, const int64_t *offset);
@@ -77,12 +77,12 @@ void mpi_cancelled(struct call *c);
 
 /* Where a view puts its bytes: blocks of one period, in file order. */
 struct mpi_layout {
-	uint64_t total;  /* bytes in one period */
-	uint64_t period; /* extent of the filetype */
+	uint64_t total;       /* bytes in one period */
+	uint64_t period;      /* extent of the filetype */
 	uint64_t start, span; /* of the bytes of one period */
 	uint64_t hash;
-	uint32_t blocks; /* given in block[] */
-	bool exact;      /* these are all of it */
+	uint32_t blocks;       /* given in block[] */
+	bool exact;            /* these are all of it */
 	uint64_t block[64][2]; /* start, count */
 };
 /* Blocks of a datatype, merged where they touch; false: it cannot be taken apart. */
@@ -96,7 +96,7 @@ struct mpi_file {
 	_Atomic int64_t position; /* of the individual pointer, in etypes; or UNKNOWN_OFFSET */
 	uint32_t selection;       /* the view's; 0: every byte from 0 */
 	bool mapped;              /* layout says where bytes are */
-	bool undefined;           /* the selection is yet to be defined: the view was set unrecorded */
+	bool undefined; /* the selection is yet to be defined: the view was set unrecorded */
 	int64_t displacement;
 	uint64_t etype; /* bytes; 0: unknown */
 	struct mpi_layout layout;

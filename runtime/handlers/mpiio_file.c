@@ -11,15 +11,15 @@ enum {
 	GROUPS = 1024, /* different groups that opened files */
 	STRIDE = 256,  /* ranks translated at a time */
 	NAME = 4096,
-	KEY = 256,     /* MPI_MAX_INFO_KEY: 255 in MPICH, 36 in Open MPI */
-	VALUE = 1025,  /* MPI_MAX_INFO_VAL: 1024 in MPICH, 256 in Open MPI */
+	KEY = 256,    /* MPI_MAX_INFO_KEY: 255 in MPICH, 36 in Open MPI */
+	VALUE = 1025, /* MPI_MAX_INFO_VAL: 1024 in MPICH, 256 in Open MPI */
 };
 
 /* Written by opens and closes; read by all calls on the file. */
 static struct {
 	struct mpi_file file[FILES];
-	_Atomic uint32_t next; /* where the search for a free one begins */
-	_Atomic bool full;     /* said once */
+	_Atomic uint32_t next;    /* where the search for a free one begins */
+	_Atomic bool full;        /* said once */
 	_Atomic uint32_t changes; /* of the handle table: makes what threads remember of it stale */
 	struct {
 		_Atomic uint64_t hash;
@@ -102,9 +102,13 @@ static uint32_t take_slot(void)
 		f->etype = 1;
 		f->mapped = true;
 		f->undefined = false;
-		f->layout = (struct mpi_layout){ .total = 1, .period = 1, .span = 1, .blocks = 1,
-						 .exact = true, .block = { { 0, 1 } } };
-		f->split = (struct call_ref){ 0 };
+		f->layout = (struct mpi_layout){.total = 1,
+						.period = 1,
+						.span = 1,
+						.blocks = 1,
+						.exact = true,
+						.block = {{0, 1}}};
+		f->split = (struct call_ref){0};
 		f->group.size = 0;
 		atomic_store(&f->turns, 0);
 		atomic_store(&f->position, 0);
@@ -164,7 +168,7 @@ bool mpi_group(const struct mpi_abi *abi, uintptr_t comm, struct group_def *out)
 	int size = 0, own = 0;
 	bool done;
 
-	*out = (struct group_def){ .hash = 0x46617468 };
+	*out = (struct group_def){.hash = 0x46617468};
 	if (abi->comm_size(comm, &size) != 0 || abi->comm_rank(comm, &own) != 0 || size <= 0)
 		return false;
 	out->size = (uint32_t)size;
@@ -258,9 +262,9 @@ void mpi_hinted(struct call *c, uintptr_t file, uintptr_t info)
 /* The name without the file system that ROMIO lets one put before it ("ufs:/tmp/f"). */
 static const char *bare_name(const char *name)
 {
-	static const char *const prefixes[] = { "ufs",   "nfs",  "panfs", "pvfs",    "pvfs2", "pfs",
-						"xfs",   "gpfs", "hfs",   "sfs",     "bgl",   "lustre",
-						"testfs", "ime", "daos",  "quobyte", "ftp",   "gsiftp" };
+	static const char *const prefixes[] = {
+		"ufs", "nfs", "panfs",  "pvfs",   "pvfs2", "pfs",  "xfs",     "gpfs", "hfs",
+		"sfs", "bgl", "lustre", "testfs", "ime",   "daos", "quobyte", "ftp",  "gsiftp"};
 	const char *colon = strchr(name, ':');
 
 	for (size_t i = 0; colon && i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
@@ -307,7 +311,7 @@ void mpi_opened(struct call *c, uintptr_t comm, const char *name, int amode, uin
 		abi->comm_size(comm, &ranks);
 	const struct object_def def = {
 		.name = path,
-		.number = { (uint64_t)(unsigned)amode, (uint64_t)ranks },
+		.number = {(uint64_t)(unsigned)amode, (uint64_t)ranks},
 		.numbers = 2,
 	};
 	c->object = object_define(c, OBJECT_MPI_FILE, &def);

@@ -8,8 +8,8 @@
 #include "handlers/mpiio.h"
 
 enum {
-	DEPTH = 64,              /* nested deeper: not taken apart */
-	PIECES = 1 << 16,        /* more are not walked: hash of these, exact = false */
+	DEPTH = 64,       /* nested deeper: not taken apart */
+	PIECES = 1 << 16, /* more are not walked: hash of these, exact = false */
 	BLOCKS = 64,
 	ARENA_BYTES = 64 << 10,  /* of the common, static arena */
 	ARENA_LIMIT = 256 << 20, /* of numbers that one datatype may need */
@@ -23,7 +23,7 @@ struct arena {
 	struct mapped {
 		struct mapped *next;
 		size_t bytes;
-	} *mapped;
+	} * mapped;
 };
 
 static _Alignas(16) uint8_t common_arena[ARENA_BYTES];
@@ -31,7 +31,7 @@ static atomic_flag common_busy = ATOMIC_FLAG_INIT;
 
 static void arena_begin(struct arena *arena)
 {
-	*arena = (struct arena){ .common = !atomic_flag_test_and_set(&common_busy) };
+	*arena = (struct arena){.common = !atomic_flag_test_and_set(&common_busy)};
 	if (arena->common) {
 		arena->put = common_arena;
 		arena->end = common_arena + ARENA_BYTES;
@@ -61,7 +61,7 @@ static bool arena_grow(struct arena *arena, size_t bytes)
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (m == MAP_FAILED)
 		return false;
-	*m = (struct mapped){ .next = arena->mapped, .bytes = want };
+	*m = (struct mapped){.next = arena->mapped, .bytes = want};
 	arena->mapped = m;
 	arena->put = (uint8_t *)m + ((sizeof(*m) + 15) & ~(size_t)15);
 	arena->end = (uint8_t *)m + want;
@@ -118,7 +118,7 @@ static bool ask_contents(const struct mpi_abi *abi, struct arena *arena, uintptr
 {
 	int combiner = 0, integers = 0, addresses = 0, datatypes = 0;
 
-	*got = (struct contents){ 0 };
+	*got = (struct contents){0};
 	if (abi->envelope_c) {
 		if (abi->envelope_c(datatype, &got->integers, &got->addresses, &got->counts,
 				    &got->datatypes, &combiner) != 0)
@@ -131,7 +131,7 @@ static bool ask_contents(const struct mpi_abi *abi, struct arena *arena, uintptr
 		got->datatypes = datatypes;
 	}
 	got->combiner = combiner >= 0 && combiner < COMBINERS ? abi->facts->combiner[combiner]
-							       : COMBINER_OTHER;
+							      : COMBINER_OTHER;
 	got->large = got->counts > 0;
 	if (got->combiner == COMBINER_NAMED || got->combiner == COMBINER_OTHER)
 		return true;
@@ -253,16 +253,16 @@ static bool set_indexed(struct arena *arena, struct node *node, const struct con
 			const struct node *child)
 {
 	const bool own = from->combiner == COMBINER_INDEXED || from->combiner == COMBINER_HINDEXED;
-	const bool bytes = from->combiner == COMBINER_HINDEXED ||
-			   from->combiner == COMBINER_HINDEXED_BLOCK;
+	const bool bytes =
+		from->combiner == COMBINER_HINDEXED || from->combiner == COMBINER_HINDEXED_BLOCK;
 	const int64_t n = number(from, 0), before = own ? 1 + n : 2;
 
 	if (!set_list(arena, node, (uint64_t)n))
 		return false;
 	struct run *run = (struct run *)node->list;
 	for (int64_t i = 0; i < n; i++) {
-		run[i].at = bytes ? address(from, before, i)
-				  : number(from, before + i) * child->extent;
+		run[i].at =
+			bytes ? address(from, before, i) : number(from, before + i) * child->extent;
 		run[i].count = (uint64_t)number(from, own ? 1 + i : 1);
 		run[i].child = child;
 	}
@@ -280,8 +280,8 @@ static bool set_struct(const struct mpi_abi *abi, struct arena *arena, struct no
 	for (int64_t i = 0; i < n; i++) {
 		run[i].at = address(from, 1 + n, i);
 		run[i].count = (uint64_t)number(from, 1 + i);
-		run[i].child = take_apart(
-			abi, arena, mpi_handle_at(abi, from->datatype, (size_t)i), depth + 1);
+		run[i].child = take_apart(abi, arena, mpi_handle_at(abi, from->datatype, (size_t)i),
+					  depth + 1);
 		if (!run[i].child)
 			return false;
 	}
@@ -294,9 +294,9 @@ static struct node *dimension(struct arena *arena, const struct node *inner, int
 	struct node *node = arena_get(arena, 1, sizeof(*node));
 
 	if (node)
-		*node = (struct node){ .n = 1,
-				       .extent = all * inner->extent,
-				       .run = { .count = (uint64_t)all, .child = inner } };
+		*node = (struct node){.n = 1,
+				      .extent = all * inner->extent,
+				      .run = {.count = (uint64_t)all, .child = inner}};
 	return node;
 }
 
@@ -318,8 +318,8 @@ static const struct node *subarray(const struct mpi_abi *abi, struct arena *aren
 				   const struct contents *from, const struct node *child)
 {
 	const int64_t dims = from->integer[0];
-	const bool fortran = from->integer[from->large ? 1 : 1 + 3 * dims] ==
-			     abi->facts->order_fortran;
+	const bool fortran =
+		from->integer[from->large ? 1 : 1 + 3 * dims] == abi->facts->order_fortran;
 	const int64_t base = from->large ? 0 : 1;
 
 	for (int64_t k = 0; child && k < dims; k++) {
@@ -408,14 +408,14 @@ static bool set_leaf(const struct mpi_abi *abi, struct arena *arena, struct node
 		return false;
 	if (size == extent || size == 0) {
 		node->n = 1;
-		node->run = (struct run){ .at = lb, .count = (uint64_t)size };
+		node->run = (struct run){.at = lb, .count = (uint64_t)size};
 		return true;
 	}
 	if (size != 6 || extent != 8 || !set_list(arena, node, 2))
 		return false;
 	struct run *run = (struct run *)node->list;
-	run[0] = (struct run){ .at = 0, .count = 2 };
-	run[1] = (struct run){ .at = 4, .count = 4 };
+	run[0] = (struct run){.at = 0, .count = 2};
+	run[1] = (struct run){.at = 4, .count = 4};
 	return true;
 }
 
@@ -455,7 +455,7 @@ static const struct node *build(const struct mpi_abi *abi, struct arena *arena, 
 		if (!child)
 			return NULL;
 		node->n = 1;
-		node->run = (struct run){ .count = 1, .child = child };
+		node->run = (struct run){.count = 1, .child = child};
 		break;
 	default:
 		if (!set_indexed(arena, node, from, child))
@@ -563,13 +563,13 @@ static void shorten(struct mpi_layout *out)
 bool mpi_flatten(const struct mpi_abi *abi, uintptr_t datatype, struct mpi_layout *out)
 {
 	struct arena arena;
-	struct walk walk = { .out = out };
+	struct walk walk = {.out = out};
 	int64_t lb = 0, span = 0;
 
 	arena_begin(&arena);
 	const struct node *node = take_apart(abi, &arena, datatype, 0);
 	if (node) {
-		*out = (struct mpi_layout){ .total = node->size, .period = (uint64_t)node->extent };
+		*out = (struct mpi_layout){.total = node->size, .period = (uint64_t)node->extent};
 		visit(&walk, node, 0);
 		flush_block(&walk);
 		abi->type_true_extent(datatype, &lb, &span);

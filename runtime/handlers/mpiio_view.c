@@ -13,8 +13,8 @@ static int64_t place_of(const struct mpi_file *f, uint64_t k)
 
 	for (uint32_t b = 0; b < l->blocks; b++) {
 		if (rest < l->block[b][1])
-			return f->displacement + (int64_t)(k / l->total * l->period +
-							   l->block[b][0] + rest);
+			return f->displacement +
+			       (int64_t)(k / l->total * l->period + l->block[b][0] + rest);
 		rest -= l->block[b][1];
 	}
 	return UNKNOWN_OFFSET;
@@ -46,7 +46,7 @@ int64_t mpi_pointer_byte(uintptr_t file)
 static uint32_t canonical(struct call *c, const struct mpi_file *f)
 {
 	const struct mpi_layout *l = &f->layout;
-	const uint64_t box[2] = { l->start, l->span };
+	const uint64_t box[2] = {l->start, l->span};
 
 	if (l->exact && l->total == 1 && l->period == 1 && l->block[0][0] == 0 &&
 	    f->displacement == 0)
@@ -73,8 +73,8 @@ void mpi_view_define(struct call *c, struct mpi_file *f)
 	f->undefined = false;
 }
 
-void mpi_view_set(struct call *c, int result, uintptr_t file, int64_t displacement,
-		  uintptr_t etype, uintptr_t filetype, const char *datarep, uintptr_t info)
+void mpi_view_set(struct call *c, int result, uintptr_t file, int64_t displacement, uintptr_t etype,
+		  uintptr_t filetype, const char *datarep, uintptr_t info)
 {
 	KEEP_ERRNO;
 	const struct mpi_abi *abi = mpi_abi_known();

@@ -36,7 +36,7 @@ struct waiting {
 static struct {
 	_Atomic uint32_t count; /* pending now */
 	_Atomic uint32_t next;
-	_Atomic bool full;      /* said once */
+	_Atomic bool full; /* said once */
 	struct pending pending[PENDING];
 	struct waiting waiting[WAITS];
 } requests;
@@ -113,7 +113,7 @@ static void add_item(struct waiting **waiting, uint32_t index, uint32_t pending)
 		settle(pending);
 		return;
 	}
-	(*waiting)->item[(*waiting)->n++] = (struct item){ index, pending };
+	(*waiting)->item[(*waiting)->n++] = (struct item){index, pending};
 }
 
 void mpi_wait(struct call *c, int count, const struct mpi_request *handles,

@@ -38,8 +38,8 @@ static int below(int n)
 
 static MPI_Datatype named(void)
 {
-	const MPI_Datatype some[] = { MPI_BYTE, MPI_SHORT, MPI_INT, MPI_DOUBLE, MPI_SHORT_INT,
-				      MPI_DOUBLE_INT, MPI_CHAR, MPI_LONG_INT };
+	const MPI_Datatype some[] = {MPI_BYTE,      MPI_SHORT,      MPI_INT,  MPI_DOUBLE,
+				     MPI_SHORT_INT, MPI_DOUBLE_INT, MPI_CHAR, MPI_LONG_INT};
 
 	return some[below(8)];
 }
@@ -98,8 +98,8 @@ static MPI_Datatype make_array(MPI_Datatype old, int distributed)
 	MPI_Datatype new;
 
 	for (int d = 0; d < dims; d++) {
-		const int kinds[] = { MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC,
-				      MPI_DISTRIBUTE_NONE };
+		const int kinds[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC,
+				     MPI_DISTRIBUTE_NONE};
 
 		all[d] = 1 + below(6);
 		part[d] = 1 + below(all[d]);
@@ -112,8 +112,8 @@ static MPI_Datatype make_array(MPI_Datatype old, int distributed)
 		ranks *= grid[d];
 	}
 	if (distributed)
-		MPI_Type_create_darray(ranks, below(ranks), dims, all, how, argument, grid, order, old,
-				       &new);
+		MPI_Type_create_darray(ranks, below(ranks), dims, all, how, argument, grid, order,
+				       old, &new);
 	else
 		MPI_Type_create_subarray(dims, all, part, first, order, old, &new);
 	return new;
@@ -122,8 +122,8 @@ static MPI_Datatype make_array(MPI_Datatype old, int distributed)
 #if MPI_VERSION >= 4
 static MPI_Datatype make_large(MPI_Datatype old, MPI_Aint extent)
 {
-	const MPI_Count all[] = { 3, 4 }, part[] = { 2, 2 }, first[] = { 1, 1 };
-	const MPI_Count length[] = { 1, 2 }, place[] = { 0, 3 * extent };
+	const MPI_Count all[] = {3, 4}, part[] = {2, 2}, first[] = {1, 1};
+	const MPI_Count length[] = {1, 2}, place[] = {0, 3 * extent};
 	MPI_Datatype new;
 
 	switch (below(5)) {
@@ -164,7 +164,8 @@ static MPI_Datatype make(int depth)
 		MPI_Type_vector(1 + below(3), 1 + below(3), 3 + below(3), old, &new);
 		break;
 	case 2:
-		MPI_Type_create_hvector(1 + below(3), 1 + below(3), 3 * extent + below(9), old, &new);
+		MPI_Type_create_hvector(1 + below(3), 1 + below(3), 3 * extent + below(9), old,
+					&new);
 		break;
 	case 3:
 		new = make_indexed(below(4), old, extent);
@@ -225,7 +226,8 @@ static const char *compare(const struct mpi_layout *layout, MPI_Datatype type, i
 	for (int i = 0; i < size; i++)
 		runs += i == 0 || place[i] != place[i - 1] + 1;
 	MPI_Type_get_extent(type, &lb, &extent);
-	if (layout->total == 1 && layout->period == 1 && layout->block[0][0] == 0) /* every byte: any length says so */
+	if (layout->total == 1 && layout->period == 1 &&
+	    layout->block[0][0] == 0) /* every byte: any length says so */
 		return runs == 1 && place[0] == 0 && extent == size ? NULL : "not every byte";
 	if (layout->total != (uint64_t)size || layout->period != (uint64_t)extent)
 		return "total or period";

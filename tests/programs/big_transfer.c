@@ -20,8 +20,8 @@ static void *buffer(void)
 
 	MUST(memory >= 0 && ftruncate(memory, (off_t)piece) == 0 && at != MAP_FAILED);
 	for (size_t done = 0; done < ASKED; done += piece)
-		MUST(mmap(at + done, piece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory, 0) !=
-		     MAP_FAILED);
+		MUST(mmap(at + done, piece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory,
+			  0) != MAP_FAILED);
 	return at;
 }
 

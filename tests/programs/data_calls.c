@@ -13,7 +13,7 @@ static char a[4096], b[4096];
 
 static void vectors(int fd)
 {
-	const struct iovec parts[2] = { { a, 100 }, { b, 23 } };
+	const struct iovec parts[2] = {{a, 100}, {b, 23}};
 
 	MUST(writev(fd, parts, 2) == 123);
 	MUST(pwritev(fd, parts, 2, 1000) == 123);

@@ -71,7 +71,7 @@ static void by_clone(void)
 
 static void by_vfork(void)
 {
-	char *const arguments[] = { self, file, "child", "5", NULL };
+	char *const arguments[] = {self, file, "child", "5", NULL};
 	pid_t child = vfork();
 
 	if (!child) {
@@ -84,7 +84,7 @@ static void by_vfork(void)
 
 static void by_failing_vfork(void)
 {
-	char *const arguments[] = { "absent", NULL };
+	char *const arguments[] = {"absent", NULL};
 	pid_t child = vfork();
 
 	if (!child) {
@@ -97,7 +97,7 @@ static void by_failing_vfork(void)
 
 static void by_spawn(void)
 {
-	char *const arguments[] = { self, file, "child", "6", NULL };
+	char *const arguments[] = {self, file, "child", "6", NULL};
 	pid_t child;
 
 	MUST(posix_spawn(&child, self, NULL, NULL, arguments, environ) == 0);

@@ -37,11 +37,11 @@ static hid_t open_file(const char *name)
 static void moving(hid_t set, hid_t how, int rank)
 {
 	hid_t space = H5Dget_space(set), memory;
-	hsize_t count[2] = { 1, 10 }, n = 10;
+	hsize_t count[2] = {1, 10}, n = 10;
 
 	memory = H5Screate_simple(1, &n, NULL);
 	for (hsize_t i = 0; i < 4; i++) {
-		hsize_t start[2] = { (hsize_t)rank, i * 10 };
+		hsize_t start[2] = {(hsize_t)rank, i * 10};
 
 		MUST(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL));
 		MUST(H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, space, how, data));
@@ -53,8 +53,8 @@ static void moving(hid_t set, hid_t how, int rank)
 static void odd_shapes(hid_t set, int rank)
 {
 	hid_t space = H5Dget_space(set), memory;
-	hsize_t start[2] = { 100 + (hsize_t)rank, 0 }, one[2] = { 1, 3 }, n = 6;
-	hsize_t points[6][2] = { { 5, 5 }, { 6, 6 }, { 7, 7 }, { 8, 1 }, { 9, 9 }, { 9, 12 } };
+	hsize_t start[2] = {100 + (hsize_t)rank, 0}, one[2] = {1, 3}, n = 6;
+	hsize_t points[6][2] = {{5, 5}, {6, 6}, {7, 7}, {8, 1}, {9, 9}, {9, 12}};
 
 	memory = H5Screate_simple(1, &n, NULL);
 	MUST(H5Sselect_elements(space, H5S_SELECT_SET, 6, &points[0][0]));
@@ -66,7 +66,7 @@ static void odd_shapes(hid_t set, int rank)
 	MUST(H5Dread(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, data));
 	H5Sclose(memory);
 
-	hsize_t many_start[2] = { 0, 1 }, stride[2] = { 2, 4 }, count[2] = { 100, 10 }, all = 1000;
+	hsize_t many_start[2] = {0, 1}, stride[2] = {2, 4}, count[2] = {100, 10}, all = 1000;
 	memory = H5Screate_simple(1, &all, NULL);
 	MUST(H5Sselect_hyperslab(space, H5S_SELECT_SET, many_start, stride, count, NULL));
 	MUST(H5Dread(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, data));
@@ -95,7 +95,7 @@ static void failing(hid_t set)
 
 int main(int argc, char **argv)
 {
-	hsize_t extent[2] = { ROWS, COLUMNS };
+	hsize_t extent[2] = {ROWS, COLUMNS};
 	hid_t file, group, space, set, how;
 	int rank = 0;
 

@@ -31,8 +31,8 @@ static _Noreturn void child(const char *directory, _Atomic uint64_t *finished)
 int main(int argc, char **argv)
 {
 	MUST(argc == 4);
-	_Atomic uint64_t *finished = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	_Atomic uint64_t *finished =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	MUST(finished != MAP_FAILED);
 	srand((unsigned)atoi(argv[3]));
 	for (int i = 0; i < atoi(argv[2]); i++) {

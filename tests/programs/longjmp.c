@@ -25,7 +25,7 @@ static int jumping_filter(const struct dirent *entry)
 
 int main(int argc, char **argv)
 {
-	const struct itimerval soon = { { 0, 0 }, { 0, 20000 } };
+	const struct itimerval soon = {{0, 0}, {0, 20000}};
 	struct dirent **list;
 	int ends[2];
 	char byte;

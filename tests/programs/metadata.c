@@ -43,7 +43,8 @@ int main(int argc, char **argv)
 	MUST(fsync(fd) == 0 && fdatasync(fd) == 0);
 	DIR *list = opendir("d");
 	MUST(list && readdir(list) && closedir(list) == 0);
-	MUST(unlink("soft") == 0 && unlink("linked") == 0 && unlinkat(directory, "d/other", 0) == 0);
+	MUST(unlink("soft") == 0 && unlink("linked") == 0 &&
+	     unlinkat(directory, "d/other", 0) == 0);
 	MUST(rmdir("d") == 0 && close(fd) == 0 && close(directory) == 0);
 	return 0;
 }

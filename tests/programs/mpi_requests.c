@@ -22,7 +22,7 @@ static MPI_Request message(char *byte)
 static void wait_all_and_any(void)
 {
 	char byte[2];
-	MPI_Request mixed[4] = { posted[0], message(&byte[0]), posted[1], message(&byte[1]) };
+	MPI_Request mixed[4] = {posted[0], message(&byte[0]), posted[1], message(&byte[1])};
 	MPI_Status status[4];
 	int index;
 
@@ -40,8 +40,7 @@ static void wait_some(void)
 	MPI_Status status[4];
 
 	while (left > 0) {
-		MPI_MUST(MPI_Waitsome(4, &posted[6], &found, index,
-				      left == 4 ? ignored : status));
+		MPI_MUST(MPI_Waitsome(4, &posted[6], &found, index, left == 4 ? ignored : status));
 		left -= found;
 	}
 }
@@ -60,8 +59,7 @@ static void test_all_kinds(void)
 	for (done = 0; !done;)
 		MPI_MUST(MPI_Testany(1, &posted[14], &index, &done, &status[0]));
 	while (left > 0) {
-		MPI_MUST(MPI_Testsome(4, &posted[15], &found, some,
-				      ignored));
+		MPI_MUST(MPI_Testsome(4, &posted[15], &found, some, ignored));
 		left -= found;
 	}
 	MPI_MUST(MPI_Test(&other, &done, MPI_STATUS_IGNORE));
@@ -75,8 +73,8 @@ int main(int argc, char **argv)
 
 	MPI_MUST(MPI_Init(&argc, &argv));
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	MPI_MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
-			       &file));
+	MPI_MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR,
+			       MPI_INFO_NULL, &file));
 	for (int i = 0; i < POSTED; i++)
 		MPI_MUST(MPI_File_iwrite_at(file, (rank * POSTED + i) * 100, data, i + 1, MPI_BYTE,
 					    &posted[i]));

@@ -23,7 +23,8 @@ static void tell(const char *what)
 static void through(MPI_Datatype filetype, MPI_Offset displacement, const char *what)
 {
 	MPI_MUST(MPI_Type_commit(&filetype));
-	MPI_MUST(MPI_File_set_view(file, displacement, MPI_DOUBLE, filetype, "native", MPI_INFO_NULL));
+	MPI_MUST(MPI_File_set_view(file, displacement, MPI_DOUBLE, filetype, "native",
+				   MPI_INFO_NULL));
 	tell(what);
 	MPI_MUST(MPI_File_write_all(file, data, DOUBLES, MPI_DOUBLE, MPI_STATUS_IGNORE));
 	tell(what);
@@ -36,16 +37,18 @@ static void through(MPI_Datatype filetype, MPI_Offset displacement, const char *
 
 static MPI_Datatype box(void)
 {
-	const int all[3] = { 4, 4, 8 }, part[3] = { 2, 2, 4 }, first[3] = { 1, rank % 2 * 2, 2 };
+	const int all[3] = {4, 4, 8}, part[3] = {2, 2, 4}, first[3] = {1, rank % 2 * 2, 2};
 	MPI_Datatype type;
 
-	MPI_MUST(MPI_Type_create_subarray(3, all, part, first, MPI_ORDER_FORTRAN, MPI_DOUBLE, &type));
+	MPI_MUST(MPI_Type_create_subarray(3, all, part, first, MPI_ORDER_FORTRAN, MPI_DOUBLE,
+					  &type));
 	return type;
 }
 
 static MPI_Datatype scattered(void)
 {
-	const int length[3] = { 1, 2, 1 }, place[3] = { rank * 4, ranks * 4 + rank * 4, ranks * 9 + rank };
+	const int length[3] = {1, 2, 1},
+		  place[3] = {rank * 4, ranks * 4 + rank * 4, ranks * 9 + rank};
 	MPI_Datatype indexed, type;
 
 	MPI_MUST(MPI_Type_indexed(3, length, place, MPI_DOUBLE, &indexed));
@@ -61,8 +64,8 @@ int main(int argc, char **argv)
 	MPI_MUST(MPI_Init(&argc, &argv));
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	MPI_MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
-			       &file));
+	MPI_MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR,
+			       MPI_INFO_NULL, &file));
 	MPI_MUST(MPI_Type_vector(4, 2, 2 * ranks, MPI_DOUBLE, &rows));
 	through(rows, 1000 + rank * 16, "vector");
 	through(box(), 8, "box");

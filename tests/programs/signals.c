@@ -29,8 +29,8 @@ static void handle(int number)
 
 int main(int argc, char **argv)
 {
-	const struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { 0 };
-	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART };
+	const struct itimerval often = {{0, 300}, {0, 300}}, never = {0};
+	struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
 	uint64_t value;
 
 	MUST(argc == 3);

@@ -13,7 +13,7 @@ static int fd;
 static void *work(void *argument)
 {
 	intptr_t t = (intptr_t)argument;
-	char data[16] = { 0 };
+	char data[16] = {0};
 
 	for (int i = 0; i < CALLS; i++) {
 		MUST(pwrite(fd, data, 16, (t * CALLS + i) * 16) == 16);

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 enum kind { OPEN, READ, WRITE, SYNC, KINDS };
-static const char *const kind_names[KINDS] = { "open", "read", "write", "sync" };
+static const char *const kind_names[KINDS] = {"open", "read", "write", "sync"};
 
 enum { DESCRIPTORS = 4096 };
 
@@ -98,9 +98,9 @@ __attribute__((destructor)) static void report(void)
 	if (!path || !next.open)
 		return;
 	int fd = next.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	int length = snprintf(line, sizeof(line), "slow_store: %llu operations, %llu bytes\n",
-			      (unsigned long long)store.operations,
-			      (unsigned long long)store.bytes);
+	int length =
+		snprintf(line, sizeof(line), "slow_store: %llu operations, %llu bytes\n",
+			 (unsigned long long)store.operations, (unsigned long long)store.bytes);
 	if (fd < 0)
 		return;
 	if (next.write(fd, line, (size_t)length) < 0)
@@ -131,7 +131,7 @@ static void serve(enum kind kind, size_t bytes)
 		do
 			end = (before > arrived ? before : arrived) + cost;
 		while (!atomic_compare_exchange_weak(&store.busy_until, &before, end));
-		struct timespec until = { end / 1000000000, end % 1000000000 };
+		struct timespec until = {end / 1000000000, end % 1000000000};
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 			;
 	}
@@ -254,4 +254,5 @@ int fdatasync(int fd)
 int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 int openat64(int directory, const char *path, int flags, ...) __attribute__((alias("openat")));
 ssize_t pread64(int fd, void *data, size_t size, off_t offset) __attribute__((alias("pread")));
-ssize_t pwrite64(int fd, const void *data, size_t size, off_t offset) __attribute__((alias("pwrite")));
+ssize_t pwrite64(int fd, const void *data, size_t size, off_t offset)
+	__attribute__((alias("pwrite")));

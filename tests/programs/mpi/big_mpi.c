@@ -15,8 +15,8 @@ static char *buffer(size_t size)
 	if (memory < 0 || ftruncate(memory, (off_t)piece))
 		abort();
 	for (size_t done = 0; done < size; done += piece)
-		if (mmap(at + done, piece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory, 0) ==
-		    MAP_FAILED)
+		if (mmap(at + done, piece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory,
+			 0) == MAP_FAILED)
 			abort();
 	close(memory);
 	return at;
@@ -33,8 +33,8 @@ int main(int argc, char **argv)
 	MPI_MUST(MPI_Init(&argc, &argv));
 	MPI_Type_contiguous(1 << 20, MPI_BYTE, &mebibyte);
 	MPI_Type_commit(&mebibyte);
-	MPI_MUST(MPI_File_open(MPI_COMM_SELF, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
-			       &file));
+	MPI_MUST(MPI_File_open(MPI_COMM_SELF, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR,
+			       MPI_INFO_NULL, &file));
 	MPI_MUST(MPI_File_set_size(file, 4ll << 30));
 	MPI_MUST(MPI_File_read_at(file, 1 << 20, data, 3072, mebibyte, &status));
 	MPI_Get_elements_x(&status, MPI_BYTE, &moved);

@@ -29,11 +29,11 @@ int main(int argc, char **argv)
 	if (level < MPI_THREAD_MULTIPLE)
 		MPI_Abort(MPI_COMM_WORLD, 98);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	MPI_MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
-			       &file));
+	MPI_MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR,
+			       MPI_INFO_NULL, &file));
 	for (int i = 0; i < POSTED; i++)
-		MPI_MUST(MPI_File_iwrite_at(file, (rank * POSTED + i) * 1000, data[i], 1000, MPI_BYTE,
-					    &request[i]));
+		MPI_MUST(MPI_File_iwrite_at(file, (rank * POSTED + i) * 1000, data[i], 1000,
+					    MPI_BYTE, &request[i]));
 	if (pthread_create(&thread, NULL, wait_for_all, NULL) || pthread_join(thread, NULL))
 		MPI_Abort(MPI_COMM_WORLD, 97);
 	MPI_MUST(MPI_File_close(&file));

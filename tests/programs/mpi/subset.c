@@ -6,7 +6,7 @@ int main(int argc, char **argv)
 	MPI_File shared, own;
 	MPI_Comm some;
 	char name[4096];
-	char data[100] = { 0 };
+	char data[100] = {0};
 	int rank;
 
 	MPI_MUST(MPI_Init(&argc, &argv));

@@ -7,14 +7,14 @@ enum { TURNS = 40 };
 int main(int argc, char **argv)
 {
 	MPI_File file;
-	char data[16] = { 0 };
+	char data[16] = {0};
 	int rank, ranks;
 
 	MPI_MUST(MPI_Init(&argc, &argv));
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	MPI_MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
-			       &file));
+	MPI_MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR,
+			       MPI_INFO_NULL, &file));
 	for (int turn = 0; turn < TURNS; turn++) {
 		if (turn % ranks == rank)
 			MPI_MUST(MPI_File_write_at(file, turn * 16, data, 16, MPI_BYTE,
