@@ -2,6 +2,7 @@
 # Runs one command alone, under strace, under the plain symbol preload and under the edges, and
 # prints what each saw: the figures of docs/interception.md.
 # usage: compare.sh PLAIN_PRELOAD FATHOM_EDGES_ALL COMMAND...
+# shellcheck disable=SC2046 # what was seen is joined into one line
 set -u
 plain=$1 edges=$2
 shift 2
