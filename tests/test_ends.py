@@ -35,7 +35,9 @@ def small_file_system(at: Path, size: str) -> Iterator[Path]:
     needs.require(["root", "mount"])
     at.mkdir()
     done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", at], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", at],
+        capture_output=True,
+        check=False,
     )
     if done.returncode:
         pytest.skip(f"needs mount: {done.stderr.decode().strip()}")
@@ -80,7 +82,12 @@ def kill_children(directory: Path, children: int, seed: int) -> None:
         assert calls <= done_calls + unfinished and done_calls <= calls + 1, told
         assert offsets == done_calls + unfinished and unfinished <= 1, told
         assert last == 8 * (offsets - 1) and wrong == 0 and files == 1, told
-    open_ = {pid: n for pid, n in tables.ask(connection, "select pid, count(*) from processes where ended <> 'clean' group by pid")}
+    open_ = {
+        pid: n
+        for pid, n in tables.ask(
+            connection, "select pid, count(*) from processes where ended <> 'clean' group by pid"
+        )
+    }
     assert set(seen) <= set(open_), "a killed process is said to have ended in order"
 
 
@@ -134,7 +141,13 @@ def test_ring_directory_full(tmp_path: Path) -> None:
     """No room for the ring: no SIGBUS, the program's status is its own."""
     with small_file_system(tmp_path / "ring", "40k") as ring:
         done = fathom_run(
-            tmp_path / "run.fathom", WRITES, tmp_path / "f", 50000, 8, "exit", env={"FATHOM_RING": str(ring)}
+            tmp_path / "run.fathom",
+            WRITES,
+            tmp_path / "f",
+            50000,
+            8,
+            "exit",
+            env={"FATHOM_RING": str(ring)},
         )
         assert done.returncode == 7, done.stderr
         assert (tmp_path / "f").stat().st_size == 400000

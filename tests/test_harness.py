@@ -42,7 +42,9 @@ OPS: dict[str, Any] = {
 
 
 def row(op: str, thread: int, **values: Any) -> dict[str, Any]:
-    empty = dict.fromkeys(("size", "file_offset", "offset_from", "bytes", "result", "name", "paths"))
+    empty = dict.fromkeys(
+        ("size", "file_offset", "offset_from", "bytes", "result", "name", "paths")
+    )
     fixed = {"op": op, "thread": thread, "pid": 7, "error": 0, "state": "done", "path": "/home/f"}
     return {**empty, **fixed, **values}
 
@@ -110,7 +112,10 @@ def test_a_signal_in_the_middle_of_a_call(tmp_path: Path) -> None:
         '7 100.4 read(3</f>, ""..., 5) = 5 <0.1>\n'
     )
     calls = sorted(strace.parse(path), key=lambda call: call.when)
-    assert [(call.name, call.when, call.result) for call in calls] == [("read", 100.0, 5), ("write", 100.2, 1)]
+    assert [(call.name, call.when, call.result) for call in calls] == [
+        ("read", 100.0, 5),
+        ("write", 100.2, 1),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,10 @@ def programs(tmp: Path) -> dict[str, list[str]]:
     (tmp / "m.c").write_text(MPI_PROGRAM)
     for mpi in ("mpich", "openmpi"):
         build = f"mpicc.{mpi} -o {mpi} m.c -I/usr/include/hdf5/{mpi} -lhdf5_{mpi}"
-        if shutil.which(f"mpicc.{mpi}") and not subprocess.run(build.split(), cwd=tmp, capture_output=True).returncode:
+        if (
+            shutil.which(f"mpicc.{mpi}")
+            and not subprocess.run(build.split(), cwd=tmp, capture_output=True).returncode
+        ):
             found[mpi] = [str(tmp / mpi)]
     return {name: command for name, command in found.items() if shutil.which(command[0])}
 

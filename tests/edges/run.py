@@ -74,7 +74,9 @@ def check(case: dict, tmp: Path, library: str) -> list[str]:
     if alone.returncode != case.get("status", 0):
         wrong.append(f"status {alone.returncode}: {alone.stderr}")
     wrong += [f"no line: {line}" for line in case.get("expect", []) if line not in record]
-    wrong += [f"unexpected: {line}" for line in record if line.startswith("note") and "expect" not in case]
+    wrong += [
+        f"unexpected: {line}" for line in record if line.startswith("note") and "expect" not in case
+    ]
     for name, number in case.get("calls", {}).items():
         if counted(record, name) != number:
             wrong.append(f"{name}: {counted(record, name)} calls, expected {number}")

@@ -29,7 +29,9 @@ def missing(need: str) -> str:
         return "" if SPECIAL[need]() else NOT_EVERYWHERE.get(need, need)
     if need.startswith("python:"):
         module = need.removeprefix("python:")
-        return "" if importlib.util.find_spec(module) else f"Python module {module} is not installed"
+        return (
+            "" if importlib.util.find_spec(module) else f"Python module {module} is not installed"
+        )
     return "" if shutil.which(need) else f"{need} is not installed"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+
 from harness import paths
 
 PARTED = ("calls", "args", "links")
