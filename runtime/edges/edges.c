@@ -547,7 +547,9 @@ static void answer(void *argument)
 	if (!m || is_excluded(m))
 		return;
 	found = find_for(m, q);
-	if (found && !is_ours(found) && !is_canonical_plt(q->name, found))
+	/* Its own function is no edge of a module: it calls that directly as well. */
+	if (found && !elf_inside(&m->elf, (uintptr_t)found) && !is_ours(found) &&
+	    !is_canonical_plt(q->name, found))
 		a->wrapper = choose(m, target_of(q->name, elf_gnu_hash(q->name)), found);
 }
 

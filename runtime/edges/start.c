@@ -9,6 +9,7 @@
 #include "edges/edges.h"
 #include "edges/modules.h"
 #include "edges/search.h"
+#include "edges/self.h"
 
 __thread struct entry_site entry_site;
 
@@ -29,6 +30,7 @@ static void end_quickly(void)
 __attribute__((constructor)) static void start(int count, char **arguments, char **environment)
 {
 	(void)count, (void)arguments;
+	self_bind();
 	if (!environ)
 		environ = environment; /* libc's constructor, still to run, sets the same */
 	search_begin(environment);
