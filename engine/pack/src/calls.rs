@@ -217,19 +217,20 @@ impl Writing<'_, '_, '_> {
 			call.file = file.unwrap_or(0);
 			call.valid |= has::OBJECT | if file.is_some() { has::FILE } else { 0 };
 		}
-		if row.depth == 0 && row.site != 0 {
-			if let Some(site) = maps.sites.get(row.site) {
-				call.site = site;
-				call.valid |= has::SITE;
-			}
+		if row.depth == 0
+			&& row.site != 0
+			&& let Some(site) = maps.sites.get(row.site)
+		{
+			call.site = site;
+			call.valid |= has::SITE;
 		}
 		let Some(plan) = maps.plans.get(usize::from(op)) else { return call };
 		self.fields(row, plan, &mut call);
-		if !maps.collectives.is_empty() {
-			if let Some(&collective) = maps.collectives.get(&(self.rows.local, row.seq)) {
-				call.collective = collective;
-				call.valid |= has::COLLECTIVE;
-			}
+		if !maps.collectives.is_empty()
+			&& let Some(&collective) = maps.collectives.get(&(self.rows.local, row.seq))
+		{
+			call.collective = collective;
+			call.valid |= has::COLLECTIVE;
 		}
 		call
 	}

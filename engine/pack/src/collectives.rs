@@ -23,6 +23,9 @@ struct Part {
 	call: usize,
 }
 
+/// Of one image's collective calls, by stream (of the survey) and seq.
+pub type CallNumbers = HashMap<(u32, u64), u32>;
+
 #[derive(Debug, Default)]
 pub struct Collectives {
 	groups: Vec<(Key, Vec<Part>)>,
@@ -91,11 +94,7 @@ impl Collectives {
 	}
 
 	/// Rows in the order of their first enter, and for each image the number of each of its calls.
-	pub fn rows(
-		&self,
-		merged: &Merged,
-		lines: &[Line],
-	) -> (Vec<CollectiveRow>, Vec<HashMap<(u32, u64), u32>>) {
+	pub fn rows(&self, merged: &Merged, lines: &[Line]) -> (Vec<CollectiveRow>, Vec<CallNumbers>) {
 		let mut rows: Vec<(CollectiveRow, &[Part])> = self
 			.groups
 			.iter()
@@ -104,7 +103,7 @@ impl Collectives {
 		rows.sort_by_key(|(row, _)| {
 			(row.first_enter, row.group_hash, row.open_ordinal, row.ordinal)
 		});
-		let mut numbers: Vec<HashMap<(u32, u64), u32>> = vec![HashMap::new(); merged.images.len()];
+		let mut numbers: Vec<CallNumbers> = vec![HashMap::new(); merged.images.len()];
 		for (number, (_, parts)) in rows.iter().enumerate() {
 			for part in *parts {
 				let call = &merged.images[part.image].survey.collectives[part.call];

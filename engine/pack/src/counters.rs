@@ -89,11 +89,11 @@ impl Counters {
 	pub fn add(&mut self, key: &Key, sum: &Sum) {
 		let hash = key.file.wrapping_mul(31) ^ u32::from(key.op) << 1 ^ u32::from(key.enclosing);
 		let recent = &mut self.recent[hash as usize % RECENT];
-		if let Some((known, row)) = self.rows.get_mut(*recent as usize) {
-			if known == key {
-				row.add(sum);
-				return;
-			}
+		if let Some((known, row)) = self.rows.get_mut(*recent as usize)
+			&& known == key
+		{
+			row.add(sum);
+			return;
 		}
 		let rows = &mut self.rows;
 		let at = *self.index.entry(*key).or_insert_with(|| {

@@ -73,14 +73,14 @@ fn look_up(loader: &addr2line::Loader, return_address: u64) -> Resolved {
 	// The call is the instruction before the one it returns to.
 	let address = return_address.saturating_sub(1);
 	let mut resolved = Resolved::default();
-	if let Ok(mut frames) = loader.find_frames(address) {
-		if let Ok(Some(frame)) = frames.next() {
-			let name = frame.function.and_then(|f| f.demangle().ok().map(|name| name.into_owned()));
-			resolved.function = name;
-			if let Some(location) = frame.location {
-				resolved.source = location.file.map(str::to_owned);
-				resolved.line = location.line;
-			}
+	if let Ok(mut frames) = loader.find_frames(address)
+		&& let Ok(Some(frame)) = frames.next()
+	{
+		let name = frame.function.and_then(|f| f.demangle().ok().map(|name| name.into_owned()));
+		resolved.function = name;
+		if let Some(location) = frame.location {
+			resolved.source = location.file.map(str::to_owned);
+			resolved.line = location.line;
 		}
 	}
 	if resolved.function.is_none() {

@@ -296,10 +296,11 @@ impl Visitor for Pass<'_> {
 				self.side_rows.push(SideCall { stream, seq, began, ended });
 			}
 		}
-		if let Some(op) = row.op {
-			if self.candidates.get(op as usize).copied().unwrap_or(false) && row.object != 0 {
-				self.collective(row, op);
-			}
+		if let Some(op) = row.op
+			&& self.candidates.get(op as usize).copied().unwrap_or(false)
+			&& row.object != 0
+		{
+			self.collective(row, op);
 		}
 	}
 

@@ -148,7 +148,8 @@ fn refine(bounds: &[Bound], from: i64, start: f64) -> (f64, (i64, i64)) {
 	};
 	let (mut best, mut step) = (start, LARGEST_DRIFT / f64::from(STEPS));
 	while step > 1e-12 {
-		let better = [best - step, best + step].into_iter().find(|&d| width(d) > width(best));
+		let mut near = [best - step, best + step].into_iter().filter(|d| d.abs() <= LARGEST_DRIFT);
+		let better = near.find(|&d| width(d) > width(best));
 		match better {
 			Some(drift) => best = drift,
 			None => step /= 2.0,

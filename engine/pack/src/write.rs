@@ -12,6 +12,7 @@ use parquet::arrow::ArrowWriter;
 
 use crate::calls::{ImageMaps, Map, Out, Plan, StreamRows, Writing};
 use crate::clock::Line;
+use crate::collectives::CallNumbers;
 use crate::columns::{OpNames, SCATTERED, StreamFacts, arg_schema, call_schema, link_schema};
 use crate::counters::{Key, Sum};
 use crate::error::{At, PackError};
@@ -32,7 +33,7 @@ const MAX_SEQ: u64 = 1 << 40;
 pub struct Writer<'r> {
 	pub merged: &'r Merged,
 	pub lines: &'r [Line],
-	pub collectives: &'r [HashMap<(u32, u64), u32>],
+	pub collectives: &'r [CallNumbers],
 	pub folder: &'r Path,
 	pub progress: &'r Progress,
 	op_names: OpNames,
@@ -56,7 +57,7 @@ impl<'r> Writer<'r> {
 	pub fn new(
 		merged: &'r Merged,
 		lines: &'r [Line],
-		collectives: &'r [HashMap<(u32, u64), u32>],
+		collectives: &'r [CallNumbers],
 		folder: &'r Path,
 		progress: &'r Progress,
 	) -> Self {

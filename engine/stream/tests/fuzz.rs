@@ -80,8 +80,8 @@ fn reseal(file: &mut [u8]) {
 	{
 		let begin = at + found;
 		at = begin + 8;
-		let Some(length) = file.get(begin + 128..begin + 132) else { return };
-		let committed = u32::from_le_bytes(length.try_into().unwrap()) as usize;
+		let Some(&[a, b, c, d]) = file.get(begin + 128..begin + 132) else { return };
+		let committed = u32::from_le_bytes([a, b, c, d]) as usize;
 		let end = begin.saturating_add(192).saturating_add(committed);
 		if end <= file.len() {
 			file[begin + 132..begin + 136].fill(0);

@@ -1,0 +1,207 @@
+//! The real encoder's streams, decoded and packed, against what the program says it did.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use common::{Decoded, decode, finish, scratch, start, stream_files};
+use fathom_pack::{Options, pack, recover};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+/// Ended is not compared where the clock of another core lagged: rows never go back in time.
+fn same(said: &[Vec<i64>], rows: &std::collections::BTreeMap<(i64, i64), Vec<i64>>) {
+	const FIRST_LINE: usize = 9; // the call that defines the object prints no end
+	for line in said {
+		let row = rows.get(&(line[0], line[1])).unwrap_or_else(|| panic!("no row for {line:?}"));
+		let whole = line.len() > FIRST_LINE || line[4] != 3;
+		let end = if whole { line.len().max(row.len()) } else { 7 };
+		assert_eq!(line.get(..end.min(line.len())), row.get(..end.min(row.len())));
+	}
+}
+
+#[test]
+fn every_call_of_many_chunks_comes_back() {
+	let folder = scratch("exit");
+	let said = finish(start(&folder, "", &["7", "60000", "3", "exit"]));
+	let Decoded { rows, unfinished, .. } = decode(&stream_files(&folder));
+	assert!(said.len() >= 180_000);
+	assert_eq!(rows.len(), said.len());
+	assert_eq!(unfinished, 0);
+	same(&said, &rows);
+}
+
+#[test]
+fn calls_left_by_longjmp_are_unfinished_and_the_rest_is_right() {
+	let folder = scratch("jump");
+	let said = finish(start(&folder, "", &["3", "30000", "2", "jump"]));
+	let Decoded { rows, unfinished, .. } = decode(&stream_files(&folder));
+	assert!(unfinished > 100);
+	assert_eq!(rows.len(), said.len());
+	same(&said, &rows);
+}
+
+#[test]
+fn a_killed_program_is_recovered_whole() {
+	for seed in 0..20 {
+		let folder = scratch("kill");
+		let calls = (500 + seed * 997).to_string();
+		let said = finish(start(&folder, "", &[&seed.to_string(), &calls, "1", "kill"]));
+		let (run, rings) = (folder.join("t.fathom"), folder.join("ring"));
+		fs::create_dir_all(&run).unwrap();
+		let recovered = recover(&run, &rings).unwrap();
+		assert_eq!(recovered.processes, 1);
+		assert!(recovered.unfinished >= 1);
+		let Decoded { rows, unfinished, own } = decode(&stream_files(&folder));
+		assert_eq!(rows.len(), said.len(), "seed {seed}");
+		assert_eq!(unfinished, recovered.unfinished);
+		same(&said, &rows);
+		assert_eq!(recover(&run, &rings).unwrap().processes, 0);
+		let packed = pack(&run, &quiet()).unwrap();
+		assert_eq!(packed.events, said.len() as u64 + unfinished + own);
+		tree_is_sound(&run);
+	}
+}
+
+fn quiet() -> Options {
+	Options { quiet: true, ..Options::default() }
+}
+
+fn table(run: &Path, name: &str) -> Vec<RecordBatch> {
+	let path = run.join("tables").join(name);
+	let files = if path.is_dir() {
+		let mut files: Vec<_> = fs::read_dir(path).unwrap().flatten().map(|e| e.path()).collect();
+		files.sort();
+		files
+	} else {
+		vec![path.with_extension("parquet")]
+	};
+	let read = |file| {
+		let file = fs::File::open(file).unwrap();
+		ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap()
+	};
+	files.iter().flat_map(|file| read(file).map(|batch| batch.unwrap())).collect()
+}
+
+fn i64s(batch: &RecordBatch, name: &str) -> Vec<i64> {
+	batch[name].as_primitive::<Int64Type>().values().to_vec()
+}
+
+/// Every parent resolves, is not younger than its child, and holds it; nested time fits.
+fn tree_is_sound(run: &Path) -> usize {
+	let mut calls: HashMap<u64, (i64, i64)> = HashMap::new();
+	let mut parents = Vec::new();
+	for batch in table(run, "calls") {
+		let id = batch["id"].as_primitive::<UInt64Type>().values().to_vec();
+		let (start, duration) = (i64s(&batch, "start"), i64s(&batch, "duration"));
+		let nested = i64s(&batch, "nested");
+		let parent = batch["parent"].as_primitive::<UInt64Type>();
+		for i in 0..batch.num_rows() {
+			assert!(0 <= nested[i] && nested[i] <= duration[i]);
+			assert!(calls.insert(id[i], (start[i], start[i] + duration[i])).is_none());
+			if parent.is_valid(i) {
+				parents.push((id[i], parent.value(i)));
+			}
+		}
+	}
+	for (child, parent) in &parents {
+		let (child, parent) = (calls[child], calls[parent]);
+		assert!(parent.0 <= child.0 && child.1 <= parent.1, "{child:?} in {parent:?}");
+	}
+	parents.len()
+}
+
+#[test]
+fn tables_hold_the_same_calls() {
+	let folder = scratch("tables");
+	let said = finish(start(&folder, "", &["11", "20000", "4", "exit"]));
+	let run = folder.join("t.fathom");
+	let packed = pack(&run, &quiet()).unwrap();
+	assert!(packed.events as usize >= said.len());
+	assert!(tree_is_sound(&run) > said.len() / 4);
+	assert!(pack(&run, &quiet()).unwrap().fresh);
+	let sum = |name: &str, column: &str| -> i64 {
+		let each = |batch: &RecordBatch| -> i64 {
+			batch[column].as_primitive::<UInt64Type>().values().iter().map(|&n| n as i64).sum()
+		};
+		table(&run, name).iter().map(each).sum()
+	};
+	assert_eq!(sum("counters", "calls"), packed.events as i64);
+	assert_eq!(sum("counters", "errors"), said.iter().filter(|line| line[8] != 0).count() as i64);
+}
+
+#[test]
+fn damage_is_skipped_counted_and_leaves_a_sound_tree() {
+	let folder = scratch("damage");
+	finish(start(&folder, "", &["5", "60000", "1", "exit"]));
+	let run = folder.join("t.fathom");
+	let file = &stream_files(&folder)[0];
+	let whole = pack(&run, &quiet()).unwrap().events;
+	let mut data = fs::read(file).unwrap();
+	for at in (70_000..data.len()).step_by(200_000) {
+		data[at] ^= 0x10;
+	}
+	fs::write(file, data).unwrap();
+	let packed = pack(&run, &Options { force: true, ..quiet() }).unwrap();
+	assert!(packed.damaged >= 2);
+	assert!(packed.events < whole);
+	tree_is_sound(&run);
+}
+
+#[test]
+fn shifted_and_drifting_clocks_are_brought_together() {
+	let folder = scratch("clocks");
+	let wait = folder.join("wait");
+	let wait = wait.to_str().unwrap();
+	let clocks = ["fake:skew=0", "fake:skew=730000000,drift=90", "fake:skew=-5000000,drift=-60"];
+	let ranks = clocks.iter().enumerate();
+	let children: Vec<_> = ranks
+		.map(|(rank, clock)| start(&folder, clock, &["meet", wait, &rank.to_string(), "3", "300"]))
+		.collect();
+	let said: Vec<_> = children.into_iter().map(finish).collect();
+	let run = folder.join("t.fathom");
+	pack(&run, &quiet()).unwrap();
+	let clocks = &table(&run, "clocks")[0];
+	let error = clocks["error"].as_primitive::<Int64Type>();
+	let largest = (0..3).map(|i| error.value(i)).max().unwrap();
+	assert!(largest > 0 && largest < 50_000_000, "bound {largest} ns");
+	let drift = clocks["drift"].as_primitive::<Float64Type>();
+	assert_eq!(drift.value(0), 0.0);
+	let collectives = &table(&run, "collectives")[0];
+	assert_eq!(collectives.num_rows(), 300);
+	let seen = collectives["ranks_seen"].as_primitive::<UInt32Type>();
+	assert_eq!((0..300).map(|i| seen.value(i)).min(), Some(3));
+	let (enter, leave) = (i64s(collectives, "last_enter"), i64s(collectives, "first_leave"));
+	assert!(enter.iter().zip(&leave).all(|(enter, leave)| *enter <= leave + 2 * largest));
+	let off: Vec<i64> = said.iter().map(|said| offset(&run, said)).collect();
+	let apart = off.iter().max().unwrap() - off.iter().min().unwrap();
+	assert!(apart <= 2 * largest + 1_000_000, "{off:?} with a bound of {largest}");
+}
+
+/// How far the tables' time is from the unfaked clock, which a program read right before each of its calls:
+/// the middle, as it may have been preempted in between.
+fn offset(run: &Path, said: &[Vec<i64>]) -> i64 {
+	let pid = said[0][0] as u32;
+	let processes = &table(run, "processes")[0];
+	let pids = processes["pid"].as_primitive::<UInt32Type>();
+	let row = (0..processes.num_rows()).find(|&i| pids.value(i) == pid).unwrap();
+	let process = processes["process"].as_primitive::<UInt32Type>().value(row);
+	let real: HashMap<u64, i64> = said.iter().map(|line| (line[1] as u64, line[2])).collect();
+	let mut off = Vec::new();
+	for batch in table(run, "calls") {
+		let id = batch["id"].as_primitive::<UInt64Type>();
+		let owner = batch["process"].as_primitive::<UInt32Type>();
+		let start = i64s(&batch, "start");
+		for (i, start) in start.iter().enumerate().filter(|(i, _)| owner.value(*i) == process) {
+			off.extend(real.get(&(id.value(i) & ((1 << 40) - 1))).map(|real| start - real));
+		}
+	}
+	assert!(off.len() >= said.len());
+	off.sort_unstable();
+	off[off.len() / 2]
+}
