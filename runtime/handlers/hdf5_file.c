@@ -96,7 +96,7 @@ void hdf5_file_opened(struct call *c, int64_t result, const char *name)
 	uint64_t value;
 
 	if (hdf5_failed(c->wrapper, result) || !name) {
-		c->object = name ? path_object(AT_FDCWD, name) : 0;
+		opened_nothing(c, name);
 		return;
 	}
 	path_absolute(path, sizeof(path), AT_FDCWD, name);

@@ -1,9 +1,13 @@
-/* The library that a wrapper's original lives in: handlers ask it, and no other copy of it. */
+/* What the handlers of libraries share: the library that a wrapper's original lives in, which they ask, and
+ * no other copy of it. */
 #ifndef FATHOM_LIBRARY_H
 #define FATHOM_LIBRARY_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
+
+#include "core/call.h"
 
 /* For dlsym; stays loaded from now on. NULL: not known. */
 void *library_of(uint32_t wrapper);
@@ -19,5 +23,14 @@ static inline void errno_put_back(const int *kept)
 	errno = *kept;
 }
 #define KEEP_ERRNO const int kept_errno __attribute__((cleanup(errno_put_back))) = errno
+
+/* An open that failed is a call on the path, if that is recorded at all. */
+static inline void opened_nothing(struct call *c, const char *name)
+{
+	const uint32_t object = path_object(AT_FDCWD, name);
+
+	c->cancel = object & OBJECT_LEFT_OUT;
+	c->object = c->cancel ? 0 : object;
+}
 
 #endif

@@ -171,7 +171,7 @@ void mpi_split_begun(struct call *c, int result, bool pointer, int64_t count, ui
 
 	if (!f || result)
 		return;
-	f->split = c->thread ? call_reference(c) : (struct call_ref){0};
+	f->split = mpi_reference(c);
 	f->split_size = asked;
 }
 

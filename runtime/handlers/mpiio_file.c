@@ -206,8 +206,8 @@ const struct group_def *mpi_group_inside(const struct call *c)
 {
 	const struct mpi_file *f = last_opened ? &files.file[last_opened - 1] : NULL;
 
-	if (!f || f->opened.stream != call_reference(c).stream || f->opened.seq <= c->seq ||
-	    f->group.size == 0)
+	if (!f || !f->opened.stream || f->opened.stream != mpi_reference(c).stream ||
+	    f->opened.seq <= c->seq || f->group.size == 0)
 		return NULL;
 	return &f->group;
 }
@@ -282,7 +282,7 @@ uint32_t mpi_path_object(const char *name)
 static void describe(struct call *c, const struct mpi_abi *abi, struct mpi_file *f, uintptr_t comm)
 {
 	f->object = c->object;
-	f->opened = call_reference(c);
+	f->opened = mpi_reference(c);
 	if (!mpi_group(abi, comm, &f->group))
 		return;
 	f->group.ordinal = mpi_next_ordinal(f->group.hash);
@@ -298,7 +298,7 @@ void mpi_opened(struct call *c, uintptr_t comm, const char *name, int amode, uin
 	int ranks = 0;
 
 	if (c->error || !file || !name) {
-		c->object = mpi_path_object(name);
+		opened_nothing(c, name ? bare_name(name) : NULL);
 		return;
 	}
 	path_absolute(path, sizeof(path), AT_FDCWD, bare_name(name));

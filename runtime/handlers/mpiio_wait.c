@@ -66,7 +66,7 @@ void mpi_pend(struct call *c, uintptr_t request, int64_t size)
 		if (!atomic_compare_exchange_strong(&p->used, &unused, 1))
 			continue;
 		p->object = c->object;
-		p->post = call_reference(c);
+		p->post = mpi_reference(c);
 		p->size = size;
 		p->handle = request;
 		if (handle_put(&mpi_requests, 0, request, n + 1)) {
@@ -156,7 +156,7 @@ static void complete(struct call *c, int error, const struct mpi_abi *abi, const
 		memcpy(&error, status + abi->facts->status_error, sizeof(error));
 	if (status && !error && abi->elements(status, abi->byte, &bytes) != 0)
 		bytes = -1;
-	if (c->thread)
+	if (c->thread && p->post.stream)
 		call_link(c, p->post, LINK_COMPLETES, bytes > 0 ? (uint64_t)bytes : 0, 100);
 	if (c->scratch[KEEP_COMPLETED] == 0)
 		c->object = p->object;
@@ -217,7 +217,7 @@ void mpi_released(struct call *c, int result)
 		const struct pending *p = &requests.pending[waiting->item[0].pending];
 
 		c->object = p->object;
-		if (c->thread)
+		if (c->thread && p->post.stream)
 			call_link(c, p->post, LINK_COMPLETES, 0, 100);
 		settle(waiting->item[0].pending);
 	}
