@@ -42,8 +42,7 @@ class CaseItem(pytest.Item):
         one = self.case
         tools = ["strace"] if one.oracle == "strace" else []
         needs.require([*one.needs, *tools, *needs.of_mpi(one.mpi)])
-        factory = pytest.TempPathFactory.from_config(self.config, _ispytest=True)
-        runner.run(one, scratch(self.config, f"{self.path.stem}-{one.name}", factory))
+        runner.run(one, scratch(self.config, f"{self.path.stem}-{one.name}"))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:  # type: ignore[override]
         if isinstance(excinfo.value, (runner.Failed, AssertionError)):
@@ -54,11 +53,10 @@ class CaseItem(pytest.Item):
         return self.path, 0, f"{self.path.stem}[{self.name}]"
 
 
-def scratch(config: pytest.Config, name: str, factory: pytest.TempPathFactory) -> Path:
+def scratch(config: pytest.Config, name: str) -> Path:
     """A directory of the test's own; pytest keeps those of the last three sessions."""
-    shared = getattr(config, "_fathom_factory", None) or factory
-    config._fathom_factory = shared  # type: ignore[attr-defined]
-    return Path(shared.mktemp(name))
+    factory: pytest.TempPathFactory = config._tmp_path_factory  # type: ignore[attr-defined]
+    return factory.mktemp(name)
 
 
 def pytest_report_header() -> str:

@@ -17,6 +17,7 @@
 #include "core/process.h"
 #include "core/raw.h"
 #include "edges/edges.h"
+#include "edges/gate.h"
 #include "edges/modules.h"
 
 extern uint64_t counts[];

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,13 @@ TRACED = (
     "execve execveat clone clone3 fork vfork rt_sigreturn exit_group"
 ).split()
 
-FLAGS = ["-f", "-k", "-ttt", "-T", "-yy", "-s", "0", "-e", "signal=all", "-e", "trace=" + ",".join(TRACED)]
+
+
+def flags(more: Iterable[str] = ()) -> list[str]:
+    """Options of strace; `more` are system calls that the catalogue names besides."""
+    names = ",".join(f"?{name}" for name in sorted({*TRACED, *more}))
+    return ["-f", "--seccomp-bpf", "-k", "-ttt", "-T", "-yy", "-s", "0", "-e", f"trace={names}"]
+
 
 LINE = re.compile(r"(\d+) +(\d+\.\d+) (.*)", re.DOTALL)
 FRAME = re.compile(r"^ > (.*?)\((.*)\) \[0x[0-9a-f]+\]$")
@@ -68,7 +74,7 @@ def split_arguments(text: str) -> tuple[list[str], str]:
             position += 1
             while text[position] != '"':
                 position += 2 if text[position] == "\\" else 1
-        elif text.startswith("<<", position) or text.startswith("=>", position):
+        elif text.startswith("<<", position) or text.startswith(("=>", "->"), position):
             position += 1  # a shift, an arrow
         elif text.startswith("/*", position):
             position = text.index("*/", position) + 1
@@ -123,8 +129,22 @@ def number(text: str) -> int | None:
 
 
 def parse(path: Path) -> Iterator[Syscall]:
-    """All finished system calls of the file, in order of completion."""
-    return _Reader().read(path)
+    """All finished system calls of a file (-f), or of a directory of one file per process (-ff)."""
+    return _Reader().read(_merged(path) if path.is_dir() else path.open(encoding="latin-1"))
+
+
+def _merged(directory: Path) -> Iterator[str]:
+    """Lines of all files of -ff as -f writes them: with the pid, in order of entry."""
+    calls: list[tuple[float, int, list[str]]] = []
+    for file in directory.iterdir():
+        pid = int(file.suffix[1:])
+        for line in file.read_text(encoding="latin-1").splitlines():
+            if line.startswith(" > "):
+                calls[-1][2].append(line)
+            else:
+                calls.append((float(line.split(" ", 1)[0]), pid, [f"{pid} {line}"]))
+    for _, _, lines in sorted(calls, key=lambda call: call[:2]):
+        yield from lines
 
 
 class _Reader:
@@ -134,18 +154,16 @@ class _Reader:
         self.image: dict[int, tuple[str, int]] = {}
         self.images = 0
 
-    def read(self, path: Path) -> Iterator[Syscall]:
+    def read(self, lines: Iterable[str]) -> Iterator[Syscall]:
         last: Syscall | None = None
-        with path.open(encoding="latin-1") as lines:
-            for line in lines:
-                line = line.rstrip("\n")
-                if line.startswith(" > "):
-                    if last:
-                        last.frames.append(_frame(line))
-                    continue
+        for line in lines:
+            if line.startswith(" > "):
                 if last:
-                    yield from self._deliver(last)
-                last = self._line(line)
+                    last.frames.append(_frame(line.rstrip("\n")))
+                continue
+            if last:
+                yield from self._deliver(last)
+            last = self._line(line.rstrip("\n"))
         if last:
             yield from self._deliver(last)
 
