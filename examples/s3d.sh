@@ -14,5 +14,6 @@ echo "S3D, 64 x 64 x 64 points, 5 checkpoints with restart, MPI-IO on 4 ranks" >
 "$fathom" run --no-show -o "$run" -- mpiexec.mpich -n 4 "$build/kernels/s3d_mpiio_mpich" \
 	-r -c 5 64 64 64 2 2 1 "$data"
 "$fathom" show "$run"
+"$fathom" show "$run" --svg "${run%.fathom}.svg"
 echo "run directory: $run" >&2
 echo "ask more:      $fathom query $run --sql 'select * from calls limit 10'" >&2
