@@ -10,7 +10,7 @@ use std::path::Path;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
-use common::{Decoded, decode, finish, scratch, start, stream_files};
+use common::{Decoded, decode, finish, numbers, scratch, start, stream_files};
 use fathom_pack::{Options, pack, recover};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -34,6 +34,24 @@ fn every_call_of_many_chunks_comes_back() {
 	assert_eq!(rows.len(), said.len());
 	assert_eq!(unfinished, 0);
 	same(&said, &rows);
+}
+
+/// `golden/` is what encoders of earlier versions wrote, and what their programs said. Files are added there for
+/// each version of the format, none is ever changed.
+#[test]
+fn streams_of_every_version_stay_readable() {
+	let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden");
+	let mut files: Vec<_> = fs::read_dir(golden).unwrap().flatten().map(|e| e.path()).collect();
+	files.retain(|path| path.extension().is_some_and(|e| e == "fts"));
+	assert!(files.len() >= 3);
+	for file in files {
+		let said = numbers(&fs::read_to_string(file.with_extension("said")).unwrap());
+		let decoded = decode(std::slice::from_ref(&file));
+		assert_eq!(decoded.rows.len(), said.len(), "{}", file.display());
+		same(&said, &decoded.rows);
+		let name = file.file_name().unwrap().to_str().unwrap();
+		assert_eq!(decoded.unfinished > 0, !name.ends_with("exit.fts"), "{name}");
+	}
 }
 
 #[test]

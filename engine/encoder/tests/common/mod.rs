@@ -30,7 +30,10 @@ pub fn start(folder: &Path, clock: &str, arguments: &[&str]) -> Child {
 /// Its lines as numbers.
 pub fn finish(child: Child) -> Vec<Vec<i64>> {
 	let output = child.wait_with_output().unwrap();
-	let text = String::from_utf8(output.stdout).unwrap();
+	numbers(&String::from_utf8(output.stdout).unwrap())
+}
+
+pub fn numbers(text: &str) -> Vec<Vec<i64>> {
 	text.lines()
 		.filter(|line| !line.is_empty())
 		.map(|line| line.split(' ').map(|n| n.parse::<i128>().unwrap() as i64).collect())
