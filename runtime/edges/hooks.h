@@ -54,6 +54,8 @@ extern const uint32_t loader_hooks_count, process_hooks_count;
 /* dlopen returned a handle; dlclose has been. Both keep errno. */
 void edges_opened(void *handle, int flags);
 void edges_closed(void);
+/* Patches what came by a dlopen we did not see. */
+void edges_settle(void);
 
 /* What dlsym has to answer to the module that called it. `found` is what the loader answered for a
  * handle or RTLD_DEFAULT, NULL for RTLD_NEXT. NULL: let the loader answer itself. */

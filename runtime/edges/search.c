@@ -11,7 +11,7 @@
 
 #include "core/raw.h"
 #include "edges/hooks.h"
-#include "edges/modules.h"
+#include "edges/scopes.h"
 #include "edges/vector.h"
 
 enum {

@@ -7,7 +7,7 @@
 
 #include "core/process.h"
 #include "edges/edges.h"
-#include "edges/modules.h"
+#include "edges/gate.h"
 #include "edges/search.h"
 #include "edges/self.h"
 

@@ -1,0 +1,283 @@
+/* What a name is pointed to in a module: a copy of the generated wrapper for each original, a hook, or
+ * nothing in the library that makes the function itself. */
+#include "edges/targets.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/call.h"
+#include "edges/hooks.h"
+#include "edges/scopes.h"
+#include "edges/vector.h"
+
+/* Written under the loader's lock. */
+static struct {
+	struct target *names; /* open addressing; size is a power of two */
+	uint32_t mask;
+	uint64_t *libraries; /* by wrapper: link map of the original's module, 0: free */
+	uint32_t wrappers;
+	const struct module *self;
+	unsigned long long unloaded; /* modules gone when copies were last freed */
+	bool ready;
+	const char *full; /* a symbol that ran out of copies, for the note */
+} targets;
+
+static struct target *place_of(const char *name, uint32_t hash)
+{
+	uint32_t i = hash & targets.mask;
+
+	while (targets.names[i].name &&
+	       (targets.names[i].hash != hash || strcmp(targets.names[i].name, name)))
+		i = (i + 1) & targets.mask;
+	return &targets.names[i];
+}
+
+static struct target *add_target(const char *name)
+{
+	uint32_t hash = elf_gnu_hash(name);
+	struct target *t = place_of(name, hash);
+
+	t->name = name;
+	t->hash = hash;
+	return t;
+}
+
+const struct target *target_of(const char *name)
+{
+	const struct target *t;
+
+	if (!targets.ready)
+		return NULL;
+	t = place_of(name, elf_gnu_hash(name));
+	return t->name ? t : NULL;
+}
+
+static void add_hooks(const struct hook *hooks, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		add_target(hooks[i].name)->hook = &hooks[i];
+}
+
+static bool make_tables(uint32_t layers)
+{
+	uint32_t names = edge_symbols_count + loader_hooks_count + process_hooks_count, size = 64;
+
+	for (uint32_t i = 0; i < edge_symbols_count; i++)
+		if (edge_symbols[i].wrapper + edge_symbols[i].copies > targets.wrappers)
+			targets.wrappers = edge_symbols[i].wrapper + edge_symbols[i].copies;
+	while (size < 3 * names)
+		size *= 2;
+	targets.mask = size - 1;
+	targets.names = pages_get(size * sizeof(struct target));
+	targets.libraries = pages_get((targets.wrappers + 1) * sizeof(uint64_t));
+	if (!targets.names || !targets.libraries)
+		return false;
+	for (uint32_t i = 0; i < edge_symbols_count; i++)
+		if (layers >> edge_apis[edge_symbols[i].api].layer & 1)
+			add_target(edge_symbols[i].name)->symbol = &edge_symbols[i];
+	add_hooks(loader_hooks, loader_hooks_count);
+	add_hooks(process_hooks, process_hooks_count);
+	return true;
+}
+
+/* `*` is any run of characters, `?` one. */
+static bool glob(const char *pattern, const char *text)
+{
+	const char *star = NULL, *back = text;
+
+	while (*text) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			back = text;
+		} else if (*pattern == '?' || *pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star;
+			text = ++back;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+/* `!glob` leaves out; the last match counts. */
+static bool is_own(const struct module *m, const char *const *own)
+{
+	bool is = false;
+
+	for (; *own; own++) {
+		bool out = **own == '!';
+
+		if ((*m->file && glob(*own + out, m->file)) ||
+		    (m->elf.soname && glob(*own + out, m->elf.soname)))
+			is = !out;
+	}
+	return is;
+}
+
+/* Is m the library of this API itself? Asked of the globs once for each module. */
+static bool owns(struct module *m, uint8_t api)
+{
+	uint64_t bit = UINT64_C(1) << (api & 63);
+
+	if (!(m->api_asked & bit)) {
+		m->api_asked |= bit;
+		m->api_own |= is_own(m, edge_apis[api].own) ? bit : 0;
+	}
+	return m->api_own & bit;
+}
+
+/* Libraries that are the C library: their exec, dlopen and fork are what the hooks stand before. */
+bool target_libc(const struct module *m)
+{
+	static const char *const own[] = {"libc.so.*", "libpthread.so.*", "libdl.so.*", NULL};
+
+	return is_own(m, own);
+}
+
+bool target_excluded(const struct module *m)
+{
+	return m->self || m->loader || m->vdso || !m->elf.symbols || !m->elf.strings;
+}
+
+static bool is_ours(const void *address)
+{
+	return elf_inside(&targets.self->elf, (uintptr_t)address);
+}
+
+/* A program that is not position-independent may own a function's address: its PLT entry, whose
+ * slot is the one to patch. */
+static bool is_canonical_plt(const char *name, const void *value)
+{
+	const struct module *program = module_number(0);
+	struct elf_query q = elf_query(name, NULL);
+	const ElfW(Sym) * s;
+
+	if (!elf_inside(&program->elf, (uintptr_t)value))
+		return false;
+	s = elf_find(&program->elf, &q);
+	return s && elf_undefined(s) && elf_address(&program->elf, s) == value;
+}
+
+bool target_final(const char *name, const void *original)
+{
+	return is_ours(original) || is_canonical_plt(name, original);
+}
+
+static uint64_t library_of(const void *original)
+{
+	const struct module *m = module_at((uintptr_t)original);
+
+	return m ? (uint64_t)(uintptr_t)m->map : 1; /* code made at run time: of no module */
+}
+
+static void *choose_copy(const struct edge_symbol *s, void *original)
+{
+	uint32_t free = UINT32_MAX;
+
+	for (uint32_t i = s->wrapper; i < s->wrapper + s->copies; i++) {
+		if (targets.libraries[i] && edge_originals[i] == original)
+			return edge_wrappers[i];
+		if (!targets.libraries[i] && free == UINT32_MAX)
+			free = i;
+	}
+	if (free == UINT32_MAX) {
+		targets.full = s->name;
+		return NULL;
+	}
+	edge_originals[free] = original;
+	targets.libraries[free] = library_of(original);
+	atomic_thread_fence(memory_order_release);
+	return edge_wrappers[free];
+}
+
+static void *choose_hook(const struct hook *h, void *original)
+{
+	for (uint8_t i = 0; i < h->copies; i++) {
+		if (!*h->original[i]) {
+			*h->original[i] = original;
+			atomic_thread_fence(memory_order_release);
+		}
+		if (*h->original[i] == original)
+			return h->wrapper[i];
+	}
+	targets.full = h->name;
+	return NULL;
+}
+
+/* The wrapper for an original as module m shall see it; NULL: leave it. */
+void *target_choose(struct module *m, const struct target *t, void *original)
+{
+	void *to = original;
+
+	if (t->symbol && !owns(m, t->symbol->api))
+		to = choose_copy(t->symbol, original);
+	if (to && t->hook && !target_libc(m))
+		to = choose_hook(t->hook, to);
+	return to == original ? NULL : to;
+}
+
+/* Copies whose original was unloaded serve the next original. */
+void targets_free(void)
+{
+	if (targets.unloaded == modules_unloaded())
+		return;
+	targets.unloaded = modules_unloaded();
+	for (uint32_t i = 0; i < targets.wrappers; i++)
+		if (targets.libraries[i] > 1 &&
+		    !module_alive(targets.libraries[i], (uintptr_t)edge_originals[i]))
+			targets.libraries[i] = 0;
+}
+
+/* A hook calls on even when nobody imports its own name (execl ends in execv). */
+static void seed_hooks(const struct hook *hooks, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct target *t = target_of(hooks[i].name);
+		struct elf_query q = elf_query(hooks[i].name, NULL);
+		const struct module *where;
+		void *found;
+
+		q.newest = true;
+		q.plt = true;
+		found = lookup_global(&q, &where);
+		if (found && t->symbol)
+			found = choose_copy(t->symbol, found);
+		*hooks[i].original[0] = found;
+	}
+}
+
+bool targets_ready(uint32_t layers)
+{
+	if (targets.ready)
+		return true;
+	for (size_t i = 0; i < modules_count(); i++)
+		if (module_number(i)->self)
+			targets.self = module_number(i);
+	targets.ready = targets.self && make_tables(layers);
+	if (targets.ready) {
+		seed_hooks(loader_hooks, loader_hooks_count);
+		seed_hooks(process_hooks, process_hooks_count);
+	}
+	return targets.ready;
+}
+
+void targets_say(void)
+{
+	const char *full = targets.full;
+
+	if (full)
+		note("edges: %s has more originals than copies; some modules' calls are not "
+		     "recorded",
+		     full);
+	targets.full = NULL;
+}
+
+uint64_t edge_library(uint32_t wrapper)
+{
+	return targets.libraries[wrapper];
+}

@@ -1,0 +1,33 @@
+/* What a name is pointed to in a module. Under the loader's lock, but for target_of. */
+#ifndef FATHOM_TARGETS_H
+#define FATHOM_TARGETS_H
+
+#include "edges/edges.h"
+#include "edges/modules.h"
+
+/* What one name is pointed to: a generated wrapper, a hook, or the hook in front of the wrapper. */
+struct target {
+	const char *name;
+	uint32_t hash;
+	const struct edge_symbol *symbol;
+	const struct hook *hook;
+};
+
+/* Makes the tables once, for the symbols of these layers. */
+bool targets_ready(uint32_t layers);
+/* NULL: no slot of this name is ours. Takes no lock. */
+const struct target *target_of(const char *name);
+/* Modules without slots to patch: libfathom, ld.so, the vdso. */
+bool target_excluded(const struct module *m);
+/* The C library: its own exec, dlopen and fork are what the hooks stand before. */
+bool target_libc(const struct module *m);
+/* An original that is left as it is: a wrapper of ours, or the PLT entry that is a function's address. */
+bool target_final(const char *name, const void *original);
+/* The wrapper for an original as module m shall see it; NULL: leave it. */
+void *target_choose(struct module *m, const struct target *t, void *original);
+/* Copies whose original was unloaded serve the next original. */
+void targets_free(void);
+/* Notes symbols that ran out of copies. Without the lock. */
+void targets_say(void);
+
+#endif
