@@ -143,9 +143,14 @@ fn run(command: Command) -> Result<(), String> {
 }
 
 fn bring_in(run: &std::path::Path, ring: Option<PathBuf>) -> Result<(), String> {
-	let opened = fathom_pack::Run::open(run).map_err(|error| error.to_string())?;
-	let Some(rings) = ring.or_else(|| opened.ring_directory()) else {
-		return Err(format!("{}: run.json names no ring directory, give --ring", run.display()));
+	// A killed process may have left nothing but its ring: with --ring the directory may be empty.
+	let rings = match ring {
+		Some(rings) if run.is_dir() => rings,
+		_ => {
+			let opened = fathom_pack::Run::open(run).map_err(|error| error.to_string())?;
+			let said = opened.ring_directory();
+			said.ok_or_else(|| format!("{}: run.json names no rings, give --ring", run.display()))?
+		}
 	};
 	let recovered = recover(run, &rings).map_err(|error| error.to_string())?;
 	warn_refused(&recovered.refused);
