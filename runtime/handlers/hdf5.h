@@ -29,13 +29,15 @@ void hdf5_data(struct call *c, int result, int64_t dataset, int64_t memory_type,
 int64_t hdf5_chunk_start(const struct call *c, int64_t dataset, const uint64_t *offset);
 int64_t hdf5_chunk_bytes(const struct call *c, int64_t dataset, const uint64_t *offset);
 
+void hdf5_offset_used(void);
+
 /* ---- shared by the handlers ---- */
 
 enum {
 	HDF5_RANK = 32,     /* H5S_MAX_RANK */
-	HDF5_DATASPACE = 4, /* enum H5I_type_t, the same in all versions */
-	HDF5_DATASET = 5,
-	HDF5_NONE = 0, /* enum H5S_sel_type */
+	HDF5_DATASET = 5,   /* enum H5I_type_t, the same in all versions */
+	HDF5_LAST_WORD = 2, /* H5S_ALL, H5S_BLOCK, H5S_PLIST: smaller than any dataspace's handle */
+	HDF5_NONE = 0,      /* enum H5S_sel_type */
 	HDF5_POINTS = 1,
 	HDF5_HYPERSLABS = 2,
 };
@@ -84,6 +86,7 @@ static inline int64_t hdf5_id(const struct hdf5_library *lib, int64_t id)
 struct hdf5_selection {
 	uint32_t number; /* of the shape; 0: everything */
 	int64_t start;   /* row-major element index of the box's first corner; -1: not known */
+	int64_t total;   /* elements */
 };
 struct hdf5_selection hdf5_selected(struct call *c, const struct hdf5_library *lib, int64_t space);
 

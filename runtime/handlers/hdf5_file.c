@@ -262,15 +262,13 @@ void hdf5_dataset_created(struct call *c, int64_t result, int64_t where, const c
 
 /* ---- data ---- */
 
-/* Elements that a transfer moves: what memory selects, else what the file selects, else the whole extent. */
-static int64_t elements(const struct hdf5_library *lib, int64_t dataset, int64_t memory_space,
-			int64_t file_space)
+/* Elements that a transfer moves when the file's dataspace does not say: what memory selects, else the
+ * whole extent. */
+static int64_t elements(const struct hdf5_library *lib, int64_t dataset, int64_t memory_space)
 {
 	int64_t space, n;
 
-	if (lib->type_of(file_space) == HDF5_DATASPACE)
-		return lib->selected(file_space);
-	if (lib->type_of(memory_space) == HDF5_DATASPACE)
+	if (memory_space > HDF5_LAST_WORD)
 		return lib->selected(memory_space);
 	space = hdf5_id(lib, lib->dataset_space(dataset));
 	if (space < 0)
@@ -299,26 +297,28 @@ void hdf5_data(struct call *c, int result, int64_t dataset, int64_t memory_type,
 {
 	KEEP_ERRNO;
 	const struct hdf5_library *lib = hdf5_library(c->wrapper);
-	struct hdf5_selection selection = {0, 0};
+	struct hdf5_selection selection = {0, 0, -1};
 	uint64_t value;
-	int64_t n;
+	int64_t bytes;
 
 	c->field[0] = c->field[1] = c->field[4] = -1;
 	if (result < 0 || !lib)
 		return;
 	dataset = hdf5_id(lib, dataset);
 	file_space = hdf5_id(lib, file_space);
-	if (!c->object) /* opened in a way that is no row */
-		define_dataset(c, lib, dataset, false);
 	value = value_of(c->wrapper, dataset);
-	n = elements(lib, dataset, hdf5_id(lib, memory_space), file_space);
-	if (__builtin_mul_overflow(n, (int64_t)lib->type_size(hdf5_id(lib, memory_type)),
-				   &c->field[0]) ||
-	    n < 0)
-		c->field[0] = -1;
-	c->field[1] = c->field[0];
-	if (lib->type_of(file_space) == HDF5_DATASPACE)
+	if (!value) { /* opened in a way that is no row */
+		define_dataset(c, lib, dataset, false);
+		value = value_of(c->wrapper, dataset);
+	}
+	if (file_space > HDF5_LAST_WORD)
 		selection = hdf5_selected(c, lib, file_space);
+	else
+		selection.total = elements(lib, dataset, hdf5_id(lib, memory_space));
+	if (selection.total >= 0 &&
+	    !__builtin_mul_overflow(selection.total,
+				    (int64_t)lib->type_size(hdf5_id(lib, memory_type)), &bytes))
+		c->field[0] = c->field[1] = bytes;
 	c->field[2] = selection.number;
 	c->field[3] = selection.start;
 	c->field[4] = collective_mode(lib, file_of(value), hdf5_id(lib, transfer));

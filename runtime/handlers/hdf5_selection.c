@@ -29,6 +29,14 @@ static void mix(uint64_t *hash, uint64_t value)
 	*hash ^= *hash >> 29;
 }
 
+/* Does the program shift selections (H5Soffset_simple)? Only bounds tell of it, and they cost a call. */
+static _Atomic bool offsets_used;
+
+void hdf5_offset_used(void)
+{
+	atomic_store_explicit(&offsets_used, true, memory_order_relaxed);
+}
+
 /* The box, from bounds that count the selection's offset in. */
 static bool take_box(const struct hdf5_library *lib, int64_t space, struct shape *shape)
 {
@@ -80,21 +88,27 @@ static void list_regular(struct shape *shape, const uint64_t *stride, const uint
 
 static bool take_regular(const struct hdf5_library *lib, int64_t space, struct shape *shape)
 {
-	uint64_t start[HDF5_RANK], stride[HDF5_RANK], count[HDF5_RANK], block[HDF5_RANK];
+	uint64_t stride[HDF5_RANK], count[HDF5_RANK], block[HDF5_RANK];
 
 	if (!lib->is_regular || !lib->regular || lib->is_regular(space) <= 0 ||
-	    lib->regular(space, start, stride, count, block) < 0)
+	    lib->regular(space, shape->low, stride, count, block) < 0)
 		return false;
 	const uint64_t blocks = merge(shape->rank, stride, count, block);
+	shape->total = 1;
 	for (uint32_t d = 0; d < shape->rank; d++) {
 		mix(&shape->hash, count[d] > 1 ? stride[d] : 0);
 		mix(&shape->hash, count[d]);
 		mix(&shape->hash, block[d]);
+		shape->total *= count[d] * block[d];
+		shape->box[2 * d] = 0;
+		shape->box[2 * d + 1] = (count[d] - 1) * stride[d] + block[d];
 	}
 	shape->exact = blocks <= BLOCKS && shape->rank <= LISTED_RANK;
 	shape->blocks = shape->exact ? (uint32_t)blocks : 0;
 	if (shape->exact)
 		list_regular(shape, stride, count, block);
+	if (atomic_load_explicit(&offsets_used, memory_order_relaxed))
+		take_box(lib, space, shape);
 	return true;
 }
 
@@ -148,18 +162,24 @@ static int64_t first_element(const struct shape *shape, const uint64_t *extent)
 	return (int64_t)index;
 }
 
+static void take_nothing(struct shape *shape)
+{
+	shape->total = 0;
+	for (uint32_t d = 0; d < shape->rank; d++)
+		shape->low[d] = shape->box[2 * d] = shape->box[2 * d + 1] = 0;
+}
+
 static void take_shape(const struct hdf5_library *lib, int64_t space, int kind, struct shape *shape)
 {
 	shape->hash = (uint64_t)kind;
 	shape->blocks = 0;
 	shape->exact = kind == HDF5_NONE;
-	shape->total = kind == HDF5_NONE ? 0 : (uint64_t)lib->selected(space);
-	if (shape->total == 0 || !take_box(lib, space, shape)) {
-		for (uint32_t d = 0; d < shape->rank; d++)
-			shape->low[d] = shape->box[2 * d] = shape->box[2 * d + 1] = 0;
+	if (kind == HDF5_HYPERSLABS && take_regular(lib, space, shape))
 		return;
-	}
-	if (kind == HDF5_POINTS || !take_regular(lib, space, shape))
+	shape->total = kind == HDF5_NONE ? 0 : (uint64_t)lib->selected(space);
+	if (shape->total == 0 || !take_box(lib, space, shape))
+		take_nothing(shape);
+	else
 		take_list(lib, space, kind == HDF5_POINTS, shape);
 }
 
@@ -190,21 +210,23 @@ static struct shape *take_free(void)
 
 struct hdf5_selection hdf5_selected(struct call *c, const struct hdf5_library *lib, int64_t space)
 {
-	struct hdf5_selection got = {0, 0};
+	struct hdf5_selection got = {0, 0, -1};
 	uint64_t extent[HDF5_RANK];
 	const int kind = lib->selection(space);
 	const int rank = lib->dimensions(space, extent, NULL);
-	struct shape *shape;
+	const bool all = kind > HDF5_HYPERSLABS || rank <= 0; /* everything, or a scalar */
+	struct shape *shape = all || rank > HDF5_RANK ? NULL : take_free();
 
-	if (kind > HDF5_HYPERSLABS || rank <= 0 || rank > HDF5_RANK)
-		return got; /* everything, or a scalar */
-	shape = take_free();
-	if (!shape)
-		return (struct hdf5_selection){0, -1};
+	if (!shape) {
+		got.start = all ? 0 : -1;
+		got.total = lib->selected(space);
+		return got;
+	}
 	shape->rank = (uint32_t)rank;
 	take_shape(lib, space, kind, shape);
 	got.number = define(c, shape);
 	got.start = first_element(shape, extent);
+	got.total = (int64_t)shape->total;
 	atomic_flag_clear(&shape->busy);
 	return got;
 }
