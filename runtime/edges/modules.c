@@ -126,6 +126,15 @@ static void doubt_module(struct module *m, const struct dl_phdr_info *info)
 	m->patched = m->unfinished = false;
 }
 
+/* Run as a command, ld.so has no AT_BASE; then its soname tells. */
+static bool is_loader(const struct module *m)
+{
+	const char *name = m->elf.soname ? m->elf.soname : "";
+
+	return m->elf.start == getauxval(AT_BASE) || !strncmp(name, "ld-", 3) ||
+	       !strncmp(name, "ld64.so", 7);
+}
+
 static struct module *make_module(const struct link_map *map, const struct dl_phdr_info *info)
 {
 	struct module *m = new_module();
@@ -138,7 +147,7 @@ static struct module *make_module(const struct link_map *map, const struct dl_ph
 	read_module(m, info);
 	m->self = elf_inside(&m->elf, (uintptr_t)&modules_locked);
 	m->vdso = m->elf.start == getauxval(AT_SYSINFO_EHDR);
-	m->loader = elf_inside(&m->elf, (uintptr_t)&_r_debug);
+	m->loader = is_loader(m);
 	return m;
 }
 
