@@ -146,7 +146,8 @@ static void use_ticket(void *ticket)
 
 /* Another thread may be relocating a module of the list this moment, and a slot written before that
  * is done would be spoilt. dladdr takes the lock that dlopen holds to its end: what was met before
- * is complete after it. Given up when other threads unload all the time; the next dlopen tries again. */
+ * is complete after it. Given up when other threads unload all the time; the next dlopen tries
+ * again. */
 void edges_settle(void)
 {
 	for (int tries = 0; tries < 3 && modules_known(); tries++) {

@@ -31,15 +31,16 @@ extern void *const edge_wrappers[];
 extern void *edge_originals
 	[]; /* [i] is what wrapper i calls; written by edges.c before wrapper i is reachable */
 
-/* Points the slots of all modules loaded now to the wrappers; called by the constructor and after each
- * dlopen. Only symbols of layers in `layers` (bit mask). Never fails: what could not be patched is noted. */
+/* Points the slots of all modules loaded now to the wrappers; called by the constructor, for the
+ * symbols of layers in `layers` (bit mask). Never fails: what could not be patched is noted. */
 void edges_patch(uint32_t layers);
 
-/* The library (link map address) that the original of wrapper i lives in: keys handles of private copies. */
+/* The library (link map address) that the original of wrapper i lives in: keys handles of private
+ * copies. */
 uint64_t edge_library(uint32_t wrapper);
 
-/* Where a Fortran entry was called from: set by the entry's trampoline, valid while the frame it was
- * read from still holds the address. */
+/* Where a Fortran entry was called from: set by the entry's trampoline, valid while the frame it
+ * was read from still holds the address. `slot` is NULL where return addresses are not on the stack. */
 struct entry_site {
 	const void *const *slot; /* stack slot that holds the return address */
 	const void *address;

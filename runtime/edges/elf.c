@@ -1,4 +1,4 @@
-/* Reading a loaded module's dynamic section, and the lookup of one symbol in it as ld.so does it. */
+/* Reads a loaded module's dynamic section, and looks one symbol up in it as ld.so does. */
 #include "edges/elf.h"
 
 #include <elf.h>

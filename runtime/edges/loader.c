@@ -1,4 +1,4 @@
-/* The loader's own functions: modules that come later get their edges, dlsym answers as slots do. */
+/* The loader's own functions: later modules get their edges, dlsym answers as slots do. */
 #include <dlfcn.h>
 
 #include "core/call.h"
@@ -52,7 +52,8 @@ static int hook_dlclose(void *handle)
 	return result;
 }
 
-/* NULL: the hook jumps on to the loader's function, with the caller's arguments and return address. */
+/* NULL: the hook jumps on to the loader's function, with the caller's arguments and return
+ * address. */
 void *loader_dlsym(void *handle, const char *name, const void *caller)
 {
 	struct edges_question q = {.handle = handle, .name = name, .caller = caller};

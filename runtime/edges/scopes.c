@@ -1,4 +1,4 @@
-/* In which order ld.so looks symbols up for a module: the global scope, and the handles it came with. */
+/* In which order ld.so looks symbols up for a module: global scope, handles it came with. */
 #include "edges/scopes.h"
 
 #include <dlfcn.h>

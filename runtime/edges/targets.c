@@ -1,5 +1,5 @@
-/* What a name is pointed to in a module: a copy of the generated wrapper for each original, a hook, or
- * nothing in the library that makes the function itself. */
+/* What a name is pointed to in a module: a copy of the generated wrapper for each original, a hook,
+ * or nothing in the library that makes the function itself. */
 #include "edges/targets.h"
 
 #include <stdatomic.h>
