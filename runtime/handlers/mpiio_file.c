@@ -18,7 +18,8 @@ enum {
 /* Written by opens and closes; read by all calls on the file. */
 static struct {
 	struct mpi_file file[FILES];
-	_Atomic uint32_t next;    /* where the search for a free one begins */
+	_Atomic uint32_t next; /* where the search for a free one begins */
+	_Atomic bool rank_told;
 	_Atomic bool full;        /* said once */
 	_Atomic uint32_t changes; /* of the handle table: makes what threads remember of it stale */
 	struct {
@@ -121,16 +122,32 @@ static uint32_t take_slot(void)
 
 /* ---- ranks ---- */
 
+/* Is there a world? Not in a program that uses sessions only: there the world may not even be asked for. */
+static bool in_world(const struct mpi_abi *abi)
+{
+	int flag = 0;
+
+	return abi->initialized(&flag) == 0 && flag;
+}
+
+/* MPI_Init, or the first open when that was not seen. */
+static void tell_rank(const struct mpi_abi *abi)
+{
+	int rank = 0, ranks = 0;
+
+	if (atomic_exchange(&files.rank_told, true) || !in_world(abi))
+		return;
+	if (abi->comm_rank(abi->world, &rank) == 0 && abi->comm_size(abi->world, &ranks) == 0)
+		process_rank((uint32_t)rank, (uint32_t)ranks, abi->facts->name);
+}
+
 void mpi_started(struct call *c, int result)
 {
 	KEEP_ERRNO;
 	const struct mpi_abi *abi = mpi_abi(c->wrapper);
-	int rank = 0, ranks = 0;
 
-	if (result || !abi)
-		return;
-	if (abi->comm_rank(abi->world, &rank) == 0 && abi->comm_size(abi->world, &ranks) == 0)
-		process_rank((uint32_t)rank, (uint32_t)ranks, abi->facts->name);
+	if (!result && abi)
+		tell_rank(abi);
 }
 
 void mpi_aborting(int code)
@@ -283,7 +300,8 @@ static void describe(struct call *c, const struct mpi_abi *abi, struct mpi_file 
 {
 	f->object = c->object;
 	f->opened = mpi_reference(c);
-	if (!mpi_group(abi, comm, &f->group))
+	tell_rank(abi);
+	if (!in_world(abi) || !mpi_group(abi, comm, &f->group))
 		return;
 	f->group.ordinal = mpi_next_ordinal(f->group.hash);
 	object_group(c, c->object, &f->group);
