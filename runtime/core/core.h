@@ -21,6 +21,7 @@ enum {
 	RING_BYTES = 64 << 20,  /* per process */
 	ROW_ROOM = 512,         /* more than any row and its op record */
 	SCRATCH = 16384,        /* the largest record payload */
+	AFTER_TEXT = 512,       /* of it is kept for what follows a text: numbers */
 	PATTERNS = 128,
 	SITES = 64,
 	PATH_BYTES = 4096,

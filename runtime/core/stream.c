@@ -42,12 +42,13 @@ void record_bytes8(struct record *r, uint64_t value)
 	}
 }
 
-/* A text that does not fit is cut, its length says the truth about what is there. */
+/* A text that does not fit is cut, its length says the truth about what is there. What follows it in the
+ * record must fit: a reader takes a record that lacks fields for damage. */
 void record_text(struct record *r, const char *text, size_t length)
 {
 	size_t room = (size_t)(r->end - r->at);
 
-	room = room > 10 ? room - 10 : 0;
+	room = room > AFTER_TEXT ? room - AFTER_TEXT : 0;
 	length = length < room ? length : room;
 	record_varint(r, length);
 	memcpy(r->at, text, length);
@@ -231,19 +232,20 @@ static void put_process(struct thread *t)
 {
 	char *text = (char *)t->scratch[1];
 	struct record r = record_begin(t);
-	long got, fd;
+	long got, fd, room;
 
 	record_varint(&r, t->is_vfork ? process->pid : (uint64_t)raw3(SYS_getppid, 0, 0, 0));
 	record_string(&r, config.host);
 	record_string(&r, config.boot_id);
-	got = raw4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)text, SCRATCH);
+	got = raw4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)text, PATH_BYTES);
 	record_text(&r, text, got > 0 ? (size_t)got : 0);
 	fd = raw4(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
-	got = fd < 0 ? 0 : raw3(SYS_read, fd, (long)text, SCRATCH);
+	room = r.end - r.at - 2 * PATH_BYTES - 2 * AFTER_TEXT; /* two paths follow */
+	got = fd < 0 ? 0 : raw3(SYS_read, fd, (long)text, room);
 	if (fd >= 0)
 		raw3(SYS_close, fd, 0, 0);
 	record_text(&r, text, got > 0 ? (size_t)got : 0);
-	got = raw3(SYS_getcwd, (long)text, SCRATCH, 0);
+	got = raw3(SYS_getcwd, (long)text, PATH_BYTES, 0);
 	record_text(&r, text, got > 1 ? (size_t)got - 1 : 0);
 	record_string(&r, config.run);
 	record_varint(&r, clock_ticks_per_second());
