@@ -182,11 +182,14 @@ void stream_unfinished(struct thread *t, const struct open_call *o, uint32_t dep
 }
 
 /* Fathom's own work is a call too: a row of layer `fathom`, that comes off its parent's exclusive time. It
- * gets a seq like any other. */
+ * gets a seq like any other. Unlike a call's end it asks for room first: a program may do nothing but open
+ * libraries. */
 void stream_own_row(struct thread *t, uint32_t op, uint64_t began, uint64_t ended, uint64_t value)
 {
 	struct call c = {.thread = t, .op = op, .depth = t->depth, .began = began};
 
+	if (t->put > t->limit)
+		stream_next_chunk(t, false);
 	c.seq = t->next_seq++;
 	c.field[0] = (int64_t)value;
 	stream_row(t, &c, 0, ended);
