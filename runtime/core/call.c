@@ -69,6 +69,12 @@ static void enter_counting(struct thread *t, struct call *c, const void *frame, 
 	c->began = ticks();
 }
 
+/* The same op directly inside itself, where that is one call. */
+static bool counted_already(const struct thread *t, uint32_t op, const void *frame)
+{
+	return t->enclosing == op + 1 && t->enclosing_frame > (uintptr_t)frame && op_of(op)->absorb;
+}
+
 /* Back to what encloses: an older frame, which one is not known. */
 static void leave_counting(struct thread *t, const struct call *c)
 {
@@ -94,7 +100,7 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 	begin(c, op, object);
 	if (t->flush_began)
 		stream_flush_row(t);
-	if (t->depth && !enter_inside(t, op, frame)) {
+	if ((t->depth && !enter_inside(t, op, frame)) || counted_already(t, op, frame)) {
 		c->cancel = t->depth < CALL_DEPTH; /* absorbed */
 		release(t);
 		return false;

@@ -283,6 +283,9 @@ void node_describe(const char *directory);
 void *
 ring_extent(size_t bytes); /* lock held; shared memory, or private when there is none; NULL: none */
 void ring_remove(void);
+/* A file that grows beyond RLIMIT_FSIZE raises SIGXFSZ: with the lock held all signals are blocked, and
+ * ours must not stay pending. */
+long file_result(long result);
 struct chunk *ring_chunk(void); /* lock held */
 void ring_chunk_free(struct chunk *chunk);
 

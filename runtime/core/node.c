@@ -32,7 +32,7 @@ static void copy_mounts(long to)
 	long got;
 
 	while (from >= 0 && (got = raw3(SYS_read, from, (long)block, sizeof(block))) > 0)
-		raw3(SYS_write, to, (long)block, got);
+		file_result(raw3(SYS_write, to, (long)block, got));
 	if (from >= 0)
 		raw3(SYS_close, from, 0, 0);
 }
@@ -52,6 +52,6 @@ void node_describe(const char *directory)
 	fd = create(directory, "node");
 	if (fd < 0)
 		return;
-	raw3(SYS_write, fd, (long)text, (long)strlen(text));
+	file_result(raw3(SYS_write, fd, (long)text, (long)strlen(text)));
 	raw3(SYS_close, fd, 0, 0);
 }

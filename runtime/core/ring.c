@@ -1,7 +1,9 @@
 /* The ring: a file in node-local memory that holds a process's open chunks, so that they outlive it. */
 #include "core/core.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -15,6 +17,16 @@ static void *map_private(size_t bytes)
 	return at < 0 && at > -4096 ? NULL : (void *)at;
 }
 
+long file_result(long result)
+{
+	uint64_t mask = 1ull << (SIGXFSZ - 1);
+	int64_t none[2] = {0, 0};
+
+	if (result == -EFBIG)
+		raw4(SYS_rt_sigtimedwait, (long)&mask, 0, (long)none, sizeof(mask));
+	return result;
+}
+
 /* Grows the ring file by `bytes` and maps them. The pages are allocated now: a full memory file system
  * must be an error here, not a SIGBUS in the program later. */
 static void *map_file(int flags, size_t bytes)
@@ -26,7 +38,7 @@ static void *map_file(int flags, size_t bytes)
 
 	if (fd < 0)
 		return NULL;
-	if (raw4(SYS_fallocate, fd, 0, (long)offset, (long)bytes) == 0)
+	if (file_result(raw4(SYS_fallocate, fd, 0, (long)offset, (long)bytes)) == 0)
 		at = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 			  (long)offset);
 	raw3(SYS_close, fd, 0, 0);

@@ -1,7 +1,6 @@
 /* The encoder: rows and records into chunks, chunks into the stream file. docs/stream-format.md. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 
 #include "core/core.h"
@@ -337,15 +336,6 @@ static long open_file(void)
 	return fd;
 }
 
-/* A write beyond RLIMIT_FSIZE raises SIGXFSZ; all signals are blocked here, and ours must not stay pending. */
-static void take_back_sigxfsz(void)
-{
-	uint64_t mask = 1ull << (SIGXFSZ - 1);
-	int64_t none[2] = {0, 0};
-
-	raw4(SYS_rt_sigtimedwait, (long)&mask, 0, (long)none, sizeof(mask));
-}
-
 bool stream_write(const struct chunk *chunk)
 {
 	const char *at = (const char *)chunk;
@@ -353,7 +343,7 @@ bool stream_write(const struct chunk *chunk)
 	long fd = open_file(), done = fd;
 
 	while (fd >= 0 && left) {
-		done = raw3(SYS_write, fd, (long)at, (long)left);
+		done = file_result(raw3(SYS_write, fd, (long)at, (long)left));
 		if (done == -EINTR)
 			continue;
 		if (done <= 0)
@@ -361,8 +351,6 @@ bool stream_write(const struct chunk *chunk)
 		at += done;
 		left -= (size_t)done;
 	}
-	if (done == -EFBIG)
-		take_back_sigxfsz();
 	if (fd >= 0)
 		raw3(SYS_close, fd, 0, 0);
 	if (left)
