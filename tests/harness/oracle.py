@@ -8,6 +8,7 @@ order: the call, file, offset, size, result, errno.
 Calls of a library's constructor or destructor, while the loader runs it (at start before Fathom's own,
 inside dlopen, at exit after Fathom's end), may be rows and need not be: no edge of a module can be
 pointed elsewhere before the loader is done with it. They are recognised by the loader's frames.
+The same holds where strace could not walk out of libc: whose call it was is not known.
 """
 
 from __future__ import annotations
@@ -138,11 +139,11 @@ def counts(call: Syscall, symbols: Mapping[str, set[str]]) -> bool:
         return False
     if outside > inside and is_libc(frames[outside].module):
         return False  # libfathom, called by libc (a destructor): its own
-    if inside == 1:
-        return True
     # The wrapper's name is surer than libc's symbols: these miss functions that end in a jump.
     wrapper = WRAPPER.match(frames[outside - 1].function) if outside > inside else None
-    return call.name in symbols.get(wrapper[1] if wrapper else frames[inside - 1].function, ())
+    if wrapper and wrapper[1] in symbols:
+        return call.name in symbols[wrapper[1]]
+    return inside == 1 or call.name in symbols.get(frames[inside - 1].function, ())
 
 
 def by_loader(call: Syscall) -> bool:
@@ -150,6 +151,13 @@ def by_loader(call: Syscall) -> bool:
     modules = [frame.module for frame in call.frames]
     first = next((i for i, m in enumerate(modules) if not is_libc(m) and "libfathom" not in m), len(modules))
     return any(m.startswith("ld-") for m in modules[first:])
+
+
+def walked_out(call: Syscall) -> bool:
+    """Did strace's walk of the stack reach anything outside libc?"""
+    return not is_libc(call.frames[0].module) or any(
+        not is_libc(f.module) and f.module != "unexpected_backtracing_error" for f in call.frames
+    )
 
 
 def untraced(image: str) -> bool:
@@ -228,7 +236,7 @@ class Expected:
     size: int | None
     offset: int | None
     position: int | None
-    by_loader: bool
+    optional: bool
 
 
 class Files:
@@ -291,14 +299,17 @@ def expected(calls: Iterable[Syscall], oracle: Mapping[str, Row]) -> list[Expect
         position, opened_as = descriptions.step(call)
         shape = SHAPES.get(call.name, Shape())
         path, fd = files.path(call, shape)
-        if call.name not in known or untraced(call.image) or not counts(call, symbols):
+        if call.name not in known or untraced(call.image) or not call.frames:
+            continue
+        optional = by_loader(call) or not walked_out(call)
+        if not optional and not counts(call, symbols):
             continue
         if call.name == "mmap" and "MAP_ANONYMOUS" in call.arguments[3]:
             continue  # memory, no file
         size = _argument(call, shape.size)
         offset = position if moves_position(call) else _argument(call, shape.offset)
         opened = opened_as if shape.fd is not None else ""
-        out.append(Expected(call, path, opened, fd, size, offset, position, by_loader(call)))
+        out.append(Expected(call, path, opened, fd, size, offset, position, optional))
     out.sort(key=lambda e: e.call.when)
     return out
 
@@ -349,7 +360,7 @@ def _thread(calls: list[Expected], rows: list[Row], oracle: Mapping[str, Row]) -
         if wrong == []:
             i, j = i + 1, j + 1
             continue
-        if calls[i].by_loader:
+        if calls[i].optional:
             i += 1
             continue
         step = _resume(calls[i:], rows[j:], oracle)
@@ -357,10 +368,10 @@ def _thread(calls: list[Expected], rows: list[Row], oracle: Mapping[str, Row]) -
             out += wrong
             i, j = i + 1, j + 1
             continue
-        out += [f"strace only: {_told(c)}" for c in calls[i : i + step[0]] if not c.by_loader]
+        out += [f"strace only: {_told(c)}" for c in calls[i : i + step[0]] if not c.optional]
         out += [f"Fathom only: {_row(r)}" for r in rows[j : j + step[1]]]
         i, j = i + step[0], j + step[1]
-    out += [f"strace only: {_told(c)}" for c in calls[i:] if not c.by_loader]
+    out += [f"strace only: {_told(c)}" for c in calls[i:] if not c.optional]
     out += [f"Fathom only: {_row(r)}" for r in rows[j:]]
     return out
 
