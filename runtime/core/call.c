@@ -48,8 +48,10 @@ static bool enter_inside(struct thread *t, uint32_t op, const void *frame)
 		depth--;
 	if (unlikely(depth < t->depth) && !on_signal_stack())
 		drop_open(t, depth, ticks());
-	if (t->depth == CALL_DEPTH)
+	if (t->depth == CALL_DEPTH) {
+		atomic_fetch_add(&process->calls_too_deep, 1);
 		return false;
+	}
 	return !(t->depth && op_of(op)->absorb && t->page->open[t->depth - 1].op == op);
 }
 

@@ -18,7 +18,7 @@ enum {
 	CHUNK_BYTES = 65536,
 	CHUNK_HEADER = 192,
 	CHUNKS_PER_THREAD = 16, /* 1 MiB, then they are written out */
-	RING_BYTES = 64 << 20,  /* per process */
+	RING_CHUNKS = 1024,     /* per process: 64 MiB; a thread's first chunk may be one more */
 	ROW_ROOM = 512,         /* more than any row and its op record */
 	SCRATCH = 16384,        /* the largest record payload */
 	AFTER_TEXT = 512,       /* of it is kept for what follows a text: numbers */
@@ -202,18 +202,19 @@ struct process {
 	uint32_t generation; /* of this process image: raised by each fork up to here */
 	_Atomic uint32_t objects, sites, selections, marks;
 	_Atomic uint64_t stream_bytes; /* sealed */
+	_Atomic bool budget_said;
 	bool file_made;
 	bool introduced; /* the process record is written */
 	bool write_failed;
 	struct ring_header *ring; /* NULL: none (yet, or not to be had) */
 	uint64_t ring_used;
 	struct thread *threads;
-	struct chunk *spare[CHUNKS_PER_THREAD * 64]; /* chunks of ended threads */
-	uint32_t spares;
-	struct thread_page *spare_page[256];
-	uint32_t spare_pages;
-	int write_error; /* errno of the first write that failed */
-	uint32_t dropped_marks;
+	struct spare *spare_chunks, *spare_pages; /* of ended threads */
+	uint32_t chunks;                          /* in use */
+	int write_error;                          /* errno of the first write that failed */
+	/* What nothing else tells of: said at the end. */
+	_Atomic uint32_t threads_left_out; /* that found no memory for a stream */
+	_Atomic uint32_t calls_too_deep;   /* below CALL_DEPTH open ones */
 	char stream_path[PATH_BYTES];
 	char ring_path[PATH_BYTES];
 	struct interned *interned;     /* objects.c */
@@ -279,15 +280,21 @@ void *memory_get(size_t bytes, bool wipe_on_fork); /* NULL: none */
 /* ---- node.c ---- */
 void node_describe(const char *directory);
 
-/* ---- ring.c ---- */
-void *
-ring_extent(size_t bytes); /* lock held; shared memory, or private when there is none; NULL: none */
+/* ---- ring.c: lock held ---- */
+
+/* A chunk, counter table or thread page that is free: no magic, so that a reader takes it for nothing. */
+struct spare {
+	char magic[8];
+	struct spare *next;
+};
+struct chunk *ring_chunk(bool first); /* a thread's first, or a further one; NULL: none */
+void ring_chunk_free(void *chunk);
+struct thread_page *ring_page(void);
+void ring_page_free(struct thread_page *page);
 void ring_remove(void);
 /* A file that grows beyond RLIMIT_FSIZE raises SIGXFSZ: with the lock held all signals are blocked, and
  * ours must not stay pending. */
 long file_result(long result);
-struct chunk *ring_chunk(void); /* lock held */
-void ring_chunk_free(struct chunk *chunk);
 
 /* ---- descriptors.c ---- */
 struct description;
@@ -328,6 +335,8 @@ void stream_surprising_row(
 	struct thread *t, uint8_t slot, const struct call *c,
 	uint64_t ended); /* the fields are not as predicted, or the call failed */
 void stream_flush_row(struct thread *t);
+void stream_mark(struct thread *t, const char *kind, const char *detail, uint64_t value);
+void stream_ask_budget(struct thread *t);
 void stream_own_row(struct thread *t, uint32_t op, uint64_t began, uint64_t ended, uint64_t value);
 void stream_unfinished(struct thread *t, const struct open_call *o, uint32_t depth, unsigned reason,
 		       uint64_t ended);

@@ -11,7 +11,7 @@ static struct counter_table *table_of(struct thread *t)
 	if (t->counters)
 		return t->counters;
 	mask = process_lock();
-	t->counters = (struct counter_table *)ring_chunk();
+	t->counters = (struct counter_table *)ring_chunk(true);
 	process_unlock(mask);
 	if (!t->counters)
 		return NULL;

@@ -90,7 +90,8 @@ static void ring_begin(void)
 	memcpy(process->ring->magic, "FATHOMRG", 8);
 }
 
-void *ring_extent(size_t bytes)
+/* Shared memory, or private when there is none. */
+static void *extend(size_t bytes)
 {
 	void *extent = NULL;
 
@@ -98,8 +99,6 @@ void *ring_extent(size_t bytes)
 		ring_begin();
 		process->ring_used = process->ring ? process->ring_used : PAGE; /* asked once */
 	}
-	if (process->ring_used + bytes > RING_BYTES)
-		return NULL;
 	if (process->ring)
 		extent = map_file(0, bytes);
 	if (extent) {
@@ -112,19 +111,51 @@ void *ring_extent(size_t bytes)
 	return extent;
 }
 
-struct chunk *ring_chunk(void)
+static void *take(struct spare **list, size_t bytes)
 {
-	if (process->spares)
-		return process->spare[--process->spares];
-	return ring_extent(CHUNK_BYTES);
+	struct spare *spare = *list;
+
+	if (!spare)
+		return extend(bytes);
+	*list = spare->next;
+	return spare;
 }
 
-void ring_chunk_free(struct chunk *chunk)
+static void give(struct spare **list, void *memory)
 {
-	memset(chunk->magic, 0,
-	       sizeof(chunk->magic)); /* a reader must not take it for a chunk of ours */
-	if (process->spares < sizeof(process->spare) / sizeof(process->spare[0]))
-		process->spare[process->spares++] = chunk;
+	struct spare *spare = memory;
+
+	memset(spare->magic, 0, sizeof(spare->magic));
+	barrier();
+	spare->next = *list;
+	*list = spare;
+}
+
+struct chunk *ring_chunk(bool first)
+{
+	struct chunk *chunk;
+
+	if (!first && process->chunks >= RING_CHUNKS)
+		return NULL;
+	chunk = take(&process->spare_chunks, CHUNK_BYTES);
+	process->chunks += chunk != NULL;
+	return chunk;
+}
+
+void ring_chunk_free(void *chunk)
+{
+	give(&process->spare_chunks, chunk);
+	process->chunks--;
+}
+
+struct thread_page *ring_page(void)
+{
+	return take(&process->spare_pages, PAGE);
+}
+
+void ring_page_free(struct thread_page *page)
+{
+	give(&process->spare_pages, page);
 }
 
 void ring_remove(void)

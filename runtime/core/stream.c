@@ -372,7 +372,7 @@ void stream_write_out(struct thread *t)
 /* Where the thread's next chunk goes: a new one while the ring may grow, else over the oldest, written out. */
 static struct chunk *next_chunk(struct thread *t)
 {
-	struct chunk *chunk = t->chunks < CHUNKS_PER_THREAD ? ring_chunk() : NULL;
+	struct chunk *chunk = t->chunks < CHUNKS_PER_THREAD ? ring_chunk(false) : NULL;
 
 	if (chunk) {
 		t->chunk_list[t->chunks++] = chunk;
@@ -387,7 +387,7 @@ static struct chunk *next_chunk(struct thread *t)
 	return t->chunk_list[0];
 }
 
-static void put_mark(struct thread *t, const char *kind, const char *detail, uint64_t value)
+void stream_mark(struct thread *t, const char *kind, const char *detail, uint64_t value)
 {
 	struct record r = record_begin(t);
 
@@ -406,8 +406,8 @@ static void stop_stream(struct thread *t)
 
 	t->chunk->flags &= ~(uint32_t)CHUNK_SEALED;
 	t->limit += ROW_ROOM;
-	put_mark(t, "write", "the stream file cannot be written, errno",
-		 (uint64_t)process->write_error);
+	stream_mark(t, "write", "the stream file cannot be written, errno",
+		    (uint64_t)process->write_error);
 	stream_seal(t->chunk, 0);
 	t->chunk = &nowhere;
 	t->put = nowhere.rows;
@@ -415,6 +415,21 @@ static void stop_stream(struct thread *t)
 	t->counting = 1;
 	t->when_ready = READY_SLOWLY;
 	t->full = 1;
+}
+
+/* Is it spent? Threads that begin after its end have nothing to add to the first word about it. */
+void stream_ask_budget(struct thread *t)
+{
+	uint64_t budget = atomic_load(&control->budget);
+	bool said;
+
+	if (t->counting || atomic_load(&process->stream_bytes) <= budget)
+		return;
+	t->counting = 1;
+	t->when_ready = READY_SLOWLY;
+	said = atomic_exchange(&process->budget_said, true);
+	if (!said || t->number)
+		stream_mark(t, "budget", "events end here, counters go on", budget);
 }
 
 /* Seals the current chunk and begins the next. */
@@ -443,9 +458,5 @@ void stream_next_chunk(struct thread *t, bool last)
 	t->when_ready = READY_SLOWLY;
 	t->flush_ended = ticks();
 	t->flush_bytes = bytes;
-	if (!t->counting && atomic_load(&process->stream_bytes) > atomic_load(&control->budget)) {
-		t->counting = 1;
-		put_mark(t, "budget", "events end here, counters go on",
-			 atomic_load(&control->budget));
-	}
+	stream_ask_budget(t);
 }

@@ -29,9 +29,7 @@ static size_t thread_bytes(void)
 
 static struct thread_page *make_page(struct thread *t)
 {
-	struct thread_page *page = process->spare_pages
-					   ? process->spare_page[--process->spare_pages]
-					   : ring_extent(PAGE);
+	struct thread_page *page = ring_page();
 
 	if (!page)
 		return NULL;
@@ -49,22 +47,30 @@ static bool thread_fill(struct thread *t, struct thread *main, bool is_vfork)
 	uint64_t mask = process_lock();
 	bool made;
 
+	if (t->alive) { /* a signal handler's call was faster */
+		process_unlock(mask);
+		return true;
+	}
 	t->main = main;
 	t->is_vfork = is_vfork;
 	t->stream = random_id();
 	t->tid = (uint32_t)raw3(SYS_gettid, 0, 0, 0);
 	t->pid = is_vfork ? (uint32_t)raw3(SYS_getpid, 0, 0, 0) : process->pid;
 	t->page = make_page(t);
-	t->chunk_list[0] = t->page ? ring_chunk() : NULL;
+	t->chunk_list[0] = t->page ? ring_chunk(true) : NULL;
 	t->chunks = t->chunk_list[0] ? 1 : 0;
 	made = stream_begin_chunk(t, t->chunk_list[0]);
 	if (made) {
 		t->alive = 1;
-		t->ready = t->when_ready = READY;
+		t->when_ready = READY;
 		t->next = process->threads;
 		process->threads = t;
+		stream_ask_budget(t);
+		t->ready = t->when_ready;
 	} else {
 		t->broken = 1;
+		if (t->page)
+			ring_page_free(t->page);
 	}
 	process_unlock(mask);
 	return made;
@@ -83,16 +89,24 @@ struct thread *thread_make(struct thread *main, bool is_vfork)
 	return t;
 }
 
+/* A thread that finds no room for a stream passes through; the others go on, and the run's log says so. */
 static struct thread *claim_first(void)
 {
 	self = thread_make(NULL, false);
 	if (!self) {
-		recording_off();
-		return NULL;
+		self = memory_get(thread_bytes(), true);
+		if (!self) {
+			recording_off();
+			return NULL;
+		}
+		self->broken = 1;
 	}
 	if (end_key_made)
 		pthread_setspecific(end_key, self);
-	return self;
+	if (!self->broken)
+		return self;
+	atomic_fetch_add(&process->threads_left_out, 1);
+	return NULL;
 }
 
 static struct thread *claim_slow(void)
@@ -146,9 +160,9 @@ static void give_back(struct thread *t)
 		*link = t->next;
 	while (t->chunks && !process->write_failed)
 		ring_chunk_free(t->chunk_list[--t->chunks]);
-	memset(t->page->magic, 0, sizeof(t->page->magic));
-	if (process->spare_pages < sizeof(process->spare_page) / sizeof(process->spare_page[0]))
-		process->spare_page[process->spare_pages++] = t->page;
+	if (t->counters && !process->write_failed)
+		ring_chunk_free(t->counters);
+	ring_page_free(t->page);
 	process_unlock(mask);
 	raw3(SYS_munmap, (long)t, (long)thread_bytes(), 0);
 }
@@ -160,10 +174,11 @@ static void end_stream(struct thread *t)
 	for (uint32_t depth = t->depth; depth > 0; depth--)
 		stream_unfinished(t, &t->page->open[depth - 1], depth - 1, THREAD_ENDED, ticks());
 	t->depth = 0;
-	if (t->counters)
+	if (t->counters && !t->full) /* a full one's stay in the ring */
 		counters_write(t);
 	mask = process_lock();
 	stream_seal(t->chunk, CHUNK_LAST);
+	atomic_fetch_add(&process->stream_bytes, CHUNK_HEADER + t->chunk->committed);
 	stream_write_out(t);
 	process_unlock(mask);
 }
@@ -180,6 +195,8 @@ void thread_end(void *thread)
 		if (t->alive && !t->broken) {
 			end_stream(t);
 			give_back(t);
+		} else {
+			raw3(SYS_munmap, (long)t, (long)thread_bytes(), 0);
 		}
 		if (vfork && vfork->alive && !vfork->broken)
 			give_back(vfork);
@@ -189,34 +206,70 @@ void thread_end(void *thread)
 
 enum { SNAPSHOT_ROOM = 131072 }; /* for counters and open calls behind the rows */
 
-/* Copies what is committed, adds what is open if this is the end, and writes that: the thread itself may
- * be running. */
+/* Of one moment, though the thread may be running: else a call's end could fall between its row and the
+ * list of open calls. Returns how many are open. */
+static uint32_t copy_chunk(struct chunk *copy, const struct thread *t)
+{
+	uint32_t depth;
+
+	for (int tries = 0; tries < 100; tries++) {
+		depth = atomic_load(&t->page->depth);
+		memcpy(copy, t->chunk, CHUNK_HEADER);
+		barrier();
+		memcpy(copy->rows, t->chunk->rows, copy->committed);
+		barrier();
+		if (*(volatile uint32_t *)&t->chunk->committed == copy->committed &&
+		    atomic_load(&t->page->depth) == depth)
+			break;
+	}
+	return depth;
+}
+
+static void say_losses(struct thread *t)
+{
+	uint32_t threads = atomic_exchange(&process->threads_left_out, 0);
+	uint32_t calls = atomic_exchange(&process->calls_too_deep, 0);
+	uint32_t notes = atomic_exchange(&process->marks, 0);
+
+	if (threads)
+		stream_mark(t, "lost", "threads that found no memory for a stream", threads);
+	if (calls)
+		stream_mark(t, "lost", "calls inside 63 open ones", calls);
+	if (notes > MARKS)
+		stream_mark(t, "lost", "notes after the first 256", notes - MARKS);
+}
+
+/* Copies what is committed, adds what is counted and open, and writes that: the thread may be running, and goes
+ * on where an exec fails. A later copy of the chunk takes this one's place. */
 void thread_write_snapshot(struct thread *t, bool end)
 {
-	size_t bytes = thread_bytes();
-	struct thread *copy = memory_get(bytes + CHUNK_BYTES + SNAPSHOT_ROOM, false);
-	struct chunk *chunk = (struct chunk *)((char *)copy + bytes);
+	size_t bytes = thread_bytes() + CHUNK_BYTES + SNAPSHOT_ROOM;
+	struct thread *copy = t->full ? NULL : memory_get(bytes, false);
+	struct chunk *chunk = (struct chunk *)((char *)copy + thread_bytes());
+	uint32_t depth;
 
 	stream_write_out(t);
-	if (!copy || t->broken || t->full)
-		return; /* a full one is in the ring, which stays */
-	memcpy(chunk, t->chunk, CHUNK_HEADER);
-	memcpy(chunk->rows, t->chunk->rows, chunk->committed);
+	if (!copy) {
+		process->write_failed = true; /* the ring stays, and has it */
+		return;
+	}
+	depth = copy_chunk(chunk, t);
 	copy->chunk = chunk;
 	copy->put = chunk->rows + chunk->committed;
 	copy->limit = (uint8_t *)chunk + CHUNK_BYTES + SNAPSHOT_ROOM;
 	copy->generation = 1;
 	copy->snapshot = 1;
-	if (end && t->counters) {
-		copy->counters = t->counters;
+	copy->counters = t->counters;
+	if (copy->counters)
 		counters_write(copy);
-	}
-	for (uint32_t depth = end ? atomic_load(&t->page->depth) : 0; depth > 0; depth--)
+	if (end)
+		say_losses(copy);
+	for (; depth > 0; depth--)
 		stream_unfinished(copy, &t->page->open[depth - 1], depth - 1, OPEN_AT_END, ticks());
 	stream_seal(chunk, end ? CHUNK_LAST : 0);
 	if (!stream_write(chunk))
 		process->write_failed = true;
-	raw3(SYS_munmap, (long)copy, (long)(bytes + CHUNK_BYTES + SNAPSHOT_ROOM), 0);
+	raw3(SYS_munmap, (long)copy, (long)bytes, 0);
 }
 
 /* A further vfork child: another process, so another stream. */
@@ -233,6 +286,7 @@ static void thread_renew(struct thread *t)
 	t->own_descriptors = 0;
 	t->when_ready = READY;
 	stream_begin_chunk(t, t->chunk);
+	stream_ask_budget(t);
 	process_unlock(mask);
 }
 
