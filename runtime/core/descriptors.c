@@ -189,9 +189,15 @@ static uint32_t inherit_in(struct thread *t, int fd)
 	mode_t mode;
 
 	path_absolute(t->path, sizeof(t->path), fd, "");
-	d = slot && t->path[0] ? description_make() : NULL;
-	if (!d)
+	if (!slot || !t->path[0])
 		return 0; /* not open */
+	if (in_vfork_child()) {
+		vfork_child_has(self, fd, define(t, NULL, fd, 0, true, &mode));
+		return vfork_child_object(self, fd, 0);
+	}
+	d = description_make();
+	if (!d)
+		return 0;
 	d->object = define(t, NULL, fd, 0, true, &mode);
 	d->shared = true;
 	if (atomic_compare_exchange_strong(&slot->description, &none, d)) {
@@ -225,9 +231,9 @@ uint32_t descriptor_object(int fd)
 		page ? atomic_load_explicit(&page[fd % FDS_PER_PAGE].object, memory_order_relaxed)
 		     : 0;
 
-	if (unlikely(!object))
-		object = inherit(fd);
-	return unlikely(in_vfork_child()) ? vfork_child_object(self, fd, object) : object;
+	if (unlikely(in_vfork_child()))
+		object = vfork_child_object(self, fd, object);
+	return likely(object) ? object : inherit(fd);
 }
 
 /* ---- where it stands ---- */
@@ -248,7 +254,7 @@ int64_t descriptor_position(int fd)
 	int64_t position;
 
 	if (!d || d->append || !d->seekable ||
-	    atomic_load_explicit(&d->shared, memory_order_relaxed))
+	    atomic_load_explicit(&d->shared, memory_order_relaxed) || in_vfork_child())
 		return UNKNOWN_OFFSET;
 	position = atomic_load(&d->position);
 	if (atomic_fetch_add(&d->in_flight, 1)) {

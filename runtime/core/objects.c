@@ -21,9 +21,11 @@ static struct {
 	_Atomic uint32_t changes, read; /* path is of change `read` */
 } cwd = {.changes = 1};
 
+/* A vfork child has a directory of its own, and asks for it each time. */
 void path_chdir(void)
 {
-	atomic_fetch_add(&cwd.changes, 1);
+	if (!in_vfork_child())
+		atomic_fetch_add(&cwd.changes, 1);
 }
 
 static size_t current_directory(char *out, size_t size)
@@ -31,13 +33,15 @@ static size_t current_directory(char *out, size_t size)
 	uint32_t change = atomic_load(&cwd.changes);
 	long got;
 
-	if (atomic_load(&cwd.read) == change)
+	if (atomic_load(&cwd.read) == change && !in_vfork_child())
 		return text_copy(out, size, cwd.path);
 	got = raw3(SYS_getcwd, (long)out, (long)size, 0);
 	if (got <= 0)
 		return text_copy(out, size, "?");
-	memcpy(cwd.path, out, (size_t)got);
-	atomic_store(&cwd.read, change);
+	if (!in_vfork_child()) {
+		memcpy(cwd.path, out, (size_t)got);
+		atomic_store(&cwd.read, change);
+	}
 	return (size_t)got - 1;
 }
 

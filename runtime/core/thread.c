@@ -282,9 +282,12 @@ static void thread_renew(struct thread *t)
 	t->page->tid = t->tid;
 	t->number = t->next_seq = 0;
 	t->depth = 0;
-	t->counting = 0;
+	atomic_store(&t->page->depth, 0);
+	t->counting = t->full;
+	t->enclosing = 0;
+	t->flush_began = 0;
 	t->own_descriptors = 0;
-	t->when_ready = READY;
+	t->when_ready = t->full ? READY_SLOWLY : READY;
 	stream_begin_chunk(t, t->chunk);
 	stream_ask_budget(t);
 	process_unlock(mask);
