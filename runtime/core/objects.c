@@ -114,7 +114,9 @@ bool path_selected(const char *path)
 /* Definitions outlive the budget, but not for ever: twice its bytes, then objects are unknown. */
 static bool definitions_end(void)
 {
-	return atomic_load(&process->stream_bytes) > 2 * atomic_load(&control->budget) + (1 << 20);
+	uint64_t bytes = atomic_load(&process->stream_bytes);
+
+	return bytes > 1 << 20 && (bytes - (1 << 20)) / 2 > atomic_load(&control->budget);
 }
 
 /* Numbers that may be negative: file birth seconds (class 1 and 7, the sixth). */

@@ -91,6 +91,14 @@ void process_unlock(uint64_t mask)
 	raw4(SYS_rt_sigprocmask, 2, (long)&mask, 0, sizeof(mask));
 }
 
+/* An empty variable is an unset one. */
+static const char *setting(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
 static uint64_t parse_bytes(const char *text, uint64_t otherwise)
 {
 	char *end;
@@ -105,12 +113,14 @@ static bool rank_selected(const char *list, unsigned long rank)
 	while (list && *list) {
 		char *at;
 		unsigned long first = strtoul(list, &at, 10), last = first, step = 1;
+		bool number = at > list;
 
 		if (*at == '-')
 			last = strtoul(at + 1, &at, 10);
 		if (*at == ':')
 			step = strtoul(at + 1, &at, 10);
-		if (first <= rank && rank <= last && (rank - first) % (step ? step : 1) == 0)
+		if (number && first <= rank && rank <= last &&
+		    (rank - first) % (step ? step : 1) == 0)
 			return true;
 		list = strchr(at, ',');
 		list = list ? list + 1 : NULL;
@@ -159,7 +169,7 @@ static bool program_is_traced(void)
 	for (size_t i = 0; launchers[i]; i++)
 		if (glob_match(launchers[i], strlen(launchers[i]), name))
 			return false;
-	return !in_list(name, getenv("FATHOM_SKIP"));
+	return !in_list(name, setting("FATHOM_SKIP"));
 }
 
 static uint64_t parse_gate(const char *layers, const char *level)
@@ -246,7 +256,8 @@ static void map_control(void)
 	atomic_store(&control->budget, config.budget);
 	fd = raw3(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd >= 0) {
-		at = raw6(SYS_mmap, 0, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+		if (raw3(SYS_lseek, fd, 0, SEEK_END) >= PAGE) /* behind its end a look is SIGBUS */
+			at = raw6(SYS_mmap, 0, PAGE, PROT_READ, MAP_SHARED, fd, 0);
 		raw3(SYS_close, fd, 0, 0);
 	}
 	if (!(at < 0 && at > -4096) && memcmp((void *)at, "FATHOMCP", 8) == 0) {
@@ -255,26 +266,34 @@ static void map_control(void)
 	}
 }
 
+/* A program may overwrite its environment, to show a title. */
+static const char *keep(const char *value)
+{
+	char *kept = value ? memory_get(strlen(value) + 1, false) : NULL;
+
+	return kept ? strcpy(kept, value) : NULL;
+}
+
 bool process_begin(void)
 {
-	const char *run = getenv("FATHOM_RUN");
+	const char *run = setting("FATHOM_RUN"), *ring = setting("FATHOM_RING");
 
 	if (!run || run[0] != '/' || strlen(run) > PATH_BYTES - 256 || !program_is_traced())
 		return false;
 	read_rank();
-	if (getenv("FATHOM_RANKS") && config.rank &&
-	    !rank_selected(getenv("FATHOM_RANKS"), config.rank - 1))
+	if (setting("FATHOM_RANKS") && config.rank &&
+	    !rank_selected(setting("FATHOM_RANKS"), config.rank - 1))
 		return false;
-	clock_begin(getenv("FATHOM_CLOCK"));
+	clock_begin(setting("FATHOM_CLOCK"));
 	config.start_ticks = ticks();
 	text_copy(config.run, sizeof(config.run), run);
-	if (getenv("FATHOM_RING"))
-		text_copy(config.ring, sizeof(config.ring) - 64, getenv("FATHOM_RING"));
+	if (ring && ring[0] == '/')
+		text_copy(config.ring, sizeof(config.ring) - 64, ring);
 	else
 		default_ring(run);
-	config.budget = parse_bytes(getenv("FATHOM_BUDGET"), 64 << 20);
-	config.gate = parse_gate(getenv("FATHOM_LAYERS"), getenv("FATHOM_LEVEL"));
-	config.files = getenv("FATHOM_FILES");
+	config.budget = parse_bytes(setting("FATHOM_BUDGET"), 64 << 20);
+	config.gate = parse_gate(setting("FATHOM_LAYERS"), setting("FATHOM_LEVEL"));
+	config.files = keep(setting("FATHOM_FILES"));
 	process = memory_get(sizeof(*process), true);
 	if (!process || !config.gate)
 		return false;
