@@ -129,13 +129,13 @@ const NO_TIME: i64 = i64::MIN;
 impl Visitor for Writing<'_, '_, '_> {
 	#[inline]
 	fn row(&mut self, row: &Row<'_>) {
-		let call = self.convert(row);
+		let mut call = self.convert(row);
 		self.out.unfinished += u64::from(row.state != State::Done);
 		self.rows.largest_seq = self.rows.largest_seq.max(row.seq);
 		if row.depth > 0 {
 			self.rows.pending.push(call);
 		} else if self.rows.pending.is_empty() && self.rows.interrupted.is_empty() {
-			self.alone(call);
+			self.alone(&mut call);
 		} else {
 			self.rows.pending.push(call);
 			self.flush();
@@ -166,7 +166,7 @@ impl Visitor for Writing<'_, '_, '_> {
 impl Writing<'_, '_, '_> {
 	/// An outermost call without children: by far the most frequent.
 	#[inline]
-	fn alone(&mut self, mut call: CallRow) {
+	fn alone(&mut self, call: &mut CallRow) {
 		let rows = &mut *self.rows;
 		call.call = match rows.ordinals {
 			None => rows.roots_done as u32,
@@ -182,8 +182,8 @@ impl Writing<'_, '_, '_> {
 			let side = rows.side_time.get(&call.seq).copied().unwrap_or(0);
 			call.nested = side.min(call.duration);
 		}
-		self.out.counters.call(rows.facts.process, rows.other_thread, &call, NO_OP);
-		self.out.calls.push(&call);
+		self.out.counters.call(rows.facts.process, rows.other_thread, call, NO_OP);
+		self.out.calls.push(call);
 	}
 
 	/// Times, numbers and fields of the run. Parent's ordinal and nested time come when the tree is whole.

@@ -112,10 +112,7 @@ impl Line {
 	#[inline]
 	fn at(&self, piece: usize, tick: u64) -> i64 {
 		let knot = self.knots[piece];
-		let ahead = tick.wrapping_sub(knot.tick) as i64;
-		let ns = ahead as f64 * self.rates[piece];
-		// Half away from zero, as `round` does, which is a function call on older processors.
-		knot.ns.saturating_add((ns + if ns < 0.0 { -0.5 } else { 0.5 }) as i64)
+		along(knot.ns, self.rates[piece], tick.wrapping_sub(knot.tick) as i64)
 	}
 
 	pub fn ns(&self, tick: u64) -> i64 {
@@ -128,7 +125,9 @@ impl Line {
 
 	/// Readings close to each other in time: remembers the piece.
 	pub fn reader(&self) -> Reader<'_> {
-		Reader { line: self, piece: 0 }
+		let mut reader = Reader { line: self, first: 0, last: 0, ns: 0, rate: 0.0 };
+		reader.seek(0);
+		reader
 	}
 }
 
@@ -149,20 +148,42 @@ impl Correction {
 
 pub struct Reader<'l> {
 	line: &'l Line,
-	piece: usize,
+	/// Ticks that the piece holds for.
+	first: u64,
+	last: u64,
+	/// Time at `first`, and the piece's rate.
+	ns: i64,
+	rate: f64,
 }
 
 impl Reader<'_> {
 	#[inline]
 	pub fn ns(&mut self, tick: u64) -> i64 {
-		let knots = &self.line.knots;
-		let fits = knots[self.piece].tick <= tick
-			&& knots.get(self.piece + 1).is_none_or(|next| tick < next.tick);
-		if !fits {
-			self.piece = self.line.piece(tick);
+		if tick < self.first || tick > self.last {
+			self.seek(tick);
+			if tick < self.first {
+				return self.line.ns(tick); // before the first knot
+			}
 		}
-		self.line.at(self.piece, tick)
+		along(self.ns, self.rate, tick.wrapping_sub(self.first) as i64)
 	}
+
+	#[cold]
+	fn seek(&mut self, tick: u64) {
+		let knots = &self.line.knots;
+		let piece = self.line.piece(tick);
+		self.first = knots[piece].tick;
+		self.last = knots.get(piece + 1).map_or(u64::MAX, |next| next.tick - 1);
+		self.ns = knots[piece].ns;
+		self.rate = self.line.rates[piece];
+	}
+}
+
+#[inline]
+fn along(ns: i64, rate: f64, ticks: i64) -> i64 {
+	let ahead = ticks as f64 * rate;
+	// Half away from zero, as `round` does, which is a function call on older processors.
+	ns.saturating_add((ahead + if ahead < 0.0 { -0.5 } else { 0.5 }) as i64)
 }
 
 /// The truest reading of each stretch, and no two that contradict each other.

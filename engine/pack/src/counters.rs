@@ -71,37 +71,42 @@ impl Counters {
 		let file = if row.valid & has::FILE != 0 { row.file } else { NO_FILE };
 		let key = Key { process, other_thread, file, op: row.op, enclosing };
 		let moved = row.valid & has::BYTES != 0 && row.bytes > 0 && row.error == 0;
-		let sum = Sum {
-			calls: 1,
-			recorded: 1,
-			errors: u64::from(row.error != 0),
-			bytes: if moved { row.bytes } else { 0 },
-			time: row.duration,
-			shortest: row.duration,
-			longest: row.duration,
-			first_start: row.start,
-			last_stop: row.start + row.duration,
-		};
-		self.add(&key, &sum);
+		let sum = self.sum(&key);
+		let first = sum.calls == 0;
+		sum.calls += 1;
+		sum.recorded += 1;
+		sum.errors += u64::from(row.error != 0);
+		sum.bytes = sum.bytes.saturating_add(if moved { row.bytes } else { 0 });
+		sum.time = sum.time.saturating_add(row.duration);
+		sum.longest = sum.longest.max(row.duration);
+		sum.last_stop = sum.last_stop.max(row.start + row.duration);
+		if first || row.duration < sum.shortest {
+			sum.shortest = row.duration;
+		}
+		if first || row.start < sum.first_start {
+			sum.first_start = row.start;
+		}
+	}
+
+	pub fn add(&mut self, key: &Key, sum: &Sum) {
+		self.sum(key).add(sum);
 	}
 
 	#[inline]
-	pub fn add(&mut self, key: &Key, sum: &Sum) {
+	fn sum(&mut self, key: &Key) -> &mut Sum {
 		let hash = key.file.wrapping_mul(31) ^ u32::from(key.op) << 1 ^ u32::from(key.enclosing);
-		let recent = &mut self.recent[hash as usize % RECENT];
-		if let Some((known, row)) = self.rows.get_mut(*recent as usize)
-			&& known == key
-		{
-			row.add(sum);
-			return;
+		let slot = hash as usize % RECENT;
+		let recent = self.recent[slot] as usize;
+		if self.rows.get(recent).is_some_and(|(known, _)| known == key) {
+			return &mut self.rows[recent].1;
 		}
 		let rows = &mut self.rows;
 		let at = *self.index.entry(*key).or_insert_with(|| {
 			rows.push((*key, Sum::default()));
 			rows.len() - 1
 		});
-		*recent = at as u32;
-		rows[at].1.add(sum);
+		self.recent[slot] = at as u32;
+		&mut self.rows[at].1
 	}
 
 	pub fn into_rows(self) -> Vec<(Key, Sum)> {

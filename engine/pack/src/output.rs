@@ -20,6 +20,9 @@ use crate::error::{At, PackError};
 
 /// Rows of one row group.
 pub const GROUP_ROWS: usize = 1 << 20;
+/// Columns by which readers skip row groups: only these have their least and largest value noted.
+const LOOKED_UP: [&str; 8] =
+	["id", "stream", "process", "rank", "start", "file", "call", "from_call"];
 const PAGE_ROWS: usize = 1 << 17;
 
 /// zstd over delta coding for integers and dictionaries for text. Columns named in `scattered` hold numbers
@@ -36,6 +39,10 @@ pub fn properties(schema: &Schema, scattered: &[&str]) -> WriterProperties {
 		.set_created_by("fathom-engine".into());
 	for field in schema.fields() {
 		let path = ColumnPath::from(field.name().as_str());
+		if !LOOKED_UP.contains(&field.name().as_str()) {
+			properties =
+				properties.set_column_statistics_enabled(path.clone(), EnabledStatistics::None);
+		}
 		properties = match field.data_type() {
 			DataType::Utf8 | DataType::Dictionary(..) => {
 				properties.set_column_dictionary_enabled(path, true)
