@@ -14,7 +14,7 @@ MPI = {"mpich": "mpich", "ompio": "openmpi", "romio321": "openmpi"}
 
 
 def _root() -> bool:
-    return os.geteuid() == 0 and os.access("/proc/1/ns/mnt", os.R_OK)
+    return os.geteuid() == 0
 
 
 #: Needs that a container may deny for good: skipped there too.
