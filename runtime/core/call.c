@@ -199,14 +199,10 @@ void call_link(struct call *c, struct call_ref to, enum link_kind kind, uint64_t
 	thread_release(t);
 }
 
-void call_text(struct call *c, const char *name, const char *value)
+static void put_text(struct thread *t, const struct call *c, const char *name, const char *value)
 {
-	struct thread *t = c->seq == ~0ull ? NULL : thread_claim();
-	struct record r;
+	struct record r = record_begin(t);
 
-	if (!t)
-		return;
-	r = record_begin(t);
 	record_varint(&r, c->seq);
 	record_string(&r, name);
 	record_string(&r, value);
@@ -214,10 +210,25 @@ void call_text(struct call *c, const char *name, const char *value)
 	thread_release(t);
 }
 
+void call_text(struct call *c, const char *name, const char *value)
+{
+	struct thread *t = c->seq == ~0ull ? NULL : thread_claim();
+
+	if (t)
+		put_text(t, c, name, value);
+}
+
+void call_path(struct call *c, const char *name, int dirfd, const char *path)
+{
+	struct thread *t = c->seq == ~0ull ? NULL : thread_claim();
+
+	if (t)
+		put_text(t, c, name, path_absolute(t->path, sizeof(t->path), dirfd, path));
+}
+
 void note(const char *format, ...)
 {
 	struct thread *t = thread_claim();
-	char text[512];
 	struct record r;
 	va_list list;
 
@@ -225,12 +236,12 @@ void note(const char *format, ...)
 		return;
 	if (atomic_fetch_add(&process->marks, 1) < MARKS) {
 		va_start(list, format);
-		vsnprintf(text, sizeof(text), format, list);
+		vsnprintf(t->path, sizeof(t->path), format, list);
 		va_end(list);
 		r = record_begin(t);
 		record_varint(&r, ticks());
 		record_string(&r, "note");
-		record_string(&r, text);
+		record_string(&r, t->path);
 		record_varint(&r, 0);
 		record_end(&r, RECORD_MARK);
 	}

@@ -106,6 +106,7 @@ struct call_ref call_reference(const struct call *c);
 void call_link(struct call *c, struct call_ref to, enum link_kind kind, uint64_t bytes,
 	       unsigned percent);
 void call_text(struct call *c, const char *name, const char *value);
+void call_path(struct call *c, const char *name, int dirfd, const char *path); /* made absolute */
 void object_hint(struct call *c, uint32_t object, bool in_force, const char *key,
 		 const char *value);
 struct group_def {

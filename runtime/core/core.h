@@ -217,6 +217,7 @@ struct process {
 	_Atomic uint32_t calls_too_deep;   /* below CALL_DEPTH open ones */
 	char stream_path[PATH_BYTES];
 	char ring_path[PATH_BYTES];
+	char path[PATH_BYTES]; /* lock held: not on the stack, a signal handler's may be small */
 	struct interned *interned;     /* objects.c */
 	struct site_table *site_table; /* sites.c */
 };
@@ -269,6 +270,8 @@ static inline uint64_t ticks(void)
 /* ---- process.c ---- */
 void join_path(char *out, const char *a, const char *b,
 	       const char *c); /* PATH_BYTES; out may be a */
+void exec_ring(
+	char *path); /* where an image that execs leaves its ring: its successor removes it */
 bool control_is_private(void);
 void recording_off(void);    /* for good: the program goes on without us */
 bool process_ready(void);    /* makes the state after the start or a fork; false: none to be had */
@@ -278,7 +281,7 @@ uint64_t random_id(void);                          /* never 0 */
 void *memory_get(size_t bytes, bool wipe_on_fork); /* NULL: none */
 
 /* ---- node.c ---- */
-void node_describe(const char *directory);
+void node_describe(const char *directory); /* lock held */
 
 /* ---- ring.c: lock held ---- */
 

@@ -391,8 +391,7 @@ void process_end(void)
 		ring_remove();
 }
 
-/* The ring of an image that execs: kept under a name that its successor removes. */
-static void exec_ring(char *path)
+void exec_ring(char *path)
 {
 	char pid[24];
 
@@ -401,9 +400,15 @@ static void exec_ring(char *path)
 	join_path(path, path, ".exec", "");
 }
 
+static void move_ring(const char *from, const char *to)
+{
+	if (process->ring && !process->write_failed)
+		raw4(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to);
+}
+
 void process_before_exec(void)
 {
-	char path[PATH_BYTES];
+	uint64_t mask;
 
 	if (!process || !process->alive)
 		return;
@@ -412,18 +417,20 @@ void process_before_exec(void)
 		return;
 	}
 	write_all(false);
-	exec_ring(path);
-	if (process->ring && !process->write_failed)
-		raw4(SYS_renameat2, AT_FDCWD, (long)process->ring_path, AT_FDCWD, (long)path);
+	mask = process_lock();
+	exec_ring(process->path);
+	move_ring(process->ring_path, process->path);
+	process_unlock(mask);
 }
 
 void process_resume(void)
 {
-	char path[PATH_BYTES];
+	uint64_t mask;
 
 	if (!process || !process->alive || in_vfork_child())
 		return;
-	exec_ring(path);
-	if (process->ring && !process->write_failed)
-		raw4(SYS_renameat2, AT_FDCWD, (long)path, AT_FDCWD, (long)process->ring_path);
+	mask = process_lock();
+	exec_ring(process->path);
+	move_ring(process->path, process->ring_path);
+	process_unlock(mask);
 }

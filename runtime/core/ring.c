@@ -42,8 +42,11 @@ static void *map_file(int flags, size_t bytes)
 		at = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 			  (long)offset);
 	raw3(SYS_close, fd, 0, 0);
-	if (at < 0 && at > -4096)
+	if (at < 0 && at > -4096) {
+		if (flags & O_CREAT)
+			raw3(SYS_unlink, (long)process->ring_path, 0, 0);
 		return NULL;
+	}
 	process->ring_used += bytes;
 	return (void *)at;
 }
@@ -51,14 +54,14 @@ static void *map_file(int flags, size_t bytes)
 /* Field 22 of /proc/self/stat, counted from behind the program's name, which may hold anything. */
 static uint64_t pid_start(void)
 {
-	char text[1024];
+	char *text = process->path;
 	long fd = raw3(SYS_openat, AT_FDCWD, (long)"/proc/self/stat", O_RDONLY | O_CLOEXEC), got;
 	uint64_t value = 0;
 	const char *at;
 
 	if (fd < 0)
 		return 0;
-	got = raw3(SYS_read, fd, (long)text, sizeof(text) - 1);
+	got = raw3(SYS_read, fd, (long)text, PATH_BYTES - 1);
 	raw3(SYS_close, fd, 0, 0);
 	if (got <= 0)
 		return 0;
@@ -73,6 +76,8 @@ static uint64_t pid_start(void)
 
 static void ring_begin(void)
 {
+	exec_ring(process->path);
+	raw3(SYS_unlink, (long)process->path, 0, 0); /* of the image that became this one */
 	process->ring_used = 0;
 	for (int tries = 0; tries < 3 && !process->ring;
 	     tries++) { /* another process may remove it */

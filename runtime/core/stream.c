@@ -316,7 +316,6 @@ void stream_seal(struct chunk *chunk, uint32_t flags)
 static long open_file(void)
 {
 	int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
-	char parent[PATH_BYTES];
 	long fd;
 
 	if (process->file_made)
@@ -325,9 +324,8 @@ static long open_file(void)
 	fd = raw4(SYS_openat, AT_FDCWD, (long)process->stream_path, flags, 0644);
 	if (fd == -ENOENT) {
 		raw3(SYS_mkdir, (long)config.run, 0755, 0);
-		text_copy(parent, sizeof(parent), config.streams);
-		*strrchr(parent, '/') = '\0';
-		raw3(SYS_mkdir, (long)parent, 0755, 0);
+		join_path(process->path, config.run, "/streams", "");
+		raw3(SYS_mkdir, (long)process->path, 0755, 0);
 		if (raw3(SYS_mkdir, (long)config.streams, 0755, 0) == 0)
 			node_describe(config.streams);
 		fd = raw4(SYS_openat, AT_FDCWD, (long)process->stream_path, flags, 0644);

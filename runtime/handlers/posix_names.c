@@ -9,10 +9,8 @@ static bool told(const struct call *c, const char *text)
 
 void posix_to(struct call *c, int dirfd, const char *to)
 {
-	char absolute[PATH_MAX];
-
 	if (told(c, to))
-		call_text(c, "to", path_absolute(absolute, sizeof(absolute), dirfd, to));
+		call_path(c, "to", dirfd, to);
 }
 
 void posix_text(struct call *c, const char *name, const char *value)
