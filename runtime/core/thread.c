@@ -109,6 +109,25 @@ static struct thread *claim_first(void)
 	return NULL;
 }
 
+/* The stream of signal handlers that interrupt t in its own work. Its chunk names the call it interrupted:
+ * another one needs another chunk. */
+static struct thread *side_of(struct thread *t)
+{
+	struct thread *side = t->side;
+	uint64_t base = t->depth ? t->page->open[t->depth - 1].seq : ~0ull;
+
+	if (!side)
+		return t->side = thread_make(t, false);
+	if (side->ready != NOT_READY && !side->depth && !side->full &&
+	    side->chunk->base_seq != base) {
+		side->ready = NOT_READY;
+		barrier();
+		stream_next_chunk(side, false);
+		thread_release(side);
+	}
+	return side;
+}
+
 static struct thread *claim_slow(void)
 {
 	struct thread *t = self;
@@ -120,11 +139,8 @@ static struct thread *claim_slow(void)
 	if (!t->alive && !t->broken)
 		return thread_fill(t, NULL, false) ? t : NULL;
 	while (t && t->ready == NOT_READY &&
-	       !t->broken) { /* a signal handler's call in the middle of our own work */
-		if (!t->side)
-			t->side = thread_make(t, false);
-		t = t->side;
-	}
+	       !t->broken) /* a signal handler's call in the middle of our own work */
+		t = side_of(t);
 	return t && !t->broken ? t : NULL;
 }
 
