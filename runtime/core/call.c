@@ -61,11 +61,12 @@ enum { COUNTED = 0x80000000u };
 
 static void enter_counting(struct thread *t, struct call *c, const void *frame, bool whole_job)
 {
-	if (t->enclosing_frame <= (uintptr_t)frame)
+	if (t->enclosing && t->enclosing_frame <= (uintptr_t)frame && !on_signal_stack())
 		t->enclosing = 0; /* a jump left it */
 	c->seq = ~0ull;
 	c->object = whole_job ? 0 : c->object;
 	c->depth = t->enclosing | COUNTED;
+	c->outer_frame = t->enclosing_frame;
 	t->enclosing = c->op + 1;
 	t->enclosing_frame = (uintptr_t)frame;
 	c->began = ticks();
@@ -77,11 +78,10 @@ static bool counted_already(const struct thread *t, uint32_t op, const void *fra
 	return t->enclosing == op + 1 && t->enclosing_frame > (uintptr_t)frame && op_of(op)->absorb;
 }
 
-/* Back to what encloses: an older frame, which one is not known. */
 static void leave_counting(struct thread *t, const struct call *c)
 {
 	t->enclosing = c->depth & ~COUNTED;
-	t->enclosing_frame = UINTPTR_MAX;
+	t->enclosing_frame = c->outer_frame;
 }
 
 /* What is not usual: no stream yet, a fork, a signal handler, a call left by a jump, a flush to report, a new
@@ -160,6 +160,8 @@ void call_cancel(struct call *c, uint64_t ended)
 {
 	struct thread *t = c->thread;
 
+	if (!t->alive)
+		return; /* a fork wiped it */
 	if (c->seq != ~0ull && (t->next_seq != c->seq + 1 || t->depth != c->depth + 1)) {
 		call_leave(c, ended); /* something was recorded inside: its parent must exist */
 		return;

@@ -31,7 +31,8 @@ struct call {
 	uint32_t wrapper;           /* set by the wrapper before hooks run: edge_library(wrapper) */
 	bool cancel; /* a hook says: no row; the wrapper leaves by call_cancel (call_enter clears it). In
 			      * a call that is not recorded: it was absorbed by the same op around it */
-	uint64_t scratch[8]; /* a row's own hooks: kept from before to after, not initialised */
+	uint64_t outer_frame; /* a counted call: of the counted call around it */
+	uint64_t scratch[8];  /* a row's own hooks: kept from before to after, not initialised */
 };
 
 /* One op of the catalogue, generated (ops[] below, indexed by op number). */
