@@ -61,7 +61,13 @@ static struct counter *entry_of(struct thread *t, struct counter_table *table, c
 		if (n->op == c->op && n->object == c->object && n->enclosing == enclosing)
 			return n;
 	}
-	if (used == COUNTERS) {
+	if (used == COUNTERS && t->full) { /* this one stays in the ring: go on in another */
+		t->counters = NULL;
+		table = table_of(t);
+		if (!table)
+			return NULL;
+		used = 0;
+	} else if (used == COUNTERS) {
 		counters_write(t);
 		used = 0;
 	}
@@ -92,9 +98,9 @@ void counter_add(struct thread *t, const struct call *c, uint64_t ended)
 	uint64_t took = ended > c->began ? ended - c->began : 0;
 	struct counter *n;
 
-	if (!table)
+	n = table ? entry_of(t, table, c) : NULL;
+	if (!n)
 		return;
-	n = entry_of(t, table, c);
 	n->calls++;
 	n->errors += c->error != 0;
 	n->bytes += bytes_of(c);
