@@ -86,6 +86,8 @@ const char *path_absolute(char *out, size_t size, int dirfd, const char *path)
 
 	if (path[0] != '/') {
 		n = directory_of(out, size - 1, dirfd);
+		if (path[0] && n == 0)
+			out[n++] = '?'; /* of a descriptor that is not open */
 		if (path[0])
 			out[n++] = '/';
 	}
@@ -298,6 +300,7 @@ static uint64_t selection_hash(const struct selection_def *def)
 static void put_selection(struct thread *t, uint32_t number, const struct selection_def *def)
 {
 	struct record r = record_begin(t);
+	struct selection_def box;
 
 	record_varint(&r, number);
 	record_varint(&r, def->form);
@@ -313,6 +316,14 @@ static void put_selection(struct thread *t, uint32_t number, const struct select
 	record_varint(&r, def->blocks);
 	for (uint32_t i = 0; i < 2 * def->rank * def->blocks; i++)
 		record_varint(&r, def->block[i]);
+	if (r.end - r.at < 10 &&
+	    def->blocks) { /* many blocks of high rank do not fit: the box says it */
+		box = *def;
+		box.blocks = 0;
+		box.exact = false;
+		put_selection(t, number, &box);
+		return;
+	}
 	record_end(&r, RECORD_SELECTION);
 }
 
