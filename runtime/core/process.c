@@ -60,8 +60,10 @@ void *memory_get(size_t bytes, bool wipe_on_fork)
 
 	if (at < 0 && at > -4096)
 		return NULL;
-	if (wipe_on_fork)
-		raw3(SYS_madvise, at, (long)bytes, MADV_WIPEONFORK);
+	if (wipe_on_fork && raw3(SYS_madvise, at, (long)bytes, MADV_WIPEONFORK) != 0) {
+		raw3(SYS_munmap, at, (long)bytes, 0); /* a child would write into our streams */
+		return NULL;
+	}
 	return (void *)at;
 }
 
