@@ -2,19 +2,18 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use fathom_stream::{Decoder, Item, Record};
-use parquet::arrow::ArrowWriter;
 
 use crate::calls::{ImageMaps, Map, Out, Plan, StreamRows, Writing};
+use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
-use crate::columns::{OpNames, SCATTERED, StreamFacts, call_schema};
+use crate::columns::{OpNames, StreamFacts};
 use crate::define::{Definitions, Op};
 use crate::error::{At, PackError};
 use crate::image::{Content, Loaded};
-use crate::output::properties;
 use crate::run::{Image, stream_name};
 use crate::walk::{Row, Visitor, Walker};
 use crate::write::BATCH_ROWS;
@@ -55,7 +54,7 @@ pub fn bench(path: &Path, repeat: u32) -> Result<Rates, PackError> {
 	let plans: Vec<Plan> = ops.iter().map(|op| Plan::new(op, |_| 0)).collect();
 	let streams = HashMap::new();
 	let maps = maps(&definitions, &plans, &arg_names, &streams);
-	let names = OpNames::new(&ops);
+	let (names, texts) = (OpNames::new(&ops), OpTexts::new(&ops));
 	for _ in 0..repeat {
 		let begin = seconds();
 		rates.events = decode_only(&content);
@@ -67,7 +66,7 @@ pub fn bench(path: &Path, repeat: u32) -> Result<Rates, PackError> {
 		})?;
 		rates.arrow = rates.arrow.max(rates.events as f64 / (seconds() - begin) / 1e6);
 		let begin = seconds();
-		rates.table_bytes = to_parquet(path, &content, &maps, &names)?;
+		rates.table_bytes = to_parquet(path, &content, &maps, &texts)?;
 		rates.parquet = rates.parquet.max(rates.events as f64 / (seconds() - begin) / 1e6);
 	}
 	Ok(rates)
@@ -188,15 +187,9 @@ fn to_parquet(
 	path: &Path,
 	content: &Content<'_>,
 	maps: &ImageMaps<'_>,
-	names: &OpNames,
+	texts: &OpTexts,
 ) -> Result<u64, PackError> {
-	let schema = call_schema();
-	let properties = properties(&schema, &SCATTERED);
-	let mut writer =
-		ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties)).at(path)?;
-	each_batch(content, maps, &mut |out| {
-		let batch = out.calls.take(names).at(path)?;
-		writer.write(&batch).at(path)
-	})?;
-	Ok(writer.into_inner().at(path)?.len() as u64)
+	let mut file = CallsFile::new(path, Vec::new())?;
+	each_batch(content, maps, &mut |out| file.write(&mut out.calls, texts).at(path))?;
+	Ok(file.close().at(path)?.len() as u64)
 }

@@ -8,7 +8,7 @@ use arrow_array::types::{
 use arrow_array::{
 	ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, StringArray, UInt16Array,
 };
-use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use crate::define::Op;
@@ -57,6 +57,13 @@ pub struct CallRow {
 	pub depth: u8,
 	pub offset_from: u8,
 	pub state: u8,
+}
+
+impl CallRow {
+	#[inline]
+	pub fn if_has(&self, bit: u16, value: u32) -> Option<u32> {
+		(self.valid & bit != 0).then_some(value)
+	}
 }
 
 /// What all calls of a stream share.
@@ -139,12 +146,14 @@ impl CallColumns {
 	}
 
 	fn rank(&self) -> ArrayRef {
-		let mut values: Vec<Option<i32>> = Vec::with_capacity(self.rows.len());
-		for (i, (_, facts)) in self.streams.iter().enumerate() {
-			let end = self.streams.get(i + 1).map_or(self.rows.len(), |next| next.0);
-			values.resize(end, facts.rank);
-		}
-		Arc::new(PrimitiveArray::<Int32Type>::from(values))
+		let mut values: Vec<i32> = Vec::with_capacity(self.rows.len());
+		let mut present = BooleanBufferBuilder::new(self.rows.len());
+		self.each_stream(|facts, rows| {
+			values.resize(values.len() + rows as usize, facts.rank.unwrap_or(0));
+			present.append_n(rows as usize, facts.rank.is_some());
+		});
+		let nulls = NullBuffer::new(present.finish());
+		primitive::<Int32Type>(values, (nulls.null_count() > 0).then_some(nulls))
 	}
 
 	fn id(&self) -> ArrayRef {
@@ -157,52 +166,87 @@ impl CallColumns {
 		primitive::<UInt64Type>(values, None)
 	}
 
-	/// All rows as Arrow arrays. What comes next goes on with the same stream.
-	pub fn take(&mut self, names: &OpNames) -> Result<RecordBatch, ArrowError> {
-		let valid = || self.rows.iter().map(|row| row.valid);
-		(self.in_all, self.in_any) = valid().fold((!0, 0), |(all, any), v| (all & v, any | v));
-		let op: ScalarBuffer<u16> = self.rows.iter().map(|row| row.op).collect();
-		let named = |values: &ArrayRef| -> Result<ArrayRef, ArrowError> {
-			let keys = UInt16Array::new(op.clone(), None);
-			Ok(Arc::new(DictionaryArray::<UInt16Type>::try_new(keys, values.clone())?))
-		};
-		let choice = |get: fn(&CallRow) -> u8, nulls, values| {
-			choice(self.rows.iter().map(get).collect(), nulls, values)
-		};
-		let columns: Vec<ArrayRef> = vec![
-			self.id(),
-			self.shared::<UInt32Type>(|facts| facts.stream),
-			self.shared::<UInt32Type>(|facts| facts.process),
-			self.shared::<UInt32Type>(|facts| facts.thread),
-			self.rank(),
-			self.optional::<UInt64Type>(has::PARENT, |row| row.parent),
-			self.optional::<UInt32Type>(has::CALL, |row| row.call),
-			self.column::<UInt8Type>(|row| row.depth),
-			named(&names.layer)?,
-			named(&names.name)?,
-			named(&names.kind)?,
-			self.optional::<UInt32Type>(has::OBJECT, |row| row.object),
-			self.optional::<UInt32Type>(has::FILE, |row| row.file),
-			self.column::<Int64Type>(|row| row.start),
-			self.column::<Int64Type>(|row| row.duration),
-			self.column::<Int64Type>(|row| row.nested),
-			self.optional::<Int64Type>(has::SIZE, |row| row.size),
-			self.optional::<Int64Type>(has::OFFSET, |row| row.offset),
-			choice(|row| row.offset_from, self.nulls(has::OFFSET_FROM), &OFFSET_FROM)?,
-			self.optional::<Int64Type>(has::BYTES, |row| row.bytes),
-			self.optional::<Int64Type>(has::RESULT, |row| row.result),
-			self.column::<Int32Type>(|row| row.error),
-			choice(|row| row.state, None, &STATES)?,
-			self.optional::<UInt32Type>(has::SITE, |row| row.site),
-			self.optional::<UInt32Type>(has::SELECTION, |row| row.selection),
-			self.optional::<UInt32Type>(has::COLLECTIVE, |row| row.collective),
-		];
+	pub fn rows(&self) -> &[CallRow] {
+		&self.rows
+	}
+
+	/// Streams in order, with the number of their rows.
+	pub fn each_stream(&self, mut take: impl FnMut(&StreamFacts, u32)) {
+		for (i, (begin, facts)) in self.streams.iter().enumerate() {
+			let end = self.streams.get(i + 1).map_or(self.rows.len(), |next| next.0);
+			take(facts, (end - begin) as u32);
+		}
+	}
+
+	/// To be done once all rows are there, before columns are made of them.
+	pub fn look_over(&mut self) {
+		let valid = self.rows.iter().map(|row| row.valid);
+		(self.in_all, self.in_any) = valid.fold((!0, 0), |(all, any), v| (all & v, any | v));
+	}
+
+	/// Forgets the rows. What comes next goes on with the same stream.
+	pub fn clear(&mut self) {
 		self.rows.clear();
 		if let Some((_, facts)) = self.streams.pop() {
 			self.streams.clear();
 			self.streams.push((0, facts));
 		}
-		RecordBatch::try_new(call_schema(), columns)
+	}
+
+	/// A column of numbers.
+	pub fn array(&self, name: &str) -> ArrayRef {
+		match name {
+			"id" => self.id(),
+			"stream" => self.shared::<UInt32Type>(|facts| facts.stream),
+			"process" => self.shared::<UInt32Type>(|facts| facts.process),
+			"thread" => self.shared::<UInt32Type>(|facts| facts.thread),
+			"rank" => self.rank(),
+			"parent" => self.optional::<UInt64Type>(has::PARENT, |row| row.parent),
+			"call" => self.optional::<UInt32Type>(has::CALL, |row| row.call),
+			"depth" => self.column::<UInt8Type>(|row| row.depth),
+			"object" => self.optional::<UInt32Type>(has::OBJECT, |row| row.object),
+			"file" => self.optional::<UInt32Type>(has::FILE, |row| row.file),
+			"start" => self.column::<Int64Type>(|row| row.start),
+			"duration" => self.column::<Int64Type>(|row| row.duration),
+			"nested" => self.column::<Int64Type>(|row| row.nested),
+			"size" => self.optional::<Int64Type>(has::SIZE, |row| row.size),
+			"file_offset" => self.optional::<Int64Type>(has::OFFSET, |row| row.offset),
+			"bytes" => self.optional::<Int64Type>(has::BYTES, |row| row.bytes),
+			"result" => self.optional::<Int64Type>(has::RESULT, |row| row.result),
+			"error" => self.column::<Int32Type>(|row| row.error),
+			"site" => self.optional::<UInt32Type>(has::SITE, |row| row.site),
+			"selection" => self.optional::<UInt32Type>(has::SELECTION, |row| row.selection),
+			_ => self.optional::<UInt32Type>(has::COLLECTIVE, |row| row.collective),
+		}
+	}
+
+	/// All rows as Arrow arrays.
+	pub fn take(&mut self, names: &OpNames) -> Result<RecordBatch, ArrowError> {
+		self.look_over();
+		let schema = call_schema();
+		let op: ScalarBuffer<u16> = self.rows.iter().map(|row| row.op).collect();
+		let named = |values: &ArrayRef| -> Result<ArrayRef, ArrowError> {
+			let keys = UInt16Array::new(op.clone(), None);
+			Ok(Arc::new(DictionaryArray::<UInt16Type>::try_new(keys, values.clone())?))
+		};
+		let choose = |get: fn(&CallRow) -> u8, nulls, values| {
+			choice(self.rows.iter().map(get).collect(), nulls, values)
+		};
+		let mut columns: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len());
+		for field in schema.fields() {
+			columns.push(match field.name().as_str() {
+				"layer" => named(&names.layer)?,
+				"op" => named(&names.name)?,
+				"kind" => named(&names.kind)?,
+				"offset_from" => {
+					choose(|row| row.offset_from, self.nulls(has::OFFSET_FROM), &OFFSET_FROM)?
+				}
+				"state" => choose(|row| row.state, None, &STATES)?,
+				name => self.array(name),
+			});
+		}
+		self.clear();
+		RecordBatch::try_new(schema, columns)
 	}
 }
 

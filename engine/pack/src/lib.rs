@@ -2,6 +2,7 @@
 
 mod bench;
 mod calls;
+mod calls_file;
 mod clock;
 mod collectives;
 mod columns;
@@ -17,6 +18,7 @@ mod pack;
 mod progress;
 mod recover;
 mod run;
+mod runs;
 mod sites;
 mod survey;
 mod sync;

@@ -36,6 +36,7 @@ pub fn properties(schema: &Schema, scattered: &[&str]) -> WriterProperties {
 		.set_max_row_group_row_count(Some(GROUP_ROWS))
 		.set_data_page_row_count_limit(PAGE_ROWS)
 		.set_write_batch_size(8192)
+		.set_offset_index_disabled(true)
 		.set_created_by("fathom-engine".into());
 	for field in schema.fields() {
 		let path = ColumnPath::from(field.name().as_str());

@@ -11,9 +11,10 @@ use fathom_stream::Decoder;
 use parquet::arrow::ArrowWriter;
 
 use crate::calls::{ImageMaps, Map, Out, Plan, StreamRows, Writing};
+use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::collectives::CallNumbers;
-use crate::columns::{OpNames, SCATTERED, StreamFacts, arg_schema, call_schema, link_schema};
+use crate::columns::{StreamFacts, arg_schema, link_schema};
 use crate::counters::{Key, Sum};
 use crate::error::{At, PackError};
 use crate::image::{Content, Loaded};
@@ -36,7 +37,7 @@ pub struct Writer<'r> {
 	pub collectives: &'r [CallNumbers],
 	pub folder: &'r Path,
 	pub progress: &'r Progress,
-	op_names: OpNames,
+	op_texts: OpTexts,
 	plans: Vec<Plan>,
 	arg_names: HashMap<String, u16>,
 	arg_values: ArrayRef,
@@ -77,7 +78,7 @@ impl<'r> Writer<'r> {
 			collectives,
 			folder,
 			progress,
-			op_names: OpNames::new(&merged.ops),
+			op_texts: OpTexts::new(&merged.ops),
 			plans,
 			arg_values: Arc::new(StringArray::from(names)),
 			arg_names,
@@ -331,7 +332,8 @@ fn made_in(
 
 /// The files of one part. Those of `args` and `links` are made when there is something to write.
 struct Files {
-	calls: PartFile,
+	path: PathBuf,
+	calls: CallsFile<File>,
 	args: PartFile,
 	links: PartFile,
 }
@@ -339,32 +341,26 @@ struct Files {
 struct PartFile {
 	path: PathBuf,
 	schema: SchemaRef,
-	scattered: &'static [&'static str],
 	writer: Option<ArrowWriter<File>>,
 }
 
 impl Files {
 	fn open(writer: &Writer<'_>, name: &str) -> Result<Files, PackError> {
-		let file = |table: &str, schema: SchemaRef, scattered| PartFile {
+		let file = |table: &str, schema: SchemaRef| PartFile {
 			path: writer.folder.join(table).join(format!("{name}.parquet")),
 			schema,
-			scattered,
 			writer: None,
 		};
-		let mut calls = file("calls", call_schema(), &SCATTERED[..]);
-		calls.open()?;
-		Ok(Files {
-			calls,
-			args: file("args", arg_schema(), &[]),
-			links: file("links", link_schema(), &[]),
-		})
+		let path = writer.folder.join("calls").join(format!("{name}.parquet"));
+		let calls = CallsFile::new(&path, File::create(&path).at(&path)?)?;
+		let (args, links) = (file("args", arg_schema()), file("links", link_schema()));
+		Ok(Files { path, calls, args, links })
 	}
 
 	fn flush(&mut self, writer: &Writer<'_>, out: &mut Out) -> Result<(), PackError> {
 		if !out.calls.is_empty() {
 			writer.progress.add(out.calls.len() as u64);
-			let batch = out.calls.take(&writer.op_names).at(&self.calls.path)?;
-			self.calls.write(&batch)?;
+			self.calls.write(&mut out.calls, &writer.op_texts).at(&self.path)?;
 		}
 		if out.args.len() > 0 {
 			let batch = out.args.take(&writer.arg_values).at(&self.args.path)?;
@@ -378,7 +374,8 @@ impl Files {
 	}
 
 	fn close(self) -> Result<(), PackError> {
-		for file in [self.calls, self.args, self.links] {
+		self.calls.close().at(&self.path)?;
+		for file in [self.args, self.links] {
 			if let Some(writer) = file.writer {
 				writer.close().at(&file.path)?;
 			}
@@ -393,7 +390,7 @@ impl PartFile {
 			Some(writer) => Ok(writer),
 			empty => {
 				let file = File::create(&self.path).at(&self.path)?;
-				let properties = properties(&self.schema, self.scattered);
+				let properties = properties(&self.schema, &[]);
 				let writer = ArrowWriter::try_new(file, self.schema.clone(), Some(properties));
 				Ok(empty.insert(writer.at(&self.path)?))
 			}
@@ -421,7 +418,7 @@ pub fn fill_empty(folder: &Path) -> Result<(), PackError> {
 		let path = folder.join(table);
 		if fs::read_dir(&path).at(&path)?.next().is_none() {
 			let path = path.join("empty.parquet");
-			let mut file = PartFile { path, schema, scattered: &[], writer: None };
+			let mut file = PartFile { path, schema, writer: None };
 			file.open()?;
 			if let Some(writer) = file.writer {
 				writer.close().at(&file.path)?;
