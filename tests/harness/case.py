@@ -31,7 +31,7 @@ class Case:
     ranks: int = 4
     oracle: str = ""  # "" or strace
     same: bool = False  # output and status equal to those without Fathom
-    exit: int = 0  # status; -9 is: killed by signal 9
+    exit: int | list[int] = 0  # status, or those it may be; -9 is: killed by signal 9
     level: str = "call"  # below it, the invariants of a full trace are not asked
     unfinished: bool = False  # calls may be open at the end
     partial: bool = False  # ranks may be missing, the run may be cut

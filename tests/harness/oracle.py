@@ -149,7 +149,9 @@ def counts(call: Syscall, symbols: Mapping[str, set[str]]) -> bool:
 def by_loader(call: Syscall) -> bool:
     """Made by a constructor or destructor: the loader's frame is outside the module that called."""
     modules = [frame.module for frame in call.frames]
-    first = next((i for i, m in enumerate(modules) if not is_libc(m) and "libfathom" not in m), len(modules))
+    first = next(
+        (i for i, m in enumerate(modules) if not is_libc(m) and "libfathom" not in m), len(modules)
+    )
     return any(m.startswith("ld-") for m in modules[first:])
 
 
@@ -270,11 +272,15 @@ def libc_aliases() -> dict[str, set[str]]:
     """libc function -> all exported names of its address: strace -k prints any of them."""
     library = ctypes.util.find_library("c") or "libc.so.6"
     path = next(
-        line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith(library)
+        line.split()[-1]
+        for line in Path("/proc/self/maps").read_text().splitlines()
+        if line.endswith(library)
     )
     listed = subprocess.run(["nm", "-D", path], capture_output=True, text=True, check=True).stdout
     by_address: dict[str, set[str]] = defaultdict(set)
-    for address, _, name in (words for words in map(str.split, listed.splitlines()) if len(words) == 3):
+    for address, _, name in (
+        words for words in map(str.split, listed.splitlines()) if len(words) == 3
+    ):
         by_address[address].add(name.split("@")[0])
     out: dict[str, set[str]] = defaultdict(set)
     for names in by_address.values():
@@ -382,7 +388,9 @@ def _same(want: Expected, row: Row, oracle: Mapping[str, Row]) -> bool:
 
 def _resume(calls: list[Expected], rows: list[Row], oracle: Mapping[str, Row]) -> tuple[int, int]:
     """How many calls and rows to pass over until both agree on three in a row, fields and all."""
-    steps = sorted(((a, b) for a in range(30) for b in range(30)), key=lambda s: (s != (1, 1), sum(s)))
+    steps = sorted(
+        ((a, b) for a in range(30) for b in range(30)), key=lambda s: (s != (1, 1), sum(s))
+    )
     for a, b in steps:
         ahead = list(zip(calls[a : a + 3], rows[b : b + 3], strict=False))
         if ahead and all(_same(c, r, oracle) and not _fields(c, r) for c, r in ahead):
@@ -397,7 +405,11 @@ def _fields(want: Expected, row: Row) -> list[str]:
         wrong.append(f"errno {row['error']}, strace {call.error or 'none'}")
     if want.size is not None and row["size"] is not None and row["size"] != want.size:
         wrong.append(f"size {row['size']}, strace {want.size}")
-    if row["offset_from"] == "given" and want.offset is not None and row["file_offset"] != want.offset:
+    if (
+        row["offset_from"] == "given"
+        and want.offset is not None
+        and row["file_offset"] != want.offset
+    ):
         wrong.append(f"offset {row['file_offset']}, strace {want.offset}")
     if row["offset_from"] == "tracked" and not call.error and row["file_offset"] != want.position:
         wrong.append(f"tracked offset {row['file_offset']}, strace {want.position}")

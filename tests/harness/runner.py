@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+
 from harness import invariants, oracle, paths, strace, tables
 from harness.case import Case
 from harness.needs import MPI
@@ -82,7 +83,15 @@ def under_fathom(command: str, known: dict[str, str]) -> list[str]:
     """`fathom run …` becomes the built command with the test's run directory."""
     words_ = shlex.split(fill(command, known))
     at = words_.index("fathom")
-    return [*words_[:at], known["fathom"], "run", "--no-show", "-o", known["run"], *words_[at + 2 :]]
+    return [
+        *words_[:at],
+        known["fathom"],
+        "run",
+        "--no-show",
+        "-o",
+        known["run"],
+        *words_[at + 2 :],
+    ]
 
 
 def bare(command: str, known: dict[str, str]) -> list[str]:
@@ -145,7 +154,9 @@ def _run(case: Case, tmp: Path, known: dict[str, str]) -> None:
     if problems:
         raise Failed("\n".join([*problems, done.stdout[-1500:], done.stderr[-3000:]]))
     shell(case.after, known, tmp)
-    problems = [line for pair in case.equal for line in unequal(*(Path(fill(p, known)) for p in pair))]
+    problems = [
+        line for pair in case.equal for line in unequal(*(Path(fill(p, known)) for p in pair))
+    ]
     if case.same:
         problems += other_than_bare(case, known, env, tmp, done)
     problems += look(case, Path(known["run"]), trace, known)
@@ -168,7 +179,7 @@ def watched(command: list[str], known: dict[str, str], trace: Path) -> list[str]
 
 def outcome(case: Case, done: subprocess.CompletedProcess[str]) -> list[str]:
     out = []
-    if done.returncode != case.exit:
+    if done.returncode not in (case.exit if isinstance(case.exit, list) else [case.exit]):
         out.append(f"exit status {done.returncode}, expected {case.exit}")
     for pattern, text, name in (
         (case.prints, done.stdout, "stdout"),
@@ -243,5 +254,7 @@ def look(case: Case, run_: Path, trace: Path, known: dict[str, str]) -> list[str
             raise Failed(f"{sql.strip()}\n{error}") from error
         want = [[fill(v, known) if isinstance(v, str) else v for v in row] for row in check.rows]
         if got != want:
-            out.append(f"{check.sees or check.sql.strip()}\n  expected {want}\n  got      {got[:20]}")
+            out.append(
+                f"{check.sees or check.sql.strip()}\n  expected {want}\n  got      {got[:20]}"
+            )
     return out

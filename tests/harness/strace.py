@@ -22,7 +22,6 @@ TRACED = (
 ).split()
 
 
-
 def flags(more: Iterable[str] = ()) -> list[str]:
     """Options of strace; `more` are system calls that the catalogue names besides."""
     names = ",".join(f"?{name}" for name in sorted({*TRACED, *more}))
@@ -150,7 +149,8 @@ def _merged(directory: Path) -> Iterator[str]:
 class _Reader:
     def __init__(self) -> None:
         self.begun: dict[int, tuple[float, str]] = {}  # pid -> entry of an unfinished line
-        self.interrupted: dict[int, list[Syscall]] = {}  # pid -> calls a signal stopped, innermost last
+        # pid -> calls a signal stopped, innermost last
+        self.interrupted: dict[int, list[Syscall]] = {}
         self.image: dict[int, tuple[str, int]] = {}
         self.images = 0
 
@@ -201,7 +201,16 @@ class _Reader:
         error = words[1] if len(words) > 1 and (words[0] in ("-1", "?")) else ""
         image, serial = self.image.get(pid, ("", 0))
         return Syscall(
-            pid, when, float(spent[1]) if spent else 0.0, head[1], arguments, result, error, rest, image, serial
+            pid,
+            when,
+            float(spent[1]) if spent else 0.0,
+            head[1],
+            arguments,
+            result,
+            error,
+            rest,
+            image,
+            serial,
         )
 
     def _deliver(self, call: Syscall) -> Iterator[Syscall]:
@@ -216,7 +225,11 @@ class _Reader:
                 stopped.error, stopped.result, stopped.result_text = "EINTR", -1, "-1 EINTR"
                 yield stopped
             return
-        if waiting and waiting[-1].name == call.name and waiting[-1].arguments[:1] == call.arguments[:1]:
+        if (
+            waiting
+            and waiting[-1].name == call.name
+            and waiting[-1].arguments[:1] == call.arguments[:1]
+        ):
             call.when = waiting.pop().when
         if call.name in ("execve", "execveat") and call.result == 0:
             self.images += 1
