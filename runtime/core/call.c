@@ -40,9 +40,11 @@ static void drop_open(struct thread *t, uint32_t depth, uint64_t now)
 
 /* There are open calls: were some left without an end, is this the same call again, is it too deep?
  * False: no row. */
-static bool enter_inside(struct thread *t, uint32_t op, const void *frame)
+static bool enter_inside(struct thread *t, const struct call *c, int64_t size, int64_t offset,
+			 const void *frame)
 {
 	uint32_t depth = t->depth;
+	const struct open_call *o;
 
 	while (depth > 0 && t->page->open[depth - 1].frame <= (uintptr_t)frame)
 		depth--;
@@ -52,7 +54,12 @@ static bool enter_inside(struct thread *t, uint32_t op, const void *frame)
 		atomic_fetch_add(&process->calls_too_deep, 1);
 		return false;
 	}
-	return !(t->depth && op_of(op)->absorb && t->page->open[t->depth - 1].op == op);
+	if (!t->depth || !op_of(c->op)->absorb)
+		return true;
+	/* A signal handler's call of the same op is another call: it has its own arguments. */
+	o = &t->page->open[t->depth - 1];
+	return o->op != c->op || o->object != c->object || o->size != size ||
+	       (o->offset != offset && !op_of(c->op)->tracked);
 }
 
 /* The budget is spent: the call is counted when it ends, and has no seq. What encloses it is kept in depth,
@@ -102,7 +109,7 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 	begin(c, op, object);
 	if (t->flush_began)
 		stream_flush_row(t);
-	if ((t->depth && !enter_inside(t, op, frame)) || counted_already(t, op, frame)) {
+	if ((t->depth && !enter_inside(t, c, size, offset, frame)) || counted_already(t, op, frame)) {
 		c->cancel = t->depth < CALL_DEPTH; /* absorbed */
 		release(t);
 		return false;
