@@ -17,7 +17,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], float]] = {
     "opens": (("open", "openat", "openat2", "creat"), 12),
     "stats": (("stat", "lstat", "fstat", "newfstatat", "statx", "statfs", "fstatfs"), 12),
     "execs": (("execve", "execveat"), 0),
-    "all system calls": ((), 100),
+    "all system calls": ((), 120),
 }
 STREAM_BYTES = 8192  # of the run directory, per process
 
