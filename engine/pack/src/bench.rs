@@ -16,7 +16,6 @@ use crate::error::{At, PackError};
 use crate::image::{Content, Loaded};
 use crate::run::{Image, stream_name};
 use crate::walk::{Row, Visitor, Walker};
-use crate::write::BATCH_ROWS;
 
 #[derive(Debug, Clone, Default)]
 pub struct Rates {
@@ -169,18 +168,23 @@ fn each_batch(
 		};
 		let mut clock = line.reader();
 		out.calls.begin_stream(rows.facts);
-		for chunk in &stream.chunks {
-			let mut writing = Writing { rows: &mut rows, clock: &mut clock, out: &mut out };
-			walker.chunk(&mut decoder, chunk, &mut writing);
-			if out.calls.len() >= BATCH_ROWS {
-				take(&mut out)?;
+		let mut failed = None;
+		let mut full = |out: &mut Out| {
+			if failed.is_none() {
+				failed = take(out).err();
 			}
+		};
+		let mut writing =
+			Writing { rows: &mut rows, clock: &mut clock, out: &mut out, full: &mut full };
+		for chunk in &stream.chunks {
+			walker.chunk(&mut decoder, chunk, &mut writing);
 		}
-		let mut writing = Writing { rows: &mut rows, clock: &mut clock, out: &mut out };
 		walker.finish(false, &mut writing);
 		writing.finish();
+		full(&mut out);
+		failed.map_or(Ok(()), Err)?;
 	}
-	take(&mut out)
+	Ok(())
 }
 
 fn to_parquet(

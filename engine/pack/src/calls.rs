@@ -122,8 +122,12 @@ pub struct Writing<'w, 'r, 'l> {
 	pub rows: &'w mut StreamRows<'r>,
 	pub clock: &'w mut Reader<'l>,
 	pub out: &'w mut Out,
+	/// Takes the rows away when there are enough.
+	pub full: &'w mut dyn FnMut(&mut Out),
 }
 
+/// Rows that become columns at once: few enough that they are still in the processor's cache.
+const BATCH_ROWS: usize = 2048;
 const NO_TIME: i64 = i64::MIN;
 
 impl Visitor for Writing<'_, '_, '_> {
@@ -184,6 +188,14 @@ impl Writing<'_, '_, '_> {
 		}
 		self.out.counters.call(rows.facts.process, rows.other_thread, call, NO_OP);
 		self.out.calls.push(call);
+		self.hand_over();
+	}
+
+	#[inline]
+	fn hand_over(&mut self) {
+		if self.out.calls.len() >= BATCH_ROWS {
+			(self.full)(self.out);
+		}
 	}
 
 	/// Times, numbers and fields of the run. Parent's ordinal and nested time come when the tree is whole.
@@ -320,6 +332,7 @@ impl Writing<'_, '_, '_> {
 			self.out.calls.push(&call);
 		}
 		self.rows.pending = pending;
+		self.hand_over();
 	}
 
 	/// Ordinal in the process of an outermost call, and the op around it: a signal handler's call has those of

@@ -24,8 +24,6 @@ use crate::progress::Progress;
 use crate::survey::{Interrupted, ordered, ordinals};
 use crate::walk::Walker;
 
-/// Rows that become arrays at once: few enough that they stay in the processor's cache.
-pub const BATCH_ROWS: usize = 1 << 13;
 /// Rows of one part: few enough that a reader can take them in parallel, enough that there are few files.
 const PART_ROWS: u64 = 4 << 20;
 const MAX_SEQ: u64 = 1 << 40;
@@ -245,27 +243,34 @@ impl<'w, 'r> ImagePass<'w, 'r> {
 			rows.pending = std::mem::take(&mut place.pending);
 			rows.roots_done = place.roots_done;
 			out.calls.begin_stream(rows.facts);
+			let writer = self.writer;
+			let mut failed = None;
+			let mut full = |out: &mut Out| {
+				if failed.is_none() {
+					failed = files.flush(writer, out).err();
+				}
+			};
 			while let Some(chunk) = stream.chunks.get(place.next) {
 				if chunk.header.first_tick >= until {
 					break;
 				}
-				let mut writing = Writing { rows: &mut rows, clock: &mut clock, out };
+				let mut writing =
+					Writing { rows: &mut rows, clock: &mut clock, out, full: &mut full };
 				place.walker.chunk(&mut self.decoder, chunk, &mut writing);
 				place.next += 1;
 				let id = chunk.header.stream;
 				if rows.largest_seq >= MAX_SEQ {
 					return Err(PackError::TooManyCalls { stream: id, seq: rows.largest_seq });
 				}
-				if out.calls.len() >= BATCH_ROWS {
-					files.flush(self.writer, out)?;
-				}
 			}
 			if place.next == stream.chunks.len() && !place.finished {
-				let mut writing = Writing { rows: &mut rows, clock: &mut clock, out };
+				let mut writing =
+					Writing { rows: &mut rows, clock: &mut clock, out, full: &mut full };
 				place.walker.finish(self.state.survey.alive, &mut writing);
 				writing.finish();
 				place.finished = true;
 			}
+			failed.map_or(Ok(()), Err)?;
 			place.pending = std::mem::take(&mut rows.pending);
 			place.roots_done = rows.roots_done;
 			self.places[local] = place;
