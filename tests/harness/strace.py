@@ -29,7 +29,7 @@ def flags(more: Iterable[str] = ()) -> list[str]:
 
 
 LINE = re.compile(r"(\d+) +(\d+\.\d+) (.*)", re.DOTALL)
-FRAME = re.compile(r"^ > (.*?)\((.*)\) \[0x[0-9a-f]+\]$")
+FRAME = re.compile(r"^ > (.*?)\((.*)\) \[0x([0-9a-f]+)\]$")
 BARE_FRAME = re.compile(r"^ > (\S+)")
 RESUMED = re.compile(r"<\.\.\. (\w+) resumed>(.*)", re.DOTALL)
 TIME_SPENT = re.compile(r" <(\d+\.\d+)>$")
@@ -41,6 +41,7 @@ FD = re.compile(r"(-?\d+)(?:<(.*)>(\(deleted\))?)?$", re.DOTALL)
 class Frame:
     module: str  # basename of the library or program
     function: str  # nearest dynamic symbol below: exact only for exported functions
+    address: int = 0  # in the module
 
 
 @dataclass
@@ -243,6 +244,6 @@ class _Reader:
 def _frame(line: str) -> Frame:
     found = FRAME.match(line)
     if found:
-        return Frame(found[1].rsplit("/", 1)[-1], found[2].split("+0x")[0])
+        return Frame(found[1].rsplit("/", 1)[-1], found[2].split("+0x")[0], int(found[3], 16))
     bare = BARE_FRAME.match(line)
     return Frame(bare[1].rsplit("/", 1)[-1].split("(")[0] if bare else "", "")
