@@ -109,7 +109,8 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 	begin(c, op, object);
 	if (t->flush_began)
 		stream_flush_row(t);
-	if ((t->depth && !enter_inside(t, c, size, offset, frame)) || counted_already(t, op, frame)) {
+	if ((t->depth && !enter_inside(t, c, size, offset, frame)) ||
+	    counted_already(t, op, frame)) {
 		c->cancel = t->depth < CALL_DEPTH; /* absorbed */
 		release(t);
 		return false;

@@ -23,6 +23,14 @@ static struct counter_table *table_of(struct thread *t)
 	return t->counters;
 }
 
+/* op + 1 of the open call that a counted one is in: itself counted, or recorded before the budget was spent. */
+static uint32_t enclosing_op(const struct thread *t)
+{
+	if (t->enclosing || !t->depth)
+		return t->enclosing;
+	return t->page->open[t->depth - 1].op + 1;
+}
+
 static void put_counter(struct thread *t, const struct counter *n)
 {
 	struct record r;
@@ -52,7 +60,7 @@ void counters_write(struct thread *t)
 /* Looked for from the newest on: programs repeat what they did last. */
 static struct counter *entry_of(struct thread *t, struct counter_table *table, const struct call *c)
 {
-	uint32_t enclosing = t->enclosing;
+	uint32_t enclosing = enclosing_op(t);
 	uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
 
 	for (uint32_t i = used; i-- > 0;) {

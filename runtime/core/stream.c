@@ -196,12 +196,15 @@ void stream_own_row(struct thread *t, uint32_t op, uint64_t began, uint64_t ende
 
 void stream_flush_row(struct thread *t)
 {
-	uint64_t began = t->flush_began;
+	uint64_t began = t->flush_began, ended = t->flush_ended;
 
 	t->flush_began = 0;
 	t->when_ready = t->counting ? READY_SLOWLY : READY;
+	if (ended <
+	    t->last_ended) /* inside the call whose row came first: no sibling of it may overlap it */
+		began = ended = t->last_ended;
 	if (!t->full)
-		stream_own_row(t, OP_FLUSH, began, t->flush_ended, t->flush_bytes);
+		stream_own_row(t, OP_FLUSH, began, ended, t->flush_bytes);
 }
 
 /* ---- chunks ---- */
