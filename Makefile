@@ -60,7 +60,7 @@ test-full:
 	@$(MAKE) --no-print-directory FULL=1 test
 
 test-rust: deps
-	@$(TIMED) 'cargo test' $(CARGO) test --release --jobs $(JOBS) $(CARGO_AT) --workspace --no-fail-fast \
+	@$(if $(FULL),FATHOM_FUZZ=10000000) $(TIMED) 'cargo test' $(CARGO) test --release --jobs $(JOBS) $(CARGO_AT) --workspace --no-fail-fast \
 		$(if $(FULL),-- --include-ignored)
 
 test-native: native
