@@ -115,6 +115,6 @@ void counter_add(struct thread *t, const struct call *c, uint64_t ended)
 	n->ticks += took;
 	n->min = took < n->min ? took : n->min;
 	n->max = took > n->max ? took : n->max;
-	n->first = n->first ? n->first : c->began;
-	n->last = ended;
+	n->first = n->first && n->first < c->began ? n->first : c->began; /* calls may nest */
+	n->last = ended > n->last ? ended : n->last;
 }
