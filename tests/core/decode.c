@@ -100,8 +100,8 @@ static void add_record(struct decoded *out, uint32_t type, struct cursor payload
 	if (out->records % 1024 == 0)
 		out->record = realloc(out->record, (out->records + 1024) * sizeof(*out->record));
 	CHECK(out->record != NULL);
-	out->record[out->records++] = (struct record_seen){
-		type, payload.at, (size_t)(payload.end - payload.at)};
+	out->record[out->records++] =
+		(struct record_seen){type, payload.at, (size_t)(payload.end - payload.at)};
 }
 
 /* ---- rows ---- */
