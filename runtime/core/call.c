@@ -107,6 +107,8 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 	if (!t)
 		return false;
 	begin(c, op, object);
+	if (!t->op_seen[op])
+		stream_op(t, op); /* should it never end, the reader must know its name */
 	if (t->flush_began)
 		stream_flush_row(t);
 	if ((t->depth && !enter_inside(t, c, size, offset, frame)) ||

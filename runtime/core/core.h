@@ -55,7 +55,7 @@ struct chunk {
 _Static_assert(offsetof(struct chunk, rows) == CHUNK_HEADER, "chunk header is 192 bytes");
 _Static_assert(sizeof(struct chunk) == CHUNK_BYTES, "chunk is 64 KiB");
 
-enum chunk_flags { CHUNK_SEALED = 1, CHUNK_LAST = 2, CHUNK_SIDE = 4 };
+enum chunk_flags { CHUNK_SEALED = 1, CHUNK_LAST = 2, CHUNK_SIDE = 4, CHUNK_BEFORE_EXEC = 16 };
 
 struct open_call {
 	uint64_t seq, began, frame;

@@ -72,12 +72,14 @@ static inline uint32_t descriptor_object_fast(int fd)
 	return likely(object && !in_vfork_child()) ? object : descriptor_object(fd);
 }
 
-/* Is an enclosing call in order: an older frame, and not the same call (MPI_X over PMPI_X)? */
+/* Is all in order for a call inside another: an older frame, not the same call (MPI_X over PMPI_X), and its op
+ * known to the stream? (An outermost call's is, if its site is.) */
 static inline bool nests(const struct thread *t, uint32_t op, const void *frame)
 {
 	const struct open_call *o = &t->page->open[t->depth - 1];
 
-	return o->frame > (uintptr_t)frame && o->op != op && t->depth < CALL_DEPTH;
+	return o->frame > (uintptr_t)frame && o->op != op && t->depth < CALL_DEPTH &&
+	       t->op_seen[op];
 }
 
 static inline __attribute__((always_inline)) bool

@@ -282,7 +282,7 @@ void thread_write_snapshot(struct thread *t, bool end)
 		say_losses(copy);
 	for (; depth > 0; depth--)
 		stream_unfinished(copy, &t->page->open[depth - 1], depth - 1, OPEN_AT_END, ticks());
-	stream_seal(chunk, end ? CHUNK_LAST : 0);
+	stream_seal(chunk, end ? CHUNK_LAST : CHUNK_BEFORE_EXEC);
 	if (!stream_write(chunk))
 		process->write_failed = true;
 	raw3(SYS_munmap, (long)copy, (long)bytes, 0);

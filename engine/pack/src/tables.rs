@@ -205,13 +205,13 @@ impl<'r> Tables<'r> {
 
 	fn files(&self) -> Result<(), PackError> {
 		let rows = &self.merged.files.rows;
-		let first = |paths: &'r [String]| paths.first().map_or("", |path| path);
+		let latest = |paths: &'r [String]| paths.last().map_or("", |path| path);
 		Table::default()
 			.u32("file", (0..rows.len() as u32).collect())
 			.text("key", rows.iter().map(|row| &row.key).collect())
 			.u64_or("inode", rows.iter().map(|row| row.inode).collect())
 			.i64_or("birth", rows.iter().map(|row| row.birth).collect())
-			.text("path", rows.iter().map(|row| first(&row.paths)).collect())
+			.text("path", rows.iter().map(|row| latest(&row.paths)).collect())
 			.texts("paths", rows.iter().map(|row| &row.paths[..]))
 			.text("kind", rows.iter().map(|row| row.kind()).collect())
 			.text_or("file_system", rows.iter().map(|row| row.file_system.as_deref()).collect())

@@ -2,7 +2,7 @@
 
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::error::Reason;
-use crate::{FLAG_LAST, FLAG_RING_COPY, FLAG_SEALED, FLAG_SIDE, NO_SEQ};
+use crate::{FLAG_BEFORE_EXEC, FLAG_LAST, FLAG_RING_COPY, FLAG_SEALED, FLAG_SIDE, NO_SEQ};
 
 pub(crate) const MAGIC: &[u8; 8] = b"FATHOMCK";
 pub(crate) const HEADER: usize = 192;
@@ -46,8 +46,9 @@ impl Header {
 		self.flags & FLAG_SEALED != 0
 	}
 
+	/// Nothing follows: the stream ended, or its process was about to be replaced.
 	pub fn last(&self) -> bool {
-		self.flags & FLAG_LAST != 0
+		self.flags & (FLAG_LAST | FLAG_BEFORE_EXEC) != 0
 	}
 
 	pub fn side(&self) -> bool {

@@ -33,5 +33,6 @@ pub const UNKNOWN_OFFSET: i64 = i64::MIN;
 
 pub const FLAG_SEALED: u32 = 1;
 pub const FLAG_LAST: u32 = 2;
+pub const FLAG_BEFORE_EXEC: u32 = 16;
 pub const FLAG_SIDE: u32 = 4;
 pub const FLAG_RING_COPY: u32 = 8;
