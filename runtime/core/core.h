@@ -298,6 +298,9 @@ void ring_remove(void);
 /* A file that grows beyond RLIMIT_FSIZE raises SIGXFSZ: with the lock held all signals are blocked, and
  * ours must not stay pending. */
 long file_result(long result);
+/* Opens one of our files, by raising the soft limit for this moment where the program has used up its
+ * descriptors. */
+long file_open(const char *path, int flags, int mode);
 
 /* ---- descriptors.c ---- */
 struct description;

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "core/raw.h"
 
@@ -27,13 +28,33 @@ long file_result(long result)
 	return result;
 }
 
+static long open_now(const char *path, int flags, int mode)
+{
+	return raw4(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC | O_NOFOLLOW, mode);
+}
+
+long file_open(const char *path, int flags, int mode)
+{
+	struct rlimit was, more;
+	long fd = open_now(path, flags, mode);
+
+	if (fd != -EMFILE || raw4(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&was) != 0)
+		return fd;
+	more.rlim_cur = was.rlim_cur + 1;
+	more.rlim_max = was.rlim_max > was.rlim_cur ? was.rlim_max : more.rlim_cur;
+	if (raw4(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)&more, 0) == 0) {
+		fd = open_now(path, flags, mode);
+		raw4(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)&was, 0);
+	}
+	return fd;
+}
+
 /* Grows the ring file by `bytes` and maps them. The pages are allocated now: a full memory file system
  * must be an error here, not a SIGBUS in the program later. */
 static void *map_file(int flags, size_t bytes)
 {
 	uint64_t offset = process->ring_used;
-	long fd = raw4(SYS_openat, AT_FDCWD, (long)process->ring_path,
-		       O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+	long fd = file_open(process->ring_path, O_RDWR | flags, 0600);
 	long at = -1;
 
 	if (fd < 0)

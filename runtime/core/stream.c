@@ -318,20 +318,20 @@ void stream_seal(struct chunk *chunk, uint32_t flags)
 /* Opens the stream file for appending; the first time it is made, with its directory. */
 static long open_file(void)
 {
-	int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+	int flags = O_WRONLY | O_APPEND;
 	long fd;
 
 	if (process->file_made)
-		return raw4(SYS_openat, AT_FDCWD, (long)process->stream_path, flags, 0);
+		return file_open(process->stream_path, flags, 0);
 	flags |= O_CREAT | O_EXCL;
-	fd = raw4(SYS_openat, AT_FDCWD, (long)process->stream_path, flags, 0644);
+	fd = file_open(process->stream_path, flags, 0644);
 	if (fd == -ENOENT) {
 		raw3(SYS_mkdir, (long)config.run, 0755, 0);
 		join_path(process->path, config.run, "/streams", "");
 		raw3(SYS_mkdir, (long)process->path, 0755, 0);
 		if (raw3(SYS_mkdir, (long)config.streams, 0755, 0) == 0)
 			node_describe(config.streams);
-		fd = raw4(SYS_openat, AT_FDCWD, (long)process->stream_path, flags, 0644);
+		fd = file_open(process->stream_path, flags, 0644);
 	}
 	process->file_made = fd >= 0;
 	return fd;
