@@ -314,7 +314,8 @@ enum { FDS_PER_PAGE = 1024, FD_PAGES = 1024 };
 /* In memory that a fork wipes. */
 struct descriptor_table {
 	_Atomic(struct descriptor *) page[FD_PAGES];
-	struct description *free;
+	_Atomic uint64_t
+		free; /* descriptions: no lock, which a thread that writes its stream out may hold */
 };
 extern _Atomic(struct descriptor_table *) descriptors;
 

@@ -20,7 +20,7 @@ struct description {
 	_Atomic bool shared;        /* with another process */
 	bool append, seekable;
 	uint32_t object;
-	struct description *next_free;
+	_Atomic(struct description *) next_free;
 };
 
 _Atomic(struct descriptor_table *) descriptors;
@@ -61,18 +61,61 @@ static struct description *description_of(int fd)
 
 /* ---- descriptions are recycled, never returned: a late reader sees old numbers, not freed memory ---- */
 
+/* The list of free ones: an address, and in the bits above it how often the list changed, so that a head that
+ * came back is not taken for one that stayed. */
+enum { ADDRESS_BITS = 48 };
+
+static struct description *first_free(uint64_t list)
+{
+	return (struct description *)(uintptr_t)(list & ((1ull << ADDRESS_BITS) - 1));
+}
+
+static uint64_t changed(uint64_t list, const struct description *first)
+{
+	return ((list >> ADDRESS_BITS) + 1) << ADDRESS_BITS | (uintptr_t)first;
+}
+
+static struct description *free_take(void)
+{
+	uint64_t list = atomic_load(&descriptors->free);
+	struct description *d;
+
+	do {
+		d = first_free(list);
+		if (!d)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&descriptors->free, &list,
+					       changed(list, atomic_load(&d->next_free))));
+	return d;
+}
+
+static void free_give(struct description *first, struct description *last)
+{
+	uint64_t list = atomic_load(&descriptors->free);
+
+	do
+		atomic_store(&last->next_free, first_free(list));
+	while (!atomic_compare_exchange_weak(&descriptors->free, &list, changed(list, first)));
+}
+
+static struct description *slab_make(void)
+{
+	struct description *d = memory_get(DESCRIPTIONS_PER_SLAB * sizeof(*d), true);
+
+	if (!d)
+		return NULL;
+	for (int i = 1; i + 1 < DESCRIPTIONS_PER_SLAB; i++)
+		d[i].next_free = &d[i + 1];
+	free_give(&d[1], &d[DESCRIPTIONS_PER_SLAB - 1]);
+	return d;
+}
+
 static struct description *description_make(void)
 {
-	uint64_t mask = process_lock();
-	struct description *d = descriptors->free;
+	struct description *d = free_take();
 
-	if (!d) {
-		d = memory_get(DESCRIPTIONS_PER_SLAB * sizeof(*d), true);
-		for (int i = 0; d && i + 1 < DESCRIPTIONS_PER_SLAB; i++)
-			d[i].next_free = &d[i + 1];
-	}
-	descriptors->free = d ? d->next_free : NULL;
-	process_unlock(mask);
+	if (!d)
+		d = slab_make();
 	if (!d)
 		return NULL;
 	memset(d, 0, sizeof(*d));
@@ -82,14 +125,8 @@ static struct description *description_make(void)
 
 static void description_drop(struct description *d)
 {
-	uint64_t mask;
-
-	if (!d || atomic_fetch_sub(&d->references, 1) != 1)
-		return;
-	mask = process_lock();
-	d->next_free = descriptors->free;
-	descriptors->free = d;
-	process_unlock(mask);
+	if (d && atomic_fetch_sub(&d->references, 1) == 1)
+		free_give(d, d);
 }
 
 /* ---- what it is open on ---- */

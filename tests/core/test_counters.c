@@ -123,6 +123,9 @@ int main(void)
 	CHECK(memcmp(expected, read_back, sizeof(expected)) == 0);
 	for (size_t i = 0; i < d.rows; i++)
 		CHECK(d.row[i].op >= 0xff00); /* of Fathom itself: no call is both */
+	free(data);
+	free(d.row);
+	free(d.record);
 	printf("%zu counter records, %zu bytes\n", d.records, bytes);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* Positions of descriptors against the kernel's own (lseek), whatever is opened, duplicated, moved and closed;
  * and what must be unknown. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -145,6 +146,35 @@ static void odd_descriptors(void)
 	CHECK(descriptor_object(high) == 0 && descriptor_object(ends[0]) == object);
 }
 
+/* Descriptions go from thread to thread: none may be had by two descriptors. */
+static void *opens_and_closes(void *file)
+{
+	for (int i = 0; i < 10000; i++) {
+		int fd = open(file, O_RDWR), twin = dup(fd);
+
+		CHECK(descriptor_open(&none, fd, AT_FDCWD, file, O_RDWR));
+		descriptor_dup(fd, twin, false);
+		descriptor_close(fd);
+		close(fd);
+		CHECK(transfer(twin, false, 10) == 0);
+		CHECK(transfer(twin, false, 20) == 10);
+		CHECK(descriptor_position(twin) == 30);
+		descriptor_close(twin);
+		close(twin);
+	}
+	return NULL;
+}
+
+static void two_threads(void)
+{
+	pthread_t other;
+
+	CHECK(ftruncate(fd_of[0], 100) == 0);
+	CHECK(pthread_create(&other, NULL, opens_and_closes, path[0]) == 0);
+	opens_and_closes(path[0]);
+	CHECK(pthread_join(other, NULL) == 0);
+}
+
 int main(void)
 {
 	const char *directory = run_begin("call", "gettime");
@@ -165,6 +195,7 @@ int main(void)
 	overlapping();
 	flags_and_sharing();
 	odd_descriptors();
+	two_threads();
 	free(run_end(&bytes));
 	return 0;
 }

@@ -261,6 +261,9 @@ int main(void)
 	CHECK(texts_read == texts && text_bytes_read == text_bytes);
 	CHECK(too_deep && too_deep_read == too_deep);
 	CHECK(d.chunks > 40);
+	free(data);
+	free(d.row);
+	free(d.record);
 	printf("%zu rows in %zu chunks, %zu bytes\n", d.rows, d.chunks, bytes);
 	return 0;
 }
