@@ -212,7 +212,8 @@ class _Body:
         if not hook:
             return []
         if is_statement(hook):
-            return [f"\t{self._own(hook)};"]
+            head, _, rest = self._own(hook).partition("(")
+            return fold(f"{head}(", rest.split(", "), ";", "\t")
         return fold(f"{hook}(", ["&c" if self.call.row else "NULL", *names], ");", "\t")
 
     def _result(self) -> list[str]:

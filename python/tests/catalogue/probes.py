@@ -21,7 +21,7 @@ class Library:
     layer: str
     name: str
     compiler: tuple[str, ...]
-    shared: tuple[str, ...]  # globs below the library directories
+    shared: tuple[str, ...]  # sonames, all of which answer calls
     version: str = ""
 
 
@@ -29,8 +29,18 @@ LIBRARIES = (
     Library("posix", "glibc", ("gcc",), ("libc.so.6",)),
     Library("mpiio", "mpich", ("mpicc.mpich",), ("libmpich.so.12",)),
     Library("mpiio", "openmpi", ("mpicc.openmpi",), ("libmpi.so.40",)),
-    Library("hdf5", "mpich", ("h5pcc.mpich", "mpicc.mpich"), ("libhdf5_mpich.so.103",)),
-    Library("hdf5", "openmpi", ("h5pcc.openmpi", "mpicc.openmpi"), ("libhdf5_openmpi.so.103",)),
+    Library(
+        "hdf5",
+        "mpich",
+        ("h5pcc.mpich", "mpicc.mpich"),
+        ("libhdf5_mpich.so.103", "libhdf5_mpich_hl.so.100"),
+    ),
+    Library(
+        "hdf5",
+        "openmpi",
+        ("h5pcc.openmpi", "mpicc.openmpi"),
+        ("libhdf5_openmpi.so.103", "libhdf5_openmpi_hl.so.100"),
+    ),
 )
 
 
@@ -52,13 +62,16 @@ def compiler(library: Library) -> str:
     return path
 
 
-def shared_object(library: Library) -> Path:
-    """Where the dynamic loader finds the library."""
+def shared_objects(library: Library) -> list[Path]:
+    """Where the dynamic loader finds the library's parts."""
     known = subprocess.run(
         ["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True
     ).stdout
+    found: dict[str, Path] = {}
     for line in known.splitlines():
         name, _, path = line.strip().partition(" => ")
         if path and name.split(" ")[0] in library.shared:
-            return Path(path)
-    pytest.skip(f"{library.shared[0]} is not installed")
+            found.setdefault(name.split(" ")[0], Path(path))
+    if len(found) < len(library.shared):
+        pytest.skip(f"{' or '.join(set(library.shared) - found.keys())} is not installed")
+    return list(found.values())

@@ -12,19 +12,20 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from probes import LIBRARIES, Library, api_of, shared_object
+from probes import LIBRARIES, Library, api_of, shared_objects
 
 
-def exported(library: Path) -> set[str]:
+def exported(library: Library) -> set[str]:
     """Functions that a program can import; not those private to the library's own parts."""
-    told = subprocess.run(
-        ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
-    )
     names = set()
-    for line in told.stdout.splitlines():
-        kind, name = line.split()[-2:]
-        if kind in "TWiI" and not name.endswith("GLIBC_PRIVATE"):
-            names.add(name.split("@")[0])
+    for part in shared_objects(library):
+        told = subprocess.run(
+            ["nm", "-D", "--defined-only", str(part)], capture_output=True, text=True, check=True
+        )
+        for line in told.stdout.splitlines():
+            kind, name = line.split()[-2:]
+            if kind in "TWiI" and not name.endswith("GLIBC_PRIVATE"):
+                names.add(name.split("@")[0])
     return names
 
 
@@ -38,7 +39,7 @@ def test_nothing_that_looks_like_io_is_forgotten(library: Library) -> None:
     pattern = re.compile("|".join(f"(?:{one})" for one in api.looks_like))
     forgotten = [
         name
-        for name in sorted(exported(shared_object(library)) - known)
+        for name in sorted(exported(library) - known)
         if pattern.search(name)
         and not any(fnmatch.fnmatchcase(name, glob) for glob in api.left_out)
     ]
@@ -52,7 +53,7 @@ def test_each_symbol_is_in_some_library(layer: str) -> None:
     there: set[str] = set()
     for library in LIBRARIES:
         if library.layer == layer:
-            there |= exported(shared_object(library))
+            there |= exported(library)
     missing = [
         symbol
         for call in api.calls
@@ -70,6 +71,6 @@ def test_each_reason_is_needed(layer: str) -> None:
     there: set[str] = set()
     for library in LIBRARIES:
         if library.layer == layer:
-            there |= exported(shared_object(library))
+            there |= exported(library)
     idle = [glob for glob in api.left_out if not fnmatch.filter(there, glob)]
     assert not idle, f"fits no function: {' '.join(idle)}"
