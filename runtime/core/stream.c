@@ -307,12 +307,19 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 	return true;
 }
 
+/* The flag comes last: a process killed before it leaves a chunk that is not sealed, not one that is damaged. */
 void stream_seal(struct chunk *chunk, uint32_t flags)
 {
+	char header[CHUNK_HEADER];
+
+	flags |= chunk->flags | CHUNK_SEALED;
 	chunk->seal = clock_read();
-	chunk->flags |= CHUNK_SEALED | flags;
 	chunk->crc = 0;
-	chunk->crc = crc32c(0, chunk, CHUNK_HEADER + chunk->committed);
+	memcpy(header, chunk, CHUNK_HEADER);
+	memcpy(header + offsetof(struct chunk, flags), &flags, sizeof(flags));
+	chunk->crc = crc32c(crc32c(0, header, CHUNK_HEADER), chunk->rows, chunk->committed);
+	barrier();
+	*(volatile uint32_t *)&chunk->flags = flags;
 }
 
 /* Opens the stream file for appending; the first time it is made, with its directory. */
