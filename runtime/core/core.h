@@ -351,6 +351,8 @@ void stream_write_out(struct thread *t);      /* its chunks not yet in the file;
 bool stream_write(const struct chunk *chunk); /* one sealed chunk into the file; lock held */
 void stream_seal(struct chunk *chunk, uint32_t flags);
 void stream_op(struct thread *t, uint32_t op); /* the op's record, once per chunk */
+void stream_room(
+	struct thread *t); /* for two of them and a record about these ops in the same chunk */
 
 /* A record is built in t->scratch, then put in one piece. */
 struct record {

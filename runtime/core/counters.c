@@ -35,6 +35,7 @@ static void put_counter(struct thread *t, const struct counter *n)
 {
 	struct record r;
 
+	stream_room(t);
 	stream_op(t, n->op);
 	if (n->enclosing)
 		stream_op(t, n->enclosing - 1);

@@ -79,6 +79,12 @@ void record_end(struct record *r, uint8_t type)
 	commit(t);
 }
 
+void stream_room(struct thread *t)
+{
+	if (!t->snapshot && t->put + ROW_ROOM > t->limit)
+		stream_next_chunk(t, false);
+}
+
 void stream_op(struct thread *t, uint32_t op)
 {
 	const struct op *o = op_of(op);
@@ -165,6 +171,7 @@ void stream_unfinished(struct thread *t, const struct open_call *o, uint32_t dep
 {
 	struct record r;
 
+	stream_room(t);
 	stream_op(t, o->op);
 	r = record_begin(t);
 	record_varint(&r, reason);

@@ -230,7 +230,10 @@ static void take_unfinished(struct chunk_state *s, struct cursor in, struct deco
 		CHECK(s->open < DEEPEST);
 		s->stack[s->open++] = s->next_seq++;
 	}
-	CHECK(row->depth < s->open && s->stack[row->depth] == row->seq);
+	if (row->depth == s->open) /* left before this chunk began: not in its list of open calls */
+		CHECK(row->reason == 1 && row->seq < s->next_seq);
+	else
+		CHECK(row->depth < s->open && s->stack[row->depth] == row->seq);
 	row->parent = row->depth ? s->stack[row->depth - 1] : NO_SEQ;
 	if (row->reason == 1)
 		s->open = row->depth;
