@@ -254,10 +254,9 @@ uint64_t ticks_slow(void);
 struct clock_triple clock_read(void);
 uint64_t clock_ticks_per_second(void); /* 0: unknown here, the reader fits it */
 
-static inline uint64_t ticks(void)
+/* The processor's counter: only where clock_kind is 0. */
+static inline uint64_t ticks_raw(void)
 {
-	if (unlikely(clock_kind != 0))
-		return ticks_slow();
 #if defined(__x86_64__)
 	return __builtin_ia32_rdtsc();
 #else
@@ -265,6 +264,17 @@ static inline uint64_t ticks(void)
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
 	return value;
 #endif
+}
+
+static inline uint64_t ticks(void)
+{
+	return likely(clock_kind == 0) ? ticks_raw() : ticks_slow();
+}
+
+/* What `ready` goes back to. A vfork child has other descriptors, another clock costs more anyway. */
+static inline uint8_t usual_state(const struct thread *t)
+{
+	return t->counting || t->is_vfork || clock_kind ? READY_SLOWLY : READY;
 }
 
 /* ---- process.c ---- */

@@ -1,6 +1,5 @@
-/* The usual call, from enter to row, in one straight line: what call_enter and call_leave are, and what the
- * generator puts into the wrappers of the catalogue's `hot` rows, where op, layer and the number of fields are
- * constants. Whatever is not usual goes to call.c. */
+/* The usual call, from enter to row, in one straight line: what call_enter and call_leave are. Whatever is not
+ * usual goes to call.c. */
 #ifndef FATHOM_FAST_H
 #define FATHOM_FAST_H
 
@@ -32,8 +31,8 @@ static inline void begin(struct call *c, uint32_t op, uint32_t object)
 {
 	uint64_t who = op | (uint64_t)object << 32;
 
-	memcpy(&c->op, &who,
-	       8); /* one store: pattern_who reads both at once, and would wait for two */
+	/* One store: pattern_who reads both at once, and would wait for two. */
+	memcpy(&c->op, &who, sizeof(who));
 	c->error = 0;
 	c->cancel = false;
 }
@@ -54,22 +53,6 @@ static inline void push(struct thread *t, struct call *c, int64_t size, int64_t 
 	c->depth = t->depth;
 	o->began = c->began = ticks();
 	set_depth(t, c->depth + 1);
-}
-
-/* What fd is open on, where it is known and we are no vfork child. */
-static inline uint32_t descriptor_object_fast(int fd)
-{
-	struct descriptor_table *all = atomic_load_explicit(&descriptors, memory_order_relaxed);
-	struct descriptor *page;
-	uint32_t object;
-
-	if (unlikely(!all || (unsigned)fd >= FDS_PER_PAGE * FD_PAGES))
-		return descriptor_object(fd);
-	page = atomic_load_explicit(&all->page[(unsigned)fd / FDS_PER_PAGE], memory_order_acquire);
-	object = likely(page) ? atomic_load_explicit(&page[(unsigned)fd % FDS_PER_PAGE].object,
-						     memory_order_relaxed)
-			      : 0;
-	return likely(object && !in_vfork_child()) ? object : descriptor_object(fd);
 }
 
 /* Is all in order for a call inside another: an older frame, not the same call (MPI_X over PMPI_X), and its op

@@ -206,7 +206,7 @@ void stream_flush_row(struct thread *t)
 	uint64_t began = t->flush_began, ended = t->flush_ended;
 
 	t->flush_began = 0;
-	t->when_ready = t->counting ? READY_SLOWLY : READY;
+	t->when_ready = usual_state(t);
 	if (ended <
 	    t->last_ended) /* inside the call whose row came first: no sibling of it may overlap it */
 		began = ended = t->last_ended;

@@ -62,7 +62,7 @@ static bool thread_fill(struct thread *t, struct thread *main, bool is_vfork)
 	made = stream_begin_chunk(t, t->chunk_list[0]);
 	if (made) {
 		t->alive = 1;
-		t->when_ready = READY;
+		t->when_ready = usual_state(t);
 		t->next = process->threads;
 		process->threads = t;
 		stream_ask_budget(t);
@@ -303,7 +303,7 @@ static void thread_renew(struct thread *t)
 	t->enclosing = 0;
 	t->flush_began = 0;
 	t->own_descriptors = 0;
-	t->when_ready = t->full ? READY_SLOWLY : READY;
+	t->when_ready = usual_state(t);
 	stream_begin_chunk(t, t->chunk);
 	stream_ask_budget(t);
 	process_unlock(mask);

@@ -258,6 +258,9 @@ def _check_call(row: _Row, call: Call, known: set[str]) -> None:
         raise row.error("before_changes", "needs a 'before' hook")
     if call.always and not (call.before or call.after):
         raise row.error("always", "needs a 'before' or an 'after' hook")
+    names = [field.name for field in call.fields]
+    if call.hot and (call.by != "fd" or names != ["size", "offset", "bytes"] or call.when):
+        raise row.error("hot", "is for descriptors, with fields size, offset and bytes")
     if call.hot and (call.before or call.after or not call.row):
         raise row.error("hot", "is for rows without hooks: the wrapper is one straight line")
     if not call.row and not (call.before or call.after):

@@ -26,7 +26,7 @@ def wrappers_c(api: Api, edges: Iterable[Edge]) -> str:
         '#include "ops.h"',
     ]
     if any(call.hot for call in api.calls):
-        lines += ["", '#include "core/fast.h"']
+        lines += ["", '#include "core/hot.h"']
     for edge in edges:
         if edge.api is api and edge.form is not None:
             for copy in range(edge.copies):
@@ -112,6 +112,8 @@ class _Body:
         """Enter, call the original, leave."""
         call = self.call
         lines: list[str] = []
+        if call.hot:
+            lines += self._hot()
         if call.when:
             gate = "" if call.always else f"!layer_on({self.edge.api.layer_number}) || "
             lines += self._unless(f"\tif ({gate}!({self._own(call.when)}))") + self._asked()
@@ -126,7 +128,7 @@ class _Body:
             self._number_for_hooks(),
             self._before(),
             self._result(),
-            f"\tconst uint64_t ended = {'ticks' if call.hot else 'ticks_now'}();",
+            "\tconst uint64_t ended = ticks_now();",
             "",
             self._advance("\t"),
         )
@@ -138,9 +140,29 @@ class _Body:
             lines += block(filled, self._after(), self._leave())
         return lines + self._return()
 
+    def _hot(self) -> list[str]:
+        """The usual case of a hot row: nothing is kept but the row of the open call (core/hot.h)."""
+        call = self.call
+        assert call.result is not None
+        name = call.result.name
+        items = [op_name(self.edge.api, call), str(self.edge.api.layer_number), call.file]
+        items += [self.size, self.offset]
+        items += ["__builtin_frame_address(0)", "__builtin_return_address(0)"]
+        values = ["&hot", items[0], self.size, self.offset, self._cast(name), "ended"]
+        return block(
+            fold("const struct hot_call hot = hot_enter(", items, ");", "\t"),
+            "",
+            "\tif (__builtin_expect(hot.open != NULL, 1)) {",
+            [f"\t{line}" for line in self._result()],
+            "\t\tconst uint64_t ended = ticks_raw();",
+            "",
+            self._advance("\t\t"),
+            fold("hot_leave(", values, ");", "\t\t"),
+            f"\t\treturn {name};",
+            "\t}",
+        )
+
     def _leave(self) -> list[str]:
-        if self.call.hot:
-            return [f"\tcall_leave_fast(&c, ended, {len(self.call.fields)});"]
         if self.call.before or self.call.after:
             return ["\t(c.cancel ? call_cancel : call_leave)(&c, ended);"]
         return ["\tcall_leave(&c, ended);"]
@@ -185,12 +207,8 @@ class _Body:
     def _enter(self, head: str, tail: str) -> list[str]:
         object_ = self._own(self.call.object) if self.call.object else "0"
         items = ["&c", op_name(self.edge.api, self.call), object_, self.size, self.offset]
-        if self.call.hot:
-            items[2] = object_.replace("descriptor_object(", "descriptor_object_fast(")
-            items.insert(2, str(self.edge.api.layer_number))
         items += ["__builtin_frame_address(0)", "__builtin_return_address(0)"]
-        enter = "call_enter_fast(" if self.call.hot else "call_enter("
-        return fold(head.lstrip("\t") + enter, items, ")" + tail, "\t")
+        return fold(head.lstrip("\t") + "call_enter(", items, ")" + tail, "\t")
 
     def _number_for_hooks(self) -> list[str]:
         if self.call.before or self.call.after:
