@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "core/raw.h"
 #include "core/hot.h"
+#include "core/process.h"
 
 bool layer_on(uint8_t layer)
 {
@@ -21,12 +22,24 @@ uint64_t ticks_now(void)
 	return ticks();
 }
 
+/* The stack that signal handlers run on, while one does. */
+struct handler_stack {
+	uintptr_t begin, end; /* equal: none in use */
+};
+
+static struct handler_stack handler_stack(void)
+{
+	stack_t s = {0};
+
+	if (raw3(SYS_sigaltstack, 0, (long)&s, 0) != 0 || !(s.ss_flags & SS_ONSTACK))
+		return (struct handler_stack){0, 0};
+	return (struct handler_stack){(uintptr_t)s.ss_sp, (uintptr_t)s.ss_sp + s.ss_size};
+}
+
 /* A handler on its own stack has frames anywhere: those prove nothing about what was left. */
 static bool on_signal_stack(void)
 {
-	stack_t stack = {0};
-
-	return raw3(SYS_sigaltstack, 0, (long)&stack, 0) == 0 && stack.ss_flags & SS_ONSTACK;
+	return handler_stack().end != 0;
 }
 
 /* Drops the open calls above `depth`: a longjmp, an exception or a cancellation left them. */
@@ -37,6 +50,36 @@ static void drop_open(struct thread *t, uint32_t depth, uint64_t now)
 		stream_unfinished(t, &t->page->open[t->depth], t->depth, LEFT_BY_JUMP, now);
 		atomic_store_explicit(&t->page->depth, t->depth, memory_order_relaxed);
 	}
+}
+
+/* Does a jump to `stack` leave the call of this frame? On one stack older frames lie higher; a handler's own
+ * stack is left as a whole, or not at all. */
+static bool is_left(uintptr_t frame, uintptr_t stack, const struct handler_stack *handlers)
+{
+	bool here = handlers->begin <= frame && frame < handlers->end;
+	bool there = handlers->begin <= stack && stack < handlers->end;
+
+	return here == there ? frame < stack : here;
+}
+
+void process_jumps(const void *stack)
+{
+	struct thread *t = self;
+	struct handler_stack handlers;
+	uint32_t depth = 0;
+
+	if (!stack || !t || t->ready == NOT_READY || !(t->depth || t->enclosing))
+		return;
+	handlers = handler_stack();
+	t->ready = NOT_READY;
+	barrier();
+	while (depth < t->depth &&
+	       !is_left(t->page->open[depth].frame, (uintptr_t)stack, &handlers))
+		depth++;
+	drop_open(t, depth, ticks());
+	if (t->enclosing && is_left(t->enclosing_frame, (uintptr_t)stack, &handlers))
+		t->enclosing = 0;
+	release(t);
 }
 
 /* There are open calls: were some left without an end, is this the same call again, is it too deep?

@@ -18,6 +18,8 @@ void process_resume(void);
 /* Around vfork: the child runs on the parent's memory and thread, but is another process. */
 void process_vfork_child(void);
 void process_vfork_parent(void);
+/* A longjmp goes to a frame above `stack`: the calls left below it end here. NULL: not known. */
+void process_jumps(const void *stack);
 /* A descriptor table shared with a child: offsets are no longer known. */
 void process_shared_descriptors(bool only_kept_by_exec);
 

@@ -42,14 +42,15 @@ extern struct originals {
 	void *dlopen, *dlmopen, *dlclose;
 	void *execve, *execv, *execvp, *execvpe, *execl, *execle, *execlp, *fexecve, *execveat;
 	void *exit, *Exit;
+	void *longjmp, *bare_longjmp, *siglongjmp, *checked_longjmp;
 } originals __attribute__((visibility("hidden")));
 _Static_assert(offsetof(struct originals, vfork) == ORIGINAL_VFORK &&
 		       offsetof(struct originals, system) == ORIGINAL_SYSTEM &&
 		       offsetof(struct originals, spawnp[1]) == ORIGINAL_SPAWNP_1,
 	       "hooks.S knows these places");
 
-extern const struct hook loader_hooks[], process_hooks[];
-extern const uint32_t loader_hooks_count, process_hooks_count;
+extern const struct hook loader_hooks[], process_hooks[], jump_hooks[];
+extern const uint32_t loader_hooks_count, process_hooks_count, jump_hooks_count;
 
 /* dlopen returned a handle; dlclose has been. Both keep errno. */
 void edges_opened(void *handle, int flags);

@@ -60,7 +60,9 @@ static void add_hooks(const struct hook *hooks, uint32_t count)
 
 static bool make_tables(uint32_t layers)
 {
-	uint32_t names = edge_symbols_count + loader_hooks_count + process_hooks_count, size = 64;
+	uint32_t names = edge_symbols_count + loader_hooks_count + process_hooks_count +
+			 jump_hooks_count,
+		 size = 64;
 
 	for (uint32_t i = 0; i < edge_symbols_count; i++)
 		if (edge_symbols[i].wrapper + edge_symbols[i].copies > targets.wrappers)
@@ -77,6 +79,7 @@ static bool make_tables(uint32_t layers)
 			add_target(edge_symbols[i].name)->symbol = &edge_symbols[i];
 	add_hooks(loader_hooks, loader_hooks_count);
 	add_hooks(process_hooks, process_hooks_count);
+	add_hooks(jump_hooks, jump_hooks_count);
 	return true;
 }
 
@@ -262,6 +265,7 @@ bool targets_ready(uint32_t layers)
 	if (targets.ready) {
 		seed_hooks(loader_hooks, loader_hooks_count);
 		seed_hooks(process_hooks, process_hooks_count);
+		seed_hooks(jump_hooks, jump_hooks_count);
 	}
 	return targets.ready;
 }

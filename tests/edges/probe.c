@@ -71,6 +71,11 @@ void process_started(void)
 {
 }
 
+void process_jumps(const void *stack)
+{
+	(void)stack;
+}
+
 void process_patched(uint64_t began)
 {
 	(void)began;

@@ -23,6 +23,15 @@ static int jumping_filter(const struct dirent *entry)
 	siglongjmp(out, 1);
 }
 
+/* From a frame deeper than that of the call which was left. */
+__attribute__((noinline)) static void write_from_below(int fd, int i)
+{
+	volatile char deep[4096];
+
+	deep[0] = 'x';
+	MUST(pwrite(fd, (const char *)deep, 1, i) == 1);
+}
+
 int main(int argc, char **argv)
 {
 	const struct itimerval soon = {{0, 0}, {0, 20000}};
@@ -38,7 +47,10 @@ int main(int argc, char **argv)
 			MUST(setitimer(ITIMER_REAL, &soon, NULL) == 0);
 			MUST(read(ends[0], &byte, 1) == 1);
 		}
-		MUST(pwrite(fd, "x", 1, i) == 1);
+		if (i % 2)
+			write_from_below(fd, i);
+		else
+			MUST(pwrite(fd, "x", 1, i) == 1);
 	}
 	if (!sigsetjmp(out, 1))
 		scandir("/", &list, jumping_filter, NULL);
