@@ -2,7 +2,9 @@
 # compiler wrapper, as a user would, and named after it: s3d_mpiio_mpich, s3d_mpiio_openmpi.
 #
 #   STACKS                     mpich and openmpi, those that are here
-#   stack_program(NAME SOURCES... [HDF5] [DEFINES ...] [LINK ...])   NAME_<stack> for each
+#   stack_program(NAME SOURCES... [HDF5] [PNETCDF] [NETCDF] [DEFINES ...] [LINK ...])   NAME_<stack> for each
+#
+# Debian builds PnetCDF and parallel netCDF for Open MPI only: programs with them have no other stack.
 #
 # Wrappers without a suffix are not asked: a second MPI may have taken the name.
 
@@ -21,13 +23,15 @@ foreach(stack mpich openmpi)
 	endif()
 endforeach()
 if(PkgConfig_FOUND)
+	pkg_check_modules(PNETCDF_openmpi QUIET pnetcdf)
+	pkg_check_modules(NETCDF_openmpi QUIET netcdf-mpi)
 	pkg_check_modules(HDF5_serial QUIET hdf5-serial)
 endif()
 
 set(STACK_WARNINGS -Wall -Wextra -Werror)
 
 function(stack_program name)
-	cmake_parse_arguments(P "HDF5" "" "DEFINES;LINK;HEADERS" ${ARGN})
+	cmake_parse_arguments(P "HDF5;PNETCDF;NETCDF" "" "DEFINES;LINK;HEADERS" ${ARGN})
 	list(TRANSFORM P_UNPARSED_ARGUMENTS PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
 	list(TRANSFORM P_HEADERS PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
 	set(sources ${P_UNPARSED_ARGUMENTS})
@@ -42,12 +46,17 @@ function(stack_program name)
 			endif()
 		endif()
 		set(link ${P_LINK})
-		if(P_HDF5)
-			if(NOT HDF5_${stack}_FOUND)
-				continue()
+		set(lacks "")
+		foreach(library HDF5 PNETCDF NETCDF)
+			if(P_${library} AND NOT ${library}_${stack}_FOUND)
+				set(lacks ${library})
+			elseif(P_${library})
+				list(APPEND flags ${${library}_${stack}_CFLAGS})
+				list(APPEND link ${${library}_${stack}_LDFLAGS})
 			endif()
-			list(APPEND flags ${HDF5_${stack}_CFLAGS})
-			list(APPEND link ${HDF5_${stack}_LDFLAGS})
+		endforeach()
+		if(lacks)
+			continue()
 		endif()
 		set(out ${CMAKE_CURRENT_BINARY_DIR}/${name}_${stack})
 		# modules of a Fortran program go to a directory of its own

@@ -130,7 +130,8 @@ static bool is_signed(enum object_class class, uint32_t index)
 static bool left_out(enum object_class class, const char *name)
 {
 	bool is_file = class == OBJECT_DESCRIPTOR || class == OBJECT_PATH ||
-		       class == OBJECT_MPI_FILE || class == OBJECT_HDF5_FILE;
+		       class == OBJECT_MPI_FILE || class == OBJECT_HDF5_FILE ||
+		       class == OBJECT_PNETCDF_FILE || class == OBJECT_NETCDF_FILE;
 
 	return name && is_file && !path_selected(name);
 }

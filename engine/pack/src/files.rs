@@ -12,10 +12,21 @@ pub mod class {
 	pub const DATASET: u32 = 5;
 	pub const MAPPING: u32 = 6;
 	pub const DIRECTORY: u32 = 7;
+	pub const ATTRIBUTE: u32 = 11;
+	pub const PNETCDF_FILE: u32 = 13;
+	pub const PNETCDF_VARIABLE: u32 = 14;
+	pub const NETCDF_FILE: u32 = 15;
+	pub const NETCDF_VARIABLE: u32 = 16;
+	pub const COMMUNICATOR: u32 = 19;
+
+	/// Opened by a communicator: access mode and its size.
+	pub const OPENED: [u32; 3] = [MPI_FILE, PNETCDF_FILE, NETCDF_FILE];
+	/// Arrays inside a file: element size and extents.
+	pub const ARRAYS: [u32; 4] = [DATASET, ATTRIBUTE, PNETCDF_VARIABLE, NETCDF_VARIABLE];
 }
 
 pub fn class_name(class: u32) -> &'static str {
-	const NAMES: [&str; 10] = [
+	const NAMES: [&str; 21] = [
 		"unknown",
 		"descriptor",
 		"path",
@@ -26,6 +37,17 @@ pub fn class_name(class: u32) -> &'static str {
 		"directory",
 		"request",
 		"hdf5_other",
+		"hdf5_group",
+		"hdf5_attribute",
+		"hdf5_datatype",
+		"pnetcdf_file",
+		"pnetcdf_variable",
+		"netcdf_file",
+		"netcdf_variable",
+		"netcdf_group",
+		"queue",
+		"communicator",
+		"named",
 	];
 	NAMES.get(class as usize).copied().unwrap_or("unknown")
 }
@@ -244,6 +266,7 @@ impl Files {
 				return self.by_identity.get(&identity).copied();
 			}
 			if (class::DESCRIPTOR..=class::HDF5_FILE).contains(&at.class)
+				|| class::OPENED.contains(&at.class)
 				|| at.class == class::DIRECTORY
 			{
 				return self.by_name(place.node, &at.name);

@@ -233,9 +233,16 @@ impl<'r> Tables<'r> {
 		let descriptors = [class::DESCRIPTOR, class::DIRECTORY];
 		let small = |value: Option<u64>| value.and_then(|value| u32::try_from(value).ok());
 		let flags =
-			|def: &ObjectDef| number(def, &descriptors, 7).or(number(def, &[class::MPI_FILE], 0));
+			|def: &ObjectDef| number(def, &descriptors, 7).or(number(def, &class::OPENED, 0));
+		let communicator = |def: &ObjectDef| {
+			number(def, &class::OPENED, 1).or(number(def, &[class::COMMUNICATOR], 0))
+		};
 		let extents = |def: &'r ObjectDef| {
-			if def.class == class::DATASET { def.numbers.get(1..).unwrap_or(&[]) } else { &[] }
+			if class::ARRAYS.contains(&def.class) {
+				def.numbers.get(1..).unwrap_or(&[])
+			} else {
+				&[]
+			}
 		};
 		let members = groups.iter().map(|group| group.map_or(&[][..], |g| &g.members));
 		let process = |state: &ImageState, def: &ObjectDef| {
@@ -266,15 +273,12 @@ impl<'r> Tables<'r> {
 				"inherited",
 				each().map(|d| number(d, &descriptors, 9).map(|n| n & 1 != 0)).collect(),
 			)
-			.u32_or(
-				"communicator_size",
-				each().map(|d| small(number(d, &[class::MPI_FILE], 1))).collect(),
-			)
+			.u32_or("communicator_size", each().map(|d| small(communicator(d))).collect())
 			.u64_or("group_hash", groups.iter().map(|g| g.map(|g| g.hash)).collect())
 			.u32_or("group_ordinal", groups.iter().map(|g| g.map(|g| g.ordinal)).collect())
 			.u32_or("group_rank", groups.iter().map(|g| g.map(|g| g.own)).collect())
 			.u32s("group_members", members)
-			.u64_or("element_bytes", each().map(|d| number(d, &[class::DATASET], 0)).collect())
+			.u64_or("element_bytes", each().map(|d| number(d, &class::ARRAYS, 0)).collect())
 			.u64s("extents", rows.iter().map(|(_, _, def)| extents(def)))
 			.u64_or("address", each().map(|d| number(d, &[class::MAPPING], 0)).collect())
 			.u64_or("length", each().map(|d| number(d, &[class::MAPPING], 1)).collect())

@@ -281,8 +281,9 @@ fn object_numbers(from: &mut Cursor<'_>, class: u32) -> Result<Vec<u64>, Reason>
 			numbers.extend(from.varints(4)?);
 			Ok(numbers)
 		}
-		3 | 6 => from.varints(2),
-		5 => {
+		3 | 6 | 13 | 15 => from.varints(2),
+		19 => from.varints(1),
+		5 | 11 | 14 | 16 => {
 			let mut numbers = vec![from.varint()?];
 			let rank = from.count("rank")?;
 			numbers.extend(from.varints(rank)?);
