@@ -123,3 +123,39 @@ def test_union_over_many_row_groups(tmp_path: Path) -> None:
     got = fathom.open(directory).sql(statement("busy"), layer="posix")["busy"].to_pylist()
     # A long one fills its own 10 ns and the next, and of the third nothing that the third does not.
     assert got == [40_000 * (10 + 10 + 7 + 7 * 7)]
+
+
+def test_system_calls_are_found_below_the_variables_they_serve(tmp_path: Path) -> None:
+    def call(id: int, parent: int | None, layer: str, kind: str, **more: Any) -> dict[str, Any]:
+        return {"id": id, "parent": parent, "layer": layer, "op": "x", "kind": kind, **more}
+
+    objects = [
+        {"object": 1, "file": 7, "class": "netcdf_variable", "name": "/t", "extents": [4, 2]},
+        {"object": 2, "file": 7, "class": "hdf5_dataset", "name": "/t", "element_bytes": 8},
+        {"object": 3, "file": 7, "class": "hdf5_file", "name": "/f"},
+    ]
+    calls = [
+        call(1, None, "netcdf", "write", object=1, bytes=64, duration=90, collective=0),
+        call(2, 1, "hdf5", "write", object=2, bytes=64, duration=80),
+        call(3, 2, "mpiio", "write", bytes=64),
+        call(4, 3, "posix", "read", bytes=512),
+        call(5, 3, "posix", "write", bytes=512),
+        call(6, 2, "posix", "write", bytes=10),
+        call(7, 2, "posix", "meta"),
+        # The dataset directly, in another process, and a write of no variable.
+        call(8, None, "hdf5", "read", object=2, bytes=16, duration=5, process=1),
+        call(9, 8, "posix", "read", bytes=20),
+        call(10, None, "hdf5", "meta", object=3),
+        call(11, 10, "posix", "write", bytes=1000),
+        call(12, None, "posix", "write", bytes=3),
+    ]
+    run = fathom.open(write_run(tmp_path / "r.fathom", runs=[{}], objects=objects, calls=calls))
+    found = rows_by(summary.variables(run), "layer", "variable")
+    assert set(found) == {("netcdf", "/t"), ("hdf5", "/t")}
+    netcdf, hdf5 = found["netcdf", "/t"], found["hdf5", "/t"]
+    assert (netcdf["writes"], netcdf["bytes_written"], netcdf["collective"]) == (1, 64, 1)
+    below = ("system_calls", "system_read", "system_written")
+    assert [netcdf[key] for key in below] == [3, 512, 522]
+    assert (hdf5["reads"], hdf5["writes"], hdf5["processes"]) == (1, 1, 2)
+    assert [hdf5[key] for key in below] == [4, 532, 522]
+    assert hdf5["seconds"] == pytest.approx(85 * NS)

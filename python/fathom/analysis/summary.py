@@ -173,6 +173,18 @@ def files(source: Source) -> pa.Table:
     return rows.drop_columns(["time"]).append_column("seconds", _seconds(rows["time"]))
 
 
+def variables(source: Source) -> pa.Table:
+    """One row per variable (dataset, attribute, variable) and layer, the most time first; from `calls`.
+
+    Columns: layer; path (of the file); variable; extents (elements per dimension); element_bytes;
+    processes; reads, writes (its library's calls); bytes_read, bytes_written (of those calls);
+    seconds; collective (of reads and writes: made by all ranks together); system_calls, system_read,
+    system_written (calls and bytes of layer posix inside any call on it).
+    """
+    rows = source.sql(statement("variables"))
+    return rows.drop_columns(["time"]).append_column("seconds", _seconds(rows["time"]))
+
+
 def collectives(source: Source) -> pa.Table:
     """One row per collective function.
 

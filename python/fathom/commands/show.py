@@ -37,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.svg and arguments.by:
         raise UsageError("show: --svg is a picture of the whole page; leave --by out")
     if arguments.csv and not arguments.by:
-        raise UsageError("show: --csv prints one table; add --by layer, function, rank or file")
+        raise UsageError(
+            "show: --csv prints one table; add --by layer, function, rank, file or variable"
+        )
     opened = fathom.open(arguments.run)
     if not arguments.by:
         content = page.compute(opened.name, opened.manifest, opened, cost.per_call())

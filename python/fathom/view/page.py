@@ -55,11 +55,26 @@ FILES = (
     Column("processes", "processes", numbers.count),
     Column("file", "path", text, right=False),
 )
+VARIABLES = (
+    Column("layer", "layer", text, right=False),
+    Column("reads", "reads", numbers.count),
+    Column("writes", "writes", numbers.count),
+    Column("read", "bytes_read", numbers.size),
+    Column("written", "bytes_written", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("POSIX read", "system_read", numbers.size),
+    Column("written", "system_written", numbers.size),
+    Column("calls", "system_calls", numbers.count),
+    Column("processes", "processes", numbers.count),
+    Column("variable", "variable", text, right=False),
+    Column("file", "path", text, right=False),
+)
 BY = {
     "layer": (LAYERS, summary.layers),
     "function": (FUNCTIONS, summary.functions),
     "rank": (RANKS, summary.ranks),
     "file": (FILES, summary.files),
+    "variable": (VARIABLES, summary.variables),
 }
 
 
@@ -75,6 +90,7 @@ class Page:
     ranks: pa.Table
     spread: pa.Table
     files: pa.Table
+    variables: pa.Table
     collectives: pa.Table
     missing: pa.Table
     tracing: pa.Table
@@ -97,6 +113,7 @@ def compute(name: str, manifest: dict[str, Any], source: Source, per_call: float
         ranks=ranks,
         spread=summary.spread(ranks),
         files=summary.files(source),
+        variables=summary.variables(source),
         collectives=summary.collectives(source),
         missing=summary.missing(source),
         tracing=summary.tracing(source),
@@ -228,6 +245,8 @@ def print_page(page: Page, top: int) -> None:
         for row in page.spread.to_pylist():
             print(_spread_line(row))
         _top("Files", FILES, page.files, top)
+        if page.variables.num_rows:
+            _top("Variables", VARIABLES, page.variables, top)
     _collectives(page)
     _coverage(page)
     _missing(page)
@@ -245,6 +264,7 @@ def to_json(page: Page, top: int | None) -> str:
         "ranks": as_json(page.ranks.slice(0, top)),
         "spread": as_json(page.spread),
         "files": as_json(page.files.slice(0, top)),
+        "variables": as_json(page.variables.slice(0, top)),
         "collectives": as_json(page.collectives),
         "tracing": as_json(page.tracing)[0],
         "missing": as_json(page.missing),
