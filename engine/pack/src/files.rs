@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::define::{Definitions, ObjectDef};
+use crate::survey::Survey;
 
 /// Object classes of the stream format.
 pub mod class {
@@ -171,6 +172,10 @@ impl Place<'_> {
 	}
 }
 
+fn is_shared(mount: Option<&Mount>) -> bool {
+	mount.is_some_and(|mount| is_network(&mount.kind))
+}
+
 fn birth(object: &ObjectDef) -> Option<i64> {
 	let number = |i: usize| object.numbers.get(i).copied().unwrap_or(0) as i64;
 	let ns = number(5).saturating_mul(1_000_000_000).saturating_add(number(6));
@@ -234,8 +239,23 @@ impl Files {
 					file
 				}
 			};
-			let everywhere = mount.is_some_and(|mount| is_network(&mount.kind));
-			self.name(file, place.node, &object.name, everywhere);
+			self.name(file, place.node, &object.name, is_shared(mount));
+		}
+	}
+
+	/// The names that files got after they were opened. To be done after all [`Files::add_descriptors`].
+	pub fn add_renames(&mut self, place: &Place<'_>, survey: &Survey) {
+		for renamed in &survey.renamed {
+			let object = survey.definitions.objects.get(&renamed.object);
+			let identity = object.and_then(|object| place.identity(object));
+			let file = match &identity {
+				Some((identity, _)) => self.by_identity.get(identity),
+				None => self.by_path.get(&(place.node, renamed.from.clone())),
+			};
+			if let Some(&file) = file {
+				let everywhere = identity.is_some_and(|(_, mount)| is_shared(mount));
+				self.name(file, place.node, &renamed.to, everywhere);
+			}
 		}
 	}
 

@@ -219,6 +219,9 @@ fn number_files(run: &Run, merged: &mut Merged) {
 	for state in &merged.images {
 		merged.files.add_descriptors(&place(state.image.node), &state.survey.definitions);
 	}
+	for state in &merged.images {
+		merged.files.add_renames(&place(state.image.node), &state.survey);
+	}
 	let (mut objects, mut selections) = (0, 0);
 	for state in &mut merged.images {
 		let definitions = &state.survey.definitions;

@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use fathom_stream::{Clock, Decoder, Record};
 
-use crate::define::{Definitions, Target};
+use crate::define::{self, Definitions, Target};
 use crate::error::PackError;
+use crate::files::class;
 use crate::image::{Loaded, StreamChunks};
 use crate::run::Image;
 use crate::walk::{Row, Visitor, Walker};
@@ -62,6 +63,15 @@ pub struct Interrupted {
 	pub duration: u64,
 }
 
+/// A call that gave a file another name.
+#[derive(Debug)]
+pub struct Renamed {
+	/// The descriptor that this image last opened by the old name; 0: none.
+	pub object: u32,
+	pub from: String,
+	pub to: String,
+}
+
 #[derive(Debug)]
 pub struct Damaged {
 	pub file: String,
@@ -82,6 +92,7 @@ pub struct Survey {
 	/// Names of textual arguments.
 	pub text_names: BTreeSet<String>,
 	pub damage: Vec<Damaged>,
+	pub renamed: Vec<Renamed>,
 	pub chunks: u64,
 	/// The image's ring was recovered: it did not end in order.
 	pub killed: bool,
@@ -110,8 +121,10 @@ pub fn survey(image: &Image, alive: bool) -> Result<Survey, PackError> {
 	}
 	let mut decoder = Decoder::new();
 	let mut side_calls: HashMap<u64, Vec<SideCall>> = HashMap::new();
+	let mut opened = HashMap::new();
 	for (index, stream) in ordered(&content.streams).into_iter().enumerate() {
-		let mut pass = Pass::new(&mut survey, index as u32, stream, side_calls.remove(&stream.id));
+		let waiting = side_calls.remove(&stream.id);
+		let mut pass = Pass::new(&mut survey, &mut opened, index as u32, stream, waiting);
 		pass.run(&mut decoder, stream, alive);
 		let Pass { summary, walker, side_rows, .. } = pass;
 		if is_side(stream) && summary.base_stream != 0 {
@@ -156,6 +169,8 @@ struct SideCall {
 
 struct Pass<'s> {
 	survey: &'s mut Survey,
+	/// The image's latest descriptor of each path, as far as it was read.
+	opened: &'s mut HashMap<String, u32>,
 	index: u32,
 	summary: StreamSurvey,
 	walker: Walker,
@@ -165,11 +180,14 @@ struct Pass<'s> {
 	roots_done: u64,
 	/// By op: can its calls be collective?
 	candidates: Vec<bool>,
+	/// The last other name that a call gave, and that call's seq.
+	other_name: Option<(u64, String)>,
 }
 
 impl<'s> Pass<'s> {
 	fn new(
 		survey: &'s mut Survey,
+		opened: &'s mut HashMap<String, u32>,
 		index: u32,
 		stream: &StreamChunks<'_>,
 		waiting: Option<Vec<SideCall>>,
@@ -196,6 +214,7 @@ impl<'s> Pass<'s> {
 		};
 		Pass {
 			survey,
+			opened,
 			index,
 			summary,
 			walker: Walker::default(),
@@ -203,6 +222,7 @@ impl<'s> Pass<'s> {
 			side_rows: Vec::new(),
 			roots_done: 0,
 			candidates: Vec::new(),
+			other_name: None,
 		}
 	}
 
@@ -258,6 +278,27 @@ impl<'s> Pass<'s> {
 		}
 	}
 
+	/// A rename or hard link that succeeded. An exchange of two names is left: each file keeps one it had.
+	fn renamed(&mut self, row: &Row<'_>, to: String) {
+		const NAMES: [&str; 5] = ["rename", "renameat", "renameat2", "link", "linkat"];
+		const EXCHANGE: i64 = 2;
+		let definitions = &self.survey.definitions;
+		let Some(op) = row.op.and_then(|op| definitions.ops.get(&op)) else { return };
+		let flags = op.fields.iter().position(|field| field == "flags");
+		let exchanges = op.name == "renameat2"
+			&& flags.and_then(|i| row.fields.get(i)).is_some_and(|flags| flags & EXCHANGE != 0);
+		if !NAMES.contains(&op.name.as_str()) || row.error != 0 || exchanges {
+			return;
+		}
+		let Some(from) = definitions.objects.get(&row.object) else { return };
+		let object = self.opened.get(&from.name).copied().unwrap_or(0);
+		if op.name.starts_with("rename") && object != 0 {
+			self.opened.remove(&from.name);
+			self.opened.insert(to.clone(), object);
+		}
+		self.survey.renamed.push(Renamed { object, from: from.name.clone(), to });
+	}
+
 	fn collective(&mut self, row: &Row<'_>, op: u32) {
 		let Some(def) = self.survey.definitions.ops.get(&op) else { return };
 		let flagged = def.field(Target::Collective).and_then(|i| row.fields.get(i));
@@ -296,6 +337,9 @@ impl Visitor for Pass<'_> {
 				self.side_rows.push(SideCall { stream, seq, began, ended });
 			}
 		}
+		if let Some((_, to)) = self.other_name.take_if(|(seq, _)| *seq == row.seq) {
+			self.renamed(row, to);
+		}
 		if let Some(op) = row.op
 			&& self.candidates.get(op as usize).copied().unwrap_or(false)
 			&& row.object != 0
@@ -309,6 +353,9 @@ impl Visitor for Pass<'_> {
 			Record::Counter(counter) => self.summary.counted += counter.calls,
 			Record::Text(text) => {
 				let name = String::from_utf8_lossy(text.name);
+				if name == "to" {
+					self.other_name = Some((text.seq, define::text(text.value)));
+				}
 				if !self.survey.text_names.contains(name.as_ref()) {
 					self.survey.text_names.insert(name.into_owned());
 				}
@@ -317,8 +364,12 @@ impl Visitor for Pass<'_> {
 		}
 		let (pid, stream) = (self.summary.pid, self.summary.id);
 		self.survey.definitions.take(pid, stream, record);
-		if let Record::Op(op) = record {
-			self.note_candidate(op.op);
+		match record {
+			Record::Op(op) => self.note_candidate(op.op),
+			Record::Object(object) if object.class == class::DESCRIPTOR => {
+				self.opened.insert(define::text(object.name), object.object);
+			}
+			_ => {}
 		}
 	}
 }
