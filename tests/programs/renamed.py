@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 os.chdir(sys.argv[1])
 for step in range(2):
     with open("part", "w") as file:
         file.write(f"step {step}\n")
-    os.rename("part", f"step.{step}")
+    Path("part").rename(f"step.{step}")
 os.link("step.1", "linked")
 with open("part", "w") as file:
     file.write("another process moves it\n")
