@@ -14,7 +14,15 @@ bool layer_on(uint8_t layer)
 {
 	uint64_t gate = atomic_load_explicit(&control->gate, memory_order_relaxed);
 
-	return gate >= LEVEL_JOB && gate >> layer & 1;
+	return gate_records(gate, layer) || gate_counts(gate, layer);
+}
+
+bool call_inside(uint8_t layer)
+{
+	const struct thread *t = self;
+	const uint32_t around = t && t->alive ? enclosing_op(t) : 0;
+
+	return around && op_of(around - 1)->layer == layer;
 }
 
 uint64_t ticks_now(void)
@@ -141,11 +149,12 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 		       const void *frame, const void *site)
 {
 	uint64_t gate = atomic_load_explicit(&control->gate, memory_order_relaxed);
+	const bool recorded = gate_records(gate, ops[op].layer);
 	struct thread *t;
 
 	c->thread = NULL;
 	c->cancel = false;
-	if (!(gate >> ops[op].layer & 1) || gate < LEVEL_JOB || object & OBJECT_LEFT_OUT)
+	if (!(recorded || gate_counts(gate, ops[op].layer)) || object & OBJECT_LEFT_OUT)
 		return false;
 	t = thread_claim();
 	if (!t)
@@ -161,9 +170,9 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 		release(t);
 		return false;
 	}
-	if (t->counting || gate < LEVEL_CALL) {
+	if (t->counting || !recorded || (gate & LEVEL_CALL) != LEVEL_CALL) {
 		c->thread = t;
-		enter_counting(t, c, frame, gate < 2 * LEVEL_JOB);
+		enter_counting(t, c, frame, (gate & LEVEL_CALL) == LEVEL_JOB);
 	} else {
 		push(t, c, size, offset, frame, t->depth ? 0 : site_of(t, frame, site));
 	}

@@ -62,8 +62,10 @@ void call_leave(struct call *c, uint64_t ended);
 /* Forgets a call that turned out to be none worth a row (a failing MPI_Test); only if nothing was
  * recorded inside it, else it is kept. */
 void call_cancel(struct call *c, uint64_t ended);
-/* Is the layer on? For hooks and edges that work outside a call. */
+/* Is the layer recorded, or counted? For hooks and edges that work outside a call. */
 bool layer_on(uint8_t layer);
+/* Is the nearest call around this place, on this thread, one of that layer? */
+bool call_inside(uint8_t layer);
 uint64_t ticks_now(void);
 
 /* Objects: what a call was made on. The number is the process image's; a definition is written to

@@ -240,6 +240,19 @@ struct config {
 /* Bits of control->gate: docs/control-page.md. */
 #define LEVEL_JOB  (1ull << 32)
 #define LEVEL_CALL (3ull << 32)
+enum { COUNTED_LAYERS = 34, LAYER_FATHOM = 31 };
+
+static inline bool gate_records(uint64_t gate, uint8_t layer)
+{
+	return gate & LEVEL_CALL && gate >> layer & 1;
+}
+
+/* Its own bit is 0: its calls are counted, at every level. */
+static inline bool gate_counts(uint64_t gate, uint8_t layer)
+{
+	return gate & LEVEL_CALL && layer < 64 - COUNTED_LAYERS &&
+	       gate >> (COUNTED_LAYERS + layer) & 1;
+}
 
 extern struct config config;
 extern struct process *process;
@@ -405,6 +418,7 @@ uint32_t object_define_in(struct thread *t, struct call *c, enum object_class cl
 			  const struct object_def *def); /* t is claimed */
 
 /* ---- counters.c ---- */
+uint32_t enclosing_op(const struct thread *t); /* op + 1 of the innermost open call; 0: none */
 void counter_add(struct thread *t, const struct call *c, uint64_t ended);
 void counters_write(struct thread *t); /* into the stream as records */
 

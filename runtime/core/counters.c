@@ -23,12 +23,14 @@ static struct counter_table *table_of(struct thread *t)
 	return t->counters;
 }
 
-/* op + 1 of the open call that a counted one is in: itself counted, or recorded before the budget was spent. */
-static uint32_t enclosing_op(const struct thread *t)
+/* Calls that are counted and calls that are recorded may be inside each other: the younger frame is the inner. */
+uint32_t enclosing_op(const struct thread *t)
 {
-	if (t->enclosing || !t->depth)
+	const struct open_call *o = t->depth ? &t->page->open[t->depth - 1] : NULL;
+
+	if (!o || (t->enclosing && t->enclosing_frame < o->frame))
 		return t->enclosing;
-	return t->page->open[t->depth - 1].op + 1;
+	return o->op + 1;
 }
 
 static void put_counter(struct thread *t, const struct counter *n)

@@ -7,11 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One API of the catalogue. */
+/* One API of the catalogue. Most look at all modules but the library itself; one that looks inside
+ * has its symbols patched in these modules only. */
 struct edge_api {
 	const char *layer_name;
 	uint8_t layer;
-	const char *const *own; /* module name globs of the library itself, NULL-terminated */
+	bool inside;
+	const char *const *modules; /* name globs, NULL-terminated */
 };
 
 /* One symbol: `copies` wrappers from edge_wrappers[wrapper] on, one for each different original
@@ -25,7 +27,7 @@ struct edge_symbol {
 
 extern const struct edge_api edge_apis[];
 extern const uint32_t edge_apis_count;
-extern const struct edge_symbol edge_symbols[]; /* sorted by name (strcmp) */
+extern const struct edge_symbol edge_symbols[]; /* by name (strcmp), APIs that look inside last */
 extern const uint32_t edge_symbols_count;
 extern void *const edge_wrappers[];
 extern void *edge_originals

@@ -111,7 +111,7 @@ static void read_module(struct module *m, const struct dl_phdr_info *info)
 {
 	elf_read(&m->elf, info, m->map->l_ld);
 	m->file = last_part(m->map->l_name);
-	m->api_asked = m->api_own = 0;
+	m->api_asked = m->api_named = 0;
 }
 
 /* Something was unloaded: a module met before may be another one, at the same place with the same

@@ -11,8 +11,8 @@ struct module {
 	bool at_start;    /* not by dlopen: looks up in the global scope only */
 	bool self, loader, vdso;
 	bool patched, relro_open;
-	uint64_t api_asked, api_own; /* by API of the catalogue: is this its library? */
-	bool unfinished;             /* a lazy slot whose symbol nobody defines yet */
+	uint64_t api_asked, api_named; /* by API of the catalogue: do its globs name this? */
+	bool unfinished;               /* a lazy slot whose symbol nobody defines yet */
 	void *const *marker; /* a slot we patched and its wrapper: a new module at the same place */
 	const void *marked;  /* does not hold it. NULL: none */
 	bool rooted;         /* in some root's list */

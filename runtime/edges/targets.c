@@ -18,6 +18,7 @@ static struct {
 	uint32_t wrappers;
 	const struct module *self;
 	unsigned long long unloaded; /* modules gone when copies were last freed */
+	uint32_t layers;             /* whose symbols are patched */
 	bool ready;
 	const char *full; /* a symbol that ran out of copies, for the note */
 } targets;
@@ -58,6 +59,20 @@ static void add_hooks(const struct hook *hooks, uint32_t count)
 		add_target(hooks[i].name)->hook = &hooks[i];
 }
 
+static bool is_asked(const struct edge_symbol *s)
+{
+	return targets.layers >> edge_apis[s->api].layer & 1;
+}
+
+/* Rows of one name follow each other: the first leads to all. */
+static void add_symbol(const struct edge_symbol *s)
+{
+	struct target *t = add_target(s->name);
+
+	if (!t->symbol)
+		t->symbol = s;
+}
+
 static bool make_tables(uint32_t layers)
 {
 	uint32_t names = edge_symbols_count + loader_hooks_count + process_hooks_count +
@@ -74,9 +89,10 @@ static bool make_tables(uint32_t layers)
 	targets.libraries = pages_get((targets.wrappers + 1) * sizeof(uint64_t));
 	if (!targets.names || !targets.libraries)
 		return false;
+	targets.layers = layers;
 	for (uint32_t i = 0; i < edge_symbols_count; i++)
-		if (layers >> edge_apis[edge_symbols[i].api].layer & 1)
-			add_target(edge_symbols[i].name)->symbol = &edge_symbols[i];
+		if (is_asked(&edge_symbols[i]))
+			add_symbol(&edge_symbols[i]);
 	add_hooks(loader_hooks, loader_hooks_count);
 	add_hooks(process_hooks, process_hooks_count);
 	add_hooks(jump_hooks, jump_hooks_count);
@@ -108,30 +124,43 @@ static bool glob(const char *pattern, const char *text)
 }
 
 /* `!glob` leaves out; the last match counts. */
-static bool is_own(const struct module *m, const char *const *own)
+static bool is_named(const struct module *m, const char *const *globs)
 {
 	bool is = false;
 
-	for (; *own; own++) {
-		bool out = **own == '!';
+	for (; *globs; globs++) {
+		bool out = **globs == '!';
 
-		if ((*m->file && glob(*own + out, m->file)) ||
-		    (m->elf.soname && glob(*own + out, m->elf.soname)))
+		if ((*m->file && glob(*globs + out, m->file)) ||
+		    (m->elf.soname && glob(*globs + out, m->elf.soname)))
 			is = !out;
 	}
 	return is;
 }
 
-/* Is m the library of this API itself? Asked of the globs once for each module. */
-static bool owns(struct module *m, uint8_t api)
+/* Does this API name m? Asked of the globs once for each module. */
+static bool names(struct module *m, uint8_t api)
 {
 	uint64_t bit = UINT64_C(1) << (api & 63);
 
 	if (!(m->api_asked & bit)) {
 		m->api_asked |= bit;
-		m->api_own |= is_own(m, edge_apis[api].own) ? bit : 0;
+		m->api_named |= is_named(m, edge_apis[api].modules) ? bit : 0;
 	}
-	return m->api_own & bit;
+	return m->api_named & bit;
+}
+
+/* The row of this name that holds in m: of an API that looks inside it, else of one whose library m is
+ * not. */
+static const struct edge_symbol *symbol_in(struct module *m, const struct target *t)
+{
+	const struct edge_symbol *const end = edge_symbols + edge_symbols_count, *found = NULL;
+
+	for (const struct edge_symbol *s = t->symbol; s && s < end && !strcmp(s->name, t->name);
+	     s++)
+		if (is_asked(s) && names(m, s->api) == edge_apis[s->api].inside)
+			found = s;
+	return found;
 }
 
 /* Libraries that are the C library: their exec, dlopen and fork are what the hooks stand before. */
@@ -139,7 +168,7 @@ bool target_libc(const struct module *m)
 {
 	static const char *const own[] = {"libc.so.*", "libpthread.so.*", "libdl.so.*", NULL};
 
-	return is_own(m, own);
+	return is_named(m, own);
 }
 
 bool target_excluded(const struct module *m)
@@ -215,10 +244,9 @@ static void *choose_hook(const struct hook *h, void *original)
 /* The wrapper for an original as module m shall see it; NULL: leave it. */
 void *target_choose(struct module *m, const struct target *t, void *original)
 {
-	void *to = original;
+	const struct edge_symbol *symbol = symbol_in(m, t);
+	void *to = symbol ? choose_copy(symbol, original) : original;
 
-	if (t->symbol && !owns(m, t->symbol->api))
-		to = choose_copy(t->symbol, original);
 	if (to && t->hook && !target_libc(m))
 		to = choose_hook(t->hook, to);
 	return to == original ? NULL : to;

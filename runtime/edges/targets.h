@@ -9,7 +9,7 @@
 struct target {
 	const char *name;
 	uint32_t hash;
-	const struct edge_symbol *symbol;
+	const struct edge_symbol *symbol; /* the first row of this name that is asked for */
 	const struct hook *hook;
 };
 

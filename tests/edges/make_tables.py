@@ -1,7 +1,8 @@
 """Writes the symbol tables of the edge tests: each wrapper counts its call and jumps on.
 
 usage: make_tables.py OUT.c OUT.S NAMES...
-NAMES is a file with one line for each symbol: "api name copies"; apis: posix, mpiio, hdf5.
+NAMES is a file with one line for each symbol: "api name copies"; apis: posix, mpiio, hdf5, and inner,
+which looks inside.
 """
 
 import sys
@@ -10,6 +11,7 @@ APIS = {
     "posix": ["libc.so.*", "ld-linux*"],
     "mpiio": ["libmpi*.so*"],
     "hdf5": ["libhdf5*.so*", "libown*.so*", "!libown_not*"],
+    "inner": ["libown_inner*.so"],
 }
 
 HEAD = """\t.hidden edge_originals
@@ -33,8 +35,8 @@ def read(paths: list[str]) -> list[tuple[str, str, int]]:
         with open(path) as lines:
             for line in lines:
                 api, name, copies = line.split()
-                rows.setdefault(name, (name, api, int(copies)))
-    return sorted(rows.values(), key=lambda row: row[0].encode())
+                rows.setdefault((name, api == "inner"), (name, api, int(copies)))
+    return sorted(rows.values(), key=lambda row: (row[0].encode(), row[1] == "inner"))
 
 
 def main() -> int:
@@ -46,10 +48,11 @@ def main() -> int:
         out.write('#include "edges/edges.h"\n')
         for api, own in APIS.items():
             globs = ", ".join(f'"{g}"' for g in own)
-            out.write(f"static const char *const own_{api}[] = {{{globs}, NULL}};\n")
+            out.write(f"static const char *const modules_{api}[] = {{{globs}, NULL}};\n")
         out.write("const struct edge_api edge_apis[] = {\n")
         for api, number in layers.items():
-            out.write(f'\t{{"{api}", {number}, own_{api}}},\n')
+            inside = str(api == "inner").lower()
+            out.write(f'\t{{"{api}", {number}, {inside}, modules_{api}}},\n')
         out.write(f"}};\nconst uint32_t edge_apis_count = {len(APIS)};\n")
         out.write("const struct edge_symbol edge_symbols[] = {\n")
         wrapper = 0

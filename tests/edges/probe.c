@@ -1,6 +1,6 @@
 /* Stands in for runtime/core in the edge tests: writes at the end of the process what was patched
  * and called. Goes to the file EDGES_OUT names, one line each:
- *	call NAME COPY LIBRARY COUNT	a wrapper that was called
+ *	call NAME COPY LIBRARY COUNT	a wrapper that was called; inner:NAME of an API that looks inside
  *	slot MODULE NAME LIBRARY+OFFSET	every catalogued slot and the original behind it
  *	event TEXT			what the process hooks told
  * Lines are written with one raw write each, so forked children may share the file. */
@@ -88,7 +88,7 @@ uint64_t ticks_now(void)
 
 uint32_t process_layers(void)
 {
-	return 7;
+	return 15;
 }
 
 static const char *short_name(const struct module *m)
@@ -150,8 +150,8 @@ static void say_calls(void *argument)
 		const struct module *where = module_at((uintptr_t)edge_originals[i]);
 
 		if (s)
-			say("call %s %u %s %lu\n", s->name, i - s->wrapper, short_name(where),
-			    counts[i]);
+			say("call %s%s %u %s %lu\n", edge_apis[s->api].inside ? "inner:" : "",
+			    s->name, i - s->wrapper, short_name(where), counts[i]);
 	}
 	memset(counts, 0, wrappers_count * sizeof(counts[0]));
 }

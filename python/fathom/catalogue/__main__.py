@@ -25,7 +25,7 @@ def generate(catalogue: Catalogue, out: Path) -> None:
         "oracle.json": describe.oracle_json(catalogue),
     }
     for api in catalogue.apis:
-        texts[f"wrappers_{api.layer}.c"] = wrappers.wrappers_c(api, numbered)
+        texts[f"wrappers_{api.path.stem}.c"] = wrappers.wrappers_c(api, numbered)
     write(out, texts)
 
 
@@ -53,7 +53,9 @@ def main(arguments: list[str]) -> int:
         if options.command == "generate":
             generate(catalogue, options.out)
         elif options.command == "docs":
-            write(options.out, {f"{api.layer}.md": describe.page(api) for api in catalogue.apis})
+            write(
+                options.out, {f"{api.path.stem}.md": describe.page(api) for api in catalogue.apis}
+            )
     except CatalogueError as error:
         print(error, file=sys.stderr)
         return 2

@@ -18,6 +18,7 @@ def catalogue_json(catalogue: Catalogue) -> str:
             "number": api.layer_number,
             "library": list(api.library),
             "own": list(api.own),
+            "inside": list(api.inside),
             "headers": list(api.headers),
             "left_out": dict(api.left_out),
             "calls": [_row(call) for call in api.recorded()],
@@ -31,8 +32,9 @@ def oracle_json(catalogue: Catalogue) -> str:
     """layer -> op -> the system calls that strace may show for it, and its fields."""
     layers: dict[str, Any] = {}
     for api in catalogue.apis:
-        layers[api.layer] = {
-            call.op: {
+        ops = layers.setdefault(api.layer, {})
+        for call in api.recorded():
+            ops[call.op] = {
                 "syscalls": list(call.syscalls),
                 "kind": call.kind,
                 "by": call.by,
@@ -40,17 +42,16 @@ def oracle_json(catalogue: Catalogue) -> str:
                 "tracked": call.tracked,
                 "symbols": list(call.symbols()),
             }
-            for call in api.recorded()
-        }
     return json.dumps(layers, indent=1) + "\n"
 
 
 def page(api: Api) -> str:
     """Reference page of one API, in Markdown."""
     lines = [
-        f"# Probes of layer {api.layer}",
+        f"# Probes of layer {api.layer}" + (f": {api.path.stem}" if api.inside else ""),
         "",
         f"Generated from {catalogue_name(api)}. Answered by {', '.join(f'`{name}`' for name in api.library)}.",
+        *([_inside(api)] if api.inside else []),
         "",
         "| op | kind | functions | recorded | system calls |",
         "|---|---|---|---|---|",
@@ -68,6 +69,10 @@ def page(api: Api) -> str:
         lines += ["", "## Left out", "", "| function | why |", "|---|---|"]
         lines += [f"| `{name}` | {why} |" for name, why in api.left_out.items()]
     return file_text(lines)
+
+
+def _inside(api: Api) -> str:
+    return f"Seen only where {', '.join(f'`{name}`' for name in api.inside)} make these calls."
 
 
 def _row(call: Call) -> dict[str, Any]:

@@ -21,11 +21,15 @@ class Edge:
 
     def number_name(self, copy: int) -> str:
         """The enumerator of a wrapper's number."""
-        return f"EDGE_{self.symbol}_{copy}"
+        return f"EDGE_{self._inside}{self.symbol}_{copy}"
 
     def function(self, copy: int) -> str:
         """The C name of a wrapper."""
-        return f"{'wrap' if self.form else 'entry'}_{self.symbol}_{copy}"
+        return f"{'wrap' if self.form else 'entry'}_{self._inside}{self.symbol}_{copy}"
+
+    @property
+    def _inside(self) -> str:
+        return f"{self.api.c_name}_" if self.api.inside else ""
 
 
 def op_name(api: Api, call: Call) -> str:

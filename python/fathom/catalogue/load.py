@@ -31,6 +31,8 @@ _API_KEYS: Mapping[str, type] = {
     "layer": str,
     "library": list,
     "own": list,
+    "inside": list,
+    "below": str,
     "headers": list,
     "system": list,
     "include": list,
@@ -144,7 +146,8 @@ class _Row:
 
 def load(paths: Iterable[Path]) -> Catalogue:
     """Read catalogue files; raises CatalogueError at the first mistake."""
-    apis = tuple(sorted((load_api(path) for path in paths), key=lambda api: api.layer_number))
+    read = [load_api(path) for path in paths]
+    apis = tuple(sorted(read, key=lambda api: (api.layer_number, bool(api.inside))))
     _check_together(apis)
     return Catalogue(apis)
 
@@ -171,11 +174,15 @@ def load_api(path: Path) -> Api:
     copies = int(head.data.get("copies", 2))
     if not 1 <= copies <= 255:
         raise head.error("copies", "must be 1 to 255")
+    inside = head.words("inside")
+    if inside and "own" in head.data:
+        raise head.error("inside", "is there beside 'own'; give one")
     return Api(
         path=path,
         layer=layer,
         library=head.words("library"),
         own=head.words("own"),
+        inside=inside,
         headers=head.words("headers"),
         system=head.words("system"),
         include=head.words("include"),
@@ -185,11 +192,19 @@ def load_api(path: Path) -> Api:
         left_out=head.pairs("left_out"),
         looks_like=head.words("looks_like"),
         undeclared=head.words("undeclared"),
-        calls=tuple(_load_calls(path, data.get("call", []), errors)),
+        calls=tuple(_load_calls(path, data.get("call", []), errors, _below(head))),
     )
 
 
-def _load_calls(path: Path, rows: Any, error: str) -> Iterable[Call]:
+def _below(head: _Row) -> str:
+    """C expression: the nearest call around it is one of the layer that `below` names."""
+    if "below" not in head.data:
+        return ""
+    layer = head.text("below")
+    return f"call_inside({LAYERS[_one_of(head, 'below', layer, LAYERS)]})"
+
+
+def _load_calls(path: Path, rows: Any, error: str, below: str) -> Iterable[Call]:
     if not isinstance(rows, list):
         raise CatalogueError(path, "", "call", "must be written as [[call]]")
     seen: set[str] = set()
@@ -201,12 +216,13 @@ def _load_calls(path: Path, rows: Any, error: str) -> Iterable[Call]:
         if name in seen:
             raise row.error("op", "is there twice in this file")
         seen.add(name)
-        yield _load_call(row, error)
+        yield _load_call(row, error, below)
 
 
-def _load_call(row: _Row, api_error: str) -> Call:
+def _load_call(row: _Row, api_error: str, below: str) -> Call:
     forms = _forms(row)
     known = {parameter.name for parameter in forms[0].passed}
+    when = [text for text in (below, _expression(row, "when", known)) if text]
     result = _result(row)
     recorded = row.data.get("row", True)
     file = row.text("file", "")
@@ -224,7 +240,7 @@ def _load_call(row: _Row, api_error: str) -> Call:
         size=_expression(row, "size", known),
         offset=_expression(row, "offset", known | {"tracked"}),
         fields=_fields(row, known, result),
-        when=_expression(row, "when", known),
+        when=" && ".join(when),
         before=row.text("before", ""),
         before_changes=row.words("before_changes"),
         after=row.text("after", ""),
@@ -435,34 +451,18 @@ def _one_of(row: _Row, key: str, value: str, choices: Iterable[str]) -> str:
 
 
 def _check_together(apis: tuple[Api, ...]) -> None:
-    """What only shows when all files are seen: layers, symbols and hooks that collide."""
-    layers: dict[str, Path] = {}
-    symbols: dict[str, tuple[Path, str]] = {}
+    """What only shows when all files are seen: layers, ops, symbols and hooks that collide."""
+    _check_layers(apis)
+    _check_symbols(apis)
     hooks: dict[str, tuple[str, tuple[str, ...]]] = {}
     types: dict[str, str] = {}
     for api in apis:
-        if api.layer in layers:
-            raise CatalogueError(
-                api.path, "[api]", "layer", f"'{api.layer}' is also that of {layers[api.layer]}"
-            )
-        layers[api.layer] = api.path
         for name, c_type in api.types.items():
             if types.setdefault(name, c_type) != c_type:
                 raise CatalogueError(
                     api.path, "[api]", "types", f"'{name}' is '{types[name]}' elsewhere"
                 )
         for call in api.calls:
-            for symbol in call.symbols():
-                if symbol in symbols:
-                    path, op = symbols[symbol]
-                    raise CatalogueError(
-                        api.path, call.op, "symbols", f"'{symbol}' is also in {op} of {path}"
-                    )
-                symbols[symbol] = (api.path, call.op)
-                if symbol in api.left_out:
-                    raise CatalogueError(
-                        api.path, call.op, "symbols", f"'{symbol}' is also in left_out"
-                    )
             for key, hook, signature in named_hooks(call):
                 first, before = hooks.setdefault(hook, (call.op, signature))
                 if before != signature:
@@ -471,6 +471,46 @@ def _check_together(apis: tuple[Api, ...]) -> None:
                         call.op,
                         key,
                         f"hook '{hook}' has other arguments in {first}; give it another name",
+                    )
+
+
+def _check_layers(apis: tuple[Api, ...]) -> None:
+    """A layer has one file, and any number that look inside its library; an op is in one of them."""
+    layers: dict[str, Path] = {}
+    names: dict[str, Path] = {}
+    ops: dict[tuple[str, str], Path] = {}
+    for api in apis:
+        if not api.inside and layers.setdefault(api.layer, api.path) != api.path:
+            raise CatalogueError(
+                api.path, "[api]", "layer", f"'{api.layer}' is also that of {layers[api.layer]}"
+            )
+        if names.setdefault(api.c_name, api.path) != api.path:
+            raise CatalogueError(
+                api.path, "[api]", "file", f"has the name of {names[api.c_name]}; call it otherwise"
+            )
+        for call in api.calls:
+            if ops.setdefault((api.layer, call.op), api.path) != api.path:
+                raise CatalogueError(
+                    api.path, call.op, "op", f"is also in {ops[api.layer, call.op]}"
+                )
+
+
+def _check_symbols(apis: tuple[Api, ...]) -> None:
+    """A module's slot has one wrapper: a symbol is in one file, and once in each that looks inside."""
+    symbols: dict[tuple[str, str], tuple[Path, str]] = {}
+    for api in apis:
+        for call in api.calls:
+            for symbol in call.symbols():
+                key = api.c_name if api.inside else "", symbol
+                if key in symbols:
+                    path, op = symbols[key]
+                    raise CatalogueError(
+                        api.path, call.op, "symbols", f"'{symbol}' is also in {op} of {path}"
+                    )
+                symbols[key] = (api.path, call.op)
+                if symbol in api.left_out:
+                    raise CatalogueError(
+                        api.path, call.op, "symbols", f"'{symbol}' is also in left_out"
                     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,6 +130,7 @@ class Api:
     layer: str
     library: tuple[str, ...]
     own: tuple[str, ...]
+    inside: tuple[str, ...]  # module globs: symbols are patched there only
     headers: tuple[str, ...]
     system: tuple[str, ...]  # system headers of the wrappers
     include: tuple[str, ...]  # headers of runtime/
@@ -143,6 +145,11 @@ class Api:
     @property
     def layer_number(self) -> int:
         return LAYERS[self.layer]
+
+    @property
+    def c_name(self) -> str:
+        """The file's name as part of a C name."""
+        return re.sub(r"\W", "_", self.path.stem)
 
     def recorded(self) -> Iterator[Call]:
         """The rows that are ops; the others only keep the runtime's tables right."""

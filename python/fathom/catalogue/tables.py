@@ -95,7 +95,7 @@ def tables_c(catalogue: Catalogue, edges: Sequence[Edge]) -> str:
             lines += _op(api, call)
     lines += ["};", "const uint32_t ops_count = OPS_COUNT;", "", *_apis(catalogue)]
     lines += ["const struct edge_symbol edge_symbols[] = {"]
-    for edge in sorted(edges, key=lambda edge: edge.symbol.encode()):
+    for edge in sorted(edges, key=lambda edge: (edge.symbol.encode(), bool(edge.api.inside))):
         values = [f'"{edge.symbol}"', edge.number_name(0), str(edge.copies), str(edge.api_index)]
         lines += fold("{", values, " },", "\t")
     lines += ["};", f"const uint32_t edge_symbols_count = {len(edges)};", ""]
@@ -167,10 +167,13 @@ def _op(api: Api, call: Call) -> list[str]:
 def _apis(catalogue: Catalogue) -> list[str]:
     lines: list[str] = []
     for api in catalogue.apis:
-        globs = [json.dumps(glob) for glob in api.own]
-        lines += fold(f"static const char *const own_{api.layer}[] = {{", [*globs, "NULL"], " };")
+        globs = [json.dumps(glob) for glob in api.inside or api.own]
+        head = f"static const char *const modules_{api.c_name}[] = {{"
+        lines += fold(head, [*globs, "NULL"], " };")
     rows = [
-        f'\t{{ "{api.layer}", {api.layer_number}, own_{api.layer} }},' for api in catalogue.apis
+        f'\t{{ "{api.layer}", {api.layer_number}, {str(bool(api.inside)).lower()}, '
+        f"modules_{api.c_name} }},"
+        for api in catalogue.apis
     ]
     return block(
         lines,

@@ -15,7 +15,7 @@ _ONE_CALL = re.compile(r"\w+\([^()]*\)")
 
 
 def wrappers_c(api: Api, edges: Iterable[Edge]) -> str:
-    """Text of wrappers_<layer>.c."""
+    """Text of wrappers_<file>.c."""
     lines = [
         f"/* Wrappers of layer {api.layer}, generated from {catalogue_name(api)}. */",
         "#include <errno.h>",

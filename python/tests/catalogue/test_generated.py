@@ -96,6 +96,41 @@ def small(tmp_path: Path) -> Path:
     return tmp_path
 
 
+INNER = """
+[api]
+layer = "posix"
+library = ["libc.so.6"]
+inside = ["libthing.so.*", "!libthing.so.0"]
+below = "mpiio"
+copies = 1
+
+[[call]]
+op = "inner_pwrite"
+symbols = ["pwrite"]
+args = "int fd, const void *buf, size_t count, off_t offset"
+returns = "ssize_t done"
+kind = "write"
+"""
+
+
+def test_an_api_that_looks_inside_has_its_own_wrapper_of_a_symbol(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    (tmp_path / "inner.toml").write_text(INNER, encoding="utf-8")
+    generate(load([tmp_path / "small.toml", tmp_path / "inner.toml"]), tmp_path)
+    table = (tmp_path / "tables.c").read_text(encoding="utf-8")
+    rows = re.findall(r'\{ "(\w+)", (\w+), (\d), (\d) \}', table)
+    assert [row for row in rows if row[0] == "pwrite"] == [
+        ("pwrite", "EDGE_pwrite_0", "2", "0"),
+        ("pwrite", "EDGE_inner_pwrite_0", "1", "1"),
+    ]
+    assert '{ "posix", 0, true, modules_inner },' in table
+    assert '"libthing.so.*", "!libthing.so.0", NULL' in table
+    text = (tmp_path / "wrappers_inner.c").read_text(encoding="utf-8")
+    assert "if (!layer_on(0) || !(call_inside(1)))" in text
+    for name in ("wrappers_small.c", "wrappers_inner.c", "tables.c"):
+        compile_c(tmp_path, name)
+
+
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("generated")
@@ -114,11 +149,11 @@ def compile_c(folder: Path, name: str) -> None:
 
 
 def test_a_wrapper_reads_as_written_by_hand(small: Path) -> None:
-    assert PWRITE in (small / "wrappers_posix.c").read_text(encoding="utf-8")
+    assert PWRITE in (small / "wrappers_small.c").read_text(encoding="utf-8")
 
 
 def test_there_is_one_function_for_each_symbol_and_copy(small: Path) -> None:
-    text = (small / "wrappers_posix.c").read_text(encoding="utf-8")
+    text = (small / "wrappers_small.c").read_text(encoding="utf-8")
     heads = re.findall(r"^\w[\w *]*?\b(wrap_\w+)\(", text, re.M)
     symbols = ["pwrite", "pwrite64", "open", "sync"]
     assert heads == [f"wrap_{symbol}_{copy}" for symbol in symbols for copy in range(2)]
@@ -133,7 +168,7 @@ def test_a_hook_gets_a_pointer_to_what_it_changes(small: Path) -> None:
 
 
 def test_errno_is_read_on_failure_only(small: Path) -> None:
-    lines = (small / "wrappers_posix.c").read_text(encoding="utf-8").splitlines()
+    lines = (small / "wrappers_small.c").read_text(encoding="utf-8").splitlines()
     for before, line in itertools.pairwise(lines):
         if "errno" in line and "#include" not in line:
             assert before.strip().startswith("if (")
@@ -143,8 +178,10 @@ def test_symbols_are_sorted_as_strcmp_does(full: Path) -> None:
     table = (full / "tables.c").read_text(encoding="utf-8")
     rows = table.split("edge_symbols[] = {")[1].split("};")[0]
     names = [name.encode() for name in re.findall(r'\{ "(\w+)"', rows)]
-    assert len(names) == len(set(names)) == len(edges(catalogue()))
+    assert len(names) == len(edges(catalogue()))
     assert names == sorted(names)
+    outside = [edge.symbol for edge in edges(catalogue()) if not edge.api.inside]
+    assert len(outside) == len(set(outside))
 
 
 def test_the_entry_of_a_fortran_binding_is_named_as_it_is_numbered(small: Path) -> None:
@@ -158,7 +195,7 @@ def test_the_entry_of_a_fortran_binding_is_named_as_it_is_numbered(small: Path) 
 
 
 def test_the_small_catalogue_compiles(small: Path) -> None:
-    for name in ("wrappers_posix.c", "tables.c"):
+    for name in ("wrappers_small.c", "tables.c"):
         compile_c(small, name)
 
 
@@ -179,7 +216,7 @@ def test_a_second_run_writes_nothing(full: Path) -> None:
 def test_the_oracle_knows_every_op(full: Path) -> None:
     oracle = json.loads((full / "oracle.json").read_text(encoding="utf-8"))
     for api in catalogue().apis:
-        assert list(oracle[api.layer]) == [call.op for call in api.recorded()]
+        assert oracle[api.layer].keys() >= {call.op for call in api.recorded()}
     assert oracle["posix"]["pwrite"]["syscalls"] == ["pwrite64"]
 
 

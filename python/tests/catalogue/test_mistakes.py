@@ -173,6 +173,28 @@ def test_two_files_may_not_have_one_layer(tmp_path: Path) -> None:
         load([one, two])
 
 
+def test_files_that_look_inside_share_a_layer_and_symbols_but_no_op(tmp_path: Path) -> None:
+    one = write(tmp_path, API + ROW, "one.toml")
+    inside = API + 'inside = ["libthing.so"]\n'
+    two = write(tmp_path, inside + ROW.replace('op = "pwrite"', 'op = "inner"'), "two.toml")
+    assert [api.path for api in load([two, one]).apis] == [one, two]
+    two.write_text(inside + ROW, encoding="utf-8")
+    with pytest.raises(CatalogueError, match=r"two.toml: pwrite op: is also in .*one.toml"):
+        load([one, two])
+
+
+def test_inside_and_own_exclude_each_other(tmp_path: Path) -> None:
+    path = write(tmp_path, API + 'inside = ["libthing.so"]\nown = []\n' + ROW)
+    with pytest.raises(CatalogueError, match=r"\[api\] inside: is there beside 'own'"):
+        load([path])
+
+
+def test_below_names_a_layer(tmp_path: Path) -> None:
+    path = write(tmp_path, API + 'below = "mpii"\n' + ROW)
+    with pytest.raises(CatalogueError, match=r"\[api\] below: 'mpii' is none of posix, mpiio"):
+        load([path])
+
+
 def test_a_symbol_is_in_one_file(tmp_path: Path) -> None:
     one = write(tmp_path, API + ROW, "one.toml")
     two = write(tmp_path, API.replace("posix", "aio") + ROW, "two.toml")
