@@ -1,6 +1,4 @@
 /* The copies of HDF5 in this process, and the functions of each that we ask. */
-#include <dlfcn.h>
-#include <link.h>
 #include <string.h>
 
 #include "edges/edges.h"
@@ -58,24 +56,13 @@ static bool find_functions(struct hdf5_library *lib, void *library)
 	return true;
 }
 
-/* The module that a function of the library lies in. */
-static uint64_t module_of(const void *function, uint64_t otherwise)
-{
-	struct link_map *map = NULL;
-	Dl_info info;
-
-	if (!dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
-		return otherwise;
-	return (uint64_t)(uintptr_t)map;
-}
-
 static bool fill(struct hdf5_library *lib, uint32_t wrapper)
 {
 	unsigned major = 0, minor = 0, release = 0;
 
 	if (!find_functions(lib, library_of(wrapper)))
 		return false;
-	lib->owner = module_of((const void *)(uintptr_t)lib->version, edge_library(wrapper));
+	lib->owner = library_owner((const void *)(uintptr_t)lib->version, edge_library(wrapper));
 	lib->version(&major, &minor, &release);
 	lib->short_ids = major == 1 && minor < 10;
 	return true;

@@ -44,3 +44,13 @@ void *library_variable(void *library, const char *name)
 {
 	return either(RTLD_DEFAULT, library ? library : NO_LIBRARY, name);
 }
+
+uint64_t library_owner(const void *function, uint64_t otherwise)
+{
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	if (!dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+		return otherwise;
+	return (uint64_t)(uintptr_t)map;
+}

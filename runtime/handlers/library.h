@@ -13,6 +13,8 @@
 void *library_of(uint32_t wrapper);
 /* A function of the library, or else of whatever the program has in common. Clears dlerror(). */
 void *library_function(void *library, const char *name);
+/* The module that a function lies in, as edge_library() names it; `otherwise` when that is not known. */
+uint64_t library_owner(const void *function, uint64_t otherwise);
 /* A variable: the program may have a copy of its own that the library uses too (copy relocation), so what
  * is common comes first. */
 void *library_variable(void *library, const char *name);

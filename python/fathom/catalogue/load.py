@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from .model import (
     Call,
     Catalogue,
     CatalogueError,
+    Family,
     Field,
     Form,
     Parameter,
@@ -39,7 +41,9 @@ _API_KEYS: Mapping[str, type] = {
     "error": str,
     "copies": int,
     "absorb": bool,
+    "bindings_inside": bool,
     "types": dict,
+    "each": dict,
     "left_out": dict,
     "looks_like": list,
     "undeclared": list,
@@ -49,6 +53,7 @@ _CALL_KEYS: Mapping[str, type] = {
     "symbols": list,
     "args": str,
     "pass": str,
+    "values": dict,
     "returns": str,
     "kind": str,
     "file": str,
@@ -80,7 +85,13 @@ _CALL_KEYS: Mapping[str, type] = {
     "form": list,
     "means": str,
 }
-_FORM_KEYS: Mapping[str, type] = {"symbols": list, "args": str, "pass": str, "given": dict}
+_FORM_KEYS: Mapping[str, type] = {
+    "each": str,
+    "symbols": list,
+    "args": str,
+    "pass": str,
+    "given": dict,
+}
 _TYPE_NAMES = {
     str: "a text",
     list: "a list",
@@ -91,7 +102,13 @@ _TYPE_NAMES = {
 _ERRORS = ("errno", "nonzero", "negative", "none")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: Names that a wrapper uses itself (wrappers.py).
-_RESERVED = frozenset({"c", "real", "ended", "asked", "at", "recorded", "errno_before", "original"})
+_RESERVED = frozenset(
+    {"c", "real", "ended", "asked", "at", "recorded", "errno_before", "original", "edge", "site"}
+)
+_PLACE = re.compile(r"\{(\w+)\}")
+
+#: Families of functions: name -> variant -> what stands for the words in braces.
+Families = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 #: How an argument leads to the object it names: C expression with {arg}, {dirfd}.
 _OBJECTS: Mapping[str, str] = {
@@ -188,11 +205,12 @@ def load_api(path: Path) -> Api:
         include=head.words("include"),
         copies=copies,
         absorb=head.flag("absorb"),
+        bindings_inside=head.flag("bindings_inside"),
         types=head.pairs("types"),
         left_out=head.pairs("left_out"),
         looks_like=head.words("looks_like"),
         undeclared=head.words("undeclared"),
-        calls=tuple(_load_calls(path, data.get("call", []), errors, _below(head))),
+        calls=tuple(_load_calls(path, data.get("call", []), errors, _below(head), _families(head))),
     )
 
 
@@ -204,7 +222,24 @@ def _below(head: _Row) -> str:
     return f"call_inside({LAYERS[_one_of(head, 'below', layer, LAYERS)]})"
 
 
-def _load_calls(path: Path, rows: Any, error: str, below: str) -> Iterable[Call]:
+def _families(head: _Row) -> Families:
+    families: dict[str, dict[str, dict[str, str]]] = {}
+    for name, variants in head.data.get("each", {}).items():
+        if not isinstance(variants, dict) or not variants:
+            raise head.error(f"each.{name}", "must be a table of variants")
+        families[name] = {}
+        for variant, words in variants.items():
+            if not isinstance(words, dict) or not all(isinstance(w, str) for w in words.values()):
+                raise head.error(f"each.{name}.{variant}", 'must be a table: { T = "char" }')
+            families[name][variant] = {"each": variant, **words}
+            if words.keys() != next(iter(variants.values())).keys():
+                raise head.error(f"each.{name}.{variant}", "has other words than the first variant")
+    return families
+
+
+def _load_calls(
+    path: Path, rows: Any, error: str, below: str, families: Families
+) -> Iterable[Call]:
     if not isinstance(rows, list):
         raise CatalogueError(path, "", "call", "must be written as [[call]]")
     seen: set[str] = set()
@@ -216,12 +251,12 @@ def _load_calls(path: Path, rows: Any, error: str, below: str) -> Iterable[Call]
         if name in seen:
             raise row.error("op", "is there twice in this file")
         seen.add(name)
-        yield _load_call(row, error, below)
+        yield _load_call(row, error, below, families)
 
 
-def _load_call(row: _Row, api_error: str, below: str) -> Call:
-    forms = _forms(row)
-    known = {parameter.name for parameter in forms[0].passed}
+def _load_call(row: _Row, api_error: str, below: str, families: Families) -> Call:
+    forms = _forms(row, families)
+    known = {parameter.name for parameter in forms[0].passed} | row.pairs("values").keys()
     when = [text for text in (below, _expression(row, "when", known)) if text]
     result = _result(row)
     recorded = row.data.get("row", True)
@@ -231,6 +266,7 @@ def _load_call(row: _Row, api_error: str, below: str) -> Call:
         op=row.text("op"),
         kind=_one_of(row, "kind", row.text("kind", None if recorded else "meta"), sorted(KINDS)),
         forms=forms,
+        values=row.pairs("values"),
         result=result,
         error=_one_of(row, "error", row.text("error", api_error if result else "none"), _ERRORS),
         fails=_expression(row, "fails", known, result),
@@ -254,7 +290,7 @@ def _load_call(row: _Row, api_error: str, below: str) -> Call:
         clears_errno=row.flag("clears_errno"),
         by_hand=row.flag("returns_twice") or row.flag("noreturn"),
         syscalls=row.words("syscalls"),
-        fortran=row.words("fortran"),
+        fortran=tuple(_fortran(row, families)),
         since=row.text("since", ""),
         means=row.text("means", ""),
     )
@@ -289,17 +325,79 @@ def _check_call(row: _Row, call: Call, known: set[str]) -> None:
             raise row.error(key, f"'{hook}' is neither a C name nor a call")
 
 
-def _forms(row: _Row) -> tuple[Form, ...]:
+def _fortran(row: _Row, families: Families) -> Iterable[str]:
+    """Names of Fortran entries; `{type}` stands for each variant of the family `type`."""
+    for name in row.words("fortran"):
+        place = _PLACE.search(name)
+        if not place:
+            yield name
+        elif place[1] not in families:
+            raise row.error("fortran", f"'{place[1]}' is no family of [api.each]")
+        else:
+            yield from (name.replace(place[0], variant) for variant in families[place[1]])
+
+
+def _forms(row: _Row, families: Families) -> tuple[Form, ...]:
     forms = [_form(row, row, ())]
+    values = row.pairs("values")
+    for name in values:
+        if not _NAME.fullmatch(name) or name in {p.name for p in forms[0].passed} | _RESERVED:
+            raise row.error(f"values.{name}", "is no free name")
     for number, data in enumerate(row.data.get("form", []), 2):
         if not isinstance(data, dict):
             raise row.error("form", "must be written as [[call.form]]")
         part = _Row(row.path, f"{row.name} form {number}", data, _FORM_KEYS)
-        forms.append(_form(part, part, forms[0].passed))
+        if "each" in data:
+            forms += _family(part, number, forms[0].passed, values, families)
+        else:
+            forms.append(_form(part, part, forms[0].passed, values))
     return tuple(forms)
 
 
-def _form(row: _Row, part: _Row, wanted: tuple[Parameter, ...]) -> Form:
+def _family(
+    part: _Row,
+    number: int,
+    wanted: tuple[Parameter, ...],
+    values: Mapping[str, str],
+    families: Families,
+) -> Iterable[Form]:
+    """One form for each variant of a family."""
+    name = part.text("each")
+    if name not in families:
+        raise part.error("each", f"'{name}' is no family of [api.each]")
+    common = _form(part, _filled(part, None), wanted, values)
+    own = tuple(key for key, text in part.pairs("given").items() if _PLACE.search(text))
+    family = Family(number, common.passed, own)
+    for words in families[name].values():
+        form = _form(part, _filled(part, words), wanted, values)
+        yield replace(form, family=family)
+
+
+def _filled(part: _Row, words: Mapping[str, str] | None) -> _Row:
+    """The form with the words of a variant in place of those in braces; None: of no variant."""
+
+    def fill(key: str, text: str) -> str:
+        if words is None:
+            return _PLACE.sub({"args": "void", "given": "0"}.get(key, "each"), text)
+        for word in _PLACE.findall(text):
+            if word not in words:
+                raise part.error(key, f"'{{{word}}}' is no word of this family")
+        return _PLACE.sub(lambda place: words[place[1]], text)
+
+    data: dict[str, Any] = {}
+    for key, value in part.data.items():
+        if isinstance(value, list):
+            data[key] = [fill(key, text) for text in value]
+        elif isinstance(value, dict):
+            data[key] = {name: fill(key, text) for name, text in value.items()}
+        elif key != "each":
+            data[key] = fill(key, value)
+    return _Row(part.path, part.name, data, _FORM_KEYS)
+
+
+def _form(
+    row: _Row, part: _Row, wanted: tuple[Parameter, ...], values: Mapping[str, str] | None = None
+) -> Form:
     symbols = part.words("symbols")
     for symbol in symbols:
         if not _NAME.fullmatch(symbol):
@@ -321,7 +419,7 @@ def _form(row: _Row, part: _Row, wanted: tuple[Parameter, ...]) -> Form:
         raise row.error(
             "args", f"'{name}' is a name that wrappers use themselves; call it otherwise"
         )
-    given = part.pairs("given") if wanted else {}
+    given = {**(values or {}), **part.pairs("given")} if wanted else {}
     for parameter in wanted:
         if parameter.name not in names and parameter.name not in given:
             raise row.error(

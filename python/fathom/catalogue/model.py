@@ -52,6 +52,15 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Family:
+    """What forms written as one (`each`) share: their wrappers pass on to one body."""
+
+    number: int  # of the form in its row, from 2
+    parameters: tuple[Parameter, ...]  # the wrapper's, with `void` for what differs
+    own: tuple[str, ...]  # keys of `given` that differ from form to form
+
+
+@dataclass(frozen=True)
 class Form:
     """A prototype of an op and the symbols that have it."""
 
@@ -60,6 +69,7 @@ class Form:
     variadic: bool
     passed: tuple[Parameter, ...]  # what the wrapper takes: fixed, also for a variadic
     given: Mapping[str, str]  # argument of the row that this form lacks -> C expression
+    family: Family | None = None  # it is one of several that differ by a C type only
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,7 @@ class Call:
     op: str
     kind: str
     forms: tuple[Form, ...]  # the first is the row's own
+    values: Mapping[str, str]  # further names of expressions -> C expression in the row's own form
     result: Parameter | None
     error: str
     fails: str
@@ -136,6 +147,7 @@ class Api:
     include: tuple[str, ...]  # headers of runtime/
     copies: int
     absorb: bool
+    bindings_inside: bool  # own modules call these functions for other languages
     types: Mapping[str, str]
     left_out: Mapping[str, str]
     looks_like: tuple[str, ...]

@@ -175,12 +175,16 @@ def _apis(catalogue: Catalogue) -> list[str]:
         f"modules_{api.c_name} }},"
         for api in catalogue.apis
     ]
+    bound = [api for api in catalogue.apis if api.bindings_inside]
+    rows += [f'\t{{ "{api.layer}", {api.layer_number}, false, own_nothing }},' for api in bound]
+    if bound:
+        lines += ["static const char *const own_nothing[] = { NULL };"]
     return block(
         lines,
         "",
         "const struct edge_api edge_apis[] = {",
         rows,
         "};",
-        f"const uint32_t edge_apis_count = {len(catalogue.apis)};",
+        f"const uint32_t edge_apis_count = {len(rows)};",
         "",
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from .ctext import COLUMNS, block, file_text, fold, width
 from .edges import Edge, op_name
 from .load import is_statement
-from .model import Api, Call, Form, Parameter
+from .model import Api, Call, Family, Form, Parameter
 from .prototypes import IDENTIFIER, declare, identifiers, join_type
 
 _ONE_CALL = re.compile(r"\w+\([^()]*\)")
@@ -27,10 +28,16 @@ def wrappers_c(api: Api, edges: Iterable[Edge]) -> str:
     ]
     if any(call.hot for call in api.calls):
         lines += ["", '#include "core/hot.h"']
+    families: set[tuple[str, int]] = set()
     for edge in edges:
-        if edge.api is api and edge.form is not None:
-            for copy in range(edge.copies):
-                lines += ["", *_wrapper(edge, edge.form, copy)]
+        if edge.api is not api or edge.form is None:
+            continue
+        family = edge.form.family
+        if family and (edge.call.op, family.number) not in families:
+            families.add((edge.call.op, family.number))
+            lines += ["", *_family_body(edge, edge.form, family)]
+        for copy in range(edge.copies):
+            lines += ["", *_wrapper(edge, edge.form, copy)]
     return file_text(lines)
 
 
@@ -46,25 +53,57 @@ def prototype(edge: Edge, copy: int) -> str:
 
 
 def _wrapper(edge: Edge, form: Form, copy: int) -> list[str]:
-    body = _Body(edge, form, copy)
-    statements = body.recorded() if edge.call.row else body.hooks_only()
-    return block(
+    head = block(
         f"/* {catalogue_name(edge.api)}: {edge.call.op} */",
         fold(prototype(edge, copy), declare(form.passed), ")"),
         "{",
-        body.declarations(statements),
-        statements,
+    )
+    if form.family:
+        return block(head, _pass_on(edge, form, form.family, edge.number_name(copy)), "}")
+    body = _Body(edge, form, edge.number_name(copy), "__builtin_return_address(0)")
+    return block(head, body.text(), "}")
+
+
+def _family_name(edge: Edge, family: Family) -> str:
+    return f"family_{edge.call.op}_{family.number}"
+
+
+def _family_body(edge: Edge, form: Form, family: Family) -> list[str]:
+    """What the wrappers of a family share: to the machine they differ by their number only."""
+    given = {name: text for name, text in form.given.items() if name not in family.own}
+    common = replace(form, parameters=family.parameters, passed=family.parameters, given=given)
+    types = {parameter.name: parameter.type for parameter in edge.call.parameters}
+    own = [join_type(types.get(name, "int64_t"), name) for name in family.own]
+    result = edge.call.result.type if edge.call.result else "void"
+    head = join_type(f"static __attribute__((noinline)) {result}", _family_name(edge, family))
+    parameters = [*declare(family.parameters), *own, "uint32_t edge", "const void *site"]
+    body = _Body(edge, common, "edge", "site")
+    return block(
+        f"/* {catalogue_name(edge.api)}: {edge.call.op}, of each type */",
+        fold(head + "(", parameters, ")"),
+        "{",
+        body.text(),
         "}",
     )
+
+
+def _pass_on(edge: Edge, form: Form, family: Family, number: str) -> list[str]:
+    arguments = [
+        parameter.name if parameter.type == common.type else f"({common.type}){parameter.name}"
+        for parameter, common in zip(form.passed, family.parameters, strict=True)
+    ]
+    arguments += [form.given[name] for name in family.own]
+    head = ("return " if edge.call.result else "") + _family_name(edge, family) + "("
+    return fold(head, [*arguments, number, "__builtin_return_address(0)"], ");", "\t")
 
 
 class _Body:
     """The statements of one wrapper."""
 
-    def __init__(self, edge: Edge, form: Form, copy: int) -> None:
-        self.edge, self.form, self.copy = edge, form, copy
+    def __init__(self, edge: Edge, form: Form, number: str, site: str) -> None:
+        self.edge, self.form, self.number, self.site = edge, form, number, site
         self.call: Call = edge.call
-        self.number = edge.number_name(copy)
+        self.given = {**self.call.values, **form.given}
         self.arguments = [parameter.name for parameter in form.passed]
         result = self.call.result
         self.types: dict[str, Parameter] = {
@@ -74,6 +113,11 @@ class _Body:
             self.types[result.name] = result
         self.size = self._value(self.call.size, "asked") if self.call.size else "0"
         self.offset = self._value(self.call.offset, "at") if self.call.offset else "UNKNOWN_OFFSET"
+
+    def text(self) -> list[str]:
+        """Everything between the braces."""
+        statements = self.recorded() if self.call.row else self.hooks_only()
+        return block(self.declarations(statements), statements)
 
     def declarations(self, statements: list[str]) -> list[str]:
         """Locals, with those of `given` that the statements need."""
@@ -86,11 +130,12 @@ class _Body:
             real[-1] += f" {original}"
         else:
             real.append(f"			{original}")
+        own = self.form.family.own if self.form.family else ()
         used = set(IDENTIFIER.findall("\n".join(statements) + self.call.size + self.call.offset))
         given = [
-            f"\tconst {join_type(self.types[name].type, name)} = {text};"
-            for name, text in self.form.given.items()
-            if name in used
+            f"\tconst {join_type(self._type(name), name)} = {text};"
+            for name, text in self.given.items()
+            if name in used and name not in own
         ]
         lines = block(real, given)
         if not self.call.row:
@@ -207,7 +252,7 @@ class _Body:
     def _enter(self, head: str, tail: str) -> list[str]:
         object_ = self._own(self.call.object) if self.call.object else "0"
         items = ["&c", op_name(self.edge.api, self.call), object_, self.size, self.offset]
-        items += ["__builtin_frame_address(0)", "__builtin_return_address(0)"]
+        items += ["__builtin_frame_address(0)", self.site]
         return fold(head.lstrip("\t") + "call_enter(", items, ")" + tail, "\t")
 
     def _number_for_hooks(self) -> list[str]:
@@ -277,6 +322,10 @@ class _Body:
 
     def _return(self) -> list[str]:
         return [f"\treturn {self.call.result.name};"] if self.call.result else []
+
+    def _type(self, name: str) -> str:
+        """Of an argument of the row, or of one of its further `values`."""
+        return self.types[name].type if name in self.types else "int64_t"
 
     def _value(self, expression: str, local: str) -> str:
         """A plain argument is used as it stands; anything else is computed once, into a local."""

@@ -64,6 +64,57 @@ kind = "sync"
 when = "1"
 """
 
+FAMILY = """
+[api]
+layer = "netcdf"
+library = ["libnetcdf*.so.*"]
+own = ["libnetcdf*"]
+copies = 1
+error = "nonzero"
+bindings_inside = true
+
+[api.each.memory]
+float = { T = "float", type = "5" }
+string = { T = "char *", type = "12" }
+
+[[call]]
+op = "nc_put_var"
+symbols = ["nc_put_var"]
+args = "int ncid, const void *data"
+values = { type = "0" }
+returns = "int result"
+kind = "write"
+record = [{ memory_type = "type" }]
+fortran = ["nf_put_var_{memory}_"]
+
+[[call.form]]
+each = "memory"
+symbols = ["nc_put_var_{each}"]
+args = "int ncid, const {T} *data"
+given = { type = "{type}" }
+"""
+
+FAMILY_BODY = """\
+/* catalog/probes/family.toml: nc_put_var, of each type */
+static __attribute__((noinline)) int family_nc_put_var_2(int ncid, const void *data, int64_t type,
+		uint32_t edge, const void *site)
+{
+	int (*const real)(int, const void *) = edge_originals[edge];
+	struct call c;
+
+	if (!call_enter(&c, OP_NETCDF_NC_PUT_VAR, 0, 0, UNKNOWN_OFFSET, __builtin_frame_address(0),
+			site))
+		return real(ncid, data);
+"""
+
+FAMILY_WRAPPER = """\
+int wrap_nc_put_var_string_0(int ncid, const char * *data)
+{
+	return family_nc_put_var_2(ncid, (const void *)data, 12, EDGE_nc_put_var_string_0,
+			__builtin_return_address(0));
+}
+"""
+
 PWRITE = """\
 /* catalog/probes/small.toml: pwrite */
 ssize_t wrap_pwrite_0(int fd, const void *buf, size_t count, off_t offset)
@@ -146,6 +197,42 @@ def compile_c(folder: Path, name: str) -> None:
         text=True,
     )
     assert told.returncode == 0, told.stderr
+
+
+@pytest.fixture
+def family(tmp_path: Path) -> Path:
+    source = tmp_path / "family.toml"
+    source.write_text(FAMILY, encoding="utf-8")
+    generate(load([source]), tmp_path)
+    return tmp_path
+
+
+def test_a_family_shares_one_body(family: Path) -> None:
+    text = (family / "wrappers_family.c").read_text(encoding="utf-8")
+    assert text.count("static __attribute__((noinline))") == 1
+    assert FAMILY_BODY in text
+    assert FAMILY_WRAPPER in text
+    assert "const int64_t type = 0;" in text  # the row's own form
+    compile_c(family, "wrappers_family.c")
+
+
+def test_a_family_has_its_prototypes_and_entries(family: Path) -> None:
+    ((_, call),) = load([family / "family.toml"]).calls()
+    assert list(call.symbols()) == ["nc_put_var", "nc_put_var_float", "nc_put_var_string"]
+    assert [form.parameters[1].text for form in call.forms[1:]] == [
+        "const float *data",
+        "const char * *data",
+    ]
+    assert call.fortran == ("nf_put_var_float_", "nf_put_var_string_")
+
+
+def test_what_the_library_calls_for_other_languages_is_patched(family: Path) -> None:
+    """C functions have no own modules then; Fortran entries, which come before them, do."""
+    text = (family / "tables.c").read_text(encoding="utf-8")
+    assert "own_nothing" in text
+    assert '{ "nc_put_var", EDGE_nc_put_var_0, 1, 1 },' in text
+    assert '{ "nf_put_var_float_", EDGE_nf_put_var_float__0, 1, 0 },' in text
+    compile_c(family, "tables.c")
 
 
 def test_a_wrapper_reads_as_written_by_hand(small: Path) -> None:

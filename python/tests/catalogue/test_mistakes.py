@@ -146,6 +146,48 @@ def test_a_mistake_is_one_line(tmp_path: Path, old: str, new: str, says: str) ->
     assert "\n" not in line
 
 
+FAMILY = """
+[api.each.memory]
+float = { T = "float" }
+"""
+FORM = """
+[[call.form]]
+each = "memory"
+symbols = ["pwrite_{each}"]
+args = "int fd, const {T} *buf, size_t count, off_t offset"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('each = "memory"', 'each = "memry"', "pwrite form 2 each: 'memry' is no family"),
+        ("{T} *buf", "{U} *buf", "pwrite form 2 args: '{U}' is no word of this family"),
+        ("pwrite_{each}", "pwrite_{which}", "form 2 symbols: '{which}' is no word of this family"),
+        ('{ T = "float" }', "4", "[api] each.memory.float: must be a table"),
+        (
+            '{ T = "float" }',
+            '{ T = "float" }\ndouble = { U = "double" }',
+            "[api] each.memory.double: has other words than the first variant",
+        ),
+        (
+            'bytes = "done"',
+            'bytes = "done"\nfortran = ["p_{x}_"]',
+            "pwrite fortran: 'x' is no family",
+        ),
+        ('bytes = "done"', 'bytes = "done"\nvalues = { fd = "1" }', "values.fd: is no free name"),
+    ],
+)
+def test_a_mistake_in_a_family_is_one_line(tmp_path: Path, old: str, new: str, says: str) -> None:
+    text = API + FAMILY + ROW + FORM
+    load([write(tmp_path, text)])
+    assert old in text
+    with pytest.raises(CatalogueError) as caught:
+        load([write(tmp_path, text.replace(old, new, 1))])
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_an_op_may_be_there_once(tmp_path: Path) -> None:
     path = write(tmp_path, API + ROW + ROW)
     with pytest.raises(CatalogueError, match="pwrite op: is there twice"):
