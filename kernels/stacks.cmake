@@ -26,6 +26,7 @@ if(PkgConfig_FOUND)
 	pkg_check_modules(PNETCDF_openmpi QUIET pnetcdf)
 	pkg_check_modules(NETCDF_openmpi QUIET netcdf-mpi)
 	pkg_check_modules(HDF5_serial QUIET hdf5-serial)
+	pkg_check_modules(NETCDF_serial QUIET netcdf)
 endif()
 
 set(STACK_WARNINGS -Wall -Wextra -Werror)

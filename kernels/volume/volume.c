@@ -1,0 +1,95 @@
+/* Volume read: five variables of floats that share the unlimited dimension z, so that a file in the
+ * classic netCDF form holds a slice of each in turn. Written slice by slice; read as a volume renderer
+ * does, one variable in blocks. */
+#include "../common/kernel.h"
+
+enum { VARIABLES = 5 };
+
+static struct {
+	uint64_t extent[3], ranks[3]; /* x, y, z */
+	uint64_t variable;            /* that is read */
+} volume;
+
+static const char *option(int letter, const char *value)
+{
+	(void)letter;
+	return number(&volume.variable, value, 0) && volume.variable < VARIABLES
+		       ? NULL
+		       : "-v: not a number of a variable, 0 to 4";
+}
+
+static const char *take(char **argument, int ranks)
+{
+	const char *wrong = grid(volume.ranks, argument + 3, 3, ranks);
+
+	for (int i = 0; i < 3 && !wrong; i++) {
+		if (!number(&volume.extent[i], argument[i], 1))
+			wrong = "the grid: not a number of points";
+		else if (volume.extent[i] % volume.ranks[i])
+			wrong = "each number of points must divide by its number of processes";
+	}
+	if (!wrong && volume.extent[1] % (uint64_t)ranks)
+		wrong = "NY must divide by the ranks: slices are written in bands";
+	return wrong;
+}
+
+static unsigned files(void)
+{
+	return 1;
+}
+
+static void layout(struct layout *l, unsigned file)
+{
+	static const char *const names[VARIABLES] = {"pressure", "density", "vx", "vy", "vz"};
+
+	layout_begin(l, file, "volume");
+	unsigned z = layout_dim(l, "z", volume.extent[2]);
+	unsigned y = layout_dim(l, "y", volume.extent[1]);
+	unsigned x = layout_dim(l, "x", volume.extent[0]);
+	l->dim[z].record = true;
+	l->batch = VARIABLES;
+	for (int v = 0; v < VARIABLES; v++)
+		layout_array(l, FLOAT32, 3, (unsigned[]){z, y, x}, "%s", names[v]);
+}
+
+/* A slice of each variable in turn, in bands of lines over the ranks. */
+static void bands(struct pieces *p, const struct layout *l, uint64_t rank)
+{
+	uint64_t ranks = volume.ranks[0] * volume.ranks[1] * volume.ranks[2];
+
+	for (uint64_t z = 0; z < volume.extent[2]; z++)
+		for (unsigned v = 0; v < VARIABLES; v++) {
+			struct piece *piece = piece_add(p, l, v);
+			piece->start[0] = z;
+			piece->count[0] = 1;
+			piece->count[1] = volume.extent[1] / ranks;
+			piece->start[1] = rank * piece->count[1];
+		}
+}
+
+static void pieces(struct pieces *p, const struct layout *l, int rank, bool reading)
+{
+	if (!reading) {
+		bands(p, l, (uint64_t)rank);
+		return;
+	}
+	struct piece *piece = piece_add(p, l, (unsigned)volume.variable);
+	uint64_t rest = (uint64_t)rank;
+	for (int i = 0; i < 3; i++) {
+		piece->count[2 - i] = volume.extent[i] / volume.ranks[i];
+		piece->start[2 - i] = rest % volume.ranks[i] * piece->count[2 - i];
+		rest /= volume.ranks[i];
+	}
+}
+
+const struct kernel kernel = {
+	.name = "volume",
+	.usage = "[-v VARIABLE] NX NY NZ NPX NPY NPZ",
+	.letters = "v:",
+	.arguments = 6,
+	.option = option,
+	.take = take,
+	.files = files,
+	.layout = layout,
+	.pieces = pieces,
+};
