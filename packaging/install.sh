@@ -2,6 +2,7 @@
 # install.sh PREFIX: puts what `make build` left into PREFIX.
 #
 #   PREFIX/bin/fathom, fathom-engine     links to the commands in the home below
+#   PREFIX/include/fathom.h, fathom.f90  links to those of the wheel
 #   PREFIX/lib/fathom/                   home: a venv with the wheel in it
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,13 +10,17 @@ cd "$(dirname "$0")/.."
 prefix=$(realpath -m "$1")
 home=$prefix/lib/fathom
 
-mkdir -p "$prefix/bin" "$home" || { echo "install: cannot write below $prefix" >&2; exit 1; }
+mkdir -p "$prefix/bin" "$prefix/include" "$home" || { echo "install: cannot write below $prefix" >&2; exit 1; }
 "${PYTHON:-python3}" -m venv "$home"
 pip=("$home/bin/python3" -m pip install -q --disable-pip-version-check)
 "${pip[@]}" .
 "${pip[@]}" --force-reinstall --no-deps . # a new build of the same version
 for command in fathom fathom-engine; do
 	ln -sfn "../lib/fathom/bin/$command" "$prefix/bin/$command"
+done
+include=$(cd / && "$home/bin/python3" -c 'import fathom; print(fathom.include())')
+for file in fathom.h fathom.f90; do
+	ln -sfn "$(realpath --relative-to="$prefix/include" "$include/$file")" "$prefix/include/$file"
 done
 ln -sfn lib/fathom/libfathom.so "$home/libfathom.so"
 echo "installed: $prefix/bin/fathom" >&2

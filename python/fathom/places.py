@@ -62,6 +62,14 @@ def library() -> Path | None:
     )
 
 
+def include() -> Path:
+    """The folder of fathom.h and fathom.f90: inside the package when installed, else the source tree's."""
+    for path in (Path(__file__).parent / "include", SOURCE_TREE / "runtime" / "user"):
+        if (path / "fathom.h").is_file():
+            return path
+    raise FathomError("fathom.h is missing from this installation of Fathom")
+
+
 def catalog() -> Path:
     """The folder of catalogues: inside the package when installed, else the source tree's."""
     for path in (Path(__file__).parent / "catalog", SOURCE_TREE / "catalog"):

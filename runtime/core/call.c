@@ -149,12 +149,12 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 		       const void *frame, const void *site)
 {
 	uint64_t gate = atomic_load_explicit(&control->gate, memory_order_relaxed);
-	const bool recorded = gate_records(gate, ops[op].layer);
+	const bool recorded = gate_records(gate, op_of(op)->layer);
 	struct thread *t;
 
 	c->thread = NULL;
 	c->cancel = false;
-	if (!(recorded || gate_counts(gate, ops[op].layer)) || object & OBJECT_LEFT_OUT)
+	if (!(recorded || gate_counts(gate, op_of(op)->layer)) || object & OBJECT_LEFT_OUT)
 		return false;
 	t = thread_claim();
 	if (!t)
@@ -183,7 +183,20 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 bool call_enter(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
 		const void *frame, const void *site)
 {
-	return call_enter_fast(c, op, ops[op].layer, object, size, offset, frame, site);
+	return call_enter_fast(c, op, op_of(op)->layer, object, size, offset, frame, site);
+}
+
+void call_outlives_frame(const struct call *c)
+{
+	struct thread *t = c->thread;
+	const bool counted = c->seq == ~0ull;
+	const uint32_t around = counted ? t->depth : c->depth;
+	const uint64_t frame = around ? t->page->open[around - 1].frame : UINTPTR_MAX;
+
+	if (!counted)
+		t->page->open[c->depth].frame = frame;
+	else
+		t->enclosing_frame = c->depth & ~COUNTED ? c->outer_frame : frame;
 }
 
 /* The row is new in kind, or the chunk is full after it. */
@@ -216,7 +229,7 @@ void call_leave_slowly(struct thread *t, const struct call *c, uint64_t ended)
 
 void call_leave(struct call *c, uint64_t ended)
 {
-	call_leave_fast(c, ended, ops[c->op].nfields);
+	call_leave_fast(c, ended, op_of(c->op)->nfields);
 }
 
 void hot_leave_slowly(const struct hot_call *h, uint32_t op, int64_t size, int64_t offset,

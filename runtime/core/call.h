@@ -106,6 +106,8 @@ bool path_selected(const char *path);
 /* The object of a path that is named, not opened; made absolute with the current directory or dirfd's
  * path. Interned per process while its bounded table lasts. 0 when path is NULL. */
 uint32_t path_object(int dirfd, const char *path);
+/* What the program calls `name` inside `parent` (0: anywhere), class OBJECT_NAMED. Interned likewise. */
+uint32_t named_object(uint32_t parent, const char *name);
 /* Makes `path` absolute and lexically clean into out (size bytes, always terminated); returns out. */
 const char *path_absolute(char *out, size_t size, int dirfd, const char *path);
 void path_chdir(void); /* the current directory changed: ask for it anew */

@@ -130,6 +130,13 @@ struct site_entry {
 	uint32_t site;
 };
 
+/* Regions that are open: their calls have no wrapper's stack to lie on (runtime/user/regions.c). */
+struct regions {
+	uint32_t depth;
+	uint32_t skipped; /* begun after those, and not recorded */
+	struct call call[CALL_DEPTH];
+};
+
 enum {
 	NOT_READY = 0,    /* a row is being built, or a fork wiped this */
 	READY = 1,        /* nothing special */
@@ -178,6 +185,7 @@ struct thread {
 		uint32_t object;
 	} own_descriptor[OWN_DESCRIPTORS]; /* vfork child: what it opened */
 	uint32_t own_descriptors;
+	struct regions regions;
 	char path[PATH_BYTES]; /* not on the stack: a signal handler's may be small */
 	uint8_t scratch[2][SCRATCH];
 	uint32_t op_seen[]; /* generation in which the op's record was written, by op */
@@ -187,9 +195,22 @@ struct thread {
 enum { OP_FATHOM = 0xff00, OP_FLUSH = OP_FATHOM, OP_START, OP_PATCH, OP_FATHOM_END };
 extern const struct op fathom_ops[];
 
+/* Between them, from ops_count on: ops of the user's own catalogues, then names of regions (runtime/user). */
+enum { OPS_BROUGHT = 512, OPS_NAMED = 512, OPS_ADDED = OPS_BROUGHT + OPS_NAMED };
+extern const struct op *_Atomic op_table;
+/* The table with room for those; what is there never changes. NULL: no memory. */
+struct op *ops_with_room(void);
+
 static inline const struct op *op_of(uint32_t op)
 {
-	return likely(op < OP_FATHOM) ? &ops[op] : &fathom_ops[op - OP_FATHOM];
+	return likely(op < OP_FATHOM) ? &atomic_load_explicit(&op_table, memory_order_relaxed)[op]
+				      : &fathom_ops[op - OP_FATHOM];
+}
+
+/* Place of an op in tables that have one for each. */
+static inline uint32_t op_index(uint32_t op)
+{
+	return op < OP_FATHOM ? op : ops_count + OPS_ADDED + (op - OP_FATHOM);
 }
 
 /* ---- per process: private memory that a fork wipes ---- */
@@ -259,6 +280,11 @@ extern struct process *process;
 extern struct control_page *control;
 extern __thread struct thread *self
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* ---- call.c ---- */
+/* Of a call just entered: it outlives the function that began it, but not the call that it was begun in. A jump
+ * that leaves one leaves the other. */
+void call_outlives_frame(const struct call *c);
 
 /* ---- clock.c ---- */
 extern uint8_t clock_kind; /* 0 raw ticks, 1 monotonic ns, 2 faked */

@@ -90,17 +90,20 @@ static struct counter *entry_of(struct thread *t, struct counter_table *table, c
 	return &table->entry[used];
 }
 
-/* Bytes that moved: the field after size (and offset), named so in the op's row. */
+/* Bytes that moved: the field of that name in the op's row. */
 static uint64_t bytes_of(const struct call *c)
 {
-	const char *fields = op_of(c->op)->fields, *at = strstr(fields, "bytes");
+	const char *field = op_of(c->op)->fields;
 	uint32_t i = 0;
 
-	if (!at || c->error)
+	if (c->error)
 		return 0;
-	for (; fields < at; fields++)
-		i += *fields == ',';
-	return c->field[i] > 0 ? (uint64_t)c->field[i] : 0;
+	for (size_t length; *field; field += length + (field[length] == ','), i++) {
+		length = strcspn(field, ",");
+		if (length == 5 && memcmp(field, "bytes", 5) == 0)
+			return c->field[i] > 0 ? (uint64_t)c->field[i] : 0;
+	}
+	return 0;
 }
 
 void counter_add(struct thread *t, const struct call *c, uint64_t ended)

@@ -242,6 +242,35 @@ uint32_t path_object(int dirfd, const char *path)
 	return object;
 }
 
+static uint32_t named_object_in(struct thread *t, uint32_t parent, const char *name)
+{
+	struct object_def def = {.parent = parent, .name = name};
+	_Atomic uint32_t *entry;
+	uint32_t object;
+
+	if (parent & OBJECT_LEFT_OUT)
+		return parent; /* its file is left out, and so is what lies in it */
+	entry = intern(text_hash(name, parent + 1), &object);
+	if (object)
+		return object;
+	object = object_define_in(t, NULL, OBJECT_NAMED, &def);
+	if (entry)
+		atomic_store(entry, object);
+	return object;
+}
+
+uint32_t named_object(uint32_t parent, const char *name)
+{
+	struct thread *t = config.on ? thread_claim() : NULL;
+	uint32_t object;
+
+	if (!t)
+		return 0;
+	object = named_object_in(t, parent, name);
+	thread_release(t);
+	return object;
+}
+
 void object_hint(struct call *c, uint32_t object, bool in_force, const char *key, const char *value)
 {
 	struct thread *t = thread_claim();

@@ -88,7 +88,7 @@ void stream_room(struct thread *t)
 void stream_op(struct thread *t, uint32_t op)
 {
 	const struct op *o = op_of(op);
-	uint32_t index = op < OP_FATHOM ? op : ops_count + (op - OP_FATHOM);
+	uint32_t index = op_index(op);
 	struct record r;
 
 	if (t->op_seen[index] == t->generation)

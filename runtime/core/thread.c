@@ -21,8 +21,7 @@ void thread_begin(void)
 
 static size_t thread_bytes(void)
 {
-	size_t bytes =
-		sizeof(struct thread) + (ops_count + OP_FATHOM_END - OP_FATHOM) * sizeof(uint32_t);
+	size_t bytes = sizeof(struct thread) + op_index(OP_FATHOM_END) * sizeof(uint32_t);
 
 	return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
@@ -303,6 +302,7 @@ static void thread_renew(struct thread *t)
 	t->enclosing = 0;
 	t->flush_began = 0;
 	t->own_descriptors = 0;
+	t->regions.depth = t->regions.skipped = 0;
 	t->when_ready = usual_state(t);
 	stream_begin_chunk(t, t->chunk);
 	stream_ask_budget(t);

@@ -13,6 +13,7 @@
 #include "edges/hooks.h"
 #include "edges/scopes.h"
 #include "edges/targets.h"
+#include "user/user.h"
 
 #if defined(__x86_64__)
 enum { SLOT_PLT = R_X86_64_JUMP_SLOT, SLOT_GOT = R_X86_64_GLOB_DAT, SLOT_DATA = R_X86_64_64 };
@@ -96,6 +97,8 @@ static void patch_module(struct module *m)
 	m->unfinished = false;
 	if (target_excluded(m))
 		return;
+	if (edges.layers >> LAYER_USER & 1)
+		user_slots(&m->elf);
 	for (size_t i = 0; i < m->elf.data.count; i++)
 		patch_slot(m, &m->elf.data.entry[i]);
 	for (size_t i = 0; i < m->elf.plt.count; i++)

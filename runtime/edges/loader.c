@@ -5,6 +5,7 @@
 #include "core/process.h"
 #include "edges/hooks.h"
 #include "edges/search.h"
+#include "user/user.h"
 
 struct originals originals;
 
@@ -52,6 +53,18 @@ static int hook_dlclose(void *handle)
 	return result;
 }
 
+/* Ours, unless somebody has a function of that name. */
+static void *own_symbol(void *handle, const char *name)
+{
+	void *own = process_layers() >> LAYER_USER & 1 ? user_symbol(name) : NULL;
+
+	if (!own || (handle != RTLD_NEXT &&
+		     ((void *(*)(void *, const char *))originals.dlsym)(handle, name)))
+		return NULL;
+	dlerror(); /* a lookup that succeeds leaves no error behind */
+	return own;
+}
+
 /* NULL: the hook jumps on to the loader's function, with the caller's arguments and return
  * address. */
 void *loader_dlsym(void *handle, const char *name, const void *caller)
@@ -59,8 +72,10 @@ void *loader_dlsym(void *handle, const char *name, const void *caller)
 	struct edges_question q = {.handle = handle, .name = name, .caller = caller};
 	void *answer;
 
-	if (!name || !edges_knows(name))
+	if (!name)
 		return NULL;
+	if (!edges_knows(name))
+		return own_symbol(handle, name);
 	if (handle != RTLD_NEXT)
 		q.found = ((void *(*)(void *, const char *))originals.dlsym)(handle, name);
 	answer = edges_answer(&q);

@@ -1,0 +1,14 @@
+/* What the program itself says (fathom.h), and what the user's own catalogues add. For runtime/edges. */
+#ifndef FATHOM_USER_H
+#define FATHOM_USER_H
+
+#include "edges/elf.h"
+
+enum { LAYER_USER = 9 };
+
+/* Fills the slots that fathom.h left in a module. */
+void user_slots(const struct elf *m);
+/* What dlsym answers for our own names, in languages that have no fathom.h; NULL: it is none. */
+void *user_symbol(const char *name);
+
+#endif
