@@ -159,3 +159,50 @@ def test_system_calls_are_found_below_the_variables_they_serve(tmp_path: Path) -
     assert (hdf5["reads"], hdf5["writes"], hdf5["processes"]) == (1, 1, 2)
     assert [hdf5[key] for key in below] == [4, 532, 522]
     assert hdf5["seconds"] == pytest.approx(85 * NS)
+
+
+def test_raw_data_is_told_from_metadata_by_the_call_of_the_file_driver(tmp_path: Path) -> None:
+    def call(id: int, parent: int | None, layer: str, op: str, **more: Any) -> dict[str, Any]:
+        kind = "write" if op in ("pwrite", "MPI_File_write_at") else "meta"
+        return {
+            "id": id,
+            "parent": parent,
+            "layer": layer,
+            "op": op,
+            "kind": kind,
+            "file": 7,
+            **more,
+        }
+
+    calls = [
+        call(1, None, "hdf5", "H5Dwrite"),
+        call(2, 1, "hdf5", "H5FD_write"),
+        call(3, 2, "mpiio", "MPI_File_write_at", bytes=64),
+        call(4, 3, "posix", "pwrite", bytes=64, duration=5),
+        call(5, 3, "posix", "pwrite", bytes=36, duration=4),
+        # metadata below the same call of the program; a driver that stands on another; an external file
+        call(6, 1, "hdf5", "H5FD_write"),
+        call(7, 6, "hdf5", "H5FD_write"),
+        call(8, 7, "posix", "pwrite", bytes=8, duration=1),
+        call(9, 1, "posix", "pwrite", bytes=1000),
+    ]
+    args = [
+        {"call": 2, "name": "mem_type", "value": 3},
+        {"call": 6, "name": "mem_type", "value": 3},
+        {"call": 7, "name": "mem_type", "value": 6},
+    ]
+    run = fathom.open(
+        write_run(
+            tmp_path / "r.fathom",
+            runs=[{}],
+            calls=calls,
+            args=args,
+            files=[{"file": 7, "path": "/f.h5"}],
+            ops=[{"layer": "hdf5", "op": "H5FD_write", "tracked": False, "collective": False}],
+        )
+    )
+    rows = rows_by(summary.memory(run), "memory")
+    assert {key: (row["writes"], row["bytes_written"]) for key, row in rows.items()} == {
+        ("raw data",): (2, 100),
+        ("metadata",): (1, 8),
+    }

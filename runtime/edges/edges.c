@@ -66,21 +66,23 @@ static void write_slot(struct module *m, void **slot, void *wrapper)
 	m->marked = wrapper;
 }
 
-static void patch_slot(struct module *m, const ElfW(Rela) * r)
+/* `inside`: of what m calls of itself, something may be ours too. */
+static void patch_slot(struct module *m, const ElfW(Rela) * r, bool inside)
 {
 	unsigned type = ELF64_R_TYPE(r->r_info);
 	const ElfW(Sym) *symbol = &m->elf.symbols[ELF64_R_SYM(r->r_info)];
+	const bool imported = elf_undefined(symbol);
 	void **slot = (void **)(m->elf.base + r->r_offset);
 	const struct target *t;
 	void *original, *wrapper;
 	const char *name;
 
-	if ((type != SLOT_PLT && type != SLOT_GOT && type != SLOT_DATA) || !elf_undefined(symbol) ||
+	if ((type != SLOT_PLT && type != SLOT_GOT && type != SLOT_DATA) || (!imported && !inside) ||
 	    (type != SLOT_PLT && r->r_addend))
 		return;
 	name = m->elf.strings + symbol->st_name;
 	t = target_of(name);
-	if (!t)
+	if (!t || (!imported && !target_inside(m, t)))
 		return;
 	original = bound_value(m, r, *slot);
 	m->unfinished |= !original && *slot;
@@ -97,12 +99,13 @@ static void patch_module(struct module *m)
 	m->unfinished = false;
 	if (target_excluded(m))
 		return;
+	const bool inside = target_inside(m, NULL);
 	if (edges.layers >> LAYER_USER & 1)
 		user_slots(&m->elf);
 	for (size_t i = 0; i < m->elf.data.count; i++)
-		patch_slot(m, &m->elf.data.entry[i]);
+		patch_slot(m, &m->elf.data.entry[i], inside);
 	for (size_t i = 0; i < m->elf.plt.count; i++)
-		patch_slot(m, &m->elf.plt.entry[i]);
+		patch_slot(m, &m->elf.plt.entry[i], inside);
 	if (m->relro_open)
 		raw3(SYS_mprotect, (long)m->elf.relro, (long)(m->elf.relro_end - m->elf.relro),
 		     PROT_READ);

@@ -163,6 +163,18 @@ static const struct edge_symbol *symbol_in(struct module *m, const struct target
 	return found;
 }
 
+bool target_inside(struct module *m, const struct target *t)
+{
+	const struct edge_symbol *s = t ? symbol_in(m, t) : NULL;
+
+	if (t)
+		return s && edge_apis[s->api].inside;
+	for (uint32_t i = 0; i < edge_apis_count; i++)
+		if (edge_apis[i].inside && names(m, (uint8_t)i))
+			return true;
+	return false;
+}
+
 /* Libraries that are the C library: their exec, dlopen and fork are what the hooks stand before. */
 bool target_libc(const struct module *m)
 {

@@ -30,6 +30,8 @@ int64_t hdf5_chunk_start(const struct call *c, int64_t dataset, const uint64_t *
 int64_t hdf5_chunk_bytes(const struct call *c, int64_t dataset, const uint64_t *offset);
 
 void hdf5_offset_used(void);
+/* The type of memory among the arguments of H5FD_read and H5FD_write, whose order changed. -1: not known. */
+int64_t hdf5_mem_type(uint32_t wrapper, uint64_t second, uint64_t third);
 
 /* ---- shared by the handlers ---- */
 
@@ -48,6 +50,7 @@ struct hdf5_library {
 	_Atomic int ready;
 	uint64_t
 		owner; /* the module that answers: libhdf5 itself also when the key is libhdf5_hl */
+	unsigned release; /* 1.10.8 is 11008 */
 	bool short_ids;
 	int (*version)(unsigned *major, unsigned *minor, unsigned *release);
 	int (*type_of)(int64_t id);

@@ -64,7 +64,8 @@ static bool fill(struct hdf5_library *lib, uint32_t wrapper)
 		return false;
 	lib->owner = library_owner((const void *)(uintptr_t)lib->version, edge_library(wrapper));
 	lib->version(&major, &minor, &release);
-	lib->short_ids = major == 1 && minor < 10;
+	lib->release = major * 10000 + minor * 100 + release;
+	lib->short_ids = lib->release < 11000;
 	return true;
 }
 
@@ -90,4 +91,13 @@ struct hdf5_library *hdf5_library(uint32_t wrapper)
 		return known ? lib : NULL;
 	}
 	return NULL;
+}
+
+int64_t hdf5_mem_type(uint32_t wrapper, uint64_t second, uint64_t third)
+{
+	const struct hdf5_library *lib = hdf5_library(wrapper);
+
+	if (!lib || (lib->release >= 11000 && lib->release < 11002))
+		return -1;
+	return (int32_t)(lib->release < 11000 ? third : second);
 }

@@ -185,6 +185,16 @@ def variables(source: Source) -> pa.Table:
     return rows.drop_columns(["time"]).append_column("seconds", _seconds(rows["time"]))
 
 
+def memory(source: Source) -> pa.Table:
+    """Two rows per file of HDF5: what system calls moved of raw data and of metadata; from `calls`.
+
+    Columns: path; memory (`raw data`, `metadata`, `not known`: HDF5 1.10.0 and 1.10.1); reads, writes, bytes_read,
+    bytes_written, seconds of layer posix. Transfers outside HDF5's file drivers are in none.
+    """
+    rows = source.sql(statement("memory"))
+    return rows.drop_columns(["time"]).append_column("seconds", _seconds(rows["time"]))
+
+
 def collectives(source: Source) -> pa.Table:
     """One row per collective function.
 

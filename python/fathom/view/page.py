@@ -69,12 +69,22 @@ VARIABLES = (
     Column("variable", "variable", text, right=False),
     Column("file", "path", text, right=False),
 )
+MEMORY = (
+    Column("HDF5's", "memory", text, right=False),
+    Column("reads", "reads", numbers.count),
+    Column("writes", "writes", numbers.count),
+    Column("read", "bytes_read", numbers.size),
+    Column("written", "bytes_written", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("file", "path", text, right=False),
+)
 BY = {
     "layer": (LAYERS, summary.layers),
     "function": (FUNCTIONS, summary.functions),
     "rank": (RANKS, summary.ranks),
     "file": (FILES, summary.files),
     "variable": (VARIABLES, summary.variables),
+    "memory": (MEMORY, summary.memory),
 }
 
 
@@ -91,6 +101,7 @@ class Page:
     spread: pa.Table
     files: pa.Table
     variables: pa.Table
+    memory: pa.Table
     collectives: pa.Table
     missing: pa.Table
     tracing: pa.Table
@@ -114,6 +125,7 @@ def compute(name: str, manifest: dict[str, Any], source: Source, per_call: float
         spread=summary.spread(ranks),
         files=summary.files(source),
         variables=summary.variables(source),
+        memory=summary.memory(source),
         collectives=summary.collectives(source),
         missing=summary.missing(source),
         tracing=summary.tracing(source),
@@ -247,6 +259,8 @@ def print_page(page: Page, top: int) -> None:
         _top("Files", FILES, page.files, top)
         if page.variables.num_rows:
             _top("Variables", VARIABLES, page.variables, top)
+        if page.memory.num_rows:
+            _top("Raw data and metadata of HDF5, on POSIX", MEMORY, page.memory, top)
     _collectives(page)
     _coverage(page)
     _missing(page)
@@ -265,6 +279,7 @@ def to_json(page: Page, top: int | None) -> str:
         "spread": as_json(page.spread),
         "files": as_json(page.files.slice(0, top)),
         "variables": as_json(page.variables.slice(0, top)),
+        "memory": as_json(page.memory.slice(0, top)),
         "collectives": as_json(page.collectives),
         "tracing": as_json(page.tracing)[0],
         "missing": as_json(page.missing),

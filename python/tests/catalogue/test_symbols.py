@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from probes import LIBRARIES, Library, api_of, shared_objects
+from probes import LIBRARIES, Library, api_of, catalogue, shared_objects
 
 
 def exported(library: Library) -> set[str]:
@@ -74,3 +74,21 @@ def test_each_reason_is_needed(layer: str) -> None:
             there |= exported(library)
     idle = [glob for glob in api.left_out if not fnmatch.filter(there, glob)]
     assert not idle, f"fits no function: {' '.join(idle)}"
+
+
+def slots(part: Path) -> set[str]:
+    """Functions that a library calls through a slot, its own among them."""
+    told = subprocess.run(["readelf", "-rW", str(part)], capture_output=True, text=True, check=True)
+    return set(re.findall(r"_JUMP_SLO\w*\s+[0-9a-f]+ ([^@\s]+)", told.stdout))
+
+
+def test_functions_inside_a_library_have_slots_there() -> None:
+    """A library that calls itself without slots would never be heard."""
+    inside = [api for api in catalogue().apis if api.inside]
+    assert inside
+    for api in inside:
+        wanted = {symbol for call in api.calls if not call.since for symbol in call.symbols()}
+        for library in LIBRARIES:
+            if library.layer == api.layer:
+                have = set.union(*(slots(part) for part in shared_objects(library)))
+                assert wanted <= have, f"{library.name}: {' '.join(sorted(wanted - have))}"

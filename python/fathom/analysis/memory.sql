@@ -1,0 +1,40 @@
+-- HDF5's files: what POSIX moved of raw data and of metadata, as HDF5's call of its file driver above it says (docs/tables.md). System
+-- calls are summed by their parent first, so that the climb has a row per library call, not per system call.
+with recursive moved as (
+	select
+		parent as lowest,
+		file,
+		count(*) filter (kind = 'read') as reads,
+		count(*) filter (kind = 'write') as writes,
+		coalesce(sum(bytes) filter (kind = 'read'), 0) as bytes_read,
+		coalesce(sum(bytes) filter (kind = 'write'), 0) as bytes_written,
+		sum(duration) as time
+	from calls
+	where layer = 'posix' and kind in ('read', 'write') and parent is not null and file is not null
+		and exists (from ops where op like 'H5FD%')
+	group by parent, file
+),
+climb as (
+	select lowest, lowest as id from (select distinct lowest from moved)
+	union all
+	select climb.lowest, c.parent as id
+	from climb join calls as c on c.id = climb.id
+	where c.parent is not null and c.op not like 'H5FD%'
+),
+driver as (
+	select climb.lowest, case a.value when 3 then 'raw data' when -1 then 'not known' else 'metadata' end as memory
+	from climb
+	join calls as c on c.id = climb.id and c.op like 'H5FD%'
+	join args as a on a.call = c.id and a.name = 'mem_type'
+)
+select
+	coalesce(f.path, '') as path,
+	memory,
+	sum(reads)::bigint as reads,
+	sum(writes)::bigint as writes,
+	sum(bytes_read)::bigint as bytes_read,
+	sum(bytes_written)::bigint as bytes_written,
+	sum(time)::bigint as time
+from moved join driver using (lowest) join files as f using (file)
+group by f.file, path, memory
+order by path, memory desc
