@@ -42,6 +42,7 @@ class Case:
     before: list[str] = field(default_factory=list)  # commands
     after: list[str] = field(default_factory=list)
     equal: list[list[str]] = field(default_factory=list)  # pairs of files or directories
+    account: list[str] = field(default_factory=list)  # layers from the program's call to the file
     needs: list[str] = field(default_factory=list)
     timeout: int = 120
     full: bool = False
@@ -72,8 +73,8 @@ def load(path: Path) -> list[Case]:
         raise CaseError(f"{path}: unknown key {sorted(unknown)[0]}")
     if "run" not in table:
         raise CaseError(f"{path}: run: missing")
-    if not (checks or table.get("oracle") or table.get("same") or table.get("complains")):
-        raise CaseError(f"{path}: it checks nothing: give sql, oracle, same or complains")
+    if not (checks or any(table.get(key) for key in ("oracle", "same", "complains", "account"))):
+        raise CaseError(f"{path}: it checks nothing: give sql, oracle, same, complains or account")
     out = []
     for stack in [stacks] if isinstance(stacks, str) else stacks:
         case = Case(path=path, variant="", mpi=stack, checks=checks, **table)

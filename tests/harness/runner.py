@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from harness import invariants, oracle, paths, strace, tables
+from harness import account, invariants, oracle, paths, strace, tables
 from harness.case import Case
 from harness.needs import MPI
 
@@ -58,6 +58,7 @@ def words(case: Case, tmp: Path) -> dict[str, str]:
         "program": program(case),
         "tmp": str(tmp),
         "run": str(tmp / "run.fathom"),
+        "account": str(tmp / "account"),
         "mpiexec": launcher,
         "mpi": MPI.get(case.mpi, ""),
         "python": paths.PYTHON,
@@ -144,6 +145,8 @@ def run(case: Case, tmp: Path) -> None:
 
 def _run(case: Case, tmp: Path, known: dict[str, str]) -> None:
     env = {key: fill(value, known) for key, value in case.env.items()}
+    if case.account:
+        Path(known["account"]).mkdir()
     shell(case.before, known, tmp)
     command = under_fathom(case.run, known)
     trace = tmp / "strace"
@@ -246,6 +249,8 @@ def look(case: Case, run_: Path, trace: Path, known: dict[str, str]) -> list[str
         out += lines
         if not compared:
             out.append("strace saw no call that counts")
+    if case.account:
+        out += account.differences(connection, Path(known["account"]), case.account)
     for check in case.checks:
         sql = fill(check.sql, known) if "{" in check.sql else check.sql
         try:
