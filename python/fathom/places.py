@@ -70,6 +70,14 @@ def include() -> Path:
     raise FathomError("fathom.h is missing from this installation of Fathom")
 
 
+def runtime() -> Path:
+    """The folder of the C files that a library of the user's own probes is built with."""
+    for path in (Path(__file__).parent / "runtime", SOURCE_TREE / "runtime"):
+        if (path / "user" / "probe_glue.c").is_file():
+            return path
+    raise FathomError("the parts for --probes are missing from this installation of Fathom")
+
+
 def catalog() -> Path:
     """The folder of catalogues: inside the package when installed, else the source tree's."""
     for path in (Path(__file__).parent / "catalog", SOURCE_TREE / "catalog"):

@@ -34,8 +34,9 @@ struct options {
 	const char *level_name;
 	unsigned level;
 	uint64_t budget;
-	const char *ranks; /* NULL: all */
-	const char *files; /* newline-separated globs; NULL: all */
+	const char *ranks;  /* NULL: all */
+	const char *files;  /* newline-separated globs; NULL: all */
+	const char *probes; /* the user's own catalogues, colon-separated, absolute; NULL: none */
 	bool show;
 	char **command; /* NULL-terminated */
 };
@@ -57,6 +58,7 @@ struct run {
 	const char *directory; /* absolute */
 	const char *ring;
 	const char *library;
+	const char *probes_library; /* NULL: none */
 	const char *job;
 	uint64_t id, start_ns;
 	const char *start_json; /* run.json's text without the closing brace */
@@ -74,6 +76,9 @@ void node_read(struct node *node);
 const char *ring_directory(const struct run *run);
 void node_create(const char *run_directory, const char *ring, const struct options *options);
 void ring_remove_if_done(const char *ring);
+
+/* probes.c: the library made of them; NULL: of none. */
+const char *probes_library(const char *probes, const char *library);
 
 /* start.c: environment and processes. */
 const char *command_directory(void); /* where this binary lies */

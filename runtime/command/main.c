@@ -17,6 +17,7 @@ static void prepare(struct run *run, bool with_command, int argc, char **argv)
 	run->library = library_find();
 	if (with_command)
 		program_check(run->options.command[0]);
+	run->probes_library = probes_library(run->options.probes, run->library);
 	run->program = with_command ? program_name(run->options.command) : "batch";
 	if (with_command)
 		run->launcher = launcher_find();

@@ -13,6 +13,7 @@ static const char *const layer_names[] = {
 	"posix", "mpiio", "hdf5",    "mpi",  "pnetcdf", "netcdf",
 	"stdio", "aio",   "threads", "user", "server",  "disk",
 };
+enum { LAYER_USER = 1 << 9 };
 static const char *const level_names[] = {"off", "job", "file", "call"};
 
 static const char run_help[] =
@@ -38,7 +39,10 @@ static const char options_help[] =
 	"  --ranks LIST        ranks to record, as 0, 0-63, 0-63:8, comma-separated (default: "
 	"all)\n"
 	"  --files GLOB        record only these files; !GLOB leaves files out; repeatable, the\n"
-	"                      last match counts\n";
+	"                      last match counts\n"
+	"  --probes FILE       record the functions of your own catalogue too "
+	"(docs/catalogue.md);\n"
+	"                      repeatable (default: those in FATHOM_PROBES, colon-separated)\n";
 
 static const char run_examples[] =
 	"  --no-show           no summary on stderr at the end\n"
@@ -155,6 +159,29 @@ static void add_glob(struct options *options, const char *glob)
 	options->files = options->files ? format_text("%s\n%s", options->files, glob) : glob;
 }
 
+static void add_probes(struct options *options, const char *file)
+{
+	char *path = realpath(file, NULL);
+
+	if (!path)
+		fail(EXIT_FATHOM, "--probes: %s: %s", file, strerror(errno));
+	if (strchr(path, ':'))
+		fail(EXIT_FATHOM, "--probes: %s: a path with a colon cannot be passed on", path);
+	options->probes = options->probes ? format_text("%s:%s", options->probes, path) : path;
+}
+
+/* Those of the environment, unless the command line names some; the layer that they are in is on. */
+static void finish_probes(struct options *options)
+{
+	char *given = getenv("FATHOM_PROBES"), *file;
+
+	given = !options->probes && given && *given ? format_text("%s", given) : NULL;
+	while (given && (file = strsep(&given, ":")))
+		add_probes(options, file);
+	if (options->probes && !(options->layer_mask & LAYER_USER))
+		parse_layers(options, format_text("%s,user", options->layers));
+}
+
 static void help(bool run)
 {
 	fputs(run ? run_help : env_help, stdout);
@@ -169,6 +196,7 @@ enum {
 	OPTION_BUDGET,
 	OPTION_RANKS,
 	OPTION_FILES,
+	OPTION_PROBES,
 	OPTION_NO_SHOW
 };
 static const struct option long_options[] = {
@@ -178,6 +206,7 @@ static const struct option long_options[] = {
 	{"budget", required_argument, NULL, OPTION_BUDGET},
 	{"ranks", required_argument, NULL, OPTION_RANKS},
 	{"files", required_argument, NULL, OPTION_FILES},
+	{"probes", required_argument, NULL, OPTION_PROBES},
 	{"no-show", no_argument, NULL, OPTION_NO_SHOW},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -208,6 +237,9 @@ static void take(struct options *options, int option, const char *value, bool ru
 		break;
 	case OPTION_FILES:
 		add_glob(options, value);
+		break;
+	case OPTION_PROBES:
+		add_probes(options, value);
 		break;
 	case OPTION_NO_SHOW:
 		options->show = false;
@@ -242,6 +274,7 @@ void options_parse(struct options *options, bool with_command, int argc, char **
 			refuse(argv[0], argv[optind - 1]);
 		take(options, option, optarg, with_command);
 	}
+	finish_probes(options);
 	options->command = argv + optind;
 	if (with_command && !*options->command)
 		fail(EXIT_FATHOM,

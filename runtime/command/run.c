@@ -181,6 +181,10 @@ static void json_configuration(struct text *out, const struct run *run)
 	json_string(out, options->ranks ? options->ranks : "");
 	text_add(out, ", \"files\": ");
 	json_list(out, options->files, '\n');
+	if (options->probes) {
+		text_add(out, ", \"probes\": ");
+		json_list(out, options->probes, ':');
+	}
 	text_add(out, ", \"ring\": ");
 	json_string(out, run->ring);
 	text_add(out, ", \"library\": ");

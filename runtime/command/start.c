@@ -79,6 +79,7 @@ static void each_variable(const struct run *run, void (*use)(const char *name, c
 	use("FATHOM_BUDGET", format_text("%llu", (unsigned long long)options->budget));
 	use("FATHOM_RANKS", options->ranks);
 	use("FATHOM_FILES", options->files);
+	use("FATHOM_PROBES", options->probes);
 }
 
 static void set(const char *name, const char *value)
@@ -87,14 +88,20 @@ static void set(const char *name, const char *value)
 		fail(EXIT_FATHOM, "cannot set %s: %s", name, strerror(errno));
 }
 
-void environment_set(const struct run *run)
+static void preload(const char *library)
 {
 	const char *before = getenv("LD_PRELOAD");
 
-	each_variable(run, set);
-	if (!preloaded(before, run->library))
+	if (library && !preloaded(before, library))
 		set("LD_PRELOAD",
-		    before && *before ? format_text("%s:%s", before, run->library) : run->library);
+		    before && *before ? format_text("%s:%s", before, library) : library);
+}
+
+void environment_set(const struct run *run)
+{
+	each_variable(run, set);
+	preload(run->library);
+	preload(run->probes_library);
 }
 
 static void print(const char *name, const char *value)
@@ -112,7 +119,8 @@ static void print(const char *name, const char *value)
 void environment_print(const struct run *run)
 {
 	each_variable(run, print);
-	printf("export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"'%s'\n", run->library);
+	printf("export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"'%s%s%s'\n", run->library,
+	       run->probes_library ? ":" : "", run->probes_library ? run->probes_library : "");
 	if (fflush(stdout) || ferror(stdout))
 		fail(EXIT_FATHOM, "cannot print the environment: %s", strerror(errno));
 }

@@ -106,7 +106,8 @@ bool path_selected(const char *path);
 /* The object of a path that is named, not opened; made absolute with the current directory or dirfd's
  * path. Interned per process while its bounded table lasts. 0 when path is NULL. */
 uint32_t path_object(int dirfd, const char *path);
-/* What the program calls `name` inside `parent` (0: anywhere), class OBJECT_NAMED. Interned likewise. */
+/* What the program calls `name` inside `parent` (0: anywhere), class OBJECT_NAMED. Interned likewise; NULL is
+ * the parent itself. */
 uint32_t named_object(uint32_t parent, const char *name);
 /* Makes `path` absolute and lexically clean into out (size bytes, always terminated); returns out. */
 const char *path_absolute(char *out, size_t size, int dirfd, const char *path);
@@ -155,7 +156,7 @@ bool handle_put(struct handle_table *table, uint64_t library, uint64_t handle, u
 uint64_t handle_take(struct handle_table *table, uint64_t library,
 		     uint64_t handle); /* get and remove */
 extern struct handle_table mpi_files, mpi_requests, mpi_datatypes, hdf5_objects, directories,
-	mappings;
+	mappings, user_handles;
 
 /* Descriptors (runtime/core/descriptors.c). */
 uint32_t descriptor_object(

@@ -248,7 +248,7 @@ static uint32_t named_object_in(struct thread *t, uint32_t parent, const char *n
 	_Atomic uint32_t *entry;
 	uint32_t object;
 
-	if (parent & OBJECT_LEFT_OUT)
+	if (!name || parent & OBJECT_LEFT_OUT)
 		return parent; /* its file is left out, and so is what lies in it */
 	entry = intern(text_hash(name, parent + 1), &object);
 	if (object)

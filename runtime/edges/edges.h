@@ -33,6 +33,20 @@ extern void *const edge_wrappers[];
 extern void *edge_originals
 	[]; /* [i] is what wrapper i calls; written by edges.c before wrapper i is reachable */
 
+/* The catalogue's tables and, behind them, those of a library that --probes built (user/probe.h). A wrapper's
+ * and an API's number is their place in both together. */
+struct edge_tables {
+	const struct edge_api *apis;
+	const struct edge_symbol *symbols;
+	uint32_t apis_count, symbols_count, wrappers_count;
+};
+extern struct edge_tables edge_tables;
+void *edge_wrapper(uint32_t wrapper);
+void **edge_original(uint32_t wrapper);
+void edge_tables_begin(void);
+/* Once, under the loader's lock; false: there is no room. */
+bool edge_tables_add(const struct edge_tables *brought, void *const *wrappers, void **originals);
+
 /* Points the slots of all modules loaded now to the wrappers; called by the constructor, for the
  * symbols of layers in `layers` (bit mask). Never fails: what could not be patched is noted. */
 void edges_patch(uint32_t layers);

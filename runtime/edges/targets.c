@@ -9,16 +9,16 @@
 #include "edges/hooks.h"
 #include "edges/scopes.h"
 #include "edges/vector.h"
+#include "user/user.h"
 
 /* Written under the loader's lock. */
 static struct {
 	struct target *names; /* open addressing; size is a power of two */
 	uint32_t mask;
 	uint64_t *libraries; /* by wrapper: link map of the original's module, 0: free */
-	uint32_t wrappers;
-	const struct module *self;
-	unsigned long long unloaded; /* modules gone when copies were last freed */
-	uint32_t layers;             /* whose symbols are patched */
+	const struct module *self, *probes; /* probes: what --probes built; NULL: nothing */
+	unsigned long long unloaded;        /* modules gone when copies were last freed */
+	uint32_t layers;                    /* whose symbols are patched */
 	bool ready;
 	const char *full; /* a symbol that ran out of copies, for the note */
 } targets;
@@ -61,7 +61,7 @@ static void add_hooks(const struct hook *hooks, uint32_t count)
 
 static bool is_asked(const struct edge_symbol *s)
 {
-	return targets.layers >> edge_apis[s->api].layer & 1;
+	return targets.layers >> edge_tables.apis[s->api].layer & 1;
 }
 
 /* Rows of one name follow each other: the first leads to all. */
@@ -75,24 +75,21 @@ static void add_symbol(const struct edge_symbol *s)
 
 static bool make_tables(uint32_t layers)
 {
-	uint32_t names = edge_symbols_count + loader_hooks_count + process_hooks_count +
+	uint32_t names = edge_tables.symbols_count + loader_hooks_count + process_hooks_count +
 			 jump_hooks_count,
 		 size = 64;
 
-	for (uint32_t i = 0; i < edge_symbols_count; i++)
-		if (edge_symbols[i].wrapper + edge_symbols[i].copies > targets.wrappers)
-			targets.wrappers = edge_symbols[i].wrapper + edge_symbols[i].copies;
 	while (size < 3 * names)
 		size *= 2;
 	targets.mask = size - 1;
 	targets.names = pages_get(size * sizeof(struct target));
-	targets.libraries = pages_get((targets.wrappers + 1) * sizeof(uint64_t));
+	targets.libraries = pages_get((edge_tables.wrappers_count + 1) * sizeof(uint64_t));
 	if (!targets.names || !targets.libraries)
 		return false;
 	targets.layers = layers;
-	for (uint32_t i = 0; i < edge_symbols_count; i++)
-		if (is_asked(&edge_symbols[i]))
-			add_symbol(&edge_symbols[i]);
+	for (uint32_t i = 0; i < edge_tables.symbols_count; i++)
+		if (is_asked(&edge_tables.symbols[i]))
+			add_symbol(&edge_tables.symbols[i]);
 	add_hooks(loader_hooks, loader_hooks_count);
 	add_hooks(process_hooks, process_hooks_count);
 	add_hooks(jump_hooks, jump_hooks_count);
@@ -145,7 +142,7 @@ static bool names(struct module *m, uint8_t api)
 
 	if (!(m->api_asked & bit)) {
 		m->api_asked |= bit;
-		m->api_named |= is_named(m, edge_apis[api].modules) ? bit : 0;
+		m->api_named |= is_named(m, edge_tables.apis[api].modules) ? bit : 0;
 	}
 	return m->api_named & bit;
 }
@@ -154,11 +151,12 @@ static bool names(struct module *m, uint8_t api)
  * not. */
 static const struct edge_symbol *symbol_in(struct module *m, const struct target *t)
 {
-	const struct edge_symbol *const end = edge_symbols + edge_symbols_count, *found = NULL;
+	const struct edge_symbol *const end = edge_tables.symbols + edge_tables.symbols_count,
+					*found = NULL;
 
 	for (const struct edge_symbol *s = t->symbol; s && s < end && !strcmp(s->name, t->name);
 	     s++)
-		if (is_asked(s) && names(m, s->api) == edge_apis[s->api].inside)
+		if (is_asked(s) && names(m, s->api) == edge_tables.apis[s->api].inside)
 			found = s;
 	return found;
 }
@@ -185,12 +183,14 @@ bool target_libc(const struct module *m)
 
 bool target_excluded(const struct module *m)
 {
-	return m->self || m->loader || m->vdso || !m->elf.symbols || !m->elf.strings;
+	return m->self || m == targets.probes || m->loader || m->vdso || !m->elf.symbols ||
+	       !m->elf.strings;
 }
 
 static bool is_ours(const void *address)
 {
-	return elf_inside(&targets.self->elf, (uintptr_t)address);
+	return elf_inside(&targets.self->elf, (uintptr_t)address) ||
+	       (targets.probes && elf_inside(&targets.probes->elf, (uintptr_t)address));
 }
 
 /* A program that is not position-independent may own a function's address: its PLT entry, whose
@@ -224,8 +224,8 @@ static void *choose_copy(const struct edge_symbol *s, void *original)
 	uint32_t free = UINT32_MAX;
 
 	for (uint32_t i = s->wrapper; i < s->wrapper + s->copies; i++) {
-		if (targets.libraries[i] && edge_originals[i] == original)
-			return edge_wrappers[i];
+		if (targets.libraries[i] && *edge_original(i) == original)
+			return edge_wrapper(i);
 		if (!targets.libraries[i] && free == UINT32_MAX)
 			free = i;
 	}
@@ -233,10 +233,10 @@ static void *choose_copy(const struct edge_symbol *s, void *original)
 		targets.full = s->name;
 		return NULL;
 	}
-	edge_originals[free] = original;
+	*edge_original(free) = original;
 	targets.libraries[free] = library_of(original);
 	atomic_thread_fence(memory_order_release);
-	return edge_wrappers[free];
+	return edge_wrapper(free);
 }
 
 static void *choose_hook(const struct hook *h, void *original)
@@ -270,9 +270,9 @@ void targets_free(void)
 	if (targets.unloaded == modules_unloaded())
 		return;
 	targets.unloaded = modules_unloaded();
-	for (uint32_t i = 0; i < targets.wrappers; i++)
+	for (uint32_t i = 0; i < edge_tables.wrappers_count; i++)
 		if (targets.libraries[i] > 1 &&
-		    !module_alive(targets.libraries[i], (uintptr_t)edge_originals[i]))
+		    !module_alive(targets.libraries[i], (uintptr_t)*edge_original(i)))
 			targets.libraries[i] = 0;
 }
 
@@ -298,9 +298,15 @@ bool targets_ready(uint32_t layers)
 {
 	if (targets.ready)
 		return true;
-	for (size_t i = 0; i < modules_count(); i++)
-		if (module_number(i)->self)
-			targets.self = module_number(i);
+	edge_tables_begin();
+	for (size_t i = 0; i < modules_count(); i++) {
+		struct module *m = module_number(i);
+
+		if (m->self)
+			targets.self = m;
+		else if (!targets.probes && user_probes(&m->elf))
+			targets.probes = m;
+	}
 	targets.ready = targets.self && make_tables(layers);
 	if (targets.ready) {
 		seed_hooks(loader_hooks, loader_hooks_count);

@@ -8,6 +8,8 @@ enum { LAYER_USER = 9 };
 
 /* Fills the slots that fathom.h left in a module. */
 void user_slots(const struct elf *m);
+/* Is this the library that --probes built? Then its tables are taken in. Under the loader's lock. */
+bool user_probes(const struct elf *m);
 /* What dlsym answers for our own names, in languages that have no fathom.h; NULL: it is none. */
 void *user_symbol(const char *name);
 

@@ -96,6 +96,12 @@ void user_slots(const struct elf *m)
 	(void)m;
 }
 
+bool user_probes(const struct elf *m)
+{
+	(void)m;
+	return false;
+}
+
 void *user_symbol(const char *name)
 {
 	(void)name;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from .prototypes import (
 
 _API_KEYS: Mapping[str, type] = {
     "layer": str,
+    "name": str,
     "library": list,
     "own": list,
     "inside": list,
@@ -60,6 +62,10 @@ _CALL_KEYS: Mapping[str, type] = {
     "by": str,
     "dirfd": str,
     "object": str,
+    "handle": str,
+    "named": str,
+    "opens": str,
+    "closes": str,
     "size": str,
     "offset": str,
     "bytes": str,
@@ -184,9 +190,7 @@ def load_api(path: Path) -> Api:
     if not isinstance(data.get("api"), dict):
         raise CatalogueError(path, "", "[api]", "is missing")
     head = _Row(path, "[api]", data["api"], _API_KEYS)
-    layer = head.text("layer")
-    if layer not in LAYERS:
-        raise head.error("layer", f"'{layer}' is none of {', '.join(LAYERS)}")
+    layer = _layer(head)
     errors = _one_of(head, "error", head.text("error", "errno"), _ERRORS)
     copies = int(head.data.get("copies", 2))
     if not 1 <= copies <= 255:
@@ -210,8 +214,34 @@ def load_api(path: Path) -> Api:
         left_out=head.pairs("left_out"),
         looks_like=head.words("looks_like"),
         undeclared=head.words("undeclared"),
-        calls=tuple(_load_calls(path, data.get("call", []), errors, _below(head), _families(head))),
+        calls=tuple(
+            _load_calls(path, data.get("call", []), layer, errors, _below(head), _families(head))
+        ),
     )
+
+
+def _layer(head: _Row) -> str:
+    """What the tables call the layer: the user's own has as many names as it has catalogues."""
+    layer, name = head.text("layer"), head.text("name", "")
+    if layer not in LAYERS:
+        raise head.error("layer", f"'{layer}' is none of {', '.join(LAYERS)}")
+    if not name:
+        return layer
+    if layer != "user":
+        raise head.error("name", "is for layer 'user': the others have theirs")
+    if name in LAYERS or not _NAME.fullmatch(name):
+        raise head.error("name", f"'{name}' is no C name, or that of a built-in layer")
+    return name
+
+
+def _wide(handle: str) -> str:
+    """A handle, pointer or number, as 64 bits."""
+    return f"(uint64_t)(uintptr_t)({handle})"
+
+
+def api_number(layer: str) -> str:
+    """Tells handles of one catalogue from another's."""
+    return f"{zlib.crc32(layer.encode()):#x}u"
 
 
 def _below(head: _Row) -> str:
@@ -238,7 +268,7 @@ def _families(head: _Row) -> Families:
 
 
 def _load_calls(
-    path: Path, rows: Any, error: str, below: str, families: Families
+    path: Path, rows: Any, layer: str, error: str, below: str, families: Families
 ) -> Iterable[Call]:
     if not isinstance(rows, list):
         raise CatalogueError(path, "", "call", "must be written as [[call]]")
@@ -251,10 +281,10 @@ def _load_calls(
         if name in seen:
             raise row.error("op", "is there twice in this file")
         seen.add(name)
-        yield _load_call(row, error, below, families)
+        yield _load_call(row, layer, error, below, families)
 
 
-def _load_call(row: _Row, api_error: str, below: str, families: Families) -> Call:
+def _load_call(row: _Row, layer: str, api_error: str, below: str, families: Families) -> Call:
     forms = _forms(row, families)
     known = {parameter.name for parameter in forms[0].passed} | row.pairs("values").keys()
     when = [text for text in (below, _expression(row, "when", known)) if text]
@@ -262,6 +292,7 @@ def _load_call(row: _Row, api_error: str, below: str, families: Families) -> Cal
     recorded = row.data.get("row", True)
     file = row.text("file", "")
     by = _by(row, forms[0], file)
+    object_ = _named(row, forms[0], _object(row, known, layer, file, by), layer)
     call = Call(
         op=row.text("op"),
         kind=_one_of(row, "kind", row.text("kind", None if recorded else "meta"), sorted(KINDS)),
@@ -270,7 +301,7 @@ def _load_call(row: _Row, api_error: str, below: str, families: Families) -> Cal
         result=result,
         error=_one_of(row, "error", row.text("error", api_error if result else "none"), _ERRORS),
         fails=_expression(row, "fails", known, result),
-        object=_object(row, known, file, by),
+        object=object_,
         file=file,
         by=by,
         size=_expression(row, "size", known),
@@ -294,7 +325,55 @@ def _load_call(row: _Row, api_error: str, below: str, families: Families) -> Cal
         since=row.text("since", ""),
         means=row.text("means", ""),
     )
+    call = _handles(row, call, known, layer)
     _check_call(row, call, known)
+    return call
+
+
+def _is_text(parameter: Parameter) -> bool:
+    return re.sub(r"\bconst\b|\s", "", parameter.type) in ("char*", "char[]")
+
+
+def _named(row: _Row, form: Form, object_: str, layer: str) -> str:
+    """The object of a call on something that has a name: it lies in the file, if there is one."""
+    if "named" not in row.data:
+        return object_
+    return f"named_object({object_ or 0}, {_name(row, form, layer)})"
+
+
+def _name(row: _Row, form: Form, layer: str) -> str:
+    """C expression of the name that `named` means: a text, or what a handle was opened with."""
+    name = row.text("named", "")
+    parameter = {parameter.name: parameter for parameter in form.passed}.get(name)
+    if not name:
+        return "NULL"
+    if parameter is None:
+        raise row.error("named", f"'{name}' is no argument")
+    if _is_text(parameter):
+        return name
+    return f"probe_name({api_number(layer)}, {_wide(name)})"
+
+
+def _handles(row: _Row, call: Call, known: set[str], layer: str) -> Call:
+    """`opens` and `closes` are hooks that keep the table of handles, recorded or not."""
+    opens = _expression(row, "opens", known, call.result)
+    closes = _expression(row, "closes", known)
+    for key, value, hook in (("opens", opens, call.after), ("closes", closes, call.before)):
+        if value and hook:
+            raise row.error(key, f"is there beside '{'after' if key == 'opens' else 'before'}'")
+    if opens:
+        if not call.object:
+            raise row.error(
+                "opens", "needs a 'file', 'handle' or 'named': what the handle stands for"
+            )
+        handle = _wide(opens)
+        if call.failure():
+            handle = f"{call.failure()} ? (uint64_t)NO_HANDLE : {handle}"
+        items = (api_number(layer), handle, call.object, _name(row, call.forms[0], layer))
+        call = replace(call, after=f"probe_opens({', '.join(items)})", always=True)
+    if closes:
+        hook = f"probe_closes({api_number(layer)}, {_wide(closes)})"
+        call = replace(call, before=hook, always=True)
     return call
 
 
@@ -399,6 +478,8 @@ def _form(
     row: _Row, part: _Row, wanted: tuple[Parameter, ...], values: Mapping[str, str] | None = None
 ) -> Form:
     symbols = part.words("symbols")
+    if part is row and not {"symbols", "form", "fortran"} & part.data.keys():
+        symbols = (part.text("op"),)
     for symbol in symbols:
         if not _NAME.fullmatch(symbol):
             raise row.error("symbols", f"'{symbol}' is no C name")
@@ -472,11 +553,14 @@ def _by(row: _Row, form: Form, file: str) -> str:
     return guess
 
 
-def _object(row: _Row, known: set[str], file: str, by: str) -> str:
+def _object(row: _Row, known: set[str], layer: str, file: str, by: str) -> str:
+    for key in ("object", "handle"):
+        if key in row.data and file:
+            raise row.error(key, "is there beside 'file'; give one")
     if "object" in row.data:
-        if file:
-            raise row.error("object", "is there beside 'file'; give one")
         return _expression(row, "object", known)
+    if "handle" in row.data:
+        return f"probe_handle({api_number(layer)}, {_wide(_expression(row, 'handle', known))})"
     if not file:
         return ""
     dirfd = row.text("dirfd", "AT_FDCWD")

@@ -123,6 +123,16 @@ class Call:
         """The recorded offset was not given by the program."""
         return self.at_position or self.offset_from == "tracked"
 
+    def failure(self) -> str:
+        """C condition over result and arguments: it failed; "" when nothing tells."""
+        if self.fails or self.error == "none" or self.result is None:
+            return self.fails
+        name = self.result.name
+        return {
+            "errno": f"!{name}" if self.result.is_pointer else f"{name} == -1",
+            "negative": f"{name} < 0",
+        }.get(self.error, name)
+
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What hooks and expressions see: the arguments of the row's own form."""
@@ -138,7 +148,7 @@ class Api:
     """One catalogue file: a library's calls."""
 
     path: Path
-    layer: str
+    layer: str  # as the tables name it; of the user's own catalogues their `name`
     library: tuple[str, ...]
     own: tuple[str, ...]
     inside: tuple[str, ...]  # module globs: symbols are patched there only
@@ -156,7 +166,7 @@ class Api:
 
     @property
     def layer_number(self) -> int:
-        return LAYERS[self.layer]
+        return LAYERS.get(self.layer, LAYERS["user"])
 
     @property
     def c_name(self) -> str:

@@ -298,10 +298,7 @@ class _Body:
         name = call.result.name
         if call.error == "nonzero" and not call.fails:
             return [f"\tc.error = (int32_t){name};"]
-        fails = self._own(call.fails) or {
-            "errno": f"!{name}" if call.result.is_pointer else f"{name} == -1",
-            "negative": f"{name} < 0",
-        }.get(call.error, name)
+        fails = self._own(call.failure())
         value = {"errno": "errno", "nonzero": f"(int32_t){name}", "negative": "1"}[call.error]
         lines = [f"\tif ({fails})", f"\t\tc.error = {value};"]
         if call.clears_errno:

@@ -1,0 +1,187 @@
+"""A user's own catalogues: checked against the built-in ones, made into a library, on the spot.
+
+Needs the standard library and a C compiler only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from . import generate
+from .load import is_statement, load
+from .model import LAYERS, Api, Call, Catalogue, CatalogueError
+from .prototypes import declare, join_type
+
+#: OPS_BROUGHT of runtime/core/core.h.
+MOST_OPS = 512
+#: Hooks that a library of the user's own can have: functions that runtime/user/probe_glue.c passes on.
+HOOKS = ("call_text", "call_path", "probe_opens", "probe_closes")
+#: How arguments may name a file there.
+WAYS = ("", "fd", "path")
+
+FLAGS = (
+    "-std=gnu11 -O2 -g -shared -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE"
+    " -fno-omit-frame-pointer -D_GNU_SOURCE -Wl,-soname,libfathom-probes.so -Wl,-z,now"
+)
+
+
+#: The line that the emitters put before each function.
+_ROW = re.compile(r"/\* \S+: (\w+)(?:, of each type)? \*/")
+
+#: "FILE: ROW KEY:1:20: error: …" of the compiler.
+_PLACE = re.compile(r"(.*?):\d+(?::\d+)?: (?:fatal )?error: (.*)")
+
+
+class BuildError(Exception):
+    """The library cannot be built; the text is one line."""
+
+
+def load_user(paths: Sequence[Path], built_in: Sequence[Path]) -> Catalogue:
+    """Read the user's files; raises CatalogueError at the first mistake."""
+    catalogue = load(paths)
+    known = {
+        symbol: (api, call)
+        for api, call in load(built_in).calls()
+        for symbol in (*call.symbols(), *call.fortran)
+    }
+    for api in catalogue.apis:
+        _check_api(api)
+        for call in api.calls:
+            _check_call(api, call)
+            for symbol in call.symbols():
+                if symbol in known:
+                    theirs, row = known[symbol]
+                    problem = f"'{symbol}' is built in: {row.op} of layer {theirs.layer}"
+                    raise CatalogueError(api.path, call.op, "symbols", problem)
+    ops = sum(1 for api in catalogue.apis for _ in api.recorded())
+    if ops > MOST_OPS:
+        problem = f"{ops} functions in all, at most {MOST_OPS} fit"
+        raise CatalogueError(catalogue.apis[-1].path, "", "call", problem)
+    return catalogue
+
+
+def _check_api(api: Api) -> None:
+    if api.layer in LAYERS and api.layer != "user":
+        problem = f"'{api.layer}' is Fathom's own; write layer = \"user\" and a name"
+        raise CatalogueError(api.path, "[api]", "layer", problem)
+    if not any(api.recorded()):
+        raise CatalogueError(api.path, "", "call", "there is no [[call]]")
+    for key, given in (("include", api.include), ("bindings_inside", api.bindings_inside)):
+        if given:
+            raise CatalogueError(api.path, "[api]", key, "is for built-in catalogues")
+
+
+def _check_call(api: Api, call: Call) -> None:
+    for key, given in (
+        ("hot", call.hot),
+        ("fortran", call.fortran),
+        ("returns_twice", call.by_hand),
+        ("row", not call.row),
+    ):
+        if given:
+            raise CatalogueError(api.path, call.op, key, "is for built-in catalogues")
+    if call.by not in WAYS:
+        problem = f"'{call.by}' is neither fd nor path; a handle goes by the key 'handle'"
+        raise CatalogueError(api.path, call.op, "by", problem)
+    for key, hook in (("before", call.before), ("after", call.after)):
+        if hook and not (is_statement(hook) and hook.partition("(")[0].strip() in HOOKS):
+            problem = f"'{hook}' is none of {', '.join(HOOKS[:2])} with its arguments"
+            raise CatalogueError(api.path, call.op, key, problem)
+    if not any(call.symbols()):
+        raise CatalogueError(api.path, call.op, "symbols", "is missing: which function is it?")
+
+
+def compiler() -> list[str]:
+    """$CC, else cc, gcc or clang."""
+    named = shlex.split(os.environ.get("CC", ""))
+    if named:
+        return named
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return [name]
+    raise BuildError("no C compiler here (cc, gcc, clang): install one, or name it in CC")
+
+
+def build(catalogue: Catalogue, runtime: Path, out: Path) -> None:
+    """Make the library; `out` appears whole or not at all, also where several do this at once."""
+    with tempfile.TemporaryDirectory(prefix="fathom-probes.") as name:
+        place = Path(name)
+        generate.generate(catalogue, place)
+        (place / "probes.c").write_text(_whole(catalogue, place), encoding="utf-8")
+        made = out.parent / f"{out.name}.{os.getpid()}"
+        command = [*compiler(), *FLAGS.split(), f"-I{runtime}", "-I.", "probes.c", "-o", str(made)]
+        compile_in(place, command, catalogue)
+        made.replace(out)
+
+
+def _whole(catalogue: Catalogue, place: Path) -> str:
+    """One file of all that was generated, with lines that lead the compiler's errors to the rows."""
+    lines = ["#include <fcntl.h>", '#include "user/probe.h"', '#include "handlers.h"']
+    for api in catalogue.apis:
+        lines += _declarations(api, "args", lambda symbol: f"declared_{symbol}", extern=True)
+    lines.append('#include "tables.c"')
+    for api in catalogue.apis:
+        text = (place / f"wrappers_{api.path.stem}.c").read_text(encoding="utf-8")
+        for line in text.splitlines():
+            row = _ROW.fullmatch(line)
+            lines.append(f'# 1 "{api.path}: {row[1]}"' if row else line)
+    return "\n".join([*lines, '#include "user/probe_glue.c"', ""])
+
+
+def _declarations(
+    api: Api, key: str, name: Callable[[str], str], *, extern: bool = False
+) -> Iterable[str]:
+    """Each symbol's prototype, at a line that names its row."""
+    for call in api.calls:
+        for form in call.forms:
+            result = call.result.type if call.result else "void"
+            parameters = ", ".join(declare(form.parameters, form.variadic))
+            for symbol in form.symbols:
+                yield f'# 1 "{api.path}: {call.op} {key}"'
+                if extern:
+                    yield f"extern {join_type(result, name(symbol))}({parameters});"
+                else:
+                    yield f"{join_type(result, f'(*{name(symbol)})')}({parameters}) = {symbol};"
+
+
+def compile_in(place: Path, command: Sequence[str], catalogue: Catalogue) -> None:
+    """Run the compiler; its first error is the reason given, with the row it comes from."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=place,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
+        )
+    except OSError as error:
+        raise BuildError(f"{command[0]}: {error.strerror}") from error
+    if done.returncode == 0:
+        return
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    reason = (errors or done.stderr.splitlines() or ["no reason given"])[0].strip()
+    files = " ".join(str(api.path) for api in catalogue.apis)
+    said = _PLACE.fullmatch(reason)
+    if said and any(said[1].startswith(f"{api.path}: ") for api in catalogue.apis):
+        raise BuildError(f"{said[1]}: the C compiler says: {said[2]}")
+    raise BuildError(f"{files}: the C compiler says: {reason}")
+
+
+def check_headers(api: Api, flags: Sequence[str] = ()) -> None:
+    """Compare the prototypes with those of the library's own headers, which the file names."""
+    lines = [f"#include <{name}>" for name in (*api.system, *api.headers)]
+    lines += _declarations(api, "args", lambda symbol: f"check_{symbol}")
+    with tempfile.TemporaryDirectory(prefix="fathom-probes.") as name:
+        place = Path(name)
+        (place / "check.c").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        strict = ["-std=gnu11", "-D_GNU_SOURCE", "-Werror=incompatible-pointer-types"]
+        command = [*compiler(), *strict, *flags, "-c", "check.c", "-o", "/dev/null"]
+        compile_in(place, command, Catalogue((api,)))
