@@ -204,10 +204,11 @@ class Descriptions:
 
     def step(self, call: Syscall) -> tuple[int | None, str]:
         """Position before the call and path at open, if they are known; then applies the call."""
+        if call.maker:
+            self._forked(call.maker.pid, call.pid, call.maker.shared)
         table = self.tables[call.pid]
         if call.name in ("clone", "clone3", "fork", "vfork") and call.result and call.result > 0:
-            shared = "CLONE_FILES" in " ".join(call.arguments)
-            self.tables[call.result] = table if shared else dict(table)
+            self._forked(call.pid, call.result, "CLONE_FILES" in " ".join(call.arguments))
         if call.result is None or not call.arguments:
             return None, ""
         fd = strace.descriptor(call.arguments[0])[0]
@@ -217,6 +218,10 @@ class Descriptions:
             self._apply(call, table, fd)
         return before
 
+    def _forked(self, parent: int, child: int, shared: bool) -> None:
+        if child not in self.tables:
+            self.tables[child] = self.tables[parent] if shared else dict(self.tables[parent])
+
     def _apply(self, call: Syscall, table: dict[int, Description], fd: int) -> None:
         result = call.result or 0
         if call.name in ("open", "openat", "creat", "memfd_create"):
@@ -225,12 +230,14 @@ class Descriptions:
             table[result] = Description(None if append else 0, path)
         elif call.name == "close":
             table.pop(fd, None)
-        elif fd not in table:
-            return
         elif call.name in ("dup", "dup2", "dup3") or (
             call.name == "fcntl" and call.arguments[1].startswith("F_DUPFD")
         ):
-            table[result] = table[fd]
+            table.pop(result, None)
+            if fd in table:
+                table[result] = table[fd]
+        elif fd not in table:
+            return
         elif call.name == "lseek":
             table[fd].position = result
         elif moves_position(call):

@@ -33,6 +33,7 @@ FRAME = re.compile(r"^ > (.*?)\((.*)\) \[0x([0-9a-f]+)\]$")
 BARE_FRAME = re.compile(r"^ > (\S+)")
 RESUMED = re.compile(r"<\.\.\. (\w+) resumed>(.*)", re.DOTALL)
 TIME_SPENT = re.compile(r" <(\d+\.\d+)>$")
+FORK = re.compile(r"(clone3?|v?fork)\(")
 CALL = re.compile(r"(\w+)\((.*)", re.DOTALL)
 FD = re.compile(r"(-?\d+)(?:<(.*)>(\(deleted\))?)?$", re.DOTALL)
 
@@ -42,6 +43,14 @@ class Frame:
     module: str  # basename of the library or program
     function: str  # nearest dynamic symbol below: exact only for exported functions
     address: int = 0  # in the module
+
+
+@dataclass
+class Maker:
+    """Who forked a process whose calls begin before that fork has returned (always so by vfork)."""
+
+    pid: int
+    shared: bool  # CLONE_FILES: both have one table of descriptors
 
 
 @dataclass
@@ -57,6 +66,7 @@ class Syscall:
     image: str  # path of the executable that made it
     image_number: int  # counts the process images of the whole run
     frames: list[Frame] = field(default_factory=list)
+    maker: Maker | None = None  # of a process's first call, when it came before its fork's return
 
     def __str__(self) -> str:
         text = f"{self.name}({', '.join(self.arguments)}) = {self.result_text}"
@@ -153,6 +163,7 @@ class _Reader:
         # pid -> calls a signal stopped, innermost last
         self.interrupted: dict[int, list[Syscall]] = {}
         self.image: dict[int, tuple[str, int]] = {}
+        self.maker: dict[int, Maker] = {}  # taken by the process's first call
         self.images = 0
 
     def read(self, lines: Iterable[str]) -> Iterator[Syscall]:
@@ -175,6 +186,8 @@ class _Reader:
         pid, when, text = int(found[1]), float(found[2]), found[3]
         if text.startswith(("---", "+++", "strace:")):
             return None
+        if pid not in self.image:
+            self._appears(pid)
         if text.endswith("<unfinished ...>"):
             self.begun[pid] = (when, text[: -len("<unfinished ...>")])
             return None
@@ -185,6 +198,12 @@ class _Reader:
             when, head = self.begun.pop(pid)
             text = head + resumed[2]
         return self._call(pid, when, text)
+
+    def _appears(self, pid: int) -> None:
+        makers = [(p, head) for p, (_, head) in self.begun.items() if FORK.match(head)]
+        self.image[pid] = self.image[makers[-1][0]] if makers else ("", 0)
+        if makers:
+            self.maker[pid] = Maker(makers[-1][0], "CLONE_FILES" in makers[-1][1])
 
     def _call(self, pid: int, when: float, text: str) -> Syscall | None:
         spent = TIME_SPENT.search(text)
@@ -212,6 +231,7 @@ class _Reader:
             rest,
             image,
             serial,
+            maker=self.maker.pop(pid, None),
         )
 
     def _deliver(self, call: Syscall) -> Iterator[Syscall]:
