@@ -16,7 +16,8 @@ from fathom.view import numbers
 
 Verdict = Literal["ok", "note", "limit", "fails"]
 LAUNCHERS = ("mpiexec", "mpirun", "srun", "mpiexec.mpich", "mpiexec.openmpi", "jsrun", "aprun")
-RING_SPACE = 64 << 20  # of one process at most; docs/environment.md, budget
+RING_SPACE = 64 << 20  # of one process at most, and THREAD_SPACE: RING_CHUNKS in runtime/core
+THREAD_SPACE = 68 << 10  # a thread's first chunk and its page, there however many threads there are
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ def memory() -> Iterator[Finding]:
     if free < RING_SPACE:
         yield Finding("rings", "limit", f"{room}: less than one process may need; set FATHOM_RING")
     else:
-        yield Finding("rings", "ok", f"{room}, a process takes at most {numbers.size(RING_SPACE)}")
+        most = f"{numbers.size(RING_SPACE)} and {numbers.size(THREAD_SPACE)} a thread"
+        yield Finding("rings", "ok", f"{room}, a process takes at most {most}")
     here = Path.cwd()
     if not os.access(here, os.W_OK):
         yield Finding("run directory", "limit", f"{here} is not writable: name one with -o")
