@@ -10,6 +10,10 @@
 
 #include "core/raw.h"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
 static void *map_private(size_t bytes)
 {
 	long at = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
@@ -49,6 +53,26 @@ long file_open(const char *path, int flags, int mode)
 	return fd;
 }
 
+/* The same where the program has used up its descriptors for good: by path, and by a mapping of length 0, which
+ * mremap takes for one more of the same file. */
+static long map_without_descriptor(uint64_t offset, size_t bytes)
+{
+	long size = (long)(offset + bytes), at, populated;
+
+	if (file_result(raw3(SYS_truncate, (long)process->ring_path, size, 0)) != 0)
+		return -ENOSPC;
+	at = raw6(SYS_mremap, (long)process->ring, 0, size, MREMAP_MAYMOVE, 0, 0);
+	if (at < 0 && at > -4096)
+		return at;
+	raw3(SYS_munmap, at, (long)offset, 0);
+	at += (long)offset;
+	populated = raw3(SYS_madvise, at, (long)bytes, MADV_POPULATE_WRITE);
+	if (populated == 0)
+		return at;
+	raw3(SYS_munmap, at, (long)bytes, 0);
+	return populated;
+}
+
 /* Grows the ring file by `bytes` and maps them. The pages are allocated now: a full memory file system
  * must be an error here, not a SIGBUS in the program later. */
 static void *map_file(int flags, size_t bytes)
@@ -57,12 +81,15 @@ static void *map_file(int flags, size_t bytes)
 	long fd = file_open(process->ring_path, O_RDWR | flags, 0600);
 	long at = -1;
 
-	if (fd < 0)
+	if (fd == -EMFILE && process->ring)
+		at = map_without_descriptor(offset, bytes);
+	else if (fd < 0)
 		return NULL;
-	if (file_result(raw4(SYS_fallocate, fd, 0, (long)offset, (long)bytes)) == 0)
+	else if (file_result(raw4(SYS_fallocate, fd, 0, (long)offset, (long)bytes)) == 0)
 		at = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 			  (long)offset);
-	raw3(SYS_close, fd, 0, 0);
+	if (fd >= 0)
+		raw3(SYS_close, fd, 0, 0);
 	if (at < 0 && at > -4096) {
 		if (flags & O_CREAT)
 			raw3(SYS_unlink, (long)process->ring_path, 0, 0);
