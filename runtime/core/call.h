@@ -166,6 +166,11 @@ int64_t descriptor_position(int fd); /* tracked offset, or UNKNOWN_OFFSET */
  * when another thread moved the same description meanwhile. Call it once for each descriptor_position. */
 int64_t descriptor_advance(int fd, int64_t from, int64_t bytes);
 void descriptor_seek(int fd, int64_t position); /* after lseek: the kernel's answer */
+/* The same of a stream of libc; `ahead`: bytes from the kernel's position to where the program stands, as its
+ * buffer says now, negative for what was read and not yet used. UNKNOWN_OFFSET as `to`: nobody knows. */
+int64_t stream_position(int fd, int64_t ahead);
+int64_t stream_advance(int fd, int64_t from, int64_t to, int64_t ahead);
+void stream_seek(int fd, int64_t to, int64_t ahead);
 uint32_t descriptor_open(struct call *c, int fd, int dirfd, const char *path,
 			 int flags); /* one statx */
 void descriptor_close(int fd); /* before the call: the number may be another's right after it */

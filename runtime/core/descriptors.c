@@ -11,13 +11,17 @@
 
 enum { DESCRIPTIONS_PER_SLAB = 1024 };
 
+/* Why a position is not known. */
+enum { SHARED = 1 /* with another process */, LOST = 2 /* until the next seek */ };
+
 /* An open file description: shared by dup'ed descriptors. */
 struct description {
 	_Atomic int64_t position;
 	_Atomic uint32_t references;
 	_Atomic uint32_t in_flight; /* tracked reads and writes between position and advance */
 	_Atomic bool contended;     /* two of them overlapped: neither knows its offset */
-	_Atomic bool shared;        /* with another process */
+	_Atomic uint8_t unknown;    /* why the position is not known */
+	_Atomic int64_t ahead; /* of a stream on it: from `position` to where the program stands */
 	bool append, seekable;
 	uint32_t object;
 	_Atomic(struct description *) next_free;
@@ -236,7 +240,7 @@ static uint32_t inherit_in(struct thread *t, int fd)
 	if (!d)
 		return 0;
 	d->object = define(t, NULL, fd, 0, true, &mode);
-	d->shared = true;
+	d->unknown = SHARED;
 	if (atomic_compare_exchange_strong(&slot->description, &none, d)) {
 		atomic_store(&slot->object, d->object);
 		return d->object;
@@ -291,7 +295,7 @@ int64_t descriptor_position(int fd)
 	int64_t position;
 
 	if (!d || d->append || !d->seekable ||
-	    atomic_load_explicit(&d->shared, memory_order_relaxed) || in_vfork_child())
+	    atomic_load_explicit(&d->unknown, memory_order_relaxed) || in_vfork_child())
 		return UNKNOWN_OFFSET;
 	position = atomic_load(&d->position);
 	if (atomic_fetch_add(&d->in_flight, 1)) {
@@ -323,8 +327,63 @@ void descriptor_seek(int fd, int64_t position)
 {
 	struct description *d = description_of(fd);
 
-	if (d && !in_vfork_child())
-		atomic_store(&d->position, position);
+	if (!d || in_vfork_child())
+		return;
+	atomic_store(&d->position, position);
+	atomic_fetch_and(&d->unknown, (uint8_t)~LOST);
+}
+
+/* ---- where a stream of libc on it stands: its buffer is ahead of the kernel when written, behind when read ---- */
+
+int64_t stream_position(int fd, int64_t ahead)
+{
+	struct description *d = description_of(fd);
+	int64_t position, known;
+
+	if (!d)
+		return UNKNOWN_OFFSET;
+	if (atomic_load_explicit(&d->references, memory_order_relaxed) > 1)
+		atomic_fetch_or(&d->unknown, LOST); /* there may be another stream on it */
+	position = descriptor_position(fd);
+	if (position == UNKNOWN_OFFSET)
+		return UNKNOWN_OFFSET;
+	known = atomic_load_explicit(&d->ahead, memory_order_relaxed);
+	/* More is ahead than we know: macros put or took characters. Less: libc wrote the buffer out while it
+	 * did something else, and the program stands where it stood. */
+	return position + (ahead > known ? ahead : known);
+}
+
+int64_t stream_advance(int fd, int64_t from, int64_t to, int64_t ahead)
+{
+	struct description *d = description_of(fd);
+	bool contended;
+
+	if (from == UNKNOWN_OFFSET || !d)
+		return from;
+	contended = atomic_load(&d->contended);
+	if (contended || to == UNKNOWN_OFFSET) {
+		atomic_fetch_or(&d->unknown, LOST);
+	} else {
+		atomic_store(&d->position, to - ahead);
+		atomic_store_explicit(&d->ahead, ahead, memory_order_relaxed);
+	}
+	if (atomic_fetch_sub(&d->in_flight, 1) == 1)
+		atomic_store(&d->contended, false);
+	return contended ? UNKNOWN_OFFSET : from;
+}
+
+void stream_seek(int fd, int64_t to, int64_t ahead)
+{
+	struct description *d = description_of(fd);
+
+	if (!d || in_vfork_child())
+		return;
+	if (to == UNKNOWN_OFFSET) {
+		atomic_fetch_or(&d->unknown, LOST);
+		return;
+	}
+	atomic_store_explicit(&d->ahead, ahead, memory_order_relaxed);
+	descriptor_seek(fd, to - ahead);
 }
 
 /* ---- its life ---- */
@@ -371,7 +430,7 @@ void descriptor_flags(int fd, int flags)
 	if (!d || in_vfork_child())
 		return;
 	if (d->append && !(flags & O_APPEND))
-		atomic_store(&d->shared, true); /* where it stood is not known */
+		atomic_fetch_or(&d->unknown, LOST); /* it stands at what was the file's end */
 	d->append = flags & O_APPEND;
 }
 
@@ -394,7 +453,7 @@ void process_shared_descriptors(bool only_kept_by_exec)
 			struct description *d = atomic_load(&slot[i].description);
 
 			if (d && !(only_kept_by_exec && atomic_load(&slot[i].cloexec)))
-				atomic_store(&d->shared, true);
+				atomic_fetch_or(&d->unknown, SHARED);
 		}
 	}
 }

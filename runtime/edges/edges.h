@@ -23,6 +23,8 @@ struct edge_symbol {
 	uint32_t wrapper;
 	uint8_t copies;
 	uint8_t api;
+	uint32_t layers; /* it is pointed to us when one of these is patched: bit mask */
+	const char *va;  /* variadic: the wrapper calls this function of the original's library */
 };
 
 extern const struct edge_api edge_apis[];

@@ -61,7 +61,7 @@ static void add_hooks(const struct hook *hooks, uint32_t count)
 
 static bool is_asked(const struct edge_symbol *s)
 {
-	return targets.layers >> edge_tables.apis[s->api].layer & 1;
+	return targets.layers & s->layers;
 }
 
 /* Rows of one name follow each other: the first leads to all. */
@@ -219,10 +219,27 @@ static uint64_t library_of(const void *original)
 	return m ? (uint64_t)(uintptr_t)m->map : 1; /* code made at run time: of no module */
 }
 
+/* A variadic call cannot be handed on; its library's function with a va_list can be called instead. NULL: there is
+ * none, as in another tool that wraps printf alone: its printf is left as it is. */
+static void *with_va_list(const struct edge_symbol *s, const void *original)
+{
+	const struct module *m = module_at((uintptr_t)original);
+	struct elf_query q = elf_query(s->va, NULL);
+	const ElfW(Sym) * found;
+
+	q.newest = true;
+	found = m ? elf_find(&m->elf, &q) : NULL;
+	return found && !elf_undefined(found) ? elf_address(&m->elf, found) : NULL;
+}
+
 static void *choose_copy(const struct edge_symbol *s, void *original)
 {
 	uint32_t free = UINT32_MAX;
 
+	if (s->va)
+		original = with_va_list(s, original);
+	if (!original)
+		return NULL;
 	for (uint32_t i = s->wrapper; i < s->wrapper + s->copies; i++) {
 		if (targets.libraries[i] && *edge_original(i) == original)
 			return edge_wrapper(i);

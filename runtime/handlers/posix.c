@@ -143,15 +143,6 @@ void posix_copied(int in_fd, bool in_at_position, int out_fd, bool out_at_positi
 
 /* ---- closes inside libc ---- */
 
-void posix_stream_closing(FILE *stream)
-{
-	int error = errno;
-	int fd = stream ? fileno_unlocked(stream) : -1; /* none: a stream on memory */
-
-	errno = error;
-	descriptor_close(fd);
-}
-
 void posix_detached(int result)
 {
 	if (result == 0)

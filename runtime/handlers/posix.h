@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -104,7 +103,6 @@ void posix_sought(int fd, off_t position);
 void posix_moved(int fd, bool at_position, ssize_t done);
 void posix_sent(int out_fd, int in_fd, bool at_position, ssize_t done);
 void posix_copied(int in_fd, bool in_at_position, int out_fd, bool out_at_position, ssize_t done);
-void posix_stream_closing(FILE *stream);
 void posix_detached(int result);
 
 /* ---- posix_names.c: paths, directories ---- */

@@ -57,7 +57,9 @@ def main() -> int:
         out.write("const struct edge_symbol edge_symbols[] = {\n")
         wrapper = 0
         for name, api, copies in rows:
-            out.write(f'\t{{"{name}", {wrapper}, {copies}, {layers[api]}}},\n')
+            out.write(
+                f'\t{{"{name}", {wrapper}, {copies}, {layers[api]}, {1 << layers[api]:#x}, NULL}},\n'
+            )
             wrapper += copies
         out.write(f"}};\nconst uint32_t edge_symbols_count = {len(rows)};\n")
         out.write(f"void *edge_originals[{total}];\nuint64_t counts[{total}];\n")

@@ -131,12 +131,7 @@ def counts(call: Syscall, symbols: Mapping[str, set[str]]) -> bool:
     frames = call.frames
     if not frames or not is_libc(frames[0].module) or frames[0].module.startswith("ld-"):
         return False
-    inside = 1
-    while inside < len(frames) and is_libc(frames[inside].module):
-        inside += 1
-    outside = inside
-    while outside < len(frames) and frames[outside].module.startswith("libfathom"):
-        outside += 1
+    inside, outside = way_out(frames)
     if outside == len(frames):
         return False
     if outside > inside and is_libc(frames[outside].module):
@@ -146,6 +141,17 @@ def counts(call: Syscall, symbols: Mapping[str, set[str]]) -> bool:
     if wrapper and wrapper[1] in symbols:
         return call.name in symbols[wrapper[1]]
     return inside == 1 or call.name in symbols.get(frames[inside - 1].function, ())
+
+
+def way_out(frames: list[strace.Frame]) -> tuple[int, int]:
+    """How many frames are libc's, and how many are libc's or, outside them, libfathom's."""
+    inside = 1
+    while inside < len(frames) and is_libc(frames[inside].module):
+        inside += 1
+    outside = inside
+    while outside < len(frames) and frames[outside].module.startswith("libfathom"):
+        outside += 1
+    return inside, outside
 
 
 def wrapper_name(frame: strace.Frame) -> str:
@@ -495,3 +501,81 @@ def compare(trace: Path, connection: Any, oracle: Mapping[str, Row]) -> tuple[li
     """Differences between a strace file and a packed run, and how many calls were compared."""
     want = expected(strace.parse(trace), oracle)
     return differences(want, recorded(connection, oracle), oracle), len(want)
+
+
+STREAM_ROWS = """
+select c.thread, c.op, c.kind, c.bytes, c.result, c.error, o.name, o.descriptor
+from calls c left join objects o using (object)
+where c.layer = 'stdio' order by c.thread, c.start, c.id
+"""
+
+
+def under_streams(trace: Path, oracle: Mapping[str, Row]) -> Iterable[tuple[str, Syscall]]:
+    """System calls that libc made inside a call on a stream, with that call's op."""
+    ops = {symbol: op for op, row in oracle.items() for symbol in row["symbols"]}
+    for call in sorted(strace.parse(trace), key=lambda call: call.when):
+        inside, outside = way_out(call.frames) if call.frames else (0, 0)
+        if inside == outside or not is_libc(call.frames[0].module):
+            continue
+        wrapper = WRAPPER.match(wrapper_name(call.frames[outside - 1]))
+        if (
+            wrapper
+            and wrapper[1] in ops
+            and any(call.name in r["syscalls"] for r in oracle.values())
+        ):
+            yield ops[wrapper[1]], call
+
+
+def unexplained(trace: Path, connection: Any, oracle: Mapping[str, Row]) -> list[str]:
+    """What libc did inside calls on streams, against the rows of these calls: each system call lies in one, in order,
+    of a kind that the row may become, on its descriptor, its error told; and what was written is what the rows gave.
+    """
+    cursor = connection.execute(STREAM_ROWS)
+    names = [column[0] for column in cursor.description]
+    threads: dict[int, list[Row]] = defaultdict(list)
+    given: dict[str, int] = defaultdict(int)
+    opened: set[str] = set()
+    for values in cursor.fetchall():
+        row = dict(zip(names, values, strict=True))
+        threads[row["thread"]].append(row)
+        if row["kind"] == "write":
+            given[row["name"]] += row["bytes"] or 0
+        elif row["op"] == "fopen" and not row["error"]:
+            opened.add(row["name"])
+    if not threads:
+        return []  # the layer is not recorded
+    out = []
+    written: dict[str, int] = defaultdict(int)
+    place: dict[int, int] = defaultdict(int)
+    for op, call in under_streams(trace, oracle):
+        rows, at = threads[call.pid], place[call.pid]
+        while at < len(rows) and not _explains(rows[at], op, call, oracle):
+            at += 1
+        if at == len(rows):
+            out.append(f"no row of {op} explains {_told_plainly(call)}")
+            continue
+        place[call.pid] = at
+        if call.name == "write" and call.result and call.result > 0:
+            written[strace.descriptor(call.arguments[0])[1]] += call.result
+    for path in sorted(opened):
+        if written.get(path, 0) != given.get(path, 0):
+            out.append(
+                f"{path}: streams gave {given.get(path, 0)} bytes, strace wrote {written[path]}"
+            )
+    return out
+
+
+def _explains(row: Row, op: str, call: Syscall, oracle: Mapping[str, Row]) -> bool:
+    if row["op"] != op or call.name not in oracle[op]["syscalls"]:
+        return False
+    if call.name in ("read", "write", "openat") and call.error not in ("", "EINTR"):
+        return row["error"] == getattr(errno, call.error)
+    if op == "fopen" and call.name == "openat":
+        return row["result"] == call.result
+    if row["kind"] == "open" or call.name not in ("read", "write", "lseek"):
+        return True
+    return row["descriptor"] in (None, strace.descriptor(call.arguments[0])[0])
+
+
+def _told_plainly(call: Syscall) -> str:
+    return f"{call} ({' ← '.join(f.function for f in call.frames[:5])})"

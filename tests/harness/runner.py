@@ -170,7 +170,7 @@ def _run(case: Case, tmp: Path, known: dict[str, str]) -> None:
 
 def watched(command: list[str], known: dict[str, str], trace: Path) -> list[str]:
     """The command under strace: around all of it, or, of an MPI job, around each rank."""
-    names = {name for op in expectations().values() for name in op["syscalls"]}
+    names = {name for op in expectations("posix").values() for name in op["syscalls"]}
     options = ["strace", *strace.flags(names)]
     launcher = shlex.split(known["mpiexec"])
     if not launcher:
@@ -226,10 +226,10 @@ def other_than_bare(
     return out
 
 
-def expectations() -> dict[str, Any]:
-    """What the catalogue says each POSIX op may become."""
-    posix: dict[str, Any] = json.loads(paths.ORACLE.read_text())["posix"]
-    return posix
+def expectations(layer: str) -> dict[str, Any]:
+    """What the catalogue says each op of a layer may become."""
+    ops: dict[str, Any] = json.loads(paths.ORACLE.read_text())[layer]
+    return ops
 
 
 def look(case: Case, run_: Path, trace: Path, known: dict[str, str]) -> list[str]:
@@ -245,8 +245,8 @@ def look(case: Case, run_: Path, trace: Path, known: dict[str, str]) -> list[str
         whole=case.level == "call" and not case.partial,
     )
     if case.oracle == "strace":
-        lines, compared = oracle.compare(trace, connection, expectations())
-        out += lines
+        lines, compared = oracle.compare(trace, connection, expectations("posix"))
+        out += lines + oracle.unexplained(trace, connection, expectations("stdio"))
         if not compared:
             out.append("strace saw no call that counts")
     if case.account:

@@ -48,7 +48,8 @@ def oracle_json(catalogue: Catalogue) -> str:
 def page(api: Api) -> str:
     """Reference page of one API, in Markdown."""
     lines = [
-        f"# Probes of layer {api.layer}" + (f": {api.path.stem}" if api.inside else ""),
+        f"# Probes of layer {api.layer}"
+        + (f": {api.path.stem}" if api.path.stem != api.layer else ""),
         "",
         f"Generated from {catalogue_name(api)}. Answered by {', '.join(f'`{name}`' for name in api.library)}.",
         *([_inside(api)] if api.inside else []),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .model import Api, Call, Catalogue, Form
+from .model import LAYERS, Api, Call, Catalogue, Form
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,12 @@ class Edge:
     symbol: str
     first: int
     copies: int
+
+    @property
+    def layers(self) -> int:
+        """The layers for whose sake the symbol is pointed to us, a bit each."""
+        also = 1 << LAYERS[self.call.keeps] if self.call.keeps else 0
+        return 1 << self.api.layer_number | also
 
     def number_name(self, copy: int) -> str:
         """The enumerator of a wrapper's number."""

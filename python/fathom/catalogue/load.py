@@ -56,6 +56,7 @@ _CALL_KEYS: Mapping[str, type] = {
     "args": str,
     "pass": str,
     "values": dict,
+    "va": str,
     "returns": str,
     "kind": str,
     "file": str,
@@ -69,6 +70,7 @@ _CALL_KEYS: Mapping[str, type] = {
     "size": str,
     "offset": str,
     "bytes": str,
+    "moves": str,
     "result": str,
     "record": list,
     "when": str,
@@ -80,6 +82,7 @@ _CALL_KEYS: Mapping[str, type] = {
     "always": bool,
     "hot": bool,
     "row": bool,
+    "keeps": str,
     "collective": bool,
     "offset_from": str,
     "since": str,
@@ -96,7 +99,9 @@ _FORM_KEYS: Mapping[str, type] = {
     "symbols": list,
     "args": str,
     "pass": str,
+    "va": str,
     "given": dict,
+    "since": str,
 }
 _TYPE_NAMES = {
     str: "a text",
@@ -109,7 +114,7 @@ _ERRORS = ("errno", "nonzero", "negative", "none")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: Names that a wrapper uses itself (wrappers.py).
 _RESERVED = frozenset(
-    {"c", "real", "ended", "asked", "at", "recorded", "errno_before", "original", "edge", "site"}
+    "c real ended asked at went recorded errno_before original variable edge site".split()
 )
 _PLACE = re.compile(r"\{(\w+)\}")
 
@@ -121,6 +126,7 @@ _OBJECTS: Mapping[str, str] = {
     "fd": "descriptor_object({arg})",
     "path": "path_object({dirfd}, {arg})",
     "stream": "(uint32_t)handle_get(&directories, 0, (uintptr_t){arg})",
+    "stdio": "stdio_object({arg})",
     "mpi_file": "mpi_file_object(wrapper, {arg})",
     "hdf5": "hdf5_object(wrapper, {arg})",
     "address": "(uint32_t)handle_get(&mappings, 0, (uintptr_t){arg})",
@@ -170,7 +176,7 @@ class _Row:
 def load(paths: Iterable[Path]) -> Catalogue:
     """Read catalogue files; raises CatalogueError at the first mistake."""
     read = [load_api(path) for path in paths]
-    apis = tuple(sorted(read, key=lambda api: (api.layer_number, bool(api.inside))))
+    apis = tuple(sorted(read, key=lambda api: (api.layer_number, bool(api.inside), api.c_name)))
     _check_together(apis)
     return Catalogue(apis)
 
@@ -307,6 +313,8 @@ def _load_call(row: _Row, layer: str, api_error: str, below: str, families: Fami
         size=_expression(row, "size", known),
         offset=_expression(row, "offset", known | {"tracked"}),
         fields=_fields(row, known, result),
+        moved=row.text("bytes", ""),
+        moves=_expression(row, "moves", known | {"went"}, result),
         when=" && ".join(when),
         before=row.text("before", ""),
         before_changes=row.words("before_changes"),
@@ -314,6 +322,7 @@ def _load_call(row: _Row, layer: str, api_error: str, below: str, families: Fami
         always=row.flag("always"),
         hot=row.flag("hot"),
         row=recorded,
+        keeps=_one_of(row, "keeps", row.text("keeps", ""), ("", *LAYERS)),
         collective=row.flag("collective"),
         offset_from=_one_of(
             row, "offset_from", row.text("offset_from", ""), ("", "given", "tracked")
@@ -378,8 +387,12 @@ def _handles(row: _Row, call: Call, known: set[str], layer: str) -> Call:
 
 
 def _check_call(row: _Row, call: Call, known: set[str]) -> None:
-    if call.at_position and call.by != "fd":
-        raise row.error("offset", "'tracked' needs a file that is a descriptor")
+    if call.at_position and call.by not in ("fd", "stdio"):
+        raise row.error("offset", "'tracked' needs a file that is a descriptor or a stream")
+    if call.moves and not (call.at_position and call.by == "stdio"):
+        raise row.error("moves", "is for streams, with the offset 'tracked'")
+    if call.at_position and call.by == "stdio" and not (call.moved or call.moves):
+        raise row.error("bytes", "is missing, or moves: how far a stream's position went")
     if len(call.fields) > MAX_FIELDS:
         raise row.error("record", f"makes {len(call.fields)} fields, at most {MAX_FIELDS} fit")
     for name in call.before_changes:
@@ -398,7 +411,8 @@ def _check_call(row: _Row, call: Call, known: set[str]) -> None:
         raise row.error("row", "what is not recorded needs a hook, else leave the function out")
     for key, hook in (("before", call.before), ("after", call.after)):
         if is_statement(hook):
-            words = known | ({call.result.name} if key == "after" and call.result else set())
+            words = known | ({"ended"} if key == "after" and call.row else set())
+            words |= {call.result.name} if key == "after" and call.result else set()
             _check_words(row, key, hook, words)
         elif hook and not _NAME.fullmatch(hook):
             raise row.error(key, f"'{hook}' is neither a C name nor a call")
@@ -485,16 +499,19 @@ def _form(
             raise row.error("symbols", f"'{symbol}' is no C name")
     parameters, variadic = _arguments(part, "args", part.text("args"))
     passed = parameters
-    if variadic:
-        if "pass" not in part.data:
-            raise row.error(
-                "pass", "is missing: args end in '...', so say which fixed arguments are passed on"
-            )
+    for key in {"pass", "va"} & part.data.keys():
+        if not variadic:
+            raise row.error(key, "is for variadic prototypes; args do not end in '...'")
+    if variadic and ("pass" in part.data) == ("va" in part.data):
+        raise row.error(
+            "pass",
+            "is missing: args end in '...', so say which fixed arguments are passed on, "
+            "or in 'va' which function takes them as a va_list",
+        )
+    if "pass" in part.data:
         passed, again = _arguments(part, "pass", part.text("pass"))
         if again:
             raise row.error("pass", "must be fixed, without '...'")
-    elif "pass" in part.data:
-        raise row.error("pass", "is for variadic prototypes; args do not end in '...'")
     names = {parameter.name for parameter in passed}
     for name in sorted(names & _RESERVED):
         raise row.error(
@@ -506,7 +523,15 @@ def _form(
             raise row.error(
                 "given", f"the row's argument '{parameter.name}' is neither in args nor given"
             )
-    return Form(symbols, parameters, variadic, passed, given)
+    return Form(
+        symbols=symbols,
+        parameters=parameters,
+        variadic=variadic,
+        passed=passed,
+        va=part.text("va", ""),
+        given=given,
+        since=part.text("since", ""),
+    )
 
 
 def _arguments(row: _Row, key: str, text: str) -> tuple[tuple[Parameter, ...], bool]:
@@ -544,6 +569,7 @@ def _by(row: _Row, form: Form, file: str) -> str:
         "int": "fd",
         "constchar*": "path",
         "DIR*": "stream",
+        "FILE*": "stdio",
         "MPI_File": "mpi_file",
         "hid_t": "hdf5",
         "void*": "address",
@@ -622,7 +648,7 @@ def _check_words(row: _Row, key: str, expression: str, known: set[str]) -> None:
 
 _C_WORDS = frozenset(
     "c wrapper sizeof int long unsigned char void const struct int64_t uint64_t uint32_t int32_t size_t "
-    "ssize_t off_t uintptr_t intptr_t mode_t errno true false".split()
+    "ssize_t off_t uintptr_t intptr_t mode_t errno true false stdin stdout".split()
 )
 
 
@@ -657,15 +683,10 @@ def _check_together(apis: tuple[Api, ...]) -> None:
 
 
 def _check_layers(apis: tuple[Api, ...]) -> None:
-    """A layer has one file, and any number that look inside its library; an op is in one of them."""
-    layers: dict[str, Path] = {}
+    """A layer may have several files; an op is in one of them."""
     names: dict[str, Path] = {}
     ops: dict[tuple[str, str], Path] = {}
     for api in apis:
-        if not api.inside and layers.setdefault(api.layer, api.path) != api.path:
-            raise CatalogueError(
-                api.path, "[api]", "layer", f"'{api.layer}' is also that of {layers[api.layer]}"
-            )
         if names.setdefault(api.c_name, api.path) != api.path:
             raise CatalogueError(
                 api.path, "[api]", "file", f"has the name of {names[api.c_name]}; call it otherwise"

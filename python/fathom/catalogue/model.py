@@ -67,8 +67,10 @@ class Form:
     symbols: tuple[str, ...]
     parameters: tuple[Parameter, ...]  # as the library declares them
     variadic: bool
-    passed: tuple[Parameter, ...]  # what the wrapper takes: fixed, also for a variadic
+    passed: tuple[Parameter, ...]  # what the wrapper takes and hooks see
+    va: str  # of a variadic: the library's function with a va_list, which is called instead
     given: Mapping[str, str]  # argument of the row that this form lacks -> C expression
+    since: str = ""  # library version that brought it
     family: Family | None = None  # it is one of several that differ by a C type only
 
 
@@ -97,6 +99,8 @@ class Call:
     size: str
     offset: str
     fields: tuple[Field, ...]
+    moved: str  # bytes that truly moved
+    moves: str  # how far a stream's position went, where that is something else
     when: str
     before: str
     before_changes: tuple[str, ...]
@@ -104,6 +108,7 @@ class Call:
     always: bool
     hot: bool
     row: bool  # False: nothing is recorded, only the hooks run
+    keeps: str  # a layer whose tables its hooks keep too
     collective: bool
     offset_from: str
     clears_errno: bool
@@ -115,7 +120,7 @@ class Call:
 
     @property
     def at_position(self) -> bool:
-        """The call works at the descriptor's position, which the runtime keeps."""
+        """The call works at the descriptor's or stream's position, which the runtime keeps."""
         return self.offset == "tracked"
 
     @property
@@ -141,6 +146,12 @@ class Call:
     def symbols(self) -> Iterator[str]:
         for form in self.forms:
             yield from form.symbols
+
+    def newer(self) -> Iterator[str]:
+        """Symbols that older versions of the library lack."""
+        for form in self.forms:
+            if form.since or self.since:
+                yield from form.symbols
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,9 @@ def wrappers_h(catalogue: Catalogue, edges: Sequence[Edge]) -> str:
             if edge.form is None:
                 lines.append(f"void {edge.function(copy)}(void);")
             else:
-                lines += fold(prototype(edge, copy), declare(edge.form.passed), ");")
+                lines += fold(
+                    prototype(edge, copy), declare(edge.form.passed, bool(edge.form.va)), ");"
+                )
     return file_text([*lines, "", "#endif"])
 
 
@@ -97,6 +99,8 @@ def tables_c(catalogue: Catalogue, edges: Sequence[Edge]) -> str:
     lines += ["const struct edge_symbol edge_symbols[] = {"]
     for edge in sorted(edges, key=lambda edge: (edge.symbol.encode(), bool(edge.api.inside))):
         values = [f'"{edge.symbol}"', edge.number_name(0), str(edge.copies), str(edge.api_index)]
+        values.append(f"{edge.layers:#x}")
+        values.append(f'"{edge.form.va}"' if edge.form and edge.form.va else "NULL")
         lines += fold("{", values, " },", "\t")
     lines += ["};", f"const uint32_t edge_symbols_count = {len(edges)};", ""]
     lines.append("void *const edge_wrappers[EDGES_COUNT] = {")

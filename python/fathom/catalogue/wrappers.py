@@ -12,6 +12,8 @@ from .load import is_statement
 from .model import Api, Call, Family, Form, Parameter
 from .prototypes import IDENTIFIER, declare, identifiers, join_type
 
+#: What keeps the position of a row's file, by how the file is named.
+POSITIONS = {"fd": "descriptor", "stdio": "stdio"}
 _ONE_CALL = re.compile(r"\w+\([^()]*\)")
 
 
@@ -26,6 +28,8 @@ def wrappers_c(api: Api, edges: Iterable[Edge]) -> str:
         '#include "edges/edges.h"',
         '#include "ops.h"',
     ]
+    if any(form.va for call in api.calls for form in call.forms):
+        lines.insert(2, "#include <stdarg.h>")
     if any(call.hot for call in api.calls):
         lines += ["", '#include "core/hot.h"']
     families: set[tuple[str, int]] = set()
@@ -55,7 +59,7 @@ def prototype(edge: Edge, copy: int) -> str:
 def _wrapper(edge: Edge, form: Form, copy: int) -> list[str]:
     head = block(
         f"/* {catalogue_name(edge.api)}: {edge.call.op} */",
-        fold(prototype(edge, copy), declare(form.passed), ")"),
+        fold(prototype(edge, copy), declare(form.passed, bool(form.va)), ")"),
         "{",
     )
     if form.family:
@@ -105,6 +109,7 @@ class _Body:
         self.call: Call = edge.call
         self.given = {**self.call.values, **form.given}
         self.arguments = [parameter.name for parameter in form.passed]
+        self.arguments += ["variable"] if form.va else []
         result = self.call.result
         self.types: dict[str, Parameter] = {
             parameter.name: parameter for parameter in self.call.parameters
@@ -125,7 +130,9 @@ class _Body:
         types = [parameter.type for parameter in self.form.parameters]
         head = join_type(result, "(*const real)(")
         original = f"edge_originals[{self.number}];"
-        real = fold(head, [*types, *["..."] * self.form.variadic] or ["void"], ") =", "	")
+        if self.form.variadic:
+            types.append("va_list" if self.form.va else "...")
+        real = fold(head, types or ["void"], ") =", "	")
         if width(f"{real[-1]} {original}") <= COLUMNS:
             real[-1] += f" {original}"
         else:
@@ -133,20 +140,22 @@ class _Body:
         own = self.form.family.own if self.form.family else ()
         used = set(IDENTIFIER.findall("\n".join(statements) + self.call.size + self.call.offset))
         given = [
-            f"\tconst {join_type(self._type(name), name)} = {text};"
+            f"\tconst {join_type(self._type(name).removeprefix('const '), name)} = {text};"
             for name, text in self.given.items()
             if name in used and name not in own
         ]
-        lines = block(real, given)
+        variable = ["\tva_list variable;"] if self.form.va else []
+        lines = block(real, given, variable)
+        start = [f"\tva_start(variable, {self.form.passed[-1].name});"] if variable else []
         if not self.call.row:
-            return [*lines, ""]
+            return [*lines, "", *start]
         if not self.call.when:
             lines += self._asked()
-        return [*lines, "\tstruct call c;", ""]
+        return [*lines, "\tstruct call c;", "", *start]
 
     def hooks_only(self) -> list[str]:
         """A row that is not recorded: only its hooks run."""
-        if self.call.after:
+        if self.call.after or self.form.va:
             return block(self._before(), self._result(), self._after(), self._return())
         return block(
             self._before(),
@@ -215,25 +224,26 @@ class _Body:
     def _unless(self, condition: str) -> list[str]:
         """A condition under which the call is not ours, and what is done then."""
         statements = self._pass_through("\t\t")
-        if self.call.at_position or self.call.result is None:
-            return [condition + " {", *statements, "\t}"]
-        return [condition, *statements]
+        if len(statements) == 1:
+            return [condition, *statements]
+        return [condition + " {", *statements, "\t}"]
 
     def _pass_through(self, indent: str) -> list[str]:
         """The call as if the wrapper were not there; only a tracked position goes on."""
         call = self.call
-        if call.result is None:
-            return [*fold("real(", self.arguments, ");", indent), indent + "return;"]
-        if not call.at_position:
+        if call.result and not call.at_position and not self.form.va:
             return fold("return real(", self.arguments, ");", indent)
-        name = call.result.name
-        head = join_type(call.result.type, name) + " = real("
         return block(
-            fold(head, self.arguments, ");", indent),
-            "",
-            f"{indent}descriptor_advance({call.file}, at, {name} > 0 ? {name} : 0);",
-            f"{indent}return {name};",
+            self._result(indent),
+            "" if call.at_position else [],
+            self._advance(indent, ""),
+            f"{indent}return {call.result.name};" if call.result else f"{indent}return;",
         )
+
+    def _real(self, head: str, indent: str = "\t") -> list[str]:
+        """The call of the original."""
+        lines = fold(head + "real(", self.arguments, ");", indent)
+        return [*lines, indent + "va_end(variable);"] if self.form.va else lines
 
     def _asked(self) -> list[str]:
         """What was asked for, as it was before the call."""
@@ -242,7 +252,7 @@ class _Body:
             lines.append(f"\tconst int64_t asked = {self._own(self.call.size)};")
         if self.offset == "at":
             text = (
-                f"descriptor_position({self.call.file})"
+                f"{POSITIONS[self.call.by]}_position({self.call.file})"
                 if self.call.at_position
                 else self._own(self.call.offset)
             )
@@ -279,17 +289,22 @@ class _Body:
             return fold(f"{head}(", rest.split(", "), ";", "\t")
         return fold(f"{hook}(", ["&c" if self.call.row else "NULL", *names], ");", "\t")
 
-    def _result(self) -> list[str]:
-        result, head = self.call.result, "real("
-        if result is not None:
-            head = f"{join_type(result.type, result.name)} = {head}"
-        return fold(head, self.arguments, ");", "\t")
+    def _result(self, indent: str = "\t") -> list[str]:
+        result = self.call.result
+        return self._real(f"{join_type(result.type, result.name)} = " if result else "", indent)
 
-    def _advance(self, indent: str) -> list[str]:
-        if not self.call.at_position or self.call.result is None:
+    def _advance(self, indent: str, head: str = "at = ") -> list[str]:
+        """The position goes on; how far a stream's went is computed once, for the field too."""
+        call = self.call
+        if not call.at_position:
             return []
-        name = self.call.result.name
-        return [f"{indent}at = descriptor_advance({self.call.file}, at, {name} > 0 ? {name} : 0);"]
+        if call.by == "fd" and call.result:
+            moved = f"{call.result.name} > 0 ? {call.result.name} : 0"
+            return [f"{indent}{head}descriptor_advance({call.file}, at, {moved});"]
+        return block(
+            [f"{indent}const int64_t went = {self._own(call.moved)};", ""] if call.moved else [],
+            fold(f"{head}stdio_advance(", [call.file, "at", call.moves or "went"], ");", indent),
+        )
 
     def _error(self) -> list[str]:
         call = self.call
@@ -312,6 +327,8 @@ class _Body:
                 value = self.size
             elif field.name == "offset" and field.expression == self.call.offset:
                 value = self.offset
+            elif field.name == "bytes" and self.call.at_position and self.call.by == "stdio":
+                value = "went"  # _advance computed it
             else:
                 value = self._cast(field.expression)
             lines.append(f"\tc.field[{number}] = {value};")

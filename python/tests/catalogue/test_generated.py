@@ -169,7 +169,7 @@ def test_an_api_that_looks_inside_has_its_own_wrapper_of_a_symbol(tmp_path: Path
     (tmp_path / "inner.toml").write_text(INNER, encoding="utf-8")
     generate(load([tmp_path / "small.toml", tmp_path / "inner.toml"]), tmp_path)
     table = (tmp_path / "tables.c").read_text(encoding="utf-8")
-    rows = re.findall(r'\{ "(\w+)", (\w+), (\d), (\d) \}', table)
+    rows = re.findall(r'\{ "(\w+)", (\w+), (\d), (\d), 0x1, NULL \}', table)
     assert [row for row in rows if row[0] == "pwrite"] == [
         ("pwrite", "EDGE_pwrite_0", "2", "0"),
         ("pwrite", "EDGE_inner_pwrite_0", "1", "1"),
@@ -230,8 +230,8 @@ def test_what_the_library_calls_for_other_languages_is_patched(family: Path) -> 
     """C functions have no own modules then; Fortran entries, which come before them, do."""
     text = (family / "tables.c").read_text(encoding="utf-8")
     assert "own_nothing" in text
-    assert '{ "nc_put_var", EDGE_nc_put_var_0, 1, 1 },' in text
-    assert '{ "nf_put_var_float_", EDGE_nf_put_var_float__0, 1, 0 },' in text
+    assert '{ "nc_put_var", EDGE_nc_put_var_0, 1, 1, 0x20, NULL },' in text
+    assert '{ "nf_put_var_float_", EDGE_nf_put_var_float__0, 1, 0, 0x20, NULL },' in text
     compile_c(family, "tables.c")
 
 

@@ -56,7 +56,7 @@ def test_prototypes_are_those_of_the_header(library: Library, tmp_path: Path) ->
     api = api_of(library.layer)
     first = complaints(library, api, set(), tmp_path)
     undeclared = {name for pair in UNDECLARED.findall(first) for name in pair if name}
-    newer = {symbol for call in api.calls if call.since for symbol in call.symbols()}
+    newer = {symbol for call in api.calls for symbol in call.newer()}
     hidden = {
         name
         for name in undeclared

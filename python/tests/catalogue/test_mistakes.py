@@ -208,11 +208,27 @@ def test_a_form_must_give_what_it_lacks(tmp_path: Path) -> None:
         load([write(tmp_path, API + ROW + form)])
 
 
-def test_two_files_may_not_have_one_layer(tmp_path: Path) -> None:
+def test_two_files_of_one_layer_share_no_op(tmp_path: Path) -> None:
     one = write(tmp_path, API + ROW, "one.toml")
-    two = write(tmp_path, API, "two.toml")
-    with pytest.raises(CatalogueError, match=r"\[api\] layer: 'posix' is also that of"):
+    two = write(tmp_path, API + ROW.replace("pwrite", "pwrite_too"), "two.toml")
+    assert [api.path for api in load([two, one]).apis] == [one, two]
+    two.write_text(two.read_text().replace('op = "pwrite_too"', 'op = "pwrite"'), encoding="utf-8")
+    with pytest.raises(CatalogueError, match=r"two.toml: pwrite op: is also in .*one.toml"):
         load([one, two])
+
+
+def test_a_variadic_says_how_it_is_passed_on(tmp_path: Path) -> None:
+    row = ROW.replace("off_t offset", "off_t offset, ...")
+    for extra in ("", 'pass = "int fd"\nva = "vpwrite"\n'):
+        with pytest.raises(CatalogueError, match="pwrite pass: is missing: args end in"):
+            load([write(tmp_path, API + row + extra)])
+    with pytest.raises(CatalogueError, match="pwrite va: is for variadic prototypes"):
+        load([write(tmp_path, API + ROW + 'va = "vpwrite"\n')])
+
+
+def test_moves_is_for_streams(tmp_path: Path) -> None:
+    with pytest.raises(CatalogueError, match="pwrite moves: is for streams"):
+        load([write(tmp_path, API + ROW + 'moves = "1"\n')])
 
 
 def test_files_that_look_inside_share_a_layer_and_symbols_but_no_op(tmp_path: Path) -> None:
