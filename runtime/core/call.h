@@ -155,8 +155,8 @@ uint64_t handle_get(struct handle_table *table, uint64_t library, uint64_t handl
 bool handle_put(struct handle_table *table, uint64_t library, uint64_t handle, uint64_t value);
 uint64_t handle_take(struct handle_table *table, uint64_t library,
 		     uint64_t handle); /* get and remove */
-extern struct handle_table mpi_files, mpi_requests, mpi_datatypes, hdf5_objects, directories,
-	mappings, user_handles;
+extern struct handle_table mpi_files, mpi_requests, mpi_datatypes, hdf5_objects, netcdf_objects,
+	pnetcdf_requests, directories, mappings, user_handles;
 
 /* Descriptors (runtime/core/descriptors.c). */
 uint32_t descriptor_object(

@@ -36,6 +36,8 @@ void mpi_aborting(int code);
 uint32_t mpi_file_object(uintptr_t file);
 uint32_t mpi_file_object_at(const uintptr_t *file);
 uint32_t mpi_path_object(const char *name);
+/* The name without the file system that ROMIO lets one put before it ("ufs:/tmp/f"). */
+const char *mpi_bare_name(const char *name);
 void mpi_opened(struct call *c, uintptr_t comm, const char *name, int amode, uintptr_t info,
 		const uintptr_t *file);
 void mpi_closing(struct call *c, const uintptr_t *file);
@@ -69,6 +71,8 @@ int64_t mpi_turn(const struct call *c);
 int64_t mpi_selection(const struct call *c);
 int64_t mpi_given(const struct call *c);
 int64_t mpi_moved(const struct call *c, const struct mpi_status *status);
+/* After a call that succeeded: asks for the datatype's size when it is not known yet. */
+int64_t mpi_learn_bytes(int64_t count, uintptr_t datatype);
 void mpi_type_freed(const uintptr_t *datatype);
 
 /* ---- completions (mpiio_wait.c) ---- */
@@ -95,6 +99,8 @@ struct mpi_layout {
 };
 /* Blocks of a datatype, merged where they touch; false: it cannot be taken apart. */
 bool mpi_flatten(const struct mpi_abi *abi, uintptr_t datatype, struct mpi_layout *out);
+/* In canonical form, as a row of table `selections`; 0 for every byte from 0. */
+uint32_t mpi_layout_define(struct call *c, const struct mpi_layout *layout, int64_t displacement);
 
 /* An open MPI file. Written by collective calls of the thread that has it; positions by all. */
 struct mpi_file {

@@ -27,9 +27,10 @@ int64_t mpi_bytes(int64_t count, uintptr_t datatype)
 	return times(count, known_size(mpi_abi_known(), datatype));
 }
 
-/* After a call that succeeded: only then is the datatype surely one that may be asked about. */
-static int64_t learn_bytes(const struct mpi_abi *abi, int64_t count, uintptr_t datatype)
+/* Only then is the datatype surely one that may be asked about. */
+int64_t mpi_learn_bytes(int64_t count, uintptr_t datatype)
 {
+	const struct mpi_abi *abi = mpi_abi_known();
 	uint64_t size_and_1 = known_size(abi, datatype);
 	int64_t size = 0;
 
@@ -135,7 +136,7 @@ static int64_t finish(struct call *c, int result, bool pointer, int64_t count, u
 	int64_t moved = c->thread ? c->field[2] : -1;
 
 	if (asked < 0 && !result)
-		asked = learn_bytes(mpi_abi_known(), count, datatype);
+		asked = mpi_learn_bytes(count, datatype);
 	if (all)
 		moved = result ? -1 : asked;
 	if (pointer && f)

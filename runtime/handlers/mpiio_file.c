@@ -276,8 +276,7 @@ void mpi_hinted(struct call *c, uintptr_t file, uintptr_t info)
 
 /* ---- open and close ---- */
 
-/* The name without the file system that ROMIO lets one put before it ("ufs:/tmp/f"). */
-static const char *bare_name(const char *name)
+const char *mpi_bare_name(const char *name)
 {
 	static const char *const prefixes[] = {
 		"ufs", "nfs", "panfs",  "pvfs",   "pvfs2", "pfs",  "xfs",     "gpfs", "hfs",
@@ -293,7 +292,7 @@ static const char *bare_name(const char *name)
 
 uint32_t mpi_path_object(const char *name)
 {
-	return name ? path_object(AT_FDCWD, bare_name(name)) : 0;
+	return name ? path_object(AT_FDCWD, mpi_bare_name(name)) : 0;
 }
 
 static void describe(struct call *c, const struct mpi_abi *abi, struct mpi_file *f, uintptr_t comm)
@@ -316,10 +315,10 @@ void mpi_opened(struct call *c, uintptr_t comm, const char *name, int amode, uin
 	int ranks = 0;
 
 	if (c->error || !file || !name) {
-		opened_nothing(c, name ? bare_name(name) : NULL);
+		opened_nothing(c, name ? mpi_bare_name(name) : NULL);
 		return;
 	}
-	path_absolute(path, sizeof(path), AT_FDCWD, bare_name(name));
+	path_absolute(path, sizeof(path), AT_FDCWD, mpi_bare_name(name));
 	if (!path_selected(path)) {
 		remember(*file, OBJECT_LEFT_OUT);
 		c->cancel = true;
@@ -335,7 +334,7 @@ void mpi_opened(struct call *c, uintptr_t comm, const char *name, int amode, uin
 	c->object = object_define(c, OBJECT_MPI_FILE, &def);
 	const uint32_t slot = abi ? take_slot() : 0;
 	remember(*file, c->object | (uint64_t)slot << 32);
-	if (bare_name(name) != name)
+	if (mpi_bare_name(name) != name)
 		call_text(c, "filename", name);
 	if (!slot)
 		return;

@@ -42,20 +42,18 @@ int64_t mpi_pointer_byte(uintptr_t file)
 		 : UNKNOWN_OFFSET;
 }
 
-/* The view in canonical form, as a row of table `selections`; 0 for every byte from 0. */
-static uint32_t canonical(struct call *c, const struct mpi_file *f)
+uint32_t mpi_layout_define(struct call *c, const struct mpi_layout *l, int64_t displacement)
 {
-	const struct mpi_layout *l = &f->layout;
 	const uint64_t box[2] = {l->start, l->span};
 
 	if (l->exact && l->total == 1 && l->period == 1 && l->block[0][0] == 0 &&
-	    f->displacement == 0)
+	    displacement == 0)
 		return 0;
 	const struct selection_def def = {
 		.form = 1,
 		.exact = l->exact,
 		.rank = 1,
-		.displacement = f->displacement,
+		.displacement = displacement,
 		.unit = 1,
 		.period = l->period,
 		.total = l->total,
@@ -69,7 +67,7 @@ static uint32_t canonical(struct call *c, const struct mpi_file *f)
 
 void mpi_view_define(struct call *c, struct mpi_file *f)
 {
-	f->selection = canonical(c, f);
+	f->selection = mpi_layout_define(c, &f->layout, f->displacement);
 	f->undefined = false;
 }
 

@@ -23,6 +23,7 @@ class Library:
     compiler: tuple[str, ...]
     shared: tuple[str, ...]  # sonames, all of which answer calls
     version: str = ""
+    include: tuple[str, ...] = ()  # folders of its headers
 
 
 LIBRARIES = (
@@ -41,6 +42,15 @@ LIBRARIES = (
         "openmpi",
         ("h5pcc.openmpi", "mpicc.openmpi"),
         ("libhdf5_openmpi.so.103", "libhdf5_openmpi_hl.so.100"),
+    ),
+    Library("pnetcdf", "openmpi", ("mpicc.openmpi",), ("libpnetcdf.so.0d",)),
+    Library("netcdf", "serial", ("mpicc.openmpi",), ("libnetcdf.so.19",)),
+    Library(
+        "netcdf",
+        "openmpi",
+        ("mpicc.openmpi",),
+        ("libnetcdf_mpi.so.19",),
+        include=("/usr/lib/x86_64-linux-gnu/netcdf/mpi/include",),
     ),
 )
 

@@ -30,7 +30,9 @@ def assignment(call: Call, form: Form, symbol: str) -> str:
 
 
 def complaints(library: Library, api: Api, skip: set[str], tmp_path: Path) -> str:
-    lines = [f"#include <{name}>" for name in (*api.headers, *api.system)]
+    lines = [f"#include <{name}>" for name in api.system]
+    for name in api.headers:  # of a library in two editions, one may lack a header
+        lines += [f"#if __has_include(<{name}>)", f"#include <{name}>", "#endif"]
     for call in api.calls:
         for form in call.forms:
             lines += [
@@ -44,7 +46,8 @@ def complaints(library: Library, api: Api, skip: set[str], tmp_path: Path) -> st
 
 def compiled(library: Library, source: Path) -> subprocess.CompletedProcess[str]:
     # h5pcc links what it is not told to compile only.
-    command = [compiler(library), *FLAGS, *STRICT, "-c", source.name]
+    folders = [f"-I{folder}" for folder in library.include]
+    command = [compiler(library), *FLAGS, *STRICT, *folders, "-c", source.name]
     plain = os.environ | {"LC_ALL": "C"}
     return subprocess.run(
         command, capture_output=True, text=True, env=plain, cwd=source.parent, check=False
