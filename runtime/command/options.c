@@ -34,7 +34,7 @@ static const char options_help[] =
 	"options:\n"
 	"  -o, --output NAME   run directory NAME.fathom (default: from the program and the job)\n"
 	"  --layers LIST       layers to record, comma-separated (default:\n"
-	"                      posix,stdio,aio,mpiio,hdf5,user)\n"
+	"                      posix,stdio,aio,mpiio,hdf5,pnetcdf,netcdf,user)\n"
 	"  --level LEVEL       off, job, file or call: how fine to record (default: call)\n"
 	"  --budget SIZE       most bytes of stream per process, as 64MiB, 1G (default: 64MiB)\n"
 	"  --ranks LIST        ranks to record, as 0, 0-63, 0-63:8, comma-separated (default: "
@@ -264,7 +264,7 @@ void options_parse(struct options *options, bool with_command, int argc, char **
 	int option;
 
 	*options = (struct options){.budget = 64 << 20, .show = true};
-	parse_layers(options, "posix,stdio,aio,mpiio,hdf5,user");
+	parse_layers(options, "posix,stdio,aio,mpiio,hdf5,pnetcdf,netcdf,user");
 	parse_level(options, "call");
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "+:o:h", long_options, NULL)) != -1) {

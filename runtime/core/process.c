@@ -183,7 +183,7 @@ static uint64_t parse_gate(const char *layers, const char *level)
 	uint64_t gate = 0, number = 3;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (in_list(names[i], layers ? layers : "posix,stdio,aio,mpiio,hdf5,user"))
+		if (in_list(names[i], layers ? layers : "posix,stdio,aio,mpiio,hdf5,pnetcdf,netcdf,user"))
 			gate |= 1ull << i;
 	for (size_t i = 0; level && i < 4; i++)
 		if (strcmp(level, levels[i]) == 0)

@@ -8,12 +8,14 @@
 #include <stdint.h>
 
 /* One API of the catalogue. Most look at all modules but the library itself; one that looks inside
- * has its symbols patched in these modules only. */
+ * has its symbols patched in these modules only. A library that holds bindings of other languages, which
+ * call its C functions through its own slots, is looked at as any module, those slots too. */
 struct edge_api {
 	const char *layer_name;
 	uint8_t layer;
 	bool inside;
 	const char *const *modules; /* name globs, NULL-terminated */
+	bool bindings;
 };
 
 /* One symbol: `copies` wrappers from edge_wrappers[wrapper] on, one for each different original

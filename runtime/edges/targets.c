@@ -156,9 +156,16 @@ static const struct edge_symbol *symbol_in(struct module *m, const struct target
 
 	for (const struct edge_symbol *s = t->symbol; s && s < end && !strcmp(s->name, t->name);
 	     s++)
-		if (is_asked(s) && names(m, s->api) == edge_tables.apis[s->api].inside)
+		if (is_asked(s) && (edge_tables.apis[s->api].bindings ||
+				    names(m, s->api) == edge_tables.apis[s->api].inside))
 			found = s;
 	return found;
+}
+
+/* Is m one of the modules that this API looks at from within? */
+static bool looks_inside(struct module *m, uint8_t api)
+{
+	return (edge_tables.apis[api].inside || edge_tables.apis[api].bindings) && names(m, api);
 }
 
 bool target_inside(struct module *m, const struct target *t)
@@ -166,9 +173,9 @@ bool target_inside(struct module *m, const struct target *t)
 	const struct edge_symbol *s = t ? symbol_in(m, t) : NULL;
 
 	if (t)
-		return s && edge_apis[s->api].inside;
-	for (uint32_t i = 0; i < edge_apis_count; i++)
-		if (edge_apis[i].inside && names(m, (uint8_t)i))
+		return s && looks_inside(m, s->api);
+	for (uint32_t i = 0; i < edge_tables.apis_count; i++)
+		if (looks_inside(m, (uint8_t)i))
 			return true;
 	return false;
 }

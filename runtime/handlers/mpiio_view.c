@@ -46,8 +46,7 @@ uint32_t mpi_layout_define(struct call *c, const struct mpi_layout *l, int64_t d
 {
 	const uint64_t box[2] = {l->start, l->span};
 
-	if (l->exact && l->total == 1 && l->period == 1 && l->block[0][0] == 0 &&
-	    displacement == 0)
+	if (l->exact && l->total == 1 && l->period == 1 && l->block[0][0] == 0 && displacement == 0)
 		return 0;
 	const struct selection_def def = {
 		.form = 1,

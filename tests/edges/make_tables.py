@@ -1,8 +1,8 @@
 """Writes the symbol tables of the edge tests: each wrapper counts its call and jumps on.
 
 usage: make_tables.py OUT.c OUT.S NAMES...
-NAMES is a file with one line for each symbol: "api name copies"; apis: posix, mpiio, hdf5, and inner,
-which looks inside.
+NAMES is a file with one line for each symbol: "api name copies"; apis: posix, mpiio, hdf5; inner,
+which looks inside; and bound, whose library holds bindings of another language.
 """
 
 import sys
@@ -12,6 +12,7 @@ APIS = {
     "mpiio": ["libmpi*.so*"],
     "hdf5": ["libhdf5*.so*", "libown*.so*", "!libown_not*"],
     "inner": ["libown_inner*.so"],
+    "bound": ["libbound.so"],
 }
 
 HEAD = """\t.hidden edge_originals
@@ -52,7 +53,8 @@ def main() -> int:
         out.write("const struct edge_api edge_apis[] = {\n")
         for api, number in layers.items():
             inside = str(api == "inner").lower()
-            out.write(f'\t{{"{api}", {number}, {inside}, modules_{api}}},\n')
+            bindings = str(api == "bound").lower()
+            out.write(f'\t{{"{api}", {number}, {inside}, modules_{api}, {bindings}}},\n')
         out.write(f"}};\nconst uint32_t edge_apis_count = {len(APIS)};\n")
         out.write("const struct edge_symbol edge_symbols[] = {\n")
         wrapper = 0

@@ -12,7 +12,7 @@ class Edge:
     """One symbol that modules import, and the first of its `copies` wrappers."""
 
     api: Api
-    api_index: int  # in edge_apis (tables.py)
+    api_index: int
     call: Call
     form: Form | None  # None: the entry of a Fortran binding
     symbol: str
@@ -43,18 +43,11 @@ def op_name(api: Api, call: Call) -> str:
     return f"OP_{api.layer}_{call.op}".upper()
 
 
-def api_of_bindings(catalogue: Catalogue, api: Api) -> int:
-    """Place in edge_apis of the row for functions that the API's own modules call for other languages."""
-    before = catalogue.apis[: catalogue.apis.index(api)]
-    return len(catalogue.apis) + sum(other.bindings_inside for other in before)
-
-
 def edges(catalogue: Catalogue) -> list[Edge]:
     """Every edge, numbered from 0."""
     found: list[Edge] = []
     number = 0
     for index, api in enumerate(catalogue.apis):
-        bindings = api_of_bindings(catalogue, api)
         for call in api.calls:
             if call.by_hand:
                 continue
@@ -63,7 +56,6 @@ def edges(catalogue: Catalogue) -> list[Edge]:
             ]
             pairs += [(None, name) for name in call.fortran]
             for form, symbol in pairs:
-                where = bindings if form and api.bindings_inside else index
-                found.append(Edge(api, where, call, form, symbol, number, api.copies))
+                found.append(Edge(api, index, call, form, symbol, number, api.copies))
                 number += api.copies
     return found

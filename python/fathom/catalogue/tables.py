@@ -176,19 +176,15 @@ def _apis(catalogue: Catalogue) -> list[str]:
         lines += fold(head, [*globs, "NULL"], " };")
     rows = [
         f'\t{{ "{api.layer}", {api.layer_number}, {str(bool(api.inside)).lower()}, '
-        f"modules_{api.c_name} }},"
+        f"modules_{api.c_name}, {str(api.bindings_inside).lower()} }},"
         for api in catalogue.apis
     ]
-    bound = [api for api in catalogue.apis if api.bindings_inside]
-    rows += [f'\t{{ "{api.layer}", {api.layer_number}, false, own_nothing }},' for api in bound]
-    if bound:
-        lines += ["static const char *const own_nothing[] = { NULL };"]
     return block(
         lines,
         "",
         "const struct edge_api edge_apis[] = {",
         rows,
         "};",
-        f"const uint32_t edge_apis_count = {len(rows)};",
+        f"const uint32_t edge_apis_count = {len(catalogue.apis)};",
         "",
     )

@@ -174,7 +174,7 @@ def test_an_api_that_looks_inside_has_its_own_wrapper_of_a_symbol(tmp_path: Path
         ("pwrite", "EDGE_pwrite_0", "2", "0"),
         ("pwrite", "EDGE_inner_pwrite_0", "1", "1"),
     ]
-    assert '{ "posix", 0, true, modules_inner },' in table
+    assert '{ "posix", 0, true, modules_inner, false },' in table
     assert '"libthing.so.*", "!libthing.so.0", NULL' in table
     text = (tmp_path / "wrappers_inner.c").read_text(encoding="utf-8")
     assert "if (!layer_on(0) || !(call_inside(1)))" in text
@@ -226,12 +226,9 @@ def test_a_family_has_its_prototypes_and_entries(family: Path) -> None:
     assert call.fortran == ("nf_put_var_float_", "nf_put_var_string_")
 
 
-def test_what_the_library_calls_for_other_languages_is_patched(family: Path) -> None:
-    """C functions have no own modules then; Fortran entries, which come before them, do."""
+def test_a_library_may_hold_bindings(family: Path) -> None:
     text = (family / "tables.c").read_text(encoding="utf-8")
-    assert "own_nothing" in text
-    assert '{ "nc_put_var", EDGE_nc_put_var_0, 1, 1, 0x20, NULL },' in text
-    assert '{ "nf_put_var_float_", EDGE_nf_put_var_float__0, 1, 0, 0x20, NULL },' in text
+    assert '{ "netcdf", 5, false, modules_family, true },' in text
     compile_c(family, "tables.c")
 
 
