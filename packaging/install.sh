@@ -3,6 +3,7 @@
 #
 #   PREFIX/bin/fathom, fathom-engine     links to the commands in the home below
 #   PREFIX/include/fathom.h, fathom.f90  links to those of the wheel
+#   PREFIX/share/fathom/probes           link to the example catalogues
 #   PREFIX/lib/fathom/                   home: a venv with the wheel in it
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,5 +23,7 @@ include=$(cd / && "$home/bin/python3" -c 'import fathom; print(fathom.include())
 for file in fathom.h fathom.f90; do
 	ln -sfn "$(realpath --relative-to="$prefix/include" "$include/$file")" "$prefix/include/$file"
 done
+mkdir -p "$prefix/share/fathom"
+ln -sfn "$(realpath --relative-to="$prefix/share/fathom" "$include/../examples/probes")" "$prefix/share/fathom/probes"
 ln -sfn lib/fathom/libfathom.so "$home/libfathom.so"
 echo "installed: $prefix/bin/fathom" >&2

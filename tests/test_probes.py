@@ -176,6 +176,7 @@ MISTAKES = {
     "twice": ('op      = "store_sync"', 'op = "store_id"', "store_id op: is there twice"),
     "another layer": ('layer   = "user"', 'layer = "posix"', "[api] name: is for layer 'user'"),
     "a name of ours": ('name    = "store"', 'name = "hdf5"', "[api] name: 'hdf5' is no C name, or"),
+    "no name": ('name    = "store"', "", "[api] name: is missing"),
     "no hook": ('"call_text(c', '"system(c', "store_put_text after: 'system(c"),
     "hot": ('kind    = "sync"', 'kind = "sync"\nhot = true', "store_sync hot: is for"),
     "two names": ("[api]", "[[api]", "file: is not TOML"),

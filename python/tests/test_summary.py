@@ -206,3 +206,48 @@ def test_raw_data_is_told_from_metadata_by_the_call_of_the_file_driver(tmp_path:
         ("raw data",): (2, 100),
         ("metadata",): (1, 8),
     }
+
+
+def test_regions_are_no_io_but_hold_it(tmp_path: Path) -> None:
+    def call(
+        id: int, parent: int | None, layer: str, op: str, start: int, took: int, **more: Any
+    ) -> dict[str, Any]:
+        depth = more.pop("depth", 0)
+        row = {"id": id, "parent": parent, "layer": layer, "op": op, "start": start}
+        return {**row, "duration": took, "kind": "meta", "depth": depth, "stream": 0, **more}
+
+    calls = [
+        call(1, None, "user", "step", 0, 1000),
+        call(2, 1, "user", "put", 100, 500, depth=1),
+        call(3, 2, "hdf5", "H5Dwrite", 200, 300, depth=2),
+        call(4, 3, "posix", "pwrite", 250, 100, depth=3, bytes=10),
+        call(5, 1, "posix", "fsync", 700, 50, depth=1),
+        call(6, None, "posix", "close", 2000, 7),
+        call(7, None, "user", "here", 3000, 0),
+    ]
+    run = fathom.open(
+        write_run(
+            tmp_path / "r.fathom",
+            runs=[{"duration": 4000}],
+            calls=calls,
+            counters=counters_of(calls),
+            processes=[{"process": 0, "rank": 0}],
+        )
+    )
+    assert set(rows_by(summary.layers(run), "layer")) == {("hdf5",), ("posix",)}
+    functions = rows_by(summary.functions(run), "op", "caller")
+    assert set(functions) == {
+        ("H5Dwrite", "program"),
+        ("pwrite", "hdf5"),
+        ("fsync", "program"),
+        ("close", "program"),
+    }
+    regions = rows_by(summary.regions(run), "region")
+    own = {name: row["own_seconds"] / NS for (name,), row in regions.items()}
+    assert own == pytest.approx({"step": 50, "put": 300, "here": 0})
+    assert regions["here",]["own_share"] is None
+    assert regions["put",]["own_share"] == pytest.approx(0.6)
+    (rank,) = summary.ranks(run).to_pylist()
+    assert rank["seconds"] / NS == pytest.approx(357)
+    assert rank["busy_seconds"] / NS == pytest.approx(357)
+    assert rank["calls"] == 3

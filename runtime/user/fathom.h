@@ -45,6 +45,7 @@ extern "C" {
 #if defined(__ELF__) && !defined(FATHOM_OFF)
 /* One for each program and library that includes this file. Fathom finds it by the note, which says where it
  * lies from there, and writes it once. */
+extern const struct fathom_calls *volatile fathom_slot_1;
 __attribute__((weak, used, visibility("hidden"))) const struct fathom_calls *volatile fathom_slot_1;
 __asm__(".pushsection .note.fathom,\"a\",%note\n"
 	"	.balign 4\n"

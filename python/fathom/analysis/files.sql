@@ -1,5 +1,5 @@
 -- Each file. Bytes are those of the lowest layer that moved any, so that one transfer seen in three
--- layers counts once; time is that of outermost calls.
+-- layers counts once; time is that of outermost calls, regions of the program not counted among them.
 with sums as (
 	select
 		file,
@@ -12,7 +12,7 @@ with sums as (
 		sum(bytes) filter (kind = 'write' and layer = 'mpiio') as mpiio_written,
 		sum(bytes) filter (kind = 'read') as any_read,
 		sum(bytes) filter (kind = 'write') as any_written,
-		sum(time) filter (enclosing is null) as time
+		sum(time) filter (enclosing is null or enclosing_layer = 'user') as time
 	from counters
 	where layer <> 'fathom' and file is not null
 	group by file

@@ -1,11 +1,11 @@
--- Each function, apart by what it was called from: the program, a layer, or `mpi`: its start and end
+-- Each function, apart by what it was called from: the program (in one of its regions or not), a layer, or `mpi`: its start and end
 -- (kind comm). POSIX from MPI-IO is another row than POSIX from the program.
 select
 	layer,
 	op,
 	kind,
 	case
-		when enclosing is null then 'program'
+		when enclosing is null or enclosing_layer = 'user' then 'program'
 		when (enclosing_layer, enclosing) in (select (layer, op) from ops where kind = 'comm') then 'mpi'
 		else enclosing_layer
 	end as caller,
@@ -17,6 +17,6 @@ select
 	max(longest) as longest,
 	count(distinct process) as processes
 from counters
-where layer <> 'fathom'
+where layer not in ('fathom', 'user')
 group by layer, op, kind, caller
 order by time desc, layer, op, caller

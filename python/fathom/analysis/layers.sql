@@ -1,4 +1,4 @@
--- Totals of each layer's I/O calls; those that only start, end or describe MPI (kind comm) are none. A call inside another of the same layer is not added to `inclusive` again;
+-- Totals of each layer's I/O calls; regions of the program (layer user) are none, and those that only start, end or describe MPI (kind comm) are none. A call inside another of the same layer is not added to `inclusive` again;
 -- `exclusive` is what no recorded call below explains.
 with own as (
 	select
@@ -10,7 +10,7 @@ with own as (
 		sum(time) filter (enclosing_layer is distinct from layer) as inclusive,
 		sum(time) as every
 	from counters
-	where layer <> 'fathom' and kind <> 'comm'
+	where layer not in ('fathom', 'user') and kind <> 'comm'
 	group by layer
 ),
 below as (

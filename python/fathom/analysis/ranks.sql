@@ -10,7 +10,10 @@ select
 	coalesce(sum(c.bytes), 0)::bigint as bytes,
 	coalesce(sum(c.time), 0)::bigint as time
 from processes as p
-left join (from counters where enclosing is null and layer <> 'fathom' and kind <> 'comm') as c using (process)
+left join (
+	from counters
+	where (enclosing is null or enclosing_layer = 'user') and layer not in ('fathom', 'user') and kind <> 'comm'
+) as c using (process)
 left join nodes as n using (node)
 group by process
 having sum(c.calls) > 0 or any_value(p.rank) is not null

@@ -195,6 +195,29 @@ def memory(source: Source) -> pa.Table:
     return rows.drop_columns(["time"]).append_column("seconds", _seconds(rows["time"]))
 
 
+def regions(source: Source) -> pa.Table:
+    """One row per name of a region or mark of the program (fathom.h), the most time first.
+
+    Columns: region; calls; seconds (regions inside one another are added again); mean_seconds;
+    longest_seconds; own_seconds (of I/O calls in it, but in no region inside it); own_share (of
+    seconds; null for marks); processes.
+    """
+    rows = source.sql(statement("regions"))
+    lasted = pc.if_else(pc.greater(rows["time"], 0), rows["time"], pa.scalar(None, pa.int64()))
+    return pa.table(
+        {
+            "region": rows["region"],
+            "calls": rows["calls"],
+            "seconds": _seconds(rows["time"]),
+            "mean_seconds": pc.divide(_seconds(rows["time"]), pc.cast(rows["calls"], pa.float64())),
+            "longest_seconds": _seconds(rows["longest"]),
+            "own_seconds": _seconds(rows["own"]),
+            "own_share": pc.divide(pc.cast(rows["own"], pa.float64()), lasted),
+            "processes": rows["processes"],
+        }
+    )
+
+
 def collectives(source: Source) -> pa.Table:
     """One row per collective function.
 

@@ -204,11 +204,14 @@ def load_api(path: Path) -> Api:
     inside = head.words("inside")
     if inside and "own" in head.data:
         raise head.error("inside", "is there beside 'own'; give one")
+    own = head.words("own")
+    if "own" not in head.data and not inside and layer not in LAYERS:
+        own = head.words("library")  # a user's: what a library calls of itself is no event
     return Api(
         path=path,
         layer=layer,
         library=head.words("library"),
-        own=head.words("own"),
+        own=own,
         inside=inside,
         headers=head.words("headers"),
         system=head.words("system"),

@@ -68,9 +68,12 @@ def load_user(paths: Sequence[Path], built_in: Sequence[Path]) -> Catalogue:
 
 
 def _check_api(api: Api) -> None:
-    if api.layer in LAYERS and api.layer != "user":
+    if api.layer != "user" and api.layer in LAYERS:
         problem = f"'{api.layer}' is Fathom's own; write layer = \"user\" and a name"
         raise CatalogueError(api.path, "[api]", "layer", problem)
+    if api.layer == "user":
+        problem = "is missing: what shall the tables call its layer?"
+        raise CatalogueError(api.path, "[api]", "name", problem)
     if not any(api.recorded()):
         raise CatalogueError(api.path, "", "call", "there is no [[call]]")
     for key, given in (("include", api.include), ("bindings_inside", api.bindings_inside)):

@@ -78,6 +78,16 @@ MEMORY = (
     Column("time", "seconds", numbers.seconds),
     Column("file", "path", text, right=False),
 )
+REGIONS = (
+    Column("region", "region", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("time", "seconds", numbers.seconds),
+    Column("mean", "mean_seconds", numbers.seconds),
+    Column("longest", "longest_seconds", numbers.seconds),
+    Column("its I/O", "own_seconds", numbers.seconds),
+    Column("share", "own_share", numbers.percent),
+    Column("processes", "processes", numbers.count),
+)
 BY = {
     "layer": (LAYERS, summary.layers),
     "function": (FUNCTIONS, summary.functions),
@@ -85,6 +95,7 @@ BY = {
     "file": (FILES, summary.files),
     "variable": (VARIABLES, summary.variables),
     "memory": (MEMORY, summary.memory),
+    "region": (REGIONS, summary.regions),
 }
 
 
@@ -102,6 +113,7 @@ class Page:
     files: pa.Table
     variables: pa.Table
     memory: pa.Table
+    regions: pa.Table
     collectives: pa.Table
     missing: pa.Table
     tracing: pa.Table
@@ -126,6 +138,7 @@ def compute(name: str, manifest: dict[str, Any], source: Source, per_call: float
         files=summary.files(source),
         variables=summary.variables(source),
         memory=summary.memory(source),
+        regions=summary.regions(source),
         collectives=summary.collectives(source),
         missing=summary.missing(source),
         tracing=summary.tracing(source),
@@ -181,7 +194,8 @@ def _coverage(page: Page) -> None:
     per = f", {runs['stream_bytes'] / runs['events']:.1f} B per call" if runs["events"] else ""
     print(f"  streams: {size}{per}")
     asked = page.manifest.get("configuration", {}).get("layers", [])
-    silent = [name for name in asked if name not in page.layers["layer"].to_pylist()]
+    seen = {*page.layers["layer"].to_pylist(), "user"}  # its regions need not be there
+    silent = [name for name in asked if name not in seen]
     if silent:
         print(f"  no call seen of: {', '.join(silent)}")
 
@@ -261,6 +275,13 @@ def print_page(page: Page, top: int) -> None:
             _top("Variables", VARIABLES, page.variables, top)
         if page.memory.num_rows:
             _top("Raw data and metadata of HDF5, on POSIX", MEMORY, page.memory, top)
+    if page.regions.num_rows:
+        _top(
+            "Regions (summed over processes; I/O in them, but in no region inside)",
+            REGIONS,
+            page.regions,
+            top,
+        )
     _collectives(page)
     _coverage(page)
     _missing(page)
@@ -280,6 +301,7 @@ def to_json(page: Page, top: int | None) -> str:
         "files": as_json(page.files.slice(0, top)),
         "variables": as_json(page.variables.slice(0, top)),
         "memory": as_json(page.memory.slice(0, top)),
+        "regions": as_json(page.regions.slice(0, top)),
         "collectives": as_json(page.collectives),
         "tracing": as_json(page.tracing)[0],
         "missing": as_json(page.missing),
