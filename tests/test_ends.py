@@ -133,6 +133,16 @@ def test_disk_full(tmp_path: Path) -> None:
     assert complete == [[False]], "what is missing is not said"
 
 
+def test_empty_stream_file(tmp_path: Path) -> None:
+    """Its file was made, but nothing could be written, and the node's memory is gone: that is said."""
+    run = tmp_path / "run.fathom"
+    assert fathom_run(run, WRITES, tmp_path / "f", 10, 8, "exit").returncode == 7
+    (stream,) = run.glob("streams/*/*.fts")
+    stream.write_bytes(b"")
+    marks = tables.ask(tables.connect(run), "select kind, detail from marks")
+    assert marks == [["damage", f"{stream} byte 0: empty: nothing of its process is left"]]
+
+
 def test_ring_directory_full(tmp_path: Path) -> None:
     """No room for the ring: no SIGBUS, the program's status is its own."""
     with small_file_system(tmp_path / "ring", "40k") as ring:

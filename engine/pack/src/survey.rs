@@ -119,6 +119,14 @@ pub fn survey(image: &Image, alive: bool) -> Result<Survey, PackError> {
 			reason: skip.reason.to_string(),
 		});
 	}
+	if content.streams.is_empty() && content.skipped.is_empty() && !alive {
+		survey.damage.push(Damaged {
+			file: name(0),
+			byte: 0,
+			bytes: 0,
+			reason: "empty: nothing of its process is left".into(),
+		});
+	}
 	let mut decoder = Decoder::new();
 	let mut side_calls: HashMap<u64, Vec<SideCall>> = HashMap::new();
 	let mut opened = HashMap::new();
