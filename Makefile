@@ -20,7 +20,7 @@ TIMED  := packaging/timed.sh
 
 C_FILES := $(sort $(shell find runtime kernels tests bench -name '*.[ch]'))
 SHELL_FILES := .ci/run $(sort $(shell find packaging tests examples -name '*.sh'))
-PYTHON_FILES := python tests bench packaging
+PYTHON_FILES := python tests bench packaging kernels
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile

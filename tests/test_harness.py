@@ -118,6 +118,22 @@ def test_a_signal_in_the_middle_of_a_call(tmp_path: Path) -> None:
     ]
 
 
+def test_a_child_of_vfork_speaks_before_its_parent(tmp_path: Path) -> None:
+    path = tmp_path / "strace.txt"
+    path.write_text(
+        '7 100.0 execve("/bin/prog", ["prog"], 0x7ffd /* 3 vars */) = 0 <0.0001>\n'
+        "7 100.1 vfork( <unfinished ...>\n"
+        "8 100.2 close(3</f>) = 0 <0.1>\n"
+        '8 100.3 execve("/bin/other", ["other"], 0x7ffd /* 3 vars */ <unfinished ...>\n'
+        "7 100.4 <... vfork resumed>) = 8 <0.1>\n"
+        "8 100.5 <... execve resumed>) = 0 <0.1>\n"
+        "8 100.6 close(4</f>) = 0 <0.1>\n"
+    )
+    calls = [(call.pid, call.name, call.image) for call in strace.parse(path)]
+    assert (7, "vfork", "/bin/prog") in calls
+    assert [image for pid, name, image in calls if name == "close"] == ["/bin/prog", "/bin/other"]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

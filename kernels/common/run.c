@@ -81,6 +81,8 @@ static uint64_t one_file(struct job *job, const struct form *form, unsigned file
 		return bytes;
 	if (l.posix)
 		form = &form_posix;
+	if (!reading && !form->write)
+		return 0;
 	job->communicator = l.owner >= 0 ? MPI_COMM_SELF : MPI_COMM_WORLD;
 	job->independent = job->options->independent || l.independent;
 	snprintf(path, sizeof(path), "%s/%s.%s", job->options->directory, l.name, form->suffix);

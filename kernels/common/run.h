@@ -19,12 +19,14 @@ struct job {
 struct form {
 	const char *suffix;
 	bool nonblocking; /* it can */
+	/* NULL: it reads what others wrote */
 	void (*write)(const struct job *job, const char *path, const struct layout *l,
 		      const struct pieces *p);
 	void (*read)(const struct job *job, const char *path, const struct layout *l,
 		     const struct pieces *p);
 };
-extern const struct form form_mpiio, form_hdf5, form_pnetcdf, form_posix;
+extern const struct form FORM; /* the program's: a name that the build gives */
+extern const struct form form_posix;
 
 void mpi_check(int error, const char *call, const char *object);
 /* MPI_DOUBLE and its like. */

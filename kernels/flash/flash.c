@@ -126,25 +126,36 @@ static void particles(struct layout *l, uint64_t blocks)
 	layout_array(l, FLOAT64, 2, (unsigned[]){n, properties}, "tracer_particles");
 }
 
+/* n-th file of its kind, from 0 */
+static unsigned ordinal(unsigned file)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < file; i++)
+		n += flash.files[i] == flash.files[file];
+	return n;
+}
+
 static void layout(struct layout *l, unsigned file)
 {
 	uint64_t blocks = blocks_before(flash.ranks);
+	unsigned n = ordinal(file);
 
 	switch (flash.files[file]) {
 	case CHECKPOINT:
-		layout_begin(l, file, "flash_chk_0000");
+		layout_begin(l, file, "flash_chk_%04u", n);
 		cells(l, blocks, false, flash.cells);
 		break;
 	case CENTRES:
-		layout_begin(l, file, "flash_plt_cnt_0000");
+		layout_begin(l, file, "flash_plt_cnt_%04u", n);
 		cells(l, blocks, true, flash.cells);
 		break;
 	case CORNERS:
-		layout_begin(l, file, "flash_plt_crn_0000");
+		layout_begin(l, file, "flash_plt_crn_%04u", n);
 		cells(l, blocks, true, flash.cells + 1);
 		break;
 	case PARTICLES:
-		layout_begin(l, file, "flash_part_0000");
+		layout_begin(l, file, "flash_part_%04u", n);
 		particles(l, blocks);
 		break;
 	}

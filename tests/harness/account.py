@@ -17,10 +17,12 @@ BOXES = """
         left join args a on a.call = c.id and a.name = 'start'
     where c.layer = ? and c.kind in ('read', 'write', 'post') and o.element_bytes is not null"""
 
-#: The others: first byte, bytes to the last, bytes moved. A file view is a selection of bytes.
+#: The others: first byte, bytes to the last, bytes moved. A file view is a selection of bytes, and repeats.
+#: A process that is no rank is -1.
 BYTES = """
-    select c.rank, c.layer, c.kind, f.path,
-        coalesce(s.displacement + s.box_start[1], c.file_offset), coalesce(s.box_count[1], c.size), c.bytes
+    select coalesce(c.rank, -1), c.layer, c.kind, f.path,
+        coalesce(s.displacement + s.box_start[1], c.file_offset),
+        coalesce(s.box_count[1] + s.period * (c.size // s.total - 1), c.size)::bigint, c.bytes
     from calls c join files f using (file) left join selections s using (selection)
     where c.layer = ? and c.kind in ('read', 'write') and c.parent is null and f.path in (select unnest(?))"""
 

@@ -43,7 +43,7 @@ def program(case: Case) -> str:
     """The command of the test's program: built from C or Fortran, or a Python script."""
     if not case.program:
         return ""
-    source = paths.TESTS / case.program
+    source = (paths.ROOT if case.program.startswith("kernels/") else paths.TESTS) / case.program
     if source.suffix == ".py":
         return f"{shlex.quote(paths.PYTHON)} {shlex.quote(str(source))}"
     suffix = f"_{MPI[case.mpi]}" if case.mpi else ""

@@ -175,9 +175,22 @@ class _Reader:
                 continue
             if last:
                 yield from self._deliver(last)
+            yield from self._vforked(line)
             last = self._line(line.rstrip("\n"))
         if last:
             yield from self._deliver(last)
+
+    def _vforked(self, line: str) -> Iterator[Syscall]:
+        """The vfork of a process whose first line this is: its parent goes on, and says so, only later."""
+        found = LINE.match(line)
+        if not found or int(found[1]) in self.image:
+            return
+        for parent, (began, head) in list(self.begun.items()):
+            if head.startswith("vfork(") or "CLONE_VFORK" in head:
+                del self.begun[parent]
+                call = self._call(parent, began, f"{head}) = {found[1]}")
+                yield from self._deliver(call) if call else ()
+                return
 
     def _line(self, line: str) -> Syscall | None:
         found = LINE.match(line)
