@@ -122,7 +122,8 @@ def test_a_run_leaves_a_whole_run_json(
     assert said["fathom"] == "9.8.7"
     assert 0 < said["start_ns"] <= said["end_ns"]
     assert said["configuration"] | {"ring": 0, "library": 0} == {
-        "layers": ["posix"], "level": "call", "budget": 1 << 20, "ranks": "0-3:2",
+        "layers": ["posix"], "counted": [], "layers_asked": "posix",
+        "level": "call", "budget": 1 << 20, "ranks": "0-3:2",
         "files": ["/a/*", "!*.log"], "ring": 0, "library": 0,
     }  # fmt: skip
     node = next((tmp_path / "x.fathom" / "streams").iterdir())
@@ -133,6 +134,41 @@ def test_a_run_leaves_a_whole_run_json(
     status, _, err = run(command, tmp_path, environment, *words)
     assert status == 125
     assert "exists" in err
+
+
+USUAL = ["posix", "mpiio", "hdf5", "pnetcdf", "netcdf", "stdio", "aio", "user"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "recorded", "counted"),
+    [
+        ([], USUAL, ["mpi"]),
+        (["--layers", "+mpi"], [*USUAL[:3], "mpi", *USUAL[3:]], []),
+        (["--layers", "-hdf5,+threads"], [*USUAL[:2], *USUAL[3:7], "threads", "user"], ["mpi"]),
+        (["--layers", "-mpi"], USUAL, []),
+        (["--layers", "mpiio,mpi:counted"], ["mpiio"], ["mpi"]),
+        (["--layers", "mpiio,posix,-mpiio"], ["posix"], []),
+    ],
+)
+def test_layers_are_named_added_left_out_or_counted(
+    command: Path,
+    environment: dict[str, str],
+    tmp_path: Path,
+    asked: list[str],
+    recorded: list[str],
+    counted: list[str],
+) -> None:
+    script = 'echo "$FATHOM_LAYERS"; cat "$FATHOM_RING/control" > page'
+    words = ["run", "--no-show", "-o", "x", *asked, "sh", "-c", script]
+    _, out, _ = run(command, tmp_path, environment, *words)
+    assert out.strip() == ",".join([*recorded, *(f"{name}:counted" for name in counted)])
+    said = json.loads((tmp_path / "x.fathom" / "run.json").read_text())["configuration"]
+    assert (said["layers"], said["counted"]) == (recorded, counted)
+    gate = int.from_bytes((tmp_path / "page").read_bytes()[16:24], "little")
+    numbers = {"posix": 0, "mpiio": 1, "hdf5": 2, "mpi": 3, "pnetcdf": 4, "netcdf": 5}
+    numbers |= {"stdio": 6, "aio": 7, "threads": 8, "user": 9}
+    want = sum(1 << numbers[name] for name in recorded) | 1 << 31 | 3 << 32
+    assert gate == want | sum(1 << 34 + numbers[name] for name in counted)
 
 
 def test_the_program_finds_environment_and_control_page(

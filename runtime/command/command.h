@@ -29,8 +29,9 @@ bool publish(const char *path, const void *bytes, size_t size);
 /* options.c: what the user asked for. */
 struct options {
 	const char *output; /* -o; NULL: named from program and job */
-	const char *layers; /* comma-separated */
-	uint32_t layer_mask;
+	uint32_t recorded;  /* layers, bit n: docs/control-page.md */
+	uint32_t counted;
+	const char *layers_asked; /* --layers; NULL: not given */
 	const char *level_name;
 	unsigned level;
 	uint64_t budget;
@@ -40,6 +41,8 @@ struct options {
 	bool show;
 	char **command; /* NULL-terminated */
 };
+/* Names of these layers, comma-separated, each with `suffix`. */
+char *layer_list(uint32_t layers, const char *suffix);
 void options_parse(struct options *options, bool with_command, int argc, char **argv);
 
 /* launcher.c: who started us, and what names the job. */

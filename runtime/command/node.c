@@ -124,11 +124,11 @@ static void put(unsigned char *page, size_t at, uint64_t value, size_t size)
 static void control_create(const char *ring, const struct options *options)
 {
 	unsigned char page[4096] = "FATHOMCP";
-	uint64_t layers = options->level ? options->layer_mask | 1u << 31 : 0;
+	uint64_t layers = options->recorded | 1u << 31 | (uint64_t)options->counted << 34;
 
 	put(page, 8, 1, 4);
 	put(page, 12, sizeof(page), 4);
-	put(page, 16, layers | (uint64_t)options->level << 32, 8);
+	put(page, 16, options->level ? layers | (uint64_t)options->level << 32 : 0, 8);
 	put(page, 24, 1, 8);
 	put(page, 32, options->budget, 8);
 	publish(format_text("%s/control", ring), page, sizeof(page));

@@ -1,6 +1,8 @@
 /* Options of `fathom run` and `fathom env`. */
 #include "command.h"
 
+#include "../core/layers.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -8,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* docs/control-page.md: bit numbers. */
-static const char *const layer_names[] = {
-	"posix", "mpiio", "hdf5",    "mpi",  "pnetcdf", "netcdf",
-	"stdio", "aio",   "threads", "user", "server",  "disk",
-};
 enum { LAYER_USER = 1 << 9 };
 static const char *const level_names[] = {"off", "job", "file", "call"};
 
@@ -33,8 +30,9 @@ static const char options_help[] =
 	"\n"
 	"options:\n"
 	"  -o, --output NAME   run directory NAME.fathom (default: from the program and the job)\n"
-	"  --layers LIST       layers to record, comma-separated (default:\n"
-	"                      posix,stdio,aio,mpiio,hdf5,pnetcdf,netcdf,user)\n"
+	"  --layers LIST       layers to record, comma-separated, or +LAYER, -LAYER: besides the\n"
+	"                      usual ones, without it. Usual: every I/O layer, and MPI\n"
+	"                      communication counted only (mpi:counted); threads is off\n"
 	"  --level LEVEL       off, job, file or call: how fine to record (default: call)\n"
 	"  --budget SIZE       most bytes of stream per process, as 64MiB, 1G (default: 64MiB)\n"
 	"  --ranks LIST        ranks to record, as 0, 0-63, 0-63:8, comma-separated (default: "
@@ -52,6 +50,7 @@ static const char run_examples[] =
 	"examples:\n"
 	"  fathom run -- mpiexec -n 4 ./s3d 200 200 200\n"
 	"  mpiexec -n 4 fathom run -o s3d -- ./s3d 200 200 200\n"
+	"  fathom run --layers +mpi,-stdio -- mpiexec -n 4 ./a.out\n"
 	"  fathom run --layers mpiio,posix --files '/scratch/*' --files '!*.log' -- ./a.out\n"
 	"  srun fathom run --ranks 0-1023:64 --level file -- ./flash\n";
 
@@ -61,27 +60,57 @@ static const char env_examples[] = "  -h, --help          this text\n"
 				   "  eval \"$(fathom env -o s3d)\"\n"
 				   "  srun ./s3d 200 200 200\n";
 
+char *layer_list(uint32_t layers, const char *suffix)
+{
+	char *list = format_text("%s", "");
+
+	for (int i = 0; i < LAYERS; i++)
+		if (layers >> i & 1)
+			list = format_text("%s%s%s%s", list, *list ? "," : "", layer_names[i],
+					   suffix);
+	return list;
+}
+
+static uint32_t layer_bit(const char *name)
+{
+	for (int i = 0; i < LAYERS; i++)
+		if (strcmp(name, layer_names[i]) == 0)
+			return 1u << i;
+	fail(EXIT_FATHOM,
+	     "--layers: no layer '%s'; there are posix, mpiio, hdf5 and others (fathom probes "
+	     "lists "
+	     "them)",
+	     name);
+}
+
+/* One word of the list: NAME, +NAME, -NAME, each layer also as NAME:counted. */
+static void parse_layer(struct options *options, char *word)
+{
+	const bool off = *word == '-';
+	char *name = word + (off || *word == '+');
+	char *colon = strchr(name, ':');
+	const bool counted = colon && strcmp(colon, LAYER_COUNTED) == 0;
+	uint32_t bit;
+
+	if (counted)
+		*colon = '\0';
+	bit = layer_bit(name);
+	options->recorded &= ~bit;
+	options->counted &= ~bit;
+	if (!off)
+		*(counted ? &options->counted : &options->recorded) |= bit;
+}
+
+/* A list that begins with + or - changes the usual one. */
 static void parse_layers(struct options *options, const char *list)
 {
-	char *copy = format_text("%s", list);
-	char *rest = copy;
-	char *name;
+	char *rest = format_text("%s", list);
+	char *word;
 
-	options->layers = list;
-	options->layer_mask = 0;
-	while ((name = strsep(&rest, ","))) {
-		size_t i = 0;
-
-		while (i < sizeof(layer_names) / sizeof(*layer_names) &&
-		       strcmp(name, layer_names[i]))
-			i++;
-		if (i == sizeof(layer_names) / sizeof(*layer_names))
-			fail(EXIT_FATHOM,
-			     "--layers: no layer '%s'; there are posix, mpiio, hdf5 "
-			     "and others (fathom probes lists them)",
-			     name);
-		options->layer_mask |= 1u << i;
-	}
+	if (*list != '+' && *list != '-')
+		options->recorded = options->counted = 0;
+	while ((word = strsep(&rest, ",")))
+		parse_layer(options, word);
 }
 
 static void parse_level(struct options *options, const char *name)
@@ -179,8 +208,8 @@ static void finish_probes(struct options *options)
 	given = !options->probes && given && *given ? format_text("%s", given) : NULL;
 	while (given && (file = strsep(&given, ":")))
 		add_probes(options, file);
-	if (options->probes && !(options->layer_mask & LAYER_USER))
-		parse_layers(options, format_text("%s,user", options->layers));
+	if (options->probes && !(options->counted & LAYER_USER))
+		options->recorded |= LAYER_USER;
 }
 
 static void help(bool run)
@@ -223,6 +252,7 @@ static void take(struct options *options, int option, const char *value, bool ru
 		break;
 	case OPTION_LAYERS:
 		parse_layers(options, value);
+		options->layers_asked = value;
 		break;
 	case OPTION_LEVEL:
 		parse_level(options, value);
@@ -264,7 +294,7 @@ void options_parse(struct options *options, bool with_command, int argc, char **
 	int option;
 
 	*options = (struct options){.budget = 64 << 20, .show = true};
-	parse_layers(options, "posix,stdio,aio,mpiio,hdf5,pnetcdf,netcdf,user");
+	parse_layers(options, LAYERS_DEFAULT);
 	parse_level(options, "call");
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "+:o:h", long_options, NULL)) != -1) {

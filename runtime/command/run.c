@@ -175,7 +175,11 @@ static void json_configuration(struct text *out, const struct run *run)
 	const struct options *options = &run->options;
 
 	text_add(out, "  \"configuration\": {\"layers\": ");
-	json_list(out, options->layers, ',');
+	json_list(out, layer_list(options->recorded, ""), ',');
+	text_add(out, ", \"counted\": ");
+	json_list(out, layer_list(options->counted, ""), ',');
+	text_add(out, ", \"layers_asked\": ");
+	json_string(out, options->layers_asked ? options->layers_asked : "");
 	text_add(out, ", \"level\": \"%s\", \"budget\": %llu, \"ranks\": ", options->level_name,
 		 (unsigned long long)options->budget);
 	json_string(out, options->ranks ? options->ranks : "");

@@ -1,6 +1,8 @@
 /* The traced program's environment, and the processes the command starts. */
 #include "command.h"
 
+#include "../core/layers.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -67,6 +69,14 @@ static bool preloaded(const char *list, const char *library)
 	       (!at[length] || strchr(" :", at[length]));
 }
 
+static const char *layers_in_force(const struct options *options)
+{
+	const char *recorded = layer_list(options->recorded, "");
+	const char *counted = layer_list(options->counted, LAYER_COUNTED);
+
+	return format_text("%s%s%s", recorded, *recorded && *counted ? "," : "", counted);
+}
+
 /* name, value, … as docs/environment.md has them; NULL value: not set. */
 static void each_variable(const struct run *run, void (*use)(const char *name, const char *value))
 {
@@ -74,7 +84,7 @@ static void each_variable(const struct run *run, void (*use)(const char *name, c
 
 	use("FATHOM_RUN", run->directory);
 	use("FATHOM_RING", run->ring);
-	use("FATHOM_LAYERS", options->layers);
+	use("FATHOM_LAYERS", layers_in_force(options));
 	use("FATHOM_LEVEL", options->level_name);
 	use("FATHOM_BUDGET", format_text("%llu", (unsigned long long)options->budget));
 	use("FATHOM_RANKS", options->ranks);

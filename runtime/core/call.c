@@ -272,6 +272,21 @@ void call_cancel(struct call *c, uint64_t ended)
 	release(t);
 }
 
+void call_count(struct call *c)
+{
+	struct thread *t = c->thread;
+
+	if (!t->alive || c->seq == ~0ull || t->next_seq != c->seq + 1 || t->depth != c->depth + 1)
+		return;
+	t->ready = NOT_READY;
+	barrier();
+	t->depth--; /* what encloses it is below */
+	counter_add(t, c, ticks());
+	t->depth++;
+	release(t);
+	c->cancel = true;
+}
+
 struct call_ref call_reference(const struct call *c)
 {
 	return (struct call_ref){c->thread->stream, c->seq};

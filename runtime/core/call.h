@@ -62,6 +62,9 @@ void call_leave(struct call *c, uint64_t ended);
 /* Forgets a call that turned out to be none worth a row (a failing MPI_Test); only if nothing was
  * recorded inside it, else it is kept. */
 void call_cancel(struct call *c, uint64_t ended);
+/* In an `after` hook: this call is counted, and has no row though its layer is recorded (a test that found
+ * nothing). Only if nothing was recorded inside it, else it is kept. */
+void call_count(struct call *c);
 /* Is the layer recorded, or counted? For hooks and edges that work outside a call. */
 bool layer_on(uint8_t layer);
 /* Is the nearest call around this place, on this thread, one of that layer? */
@@ -155,8 +158,8 @@ uint64_t handle_get(struct handle_table *table, uint64_t library, uint64_t handl
 bool handle_put(struct handle_table *table, uint64_t library, uint64_t handle, uint64_t value);
 uint64_t handle_take(struct handle_table *table, uint64_t library,
 		     uint64_t handle); /* get and remove */
-extern struct handle_table mpi_files, mpi_requests, mpi_datatypes, hdf5_objects, netcdf_objects,
-	pnetcdf_requests, directories, mappings, user_handles;
+extern struct handle_table mpi_files, mpi_requests, mpi_datatypes, mpi_comms, hdf5_objects,
+	netcdf_objects, pnetcdf_requests, directories, mappings, user_handles;
 
 /* Descriptors (runtime/core/descriptors.c). */
 uint32_t descriptor_object(

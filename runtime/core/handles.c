@@ -13,7 +13,7 @@ struct handle_table {
 	_Atomic(struct slot *) slot;
 };
 
-struct handle_table mpi_files, mpi_requests, mpi_datatypes, hdf5_objects, netcdf_objects,
+struct handle_table mpi_files, mpi_requests, mpi_datatypes, mpi_comms, hdf5_objects, netcdf_objects,
 	pnetcdf_requests, directories, mappings, user_handles;
 
 static uint64_t key_of(uint64_t library, uint64_t handle)

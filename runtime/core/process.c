@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/core.h"
+#include "core/layers.h"
 #include "core/raw.h"
 
 #ifndef MADV_WIPEONFORK
@@ -176,15 +177,20 @@ static bool program_is_traced(void)
 
 static uint64_t parse_gate(const char *layers, const char *level)
 {
-	static const char *const names[] = {"posix",   "mpiio",  "hdf5",   "mpi",
-					    "pnetcdf", "netcdf", "stdio",  "aio",
-					    "threads", "user",   "server", "disk"};
 	static const char *const levels[] = {"off", "job", "file", "call"};
 	uint64_t gate = 0, number = 3;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (in_list(names[i], layers ? layers : "posix,stdio,aio,mpiio,hdf5,pnetcdf,netcdf,user"))
+	layers = layers ? layers : LAYERS_DEFAULT;
+	for (int i = 0; i < LAYERS; i++) {
+		char counted[32];
+
+		text_copy(counted + text_copy(counted, sizeof(counted), layer_names[i]), 16,
+			  LAYER_COUNTED);
+		if (in_list(layer_names[i], layers))
 			gate |= 1ull << i;
+		else if (in_list(counted, layers))
+			gate |= 1ull << (COUNTED_LAYERS + i);
+	}
 	for (size_t i = 0; level && i < 4; i++)
 		if (strcmp(level, levels[i]) == 0)
 			number = i;
@@ -326,7 +332,7 @@ void process_patched(uint64_t began)
 
 uint32_t process_layers(void)
 {
-	return (uint32_t)config.gate;
+	return (uint32_t)(config.gate | config.gate >> COUNTED_LAYERS);
 }
 
 static void name_files(void)

@@ -13,7 +13,13 @@ static const struct mpi_facts mpich = {
 	.status_bytes = 20,
 	.status_ignore = 1,
 	.in_status = 17,
+	.status_source = 8,
+	.status_tag = 12,
 	.status_error = 16,
+	.in_place = (uintptr_t)-1,
+	.any_source = -2,
+	.proc_null = -1,
+	.topology = {[1] = TOPOLOGY_GRAPH, [2] = TOPOLOGY_CARTESIAN, [3] = TOPOLOGY_DIST_GRAPH},
 	.order_fortran = 57,
 	.distribute_block = 121,
 	.distribute_cyclic = 122,
@@ -45,7 +51,13 @@ static const struct mpi_facts open_mpi = {
 	.status_bytes = 24,
 	.status_ignore = 0,
 	.in_status = 18,
+	.status_source = 0,
+	.status_tag = 4,
 	.status_error = 8,
+	.in_place = 1,
+	.any_source = -1,
+	.proc_null = -2,
+	.topology = {[1] = TOPOLOGY_CARTESIAN, [2] = TOPOLOGY_GRAPH, [3] = TOPOLOGY_DIST_GRAPH},
 	.order_fortran = 1,
 	.distribute_block = 0,
 	.distribute_cyclic = 1,
@@ -91,6 +103,13 @@ static bool find_functions(struct mpi_abi *abi, void *library)
 		{&abi->initialized, "PMPI_Initialized", false},
 		{&abi->comm_size, "PMPI_Comm_size", false},
 		{&abi->comm_rank, "PMPI_Comm_rank", false},
+		{&abi->comm_name, "PMPI_Comm_get_name", false},
+		{&abi->comm_inter, "PMPI_Comm_test_inter", false},
+		{&abi->comm_remote_size, "PMPI_Comm_remote_size", false},
+		{&abi->topology, "PMPI_Topo_test", false},
+		{&abi->cart_dimensions, "PMPI_Cartdim_get", false},
+		{&abi->graph_neighbors, "PMPI_Graph_neighbors_count", false},
+		{&abi->dist_graph_neighbors, "PMPI_Dist_graph_neighbors_count", false},
 		{&abi->comm_group, "PMPI_Comm_group", false},
 		{&abi->group_free, "PMPI_Group_free", false},
 		{&abi->group_translate, "PMPI_Group_translate_ranks", false},
@@ -134,6 +153,7 @@ static bool find_constants(struct mpi_abi *abi, void *library)
 	if (world) {
 		abi->facts = &open_mpi;
 		abi->world = (uintptr_t)world;
+		abi->comm_null = (uintptr_t)library_variable(library, "ompi_mpi_comm_null");
 		abi->info_null = (uintptr_t)library_variable(library, "ompi_mpi_info_null");
 		abi->request_null = (uintptr_t)library_variable(library, "ompi_request_null");
 		abi->byte = (uintptr_t)library_variable(library, "ompi_mpi_byte");
@@ -149,6 +169,7 @@ static bool find_constants(struct mpi_abi *abi, void *library)
 	}
 	abi->facts = &mpich;
 	abi->world = 0x44000000;
+	abi->comm_null = 0x04000000;
 	abi->info_null = 0x1c000000;
 	abi->request_null = 0x2c000000;
 	abi->byte = 0x4c00010d;

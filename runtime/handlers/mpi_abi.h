@@ -26,6 +26,14 @@ enum mpi_combiner {
 	COMBINERS = 32, /* values that an MPI gives its combiners */
 };
 
+enum mpi_topology {
+	TOPOLOGY_NONE,
+	TOPOLOGY_GRAPH,
+	TOPOLOGY_CARTESIAN,
+	TOPOLOGY_DIST_GRAPH,
+	TOPOLOGIES = 4, /* values that an MPI gives them */
+};
+
 enum {
 	MPI_STATUS_BYTES =
 		32, /* no MPI's status is larger: 20 in MPICH, 24 in Open MPI, 32 in MPI 5 */
@@ -36,20 +44,30 @@ struct mpi_facts {
 	const char *name;
 	bool int_handles;
 	uint32_t status_bytes;
-	uintptr_t status_ignore; /* also that of arrays */
-	int in_status;           /* MPI_ERR_IN_STATUS */
-	uint32_t status_error;   /* where MPI_ERROR lies in a status */
+	uintptr_t status_ignore;                          /* also that of arrays */
+	int in_status;                                    /* MPI_ERR_IN_STATUS */
+	uint32_t status_source, status_tag, status_error; /* where they lie in a status */
+	uintptr_t in_place;
+	int any_source, proc_null;
 	int order_fortran;
 	int distribute_block, distribute_cyclic, default_argument;
-	uint8_t combiner[COMBINERS]; /* its value -> enum mpi_combiner */
+	uint8_t combiner[COMBINERS];  /* its value -> enum mpi_combiner */
+	uint8_t topology[TOPOLOGIES]; /* its value -> enum mpi_topology */
 };
 
 struct mpi_abi {
 	const struct mpi_facts *facts;
-	uintptr_t world, info_null, request_null, byte, datatype_null;
+	uintptr_t world, comm_null, info_null, request_null, byte, datatype_null;
 	int (*initialized)(int *flag);
 	int (*comm_size)(uintptr_t comm, int *size);
 	int (*comm_rank)(uintptr_t comm, int *rank);
+	int (*comm_name)(uintptr_t comm, char *name, int *length);
+	int (*comm_inter)(uintptr_t comm, int *flag);
+	int (*comm_remote_size)(uintptr_t comm, int *size);
+	int (*topology)(uintptr_t comm, int *kind);
+	int (*cart_dimensions)(uintptr_t comm, int *dimensions);
+	int (*graph_neighbors)(uintptr_t comm, int rank, int *neighbors);
+	int (*dist_graph_neighbors)(uintptr_t comm, int *in, int *out, int *weighted);
 	int (*comm_group)(uintptr_t comm, void *group);
 	int (*group_free)(void *group);
 	int (*group_translate)(uintptr_t group, int n, const int *ranks, uintptr_t to, int *out);

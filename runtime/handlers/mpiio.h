@@ -10,8 +10,12 @@
 
 struct mpi_abi;
 struct mpi_file;
-struct mpi_status;  /* 20 bytes in MPICH, 24 in Open MPI */
-struct mpi_request; /* what a pointer to a request handle points to: 4 or 8 bytes */
+struct mpi_status; /* 20 bytes in MPICH, 24 in Open MPI */
+/* A request handle: by value it travels in one register, a pointer leads to 4 or 8 bytes and is never followed
+ * as this type. */
+struct mpi_request {
+	uintptr_t handle;
+};
 
 /* Hooks of rows with `always` run in unrecorded calls too: there c->thread is NULL and c->error says
  * nothing. In a call that the same call around it absorbed (MPI_X over PMPI_X) they keep still. */
@@ -76,7 +80,8 @@ int64_t mpi_learn_bytes(int64_t count, uintptr_t datatype);
 void mpi_type_freed(const uintptr_t *datatype);
 
 /* ---- completions (mpiio_wait.c) ---- */
-bool mpi_pending(void);
+bool mpi_awaits_io(int count,
+		   const struct mpi_request *requests); /* is one of them of an I/O call? */
 void mpi_pend(struct call *c, uintptr_t request, int64_t size);
 void mpi_wait(struct call *c, int count, const struct mpi_request *requests,
 	      struct mpi_status **status, bool array);

@@ -43,9 +43,19 @@ static struct {
 
 enum { KEEP_WAITING, KEEP_COMPLETED, KEEP_BYTES };
 
-bool mpi_pending(void)
+bool mpi_awaits_io(int count, const struct mpi_request *handles)
 {
-	return atomic_load_explicit(&requests.count, memory_order_relaxed) != 0;
+	const struct mpi_abi *abi = NULL;
+
+	if (atomic_load_explicit(&requests.count, memory_order_relaxed) != 0)
+		abi = mpi_abi_known();
+	for (int i = 0; abi && handles && i < count; i++) {
+		const uintptr_t handle = mpi_handle_at(abi, handles, (size_t)i);
+
+		if (handle != abi->request_null && handle_get(&mpi_requests, 0, handle))
+			return true;
+	}
+	return false;
 }
 
 static void overflow(const char *what, int most)

@@ -6,6 +6,7 @@ Source of the totals: `counters`, so they are the same at every level and budget
 come from `calls`, so they cover what was recorded in full (`coverage`).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -230,6 +231,21 @@ def collectives(source: Source) -> pa.Table:
 def missing(source: Source) -> pa.Table:
     """What was cut or damaged, from `marks`: kind, detail, processes, value (summed), marks."""
     return source.sql(statement("missing"))
+
+
+def coverage(source: Source, by_choice: Sequence[str]) -> dict[str, Any]:
+    """Calls recorded in full and counted only, of the layers that were to be recorded; and, as
+    `by_choice`, (layer, calls) of those that were to be counted only."""
+    rows = source.sql(
+        "select layer, sum(recorded)::bigint as recorded, sum(calls)::bigint as calls"
+        " from counters group by layer order by layer"
+    ).to_pylist()
+    asked = [row for row in rows if row["layer"] not in by_choice]
+    return {
+        "recorded": sum(row["recorded"] for row in asked),
+        "counted": sum(row["calls"] - row["recorded"] for row in asked),
+        "by_choice": [(row["layer"], row["calls"]) for row in rows if row["layer"] in by_choice],
+    }
 
 
 def tracing(source: Source) -> pa.Table:

@@ -18,6 +18,7 @@ class Edge:
     symbol: str
     first: int
     copies: int
+    other: tuple[Api, Call] | None = None  # who takes the calls that `when` refuses
 
     @property
     def layers(self) -> int:
@@ -47,6 +48,12 @@ def edges(catalogue: Catalogue) -> list[Edge]:
     """Every edge, numbered from 0."""
     found: list[Edge] = []
     number = 0
+    rows = {
+        (api.layer, call.op): (api, call)
+        for api in catalogue.apis
+        if not api.inside
+        for call in api.calls
+    }
     for index, api in enumerate(catalogue.apis):
         for call in api.calls:
             if call.by_hand:
@@ -56,6 +63,7 @@ def edges(catalogue: Catalogue) -> list[Edge]:
             ]
             pairs += [(None, name) for name in call.fortran]
             for form, symbol in pairs:
-                found.append(Edge(api, index, call, form, symbol, number, api.copies))
+                other = rows.get((call.otherwise, call.op))
+                found.append(Edge(api, index, call, form, symbol, number, api.copies, other))
                 number += api.copies
     return found

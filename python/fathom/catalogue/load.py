@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .expand import ExpandError, large_form, with_rows, with_variants
 from .model import (
     KINDS,
     LAYERS,
@@ -37,6 +38,10 @@ _API_KEYS: Mapping[str, type] = {
     "own": list,
     "inside": list,
     "below": str,
+    "rows": dict,
+    "variant": dict,
+    "large": dict,
+    "same": list,
     "headers": list,
     "system": list,
     "include": list,
@@ -92,16 +97,18 @@ _CALL_KEYS: Mapping[str, type] = {
     "syscalls": list,
     "fortran": list,
     "form": list,
+    "large": dict,
+    "otherwise": str,
     "means": str,
 }
 _FORM_KEYS: Mapping[str, type] = {
     "each": str,
+    "since": str,
     "symbols": list,
     "args": str,
     "pass": str,
     "va": str,
     "given": dict,
-    "since": str,
 }
 _TYPE_NAMES = {
     str: "a text",
@@ -177,8 +184,27 @@ def load(paths: Iterable[Path]) -> Catalogue:
     """Read catalogue files; raises CatalogueError at the first mistake."""
     read = [load_api(path) for path in paths]
     apis = tuple(sorted(read, key=lambda api: (api.layer_number, bool(api.inside), api.c_name)))
+    apis = tuple(_with_same(api, apis) for api in apis)
     _check_together(apis)
     return Catalogue(apis)
+
+
+def _with_same(api: Api, apis: tuple[Api, ...]) -> Api:
+    """A file that looks inside, with the ops that it has in common with its layer's file."""
+    if not api.same:
+        return api
+    outside = [one for one in apis if one.layer == api.layer and not one.inside]
+    rows = {call.op: call for one in outside for call in one.calls}
+    borrowed = []
+    for op in api.same:
+        if not api.inside or op not in rows:
+            where = outside[0].path.name if outside else f"no file of layer {api.layer}"
+            raise CatalogueError(api.path, "[api]", "same", f"'{op}' is no row of {where}")
+        row, symbols = rows[op], with_rows({"op": op}, api.rows).get("symbols", [])
+        form = replace(row.forms[0], symbols=tuple(symbols))
+        when = " && ".join(text for text in (api.below, row.when) if text)
+        borrowed.append(replace(row, forms=(form,), fortran=(), when=when, borrowed=True))
+    return replace(api, calls=(*api.calls, *borrowed))
 
 
 def load_api(path: Path) -> Api:
@@ -223,9 +249,10 @@ def load_api(path: Path) -> Api:
         left_out=head.pairs("left_out"),
         looks_like=head.words("looks_like"),
         undeclared=head.words("undeclared"),
-        calls=tuple(
-            _load_calls(path, data.get("call", []), layer, errors, _below(head), _families(head))
-        ),
+        calls=tuple(_load_calls(head, data.get("call", []), layer, errors)),
+        same=head.words("same"),
+        rows=head.data.get("rows", {}),
+        below=_below(head),
     )
 
 
@@ -276,21 +303,37 @@ def _families(head: _Row) -> Families:
     return families
 
 
-def _load_calls(
-    path: Path, rows: Any, layer: str, error: str, below: str, families: Families
-) -> Iterable[Call]:
+def _load_calls(head: _Row, rows: Any, layer: str, error: str) -> Iterable[Call]:
     if not isinstance(rows, list):
-        raise CatalogueError(path, "", "call", "must be written as [[call]]")
+        raise CatalogueError(head.path, "", "call", "must be written as [[call]]")
     seen: set[str] = set()
+    families = _families(head)
     for number, data in enumerate(rows, 1):
         name = str(data.get("op", f"call {number}"))
-        row = _Row(path, name, data, _CALL_KEYS)
-        if not _NAME.fullmatch(row.text("op")):
-            raise row.error("op", "must be a C name")
-        if name in seen:
-            raise row.error("op", "is there twice in this file")
-        seen.add(name)
-        yield _load_call(row, layer, error, below, families)
+        try:
+            tables = list(_long_rows(head, data))
+        except ExpandError as mistake:
+            raise CatalogueError(head.path, name, mistake.key, str(mistake)) from mistake
+        for table in tables:
+            row = _Row(head.path, str(table.get("op", name)), table, _CALL_KEYS)
+            if not _NAME.fullmatch(row.text("op")):
+                raise row.error("op", "must be a C name")
+            if row.name in seen:
+                raise row.error("op", "is there twice in this file")
+            seen.add(row.name)
+            yield _load_call(row, layer, error, _below(head), families)
+
+
+def _long_rows(head: _Row, data: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    """The rows that one [[call]] of the file stands for."""
+    rows, large = head.data.get("rows", {}), head.data.get("large", {})
+    for made in with_variants(data, head.data.get("variant", {})):
+        row = with_rows(made, rows)
+        if isinstance(row.get("large"), dict):
+            if large.keys() != {"suffix", "since"}:
+                raise head.error("large", "must say suffix and since: a row has a large form")
+            row["form"] = [*row.get("form", []), large_form(row, large)]
+        yield row
 
 
 def _load_call(row: _Row, layer: str, api_error: str, below: str, families: Families) -> Call:
@@ -335,6 +378,8 @@ def _load_call(row: _Row, layer: str, api_error: str, below: str, families: Fami
         syscalls=row.words("syscalls"),
         fortran=tuple(_fortran(row, families)),
         since=row.text("since", ""),
+        otherwise=_one_of(row, "otherwise", row.text("otherwise", ""), ("", *LAYERS)),
+        borrowed=False,
         means=row.text("means", ""),
     )
     call = _handles(row, call, known, layer)
@@ -410,6 +455,8 @@ def _check_call(row: _Row, call: Call, known: set[str]) -> None:
         raise row.error("hot", "is for descriptors, with fields size, offset and bytes")
     if call.hot and (call.before or call.after or not call.row):
         raise row.error("hot", "is for rows without hooks: the wrapper is one straight line")
+    if call.otherwise and not call.when:
+        raise row.error("otherwise", "needs 'when'")
     if not call.row and not (call.before or call.after):
         raise row.error("row", "what is not recorded needs a hook, else leave the function out")
     for key, hook in (("before", call.before), ("after", call.after)):
@@ -665,6 +712,7 @@ def _check_together(apis: tuple[Api, ...]) -> None:
     """What only shows when all files are seen: layers, ops, symbols and hooks that collide."""
     _check_layers(apis)
     _check_symbols(apis)
+    _check_otherwise(apis)
     hooks: dict[str, tuple[str, tuple[str, ...]]] = {}
     types: dict[str, str] = {}
     for api in apis:
@@ -694,10 +742,28 @@ def _check_layers(apis: tuple[Api, ...]) -> None:
             raise CatalogueError(
                 api.path, "[api]", "file", f"has the name of {names[api.c_name]}; call it otherwise"
             )
-        for call in api.calls:
+        for call in api.recorded():
             if ops.setdefault((api.layer, call.op), api.path) != api.path:
                 raise CatalogueError(
                     api.path, call.op, "op", f"is also in {ops[api.layer, call.op]}"
+                )
+
+
+def _check_otherwise(apis: tuple[Api, ...]) -> None:
+    """Where a row hands its call on, the other layer's row of that op takes the same arguments."""
+    calls = {(api.layer, call.op): call for api in apis if not api.inside for call in api.calls}
+    layers = {api.layer for api in apis}
+    for api in apis:
+        for call in api.calls:
+            if call.otherwise not in layers:
+                continue  # a catalogue without that layer's file: the call passes through
+            other = calls.get((call.otherwise, call.op))
+            if other is None or other.parameters != call.parameters or other.result != call.result:
+                raise CatalogueError(
+                    api.path,
+                    call.op,
+                    "otherwise",
+                    f"layer {call.otherwise} has no row of this name, arguments and result",
                 )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 #: Layer name -> bit of the control page's gate (docs/control-page.md).
 LAYERS: Mapping[str, int] = {
@@ -116,6 +117,8 @@ class Call:
     syscalls: tuple[str, ...]
     fortran: tuple[str, ...]
     since: str
+    otherwise: str  # layer whose row of this op takes the calls that `when` refuses
+    borrowed: bool  # an op of another file of the layer, seen inside its library
     means: str
 
     @property
@@ -174,6 +177,9 @@ class Api:
     looks_like: tuple[str, ...]
     undeclared: tuple[str, ...]
     calls: tuple[Call, ...]
+    same: tuple[str, ...]  # ops of the layer's file that are seen inside as well
+    rows: Mapping[str, Any]  # keys that every row has unless it says otherwise
+    below: str  # C expression that each row asks first
 
     @property
     def layer_number(self) -> int:
@@ -185,8 +191,8 @@ class Api:
         return re.sub(r"\W", "_", self.path.stem)
 
     def recorded(self) -> Iterator[Call]:
-        """The rows that are ops; the others only keep the runtime's tables right."""
-        return (call for call in self.calls if call.row)
+        """The rows that are ops of this file; the others only keep the runtime's tables right."""
+        return (call for call in self.calls if call.row and not call.borrowed)
 
 
 @dataclass(frozen=True)

@@ -56,10 +56,29 @@ def prototype(edge: Edge, copy: int) -> str:
     return join_type(result, edge.function(copy)) + "("
 
 
+#: The other layer's half of a wrapper: in the same frame, so that call sites stay true.
+_OTHER = "static inline __attribute__((always_inline)) "
+
+
 def _wrapper(edge: Edge, form: Form, copy: int) -> list[str]:
+    own = _function(edge, form, copy, prototype(edge, copy))
+    if edge.other is None:
+        return own
+    api, call = edge.other
+    other = replace(edge, api=api, call=call, other=None)
+    result = call.result.type if call.result else "void"
+    head = f"{_OTHER}{join_type(result, _other_name(edge.number_name(copy)))}("
+    return [*_function(other, call.forms[0], copy, head), "", *own]
+
+
+def _other_name(number: str) -> str:
+    return number.replace("EDGE_", "other_", 1)
+
+
+def _function(edge: Edge, form: Form, copy: int, named: str) -> list[str]:
     head = block(
         f"/* {catalogue_name(edge.api)}: {edge.call.op} */",
-        fold(prototype(edge, copy), declare(form.passed, bool(form.va)), ")"),
+        fold(named, declare(form.passed, bool(form.va)), ")"),
         "{",
     )
     if form.family:
@@ -170,7 +189,8 @@ class _Body:
             lines += self._hot()
         if call.when:
             gate = "" if call.always else f"!layer_on({self.edge.api.layer_number}) || "
-            lines += self._unless(f"\tif ({gate}!({self._own(call.when)}))") + self._asked()
+            lines += self._unless(f"\tif ({gate}!({self._own(call.when)}))", True)
+            lines += self._asked()
         if call.always:
             lines += self._enter("\tconst bool recorded = ", ";")
         else:
@@ -221,8 +241,11 @@ class _Body:
             return ["\t(c.cancel ? call_cancel : call_leave)(&c, ended);"]
         return ["\tcall_leave(&c, ended);"]
 
-    def _unless(self, condition: str) -> list[str]:
+    def _unless(self, condition: str, other: bool = False) -> list[str]:
         """A condition under which the call is not ours, and what is done then."""
+        if other and self.edge.other:
+            head = f"return {_other_name(self.number)}("
+            return [condition, *fold(head, self.arguments, ");", "\t\t")]
         statements = self._pass_through("\t\t")
         if len(statements) == 1:
             return [condition, *statements]
@@ -266,7 +289,8 @@ class _Body:
         return fold(head.lstrip("\t") + "call_enter(", items, ")" + tail, "\t")
 
     def _number_for_hooks(self) -> list[str]:
-        if self.call.before or self.call.after:
+        asks = any("c" in identifiers(field.expression) for field in self.call.fields)
+        if asks or self.call.before or self.call.after:
             return [f"\tc.wrapper = {self.number};"]
         return []
 
@@ -331,7 +355,12 @@ class _Body:
                 value = "went"  # _advance computed it
             else:
                 value = self._cast(field.expression)
-            lines.append(f"\tc.field[{number}] = {value};")
+            head, _, rest = value.removeprefix("(int64_t)").partition("(")
+            if rest and value.startswith(f"(int64_t){head}(") and head.isidentifier():
+                head = f"c.field[{number}] = (int64_t){head}("
+                lines += fold(head, rest.split(", "), ";", "\t")
+            else:
+                lines.append(f"\tc.field[{number}] = {value};")
         return lines
 
     def _return(self) -> list[str]:

@@ -117,6 +117,7 @@ class Page:
     collectives: pa.Table
     missing: pa.Table
     tracing: pa.Table
+    coverage: dict[str, Any]
     killed: int
     alive: int
     per_call: float | None  # seconds that recording adds to a call, measured on this machine
@@ -142,6 +143,7 @@ def compute(name: str, manifest: dict[str, Any], source: Source, per_call: float
         collectives=summary.collectives(source),
         missing=summary.missing(source),
         tracing=summary.tracing(source),
+        coverage=summary.coverage(source, manifest.get("configuration", {}).get("counted", [])),
         killed=how.get("killed", 0),
         alive=how.get("open", 0),
         per_call=per_call,
@@ -183,17 +185,21 @@ def _spread_line(row: dict[str, Any]) -> str:
 
 def _coverage(page: Page) -> None:
     runs = page.runs
-    total = runs["events"] + runs["counted"]
+    asked = page.coverage["recorded"] + page.coverage["counted"]
     heading("\nCoverage")
     print(
-        f"  {runs['events']:,} of {total:,} calls recorded in full "
-        f"({numbers.percent(runs['coverage'])}), {runs['counted']:,} in counters only"
+        f"  {page.coverage['recorded']:,} of {asked:,} calls recorded in full "
+        f"({numbers.percent(page.coverage['recorded'] / asked if asked else 1)}), "
+        f"{page.coverage['counted']:,} in counters only"
     )
+    for layer, calls in page.coverage["by_choice"]:
+        print(f"  layer {layer} is counted only: {calls:,} calls; --layers +{layer} records them")
     print(f"  cost of tracing: {_cost(page)}")
     size = numbers.size(runs["stream_bytes"])
     per = f", {runs['stream_bytes'] / runs['events']:.1f} B per call" if runs["events"] else ""
     print(f"  streams: {size}{per}")
-    asked = page.manifest.get("configuration", {}).get("layers", [])
+    configuration = page.manifest.get("configuration", {})
+    asked = configuration.get("layers", []) if configuration.get("layers_asked") else []
     seen = {*page.layers["layer"].to_pylist(), "user"}  # its regions need not be there
     silent = [name for name in asked if name not in seen]
     if silent:

@@ -31,6 +31,8 @@ LIBRARIES = (
     Library("stdio", "glibc", ("gcc",), ("libc.so.6",)),
     Library("mpiio", "mpich", ("mpicc.mpich",), ("libmpich.so.12",)),
     Library("mpiio", "openmpi", ("mpicc.openmpi",), ("libmpi.so.40",)),
+    Library("mpi", "mpich", ("mpicc.mpich",), ("libmpich.so.12",)),
+    Library("mpi", "openmpi", ("mpicc.openmpi",), ("libmpi.so.40",)),
     Library(
         "hdf5",
         "mpich",

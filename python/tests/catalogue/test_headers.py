@@ -18,6 +18,8 @@ from fathom.catalogue.prototypes import declare
 from probes import LIBRARIES, Library, api_of, compiler
 
 UNDECLARED = re.compile(r"error: '(\w+)' undeclared|use of undeclared identifier '(\w+)'")
+#: A prototype of which the header does not even have a type.
+UNTYPED = re.compile(r"error: unknown type name '\w+'\n[^\n]*\(\*check_(\w+)\)")
 #: Fortified forms are declared only when a program is compiled with them.
 FLAGS = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", "-D_FORTIFY_SOURCE=2"]
 STRICT = ["-Werror=incompatible-pointer-types", "-Wno-deprecated-declarations"]
@@ -59,6 +61,7 @@ def test_prototypes_are_those_of_the_header(library: Library, tmp_path: Path) ->
     api = api_of(library.layer)
     first = complaints(library, api, set(), tmp_path)
     undeclared = {name for pair in UNDECLARED.findall(first) for name in pair if name}
+    undeclared |= set(UNTYPED.findall(first))
     newer = {symbol for call in api.calls for symbol in call.newer()}
     hidden = {
         name

@@ -253,6 +253,84 @@ def test_below_names_a_layer(tmp_path: Path) -> None:
         load([path])
 
 
+LONG = """
+[api]
+layer = "mpi"
+library = ["libmpi.so.40"]
+error = "nonzero"
+
+[api.rows]
+symbols = ["{op}", "P{op}"]
+returns = "int result"
+kind = "comm"
+fortran = ["{lower}_", "x_{tail}"]
+
+[api.large]
+suffix = "_c"
+since = "4.0"
+
+[api.variant.posted]
+op = "MPI_I{tail}"
+args = "{args}, int *request"
+bytes = ""
+
+[[call]]
+op = "MPI_Send"
+args = "const void *buf, int count, const int *counts"
+bytes = "count"
+large = { count = "MPI_Count", counts = "MPI_Count" }
+variants = ["posted"]
+"""
+
+
+def test_what_a_file_says_once_holds_for_every_row(tmp_path: Path) -> None:
+    send, posted = load([write(tmp_path, LONG)]).apis[0].calls
+    assert send.fortran == ("mpi_send_", "x_send")
+    assert [form.symbols for form in send.forms] == [
+        ("MPI_Send", "PMPI_Send"),
+        ("MPI_Send_c", "PMPI_Send_c"),
+    ]
+    assert [p.text for p in send.forms[1].parameters] == [
+        "const void *buf",
+        "MPI_Count count",
+        "const MPI_Count *counts",
+    ]
+    assert (send.forms[0].since, send.forms[1].since) == ("", "4.0")
+    assert posted.op == "MPI_Isend"
+    assert posted.parameters[-1].text == "int *request"
+    assert [field.name for field in posted.fields] == ["result"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('["posted"]', '["asked"]', "MPI_Send variants: 'asked' is no"),
+        ('counts = "MPI_Count"', 'size = "MPI_Count"', "MPI_Send large: 'size' is no argument"),
+        ('since = "4.0"', "", "[api] large: must say suffix and since"),
+        ('bytes = "count"', 'otherwise = "posix"', "MPI_Send otherwise: needs 'when'"),
+    ],
+)
+def test_a_mistake_in_a_compact_row_is_one_line(
+    tmp_path: Path, old: str, new: str, says: str
+) -> None:
+    assert old in LONG
+    with pytest.raises(CatalogueError) as caught:
+        load([write(tmp_path, LONG.replace(old, new, 1))])
+    assert says in str(caught.value)
+
+
+def test_what_a_row_hands_on_has_a_row_in_the_other_layer(tmp_path: Path) -> None:
+    row = ROW.replace('kind = "write"', 'kind = "write"\nwhen = "count"\notherwise = "aio"')
+    one = write(tmp_path, API + row, "one.toml")
+    load([one])  # without the other layer's file the call passes through
+    other = API.replace("posix", "aio") + ROW.replace('["pwrite"]', "[]")
+    two = write(tmp_path, other.replace("off_t offset", "long offset"), "two.toml")
+    with pytest.raises(CatalogueError, match="pwrite otherwise: layer aio has no row of this name"):
+        load([one, two])
+    two.write_text(other, encoding="utf-8")
+    assert load([one, two])
+
+
 def test_a_symbol_is_in_one_file(tmp_path: Path) -> None:
     one = write(tmp_path, API + ROW, "one.toml")
     two = write(tmp_path, API.replace("posix", "aio") + ROW, "two.toml")
