@@ -131,15 +131,18 @@ def other_accesses(connection: Any, account: list[Access]) -> list[str]:
 
 
 def other_layers(connection: Any, account: list[Access], layers: list[str]) -> list[str]:
-    """Data reach a file from the layer its account names, through all those below it."""
+    """Data reach a file from the layer its account names, through all those below it. A library may read a
+    file's signature by itself while it opens it."""
     above = {a.file: layers[layers.index(a.layer) :] for a in account}
-    calls = connection.execute("select id, layer, parent from calls").fetchall()
-    rows = {number: (layer, parent) for number, layer, parent in calls}
+    calls = connection.execute("select id, layer, parent, kind from calls").fetchall()
+    rows = {number: (layer, parent, kind) for number, layer, parent, kind in calls}
     out = []
-    for _, op, parent, file, *_ in connection.execute(REACHED, [sorted(above)]).fetchall():
+    for _, op, parent, file, *_, kind in connection.execute(REACHED, [sorted(above)]).fetchall():
+        if kind == "read" and parent is not None and rows[parent][2] == "open":
+            continue
         path = ["posix"]
         while parent is not None:
-            layer, parent = rows[parent]
+            layer, parent, _ = rows[parent]
             if layer != path[0]:
                 path.insert(0, layer)
         if path != above[file]:
