@@ -121,7 +121,7 @@ _ERRORS = ("errno", "nonzero", "negative", "none")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: Names that a wrapper uses itself (wrappers.py).
 _RESERVED = frozenset(
-    "c real ended asked at went recorded errno_before original variable edge site".split()
+    "c real ended asked at went recorded errno_before original va edge site".split()
 )
 _PLACE = re.compile(r"\{(\w+)\}")
 

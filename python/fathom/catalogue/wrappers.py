@@ -128,7 +128,7 @@ class _Body:
         self.call: Call = edge.call
         self.given = {**self.call.values, **form.given}
         self.arguments = [parameter.name for parameter in form.passed]
-        self.arguments += ["variable"] if form.va else []
+        self.arguments += ["va"] if form.va else []
         result = self.call.result
         self.types: dict[str, Parameter] = {
             parameter.name: parameter for parameter in self.call.parameters
@@ -163,9 +163,9 @@ class _Body:
             for name, text in self.given.items()
             if name in used and name not in own
         ]
-        variable = ["\tva_list variable;"] if self.form.va else []
+        variable = ["\tva_list va;"] if self.form.va else []
         lines = block(real, given, variable)
-        start = [f"\tva_start(variable, {self.form.passed[-1].name});"] if variable else []
+        start = [f"\tva_start(va, {self.form.passed[-1].name});"] if variable else []
         if not self.call.row:
             return [*lines, "", *start]
         if not self.call.when:
@@ -266,7 +266,7 @@ class _Body:
     def _real(self, head: str, indent: str = "\t") -> list[str]:
         """The call of the original."""
         lines = fold(head + "real(", self.arguments, ");", indent)
-        return [*lines, indent + "va_end(variable);"] if self.form.va else lines
+        return [*lines, indent + "va_end(va);"] if self.form.va else lines
 
     def _asked(self) -> list[str]:
         """What was asked for, as it was before the call."""
