@@ -14,7 +14,7 @@ struct handle_table {
 };
 
 struct handle_table mpi_files, mpi_requests, mpi_datatypes, mpi_comms, hdf5_objects, netcdf_objects,
-	pnetcdf_requests, directories, mappings, user_handles;
+	pnetcdf_requests, directories, mappings, user_handles, queues, queue_files;
 
 static uint64_t key_of(uint64_t library, uint64_t handle)
 {

@@ -2,6 +2,7 @@
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 
+#include "handlers/aio.h"
 #include "handlers/posix.h"
 
 /* Positions of arguments, from 1; 0: it has none. */
@@ -13,7 +14,10 @@ struct shape {
 	uint8_t offset;
 	bool at_position; /* it moves the descriptor */
 	bool moves_bytes; /* its result is a number of bytes */
+	bool queue;       /* asynchronous I/O */
 };
+
+enum { LAYER_AIO = 7 }; /* docs/control-page.md */
 
 #define FD(n)                                                                                      \
 	{                                                                                          \
@@ -26,6 +30,10 @@ struct shape {
 #define AT(n)                                                                                      \
 	{                                                                                          \
 		.known = true, .at = (n), .path = (n) + 1                                          \
+	}
+#define QUEUE                                                                                      \
+	{                                                                                          \
+		.known = true, .queue = true                                                       \
 	}
 #define NO_FILE                                                                                    \
 	{                                                                                          \
@@ -59,6 +67,12 @@ static const struct shape shapes[] = {
 	[SYS_getcwd] = NO_FILE,
 	[SYS_getdents64] = FD(1),
 	[SYS_getxattr] = PATH(1),
+	[SYS_io_cancel] = QUEUE,
+	[SYS_io_destroy] = QUEUE,
+	[SYS_io_getevents] = QUEUE,
+	[SYS_io_pgetevents] = QUEUE,
+	[SYS_io_setup] = QUEUE,
+	[SYS_io_submit] = QUEUE,
 	[SYS_ioctl] = FD(1),
 	[SYS_lgetxattr] = PATH(1),
 	[SYS_linkat] = AT(1),
@@ -150,7 +164,11 @@ static const struct shape *shape_of(long number)
 
 bool syscall_is_io(long number, long a4)
 {
-	return shape_of(number)->known && !(number == SYS_mmap && a4 & MAP_ANONYMOUS);
+	const struct shape *s = shape_of(number);
+
+	if (!s->known || (number == SYS_mmap && a4 & MAP_ANONYMOUS))
+		return false;
+	return !(s->queue && call_inside(LAYER_AIO)); /* libaio's own, inside its row */
 }
 
 uint32_t syscall_object(long number, long a1, long a2, long a3, long a4, long a5, long a6)
@@ -191,9 +209,13 @@ int64_t syscall_bytes(long number, long result)
 }
 
 /* What must be forgotten while the descriptor is still its owner's. */
-void syscall_before(long number, long a1, long a2, long a3)
+void syscall_before(const struct call *c, long number, long a1, long a2, long a3)
 {
 	switch (number) {
+	case SYS_io_submit:
+		if (c->thread)
+			libaio_posting((uintptr_t)a1, a2, (struct iocb *const *)a3);
+		break;
 	case SYS_close:
 		descriptor_close((int)a1);
 		break;
@@ -247,8 +269,33 @@ static void duplicated(int made, long number, long a1, long a2, long a3)
 	}
 }
 
-void syscall_after(struct call *c, long result, long number, long a1, long a2, long a3)
+static void asynchronous(struct call *c, long result, long number, long a1, long a2, long a3,
+			 long a4, uint64_t ended)
 {
+	switch (number) {
+	case SYS_io_setup:
+		libaio_made(c, result, (const uintptr_t *)a2);
+		break;
+	case SYS_io_submit:
+		libaio_posted((uintptr_t)a1, a2, (struct iocb *const *)a3,
+			      result < 0 ? -c->error : result, ended);
+		break;
+	case SYS_io_getevents:
+	case SYS_io_pgetevents:
+		libaio_seen((uintptr_t)a1, (const struct io_event *)a4, result, ended);
+		break;
+	case SYS_io_destroy:
+		aio_forget((uintptr_t)a1);
+		libaio_gone((uintptr_t)a1);
+		break;
+	}
+}
+
+void syscall_after(struct call *c, long result, long number, long a1, long a2, long a3, long a4,
+		   uint64_t ended)
+{
+	if (c->thread)
+		asynchronous(c, result, number, a1, a2, a3, a4, ended);
 	if (result < 0)
 		return;
 	if (shape_of(number)->at_position)

@@ -3,6 +3,7 @@ in continuous integration (CI is set) that is a failure, unless the need cannot 
 
 from __future__ import annotations
 
+import ctypes.util
 import importlib.util
 import os
 import shutil
@@ -17,14 +18,26 @@ def _root() -> bool:
     return os.geteuid() == 0
 
 
-#: Needs that a container may deny for good: skipped there too.
-NOT_EVERYWHERE = {"root": "must be root to mount a small tmpfs"}
+def _io_uring() -> bool:
+    """Sandboxes forbid it, and kernels can be told to."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    ring = libc.syscall(425, 1, ctypes.create_string_buffer(120))  # io_uring_setup
+    if ring >= 0:
+        os.close(ring)
+    return bool(ring >= 0)
 
-SPECIAL: dict[str, Callable[[], bool]] = {"root": _root}
+
+#: Needs that a container may deny for good: skipped there too.
+NOT_EVERYWHERE = {
+    "root": "must be root to mount a small tmpfs",
+    "io_uring": "the kernel or a sandbox forbids io_uring",
+}
+
+SPECIAL: dict[str, Callable[[], bool]] = {"root": _root, "io_uring": _io_uring}
 
 
 def missing(need: str) -> str:
-    """What to say, or "" when it is there. `tool`, `python:module`, `root`."""
+    """What to say, or "" when it is there. `tool`, `python:module`, `library:name`, `root`, `io_uring`."""
     if need in SPECIAL:
         return "" if SPECIAL[need]() else NOT_EVERYWHERE.get(need, need)
     if need.startswith("python:"):
@@ -32,6 +45,9 @@ def missing(need: str) -> str:
         return (
             "" if importlib.util.find_spec(module) else f"Python module {module} is not installed"
         )
+    if need.startswith("library:"):
+        name = need.removeprefix("library:")
+        return "" if ctypes.util.find_library(name) else f"lib{name} is not installed"
     return "" if shutil.which(need) else f"{need} is not installed"
 
 

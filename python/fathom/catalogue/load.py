@@ -117,7 +117,7 @@ _TYPE_NAMES = {
     bool: "true or false",
     dict: "a table",
 }
-_ERRORS = ("errno", "nonzero", "negative", "none")
+_ERRORS = ("errno", "nonzero", "negative", "minus_errno", "none")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: Names that a wrapper uses itself (wrappers.py).
 _RESERVED = frozenset(

@@ -139,6 +139,7 @@ class Call:
         return {
             "errno": f"!{name}" if self.result.is_pointer else f"{name} == -1",
             "negative": f"{name} < 0",
+            "minus_errno": f"{name} < 0",
         }.get(self.error, name)
 
     @property

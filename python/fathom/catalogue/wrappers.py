@@ -159,7 +159,7 @@ class _Body:
         own = self.form.family.own if self.form.family else ()
         used = set(IDENTIFIER.findall("\n".join(statements) + self.call.size + self.call.offset))
         given = [
-            f"\tconst {join_type(self._type(name).removeprefix('const '), name)} = {text};"
+            f"\t{'' if '*' in self._type(name) else 'const '}{join_type(self._type(name), name)} = {text};"
             for name, text in self.given.items()
             if name in used and name not in own
         ]
@@ -338,7 +338,12 @@ class _Body:
         if call.error == "nonzero" and not call.fails:
             return [f"\tc.error = (int32_t){name};"]
         fails = self._own(call.failure())
-        value = {"errno": "errno", "nonzero": f"(int32_t){name}", "negative": "1"}[call.error]
+        value = {
+            "errno": "errno",
+            "nonzero": f"(int32_t){name}",
+            "negative": "1",
+            "minus_errno": f"-{name}",
+        }[call.error]
         lines = [f"\tif ({fails})", f"\t\tc.error = {value};"]
         if call.clears_errno:
             lines += ["\tif (errno == 0)", "\t\terrno = errno_before;"]

@@ -29,6 +29,9 @@ class Library:
 LIBRARIES = (
     Library("posix", "glibc", ("gcc",), ("libc.so.6",)),
     Library("stdio", "glibc", ("gcc",), ("libc.so.6",)),
+    Library("aio", "glibc", ("gcc",), ("libc.so.6",)),
+    Library("libaio", "libaio", ("gcc",), ("libaio.so.1",)),
+    Library("uring", "liburing", ("gcc",), ("liburing.so.2",)),
     Library("mpiio", "mpich", ("mpicc.mpich",), ("libmpich.so.12",)),
     Library("mpiio", "openmpi", ("mpicc.openmpi",), ("libmpi.so.40",)),
     Library("mpi", "mpich", ("mpicc.mpich",), ("libmpich.so.12",)),
