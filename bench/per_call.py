@@ -10,7 +10,9 @@ from pathlib import Path
 from tools import PROGRAMS, Row, fathom_run, run, scratch
 
 EMPTY = PROGRAMS / "libempty.so"
+CLOCKS = PROGRAMS / "libclocks.so"
 KINDS = ("pwrite", "pread")
+TWO_CLOCKS = "two bare clock readings"
 THREAD_NOISE = (
     1.10  # two threads may be this much dearer before it counts: noise of a shared machine
 )
@@ -41,6 +43,11 @@ def bare(_scratch: Path, command: list[str | Path], preload: str) -> str:
     return run(command, {"LD_PRELOAD": preload})
 
 
+def clocks(_scratch: Path, command: list[str | Path], preload: str) -> str:
+    """Two readings of the clock around the call, and nothing else: what is left is the tracer's own."""
+    return run(command, {"LD_PRELOAD": f"{CLOCKS} {preload}".strip()})
+
+
 def fathom(directory: Path, command: list[str | Path], preload: str) -> str:
     with scratch(str(directory)) as inner:
         return run([*fathom_run(inner / "run.fathom"), *command], {"LD_PRELOAD": preload})
@@ -52,7 +59,7 @@ def peer(_scratch: Path, command: list[str | Path], preload: str) -> str:
 
 
 def variants() -> dict[str, Variant]:
-    found: dict[str, Variant] = {"bare": bare, "Fathom": fathom}
+    found: dict[str, Variant] = {"bare": bare, TWO_CLOCKS: clocks, "Fathom": fathom}
     if os.environ.get("FATHOM_BENCH_PEER"):
         found["peer"] = peer
     return found
@@ -100,7 +107,7 @@ def rows_of(target: Target, costs: dict[str, Cost]) -> list[Row]:
             ours = name == "Fathom"
             rows.append(
                 Row(
-                    f"{name} adds to {kind}, {target.name}",
+                    f"{name} {'add' if name == TWO_CLOCKS else 'adds'} to {kind}, {target.name}",
                     ns,
                     "ns",
                     least,

@@ -7,7 +7,7 @@
 
 #include "core/core.h"
 #include "core/raw.h"
-#include "core/hot.h"
+#include "core/fast.h"
 #include "core/process.h"
 
 bool layer_on(uint8_t layer)
@@ -230,25 +230,6 @@ void call_leave_slowly(struct thread *t, const struct call *c, uint64_t ended)
 void call_leave(struct call *c, uint64_t ended)
 {
 	call_leave_fast(c, ended, op_of(c->op)->nfields);
-}
-
-void hot_leave_slowly(const struct hot_call *h, uint32_t op, int64_t size, int64_t offset,
-		      int64_t bytes, uint64_t ended)
-{
-	struct call c = {
-		.thread = h->thread,
-		.seq = h->seq,
-		.op = op,
-		.object = h->open->object,
-		.error = bytes == -1 ? errno : 0,
-		.depth = (uint32_t)(h->open - h->thread->page->open),
-		.field = {size, offset, bytes},
-	};
-
-	if (!h->thread->alive)
-		return; /* a fork wiped it */
-	c.began = h->open->began;
-	call_leave_slowly(h->thread, &c, ended);
 }
 
 void call_cancel(struct call *c, uint64_t ended)

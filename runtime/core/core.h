@@ -24,6 +24,7 @@ enum {
 	AFTER_TEXT = 512,       /* of it is kept for what follows a text: numbers */
 	PATTERNS = 128,
 	SITES = 64,
+	USUAL = 64, /* entries of struct usual */
 	PATH_BYTES = 4096,
 	OWN_DESCRIPTORS = 16, /* that a vfork child may open and be followed */
 	MARKS = 256,          /* per process image; further ones are counted */
@@ -137,6 +138,21 @@ struct regions {
 	struct call call[CALL_DEPTH];
 };
 
+/* What was true when a place in the program last read or wrote a descriptor: core/hot.h. It stays as it is
+ * while its own call lasts. */
+struct usual {
+	const void *address; /* return address; NULL: none */
+	uint64_t gate;
+	const _Atomic uint32_t *object; /* of the descriptor: where it stands now */
+	uint64_t who;                   /* as in struct pattern */
+	int fd;
+	uint32_t site;
+	struct pattern *pattern;
+	uint64_t slot;  /* of the pattern */
+	uint64_t depth; /* calls around it */
+};
+_Static_assert(sizeof(struct usual) == 64, "a cache line");
+
 enum {
 	NOT_READY = 0,    /* a row is being built, or a fork wiped this */
 	READY = 1,        /* nothing special */
@@ -144,14 +160,19 @@ enum {
 };
 
 struct thread {
-	uint8_t ready;      /* NOT_READY, READY…; one look tells the usual case from all others */
+	union {
+		struct {
+			uint8_t ready; /* NOT_READY, READY…; one look tells the usual case from all others */
+			uint8_t depth; /* recorded calls that are open */
+		};
+		uint32_t state; /* both, in one load or store */
+	};
 	uint8_t when_ready; /* READY, or READY_SLOWLY: what `ready` goes back to */
 	uint8_t counting;   /* the budget is spent: calls go to counters */
 	uint8_t alive;      /* 0: wiped */
 	uint8_t broken;     /* no memory for a stream: pass through */
 	uint8_t full;       /* nowhere to put another chunk: counters only, in their table */
 	uint8_t snapshot; /* a copy made by thread_write_snapshot: never goes on to another chunk */
-	uint32_t depth;   /* recorded calls that are open */
 	uint8_t *put;     /* next byte of rows */
 	uint8_t *limit;   /* a row may begin below */
 	uint64_t next_seq;
@@ -178,6 +199,8 @@ struct thread {
 	struct counter_table *counters;
 	uint64_t flush_began, flush_ended, flush_bytes; /* a flush that has no row yet */
 	struct site_entry site[SITES];
+	const struct usual *user[PATTERNS]; /* whose calls a pattern predicts, in this chunk */
+	_Alignas(64) struct usual usual[2][USUAL]; /* of outermost calls, of others */
 	struct pattern pattern[PATTERNS];
 	uint32_t spare_scratch; /* 1: a record that waits for the next chunk is in scratch[0] */
 	struct {
@@ -277,7 +300,7 @@ static inline bool gate_counts(uint64_t gate, uint8_t layer)
 
 extern struct config config;
 extern struct process *process;
-extern struct control_page *control;
+extern struct control_page *control __attribute__((visibility("hidden"))); /* one load, not two */
 extern __thread struct thread *self
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 

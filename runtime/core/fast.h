@@ -20,7 +20,7 @@ static inline void release(struct thread *t)
 
 static inline void set_depth(struct thread *t, uint32_t depth)
 {
-	t->depth = depth;
+	t->depth = (uint8_t)depth;
 	barrier();
 	atomic_store_explicit(&t->page->depth, depth, memory_order_relaxed);
 }
@@ -109,7 +109,7 @@ static inline __attribute__((always_inline)) void call_leave_fast(struct call *c
 		return;
 	}
 	who = pattern_who(c);
-	where = pattern_where(t, c, t->page->open[c->depth].site);
+	where = pattern_where(t, c->depth, t->page->open[c->depth].site);
 	slot = pattern_slot(who, where);
 	p = &t->pattern[slot];
 	if (unlikely(p->who != who || p->where != where)) {

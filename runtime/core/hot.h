@@ -1,6 +1,9 @@
-/* The same straight line as fast.h, for the catalogue's `hot` rows: reads and writes of a descriptor, whose op
- * and layer are constants, whose fields are size, offset, bytes, and which have no hooks. Nothing is kept but
- * the row of the open call. hot_enter says no to whatever is not usual; the wrapper then goes the general way. */
+/* The same straight line as fast.h, for the catalogue's `hot` rows: reads and writes of a descriptor, whose
+ * fields are size, offset, bytes, and which have no hooks. A call from a place in the program that made the
+ * same one before, on the same object, with as many calls around it, is checked against what was true then
+ * and needs no look-up. Nothing of it is kept but the row of the open call. Whatever is not usual goes the
+ * general way, and is learnt from. `inside` is a constant: calls inside others cost a little more, and do not
+ * make the outermost ones dearer. */
 #ifndef FATHOM_HOT_H
 #define FATHOM_HOT_H
 
@@ -8,105 +11,114 @@
 
 struct hot_call {
 	struct thread *thread;
-	struct open_call *open; /* NULL: not usual */
-	uint64_t seq;
+	struct usual *usual; /* what it is like; NULL: it is not usual */
 };
 
-__attribute__((cold)) void hot_leave_slowly(const struct hot_call *h, uint32_t op, int64_t size,
-					    int64_t offset, int64_t bytes, uint64_t ended);
+/* After a call that went the general way: the next one like it may be usual. */
+__attribute__((cold)) void hot_learn(const struct call *c, int fd, const void *site);
+__attribute__((cold)) int64_t hot_leave_slowly(const struct hot_call h, const int64_t *at,
+					       int64_t bytes, const void *frame, uint64_t ended);
 
-/* What fd is open on; 0 or OBJECT_LEFT_OUT, which is negative: not usual. */
-static inline int32_t hot_object(int fd)
+/* By address and descriptor. The address's two lowest bits tell little: what is left of it after the mask
+ * counts quarters of an entry, which saves a shift. */
+static inline struct usual *usual_of(struct thread *t, int fd, const void *site, bool inside)
 {
-	struct descriptor_table *all = atomic_load_explicit(&descriptors, memory_order_relaxed);
-	struct descriptor *page;
+	uint32_t index = ((uint32_t)(uintptr_t)site + 4 * (uint32_t)fd) & 4 * (USUAL - 1);
 
-	if (unlikely(!all || (unsigned)fd >= FDS_PER_PAGE * FD_PAGES))
-		return 0;
-	page = atomic_load_explicit(&all->page[(unsigned)fd / FDS_PER_PAGE], memory_order_acquire);
-	if (unlikely(!page))
-		return 0;
-	return (int32_t)atomic_load_explicit(&page[(unsigned)fd % FDS_PER_PAGE].object,
-					     memory_order_relaxed);
+	return (struct usual *)((char *)t->usual[inside] + index * (sizeof(struct usual) / 4));
 }
 
+static inline bool differs(const struct usual *u, uint32_t op, int fd, const void *site)
+{
+	return unlikely(u->address != site) || unlikely(u->fd != fd) ||
+	       unlikely(u->who !=
+			(op | (uint64_t)atomic_load_explicit(u->object, memory_order_relaxed)
+				      << 32)) ||
+	       unlikely(u->gate != atomic_load_explicit(&control->gate, memory_order_relaxed));
+}
+
+/* A usual call's thread is not ready until hot_enter is done: no signal handler changes what was found. */
 static inline __attribute__((always_inline)) struct hot_call
-hot_enter(uint32_t op, uint8_t layer, int fd, int64_t size, int64_t offset, const void *frame,
-	  const void *site)
+hot_find(uint32_t op, int fd, const void *frame, const void *site, bool inside)
 {
 	const struct hot_call no = {0};
 	struct hot_call h = {.thread = self};
-	const uint64_t on = 1ull << layer | LEVEL_CALL;
-	const struct site_entry *e;
-	int32_t object = hot_object(fd);
-	uint32_t known = 0, depth;
 
-	if (unlikely(~atomic_load_explicit(&control->gate, memory_order_relaxed) & on) ||
-	    unlikely(!h.thread || h.thread->ready != READY || object <= 0))
+	if (unlikely(!h.thread) || unlikely(inside ? h.thread->ready != READY || !h.thread->depth
+						   : h.thread->state != READY))
 		return no;
-	depth = h.thread->depth;
-	if (depth) {
-		if (unlikely(!nests(h.thread, op, frame)))
-			return no;
-	} else {
-		e = &h.thread->site[(uintptr_t)site / 4 % SITES];
-		if (unlikely(e->address != site || entry_site.slot))
-			return no;
-		known = e->site;
-	}
+	h.usual = usual_of(h.thread, fd, site, inside);
+	__asm__("" : "+r"(h.usual)); /* to be kept, not to be computed again after the call */
 	h.thread->ready = NOT_READY;
 	barrier();
-	h.open = &h.thread->page->open[depth];
-	h.open->seq = h.seq = h.thread->next_seq++;
-	h.open->frame = (uintptr_t)frame;
-	h.open->op = op;
-	h.open->object = (uint32_t)object;
-	h.open->size = size;
-	h.open->offset = offset;
-	h.open->site = known;
-	h.open->began = ticks_raw();
-	set_depth(h.thread, depth + 1);
-	release(h.thread);
+	if (unlikely(differs(h.usual, op, fd, site)) ||
+	    unlikely(inside ? h.usual->depth != h.thread->depth || !nests(h.thread, op, frame)
+			    : entry_site.slot != NULL)) {
+		release(h.thread);
+		return no;
+	}
 	return h;
 }
 
+/* Depth and readiness are one store. */
+static inline void release_at_depth(struct thread *t, struct thread_page *page, uint32_t depth)
+{
+	barrier();
+	atomic_store_explicit(&page->depth, depth, memory_order_relaxed);
+	barrier();
+	t->state = t->when_ready + (depth << 8);
+}
+
+static inline __attribute__((always_inline)) void
+hot_enter(struct hot_call h, int64_t size, int64_t offset, const void *frame, bool inside)
+{
+	struct thread_page *page = h.thread->page;
+	const uint32_t depth = inside ? h.usual->depth : 0;
+	struct open_call *o = &page->open[depth];
+
+	o->seq = h.thread->next_seq++;
+	o->frame = (uintptr_t)frame;
+	memcpy(&o->op, &h.usual->who, sizeof(h.usual->who)); /* and o->object */
+	o->size = size;
+	o->offset = offset;
+	o->site = h.usual->site;
+	o->began = ticks_raw();
+	release_at_depth(h.thread, page, depth + 1);
+}
+
+/* In a pattern with a user the sizes stay, and no call fails: link_pattern sees to that. */
 static inline bool hot_as_predicted(struct pattern *p, int64_t size, int64_t offset, int64_t bytes)
 {
-	if (unlikely(((uint64_t)size ^ p->next[0]) | ((uint64_t)offset ^ p->next[1]) |
-		     ((uint64_t)bytes ^ p->next[2])))
+	if (unlikely((uint64_t)size != p->next[0] || (uint64_t)offset != p->next[1] ||
+		     (uint64_t)bytes != p->next[2]))
 		return false;
-	p->next[0] += p->slope[0];
-	p->next[1] += p->slope[1];
-	p->next[2] += p->slope[2];
+	p->next[1] = (uint64_t)offset + p->slope[1];
 	return true;
 }
 
-static inline __attribute__((always_inline)) void hot_leave(const struct hot_call *h, uint32_t op,
-							    int64_t size, int64_t offset,
-							    int64_t bytes, uint64_t ended)
+/* `at`: the offset where it is tracked, else NULL: as given. Returns `bytes`: what is not usual is a jump. */
+static inline __attribute__((always_inline)) int64_t hot_leave(struct hot_call h, const int64_t *at,
+							       int64_t bytes, const void *frame,
+							       uint64_t ended, bool inside)
 {
-	struct thread *t = h->thread;
-	const struct open_call *o = h->open;
-	uint32_t depth = t->depth - 1;
-	uint64_t who, where;
-	struct pattern *p;
-	uint8_t slot;
+	struct thread *t = h.thread;
+	struct usual *u = h.usual;
+	const uint32_t depth = inside ? u->depth : 0;
+	struct thread_page *page;
+	const struct open_call *o;
 
 	t->ready = NOT_READY;
 	barrier();
-	who = op | (uint64_t)o->object << 32;
-	where = o->site | (uint64_t)depth << 32 | (uint64_t)t->generation << 40;
-	slot = pattern_slot(who, where);
-	p = &t->pattern[slot];
-	if (unlikely(bytes == -1 || t->put > t->limit || o != &t->page->open[depth] ||
-		     o->seq != h->seq || p->who != who || p->where != where ||
-		     !hot_as_predicted(p, size, offset, bytes))) {
-		hot_leave_slowly(h, op, size, offset, bytes, ended);
-		return;
-	}
-	put_usual_row(t, slot, o->began, ended);
-	set_depth(t, depth);
-	release(t);
+	if (unlikely(t->depth != depth + 1))
+		return hot_leave_slowly(h, at, bytes, frame, ended);
+	page = t->page;
+	o = &page->open[depth];
+	if (unlikely(o->frame != (uintptr_t)frame || t->put > t->limit || t->user[u->slot] != u ||
+		     !hot_as_predicted(u->pattern, o->size, at ? *at : o->offset, bytes)))
+		return hot_leave_slowly(h, at, bytes, frame, ended);
+	put_usual_row(t, (uint8_t)u->slot, o->began, ended);
+	release_at_depth(t, page, depth);
+	return bytes;
 }
 
 #endif

@@ -23,8 +23,11 @@ static inline uint64_t zigzag(int64_t value)
 
 static inline void commit(struct thread *t)
 {
+	struct chunk *chunk = t->chunk;
+	uint32_t committed = (uint32_t)(t->put - chunk->rows);
+
 	barrier();
-	*(volatile uint32_t *)&t->chunk->committed = (uint32_t)(t->put - t->chunk->rows);
+	*(volatile uint32_t *)&chunk->committed = committed;
 }
 
 static inline uint8_t *put_times(struct thread *t, uint8_t *put, uint64_t began, uint64_t ended)
@@ -37,14 +40,17 @@ static inline uint8_t *put_times(struct thread *t, uint8_t *put, uint64_t began,
 	return put;
 }
 
-/* Seven low bits, and the rest above a continuation bit: a varint of two bytes. */
-static inline uint32_t two_bytes(uint64_t value)
+/* Two numbers below 2^14 as varints of two bytes each, also where one would do: in either half the seven low
+ * bits stay, those above move up by one, and bit 7 says that there are more. */
+static inline uint32_t two_varints(uint64_t first, uint64_t second)
 {
-	return (uint32_t)(value & 0x7f) | 0x80 | (uint32_t)(value >> 7) << 8;
+	uint32_t both = (uint32_t)(first | second << 16);
+
+	return both + (both & 0x3f803f80) + 0x00800080;
 }
 
-/* A row as predicted, whose times need two bytes each as those of most system calls do, is five bytes in two
- * stores; its length is known before its times are, so the next row need not wait for them. */
+/* A row as predicted, whose times need no more than two bytes each as those of most system calls do, is five
+ * bytes in two stores; its length is known before its times are, so the next row need not wait for them. */
 static inline void put_usual_row(struct thread *t, uint8_t slot, uint64_t began, uint64_t ended)
 {
 	uint64_t step = ended - t->last_ended, duration = ended - began;
@@ -52,8 +58,8 @@ static inline void put_usual_row(struct thread *t, uint8_t slot, uint64_t began,
 	uint32_t times;
 
 	*put++ = slot;
-	if (likely(step - 0x80 < 0x3f80 && duration - 0x80 < 0x3f80)) {
-		times = two_bytes(step) | two_bytes(duration) << 16;
+	if (likely((step | duration) < 0x4000)) {
+		times = two_varints(step, duration);
 		memcpy(put, &times, 4);
 		t->put = put + 4;
 		t->last_ended = ended;
@@ -112,9 +118,9 @@ static inline uint64_t pattern_who(const struct call *c)
 	return c->op | (uint64_t)c->object << 32;
 }
 
-static inline uint64_t pattern_where(const struct thread *t, const struct call *c, uint32_t site)
+static inline uint64_t pattern_where(const struct thread *t, uint32_t depth, uint32_t site)
 {
-	return site | (uint64_t)c->depth << 32 | (uint64_t)t->generation << 40;
+	return site | (uint64_t)depth << 32 | (uint64_t)t->generation << 40;
 }
 
 #endif

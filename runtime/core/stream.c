@@ -133,7 +133,8 @@ static void define_row(struct thread *t, struct pattern *p, const struct call *c
 	memcpy(p->next, c->field, n * sizeof(p->next[0]));
 	memset(p->slope, 0, n * sizeof(p->slope[0]));
 	p->who = pattern_who(c);
-	p->where = pattern_where(t, c, site);
+	p->where = pattern_where(t, c->depth, site);
+	t->user[p - t->pattern] = NULL;
 	commit(t);
 }
 
@@ -151,12 +152,13 @@ void stream_surprising_row(struct thread *t, uint8_t slot, const struct call *c,
 	if (c->error)
 		put = put_varint(put, (uint32_t)c->error);
 	t->put = put_times(t, put, c->began, ended);
+	t->user[slot] = NULL;
 	commit(t);
 }
 
 void stream_row(struct thread *t, const struct call *c, uint32_t site, uint64_t ended)
 {
-	uint64_t who = pattern_who(c), where = pattern_where(t, c, site);
+	uint64_t who = pattern_who(c), where = pattern_where(t, c->depth, site);
 	uint8_t slot = pattern_slot(who, where);
 	struct pattern *p = &t->pattern[slot];
 
@@ -302,6 +304,7 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 	t->put = chunk->rows;
 	t->limit = (uint8_t *)chunk + CHUNK_BYTES - ROW_ROOM;
 	t->generation = (t->generation + 1) & 0xffffff;
+	memset(t->user, 0, sizeof(t->user));
 	barrier();
 	memcpy(chunk->magic, "FATHOMCK", 8);
 	put_open_calls(t);

@@ -34,8 +34,8 @@ extern const uint32_t edge_apis_count;
 extern const struct edge_symbol edge_symbols[]; /* by name (strcmp), APIs that look inside last */
 extern const uint32_t edge_symbols_count;
 extern void *const edge_wrappers[];
-extern void *edge_originals
-	[]; /* [i] is what wrapper i calls; written by edges.c before wrapper i is reachable */
+/* [i] is what wrapper i calls; written by edges.c before wrapper i is reachable. */
+extern void *edge_originals[] __attribute__((visibility("hidden")));
 
 /* The catalogue's tables and, behind them, those of a library that --probes built (user/probe.h). A wrapper's
  * and an API's number is their place in both together. */

@@ -81,6 +81,10 @@ def _function(edge: Edge, form: Form, copy: int, named: str) -> list[str]:
         fold(named, declare(form.passed, bool(form.va)), ")"),
         "{",
     )
+    if edge.call.hot:
+        unusual = f"{edge.function(copy)}_unusual"
+        body = _Body(edge, form, edge.number_name(copy), "__builtin_return_address(0)")
+        return block(_unusual(edge, form, copy, unusual), "", head, body.usual(unusual), "}")
     if form.family:
         return block(head, _pass_on(edge, form, form.family, edge.number_name(copy)), "}")
     body = _Body(edge, form, edge.number_name(copy), "__builtin_return_address(0)")
@@ -120,11 +124,28 @@ def _pass_on(edge: Edge, form: Form, family: Family, number: str) -> list[str]:
     return fold(head, [*arguments, number, "__builtin_return_address(0)"], ");", "\t")
 
 
+def _unusual(edge: Edge, form: Form, copy: int, name: str) -> list[str]:
+    """A hot row's other calls: apart, so that the usual ones need not save their registers."""
+    result = edge.call.result.type if edge.call.result else "void"
+    head = join_type(f"static __attribute__((noinline)) {result}", name)
+    passed = [*declare(form.passed), "const void *frame", "const void *site"]
+    body = _Body(edge, form, edge.number_name(copy), "site", "frame")
+    return block(fold(head + "(", passed, ")"), "{", body.text(), "}")
+
+
 class _Body:
     """The statements of one wrapper."""
 
-    def __init__(self, edge: Edge, form: Form, number: str, site: str) -> None:
-        self.edge, self.form, self.number, self.site = edge, form, number, site
+    def __init__(
+        self,
+        edge: Edge,
+        form: Form,
+        number: str,
+        site: str,
+        frame: str = "__builtin_frame_address(0)",
+    ) -> None:
+        self.edge, self.form, self.number = edge, form, number
+        self.site, self.frame = site, frame
         self.call: Call = edge.call
         self.given = {**self.call.values, **form.given}
         self.arguments = [parameter.name for parameter in form.passed]
@@ -143,8 +164,8 @@ class _Body:
         statements = self.recorded() if self.call.row else self.hooks_only()
         return block(self.declarations(statements), statements)
 
-    def declarations(self, statements: list[str]) -> list[str]:
-        """Locals, with those of `given` that the statements need."""
+    def original(self) -> list[str]:
+        """What the wrapper calls, as a local."""
         result = self.call.result.type if self.call.result else "void"
         types = [parameter.type for parameter in self.form.parameters]
         head = join_type(result, "(*const real)(")
@@ -156,6 +177,11 @@ class _Body:
             real[-1] += f" {original}"
         else:
             real.append(f"			{original}")
+        return real
+
+    def declarations(self, statements: list[str]) -> list[str]:
+        """Locals, with those of `given` that the statements need."""
+        real = self.original()
         own = self.form.family.own if self.form.family else ()
         used = set(IDENTIFIER.findall("\n".join(statements) + self.call.size + self.call.offset))
         given = [
@@ -186,7 +212,8 @@ class _Body:
         call = self.call
         lines: list[str] = []
         if call.hot:
-            lines += self._hot()
+            lines += block(self._find("true"), "", "\tif (hot.usual) {")
+            lines += block(self._usual("true", "\t\t", []), "\t}")
         if call.when:
             gate = "" if call.always else f"!layer_on({self.edge.api.layer_number}) || "
             lines += self._unless(f"\tif ({gate}!({self._own(call.when)}))", True)
@@ -194,8 +221,8 @@ class _Body:
         if call.always:
             lines += self._enter("\tconst bool recorded = ", ";")
         else:
-            *head, last = self._enter("\tif (!", ")")
-            lines += head + self._unless(last)
+            *head, last = self._enter("\tif (!", ") {")
+            lines += head + self._unless(last.removesuffix(" {"))
         if call.clears_errno:
             lines += ["\tconst int errno_before = errno;", "", "\terrno = 0;"]
         lines += block(
@@ -214,31 +241,42 @@ class _Body:
             lines += block(filled, self._after(), self._leave())
         return lines + self._return()
 
-    def _hot(self) -> list[str]:
-        """The usual case of a hot row: nothing is kept but the row of the open call (core/hot.h)."""
-        call = self.call
-        assert call.result is not None
-        name = call.result.name
-        items = [op_name(self.edge.api, call), str(self.edge.api.layer_number), call.file]
-        items += [self.size, self.offset]
-        items += ["__builtin_frame_address(0)", "__builtin_return_address(0)"]
-        values = ["&hot", items[0], self.size, self.offset, self._cast(name), "ended"]
+    def usual(self, unusual: str) -> list[str]:
+        """A hot row's outermost calls that are like earlier ones (core/hot.h); others go to `unusual`."""
+        rest = [*self.arguments, self.frame, self.site]
         return block(
-            fold("const struct hot_call hot = hot_enter(", items, ");", "\t"),
+            self._find("false"),
             "",
-            "\tif (__builtin_expect(hot.open != NULL, 1)) {",
-            [f"\t{line}" for line in self._result()],
-            "\t\tconst uint64_t ended = ticks_raw();",
+            "\tif (__builtin_expect(!hot.usual, 0))",
+            fold(f"return {unusual}(", rest, ");", "\t\t"),
+            self._asked(),
+            self._usual("false", "\t", self.original()),
+        )
+
+    def _find(self, inside: str) -> list[str]:
+        found = [op_name(self.edge.api, self.call), self.call.file, self.frame, self.site, inside]
+        return fold("const struct hot_call hot = hot_find(", found, ");", "\t")
+
+    def _usual(self, inside: str, indent: str, original: list[str]) -> list[str]:
+        """Nothing is kept but the row of the open call."""
+        assert self.call.result is not None
+        at = "&at" if self.offset == "at" else "NULL"
+        name = self._cast(self.call.result.name)
+        return block(
+            fold("hot_enter(", ["hot", self.size, self.offset, self.frame, inside], ");", indent),
+            original,
+            [indent + line.removeprefix("\t") for line in self._result()],
+            f"{indent}const uint64_t ended = ticks_raw();",
             "",
-            self._advance("\t\t"),
-            fold("hot_leave(", values, ");", "\t\t"),
-            f"\t\treturn {name};",
-            "\t}",
+            self._advance(indent),
+            fold("return hot_leave(", ["hot", at, name, self.frame, "ended", inside], ");", indent),
         )
 
     def _leave(self) -> list[str]:
         if self.call.before or self.call.after:
             return ["\t(c.cancel ? call_cancel : call_leave)(&c, ended);"]
+        if self.call.hot:
+            return ["\tcall_leave(&c, ended);", f"\thot_learn(&c, {self.call.file}, site);"]
         return ["\tcall_leave(&c, ended);"]
 
     def _unless(self, condition: str, other: bool = False) -> list[str]:
@@ -285,7 +323,7 @@ class _Body:
     def _enter(self, head: str, tail: str) -> list[str]:
         object_ = self._own(self.call.object) if self.call.object else "0"
         items = ["&c", op_name(self.edge.api, self.call), object_, self.size, self.offset]
-        items += ["__builtin_frame_address(0)", self.site]
+        items += [self.frame, self.site]
         return fold(head.lstrip("\t") + "call_enter(", items, ")" + tail, "\t")
 
     def _number_for_hooks(self) -> list[str]:
