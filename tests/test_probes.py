@@ -181,6 +181,11 @@ MISTAKES = {
     "another layer": ('layer   = "user"', 'layer = "posix"', "[api] name: is for layer 'user'"),
     "a name of ours": ('name    = "store"', 'name = "hdf5"', "[api] name: 'hdf5' is no C name, or"),
     "no name": ('name    = "store"', "", "[api] name: is missing"),
+    "a function of the library": (
+        'size    = "bytes"',
+        'size = "store_id(store, NULL)"',
+        "store_put: the C compiler says: implicit declaration of function 'store_id'",
+    ),
     "no hook": ('"call_text(c', '"system(c', "store_put_text after: 'system(c"),
     "hot": ('kind    = "sync"', 'kind = "sync"\nhot = true', "store_sync hot: is for"),
     "two names": ("[api]", "[[api]", "file: is not TOML"),

@@ -1,5 +1,5 @@
 /* --probes: the user's own catalogues become a library that is preloaded beside libfathom.so. Built once for what
- * they and libfathom.so hold, then found by its name; so a thousand ranks build nothing. */
+ * they hold and this libfathom.so, then found by its name; so a thousand ranks build nothing. */
 #include "command.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static void add(struct sum *sum, const void *bytes, size_t size)
 	}
 }
 
-static void add_file(struct sum *sum, const char *option, const char *path)
+static void add_file(struct sum *sum, const char *path)
 {
 	char block[65536];
 	int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -37,9 +37,20 @@ static void add_file(struct sum *sum, const char *option, const char *path)
 	while (file >= 0 && (got = read(file, block, sizeof(block))) > 0)
 		add(sum, block, (size_t)got);
 	if (got < 0)
-		fail(EXIT_FATHOM, "%s: %s: %s", option, path, strerror(errno));
+		fail(EXIT_FATHOM, "--probes: %s: %s", path, strerror(errno));
 	close(file);
 	add(sum, "", 1);
+}
+
+/* Not its bytes: every rank would read megabytes. */
+static void add_library(struct sum *sum, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		fail(EXIT_FATHOM, "%s: %s", path, strerror(errno));
+	add(sum, &st.st_size, sizeof(st.st_size));
+	add(sum, &st.st_mtim, sizeof(st.st_mtim));
 }
 
 static void make_directories(const char *path)
@@ -136,8 +147,8 @@ const char *probes_library(const char *probes, const char *library)
 		return NULL;
 	rest = format_text("%s", probes);
 	while ((file = strsep(&rest, ":")))
-		add_file(&sum, "--probes", file);
-	add_file(&sum, "--probes", library);
+		add_file(&sum, file);
+	add_library(&sum, library);
 	add(&sum, FATHOM_VERSION, sizeof(FATHOM_VERSION));
 	path = cache_path(&sum);
 	if (access(path, F_OK))

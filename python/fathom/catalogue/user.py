@@ -5,6 +5,7 @@ Needs the standard library and a C compiler only.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -28,15 +29,17 @@ WAYS = ("", "fd", "path")
 
 FLAGS = (
     "-std=gnu11 -O2 -g -shared -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE"
-    " -fno-omit-frame-pointer -D_GNU_SOURCE -Wl,-soname,libfathom-probes.so -Wl,-z,now"
+    " -fno-omit-frame-pointer -D_GNU_SOURCE -Wl,-soname,libfathom-probes.so -Wl,-z,now -Wl,-z,defs"
+    " -Werror=implicit-function-declaration"
 )
 
 
 #: The line that the emitters put before each function.
 _ROW = re.compile(r"/\* \S+: (\w+)(?:, of each type)? \*/")
 
-#: "FILE: ROW KEY:1:20: error: …" of the compiler.
-_PLACE = re.compile(r"(.*?):\d+(?::\d+)?: (?:fatal )?error: (.*)")
+#: "FILE: ROW KEY:1:20: error: …" of the compiler, "FILE: ROW:7: undefined …" of the linker.
+_PLACE = re.compile(r"(?:\S*ld: )?(.*?):\d+(?::\d+)?: (?:(?:fatal )?error: )?(.*)")
+_ERRORS = ("undefined reference", " error: ", "error")
 
 
 class BuildError(Exception):
@@ -134,8 +137,13 @@ def _whole(catalogue: Catalogue, place: Path) -> str:
         text = (place / f"wrappers_{api.path.stem}.c").read_text(encoding="utf-8")
         for line in text.splitlines():
             row = _ROW.fullmatch(line)
-            lines.append(f'# 1 "{api.path}: {row[1]}"' if row else line)
+            lines.append(_at(api, row[1]) if row else line)
     return "\n".join([*lines, '#include "user/probe_glue.c"', ""])
+
+
+def _at(api: Api, row: str) -> str:
+    """The compiler takes what follows for line 1 of this file."""
+    return f"# 1 {json.dumps(f'{api.path}: {row}', ensure_ascii=False)}"
 
 
 def _declarations(
@@ -147,7 +155,7 @@ def _declarations(
             result = call.result.type if call.result else "void"
             parameters = ", ".join(declare(form.parameters, form.variadic))
             for symbol in form.symbols:
-                yield f'# 1 "{api.path}: {call.op} {key}"'
+                yield _at(api, f"{call.op} {key}")
                 if extern:
                     yield f"extern {join_type(result, name(symbol))}({parameters});"
                 else:
@@ -169,8 +177,9 @@ def compile_in(place: Path, command: Sequence[str], catalogue: Catalogue) -> Non
         raise BuildError(f"{command[0]}: {error.strerror}") from error
     if done.returncode == 0:
         return
-    errors = [line for line in done.stderr.splitlines() if "error:" in line]
-    reason = (errors or done.stderr.splitlines() or ["no reason given"])[0].strip()
+    lines = done.stderr.splitlines()
+    errors = [line for word in _ERRORS for line in lines if word in line]
+    reason = (errors or lines or ["no reason given"])[0].strip()
     files = " ".join(str(api.path) for api in catalogue.apis)
     said = _PLACE.fullmatch(reason)
     if said and any(said[1].startswith(f"{api.path}: ") for api in catalogue.apis):
