@@ -249,10 +249,6 @@ class _Reader:
 
     def _deliver(self, call: Syscall) -> Iterator[Syscall]:
         waiting = self.interrupted.setdefault(call.pid, [])
-        if call.error.startswith("ERESTART"):
-            # A signal stopped it. The handler's calls follow; then it is made again, or gives EINTR.
-            waiting.append(call)
-            return
         if call.name == "rt_sigreturn":
             if call.error == "EINTR" and waiting:
                 stopped = waiting.pop()
@@ -265,6 +261,10 @@ class _Reader:
             and waiting[-1].arguments[:1] == call.arguments[:1]
         ):
             call.when = waiting.pop().when
+        if call.error.startswith("ERESTART"):
+            # A signal stopped it. The handler's calls follow; then it is made again, or gives EINTR.
+            waiting.append(call)
+            return
         if call.name in ("execve", "execveat") and call.result == 0:
             self.images += 1
             path = call.arguments[0 if call.name == "execve" else 1]
