@@ -385,6 +385,12 @@ static void write_all(bool end)
 	process_unlock(mask);
 }
 
+/* Another process, made by clone on our memory, ends or execs: that is none of our end. */
+static bool in_other_process(void)
+{
+	return (uint32_t)raw3(SYS_getpid, 0, 0, 0) != process->pid;
+}
+
 void process_end(void)
 {
 	if (!process || !process->alive)
@@ -393,6 +399,8 @@ void process_end(void)
 		stream_next_chunk(self, true);
 		return;
 	}
+	if (in_other_process())
+		return;
 	recording_off();
 	write_all(true);
 	if (!process->write_failed)
@@ -424,6 +432,8 @@ void process_before_exec(void)
 		stream_next_chunk(self, true);
 		return;
 	}
+	if (in_other_process())
+		return;
 	write_all(false);
 	mask = process_lock();
 	exec_ring(process->path);
@@ -435,7 +445,7 @@ void process_resume(void)
 {
 	uint64_t mask;
 
-	if (!process || !process->alive || in_vfork_child())
+	if (!process || !process->alive || in_vfork_child() || in_other_process())
 		return;
 	mask = process_lock();
 	exec_ring(process->path);

@@ -18,6 +18,8 @@ void process_resume(void);
 /* Around vfork: the child runs on the parent's memory and thread, but is another process. */
 void process_vfork_child(void);
 void process_vfork_parent(void);
+/* Another task will use this thread's storage at the same time: neither is recorded from here. */
+void process_leave_thread(void);
 /* A longjmp goes to a frame above `stack`: the calls left below it end here. NULL: not known. */
 void process_jumps(const void *stack);
 /* A descriptor table shared with a child: offsets are no longer known. */

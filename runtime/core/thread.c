@@ -88,22 +88,36 @@ struct thread *thread_make(struct thread *main, bool is_vfork)
 	return t;
 }
 
+static void own(struct thread *t)
+{
+	self = t;
+	if (end_key_made)
+		pthread_setspecific(end_key, t);
+}
+
+/* The calling thread has no stream and gets none: its calls pass through. */
+static void pass_through(void)
+{
+	struct thread *t = memory_get(thread_bytes(), true);
+
+	if (!t) {
+		recording_off();
+		return;
+	}
+	t->broken = 1;
+	own(t);
+}
+
 /* A thread that finds no room for a stream passes through; the others go on, and the run's log says so. */
 static struct thread *claim_first(void)
 {
-	self = thread_make(NULL, false);
-	if (!self) {
-		self = memory_get(thread_bytes(), true);
-		if (!self) {
-			recording_off();
-			return NULL;
-		}
-		self->broken = 1;
+	struct thread *t = thread_make(NULL, false);
+
+	if (t) {
+		own(t);
+		return t;
 	}
-	if (end_key_made)
-		pthread_setspecific(end_key, self);
-	if (!self->broken)
-		return self;
+	pass_through();
 	atomic_fetch_add(&process->threads_left_out, 1);
 	return NULL;
 }
@@ -337,4 +351,13 @@ void process_vfork_parent(void)
 	if (child->chunk->committed)
 		stream_next_chunk(child, true);
 	self = child->main;
+}
+
+void process_leave_thread(void)
+{
+	if (!config.on || !process_ready() || in_vfork_child() || (self && self->broken))
+		return;
+	note("clone: a task that shares a thread's storage: neither is recorded from here");
+	thread_end(self);
+	pass_through();
 }

@@ -1,5 +1,5 @@
 /* Hooks that must not leave a frame between the caller and the real function: dlsym looks at its
- * return address, fork, clone and vfork return twice. Each does its part and jumps on, with all
+ * return address, fork and vfork return twice. Each does its part and jumps on, with all
  * arguments as they came. */
 #include <sys/syscall.h>
 
@@ -12,7 +12,6 @@
 	.hidden loader_dlvsym
 	.hidden before_fork
 	.hidden before_vfork
-	.hidden before_clone
 	.hidden before_command
 	.hidden before_spawn
 	.hidden process_vfork_child
@@ -251,8 +250,6 @@ BEFORE hook_fork, before_fork, ORIGINAL_FORK
 BEFORE hook_bare_fork, before_fork, ORIGINAL_BARE_FORK
 BEFORE hook_other_fork, before_fork, ORIGINAL_OTHER_FORK
 BEFORE hook_forkpty, before_fork, ORIGINAL_FORKPTY
-BEFORE hook_clone, before_clone, ORIGINAL_CLONE
-BEFORE hook_other_clone, before_clone, ORIGINAL_OTHER_CLONE
 BEFORE hook_system, before_command, ORIGINAL_SYSTEM
 BEFORE hook_popen, before_command, ORIGINAL_POPEN
 BEFORE hook_spawn_0, before_spawn, ORIGINAL_SPAWN_0

@@ -12,7 +12,7 @@
 
 /* hooks.S: no frame of ours may lie between the caller and what runs twice */
 void hook_fork(void), hook_bare_fork(void), hook_other_fork(void), hook_forkpty(void);
-void hook_vfork(void), hook_other_vfork(void), hook_clone(void), hook_other_clone(void);
+void hook_vfork(void), hook_other_vfork(void);
 void hook_system(void), hook_popen(void);
 void hook_spawn_0(void), hook_spawn_1(void), hook_spawnp_0(void), hook_spawnp_1(void);
 
@@ -174,19 +174,63 @@ _Noreturn static void hook_Exit(int status)
 	__builtin_unreachable();
 }
 
+/* ---- clone: its child begins in a function, so a frame of ours does no harm ---- */
+
+typedef int clone_function(int (*)(void *), void *, int, void *, void *, void *, void *);
+
+struct begin {
+	int (*function)(void *);
+	void *argument;
+};
+
+static int begin_as_vfork_child(void *given)
+{
+	const struct begin *begin = given;
+
+	process_vfork_child();
+	return begin->function(begin->argument);
+}
+
+/* A child with a thread's own storage is a thread, one without our memory a fork. What is left shares this
+ * thread's storage, ours too: as a vfork does, while the parent waits, or beside it. */
+static int clone_by(clone_function *original, int (*function)(void *), void *stack, int flags,
+		    void *argument, void *parent_tid, void *tls, void *child_tid)
+{
+	struct begin begin = {function, argument};
+	int result;
+
+	if (!(flags & CLONE_VM) || !(flags & CLONE_FILES))
+		process_shared_descriptors(false);
+	if ((flags & (CLONE_VM | CLONE_SETTLS)) != CLONE_VM)
+		return original(function, stack, flags, argument, parent_tid, tls, child_tid);
+	if ((flags & (CLONE_VFORK | CLONE_THREAD)) != CLONE_VFORK) {
+		process_leave_thread();
+		return original(function, stack, flags, argument, parent_tid, tls, child_tid);
+	}
+	result = original(begin_as_vfork_child, stack, flags, &begin, parent_tid, tls, child_tid);
+	process_vfork_parent();
+	return result;
+}
+
+static int hook_clone(int (*function)(void *), void *stack, int flags, void *argument,
+		      void *parent_tid, void *tls, void *child_tid)
+{
+	return clone_by((clone_function *)originals.clone, function, stack, flags, argument,
+			parent_tid, tls, child_tid);
+}
+
+static int hook_other_clone(int (*function)(void *), void *stack, int flags, void *argument,
+			    void *parent_tid, void *tls, void *child_tid)
+{
+	return clone_by((clone_function *)originals.other_clone, function, stack, flags, argument,
+			parent_tid, tls, child_tid);
+}
+
 /* ---- called from hooks.S, before the original ---- */
 
 void before_fork(void)
 {
 	process_shared_descriptors(false);
-}
-
-/* A clone that shares memory and descriptors is a thread. */
-void before_clone(int (*function)(void *), void *stack, int flags)
-{
-	(void)function, (void)stack;
-	if (!(flags & CLONE_VM) || !(flags & CLONE_FILES))
-		process_shared_descriptors(false);
 }
 
 /* True: libc's vfork, of which ours is a copy that can follow the child. Asked once: a signal

@@ -62,11 +62,31 @@ static int cloned(void *argument)
 	_exit(7);
 }
 
+static int cloned_like_vfork(void *argument)
+{
+	(void)argument;
+	put(9);
+	return 7;
+}
+
+static int cloned_and_exec(void *argument)
+{
+	(void)argument;
+	put(10);
+	execl(self, self, file, "child", "11", NULL);
+	return 1;
+}
+
 static void by_clone(void)
 {
 	static char stack[256 * 1024] __attribute__((aligned(64)));
 
 	ended(clone(cloned, stack + sizeof(stack), SIGCHLD, NULL));
+	ended(clone(cloned_like_vfork, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+		    NULL));
+	put(104);
+	ended(clone(cloned_and_exec, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+		    NULL));
 }
 
 static void by_vfork(void)
