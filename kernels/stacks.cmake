@@ -25,11 +25,15 @@ endforeach()
 if(PkgConfig_FOUND)
 	pkg_check_modules(PNETCDF_openmpi QUIET pnetcdf)
 	pkg_check_modules(NETCDF_openmpi QUIET netcdf-mpi)
+	# Its headers lie beside those of the serial library, where Debian's file for pkg-config does not look.
+	find_path(NETCDF_PARALLEL_HEADERS netcdf_par.h
+		PATHS ${NETCDF_openmpi_LIBDIR}/netcdf/mpi/include ${NETCDF_openmpi_INCLUDEDIR})
 	pkg_check_modules(HDF5_serial QUIET hdf5-serial)
 	pkg_check_modules(NETCDF_serial QUIET netcdf)
 endif()
 
-set(STACK_WARNINGS -Wall -Wextra -Werror)
+# MPICH's MPI_STATUSES_IGNORE is the address of no object: the compiler takes it for a buffer that is too small.
+set(STACK_WARNINGS -Wall -Wextra -Werror -Wno-stringop-overflow CACHE INTERNAL "")
 
 function(stack_program name)
 	cmake_parse_arguments(P "HDF5;PNETCDF;NETCDF" "" "DEFINES;LINK;HEADERS" ${ARGN})
@@ -52,6 +56,9 @@ function(stack_program name)
 			if(P_${library} AND NOT ${library}_${stack}_FOUND)
 				set(lacks ${library})
 			elseif(P_${library})
+				if(library STREQUAL NETCDF AND NETCDF_PARALLEL_HEADERS)
+					list(APPEND flags -I${NETCDF_PARALLEL_HEADERS})
+				endif()
 				list(APPEND flags ${${library}_${stack}_CFLAGS})
 				list(APPEND link ${${library}_${stack}_LDFLAGS})
 			endif()

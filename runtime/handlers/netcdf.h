@@ -14,6 +14,7 @@ void netcdf_opened_together(struct call *c, const char *path, int mode, uintptr_
 void netcdf_closing(struct call *c, int id);
 void netcdf_closed(struct call *c, int result);
 void netcdf_group_defined(struct call *c, const int *id);
+void netcdf_filtered(struct call *c, int id, int variable);
 void netcdf_access_set(struct call *c, int id, int variable, int access);
 
 /* ---- data (netcdf_data.c): `type` is the memory's nc_type, 0: the variable's own ---- */

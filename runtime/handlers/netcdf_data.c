@@ -28,7 +28,7 @@ static void tell_chunk(struct call *c, const struct nc_variable *v, const size_t
 		object_hint(c, v->object, true, "chunk", text);
 }
 
-/* At its first data: by now its storage is settled. Filters make parallel access collective. */
+/* At its first data: by now its storage is settled. */
 static void tell_storage(struct call *c, const struct nc_library *lib, struct nc_variable *v)
 {
 	static const char *const storages[] = {"chunked", "contiguous", "compact"};
@@ -54,7 +54,6 @@ static void tell_storage(struct call *c, const struct nc_library *lib, struct nc
 	}
 	if (lib->filters && lib->filters(v->id, v->variable, &filters, NULL) == 0)
 		tell_number(c, v, "filters", (long)filters);
-	v->collective |= filters > 0;
 }
 
 /* Do all ranks of the file make this call together? */

@@ -85,6 +85,19 @@ void netcdf_group_defined(struct call *c, const int *id)
 		c->object = group->object;
 }
 
+/* A variable that is given a filter in a file of several ranks is accessed collectively from then on; one that
+ * has it already, in a file that is opened, is not. */
+void netcdf_filtered(struct call *c, int id, int variable)
+{
+	KEEP_ERRNO;
+	const struct nc_library *lib = nc_library(c->wrapper, NETCDF);
+	struct nc_variable *v =
+		lib && !c->error && variable >= 0 ? nc_variable(c, lib, id, variable) : NULL;
+
+	if (v)
+		v->collective = true;
+}
+
 void netcdf_access_set(struct call *c, int id, int variable, int access)
 {
 	KEEP_ERRNO;

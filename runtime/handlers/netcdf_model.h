@@ -69,8 +69,8 @@ struct nc_variable {
 	struct nc_file *file;
 	uint32_t next; /* of the same file: place + 1 */
 	int id, variable;
-	bool collective; /* netCDF-C over HDF5: nc_var_par_access said so, or a filter makes it */
-	bool told;       /* its storage is told */
+	bool collective; /* netCDF-C over HDF5: nc_var_par_access said so, or the filter it was given makes it */
+	bool told; /* its storage is told */
 	uint32_t rank;
 	uint64_t element;            /* bytes in the file */
 	uint64_t extent[SHAPE_RANK]; /* 0: unlimited */

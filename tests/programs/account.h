@@ -33,7 +33,8 @@ static void say(const char *op, const char *variable, long bytes, long start, lo
 	static int line;
 	va_list list;
 
-	fprintf(account, "%d;%d;%s;%s;%ld;%ld;%ld;", rank, line++, op, variable, bytes, start, total);
+	fprintf(account, "%d;%d;%s;%s;%ld;%ld;%ld;", rank, line++, op, variable, bytes, start,
+		total);
 	va_start(list, blocks);
 	vfprintf(account, blocks, list);
 	va_end(list);
