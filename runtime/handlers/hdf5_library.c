@@ -10,6 +10,39 @@ enum { COPIES = 16, READY = 1, REFUSED };
 /* A copy's entry is filled by whoever puts its key there. */
 static struct hdf5_library libraries[COPIES];
 
+const struct hdf5_driver hdf5_drivers[HDF5_DRIVERS] = {
+	{"sec2", "H5FD_sec2_init", "H5FD_SEC2_id_g"},
+	{"mpio", "H5FD_mpio_init", "H5FD_MPIO_id_g"},
+	{"core", "H5FD_core_init", "H5FD_CORE_id_g"},
+	{"stdio", "H5FD_stdio_init", "H5FD_STDIO_id_g"},
+	{"family", "H5FD_family_init", "H5FD_FAMILY_id_g"},
+	{"multi", "H5FD_multi_init", "H5FD_MULTI_id_g"},
+	{"log", "H5FD_log_init", "H5FD_LOG_id_g"},
+	{"splitter", "H5FD_splitter_init", "H5FD_SPLITTER_id_g"},
+	{"direct", "H5FD_direct_init", "H5FD_DIRECT_id_g"},
+	{"subfiling", "H5FD_subfiling_init", "H5FD_SUBFILING_id_g"},
+};
+
+/* Another copy of HDF5 may have what this one lacks, and must not be asked. */
+static void *own(const struct hdf5_library *lib, void *library, const char *name)
+{
+	void *found = library_function(library, name);
+
+	return found && library_owner(found, 0) == lib->owner ? found : NULL;
+}
+
+static void find_numbers(struct hdf5_library *lib, void *library)
+{
+	for (int i = 0; i < HDF5_DRIVERS; i++) {
+		void *found = own(lib, library, hdf5_drivers[i].function);
+
+		memcpy(&lib->driver[i], &found, sizeof(found));
+		lib->driver_number[i] = own(lib, library, hdf5_drivers[i].variable);
+	}
+	lib->default_access = own(lib, library, "H5P_LST_FILE_ACCESS_ID_g");
+	lib->copied_access = library_variable(library, "H5P_LST_FILE_ACCESS_ID_g");
+}
+
 static bool find_functions(struct hdf5_library *lib, void *library)
 {
 	const struct {
@@ -41,10 +74,45 @@ static bool find_functions(struct hdf5_library *lib, void *library)
 		{&lib->regular, "H5Sget_regular_hyperslab", true},
 		{&lib->chunk_bytes, "H5Dget_chunk_storage_size", true},
 		{&lib->transfer_mode, "H5Pget_dxpl_mpio", true},
+		{&lib->actual_mode, "H5Pget_mpio_actual_io_mode", true},
+		{&lib->no_collective, "H5Pget_mpio_no_collective_cause", true},
+		{&lib->event_count, "H5ESget_count", true},
+		{&lib->attribute_name, "H5Aget_name", true},
+		{&lib->attribute_type, "H5Aget_type", true},
+		{&lib->attribute_space, "H5Aget_space", true},
+		{&lib->type_class, "H5Tget_class", true},
+		{&lib->type_sign, "H5Tget_sign", true},
+		{&lib->type_order, "H5Tget_order", true},
+		{&lib->type_is_variable, "H5Tis_variable_str", true},
+		{&lib->type_super, "H5Tget_super", true},
+		{&lib->dataset_list, "H5Dget_create_plist", true},
+		{&lib->dataset_access, "H5Dget_access_plist", true},
+		{&lib->file_list, "H5Fget_create_plist", true},
+		{&lib->metadata_cache, "H5Fget_mdc_size", true},
+		{&lib->list_close, "H5Pclose", true},
+		{&lib->list_layout, "H5Pget_layout", true},
+		{&lib->list_chunk, "H5Pget_chunk", true},
+		{&lib->list_filters, "H5Pget_nfilters", true},
+		{&lib->list_filter, "H5Pget_filter2", true},
+		{&lib->list_fill_defined, "H5Pfill_value_defined", true},
+		{&lib->list_fill_time, "H5Pget_fill_time", true},
+		{&lib->list_alloc_time, "H5Pget_alloc_time", true},
+		{&lib->list_chunk_cache, "H5Pget_chunk_cache", true},
+		{&lib->list_driver, "H5Pget_driver", true},
+		{&lib->list_alignment, "H5Pget_alignment", true},
+		{&lib->list_cache, "H5Pget_cache", true},
+		{&lib->list_sieve, "H5Pget_sieve_buf_size", true},
+		{&lib->list_meta_block, "H5Pget_meta_block_size", true},
+		{&lib->list_versions, "H5Pget_libver_bounds", true},
+		{&lib->list_collective_read, "H5Pget_all_coll_metadata_ops", true},
+		{&lib->list_collective_write, "H5Pget_coll_metadata_write", true},
+		{&lib->list_strategy, "H5Pget_file_space_strategy", true},
+		{&lib->list_page, "H5Pget_file_space_page_size", true},
 	};
 
+	lib->owner = library_owner(library_function(library, "H5get_libversion"), 0);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		void *found = library_function(library, wanted[i].name);
+		void *found = own(lib, library, wanted[i].name);
 
 		if (!found && !wanted[i].may_miss) {
 			note("this HDF5 has no %s: its calls are recorded without details",
@@ -53,6 +121,7 @@ static bool find_functions(struct hdf5_library *lib, void *library)
 		}
 		memcpy(wanted[i].slot, &found, sizeof(found));
 	}
+	find_numbers(lib, library);
 	return true;
 }
 
@@ -62,7 +131,6 @@ static bool fill(struct hdf5_library *lib, uint32_t wrapper)
 
 	if (!find_functions(lib, library_of(wrapper)))
 		return false;
-	lib->owner = library_owner((const void *)(uintptr_t)lib->version, edge_library(wrapper));
 	lib->version(&major, &minor, &release);
 	lib->release = major * 10000 + minor * 100 + release;
 	lib->short_ids = lib->release < 11000;

@@ -69,6 +69,23 @@ static void take_list(const struct hdf5_library *lib, int64_t space, bool points
 	shape_list(shape, n, (uint64_t)all);
 }
 
+/* A hyperslab that fills its box is one block, however it was put together. HDF5 1.8 does not say which are
+ * regular, and lists them element by element. */
+static bool take_full_box(struct shape *shape)
+{
+	uint64_t stride[SHAPE_RANK], count[SHAPE_RANK], block[SHAPE_RANK], all = 1;
+
+	for (uint32_t d = 0; d < shape->rank; d++) {
+		stride[d] = count[d] = 1;
+		block[d] = shape->box[2 * d + 1];
+		all *= block[d];
+	}
+	if (all != shape->total)
+		return false;
+	shape_regular(shape, stride, count, block);
+	return true;
+}
+
 static void take_shape(const struct hdf5_library *lib, int64_t space, int kind, struct shape *shape)
 {
 	shape->hash = (uint64_t)kind;
@@ -78,7 +95,7 @@ static void take_shape(const struct hdf5_library *lib, int64_t space, int kind, 
 	shape->total = kind == HDF5_NONE ? 0 : (uint64_t)lib->selected(space);
 	if (shape->total == 0 || !take_box(lib, space, shape))
 		shape_nothing(shape);
-	else
+	else if (kind != HDF5_HYPERSLABS || !take_full_box(shape))
 		take_list(lib, space, kind == HDF5_POINTS, shape);
 }
 

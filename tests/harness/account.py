@@ -15,7 +15,8 @@ BOXES = """
     from calls c join objects o using (object) join files f on f.file = o.file
         left join selections s using (selection)
         left join args a on a.call = c.id and a.name = 'start'
-    where c.layer = ? and c.kind in ('read', 'write', 'post') and o.element_bytes is not null"""
+    where c.layer = ? and c.kind in ('read', 'write', 'post') and o.element_bytes is not null
+        and o.class <> 'hdf5_attribute'"""
 
 #: The others: first byte, bytes to the last, bytes moved. A file view is a selection of bytes, and repeats.
 #: A process that is no rank is -1.

@@ -51,6 +51,7 @@ _API_KEYS: Mapping[str, type] = {
     "bindings_inside": bool,
     "types": dict,
     "each": dict,
+    "async": dict,
     "left_out": dict,
     "looks_like": list,
     "undeclared": list,
@@ -99,7 +100,16 @@ _CALL_KEYS: Mapping[str, type] = {
     "form": list,
     "large": dict,
     "otherwise": str,
+    "async": str,
     "means": str,
+}
+#: What [api.async] says of the asynchronous forms of rows; all of it.
+_ASYNC_KEYS: Mapping[str, type] = {
+    "before": str,
+    "behind": str,
+    "kind": str,
+    "since": str,
+    "result": str,
 }
 _FORM_KEYS: Mapping[str, type] = {
     "each": str,
@@ -249,7 +259,7 @@ def load_api(path: Path) -> Api:
         left_out=head.pairs("left_out"),
         looks_like=head.words("looks_like"),
         undeclared=head.words("undeclared"),
-        calls=tuple(_load_calls(head, data.get("call", []), layer, errors)),
+        calls=tuple(_load_calls(head, _with_async(head, data.get("call", [])), layer, errors)),
         same=head.words("same"),
         rows=head.data.get("rows", {}),
         below=_below(head),
@@ -334,6 +344,41 @@ def _long_rows(head: _Row, data: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
                 raise head.error("large", "must say suffix and since: a row has a large form")
             row["form"] = [*row.get("form", []), large_form(row, large)]
         yield row
+
+
+def _with_async(head: _Row, rows: Any) -> Any:
+    """The rows, and behind them their asynchronous forms."""
+    if not isinstance(rows, list):
+        return rows
+    return [*rows, *(_async(head, row) for row in rows if "async" in row)]
+
+
+def _async(head: _Row, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a call's asynchronous form: more arguments, and a result that may be yet to come."""
+    row = _Row(head.path, str(data.get("op")), data, _CALL_KEYS)
+    result, later = _result(row), head.data.get("async")
+    if not later or result is None:
+        raise row.error("async", "needs [api.async], and a result")
+    how = _Row(head.path, "[api.async]", later, _ASYNC_KEYS)
+    now = how.text("result").format(result=result.name)
+
+    def in_time(text: str) -> str:
+        return re.sub(rf"\b{result.name}\b", now, text) if result else text
+
+    made = {key: data[key] for key in data if key not in ("async", "form", "fortran", "syscalls")}
+    made |= {key: in_time(made[key]) for key in ("after", "bytes", "result") if key in made}
+    if "record" in made:
+        made["record"] = [
+            entry if isinstance(entry, str) else {k: in_time(v) for k, v in entry.items()}
+            for entry in made["record"]
+        ]
+    return made | {
+        "op": row.text("async"),
+        "symbols": [row.text("async")],
+        "args": f"{how.text('before')}, {row.text('args')}, {how.text('behind')}",
+        "kind": how.text("kind"),
+        "since": how.text("since"),
+    }
 
 
 def _load_call(row: _Row, layer: str, api_error: str, below: str, families: Families) -> Call:

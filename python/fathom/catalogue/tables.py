@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from .ctext import COLUMNS, block, file_text, fold, width
@@ -150,7 +151,9 @@ def _typedefs(catalogue: Catalogue) -> list[str]:
 
 
 def _op(api: Api, call: Call) -> list[str]:
-    fields = ",".join(field.name for field in call.fields)
+    names = ",".join(field.name for field in call.fields)
+    # a text that is too long for a line goes on in the next
+    fields = re.sub(r"(.{1,56},)(?=.{20})", r'\1"\n\t\t\t\t"', names) if len(names) > 64 else names
     values = [
         f'.layer_name = "{api.layer}"',
         f'.name = "{call.op}"',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ class Library:
     layer: str  # name of its file in catalog/probes
     name: str
     compiler: tuple[str, ...]
-    shared: tuple[str, ...]  # sonames, all of which answer calls
+    shared: tuple[str, ...]  # sonames, all of which answer calls; of a wheel: globs of its files
     version: str = ""
     include: tuple[str, ...] = ()  # folders of its headers
 
@@ -48,6 +49,8 @@ LIBRARIES = (
         ("h5pcc.openmpi", "mpicc.openmpi"),
         ("libhdf5_openmpi.so.103", "libhdf5_openmpi_hl.so.100"),
     ),
+    # its own copy, of a version that Debian does not have
+    Library("hdf5", "h5py", (), ("libhdf5-*.so*", "libhdf5_hl-*.so*")),
     Library("pnetcdf", "openmpi", ("mpicc.openmpi",), ("libpnetcdf.so.0d",)),
     Library("netcdf", "serial", ("mpicc.openmpi",), ("libnetcdf.so.19",)),
     Library(
@@ -58,6 +61,11 @@ LIBRARIES = (
         include=("/usr/lib/x86_64-linux-gnu/netcdf/mpi/include",),
     ),
 )
+
+
+def compiled_for() -> tuple[Library, ...]:
+    """Those whose headers are here."""
+    return tuple(library for library in LIBRARIES if library.compiler)
 
 
 def catalogue() -> Catalogue:
@@ -79,7 +87,9 @@ def compiler(library: Library) -> str:
 
 
 def shared_objects(library: Library) -> list[Path]:
-    """Where the dynamic loader finds the library's parts."""
+    """Where the dynamic loader finds the library's parts, or the wheel has them."""
+    if not library.compiler:
+        return _of_wheel(library)
     known = subprocess.run(
         ["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True
     ).stdout
@@ -91,3 +101,14 @@ def shared_objects(library: Library) -> list[Path]:
     if len(found) < len(library.shared):
         pytest.skip(f"{' or '.join(set(library.shared) - found.keys())} is not installed")
     return list(found.values())
+
+
+def _of_wheel(library: Library) -> list[Path]:
+    spec = importlib.util.find_spec(library.name)
+    if spec is None or spec.origin is None:
+        pytest.skip(f"the Python package {library.name} is not installed")
+    folder = Path(spec.origin).parents[1] / f"{library.name}.libs"
+    found = [path for glob in library.shared for path in folder.glob(glob)]
+    if len(found) < len(library.shared):
+        pytest.skip(f"{library.name} is not installed as a wheel")
+    return found

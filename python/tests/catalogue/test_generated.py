@@ -319,3 +319,45 @@ def test_the_reference_page_has_each_op() -> None:
         text = page(api)
         for call in api.recorded():
             assert f"| {call.op} | {call.kind} |" in text
+
+
+def test_an_asynchronous_form_is_the_row_with_other_arguments(tmp_path: Path) -> None:
+    source = tmp_path / "later.toml"
+    source.write_text(
+        """
+[api]
+layer = "hdf5"
+library = ["libx.so"]
+error = "negative"
+
+[api.async]
+before = "const char *where"
+behind = "int events"
+kind = "post"
+since = "1.14"
+result = "now(events, {result})"
+
+[[call]]
+op = "take"
+symbols = ["take"]
+args = "int what"
+returns = "int result"
+kind = "read"
+size = "-1"
+bytes = "result + 1"
+after = "took(c, result, what)"
+async = "take_later"
+""",
+        encoding="utf-8",
+    )
+    take, later = load([source]).apis[0].calls
+    assert (take.op, take.kind, take.since) == ("take", "read", "")
+    assert (later.op, later.kind, later.since) == ("take_later", "post", "1.14")
+    assert list(later.symbols()) == ["take_later"]
+    assert [parameter.text for parameter in later.parameters] == [
+        "const char *where",
+        "int what",
+        "int events",
+    ]
+    assert later.after == "took(c, now(events, result), what)"
+    assert [field.expression for field in later.fields] == ["-1", "now(events, result) + 1"]

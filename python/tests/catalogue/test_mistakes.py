@@ -361,3 +361,8 @@ def test_the_command_says_it_in_one_line_and_fails(
     assert told.out == ""
     assert told.err.count("\n") == 1
     assert f"{path}: pwrite sise: is no key" in told.err
+
+
+def test_an_asynchronous_form_needs_to_know_how(tmp_path: Path) -> None:
+    with pytest.raises(CatalogueError, match=r"pwrite async: needs \[api.async\]"):
+        load([write(tmp_path, API + ROW + 'async = "pwrite_async"\n')])
