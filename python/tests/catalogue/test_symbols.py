@@ -91,3 +91,12 @@ def test_functions_inside_a_library_have_slots_there() -> None:
             if library.layer == api.layer:
                 have = set.union(*(slots(part) for part in shared_objects(library)))
                 assert wanted <= have, f"{library.name}: {' '.join(sorted(wanted - have))}"
+
+
+def test_fortran_entries_inside_a_library_exist() -> None:
+    """Where the binding is part of the library, a slip in an entry's name can be found, too."""
+    for library in LIBRARIES:
+        api = api_of(library.layer)
+        if api.bindings_inside:
+            entries = {name for call in api.calls for name in call.fortran}
+            assert entries and entries <= exported(library)
