@@ -39,6 +39,7 @@ static const char options_help[] =
 	"all)\n"
 	"  --files GLOB        record only these files; !GLOB leaves files out; repeatable, the\n"
 	"                      last match counts\n"
+	"  --mmap dirty        tell which pages of mapped files are written (Linux 6.7)\n"
 	"  --probes FILE       record the functions of your own catalogue too "
 	"(docs/catalogue.md);\n"
 	"                      repeatable (default: those in FATHOM_PROBES, colon-separated)\n";
@@ -226,6 +227,7 @@ enum {
 	OPTION_BUDGET,
 	OPTION_RANKS,
 	OPTION_FILES,
+	OPTION_MMAP,
 	OPTION_PROBES,
 	OPTION_NO_SHOW
 };
@@ -237,6 +239,7 @@ static const struct option long_options[] = {
 	{"ranks", required_argument, NULL, OPTION_RANKS},
 	{"files", required_argument, NULL, OPTION_FILES},
 	{"probes", required_argument, NULL, OPTION_PROBES},
+	{"mmap", required_argument, NULL, OPTION_MMAP},
 	{"no-show", no_argument, NULL, OPTION_NO_SHOW},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -271,6 +274,12 @@ static void take(struct options *options, int option, const char *value, bool ru
 		break;
 	case OPTION_PROBES:
 		add_probes(options, value);
+		break;
+	case OPTION_MMAP:
+		if (strcmp(value, "dirty"))
+			fail(EXIT_FATHOM, "--mmap: '%s' is not known; write dirty, or leave it out",
+			     value);
+		options->mmap = value;
 		break;
 	case OPTION_NO_SHOW:
 		options->show = false;

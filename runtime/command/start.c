@@ -89,6 +89,7 @@ static void each_variable(const struct run *run, void (*use)(const char *name, c
 	use("FATHOM_BUDGET", format_text("%llu", (unsigned long long)options->budget));
 	use("FATHOM_RANKS", options->ranks);
 	use("FATHOM_FILES", options->files);
+	use("FATHOM_MMAP", options->mmap);
 	use("FATHOM_PROBES", options->probes);
 }
 

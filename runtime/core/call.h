@@ -122,6 +122,10 @@ struct call_ref {
 	uint64_t stream;
 	uint64_t seq;
 };
+/* --mmap dirty: is it to be told which pages of mappings are written? */
+bool mapped_writes_wanted(void);
+/* Done once, before the process's streams are written out at its end. */
+void process_at_end(void (*act)(void));
 struct call_ref call_reference(const struct call *c);
 void call_link(struct call *c, struct call_ref to, enum link_kind kind, uint64_t bytes,
 	       unsigned percent);

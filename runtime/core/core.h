@@ -277,6 +277,7 @@ struct config {
 	uint64_t budget;
 	uint64_t gate;
 	const char *files;                 /* FATHOM_FILES or NULL */
+	bool mmap_dirty;                   /* FATHOM_MMAP=dirty */
 	uint32_t rank, ranks;              /* rank + 1; 0 unknown */
 	uint64_t start_ticks, ready_ticks; /* the constructor's beginning and end */
 };

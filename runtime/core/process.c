@@ -302,6 +302,7 @@ bool process_begin(void)
 	config.budget = parse_bytes(setting("FATHOM_BUDGET"), 64 << 20);
 	config.gate = parse_gate(setting("FATHOM_LAYERS"), setting("FATHOM_LEVEL"));
 	config.files = keep(setting("FATHOM_FILES"));
+	config.mmap_dirty = setting("FATHOM_MMAP") && !strcmp(setting("FATHOM_MMAP"), "dirty");
 	process = memory_get(sizeof(*process), true);
 	if (!process || !config.gate)
 		return false;
@@ -310,6 +311,18 @@ bool process_begin(void)
 	sites_begin();
 	map_control();
 	return true;
+}
+
+bool mapped_writes_wanted(void)
+{
+	return config.mmap_dirty;
+}
+
+static _Atomic(void (*)(void)) at_end;
+
+void process_at_end(void (*act)(void))
+{
+	atomic_store(&at_end, act);
 }
 
 void process_started(void)
@@ -393,6 +406,8 @@ static bool in_other_process(void)
 
 void process_end(void)
 {
+	void (*act)(void);
+
 	if (!process || !process->alive)
 		return;
 	if (in_vfork_child()) {
@@ -401,6 +416,9 @@ void process_end(void)
 	}
 	if (in_other_process())
 		return;
+	act = atomic_exchange(&at_end, NULL);
+	if (act)
+		act();
 	recording_off();
 	write_all(true);
 	if (!process->write_failed)

@@ -119,10 +119,21 @@ void posix_directory_closing(DIR *dir);
 
 /* ---- posix_map.c: mappings ---- */
 
-void posix_mapped(struct call *c, void *address, size_t length, int fd);
-void posix_unmapping(struct call *c, const void *address);
-void posix_unmapped(struct call *c, const void *address, int result);
-void posix_remapped(struct call *c, const void *address, void *moved);
+void posix_mapped(struct call *c, void *address, size_t length, int protection, int flags, int fd,
+		  int64_t offset);
+void posix_unmapping(struct call *c, const void *address, size_t length);
+void posix_unmapped(struct call *c, const void *address, size_t length, int result);
+void posix_remapped(struct call *c, const void *address, size_t length, void *moved);
+void posix_syncing(struct call *c, const void *address, size_t length);
+int64_t posix_selection(const struct call *c); /* the epoch that ended before the call */
+
+/* ---- posix_dirty.c: what is written through mappings ---- */
+
+void posix_dirty_mapped(uint32_t object, const void *address, size_t length, int protection,
+			int flags, int64_t offset);
+uint32_t posix_dirty_epoch(struct call *c, const void *address, size_t length);
+void posix_dirty_unmapped(const void *address, size_t length);
+void posix_dirty_at_end(void);
 
 /* ---- posix_syscall.c: syscall() ---- */
 

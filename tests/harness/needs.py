@@ -4,9 +4,11 @@ in continuous integration (CI is set) that is a failure, unless the need cannot 
 from __future__ import annotations
 
 import ctypes.util
+import fcntl
 import importlib.util
 import os
 import shutil
+import struct
 from collections.abc import Callable
 
 import pytest
@@ -27,17 +29,38 @@ def _io_uring() -> bool:
     return bool(ring >= 0)
 
 
+def _mmap_dirty() -> bool:
+    """userfaultfd with asynchronous write protection: Linux 6.7, and where a sandbox allows it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.syscall(323, os.O_CLOEXEC | os.O_NONBLOCK)  # userfaultfd
+    if fd < 0:
+        return False
+    api = struct.pack("QQQ", 0xAA, 1 << 15 | 1 << 13, 0)
+    try:
+        fcntl.ioctl(fd, 0xC018AA3F, api)  # UFFDIO_API
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
 #: Needs that a container may deny for good: skipped there too.
 NOT_EVERYWHERE = {
     "root": "must be root to mount a small tmpfs",
     "io_uring": "the kernel or a sandbox forbids io_uring",
+    "mmap_dirty": "the kernel is older than 6.7, or userfaultfd is forbidden",
 }
 
-SPECIAL: dict[str, Callable[[], bool]] = {"root": _root, "io_uring": _io_uring}
+SPECIAL: dict[str, Callable[[], bool]] = {
+    "root": _root,
+    "io_uring": _io_uring,
+    "mmap_dirty": _mmap_dirty,
+}
 
 
 def missing(need: str) -> str:
-    """What to say, or "" when it is there. `tool`, `python:module`, `library:name`, `root`, `io_uring`."""
+    """What to say, or "" when it is there. `tool`, `python:module`, `library:name`, or a SPECIAL one."""
     if need in SPECIAL:
         return "" if SPECIAL[need]() else NOT_EVERYWHERE.get(need, need)
     if need.startswith("python:"):

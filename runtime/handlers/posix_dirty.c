@@ -1,0 +1,286 @@
+/* `--mmap dirty`: which bytes of shared mappings were written, epoch by epoch. The kernel notes the first write to each
+ * page by itself (userfaultfd, asynchronous write protection: Linux 6.7); an epoch ends at msync, munmap, mremap and at
+ * the end of the process, where the pages written are asked for and protected anew. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <linux/ioctl.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "core/raw.h"
+#include "handlers/posix.h"
+#include "ops.h"
+
+/* Of Linux 6.7's headers. */
+#ifndef UFFD_FEATURE_WP_UNPOPULATED
+#define UFFD_FEATURE_WP_UNPOPULATED (1 << 13)
+#endif
+#ifndef UFFD_FEATURE_WP_ASYNC
+#define UFFD_FEATURE_WP_ASYNC (1 << 15)
+#endif
+struct scanned_region {
+	uint64_t start, end, categories;
+};
+struct scan {
+	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
+	uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+#define SCAN _IOWR('f', 16, struct scan)
+enum { SCAN_PROTECT = 1, SCAN_CHECK = 2, PAGE_WRITTEN = 2 };
+
+enum { WATCHED = 256, BLOCKS = 64, PAGE = 4096 };
+enum { FREE, CHANGING, USED };
+
+/* Mappings that are watched, in this process image: a child's are not. */
+static struct {
+	_Atomic int pid; /* whose these are; 0: nobody's yet */
+	int fd;          /* the userfaultfd; -1: not to be had */
+	struct watched {
+		_Atomic int state;
+		uint32_t object;
+		uintptr_t start, end;
+		int64_t offset; /* in the file, of start */
+	} mapping[WATCHED];
+} watch;
+
+static long control(int fd, unsigned long request, void *argument)
+{
+	return raw3(SYS_ioctl, fd, (long)request, (long)argument);
+}
+
+/* Its number is a high one: the program's own are as if we were absent. */
+static int move_up(long fd)
+{
+	long high = raw3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 900);
+
+	if (high < 0)
+		return (int)fd;
+	raw3(SYS_close, fd, 0, 0);
+	return (int)high;
+}
+
+static int open_watch(void)
+{
+	struct uffdio_api api = {
+		.api = UFFD_API,
+		.features = UFFD_FEATURE_WP_UNPOPULATED | UFFD_FEATURE_WP_ASYNC,
+	};
+	long fd = raw3(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK, 0, 0), error = fd;
+
+	if (fd == -EPERM)
+		error = fd =
+			raw3(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY, 0, 0);
+	if (fd >= 0)
+		error = control((int)fd, UFFDIO_API, &api);
+	if (error >= 0)
+		return move_up(fd);
+	note("--mmap dirty: the kernel does not tell which pages are written (errno %ld); it needs "
+	     "Linux 6.7 and the right to userfaultfd",
+	     -error);
+	if (fd >= 0)
+		raw3(SYS_close, fd, 0, 0);
+	return -1;
+}
+
+static bool watching(void)
+{
+	const int pid = (int)raw3(SYS_getpid, 0, 0, 0);
+	int whose = atomic_load(&watch.pid);
+
+	if (!mapped_writes_wanted())
+		return false;
+	if (whose != pid && atomic_compare_exchange_strong(&watch.pid, &whose, pid)) {
+		for (int i = 0; i < WATCHED; i++)
+			atomic_store(&watch.mapping[i].state, FREE); /* the parent's */
+		watch.fd = open_watch();
+		process_at_end(posix_dirty_at_end);
+	}
+	return watch.fd >= 0;
+}
+
+static bool protect(uintptr_t start, uintptr_t end)
+{
+	struct uffdio_register pages = {
+		.range = {.start = start, .len = end - start},
+		.mode = UFFDIO_REGISTER_MODE_WP,
+	};
+	struct uffdio_writeprotect closed = {
+		.range = pages.range,
+		.mode = UFFDIO_WRITEPROTECT_MODE_WP,
+	};
+
+	return control(watch.fd, UFFDIO_REGISTER, &pages) == 0 &&
+	       control(watch.fd, UFFDIO_WRITEPROTECT, &closed) == 0;
+}
+
+static uintptr_t whole_pages(uintptr_t bytes)
+{
+	return (bytes + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+}
+
+static bool add(uint32_t object, uintptr_t start, uintptr_t end, int64_t offset)
+{
+	for (int i = 0; i < WATCHED; i++) {
+		struct watched *w = &watch.mapping[i];
+		int state = FREE;
+
+		if (!atomic_compare_exchange_strong(&w->state, &state, CHANGING))
+			continue;
+		w->object = object;
+		w->start = start;
+		w->end = end;
+		w->offset = offset;
+		atomic_store(&w->state, USED);
+		return true;
+	}
+	return false;
+}
+
+void posix_dirty_mapped(uint32_t object, const void *address, size_t length, int protection,
+			int flags, int64_t offset)
+{
+	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
+	const bool shared =
+		(flags & MAP_TYPE) == MAP_SHARED || (flags & MAP_TYPE) == MAP_SHARED_VALIDATE;
+
+	if (!shared || !(protection & PROT_WRITE) || !watching())
+		return;
+	if (!protect(start, end))
+		note("--mmap dirty: a mapping at %#lx is of a kind that cannot be watched",
+		     (unsigned long)start);
+	else if (!add(object, start, end, offset))
+		note("--mmap dirty: more than %d mappings; further ones are not watched", WATCHED);
+}
+
+/* ---- the end of an epoch ---- */
+
+struct dirtied {
+	struct selection_def def;
+	uint64_t block[BLOCKS][2], box[2];
+};
+
+static void add_block(struct dirtied *d, uint64_t start, uint64_t count)
+{
+	if (!d->def.total)
+		d->box[0] = start;
+	d->box[1] = start + count - d->box[0];
+	if (d->def.blocks < BLOCKS) {
+		d->block[d->def.blocks][0] = start;
+		d->block[d->def.blocks++][1] = count;
+	} else {
+		d->def.exact = false;
+	}
+	d->def.total += count;
+	d->def.hash = (d->def.hash ^ start) * 0x9e3779b97f4a7c15u + count;
+}
+
+/* Pages of the range that were written since the last time; they are protected again. */
+static bool scan(struct dirtied *d, uintptr_t start, uintptr_t end, int64_t offset)
+{
+	struct scanned_region region[BLOCKS];
+	struct scan s = {
+		.size = sizeof(s),
+		.flags = SCAN_PROTECT | SCAN_CHECK,
+		.start = start,
+		.end = end,
+		.vec = (uintptr_t)region,
+		.vec_len = BLOCKS,
+		.category_mask = PAGE_WRITTEN,
+		.return_mask = PAGE_WRITTEN,
+	};
+	const long fd =
+		raw3(SYS_openat, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	long found = fd;
+
+	for (; fd >= 0 && s.start < end; s.start = s.walk_end) {
+		found = control((int)fd, SCAN, &s);
+		if (found < 0 || s.walk_end <= s.start)
+			break;
+		for (long i = 0; i < found; i++)
+			add_block(d, region[i].start - start + (uint64_t)offset,
+				  region[i].end - region[i].start);
+	}
+	if (fd >= 0)
+		raw3(SYS_close, fd, 0, 0);
+	return found >= 0;
+}
+
+static uint32_t epoch(struct call *c, const struct watched *w, uintptr_t start, uintptr_t end)
+{
+	struct dirtied d = {.def = {.form = 1, .exact = true, .rank = 1, .unit = 1}};
+
+	if (!scan(&d, start, end, w->offset + (int64_t)(start - w->start)) || !d.def.total)
+		return 0;
+	d.def.box = d.box;
+	d.def.block = d.block[0];
+	if (!d.def.exact)
+		d.def.blocks = 0;
+	else
+		d.def.hash = 0;
+	return selection_define(c, &d.def);
+}
+
+static struct watched *watched_at(uintptr_t start, uintptr_t end)
+{
+	if (atomic_load_explicit(&watch.pid, memory_order_relaxed) == 0)
+		return NULL; /* nothing was ever watched */
+	for (int i = 0; i < WATCHED; i++) {
+		struct watched *w = &watch.mapping[i];
+
+		if (atomic_load_explicit(&w->state, memory_order_acquire) == USED &&
+		    w->start < end && start < w->end)
+			return w;
+	}
+	return NULL;
+}
+
+static bool ours(void)
+{
+	return watch.fd >= 0 && atomic_load(&watch.pid) == (int)raw3(SYS_getpid, 0, 0, 0);
+}
+
+uint32_t posix_dirty_epoch(struct call *c, const void *address, size_t length)
+{
+	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
+	const struct watched *w = watched_at(start, end);
+
+	if (!w || !c->thread || !ours())
+		return 0;
+	return epoch(c, w, start > w->start ? start : w->start, end < w->end ? end : w->end);
+}
+
+/* The range is no longer mapped there; what is left of mappings around it still is. */
+void posix_dirty_unmapped(const void *address, size_t length)
+{
+	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
+	struct watched *w;
+
+	while ((w = watched_at(start, end))) {
+		const struct watched old = *w;
+
+		atomic_store(&w->state, FREE);
+		if (old.start < start)
+			add(old.object, old.start, start, old.offset);
+		if (end < old.end)
+			add(old.object, end, old.end, old.offset + (int64_t)(end - old.start));
+	}
+}
+
+void posix_dirty_at_end(void)
+{
+	for (int i = 0; ours() && i < WATCHED; i++) {
+		struct watched *w = &watch.mapping[i];
+		struct call c;
+
+		if (atomic_load(&w->state) != USED ||
+		    !call_enter(&c, OP_POSIX_DIRTIED, w->object, (int64_t)(w->end - w->start),
+				w->offset, __builtin_frame_address(0), __builtin_return_address(0)))
+			continue;
+		c.field[0] = (int64_t)(w->end - w->start);
+		c.field[1] = w->offset;
+		c.field[2] = epoch(&c, w, w->start, w->end);
+		call_leave(&c, ticks_now());
+	}
+}
