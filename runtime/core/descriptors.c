@@ -56,11 +56,17 @@ static struct descriptor *slot_of(int fd, bool make)
 	return &made[fd % FDS_PER_PAGE];
 }
 
-static struct description *description_of(int fd)
+static inline struct description *description_of(int fd)
 {
-	struct descriptor *slot = slot_of(fd, false);
+	struct descriptor_table *all = atomic_load_explicit(&descriptors, memory_order_relaxed);
+	struct descriptor *page;
 
-	return slot ? atomic_load_explicit(&slot->description, memory_order_acquire) : NULL;
+	if (unlikely(!all || (unsigned)fd >= FDS_PER_PAGE * FD_PAGES))
+		return NULL;
+	page = atomic_load_explicit(&all->page[(unsigned)fd / FDS_PER_PAGE], memory_order_acquire);
+	return likely(page) ? atomic_load_explicit(&page[(unsigned)fd % FDS_PER_PAGE].description,
+						   memory_order_acquire)
+			    : NULL;
 }
 
 /* ---- descriptions are recycled, never returned: a late reader sees old numbers, not freed memory ---- */
@@ -289,9 +295,8 @@ static bool repeats(uint32_t object)
 	return o && o->object == object && op_of(o->op)->tracked;
 }
 
-int64_t descriptor_position(int fd)
+static inline int64_t position_of(struct description *d)
 {
-	struct description *d = description_of(fd);
 	int64_t position;
 
 	if (!d || d->append || !d->seekable ||
@@ -306,6 +311,11 @@ int64_t descriptor_position(int fd)
 		atomic_store(&d->contended, true);
 	}
 	return position;
+}
+
+int64_t descriptor_position(int fd)
+{
+	return position_of(description_of(fd));
 }
 
 int64_t descriptor_advance(int fd, int64_t from, int64_t bytes)
@@ -344,7 +354,7 @@ int64_t stream_position(int fd, int64_t ahead)
 		return UNKNOWN_OFFSET;
 	if (atomic_load_explicit(&d->references, memory_order_relaxed) > 1)
 		atomic_fetch_or(&d->unknown, LOST); /* there may be another stream on it */
-	position = descriptor_position(fd);
+	position = position_of(d);
 	if (position == UNKNOWN_OFFSET)
 		return UNKNOWN_OFFSET;
 	known = atomic_load_explicit(&d->ahead, memory_order_relaxed);
