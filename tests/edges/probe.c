@@ -202,6 +202,10 @@ void process_vfork_parent(void)
 	say("event vfork-parent\n");
 }
 
+void process_leave_thread(void)
+{
+}
+
 void process_shared_descriptors(bool only_kept_by_exec)
 {
 	say("event shared %s\n", only_kept_by_exec ? "exec" : "fork");
