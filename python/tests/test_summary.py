@@ -251,3 +251,78 @@ def test_regions_are_no_io_but_hold_it(tmp_path: Path) -> None:
     assert rank["seconds"] / NS == pytest.approx(357)
     assert rank["busy_seconds"] / NS == pytest.approx(357)
     assert rank["calls"] == 3
+
+
+def counter(
+    process: int, enclosing: str | None, layer: str, op: str, time: int, **more: Any
+) -> Any:
+    """A row of `counters`: below an MPI-IO function, or called by the program."""
+    around = {"enclosing_layer": "mpiio", "enclosing": enclosing} if enclosing else {}
+    row = {"process": process, "thread_class": "main", "layer": layer, "op": op, "calls": 1}
+    return {**row, **around, "kind": "comm", "time": time, "longest": time, **more}
+
+
+def mpi_run(folder: Path, counters: list[Any]) -> Any:
+    return fathom.open(
+        write_run(
+            folder / "r.fathom",
+            runs=[{"duration": 9000}],
+            counters=counters,
+            processes=[{"process": 0, "rank": 0}, {"process": 1, "rank": 1}],
+            files=[{"file": 0, "kind": "regular"}, {"file": 1, "kind": "socket"}],
+            ops=[
+                {"layer": "mpiio", "op": op, "kind": kind, "collective": True, "tracked": False}
+                for op, kind in (("MPI_File_open", "open"), ("MPI_File_write_all", "write"))
+            ],
+        )
+    )
+
+
+def opened(process: int, copies: int) -> list[Any]:
+    """An open; ROMIO copies the communicator in it."""
+    return [
+        counter(process, None, "mpiio", "MPI_File_open", 100, kind="open"),
+        *(counter(process, "MPI_File_open", "mpi", "MPI_Comm_dup", 60) for _ in range(copies)),
+    ]
+
+
+def test_a_collective_is_exchange_posix_and_the_rest(tmp_path: Path) -> None:
+    wrote = [
+        counter(0, None, "mpiio", "MPI_File_write_all", 1000, kind="write"),
+        counter(0, "MPI_File_write_all", "mpi", "MPI_Waitall", 500),
+        counter(0, "MPI_File_write_all", "mpi", "MPI_Alltoall", 200),
+        counter(0, "MPI_File_write_all", "posix", "pwrite", 90, file=0, kind="write"),
+        counter(0, "MPI_File_write_all", "posix", "read", 70, file=1, kind="read"),
+        counter(1, None, "mpiio", "MPI_File_write_all", 1000, kind="write"),
+    ]
+    run = mpi_run(tmp_path, [*opened(0, 1), *opened(1, 1), *wrote])
+    rows = rows_by(summary.exchange(run), "op")
+    row = {key: value / NS for key, value in rows["MPI_File_write_all",].items() if key[-1] == "s"}
+    assert row["exchange_seconds"] == pytest.approx(700)
+    assert row["posix_seconds"] == pytest.approx(90)  # MPI's own socket is no I/O
+    assert row["rest_seconds"] == pytest.approx(1210)
+    assert rows["MPI_File_open",]["exchange_seconds"] == pytest.approx(120 * NS)
+
+
+def test_exchange_that_was_not_heard_is_unknown_not_nothing(tmp_path: Path) -> None:
+    wrote = counter(1, None, "mpiio", "MPI_File_write_all", 1000, kind="write")
+    part = counter(1, "MPI_File_write_all", "mpi", "ompi_fcoll_base_coll_allgather_array", 10)
+    run = mpi_run(tmp_path, [*opened(0, 1), *opened(1, 0), wrote, part])
+    rows = rows_by(summary.exchange(run), "op")
+    assert rows["MPI_File_write_all",]["exchange_seconds"] is None
+    assert rows["MPI_File_write_all",]["rest_seconds"] is None
+    assert rows["MPI_File_write_all",]["seen_seconds"] == pytest.approx(10 * NS)
+    assert rows["MPI_File_open",]["exchange_seconds"] is None  # of one process it is not known
+
+
+def test_communication_is_the_programs_own(tmp_path: Path) -> None:
+    counters = [
+        *opened(0, 1),
+        counter(0, None, "mpi", "MPI_Send", 30, bytes=8, calls=2),
+        counter(1, None, "mpi", "MPI_Send", 50, bytes=4, errors=1),
+    ]
+    (row,) = summary.communication(mpi_run(tmp_path, counters)).to_pylist()
+    assert (row["op"], row["calls"], row["errors"], row["bytes"]) == ("MPI_Send", 3, 1, 12)
+    assert row["seconds"] == pytest.approx(80 * NS)
+    assert (row["least_seconds"], row["most_seconds"]) == pytest.approx((30 * NS, 50 * NS))
+    assert row["slowest"] == 1

@@ -17,6 +17,6 @@ select
 	max(longest) as longest,
 	count(distinct process) as processes
 from counters
-where layer not in ('fathom', 'user')
+where layer not in ('fathom', 'user', 'mpi', 'threads')
 group by layer, op, kind, caller
 order by time desc, layer, op, caller

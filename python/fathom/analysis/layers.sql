@@ -10,7 +10,7 @@ with own as (
 		sum(time) filter (enclosing_layer is distinct from layer) as inclusive,
 		sum(time) as every
 	from counters
-	where layer not in ('fathom', 'user') and kind <> 'comm'
+	where layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
 	group by layer
 ),
 below as (

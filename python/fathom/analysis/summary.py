@@ -196,6 +196,52 @@ def memory(source: Source) -> pa.Table:
     return rows.drop_columns(["time"]).append_column("seconds", _seconds(rows["time"]))
 
 
+def exchange(source: Source) -> pa.Table:
+    """One row per collective MPI-IO function, the most time first.
+
+    Columns: op; calls; seconds; exchange_seconds, posix_seconds, rest_seconds (of them: the library's own MPI
+    calls, file I/O, neither; exchange and rest are null where the exchange is not known: OMPIO, or layer mpi
+    was off); seen_seconds (the exchange that was seen all the same: a part).
+    """
+    rows = source.sql(statement("exchange"))
+    nothing = pa.scalar(None, pa.float64())
+    seen, posix = _seconds(rows["exchange"]), _seconds(rows["posix"])
+    rest = pc.max_element_wise(pc.subtract(pc.subtract(_seconds(rows["time"]), seen), posix), 0.0)
+    return pa.table(
+        {
+            "op": rows["op"],
+            "calls": rows["calls"],
+            "seconds": _seconds(rows["time"]),
+            "exchange_seconds": pc.if_else(rows["known"], seen, nothing),
+            "posix_seconds": posix,
+            "rest_seconds": pc.if_else(rows["known"], rest, nothing),
+            "seen_seconds": seen,
+        }
+    )
+
+
+def communication(source: Source) -> pa.Table:
+    """One row per MPI function that the program called to communicate, the most time first.
+
+    Columns: op; calls; errors; bytes (that the ranks put in; of receives: that arrived); seconds;
+    least_seconds, most_seconds (of a rank), slowest (the rank of the most); longest_seconds (of one call).
+    """
+    rows = source.sql(statement("communication"))
+    return pa.table(
+        {
+            "op": rows["op"],
+            "calls": rows["calls"],
+            "errors": rows["errors"],
+            "bytes": rows["bytes"],
+            "seconds": _seconds(rows["time"]),
+            "least_seconds": _seconds(rows["least"]),
+            "most_seconds": _seconds(rows["most"]),
+            "slowest": rows["slowest"],
+            "longest_seconds": _seconds(rows["longest"]),
+        }
+    )
+
+
 def regions(source: Source) -> pa.Table:
     """One row per name of a region or mark of the program (fathom.h), the most time first.
 

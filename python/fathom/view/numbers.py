@@ -27,6 +27,11 @@ def seconds(value: float | None) -> str:
     return f"{_digits(value / scale)} {unit}"
 
 
+def known_seconds(value: float | None) -> str:
+    """Where a dash would read as nothing: `unknown`."""
+    return "unknown" if value is None else seconds(value)
+
+
 def size(value: float | None) -> str:
     """1048576 -> `1 MiB`."""
     if value is None:

@@ -78,6 +78,25 @@ MEMORY = (
     Column("time", "seconds", numbers.seconds),
     Column("file", "path", text, right=False),
 )
+EXCHANGE = (
+    Column("function", "op", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("time", "seconds", numbers.seconds),
+    Column("exchange", "exchange_seconds", numbers.known_seconds),
+    Column("POSIX", "posix_seconds", numbers.seconds),
+    Column("rest", "rest_seconds", numbers.known_seconds),
+)
+COMMUNICATION = (
+    Column("function", "op", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("errors", "errors", numbers.count),
+    Column("bytes", "bytes", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("least", "least_seconds", numbers.seconds),
+    Column("most", "most_seconds", numbers.seconds),
+    Column("rank", "slowest", numbers.count),
+    Column("longest", "longest_seconds", numbers.seconds),
+)
 REGIONS = (
     Column("region", "region", text, right=False),
     Column("calls", "calls", numbers.count),
@@ -96,6 +115,8 @@ BY = {
     "variable": (VARIABLES, summary.variables),
     "memory": (MEMORY, summary.memory),
     "region": (REGIONS, summary.regions),
+    "exchange": (EXCHANGE, summary.exchange),
+    "communication": (COMMUNICATION, summary.communication),
 }
 
 
@@ -114,6 +135,8 @@ class Page:
     variables: pa.Table
     memory: pa.Table
     regions: pa.Table
+    exchange: pa.Table
+    communication: pa.Table
     collectives: pa.Table
     missing: pa.Table
     tracing: pa.Table
@@ -140,6 +163,8 @@ def compute(name: str, manifest: dict[str, Any], source: Source, per_call: float
         variables=summary.variables(source),
         memory=summary.memory(source),
         regions=summary.regions(source),
+        exchange=summary.exchange(source),
+        communication=summary.communication(source),
         collectives=summary.collectives(source),
         missing=summary.missing(source),
         tracing=summary.tracing(source),
@@ -181,6 +206,23 @@ def _spread_line(row: dict[str, Any]) -> str:
     )
     name = {"seconds": "time in I/O"}.get(quantity, quantity)
     return f"  {name:12} {least} / {median} / {most}, most: {who}"
+
+
+def _unknown_exchange(page: Page) -> None:
+    """Why some exchange is not known: then a layer's exclusive time holds it."""
+    unknown = [row for row in page.exchange.to_pylist() if row["exchange_seconds"] is None]
+    if not unknown:
+        return
+    configuration = page.manifest.get("configuration", {})
+    on = {*configuration.get("layers", ["mpi"]), *configuration.get("counted", [])}
+    why = (
+        "this MPI-IO shows only a part of it to others (OMPIO: --mca io romio321 shows all)"
+        if "mpi" in on
+        else "layer mpi was off"
+    )
+    seen = sum(row["seen_seconds"] for row in unknown)
+    part = f"; at least {numbers.seconds(seen)}" if seen else ""
+    print(f"  exchange unknown: {why}{part}. mpiio's exclusive time holds it")
 
 
 def _coverage(page: Page) -> None:
@@ -281,6 +323,15 @@ def print_page(page: Page, top: int) -> None:
             _top("Variables", VARIABLES, page.variables, top)
         if page.memory.num_rows:
             _top("Raw data and metadata of HDF5, on POSIX", MEMORY, page.memory, top)
+    if page.exchange.num_rows:
+        title = (
+            "Collective MPI-IO: of its time, the library's own communication (exchange) and POSIX"
+        )
+        _top(title, EXCHANGE, page.exchange, top)
+        _unknown_exchange(page)
+    if page.communication.num_rows:
+        title = "MPI communication of the program (time: all ranks; least, most: of a rank)"
+        _top(title, COMMUNICATION, page.communication, top)
     if page.regions.num_rows:
         _top(
             "Regions (summed over processes; I/O in them, but in no region inside)",
@@ -308,6 +359,8 @@ def to_json(page: Page, top: int | None) -> str:
         "variables": as_json(page.variables.slice(0, top)),
         "memory": as_json(page.memory.slice(0, top)),
         "regions": as_json(page.regions.slice(0, top)),
+        "exchange": as_json(page.exchange.slice(0, top)),
+        "communication": as_json(page.communication.slice(0, top)),
         "collectives": as_json(page.collectives),
         "tracing": as_json(page.tracing)[0],
         "missing": as_json(page.missing),

@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from fathom.catalogue import Api
 from probes import LIBRARIES, Library, api_of, catalogue, shared_objects
 
 
@@ -81,16 +82,45 @@ def slots(part: Path) -> set[str]:
     return set(re.findall(r"_JUMP_SLO\w*\s+[0-9a-f]+ ([^@\s]+)", told.stdout))
 
 
+def modules_inside(api: Api) -> list[Path]:
+    """Installed modules that the file names: libraries, and the plugins in folders below them."""
+    folders = {part.parent for library in LIBRARIES for part in shared_objects(library)}
+    found = {}
+    for folder in folders:
+        for path in (*folder.glob("*.so*"), *folder.glob("openmpi/**/*.so")):
+            for glob in api.inside:
+                if fnmatch.fnmatchcase(path.name, glob.removeprefix("!")):
+                    found[path.resolve()] = not glob.startswith("!")
+    return sorted(path for path, named in found.items() if named)
+
+
 def test_functions_inside_a_library_have_slots_there() -> None:
     """A library that calls itself without slots would never be heard."""
     inside = [api for api in catalogue().apis if api.inside]
     assert inside
     for api in inside:
-        wanted = {symbol for call in api.calls if not call.since for symbol in call.symbols()}
-        for library in LIBRARIES:
-            if library.layer == api.layer:
-                have = set.union(*(slots(part) for part in shared_objects(library)))
-                assert wanted <= have, f"{library.name}: {' '.join(sorted(wanted - have))}"
+        rows = [call for call in api.calls if call.row and not call.borrowed and not call.since]
+        wanted = {symbol for call in rows for symbol in call.symbols()}
+        have = set().union(*(slots(part) for part in modules_inside(api)))
+        assert wanted <= have, f"{api.path.name}: {' '.join(sorted(wanted - have))}"
+
+
+@pytest.mark.parametrize("module", ["libmpich.so.12", "mca_io_romio321.so"])
+def test_romio_exchanges_through_slots(module: str) -> None:
+    """What two-phase I/O is made of, in each library that has ROMIO."""
+    (api,) = (api for api in catalogue().apis if api.path.stem == "romio")
+    parts = [part for part in modules_inside(api) if part.name.startswith(module)]
+    if not parts:
+        pytest.skip(f"{module} is not installed")
+    known = {symbol for call in api.calls for symbol in call.symbols()}
+    exchange = "Isend Irecv Waitall Alltoall Allgather Allreduce Bcast Barrier Gather Comm_dup"
+    wanted = {f"PMPI_{name}" for name in exchange.split()}
+    assert wanted <= slots(parts[0]) & known
+    # Nothing that waits for other ranks and has a slot there is forgotten.
+    mpi = {symbol for call in api_of("mpi").calls for symbol in call.symbols()}
+    local = re.compile(r"P?MPI_(Win_|Comm_(create|split)|Request_free|Cancel|Start)")
+    forgotten = [name for name in slots(parts[0]) & mpi - known if not local.match(name)]
+    assert not forgotten
 
 
 def test_fortran_entries_inside_a_library_exist() -> None:

@@ -1,0 +1,20 @@
+-- Each function of MPI communication that the program called: over all ranks, and the rank that spent most in it.
+with each as (
+	select c.op, p.rank, sum(c.calls) as calls, sum(c.errors) as errors, sum(c.bytes) as bytes, sum(c.time) as time, max(c.longest) as longest
+	from counters as c join processes as p using (process)
+	where c.layer = 'mpi' and c.enclosing_layer is distinct from 'mpiio'
+	group by c.op, c.process, p.rank
+)
+select
+	op,
+	sum(calls)::bigint as calls,
+	sum(errors)::bigint as errors,
+	sum(bytes)::bigint as bytes,
+	sum(time)::bigint as time,
+	min(time)::bigint as least,
+	max(time)::bigint as most,
+	arg_max(rank, time) as slowest,
+	max(longest) as longest
+from each
+group by op
+order by time desc, op

@@ -1,0 +1,39 @@
+-- Each collective MPI-IO function, and each other below which the library communicated: of its time, what was exchange (the
+-- library's own MPI calls), what was I/O of files, and the rest. The exchange is known of a process whose every MPI file is
+-- ROMIO's, and was heard to be: ROMIO copies the communicator at each open. Sockets that MPI itself reads are no I/O.
+with romio as (
+	select process
+	from counters
+	where layer = 'mpiio' and op = 'MPI_File_open' or enclosing_layer = 'mpiio' and enclosing = 'MPI_File_open' and op = 'MPI_Comm_dup'
+	group by process
+	having sum(calls) filter (op = 'MPI_Comm_dup') >= greatest(1, sum(calls - errors) filter (op = 'MPI_File_open'))
+),
+below as (
+	select
+		process,
+		enclosing as op,
+		sum(time) filter (layer = 'mpi') as exchange,
+		sum(time) filter (layer in ('posix', 'stdio', 'aio') and coalesce(f.kind, '') not in ('socket', 'fifo')) as posix
+	from counters left join files as f using (file)
+	where enclosing_layer = 'mpiio'
+	group by process, enclosing
+),
+own as (
+	select process, op, sum(calls) as calls, sum(time) as time
+	from counters
+	where layer = 'mpiio' and (
+		op in (select op from ops where layer = 'mpiio' and collective)
+		or op in (select op from below where exchange > 0)
+	)
+	group by process, op
+)
+select
+	op,
+	sum(calls)::bigint as calls,
+	sum(time)::bigint as time,
+	coalesce(sum(exchange), 0)::bigint as exchange,
+	coalesce(sum(posix), 0)::bigint as posix,
+	bool_and(process in (from romio)) as known
+from own left join below using (process, op)
+group by op
+order by time desc, op
