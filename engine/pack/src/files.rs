@@ -1,6 +1,6 @@
 //! Which objects are the same file: by file system, inode and birth where a descriptor was seen, else by path.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::define::{Definitions, ObjectDef};
 use crate::survey::Survey;
@@ -147,11 +147,43 @@ impl FileRow {
 	}
 }
 
+/// Names of files that were removed, each with the other names that `rename` and `link` gave its file, by one
+/// of them. A file that is made right after such a removal may get the old one's inode, and, as clocks of file
+/// systems tick in milliseconds, its birth too: then the name tells the two apart.
+#[derive(Debug, Default)]
+pub struct RemovedNames {
+	first: HashMap<String, String>,
+}
+
+impl RemovedNames {
+	pub fn of<'s>(surveys: impl Iterator<Item = &'s Survey> + Clone) -> RemovedNames {
+		let mut ties: HashMap<&str, Vec<&str>> = HashMap::new();
+		for renamed in surveys.clone().flat_map(|survey| &survey.renamed) {
+			ties.entry(&renamed.from).or_default().push(&renamed.to);
+			ties.entry(&renamed.to).or_default().push(&renamed.from);
+		}
+		let removed: BTreeSet<&str> =
+			surveys.flat_map(|survey| &survey.removed).map(String::as_str).collect();
+		let mut names = RemovedNames::default();
+		for first in removed {
+			let mut reached = vec![first];
+			while let Some(name) = reached.pop() {
+				if !names.first.contains_key(name) {
+					names.first.insert(name.to_owned(), first.to_owned());
+					reached.extend(ties.get(name).into_iter().flatten());
+				}
+			}
+		}
+		names
+	}
+}
+
 /// A node, as far as files care.
 pub struct Place<'n> {
 	pub node: usize,
 	pub boot_id: &'n str,
 	pub mounts: &'n Mounts,
+	pub removed: &'n RemovedNames,
 }
 
 impl Place<'_> {
@@ -168,7 +200,8 @@ impl Place<'_> {
 			Some(mount) => format!("{}:{}", mount.kind, mount.source),
 			None => format!("{}:{major}:{minor}", self.boot_id),
 		};
-		Some((Identity::Inode { key, inode: number(4), birth: birth(object) }, mount))
+		let removed = self.removed.first.get(&object.name).cloned();
+		Some((Identity::Inode { key, inode: number(4), birth: birth(object), removed }, mount))
 	}
 }
 
@@ -188,12 +221,11 @@ enum Identity {
 		key: String,
 		inode: u64,
 		birth: Option<i64>,
+		/// One of its names, if that was removed.
+		removed: Option<String>,
 	},
 	/// On a node only.
-	Path {
-		node: usize,
-		path: String,
-	},
+	Path { node: usize, path: String },
 }
 
 impl Identity {
@@ -315,6 +347,7 @@ impl Files {
 #[cfg(test)]
 mod tests {
 	use super::*;
+	use crate::survey::Renamed;
 
 	const TABLE: &str = "\
 36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
@@ -335,13 +368,14 @@ mod tests {
 	#[test]
 	fn a_network_file_is_one_on_all_nodes_and_a_local_one_is_not() {
 		let mounts = Mounts::parse(TABLE);
+		let removed = RemovedNames::default();
 		let mut files = Files::default();
 		for node in 0..2 {
 			let mut definitions = Definitions::default();
 			definitions.objects.insert(1, descriptor(1, "/scratch/a", (0, 45), 7));
 			definitions.objects.insert(2, descriptor(2, "/mnt 2/b", (98, 0), 7));
 			let boot_id = format!("boot{node}");
-			let place = Place { node, boot_id: &boot_id, mounts: &mounts };
+			let place = Place { node, boot_id: &boot_id, mounts: &mounts, removed: &removed };
 			files.add_descriptors(&place, &definitions);
 		}
 		assert_eq!(files.rows.len(), 3);
@@ -361,8 +395,32 @@ mod tests {
 			..descriptor(2, "/tmp/f", (0, 0), 0)
 		};
 		let mut files = Files::default();
-		let place = Place { node: 0, boot_id: "b", mounts: &mounts };
+		let removed = RemovedNames::default();
+		let place = Place { node: 0, boot_id: "b", mounts: &mounts, removed: &removed };
 		files.add_descriptors(&place, &definitions);
 		assert_eq!(files.of(&place, &definitions, &mpi), Some(0));
+	}
+
+	#[test]
+	fn an_inode_that_is_used_again_at_once_is_another_file() {
+		let mounts = Mounts::default();
+		let mut definitions = Definitions::default();
+		for (number, name) in (1..).zip(["/t/lock", "/t/data", "/t/part", "/t/final"]) {
+			let inode = if number < 3 { 7 } else { 8 };
+			definitions.objects.insert(number, descriptor(number, name, (8, 1), inode));
+		}
+		let renamed =
+			|from: &str, to: &str| Renamed { object: 0, from: from.into(), to: to.into() };
+		let survey = Survey {
+			removed: ["/t/lock".to_owned(), "/t/final".to_owned()].into(),
+			renamed: vec![renamed("/t/part", "/t/final")],
+			..Survey::default()
+		};
+		let removed = RemovedNames::of([&survey].into_iter());
+		let place = Place { node: 0, boot_id: "b", mounts: &mounts, removed: &removed };
+		let mut files = Files::default();
+		files.add_descriptors(&place, &definitions);
+		let paths: Vec<_> = files.rows.iter().map(|file| file.paths.join(" ")).collect();
+		assert_eq!(paths, ["/t/lock", "/t/data", "/t/part /t/final"]);
 	}
 }

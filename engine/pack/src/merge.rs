@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::clock::Kind;
 use crate::define::{Identity, Op};
 use crate::error::PackError;
-use crate::files::{Files, Mounts, Place};
+use crate::files::{Files, Mounts, Place, RemovedNames};
 use crate::index::{Index, ProcessKey};
 use crate::run::{Image, Run};
 use crate::sites::{SiteKey, Sites};
@@ -214,8 +214,13 @@ fn number_clocks(run: &Run, merged: &mut Merged) {
 
 fn number_files(run: &Run, merged: &mut Merged) {
 	let mounts: Vec<Mounts> = run.nodes.iter().map(|node| Mounts::parse(&node.mounts)).collect();
-	let place =
-		|node: usize| Place { node, boot_id: &run.nodes[node].boot_id, mounts: &mounts[node] };
+	let removed = RemovedNames::of(merged.images.iter().map(|state| &state.survey));
+	let place = |node: usize| Place {
+		node,
+		boot_id: &run.nodes[node].boot_id,
+		mounts: &mounts[node],
+		removed: &removed,
+	};
 	for state in &merged.images {
 		merged.files.add_descriptors(&place(state.image.node), &state.survey.definitions);
 	}

@@ -1,7 +1,7 @@
 //! First pass over a process image: what it names, how much there is, and what ties it to others.
 //! Nothing of its calls is kept but the collective ones and, with several threads, when outermost ones began.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use fathom_stream::{Clock, Decoder, Record};
 
@@ -93,6 +93,8 @@ pub struct Survey {
 	pub text_names: BTreeSet<String>,
 	pub damage: Vec<Damaged>,
 	pub renamed: Vec<Renamed>,
+	/// Paths that were removed.
+	pub removed: HashSet<String>,
 	pub chunks: u64,
 	/// The image's ring was recovered: it did not end in order.
 	pub killed: bool,
@@ -175,6 +177,12 @@ struct SideCall {
 	ended: u64,
 }
 
+#[derive(Debug, Clone, Copy, Default)]
+struct Notable {
+	collective: bool,
+	removes: bool,
+}
+
 struct Pass<'s> {
 	survey: &'s mut Survey,
 	/// The image's latest descriptor of each path, as far as it was read.
@@ -186,8 +194,8 @@ struct Pass<'s> {
 	waiting: Vec<SideCall>,
 	side_rows: Vec<SideCall>,
 	roots_done: u64,
-	/// By op: can its calls be collective?
-	candidates: Vec<bool>,
+	/// By op: what may be noted of its calls.
+	notable: Vec<Notable>,
 	/// The last other name that a call gave, and that call's seq.
 	other_name: Option<(u64, String)>,
 }
@@ -229,7 +237,7 @@ impl<'s> Pass<'s> {
 			waiting,
 			side_rows: Vec::new(),
 			roots_done: 0,
-			candidates: Vec::new(),
+			notable: Vec::new(),
 			other_name: None,
 		}
 	}
@@ -276,13 +284,25 @@ impl<'s> Pass<'s> {
 		}
 	}
 
-	fn note_candidate(&mut self, op: u32) {
+	fn note_op(&mut self, op: u32) {
 		const MOST: usize = 1 << 20; // op numbers are small; a larger one is no op of ours
+		const REMOVES: [&str; 3] = ["unlink", "unlinkat", "remove"];
 		let index = op as usize;
 		let Some(def) = self.survey.definitions.ops.get(&op) else { return };
-		if index < MOST && (def.collective || def.field(Target::Collective).is_some()) {
-			self.candidates.resize(self.candidates.len().max(index + 1), false);
-			self.candidates[index] = true;
+		let notable = Notable {
+			collective: def.collective || def.field(Target::Collective).is_some(),
+			removes: def.layer == "posix" && REMOVES.contains(&def.name.as_str()),
+		};
+		if index < MOST && (notable.collective || notable.removes) {
+			self.notable.resize(self.notable.len().max(index + 1), Notable::default());
+			self.notable[index] = notable;
+		}
+	}
+
+	fn removed(&mut self, row: &Row<'_>) {
+		let path = self.survey.definitions.objects.get(&row.object).map(|object| &object.name);
+		if let Some(path) = path.filter(|_| row.error == 0) {
+			self.survey.removed.insert(path.clone());
 		}
 	}
 
@@ -349,10 +369,15 @@ impl Visitor for Pass<'_> {
 			self.renamed(row, to);
 		}
 		if let Some(op) = row.op
-			&& self.candidates.get(op as usize).copied().unwrap_or(false)
+			&& let Some(notable) = self.notable.get(op as usize).copied()
 			&& row.object != 0
 		{
-			self.collective(row, op);
+			if notable.collective {
+				self.collective(row, op);
+			}
+			if notable.removes {
+				self.removed(row);
+			}
 		}
 	}
 
@@ -373,7 +398,7 @@ impl Visitor for Pass<'_> {
 		let (pid, stream) = (self.summary.pid, self.summary.id);
 		self.survey.definitions.take(pid, stream, record);
 		match record {
-			Record::Op(op) => self.note_candidate(op.op),
+			Record::Op(op) => self.note_op(op.op),
 			Record::Object(object) if object.class == class::DESCRIPTOR => {
 				self.opened.insert(define::text(object.name), object.object);
 			}
