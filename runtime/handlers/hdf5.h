@@ -118,6 +118,7 @@ struct hdf5_library {
 	int64_t (*dataset_access)(int64_t dataset);
 	int64_t (*file_list)(int64_t file);
 	int (*metadata_cache)(int64_t file, size_t *most, size_t *clean, size_t *now, int *entries);
+	int (*is_native)(int64_t file, unsigned *native);
 	int (*list_close)(int64_t list);
 	int (*list_layout)(int64_t list);
 	int (*list_chunk)(int64_t list, int most, uint64_t *extent);

@@ -270,6 +270,16 @@ static void say_collective(struct call *c, const struct hdf5_library *lib, int64
 		say(c, "collective_metadata_write", "%s", on & 0xff ? "true" : "false");
 }
 
+/* What only HDF5's own connector can tell: another would fail, and the failure be printed. */
+static bool is_native(const struct hdf5_library *lib, int64_t file)
+{
+	unsigned native = 0; /* hbool_t */
+
+	if (lib->release < 11200)
+		return true;
+	return lib->is_native && lib->is_native(file, &native) >= 0 && native & 0xff;
+}
+
 /* How the file's space is managed: asked of the file, whose own list has no communicator in it. */
 static void say_file(struct call *c, const struct hdf5_library *lib, int64_t file)
 {
@@ -280,7 +290,8 @@ static void say_file(struct call *c, const struct hdf5_library *lib, int64_t fil
 	unsigned persist = 0;
 	int number = 0;
 
-	if (lib->metadata_cache && lib->metadata_cache(file, &most, &clean, &now, &number) >= 0)
+	if (lib->metadata_cache && is_native(lib, file) &&
+	    lib->metadata_cache(file, &most, &clean, &now, &number) >= 0)
 		say(c, "metadata_cache", "%zu bytes at most", most);
 	if (lib->file_list && lib->list_strategy && lib->list_page)
 		list = hdf5_id(lib, lib->file_list(file));

@@ -89,6 +89,7 @@ static bool find_functions(struct hdf5_library *lib, void *library)
 		{&lib->dataset_access, "H5Dget_access_plist", true},
 		{&lib->file_list, "H5Fget_create_plist", true},
 		{&lib->metadata_cache, "H5Fget_mdc_size", true},
+		{&lib->is_native, "H5VLobject_is_native", true},
 		{&lib->list_close, "H5Pclose", true},
 		{&lib->list_layout, "H5Pget_layout", true},
 		{&lib->list_chunk, "H5Pget_chunk", true},
