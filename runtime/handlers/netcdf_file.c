@@ -71,6 +71,8 @@ void netcdf_closing(struct call *c, int id)
 
 void netcdf_closed(struct call *c, int result)
 {
+	KEEP_ERRNO;
+
 	nc_closed(c, nc_library(c->wrapper, NETCDF), result);
 }
 

@@ -176,11 +176,12 @@ void nc_closed(struct call *c, const struct nc_library *lib, int result)
 	const uint64_t value = c->scratch[KEEP_VALUE];
 	struct nc_file *f = file_of(value);
 	uint32_t next;
+	int format;
 
 	if (!lib || !value)
 		return;
-	if (result) {
-		remember(lib, (int)c->scratch[KEEP_ID], NC_FILE, value);
+	if (result && lib->format((int)c->scratch[KEEP_ID], &format) == 0) {
+		remember(lib, (int)c->scratch[KEEP_ID], NC_FILE, value); /* it is still open */
 		return;
 	}
 	for (uint32_t at = f ? f->first : 0; at; at = next) {

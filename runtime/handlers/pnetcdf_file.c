@@ -66,10 +66,11 @@ void pnetcdf_closing(struct call *c, int id)
 
 void pnetcdf_closed(struct call *c, int result, int id)
 {
+	KEEP_ERRNO;
 	const struct nc_library *lib = nc_library(c->wrapper, PNETCDF);
 
 	nc_closed(c, lib, result);
-	if (lib && !result)
+	if (lib && !nc_file(lib, id))
 		pnetcdf_drop(lib, id);
 }
 
