@@ -60,6 +60,7 @@ def run(command: Path, cwd: Path, environment: dict[str, str], *words: str) -> t
     (["run", "-o"], 125, "needs a value"),
     (["run", "--layers", "posix,foo", "true"], 125, "no layer 'foo'"),
     (["run", "--level", "deep", "true"], 125, "'deep' is none of"),
+    (["run", "--mmap", "clean", "true"], 125, "'clean' is not known"),
     (["run", "--budget", "3q", "true"], 125, "'3q' is no size"),
     (["run", "--budget", "-1", "true"], 125, "'-1' is no size"),
     (["run", "--ranks", "3-1", "true"], 125, "'3-1' is no list"),
