@@ -12,13 +12,13 @@ from harness import account
 LAYERS = ["hdf5", "mpiio", "posix"]
 TABLES = """
     create table files (file int, path text);
-    create table objects (object int, name text, file int, extents ubigint[], element_bytes int);
+    create table objects (object int, class text, name text, file int, extents ubigint[], element_bytes int);
     create table selections (selection int, exact bool, displacement bigint, box_start ubigint[], box_count ubigint[],
         period ubigint, total ubigint);
     create table args (call int, name text, value bigint);
     create table calls (id int, parent int, rank int, layer text, op text, kind text, object int, file int,
         selection int, size bigint, bytes bigint, file_offset bigint);
-    insert into objects values (5, '/set', 1, [4, 6], 8);
+    insert into objects values (5, 'hdf5_dataset', '/set', 1, [4, 6], 8);
     insert into selections values (2, true, null, [0, 0], [2, 3], 0, 6);
     insert into args values (10, 'start', 9);
     insert into calls values (10, null, 3, 'hdf5', 'H5Dwrite', 'write', 5, 1, 2, 48, 48, null),

@@ -35,8 +35,8 @@ struct options {
 	const char *level_name;
 	unsigned level;
 	uint64_t budget;
-	const char *ranks;  /* NULL: all */
-	const char *files;  /* newline-separated globs; NULL: all */
+	const char *ranks; /* NULL: all */
+	const char *files; /* newline-separated globs; NULL: all */
 	const char *mmap;  /* "dirty": tell which pages of mapped files are written; NULL: do not */
 	const char *probes; /* the user's own catalogues, colon-separated, absolute; NULL: none */
 	bool show;
