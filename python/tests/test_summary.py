@@ -326,3 +326,24 @@ def test_communication_is_the_programs_own(tmp_path: Path) -> None:
     assert row["seconds"] == pytest.approx(80 * NS)
     assert (row["least_seconds"], row["most_seconds"]) == pytest.approx((30 * NS, 50 * NS))
     assert row["slowest"] == 1
+
+
+def test_waits_for_threads_are_no_io(tmp_path: Path) -> None:
+    wrote = counter(1, "pthread_mutex_lock", "posix", "write", 10, kind="write", bytes=8)
+    counters = [
+        *opened(0, 1),
+        *opened(1, 0),
+        counter(0, None, "threads", "pthread_mutex_lock", 500, kind="wait", calls=4),
+        counter(1, None, "threads", "pthread_mutex_lock", 300, kind="wait", errors=1),
+        wrote | {"enclosing_layer": "threads"},
+    ]
+    run = mpi_run(tmp_path, counters)
+    (row,) = summary.waits(run).to_pylist()
+    assert (row["op"], row["calls"], row["errors"], row["processes"]) == (
+        "pthread_mutex_lock", 5, 1, 2,
+    )  # fmt: skip
+    assert row["seconds"] == pytest.approx(800 * NS)
+    assert "threads" not in summary.layers(run)["layer"].to_pylist()
+    # a signal handler's write, while its thread waited, is the program's I/O
+    assert rows_by(summary.functions(run), "op")["write",]["caller"] == "program"
+    assert sum(summary.ranks(run)["bytes"].to_pylist()) == 8

@@ -32,7 +32,7 @@ static const char options_help[] =
 	"  -o, --output NAME   run directory NAME.fathom (default: from the program and the job)\n"
 	"  --layers LIST       layers to record, comma-separated, or +LAYER, -LAYER: besides the\n"
 	"                      usual ones, without it. Usual: every I/O layer, and MPI\n"
-	"                      communication counted only (mpi:counted)\n"
+	"                      communication counted only (mpi:counted). +threads: threads, locks\n"
 	"  --level LEVEL       off, job, file or call: how fine to record (default: call)\n"
 	"  --budget SIZE       most bytes of stream per process, as 64MiB, 1G (default: 64MiB)\n"
 	"  --ranks LIST        ranks to record, as 0, 0-63, 0-63:8, comma-separated (default: "

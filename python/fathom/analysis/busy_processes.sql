@@ -1,19 +1,19 @@
 -- ns during which at least one outermost I/O call of the process ran. One thread's outermost calls
 -- never overlap, so only processes with more threads need the union.
--- Regions of the program (layer user) are no I/O: what they hold is outermost.
+-- Regions of the program (layer user) and waits for threads are no I/O: what they hold is outermost.
 with recursive region as (
-	select id from calls where layer = 'user' and parent is null
+	select id from calls where layer in ('user', 'threads') and parent is null
 	union all
-	select c.id from region join calls as c on c.parent = region.id where c.layer = 'user'
+	select c.id from region join calls as c on c.parent = region.id where c.layer in ('user', 'threads')
 ),
 outermost as (
 	select process, stream, start, duration
 	from calls
-	where depth = 0 and layer not in ('fathom', 'user') and kind <> 'comm'
+	where depth = 0 and layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
 	union all
 	select process, stream, start, duration
 	from calls semi join region on calls.parent = region.id
-	where layer not in ('fathom', 'user') and kind <> 'comm'
+	where layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
 ),
 sums as (
 	select process, sum(duration)::bigint as busy, min(stream) <> max(stream) as threaded

@@ -12,7 +12,7 @@ select
 from processes as p
 left join (
 	from counters
-	where (enclosing is null or enclosing_layer = 'user') and layer not in ('fathom', 'user') and kind <> 'comm'
+	where (enclosing is null or enclosing_layer in ('user', 'threads')) and layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
 ) as c using (process)
 left join nodes as n using (node)
 group by process

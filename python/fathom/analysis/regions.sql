@@ -3,7 +3,7 @@
 with own as (
 	select enclosing as region, sum(time) as time
 	from counters
-	where enclosing_layer = 'user' and layer not in ('fathom', 'user') and kind <> 'comm'
+	where enclosing_layer = 'user' and layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
 	group by enclosing
 )
 select

@@ -242,6 +242,25 @@ def communication(source: Source) -> pa.Table:
     )
 
 
+def waits(source: Source) -> pa.Table:
+    """One row per function of threads and locks, the most time first.
+
+    Columns: op; calls; errors (time-outs among them); seconds; mean_seconds; longest_seconds; processes.
+    """
+    rows = source.sql(statement("waits"))
+    return pa.table(
+        {
+            "op": rows["op"],
+            "calls": rows["calls"],
+            "errors": rows["errors"],
+            "seconds": _seconds(rows["time"]),
+            "mean_seconds": pc.divide(_seconds(rows["time"]), pc.cast(rows["calls"], pa.float64())),
+            "longest_seconds": _seconds(rows["longest"]),
+            "processes": rows["processes"],
+        }
+    )
+
+
 def regions(source: Source) -> pa.Table:
     """One row per name of a region or mark of the program (fathom.h), the most time first.
 

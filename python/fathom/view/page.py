@@ -97,6 +97,15 @@ COMMUNICATION = (
     Column("rank", "slowest", numbers.count),
     Column("longest", "longest_seconds", numbers.seconds),
 )
+WAITS = (
+    Column("function", "op", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("errors", "errors", numbers.count),
+    Column("time", "seconds", numbers.seconds),
+    Column("mean", "mean_seconds", numbers.seconds),
+    Column("longest", "longest_seconds", numbers.seconds),
+    Column("processes", "processes", numbers.count),
+)
 REGIONS = (
     Column("region", "region", text, right=False),
     Column("calls", "calls", numbers.count),
@@ -117,6 +126,7 @@ BY = {
     "region": (REGIONS, summary.regions),
     "exchange": (EXCHANGE, summary.exchange),
     "communication": (COMMUNICATION, summary.communication),
+    "wait": (WAITS, summary.waits),
 }
 
 
@@ -137,6 +147,7 @@ class Page:
     regions: pa.Table
     exchange: pa.Table
     communication: pa.Table
+    waits: pa.Table
     collectives: pa.Table
     missing: pa.Table
     tracing: pa.Table
@@ -165,6 +176,7 @@ def compute(name: str, manifest: dict[str, Any], source: Source, per_call: float
         regions=summary.regions(source),
         exchange=summary.exchange(source),
         communication=summary.communication(source),
+        waits=summary.waits(source),
         collectives=summary.collectives(source),
         missing=summary.missing(source),
         tracing=summary.tracing(source),
@@ -243,6 +255,8 @@ def _coverage(page: Page) -> None:
     configuration = page.manifest.get("configuration", {})
     asked = configuration.get("layers", []) if configuration.get("layers_asked") else []
     seen = {*page.layers["layer"].to_pylist(), "user"}  # its regions need not be there
+    if page.waits.num_rows:
+        seen.add("threads")
     silent = [name for name in asked if name not in seen]
     if silent:
         print(f"  no call seen of: {', '.join(silent)}")
@@ -332,6 +346,8 @@ def print_page(page: Page, top: int) -> None:
     if page.communication.num_rows:
         title = "MPI communication of the program (time: all ranks; least, most: of a rank)"
         _top(title, COMMUNICATION, page.communication, top)
+    if page.waits.num_rows:
+        _top("Threads and locks (summed over threads; no I/O)", WAITS, page.waits, top)
     if page.regions.num_rows:
         _top(
             "Regions (summed over processes; I/O in them, but in no region inside)",
@@ -361,6 +377,7 @@ def to_json(page: Page, top: int | None) -> str:
         "regions": as_json(page.regions.slice(0, top)),
         "exchange": as_json(page.exchange.slice(0, top)),
         "communication": as_json(page.communication.slice(0, top)),
+        "waits": as_json(page.waits.slice(0, top)),
         "collectives": as_json(page.collectives),
         "tracing": as_json(page.tracing)[0],
         "missing": as_json(page.missing),

@@ -31,6 +31,7 @@ LIBRARIES = (
     Library("posix", "glibc", ("gcc",), ("libc.so.6",)),
     Library("stdio", "glibc", ("gcc",), ("libc.so.6",)),
     Library("aio", "glibc", ("gcc",), ("libc.so.6",)),
+    Library("threads", "glibc", ("gcc",), ("libc.so.6",)),
     Library("libaio", "libaio", ("gcc",), ("libaio.so.1",)),
     Library("uring", "liburing", ("gcc",), ("liburing.so.2",)),
     Library("mpiio", "mpich", ("mpicc.mpich",), ("libmpich.so.12",)),
