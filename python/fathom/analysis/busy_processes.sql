@@ -6,14 +6,11 @@ with recursive region as (
 	union all
 	select c.id from region join calls as c on c.parent = region.id where c.layer in ('user', 'threads')
 ),
-outermost as (
+-- A copy of all rows would cost more than looking at them twice.
+outermost as not materialized (
 	select process, stream, start, duration
 	from calls
-	where depth = 0 and layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
-	union all
-	select process, stream, start, duration
-	from calls semi join region on calls.parent = region.id
-	where layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
+	where (depth = 0 or parent in (from region)) and layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
 ),
 sums as (
 	select process, sum(duration)::bigint as busy, min(stream) <> max(stream) as threaded

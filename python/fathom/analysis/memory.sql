@@ -14,18 +14,22 @@ with recursive moved as (
 		and exists (from ops where op like 'H5FD%')
 	group by parent, file
 ),
+-- Calls that have others inside: few, where most calls are system calls.
+enclosing as materialized (
+	select id, parent, op from calls where id in (select parent from calls where parent is not null)
+),
 climb as (
 	select lowest, lowest as id from (select distinct lowest from moved)
 	union all
-	select climb.lowest, c.parent as id
-	from climb join calls as c on c.id = climb.id
-	where c.parent is not null and c.op not like 'H5FD%'
+	select climb.lowest, e.parent as id
+	from climb join enclosing as e using (id)
+	where e.parent is not null and e.op not like 'H5FD%'
 ),
 driver as (
 	select climb.lowest, case a.value when 3 then 'raw data' when -1 then 'not known' else 'metadata' end as memory
 	from climb
-	join calls as c on c.id = climb.id and c.op like 'H5FD%'
-	join args as a on a.call = c.id and a.name = 'mem_type'
+	join enclosing as e on e.id = climb.id and e.op like 'H5FD%'
+	join args as a on a.call = e.id and a.name = 'mem_type'
 )
 select
 	coalesce(f.path, '') as path,

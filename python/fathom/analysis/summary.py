@@ -21,6 +21,15 @@ def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.divide(pc.cast(column, pa.float64()), SECOND)
 
 
+def _in_seconds(rows: pa.Table) -> pa.Table:
+    """Rows with `seconds`, last, in place of `time`."""
+    return rows.drop_columns(["time"]).append_column("seconds", _seconds(rows["time"]))
+
+
+def _mean_seconds(rows: pa.Table) -> pa.ChunkedArray:
+    return pc.divide(_seconds(rows["time"]), pc.cast(rows["calls"], pa.float64()))
+
+
 def _rate(bytes_moved: pa.ChunkedArray, nanoseconds: pa.ChunkedArray) -> pa.ChunkedArray:
     """MB/s; null where nothing moved or no time passed."""
     known = pc.and_(pc.greater(bytes_moved, 0), pc.greater(nanoseconds, 0))
@@ -83,7 +92,6 @@ def functions(source: Source) -> pa.Table:
     summed time); processes.
     """
     rows = source.sql(statement("functions"))
-    count = pc.cast(rows["calls"], pa.float64())
     return pa.table(
         {
             "layer": rows["layer"],
@@ -94,7 +102,7 @@ def functions(source: Source) -> pa.Table:
             "errors": rows["errors"],
             "bytes": rows["bytes"],
             "seconds": _seconds(rows["time"]),
-            "mean_seconds": pc.divide(_seconds(rows["time"]), count),
+            "mean_seconds": _mean_seconds(rows),
             "shortest_seconds": _seconds(rows["shortest"]),
             "longest_seconds": _seconds(rows["longest"]),
             "mb_per_s": _rate(rows["bytes"], rows["time"]),
@@ -170,8 +178,7 @@ def files(source: Source) -> pa.Table:
     Columns: file; path; kind; processes; calls (of all layers); opens; bytes_read, bytes_written (of
     the lowest layer that moved any); seconds (of outermost calls).
     """
-    rows = source.sql(statement("files"))
-    return rows.drop_columns(["time"]).append_column("seconds", _seconds(rows["time"]))
+    return _in_seconds(source.sql(statement("files")))
 
 
 def variables(source: Source) -> pa.Table:
@@ -182,8 +189,7 @@ def variables(source: Source) -> pa.Table:
     seconds; collective (of reads and writes: made by all ranks together); system_calls, system_read,
     system_written (calls and bytes of layer posix inside any call on it).
     """
-    rows = source.sql(statement("variables"))
-    return rows.drop_columns(["time"]).append_column("seconds", _seconds(rows["time"]))
+    return _in_seconds(source.sql(statement("variables")))
 
 
 def memory(source: Source) -> pa.Table:
@@ -192,8 +198,7 @@ def memory(source: Source) -> pa.Table:
     Columns: path; memory (`raw data`, `metadata`, `not known`: HDF5 1.10.0 and 1.10.1); reads, writes, bytes_read,
     bytes_written, seconds of layer posix. Transfers outside HDF5's file drivers are in none.
     """
-    rows = source.sql(statement("memory"))
-    return rows.drop_columns(["time"]).append_column("seconds", _seconds(rows["time"]))
+    return _in_seconds(source.sql(statement("memory")))
 
 
 def exchange(source: Source) -> pa.Table:
@@ -254,7 +259,7 @@ def waits(source: Source) -> pa.Table:
             "calls": rows["calls"],
             "errors": rows["errors"],
             "seconds": _seconds(rows["time"]),
-            "mean_seconds": pc.divide(_seconds(rows["time"]), pc.cast(rows["calls"], pa.float64())),
+            "mean_seconds": _mean_seconds(rows),
             "longest_seconds": _seconds(rows["longest"]),
             "processes": rows["processes"],
         }
@@ -275,7 +280,7 @@ def regions(source: Source) -> pa.Table:
             "region": rows["region"],
             "calls": rows["calls"],
             "seconds": _seconds(rows["time"]),
-            "mean_seconds": pc.divide(_seconds(rows["time"]), pc.cast(rows["calls"], pa.float64())),
+            "mean_seconds": _mean_seconds(rows),
             "longest_seconds": _seconds(rows["longest"]),
             "own_seconds": _seconds(rows["own"]),
             "own_share": pc.divide(pc.cast(rows["own"], pa.float64()), lasted),

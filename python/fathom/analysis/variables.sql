@@ -32,12 +32,16 @@ moved as (
 		and exists (from variable)
 	group by parent
 ),
+-- Calls that have others inside: few, where most calls are system calls.
+enclosing as materialized (
+	select id, parent, layer, object from calls where id in (select parent from calls where parent is not null)
+),
 climb as (
 	select lowest, lowest as id from moved
 	union all
-	select climb.lowest, c.parent as id
-	from climb join calls as c on c.id = climb.id
-	where c.parent is not null
+	select climb.lowest, e.parent as id
+	from climb join enclosing as e using (id)
+	where e.parent is not null
 ),
 below as (
 	select
@@ -46,8 +50,8 @@ below as (
 		sum(system_read)::bigint as system_read,
 		sum(system_written)::bigint as system_written
 	from (
-		select distinct v.file, v.name, c.layer, climb.lowest
-		from climb join calls as c using (id) join variable as v using (object)
+		select distinct v.file, v.name, e.layer, climb.lowest
+		from climb join enclosing as e using (id) join variable as v using (object)
 	) join moved using (lowest)
 	group by file, name, layer
 )
