@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/call.h"
+#include "handlers/library.h"
 
 /* ---- used by rows: `result` < 0 says that the call failed, or goes on behind the program's back, and nothing is
  * asked ---- */
@@ -72,8 +73,7 @@ extern const struct hdf5_driver {
 
 /* One copy of the library. Only its local queries; NULL where a copy has none. */
 struct hdf5_library {
-	_Atomic uint64_t key; /* edge_library() */
-	_Atomic int ready;
+	struct library_copy copy; /* first */
 	uint64_t
 		owner; /* the module that answers: libhdf5 itself also when the key is libhdf5_hl */
 	unsigned release; /* 1.10.8 is 11008 */

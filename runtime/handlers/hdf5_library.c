@@ -5,10 +5,7 @@
 #include "handlers/hdf5.h"
 #include "handlers/library.h"
 
-enum { COPIES = 16, READY = 1, REFUSED };
-
-/* A copy's entry is filled by whoever puts its key there. */
-static struct hdf5_library libraries[COPIES];
+static struct hdf5_library libraries[LIBRARY_COPIES];
 
 const struct hdf5_driver hdf5_drivers[HDF5_DRIVERS] = {
 	{"sec2", "H5FD_sec2_init", "H5FD_SEC2_id_g"},
@@ -126,10 +123,12 @@ static bool find_functions(struct hdf5_library *lib, void *library)
 	return true;
 }
 
-static bool fill(struct hdf5_library *lib, uint32_t wrapper)
+static bool fill(void *entry, uint32_t wrapper, int api)
 {
+	struct hdf5_library *lib = entry;
 	unsigned major = 0, minor = 0, release = 0;
 
+	(void)api;
 	if (!find_functions(lib, library_of(wrapper)))
 		return false;
 	lib->version(&major, &minor, &release);
@@ -140,26 +139,7 @@ static bool fill(struct hdf5_library *lib, uint32_t wrapper)
 
 struct hdf5_library *hdf5_library(uint32_t wrapper)
 {
-	const uint64_t key = edge_library(wrapper);
-
-	for (int i = 0; i < COPIES; i++) {
-		struct hdf5_library *lib = &libraries[i];
-		uint64_t there = atomic_load_explicit(&lib->key, memory_order_acquire);
-
-		if (there == key)
-			return atomic_load_explicit(&lib->ready, memory_order_acquire) == READY
-				       ? lib
-				       : NULL;
-		if (there || !atomic_compare_exchange_strong(&lib->key, &there, key)) {
-			if (there == key)
-				return NULL; /* another thread is about to fill it */
-			continue;
-		}
-		const bool known = fill(lib, wrapper);
-		atomic_store_explicit(&lib->ready, known ? READY : REFUSED, memory_order_release);
-		return known ? lib : NULL;
-	}
-	return NULL;
+	return library_copy(libraries, sizeof(libraries[0]), wrapper, fill, 0);
 }
 
 int64_t hdf5_mem_type(uint32_t wrapper, uint64_t second, uint64_t third)

@@ -5,6 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/call.h"
@@ -18,6 +21,18 @@ uint64_t library_owner(const void *function, uint64_t otherwise);
 /* A variable: the program may have a copy of its own that the library uses too (copy relocation), so what
  * is common comes first. */
 void *library_variable(void *library, const char *name);
+
+/* One copy of a library in this process: what a handler knows of it begins with this. */
+struct library_copy {
+	_Atomic uint64_t key; /* edge_library() */
+	_Atomic int state;
+};
+enum { LIBRARY_COPIES = 16 };
+/* The entry of the copy that a wrapper's original lives in, of LIBRARY_COPIES of `size` bytes. Whoever sees a copy
+ * first has `fill` fill its entry, which says whether it could; `api` tells the libraries that share the entries
+ * apart. NULL: it could not, or another thread is about to. */
+void *library_copy(void *entries, size_t size, uint32_t wrapper,
+		   bool (*fill)(void *entry, uint32_t wrapper, int api), int api);
 
 /* For hooks that ask a library: puts the program's errno back at the end of the scope. */
 static inline void errno_put_back(const int *kept)

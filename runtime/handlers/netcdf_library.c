@@ -5,10 +5,7 @@
 #include "handlers/library.h"
 #include "handlers/netcdf_model.h"
 
-enum { COPIES = 16, READY = 1, REFUSED };
-
-/* A copy's entry is filled by whoever puts its key there. */
-static struct nc_library libraries[COPIES];
+static struct nc_library libraries[LIBRARY_COPIES];
 
 static bool find_functions(struct nc_library *lib, void *library)
 {
@@ -50,9 +47,11 @@ static bool find_functions(struct nc_library *lib, void *library)
 	return true;
 }
 
-static bool fill(struct nc_library *lib, uint32_t wrapper, enum nc_api api)
+static bool fill(void *entry, uint32_t wrapper, int api)
 {
-	lib->api = api;
+	struct nc_library *lib = entry;
+
+	lib->api = (enum nc_api)api;
 	if (!find_functions(lib, library_of(wrapper)))
 		return false;
 	lib->owner = library_owner((const void *)(uintptr_t)lib->variable, edge_library(wrapper));
@@ -61,24 +60,5 @@ static bool fill(struct nc_library *lib, uint32_t wrapper, enum nc_api api)
 
 struct nc_library *nc_library(uint32_t wrapper, enum nc_api api)
 {
-	const uint64_t key = edge_library(wrapper);
-
-	for (int i = 0; i < COPIES; i++) {
-		struct nc_library *lib = &libraries[i];
-		uint64_t there = atomic_load_explicit(&lib->key, memory_order_acquire);
-
-		if (there == key)
-			return atomic_load_explicit(&lib->ready, memory_order_acquire) == READY
-				       ? lib
-				       : NULL;
-		if (there || !atomic_compare_exchange_strong(&lib->key, &there, key)) {
-			if (there == key)
-				return NULL; /* another thread is about to fill it */
-			continue;
-		}
-		const bool known = fill(lib, wrapper, api);
-		atomic_store_explicit(&lib->ready, known ? READY : REFUSED, memory_order_release);
-		return known ? lib : NULL;
-	}
-	return NULL;
+	return library_copy(libraries, sizeof(libraries[0]), wrapper, fill, (int)api);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/call.h"
+#include "handlers/library.h"
 #include "handlers/selection.h"
 
 enum nc_api { NETCDF, PNETCDF };
@@ -23,8 +24,7 @@ enum {
 
 /* One copy of one of the libraries. Only its local queries; NULL where it has none. */
 struct nc_library {
-	_Atomic uint64_t key; /* edge_library() */
-	_Atomic int ready;
+	struct library_copy copy; /* first */
 	enum nc_api api;
 	uint64_t
 		owner; /* the module that answers: also when a tool stands before some of its functions */
