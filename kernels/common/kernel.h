@@ -44,5 +44,7 @@ bool options_read(struct options *o, int argc, char **argv, int ranks, bool comp
 bool number(uint64_t *out, const char *text, uint64_t least);
 /* `parts` numbers whose product is the number of ranks; NULL or what is wrong. */
 const char *grid(uint64_t *out, char **argument, unsigned parts, int ranks);
+/* Where a rank stands in such a grid, its first part fastest. */
+void grid_place(uint64_t *place, int rank, const uint64_t *grid, unsigned parts);
 
 #endif

@@ -36,6 +36,16 @@ const char *grid(uint64_t *out, char **argument, unsigned parts, int ranks)
 		       : "the product of the processes is not the number of ranks";
 }
 
+void grid_place(uint64_t *place, int rank, const uint64_t *grid, unsigned parts)
+{
+	uint64_t rest = (uint64_t)rank;
+
+	for (unsigned i = 0; i < parts; i++) {
+		place[i] = rest % grid[i];
+		rest /= grid[i];
+	}
+}
+
 static const char *mode(struct options *o, const char *text)
 {
 	static const char *const names[] = {"collective", "independent", "nonblocking",

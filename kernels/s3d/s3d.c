@@ -53,15 +53,16 @@ static void layout(struct layout *l, unsigned file)
 
 static void pieces(struct pieces *p, const struct layout *l, int rank, bool reading)
 {
+	uint64_t at[3];
+
 	(void)reading;
+	grid_place(at, rank, s3d.ranks, 3);
 	for (unsigned v = 0; v < l->arrays; v++) {
 		struct piece *piece = piece_add(p, l, v);
-		uint64_t rest = (uint64_t)rank;
 		for (unsigned i = 0; i < 3; i++) {
 			unsigned d = l->array[v].rank - 1 - i;
 			piece->count[d] = s3d.points[i] / s3d.ranks[i];
-			piece->start[d] = rest % s3d.ranks[i] * piece->count[d];
-			rest /= s3d.ranks[i];
+			piece->start[d] = at[i] * piece->count[d];
 		}
 	}
 }

@@ -47,14 +47,14 @@ static void layout(struct layout *l, unsigned file)
 static void pieces(struct pieces *p, const struct layout *l, int rank, bool reading)
 {
 	struct piece *piece = piece_add(p, l, 0);
-	uint64_t rest = (uint64_t)rank;
+	uint64_t at[2];
 
+	grid_place(at, rank, tile.tiles, 2);
 	for (int i = 0; i < 2; i++) {
-		uint64_t at = rest % tile.tiles[i], step = tile.size[i] - tile.overlap[i];
-		bool whole = reading || at + 1 == tile.tiles[i];
-		piece->start[1 - i] = at * step;
+		uint64_t step = tile.size[i] - tile.overlap[i];
+		bool whole = reading || at[i] + 1 == tile.tiles[i];
+		piece->start[1 - i] = at[i] * step;
 		piece->count[1 - i] = whole ? tile.size[i] : step;
-		rest /= tile.tiles[i];
 	}
 }
 

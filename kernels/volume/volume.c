@@ -74,11 +74,11 @@ static void pieces(struct pieces *p, const struct layout *l, int rank, bool read
 		return;
 	}
 	struct piece *piece = piece_add(p, l, (unsigned)volume.variable);
-	uint64_t rest = (uint64_t)rank;
+	uint64_t at[3];
+	grid_place(at, rank, volume.ranks, 3);
 	for (int i = 0; i < 3; i++) {
 		piece->count[2 - i] = volume.extent[i] / volume.ranks[i];
-		piece->start[2 - i] = rest % volume.ranks[i] * piece->count[2 - i];
-		rest /= volume.ranks[i];
+		piece->start[2 - i] = at[i] * piece->count[2 - i];
 	}
 }
 

@@ -68,15 +68,16 @@ static void layout(struct layout *l, unsigned file)
 
 static void pieces(struct pieces *p, const struct layout *l, int rank, bool reading)
 {
+	uint64_t at[3];
+
 	(void)reading;
+	grid_place(at, rank, vorpal.ranks, 3);
 	for (unsigned v = 0; v < l->arrays; v++) {
 		struct piece *piece = piece_add(p, l, v);
-		uint64_t rest = (uint64_t)rank;
 		for (int i = 0; i < 3; i++) {
 			uint64_t fold = i == 0 ? vorpal.components : 1;
-			piece->start[2 - i] = start_of(i, rest % vorpal.ranks[i]) * fold;
-			piece->count[2 - i] = size_of(i, rest % vorpal.ranks[i]) * fold;
-			rest /= vorpal.ranks[i];
+			piece->start[2 - i] = start_of(i, at[i]) * fold;
+			piece->count[2 - i] = size_of(i, at[i]) * fold;
 		}
 	}
 }
