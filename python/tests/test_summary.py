@@ -44,10 +44,11 @@ def test_functions_keep_posix_from_mpiio_apart(run_directory: Path) -> None:
 
 
 def test_ranks_and_who_is_slowest(run_directory: Path) -> None:
-    ranks = summary.ranks(fathom.open(run_directory))
+    run = fathom.open(run_directory)
+    ranks = summary.ranks(run)
     assert [row["rank"] for row in ranks.to_pylist()] == [0, 1]
     assert ranks["seconds"].to_pylist() == pytest.approx([1500 * NS, 3000 * NS])
-    spread = rows_by(summary.spread(ranks), "quantity")
+    spread = rows_by(summary.spread(run), "quantity")
     assert spread["seconds",]["slowest"] == 1
     assert spread["seconds",]["median"] == pytest.approx(2250 * NS)
     assert spread["bytes",]["slowest"] == 0
@@ -62,7 +63,7 @@ def test_one_transfer_in_three_layers_is_one(run_directory: Path) -> None:
 def test_a_run_without_calls(tmp_path: Path) -> None:
     run = fathom.open(write_run(tmp_path / "none.fathom", runs=[{"duration": 0}]))
     assert summary.layers(run).num_rows == 0
-    assert summary.spread(summary.ranks(run)).num_rows == 0
+    assert summary.spread(run).num_rows == 0
 
 
 def union(intervals: list[tuple[int, int]]) -> int:

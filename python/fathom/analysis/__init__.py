@@ -14,6 +14,22 @@ class Source(Protocol):
         """Rows of one statement."""
 
 
+class Remembered:
+    """A source that asks each question once: analyses of one page may stand on one another."""
+
+    def __init__(self, source: Source) -> None:
+        """`source` answers what is asked the first time."""
+        self._source = source
+        self._answers: dict[tuple[Any, ...], pa.Table] = {}
+
+    def sql(self, text: str, **values: Any) -> pa.Table:
+        """Rows of one statement."""
+        question = (text, *sorted(values.items()))
+        if question not in self._answers:
+            self._answers[question] = self._source.sql(text, **values)
+        return self._answers[question]
+
+
 @cache
 def statement(name: str) -> str:
     """Text of `analysis/NAME.sql`."""

@@ -139,7 +139,7 @@ def ranks(source: Source) -> pa.Table:
     )
 
 
-def spread(ranks_table: pa.Table) -> pa.Table:
+def spread(source: Source) -> pa.Table:
     """Least, median and most over the ranks, and who has the most.
 
     Columns: quantity (calls, bytes, seconds); least; median; most; slowest (rank, or null outside MPI);
@@ -148,7 +148,7 @@ def spread(ranks_table: pa.Table) -> pa.Table:
     out: dict[str, list[Any]] = {
         key: [] for key in ("quantity", "least", "median", "most", "slowest", "slowest_process")
     }
-    table = ranks_table
+    table = ranks(source)
     if pc.any(pc.is_valid(table["rank"])).as_py():
         table = table.filter(pc.is_valid(table["rank"]))
     for quantity in ("calls", "bytes", "seconds") if table.num_rows else ():

@@ -19,12 +19,14 @@ from fathom.commands.arguments import add_run, positive
 from fathom.errors import UsageError
 from fathom.store import as_json
 from fathom.view import page, picture, tables
+from fathom.view.part import Page
+from fathom.view.parts import BY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, and what to print of it."""
     add_run(parser)
-    parser.add_argument("--by", choices=page.BY, help="only this table, all of its rows")
+    parser.add_argument("--by", choices=BY, help="only this table, all of its rows")
     parser.add_argument("--top", type=positive, metavar="N", help="most rows of a table (page: 10)")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="raw numbers, units in the names")
@@ -50,18 +52,18 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             page.print_page(content, arguments.top or 10)
         return 0
-    columns, analyse = page.BY[arguments.by]
-    rows = analyse(opened).slice(0, arguments.top)
+    part = BY[arguments.by]
+    rows = part.analyse(opened).slice(0, arguments.top)
     if arguments.json:
         print(json.dumps(as_json(rows), indent=2, ensure_ascii=False))
     elif arguments.csv:
         sys.stdout.write(tables.csv_text(rows))
     else:
-        tables.show(columns, rows)
+        tables.show(part.columns, rows)
     return 0
 
 
-def _save_picture(path: Path, content: page.Page, top: int) -> None:
+def _save_picture(path: Path, content: Page, top: int) -> None:
     try:
         picture.save(path, lambda: page.print_page(content, top))
     except OSError as error:

@@ -1,0 +1,74 @@
+"""How a page ends: how much was seen, what tracing cost, what is missing."""
+
+from fathom.view import numbers
+from fathom.view.part import Page
+from fathom.view.tables import printable
+
+MOST_LINES = 20
+
+
+def coverage(page: Page) -> list[str]:
+    """Calls recorded in full and counted, the cost of tracing, the size of the streams."""
+    runs = page.runs
+    asked = page.coverage["recorded"] + page.coverage["counted"]
+    share = numbers.percent(page.coverage["recorded"] / asked if asked else 1)
+    size = numbers.size(runs["stream_bytes"])
+    per = f", {runs['stream_bytes'] / runs['events']:.1f} B per call" if runs["events"] else ""
+    silent = _silent_layers(page)
+    return [
+        f"  {page.coverage['recorded']:,} of {asked:,} calls recorded in full ({share}), "
+        f"{page.coverage['counted']:,} in counters only",
+        *(
+            f"  layer {layer} is counted only: {calls:,} calls; --layers +{layer} records them"
+            for layer, calls in page.coverage["by_choice"]
+        ),
+        f"  cost of tracing: {_cost(page)}",
+        f"  streams: {size}{per}",
+        *([f"  no call seen of: {', '.join(silent)}"] if silent else []),
+    ]
+
+
+def _silent_layers(page: Page) -> list[str]:
+    configuration = page.manifest.get("configuration", {})
+    asked = configuration.get("layers", []) if configuration.get("layers_asked") else []
+    seen = {row["layer"] for row in page.rows("layers")} | {"user"}  # its regions need not be there
+    if page.rows("waits"):
+        seen.add("threads")
+    return [name for name in asked if name not in seen]
+
+
+def _cost(page: Page) -> str:
+    (own,) = page.rows("tracing")
+    rows = f"{numbers.seconds(own['seconds'])} in {numbers.things(own['calls'], 'row')} of Fathom's own work"
+    if page.per_call is None:
+        return f"{rows}; what each call adds could not be measured here"
+    calls = page.runs["events"] + page.runs["counted"]
+    total = own["seconds"] + calls * page.per_call
+    return (
+        f"{numbers.seconds(total)} summed over processes: {rows}, and {calls:,} calls at "
+        f"{numbers.seconds(page.per_call)}, as measured on this machine"
+    )
+
+
+def missing(page: Page) -> list[str]:
+    """What is not in the tables, and why; the most frequent first."""
+    runs = page.runs
+    said = [
+        (page.killed, "process", "did not end in order: killed, aborted, or its node was lost"),
+        (page.alive, "process", "still ran when the run was packed"),
+        (runs["unfinished"], "call", "had not ended, or its row is lost"),
+        (runs["chunks_skipped"], "damaged stretch", "skipped"),
+        (runs["chunks_missing"], "chunk", "missing"),
+    ]
+    lines = [
+        f"  {numbers.things(count, what, None if what[-1] in 'lk' else what + 'es')} {how}"
+        for count, what, how in said
+        if count
+    ]
+    for row in page.rows("missing"):
+        detail = f": {printable(row['detail'])}" if row["detail"] else ""
+        lines.append(f"  {printable(row['kind'])}{detail} ({row['marks']:,} times)")
+    if len(lines) > MOST_LINES:
+        more = len(lines) - MOST_LINES
+        lines[MOST_LINES:] = [f"  and {more:,} more: fathom query {page.name} --sql 'from marks'"]
+    return lines

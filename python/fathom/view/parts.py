@@ -1,0 +1,199 @@
+"""The parts of the page, in its order. A new table is a row here."""
+
+from typing import Any
+
+from fathom.analysis import summary
+from fathom.view import ending, numbers
+from fathom.view.part import Page, Part
+from fathom.view.tables import Column, text
+
+LAYERS = (
+    Column("layer", "layer", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("errors", "errors", numbers.count),
+    Column("bytes", "bytes", numbers.size),
+    Column("inclusive", "inclusive_seconds", numbers.seconds),
+    Column("exclusive", "exclusive_seconds", numbers.seconds),
+    Column("share", "share", numbers.percent),
+    Column("MB/s", "mb_per_s", numbers.rate),
+)
+FUNCTIONS = (
+    Column("function", "op", text, right=False),
+    Column("layer", "layer", text, right=False),
+    Column("called from", "caller", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("errors", "errors", numbers.count),
+    Column("bytes", "bytes", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("mean", "mean_seconds", numbers.seconds),
+    Column("longest", "longest_seconds", numbers.seconds),
+    Column("MB/s", "mb_per_s", numbers.rate),
+)
+RANKS = (
+    Column("rank", "rank", numbers.count),
+    Column("process", "pid", str),
+    Column("host", "host", text, right=False),
+    Column("ended", "ended", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("bytes", "bytes", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("share", "share", numbers.percent),
+    Column("program", "program", text, right=False),
+)
+FILES = (
+    Column("read", "bytes_read", numbers.size),
+    Column("written", "bytes_written", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("calls", "calls", numbers.count),
+    Column("opens", "opens", numbers.count),
+    Column("processes", "processes", numbers.count),
+    Column("file", "path", text, right=False),
+)
+VARIABLES = (
+    Column("layer", "layer", text, right=False),
+    Column("reads", "reads", numbers.count),
+    Column("writes", "writes", numbers.count),
+    Column("read", "bytes_read", numbers.size),
+    Column("written", "bytes_written", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("POSIX read", "system_read", numbers.size),
+    Column("written", "system_written", numbers.size),
+    Column("calls", "system_calls", numbers.count),
+    Column("processes", "processes", numbers.count),
+    Column("variable", "variable", text, right=False),
+    Column("file", "path", text, right=False),
+)
+MEMORY = (
+    Column("HDF5's", "memory", text, right=False),
+    Column("reads", "reads", numbers.count),
+    Column("writes", "writes", numbers.count),
+    Column("read", "bytes_read", numbers.size),
+    Column("written", "bytes_written", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("file", "path", text, right=False),
+)
+EXCHANGE = (
+    Column("function", "op", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("time", "seconds", numbers.seconds),
+    Column("exchange", "exchange_seconds", numbers.known_seconds),
+    Column("POSIX", "posix_seconds", numbers.seconds),
+    Column("rest", "rest_seconds", numbers.known_seconds),
+)
+COMMUNICATION = (
+    Column("function", "op", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("errors", "errors", numbers.count),
+    Column("bytes", "bytes", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("least", "least_seconds", numbers.seconds),
+    Column("most", "most_seconds", numbers.seconds),
+    Column("rank", "slowest", numbers.count),
+    Column("longest", "longest_seconds", numbers.seconds),
+)
+WAITS = (
+    Column("function", "op", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("errors", "errors", numbers.count),
+    Column("time", "seconds", numbers.seconds),
+    Column("mean", "mean_seconds", numbers.seconds),
+    Column("longest", "longest_seconds", numbers.seconds),
+    Column("processes", "processes", numbers.count),
+)
+REGIONS = (
+    Column("region", "region", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("time", "seconds", numbers.seconds),
+    Column("mean", "mean_seconds", numbers.seconds),
+    Column("longest", "longest_seconds", numbers.seconds),
+    Column("its I/O", "own_seconds", numbers.seconds),
+    Column("share", "own_share", numbers.percent),
+    Column("processes", "processes", numbers.count),
+)
+
+
+def _ranks_title(page: Page) -> str:
+    return "Ranks (least / median / most)" if page.runs["ranks"] else "Processes"
+
+
+def _spread_line(row: dict[str, Any]) -> str:
+    write = {"calls": numbers.count, "bytes": numbers.size, "seconds": numbers.seconds}
+    quantity = row["quantity"]
+    least, median, most = (write[quantity](row[key]) for key in ("least", "median", "most"))
+    who = (
+        f"process {row['slowest_process']}" if row["slowest"] is None else f"rank {row['slowest']}"
+    )
+    name = {"seconds": "time in I/O"}.get(quantity, quantity)
+    return f"  {name:12} {least} / {median} / {most}, most: {who}"
+
+
+def _spread(page: Page) -> list[str]:
+    return [_spread_line(row) for row in page.rows("spread")]
+
+
+def _unknown_exchange(page: Page) -> list[str]:
+    """Why some exchange is not known: then a layer's exclusive time holds it."""
+    unknown = [row for row in page.rows("exchange") if row["exchange_seconds"] is None]
+    if not unknown:
+        return []
+    configuration = page.manifest.get("configuration", {})
+    on = {*configuration.get("layers", ["mpi"]), *configuration.get("counted", [])}
+    why = (
+        "this MPI-IO shows only a part of it to others (OMPIO: --mca io romio321 shows all)"
+        if "mpi" in on
+        else "layer mpi was off"
+    )
+    seen = sum(row["seen_seconds"] for row in unknown)
+    part = f"; at least {numbers.seconds(seen)}" if seen else ""
+    return [f"  exchange unknown: {why}{part}. mpiio's exclusive time holds it"]
+
+
+def _collective_line(row: dict[str, Any]) -> str:
+    ranks = numbers.things(row["ranks_expected"], "rank")
+    line = f"  {row['op']}: {numbers.things(row['operations'], 'operation')} of {ranks}"
+    if row["incomplete"]:
+        line += f", {row['incomplete']:,} not seen of all (least {row['ranks_seen']:,})"
+    if row["disagreeing"]:
+        line += f", {row['disagreeing']:,} where ranks disagree"
+    return line
+
+
+def _collectives(page: Page) -> list[str]:
+    return [_collective_line(row) for row in page.rows("collectives")]
+
+
+def _missing_title(page: Page) -> str:
+    return "Missing" if ending.missing(page) else "Missing: nothing"
+
+
+PARTS = (
+    Part(
+        "layers", summary.layers, "Layers (times summed over processes; share and MB/s by the clock)",
+        "layer", LAYERS, whole=True,
+    ),
+    Part("functions", summary.functions, "Functions", "function", FUNCTIONS, needs="layers"),
+    Part("spread", summary.spread, _ranks_title, words=_spread, needs="layers", whole=True),
+    Part("ranks", summary.ranks, by="rank", columns=RANKS),
+    Part("files", summary.files, "Files", "file", FILES, needs="layers"),
+    Part("variables", summary.variables, "Variables", "variable", VARIABLES),
+    Part("memory", summary.memory, "Raw data and metadata of HDF5, on POSIX", "memory", MEMORY),
+    Part(
+        "exchange", summary.exchange,
+        "Collective MPI-IO: of its time, the library's own communication (exchange) and POSIX",
+        "exchange", EXCHANGE, _unknown_exchange,
+    ),
+    Part(
+        "communication", summary.communication,
+        "MPI communication of the program (time: all ranks; least, most: of a rank)",
+        "communication", COMMUNICATION,
+    ),
+    Part("waits", summary.waits, "Threads and locks (summed over threads; no I/O)", "wait", WAITS),
+    Part(
+        "regions", summary.regions,
+        "Regions (summed over processes; I/O in them, but in no region inside)", "region", REGIONS,
+    ),
+    Part("collectives", summary.collectives, "Collectives", words=_collectives, whole=True),
+    Part("tracing", summary.tracing, "Coverage", words=ending.coverage, needs="", whole=True),
+    Part("missing", summary.missing, _missing_title, words=ending.missing, needs="", whole=True),
+)  # fmt: skip
+BY = {part.by: part for part in PARTS if part.by}
