@@ -13,6 +13,23 @@ from fathom.errors import DamagedRun, UsageError
 PARTED = ("calls", "args", "links")
 # What a reader gets beside the stored columns.
 COMPUTED = {"calls": ", duration - nested as exclusive"}
+# What came after the first version: tables that older runs lack are empty, columns null.
+LATER = {
+    "counters": """sequential u64, consecutive u64, strided u64, unaligned_file u64, unaligned_memory u64,
+        contiguous u64, holes_memory u64, holes_file u64, holes_both u64, switches u64, size_histogram u64[],
+        extent_histogram u64[]""",
+    "tops": """process u32, thread_class text, file u32, layer text, op text, kind text, enclosing_layer text,
+		enclosing text, what text, value i64, label text, calls u64, bound u64""",
+    "heat": """process u32, layer text, operation text, start i64, stop i64, calls u64, bytes i64, time i64""",
+    "samples": """node u32, process u32, time i64, what text, device text, value i64, unit text""",
+}
+TYPES = {
+    "u64": "ubigint",
+    "u64[]": "ubigint[]",
+    "u32": "uinteger",
+    "i64": "bigint",
+    "text": "varchar",
+}
 
 
 def table_files(directory: Path) -> dict[str, Path]:
@@ -35,15 +52,38 @@ def connect(directory: Path) -> duckdb.DuckDBPyConnection:
     con.execute(f"set temp_directory = {_quoted(str(spill))}")
     con.execute(f"set allowed_directories = [{_quoted(str(directory) + '/')}]")
     con.execute("set enable_external_access = false")
-    for name, path in table_files(directory).items():
+    files = table_files(directory)
+    for name, path in files.items():
         try:
-            columns = f"*{COMPUTED.get(name, '')}"
             rows = f"read_parquet({_quoted(str(path))})"
+            columns = f"*{COMPUTED.get(name, '')}{_absent(con, name, rows)}"
             con.execute(f'create view "{name}" as select {columns} from {rows}')
         except duckdb.Error as error:
             raise DamagedRun(f"{path}: {_first_line(error)}; pack the run again") from error
+    for name in LATER.keys() - files.keys():
+        con.execute(f'create view "{name}" as select {_nulls(_later(name))} limit 0')
     con.execute("set lock_configuration = true")
     return con
+
+
+def _later(name: str) -> dict[str, str]:
+    """Later columns of a table, with their types in SQL."""
+    pairs = (column.split() for column in LATER.get(name, "").split(",") if column)
+    return {column: TYPES[kind] for column, kind in pairs}
+
+
+def _nulls(columns: dict[str, str]) -> str:
+    return ", ".join(f"null::{kind} as {column}" for column, kind in columns.items())
+
+
+def _absent(con: duckdb.DuckDBPyConnection, name: str, rows: str) -> str:
+    """Later columns that the stored table lacks, to be selected after its own."""
+    later = _later(name)
+    if not later:
+        return ""
+    stored = {row[0] for row in con.execute(f"describe select * from {rows}").fetchall()}
+    absent = {column: kind for column, kind in later.items() if column not in stored}
+    return f", {_nulls(absent)}" if absent else ""
 
 
 def _first_line(error: Exception) -> str:

@@ -348,3 +348,19 @@ def test_waits_for_threads_are_no_io(tmp_path: Path) -> None:
     # a signal handler's write, while its thread waited, is the program's I/O
     assert rows_by(summary.functions(run), "op")["write",]["caller"] == "program"
     assert sum(summary.ranks(run)["bytes"].to_pylist()) == 8
+
+
+def test_columns_and_tables_that_came_later_are_empty_in_older_runs(run_directory: Path) -> None:
+    path = run_directory / "tables" / "counters.parquet"
+    stored = pq.read_table(path)
+    later = {"sequential", "size_histogram"} & set(stored.column_names)
+    pq.write_table(stored.drop_columns(sorted(later)), path)
+    for name in ("tops", "heat", "samples"):
+        (run_directory / "tables" / f"{name}.parquet").unlink(missing_ok=True)
+    run = fathom.open(run_directory)
+    (row,) = run.sql(
+        "select count(sequential) as n, count(size_histogram) as m from counters"
+    ).to_pylist()
+    assert row == {"n": 0, "m": 0}
+    for name in ("tops", "heat", "samples"):
+        assert run.sql(f"select count(*) as n from {name}")["n"].to_pylist() == [0]
