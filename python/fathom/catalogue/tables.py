@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .ctext import COLUMNS, block, file_text, fold, width
 from .edges import Edge, op_name
-from .load import named_hooks
+from .hooks import named_hooks
 from .model import Api, Call, Catalogue
 from .prototypes import declare
 from .wrappers import catalogue_name, prototype

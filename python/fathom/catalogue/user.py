@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from . import generate
-from .load import is_statement, load
+from .hooks import is_statement
+from .load import load
 from .model import LAYERS, Api, Call, Catalogue, CatalogueError
 from .prototypes import declare, join_type
 

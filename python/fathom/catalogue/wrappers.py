@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from .ctext import COLUMNS, block, file_text, fold, width
 from .edges import Edge, op_name
-from .load import is_statement
+from .hooks import is_statement
 from .model import Api, Call, Family, Form, Parameter
 from .prototypes import IDENTIFIER, declare, identifiers, join_type
 
