@@ -153,6 +153,11 @@ fn record_line(record: &Record<'_>) -> Value {
 			"row": "group", "object": g.object, "hash": format!("{:016x}", g.hash), "size": g.size,
 			"ordinal": g.ordinal, "own": g.own, "members": g.members,
 		}),
+		Record::Series(s) => json!({
+			"row": "series", "series": s.series, "instance": format!("{:016x}", s.instance), "pid": s.pid,
+			"what": text(s.what), "device": text(s.device), "unit": text(s.unit),
+		}),
+		Record::Samples(s) => json!({ "row": "samples", "time": s.time, "values": s.values }),
 		Record::Unknown(kind) => json!({ "row": "unknown", "type": kind }),
 	}
 }

@@ -19,6 +19,7 @@ mod progress;
 mod recover;
 mod run;
 mod runs;
+mod samples;
 mod sites;
 mod survey;
 mod sync;

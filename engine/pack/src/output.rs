@@ -1,7 +1,7 @@
 //! Parquet files: how they are coded, and a builder for tables that fit into memory.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, PrimitiveBuilder, StringBuilder};
@@ -154,15 +154,40 @@ impl Table {
 
 	/// Writes the table whole.
 	pub fn write(self, folder: &Path, name: &str) -> Result<(), PackError> {
-		let path = folder.join(format!("{name}.parquet"));
-		let schema = Arc::new(Schema::new(self.fields));
-		let batch = RecordBatch::try_new(schema.clone(), self.columns).at(&path)?;
-		let file = File::create(&path).at(&path)?;
-		let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&schema, &[])));
-		let mut writer = writer.at(&path)?;
-		writer.write(&batch).at(&path)?;
-		writer.close().at(&path)?;
-		Ok(())
+		let mut file = TableFile::new(folder, name);
+		file.add(self)?;
+		file.close()
+	}
+}
+
+/// A table's file that gets its rows in several goes; made with the first.
+pub struct TableFile {
+	path: PathBuf,
+	writer: Option<ArrowWriter<File>>,
+}
+
+impl TableFile {
+	pub fn new(folder: &Path, name: &str) -> TableFile {
+		TableFile { path: folder.join(format!("{name}.parquet")), writer: None }
+	}
+
+	pub fn add(&mut self, rows: Table) -> Result<(), PackError> {
+		let path = &self.path;
+		let schema = Arc::new(Schema::new(rows.fields));
+		let batch = RecordBatch::try_new(schema.clone(), rows.columns).at(path)?;
+		let writer = match &mut self.writer {
+			Some(writer) => writer,
+			empty => {
+				let file = File::create(path).at(path)?;
+				let properties = properties(&schema, &[]);
+				empty.insert(ArrowWriter::try_new(file, schema, Some(properties)).at(path)?)
+			}
+		};
+		writer.write(&batch).at(path)
+	}
+
+	pub fn close(self) -> Result<(), PackError> {
+		self.writer.map_or(Ok(()), |writer| writer.close().map(|_| ()).at(&self.path))
 	}
 }
 

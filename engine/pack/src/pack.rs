@@ -129,8 +129,9 @@ const STAMP: &str = "packed";
 
 /// What tables were made of: the same stamp means that packing again gives the same tables.
 fn stamp(run: &Run, recovered: &Recovered) -> String {
-	let bytes: u64 = run.images.iter().map(|image| image.bytes).sum();
-	let files: usize = run.images.iter().map(|image| image.files.len()).sum();
+	let agents = || run.nodes.iter().flat_map(|node| &node.agents).map(|agent| agent.bytes);
+	let bytes = run.images.iter().map(|image| image.bytes).chain(agents()).sum::<u64>();
+	let files = run.images.iter().map(|image| image.files.len()).sum::<usize>() + agents().count();
 	let newest = run.newest.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
 	format!(
 		"engine={}\nfiles={files}\nbytes={bytes}\nnewest={}\nalive={}\n",

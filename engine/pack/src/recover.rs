@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fathom_stream::{
-	Chunk, ChunkWriter, Counter, Decoder, Found, Item, OpenCall, Ring, Unfinished, chunks,
-	read_ring,
+	Chunk, ChunkWriter, Counter, Decoder, FLAG_RING_COPY, Found, Item, OpenCall, Ring, Unfinished,
+	chunks, read_ring,
 };
 
 use crate::error::{At, PackError};
@@ -155,7 +155,7 @@ fn tail(ring: &Ring<'_>, written: &[u8], recovered: &mut Recovered) -> Vec<u8> {
 				recovered.unfinished += add_open(&mut copy, chunk, open);
 				counters.iter().for_each(|counter| copy.counter(counter));
 			}
-			out.extend(copy.seal(false));
+			out.extend(copy.seal(FLAG_RING_COPY));
 			recovered.chunks += 1;
 		}
 	}

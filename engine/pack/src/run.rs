@@ -17,6 +17,16 @@ pub struct Node {
 	pub ticks_per_second: Option<f64>,
 	/// A copy of its mount table.
 	pub mounts: String,
+	/// What its agents sampled, and what they had to say.
+	pub agents: Vec<AgentFile>,
+	pub agent_log: String,
+}
+
+/// A file of samples.
+#[derive(Debug, Clone)]
+pub struct AgentFile {
+	pub path: PathBuf,
+	pub bytes: u64,
 }
 
 /// The stream files of one process image.
@@ -67,12 +77,19 @@ impl Run {
 	fn add_node(&mut self, folder: &Path) -> Result<(), PackError> {
 		let node = self.nodes.len();
 		let mut images: BTreeMap<(u64, u32), Image> = BTreeMap::new();
+		let mut agents = Vec::new();
 		for file in sorted_entries(folder)? {
-			let Some((pid, instance)) = stream_name(&file) else { continue };
+			if file.extension().is_none_or(|extension| extension != "fts") {
+				continue;
+			}
 			let facts = fs::metadata(&file).at(&file)?;
 			if let Ok(time) = facts.modified() {
 				self.newest = self.newest.max(Some(time));
 			}
+			let Some((pid, instance)) = stream_name(&file) else {
+				agents.push(AgentFile { path: file, bytes: facts.len() });
+				continue;
+			};
 			let image = images.entry((instance, pid)).or_insert(Image {
 				node,
 				pid,
@@ -84,7 +101,8 @@ impl Run {
 			image.bytes += facts.len();
 		}
 		self.images.extend(images.into_values());
-		self.nodes.push(read_node(folder));
+		agents.retain(|agent| is_agent(&agent.path));
+		self.nodes.push(Node { agents, ..read_node(folder) });
 		Ok(())
 	}
 }
@@ -106,6 +124,11 @@ pub fn stream_name(path: &Path) -> Option<(u32, u64)> {
 	Some((pid.parse().ok()?, u64::from_str_radix(instance, 16).ok()?))
 }
 
+/// `agent.<instance>.fts`
+fn is_agent(path: &Path) -> bool {
+	path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent."))
+}
+
 fn read_node(folder: &Path) -> Node {
 	let name = folder.file_name().unwrap_or_default().to_string_lossy();
 	// A boot id is 36 characters; a host may hold dashes.
@@ -117,6 +140,7 @@ fn read_node(folder: &Path) -> Node {
 		host: host.to_owned(),
 		boot_id: boot_id.to_owned(),
 		mounts: fs::read_to_string(folder.join("mounts")).unwrap_or_default(),
+		agent_log: fs::read_to_string(folder.join("agent.log")).unwrap_or_default(),
 		..Node::default()
 	};
 	for line in fs::read_to_string(folder.join("node")).unwrap_or_default().lines() {

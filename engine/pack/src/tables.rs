@@ -61,7 +61,8 @@ impl<'r> Tables<'r> {
 		self.counters(counters)?;
 		self.hints()?;
 		self.sites()?;
-		self.marks()?;
+		let marks = self.samples()?;
+		self.marks(marks)?;
 		self.ops()
 	}
 
@@ -409,8 +410,9 @@ impl<'r> Tables<'r> {
 			.write(self.folder, "sites")
 	}
 
-	fn marks(&self) -> Result<(), PackError> {
-		let rows = self.mark_rows();
+	fn marks(&self, of_agents: Vec<MarkRow>) -> Result<(), PackError> {
+		let mut rows = self.mark_rows();
+		rows.extend(of_agents);
 		Table::default()
 			.u32_or("process", rows.iter().map(|row| row.process).collect())
 			.u32_or("stream", rows.iter().map(|row| row.stream).collect())
@@ -476,13 +478,13 @@ impl<'r> Tables<'r> {
 }
 
 #[derive(Debug, Default)]
-struct MarkRow {
-	process: Option<u32>,
-	stream: Option<u32>,
-	time: Option<i64>,
-	kind: String,
-	detail: String,
-	value: i64,
+pub struct MarkRow {
+	pub process: Option<u32>,
+	pub stream: Option<u32>,
+	pub time: Option<i64>,
+	pub kind: String,
+	pub detail: String,
+	pub value: i64,
 }
 
 /// Ticks at which each process began. A fork's child repeats its parent's word: of those that say the same

@@ -11,6 +11,8 @@ use crate::tables::starts;
 pub struct Times {
 	/// By clock.
 	pub lines: Vec<Line>,
+	/// By clock: from its node's CLOCK_MONOTONIC, ns.
+	pub monotonic: Vec<Line>,
 	pub aligned: Vec<Aligned>,
 	/// Time 0, ns since 1970.
 	pub started: i64,
@@ -54,7 +56,12 @@ pub fn times(run: &Run, merged: &Merged, meetings: &[Meeting]) -> Times {
 		local.iter().zip(&aligned).map(|(line, how)| line.corrected(&how.correction)).collect();
 	let zero = start(&lines);
 	let lines = lines.iter().map(|line| line.corrected(&by(-zero))).collect();
-	Times { lines, aligned, started: base.saturating_add(zero) }
+	let monotonic = aligned.iter().enumerate().map(|(clock, how)| {
+		let shift = realtime_offset(&samples(merged, clock)) - base;
+		let line = Line::identity().corrected(&by(shift));
+		line.corrected(&how.correction).corrected(&by(-zero))
+	});
+	Times { monotonic: monotonic.collect(), lines, aligned, started: base.saturating_add(zero) }
 }
 
 fn span(merged: &Merged, lines: &[Line]) -> i64 {
@@ -64,11 +71,15 @@ fn span(merged: &Merged, lines: &[Line]) -> i64 {
 	ends.max().unwrap_or(0)
 }
 
+fn samples(merged: &Merged, clock: usize) -> Vec<Clock> {
+	let own = merged.images.iter().filter(|state| state.clock == clock);
+	own.flat_map(|state| state.survey.samples.iter().copied()).collect()
+}
+
 /// Ticks to the node's own real-time clock.
 fn local_line(run: &Run, merged: &Merged, clock: usize) -> Line {
 	let own = || merged.images.iter().filter(|state| state.clock == clock);
-	let samples: Vec<Clock> =
-		own().flat_map(|state| state.survey.samples.iter().copied()).collect();
+	let samples = samples(merged, clock);
 	let line = match merged.clocks[clock].kind {
 		Kind::Ticks => {
 			let node = run.nodes.get(merged.clock_nodes[clock]);

@@ -93,6 +93,35 @@ impl Header {
 	}
 }
 
+impl Header {
+	/// As it lies in a file; length and checksum of the rows are put in when the chunk is sealed.
+	pub(crate) fn bytes(&self) -> Vec<u8> {
+		let mut bytes = vec![0; HEADER];
+		let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+		put(0, MAGIC);
+		put(8, &1u16.to_le_bytes());
+		put(10, &(HEADER as u16).to_le_bytes());
+		put(12, &self.flags.to_le_bytes());
+		put(16, &self.stream.to_le_bytes());
+		put(24, &self.number.to_le_bytes());
+		put(32, &self.instance.to_le_bytes());
+		put(40, &self.pid.to_le_bytes());
+		put(44, &self.tid.to_le_bytes());
+		put(48, &self.next_seq.to_le_bytes());
+		for (at, clock) in [(56, self.begin), (80, self.seal)] {
+			put(at, &clock.ticks.to_le_bytes());
+			put(at + 8, &clock.monotonic.to_le_bytes());
+			put(at + 16, &clock.realtime.to_le_bytes());
+		}
+		put(104, &self.base_stream.to_le_bytes());
+		put(112, &self.base_seq.to_le_bytes());
+		put(120, &self.first_tick.to_le_bytes());
+		put(136, &self.depth.to_le_bytes());
+		put(140, &[self.clock]);
+		bytes
+	}
+}
+
 /// A chunk: its header and its committed rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk<'a> {

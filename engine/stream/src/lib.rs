@@ -16,7 +16,7 @@ pub use chunk::{Chunk, Chunks, Clock, Found, Header, Skip, chunks};
 pub use error::{Damage, Reason};
 pub use record::{
 	Counter, Group, Hint, Link, Mark, Module, Object, OpRecord, OpenCall, ProcessRecord, Rank,
-	Record, Selection, Site, Text, Unfinished,
+	Record, Samples, Selection, Series, Site, Text, Unfinished,
 };
 pub use ring::{CounterTable, Ring, RingHeader, ThreadPage, read_ring};
 pub use rows::{Call, Decoder, Item, Rows};

@@ -21,6 +21,8 @@ pub enum Record<'a> {
 	Rank(Rank<'a>),
 	Text(Text<'a>),
 	Group(Group),
+	Series(Series<'a>),
+	Samples(Samples),
 	/// Of a later version.
 	Unknown(u8),
 }
@@ -205,6 +207,27 @@ pub struct Group {
 	pub members: Vec<u32>,
 }
 
+/// What an agent takes samples of: one number of its node, or of a process there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Series<'a> {
+	pub series: u32,
+	/// The process image; 0: the node.
+	pub instance: u64,
+	pub pid: u32,
+	pub what: &'a [u8],
+	/// Empty: there is none.
+	pub device: &'a [u8],
+	pub unit: &'a [u8],
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Samples {
+	/// CLOCK_MONOTONIC, ns.
+	pub time: u64,
+	/// Value of each series, series ascending.
+	pub values: Vec<(u32, i64)>,
+}
+
 /// The record of type `kind` whose payload is `payload`. Bytes at its end that are not known are left.
 pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Record<'_>, Reason> {
 	let mut at = Cursor::new(payload);
@@ -249,6 +272,8 @@ pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Record<'_>, Reason> {
 		}),
 		14 => Record::Text(Text { seq: from.varint()?, name: from.text()?, value: from.text()? }),
 		15 => Record::Group(group(from)?),
+		32 => Record::Series(series(from)?),
+		33 => Record::Samples(samples(from)?),
 		other => Record::Unknown(other),
 	})
 }
@@ -409,4 +434,26 @@ fn group(from: &mut Cursor<'_>) -> Result<Group, Reason> {
 	let count = from.count("members")?;
 	let members = (0..count).map(|_| from.number("rank")).collect::<Result<_, _>>()?;
 	Ok(Group { object, hash, size, ordinal, own, members })
+}
+
+fn series<'a>(from: &mut Cursor<'a>) -> Result<Series<'a>, Reason> {
+	Ok(Series {
+		series: from.number("series")?,
+		instance: from.u64()?,
+		pid: from.number("pid")?,
+		what: from.text()?,
+		device: from.text()?,
+		unit: from.text()?,
+	})
+}
+
+fn samples(from: &mut Cursor<'_>) -> Result<Samples, Reason> {
+	let time = from.varint()?;
+	let count = from.count("samples")?;
+	let mut series = 0u32;
+	let values = (0..count).map(|_| {
+		series = series.checked_add(from.number("series")?).ok_or(Reason::TooLarge("series"))?;
+		Ok((series, from.zigzag()?))
+	});
+	Ok(Samples { time, values: values.collect::<Result<_, Reason>>()? })
 }

@@ -1,9 +1,9 @@
-//! The little that the engine itself writes into streams: what `recover` adds to a dead process's chunks.
-//! Calls are encoded in C only.
+//! The little that the engine itself writes into streams: what `recover` adds to a dead process's chunks, and an
+//! agent's samples. Calls are encoded in C only.
 
-use crate::chunk::{CRC_AT, Chunk, checksum};
-use crate::record::{Counter, Unfinished};
-use crate::{FLAG_LAST, FLAG_RING_COPY, FLAG_SEALED};
+use crate::FLAG_SEALED;
+use crate::chunk::{CRC_AT, Chunk, HEADER, Header, checksum};
+use crate::record::{Counter, Samples, Series, Unfinished};
 
 pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 	while value >= 0x80 {
@@ -22,15 +22,24 @@ pub fn put_text(out: &mut Vec<u8>, text: &[u8]) {
 	out.extend_from_slice(text);
 }
 
-/// A chunk's copy that records can be added to, and that is sealed at the end.
+/// A chunk that records can be added to, and that is sealed at the end.
 pub struct ChunkWriter {
 	bytes: Vec<u8>,
 	header: usize,
 }
 
 impl ChunkWriter {
+	pub fn new(header: &Header) -> Self {
+		ChunkWriter { bytes: header.bytes(), header: HEADER }
+	}
+
 	pub fn copy(chunk: &Chunk<'_>) -> Self {
 		ChunkWriter { bytes: chunk.bytes.to_vec(), header: usize::from(chunk.header.length) }
+	}
+
+	/// Bytes of rows so far.
+	pub fn committed(&self) -> usize {
+		self.bytes.len() - self.header
 	}
 
 	fn record(&mut self, kind: u8, payload: &[u8]) {
@@ -63,13 +72,37 @@ impl ChunkWriter {
 		self.record(12, &payload);
 	}
 
-	/// Length and checksum; marks the chunk as a ring's copy, and as its stream's last one where it is.
-	pub fn seal(mut self, last: bool) -> Vec<u8> {
-		let flags =
+	pub fn series(&mut self, series: &Series<'_>) {
+		let mut payload = Vec::new();
+		put_varint(&mut payload, u64::from(series.series));
+		payload.extend(series.instance.to_le_bytes());
+		put_varint(&mut payload, u64::from(series.pid));
+		for text in [series.what, series.device, series.unit] {
+			put_text(&mut payload, text);
+		}
+		self.record(32, &payload);
+	}
+
+	/// Values must be in the order of their series.
+	pub fn samples(&mut self, samples: &Samples) {
+		let mut payload = Vec::new();
+		put_varint(&mut payload, samples.time);
+		put_varint(&mut payload, samples.values.len() as u64);
+		let mut before = 0;
+		for &(series, value) in &samples.values {
+			put_varint(&mut payload, u64::from(series - before));
+			put_zigzag(&mut payload, value);
+			before = series;
+		}
+		self.record(33, &payload);
+	}
+
+	/// Length and checksum; `flags` are added to those of the header.
+	pub fn seal(mut self, flags: u32) -> Vec<u8> {
+		let before =
 			u32::from_le_bytes([self.bytes[12], self.bytes[13], self.bytes[14], self.bytes[15]]);
-		let last = if last { FLAG_LAST } else { 0 };
-		let flags = flags | FLAG_SEALED | FLAG_RING_COPY | last;
-		let committed = (self.bytes.len() - self.header) as u32;
+		let flags = before | FLAG_SEALED | flags;
+		let committed = self.committed() as u32;
 		self.bytes[12..16].copy_from_slice(&flags.to_le_bytes());
 		self.bytes[128..132].copy_from_slice(&committed.to_le_bytes());
 		let crc = checksum(&self.bytes);
