@@ -176,7 +176,7 @@ H5EScreate - - - events
 H5Dcreate_async dataset /fields/later - events
 H5Dwrite_async dataset /fields/later 64 events
 H5Dclose_async dataset /fields/later - events
-H5ESwait - - - events
+H5ESwait - - 64 events
 H5ESclose - - - events
 H5Lcreate_soft group /fields
 H5Lmove group /fields
@@ -251,6 +251,12 @@ def test_every_version(library: Path, tmp_path: Path) -> None:
         if version.startswith("1.12"):  # does not say whether a file is HDF5's own to ask about
             found.setdefault("metadata_cache", "2097152 bytes at most")
         assert {key: found.get(key) for key in expected} == expected, name
+    completed = connection.execute(
+        "select p.op, l.bytes, l.kind from links l join calls w on w.id = l.from_call "
+        "join calls p on p.id = l.to_call where w.op = 'H5ESwait' order by p.start"
+    ).fetchall()
+    posted = [("H5Dcreate_async", 0), ("H5Dwrite_async", 64), ("H5Dclose_async", 0)]
+    assert completed == [(*post, "completes") for post in posted if "events" in words]
     selections = connection.execute(
         "select s.total, s.exact, s.blocks from calls join selections s using (selection) "
         "where op in ('H5Dread', 'H5Dwrite') order by start"

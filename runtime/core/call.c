@@ -270,7 +270,8 @@ void call_count(struct call *c)
 
 struct call_ref call_reference(const struct call *c)
 {
-	return (struct call_ref){c->thread->stream, c->seq};
+	return c->thread && c->seq != ~0ull ? (struct call_ref){c->thread->stream, c->seq}
+					    : (struct call_ref){0};
 }
 
 void call_link(struct call *c, struct call_ref to, enum link_kind kind, uint64_t bytes,

@@ -126,7 +126,7 @@ struct call_ref {
 bool mapped_writes_wanted(void);
 /* Done once, before the process's streams are written out at its end. */
 void process_at_end(void (*act)(void));
-struct call_ref call_reference(const struct call *c);
+struct call_ref call_reference(const struct call *c); /* stream 0: it has no row */
 void call_link(struct call *c, struct call_ref to, enum link_kind kind, uint64_t bytes,
 	       unsigned percent);
 void call_text(struct call *c, const char *name, const char *value);

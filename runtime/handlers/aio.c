@@ -11,10 +11,9 @@ void posix_aio_posting(const struct call *c, const struct aiocb *block, bool dat
 		.action = data ? AIO_READ : AIO_SYNC,
 		.object = c->object,
 		.size = data ? (int64_t)block->aio_nbytes : 0,
+		.call = call_reference(c),
 	};
 
-	if (c->seq != UINT64_MAX)
-		post.call = call_reference(c);
 	while (aio_take(0, post.key, false, &(struct aio_post){0}))
 		; /* the block is used anew: nobody will ask for what was */
 	aio_pend(&post);

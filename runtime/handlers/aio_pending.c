@@ -134,8 +134,7 @@ void aio_post_row(struct aio_post *post, uint64_t at)
 	c.field[0] = post->size;
 	c.field[1] = post->offset;
 	c.field[2] = post->opcode;
-	if (c.seq != UINT64_MAX) /* it is a row, not a count */
-		post->call = call_reference(&c);
+	post->call = call_reference(&c);
 	call_leave(&c, at);
 }
 

@@ -17,6 +17,10 @@ uint32_t hdf5_file_object(uint32_t wrapper, int64_t id); /* of the file that it 
 /* hid_t is 4 bytes before HDF5 1.10: the register's upper half is noise. */
 bool hdf5_failed(uint32_t wrapper, int64_t id);
 int64_t hdf5_now(uint32_t wrapper, int64_t events, int64_t result);
+/* Of a call with an event set, its wait and its end. */
+void hdf5_posted(struct call *c, int64_t events);
+void hdf5_waited(struct call *c, int64_t result, int64_t events);
+void hdf5_events_closed(struct call *c, int64_t result, int64_t events);
 int64_t hdf5_turn(uint32_t wrapper, int64_t id);
 void hdf5_file_opened(struct call *c, int64_t result, const char *name, int64_t access);
 void hdf5_file_reopened(struct call *c, int64_t result, int64_t file);

@@ -188,19 +188,3 @@ void hdf5_closed_turn(struct call *c, int64_t result)
 	c->field[1] = hdf5_take_turn(c->scratch[KEEP_VALUE]);
 	hdf5_closed(c, result);
 }
-
-/* ---- asynchronous calls ---- */
-
-/* The result of a call with an event set, if it is done: HDF5 itself does all at once, a connector that works
- * in the background has something in progress, and must not be asked for what it has not made. */
-int64_t hdf5_now(uint32_t wrapper, int64_t events, int64_t result)
-{
-	const struct hdf5_library *lib = hdf5_library(wrapper);
-	size_t open = 0;
-
-	if (result < 0 || events == 0)
-		return result;
-	if (!lib || !lib->event_count || lib->event_count(events, &open) < 0 || open)
-		return HDF5_PENDING;
-	return result;
-}

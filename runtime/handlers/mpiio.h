@@ -24,14 +24,6 @@ static inline bool mpi_absorbed(const struct call *c)
 	return !c->thread && c->cancel;
 }
 
-/* The call as a link's end; stream 0: it has no row, only a count. */
-static inline struct call_ref mpi_reference(const struct call *c)
-{
-	if (!c->thread || c->seq == UINT64_MAX)
-		return (struct call_ref){0};
-	return call_reference(c);
-}
-
 /* ---- ranks (mpiio_file.c) ---- */
 void mpi_started(struct call *c, int result);
 void mpi_aborting(int code);

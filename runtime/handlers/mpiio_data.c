@@ -172,7 +172,7 @@ void mpi_split_begun(struct call *c, int result, bool pointer, int64_t count, ui
 
 	if (!f || result)
 		return;
-	f->split = mpi_reference(c);
+	f->split = call_reference(c);
 	f->split_size = asked;
 }
 

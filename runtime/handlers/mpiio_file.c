@@ -223,7 +223,7 @@ const struct group_def *mpi_group_inside(const struct call *c)
 {
 	const struct mpi_file *f = last_opened ? &files.file[last_opened - 1] : NULL;
 
-	if (!f || !f->opened.stream || f->opened.stream != mpi_reference(c).stream ||
+	if (!f || !f->opened.stream || f->opened.stream != call_reference(c).stream ||
 	    f->opened.seq <= c->seq || f->group.size == 0)
 		return NULL;
 	return &f->group;
@@ -298,7 +298,7 @@ uint32_t mpi_path_object(const char *name)
 static void describe(struct call *c, const struct mpi_abi *abi, struct mpi_file *f, uintptr_t comm)
 {
 	f->object = c->object;
-	f->opened = mpi_reference(c);
+	f->opened = call_reference(c);
 	tell_rank(abi);
 	if (!in_world(abi) || !mpi_group(abi, comm, &f->group))
 		return;

@@ -76,7 +76,7 @@ void mpi_pend(struct call *c, uintptr_t request, int64_t size)
 		if (!atomic_compare_exchange_strong(&p->used, &unused, 1))
 			continue;
 		p->object = c->object;
-		p->post = mpi_reference(c);
+		p->post = call_reference(c);
 		p->size = size;
 		p->handle = request;
 		if (handle_put(&mpi_requests, 0, request, n + 1)) {

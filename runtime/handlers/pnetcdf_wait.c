@@ -57,7 +57,7 @@ void pnetcdf_pend(struct call *c, const struct nc_library *lib, int id, int requ
 		p->library = lib->owner;
 		p->id = id;
 		p->request = request;
-		p->post = mpi_reference(c);
+		p->post = call_reference(c);
 		p->bytes = bytes;
 		atomic_store(&p->waiter, 0);
 		raise_top(n + 1);

@@ -89,6 +89,7 @@ ASYNC_KEYS: Mapping[str, type] = {
     "kind": str,
     "since": str,
     "result": str,
+    "after": str,
 }
 FORM_KEYS: Mapping[str, type] = {
     "each": str,
