@@ -15,6 +15,7 @@ COMMANDS = {
     "run": "run a program and record its I/O",
     "env": "print the environment that records, for batch scripts",
     "show": "one page: where the I/O time of a run went",
+    "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
     "query": "ask a run's tables by SQL",
     "pack": "make a run's tables from its streams",
     "recover": "save what killed processes left in shared memory",

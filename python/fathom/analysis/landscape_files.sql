@@ -1,0 +1,15 @@
+-- Time and bytes of each file by operation; not of those that the kernel makes up.
+select
+	io.path,
+	coalesce(sum(time), 0)::bigint as time,
+	coalesce(sum(time) filter (operation = 'open'), 0)::bigint as open,
+	coalesce(sum(time) filter (operation = 'close'), 0)::bigint as close,
+	coalesce(sum(time) filter (operation = 'read'), 0)::bigint as read,
+	coalesce(sum(time) filter (operation = 'write'), 0)::bigint as write,
+	coalesce(sum(time) filter (operation = 'other'), 0)::bigint as other,
+	coalesce(sum(bytes) filter (operation = 'read'), 0)::bigint as bytes_read,
+	coalesce(sum(bytes) filter (operation = 'write'), 0)::bigint as bytes_written
+from io join files as f using (file)
+where f.kind in ('regular', 'unknown') and f.file_system is distinct from 'proc' and f.file_system is distinct from 'sysfs'
+group by io.path
+order by time desc, io.path

@@ -1,0 +1,185 @@
+"""fathom landscape: many runs in one table: which I/O, how long, by whom, what, when.
+
+examples:
+  fathom landscape *.fathom
+  fathom landscape stripe16 stripe64 --baseline stripe1 --group 'rst=*.rst' --group 'athdf=*.athdf'
+  fathom landscape s3d --layer posix
+  fathom landscape *.fathom --csv > landscape.csv
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+import fathom
+from fathom.analysis import filegroups, landscape
+from fathom.errors import FathomError, UsageError
+from fathom.store import Run
+from fathom.view import landscape as view
+from fathom.view import numbers, tables
+
+GROUP_SECONDS = ("io", "open", "read", "write", "close")
+FEW = 0.01  # of a run's I/O time: file groups found by suffix that have less are not printed
+
+
+def _group(word: str) -> tuple[str, str]:
+    name, equals, glob = word.partition("=")
+    if not (name and equals and glob):
+        raise argparse.ArgumentTypeError(f"'{word}' is no NAME=GLOB, as rst=*.rst")
+    return name, glob
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """RUN…, what to compare with, which calls."""
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="run directories")
+    parser.add_argument("--baseline", metavar="RUN", help="adds speed-ups over this run")
+    parser.add_argument(
+        "--group",
+        metavar="NAME=GLOB",
+        type=_group,
+        action="append",
+        help="a group of files, repeatable, the first match counts (default: by suffix, with --baseline)",
+    )
+    parser.add_argument(
+        "--layer",
+        metavar="LAYER",
+        help="this layer's calls, not the program's own (posix: the file system)",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="raw numbers, units in the names")
+    form.add_argument("--csv", action="store_true", help="one line per run, raw numbers")
+
+
+def _notes(run: Run, row: dict[str, Any]) -> list[str]:
+    """What the reader must know of how much of the run is there."""
+    notes = []
+    level = run.manifest.get("configuration", {}).get("level", "call")
+    if row["ranks"] and row["ranks_seen"] < row["ranks"]:
+        notes.append(f"{row['ranks_seen']:,} of {row['ranks']:,} ranks were recorded")
+    if row["io_uncertain_seconds"] > FEW * row["io_seconds"]:
+        most = numbers.seconds(row["io_uncertain_seconds"])
+        notes.append(f"threads of a rank were added up: its I/O time may be up to {most} less")
+    if not row["files_told"]:
+        notes.append(
+            f"level {level}: no file groups, sockets and pipes not told from files; record at level file"
+        )
+    if row["when_from"] == "heat":
+        notes.append("when: of reads and writes, from the heat map")
+    elif row["when_from"] == "nothing" and row["when"] is None:
+        notes.append(f"level {level}: when the I/O occurs was not recorded")
+    gone = run.sql(
+        "select (select count(*) from processes where ended = 'killed') as killed,"
+        " chunks_missing + chunks_skipped as chunks from runs"
+    ).to_pylist()[0]
+    if gone["killed"]:
+        ended = "did not end in order"
+        notes.append(f"{numbers.things(gone['killed'], 'process', 'processes')} {ended}")
+    if gone["chunks"]:
+        notes.append(f"{numbers.things(gone['chunks'], 'chunk')} of its streams missing or damaged")
+    return notes
+
+
+def _row(path: str, layer: str | None, name_of: Callable[[str], str | None]) -> dict[str, Any]:
+    run = fathom.open(path)
+    row = {
+        "run": run.name,
+        "path": str(run.path),
+        "command": [str(word) for word in run.manifest.get("command", [])],
+        **landscape.row(run, layer),
+    }
+    row["groups"] = landscape.groups(run, name_of, layer) if row["files_told"] else []
+    row["notes"] = _notes(run, row)
+    return row
+
+
+def _rows(
+    paths: list[str], layer: str | None, name_of: Callable[[str], str | None]
+) -> tuple[list[dict[str, Any]], int]:
+    """The rows of all runs that can be read, and the status: of the last that cannot."""
+    rows, status = [], 0
+    for path in paths:
+        try:
+            rows.append(_row(path, layer, name_of))
+        except FathomError as error:
+            status = error.status
+            if not error.said:
+                print(f"fathom: {error}", file=sys.stderr)
+    return rows, status
+
+
+def _distinct(rows: list[dict[str, Any]]) -> None:
+    """Runs of one name in several folders are called by their paths."""
+    names = [row["run"] for row in rows]
+    for row in rows:
+        if names.count(row["run"]) > 1:
+            row["run"] = row["path"]
+
+
+def _compare(rows: list[dict[str, Any]], baseline: dict[str, Any]) -> None:
+    landscape.add_speedups(rows, baseline)
+    before = {group["group"]: group for group in baseline["groups"]}
+    for row in rows:
+        for group in row["groups"]:
+            landscape.add_speedups([group], before.get(group["group"]), GROUP_SECONDS)
+
+
+def _groups_worth_showing(
+    rows: list[dict[str, Any]], asked: list[tuple[str, str]] | None
+) -> list[str]:
+    if asked:
+        return list(dict.fromkeys(name for name, _ in asked))
+    found: dict[str, None] = {}
+    for row in rows:
+        for group in row["groups"]:
+            if group["io_seconds"] >= FEW * row["io_seconds"] > 0:
+                found[group["group"]] = None
+    return list(found)
+
+
+def _flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
+    """Lists as words apart by blanks; of each group its seconds, and speed-ups where there are some."""
+    flat = {
+        key: " ".join(str(one) for one in value) if isinstance(value, list) else value
+        for key, value in row.items()
+        if key not in ("groups", "when_parts")
+    }
+    flat["notes"] = "; ".join(row["notes"])
+    have = {group["group"]: group for group in row["groups"]}
+    for name in groups:
+        for key in ("io_seconds", "read_seconds", "write_seconds"):
+            flat[f"{name} {key}"] = have.get(name, {}).get(key)
+        for key in GROUP_SECONDS if "speedup_run" in row else ():
+            flat[f"{name} speedup_{key}"] = have.get(name, {}).get(f"speedup_{key}")
+    return flat
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the tables, or the rows."""
+    name_of = filegroups.by_globs(arguments.group) if arguments.group else filegroups.by_suffix
+    paths = list(dict.fromkeys([arguments.baseline] * bool(arguments.baseline) + arguments.runs))
+    rows, status = _rows(paths, arguments.layer, name_of)
+    if not rows or (arguments.baseline and status):
+        return status
+    _distinct(rows)
+    if arguments.layer and not any(row["operation"] for row in rows):
+        raise UsageError(
+            f"landscape: no run has calls of layer '{arguments.layer}'; fathom show lists them"
+        )
+    baseline = rows[0]["run"] if arguments.baseline else None
+    if baseline:
+        _compare(rows, rows[0])
+    groups = _groups_worth_showing(rows, arguments.group) if baseline or arguments.group else []
+    if arguments.json:
+        content = {"format": 1, "layer": arguments.layer, "baseline": baseline, "runs": rows}
+        print(json.dumps(content, indent=2, ensure_ascii=False))
+    elif arguments.csv:
+        sys.stdout.write(
+            tables.csv_text(pa.Table.from_pylist([_flat(row, groups) for row in rows]))
+        )
+    else:
+        view.show_landscape(rows, arguments.layer, baseline, groups)
+    return status

@@ -1,0 +1,154 @@
+"""Many runs as tables of one row per run, so that each fits a terminal."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from fathom.view import numbers, spark
+from fathom.view.tables import Column, heading, printable, show, text
+
+Row = Mapping[str, Any]
+SPARK = 30  # bars: four parts of the run each
+LONG = 40  # letters of a list of ranks
+
+
+def _cells(names: Sequence[str]) -> tuple[Column, ...]:
+    """Columns of words that are written already; the first is the run."""
+    return tuple(Column(name, name, text, right=False) for name in ("run", *names))
+
+
+TIME = (
+    Column("run", "run", text, right=False),
+    Column("ranks", "ranks_seen", numbers.count),
+    Column("run time", "run_seconds", numbers.seconds),
+    Column("I/O", "io_seconds", numbers.seconds),
+    Column("of run", "io_share", numbers.percent),
+    Column("most", "io_most_seconds", numbers.seconds),
+    Column("rank", "io_most_rank", numbers.count),
+    Column("read", "bytes_read", numbers.size),
+    Column("written", "bytes_written", numbers.size),
+)
+OPERATIONS = (
+    Column("run", "run", text, right=False),
+    *(
+        Column(name, f"{name}_seconds", numbers.seconds)
+        for name in ("open", "read", "write", "close", "other")
+    ),
+    Column("most time in", "dominant", text, right=False),
+)
+SPEEDUP = (
+    Column("run", "run", text, right=False),
+    Column("total run", "speedup_run", numbers.times),
+    Column("total I/O", "speedup_io", numbers.times),
+    *(
+        Column(name, f"speedup_{name}", numbers.times)
+        for name in ("open", "read", "write", "close")
+    ),
+)
+COMMANDS = _cells(("command",))
+WHO = _cells(("time by", "bytes by", "layers", "MPI-IO functions"))
+WHEN = _cells(("the run", "I/O occurs"))
+
+
+def dominance(row: Row, prefix: str) -> str:
+    """`all 4`, `rank 0`, `16 of 1,600: 0-300:20`."""
+    how, ranks, of = row[f"{prefix}_by"], row[f"{prefix}_by_ranks"], row["ranks_seen"]
+    if how == "none":
+        return numbers.UNKNOWN
+    if how == "all":
+        return f"all {of:,}"
+    said = numbers.rank_list(ranks)
+    said = said if len(said) <= LONG else said[: LONG - 1] + "…"
+    if how == "one":
+        return f"{'rank' if row['ranks'] else 'process'} {said}"
+    return f"{len(ranks):,} of {of:,}: {said}"
+
+
+def _dominant(row: Row) -> str:
+    if row["operation"] is None:
+        return "no I/O"
+    share = numbers.percent(row["operation_share"])
+    return f"{row['operation']}, {share}: {row['operation_function']}"
+
+
+def when(row: Row) -> str:
+    """The words for it."""
+    if row["when"] is None:
+        return "not recorded: calls were counted only"
+    every = row["when_every_seconds"]
+    return str(row["when"]) + (f", every {numbers.seconds(every)}" if every else "")
+
+
+def _words(row: Row) -> dict[str, Any]:
+    functions = [name.removeprefix("MPI_File_") for name in row["mpiio_functions"]]
+    return {
+        **row,
+        "command": shlex.join(row["command"]) or "batch environment",
+        "dominant": _dominant(row),
+        "time by": dominance(row, "time"),
+        "bytes by": dominance(row, "bytes"),
+        "layers": " ".join(row["layers"]),
+        "MPI-IO functions": " ".join(functions),
+        "the run": f"|{spark.line(row['when_parts'], SPARK)}|" if row["when_parts"] else "",
+        "I/O occurs": when(row),
+    }
+
+
+def _table(title: str, columns: Sequence[Column], rows: Sequence[Row]) -> None:
+    heading(f"\n{title}")
+    names = dict.fromkeys(column.name for column in columns)
+    show(columns, pa.Table.from_pylist([{name: row[name] for name in names} for row in rows]))
+
+
+def _group_cell(group: Row | None, name: str) -> str:
+    if group is None or not group[f"{name}_seconds"]:
+        return numbers.UNKNOWN
+    faster = group.get(f"speedup_{name}")
+    said = numbers.seconds(group[f"{name}_seconds"])
+    return f"{said} {numbers.times(faster)}" if faster else said
+
+
+def _groups(rows: Sequence[Row], names: Sequence[str]) -> None:
+    lines = []
+    for name in names:
+        for row in rows:
+            group = next((one for one in row["groups"] if one["group"] == name), None)
+            lines.append(
+                {
+                    "files of": name,
+                    "run": row["run"],
+                    "files": numbers.count(group["files"] if group else 0),
+                    **{key: _group_cell(group, key) for key in ("io", "read", "write")},
+                }
+            )
+    columns = [Column("I/O" if name == "io" else name, name, text, right=name not in ("files of", "run"))
+               for name in lines[0]]  # fmt: skip
+    _table("File groups (of the mean rank)", columns, lines)
+
+
+def show_landscape(
+    rows: Sequence[Row], layer: str | None, baseline: str | None, groups: Sequence[str]
+) -> None:
+    """All tables, to stdout."""
+    said = [_words(row) for row in rows]
+    calls = f"calls of layer {layer}" if layer else "the program's own I/O calls"
+    heading("Runs")
+    show(
+        COMMANDS,
+        pa.Table.from_pylist([{"run": row["run"], "command": row["command"]} for row in said]),
+    )
+    _table(f"Time of {calls} (union of a rank's; mean and most over the ranks)", TIME, said)
+    _table("Operations (mean over the ranks; share and function of all ranks)", OPERATIONS, said)
+    _table("Who (90 % of it), and by what (<: called by a layer above)", WHO, said)
+    _table("When (of the run, from left to right: ranks in I/O)", WHEN, said)
+    if baseline:
+        _table(f"Speed-up over {printable(baseline)} (means over the ranks)", SPEEDUP, said)
+    if groups:
+        _groups(rows, groups)
+    notes = [f"  {row['run']}: {note}" for row in rows for note in row["notes"]]
+    if notes:
+        heading("\nNotes")
+        for note in notes:
+            print(printable(note))

@@ -1,0 +1,173 @@
+"""The words of a landscape: who, when, which files; and its numbers on runs made by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import fathom
+import pytest
+from fathom.analysis import filegroups, landscape, moments
+from fathom.analysis.dominance import dominant
+from fathom.view import numbers, spark
+from schema import counters_of, write_run
+
+
+@pytest.mark.parametrize(("amounts", "how", "ranks"), [
+    ([1, 1, 1, 1], "all", [0, 1, 2, 3]),
+    ([1, 1, 1, 0.8], "all", [0, 1, 2, 3]),
+    ([100, 1, 1, 1], "one", [0]),
+    ([0, 0, 7, 0], "one", [2]),
+    ([10, 0, 10, 0], "some", [0, 2]),
+    ([0, 0], "none", []),
+    ([5], "one", [0]),
+    ([10] + [4] * 1000, "all", list(range(1001))),
+    ([10 if rank % 20 == 0 else 0.001 for rank in range(320)], "some", list(range(0, 320, 20))),
+])  # fmt: skip
+def test_who_dominates(amounts: list[float], how: str, ranks: list[int]) -> None:
+    found = dominant(dict(enumerate(amounts)))
+    assert (found.how, list(found.ranks)) == (how, ranks)
+    held = sum(amounts[rank] for rank in ranks)
+    assert how == "none" or found.share == pytest.approx(held / sum(amounts))
+
+
+@pytest.mark.parametrize(("ranks", "said"), [
+    ([], ""), ([3], "3"), ([0, 1], "0-1"), ([0, 5], "0,5"), ([0, 1, 2, 8, 16, 24], "0-2,8-24:8"),
+    (list(range(0, 301, 20)), "0-300:20"), ([0, 1, 2, 3, 9], "0-3,9"),
+])  # fmt: skip
+def test_lists_of_ranks(ranks: list[int], said: str) -> None:
+    assert numbers.rank_list(ranks) == said
+
+
+def busy(*spans: tuple[int, int]) -> list[float]:
+    return [1.0 if any(a <= part < b for a, b in spans) else 0.0 for part in range(120)]
+
+
+@pytest.mark.parametrize(("parts", "said", "every"), [
+    (busy(), "never", None),
+    (busy((0, 120)), "throughout", None),
+    (busy((0, 6)), "at the start", None),
+    (busy((110, 120)), "at the end", None),
+    (busy((30, 60)), "from 25 to 50 %", None),
+    (busy((10, 12), (40, 42), (70, 72), (100, 102)), "in 4 bursts", 2.5),
+    (busy((10, 12), (20, 22), (100, 102)), "in 3 bursts", None),
+    (busy((10, 12), (100, 102)), "in 2 bursts", None),
+    (busy(*((part, part + 1) for part in range(0, 120, 3))), "on and off", None),
+    ([0.04 if part else 1.0 for part in range(120)], "at the start", None),
+])  # fmt: skip
+def test_when(parts: list[float], said: str, every: float | None) -> None:
+    assert moments.words(parts, 10.0) == (said, every)
+
+
+def test_bars() -> None:
+    assert spark.line([0, 0, 1, 1, 4, 4, 8, 8], 4) == " ▂▅█"
+    assert spark.line([], 4) == ""
+    assert len(spark.line(busy((3, 4)), 30)) == 30
+
+
+@pytest.mark.parametrize(("path", "group"), [
+    ("/data/out.0001.rst", "*.rst"),
+    ("/data/restart.0001", "restart.*"),
+    ("/data/history.0001.3", "history.*.*"),
+    ("/data/pressure_wave_test.0.000E+00.field.h5", "*.h5"),
+    ("/data/README", "README"),
+    ("/data/.hidden", ".hidden"),
+])  # fmt: skip
+def test_groups_by_suffix(path: str, group: str) -> None:
+    assert filegroups.by_suffix(path) == group
+
+
+def test_groups_by_name() -> None:
+    name_of = filegroups.by_globs([("rst", "*.rst"), ("data", "/data/*")])
+    assert [name_of(path) for path in ("/x/a.rst", "/data/a.rst", "/data/b", "/x/b")] == [
+        "rst", "rst", "data", None,
+    ]  # fmt: skip
+
+
+def call(process: int, start: int, duration: int, **more: Any) -> dict[str, Any]:
+    return {
+        "id": 1000 * process + start,
+        "process": process,
+        "rank": process,
+        "stream": process,
+        "start": start,
+        "duration": duration,
+        "layer": "posix",
+        "op": "pwrite",
+        "kind": "write",
+        "bytes": 10,
+        "depth": 0,
+        "file": 0,
+        **more,
+    }
+
+
+def made(place: Path, calls: list[dict[str, Any]], **rows: list[dict[str, Any]]) -> Any:
+    events = [one for one in calls if one.get("recorded", True)]
+    counters = counters_of([{k: v for k, v in one.items() if k != "recorded"} for one in calls])
+    for counter, one in zip(counters, calls, strict=True):
+        counter["recorded"] = int(one.get("recorded", True))
+        counter["thread_class"] = "other" if one.get("thread") else "main"
+    processes = sorted({one["process"] for one in calls})
+    return fathom.open(
+        write_run(
+            place / "made.fathom",
+            runs=[{"name": "made", "duration": 1200, "ranks": 2, "ranks_seen": 2, "events": len(events)}],
+            processes=[{"process": p, "rank": p, "ranks": 2, "ended": "clean", "stop": 1200} for p in processes],
+            files=[{"file": 0, "path": "/data/a.rst", "kind": "regular"},
+                   {"file": 1, "path": "pipe:[7]", "kind": "fifo"}],
+            calls=[{k: v for k, v in one.items() if k != "recorded"} for one in events],
+            counters=counters,
+            **rows,
+        )
+    )  # fmt: skip
+
+
+def test_threads_of_a_rank_are_a_union(tmp_path: Path) -> None:
+    calls = [call(0, 0, 400), call(0, 300, 300, thread=7, stream=9), call(1, 600, 60)]
+    row = landscape.row(made(tmp_path, calls))
+    assert row["io_seconds"] == pytest.approx((600 + 60) / 2 * 1e-9)
+    assert row["io_uncertain_seconds"] == 0
+    assert (row["io_most_rank"], row["io_most_seconds"]) == (0, pytest.approx(600e-9))
+    assert row["when_parts"][35] == pytest.approx(2 / 2)  # two threads of one of two ranks
+    assert row["when"] == "from 0 to 55 %"
+
+
+def test_of_counters_alone_threads_are_a_sum_and_it_is_said(tmp_path: Path) -> None:
+    calls = [call(0, 0, 400), call(0, 300, 300, thread=7), call(1, 600, 60)]
+    row = landscape.row(made(tmp_path, [one | {"recorded": False} for one in calls]))
+    assert row["io_seconds"] == pytest.approx((700 + 60) / 2 * 1e-9)
+    assert row["io_uncertain_seconds"] == pytest.approx(300 / 2 * 1e-9)
+    assert (row["when"], row["when_from"]) == (None, "nothing")
+
+
+def test_pipes_are_no_files(tmp_path: Path) -> None:
+    row = landscape.row(made(tmp_path, [call(0, 0, 10), call(1, 0, 500, file=1)]))
+    assert row["io_seconds"] == pytest.approx(5e-9)
+    assert row["bytes_written"] == 10
+
+
+def test_a_calm_run(tmp_path: Path) -> None:
+    row = landscape.row(made(tmp_path, [call(0, 0, 0, file=1)]))
+    assert (row["operation"], row["time_by"], row["when"]) == (None, "none", "never")
+
+
+def test_the_heat_map_says_when(tmp_path: Path) -> None:
+    if "heat" not in __import__("schema").SCHEMAS:
+        pytest.skip("docs/tables.md has no heat map")
+    heat = [
+        {"process": 0, "layer": "posix", "operation": "write", "start": 0, "stop": 300, "time": 300},
+        {"process": 0, "layer": "mpiio", "operation": "write", "start": 0, "stop": 300, "time": 150},
+        {"process": 1, "layer": "posix", "operation": "read", "start": 600, "stop": 900, "time": 30},
+    ]  # fmt: skip
+    run = made(tmp_path, [call(0, 0, 400, recorded=False)], heat=heat)
+    row = landscape.row(run)
+    assert row["when_from"] == "heat"
+    assert row["when_parts"][10] == pytest.approx(1.0)
+    assert row["when_parts"][70] == pytest.approx(0.1)
+
+
+def test_speedups() -> None:
+    rows = [{"run_seconds": 520.0, "io_seconds": 0.0}, {"run_seconds": 125.0, "io_seconds": 3.0}]
+    landscape.add_speedups(rows, rows[0], ("run", "io"))
+    assert [row["speedup_run"] for row in rows] == [1, pytest.approx(4.16)]
+    assert [row["speedup_io"] for row in rows] == [None, None]
+    assert numbers.times(rows[1]["speedup_run"]) == "4.16x"
