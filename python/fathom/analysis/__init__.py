@@ -1,5 +1,6 @@
 """Pure functions from tables to tables. Each has its SQL in a .sql file beside it."""
 
+import re
 from functools import cache
 from importlib import resources
 from typing import Any, Protocol
@@ -32,5 +33,6 @@ class Remembered:
 
 @cache
 def statement(name: str) -> str:
-    """Text of `analysis/NAME.sql`."""
-    return resources.files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    """Text of `analysis/NAME.sql`; `{PART}` in it stands for the text of `analysis/PART.sql`."""
+    text = resources.files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    return re.sub(r"\{(\w+)\}", lambda part: statement(part[1]), text)

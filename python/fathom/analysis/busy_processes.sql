@@ -1,20 +1,9 @@
--- ns during which at least one outermost I/O call of the process ran. One thread's outermost calls
--- never overlap, so only processes with more threads need the union.
--- Regions of the program (layer user) and waits for threads are no I/O: what they hold is outermost.
-with recursive region as (
-	select id from calls where layer in ('user', 'threads') and parent is null
-	union all
-	select c.id from region join calls as c on c.parent = region.id where c.layer in ('user', 'threads')
-),
--- A copy of all rows would cost more than looking at them twice.
-outermost as not materialized (
-	select process, stream, start, duration
-	from calls
-	where (depth = 0 or parent in (from region)) and layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
-),
+-- ns during which at least one of the process's own I/O calls ran. One thread's never overlap, so only processes with more threads
+-- need the union.
+with recursive {own_calls},
 sums as (
 	select process, sum(duration)::bigint as busy, min(stream) <> max(stream) as threaded
-	from outermost
+	from own
 	group by process
 ),
 seen as (
@@ -26,7 +15,7 @@ seen as (
 			partition by process order by start
 			rows between unbounded preceding and 1 preceding
 		) as covered
-	from outermost semi join (from sums where threaded) using (process)
+	from own semi join (from sums where threaded) using (process)
 )
 select process, busy
 from sums

@@ -1,5 +1,6 @@
 -- HDF5's files: what POSIX moved of raw data and of metadata, as HDF5's call of its file driver above it says (docs/tables.md). System
--- calls are summed by their parent first, so that the climb has a row per library call, not per system call.
+-- calls are summed by their parent first, so that the climb has a row per library call, not per system call. $known: there are such
+-- calls; without, none is looked for.
 with recursive moved as (
 	select
 		parent as lowest,
@@ -10,13 +11,12 @@ with recursive moved as (
 		coalesce(sum(bytes) filter (kind = 'write'), 0) as bytes_written,
 		sum(duration) as time
 	from calls
-	where layer = 'posix' and kind in ('read', 'write') and parent is not null and file is not null
-		and exists (from ops where op like 'H5FD%')
+	where $known and layer = 'posix' and kind in ('read', 'write') and parent is not null and file is not null
 	group by parent, file
 ),
 -- Calls that have others inside: few, where most calls are system calls.
 enclosing as materialized (
-	select id, parent, op from calls where id in (select parent from calls where parent is not null)
+	select id, parent, op from calls where $known and id in (select parent from calls where parent is not null)
 ),
 climb as (
 	select lowest, lowest as id from (select distinct lowest from moved)

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
-
-SECOND = 1e9
+from fathom.analysis.own import SECOND, has_regions
 
 
 def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -118,7 +117,7 @@ def ranks(source: Source) -> pa.Table:
     outermost calls; busy_seconds (union of their intervals, so threads do not add up); share.
     """
     rows = source.sql(statement("ranks"))
-    busy = dict(_pairs(source.sql(statement("busy_processes"))))
+    busy = dict(_pairs(source.sql(statement("busy_processes"), regions=has_regions(source))))
     busy_ns = pa.chunked_array(
         [pa.array([busy.get(p) for p in rows["process"].to_pylist()], pa.int64())]
     )
@@ -148,7 +147,7 @@ def spread(source: Source) -> pa.Table:
     out: dict[str, list[Any]] = {
         key: [] for key in ("quantity", "least", "median", "most", "slowest", "slowest_process")
     }
-    table = ranks(source)
+    table = _in_seconds(source.sql(statement("ranks")))
     if pc.any(pc.is_valid(table["rank"])).as_py():
         table = table.filter(pc.is_valid(table["rank"]))
     for quantity in ("calls", "bytes", "seconds") if table.num_rows else ():
@@ -181,6 +180,11 @@ def files(source: Source) -> pa.Table:
     return _in_seconds(source.sql(statement("files")))
 
 
+def _any(source: Source, rows: str) -> bool:
+    """Are there such rows?"""
+    return bool(source.sql(f"select count(*) as n from {rows}")["n"][0].as_py())
+
+
 def variables(source: Source) -> pa.Table:
     """One row per variable (dataset, attribute, variable) and layer, the most time first; from `calls`.
 
@@ -189,7 +193,11 @@ def variables(source: Source) -> pa.Table:
     seconds; collective (of reads and writes: made by all ranks together); system_calls, system_read,
     system_written (calls and bytes of layer posix inside any call on it).
     """
-    return _in_seconds(source.sql(statement("variables")))
+    known = _any(
+        source,
+        "objects where class in ('hdf5_dataset', 'hdf5_attribute') or class like '%_variable'",
+    )
+    return _in_seconds(source.sql(statement("variables"), known=known))
 
 
 def memory(source: Source) -> pa.Table:
@@ -198,7 +206,8 @@ def memory(source: Source) -> pa.Table:
     Columns: path; memory (`raw data`, `metadata`, `not known`: HDF5 1.10.0 and 1.10.1); reads, writes, bytes_read,
     bytes_written, seconds of layer posix. Transfers outside HDF5's file drivers are in none.
     """
-    return _in_seconds(source.sql(statement("memory")))
+    known = _any(source, "ops where op like 'H5FD%'")
+    return _in_seconds(source.sql(statement("memory"), known=known))
 
 
 def exchange(source: Source) -> pa.Table:

@@ -1,6 +1,7 @@
 -- Each variable: a dataset, attribute or variable of a file, over all processes. What was asked of it by its own
 -- library's calls, and what the system calls below those moved: a system call counts for every variable whose call encloses
--- it. System calls are summed by their parent first, so that the climb has a row per library call, not per system call.
+-- it. System calls are summed by their parent first, so that the climb has a row per library call, not per system call. $known:
+-- there are variables; without, no call is looked at.
 with recursive variable as (
 	select object, file, name, class, extents, element_bytes, process
 	from objects
@@ -19,6 +20,7 @@ asked as (
 		sum(c.duration)::bigint as time,
 		count(*) filter (c.kind in ('read', 'write') and c.collective is not null) as collective
 	from calls as c join variable as v using (object)
+	where $known
 	group by v.file, v.name, c.layer
 ),
 moved as (
@@ -28,13 +30,12 @@ moved as (
 		coalesce(sum(bytes) filter (kind = 'read'), 0) as system_read,
 		coalesce(sum(bytes) filter (kind = 'write'), 0) as system_written
 	from calls
-	where layer = 'posix' and kind in ('read', 'write') and parent is not null
-		and exists (from variable)
+	where $known and layer = 'posix' and kind in ('read', 'write') and parent is not null
 	group by parent
 ),
 -- Calls that have others inside: few, where most calls are system calls.
 enclosing as materialized (
-	select id, parent, layer, object from calls where id in (select parent from calls where parent is not null)
+	select id, parent, layer, object from calls where $known and id in (select parent from calls where parent is not null)
 ),
 climb as (
 	select lowest, lowest as id from moved

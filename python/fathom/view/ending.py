@@ -1,5 +1,6 @@
 """How a page ends: how much was seen, what tracing cost, what is missing."""
 
+from fathom.analysis import summary
 from fathom.view import numbers
 from fathom.view.part import Page
 from fathom.view.tables import printable
@@ -10,17 +11,18 @@ MOST_LINES = 20
 def coverage(page: Page) -> list[str]:
     """Calls recorded in full and counted, the cost of tracing, the size of the streams."""
     runs = page.runs
-    asked = page.coverage["recorded"] + page.coverage["counted"]
-    share = numbers.percent(page.coverage["recorded"] / asked if asked else 1)
+    seen = summary.coverage(page.source, page.manifest.get("configuration", {}).get("counted", []))
+    asked = seen["recorded"] + seen["counted"]
+    share = numbers.percent(seen["recorded"] / asked if asked else 1)
     size = numbers.size(runs["stream_bytes"])
     per = f", {runs['stream_bytes'] / runs['events']:.1f} B per call" if runs["events"] else ""
     silent = _silent_layers(page)
     return [
-        f"  {page.coverage['recorded']:,} of {asked:,} calls recorded in full ({share}), "
-        f"{page.coverage['counted']:,} in counters only",
+        f"  {seen['recorded']:,} of {asked:,} calls recorded in full ({share}), "
+        f"{seen['counted']:,} in counters only",
         *(
             f"  layer {layer} is counted only: {calls:,} calls; --layers +{layer} records them"
-            for layer, calls in page.coverage["by_choice"]
+            for layer, calls in seen["by_choice"]
         ),
         f"  cost of tracing: {_cost(page)}",
         f"  streams: {size}{per}",
@@ -54,8 +56,12 @@ def missing(page: Page) -> list[str]:
     """What is not in the tables, and why; the most frequent first."""
     runs = page.runs
     said = [
-        (page.killed, "process", "did not end in order: killed, aborted, or its node was lost"),
-        (page.alive, "process", "still ran when the run was packed"),
+        (
+            page.ended.get("killed", 0),
+            "process",
+            "did not end in order: killed, aborted, or its node was lost",
+        ),
+        (page.ended.get("open", 0), "process", "still ran when the run was packed"),
         (runs["unfinished"], "call", "had not ended, or its row is lost"),
         (runs["chunks_skipped"], "damaged stretch", "skipped"),
         (runs["chunks_missing"], "chunk", "missing"),

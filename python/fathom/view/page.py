@@ -2,32 +2,22 @@
 
 import json
 import shlex
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from fathom.analysis import Remembered, Source, summary
+from fathom.analysis import Source
+from fathom.analysis.when import shares_by
 from fathom.store import as_json
-from fathom.view import numbers
+from fathom.view import answers, heat, numbers
 from fathom.view.part import Page, Part
 from fathom.view.parts import PARTS
-from fathom.view.tables import heading, printable, show
+from fathom.view.tables import columns, emphasised, heading, printable, show
 
 
 def compute(name: str, manifest: dict[str, Any], source: Source, per_call: float | None) -> Page:
-    """Asks everything the page needs."""
-    once = Remembered(source)
-    ended = once.sql("select ended, count(*) as n from processes group by ended").to_pylist()
-    how = {row["ended"]: row["n"] for row in ended}
-    return Page(
-        name=name,
-        manifest=manifest,
-        runs=once.sql("from runs").to_pylist()[0],
-        tables={part.name: part.analyse(once) for part in PARTS},
-        coverage=summary.coverage(once, manifest.get("configuration", {}).get("counted", [])),
-        killed=how.get("killed", 0),
-        alive=how.get("open", 0),
-        per_call=per_call,
-    )
+    """The page of one run; what it says is asked when it is printed."""
+    return Page(name, manifest, source, PARTS, per_call)
 
 
 def _facts(page: Page) -> None:
@@ -53,7 +43,7 @@ def _exit(manifest: dict[str, Any]) -> str:
 
 
 def _print_part(page: Page, part: Part, top: int) -> None:
-    rows = page.tables[part.name]
+    rows = page.table(part.name)
     cut = not part.whole and rows.num_rows > top
     heading(f"\n{part.heading(page)}" + (f", {top} of {rows.num_rows:,}" if cut else ""))
     if part.columns:
@@ -62,21 +52,57 @@ def _print_part(page: Page, part: Part, top: int) -> None:
         print(line)
 
 
+def _print_answers(page: Page) -> None:
+    said = answers.sentences(page.answers, page.name)
+    wide = max(len(question) for question, _ in said) + 2
+    print()
+    for question, lines in said:
+        for number, line in enumerate(lines):
+            emphasised(question.ljust(wide) if number == 0 else " " * wide, line)
+
+
+def _print_heat(page: Page) -> None:
+    when = page.answers.when
+    if when.source == "span":
+        return
+    unit = page.answers.ranks.unit
+    what = "reads and writes" if when.source == "heat" else "I/O"
+    heading(f"\nWhen, by {unit} ({what}, of each {unit}'s time)")
+    for line in heat.paint(
+        shares_by(page.source, unit), unit, page.answers.time.run_seconds, columns() - 1
+    ):
+        print(line)
+
+
 def print_page(page: Page, top: int) -> None:
     """The whole page, to stdout."""
     _facts(page)
-    if page.tables["layers"].num_rows == 0:
+    if page.table("layers").num_rows == 0:
         heading("\nNo I/O call was recorded")
         print("  a static program, or no process of this run was traced: fathom doctor says more")
+    else:
+        _print_answers(page)
+        _print_heat(page)
     for part in PARTS:
         if part.shown(page):
             _print_part(page, part, top)
 
 
+def _answers_json(page: Page) -> dict[str, Any]:
+    facts = {
+        field.name: asdict(getattr(page.answers, field.name))
+        for field in fields(page.answers)
+        if field.name != "lines"
+    }
+    lines = page.answers.lines
+    said = dict(answers.sentences(page.answers, page.name))
+    return {**facts, "lines": None if lines is None else as_json(lines), "says": said}
+
+
 def to_json(page: Page, top: int | None) -> str:
     """The page's tables with raw numbers; the names carry the units."""
     tables = {
-        part.name: as_json(page.tables[part.name].slice(0, None if part.whole else top))
+        part.name: as_json(page.table(part.name).slice(0, None if part.whole else top))
         for part in PARTS
     }
     content = {
@@ -84,10 +110,11 @@ def to_json(page: Page, top: int | None) -> str:
         "name": page.name,
         "manifest": page.manifest,
         "run": {key: value for key, value in page.runs.items() if key != "configuration"},
+        "answers": _answers_json(page),
         **tables,
         "tracing": tables["tracing"][0],
         "seconds_per_recorded_call": page.per_call,
-        "killed": page.killed,
-        "alive": page.alive,
+        "killed": page.ended.get("killed", 0),
+        "alive": page.ended.get("open", 0),
     }
     return json.dumps(content, indent=2, ensure_ascii=False)

@@ -2,30 +2,56 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import Source
+from fathom.analysis import Remembered, Source
+from fathom.analysis.answers import Answers, answers
 from fathom.view.tables import Column
 
 
-@dataclass(frozen=True)
 class Page:
-    """All tables of the page, computed once."""
+    """What the page is made from. A table is computed when it is first asked for, each question asked once."""
 
-    name: str
-    manifest: dict[str, Any]
-    runs: dict[str, Any]
-    tables: dict[str, pa.Table]  # by the name of their part
-    coverage: dict[str, Any]
-    killed: int
-    alive: int
-    per_call: float | None  # seconds that recording adds to a call, measured on this machine
+    def __init__(
+        self,
+        name: str,
+        manifest: dict[str, Any],
+        source: Source,
+        parts: Sequence["Part"],
+        per_call: float | None,
+    ) -> None:
+        """`per_call`: seconds that recording adds to a call, measured on this machine."""
+        self.name = name
+        self.manifest = manifest
+        self.source = Remembered(source)
+        self.per_call = per_call
+        self.runs: dict[str, Any] = self.source.sql("from runs").to_pylist()[0]
+        self._analyse = {part.name: part.analyse for part in parts}
+        self._tables: dict[str, pa.Table] = {}
+
+    def table(self, part: str) -> pa.Table:
+        """The rows of one part."""
+        if part not in self._tables:
+            self._tables[part] = self._analyse[part](self.source)
+        return self._tables[part]
 
     def rows(self, part: str) -> list[dict[str, Any]]:
-        """The rows of one part."""
-        return list(self.tables[part].to_pylist())
+        """The same, row by row."""
+        return list(self.table(part).to_pylist())
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The first questions."""
+        return answers(self.source)
+
+    @cached_property
+    def ended(self) -> dict[str, int]:
+        """How many processes ended in which way."""
+        rows = self.source.sql("select ended, count(*) as n from processes group by ended")
+        return {row["ended"]: row["n"] for row in rows.to_pylist()}
 
 
 @dataclass(frozen=True)
@@ -53,4 +79,4 @@ class Part:
     def shown(self, page: Page) -> bool:
         """Has this run's page the part?"""
         needed = self.name if self.needs is None else self.needs
-        return bool(self.title) and (not needed or page.tables[needed].num_rows > 0)
+        return bool(self.title) and (not needed or page.table(needed).num_rows > 0)

@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -57,6 +58,25 @@ def heading(words: str, stream: TextIO | None = None) -> None:
         _console(out).print(Text(words, style="bold"))
     else:
         print(words, file=out)
+
+
+def columns(stream: TextIO | None = None) -> int:
+    """How many letters fit in a line; 80 where nobody says."""
+    out = stream or sys.stdout
+    return _console(out).width if on_terminal(out) else 80
+
+
+def emphasised(label: str, words: str, stream: TextIO | None = None) -> None:
+    """A label and what it labels; on a terminal wrapped under itself."""
+    out = stream or sys.stdout
+    if not on_terminal(out):
+        print(label + words, file=out)
+        return
+    room = max(20, columns(out) - len(label))
+    lines = textwrap.wrap(words, room, break_on_hyphens=False) or [""]
+    for number, line in enumerate(lines):
+        left = Text(label if number == 0 else " " * len(label), style="bold")
+        _console(out).print(left + Text(line), soft_wrap=True)
 
 
 def show(columns: Sequence[Column], rows: pa.Table, stream: TextIO | None = None) -> None:

@@ -1,0 +1,254 @@
+"""The first questions about a run, answered in figures: is I/O the problem, which library, which ranks, which
+operation, when, which source line. From counters, so at every level, but where it says events.
+
+`answers(source)` asks all. Shares are 0 to 1, times seconds and of the program's own calls (`fathom.analysis.own`).
+The questions are those of Chang, Jin, Bauer, "Methodology and application of HPC I/O characterization with MPIProf and
+IOT", 2016, III.C. Errors: `fathom.errors.RunError` of a damaged run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from fathom.analysis import Source, statement
+from fathom.analysis.own import (
+    SECOND,
+    everyone,
+    is_complete,
+    lines,
+    own,
+    run_seconds,
+    shares,
+    sums,
+    union_seconds,
+)
+from fathom.analysis.when import When, when
+
+# What moves this much of the bytes (or takes this much of the time) is what dominates.
+MOST = 0.9
+# This part of all ranks, dominating together, is called all.
+NEARLY_ALL = 0.75
+# A run whose I/O takes less of its time than the first has no I/O problem; more than the second: it has.
+LITTLE, MUCH = 0.05, 0.2
+
+
+@dataclass(frozen=True)
+class Time:
+    """Is I/O the problem? For how much of the run time at least one of the program's own I/O calls ran, anywhere."""
+
+    run_seconds: float
+    share: float | None  # union of intervals; null unless every call was recorded in full
+    least: float  # bounds on it from counters: the busiest process,
+    most: float  # and all of them one after another
+    busiest: int | None  # rank (outside MPI: null) of the process that spent most
+    busiest_process: int | None
+    busiest_share: float  # of the run time, in I/O; at most, where its threads did I/O too
+    median_share: float  # of a rank
+    verdict: str  # `no`, `partly`, `yes`; `unknown` where the bounds do not tell
+
+
+@dataclass(frozen=True)
+class Library:
+    """Which library does the program call, and what does that stand on?"""
+
+    layers: list[tuple[str, float]]  # the program's own calls: layer and share of their time
+    stack: list[str]  # from the first of `layers` down, by time
+    mpiio: list[str]  # functions of MPI-IO that were called, by time
+    collective: float | None  # share of MPI-IO's time in reading and writing, in collective calls
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Does one rank do the I/O, do some, or all? Ranks, or processes where there is no MPI."""
+
+    of: int
+    kind: str  # one, some, all, none: who moves the bytes (of no bytes: who takes the time)
+    who: list[int]  # ranks that dominate: the fewest that hold MOST of it
+    share: float  # that they hold
+    by: str  # `bytes` or `time`
+    callers: int  # ranks that made I/O calls
+    calling: str  # kind of those that take the time of the program's own calls
+    calling_who: list[int]
+    unit: str  # `rank` or `process`
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Which operation takes the time of the program's own calls?"""
+
+    kinds: list[tuple[str, float]]  # kind and share of time: open, close, read, write, …
+    op: str | None  # the function with the most time
+    layer: str | None
+    seconds: float
+    share: float
+    calls: int
+    all_seconds: float  # of all own calls, summed
+    exchange: float | None  # communication's share of MPI-IO's collective time; null: not known
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All of them."""
+
+    time: Time
+    library: Library
+    ranks: Ranks
+    operation: Operation
+    when: When
+    lines: pa.Table | None  # `lines()`; null: not one call was recorded in full
+
+
+def time(source: Source) -> Time:
+    """How much of the run time was I/O: by the clock, and of each process."""
+    run = run_seconds(source)
+    table = own(source)
+    spent = sums(table, "process", "time")
+    each = [min(1.0, value / SECOND / run) if run else 0.0 for _, value in spent]
+    threaded = set(table.filter(table["threads"])["process"].to_pylist())
+    least = max(
+        (s for (p, _), s in zip(spent, each, strict=True) if p not in threaded), default=0.0
+    )
+    most = min(1.0, sum(each))
+    share = None
+    if run and spent and is_complete(source):
+        share = least = most = union_seconds(source) / run
+    ranks = dict(zip(table["process"].to_pylist(), table["rank"].to_pylist(), strict=True))
+    padded = sorted([*each, *[0.0] * (len(everyone(source)) - len(each))])
+    return Time(
+        run_seconds=run,
+        share=share,
+        least=least,
+        most=most,
+        busiest=ranks[spent[0][0]] if spent else None,
+        busiest_process=spent[0][0] if spent else None,
+        busiest_share=each[0] if each else 0.0,
+        median_share=padded[len(padded) // 2] if padded else 0.0,
+        verdict=_verdict(least, most),
+    )
+
+
+def _verdict(least: float, most: float) -> str:
+    for word, low, high in (("no", 0.0, LITTLE), ("partly", LITTLE, MUCH), ("yes", MUCH, 2.0)):
+        if least >= low and most < high:
+            return word
+    return "unknown"
+
+
+def library(source: Source) -> Library:
+    """What the program calls for its I/O, and what that calls."""
+    table = own(source)
+    layers = shares(sums(table, "layer", "time"))
+    below: dict[str, str] = {}
+    for row in source.sql(statement("stack")).to_pylist():
+        below.setdefault(row["caller"], row["layer"])
+    stack = [layers[0][0]] if layers else []
+    while stack and below.get(stack[-1], stack[0]) not in stack:
+        stack.append(below[stack[-1]])
+    functions = source.sql(
+        "select op, sum(time)::bigint as time, any_value(kind in ('read', 'write')) as data,"
+        " op in (select op from ops where layer = 'mpiio' and collective) as collective"
+        " from counters where layer = 'mpiio' and kind <> 'comm' group by op order by time desc, op"
+    ).to_pylist()
+    data = sum(row["time"] for row in functions if row["data"])
+    together = sum(row["time"] for row in functions if row["data"] and row["collective"])
+    return Library(
+        layers=layers,
+        stack=stack,
+        mpiio=[row["op"] for row in functions],
+        collective=together / data if data else None,
+    )
+
+
+def dominant(held: Sequence[tuple[int, int]], of: int) -> tuple[str, list[int], float]:
+    """`one`, `some`, `all` or `none`; who; and the share they hold: the fewest that hold MOST of it together."""
+    total = sum(value for _, value in held)
+    if total <= 0:
+        return "none", [], 0.0
+    who, sofar = [], 0
+    for name, value in sorted(held, key=lambda pair: (-pair[1], pair[0])):
+        if sofar >= MOST * total:
+            break
+        who.append(name)
+        sofar += value
+    if len(who) == of or (len(who) > 1 and len(who) >= NEARLY_ALL * of):
+        kind = "all"
+    else:
+        kind = "one" if len(who) == 1 else "some"
+    return kind, sorted(who), sofar / total
+
+
+def ranks(source: Source) -> Ranks:
+    """Who calls, and who moves the bytes."""
+    of = len(everyone(source))
+    mpi = bool(
+        source.sql("select count(*) as n from processes where rank is not null")["n"][0].as_py()
+    )
+    key = "rank" if mpi else "process"
+    table = own(source)
+    if mpi:
+        table = table.filter(table["rank"].is_valid())
+    callers = sums(table, key, "time")
+    moved = [
+        (row[key], row["bytes_read"] + row["bytes_written"])
+        for row in source.sql(statement("moved")).to_pylist()
+        if row[key] is not None
+    ]
+    by_bytes = sum(value for _, value in moved) > 0
+    kind, who, share = dominant(moved if by_bytes else callers, of)
+    calling, calling_who, _ = dominant(callers, of)
+    return Ranks(
+        of=of,
+        kind=kind,
+        who=who,
+        share=share,
+        by="bytes" if by_bytes else "time",
+        callers=len(callers),
+        calling=calling,
+        calling_who=calling_who,
+        unit=key,
+    )
+
+
+def operation(source: Source) -> Operation:
+    """What kind of call takes the time, and which function most."""
+    table = own(source)
+    total = sum(table["time"].to_pylist())
+    grouped = table.group_by(["layer", "op"]).aggregate([("time", "sum"), ("calls", "sum")])
+    top: dict[str, Any] = max(
+        grouped.to_pylist(),
+        key=lambda row: (row["time_sum"], row["op"]),
+        default={"layer": None, "op": None, "time_sum": 0, "calls_sum": 0},
+    )
+    return Operation(
+        kinds=shares(sums(table, "kind", "time")),
+        op=top["op"],
+        layer=top["layer"],
+        seconds=top["time_sum"] / SECOND,
+        share=top["time_sum"] / total if total else 0.0,
+        calls=top["calls_sum"],
+        all_seconds=total / SECOND,
+        exchange=_exchange_share(source),
+    )
+
+
+def _exchange_share(source: Source) -> float | None:
+    rows = source.sql(statement("exchange")).to_pylist()
+    took = sum(row["time"] for row in rows)
+    if not took or not all(row["known"] for row in rows):
+        return None
+    return float(sum(row["exchange"] for row in rows) / took)
+
+
+def answers(source: Source) -> Answers:
+    """All questions at once. A `fathom.analysis.Remembered` source asks what they share only once."""
+    seen = any(own(source)["recorded"].to_pylist())
+    return Answers(
+        time=time(source),
+        library=library(source),
+        ranks=ranks(source),
+        operation=operation(source),
+        when=when(source),
+        lines=lines(source) if seen else None,
+    )

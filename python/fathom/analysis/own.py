@@ -1,0 +1,109 @@
+"""The program's own I/O calls: those that no other recorded call holds but a region or a wait for threads. Their times
+never count twice. What other analyses stand on. Times in ns. Errors: `fathom.errors.RunError` of a damaged run."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fathom.analysis import Source, statement
+
+SECOND = 1e9
+# Parts of the run in which I/O is looked for.
+PARTS = 100
+# Reads and writes that take this much of the time are what the run's I/O is.
+NEARLY = 0.9
+
+
+def run_seconds(source: Source) -> float:
+    """How long the run lasted."""
+    return int(source.sql("select duration from runs")["duration"][0].as_py()) / SECOND
+
+
+def has_regions(source: Source) -> bool:
+    """Are some calls inside regions of the program, or waits for threads?"""
+    rows = source.sql(
+        "select count(*) as n from counters where enclosing_layer in ('user', 'threads') and recorded > 0"
+    )
+    return bool(rows["n"][0].as_py())
+
+
+def own(source: Source) -> pa.Table:
+    """The program's own calls of each process and function, from counters.
+
+    Columns: process, rank (null outside MPI), layer, op, kind, calls, recorded, bytes, time, longest, first_start,
+    last_stop, threads (other threads than the main one are among them).
+    """
+    return source.sql(statement("own"))
+
+
+def is_complete(source: Source) -> bool:
+    """Was each of the program's own calls recorded in full?"""
+    rows = own(source)
+    return bool(pc.all(pc.equal(rows["recorded"], rows["calls"])).as_py())
+
+
+def lines(source: Source) -> pa.Table:
+    """One row per place in the program that made I/O calls, the most time first; from `calls`.
+
+    Columns: function, source, line (null: unknown), module, region (the program's, null: none), layer, op, kind, calls,
+    errors, bytes, time, longest, processes.
+    """
+    return source.sql(statement("lines"), regions=has_regions(source))
+
+
+def heat(source: Source, parts: int = PARTS) -> tuple[str, pa.Table]:
+    """How much I/O each process made in each of `parts` equal parts of the run, and which table says so.
+
+    `calls`: all of the program's own calls; `heat`: reads and writes only; `none`: not known, and no row.
+    Columns: process, kind, bin (from 0), calls, bytes, time.
+    """
+    counted = source.sql(statement("heat_counted"), bins=parts)
+    if counted.num_rows and (not is_complete(source) or _mostly_data(source)):
+        return "heat", counted
+    if not is_complete(source):
+        return "none", counted
+    return "calls", source.sql(statement("heat_calls"), bins=parts, regions=has_regions(source))
+
+
+def _mostly_data(source: Source) -> bool:
+    """Do reads and writes take most of the time?"""
+    kinds = dict(shares(sums(own(source), "kind", "time")))
+    return bool(kinds.get("read", 0.0) + kinds.get("write", 0.0) > NEARLY)
+
+
+def sums(table: pa.Table, key: str, value: str) -> list[tuple[Any, int]]:
+    """(key, sum of value), the most first."""
+    grouped = table.group_by(key).aggregate([(value, "sum")])
+    pairs = zip(grouped[key].to_pylist(), grouped[f"{value}_sum"].to_pylist(), strict=True)
+    return sorted(pairs, key=lambda pair: (-pair[1], str(pair[0])))
+
+
+def shares(of: Sequence[tuple[Any, int]]) -> list[tuple[Any, float]]:
+    """Each value as a part of all; nothing where there is none."""
+    total = sum(value for _, value in of)
+    return [(key, value / total) for key, value in of] if total else []
+
+
+def union_seconds(source: Source) -> float:
+    """Seconds during which at least one of the program's own I/O calls ran, anywhere; from `calls`."""
+    layers = set(own(source)["layer"].unique().to_pylist())
+    elsewhere = source.sql(
+        "select count(*) as n from counters where layer = $layer and enclosing_layer is not null"
+        " and enclosing_layer not in ('user', 'threads', $layer)",
+        layer=min(layers, default=""),
+    )
+    # One layer only: the page has asked for its union already, and that is the costly part.
+    if len(layers) == 1 and not elsewhere["n"][0].as_py():
+        rows = source.sql(statement("busy"), layer=min(layers))
+    else:
+        rows = source.sql(statement("busy_own"), regions=has_regions(source))
+    return float(rows["busy"][0].as_py() or 0) / SECOND
+
+
+def everyone(source: Source) -> list[int]:
+    """Ranks of the job, or, outside MPI, processes that made I/O calls."""
+    found = source.sql("select rank from processes where rank is not null order by rank")
+    ranks = sorted(set(found["rank"].to_pylist()))
+    return ranks or sorted(set(own(source)["process"].to_pylist()))

@@ -1,0 +1,17 @@
+-- Rows of `calls` that are the program's own I/O: outermost, or inside nothing but its regions (layer user) and waits for threads. Of
+-- those inside, `region` is the innermost's name, and `site` where the outermost one began. $regions says whether there are any:
+-- without, the search for them costs nothing. A part of other statements, after `with recursive`.
+region as (
+	select id, op as region, site from calls where $regions and layer in ('user', 'threads') and parent is null
+	union all
+	select c.id, c.op, region.site from region join calls as c on c.parent = region.id where c.layer in ('user', 'threads')
+),
+own as not materialized (
+	select process, stream, layer, op, kind, file, start, duration, size, bytes, error, site, null::varchar as region
+	from calls
+	where depth = 0 and layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
+	union all
+	select c.process, c.stream, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.size, c.bytes, c.error, region.site, region.region
+	from calls as c join region on c.parent = region.id
+	where $regions and c.layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm'
+)

@@ -1,0 +1,186 @@
+"""The first questions, of runs made of rows. Those of real programs: tests/test_questions.py."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import fathom
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from fathom.analysis import answers, ranklist
+from fathom.analysis.answers import dominant
+from fathom.analysis.when import pattern_of, when
+from fathom.view import answers as words
+from fathom.view import heat
+from schema import counters_of, write_run
+
+NS = 1e-9
+
+
+@pytest.mark.parametrize(
+    ("ranks", "text"),
+    [
+        ([], ""), ([3], "3"), ([0, 1], "0-1"), ([0, 2], "0,2"), ([0, 1, 2, 3], "0-3"),
+        ([0, 8, 16, 24], "0-24:8"), ([0, 8, 9, 10, 11], "0,8-11"), ([0, 5, 6], "0,5-6"),
+        ([7, 3, 3, 5], "3-7:2"),
+    ],
+)  # fmt: skip
+def test_ranks_are_written_short(ranks: list[int], text: str) -> None:
+    assert ranklist.compress(ranks) == text
+
+
+def expand(text: str) -> set[int]:
+    """What `--ranks` makes of it."""
+    found: set[int] = set()
+    for word in filter(None, text.split(",")):
+        ends, _, step = word.partition(":")
+        first, _, last = ends.partition("-")
+        found.update(range(int(first), int(last or first) + 1, int(step or 1)))
+    return found
+
+
+def test_ranks_written_short_are_the_same_ranks() -> None:
+    dice = random.Random(1)
+    for _ in range(500):
+        ranks = {dice.randrange(40) for _ in range(dice.randrange(30))}
+        assert expand(ranklist.compress(ranks)) == ranks
+
+
+def parts(*busy: tuple[int, int]) -> list[float]:
+    return [float(any(a <= n < b for a, b in busy)) for n in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("busy", "pattern"),
+    [
+        ([], "none"),
+        ([(0, 10)], "start"),
+        ([(45, 55)], "middle"),
+        ([(90, 100)], "end"),
+        ([(0, 10), (90, 100)], "start and end"),
+        ([(0, 100)], "throughout"),
+        ([(15, 90)], "throughout"),
+        ([(n, n + 4) for n in range(5, 95, 20)], "periodic"),
+        ([(0, 1), (49, 50), (98, 99)], "periodic"),
+        ([(5, 10), (12, 16), (50, 60)], "bursts"),
+    ],
+)
+def test_when_is_named(busy: list[tuple[int, int]], pattern: str) -> None:
+    assert pattern_of(parts(*busy))[0] == pattern
+
+
+def test_period_and_bursts_are_measured() -> None:
+    _, bursts, period = pattern_of(parts((5, 9), (25, 29), (45, 49)))
+    assert bursts == [(5, 9), (25, 29), (45, 49)]
+    assert period == 20
+
+
+@pytest.mark.parametrize(
+    ("held", "of", "kind", "who"),
+    [
+        ([], 4, "none", []),
+        ([(0, 0)], 4, "none", []),
+        ([(0, 95), (1, 2), (2, 2), (3, 1)], 4, "one", [0]),
+        ([(n, 10) for n in range(4)], 4, "all", [0, 1, 2, 3]),
+        ([(n, 10 if n % 8 == 0 else 0) for n in range(64)], 64, "some", list(range(0, 64, 8))),
+        ([(3, 1)], 1, "all", [3]),
+    ],
+)
+def test_who_dominates(held: list[Any], of: int, kind: str, who: list[int]) -> None:
+    assert dominant(held, of)[:2] == (kind, who)
+
+
+def test_the_small_run_is_answered(run_directory: Path) -> None:
+    found = answers.answers(fathom.open(run_directory))
+    # rank 0: [0, 1000) and [1500, 2000); rank 1: [500, 3500): together [0, 3500) of 4000.
+    assert found.time.share == pytest.approx(3500 / 4000)
+    assert (found.time.busiest, found.time.verdict) == (1, "yes")
+    assert found.time.busiest_share == pytest.approx(3000 / 4000)
+    assert found.library.layers[0][0] == "mpiio"
+    assert found.library.stack == ["mpiio", "posix"]
+    assert found.ranks.who == [0]  # rank 1 moved nothing
+    assert (
+        found.operation.op == "MPI_File_write_all" or found.operation.op == "MPI_File_write_at_all"
+    )
+    assert dict(found.operation.kinds)["read"] == pytest.approx(500 / 4500)
+    assert found.when.first == 0
+    assert found.when.last == pytest.approx(3500 * NS)
+
+
+def counted(run: Path, calls: list[dict[str, Any]]) -> Path:
+    """The same calls, in counters only: what level job leaves."""
+    rows = [row | {"recorded": 0, "file": None} for row in counters_of(calls)]
+    processes = sorted({call["process"] for call in calls})
+    return write_run(
+        run,
+        runs=[{"duration": 1000, "ranks": len(processes)}],
+        processes=[{"process": p, "rank": p} for p in processes],
+        counters=rows,
+    )
+
+
+def test_what_a_level_cannot_tell_is_said(tmp_path: Path) -> None:
+    calls = [
+        {"id": n, "layer": "posix", "op": "pwrite", "kind": "write", "process": n, "start": 100,
+         "duration": 300, "bytes": 8}
+        for n in range(2)
+    ]  # fmt: skip
+    found = answers.answers(fathom.open(counted(tmp_path / "r.fathom", calls)))
+    assert found.time.share is None
+    assert (found.time.least, found.time.most) == pytest.approx((0.3, 0.6))
+    assert found.time.verdict == "yes"
+    assert found.lines is None
+    assert found.when.source == "span"
+    assert (found.when.first, found.when.last) == pytest.approx((100 * NS, 400 * NS))
+    said = dict(words.sentences(found, "r"))
+    assert "30 % to 60 %" in said["I/O the problem?"][0]
+    assert "--next" in said["Which line?"][0]
+    assert "not known at this level" in said["When?"][0]
+    assert said["Which ranks?"] == [
+        "all 2 ranks: 100 % of the bytes to and from files, and the time in I/O calls"
+    ]
+
+
+def test_when_of_counted_calls_comes_from_heat(tmp_path: Path) -> None:
+    calls = [
+        {
+            "id": 1,
+            "layer": "posix",
+            "op": "pwrite",
+            "kind": "write",
+            "process": 0,
+            "start": 0,
+            "duration": 300,
+        }
+    ]
+    run = counted(tmp_path / "r.fathom", calls)
+    bins = [(0, 64, 60), (64, 128, 0), (960, 1000, 20)]
+    rows = [
+        {
+            "process": 0,
+            "layer": layer,
+            "operation": "write",
+            "start": a,
+            "stop": b,
+            "calls": 1,
+            "bytes": 8,
+            "time": t,
+        }
+        for a, b, t in bins
+        for layer in ("mpiio", "posix")
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), run / "tables" / "heat.parquet")
+    found = when(fathom.open(run))
+    assert (found.source, found.pattern) == ("heat", "start and end")
+    # layers inside one another are not added: 80 of 1000 ns
+    assert sum(found.parts) * 10 == pytest.approx(80, abs=2)
+
+
+def test_the_heat_map_needs_no_colour() -> None:
+    lines = heat.paint({0: [1.0] * 100, 1: [0.0] * 50 + [0.3] * 50}, "rank", 2.0, 80)
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[0].count("█") == 65
+    assert lines[1].count(" ") >= 32
+    assert lines[1].count("▒") == 32
+    assert len(heat.paint({n: [0.5] * 100 for n in range(1000)}, "rank", 1.0, 140)) <= 18
