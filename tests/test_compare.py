@@ -239,3 +239,71 @@ def test_a_layer_instead_of_the_program(place: Path) -> None:
     assert row["write_seconds"] > 0
     posix = f"select count(*) from ops where layer = 'posix' and op = '{row['operation_function']}'"
     assert tables.ask(tables.connect(run), posix) == [[1]]
+
+
+def difference(*words: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(fathom("diff", *words, "--json"))
+    return found
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_run_does_not_differ_from_itself(place: Path, level: str) -> None:
+    run = recorded(place, "athena", "mpich", level)
+    found = difference(run, run)
+    assert [note for note in found["incomparable"] if "recorded at level job" not in note] == []
+    assert found["configuration"] == []
+    rows = [row for by in ("layer", "function", "rank", "file") for row in found[by]]
+    assert len(rows) > 40
+    for row in rows:
+        assert row["difference"] == 0
+        assert all(row[key] == row[key[:-1] + "b"] for key in row if key.endswith("_a"))
+    fathom("diff", run, run, "--fail-over", 0)
+    assert "no difference" in fathom("diff", run, run)
+
+
+FUNCTIONS = """
+    select op, layer, sum(calls)::bigint, sum(time) / 1e9 from counters
+    where layer = 'mpiio' and enclosing is null group by all"""
+
+
+def test_the_changed_hint_and_the_layer_are_named(place: Path) -> None:
+    """S3D without and with collective buffering."""
+    runs = [recorded(place, job, "mpich") for job in ("s3d_off", "s3d")]
+    found = difference(*runs)
+    assert found["incomparable"] == []
+    changed = {
+        (row["what"], row["setting"]): (row["a"], row["b"], row["places"])
+        for row in found["configuration"]
+    }
+    assert changed["in force", "romio_cb_write"] == ("disable", "enable", 2)
+    assert {what for what, _ in changed} == {"run", "asked", "in force"}
+    assert found["layer"][0]["layer"] == "mpiio"
+    assert found["function"][0]["op"].startswith("MPI_File_")
+    sides = [
+        {
+            (op, layer): (calls, time)
+            for op, layer, calls, time in tables.ask(tables.connect(run), FUNCTIONS)
+        }
+        for run in runs
+    ]
+    for row in found["function"]:
+        if row["layer"] != "mpiio" or row["caller"] != "program":
+            continue
+        (calls_a, time_a), (calls_b, time_b) = (side[row["op"], "mpiio"] for side in sides)
+        assert (row["calls_a"], row["calls_b"]) == (calls_a, calls_b)
+        assert row["difference"] == pytest.approx(time_b - time_a)
+    # the data lay in two folders, and yet they are the same files
+    fields = [row for row in found["file"] if row["path"].endswith(".field.bin")]
+    assert len(fields) == 2
+    assert all(row["bytes_written_a"] and row["bytes_written_b"] for row in fields)
+    text = fathom("diff", *runs)
+    for words in ("romio_cb_write", "disable", "enable", "2 files", "mpiio"):
+        assert words in text
+
+
+def test_runs_of_different_programs_are_not_comparable(place: Path) -> None:
+    found = difference(recorded(place, "ior", "mpich"), recorded(place, "s3d", "mpich", "file"))
+    said = "\n".join(found["incomparable"])
+    assert "other programs: ior_posix_mpich and s3d_mpiio_mpich" in said
+    assert "coverage differs: 100 % and" in said
+    fathom("diff", recorded(place, "ior", "mpich"), place / "gone", status=3)

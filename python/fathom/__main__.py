@@ -16,6 +16,7 @@ COMMANDS = {
     "env": "print the environment that records, for batch scripts",
     "show": "one page: where the I/O time of a run went",
     "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
+    "diff": "two runs side by side: what is slower or faster, what was set otherwise",
     "query": "ask a run's tables by SQL",
     "pack": "make a run's tables from its streams",
     "recover": "save what killed processes left in shared memory",

@@ -24,6 +24,7 @@ class Rank:
     """I/O of one rank, or of one process where there is no MPI. ns."""
 
     number: int
+    calls: int
     busy: int
     uncertain: int  # `busy` may be that much less: threads beside one another
     operations: Mapping[str, int]
@@ -62,6 +63,7 @@ def ranks(source: Source, layer: str | None = None) -> list[Rank]:
         process = row["process"]
         image = Rank(
             process if row["rank"] is None else row["rank"],
+            row["calls"],
             unions.get(process, row["time"]),
             0 if process in unions else row["beside"],
             {name: row[name] for name in OPERATIONS},
@@ -76,6 +78,7 @@ def _together(number: int, images: Sequence[Rank]) -> Rank:
     """A rank that replaced its program (exec) is one rank."""
     return Rank(
         number,
+        sum(image.calls for image in images),
         sum(image.busy for image in images),
         sum(image.uncertain for image in images),
         {name: sum(image.operations[name] for image in images) for name in OPERATIONS},

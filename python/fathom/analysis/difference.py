@@ -1,0 +1,306 @@
+"""Two runs, A and B: seconds, calls and bytes side by side, and what was set otherwise.
+
+Tables have a column of names, then for each quantity `NAME_a`, `NAME_b`; null where the run has no such row. The
+difference is B's less A's; the largest comes first. Times of layers and functions are summed over calls, of
+files over outermost calls; of ranks and of the whole they are unions.
+"""
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+
+from fathom.analysis import Source, landscape, pairing, statement, summary
+
+SECOND = 1e9
+APART = 0.01  # coverages that differ by less are the same
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two runs."""
+
+    name: str
+    manifest: Mapping[str, Any]
+    source: Source
+
+
+def _joined(
+    first: Iterable[Row], second: Iterable[Row], keys: Sequence[str], values: Sequence[str]
+) -> pa.Table:
+    """Rows with equal keys side by side, the largest difference of the last value first."""
+    sides: list[dict[tuple[Any, ...], Row]] = []
+    for rows in (first, second):
+        sums: dict[tuple[Any, ...], Row] = {}
+        for row in rows:
+            total = sums.setdefault(tuple(row[key] for key in keys), dict.fromkeys(values, 0))
+            for value in values:
+                total[value] += row[value] or 0
+        sides.append(sums)
+    out = []
+    for key in sides[0].keys() | sides[1].keys():
+        a, b = (side.get(key) for side in sides)
+        row = dict(zip(keys, key, strict=True))
+        for value in values:
+            row[f"{value}_a"], row[f"{value}_b"] = a and a[value], b and b[value]
+        row["difference"] = (b[values[-1]] if b else 0) - (a[values[-1]] if a else 0)
+        out.append(row)
+    out.sort(key=lambda row: (-abs(row["difference"]), *(str(row[key]) for key in keys)))
+    names = [*keys, *(f"{value}_{side}" for value in values for side in "ab"), "difference"]
+    return pa.table({name: [row[name] for row in out] for name in names})
+
+
+def whole(a: Side, b: Side) -> pa.Table:
+    """quantity; seconds_a; seconds_b; difference: run time, I/O time of the mean rank and of the one with the most,
+    and of each layer the time during which one of its calls ran anywhere (null unless all are in full)."""
+    sides = []
+    for side in (a, b):
+        row = landscape.row(side.source)
+        times = {
+            "run time": row["run_seconds"],
+            "I/O, mean of the ranks": row["io_seconds"],
+            "I/O, rank with the most": row["io_most_seconds"],
+        }
+        for layer in summary.layers(side.source).to_pylist():
+            full = layer["recorded"] == layer["calls"]
+            times[f"{layer['layer']}, anywhere"] = layer["busy_seconds"] if full else None
+        sides.append(times)
+    names = list(dict.fromkeys([*sides[0], *sides[1]]))
+    columns = [[side.get(name) for name in names] for side in sides]
+    both = [None if None in pair else pair[1] - pair[0] for pair in zip(*columns, strict=True)]
+    numbers = dict(zip(("seconds_a", "seconds_b", "difference"), (*columns, both), strict=True))
+    return pa.table(
+        {"quantity": names, **{k: pa.array(v, pa.float64()) for k, v in numbers.items()}}
+    )
+
+
+def layers(a: Side, b: Side) -> pa.Table:
+    """layer; calls; bytes; exclusive_seconds; inclusive_seconds."""
+    first, second = (summary.layers(side.source).to_pylist() for side in (a, b))
+    return _joined(
+        first, second, ["layer"], ["calls", "bytes", "exclusive_seconds", "inclusive_seconds"]
+    )
+
+
+def functions(a: Side, b: Side) -> pa.Table:
+    """op; layer; caller; calls; errors; bytes; seconds."""
+    first, second = (summary.functions(side.source).to_pylist() for side in (a, b))
+    return _joined(
+        first, second, ["op", "layer", "caller"], ["calls", "errors", "bytes", "seconds"]
+    )
+
+
+def files(a: Side, b: Side) -> pa.Table:
+    """Files that last: path (A's, where the file has been paired); calls; opens; bytes_read; bytes_written; seconds."""
+    first, second = (_lasting(summary.files(side.source).to_pylist()) for side in (a, b))
+    same = _same_files(a, b, (row["path"] for row in first), (row["path"] for row in second))
+    for row in second:
+        row["path"] = same.get(row["path"], row["path"])
+    values = ["calls", "opens", "bytes_read", "bytes_written", "seconds"]
+    return _joined(first, second, ["path"], values)
+
+
+def _lasting(rows: Iterable[Row]) -> list[Row]:
+    """Without pipes, sockets and what the kernel makes up of a process: each run has its own."""
+    return [
+        row
+        for row in rows
+        if row["kind"] not in ("fifo", "socket", "other")
+        and not row["path"].startswith(("/proc/", "/sys/", "anon_inode:"))
+    ]
+
+
+def _same_files(a: Side, b: Side, first: Iterable[str], second: Iterable[str]) -> dict[str, str]:
+    return pairing.files(first, second, pairing.folders(a.manifest, b.manifest))
+
+
+def _rank_rows(source: Source) -> list[Row]:
+    return [
+        {
+            "rank": rank.number,
+            "calls": rank.calls,
+            "bytes": rank.bytes_read + rank.bytes_written,
+            "seconds": rank.busy / SECOND,
+        }
+        for rank in landscape.ranks(source)
+    ]
+
+
+def ranks(a: Side, b: Side) -> pa.Table:
+    """rank (of a run without MPI the process); calls; bytes; seconds."""
+    sides = (_rank_rows(a.source), _rank_rows(b.source))
+    return _joined(sides[0], sides[1], ["rank"], ["calls", "bytes", "seconds"])
+
+
+def _settings(side: Side) -> dict[tuple[str, str], str]:
+    """What a run was started with."""
+    manifest, found = side.manifest, {}
+    found["run", "directory"] = str(manifest.get("directory", ""))
+    found["run", "launcher"] = str(manifest.get("launcher", ""))
+    for name, value in manifest.get("environment", {}).items():
+        found["environment", name] = str(value)
+    for name, value in manifest.get("configuration", {}).items():
+        if name not in ("ring", "library"):
+            found["recording", name] = " ".join(value) if isinstance(value, list) else str(value)
+    found["version", "fathom"] = str(manifest.get("fathom", ""))
+    for name, value in manifest.get("versions", {}).items():
+        found["version", name] = str(value)
+    for name, values in _distinct(side.source).items():
+        found[name] = values
+    return {key: value for key, value in found.items() if value}
+
+
+def _commands(a: Side, b: Side) -> tuple[str, str]:
+    """Of commands with as many words, those that differ."""
+    first, second = ([str(word) for word in side.manifest.get("command", [])] for side in (a, b))
+    if len(first) != len(second):
+        return shlex.join(first), shlex.join(second)
+    apart = [(x, y) for x, y in zip(first, second, strict=True) if x != y]
+    return shlex.join(x for x, _ in apart), shlex.join(y for _, y in apart)
+
+
+def _distinct(source: Source) -> dict[tuple[str, str], str]:
+    (row,) = source.sql(
+        "select string_agg(distinct mpi, ' | ' order by mpi) as mpi, any_value(runs.ranks) as ranks,"
+        " any_value(runs.nodes) as nodes from processes, runs"
+    ).to_pylist()
+    return {
+        ("version", "MPI"): row["mpi"] or "",
+        ("run", "ranks"): str(row["ranks"] or ""),
+        ("run", "nodes"): str(row["nodes"]),
+    }
+
+
+def configuration(a: Side, b: Side) -> pa.Table:
+    """what (`run`, `environment`, `recording`, `version`, `asked`, `in force`, `file system`); of (class of what it is
+    set for); setting; a; b; files, example (of how many paired files, datasets; one of them)."""
+    first, second = _settings(a), _settings(b)
+    first["run", "command"], second["run", "command"] = _commands(a, b)
+    rows = [
+        {"what": key[0], "of": "", "setting": key[1], "a": first.get(key), "b": second.get(key),
+         "places": None, "example": None}
+        for key in dict.fromkeys([*first, *second])
+        if first.get(key) != second.get(key)
+    ]  # fmt: skip
+    rows += _hints(a, b)
+    names = ("what", "of", "setting", "a", "b", "places", "example")
+    types = {"places": pa.int64()}
+    return pa.table(
+        {
+            name: pa.array([row[name] for row in rows], types.get(name, pa.string()))
+            for name in names
+        }
+    )
+
+
+Place = tuple[str, str, str, str, str]  # what, class, setting, file, name in it
+
+
+def _placed(source: Source) -> dict[Place, str]:
+    found = {
+        (row["source"], row["class"], row["setting"], row["path"], row["name"]): row["value"]
+        for row in source.sql(statement("difference_hints")).to_pylist()
+    }
+    for row in source.sql(statement("difference_places")).to_pylist():
+        found["file system", "file", "type", row["path"], ""] = row["file_system"]
+        found["file system", "file", "mount", row["path"], ""] = row["mount"]
+    return found
+
+
+def _hints(a: Side, b: Side) -> list[Row]:
+    """Settings of files that both runs have, alike differences together."""
+    first, second = _placed(a.source), _placed(b.source)
+    in_a, in_b = ({place[3] for place in side} for side in (first, second))
+    same = _same_files(a, b, in_a, in_b)
+    moved = {
+        (*key[:3], same[key[3]], key[4]): value for key, value in second.items() if key[3] in same
+    }
+    both = set(same.values())
+    rows: dict[tuple[Any, ...], Row] = {}
+    for place in sorted(first.keys() | moved.keys()):
+        values = (first.get(place), moved.get(place))
+        if place[3] not in both or values[0] == values[1]:
+            continue
+        if place[0] == "file system" and None in values:
+            continue  # counted at level job: which files were used is not told
+        row = rows.setdefault(
+            (*place[:3], *values),
+            {"what": place[0], "of": place[1], "setting": place[2], "a": values[0], "b": values[1],
+             "places": 0, "example": place[3] + (f": {place[4]}" if place[4] else "")},
+        )  # fmt: skip
+        row["places"] += 1
+    return list(rows.values())
+
+
+def _facts(side: Side) -> dict[str, Any]:
+    (row,) = side.source.sql(
+        "select ranks, ranks_seen, chunks_missing + chunks_skipped as lost,"
+        " (select count(*) from processes where ended = 'killed') as killed from runs"
+    ).to_pylist()
+    counted = side.manifest.get("configuration", {}).get("counted", [])
+    calls = summary.coverage(side.source, counted)
+    row["coverage"] = calls["recorded"] / max(1, calls["recorded"] + calls["counted"])
+    exes = side.source.sql(
+        "select distinct exe from processes, runs where rank is not null or runs.ranks is null"
+    )
+    row["files_told"] = landscape.row(side.source)["files_told"]
+    row["programs"] = sorted({PurePosixPath(exe).name for exe in exes["exe"].to_pylist() if exe})
+    configuration = side.manifest.get("configuration", {})
+    row["layers"] = sorted({*configuration.get("layers", []), *configuration.get("counted", [])})
+    row["chosen"] = {name: configuration.get(name) or None for name in ("ranks", "files")}
+    return row  # type: ignore[no-any-return]
+
+
+def incomparable(a: Side, b: Side) -> list[str]:
+    """Why differences between these runs may not mean what they seem to; one sentence each."""
+    first, second = _facts(a), _facts(b)
+    says: list[tuple[bool, Callable[[], str]]] = [
+        (first["programs"] != second["programs"],
+         lambda: f"other programs: {' '.join(first['programs'])} and {' '.join(second['programs'])}"),
+        (first["ranks"] != second["ranks"],
+         lambda: f"other numbers of ranks: {first['ranks'] or 'none'} and {second['ranks'] or 'none'}"),
+        (first["layers"] != second["layers"],
+         lambda: "other layers recorded: " + _only(a, b, first["layers"], second["layers"])),
+        (first["chosen"] != second["chosen"],
+         lambda: "other ranks or files were chosen to be recorded (see the configuration)"),
+        (abs(first["coverage"] - second["coverage"]) > APART,
+         lambda: f"coverage differs: {100 * first['coverage']:.0f} % and {100 * second['coverage']:.0f} % of the "
+                 "calls are in full; sums agree, unions of threads may not"),
+    ]  # fmt: skip
+    said = [sentence() for differs, sentence in says if differs]
+    for side, facts in ((a, first), (b, second)):
+        if facts["ranks"] and facts["ranks_seen"] < facts["ranks"]:
+            said.append(
+                f"{side.name}: {facts['ranks_seen']} of {facts['ranks']} ranks were recorded"
+            )
+        if not facts["files_told"]:
+            said.append(f"{side.name}: recorded at level job, which tells no file's time and bytes")
+        if facts["killed"]:
+            said.append(f"{side.name}: {facts['killed']} processes did not end in order")
+        if facts["lost"]:
+            said.append(
+                f"{side.name}: {facts['lost']} chunks of its streams are missing or damaged"
+            )
+    return said
+
+
+def _only(a: Side, b: Side, first: Sequence[str], second: Sequence[str]) -> str:
+    parts = [
+        f"only in {side.name} {' '.join(sorted(set(mine) - set(other)))}"
+        for side, mine, other in ((a, first, second), (b, second, first))
+        if set(mine) - set(other)
+    ]
+    return ", ".join(parts)
+
+
+def slower(table: pa.Table, percent: float) -> list[str]:
+    """Which of run time and I/O time of the mean rank grew by more than this; of `whole`."""
+    found = []
+    for row in table.slice(0, 2).to_pylist():
+        if row["seconds_b"] > row["seconds_a"] * (1 + percent / 100):
+            found.append(row["quantity"])
+    return found

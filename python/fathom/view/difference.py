@@ -1,0 +1,157 @@
+"""Two runs side by side."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from fathom.view import numbers
+from fathom.view.tables import Column, heading, printable, show, text
+
+Write = Callable[[Any], str]
+
+
+def both(a: Any, b: Any, write: Write) -> str:
+    """`2.9 → 1.2 s`; once when they are the same."""
+    first, second = ("none" if value is None else write(value) for value in (a, b))
+    if first == second:
+        return first
+    number, _, unit = first.partition(" ")
+    return f"{number if unit == second.partition(' ')[2] else first} → {second}"
+
+
+def change(seconds: float | None) -> str:
+    """With its sign."""
+    if not seconds:
+        return numbers.UNKNOWN if seconds is None else "0 s"
+    return f"{'+' if seconds > 0 else '-'}{numbers.seconds(abs(seconds))}"
+
+
+def factor(row: dict[str, Any]) -> str:
+    """How many times faster B is."""
+    a, b = row["seconds_a"], row["seconds_b"]
+    return numbers.times(a / b) if a and b else numbers.UNKNOWN
+
+
+QUANTITIES: dict[str, Write] = {
+    "calls": numbers.count,
+    "opens": numbers.count,
+    "errors": numbers.count,
+    "bytes": numbers.size,
+    "bytes_read": numbers.size,
+    "bytes_written": numbers.size,
+    "seconds": numbers.seconds,
+    "inclusive_seconds": numbers.seconds,
+    "exclusive_seconds": numbers.seconds,
+}
+# What each table shows: name in the table, heading; the quantities with both values.
+SHOWN = {
+    "layer": ("layer", ("inclusive_seconds", "exclusive_seconds", "calls", "bytes")),
+    "function": ("op", ("seconds", "calls", "bytes")),
+    "rank": ("rank", ("seconds", "calls", "bytes")),
+    "file": ("path", ("seconds", "calls", "bytes_read", "bytes_written")),
+}
+HEADINGS = {
+    "inclusive_seconds": "inclusive",
+    "exclusive_seconds": "exclusive",
+    "seconds": "time",
+    "bytes_read": "read",
+    "bytes_written": "written",
+}
+WHOLE = (
+    Column("", "quantity", text, right=False),
+    Column("A", "seconds_a", numbers.seconds),
+    Column("B", "seconds_b", numbers.seconds),
+    Column("change", "difference", change),
+    Column("faster", "faster", text),
+)
+CONFIGURATION = (
+    Column("what", "what", text, right=False),
+    Column("setting", "setting", text, right=False),
+    Column("A", "a", text, right=False),
+    Column("B", "b", text, right=False),
+    Column("where", "where", text, right=False),
+)
+
+
+def _name(by: str, row: dict[str, Any]) -> str:
+    if by == "function":
+        called = "" if row["caller"] == "program" else f" < {row['caller']}"
+        return f"{row['op']} ({row['layer']}{called})"
+    return text(row[SHOWN[by][0]])
+
+
+def _changed(row: dict[str, Any]) -> bool:
+    return any(row[key] != row[key[:-1] + "b"] for key in row if key.endswith("_a"))
+
+
+def show_table(by: str, table: pa.Table, top: int | None) -> None:
+    """Rows in which anything differs, the largest difference of time first."""
+    rows = [row for row in table.to_pylist() if _changed(row)]
+    quantities = SHOWN[by][1]
+    if rows:
+        cells = [
+            {
+                "change": change(row["difference"]),
+                **{q: both(row[f"{q}_a"], row[f"{q}_b"], QUANTITIES[q]) for q in quantities},
+                "name": _name(by, row),
+            }
+            for row in rows[:top]
+        ]
+        columns = [
+            Column("change", "change", text),
+            # Not aligned to the right: these may wrap on a narrow terminal.
+            *(Column(HEADINGS.get(q, q), q, text, right=False) for q in quantities),
+            Column(by, "name", text, right=False),
+        ]
+        show(columns, pa.Table.from_pylist(cells))
+    if same := table.num_rows - len(rows):
+        print(f"  without any difference: {same:,}")
+
+
+def _where(row: dict[str, Any]) -> str:
+    if row["places"] is None:
+        return ""
+    if row["places"] == 1:
+        return str(row["example"])
+    kind = {"file": "files", "mpi_file": "files"}.get(row["of"], row["of"].replace("_", " ") + "s")
+    return f"{row['places']:,} {kind}, as {row['example']}"
+
+
+def show_configuration(table: pa.Table) -> None:
+    """What was set otherwise."""
+    rows = [
+        {key: "-" if key in "ab" and row[key] is None else row[key] for key in row}
+        | {"where": _where(row)}
+        for row in table.to_pylist()
+    ]
+    if rows:
+        show(CONFIGURATION, pa.Table.from_pylist(rows))
+    else:
+        print("  no difference")
+
+
+def show_difference(
+    names: tuple[str, str],
+    warnings: list[str],
+    whole: pa.Table,
+    tables: dict[str, pa.Table],
+    top: int,
+) -> None:
+    """All tables, to stdout."""
+    heading(f"A: {printable(names[0])}, B: {printable(names[1])}; change is B's less A's")
+    if warnings:
+        heading("\nNot comparable, or only with care")
+        for warning in warnings:
+            print(f"  {printable(warning)}")
+    heading("\nThe whole (unions: what overlaps counts once)")
+    rows = [row | {"faster": factor(row)} for row in whole.to_pylist()]
+    show(WHOLE, pa.Table.from_pylist(rows, whole.schema.append(pa.field("faster", pa.string()))))
+    heading("\nConfiguration that differs")
+    show_configuration(tables["configuration"])
+    for by in SHOWN:
+        changed = sum(map(_changed, tables[by].to_pylist()))
+        cut = f", {top} of {changed:,} that differ" if changed > top else ""
+        how = " (union of a rank's calls)" if by == "rank" else " (summed over calls)"
+        heading(f"\n{by.capitalize()}s{how}{cut}")
+        show_table(by, tables[by], top)
