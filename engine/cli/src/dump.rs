@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use fathom_stream::{Call, Chunk, Decoder, Found, Item, Record, Unfinished, chunks};
+use fathom_stream::{Call, Chunk, CounterData, Decoder, Found, Item, Record, Unfinished, chunks};
 use serde_json::{Map, Value, json};
 
 pub fn dump(file: &Path) -> Result<(), String> {
@@ -130,8 +130,19 @@ fn record_line(record: &Record<'_>) -> Value {
 		Record::Counter(c) => json!({
 			"row": "counter", "op": c.op, "object": c.object, "enclosing": c.enclosing.checked_sub(1),
 			"calls": c.calls, "errors": c.errors, "bytes": c.bytes, "ticks": c.ticks, "min": c.min,
-			"max": c.max, "first": c.first, "last": c.last,
+			"max": c.max, "first": c.first, "last": c.last, "data": c.data.as_deref().map(data),
 		}),
+		Record::Tally(t) => json!({
+			"row": "tally", "op": t.op, "object": t.object, "enclosing": t.enclosing.checked_sub(1),
+			"what": t.what, "value": t.value, "calls": t.calls, "bound": t.bound,
+		}),
+		Record::Heat(h) => json!({
+			"row": "heat", "op": h.op, "shift": h.shift, "first": h.first,
+			"bins": h.bins.iter().map(|bin| [bin.calls, bin.bytes, bin.ticks]).collect::<Vec<_>>(),
+		}),
+		Record::Datatype(d) => {
+			json!({ "row": "datatype", "datatype": d.number, "name": text(d.name) })
+		}
 		Record::Process(p) => json!({
 			"row": "process", "parent_pid": p.parent_pid, "host": text(p.host), "boot_id": text(p.boot_id),
 			"executable": text(p.executable), "cwd": text(p.cwd), "run": text(p.run),
@@ -160,4 +171,17 @@ fn record_line(record: &Record<'_>) -> Value {
 		Record::Samples(s) => json!({ "row": "samples", "time": s.time, "values": s.values }),
 		Record::Unknown(kind) => json!({ "row": "unknown", "type": kind }),
 	}
+}
+
+fn data(data: &CounterData) -> Value {
+	let file = data.file.map(|file| {
+		let order = file.order;
+		json!({
+			"extents": file.extents, "counts": file.counts.each(), "located": order.located,
+			"first": [order.first_offset, order.first_end, order.second_offset],
+			"last": [order.last_offset, order.last_end, order.distance],
+			"turn": file.turn, "size_run": file.size_run, "stride_run": file.stride_run,
+		})
+	});
+	json!({ "sizes": data.sizes, "file": file })
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use fathom_stream::{Decoder, Item, Record};
 
-use crate::calls::{ImageMaps, Map, Out, Plan, StreamRows, Writing};
+use crate::calls::{ImageMaps, Map, Out, Pending, Plan, StreamRows, Writing};
 use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::columns::{OpNames, StreamFacts};
@@ -50,7 +50,7 @@ pub fn bench(path: &Path, repeat: u32) -> Result<Rates, PackError> {
 	let definitions = define(&content);
 	let ops: Vec<Op> = definitions.ops.values().cloned().chain([Op::unknown()]).collect();
 	let arg_names = HashMap::new();
-	let plans: Vec<Plan> = ops.iter().map(|op| Plan::new(op, |_| 0)).collect();
+	let plans: Vec<Plan> = ops.iter().map(|op| Plan::new(op, 0, |_| 0)).collect();
 	let streams = HashMap::new();
 	let maps = maps(&definitions, &plans, &arg_names, &streams);
 	let (names, texts) = (OpNames::new(&ops), OpTexts::new(&ops));
@@ -98,6 +98,8 @@ fn maps<'m>(
 		objects: Map::default(),
 		sites: Map::default(),
 		selections: Map::default(),
+		first_selection: 0,
+		shapes: Vec::new(),
 		collectives: HashMap::new(),
 		arg_names,
 		streams,
@@ -162,7 +164,7 @@ fn each_batch(
 			ordinals: None,
 			interrupted: HashMap::new(),
 			side_time: HashMap::new(),
-			pending: Vec::new(),
+			pending: Pending::default(),
 			roots_done: 0,
 			largest_seq: 0,
 		};

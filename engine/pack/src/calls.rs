@@ -5,12 +5,16 @@
 
 use std::collections::HashMap;
 
-use fathom_stream::{Counter, Record, UNKNOWN_OFFSET};
+use fathom_stream::{Counter, Record, Selection, Tally, UNKNOWN_OFFSET};
 
 use crate::clock::Reader;
 use crate::columns::{ArgColumns, CallColumns, CallRow, LinkColumns, StreamFacts, has};
-use crate::counters::{Counters, Key, NO_FILE, NO_OP, Sum};
+use crate::counters::{
+	Access, Counted, Counters, Direction, Key, LaneKey, Moves, NO_FILE, NO_OBJECT, NO_OP, Sum,
+};
 use crate::define::{MAX_TARGETS, Op, Target};
+use crate::heat::{Bin, Heat, HeatKey, Moved};
+use crate::shape::shape;
 use crate::survey::Interrupted;
 use crate::walk::{Row, State, Visitor};
 
@@ -54,10 +58,14 @@ pub struct Plan {
 	pub tracked: bool,
 	pub has_offset: bool,
 	pub has_size: bool,
+	pub moves: Option<Moves>,
+	/// The field that says how many pieces of memory a call moves.
+	pieces: Option<usize>,
 }
 
 impl Plan {
-	pub fn new(op: &Op, arg_name: impl Fn(&str) -> u16) -> Plan {
+	/// `layer`: number of the op's layer.
+	pub fn new(op: &Op, layer: u8, arg_name: impl Fn(&str) -> u16) -> Plan {
 		let mut names = [0; MAX_TARGETS];
 		for (number, field) in names.iter_mut().zip(&op.fields) {
 			*number = arg_name(field);
@@ -68,6 +76,8 @@ impl Plan {
 			tracked: op.tracked,
 			has_offset: op.field(Target::Offset).is_some(),
 			has_size: op.field(Target::Size).is_some(),
+			moves: op.direction.map(|direction| Moves { direction, layer }),
+			pieces: op.pieces,
 		}
 	}
 }
@@ -81,6 +91,9 @@ pub struct ImageMaps<'r> {
 	pub objects: Map<(u32, Option<u32>)>,
 	pub sites: Map<u32>,
 	pub selections: Map<u32>,
+	/// In the order of their numbers in the run, from this one on.
+	pub first_selection: u32,
+	pub shapes: Vec<&'r Selection>,
 	/// By stream (of the survey) and seq.
 	pub collectives: HashMap<(u32, u64), u32>,
 	pub arg_names: &'r HashMap<String, u16>,
@@ -95,6 +108,7 @@ pub struct Out {
 	pub args: ArgColumns,
 	pub links: LinkColumns,
 	pub counters: Counters,
+	pub heat: Heat,
 	/// Calls whose state is not `done`.
 	pub unfinished: u64,
 }
@@ -112,9 +126,24 @@ pub struct StreamRows<'r> {
 	pub interrupted: HashMap<u64, (u64, Interrupted, u32)>,
 	/// Time that signal handlers' calls took inside calls of this stream, by seq.
 	pub side_time: HashMap<u64, i64>,
-	pub pending: Vec<CallRow>,
+	pub pending: Pending,
 	pub roots_done: usize,
 	pub largest_seq: u64,
+}
+
+/// What belongs to an outermost call that has not ended yet.
+#[derive(Debug, Default)]
+pub struct Pending {
+	calls: Vec<CallRow>,
+	/// In the order in which they came: as the calls ended.
+	came: Vec<Came>,
+}
+
+#[derive(Debug)]
+enum Came {
+	/// Seq of a call.
+	Call(u64),
+	Counter(Counter),
 }
 
 /// A stream with a clock and tables to write to: what walks over a chunk.
@@ -138,7 +167,7 @@ impl Visitor for Writing<'_, '_, '_> {
 		self.rows.largest_seq = self.rows.largest_seq.max(row.seq);
 		if row.depth > 0 {
 			self.rows.pending.push(call);
-		} else if self.rows.pending.is_empty() && self.rows.interrupted.is_empty() {
+		} else if self.rows.pending.calls.is_empty() && self.rows.interrupted.is_empty() {
 			self.alone(&mut call);
 		} else {
 			self.rows.pending.push(call);
@@ -161,7 +190,12 @@ impl Visitor for Writing<'_, '_, '_> {
 				let to = to.map(|&stream| u64::from(stream) << 40 | link.to_seq);
 				self.out.links.push(stream | link.seq, to, link);
 			}
+			Record::Counter(counter) if !self.rows.pending.calls.is_empty() => {
+				self.rows.pending.came.push(Came::Counter(counter.clone()));
+			}
 			Record::Counter(counter) => self.counter(counter),
+			Record::Tally(tally) => self.tally(tally),
+			Record::Heat(heat) => self.heat(heat),
 			_ => {}
 		}
 	}
@@ -186,9 +220,34 @@ impl Writing<'_, '_, '_> {
 			let side = rows.side_time.get(&call.seq).copied().unwrap_or(0);
 			call.nested = side.min(call.duration);
 		}
-		self.out.counters.call(rows.facts.process, rows.other_thread, call, NO_OP);
+		self.count(call, NO_OP);
 		self.out.calls.push(call);
 		self.hand_over();
+	}
+
+	/// A call's share of `counters`, `tops` and `heat`.
+	#[inline]
+	fn count(&mut self, call: &CallRow, enclosing: u16) {
+		let rows = &*self.rows;
+		let lane = LaneKey {
+			stream: rows.local,
+			object: call.if_has(has::OBJECT, call.object).unwrap_or(NO_OBJECT),
+			op: call.op,
+			enclosing,
+		};
+		let key = || rows.key(call.if_has(has::FILE, call.file), call.op, enclosing);
+		let moved = call.valid & has::BYTES != 0 && call.bytes > 0 && call.error == 0;
+		let bytes = if moved { call.bytes } else { 0 };
+		let (start, duration) = (call.start, call.duration);
+		let counted = Counted { error: call.error != 0, bytes, start, duration };
+		let at = self.out.counters.call(&lane, key, &counted);
+		let plan = rows.maps.plans.get(usize::from(call.op));
+		let Some(moves) = plan.and_then(|plan| plan.moves) else { return };
+		let succeeded = call.error == 0 && call.state == 0;
+		let access = succeeded.then(|| rows.maps.access(call));
+		self.out.counters.access(at, access.as_ref(), moves);
+		let bin = Bin { calls: 1, bytes, time: duration };
+		self.out.heat.add(rows.heat_key(moves), &Moved { start, duration, bin });
 	}
 
 	#[inline]
@@ -282,6 +341,7 @@ impl Writing<'_, '_, '_> {
 					}
 				}
 				Target::Collective | Target::Other => {
+					call.pieces |= plan.pieces == Some(i) && value > 1;
 					let id = u64::from(self.rows.facts.stream) << 40 | row.seq;
 					self.out.args.value(id, plan.names[i], value);
 				}
@@ -291,10 +351,12 @@ impl Writing<'_, '_, '_> {
 
 	/// Writes the calls of one outermost call, or of several when one was lost.
 	fn flush(&mut self) {
-		let mut pending = std::mem::take(&mut self.rows.pending);
+		let mut kept = std::mem::take(&mut self.rows.pending);
+		let pending = &mut kept.calls;
 		pending.sort_unstable_by_key(|call| call.seq);
-		guess_starts(&mut pending);
+		guess_starts(pending);
 		let mut open: Vec<usize> = Vec::new();
+		let mut around: Vec<u16> = Vec::with_capacity(pending.len());
 		let mut ordinal = 0;
 		for i in 0..pending.len() {
 			let call = pending[i];
@@ -320,9 +382,17 @@ impl Writing<'_, '_, '_> {
 			} else if call.valid & has::PARENT != 0 {
 				pending[i].valid &= !has::PARENT; // its row is nowhere: an unbroken tree matters more
 			}
-			let facts = &self.rows.facts;
-			self.out.counters.call(facts.process, self.rows.other_thread, &pending[i], enclosing);
+			around.push(enclosing);
 			open.push(i);
+		}
+		for came in kept.came.drain(..) {
+			match came {
+				Came::Call(seq) => {
+					let at = place_of(pending, seq);
+					self.count(&pending[at], around[at]);
+				}
+				Came::Counter(counter) => self.counter(&counter),
+			}
 		}
 		for mut call in pending.drain(..) {
 			if !self.rows.side_time.is_empty() {
@@ -331,7 +401,7 @@ impl Writing<'_, '_, '_> {
 			call.nested = call.nested.min(call.duration);
 			self.out.calls.push(&call);
 		}
-		self.rows.pending = pending;
+		self.rows.pending = kept;
 		self.hand_over();
 	}
 
@@ -357,22 +427,22 @@ impl Writing<'_, '_, '_> {
 
 	/// What is left when the stream ends.
 	pub fn finish(&mut self) {
-		if !self.rows.pending.is_empty() {
+		if !self.rows.pending.calls.is_empty() {
 			self.flush();
 		}
 	}
 
-	fn counter(&mut self, counter: &Counter) {
+	fn lane(&self, op: u32, object: u32, enclosing: u32) -> (LaneKey, Key) {
 		let maps = self.rows.maps;
 		let named = |op: u32| maps.ops.get(op).unwrap_or(maps.unknown_op);
-		let file = maps.objects.get(counter.object).and_then(|(_, file)| file);
-		let key = Key {
-			process: self.rows.facts.process,
-			other_thread: self.rows.other_thread,
-			file: file.unwrap_or(NO_FILE),
-			op: named(counter.op),
-			enclosing: counter.enclosing.checked_sub(1).map_or(NO_OP, named),
-		};
+		let (op, enclosing) = (named(op), enclosing.checked_sub(1).map_or(NO_OP, named));
+		let (object, file) = maps.objects.get(object).unwrap_or((NO_OBJECT, None));
+		let lane = LaneKey { stream: self.rows.local, object, op, enclosing };
+		(lane, self.rows.key(file, op, enclosing))
+	}
+
+	fn counter(&mut self, counter: &Counter) {
+		let (lane, key) = self.lane(counter.op, counter.object, counter.enclosing);
 		let first = self.clock.ns(counter.first);
 		// Ticks of a sum are worth what a tick was worth when they were summed.
 		let span = counter.last.saturating_sub(counter.first).max(1);
@@ -388,11 +458,95 @@ impl Writing<'_, '_, '_> {
 			longest: ns(counter.max),
 			first_start: first,
 			last_stop: self.clock.ns(counter.last),
+			data: None,
 		};
-		if counter.calls > 0 {
-			self.out.counters.add(&key, &sum);
+		let at = self.out.counters.add(&lane, &key, &sum);
+		let plan = self.rows.maps.plans.get(usize::from(key.op));
+		if let Some(moves) = plan.and_then(|plan| plan.moves) {
+			self.out.counters.add_data(at, counter.data.as_deref(), moves);
 		}
 	}
+
+	fn tally(&mut self, tally: &Tally) {
+		let (lane, key) = self.lane(tally.op, tally.object, tally.enclosing);
+		self.out.counters.tally(&lane, &key, tally);
+	}
+
+	fn heat(&mut self, heat: &fathom_stream::Heat) {
+		let op = self.rows.maps.ops.get(heat.op).unwrap_or(self.rows.maps.unknown_op);
+		let plan = self.rows.maps.plans.get(usize::from(op));
+		let Some(moves) = plan.and_then(|plan| plan.moves) else { return };
+		let key = self.rows.heat_key(moves);
+		for (i, bin) in
+			heat.bins.iter().enumerate().filter(|(_, bin)| bin.calls > 0 || bin.ticks > 0)
+		{
+			let tick = |n: u64| heat.first.saturating_add(n).saturating_mul(1 << heat.shift);
+			let start = self.clock.ns(tick(i as u64));
+			let duration = (self.clock.ns(tick(i as u64 + 1)) - start).max(1);
+			let rate = duration as f64 / (1u64 << heat.shift) as f64;
+			let bytes = i64::try_from(bin.bytes).unwrap_or(i64::MAX);
+			let time = (bin.ticks as f64 * rate).round() as i64;
+			let bin = Bin { calls: bin.calls, bytes, time };
+			self.out.heat.add(key, &Moved { start, duration, bin });
+		}
+	}
+}
+
+impl StreamRows<'_> {
+	fn key(&self, file: Option<u32>, op: u16, enclosing: u16) -> Key {
+		Key {
+			process: self.facts.process,
+			other_thread: self.other_thread,
+			file: file.unwrap_or(NO_FILE),
+			op,
+			enclosing,
+		}
+	}
+
+	fn heat_key(&self, moves: Moves) -> HeatKey {
+		HeatKey {
+			process: self.facts.process,
+			layer: moves.layer,
+			writes: moves.direction == Direction::Write,
+		}
+	}
+}
+
+impl ImageMaps<'_> {
+	#[inline]
+	fn access(&self, call: &CallRow) -> Access {
+		let known = |bit, value: i64| (call.valid & bit != 0 && value >= 0).then_some(value);
+		let (asked, moved) = (known(has::SIZE, call.size), known(has::BYTES, call.bytes));
+		let offset = known(has::OFFSET, call.offset);
+		let amount = moved.or(asked);
+		let selection = call
+			.if_has(has::SELECTION, call.selection)
+			.and_then(|n| self.shapes.get(n.checked_sub(self.first_selection)? as usize).copied());
+		Access {
+			size: asked.or(moved),
+			amount,
+			offset,
+			shape: shape(selection, offset, amount.unwrap_or(0)),
+			pieces: call.pieces,
+		}
+	}
+}
+
+impl Pending {
+	fn push(&mut self, call: CallRow) {
+		self.came.push(Came::Call(call.seq));
+		self.calls.push(call);
+	}
+}
+
+/// Where the call of this seq is: mostly they count up without a gap.
+#[inline]
+fn place_of(sorted: &[CallRow], seq: u64) -> usize {
+	let guess = (seq - sorted[0].seq) as usize;
+	if sorted.get(guess).is_some_and(|call| call.seq == seq) {
+		return guess;
+	}
+	sorted.partition_point(|call| call.seq < seq)
 }
 
 #[inline]

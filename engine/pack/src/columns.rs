@@ -57,6 +57,8 @@ pub struct CallRow {
 	pub depth: u8,
 	pub offset_from: u8,
 	pub state: u8,
+	/// To or from several pieces of memory.
+	pub pieces: bool,
 }
 
 impl CallRow {

@@ -1,11 +1,21 @@
-//! Table `counters`: every call once, whether it has a row or only a counter record.
+//! Table `counters`: every call once, whether it has a row or only a counter record; and with each key what its
+//! accesses are like, how they follow each other, and which values they have most often.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
-use crate::columns::{CallRow, has};
+use fathom_stream::{BINS, FileData, Order, PatternCounts, Tally};
+
+use crate::order::{join, single};
+use crate::shape::Shape;
+use crate::tops::{Top, Tops, What};
 
 pub const NO_FILE: u32 = u32::MAX;
 pub const NO_OP: u16 = u16::MAX;
+pub const NO_OBJECT: u32 = u32::MAX;
+
+/// What an offset is a multiple of when it is aligned.
+const FILE_BLOCK: i64 = 4096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Key {
@@ -17,7 +27,44 @@ pub struct Key {
 	pub enclosing: u16,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+/// Calls that follow each other: of one thread, on one object, by one op inside one other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LaneKey {
+	/// Index in the survey.
+	pub stream: u32,
+	pub object: u32,
+	pub op: u16,
+	pub enclosing: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Direction {
+	Read,
+	Write,
+}
+
+/// A call that moved data.
+#[derive(Debug, Clone, Copy)]
+pub struct Access {
+	/// Asked for.
+	pub size: Option<i64>,
+	/// Moved, as far as that is known.
+	pub amount: Option<i64>,
+	pub offset: Option<i64>,
+	pub shape: Shape,
+	/// To or from several pieces of memory.
+	pub pieces: bool,
+}
+
+/// What an op's calls may be asked about.
+#[derive(Debug, Clone, Copy)]
+pub struct Moves {
+	pub direction: Direction,
+	/// Number of the layer's name.
+	pub layer: u8,
+}
+
+#[derive(Debug, Clone, Default)]
 pub struct Sum {
 	pub calls: u64,
 	pub recorded: u64,
@@ -28,12 +75,37 @@ pub struct Sum {
 	pub longest: i64,
 	pub first_start: i64,
 	pub last_stop: i64,
+	/// Of an op that moves data.
+	pub data: Option<Box<DataSum>>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct DataSum {
+	pub sizes: [u64; BINS],
+	pub extents: [u64; BINS],
+	pub counts: PatternCounts,
+	/// Some calls were counted without a word about sizes, and some without one about files.
+	pub no_sizes: bool,
+	pub no_files: bool,
 }
 
 impl Sum {
+	/// What is known of the sizes of all its calls.
+	pub fn by_size(&self) -> Option<&DataSum> {
+		self.data.as_deref().filter(|data| !data.no_sizes)
+	}
+
+	/// What is known of all its calls with regard to files.
+	pub fn by_file(&self) -> Option<&DataSum> {
+		self.data.as_deref().filter(|data| !data.no_files)
+	}
+
+	/// `data` stays as it is.
 	fn add(&mut self, other: &Sum) {
 		if self.calls == 0 {
-			*self = *other;
+			let data = self.data.take();
+			*self = other.clone();
+			self.data = data;
 			return;
 		}
 		self.calls += other.calls;
@@ -48,68 +120,252 @@ impl Sum {
 	}
 }
 
+/// 0 is size 0, i is [4^(i-1), 4^i), the last is open-ended.
+#[inline]
+fn bin(size: i64) -> usize {
+	let bits = 64 - size.max(0).leading_zeros() as usize;
+	bits.div_ceil(2).min(BINS - 1)
+}
+
+/// What the next call of a lane is compared with.
+#[derive(Debug, Default)]
+struct Lane {
+	row: u32,
+	/// Index into [`Counters::turns`].
+	turn: u32,
+	order: Order,
+	/// The last value and how many calls had it since another: not yet in histogram and tops.
+	size_run: (i64, u64),
+	extent_run: (i64, u64),
+}
+
+const NO_TURN: u32 = u32::MAX;
 const RECENT: usize = 64;
 
 /// Sums of one process image.
 #[derive(Debug)]
 pub struct Counters {
-	index: HashMap<Key, usize>,
+	index: HashMap<Key, u32>,
 	rows: Vec<(Key, Sum)>,
-	/// Where keys that were used lately are: most calls repeat.
+	lane_index: HashMap<LaneKey, u32>,
+	lanes: Vec<(LaneKey, Lane)>,
+	/// Where lanes that were used lately are: most calls repeat.
 	recent: [u32; RECENT],
+	turn_index: HashMap<(u32, u32, u8), u32>,
+	/// Of each thread, object and layer: which way data went last.
+	turns: Vec<Option<Direction>>,
+	pub tops: Tops,
+}
+
+/// A call as `counters` sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted {
+	pub error: bool,
+	pub bytes: i64,
+	pub start: i64,
+	pub duration: i64,
 }
 
 impl Default for Counters {
 	fn default() -> Self {
-		Counters { index: HashMap::new(), rows: Vec::new(), recent: [u32::MAX; RECENT] }
+		Counters {
+			index: HashMap::new(),
+			rows: Vec::new(),
+			lane_index: HashMap::new(),
+			lanes: Vec::new(),
+			recent: [u32::MAX; RECENT],
+			turn_index: HashMap::new(),
+			turns: Vec::new(),
+			tops: Tops::default(),
+		}
 	}
 }
 
 impl Counters {
+	/// A call that has a row of its own.
 	#[inline]
-	pub fn call(&mut self, process: u32, other_thread: bool, row: &CallRow, enclosing: u16) {
-		let file = if row.valid & has::FILE != 0 { row.file } else { NO_FILE };
-		let key = Key { process, other_thread, file, op: row.op, enclosing };
-		let moved = row.valid & has::BYTES != 0 && row.bytes > 0 && row.error == 0;
-		let sum = self.sum(&key);
+	pub fn call(&mut self, lane: &LaneKey, key: impl Fn() -> Key, call: &Counted) -> usize {
+		let at = self.lane(lane, key);
+		let sum = &mut self.rows[self.lanes[at].1.row as usize].1;
 		let first = sum.calls == 0;
 		sum.calls += 1;
 		sum.recorded += 1;
-		sum.errors += u64::from(row.error != 0);
-		sum.bytes = sum.bytes.saturating_add(if moved { row.bytes } else { 0 });
-		sum.time = sum.time.saturating_add(row.duration);
-		sum.longest = sum.longest.max(row.duration);
-		sum.last_stop = sum.last_stop.max(row.start + row.duration);
-		if first || row.duration < sum.shortest {
-			sum.shortest = row.duration;
+		sum.errors += u64::from(call.error);
+		sum.bytes = sum.bytes.saturating_add(call.bytes);
+		sum.time = sum.time.saturating_add(call.duration);
+		sum.longest = sum.longest.max(call.duration);
+		sum.last_stop = sum.last_stop.max(call.start + call.duration);
+		if first || call.duration < sum.shortest {
+			sum.shortest = call.duration;
 		}
-		if first || row.start < sum.first_start {
-			sum.first_start = row.start;
+		if first || call.start < sum.first_start {
+			sum.first_start = call.start;
+		}
+		at
+	}
+
+	/// What the call of lane `at` moved; `None`: it failed. Calls of a lane come as they end.
+	#[inline]
+	pub fn access(&mut self, at: usize, access: Option<&Access>, moves: Moves) {
+		self.begin_turns(at, moves.layer);
+		let (key, lane) = &mut self.lanes[at];
+		let data = self.rows[lane.row as usize].1.data.get_or_insert_default();
+		let Some(access) = access else { return };
+		if let Some(turn) = self.turns.get_mut(lane.turn as usize) {
+			data.counts.switches += i64::from(turn.is_some_and(|last| last != moves.direction));
+			*turn = Some(moves.direction);
+		}
+		if let Some(size) = access.size {
+			if size != lane.size_run.0 {
+				end_size_run(lane, data, &mut self.tops);
+				lane.size_run.0 = size;
+			}
+			lane.size_run.1 += 1;
+		}
+		let mut end = access.amount.unwrap_or(0);
+		if let (Some(_), Shape::Known { extent, holes }) = (access.amount, access.shape) {
+			end = extent;
+			if extent != lane.extent_run.0 {
+				end_extent_run(lane, data);
+				lane.extent_run.0 = extent;
+			}
+			lane.extent_run.1 += 1;
+			let counts = &mut data.counts;
+			match (access.pieces, holes) {
+				(false, false) => counts.contiguous += 1,
+				(true, false) => counts.holes_memory += 1,
+				(false, true) => counts.holes_file += 1,
+				(true, true) => counts.holes_both += 1,
+			}
+			if holes {
+				self.tops.add(lane.row, What::Extent, extent, 1);
+			}
+		}
+		if let Some(offset) = access.offset.filter(|_| key.object != NO_OBJECT) {
+			data.counts.unaligned_file += i64::from(offset % FILE_BLOCK != 0);
+			let one = single(offset, offset.saturating_add(end));
+			if let Some(stride) = join(&mut lane.order, &one, &mut data.counts) {
+				self.tops.add(lane.row, What::Stride, stride, 1);
+			}
 		}
 	}
 
-	pub fn add(&mut self, key: &Key, sum: &Sum) {
-		self.sum(key).add(sum);
+	/// A counter record: calls that have no row.
+	pub fn add(&mut self, lane: &LaneKey, key: &Key, sum: &Sum) -> usize {
+		let at = self.lane(lane, || *key);
+		if sum.calls > 0 {
+			self.rows[self.lanes[at].1.row as usize].1.add(sum);
+		}
+		at
+	}
+
+	/// What such a record says of data; `None`: nothing, as those of earlier versions.
+	pub fn add_data(&mut self, at: usize, data: Option<&fathom_stream::CounterData>, moves: Moves) {
+		self.begin_turns(at, moves.layer);
+		let row = self.lanes[at].1.row;
+		let sum = self.rows[row as usize].1.data.get_or_insert_default();
+		let Some(data) = data else {
+			sum.no_sizes = true;
+			sum.no_files = true;
+			return;
+		};
+		merge(&mut sum.sizes, &data.sizes);
+		match &data.file {
+			Some(file) => self.add_file_data(at, file, moves),
+			None => sum.no_files = true,
+		}
+	}
+
+	fn add_file_data(&mut self, at: usize, file: &FileData, moves: Moves) {
+		let lane = &mut self.lanes[at].1;
+		let Some(sum) = &mut self.rows[lane.row as usize].1.data else { return };
+		merge(&mut sum.extents, &file.extents);
+		let (mut counts, more) = (sum.counts.each(), file.counts.each());
+		counts.iter_mut().zip(more).for_each(|(count, more)| *count = count.wrapping_add(more));
+		sum.counts = PatternCounts::of(counts);
+		if let Some(turn) = self.turns.get_mut(lane.turn as usize).filter(|_| file.turn > 0) {
+			sum.counts.switches += i64::from(turn.is_some_and(|last| last != moves.direction));
+			*turn = Some(if file.turn == 1 { Direction::Read } else { Direction::Write });
+		}
+		let stride = join(&mut lane.order, &file.order, &mut sum.counts);
+		self.tops.add(lane.row, What::Stride, stride.unwrap_or(0), u64::from(stride.is_some()));
+		self.tops.add(lane.row, What::Stride, file.stride_run.0, file.stride_run.1);
+		self.tops.add(lane.row, What::Size, file.size_run.0, file.size_run.1);
+	}
+
+	pub fn tally(&mut self, lane: &LaneKey, key: &Key, tally: &Tally) {
+		let at = self.lane(lane, || *key);
+		self.tops.tally(lane.stream, self.lanes[at].1.row, tally);
 	}
 
 	#[inline]
-	fn sum(&mut self, key: &Key) -> &mut Sum {
-		let hash = key.file.wrapping_mul(31) ^ u32::from(key.op) << 1 ^ u32::from(key.enclosing);
-		let slot = hash as usize % RECENT;
+	fn lane(&mut self, lane: &LaneKey, key: impl Fn() -> Key) -> usize {
+		let hash =
+			lane.object.wrapping_mul(31) ^ u32::from(lane.op) << 1 ^ u32::from(lane.enclosing);
+		let slot = (hash ^ lane.stream) as usize % RECENT;
 		let recent = self.recent[slot] as usize;
-		if self.rows.get(recent).is_some_and(|(known, _)| known == key) {
-			return &mut self.rows[recent].1;
+		if self.lanes.get(recent).is_some_and(|(known, _)| known == lane) {
+			return recent;
 		}
 		let rows = &mut self.rows;
-		let at = *self.index.entry(*key).or_insert_with(|| {
-			rows.push((*key, Sum::default()));
-			rows.len() - 1
+		let lanes = &mut self.lanes;
+		let at = number(&mut self.lane_index, *lane, lanes.len(), || {
+			let key = key();
+			let row = number(&mut self.index, key, rows.len(), || rows.push((key, Sum::default())));
+			lanes.push((*lane, Lane { row, turn: NO_TURN, ..Lane::default() }));
 		});
-		self.recent[slot] = at as u32;
-		&mut self.rows[at].1
+		self.recent[slot] = at;
+		at as usize
 	}
 
-	pub fn into_rows(self) -> Vec<(Key, Sum)> {
-		self.rows
+	/// Threads take turns on an object in each layer for itself.
+	#[inline]
+	fn begin_turns(&mut self, at: usize, layer: u8) {
+		let (key, lane) = &mut self.lanes[at];
+		if lane.turn == NO_TURN && key.object != NO_OBJECT {
+			let turns = &mut self.turns;
+			let place = (key.stream, key.object, layer);
+			lane.turn = number(&mut self.turn_index, place, turns.len(), || turns.push(None));
+		}
 	}
+
+	pub fn into_rows(mut self) -> (Vec<(Key, Sum)>, Vec<Top>) {
+		for (_, lane) in &mut self.lanes {
+			if let Some(data) = &mut self.rows[lane.row as usize].1.data {
+				end_size_run(lane, data, &mut self.tops);
+				end_extent_run(lane, data);
+			}
+		}
+		(self.rows, self.tops.into_rows())
+	}
+}
+
+fn end_size_run(lane: &mut Lane, data: &mut DataSum, tops: &mut Tops) {
+	let (size, calls) = lane.size_run;
+	data.sizes[bin(size)] += calls;
+	tops.add(lane.row, What::Size, size, calls);
+	lane.size_run.1 = 0;
+}
+
+fn end_extent_run(lane: &mut Lane, data: &mut DataSum) {
+	data.extents[bin(lane.extent_run.0)] += lane.extent_run.1;
+	lane.extent_run.1 = 0;
+}
+
+fn merge(bins: &mut [u64; BINS], more: &[u64; BINS]) {
+	bins.iter_mut().zip(more).for_each(|(bin, more)| *bin = bin.saturating_add(*more));
+}
+
+/// The number of `key`; `make` makes what gets the number `next`, when it has none.
+#[inline]
+fn number<K: Eq + Hash>(
+	index: &mut HashMap<K, u32>,
+	key: K,
+	next: usize,
+	make: impl FnOnce(),
+) -> u32 {
+	*index.entry(key).or_insert_with(|| {
+		make();
+		next as u32
+	})
 }

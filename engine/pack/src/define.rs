@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use fathom_stream::{MAX_FIELDS, OpRecord, ProcessRecord, Record};
 
+use crate::counters::Direction;
+
 /// Fields of an op.
 pub const MAX_TARGETS: usize = MAX_FIELDS;
 
@@ -34,6 +36,12 @@ pub struct Op {
 	pub targets: [Target; MAX_TARGETS],
 	pub tracked: bool,
 	pub collective: bool,
+	/// Which way its calls move data.
+	pub direction: Option<Direction>,
+	/// The runtime looks at the alignment of its buffer.
+	pub alignment: bool,
+	/// The field that says how many pieces of memory a call moves.
+	pub pieces: Option<usize>,
 }
 
 impl Op {
@@ -61,6 +69,9 @@ impl Op {
 			targets,
 			tracked: record.flags & OpRecord::TRACKED != 0,
 			collective: record.flags & OpRecord::COLLECTIVE != 0,
+			direction: direction(record),
+			alignment: record.flags & OpRecord::ALIGNMENT != 0,
+			pieces: record.pieces(),
 		}
 	}
 
@@ -74,11 +85,26 @@ impl Op {
 			targets: [Target::Other; MAX_TARGETS],
 			tracked: false,
 			collective: false,
+			direction: None,
+			alignment: false,
+			pieces: None,
 		}
 	}
 
 	pub fn field(&self, target: Target) -> Option<usize> {
 		self.targets.iter().take(self.fields.len()).position(|&t| t == target)
+	}
+}
+
+/// Streams of earlier versions say it by the kind alone.
+fn direction(record: &OpRecord<'_>) -> Option<Direction> {
+	let said = |flag| record.flags & flag != 0;
+	if said(OpRecord::READS) || record.kind == b"read" {
+		Some(Direction::Read)
+	} else if said(OpRecord::WRITES) || record.kind == b"write" {
+		Some(Direction::Write)
+	} else {
+		None
 	}
 }
 
@@ -177,6 +203,7 @@ pub struct Definitions {
 	pub groups: HashMap<u32, GroupDef>,
 	pub hints: Vec<HintDef>,
 	pub marks: Vec<MarkDef>,
+	pub datatypes: HashMap<u32, String>,
 	/// By pid: a vfork's child records into its parent's file.
 	pub identities: HashMap<u32, Identity>,
 }
@@ -227,6 +254,9 @@ impl Definitions {
 				detail: text(mark.detail),
 				value: mark.value,
 			}),
+			Record::Datatype(datatype) => {
+				self.datatypes.insert(datatype.number, text(datatype.name));
+			}
 			Record::Process(process) => {
 				self.identities.entry(pid).or_default().introduce(process);
 			}

@@ -85,6 +85,15 @@ pub struct Merged {
 	pub clock_nodes: Vec<usize>,
 }
 
+impl Merged {
+	/// Names of the layers, in the order of their numbers.
+	pub fn layers(&self) -> impl Iterator<Item = &str> {
+		let mut before = None;
+		let names = self.ops.iter().map(|op| op.layer.as_str());
+		names.filter(move |name| before.replace(*name) != Some(*name)) // ops are sorted by layer
+	}
+}
+
 const MAX_STREAMS: u64 = 1 << 24;
 
 pub fn merge(

@@ -152,6 +152,16 @@ impl Table {
 		self.add(name, false, lists::<UInt64Type>(values))
 	}
 
+	/// `None`: no list.
+	pub fn u64s_or<'t>(self, name: &str, values: impl Iterator<Item = Option<&'t [u64]>>) -> Self {
+		let mut builder = ListBuilder::new(PrimitiveBuilder::<UInt64Type>::new());
+		for list in values {
+			builder.values().append_slice(list.unwrap_or_default());
+			builder.append(list.is_some());
+		}
+		self.add(name, true, Arc::new(builder.finish()))
+	}
+
 	/// Writes the table whole.
 	pub fn write(self, folder: &Path, name: &str) -> Result<(), PackError> {
 		let mut file = TableFile::new(folder, name);

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::collectives::Collectives;
 use crate::error::{At, PackError};
+use crate::heat;
 use crate::index::Index;
 use crate::merge::merge;
 use crate::progress::Progress;
@@ -16,7 +17,7 @@ use crate::run::{Image, Run};
 use crate::survey::{Survey, survey};
 use crate::tables::Tables;
 use crate::times::times;
-use crate::write::{Writer, fill_empty, make_folders};
+use crate::write::{Writer, Written, fill_empty, make_folders};
 
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -106,16 +107,17 @@ fn write_tables(
 	let (collective_rows, numbers) = collectives.rows(&merged, &times.lines);
 	let events = merged.images.iter().map(|state| state.survey.events()).sum();
 	progress.expect(events);
-	let writer = Writer::new(&merged, &times.lines, &numbers, folder, &progress);
+	let tables = Tables::new(run, &merged, &times, folder);
+	let width = heat::width(tables.duration());
+	let writer = Writer::new(&merged, &times.lines, &numbers, folder, &progress, width);
 	let parts = writer.parts();
 	let written: Vec<_> =
 		parts.par_iter().map(|part| writer.write(part)).collect::<Result<_, PackError>>()?;
-	let unfinished = written.iter().map(|part| part.unfinished).sum();
-	let mut sums: Vec<_> = written.into_iter().flat_map(|part| part.sums).collect();
-	sums.sort_unstable_by_key(|(key, _)| *key);
+	let mut all = Written::default();
+	written.into_iter().for_each(|part| all.add(part));
+	all.sort();
 	fill_empty(folder)?;
-	let tables = Tables::new(run, &merged, &times, folder);
-	tables.write(&collective_rows, &sums, unfinished)?;
+	tables.write(&collective_rows, &all, width)?;
 	Ok(Packed {
 		fresh: false,
 		events,

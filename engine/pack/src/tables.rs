@@ -5,13 +5,14 @@ use std::path::Path;
 
 use crate::collectives::CollectiveRow;
 use crate::counters::{Key, NO_FILE, NO_OP, Sum};
-use crate::define::{Identity, ObjectDef};
+use crate::define::{Identity, ObjectDef, Op, Target};
 use crate::error::PackError;
 use crate::files::{class, class_name};
 use crate::merge::{ImageState, Merged, ProcessRow};
 use crate::output::Table;
 use crate::run::Run;
 use crate::times::Times;
+use crate::write::Written;
 
 /// What a process comes to.
 #[derive(Debug, Clone, Default)]
@@ -46,10 +47,10 @@ impl<'r> Tables<'r> {
 	pub fn write(
 		&self,
 		collectives: &[CollectiveRow],
-		counters: &[(Key, Sum)],
-		unfinished: u64,
+		written: &Written,
+		heat_width: i64,
 	) -> Result<(), PackError> {
-		self.runs(unfinished)?;
+		self.runs(written.unfinished)?;
 		self.processes()?;
 		self.streams()?;
 		self.nodes()?;
@@ -58,12 +59,19 @@ impl<'r> Tables<'r> {
 		self.objects()?;
 		self.selections()?;
 		self.collectives(collectives)?;
-		self.counters(counters)?;
+		self.counters(&written.sums)?;
+		self.tops(written)?;
+		self.heat(written, heat_width)?;
 		self.hints()?;
 		self.sites()?;
 		let marks = self.samples()?;
 		self.marks(marks)?;
 		self.ops()
+	}
+
+	/// From time 0 to the last thing recorded.
+	pub fn duration(&self) -> i64 {
+		self.facts.iter().map(|facts| facts.stop).max().unwrap_or(0)
 	}
 
 	fn state(&self, row: &ProcessRow) -> &ImageState {
@@ -88,7 +96,7 @@ impl<'r> Tables<'r> {
 		Table::default()
 			.text("name", vec![name.strip_suffix(".fathom").unwrap_or(&name)])
 			.i64("started", vec![self.times.started])
-			.i64("duration", vec![self.facts.iter().map(|f| f.stop).max().unwrap_or(0)])
+			.i64("duration", vec![self.duration()])
 			.u32("processes", vec![self.facts.len() as u32])
 			.u32("streams", vec![images.iter().map(|state| state.streams.len() as u32).sum()])
 			.u32("nodes", vec![self.run.nodes.len() as u32])
@@ -343,12 +351,12 @@ impl<'r> Tables<'r> {
 			.write(self.folder, "collectives")
 	}
 
-	fn counters(&self, rows: &[(Key, Sum)]) -> Result<(), PackError> {
+	/// The columns that tell keys of `counters` apart.
+	fn keys(&self, keys: &[Key]) -> Table {
 		let op = |number: u16| self.merged.ops.get(usize::from(number));
 		let layer = |number: u16| op(number).map(|op| op.layer.as_str());
 		let name = |number: u16| op(number).map(|op| op.name.as_str());
-		let keys = || rows.iter().map(|(key, _)| key);
-		let sums = || rows.iter().map(|(_, sum)| sum);
+		let keys = || keys.iter();
 		let class = |key: &Key| if key.other_thread { "other" } else { "main" };
 		Table::default()
 			.u32("process", keys().map(|key| key.process).collect())
@@ -362,6 +370,13 @@ impl<'r> Tables<'r> {
 				"enclosing",
 				keys().map(|key| name(key.enclosing).filter(|_| key.enclosing != NO_OP)).collect(),
 			)
+	}
+
+	fn counters(&self, rows: &[(Key, Sum)]) -> Result<(), PackError> {
+		let keys: Vec<Key> = rows.iter().map(|(key, _)| *key).collect();
+		let sums = || rows.iter().map(|(_, sum)| sum);
+		let mut table = self
+			.keys(&keys)
 			.u64("calls", sums().map(|sum| sum.calls).collect())
 			.u64("recorded", sums().map(|sum| sum.recorded).collect())
 			.u64("errors", sums().map(|sum| sum.errors).collect())
@@ -370,8 +385,47 @@ impl<'r> Tables<'r> {
 			.i64("shortest", sums().map(|sum| sum.shortest).collect())
 			.i64("longest", sums().map(|sum| sum.longest).collect())
 			.i64("first_start", sums().map(|sum| sum.first_start).collect())
-			.i64("last_stop", sums().map(|sum| sum.last_stop).collect())
+			.i64("last_stop", sums().map(|sum| sum.last_stop).collect());
+		for (i, (name, needs)) in PATTERNS.into_iter().enumerate() {
+			let count = |row: &(Key, Sum)| {
+				let op = self.merged.ops.get(usize::from(row.0.op));
+				let data = row.1.by_file().filter(|_| op.is_some_and(|op| needs.met_by(op)))?;
+				Some(data.counts.each()[i].max(0) as u64)
+			};
+			table = table.u64_or(name, rows.iter().map(count).collect());
+		}
+		table
+			.u64s_or("size_histogram", sums().map(|sum| Some(&sum.by_size()?.sizes[..])))
+			.u64s_or("extent_histogram", sums().map(|sum| Some(&sum.by_file()?.extents[..])))
 			.write(self.folder, "counters")
+	}
+
+	fn tops(&self, written: &Written) -> Result<(), PackError> {
+		let keys: Vec<Key> = written.tops.iter().map(|(key, ..)| *key).collect();
+		let tops = || written.tops.iter().map(|(_, top, _)| top);
+		self.keys(&keys)
+			.text("what", tops().map(|top| top.what.name()).collect())
+			.i64("value", tops().map(|top| top.value).collect())
+			.text_or("label", written.tops.iter().map(|(.., label)| label.as_deref()).collect())
+			.u64("calls", tops().map(|top| top.calls).collect())
+			.u64("bound", tops().map(|top| top.bound).collect())
+			.write(self.folder, "tops")
+	}
+
+	fn heat(&self, written: &Written, width: i64) -> Result<(), PackError> {
+		let layers: Vec<&str> = self.merged.layers().collect();
+		let rows = || written.heat.iter();
+		let operation = |writes| if writes { "write" } else { "read" };
+		Table::default()
+			.u32("process", rows().map(|(key, ..)| key.process).collect())
+			.text("layer", rows().map(|(key, ..)| layers[usize::from(key.layer)]).collect())
+			.text("operation", rows().map(|(key, ..)| operation(key.writes)).collect())
+			.i64("start", rows().map(|(_, at, _)| at * width).collect())
+			.i64("stop", rows().map(|(_, at, _)| (at + 1) * width).collect())
+			.u64("calls", rows().map(|(.., bin)| bin.calls).collect())
+			.i64("bytes", rows().map(|(.., bin)| bin.bytes).collect())
+			.i64("time", rows().map(|(.., bin)| bin.time).collect())
+			.write(self.folder, "heat")
 	}
 
 	fn hints(&self) -> Result<(), PackError> {
@@ -476,6 +530,38 @@ impl<'r> Tables<'r> {
 			.write(self.folder, "ops")
 	}
 }
+
+/// What an op must tell for a column to be known of its calls.
+#[derive(Debug, Clone, Copy)]
+enum Needs {
+	Nothing,
+	Offset,
+	Buffer,
+}
+
+impl Needs {
+	fn met_by(self, op: &Op) -> bool {
+		match self {
+			Needs::Nothing => true,
+			Needs::Offset => op.field(Target::Offset).is_some(),
+			Needs::Buffer => op.alignment,
+		}
+	}
+}
+
+/// In the order of `PatternCounts::each`.
+const PATTERNS: [(&str, Needs); 10] = [
+	("sequential", Needs::Offset),
+	("consecutive", Needs::Offset),
+	("strided", Needs::Offset),
+	("unaligned_file", Needs::Offset),
+	("unaligned_memory", Needs::Buffer),
+	("contiguous", Needs::Nothing),
+	("holes_memory", Needs::Nothing),
+	("holes_file", Needs::Nothing),
+	("holes_both", Needs::Nothing),
+	("switches", Needs::Nothing),
+];
 
 #[derive(Debug, Default)]
 pub struct MarkRow {

@@ -10,18 +10,21 @@ use arrow_schema::SchemaRef;
 use fathom_stream::Decoder;
 use parquet::arrow::ArrowWriter;
 
-use crate::calls::{ImageMaps, Map, Out, Plan, StreamRows, Writing};
+use crate::calls::{ImageMaps, Map, Out, Pending, Plan, StreamRows, Writing};
 use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::collectives::CallNumbers;
 use crate::columns::{StreamFacts, arg_schema, link_schema};
 use crate::counters::{Key, Sum};
+use crate::define::Op;
 use crate::error::{At, PackError};
+use crate::heat::{Bin, Heat, HeatKey};
 use crate::image::{Content, Loaded};
 use crate::merge::{ImageState, Merged};
 use crate::output::properties;
 use crate::progress::Progress;
 use crate::survey::{Interrupted, ordered, ordinals};
+use crate::tops::{Top, What};
 use crate::walk::Walker;
 
 /// Rows of one part: few enough that a reader can take them in parallel, enough that there are few files.
@@ -35,6 +38,7 @@ pub struct Writer<'r> {
 	pub collectives: &'r [CallNumbers],
 	pub folder: &'r Path,
 	pub progress: &'r Progress,
+	heat_width: i64,
 	op_texts: OpTexts,
 	plans: Vec<Plan>,
 	arg_names: HashMap<String, u16>,
@@ -45,8 +49,38 @@ pub struct Writer<'r> {
 #[derive(Debug, Default)]
 pub struct Written {
 	pub sums: Vec<(Key, Sum)>,
+	/// With their keys.
+	pub tops: Vec<(Key, Top, Option<String>)>,
+	pub heat: Vec<(HeatKey, i64, Bin)>,
 	/// Calls whose state is not `done`.
 	pub unfinished: u64,
+}
+
+impl Written {
+	/// What an image's calls come to.
+	fn take(&mut self, out: Out, datatypes: &HashMap<u32, String>) {
+		let (sums, tops) = out.counters.into_rows();
+		for top in tops {
+			let number = u32::try_from(top.value).ok().filter(|_| top.what == What::Datatype);
+			let label = number.and_then(|number| datatypes.get(&number).cloned());
+			self.tops.push((sums[top.row as usize].0, top, label));
+		}
+		self.sums.extend(sums);
+		self.heat.extend(out.heat.into_rows());
+	}
+
+	pub fn add(&mut self, other: Written) {
+		self.sums.extend(other.sums);
+		self.tops.extend(other.tops);
+		self.heat.extend(other.heat);
+		self.unfinished += other.unfinished;
+	}
+
+	pub fn sort(&mut self) {
+		self.sums.sort_unstable_by_key(|(key, _)| *key);
+		self.tops.sort_by_key(|(key, top, _)| (*key, top.what)); // those met most stay first
+		self.heat.sort_unstable_by_key(|(key, at, _)| (*key, *at));
+	}
 }
 
 /// Images whose calls go into the same part, or one image that takes several.
@@ -59,6 +93,7 @@ impl<'r> Writer<'r> {
 		collectives: &'r [CallNumbers],
 		folder: &'r Path,
 		progress: &'r Progress,
+		heat_width: i64,
 	) -> Self {
 		let mut names: Vec<String> =
 			merged.ops.iter().flat_map(|op| op.fields.iter().cloned()).collect();
@@ -69,13 +104,16 @@ impl<'r> Writer<'r> {
 		let arg_names: HashMap<String, u16> =
 			names.iter().enumerate().map(|(i, name)| (name.clone(), i as u16)).collect();
 		let number = |name: &str| arg_names.get(name).copied().unwrap_or(0);
-		let plans = merged.ops.iter().map(|op| Plan::new(op, number)).collect();
+		let layer =
+			|op: &Op| merged.layers().position(|layer| layer == op.layer).unwrap_or(0) as u8;
+		let plans = merged.ops.iter().map(|op| Plan::new(op, layer(op), number)).collect();
 		Writer {
 			merged,
 			lines,
 			collectives,
 			folder,
 			progress,
+			heat_width,
 			op_texts: OpTexts::new(&merged.ops),
 			plans,
 			arg_values: Arc::new(StringArray::from(names)),
@@ -120,7 +158,7 @@ impl<'r> Writer<'r> {
 			let state = &self.merged.images[image];
 			let loaded = Loaded::read(&state.image)?;
 			let content = loaded.content();
-			let mut out = Out::default();
+			let mut out = Out { heat: Heat::new(self.heat_width), ..Out::default() };
 			let cuts = cuts(&content, state.survey.events());
 			let mut pass = ImagePass::new(self, image, &content);
 			for (slice, &until) in cuts.iter().enumerate() {
@@ -133,7 +171,7 @@ impl<'r> Writer<'r> {
 			}
 			files.flush(self, &mut out)?;
 			written.unfinished += out.unfinished;
-			written.sums.extend(out.counters.into_rows());
+			written.take(out, &state.survey.definitions.datatypes);
 		}
 		files.close()?;
 		Ok(written)
@@ -149,6 +187,8 @@ impl<'r> Writer<'r> {
 			objects: Map::default(),
 			sites: Map::default(),
 			selections: Map::default(),
+			first_selection: state.first_selection,
+			shapes: Vec::with_capacity(state.selections.len()),
 			collectives: self.collectives.get(image).cloned().unwrap_or_default(),
 			arg_names: &self.arg_names,
 			streams: &self.merged.streams,
@@ -165,6 +205,7 @@ impl<'r> Writer<'r> {
 		}
 		for (i, number) in state.selections.iter().enumerate() {
 			maps.selections.insert(*number, state.first_selection + i as u32);
+			maps.shapes.push(&state.survey.definitions.selections[number]);
 		}
 		maps
 	}
@@ -209,7 +250,7 @@ struct ImagePass<'w, 'r> {
 struct Place {
 	next: usize,
 	walker: Walker,
-	pending: Vec<crate::columns::CallRow>,
+	pending: Pending,
 	roots_done: usize,
 	finished: bool,
 }
@@ -314,7 +355,7 @@ fn stream_rows<'p>(
 		ordinals: ordinals[local].as_deref(),
 		interrupted,
 		side_time,
-		pending: Vec::new(),
+		pending: Pending::default(),
 		roots_done: 0,
 		largest_seq: 0,
 	}

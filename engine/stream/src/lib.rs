@@ -15,8 +15,9 @@ pub use bytes::Cursor;
 pub use chunk::{Chunk, Chunks, Clock, Found, Header, Skip, chunks};
 pub use error::{Damage, Reason};
 pub use record::{
-	Counter, Group, Hint, Link, Mark, Module, Object, OpRecord, OpenCall, ProcessRecord, Rank,
-	Record, Samples, Selection, Series, Site, Text, Unfinished,
+	BINS, Counter, CounterData, Datatype, FileData, Group, Heat, HeatBin, Hint, Link, Mark, Module,
+	Object, OpRecord, OpenCall, Order, PatternCounts, ProcessRecord, Rank, Record, Samples,
+	Selection, Series, Site, Tally, Text, Unfinished,
 };
 pub use ring::{CounterTable, Ring, RingHeader, ThreadPage, read_ring};
 pub use rows::{Call, Decoder, Item, Rows};

@@ -23,6 +23,9 @@ pub enum Record<'a> {
 	Group(Group),
 	Series(Series<'a>),
 	Samples(Samples),
+	Tally(Tally),
+	Heat(Heat),
+	Datatype(Datatype<'a>),
 	/// Of a later version.
 	Unknown(u8),
 }
@@ -41,6 +44,14 @@ pub struct OpRecord<'a> {
 impl OpRecord<'_> {
 	pub const TRACKED: u64 = 1;
 	pub const COLLECTIVE: u64 = 2;
+	pub const READS: u64 = 4;
+	pub const WRITES: u64 = 8;
+	pub const ALIGNMENT: u64 = 16;
+
+	/// The field that says how many pieces of memory a call moves.
+	pub fn pieces(&self) -> Option<usize> {
+		((self.flags >> 5 & 15) as usize).checked_sub(1)
+	}
 
 	pub fn field_count(&self) -> usize {
 		if self.fields.is_empty() {
@@ -94,6 +105,8 @@ pub struct Selection {
 	pub blocks: u64,
 	/// blocks × rank × (start, count)
 	pub block: Vec<u64>,
+	/// Of elements: from the first to the last in the array they lie in; 0: not known.
+	pub span: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -122,7 +135,7 @@ pub struct Hint<'a> {
 	pub value: &'a [u8],
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Counter {
 	pub op: u32,
 	pub object: u32,
@@ -136,6 +149,134 @@ pub struct Counter {
 	pub max: u64,
 	pub first: u64,
 	pub last: u64,
+	/// Of calls that move data.
+	pub data: Option<Box<CounterData>>,
+}
+
+/// Bins of a histogram by powers of four.
+pub const BINS: usize = 17;
+
+/// What a counter says of calls that move data.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CounterData {
+	pub sizes: [u64; BINS],
+	/// `None`: counted without regard to files.
+	pub file: Option<FileData>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct FileData {
+	pub extents: [u64; BINS],
+	pub counts: PatternCounts,
+	pub order: Order,
+	/// Of the first entry of its object: 1 the thread's last access to it was a read, 2 a write. 0: another entry's.
+	pub turn: u32,
+	/// The size of the last accesses, and how many of them had it: in no tally.
+	pub size_run: (i64, u64),
+	/// Likewise the distance between the last accesses.
+	pub stride_run: (i64, u64),
+}
+
+/// Accesses by what they are like. What is known late may take counts back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PatternCounts {
+	pub sequential: i64,
+	pub consecutive: i64,
+	pub strided: i64,
+	pub unaligned_file: i64,
+	pub unaligned_memory: i64,
+	pub contiguous: i64,
+	pub holes_memory: i64,
+	pub holes_file: i64,
+	pub holes_both: i64,
+	pub switches: i64,
+}
+
+impl PatternCounts {
+	pub fn each(&self) -> [i64; 10] {
+		[
+			self.sequential,
+			self.consecutive,
+			self.strided,
+			self.unaligned_file,
+			self.unaligned_memory,
+			self.contiguous,
+			self.holes_memory,
+			self.holes_file,
+			self.holes_both,
+			self.switches,
+		]
+	}
+
+	pub fn of(n: [i64; 10]) -> PatternCounts {
+		PatternCounts {
+			sequential: n[0],
+			consecutive: n[1],
+			strided: n[2],
+			unaligned_file: n[3],
+			unaligned_memory: n[4],
+			contiguous: n[5],
+			holes_memory: n[6],
+			holes_file: n[7],
+			holes_both: n[8],
+			switches: n[9],
+		}
+	}
+}
+
+/// Where a row of accesses begins and ends in the file: what is needed to go on with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Order {
+	/// Accesses whose offset is known; 0: the rest says nothing.
+	pub located: u64,
+	pub first_offset: i64,
+	pub first_end: i64,
+	/// The first one's when there is no other.
+	pub second_offset: i64,
+	pub last_offset: i64,
+	pub last_end: i64,
+	/// Between the last two offsets; 0 when there is one.
+	pub distance: i64,
+}
+
+/// How often a value was met.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Tally {
+	pub op: u32,
+	pub object: u32,
+	/// Op + 1; 0: none.
+	pub enclosing: u32,
+	/// 0: values that are not listed; `bound` is the most that one of them may have been met. 1 size, 2 stride,
+	/// 3 extent, 4 datatype.
+	pub what: u32,
+	pub value: i64,
+	pub calls: u64,
+	pub bound: u64,
+}
+
+/// What was counted by time: bins of `1 << shift` ticks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Heat {
+	/// Any op of the layer and direction.
+	pub op: u32,
+	pub shift: u32,
+	/// Number of the first bin, from tick 0.
+	pub first: u64,
+	pub bins: Vec<HeatBin>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HeatBin {
+	pub calls: u64,
+	pub bytes: u64,
+	pub ticks: u64,
+}
+
+/// The name of a datatype that a tally counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Datatype<'a> {
+	pub number: u32,
+	pub name: &'a [u8],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -274,6 +415,9 @@ pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Record<'_>, Reason> {
 		15 => Record::Group(group(from)?),
 		32 => Record::Series(series(from)?),
 		33 => Record::Samples(samples(from)?),
+		16 => Record::Tally(tally(from)?),
+		17 => Record::Heat(heat(from)?),
+		18 => Record::Datatype(Datatype { number: from.number("datatype")?, name: from.text()? }),
 		other => Record::Unknown(other),
 	})
 }
@@ -332,6 +476,7 @@ fn selection(from: &mut Cursor<'_>) -> Result<Selection, Reason> {
 	let hash = from.varint()?;
 	let blocks = from.varint()?;
 	let block = from.varints(pairs(blocks)?)?;
+	let span = if from.is_empty() { 0 } else { from.varint()? };
 	Ok(Selection {
 		selection,
 		form,
@@ -345,6 +490,7 @@ fn selection(from: &mut Cursor<'_>) -> Result<Selection, Reason> {
 		hash,
 		blocks,
 		block,
+		span,
 	})
 }
 
@@ -372,7 +518,88 @@ fn counter(from: &mut Cursor<'_>) -> Result<Counter, Reason> {
 		max: from.varint()?,
 		first: from.varint()?,
 		last: from.varint()?,
+		data: if from.is_empty() { None } else { counter_data(from)? },
 	})
+}
+
+fn counter_data(from: &mut Cursor<'_>) -> Result<Option<Box<CounterData>>, Reason> {
+	let detail = from.varint()?;
+	if detail == 0 {
+		return Ok(None);
+	}
+	let mut data = CounterData { sizes: histogram(from)?, file: None };
+	if detail > 1 {
+		data.file = Some(file_data(from)?);
+	}
+	Ok(Some(Box::new(data)))
+}
+
+fn file_data(from: &mut Cursor<'_>) -> Result<FileData, Reason> {
+	let extents = histogram(from)?;
+	let mut counts = [0; 10];
+	for count in &mut counts {
+		*count = from.zigzag()?;
+	}
+	Ok(FileData {
+		extents,
+		counts: PatternCounts::of(counts),
+		order: order(from)?,
+		turn: from.number("turn")?,
+		size_run: (from.zigzag()?, from.varint()?),
+		stride_run: (from.zigzag()?, from.varint()?),
+	})
+}
+
+/// A bit for each bin that has something, then how much.
+fn histogram(from: &mut Cursor<'_>) -> Result<[u64; BINS], Reason> {
+	let mask = from.varint()?;
+	if mask >> BINS != 0 {
+		return Err(Reason::TooLarge("histogram"));
+	}
+	let mut bins = [0; BINS];
+	for (_, bin) in bins.iter_mut().enumerate().filter(|(i, _)| mask >> i & 1 != 0) {
+		*bin = from.varint()?;
+	}
+	Ok(bins)
+}
+
+fn order(from: &mut Cursor<'_>) -> Result<Order, Reason> {
+	let located = from.varint()?;
+	if located == 0 {
+		return Ok(Order::default());
+	}
+	let first_offset = from.zigzag()?;
+	let first_end = first_offset.wrapping_add(from.zigzag()?);
+	let second_offset = first_offset.wrapping_add(from.zigzag()?);
+	let last_offset = from.zigzag()?;
+	let last_end = last_offset.wrapping_add(from.zigzag()?);
+	let distance = from.zigzag()?;
+	Ok(Order { located, first_offset, first_end, second_offset, last_offset, last_end, distance })
+}
+
+fn tally(from: &mut Cursor<'_>) -> Result<Tally, Reason> {
+	Ok(Tally {
+		op: from.number("op")?,
+		object: from.number("object")?,
+		enclosing: from.number("op")?,
+		what: from.number("what")?,
+		value: from.zigzag()?,
+		calls: from.varint()?,
+		bound: from.varint()?,
+	})
+}
+
+fn heat(from: &mut Cursor<'_>) -> Result<Heat, Reason> {
+	let (op, shift, first) = (from.number("op")?, from.number("shift")?, from.varint()?);
+	if shift > 63 {
+		return Err(Reason::TooLarge("shift"));
+	}
+	let count = from.count("bins")?;
+	let bin = |from: &mut Cursor<'_>| {
+		Ok(HeatBin { calls: from.varint()?, bytes: from.varint()?, ticks: from.varint()? })
+	};
+	let bins = (0..count).map(|_| bin(from)).collect::<Result<_, _>>()?;
+	Ok(Heat { op, shift, first, bins })
 }
 
 fn process<'a>(from: &mut Cursor<'a>) -> Result<ProcessRecord<'a>, Reason> {

@@ -138,6 +138,7 @@ fn counter_table(page: &[u8]) -> CounterTable {
 			max: u64_at(page, at + 56),
 			first: u64_at(page, at + 64),
 			last: u64_at(page, at + 72),
+			data: None,
 		})
 		.filter(|counter| counter.calls > 0)
 		.collect();

@@ -3,7 +3,9 @@
 
 use crate::FLAG_SEALED;
 use crate::chunk::{CRC_AT, Chunk, HEADER, Header, checksum};
-use crate::record::{Counter, Samples, Series, Unfinished};
+use crate::record::{
+	BINS, Counter, CounterData, FileData, Heat, Order, Samples, Series, Tally, Unfinished,
+};
 
 pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 	while value >= 0x80 {
@@ -55,7 +57,35 @@ impl ChunkWriter {
 		for number in [c.calls, c.errors, c.bytes, c.ticks, c.min, c.max, c.first, c.last] {
 			put_varint(&mut payload, number);
 		}
+		if let Some(data) = &c.data {
+			put_data(&mut payload, data);
+		}
 		self.record(9, &payload);
+	}
+
+	pub fn tally(&mut self, t: &Tally) {
+		let mut payload = Vec::new();
+		for number in [t.op, t.object, t.enclosing, t.what] {
+			put_varint(&mut payload, u64::from(number));
+		}
+		put_zigzag(&mut payload, t.value);
+		put_varint(&mut payload, t.calls);
+		put_varint(&mut payload, t.bound);
+		self.record(16, &payload);
+	}
+
+	pub fn heat(&mut self, heat: &Heat) {
+		let mut payload = Vec::new();
+		put_varint(&mut payload, u64::from(heat.op));
+		put_varint(&mut payload, u64::from(heat.shift));
+		put_varint(&mut payload, heat.first);
+		put_varint(&mut payload, heat.bins.len() as u64);
+		for bin in &heat.bins {
+			for number in [bin.calls, bin.bytes, bin.ticks] {
+				put_varint(&mut payload, number);
+			}
+		}
+		self.record(17, &payload);
 	}
 
 	pub fn unfinished(&mut self, row: &Unfinished) {
@@ -109,4 +139,44 @@ impl ChunkWriter {
 		self.bytes[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
 		self.bytes
 	}
+}
+
+fn put_data(out: &mut Vec<u8>, data: &CounterData) {
+	put_varint(out, if data.file.is_some() { 2 } else { 1 });
+	put_histogram(out, &data.sizes);
+	if let Some(file) = &data.file {
+		put_file_data(out, file);
+	}
+}
+
+fn put_file_data(out: &mut Vec<u8>, file: &FileData) {
+	put_histogram(out, &file.extents);
+	for count in file.counts.each() {
+		put_zigzag(out, count);
+	}
+	put_order(out, &file.order);
+	put_varint(out, u64::from(file.turn));
+	for (value, calls) in [file.size_run, file.stride_run] {
+		put_zigzag(out, value);
+		put_varint(out, calls);
+	}
+}
+
+fn put_histogram(out: &mut Vec<u8>, bins: &[u64; BINS]) {
+	let mask = bins.iter().enumerate().map(|(i, &n)| u64::from(n != 0) << i).sum();
+	put_varint(out, mask);
+	bins.iter().filter(|&&n| n != 0).for_each(|&n| put_varint(out, n));
+}
+
+fn put_order(out: &mut Vec<u8>, order: &Order) {
+	put_varint(out, order.located);
+	if order.located == 0 {
+		return;
+	}
+	put_zigzag(out, order.first_offset);
+	put_zigzag(out, order.first_end.wrapping_sub(order.first_offset));
+	put_zigzag(out, order.second_offset.wrapping_sub(order.first_offset));
+	put_zigzag(out, order.last_offset);
+	put_zigzag(out, order.last_end.wrapping_sub(order.last_offset));
+	put_zigzag(out, order.distance);
 }

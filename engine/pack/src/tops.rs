@@ -1,0 +1,157 @@
+//! Which values calls have most often: exact, or with a bound on what was dropped to stay within memory.
+
+use std::collections::HashMap;
+
+use fathom_stream::Tally;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum What {
+	Size,
+	Stride,
+	Extent,
+	Datatype,
+}
+
+impl What {
+	pub fn of(code: u32) -> Option<What> {
+		[What::Size, What::Stride, What::Extent, What::Datatype]
+			.get(code.checked_sub(1)? as usize)
+			.copied()
+	}
+
+	pub fn name(self) -> &'static str {
+		match self {
+			What::Size => "size",
+			What::Stride => "stride",
+			What::Extent => "extent",
+			What::Datatype => "datatype",
+		}
+	}
+}
+
+/// Of one value of one row of `counters`: it was met at least `calls - bound` and at most `calls` times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Top {
+	pub row: u32,
+	pub what: What,
+	pub value: i64,
+	pub calls: u64,
+	pub bound: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Met {
+	calls: u64,
+	bound: u64,
+	/// Of what threads dropped: accounted for here, as the value is in their lists.
+	listed: u64,
+}
+
+/// Values of one process image.
+#[derive(Debug, Default)]
+pub struct Tops {
+	met: HashMap<(u32, What, i64), Met>,
+	/// What was dropped here had been met at most that often.
+	dropped: u64,
+	/// By stream: the same of what its thread dropped.
+	threads: HashMap<u32, u64>,
+}
+
+/// Values kept of one image, and rows written for one key and kind.
+const MOST: usize = 1 << 18;
+const WRITTEN: usize = 16;
+
+impl Tops {
+	#[inline]
+	pub fn add(&mut self, row: u32, what: What, value: i64, calls: u64) {
+		if calls > 0 {
+			self.entry(row, what, value).calls += calls;
+		}
+	}
+
+	fn entry(&mut self, row: u32, what: What, value: i64) -> &mut Met {
+		if self.met.len() >= MOST {
+			self.drop_rare();
+		}
+		let new = Met { calls: self.dropped, bound: self.dropped, listed: 0 };
+		self.met.entry((row, what, value)).or_insert(new)
+	}
+
+	/// Half of the values go: those that were met least.
+	fn drop_rare(&mut self) {
+		let mut calls: Vec<u64> = self.met.values().map(|met| met.calls).collect();
+		let half = calls.len() / 2;
+		let (_, &mut middle, _) = calls.select_nth_unstable(half);
+		self.met.retain(|_, met| met.calls > middle);
+		self.dropped = self.dropped.max(middle);
+	}
+
+	/// What a thread counted; of values that it dropped, before those that it did not.
+	pub fn tally(&mut self, stream: u32, row: u32, tally: &Tally) {
+		let Some(what) = What::of(tally.what) else {
+			self.threads.insert(stream, tally.bound);
+			return;
+		};
+		let listed = self.threads.get(&stream).copied().unwrap_or(0);
+		let met = self.entry(row, what, tally.value);
+		met.calls = met.calls.saturating_add(tally.calls);
+		met.bound = met.bound.saturating_add(tally.bound);
+		met.listed = met.listed.saturating_add(listed);
+	}
+
+	/// Of each row and kind those met most.
+	pub fn into_rows(self) -> Vec<Top> {
+		let dropped = self.threads.values().fold(0u64, |sum, n| sum.saturating_add(*n));
+		let top = |(&(row, what, value), met): (&(u32, What, i64), &Met)| {
+			let unseen = dropped.saturating_sub(met.listed);
+			let (calls, bound) =
+				(met.calls.saturating_add(unseen), met.bound.saturating_add(unseen));
+			Top { row, what, value, calls, bound }
+		};
+		let mut all: Vec<Top> = self.met.iter().map(top).collect();
+		all.sort_unstable_by_key(|top| {
+			(top.row, top.what, std::cmp::Reverse(top.calls), top.value)
+		});
+		let mut rank = 0;
+		let mut before = None;
+		all.retain(|top| {
+			rank = if before == Some((top.row, top.what)) { rank + 1 } else { 0 };
+			before = Some((top.row, top.what));
+			rank < WRITTEN
+		});
+		all
+	}
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	#[test]
+	fn many_rare_values_do_not_hide_the_frequent_one() {
+		let mut tops = Tops::default();
+		for value in 0..3 * MOST as i64 {
+			tops.add(0, What::Size, value, 1);
+			tops.add(0, What::Size, -4096, u64::from(value % 100 == 0));
+		}
+		let met = 3 * MOST as u64 / 100 + 1;
+		let rows = tops.into_rows();
+		let first = rows[0];
+		assert!(rows.len() <= WRITTEN);
+		assert_eq!(first.value, -4096);
+		assert!(first.calls - first.bound <= met && met <= first.calls);
+		assert!(first.bound < 10);
+	}
+
+	#[test]
+	fn what_a_thread_dropped_widens_the_bound_of_what_it_does_not_list() {
+		let mut tops = Tops::default();
+		tops.add(0, What::Size, 8, 100);
+		let tally =
+			|what, value, calls, bound| Tally { what, value, calls, bound, ..Tally::default() };
+		tops.tally(5, 0, &tally(0, 0, 0, 7));
+		tops.tally(5, 0, &tally(1, 16, 40, 3));
+		let rows: Vec<_> = tops.into_rows().iter().map(|t| (t.value, t.calls, t.bound)).collect();
+		assert_eq!(rows, [(8, 107, 7), (16, 40, 3)]);
+	}
+}
