@@ -22,8 +22,8 @@ LEVELS = ("job", "file", "call")
 JOBS = {
     "athena": ("athena_mpiio", "-t 2 -s 2 -l 2 -x 4"),
     "ior": ("ior_posix", "-F 2 262144 65536"),
-    "s3d": ("s3d_mpiio", "-c 2 -H romio_cb_write=enable 8 8 8 2 2 1"),
-    "s3d_off": ("s3d_mpiio", "-c 2 -H romio_cb_write=disable 8 8 8 2 2 1"),
+    "s3d": ("s3d_mpiio", "-c 2 -H romio_cb_write=enable 16 16 16 2 2 1"),
+    "s3d_off": ("s3d_mpiio", "-c 2 -H romio_cb_write=disable 16 16 16 2 2 1"),
     "flash": ("flash_hdf5", "-b 4 -f c"),
 }
 
@@ -84,8 +84,15 @@ def groups(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
 ATHENA = "--group restart=restart.* --group history=history.* --group tab=tab.*".split()
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("mpi", STACKS)
+SLOW = [("ompio", "job"), ("ompio", "file")]
+EACH = [
+    pytest.param(mpi, level, marks=[pytest.mark.full] * ((mpi, level) in SLOW))
+    for mpi in STACKS
+    for level in LEVELS
+]
+
+
+@pytest.mark.parametrize(("mpi", "level"), EACH)
 def test_what_is_known_of_athena(place: Path, mpi: str, level: str) -> None:
     """Collective restart files, small files of all ranks, private files by POSIX."""
     (row,) = landscape(recorded(place, "athena", mpi, level), *ATHENA)
@@ -98,7 +105,9 @@ def test_what_is_known_of_athena(place: Path, mpi: str, level: str) -> None:
     assert row["time_by"] == "all"
     # restart: 2 arrays of 4 x 4 x 16 doubles; 2 histories of 4 x 2 x 8; 4 tables of 2 x 8; two steps
     written = 8 * (2 * 256 + 2 * 64 + 4 * 16) * 2
-    assert row["bytes_written"] == written if mpi == "mpich" else row["bytes_written"] > written
+    assert (
+        row["bytes_written"] >= written
+    )  # OMPIO has files of its own, job_seconds goes to a terminal
     operations = ("open", "read", "write", "close", "other")
     summed = sum(row[f"{name}_seconds"] for name in operations)
     assert row["io_seconds"] <= summed + 1e-9  # of several threads, the union
@@ -115,12 +124,7 @@ def test_what_is_known_of_athena(place: Path, mpi: str, level: str) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("mpi", "level"), [
-    *(("mpich", level) for level in LEVELS),
-    ("ompio", "call"),
-    pytest.param("ompio", "job", marks=pytest.mark.full),
-    pytest.param("ompio", "file", marks=pytest.mark.full),
-])  # fmt: skip
+@pytest.mark.parametrize(("mpi", "level"), EACH)
 def test_what_is_known_of_ior(place: Path, mpi: str, level: str) -> None:
     """A file per rank by POSIX: no MPI-IO, everything by all."""
     (row,) = landscape(recorded(place, "ior", mpi, level))
@@ -130,8 +134,8 @@ def test_what_is_known_of_ior(place: Path, mpi: str, level: str) -> None:
     assert row["bytes_by"] == "all"
     assert row["bytes_written"] >= 4 * 2 * 262144
     if level != "job":
-        assert row["bytes_written"] == 4 * 2 * 262144
-        assert max(row["groups"], key=lambda group: group["bytes_written"])["files"] == 4
+        data = groups(row)["*.bin"]
+        assert (data["bytes_written"], data["files"]) == (4 * 2 * 262144, 4)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -206,7 +210,8 @@ def test_times_and_speedups_by_hand(place: Path, mpi: str) -> None:
         assert now[f"speedup_{name}"] == pytest.approx(a[name] / b[name])
     assert groups(before)["restart"]["io_seconds"] == pytest.approx(a["restart"])
     busy = sum(before["when_parts"]) * a["run"] / len(before["when_parts"])
-    assert busy == pytest.approx(a["io"], rel=0.01)  # several threads are added up
+    assert busy > 0.99 * a["io"]  # several threads are added up, sockets are in it
+    assert mpi != "mpich" or busy == pytest.approx(a["io"], rel=0.01)
 
 
 def test_forms_and_what_is_wrong(place: Path) -> None:

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from fathom.analysis import answers, ranklist
-from fathom.analysis.answers import dominant
 from fathom.analysis.when import pattern_of, when
 from fathom.view import answers as words
 from fathom.view import heat
@@ -74,21 +73,6 @@ def test_period_and_bursts_are_measured() -> None:
     _, bursts, period = pattern_of(parts((5, 9), (25, 29), (45, 49)))
     assert bursts == [(5, 9), (25, 29), (45, 49)]
     assert period == 20
-
-
-@pytest.mark.parametrize(
-    ("held", "of", "kind", "who"),
-    [
-        ([], 4, "none", []),
-        ([(0, 0)], 4, "none", []),
-        ([(0, 95), (1, 2), (2, 2), (3, 1)], 4, "one", [0]),
-        ([(n, 10) for n in range(4)], 4, "all", [0, 1, 2, 3]),
-        ([(n, 10 if n % 8 == 0 else 0) for n in range(64)], 64, "some", list(range(0, 64, 8))),
-        ([(3, 1)], 1, "all", [3]),
-    ],
-)
-def test_who_dominates(held: list[Any], of: int, kind: str, who: list[int]) -> None:
-    assert dominant(held, of)[:2] == (kind, who)
 
 
 def test_the_small_run_is_answered(run_directory: Path) -> None:

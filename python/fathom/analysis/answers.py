@@ -6,13 +6,13 @@ The questions are those of Chang, Jin, Bauer, "Methodology and application of HP
 IOT", 2016, III.C. Errors: `fathom.errors.RunError` of a damaged run.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from fathom.analysis import Source, statement
+from fathom.analysis.dominance import dominant
 from fathom.analysis.own import (
     SECOND,
     everyone,
@@ -26,10 +26,6 @@ from fathom.analysis.own import (
 )
 from fathom.analysis.when import When, when
 
-# What moves this much of the bytes (or takes this much of the time) is what dominates.
-MOST = 0.9
-# This part of all ranks, dominating together, is called all.
-NEARLY_ALL = 0.75
 # A run whose I/O takes less of its time than the first has no I/O problem; more than the second: it has.
 LITTLE, MUCH = 0.05, 0.2
 
@@ -65,7 +61,7 @@ class Ranks:
 
     of: int
     kind: str  # one, some, all, none: who moves the bytes (of no bytes: who takes the time)
-    who: list[int]  # ranks that dominate: the fewest that hold MOST of it
+    who: list[int]  # ranks that dominate: fathom.analysis.dominance
     share: float  # that they hold
     by: str  # `bytes` or `time`
     callers: int  # ranks that made I/O calls
@@ -161,27 +157,9 @@ def library(source: Source) -> Library:
     )
 
 
-def dominant(held: Sequence[tuple[int, int]], of: int) -> tuple[str, list[int], float]:
-    """`one`, `some`, `all` or `none`; who; and the share they hold: the fewest that hold MOST of it together."""
-    total = sum(value for _, value in held)
-    if total <= 0:
-        return "none", [], 0.0
-    who, sofar = [], 0
-    for name, value in sorted(held, key=lambda pair: (-pair[1], pair[0])):
-        if sofar >= MOST * total:
-            break
-        who.append(name)
-        sofar += value
-    if len(who) == of or (len(who) > 1 and len(who) >= NEARLY_ALL * of):
-        kind = "all"
-    else:
-        kind = "one" if len(who) == 1 else "some"
-    return kind, sorted(who), sofar / total
-
-
 def ranks(source: Source) -> Ranks:
     """Who calls, and who moves the bytes."""
-    of = len(everyone(source))
+    nobody = dict.fromkeys(everyone(source), 0)
     mpi = bool(
         source.sql("select count(*) as n from processes where rank is not null")["n"][0].as_py()
     )
@@ -196,17 +174,17 @@ def ranks(source: Source) -> Ranks:
         if row[key] is not None
     ]
     by_bytes = sum(value for _, value in moved) > 0
-    kind, who, share = dominant(moved if by_bytes else callers, of)
-    calling, calling_who, _ = dominant(callers, of)
+    found = dominant(nobody | dict(moved if by_bytes else callers))
+    calling = dominant(nobody | dict(callers))
     return Ranks(
-        of=of,
-        kind=kind,
-        who=who,
-        share=share,
+        of=len(nobody),
+        kind=found.how,
+        who=list(found.ranks),
+        share=found.share,
         by="bytes" if by_bytes else "time",
         callers=len(callers),
-        calling=calling,
-        calling_who=calling_who,
+        calling=calling.how,
+        calling_who=list(calling.ranks),
         unit=key,
     )
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fathom.analysis import Source, moments, statement, summary
+from fathom.analysis import Source, statement, summary
 from fathom.analysis.dominance import Dominance, dominant
+from fathom.analysis.when import when
 
 OPERATIONS = ("open", "close", "read", "write", "other")
 STACK = ("netcdf", "pnetcdf", "hdf5", "mpiio", "stdio", "aio", "posix")
-PARTS = 120  # of the run, for when: divides well into the widths of terminals
 SECOND = 1e9
 
 
@@ -57,7 +57,7 @@ def ranks(source: Source, layer: str | None = None) -> list[Rank]:
     if any(row["rank"] is not None for row in rows):
         rows = [row for row in rows if row["rank"] is not None]
     unions = _unions(source, layer, rows)
-    moved = {row["process"]: row for row in source.sql(statement("landscape_moved")).to_pylist()}
+    moved = {row["process"]: row for row in source.sql(statement("moved")).to_pylist()}
     images: dict[int, list[Rank]] = {}
     for row in rows:
         process = row["process"]
@@ -85,26 +85,6 @@ def _together(number: int, images: Sequence[Rank]) -> Rank:
         sum(image.bytes_read for image in images),
         sum(image.bytes_written for image in images),
     )
-
-
-def when(source: Source, layer: str | None, count: int) -> tuple[str, list[float]]:
-    """Where the answer comes from, and the share of `count` ranks in I/O in each of PARTS parts of the run.
-
-    `calls`: all I/O; `heat`: reads and writes; `nothing`: no part, since neither was recorded.
-    """
-    sums = _io(source, "landscape_ranks", layer)
-    if sum(row["calls"] - row["recorded"] for row in sums) == 0:
-        origin, rows = "calls", _calls(source, "landscape_when", layer, bins=PARTS)
-    else:
-        origin = "heat"
-        rows = source.sql(statement("landscape_heat"), layer=layer, bins=PARTS).to_pylist()
-        if not rows:
-            return "nothing", []
-    full = max(1.0, summary.duration(source) / PARTS) * max(1, count)
-    parts = [0.0] * PARTS
-    for row in rows:
-        parts[row["bin"]] = row["time"] / full
-    return origin, parts
 
 
 def _place(layer: str) -> tuple[int, str]:
@@ -172,8 +152,7 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
     most = max(units, key=lambda unit: unit.busy, default=None)
     mean = sum(unit.busy for unit in units) / count / SECOND
     layers, mpiio = _layers(summary.functions(source).to_pylist())
-    when_from, parts = when(source, layer, len(units))
-    said, every = moments.words(parts, run["duration"] / SECOND) if parts else (None, None)
+    moments = when(source)
     functions = _io(source, "landscape_functions", layer)
     return {
         "ranks": run["ranks"] or None,
@@ -198,10 +177,13 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
         ),
         "layers": layers,
         "mpiio_functions": mpiio,
-        "when": said,
-        "when_every_seconds": every,
-        "when_from": when_from,
-        "when_parts": parts,
+        "when": moments.pattern,
+        "when_first_seconds": moments.first,
+        "when_last_seconds": moments.last,
+        "when_bursts": [list(burst) for burst in moments.bursts],
+        "when_period_seconds": moments.period,
+        "when_from": moments.source,
+        "when_parts": moments.parts,
         "files_told": _files_told(functions),
         "coverage": run["coverage"],
     }

@@ -1,15 +1,31 @@
--- Bytes that each process moved itself, by the lowest layers: not what its calls asked of others. What MPI's start and end read
--- and write is no I/O of the program.
+-- Bytes that each process moved itself, by the lowest layers: not what its calls asked of others. Where those were not recorded, by
+-- MPI-IO, else by its own calls. What MPI reads and writes to start, to end and to communicate is no I/O of the program, and sockets,
+-- pipes and what the kernel makes up are no files.
+with data as (
+	select
+		process,
+		c.kind,
+		bytes,
+		layer in ('posix', 'stdio', 'aio') and coalesce(enclosing_layer, '') not in ('posix', 'stdio', 'aio') as low,
+		layer = 'mpiio' and coalesce(enclosing_layer, '') <> 'mpiio' as middle,
+		enclosing is null or enclosing_layer in ('user', 'threads') as own
+	from counters as c left join files as f using (file)
+	where c.kind in ('read', 'write') and layer not in ('user', 'fathom')
+		and (f.kind is null or f.kind not in ('socket', 'fifo') and f.path not like 'anon_inode:%')
+		and coalesce(f.file_system, '') not in ('proc', 'sysfs')
+		and (enclosing is null or enclosing_layer <> 'mpi' and (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm'))
+),
+below as (
+	select coalesce(bool_or(low and bytes > 0), false) as low, coalesce(bool_or(middle and bytes > 0), false) as middle from data
+),
+chosen as (
+	select data.* from data, below where case when below.low then data.low when below.middle then data.middle else own end
+)
 select
 	process,
 	any_value(p.rank) as rank,
-	coalesce(sum(c.bytes) filter (c.kind = 'read'), 0)::bigint as bytes_read,
-	coalesce(sum(c.bytes) filter (c.kind = 'write'), 0)::bigint as bytes_written,
-	sum(c.time)::bigint as time
-from counters as c join processes as p using (process) left join files as f using (file)
-where layer in ('posix', 'stdio', 'aio') and c.kind in ('read', 'write')
-	and coalesce(enclosing_layer, '') not in ('posix', 'stdio', 'aio', 'mpi')
-	and coalesce(f.kind, '') not in ('socket', 'fifo')
-	and (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm')
+	coalesce(sum(bytes) filter (kind = 'read'), 0)::bigint as bytes_read,
+	coalesce(sum(bytes) filter (kind = 'write'), 0)::bigint as bytes_written
+from processes as p left join chosen using (process)
 group by process
 order by process

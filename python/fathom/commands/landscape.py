@@ -67,10 +67,6 @@ def _notes(run: Run, row: dict[str, Any]) -> list[str]:
         notes.append(
             f"level {level}: no file groups, sockets and pipes not told from files; record at level file"
         )
-    if row["when_from"] == "heat":
-        notes.append("when: of reads and writes, from the heat map")
-    elif row["when_from"] == "nothing" and row["when"] is None:
-        notes.append(f"level {level}: when the I/O occurs was not recorded")
     gone = run.sql(
         "select (select count(*) from processes where ended = 'killed') as killed,"
         " chunks_missing + chunks_skipped as chunks from runs"

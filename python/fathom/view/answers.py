@@ -85,9 +85,9 @@ def library(of: Library) -> str:
 def _who(kind: str, who: Sequence[int], of: Ranks) -> str:
     """`all 4 ranks`, `one of 4 ranks, 0`."""
     units = numbers.things(of.of, of.unit, "processes" if of.unit == "process" else None)
-    if kind == "all" and len(who) == of.of:
+    if kind == "all":
         return f"all {units}"
-    return f"{'nearly all' if kind == 'all' else kind} of {units}, {ranklist.compress(who)}"
+    return f"{kind} of {units}, {ranklist.compress(who)}"
 
 
 def ranks(of: Ranks) -> str:

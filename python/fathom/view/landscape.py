@@ -6,11 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.view import numbers, spark
+from fathom.analysis import ranklist
+from fathom.analysis.when import When
+from fathom.view import answers, numbers, spark
 from fathom.view.tables import Column, heading, printable, show, text
 
 Row = Mapping[str, Any]
-SPARK = 30  # bars: four parts of the run each
+SPARK = 25  # bars: four parts of the run each
 LONG = 40  # letters of a list of ranks
 
 
@@ -59,7 +61,7 @@ def dominance(row: Row, prefix: str) -> str:
         return numbers.UNKNOWN
     if how == "all":
         return f"all {of:,}"
-    said = numbers.rank_list(ranks)
+    said = ranklist.compress(ranks)
     said = said if len(said) <= LONG else said[: LONG - 1] + "…"
     if how == "one":
         return f"{'rank' if row['ranks'] else 'process'} {said}"
@@ -73,12 +75,16 @@ def _dominant(row: Row) -> str:
     return f"{row['operation']}, {share}: {row['operation_function']}"
 
 
-def when(row: Row) -> str:
-    """The words for it."""
-    if row["when"] is None:
-        return "not recorded: calls were counted only"
-    every = row["when_every_seconds"]
-    return str(row["when"]) + (f", every {numbers.seconds(every)}" if every else "")
+def _moments(row: Row) -> When:
+    return When(
+        source=row["when_from"],
+        pattern=row["when"],
+        first=row["when_first_seconds"],
+        last=row["when_last_seconds"],
+        bursts=row["when_bursts"],
+        period=row["when_period_seconds"],
+        parts=row["when_parts"],
+    )
 
 
 def _words(row: Row) -> dict[str, Any]:
@@ -92,7 +98,7 @@ def _words(row: Row) -> dict[str, Any]:
         "layers": " ".join(row["layers"]),
         "MPI-IO functions": " ".join(functions),
         "the run": f"|{spark.line(row['when_parts'], SPARK)}|" if row["when_parts"] else "",
-        "I/O occurs": when(row),
+        "I/O occurs": answers.when(_moments(row), row["run_seconds"]),
     }
 
 

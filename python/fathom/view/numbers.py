@@ -1,7 +1,5 @@
 """Numbers for people: times SI, sizes IEC, rates in MB/s, three digits; a dash for what is not known."""
 
-from collections.abc import Sequence
-
 UNKNOWN = "-"
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -74,19 +72,3 @@ def things(value: int, one: str, many: str | None = None) -> str:
 def times(value: float | None) -> str:
     """A speed-up: 4.2 -> `4.2x`."""
     return UNKNOWN if value is None else f"{_digits(value)}x"
-
-
-def rank_list(ranks: Sequence[int]) -> str:
-    """As `--ranks` reads them: 0, 1, 2, 8, 16, 24 -> `0-2,8-24:8`."""
-    left, said = list(ranks), []
-    while left:
-        step = left[1] - left[0] if len(left) > 1 else 1
-        length = 1
-        while length < len(left) and left[length] - left[length - 1] == step:
-            length += 1
-        # Two ranks far from each other are no pattern.
-        length = length if step == 1 or length > 2 else 1
-        first, last = left[0], left[length - 1]
-        said.append(f"{first}" if length == 1 else f"{first}-{last}" + f":{step}" * (step > 1))
-        left = left[length:]
-    return ",".join(said)
