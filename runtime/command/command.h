@@ -38,7 +38,9 @@ struct options {
 	const char *ranks; /* NULL: all */
 	const char *files; /* newline-separated globs; NULL: all */
 	const char *mmap;  /* "dirty": tell which pages of mapped files are written; NULL: do not */
-	const char *probes; /* the user's own catalogues, colon-separated, absolute; NULL: none */
+	const char *probes;  /* the user's own catalogues, colon-separated, absolute; NULL: none */
+	const char *sample;  /* seconds between an agent's samples, 0: none; NULL: no agent */
+	const char *collect; /* HOST:PORT/KEY to send the streams to; NULL: nowhere */
 	bool show;
 	char **command; /* NULL-terminated */
 };
@@ -65,7 +67,8 @@ struct run {
 	const char *probes_library; /* NULL: none */
 	const char *job;
 	uint64_t id, start_ns;
-	const char *start_json; /* run.json's text without the closing brace */
+	const char *start_json;        /* run.json's text without the closing brace */
+	int agent_input, agent_output; /* pipes to the agent; -1: none waits for us */
 };
 void run_name(struct run *run);
 void run_create(struct run *run);
@@ -79,7 +82,14 @@ struct node {
 void node_read(struct node *node);
 const char *ring_directory(const struct run *run);
 void node_create(const char *run_directory, const char *ring, const struct options *options);
+const char *node_directory(const char *run_directory); /* where its streams go */
 void ring_remove_if_done(const char *ring);
+
+/* agent.c: the process that stays beside the traced ones, one per node. */
+const char *engine_find(void); /* NULL: not installed */
+void agent_start(struct run *run, bool wait);
+void agent_end(const struct run *run);
+void agent_print(const struct run *run); /* the shell's line that starts it */
 
 /* probes.c: the library made of them; NULL: of none. */
 const char *probes_library(const char *probes, const char *library);

@@ -51,11 +51,15 @@ static int command_run(int argc, char **argv)
 
 	prepare(&run, true, argc, argv);
 	if (run.launcher.name[0]) {
+		agent_start(&run, false);
 		environment_set(&run);
 		program_exec(run.options.command);
 	}
+	agent_start(&run, true);
 	status = program_wait(&run);
 	run_finish(&run, status);
+	agent_end(&run);
+	ring_remove_if_done(run.ring);
 	if (run.options.show)
 		python_show(run.directory);
 	fprintf(stderr, "fathom: run directory %s\n", run.directory);
@@ -67,6 +71,7 @@ static int command_env(int argc, char **argv)
 	struct run run;
 
 	prepare(&run, false, argc, argv);
+	agent_print(&run);
 	environment_print(&run);
 	return 0;
 }

@@ -74,13 +74,21 @@ static void copy_mounts(const char *to)
 	publish(to, text.at ? text.at : "", text.used);
 }
 
-static void node_files(const char *run_directory)
+const char *node_directory(const char *run_directory)
 {
 	struct node node;
-	char *directory, *text;
 
 	node_read(&node);
-	directory = format_text("%s/streams/%s-%s", run_directory, node.boot_id, node.host);
+	return format_text("%s/streams/%s-%s", run_directory, node.boot_id, node.host);
+}
+
+static void node_files(const char *run_directory)
+{
+	const char *directory = node_directory(run_directory);
+	struct node node;
+	char *text;
+
+	node_read(&node);
 	make_directory(directory, 0777);
 	copy_mounts(format_text("%s/mounts", directory));
 	text = format_text("host=%s\nboot_id=%s\nkernel=%s\nclock=%s\ntsc_hz=%llu\n", node.host,

@@ -42,7 +42,12 @@ static const char options_help[] =
 	"  --mmap dirty        tell which pages of mapped files are written (Linux 6.7)\n"
 	"  --probes FILE       record the functions of your own catalogue too "
 	"(docs/catalogue.md);\n"
-	"                      repeatable (default: those in FATHOM_PROBES, colon-separated)\n";
+	"                      repeatable (default: those in FATHOM_PROBES, colon-separated)\n"
+	"  --agent             one agent per node: samples of processors, memory, network, disks\n"
+	"                      and Lustre each second; saves at once what killed processes leave\n"
+	"  --sample SECONDS    the same with another interval; 0: no samples\n"
+	"  --collect HOST:PORT/KEY\n"
+	"                      the agent sends the node's streams to `fathom collect` there\n";
 
 static const char run_examples[] =
 	"  --no-show           no summary on stderr at the end\n"
@@ -213,6 +218,29 @@ static void finish_probes(struct options *options)
 		options->recorded |= LAYER_USER;
 }
 
+static const char *parse_interval(const char *word)
+{
+	char *end;
+	double seconds = strtod(word, &end);
+
+	if (end == word || *end || !(seconds == 0 || (seconds >= 0.001 && seconds <= 86400)))
+		fail(EXIT_FATHOM,
+		     "--sample: '%s' is no interval; write seconds from 0.001 to 86400, or 0",
+		     word);
+	return format_text("%.9g", seconds);
+}
+
+static const char *parse_collector(const char *word)
+{
+	const char *slash = strchr(word, '/'),
+		   *colon = slash ? memrchr(word, ':', slash - word) : NULL;
+
+	if (!colon || colon == word || colon + 1 == slash || !slash[1])
+		fail(EXIT_FATHOM,
+		     "--collect: '%s' is not HOST:PORT/KEY, as fathom collect prints it", word);
+	return word;
+}
+
 static void help(bool run)
 {
 	fputs(run ? run_help : env_help, stdout);
@@ -229,6 +257,9 @@ enum {
 	OPTION_FILES,
 	OPTION_MMAP,
 	OPTION_PROBES,
+	OPTION_AGENT,
+	OPTION_SAMPLE,
+	OPTION_COLLECT,
 	OPTION_NO_SHOW
 };
 static const struct option long_options[] = {
@@ -240,6 +271,9 @@ static const struct option long_options[] = {
 	{"files", required_argument, NULL, OPTION_FILES},
 	{"probes", required_argument, NULL, OPTION_PROBES},
 	{"mmap", required_argument, NULL, OPTION_MMAP},
+	{"agent", no_argument, NULL, OPTION_AGENT},
+	{"sample", required_argument, NULL, OPTION_SAMPLE},
+	{"collect", required_argument, NULL, OPTION_COLLECT},
 	{"no-show", no_argument, NULL, OPTION_NO_SHOW},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -281,6 +315,15 @@ static void take(struct options *options, int option, const char *value, bool ru
 			     value);
 		options->mmap = value;
 		break;
+	case OPTION_AGENT:
+		options->sample = options->sample ? options->sample : "1";
+		break;
+	case OPTION_SAMPLE:
+		options->sample = parse_interval(value);
+		break;
+	case OPTION_COLLECT:
+		options->collect = parse_collector(value);
+		break;
 	case OPTION_NO_SHOW:
 		options->show = false;
 		break;
@@ -315,6 +358,8 @@ void options_parse(struct options *options, bool with_command, int argc, char **
 		take(options, option, optarg, with_command);
 	}
 	finish_probes(options);
+	if (options->collect && !options->sample)
+		options->sample = "0";
 	options->command = argv + optind;
 	if (with_command && !*options->command)
 		fail(EXIT_FATHOM,

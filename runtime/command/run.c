@@ -189,6 +189,8 @@ static void json_configuration(struct text *out, const struct run *run)
 		text_add(out, ", \"probes\": ");
 		json_list(out, options->probes, ':');
 	}
+	if (options->sample)
+		text_add(out, ", \"sample\": %s", options->sample);
 	text_add(out, ", \"ring\": ");
 	json_string(out, run->ring);
 	text_add(out, ", \"library\": ");
@@ -309,5 +311,4 @@ void run_finish(const struct run *run, int wait_status)
 	/* The program has run: whatever fails from here on is said, and changes no exit status. */
 	if ((file && fclose(file)) || !good || rename(aside, path))
 		fprintf(stderr, "fathom: cannot complete %s: %s\n", path, strerror(errno));
-	ring_remove_if_done(run->ring);
 }

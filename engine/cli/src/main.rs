@@ -6,7 +6,10 @@ mod stat;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use std::time::Duration;
+
 use clap::{Parser, Subcommand};
+use fathom_agent::Settings;
 use fathom_pack::{Options, PackError, bench, pack, recover};
 
 /// Reads Fathom's streams: packs a run into tables, brings in what dead processes left, shows what is in a file.
@@ -56,6 +59,35 @@ enum Command {
 		/// Where rings lie [default: as run.json says]
 		#[arg(long, value_name = "DIR")]
 		ring: Option<PathBuf>,
+	},
+	/// Stay beside a node's traced processes: take samples, bring in what killed ones leave
+	///
+	/// `fathom run --agent` starts one per node. It ends with the node's last traced process; at once where the node
+	/// has one already. What goes wrong is written on stderr.
+	#[command(
+		after_help = "Example:\n  fathom-engine agent s3d.fathom --ring /dev/shm/fathom.1000.5f3a --sample 1"
+	)]
+	Agent {
+		/// Run directory, NAME.fathom
+		run: PathBuf,
+		/// Where the node's rings lie
+		#[arg(long, value_name = "DIR")]
+		ring: PathBuf,
+		/// Seconds between samples; 0: none are taken
+		#[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
+		sample: f64,
+		/// Most bytes of samples; as they are used up, samples become rarer
+		#[arg(long, default_value_t = 64 << 20, value_name = "BYTES")]
+		budget: u64,
+		/// Stay while this process lives, too
+		#[arg(long, value_name = "PID")]
+		watch: Option<u32>,
+		/// The node's lock is held by who started this
+		#[arg(long, hide = true)]
+		locked: bool,
+		/// Where the system's files are
+		#[arg(long, default_value = "/", value_name = "DIR")]
+		root: PathBuf,
 	},
 	/// Count chunks, rows, bytes per event and damage
 	#[command(
@@ -119,6 +151,11 @@ fn run(command: Command) -> Result<(), String> {
 		}
 		Command::Recover { run, ring } => bring_in(&run, ring),
 		Command::Stat { path } => stat::stat(&path),
+		Command::Agent { run, ring, sample, budget, watch, locked, root } => {
+			let sample = interval(sample)?;
+			let settings = Settings { run, ring, sample, budget, watch, locked, root };
+			fathom_agent::run(&settings).map_err(|error| error.to_string())
+		}
 		Command::Dump { file } => dump::dump(&file),
 		Command::DecodeBench { path, repeat } => {
 			let files = stat::files_of(&path)?;
@@ -139,6 +176,17 @@ fn run(command: Command) -> Result<(), String> {
 			});
 			print_line(&value.to_string())
 		}
+	}
+}
+
+/// Seconds between samples; `None`: there are none.
+fn interval(seconds: f64) -> Result<Option<Duration>, String> {
+	const SHORTEST: f64 = 0.001;
+	let length = Duration::try_from_secs_f64(seconds).ok();
+	match length {
+		Some(Duration::ZERO) => Ok(None),
+		Some(length) if seconds >= SHORTEST => Ok(Some(length)),
+		_ => Err(format!("--sample: {seconds}: give seconds from {SHORTEST} on, or 0 for none")),
 	}
 }
 

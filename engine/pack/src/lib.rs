@@ -35,5 +35,5 @@ mod write;
 pub use bench::{Rates, bench};
 pub use error::PackError;
 pub use pack::{Options, Packed, pack};
-pub use recover::{Recovered, recover};
+pub use recover::{Recovered, is_alive, recover, this_node, whose};
 pub use run::Run;

@@ -1,12 +1,13 @@
 //! Rings of processes that are dead: what they had not written out, brought into the run's streams.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use fathom_stream::{
-	Chunk, ChunkWriter, Counter, Decoder, FLAG_RING_COPY, Found, Item, OpenCall, Ring, Unfinished,
-	chunks, read_ring,
+	Chunk, ChunkWriter, Counter, Decoder, FLAG_RING_COPY, Found, Item, OpenCall, RING_HEADER_BYTES,
+	Reason, Ring, RingHeader, Unfinished, chunks, read_ring, ring_header,
 };
 
 use crate::error::{At, PackError};
@@ -39,7 +40,18 @@ pub fn recover(run: &Path, rings: &Path) -> Result<Recovered, PackError> {
 }
 
 fn one(run: &Path, path: &Path, recovered: &mut Recovered) -> Result<(), PackError> {
-	let Ok(data) = fs::read(path) else { return Ok(()) }; // its process just ended in order
+	let ring = match whose(path) {
+		Ok(Some(header)) if is_alive(header.pid, header.pid_start) => {
+			recovered.alive.insert((header.pid, header.instance));
+			return Ok(());
+		}
+		Ok(_) => fs::read(path),
+		Err(reason) => {
+			recovered.refused.push(format!("{}: {reason}", path.display()));
+			return Ok(());
+		}
+	};
+	let Ok(data) = ring else { return Ok(()) }; // its process just ended in order
 	let ring = match read_ring(&data) {
 		Ok(ring) => ring,
 		Err(reason) => {
@@ -47,32 +59,47 @@ fn one(run: &Path, path: &Path, recovered: &mut Recovered) -> Result<(), PackErr
 			return Ok(());
 		}
 	};
-	if is_alive(ring.header.pid, ring.header.pid_start) {
-		recovered.alive.insert((ring.header.pid, ring.header.instance));
-		return Ok(());
-	}
 	let folder = node_folder(run, &ring)?;
 	let name = format!("{}.{:016x}", ring.header.pid, ring.header.instance);
 	let written = fs::read(folder.join(format!("{name}.fts"))).unwrap_or_default();
 	let tail = tail(&ring, &written, recovered);
 	if !tail.is_empty() {
 		let place = folder.join(format!("{name}.tail.fts"));
-		let aside = folder.join(format!("{name}.tail.tmp"));
+		let aside = folder.join(format!("{name}.tail.{}.tmp", std::process::id()));
 		fs::write(&aside, tail).at(&aside)?;
 		fs::rename(&aside, &place).at(&place)?;
 	}
-	recovered.processes += 1;
-	fs::remove_file(path).at(path)
+	match fs::remove_file(path) {
+		Err(error) if error.kind() == ErrorKind::NotFound => {} // another reader did the same
+		done => {
+			done.at(path)?;
+			recovered.processes += 1;
+		}
+	}
+	Ok(())
 }
 
-/// Does the process that made the ring still run? A pid is reused; its start time is not.
-fn is_alive(pid: u32, start: u64) -> bool {
+/// The process that made a ring; `None`: the ring is gone.
+pub fn whose(path: &Path) -> Result<Option<RingHeader>, Reason> {
+	let mut beginning = Vec::new();
+	let read = File::open(path)
+		.and_then(|file| file.take(RING_HEADER_BYTES as u64).read_to_end(&mut beginning));
+	if read.is_err() {
+		return Ok(None);
+	}
+	ring_header(&beginning).map(Some)
+}
+
+/// Does the process that made the ring still run? A pid is reused; its start time is not. One whose first
+/// thread has ended is a zombie to look at, though others of its threads go on.
+pub fn is_alive(pid: u32, start: u64) -> bool {
 	let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
 	let Some((_, after_name)) = stat.rsplit_once(')') else { return false };
 	let mut fields = after_name.split_ascii_whitespace();
 	let state = fields.next();
-	let began = fields.nth(18).and_then(|field| field.parse().ok());
-	began == Some(start) && !matches!(state, Some("Z" | "X"))
+	let threads = fields.nth(16).and_then(|field| field.parse::<u32>().ok());
+	let began = fields.nth(1).and_then(|field| field.parse().ok());
+	began == Some(start) && (!matches!(state, Some("Z" | "X")) || threads > Some(1))
 }
 
 /// Where the ring's streams belong: where its process began a file, else this node's folder.
@@ -85,9 +112,15 @@ fn node_folder(run: &Path, ring: &Ring<'_>) -> Result<PathBuf, PackError> {
 			return Ok(folder.path());
 		}
 	}
+	this_node(run)
+}
+
+/// This node's folder in a run, with what tells readers of the node.
+pub fn this_node(run: &Path) -> Result<PathBuf, PackError> {
 	let word = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
 	let boot_id = word("/proc/sys/kernel/random/boot_id");
-	let folder = streams.join(format!("{boot_id}-{}", word("/proc/sys/kernel/hostname")));
+	let host = word("/proc/sys/kernel/hostname");
+	let folder = run.join("streams").join(format!("{boot_id}-{host}"));
 	fs::create_dir_all(&folder).at(&folder)?;
 	describe_node(&folder, &boot_id)?;
 	Ok(folder)

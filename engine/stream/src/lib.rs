@@ -19,7 +19,9 @@ pub use record::{
 	Object, OpRecord, OpenCall, Order, PatternCounts, ProcessRecord, Rank, Record, Samples,
 	Selection, Series, Site, Tally, Text, Unfinished,
 };
-pub use ring::{CounterTable, Ring, RingHeader, ThreadPage, read_ring};
+pub use ring::{
+	CounterTable, RING_HEADER_BYTES, Ring, RingHeader, ThreadPage, read_ring, ring_header,
+};
 pub use rows::{Call, Decoder, Item, Rows};
 pub use seal::{ChunkWriter, put_text, put_varint, put_zigzag};
 

@@ -44,8 +44,11 @@ pub struct Ring<'a> {
 	pub skipped: Vec<Skip>,
 }
 
-/// Only of a process that is dead: of one that lives, chunks may be half overwritten.
-pub fn read_ring(data: &[u8]) -> Result<Ring<'_>, Reason> {
+/// Bytes that [`ring_header`] looks at.
+pub const RING_HEADER_BYTES: usize = 40;
+
+/// Whose ring it is; `data` may be its beginning only.
+pub fn ring_header(data: &[u8]) -> Result<RingHeader, Reason> {
 	if data.get(..8) != Some(b"FATHOMRG") {
 		return Err(Reason::NoRing);
 	}
@@ -53,13 +56,17 @@ pub fn read_ring(data: &[u8]) -> Result<Ring<'_>, Reason> {
 	if version != 1 || u32_at(data, 12) as usize != PAGE {
 		return Err(Reason::Version(version as u16));
 	}
-	let header = RingHeader {
+	Ok(RingHeader {
 		instance: u64_at(data, 16),
 		pid: u32_at(data, 24),
 		pid_start: u64_at(data, 32),
-	};
+	})
+}
+
+/// Only of a process that is dead: of one that lives, chunks may be half overwritten.
+pub fn read_ring(data: &[u8]) -> Result<Ring<'_>, Reason> {
 	let mut ring = Ring {
-		header,
+		header: ring_header(data)?,
 		chunks: Vec::new(),
 		threads: Vec::new(),
 		counters: Vec::new(),

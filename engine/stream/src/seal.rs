@@ -113,6 +113,15 @@ impl ChunkWriter {
 		self.record(32, &payload);
 	}
 
+	pub fn mark(&mut self, ticks: u64, kind: &[u8], detail: &[u8], value: u64) {
+		let mut payload = Vec::new();
+		put_varint(&mut payload, ticks);
+		put_text(&mut payload, kind);
+		put_text(&mut payload, detail);
+		put_varint(&mut payload, value);
+		self.record(7, &payload);
+	}
+
 	/// Values must be in the order of their series.
 	pub fn samples(&mut self, samples: &Samples) {
 		let mut payload = Vec::new();

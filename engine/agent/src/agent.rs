@@ -1,0 +1,219 @@
+//! The agent of one node.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::error::{AgentError, At};
+use crate::recorder::{Pace, Recorder, clock};
+use crate::rings::{Rings, Watched, start_of};
+use crate::values::{BYTES, NS, Owner, Root, Values};
+use crate::{lustre, process, system};
+
+/// At most this long until new processes are noticed.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// A process that was started just now may have no ring yet.
+const GRACE: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+	/// The run directory.
+	pub run: PathBuf,
+	/// The node's rings.
+	pub ring: PathBuf,
+	/// Time between samples; `None`: none are taken.
+	pub sample: Option<Duration>,
+	/// Most bytes of samples.
+	pub budget: u64,
+	/// A process to stay for, besides the traced ones.
+	pub watch: Option<u32>,
+	/// Who started us holds the node's lock for us.
+	pub locked: bool,
+	/// Where the system's files are.
+	pub root: PathBuf,
+}
+
+/// Stays as long as its node has traced processes, or standard input is open, or the watched process lives.
+/// Ends at once where the node has an agent already.
+pub fn run(settings: &Settings) -> Result<(), AgentError> {
+	let rings = File::open(&settings.ring).at(&settings.ring)?;
+	if !settings.locked && rings.try_lock().is_err() {
+		return Ok(());
+	}
+	let folder = fathom_pack::this_node(&settings.run)?;
+	let mut agent = Agent::new(settings, &folder)?;
+	agent.stay()?;
+	agent.end()
+}
+
+struct Agent<'s> {
+	settings: &'s Settings,
+	root: Root,
+	rings: Rings,
+	watched: Option<Watched>,
+	/// Standard input is open.
+	starter: bool,
+	/// Who started us may wait for the end of standard output.
+	awaited: bool,
+	samples: Option<Sampling>,
+}
+
+struct Sampling {
+	recorder: Recorder,
+	interval: Duration,
+	next: Instant,
+}
+
+impl<'s> Agent<'s> {
+	fn new(settings: &'s Settings, folder: &Path) -> Result<Agent<'s>, AgentError> {
+		let samples = match settings.sample {
+			Some(interval) => Some(Sampling {
+				recorder: Recorder::create(folder, random()?, settings.budget)?,
+				interval,
+				next: Instant::now(),
+			}),
+			None => None,
+		};
+		let watch = settings.watch.and_then(|pid| Some(Watched::new(pid, start_of(pid)?)));
+		Ok(Agent {
+			settings,
+			root: Root(settings.root.clone()),
+			rings: Rings::new(&settings.ring),
+			watched: watch,
+			starter: true,
+			awaited: true,
+			samples,
+		})
+	}
+
+	fn stay(&mut self) -> Result<(), AgentError> {
+		let mut since = Instant::now();
+		let mut before = (true, true);
+		loop {
+			self.look()?;
+			self.sample_if_due()?;
+			let needed = self.starter
+				|| self.watched.as_ref().is_some_and(Watched::alive)
+				|| !self.rings.processes.is_empty();
+			if before != (self.starter, needed) {
+				(since, before) = (Instant::now(), (self.starter, needed));
+			}
+			let settled = since.elapsed() >= GRACE;
+			match before {
+				(false, false) if settled => return Ok(()),
+				(false, true) if settled => self.let_go()?,
+				_ => {}
+			}
+			self.wait(if settled { LOOK_EVERY } else { GRACE });
+		}
+	}
+
+	/// The program has ended, but processes that it left behind go on: nobody waits for those.
+	fn let_go(&mut self) -> Result<(), AgentError> {
+		if std::mem::take(&mut self.awaited) {
+			let path = Path::new("/dev/null");
+			let nowhere = File::options().write(true).open(path).at(path)?;
+			rustix::stdio::dup2_stdout(&nowhere).map_err(std::io::Error::from).at(path)?;
+		}
+		Ok(())
+	}
+
+	/// Brings in what dead processes left.
+	fn look(&mut self) -> Result<(), AgentError> {
+		if self.rings.scan() {
+			fathom_pack::recover(&self.settings.run, &self.settings.ring)?;
+		}
+		Ok(())
+	}
+
+	fn sample_if_due(&mut self) -> Result<(), AgentError> {
+		let now = Instant::now();
+		let Some(sampling) = self.samples.as_mut().filter(|sampling| sampling.next <= now) else {
+			return Ok(());
+		};
+		// Rounds that were missed are left out; the others keep their beat.
+		while sampling.next <= now {
+			sampling.next += sampling.interval;
+		}
+		self.sample()
+	}
+
+	fn sample(&mut self) -> Result<(), AgentError> {
+		let Some(sampling) = &mut self.samples else { return Ok(()) };
+		let now = clock();
+		let mut values = Values::default();
+		system::sample(&self.root, &mut values);
+		lustre::sample(&self.root, &mut values);
+		own_cost(&sampling.recorder, &mut values);
+		for (ring, _) in self.rings.processes.values() {
+			values.owner = Owner { instance: ring.instance, pid: ring.pid };
+			process::sample(&self.root, ring.pid, ring.pid_start, &mut values);
+		}
+		match sampling.recorder.round(now, values)? {
+			Pace::Keep => {}
+			Pace::Slower => {
+				sampling.interval *= 2;
+				sampling.recorder.slower(now, sampling.interval)?;
+			}
+			Pace::Stop => self.samples = None,
+		}
+		Ok(())
+	}
+
+	/// Until something happens, the next sample is due, or `longest` has passed.
+	fn wait(&mut self, longest: Duration) {
+		let due = self.samples.as_ref().map(|s| s.next.saturating_duration_since(Instant::now()));
+		let wait = due.unwrap_or(longest).min(longest);
+		let input = std::io::stdin();
+		let mut fds: Vec<BorrowedFd<'_>> =
+			self.starter.then(|| input.as_fd()).into_iter().collect();
+		let processes = self.rings.processes.values().map(|(_, watched)| watched);
+		let all = processes.chain(&self.watched);
+		fds.extend(all.filter_map(|watched| watched.ended.as_ref()).map(AsFd::as_fd));
+		let mut fds: Vec<PollFd<'_>> =
+			fds.into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+		let timeout =
+			Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+		if poll(&mut fds, Some(&timeout)).is_err() {
+			return;
+		}
+		if self.starter && !fds[0].revents().is_empty() {
+			self.starter = false; // nobody writes there: it was closed
+		}
+		if self.watched.as_ref().is_some_and(|watched| !watched.alive()) {
+			self.watched = None;
+		}
+	}
+
+	fn end(&mut self) -> Result<(), AgentError> {
+		self.look()?;
+		self.sample()?;
+		if let Some(sampling) = &mut self.samples {
+			sampling.recorder.finish(clock())?;
+		}
+		Ok(())
+	}
+}
+
+/// What the agent itself takes.
+fn own_cost(recorder: &Recorder, values: &mut Values) {
+	use rustix::time::{ClockId, clock_gettime};
+	let cpu = clock_gettime(ClockId::ProcessCPUTime);
+	values.add("agent.cpu", NS, cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64);
+	let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+	let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+	let kib = resident.and_then(|text| text.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+	values.add("agent.memory", BYTES, kib.unwrap_or(0) * 1024);
+	values.add("agent.bytes", BYTES, recorder.written);
+}
+
+fn random() -> Result<u64, AgentError> {
+	let path = Path::new("/dev/urandom");
+	let mut bytes = [0; 8];
+	File::open(path).and_then(|mut file| file.read_exact(&mut bytes)).at(path)?;
+	Ok(u64::from_le_bytes(bytes))
+}

@@ -1,0 +1,210 @@
+/* Starts the node's agent (docs/commands/agent.md): `fathom-engine agent`, beside the program, never its child. */
+#include "command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOCK_FD = 3 };
+enum { END_MS = 60000 }; /* longest wait for an agent's end; sending may take a while */
+
+/* Who starts an agent holds the ring directory's lock, and the agent inherits it: it is free again when
+ * the agent is gone, whatever became of it. -1: the node has an agent. */
+static int lock_node(const char *ring)
+{
+	int fd = open(ring, O_RDONLY | O_DIRECTORY);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	if (fd < 0 || errno != EWOULDBLOCK)
+		fprintf(stderr, "fathom: no agent: cannot lock %s: %s\n", ring, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+const char *engine_find(void)
+{
+	const char *given = getenv("FATHOM_ENGINE"), *here = command_directory();
+	const char *places[] = {
+		given && *given ? given : format_text("%s/fathom-engine", here),
+		format_text("%s/../engine/target/release/fathom-engine", here),
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (access(places[i], X_OK) == 0)
+			return places[i];
+	return NULL;
+}
+
+static void redirect(int to, const char *path, int flags)
+{
+	int fd = open(path, flags, 0666);
+
+	if (fd < 0)
+		_exit(EXIT_FATHOM);
+	dup2(fd, to);
+	close(fd);
+}
+
+__attribute__((noreturn)) static void become_agent(const struct run *run, const char *engine,
+						   const char *watch)
+{
+	const struct options *options = &run->options;
+	const char *words[16] = {engine,    "agent",    run->directory,  "--ring",
+				 run->ring, "--sample", options->sample, "--locked"};
+	size_t count = 8;
+
+	if (watch) {
+		words[count++] = "--watch";
+		words[count++] = watch;
+	}
+	if (options->collect) {
+		words[count++] = "--collect";
+		words[count++] = options->collect;
+	}
+	unsetenv("FATHOM_RUN");
+	unsetenv("LD_PRELOAD");
+	execv(engine, (char **)words);
+	_exit(EXIT_FATHOM);
+}
+
+/* Descriptors of the launcher's that stayed open here would keep it waiting for the program's end. */
+static void keep_only(int lock)
+{
+	if (lock != LOCK_FD)
+		dup2(lock, LOCK_FD);
+	else
+		fcntl(lock, F_SETFD, 0);
+	if (syscall(SYS_close_range, LOCK_FD + 1, ~0u, 0))
+		for (int fd = LOCK_FD + 1; fd < sysconf(_SC_OPEN_MAX); fd++)
+			close(fd);
+}
+
+/* In a session of its own, so that no key and no launcher's signal to the job's processes ends it before
+ * it has saved what they leave; and a grandchild, so that the program finds no child it does not know. */
+static bool start(const struct run *run, const char *engine, int lock, int input, int output)
+{
+	const char *log = format_text("%s/agent.log", node_directory(run->directory));
+	const char *watch = input < 0 ? format_text("%d", (int)getpid()) : NULL;
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		sigset_t none;
+
+		setsid();
+		if (fork())
+			_exit(0);
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		if (input >= 0)
+			dup2(input, STDIN_FILENO);
+		else
+			redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
+		if (output >= 0)
+			dup2(output, STDOUT_FILENO);
+		else
+			redirect(STDOUT_FILENO, "/dev/null", O_WRONLY);
+		redirect(STDERR_FILENO, log, O_WRONLY | O_CREAT | O_APPEND);
+		keep_only(lock);
+		if (chdir("/"))
+			_exit(EXIT_FATHOM);
+		become_agent(run, engine, watch);
+	}
+	return child > 0 && waitpid(child, &status, 0) == child;
+}
+
+static const char *engine_or_say(void)
+{
+	const char *engine = engine_find();
+
+	if (!engine)
+		fprintf(stderr,
+			"fathom: no agent: no fathom-engine beside %s/fathom; build it, or set "
+			"FATHOM_ENGINE\n",
+			command_directory());
+	return engine;
+}
+
+/* Starts it unless nobody asked for one or the node has one. With `wait`, it stays until agent_end(). */
+void agent_start(struct run *run, bool wait)
+{
+	int input[2] = {-1, -1}, output[2] = {-1, -1};
+	const char *engine;
+	int lock;
+
+	run->agent_input = run->agent_output = -1;
+	if (!run->options.sample)
+		return;
+	engine = engine_or_say();
+	lock = engine ? lock_node(run->ring) : -1;
+	if (lock < 0)
+		return;
+	fcntl(lock, F_SETFD, FD_CLOEXEC);
+	if (wait && (pipe2(input, O_CLOEXEC) || pipe2(output, O_CLOEXEC)))
+		fail(EXIT_FATHOM, "cannot make a pipe: %s", strerror(errno));
+	if (!start(run, engine, lock, input[0], output[1]))
+		fprintf(stderr, "fathom: no agent: cannot start a process: %s\n", strerror(errno));
+	close(lock);
+	if (!wait)
+		return;
+	close(input[0]);
+	close(output[1]);
+	run->agent_input = input[1];
+	run->agent_output = output[0];
+}
+
+/* The program has ended: the agent may. What it says at its end is for the user. */
+void agent_end(const struct run *run)
+{
+	struct pollfd output = {.fd = run->agent_output, .events = POLLIN};
+	char said[1024];
+	ssize_t got;
+
+	if (run->agent_output < 0)
+		return;
+	close(run->agent_input);
+	while (poll(&output, 1, END_MS) > 0) {
+		got = read(run->agent_output, said, sizeof(said));
+		if (got <= 0)
+			return;
+		fwrite(said, 1, (size_t)got, stderr);
+	}
+	fprintf(stderr, "fathom: the agent goes on: it has not ended in %d s\n", END_MS / 1000);
+}
+
+static void print_quoted(const char *before, const char *text)
+{
+	printf("%s'", before);
+	for (; *text; text++)
+		fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, stdout);
+	putchar('\'');
+}
+
+/* $$ is the script's shell, in its subshells too: the agent stays while the script runs. */
+void agent_print(const struct run *run)
+{
+	const struct options *options = &run->options;
+	const char *engine = options->sample ? engine_or_say() : NULL;
+
+	if (!engine)
+		return;
+	print_quoted("(", engine);
+	print_quoted(" agent ", run->directory);
+	print_quoted(" --ring ", run->ring);
+	printf(" --sample %s --watch $$", options->sample);
+	if (options->collect)
+		print_quoted(" --collect ", options->collect);
+	print_quoted(" </dev/null >/dev/null 2>>",
+		     format_text("%s/agent.log", node_directory(run->directory)));
+	puts(" &)");
+}
