@@ -32,7 +32,7 @@ class Remembered:
 
 
 @cache
-def statement(name: str) -> str:
-    """Text of `analysis/NAME.sql`; `{PART}` in it stands for the text of `analysis/PART.sql`."""
+def statement(name: str, **parts: str) -> str:
+    """Text of `analysis/NAME.sql`; `{PART}` in it stands for the part given, else for the text of `PART.sql`."""
     text = resources.files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
-    return re.sub(r"\{(\w+)\}", lambda part: statement(part[1]), text)
+    return re.sub(r"\{(\w+)\}", lambda part: parts.get(part[1]) or statement(part[1]), text)

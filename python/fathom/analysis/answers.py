@@ -36,8 +36,8 @@ class Time:
 
     run_seconds: float
     share: float | None  # union of intervals; null unless every call was recorded in full
-    least: float  # bounds on it from counters: the busiest process,
-    most: float  # and all of them one after another
+    least: float  # bounds on it from counters: the busiest main thread,
+    most: float  # and all calls one after another
     busiest: int | None  # rank (outside MPI: null) of the process that spent most
     busiest_process: int | None
     busiest_share: float  # of the run time, in I/O; at most, where its threads did I/O too
@@ -102,10 +102,8 @@ def time(source: Source) -> Time:
     table = own(source)
     spent = sums(table, "process", "time")
     each = [min(1.0, value / SECOND / run) if run else 0.0 for _, value in spent]
-    threaded = set(table.filter(table["threads"])["process"].to_pylist())
-    least = max(
-        (s for (p, _), s in zip(spent, each, strict=True) if p not in threaded), default=0.0
-    )
+    alone = max((value for _, value in sums(table, "process", "main_time")), default=0)
+    least = min(1.0, alone / SECOND / run) if run else 0.0
     most = min(1.0, sum(each))
     share = None
     if run and spent and is_complete(source):

@@ -1,6 +1,5 @@
 -- Bytes that each process moved itself, by the lowest layers: not what its calls asked of others. Where those were not recorded, by
--- MPI-IO, else by its own calls. What MPI reads and writes to start, to end and to communicate is no I/O of the program, and sockets,
--- pipes and what the kernel makes up are no files.
+-- MPI-IO, else by its own calls. What MPI reads and writes to start, to end and to communicate is no I/O of the program.
 with data as (
 	select
 		process,
@@ -11,8 +10,7 @@ with data as (
 		enclosing is null or enclosing_layer in ('user', 'threads') as own
 	from counters as c left join files as f using (file)
 	where c.kind in ('read', 'write') and layer not in ('user', 'fathom')
-		and (f.kind is null or f.kind not in ('socket', 'fifo') and f.path not like 'anon_inode:%')
-		and coalesce(f.file_system, '') not in ('proc', 'sysfs')
+		and {of_files}
 		and (enclosing is null or enclosing_layer <> 'mpi' and (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm'))
 ),
 below as (

@@ -21,19 +21,20 @@ def run_seconds(source: Source) -> float:
     return int(source.sql("select duration from runs")["duration"][0].as_py()) / SECOND
 
 
-def has_regions(source: Source) -> bool:
-    """Are some calls inside regions of the program, or waits for threads?"""
+def own_values(source: Source) -> dict[str, bool]:
+    """What statements on own calls must be told (own_calls.sql): are there regions, are there sockets or pipes?"""
     rows = source.sql(
-        "select count(*) as n from counters where enclosing_layer in ('user', 'threads') and recorded > 0"
+        "select count(*) filter (enclosing_layer in ('user', 'threads') and recorded > 0) as regions,"
+        f" count(*) filter (not ({statement('of_files')}\n)) as talk from counters left join files as f using (file)"
     )
-    return bool(rows["n"][0].as_py())
+    return {"regions": bool(rows["regions"][0].as_py()), "talk": bool(rows["talk"][0].as_py())}
 
 
 def own(source: Source) -> pa.Table:
     """The program's own calls of each process and function, from counters.
 
-    Columns: process, rank (null outside MPI), layer, op, kind, calls, recorded, bytes, time, longest, first_start,
-    last_stop, threads (other threads than the main one are among them).
+    Columns: process, rank (null outside MPI), layer, op, kind, calls, recorded, bytes, time, main_time (of the main
+    thread, whose calls never overlap), longest, first_start, last_stop.
     """
     return source.sql(statement("own"))
 
@@ -50,7 +51,7 @@ def lines(source: Source) -> pa.Table:
     Columns: function, source, line (null: unknown), module, region (the program's, null: none), layer, op, kind, calls,
     errors, bytes, time, longest, processes.
     """
-    return source.sql(statement("lines"), regions=has_regions(source))
+    return source.sql(statement("lines"), **own_values(source))
 
 
 def heat(source: Source, parts: int = PARTS) -> tuple[str, pa.Table]:
@@ -64,7 +65,7 @@ def heat(source: Source, parts: int = PARTS) -> tuple[str, pa.Table]:
         return "heat", counted
     if not is_complete(source):
         return "none", counted
-    return "calls", source.sql(statement("heat_calls"), bins=parts, regions=has_regions(source))
+    return "calls", source.sql(statement("heat_calls"), bins=parts, **own_values(source))
 
 
 def _mostly_data(source: Source) -> bool:
@@ -95,10 +96,10 @@ def union_seconds(source: Source) -> float:
         layer=min(layers, default=""),
     )
     # One layer only: the page has asked for its union already, and that is the costly part.
-    if len(layers) == 1 and not elsewhere["n"][0].as_py():
+    if len(layers) == 1 and not elsewhere["n"][0].as_py() and not own_values(source)["talk"]:
         rows = source.sql(statement("busy"), layer=min(layers))
     else:
-        rows = source.sql(statement("busy_own"), regions=has_regions(source))
+        rows = source.sql(statement("busy_own"), **own_values(source))
     return float(rows["busy"][0].as_py() or 0) / SECOND
 
 

@@ -9,11 +9,12 @@ select
 	sum(c.recorded)::bigint as recorded,
 	sum(c.bytes)::bigint as bytes,
 	sum(c.time)::bigint as time,
+	coalesce(sum(c.time) filter (c.thread_class = 'main'), 0)::bigint as main_time,
 	max(c.longest) as longest,
 	min(c.first_start) as first_start,
-	max(c.last_stop) as last_stop,
-	count(distinct c.thread_class) > 1 or any_value(c.thread_class) = 'other' as threads
-from counters as c join processes as p using (process)
+	max(c.last_stop) as last_stop
+from counters as c join processes as p using (process) left join files as f using (file)
 where (enclosing is null or enclosing_layer in ('user', 'threads')) and layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm'
+	and {of_files}
 group by process, c.layer, c.op, c.kind
 order by process, c.layer, c.op

@@ -1,6 +1,10 @@
 -- Rows of `calls` that are the program's own I/O: outermost, or inside nothing but its regions (layer user) and waits for threads. Of
--- those inside, `region` is the innermost's name, and `site` where the outermost one began. $regions says whether there are any:
--- without, the search for them costs nothing. A part of other statements, after `with recursive`.
+-- those inside, `region` is the innermost's name, and `site` where the outermost one began. $regions: there are any; $talk: there are
+-- sockets and pipes, which are left out. Where there are none, looking for them costs nothing. A part of other statements, after
+-- `with recursive`.
+talk as (
+	select file from files as f where $talk and not ({of_files})
+),
 region as (
 	select id, op as region, site from calls where $regions and layer in ('user', 'threads') and parent is null
 	union all
@@ -9,9 +13,9 @@ region as (
 own as not materialized (
 	select process, stream, layer, op, kind, file, start, duration, size, bytes, error, site, null::varchar as region
 	from calls
-	where depth = 0 and layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
+	where depth = 0 and (not $talk or file is null or file not in (from talk)) and layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
 	union all
 	select c.process, c.stream, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.size, c.bytes, c.error, region.site, region.region
 	from calls as c join region on c.parent = region.id
-	where $regions and c.layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm'
+	where $regions and (not $talk or c.file is null or c.file not in (from talk)) and c.layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm'
 )

@@ -11,8 +11,8 @@ select
 	coalesce(sum(c.time), 0)::bigint as time
 from processes as p
 left join (
-	from counters
-	where (enclosing is null or enclosing_layer in ('user', 'threads')) and layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
+	from counters as c left join files as f using (file)
+	where (enclosing is null or enclosing_layer in ('user', 'threads')) and layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm' and {of_files}
 ) as c using (process)
 left join nodes as n using (node)
 group by process

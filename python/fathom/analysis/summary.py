@@ -13,23 +13,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
-from fathom.analysis.own import SECOND, has_regions
+from fathom.analysis.own import SECOND, own_values
 
 
-def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """From ns."""
     return pc.divide(pc.cast(column, pa.float64()), SECOND)
 
 
 def _in_seconds(rows: pa.Table) -> pa.Table:
     """Rows with `seconds`, last, in place of `time`."""
-    return rows.drop_columns(["time"]).append_column("seconds", _seconds(rows["time"]))
+    return rows.drop_columns(["time"]).append_column("seconds", seconds(rows["time"]))
 
 
-def _mean_seconds(rows: pa.Table) -> pa.ChunkedArray:
-    return pc.divide(_seconds(rows["time"]), pc.cast(rows["calls"], pa.float64()))
+def mean_seconds(rows: pa.Table) -> pa.ChunkedArray:
+    """Of one call; null where there was none."""
+    calls = pc.if_else(pc.greater(rows["calls"], 0), rows["calls"], None)
+    return pc.divide(seconds(rows["time"]), pc.cast(calls, pa.float64()))
 
 
-def _rate(bytes_moved: pa.ChunkedArray, nanoseconds: pa.ChunkedArray) -> pa.ChunkedArray:
+def rate(bytes_moved: pa.ChunkedArray, nanoseconds: pa.ChunkedArray) -> pa.ChunkedArray:
     """MB/s; null where nothing moved or no time passed."""
     known = pc.and_(pc.greater(bytes_moved, 0), pc.greater(nanoseconds, 0))
     nothing = pa.scalar(None, pa.float64())
@@ -61,7 +64,7 @@ def layers(source: Source) -> pa.Table:
     ]
     busy_ns = pa.chunked_array([pa.array(busy, pa.int64())])
     complete = pc.equal(totals["recorded"], totals["calls"])
-    rate = pc.if_else(complete, _rate(totals["bytes"], busy_ns), pa.scalar(None, pa.float64()))
+    speed = pc.if_else(complete, rate(totals["bytes"], busy_ns), pa.scalar(None, pa.float64()))
     return pa.table(
         {
             "layer": totals["layer"],
@@ -69,11 +72,11 @@ def layers(source: Source) -> pa.Table:
             "recorded": totals["recorded"],
             "errors": totals["errors"],
             "bytes": totals["bytes"],
-            "inclusive_seconds": _seconds(totals["inclusive"]),
-            "exclusive_seconds": _seconds(totals["exclusive"]),
-            "busy_seconds": _seconds(busy_ns),
+            "inclusive_seconds": seconds(totals["inclusive"]),
+            "exclusive_seconds": seconds(totals["exclusive"]),
+            "busy_seconds": seconds(busy_ns),
             "share": _share(busy_ns, duration(source)),
-            "mb_per_s": rate,
+            "mb_per_s": speed,
         }
     )
 
@@ -100,11 +103,11 @@ def functions(source: Source) -> pa.Table:
             "calls": rows["calls"],
             "errors": rows["errors"],
             "bytes": rows["bytes"],
-            "seconds": _seconds(rows["time"]),
-            "mean_seconds": _mean_seconds(rows),
-            "shortest_seconds": _seconds(rows["shortest"]),
-            "longest_seconds": _seconds(rows["longest"]),
-            "mb_per_s": _rate(rows["bytes"], rows["time"]),
+            "seconds": seconds(rows["time"]),
+            "mean_seconds": mean_seconds(rows),
+            "shortest_seconds": seconds(rows["shortest"]),
+            "longest_seconds": seconds(rows["longest"]),
+            "mb_per_s": rate(rows["bytes"], rows["time"]),
             "processes": rows["processes"],
         }
     )
@@ -117,7 +120,7 @@ def ranks(source: Source) -> pa.Table:
     outermost calls; busy_seconds (union of their intervals, so threads do not add up); share.
     """
     rows = source.sql(statement("ranks"))
-    busy = dict(_pairs(source.sql(statement("busy_processes"), regions=has_regions(source))))
+    busy = dict(_pairs(source.sql(statement("busy_processes"), **own_values(source))))
     busy_ns = pa.chunked_array(
         [pa.array([busy.get(p) for p in rows["process"].to_pylist()], pa.int64())]
     )
@@ -131,8 +134,8 @@ def ranks(source: Source) -> pa.Table:
             "ended": rows["ended"],
             "calls": rows["calls"],
             "bytes": rows["bytes"],
-            "seconds": _seconds(rows["time"]),
-            "busy_seconds": _seconds(busy_ns),
+            "seconds": seconds(rows["time"]),
+            "busy_seconds": seconds(busy_ns),
             "share": _share(busy_ns, duration(source)),
         }
     )
@@ -185,6 +188,19 @@ def _any(source: Source, rows: str) -> bool:
     return bool(source.sql(f"select count(*) as n from {rows}")["n"][0].as_py())
 
 
+def origins(source: Source) -> pa.Table:
+    """What POSIX, stdio and aio read and wrote, by the function that made them do so and group of files.
+
+    Columns: layer; operation (`read`, `write`); caller_layer, caller (null: the program itself); file_group (like
+    `out.*.rst`; null: files are not known); ranks (list; processes outside MPI); files; calls; bytes; seconds;
+    caller_seconds (all of the caller's time on those files, communication included).
+    """
+    rows = source.sql(statement("origins"))
+    names = [name for name in rows.column_names if name not in ("time", "caller_time")]
+    times = {"seconds": seconds(rows["time"]), "caller_seconds": seconds(rows["caller_time"])}
+    return pa.table({name: rows[name] for name in names} | times)
+
+
 def variables(source: Source) -> pa.Table:
     """One row per variable (dataset, attribute, variable) and layer, the most time first; from `calls`.
 
@@ -219,13 +235,13 @@ def exchange(source: Source) -> pa.Table:
     """
     rows = source.sql(statement("exchange"))
     nothing = pa.scalar(None, pa.float64())
-    seen, posix = _seconds(rows["exchange"]), _seconds(rows["posix"])
-    rest = pc.max_element_wise(pc.subtract(pc.subtract(_seconds(rows["time"]), seen), posix), 0.0)
+    seen, posix = seconds(rows["exchange"]), seconds(rows["posix"])
+    rest = pc.max_element_wise(pc.subtract(pc.subtract(seconds(rows["time"]), seen), posix), 0.0)
     return pa.table(
         {
             "op": rows["op"],
             "calls": rows["calls"],
-            "seconds": _seconds(rows["time"]),
+            "seconds": seconds(rows["time"]),
             "exchange_seconds": pc.if_else(rows["known"], seen, nothing),
             "posix_seconds": posix,
             "rest_seconds": pc.if_else(rows["known"], rest, nothing),
@@ -247,11 +263,11 @@ def communication(source: Source) -> pa.Table:
             "calls": rows["calls"],
             "errors": rows["errors"],
             "bytes": rows["bytes"],
-            "seconds": _seconds(rows["time"]),
-            "least_seconds": _seconds(rows["least"]),
-            "most_seconds": _seconds(rows["most"]),
+            "seconds": seconds(rows["time"]),
+            "least_seconds": seconds(rows["least"]),
+            "most_seconds": seconds(rows["most"]),
             "slowest": rows["slowest"],
-            "longest_seconds": _seconds(rows["longest"]),
+            "longest_seconds": seconds(rows["longest"]),
         }
     )
 
@@ -267,9 +283,9 @@ def waits(source: Source) -> pa.Table:
             "op": rows["op"],
             "calls": rows["calls"],
             "errors": rows["errors"],
-            "seconds": _seconds(rows["time"]),
-            "mean_seconds": _mean_seconds(rows),
-            "longest_seconds": _seconds(rows["longest"]),
+            "seconds": seconds(rows["time"]),
+            "mean_seconds": mean_seconds(rows),
+            "longest_seconds": seconds(rows["longest"]),
             "processes": rows["processes"],
         }
     )
@@ -288,10 +304,10 @@ def regions(source: Source) -> pa.Table:
         {
             "region": rows["region"],
             "calls": rows["calls"],
-            "seconds": _seconds(rows["time"]),
-            "mean_seconds": _mean_seconds(rows),
-            "longest_seconds": _seconds(rows["longest"]),
-            "own_seconds": _seconds(rows["own"]),
+            "seconds": seconds(rows["time"]),
+            "mean_seconds": mean_seconds(rows),
+            "longest_seconds": seconds(rows["longest"]),
+            "own_seconds": seconds(rows["own"]),
             "own_share": pc.divide(pc.cast(rows["own"], pa.float64()), lasted),
             "processes": rows["processes"],
         }
@@ -330,4 +346,4 @@ def coverage(source: Source, by_choice: Sequence[str]) -> dict[str, Any]:
 def tracing(source: Source) -> pa.Table:
     """Fathom's own rows: calls and seconds."""
     rows = source.sql(statement("tracing"))
-    return pa.table({"calls": rows["calls"], "seconds": _seconds(rows["time"])})
+    return pa.table({"calls": rows["calls"], "seconds": seconds(rows["time"])})

@@ -3,31 +3,67 @@
 examples:
   fathom show s3d.1
   fathom show s3d.1 --by function --top 50
+  fathom show s3d.1 --by rank,function
   fathom show s3d.1 --by file --csv > files.csv
-  fathom show s3d.1 --json | jq .layers
+  fathom show s3d.1 --json | jq .answers
   fathom show s3d.1 --svg s3d.svg
+  fathom show s3d.1 --next
 """
 
 import argparse
+import itertools
 import json
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+
 import fathom
 from fathom import cost
+from fathom.analysis import closer
+from fathom.analysis.breakdown import KEYS, breakdown
 from fathom.commands.arguments import add_run, positive
 from fathom.errors import UsageError
-from fathom.store import as_json
-from fathom.view import page, picture, tables
+from fathom.store import Run, as_json
+from fathom.view import answers, ending, page, picture, tables
+from fathom.view import closer as words
 from fathom.view.part import Page
-from fathom.view.parts import BY
+from fathom.view.parts import BY, key_columns
+
+NAMES = (*BY, *(name for name in KEYS if name not in BY))
+
+
+def keys(word: str) -> list[str]:
+    """`rank,function`: one table of its own, or keys that go together."""
+    names = word.split(",")
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no table '{unknown[0]}'; there are {', '.join(NAMES)}")
+    alone = [name for name in names if name not in KEYS]
+    if len(names) > 1 and alone:
+        raise argparse.ArgumentTypeError(
+            f"'{alone[0]}' is a table of its own; together go {', '.join(KEYS)}"
+        )
+    if len(set(names)) < len(names):
+        raise argparse.ArgumentTypeError(f"'{word}' names a key twice")
+    return names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, and what to print of it."""
     add_run(parser)
-    parser.add_argument("--by", choices=BY, help="only this table, all of its rows")
+    parser.add_argument(
+        "--by",
+        type=keys,
+        metavar="KEY[,KEY]…",
+        help=f"only this table, all of its rows: {', '.join(NAMES)}",
+    )
     parser.add_argument("--top", type=positive, metavar="N", help="most rows of a table (page: 10)")
+    parser.add_argument(
+        "--next",
+        action="store_true",
+        help="write NAME.next.toml, a selection for the next, closer run, and print its command",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="raw numbers, units in the names")
     form.add_argument("--svg", type=Path, metavar="FILE", help="the page as a picture")
@@ -39,28 +75,81 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.svg and arguments.by:
         raise UsageError("show: --svg is a picture of the whole page; leave --by out")
     if arguments.csv and not arguments.by:
-        raise UsageError(
-            "show: --csv prints one table; add --by layer, function, rank, file or variable"
-        )
+        raise UsageError(f"show: --csv prints one table; add --by {', '.join(NAMES)}")
+    if arguments.next and (arguments.by or arguments.json or arguments.svg or arguments.csv):
+        raise UsageError("show: --next goes alone: it prints the command of the next run")
     opened = fathom.open(arguments.run)
-    if not arguments.by:
-        content = page.compute(opened.name, opened.manifest, opened, cost.per_call())
-        if arguments.json:
-            print(page.to_json(content, arguments.top))
-        elif arguments.svg:
-            _save_picture(arguments.svg, content, arguments.top or 10)
-        else:
-            page.print_page(content, arguments.top or 10)
-        return 0
-    part = BY[arguments.by]
-    rows = part.analyse(opened).slice(0, arguments.top)
+    content = page.compute(opened.name, opened.manifest, opened, cost.per_call())
+    if arguments.next:
+        _print_next(opened, content)
+    elif arguments.by:
+        _print_table(arguments, opened, content)
+    elif arguments.json:
+        print(page.to_json(content, arguments.top))
+    elif arguments.svg:
+        _save_picture(arguments.svg, content, arguments.top or 10)
+    else:
+        page.print_page(content, arguments.top or 10)
+    return 0
+
+
+def _table(by: list[str], source: Run) -> tuple[tuple[tables.Column, ...], pa.Table]:
+    if len(by) == 1 and by[0] in BY:
+        part = BY[by[0]]
+        return part.columns, part.analyse(source)
+    rows = breakdown(source, by)
+    return key_columns(rows.column_names), rows
+
+
+def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> None:
+    columns, rows = _table(arguments.by, source)
+    rows = rows.slice(0, arguments.top)
     if arguments.json:
         print(json.dumps(as_json(rows), indent=2, ensure_ascii=False))
     elif arguments.csv:
         sys.stdout.write(tables.csv_text(rows))
     else:
-        tables.show(part.columns, rows)
-    return 0
+        tables.show(columns, rows)
+    if "server" in arguments.by and not rows.num_rows:
+        print(
+            "fathom: no call of layer server was seen: no server of this run was traced",
+            file=sys.stderr,
+        )
+    print(f"fathom: {ending.one_line(content)}", file=sys.stderr)
+
+
+def _print_next(opened: Run, content: Page) -> None:
+    step = closer.step(content.source)
+    if step.level == "none":
+        seen = bool(content.table("layers").num_rows)
+        print("This run has the calls themselves:" if seen else "No I/O call was recorded")
+        for line in answers.lines(content.answers, content.name) if seen else ():
+            print(f"  {line}")
+    else:
+        path = _write_selection(opened.name, words.selection(step, opened.name))
+        print(words.command(path, opened.name, opened.manifest))
+        print(f"fathom: {path} selects {words.why(step)}", file=sys.stderr)
+        launcher = opened.manifest.get("launcher")
+        if launcher:
+            print(
+                f"fathom: start it inside the launcher ({launcher}), as this run was",
+                file=sys.stderr,
+            )
+    print(f"fathom: {ending.one_line(content)}", file=sys.stderr)
+
+
+def _write_selection(name: str, content: str) -> str:
+    """Into NAME.next.toml here; a file that says something else is left alone, and the next free name taken."""
+    for number in itertools.count(1):
+        path = Path(f"{name}.next{'' if number == 1 else f'.{number}'}.toml")
+        try:
+            if path.exists() and path.read_text(encoding="utf-8") != content:
+                continue
+            path.write_text(content, encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"show: cannot write {path}: {error}") from error
+        return str(path)
+    raise AssertionError
 
 
 def _save_picture(path: Path, content: Page, top: int) -> None:

@@ -8,21 +8,34 @@ from fathom.view.tables import printable
 MOST_LINES = 20
 
 
-def coverage(page: Page) -> list[str]:
-    """Calls recorded in full and counted, the cost of tracing, the size of the streams."""
-    runs = page.runs
+def _recorded(page: Page) -> tuple[str, list[tuple[str, int]]]:
     seen = summary.coverage(page.source, page.manifest.get("configuration", {}).get("counted", []))
     asked = seen["recorded"] + seen["counted"]
     share = numbers.percent(seen["recorded"] / asked if asked else 1)
+    said = (
+        f"{seen['recorded']:,} of {asked:,} calls recorded in full ({share}), "
+        f"{seen['counted']:,} in counters only"
+    )
+    return said, seen["by_choice"]
+
+
+def one_line(page: Page) -> str:
+    """Coverage and cost, for an answer that is no page."""
+    return f"{_recorded(page)[0]}; cost of tracing: {_cost(page)}"
+
+
+def coverage(page: Page) -> list[str]:
+    """Calls recorded in full and counted, the cost of tracing, the size of the streams."""
+    runs = page.runs
+    said, by_choice = _recorded(page)
     size = numbers.size(runs["stream_bytes"])
     per = f", {runs['stream_bytes'] / runs['events']:.1f} B per call" if runs["events"] else ""
     silent = _silent_layers(page)
     return [
-        f"  {seen['recorded']:,} of {asked:,} calls recorded in full ({share}), "
-        f"{seen['counted']:,} in counters only",
+        f"  {said}",
         *(
             f"  layer {layer} is counted only: {calls:,} calls; --layers +{layer} records them"
-            for layer, calls in seen["by_choice"]
+            for layer, calls in by_choice
         ),
         f"  cost of tracing: {_cost(page)}",
         f"  streams: {size}{per}",

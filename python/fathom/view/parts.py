@@ -1,8 +1,9 @@
 """The parts of the page, in its order. A new table is a row here."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from fathom.analysis import summary
+from fathom.analysis import ranklist, summary
 from fathom.view import ending, numbers
 from fathom.view.part import Page, Part
 from fathom.view.tables import Column, text
@@ -48,6 +49,17 @@ FILES = (
     Column("opens", "opens", numbers.count),
     Column("processes", "processes", numbers.count),
     Column("file", "path", text, right=False),
+)
+ORIGINS = (
+    Column("operation", "operation", text, right=False),
+    Column("called from", "caller", lambda name: f"< {text(name) or 'none'}", right=False),
+    Column("files", "file_group", text, right=False),
+    Column("number", "files", numbers.count),
+    Column("calls", "calls", numbers.count),
+    Column("bytes", "bytes", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("in caller", "caller_seconds", numbers.seconds),
+    Column("ranks", "ranks", ranklist.compress, right=False),
 )
 VARIABLES = (
     Column("layer", "layer", text, right=False),
@@ -110,6 +122,40 @@ REGIONS = (
     Column("share", "own_share", numbers.percent),
     Column("processes", "processes", numbers.count),
 )
+
+# What a breakdown's keys look like, by the name of their column; then what is told of each row.
+KEY_COLUMNS = {
+    "op": Column("function", "op", text, right=False),
+    "layer": Column("layer", "layer", text, right=False),
+    "caller": Column("called from", "caller", text, right=False),
+    "operation": Column("operation", "operation", text, right=False),
+    "rank": Column("rank", "rank", numbers.count),
+    "process": Column("process", "process", str),
+    "path": Column("file", "path", text, right=False),
+    "file_group": Column("files", "file_group", text, right=False),
+    "suffix": Column("files", "suffix", text, right=False),
+    "size_from": Column("size from", "size_from", numbers.size),
+    "size_below": Column("below", "size_below", numbers.size),
+    "start_seconds": Column("from", "start_seconds", numbers.seconds),
+    "stop_seconds": Column("to", "stop_seconds", numbers.seconds),
+    "source_line": Column("line", "source_line", text, right=False),
+    "function": Column("in", "function", text, right=False),
+    "server": Column("server", "server", text, right=False),
+}
+MEASURES = (
+    Column("calls", "calls", numbers.count),
+    Column("errors", "errors", numbers.count),
+    Column("bytes", "bytes", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("mean", "mean_seconds", numbers.seconds),
+    Column("longest", "longest_seconds", numbers.seconds),
+    Column("MB/s", "mb_per_s", numbers.rate),
+)
+
+
+def key_columns(names: Sequence[str]) -> tuple[Column, ...]:
+    """Columns of a breakdown whose table has these."""
+    return (*(KEY_COLUMNS[name] for name in names if name in KEY_COLUMNS), *MEASURES)
 
 
 def _ranks_title(page: Page) -> str:
@@ -175,6 +221,11 @@ PARTS = (
     Part("spread", summary.spread, _ranks_title, words=_spread, needs="layers", whole=True),
     Part("ranks", summary.ranks, by="rank", columns=RANKS),
     Part("files", summary.files, "Files", "file", FILES, needs="layers"),
+    Part(
+        "origins", summary.origins,
+        "Reads and writes of POSIX and C streams, < the call that made them (in caller: all of its time)",
+        "origin", ORIGINS,
+    ),
     Part("variables", summary.variables, "Variables", "variable", VARIABLES),
     Part("memory", summary.memory, "Raw data and metadata of HDF5, on POSIX", "memory", MEMORY),
     Part(
