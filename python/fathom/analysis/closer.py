@@ -3,10 +3,11 @@ totals of all ranks, then files on the ranks that dominate, then every call on t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fathom.analysis import Source, statement
-from fathom.analysis.answers import Ranks, dominant, ranks
+from fathom.analysis.answers import Ranks, ranks
+from fathom.analysis.dominance import dominant
 from fathom.analysis.own import everyone, own, shares
 
 # Groups of files that take less of the time are left out, and what the others must take together.
@@ -104,11 +105,8 @@ def step(source: Source) -> Step:
             kinds[row["kind"]] = kinds.get(row["kind"], 0) + row["time"]
             if row["rank"] is not None:
                 on_ranks[row["rank"]] = on_ranks.get(row["rank"], 0) + row["time"]
-    kind, guilty, _ = dominant(list(on_ranks.items()), len(everybody))
-    there = Ranks(
-        of=who.of, kind=who.kind, who=who.who, share=who.share, by=who.by, callers=who.callers,
-        calling=kind, calling_who=guilty, unit=who.unit,
-    )  # fmt: skip
+    guilty = dominant(dict.fromkeys(everybody, 0) | on_ranks)
+    there = replace(who, calling=guilty.how, calling_who=list(guilty.ranks))
     globs = [f"*/{name}" for name in files] or None
     return Step("call", _ranks(there, everybody), _operations(kinds), globs, share, len(everybody))
 
