@@ -1,21 +1,32 @@
-"""What `fathom doctor` says of programs that cannot be recorded, or only in part."""
+"""Each check of `fathom doctor`, on a machine or a program that really is as it should not be."""
 
+import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from fathom import checks
+from fathom import elf
+from fathom.checks import Finding, installation, machine, mpi, program
 
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="must be root")
+Paths = Iterable[str | Path]
 
 
-def build(place: Path, *flags: str | Path) -> Path:
+def needs(*tools: str) -> pytest.MarkDecorator:
+    gone = [tool for tool in tools if not shutil.which(tool)]
+    return pytest.mark.skipif(bool(gone), reason=f"not installed: {' '.join(gone)}")
+
+
+def build(
+    place: Path, *flags: str | Path, text: str = "int main(void) { return 0; }", cc: str = "cc"
+) -> Path:
     source = place / "main.c"
-    source.write_text(
-        'const char *named = "x\\0MPI_File_open\\0H5Dwrite"; int main(void) { return 0; }'
-    )
-    subprocess.run(["cc", source, *flags, "-o", place / "program"], check=True)
+    source.write_text(text)
+    subprocess.run([cc, source, *flags, "-o", place / "program"], cwd=place, check=True)
     return place / "program"
 
 
@@ -26,56 +37,371 @@ def library(place: Path, name: str) -> Path:
     return place / name
 
 
-def verdicts(program: Path) -> dict[str, tuple[str, str]]:
-    return {found.what: (found.verdict, found.detail) for found in checks.program(str(program))}
+def by_name(findings: Iterable[Finding]) -> dict[str, Finding]:
+    return {found.what: found for found in findings}
 
 
+def of(path: Path) -> dict[str, Finding]:
+    found = by_name(program.check(path))
+    assert all(one.do for one in found.values() if one.verdict == "problem")
+    return found
+
+
+# Programs.
+
+
+def test_a_static_program(tmp_path: Path) -> None:
+    found = of(build(tmp_path, "-static"))["program"]
+    assert (found.verdict, "static" in found.detail) == ("problem", True)
+    assert "dynamically" in found.do
+
+
+@needs("mpicc.mpich", "mpicc.openmpi")
 def test_two_mpis_in_one_program(tmp_path: Path) -> None:
-    both = [library(tmp_path, name) for name in ("libmpich.so.12", "libmpi.so.40")]
-    found = verdicts(build(tmp_path, "-Wl,--no-as-needed", *both, f"-Wl,-rpath,{tmp_path}"))
-    assert found["MPI"][0] == "fails"
-    assert "MPICH and Open MPI" in found["MPI"][1]
+    text = "int MPI_Init(void *, void *); int main(void) { return MPI_Init(0, 0); }"
+    flags = [
+        word
+        for name in ("mpicc.mpich", "mpicc.openmpi")
+        for word in subprocess.run(
+            [name, "-show"], capture_output=True, text=True, check=True
+        ).stdout.split()
+        if word.startswith(("-L", "-l"))
+    ]
+    found = of(build(tmp_path, "-Wl,--no-as-needed", *flags, text=text))["MPI"]
+    assert (found.verdict, "MPICH and Open MPI" in found.detail) == ("problem", True)
 
 
 def test_one_mpi_under_two_names_is_one(tmp_path: Path) -> None:
     both = [library(tmp_path, name) for name in ("libmpich.so.12", "libmpichfort.so.12")]
-    found = verdicts(build(tmp_path, "-Wl,--no-as-needed", *both, f"-Wl,-rpath,{tmp_path}"))
-    assert found["MPI"] == ("ok", "MPICH")
+    found = of(build(tmp_path, "-Wl,--no-as-needed", *both, f"-Wl,-rpath,{tmp_path}"))
+    assert (found["MPI"].verdict, found["MPI"].detail) == ("ok", "MPICH")
 
 
-def test_layers_linked_in_statically(tmp_path: Path) -> None:
-    found = verdicts(build(tmp_path))
-    assert found["program"][0] == "ok"
-    assert found["MPI"][0] == "limit"
-    assert found["HDF5"][0] == "limit"
+def test_a_library_that_is_not_there(tmp_path: Path) -> None:
+    gone = library(tmp_path, "libgone.so.3")
+    path = build(tmp_path, "-Wl,--no-as-needed", gone, f"-Wl,-rpath,{tmp_path}")
+    assert "libraries" not in of(path)
+    gone.unlink()
+    assert (of(path)["libraries"].verdict, "libgone.so.3" in of(path)["libraries"].detail) == (
+        "problem",
+        True,
+    )
 
 
-def test_a_static_program(tmp_path: Path) -> None:
-    found = verdicts(build(tmp_path, "-static"))
-    assert found["program"][0] == "fails"
-    assert "static" in found["program"][1]
+HDF5 = """#include <hdf5.h>
+int main(void) { H5Fclose(H5Fcreate("x.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+	return (int)H5Dwrite(0, 0, 0, 0, 0, 0); }"""
+
+
+@needs("h5pcc.mpich")
+def test_hdf5_linked_in_statically_and_not(tmp_path: Path) -> None:
+    path = build(tmp_path, text=HDF5, cc="h5pcc.mpich")
+    assert (of(path)["layer hdf5"].verdict, "-shlib" in of(path)["layer hdf5"].do) == (
+        "limit",
+        True,
+    )
+    subprocess.run(["strip", path], check=True)
+    assert of(path)["layer hdf5"].verdict == "limit"
+    found = of(build(tmp_path, "-shlib", text=HDF5, cc="h5pcc.mpich"))
+    assert found["layer hdf5"] == Finding("layer hdf5", "ok", "H5Dwrite, H5Fclose, H5Fcreate")
+    assert "mpiio" in found["by a library"].detail
+    assert by_name(mpi.hdf5())["HDF5"].verdict == "limit"
+
+
+@needs("mpicc.openmpi")
+def test_layers_that_a_program_calls(tmp_path: Path) -> None:
+    text = """#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv) { MPI_File f; MPI_Init(&argc, &argv);
+	MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &f); MPI_Barrier(MPI_COMM_WORLD);
+	return puts("x") + (int)pwrite(1, "", 0, 0); }"""
+    found = of(build(tmp_path, text=text, cc="mpicc.openmpi"))
+    layers = {name: one.detail for name, one in found.items() if name.startswith("layer ")}
+    assert layers == {
+        "layer mpi": "MPI_Barrier", "layer mpiio": "MPI_File_open", "layer posix": "pwrite", "layer stdio": "puts",
+    }  # fmt: skip
+
+
+@needs("mpif90.openmpi")
+def test_fortran_names(tmp_path: Path) -> None:
+    source = tmp_path / "main.f90"
+    source.write_text(
+        "program p\nuse mpi\ninteger :: f, e\ncall MPI_INIT(e)\ncall MPI_FILE_OPEN(MPI_COMM_WORLD, 'x', &\n"
+        "MPI_MODE_RDONLY, MPI_INFO_NULL, f, e)\nend program\n"
+    )
+    subprocess.run(["mpif90.openmpi", source, "-o", tmp_path / "program"], check=True)
+    assert of(tmp_path / "program")["layer mpiio"].detail == "MPI_File_open"
+
+
+def test_a_program_without_lines_or_names(tmp_path: Path) -> None:
+    assert of(build(tmp_path, "-g"))["source lines"].verdict == "ok"
+    named = of(build(tmp_path))["source lines"]
+    assert (named.verdict, "by function" in named.detail) == ("limit", True)
+    stripped = of(build(tmp_path, "-s"))["source lines"]
+    assert (stripped.verdict, "by address" in stripped.detail) == ("limit", True)
 
 
 def test_set_user_id(tmp_path: Path) -> None:
-    program = build(tmp_path)
-    program.chmod(0o4755)
-    assert verdicts(program)["set-user-id"][0] == "fails"
+    path = build(tmp_path)
+    path.chmod(0o4755)
+    assert of(path)["set-user-id"].verdict == "problem"
 
 
-def test_script_and_neither(tmp_path: Path) -> None:
-    for name, head, verdict in (("a", "#!/bin/sh\n", "note"), ("b", "just text\n", "limit")):
+@ROOT
+@needs("setcap")
+def test_capabilities(tmp_path: Path) -> None:
+    path = build(tmp_path)
+    if subprocess.run(["setcap", "cap_net_raw+ep", path], check=False).returncode:
+        pytest.skip("the file system keeps no capabilities")
+    assert of(path)["capabilities"].verdict == "problem"
+
+
+def test_scripts_and_neither(tmp_path: Path) -> None:
+    for name, head in (("a", "#!/bin/sh\n"), ("b", "#!/usr/bin/env sh\n")):
         (tmp_path / name).write_text(head)
         (tmp_path / name).chmod(0o755)
-        assert verdicts(tmp_path / name)["program"][0] == verdict
+        shell = list(program.check(tmp_path / name))
+        assert (shell[0].verdict, shell[1].what) == ("ok", "program")
+        assert shell[1].detail.endswith("/sh, dynamic")
+    for name, content in (("c", b"just text\n"), ("d", b""), ("e", b"\x7fELF")):
+        (tmp_path / name).write_bytes(content)
+        (tmp_path / name).chmod(0o755)
+        assert of(tmp_path / name)["program"].verdict == "limit"
+
+
+def test_a_program_that_was_cut_off(tmp_path: Path) -> None:
+    whole = build(tmp_path, "-g").read_bytes()
+    cut = tmp_path / "cut"
+    for size in (64, 100, 700, len(whole) // 2, len(whole) - 40):
+        cut.write_bytes(whole[:size])
+        image = elf.read(cut)
+        assert image is not None
+        assert "nothing at all" not in image.imports | image.defines
+
+
+def test_symbols_are_those_of_nm() -> None:
+    path = Path(sys.executable).resolve()
+    image = elf.read(path)
+    assert image is not None
+    told = subprocess.run(["nm", "-D", path], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in told.splitlines()]
+    wanted = {row[-1].partition("@")[0] for row in rows if row[-2] == "U"}
+    assert wanted <= image.imports | {
+        name for name in wanted if name in ("stdin", "stdout", "stderr", "environ")
+    }
+    assert image.imports <= {row[-1].partition("@")[0] for row in rows if row[-2] in "Uw"}
+    defined = {row[-1].partition("@")[0] for row in rows if row[-2] == "T"}
+    assert defined <= image.defines
+
+
+# The machine.
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A file system without a byte free."""
+    place = tmp_path / "full"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs mount")
+    try:
+        free = shutil.disk_usage(place).free
+        (place / "filling").write_bytes(bytes(free))
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", place], check=False)
+
+
+@ROOT
+def test_no_memory_for_rings(full: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FATHOM_RING", str(full / "ring"))
+    (found,) = machine.rings()
+    assert (found.verdict, "0 B of 1 MiB free" in found.detail) == ("problem", True)
+    (full / "filling").unlink()
+    (found,) = machine.rings()
+    assert found.verdict == "limit"
+
+
+@ROOT
+def test_no_room_for_the_run(full: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(full)
+    (found,) = machine.run_directory()
+    assert (found.verdict, "-o" in found.do) == ("problem", True)
+    (full / "filling").unlink()
+    (found,) = machine.run_directory()
+    assert (found.verdict, "--budget" in found.do) == ("limit", True)
 
 
 def test_rings_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FATHOM_RING", "/nowhere/rings")
-    assert next(f for f in checks.memory() if f.what == "rings").verdict == "fails"
+    (found,) = machine.rings()
+    assert (found.verdict, "FATHOM_RING" in found.do) == ("problem", True)
+
+
+def test_a_clock_that_is_not_invariant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cpuinfo").write_text("processor\t: 0\nflags\t\t: fpu tsc constant_tsc\n")
+    (found,) = machine.clock(tmp_path / "cpuinfo")
+    assert found.verdict == "limit"
+    monkeypatch.setenv("FATHOM_CLOCK", "gettime")
+    (found,) = machine.clock()
+    assert (found.verdict, found.do) == ("limit", "unset FATHOM_CLOCK")
+
+
+NO_PTRACE = """#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog all = {4, rules};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (argc < 2 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all))
+		return 9;
+	return execv(argv[1], argv + 1);
+}
+"""
+
+
+def test_no_ptrace(tmp_path: Path) -> None:
+    denied = build(tmp_path, text=NO_PTRACE)
+    ask = "from fathom.checks import machine; print([(f.verdict, f.do) for f in machine.tracing()])"
+    told = [
+        subprocess.run(
+            [*before, sys.executable, "-c", ask], capture_output=True, text=True, check=False
+        )
+        for before in ([denied], [])
+    ]
+    if told[0].returncode == 9:
+        pytest.skip("no seccomp")
+    assert "limit" in told[0].stdout and "fathom run" in told[0].stdout
+    if "'ok'" not in told[1].stdout:
+        pytest.skip("no ptrace here at all")
+
+
+def test_no_fuse(tmp_path: Path) -> None:
+    (found,) = machine.fuse(tmp_path / "fuse")
+    assert found.verdict == "limit"
+
+
+def test_what_cannot_be_sampled(tmp_path: Path) -> None:
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self" / "mounts").write_text("10.0.0.1@o2ib:/scratch /scratch lustre rw 0 0\n")
+    found = by_name(machine.samples(tmp_path))
+    assert (found["pressure"].verdict, found["Lustre"].verdict) == ("limit", "limit")
+    (tmp_path / "fs" / "lustre" / "llite").mkdir(parents=True)
+    (tmp_path / "pressure").mkdir()
+    (tmp_path / "pressure" / "io").write_text("some avg10=0.00\n")
+    found = by_name(machine.samples(tmp_path))
+    assert (found["pressure"].verdict, found["Lustre"].verdict) == ("ok", "ok")
+    assert "/scratch" in found["Lustre"].detail
+
+
+# The installation.
 
 
 def test_a_missing_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "libfathom.so"
     broken.write_text("no library")
     monkeypatch.setenv("FATHOM_LIB", str(broken))
-    assert next(f for f in checks.parts() if f.what == "library").verdict == "fails"
+    (found,) = installation.library()
+    assert found.verdict == "problem"
+    monkeypatch.setenv("FATHOM_LIB", str(tmp_path / "gone"))
+    (found,) = installation.library()
+    assert (found.verdict, "gone" in found.detail) == ("problem", True)
+
+
+def test_parts_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FATHOM_ENGINE", str(tmp_path / "engine"))
+    found = by_name(installation.parts())
+    assert (found["engine"].verdict, bool(found["engine"].do)) == ("problem", True)
+
+
+def test_the_usual_layers_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FATHOM_LAYERS", "posix")  # a run's, not the default
+    found = list(installation.layers())
+    if not found:
+        pytest.skip("not built")
+    assert "posix, mpiio, hdf5" in found[0].detail
+    assert "counted only: mpi" in found[0].detail
+
+
+def test_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    (found,) = installation.temporary()
+    assert found.verdict == "limit"
+
+
+# MPI.
+
+
+@pytest.fixture
+def only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A PATH of one folder, to be filled with links to real commands."""
+    place = tmp_path / "bin"
+    place.mkdir()
+    monkeypatch.setenv("PATH", str(place))
+    return place
+
+
+def test_no_mpi(only: Path) -> None:
+    assert only.is_dir()
+    (found,) = mpi.launchers()
+    assert found.verdict == "limit"
+    assert list(mpi.compilers()) == list(mpi.open_mpi_io()) == []
+
+
+@needs("mpicc.mpich", "mpiexec.openmpi", "mpiexec.mpich")
+def test_compiler_and_launcher_of_two_mpis(only: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    links = {"mpicc": "mpicc.mpich", "mpiexec": "mpiexec.openmpi"}
+    for name, target in links.items():
+        (only / name).symlink_to(f"/usr/bin/{target}")
+    monkeypatch.setenv("PATH", f"{only}:/bin")
+    (found,) = mpi.compilers()
+    assert (found.verdict, "each rank would be alone" in found.detail) == ("problem", True)
+    assert "Open MPI" in by_name(mpi.launchers())["MPI"].detail
+    (only / "mpiexec").unlink()
+    (only / "mpiexec").symlink_to("/usr/bin/mpiexec.mpich")
+    mpi._said.cache_clear()
+    (found,) = mpi.compilers()
+    assert (found.verdict, found.detail) == ("ok", "mpicc builds for MPICH")
+
+
+@needs("ompi_info")
+def test_ompio_and_romio(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROMIO_HINTS", "/home/me/hints")
+    mpi._said.cache_clear()
+    (found,) = mpi.open_mpi_io()
+    assert (found.verdict, "ROMIO_HINTS is set" in found.detail) == ("limit", True)
+    assert "--mca io romio" in found.do
+    monkeypatch.setenv("OMPI_MCA_io", found.do.split()[3].rstrip(","))
+    mpi._said.cache_clear()
+    (found,) = mpi.open_mpi_io()
+    assert found.verdict == "ok"
+    mpi._said.cache_clear()
+
+
+@ROOT
+def test_in_a_job(only: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert only.is_dir()
+    for variable in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "SLURM_JOB_NUM_NODES"):
+        monkeypatch.delenv(variable, raising=False)
+    assert list(mpi.batch()) == []
+    monkeypatch.setenv("PBS_JOBID", "12.server")
+    (found,) = mpi.batch()
+    assert (found.verdict, "job 12.server of PBS" in found.detail) == ("ok", True)
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
+    monkeypatch.chdir("/dev/shm")
+    assert [found.verdict for found in mpi.batch()] == ["ok", "problem"]

@@ -2,10 +2,12 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -331,19 +333,68 @@ def test_inside_a_run_a_rank_joins_it(
     assert (status, [p.name for p in tmp_path.glob("*.fathom")]) == (0, ["x.fathom"]), err
 
 
+NASTY = '!it\'s a \\ "$HOME" `x` *.log'
+
+
+@pytest.mark.parametrize(("shell", "script"), [
+    ("sh", 'eval "$(./env)"'),
+    ("bash", 'eval "$(./env)"'),
+    ("bash", "./env > e; export LD_PRELOAD=/lib/before.so; . ./e"),
+    ("csh", 'eval "`./env`"'),
+    ("tcsh", "./env > e\nsource e"),
+    ("fish", "./env | source"),
+])  # fmt: skip
 def test_env_prints_what_a_shell_can_read(
-    command: Path, environment: dict[str, str], tmp_path: Path
+    command: Path, environment: dict[str, str], tmp_path: Path, shell: str, script: str
 ) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell}")
     place = tmp_path / "it's here"
     place.mkdir()
-    script = (
-        f'eval "$({command} env -o x --level job)"; echo "$FATHOM_RUN,$FATHOM_LEVEL,$LD_PRELOAD"'
+    words = [
+        command,
+        *f"env -o x --level job --budget 1k --shell {shell}".split(),
+        "--files",
+        NASTY,
+    ]
+    (place / "env").write_text(f"#!/bin/sh\n{shlex.join(map(str, words))}\n")
+    (place / "env").chmod(0o755)
+    show = "import json, os; print(json.dumps(dict(os.environ)))"
+    (place / "script").write_text(f"{script}\nexec {sys.executable} -c '{show}'\n")
+    environment |= {"FATHOM_RANKS": "3", "FATHOM_MMAP": "dirty"}  # of an older job
+    done = subprocess.run(
+        [shell, "script"], cwd=place, env=environment, capture_output=True, text=True, check=False
     )
-    out = subprocess.run(
-        ["sh", "-c", script], cwd=place, env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    assert out == f"{place}/x.fathom,job,{command.with_name('libfathom.so')}\n"
+    assert done.stdout, done.stderr
+    said = json.loads(done.stdout)
+    assert said["FATHOM_RUN"] == f"{place}/x.fathom"
+    assert (said["FATHOM_LEVEL"], said["FATHOM_BUDGET"]) == ("job", "1024")
+    assert said["FATHOM_FILES"] == NASTY
+    assert "FATHOM_RANKS" not in said and "FATHOM_MMAP" not in said
+    before = ["/lib/before.so"] if "before" in script else []
+    assert said["LD_PRELOAD"].split(":") == [*before, str(command.with_name("libfathom.so"))]
     assert json.loads((place / "x.fathom" / "run.json").read_text())["command"] == []
+
+
+def test_env_as_json_and_what_cannot_be_said(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    environment["LD_PRELOAD"] = "/lib/other.so"
+    globs = ["--files", "a", "--files", "!b"]
+    _, out, _ = run(command, tmp_path, environment, "env", "-o", "x", "--shell", "json", *globs)
+    said = json.loads(out)
+    assert (said["FATHOM_FILES"], said["FATHOM_RANKS"]) == ("a\n!b", None)
+    assert said["LD_PRELOAD"] == f"/lib/other.so:{command.with_name('libfathom.so')}"
+    del environment["LD_PRELOAD"]
+    for words, says in (
+        (["env", "--shell", "csh", *globs], "one --files at most"),
+        (["env", "--shell", "powershell"], "none of sh, csh, fish, json"),
+        (["run", "--shell", "sh", "true"], "an option of fathom env"),
+    ):
+        status, out, err = run(command, tmp_path, environment, *words)
+        assert (status, out, err.count("\n")) == (125, "", 1)
+        assert says in err
+    assert [path.name for path in tmp_path.glob("*.fathom")] == ["x.fathom"]
 
 
 def test_a_rank_starts_no_interpreter(

@@ -38,6 +38,7 @@ struct options {
 	const char *ranks; /* NULL: all */
 	const char *files; /* newline-separated globs; NULL: all */
 	const char *mmap;  /* "dirty": tell which pages of mapped files are written; NULL: do not */
+	const char *shell; /* of `fathom env`: sh, csh, fish, json */
 	const char *probes;  /* the user's own catalogues, colon-separated, absolute; NULL: none */
 	const char *sample;  /* seconds between an agent's samples, 0: none; NULL: no agent */
 	const char *collect; /* HOST:PORT/KEY to send the streams to; NULL: nowhere */
@@ -94,11 +95,16 @@ void agent_print(const struct run *run); /* the shell's line that starts it */
 /* probes.c: the library made of them; NULL: of none. */
 const char *probes_library(const char *probes, const char *library);
 
+/* environment.c: the environment as a shell reads it. */
+void environment_check(const struct options *options); /* fails before anything is made */
+void environment_print(const struct run *run);
+
 /* start.c: environment and processes. */
 const char *command_directory(void); /* where this binary lies */
 const char *library_find(void);
 void environment_set(const struct run *run);
-void environment_print(const struct run *run);
+/* name, value of each variable as docs/environment.md has them; NULL value: not set. */
+void environment_each(const struct run *run, void (*use)(const char *name, const char *value));
 void program_check(const char *program); /* ends with 127 or 126 as env(1) does */
 __attribute__((noreturn)) void program_exec(char **command);
 int program_wait(const struct run *run); /* runs it as a child; its wait status */

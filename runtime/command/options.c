@@ -60,11 +60,16 @@ static const char run_examples[] =
 	"  fathom run --layers mpiio,posix --files '/scratch/*' --files '!*.log' -- ./a.out\n"
 	"  srun fathom run --ranks 0-1023:64 --level file -- ./flash\n";
 
-static const char env_examples[] = "  -h, --help          this text\n"
-				   "\n"
-				   "example:\n"
-				   "  eval \"$(fathom env -o s3d)\"\n"
-				   "  srun ./s3d 200 200 200\n";
+static const char env_examples[] =
+	"  --shell SHELL       for sh (bash, zsh, ksh too), csh (tcsh), fish, or json (default: "
+	"sh)\n"
+	"  -h, --help          this text\n"
+	"\n"
+	"examples:\n"
+	"  eval \"$(fathom env -o s3d)\"                    # sh, bash, zsh, ksh\n"
+	"  eval \"`fathom env -o s3d --shell csh`\"         # csh, tcsh\n"
+	"  fathom env -o s3d --shell fish | source         # fish\n"
+	"  srun ./s3d 200 200 200\n";
 
 char *layer_list(uint32_t layers, const char *suffix)
 {
@@ -260,7 +265,8 @@ enum {
 	OPTION_AGENT,
 	OPTION_SAMPLE,
 	OPTION_COLLECT,
-	OPTION_NO_SHOW
+	OPTION_NO_SHOW,
+	OPTION_SHELL
 };
 static const struct option long_options[] = {
 	{"output", required_argument, NULL, 'o'},
@@ -275,6 +281,7 @@ static const struct option long_options[] = {
 	{"sample", required_argument, NULL, OPTION_SAMPLE},
 	{"collect", required_argument, NULL, OPTION_COLLECT},
 	{"no-show", no_argument, NULL, OPTION_NO_SHOW},
+	{"shell", required_argument, NULL, OPTION_SHELL},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -327,6 +334,11 @@ static void take(struct options *options, int option, const char *value, bool ru
 	case OPTION_NO_SHOW:
 		options->show = false;
 		break;
+	case OPTION_SHELL:
+		if (run)
+			fail(EXIT_FATHOM, "run: --shell is an option of fathom env");
+		options->shell = value;
+		break;
 	case 'h':
 		help(run);
 	}
@@ -345,7 +357,7 @@ void options_parse(struct options *options, bool with_command, int argc, char **
 {
 	int option;
 
-	*options = (struct options){.budget = 64 << 20, .show = true};
+	*options = (struct options){.budget = 64 << 20, .show = true, .shell = "sh"};
 	parse_layers(options, LAYERS_DEFAULT);
 	parse_level(options, "call");
 	opterr = 0;
@@ -360,6 +372,7 @@ void options_parse(struct options *options, bool with_command, int argc, char **
 	finish_probes(options);
 	if (options->collect && !options->sample)
 		options->sample = "0";
+	environment_check(options);
 	options->command = argv + optind;
 	if (with_command && !*options->command)
 		fail(EXIT_FATHOM,

@@ -77,8 +77,7 @@ static const char *layers_in_force(const struct options *options)
 	return format_text("%s%s%s", recorded, *recorded && *counted ? "," : "", counted);
 }
 
-/* name, value, … as docs/environment.md has them; NULL value: not set. */
-static void each_variable(const struct run *run, void (*use)(const char *name, const char *value))
+void environment_each(const struct run *run, void (*use)(const char *name, const char *value))
 {
 	const struct options *options = &run->options;
 
@@ -110,30 +109,9 @@ static void preload(const char *library)
 
 void environment_set(const struct run *run)
 {
-	each_variable(run, set);
+	environment_each(run, set);
 	preload(run->library);
 	preload(run->probes_library);
-}
-
-static void print(const char *name, const char *value)
-{
-	if (!value) {
-		printf("unset %s\n", name);
-		return;
-	}
-	printf("export %s='", name);
-	for (; *value; value++)
-		fputs(*value == '\'' ? "'\\''" : (char[]){*value, '\0'}, stdout);
-	puts("'");
-}
-
-void environment_print(const struct run *run)
-{
-	each_variable(run, print);
-	printf("export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"'%s%s%s'\n", run->library,
-	       run->probes_library ? ":" : "", run->probes_library ? run->probes_library : "");
-	if (fflush(stdout) || ferror(stdout))
-		fail(EXIT_FATHOM, "cannot print the environment: %s", strerror(errno));
 }
 
 static int executable(const char *path)

@@ -1,6 +1,6 @@
-"""fathom doctor: what will not work here, and why.
+"""fathom doctor: what will not work here, and why; with a program, what will not work with it.
 
-Exit status 1 when something will not work.
+Exit status 1 when there is a problem.
 
 examples:
   fathom doctor
@@ -9,19 +9,15 @@ examples:
 
 import argparse
 import json
+import sys
+import textwrap
 from dataclasses import asdict
 
-import pyarrow as pa
-
 from fathom import checks
-from fathom.view import tables
-from fathom.view.tables import Column, text
+from fathom.checks import Finding
+from fathom.view.tables import columns, on_terminal, printable
 
-COLUMNS = (
-    Column("check", "what", text, right=False),
-    Column("verdict", "verdict", text, right=False),
-    Column("detail", "detail", text, right=False),
-)
+VERDICT, WHAT = 9, 18  # letters of the first two columns
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,10 +27,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints every check's verdict."""
-    found = [asdict(finding) for finding in checks.all_of(arguments.program)]
+    """Prints every check's verdict as soon as it is known."""
+    found: list[Finding] = []
+    for finding in checks.all_of(arguments.program):
+        found.append(finding)
+        if not arguments.json:
+            _print(finding)
     if arguments.json:
-        print(json.dumps(found, indent=1, ensure_ascii=False))
-    else:
-        tables.show(COLUMNS, pa.Table.from_pylist(found))
-    return 1 if any(finding["verdict"] == "fails" for finding in found) else 0
+        print(json.dumps([asdict(finding) for finding in found], indent=1, ensure_ascii=False))
+    return 1 if any(finding.verdict == "problem" for finding in found) else 0
+
+
+def _lines(words: str) -> list[str]:
+    """As the terminal has room; one line in a pipe."""
+    if not on_terminal(sys.stdout):
+        return [words]
+    room = max(30, columns() - VERDICT - WHAT)
+    return textwrap.wrap(words, room, break_on_hyphens=False) or [""]
+
+
+def _print(finding: Finding) -> None:
+    left = f"{finding.verdict:{VERDICT}}{printable(finding.what) + ' ':{WHAT}}"
+    lines = _lines(printable(finding.detail))
+    lines += _lines(f"→ {printable(finding.do)}") if finding.do else []
+    for line in lines:
+        print(f"{left}{line}", flush=True)
+        left = " " * len(left)

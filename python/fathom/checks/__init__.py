@@ -1,0 +1,18 @@
+"""What `fathom doctor` looks at. Each check is a function that gives findings."""
+
+from collections.abc import Iterator
+
+from fathom.checks import installation, machine, mpi, program
+from fathom.checks.finding import Finding
+
+__all__ = ["Finding", "all_of"]
+
+
+def all_of(program_name: str | None) -> Iterator[Finding]:
+    """Every check: of Fathom, of the machine, of the program."""
+    path = program.find(program_name) if program_name else None
+    for room in (installation, machine, mpi):
+        for check in room.CHECKS:
+            yield from check()
+    if path:
+        yield from program.check(path)

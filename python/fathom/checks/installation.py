@@ -1,0 +1,97 @@
+"""Fathom itself: are its parts there, does the loader take the library, what is recorded by default?"""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from fathom import cost, places
+from fathom.checks.finding import Finding
+from fathom.errors import FathomError
+from fathom.view import numbers
+
+
+def parts() -> Iterator[Finding]:
+    """Are the native parts there?"""
+    for name, find in (("command", places.native_command), ("engine", places.engine)):
+        try:
+            yield Finding(name, "ok", str(find()))
+        except FathomError as error:
+            yield Finding(
+                name, "problem", str(error), "build Fathom (make build), or install it whole"
+            )
+
+
+def library() -> Iterator[Finding]:
+    """Does the loader take the library, and what does a call cost?"""
+    try:
+        path = places.library()
+    except FathomError as error:
+        yield Finding("library", "problem", str(error), "unset FATHOM_LIB, or name libfathom.so")
+        return
+    if path is None:
+        yield Finding(
+            "library",
+            "problem",
+            "no libfathom.so beside the command",
+            "build it, or set FATHOM_LIB",
+        )
+        return
+    done = subprocess.run(
+        ["/bin/true"], env={"LD_PRELOAD": str(path)}, capture_output=True, text=True, check=False
+    )
+    if done.returncode or done.stderr:
+        said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        yield Finding(
+            "library",
+            "problem",
+            f"the loader does not take it: {said[0]}",
+            "build Fathom on this machine",
+        )
+        return
+    yield Finding("library", "ok", str(path))
+    added = cost.per_call()
+    if added is not None:
+        yield Finding(
+            "cost", "ok", f"recording adds {numbers.seconds(added)} to an empty call here"
+        )
+
+
+def layers() -> Iterator[Finding]:
+    """Which layers are recorded when the user names none? The native command is asked: it decides."""
+    try:
+        command = places.native_command()
+        with tempfile.TemporaryDirectory(prefix="fathom-doctor.") as scratch:
+            clean = {
+                k: v
+                for k, v in os.environ.items()
+                if not k.startswith("FATHOM_") or k == "FATHOM_LIB"
+            }
+            done = subprocess.run(
+                [command, "env", "-o", f"{scratch}/x", "--shell", "json"],
+                env=clean | {"FATHOM_RING": f"{scratch}/ring"},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=30,
+            )
+        said = json.loads(done.stdout)["FATHOM_LAYERS"].split(",")
+    except (FathomError, OSError, ValueError, KeyError, subprocess.SubprocessError):
+        return  # `parts` and `library` have said why
+    full = [name for name in said if not name.endswith(":counted")]
+    counted = [name.removesuffix(":counted") for name in said if name.endswith(":counted")]
+    line = f"by default {', '.join(full)}"
+    line += f"; counted only: {', '.join(counted)}" if counted else ""
+    yield Finding("layers", "ok", f"{line}; more by --layers +threads,+mpi")
+
+
+def temporary() -> Iterator[Finding]:
+    """DuckDB spills there when a question is larger than memory."""
+    place = Path(os.environ.get("TMPDIR") or "/tmp")
+    if not os.access(place, os.W_OK):
+        yield Finding("temporary files", "limit", f"{place} is not writable", "set TMPDIR")
+
+
+CHECKS = (parts, library, layers, temporary)
