@@ -12,6 +12,8 @@ from fathom.analysis import Source, statement
 SECOND = 1e9
 # Parts of the run in which I/O is looked for.
 PARTS = 100
+# Up to so many calls are looked at one by one to say when they were; of more, table `heat` says it sooner.
+FINE = 2_000_000
 # Reads and writes that take this much of the time are what the run's I/O is.
 NEARLY = 0.9
 
@@ -60,11 +62,11 @@ def heat(source: Source, parts: int = PARTS) -> tuple[str, pa.Table]:
     `calls`: all of the program's own calls; `heat`: reads and writes only; `none`: not known, and no row.
     Columns: process, kind, bin (from 0), calls, bytes, time.
     """
-    counted = source.sql(statement("heat_counted"), bins=parts)
-    if counted.num_rows and (not is_complete(source) or _mostly_data(source)):
-        return "heat", counted
-    if not is_complete(source):
-        return "none", counted
+    complete, many = is_complete(source), sum(own(source)["recorded"].to_pylist()) > FINE
+    if not complete or (many and _mostly_data(source)):
+        counted = source.sql(statement("heat_counted"), bins=parts)
+        if counted.num_rows or not complete:
+            return ("heat" if counted.num_rows else "none"), counted
     return "calls", source.sql(statement("heat_calls"), bins=parts, **own_values(source))
 
 

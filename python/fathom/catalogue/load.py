@@ -171,7 +171,7 @@ def _async(head: Row, data: Mapping[str, Any]) -> dict[str, Any]:
     made |= {key: in_time(made[key]) for key in ("after", "bytes", "result") if key in made}
     if made.get("after", "(").count("(") == 0:
         raise row.error("after", "must be a call, to go with the hook of [api.async]")
-    made["after"] = ", ".join(hook for hook in (made.get("after"), how.text("after")) if hook)
+    made["after"] = ", ".join(hook for hook in (made.get("after"), how.text("after", "")) if hook)
     if "record" in made:
         made["record"] = [
             entry if isinstance(entry, str) else {k: in_time(v) for k, v in entry.items()}

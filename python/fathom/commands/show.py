@@ -27,6 +27,7 @@ from fathom.errors import UsageError
 from fathom.store import Run, as_json
 from fathom.view import answers, ending, page, picture, tables
 from fathom.view import closer as words
+from fathom.view.column import Column
 from fathom.view.part import Page
 from fathom.view.parts import BY, key_columns
 
@@ -93,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _table(by: list[str], source: Run) -> tuple[tuple[tables.Column, ...], pa.Table]:
+def _table(by: list[str], source: Run) -> tuple[tuple[Column, ...], pa.Table]:
     if len(by) == 1 and by[0] in BY:
         part = BY[by[0]]
         return part.columns, part.analyse(source)

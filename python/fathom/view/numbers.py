@@ -72,3 +72,14 @@ def things(value: int, one: str, many: str | None = None) -> str:
 def times(value: float | None) -> str:
     """A speed-up: 4.2 -> `4.2x`."""
     return UNKNOWN if value is None else f"{_digits(value)}x"
+
+
+def sampled(value: float | None, unit: str, is_level: bool) -> str:
+    """A level as it is; a counter per second: bytes as MB/s, time as its share of a second."""
+    if value is None:
+        return UNKNOWN
+    if is_level:
+        return size(value) if unit == "bytes" else count(round(value, 1))
+    if unit == "bytes":
+        return f"{rate(value / 1e6)} MB/s"
+    return percent(value / 1e9) if unit == "ns" else f"{_digits(value)} /s"

@@ -5,8 +5,9 @@ from typing import Any
 
 from fathom.analysis import ranklist, summary
 from fathom.view import ending, numbers
+from fathom.view.column import Column
 from fathom.view.part import Page, Part
-from fathom.view.tables import Column, text
+from fathom.view.tables import text
 
 LAYERS = (
     Column("layer", "layer", text, right=False),
@@ -26,36 +27,36 @@ FUNCTIONS = (
     Column("errors", "errors", numbers.count),
     Column("bytes", "bytes", numbers.size),
     Column("time", "seconds", numbers.seconds),
-    Column("mean", "mean_seconds", numbers.seconds),
-    Column("longest", "longest_seconds", numbers.seconds),
-    Column("MB/s", "mb_per_s", numbers.rate),
+    Column("mean", "mean_seconds", numbers.seconds, spare=3),
+    Column("longest", "longest_seconds", numbers.seconds, spare=1),
+    Column("MB/s", "mb_per_s", numbers.rate, spare=2),
 )
 RANKS = (
     Column("rank", "rank", numbers.count),
-    Column("process", "pid", str),
-    Column("host", "host", text, right=False),
-    Column("ended", "ended", text, right=False),
+    Column("process", "pid", str, spare=3),
+    Column("host", "host", text, right=False, spare=2),
+    Column("ended", "ended", text, right=False, spare=1),
     Column("calls", "calls", numbers.count),
     Column("bytes", "bytes", numbers.size),
     Column("time", "seconds", numbers.seconds),
     Column("share", "share", numbers.percent),
-    Column("program", "program", text, right=False),
+    Column("program", "program", text, right=False, is_path=True),
 )
 FILES = (
     Column("read", "bytes_read", numbers.size),
     Column("written", "bytes_written", numbers.size),
     Column("time", "seconds", numbers.seconds),
     Column("calls", "calls", numbers.count),
-    Column("opens", "opens", numbers.count),
-    Column("processes", "processes", numbers.count),
-    Column("file", "path", text, right=False),
+    Column("opens", "opens", numbers.count, spare=2),
+    Column("processes", "processes", numbers.count, spare=1),
+    Column("file", "path", text, right=False, is_path=True),
 )
 ORIGINS = (
     Column("operation", "operation", text, right=False),
     Column("called from", "caller", lambda name: f"< {text(name) or 'none'}", right=False),
     Column("files", "file_group", text, right=False),
-    Column("number", "files", numbers.count),
-    Column("calls", "calls", numbers.count),
+    Column("number", "files", numbers.count, spare=3),
+    Column("calls", "calls", numbers.count, spare=2),
     Column("bytes", "bytes", numbers.size),
     Column("time", "seconds", numbers.seconds),
     Column("in caller", "caller_seconds", numbers.seconds),
@@ -68,12 +69,12 @@ VARIABLES = (
     Column("read", "bytes_read", numbers.size),
     Column("written", "bytes_written", numbers.size),
     Column("time", "seconds", numbers.seconds),
-    Column("POSIX read", "system_read", numbers.size),
-    Column("written", "system_written", numbers.size),
-    Column("calls", "system_calls", numbers.count),
-    Column("processes", "processes", numbers.count),
+    Column("POSIX read", "system_read", numbers.size, spare=3),
+    Column("written", "system_written", numbers.size, spare=4),
+    Column("calls", "system_calls", numbers.count, spare=1),
+    Column("processes", "processes", numbers.count, spare=2),
     Column("variable", "variable", text, right=False),
-    Column("file", "path", text, right=False),
+    Column("file", "path", text, right=False, is_path=True),
 )
 MEMORY = (
     Column("HDF5's", "memory", text, right=False),
@@ -82,7 +83,7 @@ MEMORY = (
     Column("read", "bytes_read", numbers.size),
     Column("written", "bytes_written", numbers.size),
     Column("time", "seconds", numbers.seconds),
-    Column("file", "path", text, right=False),
+    Column("file", "path", text, right=False, is_path=True),
 )
 EXCHANGE = (
     Column("function", "op", text, right=False),
@@ -95,13 +96,13 @@ EXCHANGE = (
 COMMUNICATION = (
     Column("function", "op", text, right=False),
     Column("calls", "calls", numbers.count),
-    Column("errors", "errors", numbers.count),
+    Column("errors", "errors", numbers.count, spare=1),
     Column("bytes", "bytes", numbers.size),
     Column("time", "seconds", numbers.seconds),
     Column("least", "least_seconds", numbers.seconds),
     Column("most", "most_seconds", numbers.seconds),
     Column("rank", "slowest", numbers.count),
-    Column("longest", "longest_seconds", numbers.seconds),
+    Column("longest", "longest_seconds", numbers.seconds, spare=2),
 )
 WAITS = (
     Column("function", "op", text, right=False),
@@ -116,8 +117,8 @@ REGIONS = (
     Column("region", "region", text, right=False),
     Column("calls", "calls", numbers.count),
     Column("time", "seconds", numbers.seconds),
-    Column("mean", "mean_seconds", numbers.seconds),
-    Column("longest", "longest_seconds", numbers.seconds),
+    Column("mean", "mean_seconds", numbers.seconds, spare=2),
+    Column("longest", "longest_seconds", numbers.seconds, spare=1),
     Column("its I/O", "own_seconds", numbers.seconds),
     Column("share", "own_share", numbers.percent),
     Column("processes", "processes", numbers.count),
@@ -131,31 +132,91 @@ KEY_COLUMNS = {
     "operation": Column("operation", "operation", text, right=False),
     "rank": Column("rank", "rank", numbers.count),
     "process": Column("process", "process", str),
-    "path": Column("file", "path", text, right=False),
+    "path": Column("file", "path", text, right=False, is_path=True),
     "file_group": Column("files", "file_group", text, right=False),
     "suffix": Column("files", "suffix", text, right=False),
     "size_from": Column("size from", "size_from", numbers.size),
     "size_below": Column("below", "size_below", numbers.size),
     "start_seconds": Column("from", "start_seconds", numbers.seconds),
     "stop_seconds": Column("to", "stop_seconds", numbers.seconds),
-    "source_line": Column("line", "source_line", text, right=False),
+    "source_line": Column("line", "source_line", text, right=False, is_path=True),
     "function": Column("in", "function", text, right=False),
     "server": Column("server", "server", text, right=False),
 }
 MEASURES = (
     Column("calls", "calls", numbers.count),
-    Column("errors", "errors", numbers.count),
+    Column("errors", "errors", numbers.count, spare=2),
     Column("bytes", "bytes", numbers.size),
     Column("time", "seconds", numbers.seconds),
-    Column("mean", "mean_seconds", numbers.seconds),
-    Column("longest", "longest_seconds", numbers.seconds),
-    Column("MB/s", "mb_per_s", numbers.rate),
+    Column("mean", "mean_seconds", numbers.seconds, spare=4),
+    Column("longest", "longest_seconds", numbers.seconds, spare=3),
+    Column("MB/s", "mb_per_s", numbers.rate, spare=1),
 )
 
 
 def key_columns(names: Sequence[str]) -> tuple[Column, ...]:
     """Columns of a breakdown whose table has these."""
     return (*(KEY_COLUMNS[name] for name in names if name in KEY_COLUMNS), *MEASURES)
+
+
+def _bins(bins: list[list[int | None]]) -> str:
+    """Bins of sizes by how many fall in them, the fullest first: `1 KiB-4 KiB 97 %`."""
+    total = sum(count or 0 for _, _, count in bins)
+    fullest = sorted(bins, key=lambda each: -(each[2] or 0))[:3]
+    return ", ".join(
+        f"{_bin(low, below)} {numbers.percent((n or 0) / total)}" for low, below, n in fullest
+    )
+
+
+def _bin(low: int | None, below: int | None) -> str:
+    if below == 1:
+        return "0 B"
+    return f"{numbers.size(low)}-{numbers.size(below)}" if below else f"{numbers.size(low)} or more"
+
+
+def _common(common: list[list[int]]) -> str:
+    """`4 KiB (96), 17 B (at most 3)`."""
+    return ", ".join(
+        f"{numbers.size(size)} ({'at most ' if bound else ''}{calls:,})"
+        for size, calls, bound in common[:3]
+    )
+
+
+SIZES = (
+    Column("layer", "layer", text, right=False),
+    Column("operation", "operation", text, right=False),
+    Column("accesses", "accesses", numbers.count),
+    Column("sizes", "bins", _bins, right=False),
+    Column("most often", "common", _common, right=False),
+)
+PATTERNS = (
+    Column("layer", "layer", text, right=False),
+    Column("reads", "reads", numbers.count),
+    Column("writes", "writes", numbers.count),
+    Column("sequential", "sequential", numbers.percent),
+    Column("consecutive", "consecutive", numbers.percent, spare=4),
+    Column("strided", "strided", numbers.percent, spare=1),
+    Column("unaligned", "unaligned_file", numbers.percent),
+    Column("switches", "switches", numbers.count, spare=3),
+    Column("most often", "common_size", numbers.size, spare=5),
+    Column("file", "path", text, right=False, is_path=True),
+)
+FILE_COUNTS = (
+    Column("files", "use", text, right=False),
+    Column("number", "files", numbers.count),
+    Column("by one process", "by_one", numbers.count),
+    Column("shared", "shared", numbers.count),
+    Column("bytes", "bytes", numbers.size),
+    Column("most of one", "most_bytes", numbers.size),
+)
+SAMPLES = (
+    Column("node", "host", text, right=False),
+    Column("of", "of", text, right=False),
+    Column("what", "what", text, right=False),
+    Column("device", "device", text, right=False),
+    Column("mean", "mean", numbers.sampled, also=("unit", "is_level")),
+    Column("most", "most", numbers.sampled, also=("unit", "is_level")),
+)
 
 
 def _ranks_title(page: Page) -> str:
@@ -221,6 +282,9 @@ PARTS = (
     Part("spread", summary.spread, _ranks_title, words=_spread, needs="layers", whole=True),
     Part("ranks", summary.ranks, by="rank", columns=RANKS),
     Part("files", summary.files, "Files", "file", FILES, needs="layers"),
+    Part("file_counts", summary.file_counts, "Use of files", "use", FILE_COUNTS, whole=True),
+    Part("patterns", summary.patterns, "Access patterns (shares of the accesses)", "pattern", PATTERNS),
+    Part("sizes", summary.sizes, "Sizes of reads and writes", "sizes", SIZES, whole=True),
     Part(
         "origins", summary.origins,
         "Reads and writes of POSIX and C streams, < the call that made them (in caller: all of its time)",
@@ -243,6 +307,7 @@ PARTS = (
         "regions", summary.regions,
         "Regions (summed over processes; I/O in them, but in no region inside)", "region", REGIONS,
     ),
+    Part("samples", summary.samples, "System (counters per second)", "sample", SAMPLES),
     Part("collectives", summary.collectives, "Collectives", words=_collectives, whole=True),
     Part("tracing", summary.tracing, "Coverage", words=ending.coverage, needs="", whole=True),
     Part("missing", summary.missing, _missing_title, words=ending.missing, needs="", whole=True),

@@ -5,8 +5,7 @@ import io
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, TextIO
 
 import pyarrow as pa
@@ -14,15 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-
-@dataclass(frozen=True)
-class Column:
-    """One column on the page: its heading, the table's column, how a value is written."""
-
-    heading: str
-    name: str
-    write: Callable[[Any], str] = str
-    right: bool = True
+from fathom.view.column import Column as Column
+from fathom.view.fit import fit
 
 
 def printable(text: str) -> str:
@@ -48,7 +40,10 @@ def _console(stream: TextIO) -> Console:
 
 
 def _cells(columns: Sequence[Column], rows: pa.Table) -> list[list[str]]:
-    return [[column.write(row[column.name]) for column in columns] for row in rows.to_pylist()]
+    return [
+        [column.write(row[column.name], *(row[name] for name in column.also)) for column in columns]
+        for row in rows.to_pylist()
+    ]
 
 
 def heading(words: str, stream: TextIO | None = None) -> None:
@@ -79,22 +74,27 @@ def emphasised(label: str, words: str, stream: TextIO | None = None) -> None:
         _console(out).print(left + Text(line), soft_wrap=True)
 
 
+def _boxless(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline")
+    for column in columns:
+        table.add_column(
+            column.heading,
+            justify="right" if column.right else "left",
+            overflow="fold",
+            no_wrap=column.right,
+        )
+    for row in cells:
+        table.add_row(*[Text(cell) for cell in row])
+    return table
+
+
 def show(columns: Sequence[Column], rows: pa.Table, stream: TextIO | None = None) -> None:
     """Prints the rows. In a pipe nothing is cut off, however long it is."""
     out = stream or sys.stdout
     cells = _cells(columns, rows)
     if on_terminal(out):
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline")
-        for column in columns:
-            table.add_column(
-                column.heading,
-                justify="right" if column.right else "left",
-                overflow="fold",
-                no_wrap=column.right,
-            )
-        for row in cells:
-            table.add_row(*[Text(cell) for cell in row])
-        _console(out).print(table)
+        console = _console(out)
+        console.print(_boxless(*fit(columns, cells, console.width - 2)))
         return
     lines = [[column.heading for column in columns], *cells]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
