@@ -166,3 +166,12 @@ def test_the_heat_map_needs_no_colour() -> None:
     assert lines[1].count(" ") >= 32
     assert lines[1].count("▒") == 32
     assert len(heat.paint({n: [0.5] * 100 for n in range(1000)}, "rank", 1.0, 140)) <= 18
+
+
+def test_the_heat_map_of_a_terminal_that_knows_ascii_only() -> None:
+    ink = heat.shades("ascii")
+    lines = heat.paint({0: [0.0, 0.2, 0.4, 0.6, 1.0] * 20}, "rank", 2.0, 140, ink)
+    assert "\n".join(lines).isascii()
+    assert lines[0].endswith("|" + " .:*#" * 20 + "|")
+    assert heat.shades("utf-8") == heat.SHADES
+    assert heat.shades(None) == heat.shades("no such") == heat.ASCII_SHADES

@@ -57,7 +57,7 @@ def files(*names: str) -> list[dict[str, Any]]:
     return [{"file": n, "path": f"/d/{name}", "kind": "regular"} for n, name in enumerate(names)]
 
 
-NAMES = ("out.00000.rst", "out.00001.rst", "out.00002.athdf", "out.00003.0")
+NAMES = ("out.00000.h5", "out.00001.h5", "out.00002.athdf", "out.00003.0")
 
 
 def run_of(folder: Path, calls: list[dict[str, Any]]) -> Any:
@@ -75,8 +75,8 @@ def run_of(folder: Path, calls: list[dict[str, Any]]) -> Any:
     )
 
 
-GROUPS = {0: "out.*.rst", 1: "out.*.rst", 2: "out.*.athdf", 3: "out.*"}
-SUFFIXES = {0: "*.rst", 1: "*.rst", 2: "*.athdf", 3: None}
+GROUPS = {0: "out.*.h5", 1: "out.*.h5", 2: "out.*.athdf", 3: "out.*"}
+SUFFIXES = {0: "*.h5", 1: "*.h5", 2: "*.athdf", 3: None}
 
 
 def told(key: str, call: dict[str, Any], by_id: dict[int, Any]) -> tuple[Any, ...]:

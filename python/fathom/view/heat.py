@@ -6,17 +6,25 @@ from itertools import pairwise
 from fathom.analysis.own import PARTS
 from fathom.view import numbers
 
-# Empty, and four steps that differ in how much of the cell is ink.
+# Empty, and four steps that differ in how much of the cell is ink; the second for terminals that know ASCII only.
 SHADES = " ░▒▓█"
+ASCII_SHADES = " .:*#"
 MOST_ROWS = 16
 LABEL = 12
 
 
-def shade(share: float) -> str:
-    """0 -> empty; what rounds to nothing is still a dot of ink."""
-    if share <= 0.001:
-        return SHADES[0]
-    return SHADES[min(4, 1 + int(share * 4))]
+def shades(encoding: str | None) -> str:
+    """Those that this encoding of the output can write."""
+    try:
+        SHADES.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return ASCII_SHADES
+    return SHADES
+
+
+def _step(share: float) -> int:
+    """0: nothing; else the quarter that the share reaches into, from 1."""
+    return 0 if share <= 0.001 else min(4, 1 + int(share * 4))
 
 
 def _mean(cells: Sequence[float]) -> float:
@@ -48,7 +56,11 @@ def _axis(width: int, run_seconds: float) -> str:
 
 
 def paint(
-    shares: dict[int, Sequence[float]], unit: str, run_seconds: float, width: int
+    shares: dict[int, Sequence[float]],
+    unit: str,
+    run_seconds: float,
+    width: int,
+    ink: str = SHADES,
 ) -> list[str]:
     """Lines of the map: of each rank (or process) the share of I/O in PARTS equal parts of the run."""
     columns = max(20, min(PARTS, width - LABEL - 3))
@@ -56,10 +68,10 @@ def paint(
     for group in _groups(sorted(shares)):
         every = [shares[rank] for rank in group]
         row = [_mean(part) for part in zip(*every, strict=True)]
-        cells = "".join(shade(cell) for cell in _squeeze(row, columns))
+        cells = "".join(ink[_step(cell)] for cell in _squeeze(row, columns))
         lines.append(f"{_label(unit, group)} |{cells}|")
     lines.append(f"{'':{LABEL}}  {_axis(columns, run_seconds)}")
-    steps = "  ".join(f"{SHADES[n]} to {25 * n} %" for n in range(1, 5))
+    steps = "  ".join(f"{ink[n]} to {25 * n} %" for n in range(1, 5))
     many = ", mean of the ranks of a line" if len(shares) > MOST_ROWS else ""
     lines.append(f"{'':{LABEL}}  {steps} of its time in I/O{many}")
     return lines

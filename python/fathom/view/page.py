@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import Any
@@ -68,9 +69,9 @@ def _print_heat(page: Page) -> None:
     unit = page.answers.ranks.unit
     what = "reads and writes" if when.source == "heat" else "I/O"
     heading(f"\nWhen, by {unit} ({what}, of each {unit}'s time)")
-    for line in heat.paint(
-        shares_by(page.source, unit), unit, page.answers.time.run_seconds, columns() - 1
-    ):
+    shares, run_seconds = shares_by(page.source, unit), page.answers.time.run_seconds
+    ink = heat.shades(sys.stdout.encoding)
+    for line in heat.paint(shares, unit, run_seconds, columns() - 1, ink):
         print(line)
 
 
