@@ -5,6 +5,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import NoReturn
 
 from fathom import __version__
@@ -53,6 +54,15 @@ def _main_parser() -> Parser:
     return parser
 
 
+def _module(command: str) -> ModuleType:
+    try:
+        return importlib.import_module(f"fathom.commands.{command}")
+    except ImportError as error:
+        raise FathomError(
+            f"{sys.executable}: {error}; install what Fathom needs, or name another Python in FATHOM_PYTHON"
+        ) from error
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command; its exit status: 0, 1 findings over a limit, 2 usage, 3 data."""
     arguments = list(sys.argv[1:] if words is None else words)
@@ -64,7 +74,7 @@ def main(words: Sequence[str] | None = None) -> int:
             if not arguments[0].startswith("-"):
                 raise UsageError(f"no command '{arguments[0]}'; there are {', '.join(COMMANDS)}")
             _main_parser().parse_args(arguments)
-        module = importlib.import_module(f"fathom.commands.{arguments[0]}")
+        module = _module(arguments[0])
         if hasattr(module, "hand_over"):
             module.hand_over(arguments[1:])
         parser = Parser(

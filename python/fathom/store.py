@@ -20,8 +20,11 @@ import pyarrow.parquet
 from fathom import database, manifest, places
 from fathom.errors import DamagedRun, FathomError, NotARun
 
-# A reader must not fail for want of the largest table only.
-NEEDED = ("runs", "processes", "counters", "calls", "marks")
+# Tables that every version wrote; those that came later are empty where they are missing (fathom.database).
+ALWAYS = (
+    "runs", "processes", "streams", "nodes", "clocks", "files", "objects", "selections", "calls", "args", "links",
+    "collectives", "counters", "hints_in_force", "sites", "marks", "ops",
+)  # fmt: skip
 
 
 class Run:
@@ -89,11 +92,25 @@ def engine(*words: str) -> None:
         raise failed
 
 
+def streams_lost(directory: Path) -> bool:
+    """Is a stream file that the tables were made of no longer there? Then packing again would lose its calls."""
+    known = directory / "tables" / "streams.parquet"
+    if not known.is_file():
+        return False
+    try:
+        paths = pyarrow.parquet.read_table(known, columns=["path"])["path"].to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        raise DamagedRun(f"{known}: {error}; pack the run again") from error
+    return any(
+        path.startswith("streams/") and not (directory / path).exists() for path in set(paths)
+    )
+
+
 def _pack(directory: Path) -> None:
     """Asks the engine, which does nothing when the tables are up to date. What cannot be packed here
-    (no engine, a read-only directory) is read as it is, if there is anything to read."""
+    (no engine, a read-only directory, streams that were deleted) is read as it is, if there is anything to read."""
     packed = (directory / "tables" / "runs.parquet").is_file()
-    if not (directory / "streams").is_dir():
+    if not (directory / "streams").is_dir() or (packed and streams_lost(directory)):
         return
     try:
         if not os.access(directory, os.W_OK):
@@ -117,14 +134,31 @@ def _tidy(run: "Run") -> None:
         ring.rmdir()
 
 
+def _missing(directory: Path) -> list[str]:
+    tables = database.table_files(directory / "tables")
+    return [name for name in ALWAYS if name not in tables]
+
+
+def _mend(directory: Path) -> None:
+    """Tables were deleted from a run that was packed: it is packed again, while that is possible."""
+    missing = _missing(directory)
+    if not missing:
+        return
+    gone = f"{directory}: no table {', '.join(missing)}"
+    if streams_lost(directory) or not any(directory.glob("streams/*/*.fts")):
+        raise DamagedRun(f"{gone}, and the streams it was made of are gone too")
+    if not os.access(directory, os.W_OK):
+        raise DamagedRun(f"{gone}; it can be made again where the directory is writable")
+    engine("pack", "--force", str(directory))
+    if missing := _missing(directory):
+        raise DamagedRun(f"{directory}: fathom-engine made no table {', '.join(missing)}")
+
+
 def open_run(path: str | PathLike[str]) -> Run:
     """The run in this directory. The first reader packs it; the engine locks out the second."""
     directory = resolve(path)
     _pack(directory)
-    tables = database.table_files(directory / "tables")
-    missing = [name for name in NEEDED if name not in tables]
-    if missing:
-        raise DamagedRun(f"{directory}: no table {', '.join(missing)}; pack the run again")
+    _mend(directory)
     run = Run(directory)
     manifest.complete(run.path, run.sql)
     _tidy(run)

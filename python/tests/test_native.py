@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -411,3 +412,47 @@ def test_a_rank_starts_no_interpreter(
     )
     started = [line.split('"')[1] for line in log.read_text().splitlines() if line.endswith("= 0")]
     assert [Path(name).name for name in started] == ["fathom", "true"]
+
+
+@pytest.fixture
+def everybodys() -> Iterator[Path]:
+    """A folder that other users may look into."""
+    with tempfile.TemporaryDirectory(prefix="fathom-test.") as place:
+        Path(place).chmod(0o755)
+        yield Path(place)
+        for path in Path(place).rglob("*"):
+            path.chmod(0o755)
+
+
+PACKAGE = Path(__file__).resolve().parents[1] / "fathom"
+
+
+@pytest.mark.parametrize(("closed", "says"), [
+    ("lib", "/lib: Permission denied"),
+    ("lib/fathom", "/lib/fathom: Permission denied"),
+    ("lib/fathom/__init__.py", "/lib/fathom/__init__.py: Permission denied"),
+    ("lib/fathom/__main__.py", "__main__.py: Permission denied"),
+    ("", "finds no package fathom"),
+])  # fmt: skip
+def test_a_package_that_cannot_be_read_is_one_line(
+    command: Path, environment: dict[str, str], everybodys: Path, closed: str, says: str
+) -> None:
+    """Root can read everything: the command is then started as nobody."""
+    python = shutil.which("python3", path="/usr/bin:/bin")
+    if not python:
+        pytest.skip("no Python of the system")
+    library = everybodys / "lib"
+    library.mkdir()
+    if closed:
+        shutil.copytree(PACKAGE, library / "fathom")
+        (everybodys / closed).chmod(0)
+    own = shutil.copy(command, everybodys / "fathom")
+    as_nobody = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+    done = subprocess.run(
+        [own, "query", "x", "--sql", "select 1"],
+        env=environment | {"FATHOM_PYTHON": python, "PYTHONPATH": str(library)},
+        cwd="/", capture_output=True, text=True, check=False, **as_nobody,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (125, "", 1), done.stderr
+    assert done.stderr.startswith("fathom: ")
+    assert says in done.stderr

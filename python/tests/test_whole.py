@@ -2,11 +2,14 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import fathom
 import pytest
+from fathom.__main__ import main
+from fathom.errors import DamagedRun
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = [ROOT / "build" / "fathom", ROOT / "build" / "libfathom.so",
@@ -64,3 +67,42 @@ def test_a_read_only_run_is_read_as_it_is(tmp_path: Path, monkeypatch: pytest.Mo
     assert fathom.open(tmp_path / "kept").runs.num_rows == 1
     monkeypatch.setattr(os, "access", lambda *_: False)
     assert fathom.open(tmp_path / "kept").runs.num_rows == 1
+
+
+def test_deleted_tables_are_made_again(tmp_path: Path) -> None:
+    words = ["run", "--no-show", "-o", "x", "--", "cp", "/proc/self/status", "out"]
+    subprocess.run([PARTS[0], *words], cwd=tmp_path, capture_output=True, check=True)
+    directory = tmp_path / "x.fathom"
+    before = fathom.open(directory).calls.num_rows
+    for names in (["hints_in_force.parquet", "ops.parquet"], ["streams.parquet"], ["calls"]):
+        for name in names:
+            path = directory / "tables" / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        assert fathom.open(directory).calls.num_rows == before
+        assert fathom.open(directory).sql("from hints_in_force").num_rows == 0
+    stream = next(directory.glob("streams/*/*.fts"))
+    stream.rename(tmp_path / "aside")
+    (directory / "tables" / "ops.parquet").unlink()
+    kept = sorted((directory / "tables").rglob("*"))
+    with pytest.raises(
+        DamagedRun, match="no table ops, and the streams it was made of are gone too"
+    ):
+        fathom.open(directory)
+    assert sorted((directory / "tables").rglob("*")) == kept  # what is left is not packed away
+    assert main(["pack", str(directory)]) == 3
+    assert sorted((directory / "tables").rglob("*")) == kept
+    (tmp_path / "aside").rename(stream)
+    assert fathom.open(directory).calls.num_rows == before
+
+
+def test_streams_that_are_gone_take_no_tables_with_them(tmp_path: Path) -> None:
+    """To save space, the streams of a packed run may be deleted."""
+    words = ["run", "--no-show", "-o", "x", "--", "cp", "/proc/self/status", "out"]
+    subprocess.run([PARTS[0], *words], cwd=tmp_path, capture_output=True, check=True)
+    directory = tmp_path / "x.fathom"
+    before = fathom.open(directory).calls.num_rows
+    for stream in directory.glob("streams/*/*.fts"):
+        stream.unlink()
+    assert fathom.open(directory).calls.num_rows == before > 0
+    shutil.rmtree(directory / "streams")
+    assert fathom.open(directory).calls.num_rows == before

@@ -220,6 +220,28 @@ static const char *python_find(void)
 	return "python3";
 }
 
+/* As `-m fathom`; but a package that cannot be loaded is one line that says which, where, and why. */
+static const char start_fathom[] =
+	"import sys\n"
+	"def why(error):\n"
+	"    import os\n"
+	"    if not isinstance(error, ImportError):\n"
+	"        return f'{error.filename}: {error.strerror}'\n"
+	"    if (error.name or '').partition('.')[0] != 'fathom':\n"
+	"        return f'{sys.executable}: {error}; install what Fathom needs'\n"
+	"    for place in sys.path:\n"
+	"        for folder in (place, os.path.join(place, 'fathom')):\n"
+	"            if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK):\n"
+	"                return f'{folder}: Permission denied, and Python looks for Fathom there'\n"
+	"    return f'{sys.executable} finds no package fathom; install it'\n"
+	"try:\n"
+	"    from fathom.__main__ import main\n"
+	"except (ImportError, OSError) as error:\n"
+	"    print(f'fathom: {why(error)}, or name another Python in FATHOM_PYTHON', "
+	"file=sys.stderr)\n"
+	"    sys.exit(125)\n"
+	"sys.exit(main())\n";
+
 /* -P: a file of the user's in the current directory must not stand in for a module. */
 void python_exec(char **arguments)
 {
@@ -233,8 +255,8 @@ void python_exec(char **arguments)
 		fail(EXIT_FATHOM, "out of memory");
 	words[0] = python_find();
 	words[1] = "-P";
-	words[2] = "-m";
-	words[3] = "fathom";
+	words[2] = "-c";
+	words[3] = start_fathom;
 	memcpy(words + 4, arguments, count * sizeof(*words));
 	setenv("FATHOM_COMMAND", format_text("%s/fathom", command_directory()), 1);
 	execvp(words[0], (char **)words);
