@@ -5,7 +5,6 @@ mod stat;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
@@ -89,6 +88,26 @@ enum Command {
 		#[arg(long, default_value = "/", value_name = "DIR")]
 		root: PathBuf,
 	},
+	/// Look at a run while it runs: a JSON object per interval
+	///
+	/// Reads this node's rings and stream files as they grow, until the run is over. Each call is told once.
+	#[command(after_help = "Example:\n  fathom-engine watch s3d.fathom --interval 2")]
+	Watch {
+		/// Run directory, NAME.fathom
+		run: PathBuf,
+		/// Seconds between two looks
+		#[arg(long, default_value_t = 1.0, value_name = "S")]
+		interval: f64,
+		/// One look at all that was recorded so far, then the end
+		#[arg(long)]
+		once: bool,
+		/// Most rows of a line; the others are added up without file and line
+		#[arg(long, default_value_t = 2000, value_name = "N")]
+		most: usize,
+		/// Where rings lie [default: as run.json says]
+		#[arg(long, value_name = "DIR")]
+		ring: Option<PathBuf>,
+	},
 	/// Count chunks, rows, bytes per event and damage
 	#[command(
 		after_help = "Examples:\n  fathom-engine stat s3d.fathom\n  fathom-engine stat 4711.0123456789abcdef.fts"
@@ -150,6 +169,13 @@ fn run(command: Command) -> Result<(), String> {
 			Ok(())
 		}
 		Command::Recover { run, ring } => bring_in(&run, ring),
+		Command::Watch { run, interval, once, most, ring } => {
+			let interval = Duration::try_from_secs_f64(interval).unwrap_or_default();
+			let interval = interval.max(Duration::from_millis(10));
+			let options = fathom_watch::Options { interval, once, most, ring };
+			fathom_watch::watch(&run, &options, &mut std::io::stdout())
+				.map_err(|error| error.to_string())
+		}
 		Command::Stat { path } => stat::stat(&path),
 		Command::Agent { run, ring, sample, budget, watch, locked, root } => {
 			let sample = interval(sample)?;

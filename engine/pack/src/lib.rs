@@ -1,5 +1,6 @@
 //! From a run's streams to its tables: `docs/stream-format.md` in, `docs/tables.md` out.
 
+mod alive;
 mod bench;
 mod calls;
 mod calls_file;
@@ -32,8 +33,10 @@ mod tops;
 mod walk;
 mod write;
 
+pub use alive::{is_alive, runs};
 pub use bench::{Rates, bench};
 pub use error::PackError;
 pub use pack::{Options, Packed, pack};
-pub use recover::{Recovered, is_alive, recover, this_node, whose};
-pub use run::Run;
+pub use recover::{Recovered, recover, this_node, whose};
+pub use run::{Run, stream_name};
+pub use sites::{Resolved, Resolver, SiteKey};

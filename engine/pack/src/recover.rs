@@ -10,6 +10,7 @@ use fathom_stream::{
 	Reason, Ring, RingHeader, Unfinished, chunks, read_ring, ring_header,
 };
 
+use crate::alive::is_alive;
 use crate::error::{At, PackError};
 use crate::run::stream_name;
 
@@ -88,18 +89,6 @@ pub fn whose(path: &Path) -> Result<Option<RingHeader>, Reason> {
 		return Ok(None);
 	}
 	ring_header(&beginning).map(Some)
-}
-
-/// Does the process that made the ring still run? A pid is reused; its start time is not. One whose first
-/// thread has ended is a zombie to look at, though others of its threads go on.
-pub fn is_alive(pid: u32, start: u64) -> bool {
-	let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-	let Some((_, after_name)) = stat.rsplit_once(')') else { return false };
-	let mut fields = after_name.split_ascii_whitespace();
-	let state = fields.next();
-	let threads = fields.nth(16).and_then(|field| field.parse::<u32>().ok());
-	let began = fields.nth(1).and_then(|field| field.parse().ok());
-	began == Some(start) && (!matches!(state, Some("Z" | "X")) || threads > Some(1))
 }
 
 /// Where the ring's streams belong: where its process began a file, else this node's folder.

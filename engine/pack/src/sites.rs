@@ -40,22 +40,36 @@ impl Sites {
 
 	/// Looks every site up; modules that are gone, or are not the ones that ran, give nothing.
 	pub fn resolve(&self) -> Vec<Resolved> {
-		let mut by_module: HashMap<(&str, &[u8]), Vec<usize>> = HashMap::new();
-		for (index, site) in self.rows.iter().enumerate() {
-			by_module.entry((&site.module, &site.build_id)).or_default().push(index);
-		}
+		let mut by_module: Vec<usize> = (0..self.rows.len()).collect();
+		by_module.sort_by_key(|&index| (&self.rows[index].module, &self.rows[index].build_id));
+		let mut resolver = Resolver::default();
 		let mut resolved = vec![Resolved::default(); self.rows.len()];
-		for ((module, build_id), sites) in by_module {
-			let path = Path::new(module);
-			if !same_build(path, build_id) {
-				continue;
-			}
-			let Ok(loader) = addr2line::Loader::new(path) else { continue };
-			for index in sites {
-				resolved[index] = look_up(&loader, self.rows[index].offset);
-			}
+		for index in by_module {
+			resolved[index] = resolver.resolve(&self.rows[index]);
 		}
 		resolved
+	}
+}
+
+/// Looks sites up one by one; keeps the modules of the last ones.
+#[derive(Default)]
+pub struct Resolver {
+	modules: HashMap<(String, Vec<u8>), Option<addr2line::Loader>>,
+}
+
+impl Resolver {
+	const MODULES: usize = 8;
+
+	pub fn resolve(&mut self, site: &SiteKey) -> Resolved {
+		let key = (site.module.clone(), site.build_id.clone());
+		if self.modules.len() >= Self::MODULES && !self.modules.contains_key(&key) {
+			self.modules.clear();
+		}
+		let loader = self.modules.entry(key).or_insert_with_key(|(module, build_id)| {
+			let path = Path::new(module);
+			same_build(path, build_id).then(|| addr2line::Loader::new(path).ok()).flatten()
+		});
+		loader.as_ref().map_or_else(Resolved::default, |loader| look_up(loader, site.offset))
 	}
 }
 

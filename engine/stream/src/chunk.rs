@@ -5,7 +5,8 @@ use crate::error::Reason;
 use crate::{FLAG_BEFORE_EXEC, FLAG_LAST, FLAG_RING_COPY, FLAG_SEALED, FLAG_SIDE, NO_SEQ};
 
 pub(crate) const MAGIC: &[u8; 8] = b"FATHOMCK";
-pub(crate) const HEADER: usize = 192;
+/// Bytes of the header that this version knows.
+pub const HEADER: usize = 192;
 pub(crate) const CRC_AT: usize = 132;
 /// A chunk of the runtime has less than 64 KiB; what `recover` adds to one is bounded likewise.
 pub(crate) const MAX_ROWS: u32 = 1 << 20;
@@ -63,6 +64,46 @@ impl Header {
 	pub fn base(&self) -> Option<(u64, u64)> {
 		let known = self.side() && self.base_stream != 0 && self.base_seq != NO_SEQ;
 		known.then_some((self.base_stream, self.base_seq))
+	}
+
+	/// The header that `data` begins with, if it is one of a chunk. Nothing vouches for it yet.
+	pub fn read(data: &[u8]) -> Result<Header, Reason> {
+		if !data.starts_with(MAGIC) {
+			return Err(Reason::NoMagic);
+		}
+		if data.len() < HEADER {
+			return Err(Reason::Truncated { committed: 0, present: data.len() as u64 });
+		}
+		let version = u16_at(data, 8);
+		if version != 1 {
+			return Err(Reason::Version(version));
+		}
+		let header = Header::parse(data);
+		if !(HEADER..=4096).contains(&usize::from(header.length)) {
+			return Err(Reason::HeaderLength(header.length));
+		}
+		if header.committed > MAX_ROWS {
+			return Err(Reason::TooLong(header.committed));
+		}
+		Ok(header)
+	}
+
+	/// Are both of the same chunk, perhaps one later than the other? All but what a chunk's growth and its seal
+	/// change is equal.
+	pub fn same_chunk(&self, other: &Header) -> bool {
+		let fixed = |header: &Header| Header {
+			flags: header.flags & FLAG_SIDE,
+			seal: Clock::default(),
+			committed: 0,
+			crc: 0,
+			..header.clone()
+		};
+		fixed(self) == fixed(other)
+	}
+
+	/// Header and rows.
+	pub fn chunk_bytes(&self) -> usize {
+		usize::from(self.length) + self.committed as usize
 	}
 
 	fn parse(data: &[u8]) -> Header {
@@ -205,28 +246,22 @@ pub(crate) enum Unsealed {
 	Take,
 }
 
+/// The chunk that `data` is, if its checksum says so.
+pub fn sealed_chunk(data: &[u8]) -> Result<Chunk<'_>, Reason> {
+	read(data, 0, Unsealed::Refuse)
+}
+
+/// Where the next chunk may begin, from `from` on.
+pub fn find_chunk(data: &[u8], from: usize) -> Option<usize> {
+	find_magic(data, from)
+}
+
 /// The chunk at `at`, if it is one.
 pub(crate) fn read(data: &[u8], at: usize, unsealed: Unsealed) -> Result<Chunk<'_>, Reason> {
 	let rest = data.get(at..).unwrap_or_default();
-	if !rest.starts_with(MAGIC) {
-		return Err(Reason::NoMagic);
-	}
-	if rest.len() < HEADER {
-		return Err(Reason::Truncated { committed: 0, present: rest.len() as u64 });
-	}
-	let version = u16_at(rest, 8);
-	if version != 1 {
-		return Err(Reason::Version(version));
-	}
-	let header = Header::parse(rest);
+	let header = Header::read(rest)?;
 	let length = usize::from(header.length);
-	if !(HEADER..=4096).contains(&length) {
-		return Err(Reason::HeaderLength(header.length));
-	}
-	if header.committed > MAX_ROWS {
-		return Err(Reason::TooLong(header.committed));
-	}
-	let end = length + header.committed as usize;
+	let end = header.chunk_bytes();
 	let Some(bytes) = rest.get(..end) else {
 		let present = rest.len().saturating_sub(length) as u64;
 		return Err(Reason::Truncated { committed: header.committed, present });

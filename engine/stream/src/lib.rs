@@ -12,7 +12,9 @@ mod rows;
 mod seal;
 
 pub use bytes::Cursor;
-pub use chunk::{Chunk, Chunks, Clock, Found, Header, Skip, chunks};
+pub use chunk::{
+	Chunk, Chunks, Clock, Found, HEADER, Header, Skip, chunks, find_chunk, sealed_chunk,
+};
 pub use error::{Damage, Reason};
 pub use record::{
 	BINS, Counter, CounterData, Datatype, FileData, Group, Heat, HeatBin, Hint, Link, Mark, Module,
@@ -20,9 +22,10 @@ pub use record::{
 	Selection, Series, Site, Tally, Text, Unfinished,
 };
 pub use ring::{
-	CounterTable, RING_HEADER_BYTES, Ring, RingHeader, ThreadPage, read_ring, ring_header,
+	BLOCK, CounterTable, PAGE, RING_HEADER_BYTES, Ring, RingHeader, Slot, ThreadPage,
+	counter_table, read_ring, ring_header, thread_page,
 };
-pub use rows::{Call, Decoder, Item, Rows};
+pub use rows::{Call, Decoder, Item, Place, Rows};
 pub use seal::{ChunkWriter, put_text, put_varint, put_zigzag};
 
 /// Most calls that can be open in one thread.

@@ -6,8 +6,10 @@ use crate::error::Reason;
 use crate::record::{Counter, OpenCall};
 use crate::{MAX_DEPTH, NO_SEQ, Skip};
 
-const PAGE: usize = 4096;
-const TABLE: usize = 65536;
+/// Thread pages, and the header.
+pub const PAGE: usize = 4096;
+/// Chunks and counter tables.
+pub const BLOCK: usize = 65536;
 const ENTRY: usize = 80;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +18,27 @@ pub struct RingHeader {
 	pub pid: u32,
 	/// Field 22 of /proc/PID/stat.
 	pub pid_start: u64,
+}
+
+/// What begins at a multiple of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slot {
+	Chunk,
+	Thread,
+	Counters,
+	/// Never used, or given back.
+	Free,
+}
+
+impl Slot {
+	pub fn of(magic: &[u8]) -> Slot {
+		match magic.get(..8) {
+			Some(b"FATHOMCK") => Slot::Chunk,
+			Some(b"FATHOMTH") => Slot::Thread,
+			Some(b"FATHOMCT") => Slot::Counters,
+			_ => Slot::Free,
+		}
+	}
 }
 
 /// The calls that a thread had open.
@@ -63,7 +86,7 @@ pub fn ring_header(data: &[u8]) -> Result<RingHeader, Reason> {
 	})
 }
 
-/// Only of a process that is dead: of one that lives, chunks may be half overwritten.
+/// All of a ring, of a process that is dead: of one that lives, chunks may be half overwritten.
 pub fn read_ring(data: &[u8]) -> Result<Ring<'_>, Reason> {
 	let mut ring = Ring {
 		header: ring_header(data)?,
@@ -82,34 +105,35 @@ pub fn read_ring(data: &[u8]) -> Result<Ring<'_>, Reason> {
 impl<'a> Ring<'a> {
 	/// Takes what begins at `at`; returns how far the next thing is.
 	fn take(&mut self, data: &'a [u8], at: usize, page: &[u8]) -> usize {
-		match &page[..8] {
-			b"FATHOMCK" => match chunk::read(data, at, Unsealed::Take) {
+		match Slot::of(page) {
+			Slot::Chunk => match chunk::read(data, at, Unsealed::Take) {
 				Ok(chunk) if chunk.header.instance == self.header.instance => {
 					self.chunks.push(chunk);
-					TABLE
+					BLOCK
 				}
 				Ok(_) => self.skip(at, Reason::Foreign),
 				Err(reason) => self.skip(at, reason),
 			},
-			b"FATHOMTH" => {
+			Slot::Thread => {
 				self.threads.push(thread_page(page));
 				PAGE
 			}
-			b"FATHOMCT" if u64_at(page, 24) == self.header.instance => {
+			Slot::Counters if u64_at(page, 24) == self.header.instance => {
 				self.counters.push(counter_table(page));
-				TABLE
+				BLOCK
 			}
-			_ => PAGE, // never used, or given back
+			_ => PAGE,
 		}
 	}
 
 	fn skip(&mut self, at: usize, reason: Reason) -> usize {
-		self.skipped.push(Skip { offset: at as u64, bytes: TABLE as u64, reason });
+		self.skipped.push(Skip { offset: at as u64, bytes: BLOCK as u64, reason });
 		PAGE
 	}
 }
 
-fn thread_page(page: &[u8]) -> ThreadPage {
+/// The calls that were open when `page` was copied from its ring.
+pub fn thread_page(page: &[u8]) -> ThreadPage {
 	let depth = (u32_at(page, 20) as usize).min(MAX_DEPTH);
 	let open = (0..depth)
 		.map(|i| 64 + 64 * i)
@@ -128,8 +152,9 @@ fn thread_page(page: &[u8]) -> ThreadPage {
 	ThreadPage { stream: u64_at(page, 8), tid: u32_at(page, 16), open }
 }
 
-fn counter_table(page: &[u8]) -> CounterTable {
-	let used = (u32_at(page, 16) as usize).min((TABLE - 64) / ENTRY);
+/// The counters of a table; `page` is all of it.
+pub fn counter_table(page: &[u8]) -> CounterTable {
+	let used = (u32_at(page, 16) as usize).min((BLOCK - 64) / ENTRY);
 	let counters = (0..used)
 		.map(|i| 64 + ENTRY * i)
 		.filter(|&at| at + ENTRY <= page.len())

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::bytes::Cursor;
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, Header};
 use crate::error::{Damage, Reason};
 use crate::record::{self, Record, Unfinished};
 use crate::{MAX_DEPTH, MAX_FIELDS};
@@ -109,22 +109,64 @@ impl Decoder {
 
 	/// The rows of `chunk`, from its begin.
 	pub fn rows<'d, 'a>(&'d mut self, chunk: &Chunk<'a>) -> Rows<'d, 'a> {
-		for slot in self.slots.iter_mut() {
-			slot.defined = false;
+		self.resume(&chunk.header, &Place::begin(&chunk.header), chunk.rows)
+	}
+
+	/// The rows `more` of a chunk that is still being written, those up to `from` having been decoded before, by
+	/// this decoder, and no other chunk's since.
+	pub fn resume<'d, 'a>(
+		&'d mut self,
+		header: &Header,
+		from: &Place,
+		more: &'a [u8],
+	) -> Rows<'d, 'a> {
+		if from.bytes == 0 {
+			for slot in self.slots.iter_mut() {
+				slot.defined = false;
+			}
+			self.ops.clear();
+			self.stack.clear();
 		}
-		self.ops.clear();
-		self.stack.clear();
 		Rows {
 			decoder: self,
-			at: Cursor::new(chunk.rows),
-			ended: chunk.header.first_tick,
-			next_seq: chunk.header.next_seq,
-			depth: chunk.header.depth,
-			opened: chunk.header.depth == 0,
-			stream: chunk.header.stream,
-			number: chunk.header.number,
-			header: usize::from(chunk.header.length),
+			at: Cursor::new(more),
+			before: from.bytes,
+			ended: from.ended,
+			next_seq: from.next_seq,
+			depth: header.depth,
+			opened: from.opened,
+			stream: header.stream,
+			number: header.number,
+			header: usize::from(header.length),
 			failed: false,
+		}
+	}
+
+	/// Seqs of the calls that are open, as far as rows have told, outermost first.
+	pub fn open(&self) -> &[u64] {
+		&self.stack
+	}
+}
+
+/// How far the rows of a chunk were decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+	/// Of rows.
+	pub bytes: usize,
+	pub ended: u64,
+	/// The seq that the next call entered gets.
+	pub next_seq: u64,
+	/// Are the calls known that were open at the chunk's begin?
+	opened: bool,
+}
+
+impl Place {
+	pub fn begin(header: &Header) -> Place {
+		Place {
+			bytes: 0,
+			ended: header.first_tick,
+			next_seq: header.next_seq,
+			opened: header.depth == 0,
 		}
 	}
 }
@@ -133,10 +175,11 @@ impl Decoder {
 pub struct Rows<'d, 'a> {
 	decoder: &'d mut Decoder,
 	at: Cursor<'a>,
+	/// Bytes of rows before those that `at` goes through.
+	before: usize,
 	ended: u64,
 	next_seq: u64,
 	depth: u32,
-	/// Are the calls known that were open at the chunk's begin?
 	opened: bool,
 	stream: u64,
 	number: u64,
@@ -177,7 +220,7 @@ impl<'a> Rows<'_, 'a> {
 				Some(Err(Damage {
 					stream: self.stream,
 					number: self.number,
-					byte: self.header + begin,
+					byte: self.header + self.before + begin,
 					reason,
 				}))
 			}
@@ -191,12 +234,22 @@ impl<'a> Rows<'_, 'a> {
 
 	/// Seqs of the calls that are open now, outermost first.
 	pub fn open(&self) -> &[u64] {
-		&self.decoder.stack
+		self.decoder.open()
 	}
 
 	/// Where the last row ended, in ticks.
 	pub fn ended(&self) -> u64 {
 		self.ended
+	}
+
+	/// How far this has come: where [`Decoder::resume`] goes on.
+	pub fn place(&self) -> Place {
+		Place {
+			bytes: self.before + self.at.position(),
+			ended: self.ended,
+			next_seq: self.next_seq,
+			opened: self.opened,
+		}
 	}
 
 	#[inline]

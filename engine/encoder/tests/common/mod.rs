@@ -1,5 +1,6 @@
 //! Runs the recorder, and reads what it said and what it left.
 #![allow(clippy::unwrap_used)]
+#![allow(dead_code)] // each test uses some of it
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,0 +1,109 @@
+//! A stream file that grows: chunks as they are appended.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use fathom_stream::{HEADER, Header, find_chunk, sealed_chunk};
+
+use crate::missed::Missed;
+
+pub struct Growing {
+	pub path: PathBuf,
+	/// Looked at up to here.
+	at: u64,
+}
+
+/// A chunk whose checksum fits.
+pub struct Found {
+	pub header: Header,
+	pub offset: u64,
+}
+
+const STEP: u64 = 1 << 20;
+
+impl Growing {
+	pub fn new(path: PathBuf) -> Growing {
+		Growing { path, at: 0 }
+	}
+
+	/// The chunks that came since. `whole`: nobody writes to it any more, so what is torn stays so.
+	pub fn more(&mut self, whole: bool, missed: &mut Missed) -> io::Result<Vec<Found>> {
+		let file = match File::open(&self.path) {
+			Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+			file => file?,
+		};
+		let length = file.metadata()?.len();
+		let mut found = Vec::new();
+		while self.at < length {
+			match self.next(&file, length, whole)? {
+				Next::Chunk(header) => {
+					let offset = self.at;
+					self.at += header.chunk_bytes() as u64;
+					found.push(Found { header, offset });
+				}
+				Next::Damage(bytes) => {
+					missed.bytes += bytes;
+					missed.say(format!("{} byte {}: no chunk", self.path.display(), self.at));
+					self.at += bytes;
+				}
+				Next::Torn => break,
+			}
+		}
+		Ok(found)
+	}
+
+	fn next(&self, file: &File, length: u64, whole: bool) -> io::Result<Next> {
+		let left = length - self.at;
+		let mut start = [0; HEADER];
+		if left >= HEADER as u64 {
+			file.read_exact_at(&mut start, self.at)?;
+			if let Ok(header) = Header::read(&start) {
+				let bytes = header.chunk_bytes();
+				if bytes as u64 <= left {
+					let chunk = self.read(file, self.at, bytes)?;
+					if sealed_chunk(&chunk).is_ok() {
+						return Ok(Next::Chunk(header));
+					}
+				} else if !whole {
+					return Ok(Next::Torn);
+				}
+			}
+		} else if !whole {
+			return Ok(Next::Torn);
+		}
+		Ok(Next::Damage(self.damage(file, length)?))
+	}
+
+	/// Bytes up to where a chunk may begin again.
+	fn damage(&self, file: &File, length: u64) -> io::Result<u64> {
+		let mut from = self.at + 1;
+		while from < length {
+			let piece = self.read(file, from, (length - from).min(STEP) as usize)?;
+			if let Some(found) = find_chunk(&piece, 0) {
+				return Ok(from + found as u64 - self.at);
+			}
+			from += (piece.len() as u64).saturating_sub(7).max(1); // a magic may lie across the border
+		}
+		Ok(length - self.at)
+	}
+
+	fn read(&self, file: &File, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
+		let mut data = vec![0; bytes];
+		file.read_exact_at(&mut data, at)?;
+		Ok(data)
+	}
+
+	/// A chunk that was found, all of it.
+	pub fn chunk(&self, found: &Found) -> io::Result<Vec<u8>> {
+		self.read(&File::open(&self.path)?, found.offset, found.header.chunk_bytes())
+	}
+}
+
+enum Next {
+	Chunk(Header),
+	Damage(u64),
+	/// A write that is under way.
+	Torn,
+}
