@@ -157,7 +157,8 @@ def test_what_is_known_of_flash(place: Path, mpi: str) -> None:
 
 
 OUTERMOST = """
-    select process, rank, stream, start, duration, calls.kind, f.kind as what, f.path
+    select process, rank, stream, start, duration, calls.kind, f.kind as what, f.path,
+        f.file_system
     from calls left join files f using (file)
     where depth = 0 and calls.kind <> 'comm' and layer not in ('fathom', 'user')"""
 
@@ -174,13 +175,18 @@ def by_hand(run: Path) -> dict[str, Any]:
     """Mean seconds per rank of each operation, from each call; the union, rank by rank."""
     connection = tables.connect(run)
     calls = [
-        dict(zip("process rank stream start duration kind what path".split(), row, strict=True))
+        dict(
+            zip(
+                "process rank stream start duration kind what path system".split(), row, strict=True
+            )
+        )
         for row in tables.ask(connection, OUTERMOST)
     ]
     calls = [
         call
         for call in calls
         if call["what"] not in ("socket", "fifo")
+        and call["system"] not in ("proc", "sysfs")
         and not (call["path"] or "").startswith("anon_inode:")
     ]
     duration = tables.ask(connection, "select duration from runs")[0][0]
@@ -238,6 +244,7 @@ def test_a_layer_instead_of_the_program(place: Path) -> None:
         """select sum(c.duration) / 4e9
         from calls c left join calls p on c.parent = p.id left join files f on f.file = c.file
         where c.layer = 'posix' and coalesce(f.kind, '') not in ('socket', 'fifo')
+            and coalesce(f.file_system, '') not in ('proc', 'sysfs')
             and coalesce(f.path, '') not like 'anon_inode:%' and p.kind is distinct from 'comm'""",
     )[0]
     assert row["io_seconds"] == pytest.approx(seconds, rel=1e-6)

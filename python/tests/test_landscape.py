@@ -5,7 +5,7 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom.analysis import filegroups, landscape
+from fathom.analysis import landscape
 from fathom.analysis.dominance import dominant
 from fathom.view import numbers, spark
 from schema import counters_of, write_run
@@ -40,25 +40,6 @@ def test_bars() -> None:
     assert len(spark.line(busy((3, 4)), 30)) == 30
 
 
-@pytest.mark.parametrize(("path", "group"), [
-    ("/data/out.0001.rst", "*.rst"),
-    ("/data/restart.0001", "restart.*"),
-    ("/data/history.0001.3", "history.*.*"),
-    ("/data/pressure_wave_test.0.000E+00.field.h5", "*.h5"),
-    ("/data/README", "README"),
-    ("/data/.hidden", ".hidden"),
-])  # fmt: skip
-def test_groups_by_suffix(path: str, group: str) -> None:
-    assert filegroups.by_suffix(path) == group
-
-
-def test_groups_by_name() -> None:
-    name_of = filegroups.by_globs([("rst", "*.rst"), ("data", "/data/*")])
-    assert [name_of(path) for path in ("/x/a.rst", "/data/a.rst", "/data/b", "/x/b")] == [
-        "rst", "rst", "data", None,
-    ]  # fmt: skip
-
-
 def call(process: int, start: int, duration: int, **more: Any) -> dict[str, Any]:
     return {
         "id": 1000 * process + start,
@@ -77,6 +58,12 @@ def call(process: int, start: int, duration: int, **more: Any) -> dict[str, Any]
     }
 
 
+FILES = [
+    {"file": 0, "path": "/data/a.rst", "kind": "regular"},
+    {"file": 1, "path": "pipe:[7]", "kind": "fifo"},
+]
+
+
 def made(place: Path, calls: list[dict[str, Any]], **rows: list[dict[str, Any]]) -> Any:
     events = [one for one in calls if one.get("recorded", True)]
     counters = counters_of([{k: v for k, v in one.items() if k != "recorded"} for one in calls])
@@ -89,8 +76,7 @@ def made(place: Path, calls: list[dict[str, Any]], **rows: list[dict[str, Any]])
             place / "made.fathom",
             runs=[{"name": "made", "duration": 1200, "ranks": 2, "ranks_seen": 2, "events": len(events)}],
             processes=[{"process": p, "rank": p, "ranks": 2, "ended": "clean", "stop": 1200} for p in processes],
-            files=[{"file": 0, "path": "/data/a.rst", "kind": "regular"},
-                   {"file": 1, "path": "pipe:[7]", "kind": "fifo"}],
+            files=rows.pop("files", FILES),
             calls=[{k: v for k, v in one.items() if k != "recorded"} for one in events],
             counters=counters,
             **rows,
@@ -125,6 +111,24 @@ def test_pipes_are_no_files(tmp_path: Path) -> None:
 def test_a_calm_run(tmp_path: Path) -> None:
     row = landscape.row(made(tmp_path, [call(0, 0, 0, file=1)]))
     assert (row["operation"], row["time_by"]) == (None, "none")
+
+
+def test_groups_of_files(tmp_path: Path) -> None:
+    paths = [
+        "/data/out.0001.rst",
+        "/data/restart.0001",
+        "/data/restart.0002",
+        "/x/a.rst",
+        "/x/README",
+    ]
+    calls = [call(0, 10 * number, 5, file=number) for number in range(len(paths))]
+    files = [{"file": n, "path": path, "kind": "regular"} for n, path in enumerate(paths)]
+    run = made(tmp_path, calls, files=files)
+    found = {group["group"]: group["files"] for group in landscape.groups(run)}
+    assert found == {"*.rst": 2, "restart.*": 2, "README": 1}
+    globs = [("rst", "*.rst"), ("data", "/data/*")]
+    found = {group["group"]: group["bytes_written"] for group in landscape.groups(run, globs)}
+    assert found == {"rst": 20, "data": 20}
 
 
 def test_speedups() -> None:

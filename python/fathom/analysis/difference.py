@@ -247,7 +247,7 @@ def _facts(side: Side) -> dict[str, Any]:
     exes = side.source.sql(
         "select distinct exe from processes, runs where rank is not null or runs.ranks is null"
     )
-    row["files_told"] = landscape.row(side.source)["files_told"]
+    row["files_told"] = landscape.files_told(side.source)
     row["programs"] = sorted({PurePosixPath(exe).name for exe in exes["exe"].to_pylist() if exe})
     configuration = side.manifest.get("configuration", {})
     row["layers"] = sorted({*configuration.get("layers", []), *configuration.get("counted", [])})

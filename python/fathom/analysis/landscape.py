@@ -6,12 +6,15 @@ A rank's I/O time is the time during which at least one of its I/O calls ran. `l
 waiting for other ranks included; a layer's name: that layer's calls, whoever made them (the paper's: `posix`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 from typing import Any
 
 from fathom.analysis import Source, statement, summary
 from fathom.analysis.dominance import Dominance, dominant
+from fathom.analysis.own import own_values
 from fathom.analysis.when import when
 
 OPERATIONS = ("open", "close", "read", "write", "other")
@@ -33,21 +36,16 @@ class Rank:
 
 
 def _io(source: Source, name: str, layer: str | None) -> list[dict[str, Any]]:
-    """What `NAME.sql` says of the counters of the calls that count."""
-    with_io = f"with io as ({statement('landscape_io')})\n{statement(name)}"
-    return source.sql(with_io, layer=layer).to_pylist()  # type: ignore[no-any-return]
-
-
-def _calls(source: Source, name: str, layer: str | None, **values: Any) -> list[dict[str, Any]]:
-    """What `NAME.sql` says of their intervals."""
-    with_io = f"with io as ({statement('landscape_calls')})\n{statement(name)}"
-    return source.sql(with_io, layer=layer, **values).to_pylist()  # type: ignore[no-any-return]
+    """What `NAME.sql` says of the calls that count."""
+    return source.sql(statement(name), layer=layer).to_pylist()  # type: ignore[no-any-return]
 
 
 def _unions(source: Source, layer: str | None, rows: Iterable[Mapping[str, Any]]) -> dict[int, int]:
     """Unions of the processes in which several threads made I/O calls and every one of them is in `calls`."""
     asked = {row["process"] for row in rows if row["beside"] and row["recorded"] == row["calls"]}
-    found = _calls(source, "landscape_busy", layer) if asked else []
+    if layer is not None or not asked:
+        return {}
+    found = source.sql(statement("busy_processes"), **own_values(source)).to_pylist()
     return {row["process"]: row["busy"] for row in found if row["process"] in asked}
 
 
@@ -135,8 +133,9 @@ def _operation(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _files_told(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """At level job only opening knows its file."""
+def files_told(source: Source, layer: str | None = None) -> bool:
+    """Are files told apart? At level job only opening knows its file."""
+    rows = _io(source, "landscape_functions", layer)
     data = [row for row in rows if row["operation"] in ("read", "write", "close")]
     unfiled, time = (sum(row[key] for row in data) for key in ("unfiled", "time"))
     return bool(2 * unfiled <= time)
@@ -184,21 +183,28 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
         "when_period_seconds": moments.period,
         "when_from": moments.source,
         "when_parts": moments.parts,
-        "files_told": _files_told(functions),
+        "files_told": files_told(source, layer),
         "coverage": run["coverage"],
     }
 
 
+def _named(path: str, globs: Sequence[tuple[str, str]]) -> str | None:
+    base = PurePosixPath(path).name
+    hits = (name for name, glob in globs if fnmatchcase(path, glob) or fnmatchcase(base, glob))
+    return next(hits, None)
+
+
 def groups(
-    source: Source, name_of: Callable[[str], str | None], layer: str | None = None
+    source: Source, globs: Sequence[tuple[str, str]] = (), layer: str | None = None
 ) -> list[dict[str, Any]]:
     """One row per group of files, the most time first: group; files; seconds (mean over the ranks) of all I/O
-    and of each operation; bytes_read, bytes_written. `name_of` names a path's group, None leaves it out."""
+    and of each operation; bytes_read, bytes_written. The first of `globs` (name, glob) that a path or its last
+    part matches names its group, no other file is in any; without globs the suffix does, else the name."""
     count = max(1, len(ranks(source, layer)))
     found: dict[str, dict[str, Any]] = {}
     keys = ("time", *OPERATIONS, "bytes_read", "bytes_written")
     for row in _io(source, "landscape_files", layer):
-        name = name_of(row["path"])
+        name = _named(row["path"], globs) if globs else row["file_group"]
         if name is None:
             continue
         group = found.setdefault(name, dict.fromkeys(("files", *keys), 0))

@@ -1,6 +1,8 @@
--- Time and bytes of each file by operation; not of those that the kernel makes up.
+-- Time and bytes of each file by operation, and its group: by suffix, else by name.
+with {landscape_io}
 select
 	io.path,
+	any_value(coalesce({file_suffix}, {file_group})) as file_group,
 	coalesce(sum(time), 0)::bigint as time,
 	coalesce(sum(time) filter (operation = 'open'), 0)::bigint as open,
 	coalesce(sum(time) filter (operation = 'close'), 0)::bigint as close,
@@ -10,6 +12,6 @@ select
 	coalesce(sum(bytes) filter (operation = 'read'), 0)::bigint as bytes_read,
 	coalesce(sum(bytes) filter (operation = 'write'), 0)::bigint as bytes_written
 from io join files as f using (file)
-where f.kind in ('regular', 'unknown') and f.file_system is distinct from 'proc' and f.file_system is distinct from 'sysfs'
+where f.kind in ('regular', 'unknown')
 group by io.path
 order by time desc, io.path

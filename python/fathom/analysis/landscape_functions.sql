@@ -1,4 +1,5 @@
 -- Time of each function, the most first; `unfiled` is that of calls whose file was not recorded (level job).
+with {landscape_io}
 select
 	operation,
 	layer,

@@ -1,16 +1,16 @@
--- The calls that a landscape is of: the program's own I/O calls or, when $layer names one, that layer's, whoever made them.
--- What MPI does to start, to end and to communicate (kind comm, layer mpi) is none, and sockets and pipes are no files. The
--- other files go on from here (`io`).
-select
-	c.*,
-	f.path,
-	case when c.kind in ('open', 'close', 'read', 'write') then c.kind else 'other' end as operation
-from counters as c left join files as f using (file)
-where c.layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm'
-	and (f.kind is null or f.kind not in ('socket', 'fifo') and f.path not like 'anon_inode:%')
-	and case
-		when $layer::varchar is null or enclosing is null then enclosing is null or enclosing_layer in ('user', 'threads')
-		else enclosing_layer not in ($layer, 'mpi')
-			and (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm')
-	end
-	and ($layer::varchar is null or c.layer = $layer)
+-- Counters of the calls that a landscape is of: the program's own I/O calls or, when $layer names one, that layer's, whoever made
+-- them. What MPI does to start, to end and to communicate is none. A part of other statements, after `with`.
+io as (
+	select
+		c.*,
+		f.path,
+		case when c.kind in ('open', 'close', 'read', 'write') then c.kind else 'other' end as operation
+	from counters as c left join files as f using (file)
+	where c.layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm' and {of_files}
+		and case
+			when $layer::varchar is null or enclosing is null then enclosing is null or enclosing_layer in ('user', 'threads')
+			else enclosing_layer not in ($layer, 'mpi')
+				and (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm')
+		end
+		and ($layer::varchar is null or c.layer = $layer)
+)

@@ -1,5 +1,6 @@
 -- Time of each process's I/O by operation. A thread's outermost calls never overlap, so `time` is the time during which one
 -- of them ran, but for what the other threads did beside the first (`beside`).
+with {landscape_io}
 select
 	process,
 	any_value(p.rank) as rank,

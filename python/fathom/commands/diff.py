@@ -14,7 +14,7 @@ import json
 import sys
 
 import fathom
-from fathom.analysis import difference
+from fathom.analysis import Remembered, difference
 from fathom.analysis.difference import Side
 from fathom.commands.arguments import positive
 from fathom.errors import UsageError
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _side(path: str) -> Side:
     run = fathom.open(path)
-    return Side(run.name, run.manifest, run)
+    return Side(run.name, run.manifest, Remembered(run))
 
 
 def _one(arguments: argparse.Namespace, a: Side, b: Side) -> None:

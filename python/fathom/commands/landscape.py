@@ -10,13 +10,12 @@ examples:
 import argparse
 import json
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 
 import fathom
-from fathom.analysis import filegroups, landscape
+from fathom.analysis import Remembered, landscape
 from fathom.errors import FathomError, UsageError
 from fathom.store import Run
 from fathom.view import landscape as view
@@ -79,27 +78,28 @@ def _notes(run: Run, row: dict[str, Any]) -> list[str]:
     return notes
 
 
-def _row(path: str, layer: str | None, name_of: Callable[[str], str | None]) -> dict[str, Any]:
+def _row(path: str, layer: str | None, globs: list[tuple[str, str]]) -> dict[str, Any]:
     run = fathom.open(path)
+    source = Remembered(run)
     row = {
         "run": run.name,
         "path": str(run.path),
         "command": [str(word) for word in run.manifest.get("command", [])],
-        **landscape.row(run, layer),
+        **landscape.row(source, layer),
     }
-    row["groups"] = landscape.groups(run, name_of, layer) if row["files_told"] else []
+    row["groups"] = landscape.groups(source, globs, layer) if row["files_told"] else []
     row["notes"] = _notes(run, row)
     return row
 
 
 def _rows(
-    paths: list[str], layer: str | None, name_of: Callable[[str], str | None]
+    paths: list[str], layer: str | None, globs: list[tuple[str, str]]
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows of all runs that can be read, and the status: of the last that cannot."""
     rows, status = [], 0
     for path in paths:
         try:
-            rows.append(_row(path, layer, name_of))
+            rows.append(_row(path, layer, globs))
         except FathomError as error:
             status = error.status
             if not error.said:
@@ -155,9 +155,8 @@ def _flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the tables, or the rows."""
-    name_of = filegroups.by_globs(arguments.group) if arguments.group else filegroups.by_suffix
     paths = list(dict.fromkeys([arguments.baseline] * bool(arguments.baseline) + arguments.runs))
-    rows, status = _rows(paths, arguments.layer, name_of)
+    rows, status = _rows(paths, arguments.layer, arguments.group or [])
     if not rows or (arguments.baseline and status):
         return status
     _distinct(rows)

@@ -145,7 +145,7 @@ def show_landscape(
         COMMANDS,
         pa.Table.from_pylist([{"run": row["run"], "command": row["command"]} for row in said]),
     )
-    _table(f"Time of {calls} (union of a rank's; mean and most over the ranks)", TIME, said)
+    _table(f"Time of {calls} (a rank's union; mean and most)", TIME, said)
     _table("Operations (mean over the ranks; share and function of all ranks)", OPERATIONS, said)
     _table("Who (90 % of it), and by what (<: called by a layer above)", WHO, said)
     _table("When (of the run, from left to right: ranks in I/O)", WHEN, said)
