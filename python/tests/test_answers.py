@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from fathom.analysis import answers, ranklist
+from fathom.analysis.own import lines
 from fathom.analysis.when import pattern_of, when
 from fathom.view import answers as words
 from fathom.view import heat
@@ -100,6 +101,57 @@ def counted(run: Path, calls: list[dict[str, Any]]) -> Path:
         processes=[{"process": p, "rank": p} for p in processes],
         counters=rows,
     )
+
+
+def test_own_calls_are_those_of_files_outside_and_inside_regions(tmp_path: Path) -> None:
+    """Not a socket's, not those inside another call; of a region's, the line where it began."""
+    posix = {
+        "layer": "posix",
+        "kind": "write",
+        "process": 0,
+        "op": "pwrite",
+        "duration": 10,
+        "file": 0,
+    }
+    region = {"layer": "user", "kind": "meta", "duration": 500, "process": 0, "start": 0}
+    calls = [
+        region | {"id": 1, "op": "step", "site": 1, "depth": 0},
+        region | {"id": 2, "op": "put", "parent": 1, "depth": 1},
+        posix | {"id": 3, "parent": 2, "start": 10, "depth": 2, "bytes": 5},
+        posix | {"id": 4, "start": 600, "depth": 0, "site": 2, "bytes": 7},
+        posix | {"id": 5, "start": 700, "depth": 0, "site": 2, "file": 1, "duration": 200},
+        posix | {"id": 6, "parent": 4, "start": 601, "depth": 1, "duration": 1},
+    ]
+    source = fathom.open(
+        write_run(
+            tmp_path / "r.fathom",
+            runs=[{"duration": 1000}],
+            calls=calls,
+            counters=counters_of(calls),
+            processes=[{"process": 0}],
+            files=[{"file": 0, "path": "/d/f", "kind": "regular"}, {"file": 1, "kind": "socket"}],
+            sites=[
+                {
+                    "site": n,
+                    "module": "/bin/p",
+                    "source": "/src/a.c",
+                    "line": 10 * n,
+                    "function": "f",
+                }
+                for n in (1, 2)
+            ],
+        )
+    )
+    rows = {
+        (row["line"], row["region"]): (row["calls"], row["bytes"])
+        for row in lines(source).to_pylist()
+    }
+    assert rows == {(10, "put"): (1, 5), (20, None): (1, 7)}
+    found = answers.answers(source)
+    assert found.time.share == pytest.approx(20 / 1000)
+    assert sum(found.when.parts) * 10 == pytest.approx(20)
+    said = dict(words.sentences(found, "r"))["Which line?"]
+    assert said == ["a.c:10 f() in region put: pwrite, 50 %", "a.c:20 f(): pwrite, 50 %"]
 
 
 def test_what_a_level_cannot_tell_is_said(tmp_path: Path) -> None:

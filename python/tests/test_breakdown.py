@@ -209,7 +209,7 @@ def test_next_prints_the_command_and_keeps_other_files(
         assert main(["show", str(run.path), "--next"]) == 0
         out, err = capsys.readouterr()
         assert out == "fathom run --select r.next.toml -o r.2 -- ./s3d '4 4'\n"
-        assert "every write on the files that took 97.9 % of the I/O time, on rank 1" in err
+        assert "every write on the files that took 97.9 % of the time on files, on rank 1" in err
         assert "calls recorded in full" in err
     Path("r.next.toml").write_text("[job]\n")
     assert main(["show", str(run.path), "--next"]) == 0
@@ -237,6 +237,14 @@ def test_wrong_keys_are_one_line(run_directory: Path, by: str, says: str, capsys
 def test_counted_calls_have_no_place_in_time(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="level call"):
         breakdown(counted_run(tmp_path, with_files=True), ["time", "function"])
+
+
+def test_no_lines_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = counted_run(tmp_path, with_files=True)
+    assert main(["show", str(run.path), "--by", "line,function", "--csv"]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("\n") == 1
+    assert "--next" in err
 
 
 def test_no_server_is_said(run_directory: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ totals of all ranks, then files on the ranks that dominate, then every call on t
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from fathom.analysis import Source, statement
 from fathom.analysis.answers import Ranks, ranks
@@ -24,7 +25,7 @@ class Step:
     ranks: list[int] | None  # null: all
     operations: str | None  # read, write, both; null: all
     files: list[str] | None  # globs over whole paths; null: all
-    share: float  # of this run's I/O time, that what is chosen took; of level `file` of the ranks chosen
+    share: float  # of the I/O time, of the ranks chosen (level `file`); of that on files, of those chosen (`call`)
     of_ranks: int
 
 
@@ -59,14 +60,13 @@ def _ranks(who: Ranks, everybody: list[int]) -> list[int] | None:
     return sorted(chosen) if 0 < len(chosen) < len(everybody) else None
 
 
-def _groups(rows: Sequence[dict[str, object]]) -> tuple[list[str], float]:
-    """Groups of files that take most of the time, and their share."""
+def _groups(rows: Sequence[dict[str, Any]]) -> tuple[list[str], float]:
+    """Groups of files that take most of the time on files, and their share."""
     spent: dict[str, int] = {}
     for row in rows:
         if row["file_group"] is not None:
-            name = str(row["file_group"])
-            spent[name] = spent.get(name, 0) + int(str(row["time"]))
-    total = sum(int(str(row["time"])) for row in rows) or 1
+            spent[row["file_group"]] = spent.get(row["file_group"], 0) + row["time"]
+    total = sum(spent.values()) or 1
     chosen: list[str] = []
     held = 0
     for name, value in sorted(spent.items(), key=lambda pair: (-pair[1], pair[0])):

@@ -33,6 +33,12 @@ from fathom.view.parts import BY, key_columns
 
 NAMES = (*BY, *(name for name in KEYS if name not in BY))
 
+# Why a table by this key has no row.
+NOTHING = {
+    "server": "no call of layer server was seen: no server of this run was traced",
+    "line": "no call was recorded in full: fathom show RUN --next prepares the run that knows lines",
+}
+
 
 def keys(word: str) -> list[str]:
     """`rank,function`: one table of its own, or keys that go together."""
@@ -111,11 +117,9 @@ def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> N
         sys.stdout.write(tables.csv_text(rows))
     else:
         tables.show(columns, rows)
-    if "server" in arguments.by and not rows.num_rows:
-        print(
-            "fathom: no call of layer server was seen: no server of this run was traced",
-            file=sys.stderr,
-        )
+    for key, why in NOTHING.items():
+        if key in arguments.by and not rows.num_rows:
+            print(f"fathom: {why}", file=sys.stderr)
     print(f"fathom: {ending.one_line(content)}", file=sys.stderr)
 
 

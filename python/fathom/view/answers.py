@@ -6,6 +6,7 @@ from typing import Any
 
 from fathom.analysis import ranklist
 from fathom.analysis.answers import Answers, Library, Operation, Ranks, Time
+from fathom.analysis.own import SECOND
 from fathom.analysis.when import When
 from fathom.view import numbers
 from fathom.view.tables import printable
@@ -29,6 +30,8 @@ KINDS = {
 VERDICTS = {"no": "hardly", "partly": "partly", "yes": "yes", "unknown": "not to be told"}
 # Below this share of the time nothing is worth a word.
 WORTH = 0.01
+# Up to what share of the time recorded in full it is said that it is a share.
+NEARLY = 0.995
 MOST_LINES = 3
 
 
@@ -170,6 +173,9 @@ def lines(of: Answers, name: str) -> list[str]:
             break
         region = f" in region {printable(row['region'])}" if row["region"] else ""
         said.append(f"{place(row)}{region}: {printable(row['op'])}, {numbers.percent(share)}")
+    recorded = total / SECOND / of.operation.all_seconds if of.operation.all_seconds else 1.0
+    if said and recorded < NEARLY:
+        said.append(f"(of {numbers.percent(recorded)} of the I/O time: what was recorded in full)")
     return said or ["no call was recorded in full"]
 
 

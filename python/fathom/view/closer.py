@@ -38,12 +38,12 @@ def why(step: Step) -> str:
         if step.ranks
         else "all ranks"
     )
-    share = f"{numbers.percent(step.share)} of the I/O time"
+    share = numbers.percent(step.share)
     if step.level == "file":
-        return f"each file on {who} ({share})"
+        return f"each file on {who} ({share} of the I/O time)"
     what = {"read": "every read", "write": "every write", "both": "every read and write"}
     calls = what.get(step.operations or "", "every call")
-    files = f"the files that took {share}" if step.files else "all files"
+    files = f"the files that took {share} of the time on files" if step.files else "all files"
     return f"{calls} on {files}, on {who}"
 
 
