@@ -289,7 +289,8 @@ def test_the_changed_hint_and_the_layer_are_named(place: Path) -> None:
     }
     assert changed["in force", "romio_cb_write"] == ("disable", "enable", 2)
     assert {what for what, _ in changed} == {"run", "asked", "in force"}
-    assert found["layer"][0]["layer"] == "mpiio"
+    # what MPI-IO made the ranks exchange is nearly all of it
+    assert {row["layer"] for row in found["layer"][:2]} == {"mpiio", "mpi < mpiio"}
     assert found["function"][0]["op"].startswith("MPI_File_")
     sides = [
         {

@@ -17,6 +17,7 @@ from fathom.analysis import Source, landscape, pairing, statement, summary
 
 SECOND = 1e9
 APART = 0.01  # coverages that differ by less are the same
+RUN, MEAN = "run time", "I/O, mean of the ranks"
 Row = dict[str, Any]
 
 
@@ -54,21 +55,23 @@ def _joined(
     return pa.table({name: [row[name] for row in out] for name in names})
 
 
+def _times(source: Source) -> dict[str, float | None]:
+    busy = [rank.busy / SECOND for rank in landscape.ranks(source)]
+    times: dict[str, float | None] = {
+        RUN: summary.duration(source) / SECOND,
+        MEAN: sum(busy) / max(1, len(busy)),
+        "I/O, rank with the most": max(busy, default=0.0),
+    }
+    for layer in summary.layers(source).to_pylist():
+        full = layer["recorded"] == layer["calls"]
+        times[f"{layer['layer']}, anywhere"] = layer["busy_seconds"] if full else None
+    return times
+
+
 def whole(a: Side, b: Side) -> pa.Table:
     """quantity; seconds_a; seconds_b; difference: run time, I/O time of the mean rank and of the one with the most,
     and of each layer the time during which one of its calls ran anywhere (null unless all are in full)."""
-    sides = []
-    for side in (a, b):
-        row = landscape.row(side.source)
-        times = {
-            "run time": row["run_seconds"],
-            "I/O, mean of the ranks": row["io_seconds"],
-            "I/O, rank with the most": row["io_most_seconds"],
-        }
-        for layer in summary.layers(side.source).to_pylist():
-            full = layer["recorded"] == layer["calls"]
-            times[f"{layer['layer']}, anywhere"] = layer["busy_seconds"] if full else None
-        sides.append(times)
+    sides = [_times(side.source) for side in (a, b)]
     names = list(dict.fromkeys([*sides[0], *sides[1]]))
     columns = [[side.get(name) for name in names] for side in sides]
     both = [None if None in pair else pair[1] - pair[0] for pair in zip(*columns, strict=True)]
@@ -78,12 +81,16 @@ def whole(a: Side, b: Side) -> pa.Table:
     )
 
 
+def _layer_rows(source: Source) -> list[Row]:
+    rows: list[Row] = summary.layers(source).to_pylist()
+    rows += source.sql(statement("difference_mpi")).to_pylist()
+    return rows
+
+
 def layers(a: Side, b: Side) -> pa.Table:
-    """layer; calls; bytes; exclusive_seconds; inclusive_seconds."""
-    first, second = (summary.layers(side.source).to_pylist() for side in (a, b))
-    return _joined(
-        first, second, ["layer"], ["calls", "bytes", "exclusive_seconds", "inclusive_seconds"]
-    )
+    """layer (`mpi < mpiio`: what MPI-IO made MPI communicate); calls; bytes; exclusive_seconds; inclusive_seconds."""
+    values = ["calls", "bytes", "exclusive_seconds", "inclusive_seconds"]
+    return _joined(_layer_rows(a.source), _layer_rows(b.source), ["layer"], values)
 
 
 def functions(a: Side, b: Side) -> pa.Table:
@@ -300,7 +307,9 @@ def _only(a: Side, b: Side, first: Sequence[str], second: Sequence[str]) -> str:
 def slower(table: pa.Table, percent: float) -> list[str]:
     """Which of run time and I/O time of the mean rank grew by more than this; of `whole`."""
     found = []
-    for row in table.slice(0, 2).to_pylist():
-        if row["seconds_b"] > row["seconds_a"] * (1 + percent / 100):
+    for row in table.to_pylist():
+        if row["quantity"] in (RUN, MEAN) and row["seconds_b"] > row["seconds_a"] * (
+            1 + percent / 100
+        ):
             found.append(row["quantity"])
     return found
