@@ -231,6 +231,8 @@ def test_forms_and_what_is_wrong(place: Path) -> None:
     assert float(second["io_seconds"]) > 0
     # one run that cannot be read does not hide the others
     assert "s3d_mpich_call" in fathom("landscape", runs[1], place / "gone", status=3)
+    assert fathom("landscape", runs[1], "--baseline", place / "gone", status=3) == ""
+    assert len(landscape(runs[1], runs[0], runs[1].with_suffix(""), "--baseline", runs[0])) == 2
     fathom("landscape", runs[0], "--layer", "netcdf", status=2)
     fathom("landscape", runs[0], "--group", "rst", status=2)
 

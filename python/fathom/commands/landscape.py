@@ -17,7 +17,7 @@ import pyarrow as pa
 import fathom
 from fathom.analysis import Remembered, landscape
 from fathom.errors import FathomError, UsageError
-from fathom.store import Run
+from fathom.store import Run, resolve
 from fathom.view import landscape as view
 from fathom.view import numbers, tables
 
@@ -96,15 +96,17 @@ def _rows(
     paths: list[str], layer: str | None, globs: list[tuple[str, str]]
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows of all runs that can be read, and the status: of the last that cannot."""
-    rows, status = [], 0
+    rows: dict[str, dict[str, Any]] = {}
+    status = 0
     for path in paths:
         try:
-            rows.append(_row(path, layer, globs))
+            row = _row(path, layer, globs)
+            rows.setdefault(row["path"], row)
         except FathomError as error:
             status = error.status
             if not error.said:
                 print(f"fathom: {error}", file=sys.stderr)
-    return rows, status
+    return list(rows.values()), status
 
 
 def _distinct(rows: list[dict[str, Any]]) -> None:
@@ -155,16 +157,17 @@ def _flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the tables, or the rows."""
-    paths = list(dict.fromkeys([arguments.baseline] * bool(arguments.baseline) + arguments.runs))
+    first = str(resolve(arguments.baseline)) if arguments.baseline else None
+    paths = [first] * bool(first) + arguments.runs
     rows, status = _rows(paths, arguments.layer, arguments.group or [])
-    if not rows or (arguments.baseline and status):
+    if not rows or (first and rows[0]["path"] != first):
         return status
     _distinct(rows)
     if arguments.layer and not any(row["operation"] for row in rows):
         raise UsageError(
             f"landscape: no run has calls of layer '{arguments.layer}'; fathom show lists them"
         )
-    baseline = rows[0]["run"] if arguments.baseline else None
+    baseline = rows[0]["run"] if first else None
     if baseline:
         _compare(rows, rows[0])
     groups = _groups_worth_showing(rows, arguments.group) if baseline or arguments.group else []
