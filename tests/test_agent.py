@@ -107,7 +107,9 @@ def test_samples_of_a_process_are_what_proc_told_it(tmp_path: Path) -> None:
 
 
 TALKS = """
-import socket, threading, time
+import fcntl, socket, struct, threading, time
+up = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+fcntl.ioctl(up, 0x8914, struct.pack('16sh', b'lo', 1))
 server = socket.create_server(('127.0.0.1', 0))
 client = socket.create_connection(server.getsockname())
 other, _ = server.accept()
@@ -128,10 +130,9 @@ time.sleep(0.6)
 
 def test_bytes_on_the_network(tmp_path: Path) -> None:
     """In a network of its own, so that nobody else talks: 40 MiB over loopback."""
-    needs.require(["root", "unshare", "ip"])
+    needs.require(["namespaces"])
     run = tmp_path / "run.fathom"
-    alone = "unshare -n sh -c 'ip link set lo up && exec \"$@\"' sh"
-    done = start(run, paths.PYTHON, "-c", TALKS, options=("--sample", "0.05"), before=alone)
+    done = start(run, paths.PYTHON, "-c", TALKS, options=("--sample", "0.05"), before="unshare -n")
     status, out, err = finish(done)
     assert status == 0, err
     connection = tables.connect(run)
@@ -327,3 +328,15 @@ def test_env_starts_an_agent_that_ends_with_the_script(tmp_path: Path) -> None:
     connection = tables.connect(run)
     assert tables.ask(connection, "select count(*) from calls where op = 'pwrite'") == [[1010]]
     assert tables.ask(connection, "select count(distinct time) > 3 from samples") == [[True]]
+
+
+def test_env_for_another_shell_starts_no_agent(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [paths.FATHOM, "env", "--shell", "csh", "--agent", "-o", tmp_path / "r"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (125, "") and "only a script for sh" in done.stderr
+    assert not (tmp_path / "r.fathom").exists()

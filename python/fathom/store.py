@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 from decimal import Decimal
 from functools import cached_property
 from os import PathLike
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 
-from fathom import database, manifest, places
+from fathom import database, manifest, onefile, places
 from fathom.errors import DamagedRun, FathomError, NotARun
 
 # Tables that every version wrote; those that came later are empty where they are missing (fathom.database).
@@ -35,6 +36,7 @@ class Run:
         self.path = path
         self.name = path.name.removesuffix(".fathom")
         self.manifest = manifest.read(path)
+        self.unpacked: tempfile.TemporaryDirectory[str] | None = None  # goes when the run does
 
     @property
     def tables(self) -> list[str]:
@@ -155,13 +157,21 @@ def _mend(directory: Path) -> None:
 
 
 def open_run(path: str | PathLike[str]) -> Run:
-    """The run in this directory. The first reader packs it; the engine locks out the second."""
-    directory = resolve(path)
-    _pack(directory)
-    _mend(directory)
+    """The run in this directory, or in this one file. The first reader packs it; the engine locks out the
+    second."""
+    unpacked = None
+    if Path(path).is_file():
+        unpacked = tempfile.TemporaryDirectory(prefix="fathom-")
+        directory = onefile.unpack(Path(path), Path(unpacked.name))
+    else:
+        directory = resolve(path)
+        _pack(directory)
+        _mend(directory)
     run = Run(directory)
-    manifest.complete(run.path, run.sql)
-    _tidy(run)
+    run.unpacked = unpacked
+    if not unpacked:
+        manifest.complete(run.path, run.sql)
+        _tidy(run)
     return run
 
 

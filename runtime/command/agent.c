@@ -67,10 +67,8 @@ __attribute__((noreturn)) static void become_agent(const struct run *run, const 
 		words[count++] = "--watch";
 		words[count++] = watch;
 	}
-	if (options->collect) {
-		words[count++] = "--collect";
-		words[count++] = options->collect;
-	}
+	if (options->collect) /* in the environment: a command line is everybody's to read */
+		setenv("FATHOM_COLLECT", options->collect, 1);
 	unsetenv("FATHOM_RUN");
 	unsetenv("LD_PRELOAD");
 	execv(engine, (char **)words);
@@ -198,12 +196,13 @@ void agent_print(const struct run *run)
 
 	if (!engine)
 		return;
-	print_quoted("(", engine);
+	putchar('(');
+	if (options->collect)
+		print_quoted("FATHOM_COLLECT=", options->collect);
+	print_quoted(" ", engine);
 	print_quoted(" agent ", run->directory);
 	print_quoted(" --ring ", run->ring);
 	printf(" --sample %s --watch $$", options->sample);
-	if (options->collect)
-		print_quoted(" --collect ", options->collect);
 	print_quoted(" </dev/null >/dev/null 2>>",
 		     format_text("%s/agent.log", node_directory(run->directory)));
 	puts(" &)");

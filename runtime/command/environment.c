@@ -140,6 +140,12 @@ void environment_check(const struct options *options)
 	if (form->variable == csh_variable && options->files && strchr(options->files, '\n'))
 		fail(EXIT_FATHOM,
 		     "--shell csh: eval in csh passes no line ends on; give one --files at most");
+	if (form->variable != sh_variable && options->sample)
+		fail(EXIT_FATHOM,
+		     "--shell %s: only a script for sh can start an agent; leave --agent, --sample "
+		     "and "
+		     "--collect to `fathom run` in the script",
+		     options->shell);
 }
 
 void environment_print(const struct run *run)

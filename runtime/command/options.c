@@ -355,6 +355,7 @@ static void refuse(const char *command, const char *word)
 /* argv[0] is the command's name, `run` or `env`. */
 void options_parse(struct options *options, bool with_command, int argc, char **argv)
 {
+	const char *collector = getenv("FATHOM_COLLECT");
 	int option;
 
 	*options = (struct options){.budget = 64 << 20, .show = true, .shell = "sh"};
@@ -370,6 +371,8 @@ void options_parse(struct options *options, bool with_command, int argc, char **
 		take(options, option, optarg, with_command);
 	}
 	finish_probes(options);
+	if (!options->collect && collector && *collector)
+		options->collect = parse_collector(collector);
 	if (options->collect && !options->sample)
 		options->sample = "0";
 	environment_check(options);

@@ -145,6 +145,8 @@ static bool matters(const char *variable)
 		"FATHOM_", "TMPDIR=",  "SLURM_JOB_", "SLURM_NNODES=", "SLURM_NTASKS=",
 	};
 
+	if (strncmp(variable, "FATHOM_COLLECT=", 15) == 0)
+		return false; /* it holds a key */
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
 		if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0)
 			return true;

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import shutil
 import struct
+import subprocess
 from collections.abc import Callable
 
 import pytest
@@ -45,15 +46,22 @@ def _mmap_dirty() -> bool:
     return True
 
 
+def _namespaces() -> bool:
+    words = ["unshare", "--mount", "--uts", "--net", "true"]
+    return _root() and subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
 #: Needs that a container may deny for good: skipped there too.
 NOT_EVERYWHERE = {
     "root": "must be root to mount a small tmpfs",
+    "namespaces": "must be root, and allowed to make namespaces, to emulate nodes",
     "io_uring": "the kernel or a sandbox forbids io_uring",
     "mmap_dirty": "the kernel is older than 6.7, or userfaultfd is forbidden",
 }
 
 SPECIAL: dict[str, Callable[[], bool]] = {
     "root": _root,
+    "namespaces": _namespaces,
     "io_uring": _io_uring,
     "mmap_dirty": _mmap_dirty,
 }

@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::error::{AgentError, At};
 use crate::recorder::{Pace, Recorder, clock};
 use crate::rings::{Rings, Watched, start_of};
+use crate::send::{Sending, Sent, Target};
 use crate::values::{BYTES, NS, Owner, Root, Values};
 use crate::{lustre, process, system};
 
@@ -33,6 +34,8 @@ pub struct Settings {
 	pub watch: Option<u32>,
 	/// Who started us holds the node's lock for us.
 	pub locked: bool,
+	/// Where the node's files are sent; `None`: nowhere.
+	pub collect: Option<Target>,
 	/// Where the system's files are.
 	pub root: PathBuf,
 }
@@ -46,8 +49,13 @@ pub fn run(settings: &Settings) -> Result<(), AgentError> {
 	}
 	let folder = fathom_pack::this_node(&settings.run)?;
 	let mut agent = Agent::new(settings, &folder)?;
-	agent.stay()?;
-	agent.end()
+	let sending = settings.collect.clone();
+	let sending = sending.map(|target| Sending::start(&settings.run, &folder, target));
+	let stayed = agent.stay().and_then(|()| agent.end());
+	if let (Some(sending), Some(target)) = (sending, &settings.collect) {
+		say(sending.finish(), &target.address, &settings.run);
+	}
+	stayed
 }
 
 struct Agent<'s> {
@@ -199,6 +207,20 @@ impl<'s> Agent<'s> {
 	}
 }
 
+/// For who waits for the agent, and, when nobody does, for the run's log.
+fn say(sent: Result<Sent, String>, address: &str, run: &Path) {
+	match sent {
+		Ok(Sent { files, bytes }) => {
+			println!("fathom: {files} files, {bytes} bytes sent to {address}");
+		}
+		Err(reason) => {
+			let line = format!("not sent to {address}: {reason}; all is in {}", run.display());
+			println!("fathom: {line}");
+			eprintln!("{line}");
+		}
+	}
+}
+
 /// What the agent itself takes.
 fn own_cost(recorder: &Recorder, values: &mut Values) {
 	use rustix::time::{ClockId, clock_gettime};
@@ -211,7 +233,7 @@ fn own_cost(recorder: &Recorder, values: &mut Values) {
 	values.add("agent.bytes", BYTES, recorder.written);
 }
 
-fn random() -> Result<u64, AgentError> {
+pub fn random() -> Result<u64, AgentError> {
 	let path = Path::new("/dev/urandom");
 	let mut bytes = [0; 8];
 	File::open(path).and_then(|mut file| file.read_exact(&mut bytes)).at(path)?;

@@ -1,14 +1,20 @@
 //! What runs once per node beside the traced processes: samples of the system, tails of processes that died,
-//! the node's streams sent to another host. `docs/commands/agent.md`.
+//! the node's streams sent to another host. `docs/agent.md`.
 
 mod agent;
+mod collect;
 mod error;
+mod frame;
+mod held;
 mod lustre;
 mod process;
 mod recorder;
 mod rings;
+mod send;
 mod system;
 mod values;
 
-pub use agent::{Settings, run};
+pub use agent::{Settings, random, run};
+pub use collect::{Collector, collect};
 pub use error::AgentError;
+pub use send::Target;

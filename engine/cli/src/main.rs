@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use fathom_agent::Settings;
-use fathom_pack::{Options, PackError, bench, pack, recover};
+use fathom_agent::{Collector, Settings, Target};
+use fathom_pack::{Options, PackError, bench, join, pack, recover};
 
 /// Reads Fathom's streams: packs a run into tables, brings in what dead processes left, shows what is in a file.
 ///
@@ -84,6 +84,9 @@ enum Command {
 		/// The node's lock is held by who started this
 		#[arg(long, hide = true)]
 		locked: bool,
+		/// Send the node's files to `fathom-engine collect` there [default: FATHOM_COLLECT]
+		#[arg(long, value_name = "HOST:PORT/KEY")]
+		collect: Option<Target>,
 		/// Where the system's files are
 		#[arg(long, default_value = "/", value_name = "DIR")]
 		root: PathBuf,
@@ -107,6 +110,33 @@ enum Command {
 		/// Where rings lie [default: as run.json says]
 		#[arg(long, value_name = "DIR")]
 		ring: Option<PathBuf>,
+	},
+	/// Take what agents of other nodes send, into one run directory
+	///
+	/// The first line on stdout is what agents have to be told. What came is whole after each message, whenever this
+	/// is ended; an agent that comes back goes on where it was.
+	#[command(after_help = "Example:\n  fathom-engine collect s3d.fathom --nodes 2")]
+	Collect {
+		/// Run directory, NAME.fathom; made when it is not there
+		run: PathBuf,
+		/// Where to listen
+		#[arg(long, default_value = "0.0.0.0:0", value_name = "ADDRESS:PORT")]
+		listen: String,
+		/// What agents have to know [default: random]
+		#[arg(long, value_name = "KEY")]
+		key: Option<String>,
+		/// End when as many nodes have sent all [default: go on]
+		#[arg(long, value_name = "N")]
+		nodes: Option<usize>,
+	},
+	/// Bring parts of one run, from nodes without a common file system, into one directory
+	#[command(after_help = "Example:\n  fathom-engine join s3d.fathom node2/s3d.fathom")]
+	Join {
+		/// Run directory that gets them; made when it is not there
+		into: PathBuf,
+		/// Run directories of other nodes
+		#[arg(required = true)]
+		parts: Vec<PathBuf>,
 	},
 	/// Count chunks, rows, bytes per event and damage
 	#[command(
@@ -165,6 +195,7 @@ fn run(command: Command) -> Result<(), String> {
 					"fathom-engine: {} calls of {} processes, {} damaged stretches",
 					packed.events, packed.processes, packed.damaged
 				);
+				packed.missing.iter().for_each(|line| eprintln!("fathom-engine: {line}"));
 			}
 			Ok(())
 		}
@@ -177,10 +208,26 @@ fn run(command: Command) -> Result<(), String> {
 				.map_err(|error| error.to_string())
 		}
 		Command::Stat { path } => stat::stat(&path),
-		Command::Agent { run, ring, sample, budget, watch, locked, root } => {
+		Command::Agent { run, ring, sample, budget, watch, locked, collect, root } => {
 			let sample = interval(sample)?;
-			let settings = Settings { run, ring, sample, budget, watch, locked, root };
+			let collect = match (collect, std::env::var("FATHOM_COLLECT")) {
+				(None, Ok(word)) => Some(word.parse().map_err(|e| format!("FATHOM_COLLECT: {e}"))?),
+				(given, _) => given,
+			};
+			let settings = Settings { run, ring, sample, budget, watch, locked, collect, root };
 			fathom_agent::run(&settings).map_err(|error| error.to_string())
+		}
+		Command::Collect { run, listen, key, nodes } => collect(run, &listen, key, nodes),
+		Command::Join { into, parts } => {
+			for part in &parts {
+				let joined = join(&into, part).map_err(text)?;
+				let value = serde_json::json!({
+					"part": part.display().to_string(), "nodes": joined.nodes,
+					"files": joined.files, "bytes": joined.bytes,
+				});
+				print_line(&value.to_string())?;
+			}
+			Ok(())
 		}
 		Command::Dump { file } => dump::dump(&file),
 		Command::DecodeBench { path, repeat } => {
@@ -203,6 +250,29 @@ fn run(command: Command) -> Result<(), String> {
 			print_line(&value.to_string())
 		}
 	}
+}
+
+fn collect(
+	run: PathBuf,
+	listen: &str,
+	key: Option<String>,
+	nodes: Option<usize>,
+) -> Result<(), String> {
+	let said = |error: std::io::Error| format!("--listen {listen}: {error}");
+	let listener = std::net::TcpListener::bind(listen).map_err(said)?;
+	let mut address = listener.local_addr().map_err(said)?.to_string();
+	if listener.local_addr().is_ok_and(|address| address.ip().is_unspecified()) {
+		let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+		let port = address.rsplit(':').next().unwrap_or_default().to_owned();
+		address = format!("{}:{port}", host.trim());
+	}
+	let key = match key {
+		Some(key) => key,
+		None => format!("{:016x}", fathom_agent::random().map_err(|error| error.to_string())?),
+	};
+	print_line(&format!("{address}/{key}"))?;
+	let settings = Collector { run, key, nodes };
+	fathom_agent::collect(&listener, settings).map_err(|error| error.to_string())
 }
 
 /// Seconds between samples; `None`: there are none.

@@ -37,6 +37,8 @@ pub struct Packed {
 	pub events: u64,
 	pub processes: usize,
 	pub damaged: u64,
+	/// What of the run is not here, one line each.
+	pub missing: Vec<String>,
 	pub recovered: Recovered,
 }
 
@@ -122,6 +124,11 @@ fn write_tables(
 		fresh: false,
 		events,
 		processes: merged.processes.len(),
+		missing: tables
+			.missing()
+			.into_iter()
+			.map(|m| format!("{}: {}", m.kind, m.detail))
+			.collect(),
 		damaged: merged.images.iter().map(|state| state.survey.damage.len() as u64).sum(),
 		recovered: Recovered::default(),
 	})
@@ -136,10 +143,14 @@ fn stamp(run: &Run, recovered: &Recovered) -> String {
 	let files = run.images.iter().map(|image| image.files.len()).sum::<usize>() + agents().count();
 	let newest = run.newest.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
 	format!(
-		"engine={}\nfiles={files}\nbytes={bytes}\nnewest={}\nalive={}\n",
+		"engine={}\nfiles={files}\nbytes={bytes}\nnewest={}\nalive={}\nsaid={}\n",
 		env!("CARGO_PKG_VERSION"),
 		newest.unwrap_or_default().as_nanos(),
 		recovered.alive.len(),
+		run.nodes
+			.iter()
+			.map(|node| node.agent_log.len() + usize::from(node.broken_off))
+			.sum::<usize>(),
 	)
 }
 

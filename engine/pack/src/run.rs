@@ -20,6 +20,8 @@ pub struct Node {
 	/// What its agents sampled, and what they had to say.
 	pub agents: Vec<AgentFile>,
 	pub agent_log: String,
+	/// Its files came from another host, and what sent them was cut off.
+	pub broken_off: bool,
 }
 
 /// A file of samples.
@@ -72,6 +74,15 @@ impl Run {
 		let json: serde_json::Value = serde_json::from_str(self.configuration.as_deref()?).ok()?;
 		let ring = json.get("configuration")?.get("ring")?.as_str()?;
 		(!ring.is_empty()).then(|| PathBuf::from(ring))
+	}
+
+	/// Were only some ranks to be recorded?
+	pub fn ranks_selected(&self) -> bool {
+		let json = self.configuration.as_deref().and_then(|text| serde_json::from_str(text).ok());
+		let ranks = |json: &serde_json::Value| {
+			Some(!json.get("configuration")?.get("ranks")?.as_str()?.is_empty())
+		};
+		json.as_ref().and_then(ranks).unwrap_or(false)
 	}
 
 	fn add_node(&mut self, folder: &Path) -> Result<(), PackError> {
@@ -140,6 +151,8 @@ fn read_node(folder: &Path) -> Node {
 		host: host.to_owned(),
 		boot_id: boot_id.to_owned(),
 		mounts: fs::read_to_string(folder.join("mounts")).unwrap_or_default(),
+		broken_off: fs::read_to_string(folder.join("collected"))
+			.is_ok_and(|text| text.starts_with("state=open")),
 		agent_log: fs::read_to_string(folder.join("agent.log")).unwrap_or_default(),
 		..Node::default()
 	};

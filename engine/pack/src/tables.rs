@@ -9,6 +9,7 @@ use crate::define::{Identity, ObjectDef, Op, Target};
 use crate::error::PackError;
 use crate::files::{class, class_name};
 use crate::merge::{ImageState, Merged, ProcessRow};
+use crate::missing::missing;
 use crate::output::Table;
 use crate::run::Run;
 use crate::times::Times;
@@ -64,7 +65,8 @@ impl<'r> Tables<'r> {
 		self.heat(written, heat_width)?;
 		self.hints()?;
 		self.sites()?;
-		let marks = self.samples()?;
+		let mut marks = self.samples()?;
+		marks.extend(self.missing());
 		self.marks(marks)?;
 		self.ops()
 	}
@@ -72,6 +74,11 @@ impl<'r> Tables<'r> {
 	/// From time 0 to the last thing recorded.
 	pub fn duration(&self) -> i64 {
 		self.facts.iter().map(|facts| facts.stop).max().unwrap_or(0)
+	}
+
+	/// What of the run is not here.
+	pub fn missing(&self) -> Vec<MarkRow> {
+		missing(self.run, &self.identities())
 	}
 
 	fn state(&self, row: &ProcessRow) -> &ImageState {

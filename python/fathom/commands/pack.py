@@ -1,22 +1,30 @@
-"""fathom pack: make a run's tables from its streams.
+"""fathom pack: make a run's tables, join the parts of its nodes, make it one file.
 
-Every reader packs when it has to; this does it beforehand, or anew.
+Every reader packs when it has to; this does it beforehand, or anew. Of nodes without a common file system, each
+has a part of the run: named one after another they become one.
 
 examples:
   fathom pack s3d.1
-  fathom pack s3d.1 --force
+  fathom pack node1/s3d node2/s3d -o s3d
+  fathom pack s3d --one-file s3d.zip
 """
 
 import argparse
+from pathlib import Path
 
+import fathom
+from fathom import onefile
 from fathom.commands.arguments import add_run
-from fathom.errors import DamagedRun
+from fathom.errors import DamagedRun, UsageError
 from fathom.store import engine, resolve, streams_lost
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """RUN."""
+    """RUN, parts of other nodes, and what to make of it all."""
     add_run(parser)
+    parser.add_argument("parts", nargs="*", metavar="PART", help="the run's parts of other nodes")
+    parser.add_argument("-o", "--output", metavar="NAME", help="join into this run, not into RUN")
+    parser.add_argument("--one-file", type=Path, metavar="FILE", help="the run as one file")
     parser.add_argument(
         "--force",
         action="store_true",
@@ -25,12 +33,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Packs unless the tables are up to date."""
-    directory = resolve(arguments.run)
+    """Joins, packs unless the tables are up to date, writes the file."""
+    if arguments.output and not arguments.parts:
+        raise UsageError("pack: -o NAME is for joining: name the run's parts of other nodes too")
+    directory = _joined(arguments) if arguments.parts else resolve(arguments.run)
     if not arguments.force and streams_lost(directory):
         raise DamagedRun(
             f"{directory}: streams that its tables were made of are gone; "
             "--force makes tables of what is left"
         )
     engine("pack", *(["--force"] if arguments.force else []), str(directory))
+    if arguments.one_file:
+        onefile.write(fathom.open(directory).path, arguments.one_file)
     return 0
+
+
+def _joined(arguments: argparse.Namespace) -> Path:
+    """The directory that all parts were brought into."""
+    parts = [resolve(part) for part in (arguments.run, *arguments.parts)]
+    if not arguments.output:
+        engine("join", *map(str, parts))
+        return parts[0]
+    named = Path(arguments.output)
+    into = named if named.suffix == onefile.SUFFIX else named.with_name(named.name + onefile.SUFFIX)
+    engine("join", str(into), *map(str, parts))
+    return into.resolve()

@@ -1,0 +1,240 @@
+//! The other end: takes what agents send, into one run directory.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufReader, Seek, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::{AgentError, At};
+use crate::frame::{self, FrameError, Held, Message};
+use crate::held;
+
+/// An agent says something every few seconds; one that does not is gone.
+const SILENCE: Duration = Duration::from_secs(30);
+/// Longest wait for the end of a connection that another one replaces.
+const TAKE_OVER: Duration = Duration::from_secs(5);
+
+/// Where and what a collector takes.
+#[derive(Debug, Clone)]
+pub struct Collector {
+	/// The run directory; made when it is not there.
+	pub run: PathBuf,
+	/// What agents must know.
+	pub key: String,
+	/// End after as many nodes are whole.
+	pub nodes: Option<usize>,
+}
+
+/// What became of one connection.
+#[derive(Debug)]
+enum Outcome {
+	Whole { node: String, files: usize, bytes: u64 },
+	Broken { node: String, reason: String },
+}
+
+struct Shared {
+	settings: Collector,
+	/// The job whose parts these are; the first agent says.
+	job: Mutex<Option<String>>,
+	/// Nodes that have a connection, and the way to end it.
+	busy: Mutex<HashMap<String, TcpStream>>,
+}
+
+/// Takes connections until all nodes asked for are whole.
+pub fn collect(listener: &TcpListener, settings: Collector) -> Result<(), AgentError> {
+	let streams = settings.run.join("streams");
+	fs::create_dir_all(&streams).at(&streams)?;
+	let wanted = settings.nodes;
+	let shared =
+		Arc::new(Shared { settings, job: Mutex::new(None), busy: Mutex::new(HashMap::new()) });
+	let (done, outcomes) = channel();
+	let listening = listener.try_clone().at(Path::new("listen"))?;
+	thread::spawn(move || accept(&listening, &shared, &done));
+	let mut whole = HashSet::new();
+	for outcome in outcomes {
+		match outcome {
+			Outcome::Whole { node, files, bytes } => {
+				eprintln!("fathom-engine: {node}: whole, {files} files, {bytes} bytes");
+				whole.insert(node);
+			}
+			Outcome::Broken { node, reason } => eprintln!("fathom-engine: {node}: {reason}"),
+		}
+		if wanted.is_some_and(|wanted| whole.len() >= wanted) {
+			return Ok(());
+		}
+	}
+	Ok(())
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>, done: &Sender<Outcome>) {
+	for stream in listener.incoming() {
+		let Ok(stream) = stream else {
+			thread::sleep(Duration::from_millis(100)); // out of descriptors: some will come back
+			continue;
+		};
+		let (shared, done) = (Arc::clone(shared), done.clone());
+		thread::spawn(move || {
+			let peer = stream.peer_addr().map_or_else(|_| "?".into(), |peer| peer.to_string());
+			let mut connection = Connection { shared: &shared, stream, node: None };
+			let outcome = connection.serve().unwrap_or_else(|error| Outcome::Broken {
+				node: connection.node.clone().unwrap_or(peer),
+				reason: format!("the connection broke: {error}; what came is kept"),
+			});
+			connection.leave();
+			let _ = done.send(outcome);
+		});
+	}
+}
+
+struct Connection<'s> {
+	shared: &'s Shared,
+	stream: TcpStream,
+	node: Option<String>,
+}
+
+impl Connection<'_> {
+	fn serve(&mut self) -> Result<Outcome, FrameError> {
+		self.stream.set_read_timeout(Some(SILENCE))?;
+		self.stream.set_write_timeout(Some(SILENCE))?;
+		let mut from = BufReader::new(self.stream.try_clone()?);
+		let Message::Hello { key, job, node } = frame::read(&mut from)? else {
+			return Err(FrameError::Magic);
+		};
+		if let Err((again, reason)) = self.admit(&key, &job, &node) {
+			frame::write(&mut self.stream, &Message::Refused { again, reason: reason.clone() })?;
+			return Ok(Outcome::Broken { node, reason: format!("refused: {reason}") });
+		}
+		let folder = self.shared.settings.run.join("streams").join(&node);
+		fs::create_dir_all(&folder)?;
+		note(&folder, "state=open\n")?;
+		let have = held::all(&folder)?;
+		frame::write(&mut self.stream, &Message::Have(have))?;
+		loop {
+			match frame::read(&mut from)? {
+				Message::Data { name, offset, bytes } => append(&folder, &name, offset, &bytes)?,
+				Message::Replace { name, bytes } => self.replace(&folder, &name, &bytes)?,
+				Message::Alive => {}
+				Message::Whole(should) => {
+					let wrong = differing(&folder, &should)?;
+					frame::write(&mut self.stream, &Message::Checked(wrong.clone()))?;
+					let (files, bytes) = (should.len(), should.iter().map(|f| f.size).sum());
+					if wrong.is_empty() {
+						let text = format!("state=whole\nfiles={files}\nbytes={bytes}\n");
+						note(&folder, &text)?;
+						return Ok(Outcome::Whole { node, files, bytes });
+					}
+				}
+				_ => return Err(FrameError::Type(0)),
+			}
+		}
+	}
+
+	/// Is this an agent of ours, of this job, and the only one of its node? Else: may it try again, and why not.
+	fn admit(&mut self, key: &str, job: &str, node: &str) -> Result<(), (bool, String)> {
+		if !same(key.as_bytes(), self.shared.settings.key.as_bytes()) {
+			return Err((false, "the key is wrong".into()));
+		}
+		if !held::good_name(node) {
+			return Err((false, format!("{node:?} is no name of a node's folder")));
+		}
+		if let Ok(mut known) = self.shared.job.lock() {
+			let known = known.get_or_insert_with(|| job.to_owned());
+			if known != job {
+				return Err((false, format!("job {job:?} is another than {known:?}")));
+			}
+		}
+		self.take_over(node).map_err(|error| (true, error.to_string()))
+	}
+
+	/// A node has one agent: an older connection is one that broke and does not know it yet.
+	fn take_over(&mut self, node: &str) -> std::io::Result<()> {
+		let own = self.stream.try_clone()?;
+		let end = Instant::now() + TAKE_OVER;
+		while Instant::now() < end {
+			if let Ok(mut busy) = self.shared.busy.lock() {
+				let Some(older) = busy.get(node) else {
+					busy.insert(node.to_owned(), own);
+					self.node = Some(node.to_owned());
+					return Ok(());
+				};
+				let _ = older.shutdown(Shutdown::Both); // ended already: what is wanted
+			}
+			thread::sleep(Duration::from_millis(10));
+		}
+		Err(std::io::Error::other("this node has another connection"))
+	}
+
+	fn leave(&mut self) {
+		if let (Some(node), Ok(mut busy)) = (self.node.take(), self.shared.busy.lock()) {
+			busy.remove(&node);
+		}
+	}
+
+	/// A node's run.json is the run's too, unless another's is there.
+	fn replace(&self, folder: &Path, name: &str, bytes: &[u8]) -> Result<(), FrameError> {
+		check_name(name)?;
+		write_whole(&folder.join(name), bytes)?;
+		let own = self.shared.settings.run.join("run.json");
+		if name == "run.json" && (!own.exists() || run_id(&own) == run_id(&folder.join(name))) {
+			write_whole(&own, bytes)?;
+		}
+		Ok(())
+	}
+}
+
+fn run_id(path: &Path) -> Option<String> {
+	let json: serde_json::Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+	Some(json.get("id")?.as_str()?.to_owned())
+}
+
+/// In a time that does not tell where they differ.
+fn same(one: &[u8], other: &[u8]) -> bool {
+	one.len() == other.len() && one.iter().zip(other).fold(0, |bits, (a, b)| bits | (a ^ b)) == 0
+}
+
+fn check_name(name: &str) -> Result<(), FrameError> {
+	if held::good_name(name) && held::kept(name) {
+		return Ok(());
+	}
+	Err(std::io::Error::other(format!("{name:?} is no file of a node's")).into())
+}
+
+fn append(folder: &Path, name: &str, offset: u64, bytes: &[u8]) -> Result<(), FrameError> {
+	check_name(name)?;
+	let path = folder.join(name);
+	let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(path)?;
+	let size = file.metadata()?.len();
+	if offset == 0 && size > 0 {
+		file.set_len(0)?;
+	} else if offset != size {
+		let reason = format!("{name}: {offset} is not where it ends, {size} is");
+		return Err(std::io::Error::other(reason).into());
+	}
+	file.seek(std::io::SeekFrom::End(0))?;
+	Ok(file.write_all(bytes)?)
+}
+
+/// Made aside and moved over: a reader finds the old file or the new one.
+fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+	let aside = path.with_extension("tmp");
+	let mut file = File::create(&aside)?;
+	file.write_all(bytes)?;
+	drop(file);
+	fs::rename(aside, path)
+}
+
+/// What readers are told of this node: `state=open` while its agent has not said that it was all.
+fn note(folder: &Path, text: &str) -> std::io::Result<()> {
+	write_whole(&folder.join(held::NOTE), text.as_bytes())
+}
+
+fn differing(folder: &Path, should: &[Held]) -> std::io::Result<Vec<String>> {
+	let have = held::all(folder)?;
+	let wrong = should.iter().filter(|file| !have.contains(file));
+	Ok(wrong.map(|file| file.name.clone()).collect())
+}

@@ -1,0 +1,280 @@
+//! What a node's agent and a collector say to each other: `docs/commands/collect.md`, "Protocol". Everything here
+//! takes bytes and gives messages or a reason; no input panics or asks for more memory than it is long.
+
+use std::io::{self, Read, Write};
+
+use fathom_stream::{Cursor, put_text, put_varint};
+
+pub const MAGIC: &[u8; 8] = b"FATHOMCO";
+pub const VERSION: u64 = 1;
+/// Longest payload.
+pub const LONGEST: usize = 4 << 20;
+/// Bytes of a file in one message.
+pub const PIECE: usize = 1 << 20;
+/// Files of a node.
+const MOST_FILES: usize = 1 << 20;
+
+/// A file's name, length and CRC-32C.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+	pub name: String,
+	pub size: u64,
+	pub crc: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+	/// Agent: who it is. `node` is its folder's name.
+	Hello { key: String, job: String, node: String },
+	/// Collector: what it has of that node already.
+	Have(Vec<Held>),
+	/// Agent: more of a file; at 0 it begins anew.
+	Data { name: String, offset: u64, bytes: Vec<u8> },
+	/// Agent: a small file, whole.
+	Replace { name: String, bytes: Vec<u8> },
+	/// Agent: nothing new.
+	Alive,
+	/// Agent: that was all, and this is what the collector should have now.
+	Whole(Vec<Held>),
+	/// Collector: it has; or these files are not so.
+	Checked(Vec<String>),
+	/// Collector: no, and why. `again`: another try may do.
+	Refused { again: bool, reason: String },
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+	#[error("{0}")]
+	Io(#[from] io::Error),
+	#[error("a message of {0} bytes: longer than any of ours")]
+	TooLong(u64),
+	#[error("a message's checksum does not fit")]
+	Checksum,
+	#[error("a message that cannot be read: {0}")]
+	Content(fathom_stream::Reason),
+	#[error("a message of unknown type {0}")]
+	Type(u8),
+	#[error("not an agent of Fathom")]
+	Magic,
+	#[error("an agent of version {0} of the protocol, this is {VERSION}")]
+	Version(u64),
+}
+
+impl From<fathom_stream::Reason> for FrameError {
+	fn from(reason: fathom_stream::Reason) -> Self {
+		FrameError::Content(reason)
+	}
+}
+
+/// One message: length, type, payload, checksum of type and payload.
+pub fn write(to: &mut impl Write, message: &Message) -> Result<(), FrameError> {
+	let mut frame = vec![0; 4];
+	encode(message, &mut frame);
+	let length = frame.len() - 5;
+	if length > LONGEST {
+		return Err(FrameError::TooLong(length as u64));
+	}
+	frame[..4].copy_from_slice(&(length as u32).to_le_bytes());
+	let crc = crc32c::crc32c(&frame[4..]);
+	frame.extend(crc.to_le_bytes());
+	to.write_all(&frame)?;
+	Ok(to.flush()?)
+}
+
+/// The next message.
+pub fn read(from: &mut impl Read) -> Result<Message, FrameError> {
+	let mut length = [0; 4];
+	from.read_exact(&mut length)?;
+	let length = u32::from_le_bytes(length) as usize;
+	if length > LONGEST {
+		return Err(FrameError::TooLong(length as u64));
+	}
+	// As much memory as has come, whatever the length says.
+	let mut rest = Vec::new();
+	from.take(length as u64 + 5).read_to_end(&mut rest)?;
+	if rest.len() < length + 5 {
+		return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+	}
+	let (body, crc) = rest.split_at(length + 1);
+	if crc32c::crc32c(body).to_le_bytes() != crc {
+		return Err(FrameError::Checksum);
+	}
+	decode(body[0], &body[1..])
+}
+
+fn put_files(out: &mut Vec<u8>, files: &[Held]) {
+	put_varint(out, files.len() as u64);
+	for file in files {
+		put_text(out, file.name.as_bytes());
+		put_varint(out, file.size);
+		out.extend(file.crc.to_le_bytes());
+	}
+}
+
+/// Type and payload.
+fn encode(message: &Message, out: &mut Vec<u8>) {
+	match message {
+		Message::Hello { key, job, node } => {
+			out.push(1);
+			out.extend(MAGIC);
+			put_varint(out, VERSION);
+			for text in [key, job, node] {
+				put_text(out, text.as_bytes());
+			}
+		}
+		Message::Have(files) => {
+			out.push(2);
+			put_files(out, files);
+		}
+		Message::Data { name, offset, bytes } => {
+			out.push(3);
+			put_text(out, name.as_bytes());
+			put_varint(out, *offset);
+			put_text(out, bytes);
+		}
+		Message::Replace { name, bytes } => {
+			out.push(4);
+			put_text(out, name.as_bytes());
+			put_text(out, bytes);
+		}
+		Message::Alive => out.push(5),
+		Message::Whole(files) => {
+			out.push(6);
+			put_files(out, files);
+		}
+		Message::Checked(names) => {
+			out.push(7);
+			put_varint(out, names.len() as u64);
+			names.iter().for_each(|name| put_text(out, name.as_bytes()));
+		}
+		Message::Refused { again, reason } => {
+			out.push(8);
+			out.push(u8::from(*again));
+			put_text(out, reason.as_bytes());
+		}
+	}
+}
+
+fn decode(kind: u8, payload: &[u8]) -> Result<Message, FrameError> {
+	let mut at = Cursor::new(payload);
+	let from = &mut at;
+	Ok(match kind {
+		1 => {
+			if from.array::<8>()? != *MAGIC {
+				return Err(FrameError::Magic);
+			}
+			match from.varint()? {
+				VERSION => {}
+				other => return Err(FrameError::Version(other)),
+			}
+			Message::Hello { key: text(from)?, job: text(from)?, node: text(from)? }
+		}
+		2 => Message::Have(files(from)?),
+		3 => Message::Data {
+			name: text(from)?,
+			offset: from.varint()?,
+			bytes: from.text()?.to_vec(),
+		},
+		4 => Message::Replace { name: text(from)?, bytes: from.text()?.to_vec() },
+		5 => Message::Alive,
+		6 => Message::Whole(files(from)?),
+		7 => {
+			let count = from.count("names")?.min(MOST_FILES);
+			Message::Checked((0..count).map(|_| text(from)).collect::<Result<_, _>>()?)
+		}
+		8 => Message::Refused { again: from.u8()? != 0, reason: text(from)? },
+		other => return Err(FrameError::Type(other)),
+	})
+}
+
+fn text(from: &mut Cursor<'_>) -> Result<String, FrameError> {
+	Ok(String::from_utf8_lossy(from.text()?).into_owned())
+}
+
+fn files(from: &mut Cursor<'_>) -> Result<Vec<Held>, FrameError> {
+	let count = from.count("files")?.min(MOST_FILES);
+	(0..count)
+		.map(|_| {
+			let (name, size) = (text(from)?, from.varint()?);
+			Ok(Held { name, size, crc: u32::from_le_bytes(from.array()?) })
+		})
+		.collect()
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+	use proptest::prelude::*;
+
+	fn held() -> impl Strategy<Value = Vec<Held>> {
+		let file = ("[ -~]{0,30}", any::<u64>(), any::<u32>());
+		let file = file.prop_map(|(name, size, crc)| Held { name, size, crc });
+		prop::collection::vec(file, 0..20)
+	}
+
+	fn message() -> impl Strategy<Value = Message> {
+		let word = || "[ -~äß]{0,40}";
+		let bytes = || prop::collection::vec(any::<u8>(), 0..5000);
+		prop_oneof![
+			(word(), word(), word()).prop_map(|(key, job, node)| Message::Hello { key, job, node }),
+			held().prop_map(Message::Have),
+			(word(), any::<u64>(), bytes()).prop_map(|(name, offset, bytes)| Message::Data {
+				name,
+				offset,
+				bytes
+			}),
+			(word(), bytes()).prop_map(|(name, bytes)| Message::Replace { name, bytes }),
+			Just(Message::Alive),
+			held().prop_map(Message::Whole),
+			prop::collection::vec(word(), 0..10).prop_map(Message::Checked),
+			(any::<bool>(), word()).prop_map(|(again, reason)| Message::Refused { again, reason }),
+		]
+	}
+
+	proptest! {
+		#[test]
+		fn messages_come_back(messages in prop::collection::vec(message(), 1..10)) {
+			let mut wire = Vec::new();
+			for message in &messages {
+				write(&mut wire, message).unwrap();
+			}
+			let mut from = &wire[..];
+			for message in &messages {
+				prop_assert_eq!(&read(&mut from).unwrap(), message);
+			}
+			prop_assert!(from.is_empty());
+		}
+
+		#[test]
+		fn a_changed_bit_is_noticed(
+			message in message(),
+			at in any::<prop::sample::Index>(),
+			bit in 0u8..8,
+		) {
+			let mut wire = Vec::new();
+			write(&mut wire, &message).unwrap();
+			let at = at.index(wire.len());
+			wire[at] ^= 1 << bit;
+			wire.extend([0; 64]);
+			prop_assert!(read(&mut &wire[..]).is_err());
+		}
+
+		#[test]
+		fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+			let _ = read(&mut &bytes[..]);
+			// Past the checksum, too.
+			if let Some((&kind, payload)) = bytes.split_first() {
+				let _ = decode(kind % 10, payload);
+			}
+		}
+	}
+
+	#[test]
+	fn a_length_asks_for_no_memory() {
+		let mut wire = (LONGEST as u32).to_le_bytes().to_vec();
+		wire.extend([3; 10]);
+		assert!(matches!(read(&mut &wire[..]), Err(FrameError::Io(_))));
+		let wire = u32::MAX.to_le_bytes();
+		assert!(matches!(read(&mut &wire[..]), Err(FrameError::TooLong(_))));
+	}
+}

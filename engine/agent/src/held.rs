@@ -1,0 +1,54 @@
+//! Files of a node's folder as both ends of a connection see them.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::frame::Held;
+
+/// What a collector writes beside them.
+pub const NOTE: &str = "collected";
+
+/// A name that stays inside its folder, and is no other file there by another spelling.
+pub fn good_name(name: &str) -> bool {
+	let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+	!name.is_empty() && name.len() <= 255 && !name.starts_with('.') && name.chars().all(plain)
+}
+
+/// Files that belong to a node's part of a run. Streams only grow; the others are small and may change.
+pub fn kept(name: &str) -> bool {
+	is_stream(name) || matches!(name, "node" | "mounts" | "agent.log" | "run.json")
+}
+
+pub fn is_stream(name: &str) -> bool {
+	name.ends_with(".fts")
+}
+
+/// All files of a folder that belong to it, in order.
+pub fn all(folder: &Path) -> io::Result<Vec<Held>> {
+	let mut files = Vec::new();
+	for entry in fs::read_dir(folder)? {
+		let name = entry?.file_name().to_string_lossy().into_owned();
+		if good_name(&name) && kept(&name) {
+			files.push(beginning(folder, &name, u64::MAX)?);
+		}
+	}
+	files.sort_by(|one, other| one.name.cmp(&other.name));
+	Ok(files)
+}
+
+/// The first `length` bytes of a file, or all of a shorter one.
+pub fn beginning(folder: &Path, name: &str, length: u64) -> io::Result<Held> {
+	let mut file = File::open(folder.join(name))?.take(length);
+	let (mut size, mut crc) = (0, 0);
+	let mut block = vec![0; 1 << 16];
+	loop {
+		match file.read(&mut block)? {
+			0 => return Ok(Held { name: name.to_owned(), size, crc }),
+			got => {
+				size += got as u64;
+				crc = crc32c::crc32c_append(crc, &block[..got]);
+			}
+		}
+	}
+}

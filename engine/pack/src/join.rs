@@ -1,0 +1,135 @@
+//! Parts of one run, from nodes that shared no file system, brought into one directory.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::{At, PackError};
+use crate::recover::recover;
+use crate::run::Run;
+
+/// What a join did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Joined {
+	/// Folders of nodes that were not there.
+	pub nodes: usize,
+	pub files: usize,
+	pub bytes: u64,
+}
+
+/// Copies what `part` has of its nodes into `into`, which is made when it is not there. Doing it twice does no harm: a
+/// file that is there already stays, and the longer of two streams counts.
+pub fn join(into: &Path, part: &Path) -> Result<Joined, PackError> {
+	let of_part = Run::open(part)?;
+	let into_job = job(&into.join("run.json"));
+	let part_job = job(&part.join("run.json"));
+	if let (Some(one), Some(other)) = (&into_job, &part_job)
+		&& one != other
+	{
+		let reason = format!("is of another job than {} ({other}, {one})", into.display());
+		return Err(PackError::Data { path: part.to_owned(), reason });
+	}
+	if let Some(rings) = of_part.ring_directory() {
+		recover(part, &rings)?;
+	}
+	let mut joined = Joined::default();
+	let streams = into.join("streams");
+	fs::create_dir_all(&streams).at(&streams)?;
+	let manifest = part.join("run.json");
+	if manifest.exists() && !into.join("run.json").exists() {
+		bring(&manifest, &into.join("run.json"), &mut joined)?;
+	}
+	for node in folders(&part.join("streams"))? {
+		let to = streams.join(node.file_name().unwrap_or_default());
+		joined.nodes += usize::from(!to.exists());
+		fs::create_dir_all(&to).at(&to)?;
+		for file in files(&node)? {
+			bring(&file, &to.join(file.file_name().unwrap_or_default()), &mut joined)?;
+		}
+		if manifest.exists() && !to.join("run.json").exists() {
+			bring(&manifest, &to.join("run.json"), &mut joined)?;
+		}
+	}
+	Ok(joined)
+}
+
+/// What the parts of one job have in common; hydra's have nothing.
+fn job(path: &Path) -> Option<String> {
+	let json: serde_json::Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+	let job = json.get("job")?.as_str()?;
+	(!job.is_empty()).then(|| job.to_owned())
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
+	let mut paths = Vec::new();
+	if folder.is_dir() {
+		for entry in fs::read_dir(folder).at(folder)? {
+			paths.push(entry.at(folder)?.path());
+		}
+	}
+	paths.sort();
+	Ok(paths)
+}
+
+fn folders(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
+	Ok(entries(folder)?.into_iter().filter(|path| path.is_dir()).collect())
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
+	let whole = |path: &PathBuf| path.extension().is_none_or(|extension| extension != "tmp");
+	Ok(entries(folder)?.into_iter().filter(|path| path.is_file() && whole(path)).collect())
+}
+
+/// Copies a file that is not there, or of which only the beginning is there.
+fn bring(from: &Path, to: &Path, joined: &mut Joined) -> Result<(), PackError> {
+	if to.exists() {
+		let stream = from.extension().is_some_and(|extension| extension == "fts");
+		let (here, there) = (length(to)?, length(from)?);
+		if !stream || (here == there && begins_alike(from, to).at(from)?) {
+			return Ok(());
+		}
+		if !begins_alike(from, to).at(from)? {
+			let reason = format!("differs from {}", to.display());
+			return Err(PackError::Data { path: from.to_owned(), reason });
+		}
+		if here >= there {
+			return Ok(());
+		}
+	}
+	let aside = to.with_extension("join.tmp");
+	joined.bytes += fs::copy(from, &aside).at(from)?;
+	fs::rename(&aside, to).at(to)?;
+	joined.files += 1;
+	Ok(())
+}
+
+fn length(path: &Path) -> Result<u64, PackError> {
+	Ok(fs::metadata(path).at(path)?.len())
+}
+
+/// Is the shorter one the other's beginning?
+fn begins_alike(one: &Path, other: &Path) -> io::Result<bool> {
+	let (mut one, mut other) = (File::open(one)?, File::open(other)?);
+	let (mut a, mut b) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+	loop {
+		let (got, also) = (fill(&mut one, &mut a)?, fill(&mut other, &mut b)?);
+		let both = got.min(also);
+		if a[..both] != b[..both] {
+			return Ok(false);
+		}
+		if both < a.len() {
+			return Ok(true);
+		}
+	}
+}
+
+fn fill(file: &mut File, block: &mut [u8]) -> io::Result<usize> {
+	let mut filled = 0;
+	while filled < block.len() {
+		match file.read(&mut block[filled..])? {
+			0 => break,
+			got => filled += got,
+		}
+	}
+	Ok(filled)
+}

@@ -1,0 +1,68 @@
+//! What of a run is not here, as far as what is here tells.
+
+use std::collections::BTreeSet;
+
+use crate::define::Identity;
+use crate::run::Run;
+use crate::tables::MarkRow;
+
+/// Ranges that are listed before the rest is only counted.
+const MOST_RANGES: usize = 20;
+
+/// Rows of the run's log: ranks of the job's world that left nothing, nodes whose sender broke off.
+pub fn missing(run: &Run, processes: &[Identity]) -> Vec<MarkRow> {
+	let broken = run.nodes.iter().filter(|node| node.broken_off).map(|node| MarkRow {
+		kind: "missing node part".into(),
+		detail: format!(
+			"{} ({}): its sender did not come to its end; what came until then is here",
+			node.host, node.boot_id
+		),
+		..MarkRow::default()
+	});
+	let ranks = (!run.ranks_selected()).then(|| missing_ranks(processes)).flatten();
+	broken.chain(ranks).collect()
+}
+
+fn missing_ranks(processes: &[Identity]) -> Option<MarkRow> {
+	let world = processes.iter().filter_map(|process| process.ranks).max()?;
+	let seen: BTreeSet<u32> = processes.iter().filter_map(|process| process.rank).collect();
+	let absent = (u64::from(world)).saturating_sub(seen.len() as u64);
+	(absent > 0 && !seen.is_empty()).then(|| MarkRow {
+		kind: "missing ranks".into(),
+		detail: format!("{} of {world}: nothing of them is here", ranges(&seen, world)),
+		value: absent as i64,
+		..MarkRow::default()
+	})
+}
+
+/// Those below `world` that were not seen: `0, 4-7`.
+fn ranges(seen: &BTreeSet<u32>, world: u32) -> String {
+	let mut gaps = Vec::new();
+	let mut next = 0;
+	for end in seen.iter().copied().chain([world]) {
+		if end > next {
+			let last = end - 1;
+			gaps.push(if last == next { next.to_string() } else { format!("{next}-{last}") });
+		}
+		next = end.saturating_add(1);
+	}
+	let more = gaps.len().saturating_sub(MOST_RANGES);
+	gaps.truncate(MOST_RANGES);
+	let listed = gaps.join(", ");
+	if more > 0 { format!("{listed} and {more} more ranges") } else { listed }
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	#[test]
+	fn gaps_are_listed_in_order() {
+		let seen = |list: &[u32]| list.iter().copied().collect::<BTreeSet<u32>>();
+		assert_eq!(ranges(&seen(&[0, 1, 2, 3]), 8), "4-7");
+		assert_eq!(ranges(&seen(&[1, 3]), 4), "0, 2");
+		assert_eq!(ranges(&seen(&[2]), 6), "0-1, 3-5");
+		let even: Vec<u32> = (0..100).step_by(2).collect();
+		assert!(ranges(&seen(&even), 100).ends_with("37, 39 and 30 more ranges"));
+	}
+}

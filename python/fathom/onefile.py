@@ -1,0 +1,38 @@
+"""A run as one file: a zip with run.json and the tables in a folder of the run's name, so that `unzip` gives a
+run directory again. Streams stay where they are: what they say is in the tables."""
+
+import os
+import zipfile
+from pathlib import Path
+
+from fathom.errors import DamagedRun, FathomError
+
+SUFFIX = ".fathom"
+
+
+def write(run: Path, out: Path) -> None:
+    """Packs must be done. Made aside and moved over, so that a reader finds a whole file or none."""
+    files = [run / "run.json", *sorted((run / "tables").rglob("*.parquet"))]
+    aside = out.with_name(f"{out.name}.{os.getpid()}")
+    try:
+        with zipfile.ZipFile(aside, "w") as archive:
+            for file in files:
+                if file.exists():
+                    archive.write(file, f"{run.name}/{file.relative_to(run)}")
+        aside.replace(out)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise FathomError(f"{out}: {error.strerror}") from error
+
+
+def unpack(file: Path, into: Path) -> Path:
+    """The run directory that was in this file, below `into`."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            archive.extractall(into)
+    except (OSError, zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        raise DamagedRun(f"{file}: not a run in one file: {error}") from error
+    runs = [path for path in into.iterdir() if path.suffix == SUFFIX and (path / "tables").is_dir()]
+    if len(runs) != 1:
+        raise DamagedRun(f"{file}: not a run in one file: no {SUFFIX} folder with tables in it")
+    return runs[0]
