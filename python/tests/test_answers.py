@@ -225,5 +225,7 @@ def test_the_heat_map_of_a_terminal_that_knows_ascii_only() -> None:
     lines = heat.paint({0: [0.0, 0.2, 0.4, 0.6, 1.0] * 20}, "rank", 2.0, 140, ink)
     assert "\n".join(lines).isascii()
     assert lines[0].endswith("|" + " .:*#" * 20 + "|")
-    assert heat.shades("utf-8") == heat.SHADES
-    assert heat.shades(None) == heat.shades("no such") == heat.ASCII_SHADES
+    assert heat.shades("no such") == heat.ASCII_SHADES
+    assert heat.shades("utf-8") == heat.shades(None) == heat.SHADES
+    many = heat.paint({n: [0.5] * 100 for n in range(4096)}, "rank", 1.0, 80)
+    assert many[15].startswith("   3840-4095 |")

@@ -61,10 +61,12 @@ def _width(run: float) -> int:
 
 def _shares_of(rows: pa.Table, width: int) -> dict[int, list[float]]:
     """Of each process the share of its time in I/O, part by part. Threads may make more than all: that is all."""
+    cells = rows.group_by(["process", "bin"]).aggregate([("time", "sum")])
+    columns = (cells[name].to_pylist() for name in ("process", "bin", "time_sum"))
     spent: dict[int, list[float]] = {}
-    for row in rows.to_pylist():
-        parts = spent.setdefault(row["process"], [0.0] * PARTS)
-        parts[min(PARTS - 1, max(0, row["bin"]))] += row["time"] / width
+    for process, part, time in zip(*columns, strict=True):
+        parts = spent.setdefault(process, [0.0] * PARTS)
+        parts[min(PARTS - 1, max(0, part))] += time / width
     return {process: [min(1.0, part) for part in parts] for process, parts in spent.items()}
 
 

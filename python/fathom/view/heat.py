@@ -14,9 +14,9 @@ LABEL = 12
 
 
 def shades(encoding: str | None) -> str:
-    """Those that this encoding of the output can write."""
+    """Those that this encoding of the output can write; none: it stays text."""
     try:
-        SHADES.encode(encoding or "ascii")
+        SHADES.encode(encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
         return ASCII_SHADES
     return SHADES
@@ -45,7 +45,8 @@ def _groups(ranks: Sequence[int]) -> list[Sequence[int]]:
 
 def _label(unit: str, group: Sequence[int]) -> str:
     name = str(group[0]) if len(group) == 1 else f"{group[0]}-{group[-1]}"
-    return f"{unit} {name}"[-LABEL:].rjust(LABEL)
+    whole = f"{unit} {name}"
+    return (whole if len(whole) <= LABEL else name).rjust(LABEL)
 
 
 def _axis(width: int, run_seconds: float) -> str:
