@@ -89,7 +89,7 @@ def print_page(page: Page, top: int) -> None:
             _print_part(page, part, top)
 
 
-def _answers_json(page: Page) -> dict[str, Any]:
+def _answers_json(page: Page, top: int | None) -> dict[str, Any]:
     facts = {
         field.name: asdict(getattr(page.answers, field.name))
         for field in fields(page.answers)
@@ -97,7 +97,7 @@ def _answers_json(page: Page) -> dict[str, Any]:
     }
     lines = page.answers.lines
     said = dict(answers.sentences(page.answers, page.name))
-    return {**facts, "lines": None if lines is None else as_json(lines), "says": said}
+    return {**facts, "lines": None if lines is None else as_json(lines.slice(0, top)), "says": said}
 
 
 def to_json(page: Page, top: int | None) -> str:
@@ -111,7 +111,7 @@ def to_json(page: Page, top: int | None) -> str:
         "name": page.name,
         "manifest": page.manifest,
         "run": {key: value for key, value in page.runs.items() if key != "configuration"},
-        "answers": _answers_json(page),
+        "answers": _answers_json(page, top),
         **tables,
         "tracing": tables["tracing"][0],
         "seconds_per_recorded_call": page.per_call,

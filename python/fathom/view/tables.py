@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -15,6 +16,9 @@ from rich.text import Text
 
 from fathom.view.column import Column as Column
 from fathom.view.fit import fit
+
+# Where prose is wrapped that goes to no terminal.
+PIPE = 120
 
 
 def printable(text: str) -> str:
@@ -62,16 +66,19 @@ def columns(stream: TextIO | None = None) -> int:
 
 
 def emphasised(label: str, words: str, stream: TextIO | None = None) -> None:
-    """A label and what it labels; on a terminal wrapped under itself."""
+    """A label and what it labels, wrapped under itself; bold on a terminal."""
     out = stream or sys.stdout
-    if not on_terminal(out):
-        print(label + words, file=out)
-        return
-    room = max(20, columns(out) - len(label))
-    lines = textwrap.wrap(words, room, break_on_hyphens=False) or [""]
-    for number, line in enumerate(lines):
-        left = Text(label if number == 0 else " " * len(label), style="bold")
-        _console(out).print(left + Text(line), soft_wrap=True)
+    room = max(20, (columns(out) if on_terminal(out) else PIPE) - len(label))
+    # A number stays with its unit: textwrap does not break at a no-break space.
+    bound = re.sub(r"(?<=\d) (?=\S)", "\u00a0", words)
+    lines = textwrap.wrap(bound, room, break_on_hyphens=False) or [""]
+    for number, wrapped in enumerate(lines):
+        line = wrapped.replace("\u00a0", " ")
+        left = label if number == 0 else " " * len(label)
+        if on_terminal(out):
+            _console(out).print(Text(left, style="bold") + Text(line), soft_wrap=True)
+        else:
+            print(left + line, file=out)
 
 
 def _boxless(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Table:
