@@ -20,10 +20,10 @@ STACKS = ("mpich", "ompio")
 LEVELS = ("job", "file", "call")
 #: Kernel, its arguments before the directory.
 JOBS = {
-    "athena": ("athena_mpiio", "-t 2 -s 2 -l 2 -x 4"),
+    "athena": ("athena_mpiio", "-t 1 -s 2 -l 2 -x 4"),
     "ior": ("ior_posix", "-F 2 262144 65536"),
-    "s3d": ("s3d_mpiio", "-c 2 -H romio_cb_write=enable 16 16 16 2 2 1"),
-    "s3d_off": ("s3d_mpiio", "-c 2 -H romio_cb_write=disable 16 16 16 2 2 1"),
+    "s3d": ("s3d_mpiio", "-c 1 -H romio_cb_write=enable 16 16 16 2 2 1"),
+    "s3d_off": ("s3d_mpiio", "-c 1 -H romio_cb_write=disable 16 16 16 2 2 1"),
     "flash": ("flash_hdf5", "-b 4 -f c"),
 }
 
@@ -103,8 +103,8 @@ def test_what_is_known_of_athena(place: Path, mpi: str, level: str) -> None:
     ]  # fmt: skip
     assert {"mpiio", "<posix", "posix"} <= set(row["layers"])
     assert row["time_by"] == "all"
-    # restart: 2 arrays of 4 x 4 x 16 doubles; 2 histories of 4 x 2 x 8; 4 tables of 2 x 8; two steps
-    written = 8 * (2 * 256 + 2 * 64 + 4 * 16) * 2
+    # restart: 2 arrays of 4 x 4 x 16 doubles; 2 histories of 4 x 2 x 8; 4 tables of 2 x 8
+    written = 8 * (2 * 256 + 2 * 64 + 4 * 16)
     assert (
         row["bytes_written"] >= written
     )  # OMPIO has files of its own, job_seconds goes to a terminal
@@ -117,10 +117,10 @@ def test_what_is_known_of_athena(place: Path, mpi: str, level: str) -> None:
         return
     found = groups(row)
     assert {name: group["files"] for name, group in found.items()} == {
-        "restart": 2, "history": 4, "tab": 8,
+        "restart": 1, "history": 2, "tab": 4,
     }  # fmt: skip
     assert {name: group["bytes_written"] for name, group in found.items()} == {
-        "restart": 8 * 2 * 256 * 2, "history": 8 * 2 * 64 * 2, "tab": 8 * 4 * 16 * 2,
+        "restart": 8 * 2 * 256, "history": 8 * 2 * 64, "tab": 8 * 4 * 16,
     }  # fmt: skip
 
 
@@ -289,11 +289,13 @@ def test_the_changed_hint_and_the_layer_are_named(place: Path) -> None:
         (row["what"], row["setting"]): (row["a"], row["b"], row["places"])
         for row in found["configuration"]
     }
-    assert changed["in force", "romio_cb_write"] == ("disable", "enable", 2)
+    assert changed["in force", "romio_cb_write"] == ("disable", "enable", 1)
     assert {what for what, _ in changed} == {"run", "asked", "in force"}
-    # what MPI-IO made the ranks exchange is nearly all of it
-    assert {row["layer"] for row in found["layer"][:2]} == {"mpiio", "mpi < mpiio"}
-    assert found["function"][0]["op"].startswith("MPI_File_")
+    # the program calls MPI-IO alike; that makes the ranks exchange more, and the file system do less
+    layers = {row["layer"]: row for row in found["layer"]}
+    assert layers["mpiio"]["calls_a"] == layers["mpiio"]["calls_b"]
+    assert layers["mpi < mpiio"]["calls_b"] > layers["mpi < mpiio"]["calls_a"]
+    assert layers["posix"]["bytes_b"] < layers["posix"]["bytes_a"]
     sides = [
         {
             (op, layer): (calls, time)
@@ -307,12 +309,12 @@ def test_the_changed_hint_and_the_layer_are_named(place: Path) -> None:
         (calls_a, time_a), (calls_b, time_b) = (side[row["op"], "mpiio"] for side in sides)
         assert (row["calls_a"], row["calls_b"]) == (calls_a, calls_b)
         assert row["difference"] == pytest.approx(time_b - time_a)
-    # the data lay in two folders, and yet they are the same files
+    # the data lay in two folders, and yet it is the same file
     fields = [row for row in found["file"] if row["path"].endswith(".field.bin")]
-    assert len(fields) == 2
+    assert len(fields) == 1
     assert all(row["bytes_written_a"] and row["bytes_written_b"] for row in fields)
     text = fathom("diff", *runs)
-    for words in ("romio_cb_write", "disable", "enable", "2 files", "mpiio"):
+    for words in ("romio_cb_write", "disable", "enable", "field.bin", "mpiio"):
         assert words in text
 
 
