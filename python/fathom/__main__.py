@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from fathom import __version__
 from fathom.errors import FathomError, UsageError
+from fathom.view.ascii import tolerate
 
 # In the order a user meets them; what each does is the first line of its module.
 COMMANDS = {
@@ -67,6 +68,8 @@ def _module(command: str) -> ModuleType:
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command; its exit status: 0, 1 findings over a limit, 2 usage, 3 data."""
     arguments = list(sys.argv[1:] if words is None else words)
+    for stream in (sys.stdout, sys.stderr):
+        tolerate(stream)
     try:
         if not arguments:
             _main_parser().print_help(sys.stderr)

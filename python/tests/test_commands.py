@@ -3,6 +3,9 @@
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -128,3 +131,22 @@ def test_probes_and_doctor_print_tables(capsys: Captured) -> None:
     checks = {row["what"]: row["verdict"] for row in json.loads(out)}
     assert checks["program"] == "ok"
     assert {"command", "library", "rings", "clock"} <= set(checks)
+
+
+@pytest.mark.parametrize("words", [
+    ["show"], ["landscape"], ["diff", "again"], ["query", "--sql", "select 'µs → …', '▁█', '日'"],
+])  # fmt: skip
+def test_a_terminal_that_knows_ascii_only(run_directory: Path, words: list[str]) -> None:
+    command, *more = words
+    runs = [run_directory, run_directory] if more == ["again"] else [run_directory]
+    done = subprocess.run(
+        [sys.executable, "-m", "fathom", command, *runs, *(w for w in more if w != "again")],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+    if command == "query":
+        assert done.stdout.splitlines()[1].split() == ["us", "->", "...", ".#", "?"]
