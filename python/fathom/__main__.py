@@ -17,6 +17,7 @@ COMMANDS = {
     "run": "run a program and record its I/O",
     "env": "print the environment that records, for batch scripts",
     "show": "one page: where the I/O time of a run went",
+    "top": "what a run does right now, while it runs",
     "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
     "diff": "two runs side by side: what is slower or faster, what was set otherwise",
     "query": "ask a run's tables by SQL",

@@ -32,7 +32,7 @@ static void round_of(long thread, long number)
 	char path[4096], data[512] = {0};
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/own.%ld.%ld", directory, thread, number % 3);
+	snprintf(path, sizeof(path), "%s/%ld.%ld.own", directory, thread, number % 3);
 	fd = open(path, O_RDWR | O_CREAT, 0644);
 	MUST(fd >= 0);
 	for (long i = 0; i < 20; i++) {
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 	}
 	threads = atol(argv[2]);
 	wait_after = argc > 4 ? (useconds_t)atol(argv[4]) : 0;
-	snprintf(path, sizeof(path), "%s/all", directory);
+	snprintf(path, sizeof(path), "%s/the.all", directory);
 	shared = open(path, O_RDWR | O_CREAT, 0644);
 	MUST(shared >= 0 && threads <= 64);
 	for (long t = 0; t < threads; t++)

@@ -100,7 +100,7 @@ fn nothing_missed(looks: &[Value]) {
 #[test]
 fn chunks_are_used_again_while_they_are_read() {
 	for interval in [0, 7, 50] {
-		let (said, looks) = run("recycled", &["17", "300000", "3", "exit"], interval);
+		let (said, looks) = run("recycled", &["17", "120000", "3", "exit"], interval);
 		assert!(looks.len() > 3, "{} looks", looks.len());
 		nothing_missed(&looks);
 		assert_eq!(seen(&looks), said);
