@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from harness import invariants, needs, paths, tables
+from harness import invariants, needs, nodes, paths, tables
 from harness.runner import LAUNCH, MPI, STACK_ENV
 
 EXAMPLES = paths.ROOT / "examples"
@@ -64,6 +64,24 @@ def test_slurm(tmp_path: Path, job: dict[str, str], mpi: str, level: str) -> Non
     run(tmp_path, env, EXAMPLES / "slurm.sh", kernel(mpi), *S3D, tmp_path / "out")
     assert_recorded(tmp_path / "s3d.7.fathom", level)
     assert "MPI_File_write_all" in (tmp_path / "s3d.7.txt").read_text()
+
+
+def test_slurm_itself_on_two_nodes(tmp_path: Path, job: dict[str, str]) -> None:
+    """sbatch of the same script, one rank on each of two emulated nodes."""
+    program = kernel("mpich")
+    with nodes.slurm(tmp_path / "slurm", ["node1", "node2"]) as cluster:
+        env = job | {"LAUNCH": "srun --mpi=pmi2", "SLURM_CONF": str(cluster.conf)}
+        options = f"--wait -N 2 -n 2 --ntasks-per-node=1 -o {tmp_path}/log --chdir {tmp_path}"
+        words = ["-c", "1", "8", "8", "8", "2", "1", "1", tmp_path / "out"]
+        run(tmp_path, env, "sbatch", *options.split(), EXAMPLES / "slurm.sh", program, *words)
+    (found,) = tmp_path.glob("*.fathom")
+    connection = tables.connect(found)
+    assert not invariants.broken(connection, finished=True, whole=False)
+    ask = "select rank, n.host from processes join nodes n using (node) where rank is not null order by rank"
+    assert tables.ask(connection, ask) == [[0, "node1"], [1, "node2"]]
+    written = "select sum(bytes)::bigint from counters where layer = 'mpiio' and kind = 'write'"
+    assert tables.ask(connection, written) == [[16 * 8**3 * 8]]
+    assert "on 2 nodes" in found.with_suffix(".txt").read_text()
 
 
 @pytest.mark.parametrize("mpi", ["mpich", "ompio"])
