@@ -107,6 +107,60 @@ def test_union_of_intervals_equals_counting_every_tick(tmp_path: Path, seed: int
     assert {row["process"]: row["busy"] for row in rows} == expected
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_union_of_calls_that_cannot_overlap_is_their_sum(tmp_path: Path, seed: int) -> None:
+    """One thread's calls, of which some hold others; then the same beside those of another thread, or process."""
+    dice = random.Random(seed)
+    calls: list[dict[str, Any]] = []
+    at = 0
+    for number in range(1, 60, 2):
+        at += dice.randrange(30)
+        took = dice.randrange(4, 40)
+        layer = dice.choice(["posix", "mpiio"])
+        inner = dice.choice(["posix", "mpiio"])
+        common = {"op": "x", "kind": "write", "process": 0, "stream": 0}
+        calls.append(
+            common | {"id": number, "layer": layer, "start": at, "duration": took, "depth": 0}
+        )
+        calls.append(
+            common
+            | {
+                "id": number + 1,
+                "parent": number,
+                "layer": inner,
+                "start": at + 1,
+                "duration": 2,
+                "depth": 1,
+            }
+        )
+        at += took
+    other = {
+        "id": 100,
+        "layer": "posix",
+        "op": "x",
+        "kind": "write",
+        "depth": 0,
+        "start": 5,
+        "duration": 300,
+    }
+    beside = [other | {"process": 0, "stream": 1}, other | {"process": 1, "stream": 2}]
+    for number, more in enumerate([[], beside[:1], beside[1:]]):
+        every = [*calls, *more]
+        rows = counters_of(every)
+        for row in rows[len(calls) :]:
+            row["thread_class"] = "other" if row["process"] == 0 else "main"
+        run = fathom.open(
+            write_run(tmp_path / f"{number}.fathom", runs=[{}], calls=every, counters=rows)
+        )
+        for row in summary.layers(run).to_pylist():
+            of_layer = [
+                (c["start"], c["start"] + c["duration"])
+                for c in every
+                if c["layer"] == row["layer"]
+            ]
+            assert round(row["busy_seconds"] / NS) == union(of_layer)
+
+
 def test_union_over_many_row_groups(tmp_path: Path) -> None:
     # 400,000 calls of 7 ns, one each 10 ns, written out of order; every tenth is 25 ns long.
     places = [n * 7919 % 400_000 for n in range(400_000)]

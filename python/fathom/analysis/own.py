@@ -89,6 +89,15 @@ def shares(of: Sequence[tuple[Any, int]]) -> list[tuple[Any, float]]:
     return [(key, value / total) for key, value in of] if total else []
 
 
+def busy_of(source: Source, layer: str) -> int | None:
+    """ns during which an I/O call of the layer ran, anywhere: the union of their intervals; null: none recorded."""
+    (alone,) = source.sql(statement("busy_alone"), layer=layer).to_pylist()
+    if alone["alone"]:
+        return int(alone["busy"])
+    found = source.sql(statement("busy"), layer=layer)["busy"][0].as_py()
+    return None if found is None else int(found)
+
+
 def union_seconds(source: Source) -> float:
     """Seconds during which at least one of the program's own I/O calls ran, anywhere; from `calls`."""
     layers = set(own(source)["layer"].unique().to_pylist())
@@ -99,9 +108,8 @@ def union_seconds(source: Source) -> float:
     )
     # One layer only: the page has asked for its union already, and that is the costly part.
     if len(layers) == 1 and not elsewhere["n"][0].as_py() and not own_values(source)["talk"]:
-        rows = source.sql(statement("busy"), layer=min(layers))
-    else:
-        rows = source.sql(statement("busy_own"), **own_values(source))
+        return float(busy_of(source, min(layers)) or 0) / SECOND
+    rows = source.sql(statement("busy_own"), **own_values(source))
     return float(rows["busy"][0].as_py() or 0) / SECOND
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
-from fathom.analysis.own import SECOND, own_values
+from fathom.analysis.own import SECOND, busy_of, own_values
 
 
 def seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -58,11 +58,8 @@ def layers(source: Source) -> pa.Table:
     busy time, null unless every call was recorded).
     """
     totals = source.sql(statement("layers"))
-    busy = [
-        source.sql(statement("busy"), layer=layer)["busy"][0].as_py()
-        for layer in totals["layer"].to_pylist()
-    ]
-    busy_ns = pa.chunked_array([pa.array(busy, pa.int64())])
+    every = [busy_of(source, layer) for layer in totals["layer"].to_pylist()]
+    busy_ns = pa.chunked_array([pa.array(every, pa.int64())])
     complete = pc.equal(totals["recorded"], totals["calls"])
     speed = pc.if_else(complete, rate(totals["bytes"], busy_ns), pa.scalar(None, pa.float64()))
     return pa.table(
