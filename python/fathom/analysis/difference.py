@@ -6,7 +6,7 @@ files over outermost calls; of ranks and of the whole they are unions.
 """
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -172,8 +172,8 @@ def _commands(a: Side, b: Side) -> tuple[str, str]:
 
 def _distinct(source: Source) -> dict[tuple[str, str], str]:
     (row,) = source.sql(
-        "select string_agg(distinct mpi, ' | ' order by mpi) as mpi, any_value(runs.ranks) as ranks,"
-        " any_value(runs.nodes) as nodes from processes, runs"
+        "select ranks, nodes, (select string_agg(distinct mpi, ' | ' order by mpi) from processes) as mpi"
+        " from runs"
     ).to_pylist()
     return {
         ("version", "MPI"): row["mpi"] or "",
@@ -250,12 +250,14 @@ def _facts(side: Side) -> dict[str, Any]:
     ).to_pylist()
     counted = side.manifest.get("configuration", {}).get("counted", [])
     calls = summary.coverage(side.source, counted)
-    row["coverage"] = calls["recorded"] / max(1, calls["recorded"] + calls["counted"])
+    every = calls["recorded"] + calls["counted"]
+    row["coverage"] = calls["recorded"] / every if every else 1.0
     exes = side.source.sql(
         "select distinct exe from processes, runs where rank is not null or runs.ranks is null"
     )
     row["files_told"] = landscape.files_told(side.source)
-    row["programs"] = sorted({PurePosixPath(exe).name for exe in exes["exe"].to_pylist() if exe})
+    programs = {PurePosixPath(exe).name for exe in exes["exe"].to_pylist() if exe}
+    row["programs"] = " ".join(sorted(programs))
     configuration = side.manifest.get("configuration", {})
     row["layers"] = sorted({*configuration.get("layers", []), *configuration.get("counted", [])})
     row["chosen"] = {name: configuration.get(name) or None for name in ("ranks", "files")}
@@ -265,34 +267,35 @@ def _facts(side: Side) -> dict[str, Any]:
 def incomparable(a: Side, b: Side) -> list[str]:
     """Why differences between these runs may not mean what they seem to; one sentence each."""
     first, second = _facts(a), _facts(b)
-    says: list[tuple[bool, Callable[[], str]]] = [
-        (first["programs"] != second["programs"],
-         lambda: f"other programs: {' '.join(first['programs'])} and {' '.join(second['programs'])}"),
-        (first["ranks"] != second["ranks"],
-         lambda: f"other numbers of ranks: {first['ranks'] or 'none'} and {second['ranks'] or 'none'}"),
-        (first["layers"] != second["layers"],
-         lambda: "other layers recorded: " + _only(a, b, first["layers"], second["layers"])),
-        (first["chosen"] != second["chosen"],
-         lambda: "other ranks or files were chosen to be recorded (see the configuration)"),
-        (abs(first["coverage"] - second["coverage"]) > APART,
-         lambda: f"coverage differs: {100 * first['coverage']:.0f} % and {100 * second['coverage']:.0f} % of the "
-                 "calls are in full; sums agree, unions of threads may not"),
-    ]  # fmt: skip
-    said = [sentence() for differs, sentence in says if differs]
-    for side, facts in ((a, first), (b, second)):
-        if facts["ranks"] and facts["ranks_seen"] < facts["ranks"]:
-            said.append(
-                f"{side.name}: {facts['ranks_seen']} of {facts['ranks']} ranks were recorded"
-            )
-        if not facts["files_told"]:
-            said.append(f"{side.name}: recorded at level job, which tells no file's time and bytes")
-        if facts["killed"]:
-            said.append(f"{side.name}: {facts['killed']} processes did not end in order")
-        if facts["lost"]:
-            said.append(
-                f"{side.name}: {facts['lost']} chunks of its streams are missing or damaged"
-            )
-    return said
+    said = [
+        f"other {words}: {first[key] or 'none'} and {second[key] or 'none'}"
+        for key, words in (("programs", "programs"), ("ranks", "numbers of ranks"))
+        if first[key] != second[key]
+    ]
+    if first["layers"] != second["layers"]:
+        said.append(f"other layers recorded: {_only(a, b, first['layers'], second['layers'])}")
+    if first["chosen"] != second["chosen"]:
+        said.append("other ranks or files were chosen to be recorded (see the configuration)")
+    if abs(first["coverage"] - second["coverage"]) > APART:
+        shares = " and ".join(f"{100 * side['coverage']:.0f} %" for side in (first, second))
+        said.append(
+            f"coverage differs: {shares} of the calls are in full; sums agree, unions of threads may not"
+        )
+    return said + [
+        line for side, facts in ((a, first), (b, second)) for line in _lacking(side, facts)
+    ]
+
+
+def _lacking(side: Side, facts: Row) -> Iterator[str]:
+    """What is missing of one run."""
+    if facts["ranks"] and facts["ranks_seen"] < facts["ranks"]:
+        yield f"{side.name}: {facts['ranks_seen']} of {facts['ranks']} ranks were recorded"
+    if not facts["files_told"]:
+        yield f"{side.name}: recorded at level job, which tells no file's time and bytes"
+    if facts["killed"]:
+        yield f"{side.name}: processes that did not end in order: {facts['killed']}"
+    if facts["lost"]:
+        yield f"{side.name}: chunks of its streams that are missing or damaged: {facts['lost']}"
 
 
 def _only(a: Side, b: Side, first: Sequence[str], second: Sequence[str]) -> str:

@@ -57,6 +57,8 @@ def _notes(run: Run, row: dict[str, Any]) -> list[str]:
     """What the reader must know of how much of the run is there."""
     notes = []
     level = run.manifest.get("configuration", {}).get("level", "call")
+    if row["operation"] is None:
+        notes.append("no I/O call was recorded: fathom doctor PROGRAM says why that can be")
     if row["ranks"] and row["ranks_seen"] < row["ranks"]:
         notes.append(f"{row['ranks_seen']:,} of {row['ranks']:,} ranks were recorded")
     if row["io_uncertain_seconds"] > FEW * row["io_seconds"]:
