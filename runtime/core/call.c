@@ -114,9 +114,9 @@ static bool enter_inside(struct thread *t, const struct call *c, int64_t size, i
 	       (o->offset != offset && !op_of(c->op)->tracked);
 }
 
-/* The budget is spent: the call is counted when it ends, and has no seq. What encloses it is kept in depth,
- * marked so that call_leave takes its slow path. */
-enum { COUNTED = 0x80000000u };
+/* The call is counted when it ends, and has no seq. What encloses it is kept in depth, marked so that call_leave
+ * takes its slow path. */
+enum { COUNTED = 0x80000000u, FOR_JOB = 0x40000000u, OUTER = FOR_JOB - 1 };
 
 static void enter_counting(struct thread *t, struct call *c, const void *frame, bool whole_job)
 {
@@ -124,7 +124,7 @@ static void enter_counting(struct thread *t, struct call *c, const void *frame, 
 		t->enclosing = 0; /* a jump left it */
 	c->seq = ~0ull;
 	c->object = whole_job ? 0 : c->object;
-	c->depth = t->enclosing | COUNTED;
+	c->depth = t->enclosing | COUNTED | (whole_job ? FOR_JOB : 0);
 	c->outer_frame = t->enclosing_frame;
 	t->enclosing = c->op + 1;
 	t->enclosing_frame = (uintptr_t)frame;
@@ -137,9 +137,34 @@ static bool counted_already(const struct thread *t, uint32_t op, const void *fra
 	return t->enclosing == op + 1 && t->enclosing_frame > (uintptr_t)frame && op_of(op)->absorb;
 }
 
+bool call_for_job(const struct call *c)
+{
+	return c->seq == ~0ull && c->depth & FOR_JOB;
+}
+
+/* Calls that are counted and calls that are recorded may be inside each other: the younger frame is the inner. */
+static uint32_t inner(const struct thread *t, uint32_t depth, uint32_t counted, uint64_t frame)
+{
+	const struct open_call *o = depth ? &t->page->open[depth - 1] : NULL;
+
+	return !o || (counted && frame < o->frame) ? counted : o->op + 1;
+}
+
+uint32_t enclosing_op(const struct thread *t)
+{
+	return inner(t, t->depth, t->enclosing, t->enclosing_frame);
+}
+
+uint32_t call_enclosing(const struct thread *t, const struct call *c)
+{
+	if (c->seq == ~0ull)
+		return inner(t, t->depth, c->depth & OUTER, c->outer_frame);
+	return inner(t, c->depth, t->enclosing, t->enclosing_frame);
+}
+
 static void leave_counting(struct thread *t, const struct call *c)
 {
-	t->enclosing = c->depth & ~COUNTED;
+	t->enclosing = c->depth & OUTER;
 	t->enclosing_frame = c->outer_frame;
 }
 
@@ -174,6 +199,8 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 		c->thread = t;
 		enter_counting(t, c, frame, (gate & LEVEL_CALL) == LEVEL_JOB);
 	} else {
+		if (t->uncut >> op_of(op)->layer & 1)
+			counters_cut(t);
 		push(t, c, size, offset, frame, t->depth ? 0 : site_of(t, frame, site));
 	}
 	release(t);
@@ -196,7 +223,7 @@ void call_outlives_frame(const struct call *c)
 	if (!counted)
 		t->page->open[c->depth].frame = frame;
 	else
-		t->enclosing_frame = c->depth & ~COUNTED ? c->outer_frame : frame;
+		t->enclosing_frame = c->depth & OUTER ? c->outer_frame : frame;
 }
 
 /* The row is new in kind, or the chunk is full after it. */
@@ -219,7 +246,7 @@ void call_leave_slowly(struct thread *t, const struct call *c, uint64_t ended)
 		return;
 	if (c->seq == ~0ull) {
 		leave_counting(t, c);
-		counter_add(t, c, ended);
+		counter_add(t, c, ended, call_for_job(c));
 	} else if (t->depth > c->depth && t->page->open[c->depth].seq == c->seq) {
 		drop_open(t, c->depth + 1, ended);
 		leave_with_row(t, c, ended);
@@ -262,7 +289,7 @@ void call_count(struct call *c)
 	t->ready = NOT_READY;
 	barrier();
 	t->depth--; /* what encloses it is below */
-	counter_add(t, c, ticks());
+	counter_add(t, c, ticks(), false);
 	t->depth++;
 	release(t);
 	c->cancel = true;

@@ -46,7 +46,12 @@ struct op {
 	uint8_t tracked; /* its offset is tracked, not given */
 	uint8_t absorb;  /* the same op directly inside itself is one call (MPI_X over PMPI_X) */
 	uint8_t collective; /* all ranks of the object's group make it together: op flag 2 in the stream */
+	uint8_t direction; /* OP_READS, OP_WRITES: its calls move data; 0 */
+	/* 1 + the number of the field: what counters look at; 0: there is none. `pieces` of memory. */
+	uint8_t size_at, offset_at, bytes_at, selection_at, pieces_at;
+	uint8_t aligns; /* its wrapper tells of buffers that are not aligned */
 };
+enum { OP_READS = 1, OP_WRITES };
 extern const struct op ops[];
 extern const uint32_t ops_count;
 
@@ -65,6 +70,8 @@ void call_cancel(struct call *c, uint64_t ended);
 /* In an `after` hook: this call is counted, and has no row though its layer is recorded (a test that found
  * nothing). Only if nothing was recorded inside it, else it is kept. */
 void call_count(struct call *c);
+/* Of a call that moves data and did not fail, before it ends: its buffer is at no multiple of 8. */
+__attribute__((cold)) void call_misaligned(struct call *c);
 /* Is the layer recorded, or counted? For hooks and edges that work outside a call. */
 bool layer_on(uint8_t layer);
 /* Is the nearest call around this place, on this thread, one of that layer? */
@@ -149,6 +156,7 @@ struct selection_def {
 	const uint64_t *box;   /* rank pairs (start, count) */
 	const uint64_t *block; /* blocks * rank pairs (start, count) */
 	uint32_t blocks;       /* at most 64 */
+	uint64_t span; /* of elements: from the first to the last in their array; 0: not known */
 };
 /* Returns the selection's number; equal selections of a process share one (bounded table). 0: none. */
 uint32_t selection_define(struct call *c, const struct selection_def *def);

@@ -156,7 +156,7 @@ _Static_assert(sizeof(struct usual) == 64, "a cache line");
 enum {
 	NOT_READY = 0,    /* a row is being built, or a fork wiped this */
 	READY = 1,        /* nothing special */
-	READY_SLOWLY = 2, /* counting, or a flush has no row yet */
+	READY_SLOWLY = 2, /* counting, what is counted is not cut, or a flush has no row yet */
 };
 
 struct thread {
@@ -194,9 +194,15 @@ struct thread {
 	struct thread *vfork; /* takes the calls of a vfork child of this thread */
 	struct thread
 		*side; /* takes the calls of a signal handler that interrupts us while not ready */
-	struct thread *main; /* of a side thread: whom it interrupts */
-	struct thread *next; /* in process.threads */
-	struct counter_table *counters;
+	struct thread *main;            /* of a side thread: whom it interrupts */
+	struct thread *next;            /* in process.threads */
+	struct counter_table *counters; /* these four in the ring: counters.h */
+	struct data_table *data;
+	struct tally_table *tally;
+	struct heat_table *heat;
+	struct counter_index *index;
+	uint32_t
+		uncut; /* layers, a bit each, of which `data` has accesses: a row must not come between */
 	uint64_t flush_began, flush_ended, flush_bytes; /* a flush that has no row yet */
 	struct site_entry site[SITES];
 	const struct usual *user[PATTERNS]; /* whose calls a pattern predicts, in this chunk */
@@ -309,6 +315,9 @@ extern __thread struct thread *self
 /* Of a call just entered: it outlives the function that began it, but not the call that it was begun in. A jump
  * that leaves one leaves the other. */
 void call_outlives_frame(const struct call *c);
+uint32_t enclosing_op(const struct thread *t); /* op + 1 of the innermost open call; 0: none */
+uint32_t call_enclosing(const struct thread *t, const struct call *c); /* around one in flight */
+bool call_for_job(const struct call *c); /* it is counted without regard to files */
 
 /* ---- clock.c ---- */
 extern uint8_t clock_kind; /* 0 raw ticks, 1 monotonic ns, 2 faked */
@@ -337,7 +346,7 @@ static inline uint64_t ticks(void)
 /* What `ready` goes back to. A vfork child has other descriptors, another clock costs more anyway. */
 static inline uint8_t usual_state(const struct thread *t)
 {
-	return t->counting || t->is_vfork || clock_kind ? READY_SLOWLY : READY;
+	return t->counting || t->is_vfork || t->uncut || clock_kind ? READY_SLOWLY : READY;
 }
 
 /* ---- process.c ---- */
@@ -456,6 +465,9 @@ enum record_type {
 	RECORD_RANK,
 	RECORD_TEXT,
 	RECORD_GROUP,
+	RECORD_TALLY,
+	RECORD_HEAT,
+	RECORD_DATATYPE,
 };
 enum unfinished_reason { LEFT_BY_JUMP = 1, OPEN_AT_END, THREAD_ENDED };
 
@@ -468,9 +480,10 @@ uint32_t object_define_in(struct thread *t, struct call *c, enum object_class cl
 			  const struct object_def *def); /* t is claimed */
 
 /* ---- counters.c ---- */
-uint32_t enclosing_op(const struct thread *t); /* op + 1 of the innermost open call; 0: none */
-void counter_add(struct thread *t, const struct call *c, uint64_t ended);
+/* `whole_job`: without regard to files. */
+void counter_add(struct thread *t, const struct call *c, uint64_t ended, bool whole_job);
 void counters_write(struct thread *t); /* into the stream as records */
+void counters_cut(struct thread *t);   /* what the next row's order depends on */
 
 /* ---- crc.c ---- */
 uint32_t crc32c(uint32_t crc, const void *data, size_t bytes);

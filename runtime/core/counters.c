@@ -1,39 +1,49 @@
-/* Counters: what is left of a call when the budget for events is spent. A bounded table per thread, in the
- * ring, that evicts itself into the stream as partial counts. */
+/* Counters: what is left of a call that has no row. Bounded tables per thread, in the ring, that evict themselves
+ * into the stream as partial counts: sums of all calls, and what is known of those that move data. */
+#include "core/counters.h"
+
 #include <string.h>
 
-#include "core/core.h"
-
-static struct counter_table *table_of(struct thread *t)
+void *counter_memory(struct thread *t, const char *magic)
 {
-	uint64_t mask;
+	uint64_t mask = process_lock();
+	struct data_table *table = (struct data_table *)ring_chunk(true);
 
-	if (t->counters)
-		return t->counters;
-	mask = process_lock();
-	t->counters = (struct counter_table *)ring_chunk(true);
 	process_unlock(mask);
-	if (!t->counters)
+	if (!table)
 		return NULL;
-	memset(t->counters, 0, sizeof(*t->counters));
-	t->counters->stream = t->stream;
-	t->counters->instance = process->instance;
+	memset(table, 0, CHUNK_BYTES);
+	table->stream = t->stream;
+	table->instance = process->instance; /* where all of them have it */
 	barrier();
-	memcpy(t->counters->magic, "FATHOMCT", 8);
+	memcpy(table->magic, magic, 8);
+	return table;
+}
+
+static struct counter_index *index_of(struct thread *t)
+{
+	if (!t->index)
+		t->index = memory_get(sizeof(struct counter_index), true);
+	return t->index;
+}
+
+static struct counter_table *sums_of(struct thread *t)
+{
+	if (!t->counters)
+		t->counters = counter_memory(t, "FATHOMCT");
 	return t->counters;
 }
 
-/* Calls that are counted and calls that are recorded may be inside each other: the younger frame is the inner. */
-uint32_t enclosing_op(const struct thread *t)
+static struct data_table *data_of(struct thread *t)
 {
-	const struct open_call *o = t->depth ? &t->page->open[t->depth - 1] : NULL;
-
-	if (!o || (t->enclosing && t->enclosing_frame < o->frame))
-		return t->enclosing;
-	return o->op + 1;
+	if (!t->data)
+		t->data = counter_memory(t, "FATHOMCD");
+	return t->data;
 }
 
-static void put_counter(struct thread *t, const struct counter *n)
+/* ---- into the stream ---- */
+
+static void put_counter(struct thread *t, const struct counter *n, const struct data_counter *data)
 {
 	struct record r;
 
@@ -47,80 +57,201 @@ static void put_counter(struct thread *t, const struct counter *n)
 	record_varint(&r, n->enclosing);
 	for (const uint64_t *value = &n->calls; value <= &n->last; value++)
 		record_varint(&r, *value);
+	if (data)
+		access_write(&r, data);
 	record_end(&r, RECORD_COUNTER);
+}
+
+static void write_sums(struct thread *t)
+{
+	struct counter_table *table = t->counters;
+	const uint32_t used = table ? atomic_load(&table->used) : 0;
+
+	for (uint32_t i = 0; i < used; i++)
+		put_counter(t, &table->entry[i], NULL);
+	if (!used || t->snapshot)
+		return;
+	atomic_store(&table->used, 0);
+	memset(t->index->sum, 0, sizeof(t->index->sum));
+}
+
+static void write_data(struct thread *t)
+{
+	struct data_table *table = t->data;
+	const uint32_t used = table ? atomic_load(&table->used) : 0;
+
+	for (uint32_t i = 0; i < used; i++)
+		put_counter(t, &table->entry[i].sum, &table->entry[i]);
+	if (!used || t->snapshot)
+		return;
+	atomic_store(&table->used, 0);
+	memset(t->index->data, 0, sizeof(t->index->data));
 }
 
 void counters_write(struct thread *t)
 {
-	uint32_t used = atomic_load(&t->counters->used);
-
-	for (uint32_t i = 0; i < used; i++)
-		put_counter(t, &t->counters->entry[i]);
-	if (!t->snapshot)
-		atomic_store(&t->counters->used, 0);
+	write_sums(t);
+	write_data(t);
+	tally_write(t);
+	heat_write(t);
 }
 
-/* Looked for from the newest on: programs repeat what they did last. */
-static struct counter *entry_of(struct thread *t, struct counter_table *table, const struct call *c)
+void counters_cut(struct thread *t)
 {
-	uint32_t enclosing = enclosing_op(t);
-	uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
+	t->uncut = 0;
+	t->when_ready = usual_state(t);
+	write_data(t);
+}
 
-	for (uint32_t i = used; i-- > 0;) {
-		struct counter *n = &table->entry[i];
+/* ---- entries ---- */
 
-		if (n->op == c->op && n->object == c->object && n->enclosing == enclosing)
-			return n;
+static uint32_t hash_of(const struct counter_key *k)
+{
+	const uint64_t who = k->op | (uint64_t)k->object << 32;
+
+	return (uint32_t)((who ^ (uint64_t)k->enclosing << 16) * 0x9e3779b97f4a7c15u >> 40);
+}
+
+static bool is_of(const struct counter *n, const struct counter_key *k)
+{
+	return n->op == k->op && n->object == k->object && n->enclosing == k->enclosing;
+}
+
+static struct counter *sum_of(struct thread *t, const struct counter_key *key)
+{
+	struct counter_table *table = index_of(t) ? sums_of(t) : NULL;
+	uint32_t place = hash_of(key), used;
+
+	if (!table)
+		return NULL;
+	for (; t->index->sum[place %= SUM_PLACES]; place++)
+		if (is_of(&table->entry[t->index->sum[place] - 1], key))
+			return &table->entry[t->index->sum[place] - 1];
+	used = atomic_load_explicit(&table->used, memory_order_relaxed);
+	if (used == COUNTERS) {
+		if (t->full) { /* this table stays in the ring: go on in another */
+			t->counters = NULL;
+			memset(t->index->sum, 0, sizeof(t->index->sum));
+		} else {
+			write_sums(t);
+		}
+		return sum_of(t, key);
 	}
-	if (used == COUNTERS && t->full) { /* this one stays in the ring: go on in another */
-		t->counters = NULL;
-		table = table_of(t);
-		if (!table)
-			return NULL;
-		used = 0;
-	} else if (used == COUNTERS) {
-		counters_write(t);
-		used = 0;
-	}
-	table->entry[used] =
-		(struct counter){.op = c->op, .object = c->object, .enclosing = enclosing};
-	table->entry[used].min = ~0ull;
+	table->entry[used] = (struct counter){
+		.op = key->op, .object = key->object, .enclosing = key->enclosing, .min = ~0ull};
 	barrier();
 	atomic_store(&table->used, used + 1);
+	t->index->sum[place] = (uint16_t)(used + 1);
 	return &table->entry[used];
 }
 
-/* Bytes that moved: the field of that name in the op's row. */
-static uint64_t bytes_of(const struct call *c)
+static struct data_counter *make_data(struct thread *t, const struct counter_key *key,
+				      enum detail detail, uint32_t place)
 {
-	const char *field = op_of(c->op)->fields;
-	uint32_t i = 0;
+	struct data_table *table = t->data;
+	const uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
+	struct data_counter *n = &table->entry[used];
 
-	if (c->error)
-		return 0;
-	for (size_t length; *field; field += length + (field[length] == ','), i++) {
-		length = strcspn(field, ",");
-		if (length == 5 && memcmp(field, "bytes", 5) == 0)
-			return c->field[i] > 0 ? (uint64_t)c->field[i] : 0;
-	}
-	return 0;
+	memset(n, 0, sizeof(*n));
+	n->sum = (struct counter){.op = key->op,
+				  .object = key->object,
+				  .enclosing = key->enclosing,
+				  .zero = detail,
+				  .min = ~0ull};
+	barrier();
+	atomic_store(&table->used, used + 1);
+	t->index->data[place] = (uint16_t)(used + 1);
+	return n;
 }
 
-void counter_add(struct thread *t, const struct call *c, uint64_t ended)
+struct data_counter *data_counter_of(struct thread *t, const struct counter_key *key,
+				     enum detail detail)
 {
-	struct counter_table *table = table_of(t);
-	uint64_t took = ended > c->began ? ended - c->began : 0;
-	struct counter *n;
+	struct data_table *table = index_of(t) ? data_of(t) : NULL;
+	uint32_t place = hash_of(key);
 
-	n = table ? entry_of(t, table, c) : NULL;
-	if (!n)
-		return;
+	if (!table)
+		return NULL;
+	for (; t->index->data[place %= DATA_PLACES]; place++) {
+		struct data_counter *n = &table->entry[t->index->data[place] - 1];
+
+		if (is_of(&n->sum, key) && n->sum.zero == (uint32_t)detail)
+			return n;
+	}
+	if (atomic_load_explicit(&table->used, memory_order_relaxed) < DATA_COUNTERS)
+		return make_data(t, key, detail, place);
+	if (t->full) {
+		t->data = NULL;
+		memset(t->index->data, 0, sizeof(t->index->data));
+	} else {
+		write_data(t);
+	}
+	return data_counter_of(t, key, detail);
+}
+
+/* ---- calls ---- */
+
+static uint64_t bytes_of(const struct call *c, const struct op *op)
+{
+	if (c->error || !op->bytes_at || c->field[op->bytes_at - 1] < 0)
+		return 0;
+	return (uint64_t)c->field[op->bytes_at - 1];
+}
+
+static void add(struct counter *n, const struct call *c, uint64_t bytes, uint64_t ended)
+{
+	const uint64_t took = ended > c->began ? ended - c->began : 0;
+
 	n->calls++;
 	n->errors += c->error != 0;
-	n->bytes += bytes_of(c);
+	n->bytes += bytes;
 	n->ticks += took;
 	n->min = took < n->min ? took : n->min;
 	n->max = took > n->max ? took : n->max;
 	n->first = n->first && n->first < c->began ? n->first : c->began; /* calls may nest */
 	n->last = ended > n->last ? ended : n->last;
+}
+
+void counter_add(struct thread *t, const struct call *c, uint64_t ended, bool whole_job)
+{
+	const struct op *op = op_of(c->op);
+	const struct counter_key key = {c->op, whole_job ? 0 : c->object, enclosing_op(t)};
+	const uint64_t bytes = bytes_of(c, op);
+	struct data_counter *data;
+	struct counter *sum;
+
+	if (!op->direction) {
+		sum = sum_of(t, &key);
+		if (sum)
+			add(sum, c, bytes, ended);
+		return;
+	}
+	data = data_counter_of(t, &key, whole_job ? SIZES_TOO : ALL);
+	if (!data)
+		return;
+	add(&data->sum, c, bytes, ended);
+	heat_add(t, c, bytes, ended);
+	if (!c->error)
+		access_add(t, data, c);
+}
+
+/* ---- what the arguments of a call say beside its fields ---- */
+
+/* The entry of a call that has not ended; NULL also where its level is too low for it. */
+static struct data_counter *entry_of(struct thread *t, const struct call *c)
+{
+	const struct counter_key key = {c->op, c->object, call_enclosing(t, c)};
+
+	return op_of(c->op)->direction && !call_for_job(c) ? data_counter_of(t, &key, ALL) : NULL;
+}
+
+void call_misaligned(struct call *c)
+{
+	struct thread *t = thread_claim();
+	struct data_counter *n = t && t == c->thread ? entry_of(t, c) : NULL;
+
+	if (n)
+		n->count[UNALIGNED_MEMORY]++;
+	if (t)
+		thread_release(t);
 }

@@ -37,15 +37,17 @@ static inline bool differs(const struct usual *u, uint32_t op, int fd, const voi
 	       unlikely(u->gate != atomic_load_explicit(&control->gate, memory_order_relaxed));
 }
 
-/* A usual call's thread is not ready until hot_enter is done: no signal handler changes what was found. */
+/* A buffer that is not aligned is not usual: the general way tells of it.
+ * A usual call's thread is not ready until hot_enter is done: no signal handler changes what was found. */
 static inline __attribute__((always_inline)) struct hot_call
-hot_find(uint32_t op, int fd, const void *frame, const void *site, bool inside)
+hot_find(uint32_t op, int fd, uintptr_t buffer, const void *frame, const void *site, bool inside)
 {
 	const struct hot_call no = {0};
 	struct hot_call h = {.thread = self};
 
-	if (unlikely(!h.thread) || unlikely(inside ? h.thread->ready != READY || !h.thread->depth
-						   : h.thread->state != READY))
+	if (unlikely(!h.thread) || unlikely(buffer & 7) ||
+	    unlikely(inside ? h.thread->ready != READY || !h.thread->depth
+			    : h.thread->state != READY))
 		return no;
 	h.usual = usual_of(h.thread, fd, site, inside);
 	__asm__("" : "+r"(h.usual)); /* to be kept, not to be computed again after the call */

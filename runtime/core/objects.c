@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/counters.h"
 #include "core/raw.h"
 
 enum { INTERNED = 16384, PROBES = 16 };
@@ -320,6 +320,7 @@ static uint64_t selection_hash(const struct selection_def *def)
 	uint64_t hash = mix(mix(def->form, def->rank), (uint64_t)def->displacement);
 
 	hash = mix(mix(mix(mix(hash, def->unit), def->period), def->total), def->hash);
+	hash = mix(hash, def->span);
 	for (uint32_t i = 0; def->box && i < 2 * def->rank; i++)
 		hash = mix(hash, def->box[i]);
 	for (uint32_t i = 0; i < 2 * def->rank * def->blocks; i++)
@@ -346,6 +347,7 @@ static void put_selection(struct thread *t, uint32_t number, const struct select
 	record_varint(&r, def->blocks);
 	for (uint32_t i = 0; i < 2 * def->rank * def->blocks; i++)
 		record_varint(&r, def->block[i]);
+	record_varint(&r, def->span);
 	if (r.end - r.at < 10 &&
 	    def->blocks) { /* many blocks of high rank do not fit: the box says it */
 		box = *def;
@@ -374,6 +376,7 @@ uint32_t selection_define(struct call *c, const struct selection_def *def)
 	}
 	number = atomic_fetch_add(&process->selections, 1) + 1;
 	put_selection(t, number, def);
+	shape_keep(number, def);
 	if (entry)
 		atomic_store(entry, number);
 	thread_release(t);

@@ -8,9 +8,14 @@
 #include "core/row.h"
 
 const struct op fathom_ops[] = {
-	{"fathom", "flush", "write", "bytes", 31, 1, 0, 0, 0},
-	{"fathom", "start", "meta", "", 31, 0, 0, 0, 0},
-	{"fathom", "patch", "meta", "", 31, 0, 0, 0, 0},
+	{.layer_name = "fathom",
+	 .name = "flush",
+	 .kind = "write",
+	 .fields = "bytes",
+	 .layer = 31,
+	 .nfields = 1},
+	{.layer_name = "fathom", .name = "start", .kind = "meta", .fields = "", .layer = 31},
+	{.layer_name = "fathom", .name = "patch", .kind = "meta", .fields = "", .layer = 31},
 };
 
 /* ---- records ---- */
@@ -85,6 +90,12 @@ void stream_room(struct thread *t)
 		stream_next_chunk(t, false);
 }
 
+static uint32_t op_flags(const struct op *o)
+{
+	return o->tracked | (uint32_t)o->collective << 1 | (uint32_t)o->direction << 2 |
+	       (uint32_t)o->aligns << 4 | (uint32_t)o->pieces_at << 5;
+}
+
 void stream_op(struct thread *t, uint32_t op)
 {
 	const struct op *o = op_of(op);
@@ -100,7 +111,7 @@ void stream_op(struct thread *t, uint32_t op)
 	record_string(&r, o->name);
 	record_string(&r, o->kind);
 	record_string(&r, o->fields);
-	record_varint(&r, o->tracked | o->collective << 1);
+	record_varint(&r, op_flags(o));
 	record_end(&r, RECORD_OP);
 	t->op_seen[index] = t->generation; /* again: the record may have gone into a new chunk */
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/core.h"
+#include "core/counters.h"
 #include "core/process.h"
 #include "core/raw.h"
 
@@ -178,6 +178,17 @@ void thread_release(struct thread *t)
 
 /* ---- the end ---- */
 
+static void free_counters(struct thread *t)
+{
+	void *const table[] = {t->counters, t->data, t->tally, t->heat};
+
+	for (int i = 0; i < 4 && !process->write_failed; i++)
+		if (table[i])
+			ring_chunk_free(table[i]);
+	if (t->index)
+		raw3(SYS_munmap, (long)t->index, sizeof(*t->index), 0);
+}
+
 static void give_back(struct thread *t)
 {
 	struct thread **link = &process->threads;
@@ -189,8 +200,7 @@ static void give_back(struct thread *t)
 		*link = t->next;
 	while (t->chunks && !process->write_failed)
 		ring_chunk_free(t->chunk_list[--t->chunks]);
-	if (t->counters && !process->write_failed)
-		ring_chunk_free(t->counters);
+	free_counters(t);
 	ring_page_free(t->page);
 	process_unlock(mask);
 	raw3(SYS_munmap, (long)t, (long)thread_bytes(), 0);
@@ -203,7 +213,7 @@ static void end_stream(struct thread *t)
 	for (uint32_t depth = t->depth; depth > 0; depth--)
 		stream_unfinished(t, &t->page->open[depth - 1], depth - 1, THREAD_ENDED, ticks());
 	t->depth = 0;
-	if (t->counters && !t->full) /* a full one's stay in the ring */
+	if (!t->full) /* a full one's stay in the ring */
 		counters_write(t);
 	mask = process_lock();
 	stream_seal(t->chunk, CHUNK_LAST);
@@ -233,7 +243,7 @@ void thread_end(void *thread)
 	}
 }
 
-enum { SNAPSHOT_ROOM = 131072 }; /* for counters and open calls behind the rows */
+enum { SNAPSHOT_ROOM = 8 * CHUNK_BYTES }; /* for counters and open calls behind the rows */
 
 /* Of one moment, though the thread may be running: else a call's end could fall between its row and the
  * list of open calls. Returns how many are open. */
@@ -289,8 +299,10 @@ void thread_write_snapshot(struct thread *t, bool end)
 	copy->generation = 1;
 	copy->snapshot = 1;
 	copy->counters = t->counters;
-	if (copy->counters)
-		counters_write(copy);
+	copy->data = t->data;
+	copy->tally = t->tally;
+	copy->heat = t->heat;
+	counters_write(copy);
 	if (end)
 		say_losses(copy);
 	for (; depth > 0; depth--)

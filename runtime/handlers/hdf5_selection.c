@@ -115,7 +115,7 @@ struct hdf5_selection hdf5_selected(struct call *c, const struct hdf5_library *l
 	}
 	shape->rank = (uint32_t)rank;
 	take_shape(lib, space, kind, shape);
-	got.number = shape_define(c, shape);
+	got.number = shape_define(c, shape, extent);
 	got.start = shape_start(shape, extent);
 	got.total = (int64_t)shape->total;
 	shape_release(shape);

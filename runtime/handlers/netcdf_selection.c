@@ -79,7 +79,7 @@ struct nc_selected nc_select(struct call *c, const struct nc_library *lib,
 	else
 		shape_nothing(shape);
 	shape->exact |= !some;
-	got = (struct nc_selected){shape_define(c, shape), start_of(shape, v),
+	got = (struct nc_selected){shape_define(c, shape, v->extent), start_of(shape, v),
 				   (int64_t)shape->total};
 	shape_release(shape);
 	return got;
@@ -142,7 +142,7 @@ struct nc_selected nc_select_list(struct call *c, const struct nc_variable *v, i
 	} else if (shape->rank <= SHAPE_LISTED_RANK) {
 		shape_list(shape, listed < SHAPE_BLOCKS ? listed : SHAPE_BLOCKS, listed);
 	}
-	got = (struct nc_selected){shape_define(c, shape), start_of(shape, v),
+	got = (struct nc_selected){shape_define(c, shape, v->extent), start_of(shape, v),
 				   (int64_t)shape->total};
 	shape_release(shape);
 	return got;

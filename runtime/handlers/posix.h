@@ -55,6 +55,18 @@ static inline int64_t posix_vector_bytes(const struct iovec *vector, int count)
 	return bytes;
 }
 
+/* As aligned as the least aligned piece. */
+static inline uintptr_t posix_vector_buffer(const struct iovec *vector, int count)
+{
+	uintptr_t all = 0;
+
+	if (count > IOV_MAX || !posix_readable(vector))
+		return 0;
+	for (int i = 0; i < count; i++)
+		all |= (uintptr_t)vector[i].iov_base;
+	return all;
+}
+
 /* Where the descriptor stands, for a call that may move it in the kernel only. */
 static inline int64_t posix_position(int fd)
 {

@@ -115,7 +115,20 @@ void shape_list(struct shape *shape, uint64_t n, uint64_t all)
 	shape->blocks = shape->exact ? (uint32_t)n : 0;
 }
 
-uint32_t shape_define(struct call *c, const struct shape *shape)
+/* Elements from the first to the last of the box, row by row. */
+static uint64_t span(const struct shape *shape, const uint64_t *extent)
+{
+	uint64_t last = 0;
+
+	for (uint32_t d = 0; d < shape->rank; d++) {
+		if (d > 0 && !extent[d]) /* unlimited: where a row ends changes */
+			return 0;
+		last = last * extent[d] + shape->box[2 * d + 1] - 1;
+	}
+	return shape->total ? last + 1 : 0;
+}
+
+uint32_t shape_define(struct call *c, const struct shape *shape, const uint64_t *extent)
 {
 	const struct selection_def def = {
 		.form = 2,
@@ -127,6 +140,7 @@ uint32_t shape_define(struct call *c, const struct shape *shape)
 		.box = shape->box,
 		.block = shape->block,
 		.blocks = shape->blocks,
+		.span = span(shape, extent),
 	};
 
 	return selection_define(c, &def);

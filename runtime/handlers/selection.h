@@ -40,7 +40,8 @@ void shape_nothing(struct shape *shape);
 void shape_regular(struct shape *shape, const uint64_t *stride, uint64_t *count, uint64_t *block);
 /* The first n blocks of block[], which have come as (start, count) counted from anywhere, of `all`. */
 void shape_list(struct shape *shape, uint64_t n, uint64_t all);
-uint32_t shape_define(struct call *c, const struct shape *shape);
+/* Of an array of this extent. */
+uint32_t shape_define(struct call *c, const struct shape *shape, const uint64_t *extent);
 /* Row-major index of the box's first corner in an array of this extent. */
 int64_t shape_start(const struct shape *shape, const uint64_t *extent);
 

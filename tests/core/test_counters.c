@@ -91,7 +91,7 @@ static size_t read_counters(const struct decoded *d)
 		for (int k = 0; k < 8; k++)
 			value[k] = take_varint(&in);
 		CHECK(key[0] < TEST_OPS && key[1] < OBJECTS && key[2] <= TEST_OPS &&
-		      in.at == in.end);
+		      (in.at == in.end) == (key[0] != OP_MOVES));
 		add(&read_back[key[0]][key[1]][key[2]],
 		    &(struct count){value[0], value[1], value[2], value[3], value[4], value[5],
 				    value[6], value[7]});

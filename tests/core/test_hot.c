@@ -80,7 +80,7 @@ static __attribute__((noinline)) void other(const struct place *p, uint64_t pare
 	e.field[1] = p->offset + p->step;
 	e.site = e.depth ? 0 : 0x10;
 	if (e.depth)
-		CHECK(!hot_find(p->op, fd_of[0], NULL, (void *)p->site, false).usual);
+		CHECK(!hot_find(p->op, fd_of[0], 0, NULL, (void *)p->site, false).usual);
 	CHECK(call_enter(&c, e.op, e.object, e.field[0], e.field[1], __builtin_frame_address(0),
 			 (void *)0x10));
 	e.seq = c.seq;
@@ -156,7 +156,7 @@ static __attribute__((noinline)) int64_t wrapper(const struct place *p, struct e
 	const void *frame = __builtin_frame_address(0);
 	const bool inside = e->depth;
 	int fd = fd_of[which];
-	const struct hot_call hot = hot_find(p->op, fd, frame, (void *)p->site, inside);
+	const struct hot_call hot = hot_find(p->op, fd, 0, frame, (void *)p->site, inside);
 	int64_t done, at = p->offset;
 	uint64_t ended;
 
@@ -216,11 +216,11 @@ static void refuses(void)
 {
 	uint64_t gate = atomic_load(&control->gate);
 
-	CHECK(!hot_find(OP_MOVES, -1, NULL, (void *)places[1].site, false).usual);
+	CHECK(!hot_find(OP_MOVES, -1, 0, NULL, (void *)places[1].site, false).usual);
 	atomic_store(&control->gate, gate & ~1ull);
 	for (int i = 0; i < PLACES; i++)
 		for (int fd = 0; fd < FDS; fd++)
-			CHECK(!hot_find(places[i].op, fd_of[fd], NULL, (void *)places[i].site,
+			CHECK(!hot_find(places[i].op, fd_of[fd], 0, NULL, (void *)places[i].site,
 					false)
 				       .usual);
 	atomic_store(&control->gate, gate);

@@ -6,8 +6,8 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use fathom_stream::{
-	Chunk, ChunkWriter, Counter, Decoder, FLAG_RING_COPY, Found, Item, OpenCall, RING_HEADER_BYTES,
-	Reason, Ring, RingHeader, Unfinished, chunks, read_ring, ring_header,
+	Chunk, ChunkWriter, CounterTable, Decoder, FLAG_RING_COPY, Found, Item, OpenCall,
+	RING_HEADER_BYTES, Reason, Ring, RingHeader, Unfinished, chunks, read_ring, ring_header,
 };
 
 use crate::alive::is_alive;
@@ -155,9 +155,9 @@ fn tail(ring: &Ring<'_>, written: &[u8], recovered: &mut Recovered) -> Vec<u8> {
 	for page in &ring.threads {
 		open.insert(page.stream, &page.open);
 	}
-	let mut counters: HashMap<u64, Vec<&Counter>> = HashMap::new();
+	let mut counted: HashMap<u64, Vec<&CounterTable>> = HashMap::new();
 	for table in &ring.counters {
-		counters.entry(table.stream).or_default().extend(&table.counters);
+		counted.entry(table.stream).or_default().push(table);
 	}
 	let mut out = Vec::new();
 	for (stream, mut chunks) in streams {
@@ -166,22 +166,28 @@ fn tail(ring: &Ring<'_>, written: &[u8], recovered: &mut Recovered) -> Vec<u8> {
 		for (i, chunk) in chunks.into_iter().enumerate() {
 			let in_file = known.contains(&(stream, chunk.header.number));
 			let open = open.get(&stream).copied().unwrap_or_default();
-			let counters = counters.get(&stream).map(Vec::as_slice).unwrap_or_default();
+			let counted = counted.get(&stream).map(Vec::as_slice).unwrap_or_default();
 			let more =
-				i == last && !chunk.header.last() && (!open.is_empty() || !counters.is_empty());
+				i == last && !chunk.header.last() && (!open.is_empty() || !counted.is_empty());
 			if in_file && !more {
 				continue;
 			}
 			let mut copy = ChunkWriter::copy(chunk);
 			if more {
 				recovered.unfinished += add_open(&mut copy, chunk, open);
-				counters.iter().for_each(|counter| copy.counter(counter));
+				counted.iter().for_each(|table| add_table(&mut copy, table));
 			}
 			out.extend(copy.seal(FLAG_RING_COPY));
 			recovered.chunks += 1;
 		}
 	}
 	out
+}
+
+fn add_table(copy: &mut ChunkWriter, table: &CounterTable) {
+	table.counters.iter().for_each(|counter| copy.counter(counter));
+	table.tallies.iter().for_each(|tally| copy.tally(tally));
+	table.heat.iter().for_each(|heat| copy.heat(heat));
 }
 
 /// Adds the calls that have no row, innermost first; returns how many.

@@ -41,8 +41,21 @@ fn seed_file(random: &mut Random) -> (Vec<u8>, Vec<Made>) {
 			_ => Act::Seal,
 		};
 		encoder.act(&act);
+		if random.below(8) == 0 {
+			counted_record(random, &mut encoder);
+		}
 	}
 	encoder.finish()
+}
+
+/// A counter, tally, heat or datatype record, or nearly one.
+fn counted_record(random: &mut Random, encoder: &mut Encoder) {
+	let mut payload: Vec<u8> =
+		(0..random.below(90)).map(|_| random.next() as u8 >> random.below(8)).collect();
+	if random.below(2) == 0 {
+		payload.splice(0..0, [1, 2, 0, 9, 0, 8, 7, 1, 5, 9, 9, 2, 3, 4, 4, 1, 4]);
+	}
+	encoder.record([9, 9, 16, 17, 18][random.below(5)], &payload);
 }
 
 fn mutate(random: &mut Random, file: &mut Vec<u8>) {
@@ -101,10 +114,14 @@ fn as_ring(random: &mut Random, file: &[u8]) {
 	ring.extend(file);
 	ring.resize(ring.len().next_multiple_of(4096), 0);
 	let mut page = vec![0u8; 4096];
-	page[..8].copy_from_slice(if random.below(2) == 0 { b"FATHOMTH" } else { b"FATHOMCT" });
+	let magic = [b"FATHOMTH", b"FATHOMCT", b"FATHOMCD", b"FATHOMTL", b"FATHOMHT"][random.below(5)];
+	page[..8].copy_from_slice(magic);
 	for _ in 0..40 {
 		let at = 8 + random.below(4000);
 		page[at] = random.next() as u8;
+	}
+	if random.below(4) > 0 {
+		page[24..32].copy_from_slice(&common::INSTANCE.to_le_bytes());
 	}
 	ring.extend(page);
 	ring.truncate(ring.len() - random.below(3000));

@@ -25,7 +25,14 @@ _OBJECTS: Mapping[str, str] = {
 }
 
 
-def load_call(row: Row, layer: str, api_error: str, below: str, families: Families) -> Call:
+def load_call(
+    row: Row,
+    layer: str,
+    api_error: str,
+    below: str,
+    families: Families,
+    buffers: tuple[str, ...] = (),
+) -> Call:
     forms = load_forms(row, families)
     known = {parameter.name for parameter in forms[0].passed} | row.pairs("values").keys()
     when = [text for text in (below, expression(row, "when", known)) if text]
@@ -59,6 +66,8 @@ def load_call(row: Row, layer: str, api_error: str, below: str, families: Famili
         row=recorded,
         keeps=one_of(row, "keeps", row.text("keeps", ""), ("", *LAYERS)),
         collective=row.flag("collective"),
+        buffer=expression(row, "buffer", known, result),
+        pieces=row.text("pieces", ""),
         offset_from=one_of(
             row, "offset_from", row.text("offset_from", ""), ("", "given", "tracked")
         ),
@@ -72,8 +81,16 @@ def load_call(row: Row, layer: str, api_error: str, below: str, families: Famili
         means=row.text("means", ""),
     )
     call = _handles(row, call, known, layer)
+    if call.direction and not call.buffer:
+        call = replace(call, buffer=_buffer(forms[0], buffers))
     _check_call(row, call, known)
     return call
+
+
+def _buffer(form: Form, names: tuple[str, ...]) -> str:
+    """The argument that is the memory which data goes from or to."""
+    found = [p.name for p in form.passed if p.is_pointer and p.name in names]
+    return f"(uintptr_t){found[0]}" if len(found) == 1 else ""
 
 
 def _is_text(parameter: Parameter) -> bool:
@@ -231,6 +248,11 @@ def _check_call(row: Row, call: Call, known: set[str]) -> None:
         raise row.error("hot", "is for descriptors, with fields size, offset and bytes")
     if call.hot and (call.before or call.after or not call.row):
         raise row.error("hot", "is for rows without hooks: the wrapper is one straight line")
+    for key, given in (("buffer", row.text("buffer", "")), ("pieces", call.pieces)):
+        if given and not (call.direction and call.row):
+            raise row.error(key, "is for rows that read or write")
+    if call.pieces and not call.place(call.pieces):
+        raise row.error("pieces", f"'{call.pieces}' is no field of the row")
     if call.otherwise and not call.when:
         raise row.error("otherwise", "needs 'when'")
     if not call.row and not (call.before or call.after):

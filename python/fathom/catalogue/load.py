@@ -133,7 +133,7 @@ def _load_calls(head: Row, rows: Any, layer: str, error: str) -> Iterable[Call]:
             if row.name in seen:
                 raise row.error("op", "is there twice in this file")
             seen.add(row.name)
-            yield load_call(row, layer, error, _below(head), families)
+            yield load_call(row, layer, error, _below(head), families, head.words("buffers"))
 
 
 def _long_rows(head: Row, data: Mapping[str, Any]) -> Iterable[dict[str, Any]]:

@@ -111,6 +111,8 @@ class Call:
     row: bool  # False: nothing is recorded, only the hooks run
     keeps: str  # a layer whose tables its hooks keep too
     collective: bool
+    buffer: str  # C expression of the memory that data goes from or to, "" when it is not told
+    pieces: str  # field that says of how many pieces that memory is
     offset_from: str
     clears_errno: bool
     by_hand: bool
@@ -120,6 +122,19 @@ class Call:
     otherwise: str  # layer whose row of this op takes the calls that `when` refuses
     borrowed: bool  # an op of another file of the layer, seen inside its library
     means: str
+
+    @property
+    def direction(self) -> str:
+        """Which way the call moves data: "read", "write" or ""; of a post what it asks for."""
+        if self.kind != "post" or "size" not in (field.name for field in self.fields):
+            return self.kind if self.kind in ("read", "write") else ""
+        words = re.search("(read|get)|(write|put)", self.op.lower())
+        return ("read" if words[1] else "write") if words else ""
+
+    def place(self, name: str) -> int:
+        """1 + the number of the field of this name; 0: there is none."""
+        names = [field.name for field in self.fields]
+        return names.index(name) + 1 if name in names else 0
 
     @property
     def at_position(self) -> bool:

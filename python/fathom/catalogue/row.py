@@ -34,6 +34,7 @@ API_KEYS: Mapping[str, type] = {
     "left_out": dict,
     "looks_like": list,
     "undeclared": list,
+    "buffers": list,
 }
 CALL_KEYS: Mapping[str, type] = {
     "op": str,
@@ -69,6 +70,8 @@ CALL_KEYS: Mapping[str, type] = {
     "row": bool,
     "keeps": str,
     "collective": bool,
+    "buffer": str,
+    "pieces": str,
     "offset_from": str,
     "since": str,
     "clears_errno": bool,

@@ -168,7 +168,19 @@ def _op(api: Api, call: Call) -> list[str]:
         values.append(".collective = 1")
     if api.absorb:
         values.append(".absorb = 1")
+    values += _data(call)
     return fold(f"[{op_name(api, call)}] = {{", values, " },", "\t")
+
+
+def _data(call: Call) -> list[str]:
+    """What counters look at in calls that move data."""
+    places = [(name, call.place(name)) for name in ("size", "offset", "bytes", "selection")]
+    places.append(("pieces", call.place(call.pieces)))
+    values = [f".{name}_at = {place}" for name, place in places if place]
+    if not call.direction:
+        return [value for value in values if value.startswith(".bytes")]
+    values.append(f".direction = OP_{call.direction.upper()}S")
+    return [*values, ".aligns = 1"] if call.buffer else values
 
 
 def _apis(catalogue: Catalogue) -> list[str]:

@@ -254,7 +254,8 @@ class _Body:
         )
 
     def _find(self, inside: str) -> list[str]:
-        found = [op_name(self.edge.api, self.call), self.call.file, self.frame, self.site, inside]
+        found = [op_name(self.edge.api, self.call), self.call.file, self.call.buffer or "0"]
+        found += [self.frame, self.site, inside]
         return fold("const struct hot_call hot = hot_find(", found, ");", "\t")
 
     def _usual(self, inside: str, indent: str, original: list[str]) -> list[str]:
@@ -404,6 +405,9 @@ class _Body:
                 lines += fold(head, rest.split(", "), ";", "\t")
             else:
                 lines.append(f"\tc.field[{number}] = {value};")
+        if self.call.buffer:
+            odd = f"{self._own(self.call.buffer)} & 7"
+            lines += [f"\tif (!c.error && ({odd}))", "\t\tcall_misaligned(&c);"]
         return lines
 
     def _return(self) -> list[str]:

@@ -1,0 +1,191 @@
+/* What accesses are like: how each follows the one before of its thread, key and object, and how its bytes lie in
+ * memory and file. The packer does the same with calls that have rows (engine/pack/src/counters.rs). */
+#include "core/counters.h"
+
+enum { FILE_BLOCK = 4096 }; /* what an offset is a multiple of when it is aligned */
+
+/* Bin of a histogram by powers of four: 0 is size 0, i is [4^(i-1), 4^i), the last is open-ended. */
+static uint32_t bin_of(int64_t value)
+{
+	const uint32_t bits = value > 0 ? 64 - (uint32_t)__builtin_clzll((uint64_t)value) : 0;
+
+	return (bits + 1) / 2 < BINS ? (bits + 1) / 2 : BINS - 1;
+}
+
+static struct counter_key key_of(const struct data_counter *n)
+{
+	return (struct counter_key){n->sum.op, n->sum.object, n->sum.enclosing};
+}
+
+/* One more of this value. True: another value's run has ended, and is in `ended`. */
+static bool run_on(struct run *run, int64_t value, struct run *ended)
+{
+	*ended = *run;
+	if (likely(run->value == value)) {
+		run->calls++;
+		return false;
+	}
+	*run = (struct run){value, 1};
+	return ended->calls > 0;
+}
+
+static void add_size(struct thread *t, struct data_counter *n, int64_t size)
+{
+	const struct counter_key key = key_of(n);
+	struct run ended;
+
+	if (likely(!run_on(&n->size, size, &ended)))
+		return;
+	n->sizes[bin_of(ended.value)] += ended.calls;
+	if (n->sum.zero == ALL)
+		tally_add(t, &key, TALLY_SIZE, &ended);
+}
+
+static void add_stride(struct thread *t, struct data_counter *n, int64_t distance)
+{
+	const struct counter_key key = key_of(n);
+	struct run ended;
+
+	if (run_on(&n->stride, distance, &ended))
+		tally_add(t, &key, TALLY_STRIDE, &ended);
+}
+
+static void add_shape(struct thread *t, struct data_counter *n, int64_t extent, bool holes,
+		      bool pieces)
+{
+	const struct counter_key key = key_of(n);
+	const struct run one = {extent, 1};
+	struct run ended;
+
+	n->count[(holes ? HOLES_FILE : CONTIGUOUS) + pieces]++;
+	if (run_on(&n->extent, extent, &ended))
+		n->extents[bin_of(ended.value)] += ended.calls;
+	if (holes)
+		tally_add(t, &key, TALLY_EXTENT, &one);
+}
+
+static void add_located(struct thread *t, struct data_counter *n, int64_t offset, int64_t end)
+{
+	struct order *o = &n->order;
+	const int64_t distance = (int64_t)((uint64_t)offset - (uint64_t)o->last_offset);
+	const bool consecutive = offset == o->last_end;
+	const bool stride = !consecutive && distance != 0;
+
+	n->count[UNALIGNED_FILE] += offset % FILE_BLOCK != 0;
+	o->located++;
+	if (unlikely(o->located == 1)) {
+		o->first_offset = o->second_offset = offset;
+		o->first_end = end;
+	} else {
+		n->count[SEQUENTIAL] += offset >= o->last_end;
+		n->count[CONSECUTIVE] += consecutive;
+		n->count[STRIDED] += stride && o->located > 2 && distance == o->distance;
+		if (o->located == 2)
+			o->second_offset = offset;
+		if (stride)
+			add_stride(t, n, distance);
+		o->distance = distance;
+	}
+	o->last_offset = offset;
+	o->last_end = end;
+}
+
+/* The entry, from 1, of the first access to this object in this layer. */
+static uint32_t home_of(const struct data_table *table, const struct data_counter *n)
+{
+	const uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < used; i++)
+		if (table->entry[i].home == i + 1 && table->entry[i].sum.object == n->sum.object &&
+		    op_of(table->entry[i].sum.op)->layer == op_of(n->sum.op)->layer)
+			return i + 1;
+	return (uint32_t)(n - table->entry) + 1;
+}
+
+static void add_turn(struct thread *t, struct data_counter *n, uint32_t direction)
+{
+	struct data_counter *home;
+
+	if (unlikely(!n->home))
+		n->home = home_of(t->data, n);
+	home = &t->data->entry[n->home - 1];
+	n->count[SWITCHES] += home->turn && home->turn != direction;
+	home->turn = direction;
+}
+
+static int64_t field(const struct call *c, uint8_t at, int64_t none)
+{
+	return at ? c->field[at - 1] : none;
+}
+
+void access_add(struct thread *t, struct data_counter *n, const struct call *c)
+{
+	const struct op *op = op_of(c->op);
+	const int64_t asked = field(c, op->size_at, -1), moved = field(c, op->bytes_at, -1);
+	const int64_t offset = field(c, op->offset_at, -1);
+	const int64_t amount = moved >= 0 ? moved : asked;
+	int64_t extent;
+
+	if (asked >= 0 || moved >= 0)
+		add_size(t, n, asked >= 0 ? asked : moved);
+	if (n->sum.zero != ALL)
+		return;
+	extent = shape_extent((uint32_t)field(c, op->selection_at, 0), offset, amount);
+	if (amount >= 0 && extent >= 0)
+		add_shape(t, n, extent, extent > amount, field(c, op->pieces_at, 0) > 1);
+	if (!c->object)
+		return;
+	add_turn(t, n, op->direction);
+	if (offset < 0)
+		return;
+	if (extent < 0)
+		extent = amount > 0 ? amount : 0;
+	add_located(t, n, offset, (int64_t)((uint64_t)offset + (uint64_t)extent));
+	t->uncut |= 1u << op->layer;
+	t->when_ready = READY_SLOWLY;
+}
+
+/* ---- into a record: docs/stream-format.md, "counter" ---- */
+
+static void put_bins(struct record *r, const uint64_t *bins, const struct run *run)
+{
+	const uint32_t last = bin_of(run->value);
+	uint64_t mask = 0;
+
+	for (uint32_t i = 0; i < BINS; i++)
+		mask |= (uint64_t)(bins[i] || (i == last && run->calls)) << i;
+	record_varint(r, mask);
+	for (uint32_t i = 0; i < BINS; i++)
+		if (mask >> i & 1)
+			record_varint(r, bins[i] + (i == last ? run->calls : 0));
+}
+
+static void put_order(struct record *r, const struct order *o)
+{
+	record_varint(r, o->located);
+	if (!o->located)
+		return;
+	record_zigzag(r, o->first_offset);
+	record_zigzag(r, o->first_end - o->first_offset);
+	record_zigzag(r, o->second_offset - o->first_offset);
+	record_zigzag(r, o->last_offset);
+	record_zigzag(r, o->last_end - o->last_offset);
+	record_zigzag(r, o->distance);
+}
+
+void access_write(struct record *r, const struct data_counter *n)
+{
+	record_varint(r, n->sum.zero);
+	put_bins(r, n->sizes, &n->size);
+	if (n->sum.zero != ALL)
+		return;
+	put_bins(r, n->extents, &n->extent);
+	for (uint32_t i = 0; i < PATTERN_COUNTS; i++)
+		record_zigzag(r, n->count[i]);
+	put_order(r, &n->order);
+	record_varint(r, n->turn);
+	record_zigzag(r, n->size.value);
+	record_varint(r, n->size.calls);
+	record_zigzag(r, n->stride.value);
+	record_varint(r, n->stride.calls);
+}
