@@ -17,75 +17,84 @@ static struct counter_key key_of(const struct data_counter *n)
 	return (struct counter_key){n->sum.op, n->sum.object, n->sum.enclosing};
 }
 
-/* One more of this value. True: another value's run has ended, and is in `ended`. */
-static bool run_on(struct run *run, int64_t value, struct run *ended)
+/* Another value follows: the run that ends goes into the histogram, if it has one, and into the tally. */
+static __attribute__((noinline)) void next_run(struct thread *t, struct data_counter *n,
+					       struct run *run, uint64_t *bins, enum tallied what,
+					       int64_t value)
 {
-	*ended = *run;
-	if (likely(run->value == value)) {
-		run->calls++;
-		return false;
-	}
+	const struct counter_key key = key_of(n);
+	const struct run ended = *run;
+
 	*run = (struct run){value, 1};
-	return ended->calls > 0;
+	if (!ended.calls)
+		return;
+	if (bins)
+		bins[bin_of(ended.value)] += ended.calls;
+	if (n->sum.zero == ALL && what != TALLY_EXTENT)
+		tally_add(t, &key, what, &ended);
 }
 
 static void add_size(struct thread *t, struct data_counter *n, int64_t size)
 {
-	const struct counter_key key = key_of(n);
-	struct run ended;
-
-	if (likely(!run_on(&n->size, size, &ended)))
-		return;
-	n->sizes[bin_of(ended.value)] += ended.calls;
-	if (n->sum.zero == ALL)
-		tally_add(t, &key, TALLY_SIZE, &ended);
+	if (likely(n->size.value == size))
+		n->size.calls++;
+	else
+		next_run(t, n, &n->size, n->sizes, TALLY_SIZE, size);
 }
 
 static void add_stride(struct thread *t, struct data_counter *n, int64_t distance)
 {
-	const struct counter_key key = key_of(n);
-	struct run ended;
-
-	if (run_on(&n->stride, distance, &ended))
-		tally_add(t, &key, TALLY_STRIDE, &ended);
+	if (likely(n->stride.value == distance))
+		n->stride.calls++;
+	else
+		next_run(t, n, &n->stride, NULL, TALLY_STRIDE, distance);
 }
 
+/* Of extents only those with holes are tallied: the others are sizes. */
 static void add_shape(struct thread *t, struct data_counter *n, int64_t extent, bool holes,
 		      bool pieces)
 {
-	const struct counter_key key = key_of(n);
-	const struct run one = {extent, 1};
-	struct run ended;
-
 	n->count[(holes ? HOLES_FILE : CONTIGUOUS) + pieces]++;
-	if (run_on(&n->extent, extent, &ended))
-		n->extents[bin_of(ended.value)] += ended.calls;
-	if (holes)
-		tally_add(t, &key, TALLY_EXTENT, &one);
+	if (likely(n->extent.value == extent))
+		n->extent.calls++;
+	else
+		next_run(t, n, &n->extent, n->extents, TALLY_EXTENT, extent);
+	if (unlikely(holes)) {
+		const struct counter_key key = key_of(n);
+
+		tally_add(t, &key, TALLY_EXTENT, &(struct run){extent, 1});
+	}
+}
+
+static void first_located(struct order *o, int64_t offset, int64_t end)
+{
+	o->first_offset = o->second_offset = offset;
+	o->first_end = end;
 }
 
 static void add_located(struct thread *t, struct data_counter *n, int64_t offset, int64_t end)
 {
 	struct order *o = &n->order;
 	const int64_t distance = (int64_t)((uint64_t)offset - (uint64_t)o->last_offset);
-	const bool consecutive = offset == o->last_end;
-	const bool stride = !consecutive && distance != 0;
 
 	n->count[UNALIGNED_FILE] += offset % FILE_BLOCK != 0;
-	o->located++;
-	if (unlikely(o->located == 1)) {
-		o->first_offset = o->second_offset = offset;
-		o->first_end = end;
-	} else {
-		n->count[SEQUENTIAL] += offset >= o->last_end;
-		n->count[CONSECUTIVE] += consecutive;
-		n->count[STRIDED] += stride && o->located > 2 && distance == o->distance;
-		if (o->located == 2)
+	if (unlikely(o->located < 2)) {
+		if (o->located == 0)
+			first_located(o, offset, end);
+		else
 			o->second_offset = offset;
-		if (stride)
+	}
+	if (likely(o->located)) {
+		n->count[SEQUENTIAL] += offset >= o->last_end;
+		if (offset == o->last_end) {
+			n->count[CONSECUTIVE]++;
+		} else if (distance != 0) {
+			n->count[STRIDED] += o->located > 1 && distance == o->distance;
 			add_stride(t, n, distance);
+		}
 		o->distance = distance;
 	}
+	o->located++;
 	o->last_offset = offset;
 	o->last_end = end;
 }
@@ -130,7 +139,9 @@ void access_add(struct thread *t, struct data_counter *n, const struct call *c)
 		add_size(t, n, asked >= 0 ? asked : moved);
 	if (n->sum.zero != ALL)
 		return;
-	extent = shape_extent((uint32_t)field(c, op->selection_at, 0), offset, amount);
+	extent = op->selection_at
+			 ? shape_extent((uint32_t)c->field[op->selection_at - 1], offset, amount)
+			 : amount;
 	if (amount >= 0 && extent >= 0)
 		add_shape(t, n, extent, extent > amount, field(c, op->pieces_at, 0) > 1);
 	if (!c->object)

@@ -86,6 +86,7 @@ static void write_data(struct thread *t)
 		return;
 	atomic_store(&table->used, 0);
 	memset(t->index->data, 0, sizeof(t->index->data));
+	t->index->recent = NULL;
 }
 
 void counters_write(struct thread *t)
@@ -164,8 +165,9 @@ static struct data_counter *make_data(struct thread *t, const struct counter_key
 	return n;
 }
 
-struct data_counter *data_counter_of(struct thread *t, const struct counter_key *key,
-				     enum detail detail)
+/* NULL: no memory. */
+static struct data_counter *look_up(struct thread *t, const struct counter_key *key,
+				    enum detail detail)
 {
 	struct data_table *table = index_of(t) ? data_of(t) : NULL;
 	uint32_t place = hash_of(key);
@@ -182,11 +184,25 @@ struct data_counter *data_counter_of(struct thread *t, const struct counter_key 
 		return make_data(t, key, detail, place);
 	if (t->full) {
 		t->data = NULL;
+		t->index->recent = NULL;
 		memset(t->index->data, 0, sizeof(t->index->data));
 	} else {
 		write_data(t);
 	}
-	return data_counter_of(t, key, detail);
+	return look_up(t, key, detail);
+}
+
+static struct data_counter *data_counter_of(struct thread *t, const struct counter_key *key,
+					    enum detail detail)
+{
+	struct data_counter *n = t->index ? t->index->recent : NULL;
+
+	if (n && is_of(&n->sum, key) && n->sum.zero == (uint32_t)detail)
+		return n;
+	n = look_up(t, key, detail);
+	if (n)
+		t->index->recent = n;
+	return n;
 }
 
 /* ---- calls ---- */

@@ -120,12 +120,11 @@ enum { SUM_PLACES = 2048, DATA_PLACES = 512 };
 struct counter_index {
 	uint16_t sum[SUM_PLACES];
 	uint16_t data[DATA_PLACES];
-	uint8_t heat[2][32]; /* by direction and layer: row, from 1 */
+	uint8_t heat[2][32];         /* by direction and layer: row, from 1 */
+	struct data_counter *recent; /* programs repeat what they did last */
 };
 
 /* ---- counters.c ---- */
-struct data_counter *data_counter_of(struct thread *t, const struct counter_key *key,
-				     enum detail detail); /* NULL: no memory */
 /* A table of the ring, zeroed, with its stream; NULL: none. The magic comes last. */
 void *counter_memory(struct thread *t, const char *magic);
 

@@ -6,11 +6,9 @@
 #include "core/row.h"
 #include "edges/edges.h"
 
-__attribute__((cold)) bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object,
-					     int64_t size, int64_t offset, const void *frame,
-					     const void *site);
-__attribute__((cold)) void call_leave_slowly(struct thread *t, const struct call *c,
-					     uint64_t ended);
+bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
+		       const void *frame, const void *site);
+void call_leave_slowly(struct thread *t, const struct call *c, uint64_t ended);
 
 static inline void release(struct thread *t)
 {

@@ -99,10 +99,18 @@ void heat_add(struct thread *t, const struct call *c, uint64_t bytes, uint64_t e
 	struct heat_table *table = table_of(t, c->began);
 	const uint64_t took = ended > c->began ? ended - c->began : 0;
 	struct heat_bin *bin = table ? row_of(t, c->op) : NULL;
+	uint64_t number;
 	uint32_t first, last;
 
 	if (!bin)
 		return;
+	number = (ended >> table->shift) - table->first;
+	if (likely(number < HEAT_BINS && c->began >> table->shift == ended >> table->shift)) {
+		bin[number].calls++;
+		bin[number].bytes += bytes;
+		bin[number].ticks += took;
+		return;
+	}
 	while (unlikely((ended >> table->shift) >= table->first + HEAT_BINS))
 		halve(table);
 	first = bin_of(table, c->began);

@@ -294,8 +294,13 @@ impl Counters {
 	}
 
 	pub fn tally(&mut self, lane: &LaneKey, key: &Key, tally: &Tally) {
-		let at = self.lane(lane, || *key);
-		self.tops.tally(lane.stream, self.lanes[at].1.row, tally);
+		match What::of(tally.what) {
+			Some(what) => {
+				let at = self.lane(lane, || *key);
+				self.tops.tally(lane.stream, self.lanes[at].1.row, what, tally);
+			}
+			None => self.tops.dropped(lane.stream, tally.bound),
+		}
 	}
 
 	#[inline]

@@ -86,12 +86,13 @@ impl Tops {
 		self.dropped = self.dropped.max(middle);
 	}
 
-	/// What a thread counted; of values that it dropped, before those that it did not.
-	pub fn tally(&mut self, stream: u32, row: u32, tally: &Tally) {
-		let Some(what) = What::of(tally.what) else {
-			self.threads.insert(stream, tally.bound);
-			return;
-		};
+	/// A thread dropped values that it had met at most `bound` times; those that it did not come next.
+	pub fn dropped(&mut self, stream: u32, bound: u64) {
+		self.threads.insert(stream, bound);
+	}
+
+	/// What a thread counted.
+	pub fn tally(&mut self, stream: u32, row: u32, what: What, tally: &Tally) {
 		let listed = self.threads.get(&stream).copied().unwrap_or(0);
 		let met = self.entry(row, what, tally.value);
 		met.calls = met.calls.saturating_add(tally.calls);
@@ -147,10 +148,8 @@ mod tests {
 	fn what_a_thread_dropped_widens_the_bound_of_what_it_does_not_list() {
 		let mut tops = Tops::default();
 		tops.add(0, What::Size, 8, 100);
-		let tally =
-			|what, value, calls, bound| Tally { what, value, calls, bound, ..Tally::default() };
-		tops.tally(5, 0, &tally(0, 0, 0, 7));
-		tops.tally(5, 0, &tally(1, 16, 40, 3));
+		tops.dropped(5, 7);
+		tops.tally(5, 0, What::Size, &Tally { value: 16, calls: 40, bound: 3, ..Tally::default() });
 		let rows: Vec<_> = tops.into_rows().iter().map(|t| (t.value, t.calls, t.bound)).collect();
 		assert_eq!(rows, [(8, 107, 7), (16, 40, 3)]);
 	}
