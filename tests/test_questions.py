@@ -202,3 +202,30 @@ def test_who_made_posix_write_at_level_job(tmp_path: Path) -> None:
     assert found == {
         caller: (ranks, size) for (caller, _), (ranks, _, size) in TABLE_VI.items() if caller
     }
+
+
+@pytest.mark.parametrize("level", ["file", "call"])
+def test_processes_without_mpi(level: str, tmp_path: Path) -> None:
+    """The data loader: one process writes the files, three others read them twice."""
+    loader = SOURCES / "loader" / "loader.py"
+    data = tmp_path / "data"
+    data.mkdir()
+    options = "--files 6 --samples 50 --size 20000 --workers 3 --epochs 2 --start fork".split()
+    subprocess.run(
+        [paths.FATHOM, "run", "--no-show", "--level", level, "-o", tmp_path / "run", "--",
+         paths.PYTHON, loader, *options, data],
+        check=True, timeout=120, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    source = Remembered(fathom.open(tmp_path / "run"))
+    found = answers(source)
+    assert (found.library.stack, found.library.mpiio) == (["posix"], [])
+    assert (found.ranks.unit, found.ranks.of, found.ranks.kind) == ("process", 4, "all")
+    size = sum(path.stat().st_size for path in data.iterdir())
+    rows = {
+        row["operation"]: row
+        for row in summary.origins(source).to_pylist()
+        if row["file_group"] == "shard.*.bin"
+    }
+    assert (rows["write"]["bytes"], rows["read"]["bytes"]) == (size, 2 * size)
+    assert (len(rows["write"]["ranks"]), len(rows["read"]["ranks"])) == (1, 3)
+    assert not {*rows["write"]["ranks"]} & {*rows["read"]["ranks"]}

@@ -140,7 +140,12 @@ def when(of: When, run_seconds: float) -> str:
     bursts = numbers.things(len(of.bursts), "burst")
     if of.pattern == "periodic" and of.period is not None:
         return f"periodic: {bursts}, one every {numbers.seconds(of.period)}, {busy}{reads}"
-    names = {"start": "at the start", "middle": "in the middle", "end": "at the end"}
+    names = {
+        "start": "at the start",
+        "middle": "in the middle",
+        "end": "at the end",
+        "start and end": "at the start and at the end",
+    }
     name = names.get(of.pattern, of.pattern)
     if of.pattern == "bursts":
         return f"in {bursts}, {busy}{reads}"
