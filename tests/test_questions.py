@@ -219,7 +219,9 @@ def test_processes_without_mpi(level: str, tmp_path: Path) -> None:
     source = Remembered(fathom.open(tmp_path / "run"))
     found = answers(source)
     assert (found.library.stack, found.library.mpiio) == (["posix"], [])
-    assert (found.ranks.unit, found.ranks.of, found.ranks.kind) == ("process", 4, "all")
+    # Who of the readers gets how many samples is chance.
+    assert (found.ranks.unit, found.ranks.of) == ("process", 4)
+    assert found.ranks.kind in ("some", "all")
     size = sum(path.stat().st_size for path in data.iterdir())
     rows = {
         row["operation"]: row
@@ -227,5 +229,6 @@ def test_processes_without_mpi(level: str, tmp_path: Path) -> None:
         if row["file_group"] == "shard.*.bin"
     }
     assert (rows["write"]["bytes"], rows["read"]["bytes"]) == (size, 2 * size)
-    assert (len(rows["write"]["ranks"]), len(rows["read"]["ranks"])) == (1, 3)
+    assert len(rows["write"]["ranks"]) == 1
+    assert 1 <= len(rows["read"]["ranks"]) <= 3
     assert not {*rows["write"]["ranks"]} & {*rows["read"]["ranks"]}
