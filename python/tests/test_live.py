@@ -65,7 +65,9 @@ STUCK = {
     "layer": "posix",
     "op": "write",
     "kind": "write",
-    "inside": ["H5Dwrite"],
+    "inside": [
+        {"layer": "hdf5", "op": "H5Dwrite", "kind": "write", "file": "/a/x.h5", "seconds": 32.0}
+    ],
     "file": "/a/very/long/path/that/does/not/fit/in/eighty/columns/and/ends/so\x1b[2J.h5",
     "rank": 3,
     "pid": 7,
@@ -76,7 +78,6 @@ STUCK = {
     "size": 1 << 20,
     "offset": None,
     "seconds": 31.5,
-    "outermost_seconds": 32.0,
 }
 
 
@@ -137,6 +138,19 @@ def test_a_frame_fits_the_terminal(width: int, by: str) -> None:
     for words in ("2 running, 1 killed", "In flight: 7 calls, 7 for 100 ms", "31.5 s", "rank 3"):
         assert words in text
     assert "\x1b" not in text and "Not seen from here: n2, n3" in text
+
+
+def test_time_of_a_call_in_flight_counts_as_it_passes() -> None:
+    course = Course()
+    course.add(look(0, [], in_flight=[STUCK]))
+    later = {"inside": [STUCK["inside"][0] | {"seconds": 34.0}], "seconds": 33.5}  # type: ignore[index]
+    course.add(look(1, [], in_flight=[STUCK | later]))
+    assert {row.name: row.threads for row in course.busiest("layer")} == {"hdf5": 1.0, "posix": 1.0}
+    assert {row.name: row.threads for row in course.busiest("rank")} == {"rank 3": 1.0}
+    ended = row(layer="hdf5", op="H5Dwrite", rank=3, seconds=35.0)
+    course.add(look(2, [ended]))
+    (rank,) = course.busiest("rank")
+    assert (rank.threads, rank.total.seconds) == (0.5, 35.0)
 
 
 def test_what_is_missed_is_said() -> None:

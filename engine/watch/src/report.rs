@@ -197,18 +197,26 @@ fn in_flight(watch: &Watch, image: &Image, open: &Open) -> Option<Value> {
 	let call = &open.calls[innermost];
 	let op = op_of(call)?;
 	let lasted = |call: &OpenCall| image.clock.since(&watch.rate, call.began);
-	let around: Vec<&str> = open.calls[..innermost]
+	let file = |call: &OpenCall| {
+		image.names.file(call.object).and_then(|file| book.files.get(file as usize))
+	};
+	let around: Vec<Value> = open.calls[..innermost]
 		.iter()
-		.map(|call| op_of(call).map_or("unknown", |op| op.op.as_str()))
+		.map(|call| {
+			let op = op_of(call);
+			json!({
+				"layer": op.map(|op| &op.layer), "op": op.map(|op| &op.op),
+				"kind": op.map(|op| &op.kind), "file": file(call), "seconds": lasted(call),
+			})
+		})
 		.collect();
 	let site = place(book, open.calls.first().and_then(|call| image.names.known_site(call.site)));
 	let process = image.processes.get(open.process)?;
 	Some(json!({
 		"layer": op.layer, "op": op.op, "kind": op.kind, "inside": around,
-		"file": image.names.file(call.object).and_then(|file| book.files.get(file as usize)),
-		"rank": process.rank, "pid": process.pid, "thread": open.tid,
+		"file": file(call), "rank": process.rank, "pid": process.pid, "thread": open.tid,
 		"function": site.function, "source": site.source, "line": site.line,
 		"size": call.size, "offset": (call.offset != fathom_stream::UNKNOWN_OFFSET).then_some(call.offset),
-		"seconds": lasted(call), "outermost_seconds": open.calls.first().and_then(lasted),
+		"seconds": lasted(call),
 	}))
 }

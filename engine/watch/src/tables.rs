@@ -4,68 +4,75 @@ use fathom_stream::Counter;
 
 use crate::sums::{Sum, Table};
 
-type Key = (u32, u32, u32);
-
-#[derive(Debug, Clone, Copy)]
-struct Seen {
-	state: State,
-	/// The stream has it as a record: what the table still shows of it is counted.
-	evicted: bool,
-}
-
+/// Op, object, enclosing op, and how much is kept of it: no two counters of a stream's tables are alike in all.
+type Key = (u32, u32, u32, u8);
 /// What a counter was: sums and first and last tick.
 type State = (Sum, u64, u64);
 
-/// What was counted already of one stream's tables. There is one, but where the disk is full.
+/// What was counted already of one stream's tables.
 #[derive(Debug, Default)]
 pub struct Tables {
-	seen: Vec<(u64, Table<Key, Seen>)>,
+	/// As the tables showed it last, by their place in the ring.
+	seen: Vec<(u64, Table<Key, State>)>,
+	/// What became records lately: a table that is emptying itself may still show it.
+	emptied: Recent,
 	/// Counter records that came by.
 	pub records: u64,
+}
+
+/// The last few thousand records, more than tables hold.
+#[derive(Debug, Default)]
+struct Recent {
+	newer: Table<Key, State>,
+	older: Table<Key, State>,
+}
+
+impl Recent {
+	const MOST: usize = 4096;
+
+	fn add(&mut self, key: Key, state: State) {
+		if self.newer.len() >= Self::MOST {
+			self.older = std::mem::take(&mut self.newer);
+		}
+		self.newer.insert(key, state);
+	}
+
+	fn has(&self, key: &Key, state: &State) -> bool {
+		self.newer.get(key).or_else(|| self.older.get(key)) == Some(state)
+	}
 }
 
 impl Tables {
 	/// A counter record of the stream; returns what of it is new.
 	pub fn record(&mut self, counter: &Counter) -> Sum {
 		self.records += 1;
-		if self.seen.is_empty() {
-			self.seen.push((0, Table::default()));
-		}
-		let Some((_, seen)) = self.seen.last_mut() else { return state_of(counter).0 };
-		let state = state_of(counter);
-		match seen.insert(key_of(counter), Seen { state, evicted: true }) {
-			Some(before) if !before.evicted => state.0.since(&before.state.0),
-			_ => state.0,
-		}
+		let (key, state) = (key_of(counter), state_of(counter));
+		self.emptied.add(key, state);
+		let before = self.seen.iter_mut().find_map(|(_, table)| table.remove(&key));
+		before.map_or(state.0, |before| state.0.since(&before.0))
 	}
 
 	/// The table at `place` of the ring; tells what in it is new. To be called only when no record was written
 	/// between the copy of the table and now.
 	pub fn table(&mut self, place: u64, counters: &[Counter], mut new: impl FnMut(&Counter, Sum)) {
-		let unplaced = self.seen.iter().position(|(at, _)| *at == place || *at == 0);
-		let index = unplaced.unwrap_or(self.seen.len());
-		if index == self.seen.len() {
-			self.seen.push((place, Table::default()));
-		}
-		let before = std::mem::take(&mut self.seen[index].1);
+		let known = self.seen.iter().position(|(at, _)| *at == place);
+		let before = known.map(|index| self.seen.swap_remove(index).1).unwrap_or_default();
 		let mut after = Table::default();
 		for counter in counters {
 			let (key, state) = (key_of(counter), state_of(counter));
-			let known = before.get(&key);
-			let evicted = known.is_some_and(|seen| seen.evicted && seen.state == state);
-			match known {
-				Some(_) if evicted => {}
-				Some(seen) if !seen.evicted => new(counter, state.0.since(&seen.state.0)),
-				_ => new(counter, state.0),
+			if self.emptied.has(&key, &state) {
+				continue;
 			}
-			after.insert(key, Seen { state, evicted });
+			new(counter, before.get(&key).map_or(state.0, |before| state.0.since(&before.0)));
+			after.insert(key, state);
 		}
-		self.seen[index] = (place, after);
+		self.seen.push((place, after));
 	}
 }
 
 fn key_of(counter: &Counter) -> Key {
-	(counter.op, counter.object, counter.enclosing)
+	let kept = counter.data.as_ref().map_or(0, |data| 1 + u8::from(data.file.is_some()));
+	(counter.op, counter.object, counter.enclosing, kept)
 }
 
 fn state_of(counter: &Counter) -> State {
@@ -119,6 +126,18 @@ mod tests {
 		assert_eq!(tables.record(&counter(2, 4, 110)).calls, 0);
 		assert_eq!(calls(&mut tables, &[counter(2, 1, 900)]), 1);
 		assert_eq!(tables.record(&counter(2, 3, 900)).calls, 2);
+	}
+
+	#[test]
+	fn two_tables_of_one_stream() {
+		let mut tables = Tables::default();
+		let mut new = 0;
+		tables.table(8192, &[counter(1, 5, 100)], |_, sum| new += sum.calls);
+		tables.table(73728, &[counter(2, 3, 110)], |_, sum| new += sum.calls);
+		assert_eq!(new, 8);
+		assert_eq!(tables.record(&counter(1, 6, 100)).calls, 1);
+		assert_eq!(tables.record(&counter(2, 4, 110)).calls, 1);
+		assert_eq!(tables.record(&counter(2, 2, 300)).calls, 2);
 	}
 
 	#[test]

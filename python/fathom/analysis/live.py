@@ -121,13 +121,27 @@ def grouped(view: View, rows: list[Row]) -> dict[str, Sum]:
     return sums
 
 
+def levels(call: Row) -> list[Row]:
+    """A call in flight, and those around it, as rows of no calls that lasted so far."""
+    rows: list[Row] = []
+    inner = False
+    for one in [*call["inside"], call]:
+        above = rows[-1]["layer"] if rows else None
+        row = {**call, **one, "enclosing_layer": above, "inner": inner, "rest": False}
+        rows.append(row | {"calls": 0, "errors": 0, "bytes": 0})
+        inner = inner or one["layer"] not in ("user", "threads")
+    return rows
+
+
 @dataclass(frozen=True)
 class Busy:
-    """One line of the table: a group now, and since the run's start."""
+    """One line of the table: a group now, and since the run's start. `threads`: in its calls, on average of the
+    last interval, whether or not they have ended."""
 
     name: str
     now: Sum
     total: Sum
+    threads: float
 
 
 @dataclass
@@ -138,10 +152,14 @@ class Course:
     rates: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
     tracing_seconds: float = 0.0
     _totals: dict[str, dict[str, Sum]] = field(default_factory=lambda: {by: {} for by in BY})
+    _open: list[Row] = field(default_factory=list)
+    _open_before: list[Row] = field(default_factory=list)
 
     def add(self, look: Mapping[str, Any]) -> None:
         """The next look."""
         self.look = look
+        self._open_before = self._open
+        self._open = [row for call in look["in_flight"] for row in levels(call)]
         for by, view in BY.items():
             for name, now in grouped(view, look["calls"]).items():
                 self._totals[by].setdefault(name, Sum()).add(now)
@@ -151,10 +169,18 @@ class Course:
             self.rates.append(self.bytes_now() / max(look["interval_seconds"], 1e-9))
 
     def busiest(self, by: str) -> list[Busy]:
-        """Every group, the one with the most time in the last interval first."""
-        now = grouped(BY[by], self.look.get("calls", []))
-        rows = [Busy(name, now.get(name, Sum()), total) for name, total in self._totals[by].items()]
-        return sorted(rows, key=lambda row: (-row.now.seconds, -row.total.seconds, row.name))
+        """Every group, the one whose calls took the most time in the last interval first."""
+        view, totals = BY[by], self._totals[by]
+        now = grouped(view, self.look.get("calls", []))
+        open_now, open_before = grouped(view, self._open), grouped(view, self._open_before)
+        none = Sum()
+        rows = []
+        for name in totals.keys() | open_now.keys():
+            spent = sum(sums.get(name, none).seconds for sums in (now, open_now))
+            spent -= open_before.get(name, none).seconds
+            threads = max(0.0, spent / max(self.look["interval_seconds"], 1e-9))
+            rows.append(Busy(name, now.get(name, none), totals.get(name, none), threads))
+        return sorted(rows, key=lambda row: (-row.threads, -row.total.seconds, row.name))
 
     def bytes_now(self) -> int:
         """That moved in the last interval."""

@@ -49,11 +49,10 @@ def _per_second(value: float) -> str:
 
 
 def _values(row: Busy, interval: float) -> list[str]:
-    threads = row.now.seconds / interval
     return [
         _per_second(row.now.calls / interval),
         numbers.rate(row.now.bytes / interval / 1e6),
-        numbers.rate(threads),
+        numbers.rate(row.threads),
         numbers.count(row.total.calls),
         numbers.size(row.total.bytes),
         numbers.seconds(row.total.seconds),
@@ -77,7 +76,8 @@ def _where(call: Mapping[str, Any]) -> str:
     source = (call["source"] or "").rpartition("/")[2]
     place = f"{source}:{call['line']}" if source and call["line"] else source
     words = " ".join(word for word in (call["function"], place) if word)
-    inside = f"in {' > '.join(call['inside'])}" if call["inside"] else ""
+    around = " > ".join(one["op"] or "?" for one in call["inside"])
+    inside = f"in {around}" if around else ""
     return ", ".join(word for word in (words, inside) if word)
 
 
@@ -169,7 +169,8 @@ class Frame:
         head = list(_heading(self.name, self.course, width))
         foot = list(_footing(self.course, self.keys))
         flight = list(_in_flight(self.course, width, 5))
-        used = len(head) + len(flight) + len(foot) + 3
+        lines = [math.ceil(max(1, len(text)) / width) for text in (*head, *flight, *foot)]
+        used = sum(lines) + 3  # two empty ones, and the table's heading
         room = 1_000_000 if height is None else max(1, height - used)
         yield from head
         yield Text()
