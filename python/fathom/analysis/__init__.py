@@ -21,11 +21,11 @@ class Remembered:
     def __init__(self, source: Source) -> None:
         """`source` answers what is asked the first time."""
         self._source = source
-        self._answers: dict[tuple[Any, ...], pa.Table] = {}
+        self._answers: dict[tuple[str, str], pa.Table] = {}
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one statement."""
-        question = (text, *sorted(values.items()))
+        question = (text, repr(sorted(values.items())))
         if question not in self._answers:
             self._answers[question] = self._source.sql(text, **values)
         return self._answers[question]

@@ -1,5 +1,6 @@
 -- The same from `heat`, which is there at every level: reads and writes only. Its parts are spread evenly over those asked for; of
--- layers inside one another the one with the most time counts.
+-- layers inside one another the one with the most time counts. $layers: those that the program calls itself; what MPI reads and writes to start
+-- and to communicate is of others, as far as the program calls MPI-IO or more.
 with part as (
 	select greatest(1, ceil(duration / $bins))::bigint as width from runs
 ),
@@ -7,7 +8,7 @@ spread as (
 	select process, layer, operation, calls, bytes, time, start, stop,
 		unnest(range(start // width, greatest(start, stop - 1) // width + 1)) as bin, width
 	from heat, part
-	where layer not in ('fathom', 'user', 'threads', 'mpi')
+	where list_contains($layers, layer)
 ),
 shares as (
 	select process, layer, operation, bin, calls, bytes, time,

@@ -14,6 +14,8 @@ SECOND = 1e9
 PARTS = 100
 # Up to so many calls are looked at one by one to say when they were; of more, table `heat` says it sooner.
 FINE = 2_000_000
+# Layers that take less of the time are not what the program does its I/O by.
+TOUCH = 0.05
 # Reads and writes that take this much of the time are what the run's I/O is.
 NEARLY = 0.9
 
@@ -64,7 +66,10 @@ def heat(source: Source, parts: int = PARTS) -> tuple[str, pa.Table]:
     """
     complete, many = is_complete(source), sum(own(source)["recorded"].to_pylist()) > FINE
     if not complete or (many and _mostly_data(source)):
-        counted = source.sql(statement("heat_counted"), bins=parts)
+        layers = [
+            name for name, share in shares(sums(own(source), "layer", "time")) if share >= TOUCH
+        ]
+        counted = source.sql(statement("heat_counted"), bins=parts, layers=layers)
         if counted.num_rows or not complete:
             return ("heat" if counted.num_rows else "none"), counted
     return "calls", source.sql(statement("heat_calls"), bins=parts, **own_values(source))
