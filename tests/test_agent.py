@@ -271,6 +271,27 @@ def test_an_agent_killed_in_mid_run(tmp_path: Path) -> None:
     assert rows == [[True, 0]]
 
 
+def test_an_agent_is_bound_to_no_processor(tmp_path: Path) -> None:
+    """Its starter is, as a launcher's rank would be."""
+    needs.require(["taskset"])
+    run = tmp_path / "run.fathom"
+    command = ["taskset", "-c", "0", paths.FATHOM, "run", "--sample", "0", "--no-show", "-o", run]
+    process = subprocess.Popen(
+        [str(word) for word in (*command, "--", paths.PYTHON, "-c", WAITS)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    traced = int(process.stdout.readline())
+    (agent,) = agents(run)
+    allowed = [os.sched_getaffinity(pid) for pid in (traced, agent)]
+    process.communicate("\n", timeout=60)
+    assert process.returncode == 0
+    assert allowed == [{0}, os.sched_getaffinity(0)]
+
+
 def test_what_a_broken_agent_says_is_in_the_log(tmp_path: Path) -> None:
     """An engine that is none: the program runs, and one line says that there is no agent."""
     engine = tmp_path / "engine"

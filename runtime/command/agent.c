@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,15 @@ static void keep_only(int lock)
 			close(fd);
 }
 
+/* A launcher binds ranks to processors; the agent must not share one with the rank that started it. */
+static void use_any_processor(void)
+{
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all); /* the kernel takes those that we may use */
+}
+
 /* In a session of its own, so that no key and no launcher's signal to the job's processes ends it before
  * it has saved what they leave; and a grandchild, so that the program finds no child it does not know. */
 static bool start(const struct run *run, const char *engine, int lock, int input, int output)
@@ -114,6 +124,7 @@ static bool start(const struct run *run, const char *engine, int lock, int input
 			redirect(STDOUT_FILENO, "/dev/null", O_WRONLY);
 		redirect(STDERR_FILENO, log, O_WRONLY | O_CREAT | O_APPEND);
 		keep_only(lock);
+		use_any_processor();
 		if (chdir("/"))
 			_exit(EXIT_FATHOM);
 		become_agent(run, engine, watch);

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use fathom_stream::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{AgentError, At};
@@ -67,6 +68,8 @@ struct Agent<'s> {
 	starter: bool,
 	/// Who started us may wait for the end of standard output.
 	awaited: bool,
+	/// The last ring could not be brought in.
+	failing: bool,
 	samples: Option<Sampling>,
 }
 
@@ -74,6 +77,21 @@ struct Sampling {
 	recorder: Recorder,
 	interval: Duration,
 	next: Instant,
+}
+
+impl Sampling {
+	/// One round; false: it was the last.
+	fn note(&mut self, now: Clock, values: Values) -> Result<bool, AgentError> {
+		match self.recorder.round(now, values)? {
+			Pace::Keep => {}
+			Pace::Slower => {
+				self.interval *= 2;
+				self.recorder.slower(now, self.interval)?;
+			}
+			Pace::Stop => return Ok(false),
+		}
+		Ok(true)
+	}
 }
 
 impl<'s> Agent<'s> {
@@ -94,6 +112,7 @@ impl<'s> Agent<'s> {
 			watched: watch,
 			starter: true,
 			awaited: true,
+			failing: false,
 			samples,
 		})
 	}
@@ -102,8 +121,8 @@ impl<'s> Agent<'s> {
 		let mut since = Instant::now();
 		let mut before = (true, true);
 		loop {
-			self.look()?;
-			self.sample_if_due()?;
+			self.look();
+			self.sample_if_due();
 			let needed = self.starter
 				|| self.watched.as_ref().is_some_and(Watched::alive)
 				|| !self.rings.processes.is_empty();
@@ -131,27 +150,34 @@ impl<'s> Agent<'s> {
 	}
 
 	/// Brings in what dead processes left.
-	fn look(&mut self) -> Result<(), AgentError> {
-		if self.rings.scan() {
-			fathom_pack::recover(&self.settings.run, &self.settings.ring)?;
+	fn look(&mut self) {
+		let settings = self.settings;
+		if !self.rings.scan() {
+			return;
 		}
-		Ok(())
+		// Tried again at the next look: a full disk may have room then. Said once.
+		let done = fathom_pack::recover(&settings.run, &settings.ring);
+		if let (Err(error), false) = (&done, self.failing) {
+			eprintln!("a dead process's ring cannot be brought in: {error}");
+		}
+		self.failing = done.is_err();
 	}
 
-	fn sample_if_due(&mut self) -> Result<(), AgentError> {
+	fn sample_if_due(&mut self) {
 		let now = Instant::now();
 		let Some(sampling) = self.samples.as_mut().filter(|sampling| sampling.next <= now) else {
-			return Ok(());
+			return;
 		};
 		// Rounds that were missed are left out; the others keep their beat.
 		while sampling.next <= now {
 			sampling.next += sampling.interval;
 		}
-		self.sample()
+		self.sample();
 	}
 
-	fn sample(&mut self) -> Result<(), AgentError> {
-		let Some(sampling) = &mut self.samples else { return Ok(()) };
+	/// Without samples an agent still saves tails: what stops the one does not stop the other.
+	fn sample(&mut self) {
+		let Some(sampling) = &mut self.samples else { return };
 		let now = clock();
 		let mut values = Values::default();
 		system::sample(&self.root, &mut values);
@@ -161,15 +187,14 @@ impl<'s> Agent<'s> {
 			values.owner = Owner { instance: ring.instance, pid: ring.pid };
 			process::sample(&self.root, ring.pid, ring.pid_start, &mut values);
 		}
-		match sampling.recorder.round(now, values)? {
-			Pace::Keep => {}
-			Pace::Slower => {
-				sampling.interval *= 2;
-				sampling.recorder.slower(now, sampling.interval)?;
+		match sampling.note(now, values) {
+			Ok(true) => {}
+			Ok(false) => self.samples = None,
+			Err(error) => {
+				eprintln!("no samples from here on: {error}");
+				self.samples = None;
 			}
-			Pace::Stop => self.samples = None,
 		}
-		Ok(())
 	}
 
 	/// Until something happens, the next sample is due, or `longest` has passed.
@@ -198,8 +223,8 @@ impl<'s> Agent<'s> {
 	}
 
 	fn end(&mut self) -> Result<(), AgentError> {
-		self.look()?;
-		self.sample()?;
+		self.look();
+		self.sample();
 		if let Some(sampling) = &mut self.samples {
 			sampling.recorder.finish(clock())?;
 		}

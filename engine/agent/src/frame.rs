@@ -269,6 +269,43 @@ mod tests {
 		}
 	}
 
+	/// Good streams of messages with bytes changed, cut out and put in; FATHOM_FUZZ says how many.
+	#[test]
+	fn mutants_are_refused_or_right() {
+		let count = std::env::var("FATHOM_FUZZ").ok().and_then(|n| n.parse().ok());
+		let mut state = 1u64;
+		let mut below = |limit: usize| {
+			state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+			(state >> 33) as usize % limit.max(1)
+		};
+		let files = vec![Held { name: "node".into(), size: 77, crc: 5 }; 3];
+		let hello = Message::Hello { key: "k".into(), job: "1.0".into(), node: "b-h".into() };
+		let data = Message::Data { name: "1.a.fts".into(), offset: 9, bytes: vec![7; 300] };
+		let sent =
+			[hello, Message::Have(files.clone()), data, Message::Alive, Message::Whole(files)];
+		let mut wire = Vec::new();
+		sent.iter().for_each(|message| write(&mut wire, message).unwrap());
+		for _ in 0..count.unwrap_or(20_000) {
+			let mut bytes = wire.clone();
+			for _ in 0..=below(3) {
+				let at = below(bytes.len());
+				match below(3) {
+					0 => bytes[at] = below(256) as u8,
+					1 => drop(
+						bytes.drain(at..(at + below(40)).min(wire.len()).min(bytes.len()).max(at)),
+					),
+					_ => bytes.splice(at..at, (0..below(40)).map(|i| i as u8)).for_each(drop),
+				}
+			}
+			let mut from = &bytes[..];
+			let mut got = Vec::new();
+			while let Ok(message) = read(&mut from) {
+				got.push(message);
+			}
+			assert!(got.iter().all(|message| sent.contains(message)), "{got:?}");
+		}
+	}
+
 	#[test]
 	fn a_length_asks_for_no_memory() {
 		let mut wire = (LONGEST as u32).to_le_bytes().to_vec();

@@ -23,9 +23,9 @@ fn status(text: &str, values: &mut Values) {
 		let words: Vec<&str> = line.split_ascii_whitespace().collect();
 		let Some(value) = number(&words, 1) else { continue };
 		match words[0] {
-			"VmHWM:" => values.add("memory.peak", BYTES, value * 1024),
-			"VmRSS:" => values.add("memory.resident", BYTES, value * 1024),
-			"VmSwap:" => values.add("memory.swapped", BYTES, value * 1024),
+			"VmHWM:" => values.add("memory.peak", BYTES, value.saturating_mul(1024)),
+			"VmRSS:" => values.add("memory.resident", BYTES, value.saturating_mul(1024)),
+			"VmSwap:" => values.add("memory.swapped", BYTES, value.saturating_mul(1024)),
 			"Threads:" => values.add("threads", COUNT, value),
 			_ => {}
 		}

@@ -19,6 +19,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_secs(30);
 /// How long a collector is looked for once the node's last process has ended.
 const LAST_TRIES: Duration = Duration::from_secs(20);
+/// The same, when there never was one.
+const FIRST_TRIES: Duration = Duration::from_secs(3);
 
 /// `HOST:PORT/KEY`
 #[derive(Debug, Clone)]
@@ -61,6 +63,7 @@ impl Sending {
 			target,
 			known: HashMap::new(),
 			stream: None,
+			met: false,
 		};
 		Sending { done, thread: thread::spawn(move || link.work(&wait)) }
 	}
@@ -98,6 +101,8 @@ struct Link {
 	/// Size and, of small files, CRC of what the collector has.
 	known: HashMap<String, (u64, u32)>,
 	stream: Option<TcpStream>,
+	/// The collector has answered once.
+	met: bool,
 }
 
 impl Link {
@@ -109,7 +114,8 @@ impl Link {
 				Err(Problem::Never(reason)) => return Err(reason),
 			}
 		}
-		let end = Instant::now() + LAST_TRIES;
+		let tries = if self.met { LAST_TRIES } else { FIRST_TRIES };
+		let end = Instant::now() + tries;
 		loop {
 			match self.round().and_then(|()| self.check()) {
 				Ok(sent) => return Ok(sent),
@@ -220,6 +226,7 @@ impl Link {
 			Message::Refused { again: true, reason } => return Err(Problem::Again(reason)),
 			_ => return Err(FrameError::Magic.into()),
 		};
+		self.met = true;
 		self.known.clear();
 		for there in have {
 			let folder = if there.name == "run.json" { &self.run } else { &self.folder };

@@ -23,7 +23,12 @@ fn processors(text: &str, values: &mut Values) {
 	let Some(line) = text.lines().find(|line| line.starts_with("cpu ")) else { return };
 	let words: Vec<&str> = line.split_ascii_whitespace().collect();
 	let sum = |columns: &[usize]| {
-		ticks(columns.iter().filter_map(|&column| number(&words, column)).sum::<u64>())
+		ticks(
+			columns
+				.iter()
+				.filter_map(|&column| number(&words, column))
+				.fold(0, u64::saturating_add),
+		)
 	};
 	values.add("cpu.user", NS, sum(&[1, 2]));
 	values.add("cpu.system", NS, sum(&[3, 6, 7])); // with interrupts
@@ -44,7 +49,7 @@ fn memory(text: &str, values: &mut Values) {
 			_ => continue,
 		};
 		if let Some(kib) = number(&words, 1) {
-			values.add(what, BYTES, kib * 1024);
+			values.add(what, BYTES, kib.saturating_mul(1024));
 		}
 	}
 }
@@ -54,7 +59,7 @@ fn networks(text: &str, values: &mut Values) {
 		let Some((name, numbers)) = line.split_once(':') else { continue };
 		let words: Vec<&str> = numbers.split_ascii_whitespace().collect();
 		let get = |column: usize| number(&words, column).unwrap_or(0);
-		if words.len() < 12 || get(0) + get(8) == 0 {
+		if words.len() < 12 || get(0) == 0 && get(8) == 0 {
 			continue; // never used
 		}
 		let name = name.trim();
@@ -62,8 +67,8 @@ fn networks(text: &str, values: &mut Values) {
 		values.of_device("net.tx_bytes", name, BYTES, get(8));
 		values.of_device("net.rx_packets", name, COUNT, get(1));
 		values.of_device("net.tx_packets", name, COUNT, get(9));
-		values.of_device("net.errors", name, COUNT, get(2) + get(10));
-		values.of_device("net.drops", name, COUNT, get(3) + get(11));
+		values.of_device("net.errors", name, COUNT, get(2).saturating_add(get(10)));
+		values.of_device("net.drops", name, COUNT, get(3).saturating_add(get(11)));
 	}
 }
 
@@ -73,7 +78,7 @@ fn disks(text: &str, whole: &HashSet<String>, values: &mut Values) {
 		let words: Vec<&str> = line.split_ascii_whitespace().collect();
 		let Some(&name) = words.get(2) else { continue };
 		let get = |column: usize| number(&words, column).unwrap_or(0);
-		if get(3) + get(7) == 0 || !(whole.is_empty() || whole.contains(name)) {
+		if get(3) == 0 && get(7) == 0 || !(whole.is_empty() || whole.contains(name)) {
 			continue;
 		}
 		let ms = |column: usize| get(column).saturating_mul(1_000_000);
@@ -125,6 +130,21 @@ fn infiniband(root: &Root, values: &mut Values) {
 mod tests {
 	use super::*;
 	use crate::values::fixture;
+
+	proptest::proptest! {
+		#[test]
+		fn any_text_is_survived(text in "([a-z:]{0,5}[ \t]*[0-9\n=-]{0,25}){0,30}", any in ".{0,200}") {
+			let mut values = Values::default();
+			for text in [text, any] {
+				processors(&format!("cpu {text}"), &mut values);
+				memory(&text, &mut values);
+				memory(&format!("MemTotal: {text}"), &mut values);
+				networks(&text, &mut values);
+				disks(&text, &HashSet::new(), &mut values);
+				pressure("io", &text, &mut values);
+			}
+		}
+	}
 
 	#[test]
 	fn a_node() {

@@ -21,6 +21,7 @@ int main(int argc, char **argv)
 		if (pwrite(fd, &i, 8, 8 * i) != 8)
 			return 1;
 	MPI_MUST(MPI_Barrier(MPI_COMM_WORLD));
+	usleep(500000); /* time for some samples */
 	if (rank == 1)
 		raise(SIGKILL);
 	for (;;)
