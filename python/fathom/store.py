@@ -141,19 +141,15 @@ def _missing(directory: Path) -> list[str]:
     return [name for name in ALWAYS if name not in tables]
 
 
-def _mend(directory: Path) -> None:
-    """Tables were deleted from a run that was packed: it is packed again, while that is possible."""
+def _check(directory: Path) -> None:
+    """The engine makes deleted tables again. Where that could not be done, there is nothing to read."""
     missing = _missing(directory)
     if not missing:
         return
     gone = f"{directory}: no table {', '.join(missing)}"
     if streams_lost(directory) or not any(directory.glob("streams/*/*.fts")):
         raise DamagedRun(f"{gone}, and the streams it was made of are gone too")
-    if not os.access(directory, os.W_OK):
-        raise DamagedRun(f"{gone}; it can be made again where the directory is writable")
-    engine("pack", "--force", str(directory))
-    if missing := _missing(directory):
-        raise DamagedRun(f"{directory}: fathom-engine made no table {', '.join(missing)}")
+    raise DamagedRun(f"{gone}; it can be made again where the directory is writable")
 
 
 def open_run(path: str | PathLike[str]) -> Run:
@@ -166,7 +162,7 @@ def open_run(path: str | PathLike[str]) -> Run:
     else:
         directory = resolve(path)
         _pack(directory)
-        _mend(directory)
+        _check(directory)
     run = Run(directory)
     run.unpacked = unpacked
     if not unpacked:

@@ -74,12 +74,21 @@ def test_deleted_tables_are_made_again(tmp_path: Path) -> None:
     subprocess.run([PARTS[0], *words], cwd=tmp_path, capture_output=True, check=True)
     directory = tmp_path / "x.fathom"
     before = fathom.open(directory).calls.num_rows
-    for names in (["hints_in_force.parquet", "ops.parquet"], ["streams.parquet"], ["calls"]):
-        for name in names:
-            path = directory / "tables" / name
+    kept = sorted((directory / "tables").rglob("*"))
+    for name in (
+        "hints_in_force.parquet",
+        "streams.parquet",
+        "heat.parquet",
+        "calls",
+        "calls/*.parquet",
+    ):
+        for path in (directory / "tables").glob(name):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         assert fathom.open(directory).calls.num_rows == before
-        assert fathom.open(directory).sql("from hints_in_force").num_rows == 0
+        assert sorted((directory / "tables").rglob("*")) == kept
+    made = (directory / "tables" / "runs.parquet").stat().st_mtime_ns
+    fathom.open(directory)
+    assert (directory / "tables" / "runs.parquet").stat().st_mtime_ns == made  # and not again
     stream = next(directory.glob("streams/*/*.fts"))
     stream.rename(tmp_path / "aside")
     (directory / "tables" / "ops.parquet").unlink()

@@ -143,6 +143,17 @@ fn tables_hold_the_same_calls() {
 	assert!(packed.events as usize >= said.len());
 	assert!(tree_is_sound(&run) > said.len() / 4);
 	assert!(pack(&run, &quiet()).unwrap().fresh);
+	for gone in ["heat.parquet", "args"] {
+		let path = run.join("tables").join(gone);
+		let part = if path.is_dir() {
+			path.read_dir().unwrap().next().unwrap().unwrap().path()
+		} else {
+			path
+		};
+		fs::remove_file(&part).unwrap();
+		assert!(!pack(&run, &quiet()).unwrap().fresh && part.is_file());
+	}
+	assert!(pack(&run, &quiet()).unwrap().fresh);
 	let sum = |name: &str, column: &str| -> i64 {
 		let each = |batch: &RecordBatch| -> i64 {
 			batch[column].as_primitive::<UInt64Type>().values().iter().map(|&n| n as i64).sum()

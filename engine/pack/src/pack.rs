@@ -76,7 +76,7 @@ fn pack_locked(path: &Path, options: &Options) -> Result<Packed, PackError> {
 	let run = Run::open(path)?;
 	let tables = path.join("tables");
 	let stamp = stamp(&run, &recovered);
-	if !options.force && fs::read_to_string(tables.join(STAMP)).is_ok_and(|old| old == stamp) {
+	if !options.force && fresh(&tables, &stamp) {
 		return Ok(Packed { fresh: true, recovered, ..Packed::default() });
 	}
 	let aside = path.join("tables.tmp");
@@ -84,7 +84,7 @@ fn pack_locked(path: &Path, options: &Options) -> Result<Packed, PackError> {
 	make_folders(&aside)?;
 	let mut packed = write_tables(&run, &aside, &tables, options, &recovered)?;
 	packed.recovered = recovered;
-	fs::write(aside.join(STAMP), stamp).at(&aside)?;
+	fs::write(aside.join(STAMP), stamp + &inventory(&aside)?).at(&aside)?;
 	swap(&aside, &tables, &path.join("tables.old"))?;
 	Ok(packed)
 }
@@ -152,6 +152,32 @@ fn stamp(run: &Run, recovered: &Recovered) -> String {
 			.map(|node| node.agent_log.len() + usize::from(node.broken_off))
 			.sum::<usize>(),
 	)
+}
+
+const INVENTORY: &str = "tables=";
+
+/// One line that names all files below the folder, parts of tables among them.
+fn inventory(folder: &Path) -> Result<String, PackError> {
+	let mut names = Vec::new();
+	for path in entries(folder)? {
+		let files = if path.is_dir() { entries(&path)? } else { vec![path] };
+		let name = |file: &PathBuf| Some(file.strip_prefix(folder).ok()?.to_str()?.to_owned());
+		names.extend(files.iter().filter_map(name));
+	}
+	names.sort_unstable();
+	Ok(format!("{INVENTORY}{}\n", names.join(" ")))
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
+	fs::read_dir(folder).at(folder)?.map(|entry| Ok(entry.at(folder)?.path())).collect()
+}
+
+/// Were the tables made of the same streams, and is none of their files gone?
+fn fresh(tables: &Path, stamp: &str) -> bool {
+	let Ok(old) = fs::read_to_string(tables.join(STAMP)) else { return false };
+	let Some(rest) = old.strip_prefix(stamp) else { return false };
+	let names = rest.trim_end().strip_prefix(INVENTORY).unwrap_or_default();
+	names.split_whitespace().all(|name| tables.join(name).is_file())
 }
 
 fn remove(path: &Path) -> Result<(), PackError> {
