@@ -11,7 +11,7 @@ from pathlib import Path
 
 import fathom
 import pytest
-from fathom.analysis import Remembered, summary
+from fathom.analysis import Remembered, accesses
 from fathom.analysis.answers import Answers, answers
 from fathom.analysis.own import heat, own
 from harness import needs, paths
@@ -181,7 +181,7 @@ def test_who_made_posix_write_by_group_of_files(level: str, tmp_path: Path) -> N
     source = trace(kernel, level, tmp_path)
     found = {
         (row["caller"], row["file_group"]): (row["ranks"], row["files"], row["bytes"])
-        for row in summary.origins(source).to_pylist()
+        for row in accesses.origins(source).to_pylist()
         if row["operation"] == "write" and row["layer"] == "posix"
     }
     assert {key: found[key] for key in TABLE_VI} == TABLE_VI
@@ -196,7 +196,7 @@ def test_who_made_posix_write_at_level_job(tmp_path: Path) -> None:
     (kernel,) = (one for one in KNOWN if one.name == "athena_mpiio")
     found = {
         row["caller"]: (row["ranks"], row["bytes"])
-        for row in summary.origins(trace(kernel, "job", tmp_path)).to_pylist()
+        for row in accesses.origins(trace(kernel, "job", tmp_path)).to_pylist()
         if row["operation"] == "write" and row["layer"] == "posix" and row["caller"]
     }
     assert found == {
@@ -225,7 +225,7 @@ def test_processes_without_mpi(level: str, tmp_path: Path) -> None:
     size = sum(path.stat().st_size for path in data.iterdir())
     rows = {
         row["operation"]: row
-        for row in summary.origins(source).to_pylist()
+        for row in accesses.origins(source).to_pylist()
         if row["file_group"] == "shard.*.bin"
     }
     assert (rows["write"]["bytes"], rows["read"]["bytes"]) == (size, 2 * size)

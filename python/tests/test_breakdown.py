@@ -194,7 +194,7 @@ def test_calls_lead_nowhere(tmp_path: Path) -> None:
 
 
 def test_hostile_names_stay_toml() -> None:
-    step = closer.Step("call", None, None, ['*/a"\\\n\x1b*'], 1.0, 1)
+    step = closer.Step("call", None, None, ['*/a"\\\n\x1b*'], 1.0)
     assert tomllib.loads(words.selection(step, "r"))["call"]["files"] == ['*/a"\\\n\x1b*']
     assert words.next_name("s3d") == "s3d.2"
     assert words.next_name("s3d.9") == "s3d.10"

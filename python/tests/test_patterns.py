@@ -5,7 +5,7 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom.analysis import summary
+from fathom.analysis import accesses, summary
 from fathom.view import numbers
 from fathom.view.column import Column
 from fathom.view.fit import fit
@@ -84,7 +84,7 @@ def run(tmp_path: Path) -> Any:
 
 
 def test_patterns_of_each_file(run: Any) -> None:
-    rows = {row["path"]: row for row in summary.patterns(run).to_pylist()}
+    rows = {row["path"]: row for row in accesses.patterns(run).to_pylist()}
     assert set(rows) == {"/d/a", "/d/b"}
     a = rows["/d/a"]
     assert (a["reads"], a["writes"], a["bytes"], a["processes"], a["switches"]) == (2, 8, 820, 2, 3)
@@ -96,7 +96,7 @@ def test_patterns_of_each_file(run: Any) -> None:
 
 
 def test_sizes_of_reads_and_writes(run: Any) -> None:
-    rows = {(row["layer"], row["operation"]): row for row in summary.sizes(run).to_pylist()}
+    rows = {(row["layer"], row["operation"]): row for row in accesses.sizes(run).to_pylist()}
     assert rows["posix", "write"]["accesses"] == 8
     assert rows["posix", "write"]["bins"] == [[16, 64, 6], [4096, 16384, 2]]
     assert rows["posix", "write"]["common"] == [[17, 6, 0], [100, 2, 1]]
@@ -107,7 +107,7 @@ def test_sizes_of_reads_and_writes(run: Any) -> None:
 
 
 def test_how_files_were_used(run: Any) -> None:
-    rows = {row["use"]: row for row in summary.file_counts(run).to_pylist()}
+    rows = {row["use"]: row for row in accesses.file_counts(run).to_pylist()}
     assert {
         use: (row["files"], row["by_one"], row["shared"], row["bytes"]) for use, row in rows.items()
     } == {

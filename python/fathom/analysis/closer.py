@@ -26,7 +26,6 @@ class Step:
     operations: str | None  # read, write, both; null: all
     files: list[str] | None  # globs over whole paths; null: all
     share: float  # of the I/O time, of the ranks chosen (level `file`); of that on files, of those chosen (`call`)
-    of_ranks: int
 
 
 def level(source: Source) -> str:
@@ -92,10 +91,10 @@ def step(source: Source) -> Step:
     everybody = everyone(source)
     who = ranks(source)
     if now in ("call", "none"):
-        return Step("none", None, None, None, 0.0, len(everybody))
+        return Step("none", None, None, None, 0.0)
     if now == "job":
         chosen = _ranks(who, everybody)
-        return Step("file", chosen, None, None, _share_of(source, chosen), len(everybody))
+        return Step("file", chosen, None, None, _share_of(source, chosen))
     rows = source.sql(statement("guilty")).to_pylist()
     files, share = _groups(rows)
     kinds: dict[str, int] = {}
@@ -108,7 +107,7 @@ def step(source: Source) -> Step:
     guilty = dominant(dict.fromkeys(everybody, 0) | on_ranks)
     there = replace(who, calling=guilty.how, calling_who=list(guilty.ranks))
     globs = [f"*/{name}" for name in files] or None
-    return Step("call", _ranks(there, everybody), _operations(kinds), globs, share, len(everybody))
+    return Step("call", _ranks(there, everybody), _operations(kinds), globs, share)
 
 
 def _share_of(source: Source, chosen: list[int] | None) -> float:

@@ -3,9 +3,11 @@
 import codecs
 from typing import TextIO
 
+from fathom.view.heat import SHADES
 from fathom.view.spark import BARS
 
-LIKE = {"µ": "u", "→": "->", "…": "...", "°": "o"} | dict(zip(BARS, "._-=+*%#", strict=True))
+LIKE = {"µ": "u", "→": "->", "…": "...", "°": "o"}
+LIKE |= dict(zip(BARS, "._-=+*%#", strict=True)) | dict(zip(SHADES, " .:*#", strict=True))
 
 
 def _alike(error: UnicodeError) -> tuple[str, int]:

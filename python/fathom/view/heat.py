@@ -6,20 +6,10 @@ from itertools import pairwise
 from fathom.analysis.own import PARTS
 from fathom.view import numbers
 
-# Empty, and four steps that differ in how much of the cell is ink; the second for terminals that know ASCII only.
+# Empty, and four steps that differ in how much of the cell is ink (fathom.view.ascii: what stands for them).
 SHADES = " ░▒▓█"
-ASCII_SHADES = " .:*#"
 MOST_ROWS = 16
 LABEL = 12
-
-
-def shades(encoding: str | None) -> str:
-    """Those that this encoding of the output can write; none: it stays text."""
-    try:
-        SHADES.encode(encoding or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return ASCII_SHADES
-    return SHADES
 
 
 def _step(share: float) -> int:
@@ -57,11 +47,7 @@ def _axis(width: int, run_seconds: float) -> str:
 
 
 def paint(
-    shares: dict[int, Sequence[float]],
-    unit: str,
-    run_seconds: float,
-    width: int,
-    ink: str = SHADES,
+    shares: dict[int, Sequence[float]], unit: str, run_seconds: float, width: int
 ) -> list[str]:
     """Lines of the map: of each rank (or process) the share of I/O in PARTS equal parts of the run."""
     columns = max(20, min(PARTS, width - LABEL - 3))
@@ -69,10 +55,10 @@ def paint(
     for group in _groups(sorted(shares)):
         every = [shares[rank] for rank in group]
         row = [_mean(part) for part in zip(*every, strict=True)]
-        cells = "".join(ink[_step(cell)] for cell in _squeeze(row, columns))
+        cells = "".join(SHADES[_step(cell)] for cell in _squeeze(row, columns))
         lines.append(f"{_label(unit, group)} |{cells}|")
     lines.append(f"{'':{LABEL}}  {_axis(columns, run_seconds)}")
-    steps = "  ".join(f"{ink[n]} to {25 * n} %" for n in range(1, 5))
+    steps = "  ".join(f"{SHADES[n]} to {25 * n} %" for n in range(1, 5))
     many = ", mean of the ranks of a line" if len(shares) > MOST_ROWS else ""
     lines.append(f"{'':{LABEL}}  {steps} of its time in I/O{many}")
     return lines

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sys
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import Any
@@ -70,8 +69,7 @@ def _print_heat(page: Page) -> None:
     what = "reads and writes" if when.source == "heat" else "I/O"
     heading(f"\nWhen, by {unit} ({what}, of each {unit}'s time)")
     shares, run_seconds = shares_by(page.source, unit), page.answers.time.run_seconds
-    ink = heat.shades(sys.stdout.encoding)
-    for line in heat.paint(shares, unit, run_seconds, columns() - 1, ink):
+    for line in heat.paint(shares, unit, run_seconds, columns() - 1):
         print(line)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fathom.analysis import ranklist, summary
+from fathom.analysis import accesses, ranklist, summary
 from fathom.view import ending, numbers
 from fathom.view.column import Column
 from fathom.view.part import Page, Part
@@ -282,11 +282,11 @@ PARTS = (
     Part("spread", summary.spread, _ranks_title, words=_spread, needs="layers", whole=True),
     Part("ranks", summary.ranks, by="rank", columns=RANKS),
     Part("files", summary.files, "Files", "file", FILES, needs="layers"),
-    Part("file_counts", summary.file_counts, "Use of files", "use", FILE_COUNTS, whole=True),
-    Part("patterns", summary.patterns, "Access patterns (shares of the accesses)", "pattern", PATTERNS),
-    Part("sizes", summary.sizes, "Sizes of reads and writes", "sizes", SIZES, whole=True),
+    Part("file_counts", accesses.file_counts, "Use of files", "use", FILE_COUNTS, whole=True),
+    Part("patterns", accesses.patterns, "Access patterns (shares of the accesses)", "pattern", PATTERNS),
+    Part("sizes", accesses.sizes, "Sizes of reads and writes", "sizes", SIZES, whole=True),
     Part(
-        "origins", summary.origins,
+        "origins", accesses.origins,
         "Reads and writes of POSIX and C streams, < the call that made them (in caller: all of its time)",
         "origin", ORIGINS,
     ),
