@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fathom import places
 from harness import needs, paths, runner, tables
 
 WRITES = paths.PROGRAMS / "programs" / "writes"
@@ -69,14 +70,19 @@ def last(connection: Any, what: str, device: str | None = None) -> int:
 
 
 BUSY = """
-import os, time
+import os, sys, time
 block = bytearray(96 << 20)
+with open(sys.argv[1], 'wb') as file:
+    file.write(block[:8 << 20])
+    os.fsync(file.fileno())
 while sum(os.times()[:2]) < 0.6:
     sum(range(10000))
 del block
 words = open('/proc/self/stat').read().rpartition(')')[2].split()
 status = dict(line.split(':', 1) for line in open('/proc/self/status'))
-print(words[11], words[12], status['VmHWM'].split()[0], status['VmRSS'].split()[0], flush=True)
+io = dict(line.split(':') for line in open('/proc/self/io'))
+memory = [status[name].split()[0] for name in ('VmHWM', 'VmRSS')]
+print(words[11], words[12], io['write_bytes'].strip(), *memory, flush=True)
 time.sleep(1)
 """
 
@@ -84,15 +90,16 @@ time.sleep(1)
 def test_samples_of_a_process_are_what_proc_told_it(tmp_path: Path) -> None:
     """It burns processor time and memory, reads its own figures, and then does nothing but wait."""
     run = tmp_path / "run.fathom"
-    done = start(run, paths.PYTHON, "-c", BUSY, options=("--sample", "0.05"))
+    done = start(run, paths.PYTHON, "-c", BUSY, tmp_path / "f", options=("--sample", "0.05"))
     status, out, err = finish(done)
     assert status == 0, err
-    user, system, peak, resident = map(int, out.split())
+    user, system, stored, peak, resident = map(int, out.split())
     connection = tables.connect(run)
     # Reading those figures and printing them costs some, too: a tick of 10 ms each at most.
     assert 0 <= last(connection, "cpu.user") // 10**7 - user <= 1
     assert 0 <= last(connection, "cpu.system") // 10**7 - system <= 1
     assert last(connection, "memory.peak") == peak << 10
+    assert last(connection, "storage.write_bytes") == stored
     assert abs(last(connection, "memory.resident") - (resident << 10)) <= 1 << 20
     rows = tables.ask(
         connection,
@@ -361,3 +368,51 @@ def test_env_for_another_shell_starts_no_agent(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (125, "") and "only a script for sh" in done.stderr
     assert not (tmp_path / "r.fathom").exists()
+
+
+def agent_alone(run: Path, *options: object, written: int) -> None:
+    """The engine's agent beside no process, on a run that is over, until it has written so much."""
+    words = ["agent", run, "--ring", run / "streams", *options]
+    process = subprocess.Popen(
+        [str(word) for word in (places.engine(), *words)], stdin=subprocess.PIPE
+    )
+    files = run.glob
+    wait_until(
+        "it has written",
+        lambda: any(f.stat().st_size >= written for f in files("streams/*/agent.*.fts")),
+    )
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def test_a_lustre_client(tmp_path: Path) -> None:
+    """None is here: a tree of files as one has them stands for the system's."""
+    run = tmp_path / "run.fathom"
+    assert finish(start(run, "true"))[0] == 0
+    agent_alone(
+        run, "--sample", "0.05", "--root", paths.ROOT / "engine/agent/fixtures/old", written=1
+    )
+    sql = """select what, device, max(value), unit, count(*) from samples
+        where what in ('llite.write_bytes', 'osc.ost_read.time', 'lnet.recv_bytes') group by all order by all"""
+    client = "ffff88105db50000"
+    assert tables.ask(tables.connect(run), sql) == [
+        ["llite.write_bytes", f"scratch-{client}", 93813797294080, "bytes", 2],
+        ["lnet.recv_bytes", None, 53029565353720, "bytes", 2],
+        ["osc.ost_read.time", f"scratch-OST0000-osc-{client}", 271513537128000, "ns", 2],
+    ]
+
+
+def test_samples_keep_to_their_budget(tmp_path: Path) -> None:
+    """They become rarer, and the run's log says when and how."""
+    run = tmp_path / "run.fathom"
+    assert finish(start(run, "true"))[0] == 0
+    agent_alone(run, "--sample", "0.001", "--budget", "32768", written=29000)
+    (file,) = run.glob("streams/*/agent.*.fts")
+    assert file.stat().st_size <= 32768
+    connection = tables.connect(run)
+    marks = tables.ask(
+        connection, "select detail, value from marks where kind = 'samples' order by time"
+    )
+    assert [value for _, value in marks[:3]] == [2000000, 4000000, 8000000]
+    assert marks[0][0].endswith(": from here on every 2ms")
+    assert tables.ask(connection, "select count(*) > 100 from samples") == [[True]]
