@@ -111,6 +111,8 @@ def test_what_is_known_of_athena(place: Path, mpi: str, level: str) -> None:
     operations = ("open", "read", "write", "close", "other")
     summed = sum(row[f"{name}_seconds"] for name in operations)
     assert row["io_seconds"] <= summed + 1e-9  # of several threads, the union
+    assert row["when_from"] == ("calls" if level == "call" else "heat")
+    assert max(row["when_parts"]) > 0
     assert row["files_told"] == (level != "job")
     if level == "job":
         assert any("no file groups" in note for note in row["notes"])
