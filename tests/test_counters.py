@@ -277,6 +277,29 @@ def test_levels_tell_the_same_of_parallel_programs(tmp_path: Path, name: str) ->
     assert holes > 0
 
 
+@pytest.mark.parametrize("level", ["file", "call"])
+@pytest.mark.parametrize("mpi", ["mpich", "ompio"])
+def test_holes_in_memory_and_datatypes_are_told(tmp_path: Path, mpi: str, level: str) -> None:
+    launcher = LAUNCH[mpi]
+    needs.require([launcher.split()[0]])
+    program = paths.PROGRAMS / "programs" / f"mpi_memory_{needs.MPI[mpi]}"
+    connection = record(tmp_path, level, *launcher.split(), "-n", 2, program, "{data}/f")
+    assert tables.ask(
+        connection,
+        """select process, calls::bigint, contiguous::bigint, holes_memory::bigint, holes_file::bigint,
+            holes_both::bigint from counters where op = 'MPI_File_write_at' order by process""",
+    ) == [[rank, 40, 10, 10, 10, 10] for rank in (0, 1)]
+    assert tables.ask(
+        connection,
+        """select process, label, calls::bigint, bound::bigint from tops where what = 'datatype'
+        order by process, label""",
+    ) == [
+        [rank, label, 20, 0]
+        for rank in (0, 1)
+        for label in ("predefined of 8 bytes", "vector of 32 bytes")
+    ]
+
+
 @pytest.mark.full
 def test_a_hundred_thousand_files(tmp_path: Path) -> None:
     connection = record(tmp_path, "file", PATTERNS, "files", "{data}", 100_000)

@@ -127,33 +127,57 @@ static int64_t field(const struct call *c, uint8_t at, int64_t none)
 	return at ? c->field[at - 1] : none;
 }
 
+/* Bytes that an access moved, as far as that is known, and from its first to its last in the file. */
+struct reach {
+	int64_t amount, extent;
+};
+
+static struct reach reach_of(const struct call *c, const struct op *op, int64_t offset)
+{
+	const int64_t moved = field(c, op->bytes_at, -1);
+	const int64_t amount = moved >= 0 ? moved : field(c, op->size_at, -1);
+
+	if (!op->selection_at)
+		return (struct reach){amount, amount};
+	return (struct reach){
+		amount, shape_extent((uint32_t)c->field[op->selection_at - 1], offset, amount)};
+}
+
 void access_add(struct thread *t, struct data_counter *n, const struct call *c)
 {
 	const struct op *op = op_of(c->op);
-	const int64_t asked = field(c, op->size_at, -1), moved = field(c, op->bytes_at, -1);
-	const int64_t offset = field(c, op->offset_at, -1);
-	const int64_t amount = moved >= 0 ? moved : asked;
-	int64_t extent;
+	const int64_t asked = field(c, op->size_at, -1), offset = field(c, op->offset_at, -1);
+	const struct reach r = reach_of(c, op, offset);
+	int64_t end = offset;
 
-	if (asked >= 0 || moved >= 0)
-		add_size(t, n, asked >= 0 ? asked : moved);
+	if (asked >= 0 || r.amount >= 0)
+		add_size(t, n, asked >= 0 ? asked : r.amount);
 	if (n->sum.zero != ALL)
 		return;
-	extent = op->selection_at
-			 ? shape_extent((uint32_t)c->field[op->selection_at - 1], offset, amount)
-			 : amount;
-	if (amount >= 0 && extent >= 0)
-		add_shape(t, n, extent, extent > amount, field(c, op->pieces_at, 0) > 1);
+	if (r.amount >= 0 && r.extent >= 0)
+		add_shape(t, n, r.extent, r.extent > r.amount, field(c, op->pieces_at, 0) > 1);
 	if (!c->object)
 		return;
 	add_turn(t, n, op->direction);
 	if (offset < 0)
 		return;
-	if (extent < 0)
-		extent = amount > 0 ? amount : 0;
-	add_located(t, n, offset, (int64_t)((uint64_t)offset + (uint64_t)extent));
+	if (r.amount > 0)
+		end += r.extent >= 0 ? r.extent : r.amount;
+	add_located(t, n, offset, end);
 	t->uncut |= 1u << op->layer;
 	t->when_ready = READY_SLOWLY;
+}
+
+void access_scatter(struct data_counter *n, const struct call *c)
+{
+	const struct op *op = op_of(c->op);
+	const struct reach r = reach_of(c, op, field(c, op->offset_at, -1));
+	const enum pattern_count was = r.extent > r.amount ? HOLES_FILE : CONTIGUOUS;
+
+	if (r.amount < 0 || r.extent < 0)
+		return;
+	n->count[was]--;
+	n->count[was + 1]++;
 }
 
 /* ---- into a record: docs/stream-format.md, "counter" ---- */

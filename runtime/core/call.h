@@ -72,6 +72,10 @@ void call_cancel(struct call *c, uint64_t ended);
 void call_count(struct call *c);
 /* Of a call that moves data and did not fail, before it ends: its buffer is at no multiple of 8. */
 __attribute__((cold)) void call_misaligned(struct call *c);
+/* … the memory that it reads or writes has holes; of what datatype it is (datatype_define). */
+void call_scattered(struct call *c);
+void call_datatype(struct call *c, uint32_t datatype);
+uint32_t datatype_define(struct call *c, const char *name); /* equal names, equal numbers */
 /* Is the layer recorded, or counted? For hooks and edges that work outside a call. */
 bool layer_on(uint8_t layer);
 /* Is the nearest call around this place, on this thread, one of that layer? */

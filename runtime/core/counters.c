@@ -253,21 +253,70 @@ void counter_add(struct thread *t, const struct call *c, uint64_t ended, bool wh
 
 /* ---- what the arguments of a call say beside its fields ---- */
 
-/* The entry of a call that has not ended; NULL also where its level is too low for it. */
-static struct data_counter *entry_of(struct thread *t, const struct call *c)
+/* Its key, while it has not ended. False: it moves no data, or is counted without regard to files. */
+static bool key_in_flight(const struct thread *t, const struct call *c, struct counter_key *key)
 {
-	const struct counter_key key = {c->op, c->object, call_enclosing(t, c)};
+	*key = (struct counter_key){c->op, c->object, call_enclosing(t, c)};
+	return op_of(c->op)->direction && !call_for_job(c);
+}
 
-	return op_of(c->op)->direction && !call_for_job(c) ? data_counter_of(t, &key, ALL) : NULL;
+/* The entry of a call in flight, whose thread is claimed in any case. */
+static struct data_counter *claim_entry(const struct call *c, struct thread **claimed)
+{
+	struct thread *t = *claimed = thread_claim();
+	struct counter_key key;
+
+	return t && t == c->thread && key_in_flight(t, c, &key) ? data_counter_of(t, &key, ALL)
+								: NULL;
 }
 
 void call_misaligned(struct call *c)
 {
-	struct thread *t = thread_claim();
-	struct data_counter *n = t && t == c->thread ? entry_of(t, c) : NULL;
+	struct thread *t;
+	struct data_counter *n = claim_entry(c, &t);
 
 	if (n)
 		n->count[UNALIGNED_MEMORY]++;
 	if (t)
 		thread_release(t);
+}
+
+void call_scattered(struct call *c)
+{
+	struct thread *t;
+	struct data_counter *n = claim_entry(c, &t);
+
+	if (n)
+		access_scatter(n, c);
+	if (t)
+		thread_release(t);
+}
+
+void call_datatype(struct call *c, uint32_t datatype)
+{
+	struct thread *t = datatype ? thread_claim() : NULL;
+	struct counter_key key;
+
+	if (!t)
+		return;
+	if (t == c->thread && key_in_flight(t, c, &key))
+		tally_add(t, &key, TALLY_DATATYPE, &(struct run){datatype, 1});
+	thread_release(t);
+}
+
+uint32_t datatype_define(struct call *c, const char *name)
+{
+	const uint32_t number = (uint32_t)(text_hash(name, 0) >> 33) | 1;
+	struct thread *t = thread_claim();
+	struct record r;
+
+	(void)c;
+	if (!t)
+		return 0;
+	r = record_begin(t);
+	record_varint(&r, number);
+	record_string(&r, name);
+	record_end(&r, RECORD_DATATYPE);
+	thread_release(t);
+	return number;
 }

@@ -130,6 +130,8 @@ void *counter_memory(struct thread *t, const char *magic);
 
 /* ---- accesses.c ---- */
 void access_add(struct thread *t, struct data_counter *n, const struct call *c);
+/* An access that counts as one piece of memory is of several. */
+void access_scatter(struct data_counter *n, const struct call *c);
 void access_write(struct record *r, const struct data_counter *n);
 
 /* ---- tally.c ---- */

@@ -1,19 +1,26 @@
 /* Reads and writes of MPI files: sizes, what moved, turns of collective calls, the individual pointer. */
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "handlers/mpi_abi.h"
 #include "handlers/mpiio.h"
 
-/* ---- sizes: asked once for each datatype, forgotten when it is freed ---- */
+/* ---- datatypes: asked about once each, forgotten when they are freed ---- */
 
-static uint64_t known_size(const struct mpi_abi *abi, uintptr_t datatype)
+/* Of a datatype's entry: its size and 1, and whether it has holes, alone or with more behind it. */
+enum { BY_SIZE, BY_NUMBER }; /* the two entries that it has in the table */
+#define HOLES_ALONE (1ull << 63)
+#define HOLES_AFTER (1ull << 62)
+
+static uint64_t known(const struct mpi_abi *abi, uintptr_t datatype)
 {
-	return abi ? handle_get(&mpi_datatypes, 0, mpi_handle(abi, datatype)) : 0;
+	return abi ? handle_get(&mpi_datatypes, BY_SIZE, mpi_handle(abi, datatype)) : 0;
 }
 
-static int64_t times(int64_t count, uint64_t size_and_1)
+static int64_t times(int64_t count, uint64_t entry)
 {
+	const uint64_t size_and_1 = entry & ~(HOLES_ALONE | HOLES_AFTER);
 	int64_t bytes;
 
 	if (size_and_1 == 0 || count < 0 ||
@@ -24,29 +31,90 @@ static int64_t times(int64_t count, uint64_t size_and_1)
 
 int64_t mpi_bytes(int64_t count, uintptr_t datatype)
 {
-	return times(count, known_size(mpi_abi_known(), datatype));
+	return times(count, known(mpi_abi_known(), datatype));
+}
+
+static uint64_t holes(const struct mpi_abi *abi, uintptr_t datatype, int64_t size)
+{
+	int64_t lb, extent = size, reach = size;
+
+	if (abi->type_extent(datatype, &lb, &extent) != 0 ||
+	    abi->type_true_extent(datatype, &lb, &reach) != 0)
+		return 0;
+	return (reach > size ? HOLES_ALONE : 0) | (extent > size ? HOLES_AFTER : 0);
+}
+
+/* How it was made and how large it is: that tells apart what matters, and no MPI has to name it. */
+static uint32_t number(struct call *c, const struct mpi_abi *abi, uintptr_t datatype, int64_t size)
+{
+	static const char *const made[] = {
+		[COMBINER_OTHER] = "other",
+		[COMBINER_NAMED] = "predefined",
+		[COMBINER_DUP] = "dup",
+		[COMBINER_CONTIGUOUS] = "contiguous",
+		[COMBINER_VECTOR] = "vector",
+		[COMBINER_HVECTOR] = "hvector",
+		[COMBINER_INDEXED] = "indexed",
+		[COMBINER_HINDEXED] = "hindexed",
+		[COMBINER_INDEXED_BLOCK] = "indexed_block",
+		[COMBINER_HINDEXED_BLOCK] = "hindexed_block",
+		[COMBINER_STRUCT] = "struct",
+		[COMBINER_SUBARRAY] = "subarray",
+		[COMBINER_DARRAY] = "darray",
+		[COMBINER_RESIZED] = "resized",
+	};
+	int integers, addresses, datatypes, combiner = -1;
+	enum mpi_combiner how = COMBINER_OTHER;
+	char name[64];
+
+	if (abi->envelope(datatype, &integers, &addresses, &datatypes, &combiner) == 0 &&
+	    combiner >= 0 && combiner < COMBINERS)
+		how = (enum mpi_combiner)abi->facts->combiner[combiner];
+	snprintf(name, sizeof(name), "%s of %lld bytes", made[how], (long long)size);
+	return datatype_define(c, name);
 }
 
 /* Only then is the datatype surely one that may be asked about. */
 int64_t mpi_learn_bytes(int64_t count, uintptr_t datatype)
 {
 	const struct mpi_abi *abi = mpi_abi_known();
-	uint64_t size_and_1 = known_size(abi, datatype);
+	uint64_t entry = known(abi, datatype);
 	int64_t size = 0;
 
-	if (!size_and_1 && abi && abi->type_size(datatype, &size) == 0 && size >= 0) {
-		size_and_1 = (uint64_t)size + 1;
-		handle_put(&mpi_datatypes, 0, mpi_handle(abi, datatype), size_and_1);
+	if (!entry && abi && abi->type_size(datatype, &size) == 0 && size >= 0) {
+		entry = ((uint64_t)size + 1) | holes(abi, datatype, size);
+		handle_put(&mpi_datatypes, BY_SIZE, mpi_handle(abi, datatype), entry);
 	}
-	return times(count, size_and_1);
+	return times(count, entry);
+}
+
+/* What a call that did not fail reads or writes in memory; its bytes are known. */
+static void tell_memory(struct call *c, int64_t count, uintptr_t datatype)
+{
+	const struct mpi_abi *abi = mpi_abi_known();
+	const uint64_t entry = known(abi, datatype);
+	uint32_t name;
+
+	if (!entry || count <= 0)
+		return;
+	if (entry & (count > 1 ? HOLES_ALONE | HOLES_AFTER : HOLES_ALONE))
+		call_scattered(c);
+	name = (uint32_t)handle_get(&mpi_datatypes, BY_NUMBER, mpi_handle(abi, datatype));
+	if (!name) {
+		name = number(c, abi, datatype, times(1, entry));
+		handle_put(&mpi_datatypes, BY_NUMBER, mpi_handle(abi, datatype), name);
+	}
+	call_datatype(c, name);
 }
 
 void mpi_type_freed(const uintptr_t *datatype)
 {
 	const struct mpi_abi *abi = mpi_abi_known();
 
-	if (abi && datatype)
-		handle_take(&mpi_datatypes, 0, mpi_handle_at(abi, datatype, 0));
+	if (!abi || !datatype)
+		return;
+	handle_take(&mpi_datatypes, BY_SIZE, mpi_handle_at(abi, datatype, 0));
+	handle_take(&mpi_datatypes, BY_NUMBER, mpi_handle_at(abi, datatype, 0));
 }
 
 /* ---- what a call keeps ---- */
@@ -142,6 +210,8 @@ static int64_t finish(struct call *c, int result, bool pointer, int64_t count, u
 	if (pointer && f)
 		advance(f, mpi_given(c), asked, moved);
 	c->field[0] = asked;
+	if (c->thread && !result && !mpi_absorbed(c))
+		tell_memory(c, count, datatype);
 	return asked;
 }
 

@@ -53,6 +53,15 @@ static void put_fields(char *out, const struct fathom_with *with)
 	*out = '\0';
 }
 
+/* 1 + the place of the number that counts as bytes; 0: none does. */
+static uint8_t bytes_at(const struct fathom_with *with)
+{
+	for (uint32_t i = 0; i < with_count(with); i++)
+		if (with->key[i] && strcmp(with->key[i], "bytes") == 0)
+			return (uint8_t)(i + 1);
+	return 0;
+}
+
 static void make(struct op *op, struct name *n, const char *name, const struct fathom_with *with)
 {
 	text_copy(n->text, sizeof(n->text), name);
@@ -64,6 +73,7 @@ static void make(struct op *op, struct name *n, const char *name, const struct f
 		.fields = n->fields,
 		.layer = LAYER_USER,
 		.nfields = (uint8_t)with_count(with),
+		.bytes_at = bytes_at(with),
 	};
 }
 
