@@ -278,6 +278,31 @@ def test_an_agent_killed_in_mid_run(tmp_path: Path) -> None:
     assert rows == [[True, 0]]
 
 
+def test_an_agent_outlasts_requests_to_end(tmp_path: Path) -> None:
+    """A launcher that ends a job asks all of its processes: the agent goes on until they are gone, and saves
+    what they left. `fathom run` was started with SIGCHLD ignored, as some shells do."""
+    run = tmp_path / "run.fathom"
+    command = [paths.FATHOM, "run", "--sample", "0", "--no-show", "-o", run, "--"]
+    process = subprocess.Popen(
+        [str(word) for word in (*command, paths.PYTHON, "-c", WAITS)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN) and None,
+    )
+    assert process.stdout is not None
+    traced = int(process.stdout.readline())
+    (agent,) = agents(run)
+    for request in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        os.kill(agent, request)
+    os.kill(traced, signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL and "no agent" not in err, err
+    assert len(list(run.glob("streams/*/*.tail.fts"))) == 1
+    assert not ring(run).exists(), "the node's memory is not given back"
+
+
 def test_an_agent_is_bound_to_no_processor(tmp_path: Path) -> None:
     """Its starter is, as a launcher's rank would be."""
     needs.require(["taskset"])

@@ -97,6 +97,14 @@ static void use_any_processor(void)
 	sched_setaffinity(0, sizeof(all), &all); /* the kernel takes those that we may use */
 }
 
+/* A launcher that ends a job asks every process of it first: then tails are still to be saved. */
+static void outlast_requests(void)
+{
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+}
+
 /* In a session of its own, so that no key and no launcher's signal to the job's processes ends it before
  * it has saved what they leave; and a grandchild, so that the program finds no child it does not know. */
 static bool start(const struct run *run, const char *engine, int lock, int input, int output)
@@ -104,7 +112,6 @@ static bool start(const struct run *run, const char *engine, int lock, int input
 	const char *log = format_text("%s/agent.log", node_directory(run->directory));
 	const char *watch = input < 0 ? format_text("%d", (int)getpid()) : NULL;
 	pid_t child = fork();
-	int status;
 
 	if (child == 0) {
 		sigset_t none;
@@ -125,11 +132,15 @@ static bool start(const struct run *run, const char *engine, int lock, int input
 		redirect(STDERR_FILENO, log, O_WRONLY | O_CREAT | O_APPEND);
 		keep_only(lock);
 		use_any_processor();
+		outlast_requests();
 		if (chdir("/"))
 			_exit(EXIT_FATHOM);
 		become_agent(run, engine, watch);
 	}
-	return child > 0 && waitpid(child, &status, 0) == child;
+	if (child > 0)
+		waitpid(child, NULL,
+			0); /* fails where SIGCHLD is ignored; it has waited then, too */
+	return child > 0;
 }
 
 static const char *engine_or_say(void)
