@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fathom.live import runs_here
 from harness import needs, paths, runner, tables
 
 BUSY = paths.PROGRAMS / "programs" / "busy"
@@ -179,11 +180,12 @@ def test_a_stuck_write_is_seen_with_its_line(tmp_path: Path) -> None:
     assert not looks[-1]["in_flight"]
 
 
-def test_killed_processes(tmp_path: Path) -> None:
-    """Three of them, one after another, each killed while it is looked at."""
+@pytest.mark.parametrize("options", [(), ("--agent",)], ids=["alone", "agent"])
+def test_killed_processes(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """Three of them, one after another, each killed while it is looked at; an agent saves what they leave at once."""
     run = tmp_path / "run.fathom"
     script = f"for i in 1 2 3; do timeout -s KILL 0.7 {BUSY} {tmp_path} 3 60; done; exit 0"
-    looks = watched(run, 0.05, "bash", "-c", script)
+    looks = watched(run, 0.05, "bash", "-c", script, options=options)
     same(looks, run)
     assert looks[-1]["processes"] == {"running": 0, "ended": 0, "killed": 3}
 
@@ -202,6 +204,7 @@ def test_once_and_the_table(tmp_path: Path) -> None:
     with running(run, BUSY, tmp_path, 2, 30, 1000) as process:
         time.sleep(1)
         (look,) = looks_of(top(run, "--once"))
+        assert run in runs_here()
         text = subprocess.run(
             [paths.FATHOM, "top", run, "--once", "--by", "line"],
             capture_output=True,

@@ -114,6 +114,12 @@ impl Image {
 		}
 	}
 
+	/// Its process still runs, as far as a ring can tell.
+	pub fn is_alive(&self) -> bool {
+		let header = self.ring.as_ref().map(|ring| ring.header);
+		header.is_some_and(|header| is_alive(header.pid, header.pid_start))
+	}
+
 	/// Takes what is new; returns what is open. `last`: the run is over.
 	pub fn look(&mut self, shared: &mut Shared<'_>, last: bool) -> io::Result<Vec<Open>> {
 		if self.ring.is_none() {
@@ -171,10 +177,8 @@ impl Image {
 		for (at, table, records) in tables {
 			let Some(stream) = self.streams.get_mut(&table.stream) else { continue };
 			if self.complete && stream.records() == records && !stream.ended {
-				let process = &mut self.processes[stream.process];
-				let (names, book, missed) =
-					(&mut self.names, &mut *shared.book, &mut *shared.missed);
-				stream.table(at, &table.counters, &mut Told { names, book, process, missed });
+				let mut told = told(&mut self.names, &mut self.processes, stream.process, shared);
+				stream.table(at, &table.counters, &mut told);
 			}
 		}
 		Ok(content)
@@ -187,9 +191,7 @@ impl Image {
 			if stream.ended {
 				continue;
 			}
-			let process = &mut self.processes[stream.process];
-			let (names, book, missed) = (&mut self.names, &mut *shared.book, &mut *shared.missed);
-			let told = &mut Told { names, book, process, missed };
+			let told = &mut told(&mut self.names, &mut self.processes, stream.process, shared);
 			if !alive {
 				stream.killed(&page.open, told);
 				continue;
@@ -237,9 +239,8 @@ impl Image {
 
 	fn finish(&mut self, state: State, shared: &mut Shared<'_>) {
 		for stream in self.streams.values_mut() {
-			let process = &mut self.processes[stream.process];
-			let (names, book, missed) = (&mut self.names, &mut *shared.book, &mut *shared.missed);
-			stream.finish(&mut Told { names, book, process, missed });
+			let mut told = told(&mut self.names, &mut self.processes, stream.process, shared);
+			stream.finish(&mut told);
 		}
 		self.streams.clear();
 		self.state = state;
@@ -303,9 +304,7 @@ impl Image {
 			let stream = self.streams.entry(id).or_insert_with(|| {
 				Stream::new(sources[0].header, process_of(&mut self.processes, pid))
 			});
-			let process = &mut self.processes[stream.process];
-			let (names, book, missed) = (&mut self.names, &mut *shared.book, &mut *shared.missed);
-			let told = &mut Told { names, book, process, missed };
+			let told = &mut told(&mut self.names, &mut self.processes, stream.process, shared);
 			let chunks =
 				Chunks { sources: &sources, reader, files: &self.files, waiting: &self.waiting };
 			complete &= chunks.give(stream, skip, told)?;
@@ -326,6 +325,17 @@ impl Image {
 			!stream.ended && header.number >= stream.number
 		});
 	}
+}
+
+/// `process`: index of the one whose stream speaks.
+fn told<'t>(
+	names: &'t mut Names,
+	processes: &'t mut [Process],
+	process: usize,
+	shared: &'t mut Shared<'_>,
+) -> Told<'t> {
+	let (book, missed) = (&mut *shared.book, &mut *shared.missed);
+	Told { names, book, process: &mut processes[process], missed }
 }
 
 /// Closed streams that neither the ring nor a file shows any more.

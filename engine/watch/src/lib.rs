@@ -50,6 +50,9 @@ pub fn watch(run: &Path, options: &Options, out: &mut impl Write) -> Result<(), 
 	let mut interval = watch.age().unwrap_or(0.0);
 	for number in 0.. {
 		let over = watch.over(); // asked before: what is read then is all
+		if over {
+			watch.wait_for_ends();
+		}
 		let look = watch.look(over)?;
 		let last = over || options.once;
 		let facts =

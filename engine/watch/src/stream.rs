@@ -5,6 +5,9 @@ use fathom_stream::{Decoder, Header, Item, OpenCall, Place, Record, Unfinished};
 use crate::image::Told;
 use crate::tally::Tally;
 
+/// Reason of an `unfinished` record.
+const OPEN_AT_END: u32 = 2;
+
 pub struct Stream {
 	/// Index in the image's processes.
 	pub process: usize,
@@ -23,6 +26,8 @@ pub struct Stream {
 	pub ended: bool,
 	/// The seq that the next call entered gets, as far as rows have told.
 	next_seq: u64,
+	/// Calls that were said to have been open when the process ended.
+	unfinished: Vec<u64>,
 	/// The last thing known of its time.
 	last_tick: u64,
 	tally: Tally,
@@ -40,6 +45,7 @@ impl Stream {
 			damaged: false,
 			ended: false,
 			next_seq: 0,
+			unfinished: Vec::new(),
 			last_tick: 0,
 			tally: Tally::new(header.base().is_some()),
 		}
@@ -73,6 +79,9 @@ impl Stream {
 			match item {
 				Ok(Item::Call(call)) => self.tally.call(told.names, &mut told.process.sums, &call),
 				Ok(Item::Unfinished(call, _)) => {
+					if call.reason == OPEN_AT_END {
+						self.unfinished.push(call.seq);
+					}
 					self.tally.unfinished(told.names, &mut told.process.sums, &call);
 				}
 				Ok(Item::Record(Record::Counter(counter))) => {
@@ -144,9 +153,10 @@ impl Stream {
 		self.damaged = false;
 	}
 
-	/// Entered, and no row has told of its end.
+	/// Entered, and nothing has told of its end.
 	fn is_open(&self, seq: u64) -> bool {
-		seq >= self.next_seq || self.decoder.open().contains(&seq)
+		let entered = seq >= self.next_seq || self.decoder.open().contains(&seq);
+		entered && !self.unfinished.contains(&seq)
 	}
 
 	pub fn table(&mut self, place: u64, counters: &[fathom_stream::Counter], told: &mut Told<'_>) {
@@ -164,7 +174,7 @@ impl Stream {
 		for (depth, call) in open.iter().enumerate().rev() {
 			if self.is_open(call.seq) {
 				let unfinished = Unfinished {
-					reason: 2,
+					reason: OPEN_AT_END,
 					seq: call.seq,
 					op: call.op,
 					depth: depth as u32,

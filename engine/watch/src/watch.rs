@@ -185,6 +185,15 @@ impl Watch {
 		self.has_ended() || self.is_gone()
 	}
 
+	/// The run is over, but a process that was killed with it may take a moment to die; one that outlives it is not
+	/// waited for.
+	pub fn wait_for_ends(&self) {
+		let began = Instant::now();
+		while began.elapsed() < PATIENCE && self.images.iter().any(Image::is_alive) {
+			sleep(PATIENCE / 300);
+		}
+	}
+
 	/// Nothing of the run was here for some time.
 	fn is_gone(&mut self) -> bool {
 		if !self.is_silent() {
