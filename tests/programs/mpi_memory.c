@@ -11,7 +11,7 @@ static void write_all(MPI_File file, MPI_Datatype vector, MPI_Offset from)
 	for (int i = 0; i < CALLS; i++) {
 		MPI_MUST(MPI_File_write_at(file, from + 2 * i, data, 1, vector, MPI_STATUS_IGNORE));
 		MPI_MUST(MPI_File_write_at(file, from + 2 * i + 1, data, BLOCKS, MPI_DOUBLE,
-					MPI_STATUS_IGNORE));
+					   MPI_STATUS_IGNORE));
 	}
 }
 
@@ -27,8 +27,8 @@ int main(int argc, char **argv)
 	MPI_MUST(MPI_Type_commit(&vector));
 	MPI_MUST(MPI_Type_create_resized(MPI_DOUBLE, 0, 3 * sizeof(double), &view));
 	MPI_MUST(MPI_Type_commit(&view));
-	MPI_MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
-			    &file));
+	MPI_MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR,
+			       MPI_INFO_NULL, &file));
 	write_all(file, vector, 1000 * rank);
 	MPI_MUST(MPI_File_set_view(file, 8 * rank, MPI_DOUBLE, view, "native", MPI_INFO_NULL));
 	write_all(file, vector, 0);
