@@ -84,12 +84,7 @@ def groups(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
 ATHENA = "--group restart=restart.* --group history=history.* --group tab=tab.*".split()
 
 
-SLOW = [("ompio", "job"), ("ompio", "file")]
-EACH = [
-    pytest.param(mpi, level, marks=[pytest.mark.full] * ((mpi, level) in SLOW))
-    for mpi in STACKS
-    for level in LEVELS
-]
+EACH = [(mpi, level) for mpi in STACKS for level in LEVELS]
 
 
 @pytest.mark.parametrize(("mpi", "level"), EACH)
