@@ -104,7 +104,8 @@ def test_other_shells(tmp_path: Path, job: dict[str, str], shell: str, words: st
         pytest.skip(f"needs {shell}")
     launch = f"{LAUNCH['mpich']} -n 4 {kernel('mpich')} {' '.join(S3D)} {tmp_path / 'out'}"
     (tmp_path / "script").write_text(f"{words}\n{launch}\n")
-    run(tmp_path, job, shell, *(["-f"] if shell == "csh" else []), "script")
+    env = job | {"FATHOM_RING": str(tmp_path / "ring")}
+    run(tmp_path, env, shell, *(["-f"] if shell == "csh" else []), "script")
     assert_recorded(tmp_path / "s3d.fathom", "call")
     connection = tables.connect(tmp_path / "s3d.fathom")
     other = "select count(*) from calls join files f using (file) where f.path not like '%field%'"
