@@ -374,3 +374,161 @@ fn number<K: Eq + Hash>(
 		next as u32
 	})
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+	use std::collections::BTreeMap;
+
+	use fathom_stream::CounterData;
+	use proptest::prelude::*;
+
+	use super::*;
+
+	#[derive(Debug, Clone, Copy)]
+	struct Step {
+		object: u32,
+		op: u16,
+		offset: i64,
+		size: i64,
+		/// It has a row; else it is counted.
+		recorded: bool,
+		/// What was counted is written out after it.
+		cut: bool,
+	}
+
+	fn step() -> impl Strategy<Value = Step> {
+		let numbers = (0u32..3, 0u16..4, 0i64..10, 0i64..4);
+		(numbers, any::<bool>(), prop::bool::weighted(0.2)).prop_map(
+			|((object, op, offset, size), recorded, cut)| Step {
+				object,
+				op,
+				offset: offset * 2048,
+				size: size * 2048,
+				recorded,
+				cut,
+			},
+		)
+	}
+
+	fn moves(op: u16) -> Moves {
+		let direction = if op % 2 == 0 { Direction::Read } else { Direction::Write };
+		Moves { direction, layer: 0 }
+	}
+
+	fn key(op: u16) -> Key {
+		Key { op, ..Key::default() }
+	}
+
+	fn lane(step: &Step) -> LaneKey {
+		LaneKey { stream: 0, object: step.object, op: step.op, enclosing: NO_OP }
+	}
+
+	fn event(counters: &mut Counters, step: &Step) {
+		let call = Counted { error: false, bytes: step.size, start: 0, duration: 1 };
+		let at = counters.call(&lane(step), || key(step.op), &call);
+		let access = Access {
+			size: Some(step.size),
+			amount: Some(step.size),
+			offset: Some(step.offset),
+			shape: Shape::Known { extent: step.size, holes: false },
+			pieces: false,
+		};
+		counters.access(at, Some(&access), moves(step.op));
+	}
+
+	/// What the runtime keeps of calls that it counts.
+	#[derive(Default)]
+	struct Table {
+		entries: Vec<(LaneKey, u64, CounterData)>,
+		/// By object: the entry that made the first access.
+		homes: BTreeMap<u32, usize>,
+	}
+
+	impl Table {
+		fn add(&mut self, counters: &mut Counters, step: &Step) {
+			let lane = lane(step);
+			let at = self.entries.iter().position(|entry| entry.0 == lane).unwrap_or_else(|| {
+				let file = Some(FileData::default());
+				self.entries.push((lane, 0, CounterData { file, ..CounterData::default() }));
+				self.entries.len() - 1
+			});
+			let home = *self.homes.entry(step.object).or_insert(at);
+			let turn = 1 + u32::from(step.op % 2);
+			let last = &mut self.entries[home].2.file.as_mut().unwrap().turn;
+			let switches = *last != 0 && *last != turn;
+			*last = turn;
+			let (_, calls, data) = &mut self.entries[at];
+			*calls += 1;
+			data.sizes[bin(step.size)] += 1;
+			let file = data.file.as_mut().unwrap();
+			file.extents[bin(step.size)] += 1;
+			file.counts.contiguous += 1;
+			file.counts.switches += i64::from(switches);
+			file.counts.unaligned_file += i64::from(step.offset % FILE_BLOCK != 0);
+			run(counters, &lane, 1, &mut file.size_run, step.size);
+			let one = single(step.offset, step.offset + step.size);
+			if let Some(stride) = join(&mut file.order, &one, &mut file.counts) {
+				run(counters, &lane, 2, &mut file.stride_run, stride);
+			}
+		}
+
+		fn write(&mut self, counters: &mut Counters) {
+			for (lane, calls, data) in std::mem::take(self).entries {
+				let sum = Sum { calls, ..Sum::default() };
+				let at = counters.add(&lane, &key(lane.op), &sum);
+				counters.add_data(at, Some(&data), moves(lane.op));
+			}
+		}
+	}
+
+	fn run(counters: &mut Counters, lane: &LaneKey, what: u32, run: &mut (i64, u64), value: i64) {
+		if run.0 != value && run.1 > 0 {
+			let tally = Tally { what, value: run.0, calls: run.1, ..Tally::default() };
+			counters.tally(lane, &key(lane.op), &tally);
+			run.1 = 0;
+		}
+		*run = (value, run.1 + 1);
+	}
+
+	type Told = (Key, u64, [u64; BINS], [u64; BINS], PatternCounts);
+
+	fn told(counters: Counters) -> (Vec<Told>, Vec<(Key, What, i64, u64, u64)>) {
+		let (rows, tops) = counters.into_rows();
+		let top = |top: &Top| (rows[top.row as usize].0, top.what, top.value, top.calls, top.bound);
+		let mut tops: Vec<_> = tops.iter().map(top).collect();
+		tops.sort_unstable();
+		let row = |(key, sum): &(Key, Sum)| {
+			let data = sum.data.as_deref().unwrap();
+			(*key, sum.calls, data.sizes, data.extents, data.counts)
+		};
+		let mut rows: Vec<_> = rows.iter().map(row).collect();
+		rows.sort_unstable_by_key(|row| row.0);
+		(rows, tops)
+	}
+
+	proptest! {
+		#![proptest_config(ProptestConfig::with_cases(1000))]
+		#[test]
+		fn rows_and_counters_cut_anywhere_say_the_same(
+			steps in prop::collection::vec(step(), 0..60),
+		) {
+			let (mut rows, mut mixed) = (Counters::default(), Counters::default());
+			let mut table = Table::default();
+			for step in &steps {
+				event(&mut rows, step);
+				if step.recorded {
+					table.write(&mut mixed);
+					event(&mut mixed, step);
+				} else {
+					table.add(&mut mixed, step);
+				}
+				if step.cut {
+					table.write(&mut mixed);
+				}
+			}
+			table.write(&mut mixed);
+			prop_assert_eq!(told(mixed), told(rows));
+		}
+	}
+}
