@@ -412,7 +412,7 @@ mod tests {
 	}
 
 	fn moves(op: u16) -> Moves {
-		let direction = if op % 2 == 0 { Direction::Read } else { Direction::Write };
+		let direction = if op.is_multiple_of(2) { Direction::Read } else { Direction::Write };
 		Moves { direction, layer: 0 }
 	}
 
@@ -491,9 +491,10 @@ mod tests {
 		*run = (value, run.1 + 1);
 	}
 
-	type Told = (Key, u64, [u64; BINS], [u64; BINS], PatternCounts);
+	type Row = (Key, u64, [u64; BINS], [u64; BINS], PatternCounts);
+	type Value = (Key, What, i64, u64, u64);
 
-	fn told(counters: Counters) -> (Vec<Told>, Vec<(Key, What, i64, u64, u64)>) {
+	fn told(counters: Counters) -> (Vec<Row>, Vec<Value>) {
 		let (rows, tops) = counters.into_rows();
 		let top = |top: &Top| (rows[top.row as usize].0, top.what, top.value, top.calls, top.bound);
 		let mut tops: Vec<_> = tops.iter().map(top).collect();

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 /// Bins are as wide as this times a power of two, and at most so many.
 const NARROWEST: i64 = 100_000_000;
 const BINS: i64 = 200;
+/// Whatever is later goes there too.
+const LAST: usize = BINS as usize - 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HeatKey {
@@ -64,7 +66,8 @@ impl Heat {
 	#[inline]
 	pub fn add(&mut self, key: HeatKey, moved: &Moved) {
 		let from = moved.start.wrapping_sub(self.begin);
-		if from < 0 || from.saturating_add(moved.duration) >= self.width {
+		let inside = from.saturating_add(moved.duration) < self.width || self.bin == LAST;
+		if from < 0 || !inside {
 			self.spread(key, moved);
 			return;
 		}

@@ -15,10 +15,15 @@ pub enum Shape {
 const BYTES_OF_A_VIEW: u32 = 1;
 
 /// Of `amount` bytes that begin at byte `offset` of the file, moved through `selection`.
+#[inline]
 pub fn shape(selection: Option<&Selection>, offset: Option<i64>, amount: i64) -> Shape {
-	let Some(selection) = selection.filter(|_| amount > 0) else {
-		return Shape::Known { extent: amount, holes: false };
-	};
+	match selection {
+		Some(selection) if amount > 0 => selected(selection, offset, amount),
+		_ => Shape::Known { extent: amount, holes: false },
+	}
+}
+
+fn selected(selection: &Selection, offset: Option<i64>, amount: i64) -> Shape {
 	let extent = if selection.form != BYTES_OF_A_VIEW {
 		of_elements(selection, amount as u64)
 	} else if selection.exact && selection.blocks > 0 {
