@@ -20,6 +20,8 @@ GROUPS: dict[str, tuple[tuple[str, ...], float]] = {
     "all system calls": ((), 120),
 }
 STREAM_BYTES = 8192  # of the run directory, per process
+SELECTION_CALLS = 6
+SELECTION = '[call]\nlayers = ["posix"]\noperations = "write"\nfiles = ["*"]\n'
 
 
 def program(processes: int) -> list[str | Path]:
@@ -39,12 +41,14 @@ def counts(words: list[str | Path], scratch_directory: Path) -> dict[str, int]:
     return found
 
 
-def per_process(traced: bool, many: int, directory: Path) -> dict[str, float]:
+def per_process(
+    traced: bool, many: int, directory: Path, options: tuple[str | Path, ...] = ()
+) -> dict[str, float]:
     """Calls by group that one more process makes."""
     sums: list[dict[str, int]] = []
     for processes in (FEW, many):
-        run_directory = directory / f"{processes}.fathom"
-        before = fathom_run(run_directory) if traced else []
+        run_directory = directory / f"{processes}{'.selected' * bool(options)}.fathom"
+        before = fathom_run(run_directory, *options) if traced else []
         sums.append(counts([*before, *program(processes)], directory))
     few, more = sums
     return {
@@ -66,6 +70,22 @@ def bytes_per_process(many: int, directory: Path) -> float:
     return (more - few) / (many - FEW)
 
 
+def selected(many: int, directory: Path, plain: float) -> Row:
+    """System calls that a selection file adds to each start: it is opened, read and closed."""
+    path = directory / "selection.toml"
+    path.write_text(SELECTION)
+    calls = per_process(True, many, directory, ("--select", path))["all system calls"]
+    return Row(
+        "system calls added to a start by --select",
+        calls - plain,
+        "calls",
+        plain,
+        calls / plain,
+        f"<= {SELECTION_CALLS:g}",
+        calls - plain <= SELECTION_CALLS,
+    )
+
+
 def rows(quick: bool) -> list[Row]:
     many = 200 if quick else 2000
     with scratch("/dev/shm") as directory:
@@ -83,6 +103,7 @@ def rows(quick: bool) -> list[Row]:
             )
             for group, (_, bound) in GROUPS.items()
         ]
+        result.append(selected(many, directory, ours["all system calls"]))
         size = bytes_per_process(many, directory)
         result.append(
             Row(

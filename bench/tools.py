@@ -52,7 +52,7 @@ def run(
     return done.stdout
 
 
-def fathom_run(directory: Path, *options: str) -> list[str | Path]:
+def fathom_run(directory: Path, *options: str | Path) -> list[str | Path]:
     """The words before a program that put it under Fathom; the run directory must not exist yet."""
     return [FATHOM, "run", "--no-show", "-o", directory, *options, "--"]
 

@@ -46,6 +46,13 @@ def nodes(run: Path) -> list[dict[str, Any]]:
     return found
 
 
+def selections(run: Path) -> list[dict[str, Any]]:
+    """What `fathom select` changed while the run ran, in order."""
+    path = run / "selections.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return [json.loads(line) for line in lines]
+
+
 def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
     """Adds layers that fired, what was cut, and all nodes. A read-only directory stays as it is."""
     content = read(run)
@@ -62,6 +69,8 @@ def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
         "cut": cut.slice(0, 1000).to_pylist(),
         "nodes": found if len(found) >= len(content.get("nodes", [])) else content["nodes"],
     }
+    if changes := selections(run):
+        added["selections"] = changes
     if all(content.get(key) == value for key, value in added.items()):
         return
     aside = run / f"run.json.{os.getpid()}"

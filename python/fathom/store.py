@@ -132,7 +132,8 @@ def _tidy(run: "Run") -> None:
     if ring is None or alive or any(ring.glob("*.ring")):
         return
     with contextlib.suppress(OSError):
-        (ring / "control").unlink()
+        for file in (ring / "control", *ring.glob("select*")):
+            file.unlink()
         ring.rmdir()
 
 

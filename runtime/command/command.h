@@ -22,6 +22,7 @@ __attribute__((noreturn, format(printf, 2, 3))) void fail(int status, const char
 __attribute__((format(printf, 1, 2))) char *format_text(const char *format, ...);
 __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
 void json_string(struct text *out, const char *value); /* bytes that are no UTF-8 become U+FFFD */
+char *read_file(const char *path, size_t *size);       /* NULL: cannot be read, errno says why */
 bool read_line(const char *path, char *line, size_t size); /* first line without its end */
 /* Makes `path` with these bytes, whole or not at all. false: it was there already. */
 bool publish(const char *path, const void *bytes, size_t size);
@@ -35,8 +36,9 @@ struct options {
 	const char *level_name;
 	unsigned level;
 	uint64_t budget;
-	const char *ranks; /* NULL: all */
-	const char *files; /* newline-separated globs; NULL: all */
+	const char *ranks;  /* NULL: all */
+	const char *files;  /* newline-separated globs; NULL: all */
+	const char *select; /* the selection file; NULL: level, layers and files above say it */
 	const char *mmap;  /* "dirty": tell which pages of mapped files are written; NULL: do not */
 	const char *shell; /* of `fathom env`: sh, csh, fish, json */
 	const char *probes;  /* the user's own catalogues, colon-separated, absolute; NULL: none */
@@ -55,7 +57,8 @@ struct launcher {
 	const char *job;  /* NULL: the launcher says nothing that all ranks would agree on */
 };
 struct launcher launcher_find(void);
-const char *program_name(char **command); /* of the program, not of the launcher before it */
+const char *program_word(char **command); /* of the program, not of the launcher before it */
+const char *program_name(char **command);
 
 /* run.c: the run and its directory. */
 struct run {
@@ -66,6 +69,8 @@ struct run {
 	const char *ring;
 	const char *library;
 	const char *probes_library; /* NULL: none */
+	const char
+		*selection; /* what processes read of the selection file; NULL: none, or not yet */
 	const char *job;
 	uint64_t id, start_ns;
 	const char *start_json;        /* run.json's text without the closing brace */
@@ -82,9 +87,14 @@ struct node {
 };
 void node_read(struct node *node);
 const char *ring_directory(const struct run *run);
-void node_create(const char *run_directory, const char *ring, const struct options *options);
+void node_create(struct run *run);
 const char *node_directory(const char *run_directory); /* where its streams go */
 void ring_remove_if_done(const char *ring);
+
+/* selection.c: what the engine makes of the selection file. */
+void selection_compile(struct run *run); /* ends with its one line if something is wrong in it */
+void selection_publish(struct run *run); /* for this node, by the first that comes */
+const char *selection_path(const struct run *run); /* in the run directory, for other nodes */
 
 /* agent.c: the process that stays beside the traced ones, one per node. */
 const char *engine_find(void); /* NULL: not installed */
@@ -105,7 +115,7 @@ const char *library_find(void);
 void environment_set(const struct run *run);
 /* name, value of each variable as docs/environment.md has them; NULL value: not set. */
 void environment_each(const struct run *run, void (*use)(const char *name, const char *value));
-void program_check(const char *program); /* ends with 127 or 126 as env(1) does */
+const char *program_find(const char *program); /* by PATH; ends with 127 or 126 as env(1) does */
 __attribute__((noreturn)) void program_exec(char **command);
 int program_wait(const struct run *run); /* runs it as a child; its wait status */
 __attribute__((noreturn)) void python_exec(char **arguments);

@@ -98,7 +98,7 @@ static const char *base_name(const char *path)
 }
 
 /* After a launcher the program is the first word that is an executable file. */
-const char *program_name(char **command)
+const char *program_word(char **command)
 {
 	static const char *const launchers[] = {
 		"mpiexec", "mpirun", "orterun", "prterun", "srun",    "aprun", "jsrun",
@@ -114,7 +114,12 @@ const char *program_name(char **command)
 		for (char **word = command + 1; *word; word++)
 			if (strchr(*word, '/') && access(*word, X_OK) == 0 &&
 			    open(*word, O_DIRECTORY | O_PATH | O_CLOEXEC) < 0)
-				return program_name(word);
+				return program_word(word);
 	}
-	return name;
+	return command[0];
+}
+
+const char *program_name(char **command)
+{
+	return base_name(program_word(command));
 }

@@ -16,13 +16,12 @@ static void prepare(struct run *run, bool with_command, int argc, char **argv)
 	options_parse(&run->options, with_command, argc, argv);
 	run->library = library_find();
 	if (with_command)
-		program_check(run->options.command[0]);
+		program_find(run->options.command[0]);
+	run->launcher = with_command ? launcher_find() : (struct launcher){"", NULL};
+	if (!run->launcher.name[0]) /* a rank finds out whether its node has it already */
+		selection_compile(run);
 	run->probes_library = probes_library(run->options.probes, run->library);
 	run->program = with_command ? program_name(run->options.command) : "batch";
-	if (with_command)
-		run->launcher = launcher_find();
-	else
-		run->launcher = (struct launcher){"", NULL}; /* the batch script, not its ranks */
 	run_name(run);
 	run_create(run);
 }

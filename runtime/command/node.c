@@ -1,6 +1,7 @@
 /* What exists once per node: its folder in the run directory, its rings, its control page. */
 #include "command.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -131,35 +132,50 @@ static void put(unsigned char *page, size_t at, uint64_t value, size_t size)
 /* docs/control-page.md. Bit 31: Fathom's own cost is recorded while anything is. */
 static void control_create(const char *ring, const struct options *options)
 {
+	const bool gate = options->level && !options->select;
 	unsigned char page[4096] = "FATHOMCP";
 	uint64_t layers = options->recorded | 1u << 31 | (uint64_t)options->counted << 34;
 
 	put(page, 8, 1, 4);
 	put(page, 12, sizeof(page), 4);
-	put(page, 16, options->level ? layers | (uint64_t)options->level << 32 : 0, 8);
+	put(page, 16, gate ? layers | (uint64_t)options->level << 32 : 0, 8);
 	put(page, 24, 1, 8);
 	put(page, 32, options->budget, 8);
+	put(page, 40, options->select != NULL, 8);
 	publish(format_text("%s/control", ring), page, sizeof(page));
 }
 
-void node_create(const char *run_directory, const char *ring, const struct options *options)
+void node_create(struct run *run)
 {
-	make_directory(format_text("%s/streams", run_directory), 0777);
-	node_files(run_directory);
-	ring_create(ring);
-	control_create(ring, options);
+	make_directory(format_text("%s/streams", run->directory), 0777);
+	node_files(run->directory);
+	ring_create(run->ring);
+	selection_publish(run);
+	control_create(run->ring, &run->options);
 }
 
-/* A clean end leaves only the control page; rings of killed processes stay for the first reader. */
+/* Of the files that we made, none is a ring. */
+static bool is_ours(const char *name)
+{
+	return strcmp(name, "control") == 0 || strncmp(name, "select", 6) == 0;
+}
+
+/* A clean end leaves only our own files; rings of killed processes stay for the first reader. */
 void ring_remove_if_done(const char *ring)
 {
-	char *control = format_text("%s/control", ring);
-	char *aside = format_text("%s.fathom-end", ring);
+	DIR *directory = opendir(ring);
+	struct dirent *entry;
+	bool done = true;
 
-	if (rename(control, aside))
+	if (!directory)
 		return;
-	if (rmdir(ring) == 0)
-		unlink(aside);
-	else if (rename(aside, control))
-		unlink(aside);
+	while ((entry = readdir(directory)))
+		done &= *entry->d_name == '.' || is_ours(entry->d_name);
+	rewinddir(directory);
+	while (done && (entry = readdir(directory)))
+		if (is_ours(entry->d_name))
+			unlinkat(dirfd(directory), entry->d_name, 0);
+	closedir(directory);
+	if (done)
+		rmdir(ring);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYER_USER = 1 << 9 };
+enum { LAYER_USER = 1 << 9, GLOBS = 32768 };
 static const char *const level_names[] = {"off", "job", "file", "call"};
 
 static const char run_help[] =
@@ -39,6 +39,8 @@ static const char options_help[] =
 	"all)\n"
 	"  --files GLOB        record only these files; !GLOB leaves files out; repeatable, the\n"
 	"                      last match counts\n"
+	"  --select FILE       what to record, and how finely, as a file says\n"
+	"                      (docs/selection.md), in place of the four options above\n"
 	"  --mmap dirty        tell which pages of mapped files are written (Linux 6.7)\n"
 	"  --probes FILE       record the functions of your own catalogue too "
 	"(docs/catalogue.md);\n"
@@ -58,6 +60,7 @@ static const char run_examples[] =
 	"  mpiexec -n 4 fathom run -o s3d -- ./s3d 200 200 200\n"
 	"  fathom run --layers +mpi,-stdio -- mpiexec -n 4 ./a.out\n"
 	"  fathom run --layers mpiio,posix --files '/scratch/*' --files '!*.log' -- ./a.out\n"
+	"  mpiexec -n 4 fathom run --select restart.toml -- ./s3d 200 200 200\n"
 	"  srun fathom run --ranks 0-1023:64 --level file -- ./flash\n";
 
 static const char env_examples[] =
@@ -195,6 +198,10 @@ static bool rank_list_good(const char *list)
 
 static void add_glob(struct options *options, const char *glob)
 {
+	const size_t before = options->files ? strlen(options->files) : 0;
+
+	if (before + strlen(glob) > GLOBS)
+		fail(EXIT_FATHOM, "--files: more than %d bytes of globs", GLOBS);
 	if (strchr(glob, '\n') || !*glob)
 		fail(EXIT_FATHOM, "--files: a glob is not empty and has no line end");
 	options->files = options->files ? format_text("%s\n%s", options->files, glob) : glob;
@@ -246,6 +253,19 @@ static const char *parse_collector(const char *word)
 	return word;
 }
 
+/* A file says all of it, or the options do. */
+static void check_select(const struct options *options, bool level)
+{
+	const char *beside = level                   ? "--level"
+			     : options->layers_asked ? "--layers"
+			     : options->files        ? "--files"
+			     : options->ranks        ? "--ranks"
+						     : NULL;
+
+	if (options->select && beside)
+		fail(EXIT_FATHOM, "--select: %s is said in the file; leave %s out", beside, beside);
+}
+
 static void help(bool run)
 {
 	fputs(run ? run_help : env_help, stdout);
@@ -260,6 +280,7 @@ enum {
 	OPTION_BUDGET,
 	OPTION_RANKS,
 	OPTION_FILES,
+	OPTION_SELECT,
 	OPTION_MMAP,
 	OPTION_PROBES,
 	OPTION_AGENT,
@@ -276,6 +297,7 @@ static const struct option long_options[] = {
 	{"ranks", required_argument, NULL, OPTION_RANKS},
 	{"files", required_argument, NULL, OPTION_FILES},
 	{"probes", required_argument, NULL, OPTION_PROBES},
+	{"select", required_argument, NULL, OPTION_SELECT},
 	{"mmap", required_argument, NULL, OPTION_MMAP},
 	{"agent", no_argument, NULL, OPTION_AGENT},
 	{"sample", required_argument, NULL, OPTION_SAMPLE},
@@ -312,6 +334,9 @@ static void take(struct options *options, int option, const char *value, bool ru
 		break;
 	case OPTION_FILES:
 		add_glob(options, value);
+		break;
+	case OPTION_SELECT:
+		options->select = value;
 		break;
 	case OPTION_PROBES:
 		add_probes(options, value);
@@ -356,6 +381,7 @@ static void refuse(const char *command, const char *word)
 void options_parse(struct options *options, bool with_command, int argc, char **argv)
 {
 	const char *collector = getenv("FATHOM_COLLECT");
+	bool level = false;
 	int option;
 
 	*options = (struct options){.budget = 64 << 20, .show = true, .shell = "sh"};
@@ -369,7 +395,9 @@ void options_parse(struct options *options, bool with_command, int argc, char **
 		if (option == '?')
 			refuse(argv[0], argv[optind - 1]);
 		take(options, option, optarg, with_command);
+		level |= option == OPTION_LEVEL;
 	}
+	check_select(options, level);
 	finish_probes(options);
 	if (!options->collect && collector && *collector)
 		options->collect = parse_collector(collector);

@@ -172,6 +172,17 @@ static void json_environment(struct text *out)
 	text_add(out, "\n  },\n");
 }
 
+/* As the user wrote it. */
+static const char *selection_text(const char *path)
+{
+	size_t size = 0;
+	const char *text = read_file(path, &size);
+
+	if (!text)
+		fail(EXIT_FATHOM, "--select: %s: %s", path, strerror(errno));
+	return text;
+}
+
 static void json_configuration(struct text *out, const struct run *run)
 {
 	const struct options *options = &run->options;
@@ -187,6 +198,10 @@ static void json_configuration(struct text *out, const struct run *run)
 	json_string(out, options->ranks ? options->ranks : "");
 	text_add(out, ", \"files\": ");
 	json_list(out, options->files, '\n');
+	if (options->select) {
+		text_add(out, ", \"selection\": ");
+		json_string(out, selection_text(options->select));
+	}
 	if (options->probes) {
 		text_add(out, ", \"probes\": ");
 		json_list(out, options->probes, ':');
@@ -263,21 +278,15 @@ static const char *start_json(const struct run *run)
 static void join_run(struct run *run, const char *path)
 {
 	static const char id_key[] = "\"id\": \"";
-	struct text text = {0};
-	char block[4096];
-	FILE *file = fopen(path, "re");
-	const char *id;
-	size_t got;
+	size_t size = 0;
+	const char *text = read_file(path, &size), *id;
 
-	if (!file)
+	if (!text)
 		fail(EXIT_FATHOM, "cannot read %s: %s", path, strerror(errno));
-	while ((got = fread(block, 1, sizeof(block) - 1, file)) > 0)
-		text_add(&text, "%.*s", (int)got, block);
-	fclose(file);
-	id = text.at ? strstr(text.at, id_key) : NULL;
+	id = strstr(text, id_key);
 	if (!id)
 		fail(EXIT_FATHOM, "%s is not as fathom wrote it; name a new run with -o", path);
-	if (run->job && !strstr(text.at, job_line(run->job)))
+	if (run->job && !strstr(text, job_line(run->job)))
 		fail(EXIT_FATHOM, "%s holds another run; name a new one with -o, or remove it",
 		     run->directory);
 	run->id = strtoull(id + strlen(id_key), NULL, 16);
@@ -294,7 +303,7 @@ void run_create(struct run *run)
 	text = format_text("%s\n}\n", run->start_json);
 	if (!publish(path, text, strlen(text)))
 		join_run(run, path);
-	node_create(run->directory, run->ring, &run->options);
+	node_create(run);
 }
 
 /* The program ended: the whole file again, made aside and moved over. */

@@ -88,6 +88,7 @@ void environment_each(const struct run *run, void (*use)(const char *name, const
 	use("FATHOM_BUDGET", format_text("%llu", (unsigned long long)options->budget));
 	use("FATHOM_RANKS", options->ranks);
 	use("FATHOM_FILES", options->files);
+	use("FATHOM_SELECT", selection_path(run));
 	use("FATHOM_MMAP", options->mmap);
 	use("FATHOM_PROBES", options->probes);
 }
@@ -126,30 +127,29 @@ static int executable(const char *path)
 }
 
 /* Before anything is made: no run directory for a program that is not there. */
-void program_check(const char *program)
+const char *program_find(const char *program)
 {
-	const char *path = getenv("PATH");
+	const char *path = getenv("PATH"), *found = program;
+	int reason = strchr(program, '/') ? executable(program) : ENOENT;
 	const char *end;
-	int reason = ENOENT;
 
-	if (strchr(program, '/')) {
-		reason = executable(program);
-	} else {
-		for (const char *at = path ? path : "/bin:/usr/bin"; reason; at = end + 1) {
-			int found;
+	for (const char *at = path ? path : "/bin:/usr/bin"; reason && !strchr(program, '/');
+	     at = end + 1) {
+		int here;
 
-			end = strchrnul(at, ':');
-			found = executable(format_text("%.*s/%s", end > at ? (int)(end - at) : 1,
-						       end > at ? at : ".", program));
-			if (found == 0 || (found == EACCES && reason == ENOENT))
-				reason = found;
-			if (!*end)
-				break;
-		}
+		end = strchrnul(at, ':');
+		found = format_text("%.*s/%s", end > at ? (int)(end - at) : 1, end > at ? at : ".",
+				    program);
+		here = executable(found);
+		if (here == 0 || (here == EACCES && reason == ENOENT))
+			reason = here;
+		if (!*end)
+			break;
 	}
 	if (reason)
 		fail(reason == ENOENT || reason == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
 		     "run: %s: %s", program, strerror(reason));
+	return found;
 }
 
 void program_exec(char **command)

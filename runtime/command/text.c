@@ -102,6 +102,25 @@ void json_string(struct text *out, const char *value)
 	text_bytes(out, "\"", 1);
 }
 
+char *read_file(const char *path, size_t *size)
+{
+	FILE *file = fopen(path, "re");
+	struct text text = {0};
+	char block[4096];
+	size_t got;
+	bool bad;
+
+	if (!file)
+		return NULL;
+	text_bytes(&text, "", 0);
+	while ((got = fread(block, 1, sizeof(block), file)) > 0)
+		text_bytes(&text, block, got);
+	bad = ferror(file);
+	fclose(file);
+	*size = text.used;
+	return bad ? NULL : text.at;
+}
+
 bool read_line(const char *path, char *line, size_t size)
 {
 	FILE *file = fopen(path, "re");

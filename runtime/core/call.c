@@ -5,16 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/core.h"
-#include "core/raw.h"
 #include "core/fast.h"
+#include "core/levels.h"
+#include "core/raw.h"
 #include "core/process.h"
 
 bool layer_on(uint8_t layer)
 {
-	uint64_t gate = atomic_load_explicit(&control->gate, memory_order_relaxed);
-
-	return gate_records(gate, layer) || gate_counts(gate, layer);
+	return levels_now()->layers >> layer & 1;
 }
 
 bool call_inside(uint8_t layer)
@@ -73,10 +71,11 @@ static bool is_left(uintptr_t frame, uintptr_t stack, const struct handler_stack
 void process_jumps(const void *stack)
 {
 	struct thread *t = self;
+	const struct around none = {0};
 	struct handler_stack handlers;
 	uint32_t depth = 0;
 
-	if (!stack || !t || t->ready == NOT_READY || !(t->depth || t->enclosing))
+	if (!stack || !t || t->ready == NOT_READY || !(t->depth || t->around.frame))
 		return;
 	handlers = handler_stack();
 	t->ready = NOT_READY;
@@ -85,8 +84,8 @@ void process_jumps(const void *stack)
 	       !is_left(t->page->open[depth].frame, (uintptr_t)stack, &handlers))
 		depth++;
 	drop_open(t, depth, ticks());
-	if (t->enclosing && is_left(t->enclosing_frame, (uintptr_t)stack, &handlers))
-		t->enclosing = 0;
+	if (t->around.frame && is_left(t->around.frame, (uintptr_t)stack, &handlers))
+		around_set(t, none);
 	release(t);
 }
 
@@ -110,99 +109,221 @@ static bool enter_inside(struct thread *t, const struct call *c, int64_t size, i
 		return true;
 	/* A signal handler's call of the same op is another call: it has its own arguments. */
 	o = &t->page->open[t->depth - 1];
-	return o->op != c->op || o->object != c->object || o->size != size ||
+	return o->op != c->op || o->object != (c->object & ~OBJECT_LEFT_OUT) || o->size != size ||
 	       (o->offset != offset && !op_of(c->op)->tracked);
 }
 
-/* The call is counted when it ends, and has no seq. What encloses it is kept in depth, marked so that call_leave
- * takes its slow path. */
-enum { COUNTED = 0x80000000u, FOR_JOB = 0x40000000u, OUTER = FOR_JOB - 1 };
+/* ---- calls that get no row ---- */
 
-static void enter_counting(struct thread *t, struct call *c, const void *frame, bool whole_job)
+/* Marks of such a call's depth, so that call_leave takes its slow path. */
+enum {
+	NO_ROW = 0x80000000u,
+	NOT_SEEN = 0x40000000u,  /* not counted either */
+	WHOLE_JOB = 0x20000000u, /* counted, whatever file it is on */
+};
+
+static bool is_around(const struct thread *t)
 {
-	if (t->enclosing && t->enclosing_frame <= (uintptr_t)frame && !on_signal_stack())
-		t->enclosing = 0; /* a jump left it */
+	return t->around.frame &&
+	       (!t->depth || t->around.frame < t->page->open[t->depth - 1].frame);
+}
+
+static void say_inside(struct thread *t, uint32_t seen)
+{
+	if (likely(t->inside_said == seen))
+		return;
+	t->inside_said = seen;
+	t->inside_used = true;
+	stream_inside(t);
+}
+
+void around_set(struct thread *t, struct around around)
+{
+	t->around = around;
+	t->when_ready = t->flush_began ? READY_SLOWLY : usual_state(t);
+	if (!around.frame)
+		say_inside(t, 0);
+}
+
+/* Where a call stands that is made now. */
+static struct standing standing(const struct thread *t)
+{
+	const struct standing *s = t->depth ? &t->standing[t->depth - 1] : NULL;
+
+	if (is_around(t))
+		return (struct standing){0, t->around.code, t->around.inside};
+	if (!s)
+		return (struct standing){0, 0, false};
+	if (s->seq != (uint32_t)t->page->open[t->depth - 1].seq)
+		return (struct standing){0, 0, true}; /* from before anybody asked */
+	return *s;
+}
+
+static bool is_region(uint32_t op)
+{
+	return op >= ops_count + OPS_BROUGHT && op < OP_FATHOM;
+}
+
+/* What `code` says of a call: by the place of the outermost one, by the regions around it. */
+static struct standing stand(struct thread *t, const struct levels *l, const struct call *c,
+			     const void *frame, const void *site)
+{
+	struct standing s = standing(t);
+
+	if (!s.inside)
+		s.code |= (uint8_t)site_code(t, l, frame, site);
+	if (is_region(c->op))
+		s.code |= (uint8_t)levels_region(l, op_of(c->op)->name);
+	else
+		s.inside = true;
+	return s;
+}
+
+/* A call that names no file, made by the layer inside one of its own: it is on that one's file. */
+static uint32_t left_out(const struct thread *t, const struct levels *l, const struct call *c)
+{
+	if (c->object || !is_around(t) || op_of(t->around.op - 1)->layer != op_of(c->op)->layer)
+		return l->files ? objects_left_out(l, c->object) & l->files : 0;
+	return t->around.left_out & l->files;
+}
+
+struct decision {
+	enum level level;
+	struct standing stands;
+	uint8_t left_out;
+};
+
+/* Once more when the selection changed under our hands. */
+static struct decision decide(struct thread *t, const struct call *c, const void *frame,
+			      const void *site)
+{
+	struct decision d = {.stands = {.inside = true}};
+	const struct levels *l;
+	uint32_t number;
+
+	do {
+		l = levels_now();
+		number = atomic_load(&l->number);
+		if (l->code)
+			d.stands = stand(t, l, c, frame, site);
+		d.left_out = (uint8_t)left_out(t, l, c);
+		d.level = level_of(l, c->op, d.left_out, d.stands.code);
+	} while (unlikely(atomic_load(&l->number) != number));
+	return d;
+}
+
+/* It has no seq. What was around it is kept in it, until it ends. */
+static void enter_without_row(struct thread *t, struct call *c, const struct decision *d,
+			      const void *frame)
+{
+	struct around around = {
+		.frame = (uintptr_t)frame,
+		.op = (uint16_t)(c->op + 1),
+		.seen = (uint16_t)(d->level ? c->op + 1 : enclosing_op(t)),
+		.left_out = d->left_out,
+		.code = d->stands.code,
+		.inside = d->stands.inside,
+	};
+
+	c->thread = t;
 	c->seq = ~0ull;
-	c->object = whole_job ? 0 : c->object;
-	c->depth = t->enclosing | COUNTED | (whole_job ? FOR_JOB : 0);
-	c->outer_frame = t->enclosing_frame;
-	t->enclosing = c->op + 1;
-	t->enclosing_frame = (uintptr_t)frame;
+	c->depth = NO_ROW | (d->level == LEVEL_UNSEEN ? NOT_SEEN : 0) |
+		   (d->level == LEVEL_JOB ? WHOLE_JOB : 0);
+	c->outer = t->around;
+	around_set(t, around);
 	c->began = ticks();
 }
 
-/* The same op directly inside itself, where that is one call. */
-static bool counted_already(const struct thread *t, uint32_t op, const void *frame)
+static void enter_with_row(struct thread *t, struct call *c, const struct decision *d, int64_t size,
+			   int64_t offset, const void *frame, const void *site)
 {
-	return t->enclosing == op + 1 && t->enclosing_frame > (uintptr_t)frame && op_of(op)->absorb;
+	const uint32_t object = c->object, where = t->depth ? 0 : site_of(t, frame, site);
+
+	if (t->uncut >> op_of(c->op)->layer & 1)
+		counters_cut(t);
+	say_inside(t, is_around(t) ? t->around.seen : 0);
+	t->standing[t->depth] = d->stands;
+	t->standing[t->depth].seq = (uint32_t)t->next_seq;
+	c->object &= ~OBJECT_LEFT_OUT;
+	push(t, c, size, offset, frame, where);
+	c->object = object;
 }
 
 bool call_for_job(const struct call *c)
 {
-	return c->seq == ~0ull && c->depth & FOR_JOB;
+	return c->seq == ~0ull && c->depth & (WHOLE_JOB | NOT_SEEN);
 }
 
-/* Calls that are counted and calls that are recorded may be inside each other: the younger frame is the inner. */
-static uint32_t inner(const struct thread *t, uint32_t depth, uint32_t counted, uint64_t frame)
+/* Calls with and without a row may be inside each other: the younger frame is the inner. */
+static uint32_t inner(const struct thread *t, uint32_t depth, const struct around *around)
 {
 	const struct open_call *o = depth ? &t->page->open[depth - 1] : NULL;
 
-	return !o || (counted && frame < o->frame) ? counted : o->op + 1;
+	if (around->frame && (!o || around->frame < o->frame))
+		return around->seen;
+	return o ? o->op + 1 : 0;
 }
 
 uint32_t enclosing_op(const struct thread *t)
 {
-	return inner(t, t->depth, t->enclosing, t->enclosing_frame);
+	return inner(t, t->depth, &t->around);
 }
 
 uint32_t call_enclosing(const struct thread *t, const struct call *c)
 {
-	if (c->seq == ~0ull)
-		return inner(t, t->depth, c->depth & OUTER, c->outer_frame);
-	return inner(t, c->depth, t->enclosing, t->enclosing_frame);
+	const bool has_row = c->seq != ~0ull;
+
+	return inner(t, has_row ? c->depth : t->depth, has_row ? &t->around : &c->outer);
 }
 
-static void leave_counting(struct thread *t, const struct call *c)
+/* The same op directly inside itself, where that is one call. */
+static bool absorbed(const struct thread *t, uint32_t op, const void *frame)
 {
-	t->enclosing = c->depth & OUTER;
-	t->enclosing_frame = c->outer_frame;
+	return t->around.frame > (uintptr_t)frame && t->around.op == op + 1 && op_of(op)->absorb &&
+	       is_around(t);
+}
+
+static void drop_around(struct thread *t, const void *frame)
+{
+	const struct around none = {0};
+
+	if (t->around.frame && t->around.frame <= (uintptr_t)frame && !on_signal_stack())
+		around_set(t, none); /* a jump left it */
 }
 
 /* What is not usual: no stream yet, a fork, a signal handler, a call left by a jump, a flush to report, a new
- * call site, the budget spent. */
+ * call site, the budget spent, a selection that must be asked. */
 bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
 		       const void *frame, const void *site)
 {
-	uint64_t gate = atomic_load_explicit(&control->gate, memory_order_relaxed);
-	const bool recorded = gate_records(gate, op_of(op)->layer);
+	struct decision d;
 	struct thread *t;
 
 	c->thread = NULL;
 	c->cancel = false;
-	if (!(recorded || gate_counts(gate, op_of(op)->layer)) || object & OBJECT_LEFT_OUT)
+	if (!(levels_now()->layers >> op_of(op)->layer & 1) || object == OBJECT_NEVER)
 		return false;
 	t = thread_claim();
 	if (!t)
 		return false;
 	begin(c, op, object);
-	if (!t->op_seen[op])
-		stream_op(t, op); /* should it never end, the reader must know its name */
-	if (t->flush_began)
-		stream_flush_row(t);
-	if ((t->depth && !enter_inside(t, c, size, offset, frame)) ||
-	    counted_already(t, op, frame)) {
+	if (unlikely(process->levels_unsaid))
+		levels_say(t);
+	drop_around(t, frame);
+	if ((t->depth && !enter_inside(t, c, size, offset, frame)) || absorbed(t, op, frame)) {
 		c->cancel = t->depth < CALL_DEPTH; /* absorbed */
 		release(t);
 		return false;
 	}
-	if (t->counting || !recorded || (gate & LEVEL_CALL) != LEVEL_CALL) {
-		c->thread = t;
-		enter_counting(t, c, frame, (gate & LEVEL_CALL) == LEVEL_JOB);
-	} else {
-		if (t->uncut >> op_of(op)->layer & 1)
-			counters_cut(t);
-		push(t, c, size, offset, frame, t->depth ? 0 : site_of(t, frame, site));
-	}
+	d = decide(t, c, frame, site);
+	if (d.level && !t->op_seen[op])
+		stream_op(t, op); /* should it never end, the reader must know its name */
+	if (t->flush_began)
+		stream_flush_row(t);
+	if (d.level == LEVEL_EVENT && !t->counting)
+		enter_with_row(t, c, &d, size, offset, frame, site);
+	else
+		enter_without_row(t, c, &d, frame);
 	release(t);
 	return true;
 }
@@ -213,17 +334,18 @@ bool call_enter(struct call *c, uint32_t op, uint32_t object, int64_t size, int6
 	return call_enter_fast(c, op, op_of(op)->layer, object, size, offset, frame, site);
 }
 
+/* A frame just inside the innermost one around it. */
 void call_outlives_frame(const struct call *c)
 {
 	struct thread *t = c->thread;
-	const bool counted = c->seq == ~0ull;
-	const uint32_t around = counted ? t->depth : c->depth;
-	const uint64_t frame = around ? t->page->open[around - 1].frame : UINTPTR_MAX;
+	const bool has_row = c->seq != ~0ull;
+	const struct around *around = has_row ? &t->around : &c->outer;
+	const uint32_t depth = has_row ? c->depth : t->depth;
+	uint64_t frame = depth ? t->page->open[depth - 1].frame : UINTPTR_MAX;
 
-	if (!counted)
-		t->page->open[c->depth].frame = frame;
-	else
-		t->enclosing_frame = c->depth & OUTER ? c->outer_frame : frame;
+	if (around->frame && around->frame < frame)
+		frame = around->frame;
+	*(has_row ? &t->page->open[c->depth].frame : &t->around.frame) = frame - 1;
 }
 
 /* The row is new in kind, or the chunk is full after it. */
@@ -239,14 +361,16 @@ static void leave_with_row(struct thread *t, const struct call *c, uint64_t ende
 }
 
 /* Calls above ours were left by a jump that ended in our original; or ours itself is gone: a fork wiped it,
- * or it is counted only. */
-void call_leave_slowly(struct thread *t, const struct call *c, uint64_t ended)
+ * or it has no row; or the file that it opened is one of those that some of the selection leaves out. */
+void call_leave_slowly(struct thread *t, struct call *c, uint64_t ended)
 {
 	if (!t->alive)
 		return;
+	c->object &= ~OBJECT_LEFT_OUT;
 	if (c->seq == ~0ull) {
-		leave_counting(t, c);
-		counter_add(t, c, ended, call_for_job(c));
+		around_set(t, c->outer);
+		if (!(c->depth & NOT_SEEN))
+			counter_add(t, c, ended, c->depth & WHOLE_JOB);
 	} else if (t->depth > c->depth && t->page->open[c->depth].seq == c->seq) {
 		drop_open(t, c->depth + 1, ended);
 		leave_with_row(t, c, ended);
@@ -272,7 +396,7 @@ void call_cancel(struct call *c, uint64_t ended)
 	t->ready = NOT_READY;
 	barrier();
 	if (c->seq == ~0ull) {
-		leave_counting(t, c);
+		around_set(t, c->outer);
 	} else {
 		t->next_seq--;
 		set_depth(t, c->depth);
@@ -289,6 +413,7 @@ void call_count(struct call *c)
 	t->ready = NOT_READY;
 	barrier();
 	t->depth--; /* what encloses it is below */
+	c->object &= ~OBJECT_LEFT_OUT;
 	counter_add(t, c, ticks(), false);
 	t->depth++;
 	release(t);
@@ -371,9 +496,15 @@ void note(const char *format, ...)
 
 void process_rank(uint32_t rank, uint32_t ranks, const char *mpi)
 {
-	struct thread *t = thread_claim();
+	struct thread *t;
 	struct record r;
 
+	if (!config.rank) {
+		config.ranks = ranks;
+		config.rank = rank + 1;
+		levels_rank_known();
+	}
+	t = levels_see_nothing() ? NULL : thread_claim();
 	if (!t)
 		return;
 	r = record_begin(t);

@@ -14,9 +14,21 @@ enum {
 
 #define UNKNOWN_OFFSET                                                                             \
 	INT64_MIN /* O_APPEND, shared descriptors: see offset_from in docs/tables.md */
-#define OBJECT_LEFT_OUT 0x80000000u /* the selection excludes it: its calls pass through */
+/* Above an object's number, a bit for each table of the selection (job, file, call) whose `files` leave its file
+ * out; there may be such bits and no number. What is written has none of them. */
+#define OBJECT_LEFT_OUT       0xe0000000u
+#define OBJECT_LEFT_OUT_SHIFT 29
+#define OBJECT_NEVER          UINT32_MAX /* no object: its calls pass through, whatever is selected */
 
 struct thread;
+
+/* An open call that gets no row: it is counted, or only followed, since what is inside it may be selected. */
+struct around {
+	uint64_t frame; /* 0: there is none */
+	uint16_t op;    /* op + 1 */
+	uint16_t seen;  /* op + 1 of the nearest one that is counted or recorded; 0: none */
+	uint8_t left_out, code, inside; /* tables that leave it out; as in struct standing */
+};
 
 /* One call in flight, on its wrapper's stack. */
 struct call {
@@ -31,8 +43,8 @@ struct call {
 	uint32_t wrapper;           /* set by the wrapper before hooks run: edge_library(wrapper) */
 	bool cancel; /* a hook says: no row; the wrapper leaves by call_cancel (call_enter clears it). In
 			      * a call that is not recorded: it was absorbed by the same op around it */
-	uint64_t outer_frame; /* a counted call: of the counted call around it */
-	uint64_t scratch[8];  /* a row's own hooks: kept from before to after, not initialised */
+	struct around outer; /* a call without a row: the one around it */
+	uint64_t scratch[8]; /* a row's own hooks: kept from before to after, not initialised */
 };
 
 /* One op of the catalogue, generated (ops[] below, indexed by op number). */
@@ -76,7 +88,7 @@ __attribute__((cold)) void call_misaligned(struct call *c);
 void call_scattered(struct call *c);
 void call_datatype(struct call *c, uint32_t datatype);
 uint32_t datatype_define(struct call *c, const char *name); /* equal names, equal numbers */
-/* Is the layer recorded, or counted? For hooks and edges that work outside a call. */
+/* May calls of the layer be recorded, or counted? For hooks and edges that work outside a call. */
 bool layer_on(uint8_t layer);
 /* Is the nearest call around this place, on this thread, one of that layer? */
 bool call_inside(uint8_t layer);
@@ -115,8 +127,8 @@ struct object_def {
 	uint32_t numbers;
 };
 uint32_t object_define(struct call *c, enum object_class class, const struct object_def *def);
-/* Does the selection (FATHOM_FILES) record this path? */
-bool path_selected(const char *path);
+/* The bits of OBJECT_LEFT_OUT for a file of this name, for a call that is about to open it. */
+uint32_t path_left_out(const char *path);
 /* The object of a path that is named, not opened; made absolute with the current directory or dirfd's
  * path. Interned per process while its bounded table lasts. 0 when path is NULL. */
 uint32_t path_object(int dirfd, const char *path);

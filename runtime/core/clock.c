@@ -67,6 +67,11 @@ struct clock_triple clock_read(void)
 	return triple;
 }
 
+uint64_t clock_ns(void)
+{
+	return nanoseconds(CLOCK_MONOTONIC);
+}
+
 uint64_t clock_ticks_per_second(void)
 {
 	return clock_kind == 0 ? 0 : 1000000000u;

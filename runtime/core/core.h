@@ -84,7 +84,10 @@ struct ring_header {
 	uint32_t pid, zero;
 	uint64_t pid_start;
 	_Atomic uint64_t allocated;
+	uint64_t zeros[2];
+	_Atomic uint64_t gate; /* the process's own, 0: it asks the control page (levels.c) */
 };
+_Static_assert(offsetof(struct ring_header, gate) == 64, "docs/stream-format.md, Ring");
 
 struct counter {
 	uint32_t op, object, enclosing, zero;
@@ -112,7 +115,8 @@ struct control_page {
 	_Atomic uint64_t gate;
 	_Atomic uint64_t generation;
 	_Atomic uint64_t budget;
-	uint8_t zero[PAGE - 40];
+	_Atomic uint64_t selection; /* number of the file that holds instead of `gate`; 0: none */
+	uint8_t zero[PAGE - 48];
 };
 _Static_assert(sizeof(struct control_page) == PAGE, "the control page is a page");
 
@@ -129,6 +133,15 @@ struct pattern {
 struct site_entry {
 	const void *address;
 	uint32_t site;
+	uint32_t
+		code; /* tables whose `code` it is in, and above them the number of the levels asked */
+};
+
+/* Where an event stands, for `code`: valid while the call of that seq is open at its depth. */
+struct standing {
+	uint32_t seq;   /* its lower half */
+	uint8_t code;   /* tables whose `code` is met here */
+	uint8_t inside; /* of a call that is no region: what is called here is not outermost */
 };
 
 /* Regions that are open: their calls have no wrapper's stack to lie on (runtime/user/regions.c). */
@@ -167,11 +180,12 @@ struct thread {
 		};
 		uint32_t state; /* both, in one load or store */
 	};
-	uint8_t when_ready; /* READY, or READY_SLOWLY: what `ready` goes back to */
-	uint8_t counting;   /* the budget is spent: calls go to counters */
-	uint8_t alive;      /* 0: wiped */
-	uint8_t broken;     /* no memory for a stream: pass through */
-	uint8_t full;       /* nowhere to put another chunk: counters only, in their table */
+	uint8_t when_ready;  /* READY, or READY_SLOWLY: what `ready` goes back to */
+	uint8_t counting;    /* the budget is spent: calls go to counters */
+	uint8_t alive;       /* 0: wiped */
+	uint8_t broken;      /* no memory for a stream: pass through */
+	uint8_t full;        /* nowhere to put another chunk: counters only, in their table */
+	uint8_t inside_used; /* there is one */
 	uint8_t snapshot; /* a copy made by thread_write_snapshot: never goes on to another chunk */
 	uint8_t *put;     /* next byte of rows */
 	uint8_t *limit;   /* a row may begin below */
@@ -179,9 +193,9 @@ struct thread {
 	uint64_t last_ended;
 	struct thread_page *page;
 	struct chunk *chunk;
-	uint32_t generation;      /* of patterns, sites and op records: one per chunk; 24 bits */
-	uint32_t enclosing;       /* op + 1 of the counted call that is open */
-	uint64_t enclosing_frame; /* its frame */
+	uint32_t generation;  /* of patterns, sites and op records: one per chunk; 24 bits */
+	uint32_t inside_said; /* op + 1 in the last `inside` record of this stream */
+	struct around around; /* the innermost open call that gets no row */
 	uint64_t stream;
 	uint64_t number; /* of the current chunk */
 	uint32_t tid;
@@ -215,6 +229,7 @@ struct thread {
 	} own_descriptor[OWN_DESCRIPTORS]; /* vfork child: what it opened */
 	uint32_t own_descriptors;
 	struct regions regions;
+	struct standing standing[CALL_DEPTH];
 	char path[PATH_BYTES]; /* not on the stack: a signal handler's may be small */
 	uint8_t scratch[2][SCRATCH];
 	uint32_t op_seen[]; /* generation in which the op's record was written, by op */
@@ -253,6 +268,9 @@ struct process {
 	_Atomic uint32_t objects, sites, selections, marks;
 	_Atomic uint64_t stream_bytes; /* sealed */
 	_Atomic bool budget_said;
+	_Atomic bool levels_unsaid; /* they were changed, and no mark tells it yet */
+	bool levels_refused;        /* or were not, since they could not be read */
+	uint64_t levels_changed;    /* ticks */
 	bool file_made;
 	bool introduced; /* the process record is written */
 	bool write_failed;
@@ -269,10 +287,11 @@ struct process {
 	char ring_path[PATH_BYTES];
 	char path[PATH_BYTES]; /* lock held: not on the stack, a signal handler's may be small */
 	struct interned *interned;     /* objects.c */
+	struct kept_names *kept_names; /* left_out.c */
 	struct site_table *site_table; /* sites.c */
 };
 
-/* Made once from the environment, survives forks, never written after process_begin. */
+/* Made once from the environment, survives forks, never written after process_begin but for the rank. */
 struct config {
 	bool on;
 	char run[PATH_BYTES];
@@ -281,33 +300,35 @@ struct config {
 	char boot_id[40];
 	char host[65];
 	uint64_t budget;
-	uint64_t gate;
+	uint64_t gate;                     /* FATHOM_LEVEL and FATHOM_LAYERS */
+	uint32_t layers;                   /* that are patched */
 	const char *files;                 /* FATHOM_FILES or NULL */
+	const char *select;                /* FATHOM_SELECT or NULL */
 	bool mmap_dirty;                   /* FATHOM_MMAP=dirty */
-	uint32_t rank, ranks;              /* rank + 1; 0 unknown */
+	uint32_t rank, ranks;              /* rank + 1; 0 unknown until MPI_Init */
+	bool first_on_node;                /* of the ranks */
+	char program[256];                 /* base name */
 	uint64_t start_ticks, ready_ticks; /* the constructor's beginning and end */
+	uint64_t start_ns;                 /* the same beginning, by CLOCK_MONOTONIC */
 };
 
-/* Bits of control->gate: docs/control-page.md. */
-#define LEVEL_JOB  (1ull << 32)
+/* Bits of a gate: docs/control-page.md. */
 #define LEVEL_CALL (3ull << 32)
-enum { COUNTED_LAYERS = 34, LAYER_FATHOM = 31 };
-
-static inline bool gate_records(uint64_t gate, uint8_t layer)
-{
-	return gate & LEVEL_CALL && gate >> layer & 1;
-}
-
-/* Its own bit is 0: its calls are counted, at every level. */
-static inline bool gate_counts(uint64_t gate, uint8_t layer)
-{
-	return gate & LEVEL_CALL && layer < 64 - COUNTED_LAYERS &&
-	       gate >> (COUNTED_LAYERS + layer) & 1;
-}
+enum { LEVEL_SHIFT = 32, COUNTED_LAYERS = 34, LAYER_FATHOM = 31 };
 
 extern struct config config;
 extern struct process *process;
-extern struct control_page *control __attribute__((visibility("hidden"))); /* one load, not two */
+extern struct control_page *control;
+/* Whose calls are events without a question: the control page's gate, or the process's own (levels.c). */
+extern const _Atomic uint64_t *_Atomic gate_at
+	__attribute__((visibility("hidden"))); /* one load, not two */
+
+static inline uint64_t gate_now(void)
+{
+	return atomic_load_explicit(atomic_load_explicit(&gate_at, memory_order_relaxed),
+				    memory_order_relaxed);
+}
+
 extern __thread struct thread *self
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -317,13 +338,14 @@ extern __thread struct thread *self
 void call_outlives_frame(const struct call *c);
 uint32_t enclosing_op(const struct thread *t); /* op + 1 of the innermost open call; 0: none */
 uint32_t call_enclosing(const struct thread *t, const struct call *c); /* around one in flight */
-bool call_for_job(const struct call *c); /* it is counted without regard to files */
+bool call_for_job(const struct call *c); /* no counter of a file has it */
 
 /* ---- clock.c ---- */
 extern uint8_t clock_kind; /* 0 raw ticks, 1 monotonic ns, 2 faked */
 void clock_begin(const char *setting);
 uint64_t ticks_slow(void);
 struct clock_triple clock_read(void);
+uint64_t clock_ns(void);               /* CLOCK_MONOTONIC */
 uint64_t clock_ticks_per_second(void); /* 0: unknown here, the reader fits it */
 
 /* The processor's counter: only where clock_kind is 0. */
@@ -343,15 +365,19 @@ static inline uint64_t ticks(void)
 	return likely(clock_kind == 0) ? ticks_raw() : ticks_slow();
 }
 
-/* What `ready` goes back to. A vfork child has other descriptors, another clock costs more anyway. */
+/* What `ready` goes back to. A vfork child has other descriptors, another clock costs more anyway; inside a call
+ * without a row a call may be seen otherwise. */
 static inline uint8_t usual_state(const struct thread *t)
 {
-	return t->counting || t->is_vfork || t->uncut || clock_kind ? READY_SLOWLY : READY;
+	return t->counting || t->is_vfork || t->uncut || clock_kind || t->around.frame
+		       ? READY_SLOWLY
+		       : READY;
 }
 
 /* ---- process.c ---- */
 void join_path(char *out, const char *a, const char *b,
 	       const char *c); /* PATH_BYTES; out may be a */
+void numbered_path(char *out, const char *directory, const char *name, uint64_t number);
 void exec_ring(
 	char *path); /* where an image that execs leaves its ring: its successor removes it */
 bool control_is_private(void);
@@ -405,7 +431,8 @@ extern _Atomic(struct descriptor_table *) descriptors;
 void thread_begin(void);
 struct thread *thread_claim(void); /* the calling thread's, marked not ready; NULL: none */
 void thread_release(struct thread *t);
-void thread_end(void *thread); /* key destructor */
+void around_set(struct thread *t, struct around around); /* t is claimed */
+void thread_end(void *thread);                           /* key destructor */
 struct thread *thread_make(struct thread *main,
 			   bool is_vfork); /* begins a stream; NULL: no memory */
 void thread_write_snapshot(struct thread *t,
@@ -433,6 +460,7 @@ void stream_write_out(struct thread *t);      /* its chunks not yet in the file;
 bool stream_write(const struct chunk *chunk); /* one sealed chunk into the file; lock held */
 void stream_seal(struct chunk *chunk, uint32_t flags);
 void stream_op(struct thread *t, uint32_t op); /* the op's record, once per chunk */
+void stream_inside(struct thread *t);          /* in which counted call the next ones are */
 void stream_room(
 	struct thread *t); /* for two of them and a record about these ops in the same chunk */
 
@@ -468,12 +496,23 @@ enum record_type {
 	RECORD_TALLY,
 	RECORD_HEAT,
 	RECORD_DATATYPE,
+	RECORD_INSIDE = 20,
 };
 enum unfinished_reason { LEFT_BY_JUMP = 1, OPEN_AT_END, THREAD_ENDED };
 
 /* ---- sites.c ---- */
 void sites_begin(void);
 uint32_t site_of(struct thread *t, const void *frame, const void *address);
+struct levels;
+/* Tables whose `code` the call from this address is in. */
+unsigned site_code(struct thread *t, const struct levels *l, const void *frame,
+		   const void *address);
+
+/* ---- left_out.c ---- */
+uint32_t objects_left_out(const struct levels *l, uint32_t object); /* tables, a bit each */
+/* The bits above a new object's number; its name, for a selection that comes later. */
+uint32_t left_out_bits(enum object_class class, const struct object_def *def);
+void left_out_keep(uint32_t object, enum object_class class, const struct object_def *def);
 
 /* ---- objects.c ---- */
 uint32_t object_define_in(struct thread *t, struct call *c, enum object_class class,

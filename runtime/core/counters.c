@@ -256,7 +256,7 @@ void counter_add(struct thread *t, const struct call *c, uint64_t ended, bool wh
 /* Its key, while it has not ended. False: it moves no data, or is counted without regard to files. */
 static bool key_in_flight(const struct thread *t, const struct call *c, struct counter_key *key)
 {
-	*key = (struct counter_key){c->op, c->object, call_enclosing(t, c)};
+	*key = (struct counter_key){c->op, c->object & ~OBJECT_LEFT_OUT, call_enclosing(t, c)};
 	return op_of(c->op)->direction && !call_for_job(c);
 }
 

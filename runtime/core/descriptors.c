@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/core.h"
+#include "core/levels.h"
 #include "core/process.h"
 #include "core/raw.h"
 
@@ -257,7 +257,7 @@ static uint32_t inherit_in(struct thread *t, int fd)
 
 static uint32_t inherit(int fd)
 {
-	struct thread *t = fd >= 0 && config.on ? thread_claim() : NULL;
+	struct thread *t = fd < 0 || levels_see_nothing() ? NULL : thread_claim();
 	uint32_t object;
 
 	if (!t)
@@ -292,7 +292,7 @@ static bool repeats(uint32_t object)
 	const struct thread *t = self;
 	const struct open_call *o = t && t->depth ? &t->page->open[t->depth - 1] : NULL;
 
-	return o && o->object == object && op_of(o->op)->tracked;
+	return o && o->object == (object & ~OBJECT_LEFT_OUT) && op_of(o->op)->tracked;
 }
 
 static inline int64_t position_of(struct description *d)

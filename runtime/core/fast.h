@@ -8,7 +8,7 @@
 
 bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
 		       const void *frame, const void *site);
-void call_leave_slowly(struct thread *t, const struct call *c, uint64_t ended);
+void call_leave_slowly(struct thread *t, struct call *c, uint64_t ended);
 
 static inline void release(struct thread *t)
 {
@@ -71,8 +71,7 @@ call_enter_fast(struct call *c, uint32_t op, uint8_t layer, uint32_t object, int
 	const struct site_entry *e;
 	uint32_t known = 0;
 
-	if (unlikely(~atomic_load_explicit(&control->gate, memory_order_relaxed) &
-		     (1ull << layer | LEVEL_CALL)) ||
+	if (unlikely(~gate_now() & (1ull << layer | LEVEL_CALL)) ||
 	    unlikely(!t || t->ready != READY || object & OBJECT_LEFT_OUT))
 		return call_enter_slowly(c, op, object, size, offset, frame, site);
 	if (t->depth) {
@@ -102,7 +101,8 @@ static inline __attribute__((always_inline)) void call_leave_fast(struct call *c
 
 	t->ready = NOT_READY;
 	barrier();
-	if (unlikely(t->depth != c->depth + 1 || t->put > t->limit)) {
+	if (unlikely(t->depth != c->depth + 1 || t->put > t->limit ||
+		     c->object & OBJECT_LEFT_OUT)) {
 		call_leave_slowly(t, c, ended);
 		return;
 	}

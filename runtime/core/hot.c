@@ -42,7 +42,7 @@ static void learn_usual(struct thread *t, const struct call *c, int fd, const vo
 	const struct site_entry *e = &t->site[(uintptr_t)site / 4 % SITES];
 	struct usual *u = usual_of(t, fd, site, c->depth > 0);
 	const _Atomic uint32_t *object = object_at(fd);
-	uint64_t gate = atomic_load_explicit(&control->gate, memory_order_relaxed);
+	uint64_t gate = gate_now();
 
 	if (!object || !c->object || c->object & OBJECT_LEFT_OUT || in_use(t, u) ||
 	    (!c->depth && (e->address != site || entry_site.slot)) ||

@@ -34,7 +34,7 @@ static inline bool differs(const struct usual *u, uint32_t op, int fd, const voi
 	       unlikely(u->who !=
 			(op | (uint64_t)atomic_load_explicit(u->object, memory_order_relaxed)
 				      << 32)) ||
-	       unlikely(u->gate != atomic_load_explicit(&control->gate, memory_order_relaxed));
+	       unlikely(u->gate != gate_now());
 }
 
 /* A buffer that is not aligned is not usual: the general way tells of it.

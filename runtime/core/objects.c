@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/counters.h"
+#include "core/levels.h"
 #include "core/raw.h"
 
 enum { INTERNED = 16384, PROBES = 16 };
@@ -97,22 +98,6 @@ const char *path_absolute(char *out, size_t size, int dirfd, const char *path)
 	return out;
 }
 
-bool path_selected(const char *path)
-{
-	const char *line = config.files;
-	bool selected = !line || *line == '!';
-
-	while (line && *line) {
-		size_t length = strcspn(line, "\n");
-		bool leaves_out = *line == '!';
-
-		if (glob_match(line + leaves_out, length - leaves_out, path))
-			selected = !leaves_out;
-		line += length + (line[length] == '\n');
-	}
-	return selected;
-}
-
 /* Definitions outlive the budget, but not for ever: twice its bytes, then objects are unknown. */
 static bool definitions_end(void)
 {
@@ -127,25 +112,14 @@ static bool is_signed(enum object_class class, uint32_t index)
 	return (class == OBJECT_DESCRIPTOR || class == OBJECT_DIRECTORY) && index == 5;
 }
 
-static bool left_out(enum object_class class, const char *name)
-{
-	bool is_file = class == OBJECT_DESCRIPTOR || class == OBJECT_PATH ||
-		       class == OBJECT_MPI_FILE || class == OBJECT_HDF5_FILE ||
-		       class == OBJECT_PNETCDF_FILE || class == OBJECT_NETCDF_FILE;
-
-	return name && is_file && !path_selected(name);
-}
-
 uint32_t object_define_in(struct thread *t, struct call *c, enum object_class class,
 			  const struct object_def *def)
 {
 	struct record r;
 	uint32_t object;
 
-	if (left_out(class, def->name))
-		return OBJECT_LEFT_OUT | 1;
 	if (definitions_end())
-		return 0;
+		return left_out_bits(class, def);
 	object = atomic_fetch_add(&process->objects, 1) + 1;
 	r = record_begin(t);
 	record_varint(&r, object);
@@ -159,7 +133,8 @@ uint32_t object_define_in(struct thread *t, struct call *c, enum object_class cl
 		else
 			record_varint(&r, def->number[i]);
 	record_end(&r, RECORD_OBJECT);
-	return object;
+	left_out_keep(object, class, def);
+	return object | left_out_bits(class, def);
 }
 
 uint32_t object_define(struct call *c, enum object_class class, const struct object_def *def)
@@ -232,7 +207,7 @@ uint32_t path_object(int dirfd, const char *path)
 	struct thread *t;
 	uint32_t object;
 
-	if ((uintptr_t)path < 4096 || !config.on) /* no path: the call will say EFAULT */
+	if ((uintptr_t)path < 4096 || levels_see_nothing()) /* no path: the call will say EFAULT */
 		return 0;
 	t = thread_claim();
 	if (!t)
@@ -248,9 +223,9 @@ static uint32_t named_object_in(struct thread *t, uint32_t parent, const char *n
 	_Atomic uint32_t *entry;
 	uint32_t object;
 
-	if (!name || parent & OBJECT_LEFT_OUT)
-		return parent; /* its file is left out, and so is what lies in it */
-	entry = intern(text_hash(name, parent + 1), &object);
+	if (!name)
+		return parent;
+	entry = intern(text_hash(name, (parent & ~OBJECT_LEFT_OUT) + 1), &object);
 	if (object)
 		return object;
 	object = object_define_in(t, NULL, OBJECT_NAMED, &def);
@@ -261,7 +236,7 @@ static uint32_t named_object_in(struct thread *t, uint32_t parent, const char *n
 
 uint32_t named_object(uint32_t parent, const char *name)
 {
-	struct thread *t = config.on ? thread_claim() : NULL;
+	struct thread *t = levels_see_nothing() ? NULL : thread_claim();
 	uint32_t object;
 
 	if (!t)
@@ -280,7 +255,7 @@ void object_hint(struct call *c, uint32_t object, bool in_force, const char *key
 	if (!t)
 		return;
 	r = record_begin(t);
-	record_varint(&r, object);
+	record_varint(&r, object & ~OBJECT_LEFT_OUT);
 	record_varint(&r, in_force ? 2 : 1);
 	record_string(&r, key);
 	record_string(&r, value);
@@ -297,7 +272,7 @@ void object_group(struct call *c, uint32_t object, const struct group_def *def)
 	if (!t)
 		return;
 	r = record_begin(t);
-	record_varint(&r, object);
+	record_varint(&r, object & ~OBJECT_LEFT_OUT);
 	record_bytes8(&r, def->hash);
 	record_varint(&r, def->size);
 	record_varint(&r, def->ordinal);

@@ -10,6 +10,7 @@
 
 #include "core/core.h"
 #include "core/layers.h"
+#include "core/levels.h"
 #include "core/raw.h"
 
 #ifndef MADV_WIPEONFORK
@@ -34,6 +35,12 @@ static const char *const launchers[] = {
 	"ltrace",   "gdb",     "fathom",  "fathom-engine", NULL,
 };
 
+/* 0 is the first rank of its node. */
+static const char *const local_rank_variables[] = {
+	"MPI_LOCALRANKID",           "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_LOCAL_RANK",
+	"MV2_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID",          "SLURM_LOCALID",
+};
+
 static const struct {
 	const char *rank, *ranks;
 } rank_variables[] = {
@@ -52,6 +59,7 @@ bool control_is_private(void)
 void recording_off(void)
 {
 	control = &control_off;
+	levels_off();
 }
 
 void *memory_get(size_t bytes, bool wipe_on_fork)
@@ -131,9 +139,19 @@ static bool rank_selected(const char *list, unsigned long rank)
 	return false;
 }
 
+static void read_local_rank(void)
+{
+	const char *rank = NULL;
+
+	for (size_t i = 0; !rank && i < sizeof(local_rank_variables) / sizeof(char *); i++)
+		rank = setting(local_rank_variables[i]);
+	config.first_on_node = rank && strcmp(rank, "0") == 0;
+}
+
 /* The rank the launcher says; MPI_Init confirms it later. */
 static void read_rank(void)
 {
+	read_local_rank();
 	for (size_t i = 0; i < sizeof(rank_variables) / sizeof(rank_variables[0]); i++) {
 		const char *rank = getenv(rank_variables[i].rank),
 			   *ranks = getenv(rank_variables[i].ranks);
@@ -169,6 +187,7 @@ static bool program_is_traced(void)
 		return true;
 	path[length] = '\0';
 	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	text_copy(config.program, sizeof(config.program), name);
 	for (size_t i = 0; launchers[i]; i++)
 		if (glob_match(launchers[i], strlen(launchers[i]), name))
 			return false;
@@ -194,7 +213,7 @@ static uint64_t parse_gate(const char *layers, const char *level)
 	for (size_t i = 0; level && i < 4; i++)
 		if (strcmp(level, levels[i]) == 0)
 			number = i;
-	return number ? gate | 1ull << 31 | number << 32 : 0;
+	return number ? gate | 1ull << LAYER_FATHOM | number << LEVEL_SHIFT : gate;
 }
 
 void join_path(char *out, const char *a, const char *b, const char *c)
@@ -223,6 +242,14 @@ static void decimal(char *out, uint64_t value)
 	while (n)
 		*out++ = text[--n];
 	*out = '\0';
+}
+
+void numbered_path(char *out, const char *directory, const char *name, uint64_t number)
+{
+	char text[24];
+
+	decimal(text, number);
+	join_path(out, directory, name, text);
 }
 
 static void default_ring(const char *run)
@@ -260,7 +287,7 @@ static void map_control(void)
 
 	join_path(path, config.ring, "/", "control");
 	control = &control_private;
-	atomic_store(&control->gate, config.gate);
+	atomic_store(&control->gate, config.gate & LEVEL_CALL ? config.gate : 0);
 	atomic_store(&control->budget, config.budget);
 	fd = raw3(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd >= 0) {
@@ -294,6 +321,7 @@ bool process_begin(void)
 		return false;
 	clock_begin(setting("FATHOM_CLOCK"));
 	config.start_ticks = ticks();
+	config.start_ns = clock_ns();
 	text_copy(config.run, sizeof(config.run), run);
 	if (ring && ring[0] == '/')
 		text_copy(config.ring, sizeof(config.ring) - 64, ring);
@@ -301,15 +329,22 @@ bool process_begin(void)
 		default_ring(run);
 	config.budget = parse_bytes(setting("FATHOM_BUDGET"), 64 << 20);
 	config.gate = parse_gate(setting("FATHOM_LAYERS"), setting("FATHOM_LEVEL"));
+	config.layers = (uint32_t)(config.gate | config.gate >> COUNTED_LAYERS);
 	config.files = keep(setting("FATHOM_FILES"));
+	config.select = keep(setting("FATHOM_SELECT"));
 	config.mmap_dirty = setting("FATHOM_MMAP") && !strcmp(setting("FATHOM_MMAP"), "dirty");
+	map_control();
+	if (!(config.gate & LEVEL_CALL) && !control_shared)
+		return false; /* off, and nobody can turn it on */
 	process = memory_get(sizeof(*process), true);
-	if (!process || !config.gate)
+	if (!process) {
+		recording_off();
 		return false;
+	}
 	config.on = true;
 	thread_begin();
 	sites_begin();
-	map_control();
+	levels_begin();
 	return true;
 }
 
@@ -327,7 +362,14 @@ void process_at_end(void (*act)(void))
 
 void process_started(void)
 {
+	struct thread *t;
+
 	config.ready_ticks = ticks();
+	t = atomic_load(&process->levels_unsaid) ? thread_claim() : NULL;
+	if (!t)
+		return;
+	levels_say(t); /* what is to be recorded cannot be read */
+	thread_release(t);
 }
 
 void process_patched(uint64_t began)
@@ -345,7 +387,7 @@ void process_patched(uint64_t began)
 
 uint32_t process_layers(void)
 {
-	return (uint32_t)(config.gate | config.gate >> COUNTED_LAYERS);
+	return config.layers;
 }
 
 static void name_files(void)
@@ -382,6 +424,8 @@ bool process_ready(void)
 		process->instance = random_id();
 		process->generation = ++forks;
 		name_files();
+		if (forks > 1)
+			levels_new_image();
 		barrier();
 		process->alive = 1;
 	}

@@ -1,5 +1,5 @@
 /* The ring: a file in node-local memory that holds a process's open chunks, so that they outlive it. */
-#include "core/core.h"
+#include "core/levels.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,6 +141,7 @@ static void ring_begin(void)
 	process->ring->pid_start = pid_start();
 	atomic_store(&process->ring->allocated, PAGE);
 	memcpy(process->ring->magic, "FATHOMRG", 8);
+	levels_new_image();
 }
 
 /* Shared memory, or private when there is none. */

@@ -2,9 +2,11 @@
 #include <elf.h>
 #include <link.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/levels.h"
+#include "core/raw.h"
 #include "edges/edges.h"
 
 enum { SITE_TABLE = 4096, MODULES = 512 };
@@ -173,7 +175,7 @@ static const char *fortran_entry(const void *frame, const void **address)
 	return entry_site.name;
 }
 
-uint32_t site_of(struct thread *t, const void *frame, const void *address)
+static struct site_entry *entry_of(struct thread *t, const void *frame, const void *address)
 {
 	const char *entry = fortran_entry(frame, &address);
 	struct site_entry *e = &t->site[(uintptr_t)address / 4 % SITES];
@@ -181,6 +183,44 @@ uint32_t site_of(struct thread *t, const void *frame, const void *address)
 	if (unlikely(e->address != address)) {
 		e->site = look_up(t, address, entry);
 		e->address = address;
+		e->code = 0;
 	}
-	return e->site;
+	return e;
+}
+
+uint32_t site_of(struct thread *t, const void *frame, const void *address)
+{
+	return entry_of(t, frame, address)->site;
+}
+
+static unsigned find_code(const struct levels *l, const void *address)
+{
+	void *begin = NULL;
+	const struct link_map *map = map_of(address, &begin);
+	char path[PATH_BYTES];
+	const char *id = "", *name;
+	size_t id_bytes;
+	long got = 0;
+
+	if (!map)
+		return 0;
+	id_bytes = build_id(begin, &id);
+	name = map->l_name;
+	if (!id_bytes && !*name) {
+		got = raw4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path,
+			   sizeof(path) - 1);
+		path[got > 0 ? got : 0] = '\0';
+		name = path;
+	}
+	return levels_code(l, id, id_bytes, name, (uintptr_t)address - map->l_addr);
+}
+
+unsigned site_code(struct thread *t, const struct levels *l, const void *frame, const void *address)
+{
+	struct site_entry *e = entry_of(t, frame, address);
+	const uint32_t number = l->number << TABLES;
+
+	if (e->code >> TABLES << TABLES != number)
+		e->code = number | find_code(l, e->address);
+	return e->code & ((1u << TABLES) - 1);
 }

@@ -280,6 +280,20 @@ static void put_process(struct thread *t)
 	record_end(&r, RECORD_PROCESS);
 }
 
+void stream_inside(struct thread *t)
+{
+	struct record r;
+
+	if (!t->inside_used)
+		return;
+	if (t->inside_said)
+		stream_op(t, t->inside_said - 1);
+	r = record_begin(t);
+	record_varint(&r, t->next_seq);
+	record_varint(&r, t->inside_said);
+	record_end(&r, RECORD_INSIDE);
+}
+
 /* Makes `chunk` the thread's current one. The magic comes last: a torn header is no chunk. */
 bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 {
@@ -319,6 +333,7 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 	barrier();
 	memcpy(chunk->magic, "FATHOMCK", 8);
 	put_open_calls(t);
+	stream_inside(t); /* should the chunk before be lost */
 	if (first_of_process) {
 		process->introduced = true;
 		put_process(t);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "core/counters.h"
+#include "core/levels.h"
 #include "core/process.h"
 #include "core/raw.h"
 
@@ -274,6 +275,7 @@ static void say_losses(struct thread *t)
 		stream_mark(t, "lost", "threads that found no memory for a stream", threads);
 	if (calls)
 		stream_mark(t, "lost", "calls inside 63 open ones", calls);
+	levels_say(t);
 	if (notes > MARKS)
 		stream_mark(t, "lost", "notes after the first 256", notes - MARKS);
 }
@@ -325,7 +327,8 @@ static void thread_renew(struct thread *t)
 	t->depth = 0;
 	atomic_store(&t->page->depth, 0);
 	t->counting = t->full;
-	t->enclosing = 0;
+	t->around = (struct around){0};
+	t->inside_said = t->inside_used = 0;
 	t->flush_began = 0;
 	t->own_descriptors = 0;
 	t->regions.depth = t->regions.skipped = 0;

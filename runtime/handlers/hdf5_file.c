@@ -106,12 +106,7 @@ void hdf5_file_opened(struct call *c, int64_t result, const char *name, int64_t 
 		return;
 	}
 	path_absolute(path, sizeof(path), AT_FDCWD, name);
-	if (path_selected(path)) {
-		value = define_file(c, path);
-	} else {
-		value = OBJECT_LEFT_OUT;
-		c->cancel = true;
-	}
+	value = define_file(c, path);
 	hdf5_remember(c->wrapper, result, value);
 	/* the open is the first collective call on its handle */
 	struct file *f = file_of(value);

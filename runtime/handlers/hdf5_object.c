@@ -38,27 +38,20 @@ static void measure(const struct hdf5_library *lib, int64_t type, int64_t space,
 	def->numbers = 2 + (uint32_t)rank;
 }
 
-/* Defines an object and keeps it by its handle; false when its file is left out. `type` is closed. */
-static bool keep(struct call *c, const struct hdf5_library *lib, enum object_class class,
+/* Defines an object and keeps it by its handle. `type` is closed. */
+static void keep(struct call *c, const struct hdf5_library *lib, enum object_class class,
 		 int64_t id, struct object_def *def, int64_t type)
 {
 	const uint64_t file = file_value(c->wrapper, lib, id);
-	const bool left_out = (uint32_t)file & OBJECT_LEFT_OUT;
 
 	def->parent = (uint32_t)file;
-	if (left_out) {
-		hdf5_remember(c->wrapper, id, file);
-		c->cancel = true;
-	} else {
-		c->object = object_define(c, class, def);
-		hdf5_remember(c->wrapper, id,
-			      c->object | (file >> 32) << 32 | (def->name[0] ? 0 : HDF5_NAMELESS));
-		if (type >= 0)
-			hdf5_type_hint(c, lib, type);
-	}
+	c->object = object_define(c, class, def);
+	hdf5_remember(c->wrapper, id,
+		      c->object | (file >> 32) << 32 | (def->name[0] ? 0 : HDF5_NAMELESS));
+	if (type >= 0)
+		hdf5_type_hint(c, lib, type);
 	if (type >= 0 && class != OBJECT_HDF5_DATATYPE)
 		lib->type_close(type);
-	return !left_out;
 }
 
 static void define_dataset(struct call *c, const struct hdf5_library *lib, int64_t id,
@@ -67,8 +60,8 @@ static void define_dataset(struct call *c, const struct hdf5_library *lib, int64
 	const int64_t type = hdf5_id(lib, lib->dataset_type(id));
 
 	measure(lib, type, hdf5_id(lib, lib->dataset_space(id)), def);
-	if (keep(c, lib, OBJECT_HDF5_DATASET, id, def, type))
-		hdf5_dataset_hints(c, lib, id);
+	keep(c, lib, OBJECT_HDF5_DATASET, id, def, type);
+	hdf5_dataset_hints(c, lib, id);
 }
 
 /* `named`: HDF5 knows the path that the object was opened by. Else asking for it would make it search the

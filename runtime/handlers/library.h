@@ -41,13 +41,10 @@ static inline void errno_put_back(const int *kept)
 }
 #define KEEP_ERRNO const int kept_errno __attribute__((cleanup(errno_put_back))) = errno
 
-/* An open that failed is a call on the path, if that is recorded at all. */
+/* An open that failed is a call on the path. */
 static inline void opened_nothing(struct call *c, const char *name)
 {
-	const uint32_t object = path_object(AT_FDCWD, name);
-
-	c->cancel = object & OBJECT_LEFT_OUT;
-	c->object = c->cancel ? 0 : object;
+	c->object = path_object(AT_FDCWD, name);
 }
 
 #endif

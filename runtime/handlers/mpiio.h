@@ -32,6 +32,7 @@ void mpi_aborting(int code);
 uint32_t mpi_file_object(uintptr_t file);
 uint32_t mpi_file_object_at(const uintptr_t *file);
 uint32_t mpi_path_object(const char *name);
+uint32_t mpi_name_left_out(const char *name); /* as path_left_out */
 /* The name without the file system that ROMIO lets one put before it ("ufs:/tmp/f"). */
 const char *mpi_bare_name(const char *name);
 void mpi_opened(struct call *c, uintptr_t comm, const char *name, int amode, uintptr_t info,

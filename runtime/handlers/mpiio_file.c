@@ -290,6 +290,11 @@ const char *mpi_bare_name(const char *name)
 	return name;
 }
 
+uint32_t mpi_name_left_out(const char *name)
+{
+	return name ? path_left_out(mpi_bare_name(name)) : 0;
+}
+
 uint32_t mpi_path_object(const char *name)
 {
 	return name ? path_object(AT_FDCWD, mpi_bare_name(name)) : 0;
@@ -319,11 +324,6 @@ void mpi_opened(struct call *c, uintptr_t comm, const char *name, int amode, uin
 		return;
 	}
 	path_absolute(path, sizeof(path), AT_FDCWD, mpi_bare_name(name));
-	if (!path_selected(path)) {
-		remember(*file, OBJECT_LEFT_OUT);
-		c->cancel = true;
-		return;
-	}
 	if (abi)
 		abi->comm_size(comm, &ranks);
 	const struct object_def def = {

@@ -120,11 +120,6 @@ struct nc_file *nc_opened(struct call *c, const struct nc_library *lib, int id, 
 	} else {
 		path_absolute(absolute, sizeof(absolute), AT_FDCWD, path);
 	}
-	if (!path_selected(absolute)) {
-		remember(lib, id, NC_FILE, OBJECT_LEFT_OUT);
-		c->cancel = true;
-		return NULL;
-	}
 	c->object = object_define(c, lib->api == PNETCDF ? OBJECT_PNETCDF_FILE : OBJECT_NETCDF_FILE,
 				  &def);
 	const uint32_t place = take_file();

@@ -28,7 +28,7 @@ static inline uint32_t stdio_object(const FILE *stream)
 {
 	int fd = stdio_descriptor(stream);
 
-	return fd >= 0 ? descriptor_object(fd) : stream ? OBJECT_LEFT_OUT : 0;
+	return fd >= 0 ? descriptor_object(fd) : stream ? OBJECT_NEVER : 0;
 }
 
 static inline bool stdio_at_end(const FILE *stream)

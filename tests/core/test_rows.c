@@ -37,7 +37,7 @@ static void make_shapes(void)
 		struct shape *s = &shapes[i];
 
 		s->op = (uint32_t)random_below(&seed, TEST_OPS);
-		s->object = (uint32_t)(random_next(&seed) & 0x7fffffff) >> random_below(&seed, 31);
+		s->object = (uint32_t)(random_next(&seed) & 0x1fffffff) >> random_below(&seed, 29);
 		s->object = s->op == OP_ABSORBS ? (uint32_t)i % 2 : s->object;
 		s->site = 0x1000 + 4 * random_below(&seed, 200); /* in no module */
 		for (int f = 0; f < CALL_FIELDS; f++)

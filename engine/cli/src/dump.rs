@@ -160,6 +160,7 @@ fn record_line(record: &Record<'_>) -> Value {
 		Record::Text(t) => {
 			json!({ "row": "text", "seq": t.seq, "name": text(t.name), "value": text(t.value) })
 		}
+		Record::Inside(i) => json!({"inside": i.op.checked_sub(1), "seq": i.seq}),
 		Record::Group(g) => json!({
 			"row": "group", "object": g.object, "hash": format!("{:016x}", g.hash), "size": g.size,
 			"ordinal": g.ordinal, "own": g.own, "members": g.members,

@@ -1,6 +1,7 @@
 //! `fathom-engine`: what Fathom does with bytes that others wrote.
 
 mod dump;
+mod select;
 mod stat;
 
 use std::path::PathBuf;
@@ -152,6 +153,19 @@ enum Command {
 		/// Stream file
 		file: PathBuf,
 	},
+	/// Check a selection file and print what processes read of it
+	///
+	/// docs/selection.md has both forms. Exit status 2 and one line when something is wrong in it.
+	#[command(
+		after_help = "Examples:\n  fathom-engine select restart.toml --program ./s3d\n  echo '[job]' | fathom-engine select -"
+	)]
+	Select {
+		/// Selection file (TOML); - is stdin
+		file: PathBuf,
+		/// Where `code` is looked for; repeatable
+		#[arg(long, value_name = "FILE")]
+		program: Vec<PathBuf>,
+	},
 	/// Measure how fast one core reads a stream file back (of a run: its largest)
 	///
 	/// rows_per_second is into Arrow arrays.
@@ -175,6 +189,9 @@ fn main() -> ExitCode {
 			return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
 		}
 	};
+	if let Command::Select { file, program } = &cli.command {
+		return select::select(file, program);
+	}
 	match run(cli.command) {
 		Ok(()) => ExitCode::SUCCESS,
 		Err(message) => {
@@ -230,6 +247,7 @@ fn run(command: Command) -> Result<(), String> {
 			Ok(())
 		}
 		Command::Dump { file } => dump::dump(&file),
+		Command::Select { .. } => Ok(()), // has statuses of its own
 		Command::DecodeBench { path, repeat } => {
 			let files = stat::files_of(&path)?;
 			let file =

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use fathom_stream::{Decoder, Item, Record};
 
-use crate::calls::{ImageMaps, Map, Out, Pending, Plan, StreamRows, Writing};
+use crate::calls::{ImageMaps, Inside, Map, Out, Pending, Plan, StreamRows, Writing};
 use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::columns::{OpNames, StreamFacts};
@@ -164,6 +164,7 @@ fn each_batch(
 			ordinals: None,
 			interrupted: HashMap::new(),
 			side_time: HashMap::new(),
+			inside: Inside::default(),
 			pending: Pending::default(),
 			roots_done: 0,
 			largest_seq: 0,

@@ -126,6 +126,8 @@ pub struct StreamRows<'r> {
 	pub interrupted: HashMap<u64, (u64, Interrupted, u32)>,
 	/// Time that signal handlers' calls took inside calls of this stream, by seq.
 	pub side_time: HashMap<u64, i64>,
+	/// From which seq on calls are directly inside a counted call of an op.
+	pub inside: Inside,
 	pub pending: Pending,
 	pub roots_done: usize,
 	pub largest_seq: u64,
@@ -144,6 +146,39 @@ enum Came {
 	/// Seq of a call.
 	Call(u64),
 	Counter(Counter),
+}
+
+/// Which counted call is directly around a recorded one, where one is.
+#[derive(Debug, Default)]
+pub struct Inside {
+	/// First seq and op of each change, in order.
+	changes: Vec<(u64, Option<u16>)>,
+}
+
+impl Inside {
+	/// Changes kept at most, unless one call has more inside it.
+	const KEPT: usize = 1024;
+
+	fn push(&mut self, seq: u64, op: Option<u16>) {
+		self.changes.push((seq, op));
+	}
+
+	#[inline]
+	fn of(&self, seq: u64) -> Option<u16> {
+		if self.changes.is_empty() {
+			return None;
+		}
+		let after = self.changes.partition_point(|change| change.0 <= seq);
+		self.changes.get(after.checked_sub(1)?).and_then(|change| change.1)
+	}
+
+	/// No call before this seq comes any more.
+	fn forget(&mut self, seq: u64) {
+		if self.changes.len() > Self::KEPT {
+			let after = self.changes.partition_point(|change| change.0 <= seq);
+			self.changes.drain(..after.saturating_sub(1));
+		}
+	}
 }
 
 /// A stream with a clock and tables to write to: what walks over a chunk.
@@ -196,6 +231,11 @@ impl Visitor for Writing<'_, '_, '_> {
 			Record::Counter(counter) => self.counter(counter),
 			Record::Tally(tally) => self.tally(tally),
 			Record::Heat(heat) => self.heat(heat),
+			Record::Inside(inside) => {
+				let maps = self.rows.maps;
+				let named = |op| maps.ops.get(op).unwrap_or(maps.unknown_op);
+				self.rows.inside.push(inside.seq, inside.op.checked_sub(1).map(named));
+			}
 			_ => {}
 		}
 	}
@@ -220,7 +260,9 @@ impl Writing<'_, '_, '_> {
 			let side = rows.side_time.get(&call.seq).copied().unwrap_or(0);
 			call.nested = side.min(call.duration);
 		}
-		self.count(call, NO_OP);
+		let enclosing = rows.inside.of(call.seq).unwrap_or(NO_OP);
+		rows.inside.forget(call.seq);
+		self.count(call, enclosing);
 		self.out.calls.push(call);
 		self.hand_over();
 	}
@@ -382,6 +424,7 @@ impl Writing<'_, '_, '_> {
 			} else if call.valid & has::PARENT != 0 {
 				pending[i].valid &= !has::PARENT; // its row is nowhere: an unbroken tree matters more
 			}
+			enclosing = self.rows.inside.of(call.seq).unwrap_or(enclosing);
 			around.push(enclosing);
 			open.push(i);
 		}
@@ -394,6 +437,7 @@ impl Writing<'_, '_, '_> {
 				Came::Counter(counter) => self.counter(&counter),
 			}
 		}
+		self.rows.inside.forget(pending.first().map_or(0, |first| first.seq));
 		for mut call in pending.drain(..) {
 			if !self.rows.side_time.is_empty() {
 				call.nested += self.rows.side_time.get(&call.seq).copied().unwrap_or(0);

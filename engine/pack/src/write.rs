@@ -10,7 +10,7 @@ use arrow_schema::SchemaRef;
 use fathom_stream::Decoder;
 use parquet::arrow::ArrowWriter;
 
-use crate::calls::{ImageMaps, Map, Out, Pending, Plan, StreamRows, Writing};
+use crate::calls::{ImageMaps, Inside, Map, Out, Pending, Plan, StreamRows, Writing};
 use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::collectives::CallNumbers;
@@ -355,6 +355,7 @@ fn stream_rows<'p>(
 		ordinals: ordinals[local].as_deref(),
 		interrupted,
 		side_time,
+		inside: Inside::default(),
 		pending: Pending::default(),
 		roots_done: 0,
 		largest_seq: 0,

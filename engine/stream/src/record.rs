@@ -21,6 +21,7 @@ pub enum Record<'a> {
 	Rank(Rank<'a>),
 	Text(Text<'a>),
 	Group(Group),
+	Inside(Inside),
 	Series(Series<'a>),
 	Samples(Samples),
 	Tally(Tally),
@@ -117,6 +118,14 @@ pub struct Link {
 	pub kind: u32,
 	pub bytes: u64,
 	pub percent: u32,
+}
+
+/// Calls from this one on are directly inside a counted call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Inside {
+	pub seq: u64,
+	/// Of the counted call, plus 1; 0: of none.
+	pub op: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -413,6 +422,7 @@ pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Record<'_>, Reason> {
 		}),
 		14 => Record::Text(Text { seq: from.varint()?, name: from.text()?, value: from.text()? }),
 		15 => Record::Group(group(from)?),
+		20 => Record::Inside(Inside { seq: from.varint()?, op: from.number("op")? }),
 		32 => Record::Series(series(from)?),
 		33 => Record::Samples(samples(from)?),
 		16 => Record::Tally(tally(from)?),
