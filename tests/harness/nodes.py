@@ -144,7 +144,7 @@ class Slurm:
         while not holds():
             if time.monotonic() > end:
                 logs = "\n".join(log.read_text() for log in self.at.glob("*.log"))
-                pytest.fail(f"Slurm does not start:\n{logs[-3000:]}")
+                pytest.fail(f"Slurm does not do as it is told:\n{logs[-3000:]}")
             time.sleep(0.05)
 
     def run(self, line: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
@@ -160,6 +160,15 @@ class Slurm:
         )
 
     def stop(self) -> None:
+        """A test that failed may have left a job: its processes would outlive the daemons."""
+        try:
+            self._ask("scancel", "--signal=KILL", "--user=root")
+            self._ask("scancel", "--user=root")
+            self._until(lambda: not self._ask("squeue", "-h").stdout.strip())
+        finally:
+            self._end()
+
+    def _end(self) -> None:
         for process in reversed(self.started):
             process.send_signal(signal.SIGTERM)
             try:
