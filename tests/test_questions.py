@@ -11,7 +11,7 @@ from pathlib import Path
 
 import fathom
 import pytest
-from fathom.analysis import Remembered, accesses
+from fathom.analysis import Remembered, accesses, closer
 from fathom.analysis.answers import Answers, answers
 from fathom.analysis.own import heat, own
 from harness import needs, paths
@@ -232,3 +232,59 @@ def test_processes_without_mpi(level: str, tmp_path: Path) -> None:
     assert len(rows["write"]["ranks"]) == 1
     assert 1 <= len(rows["read"]["ranks"]) <= 3
     assert not {*rows["write"]["ranks"]} & {*rows["read"]["ranks"]}
+
+
+def next_command(run: str, directory: Path) -> list[str]:
+    """What `fathom show --next` says to run, as the shell would take it."""
+    done = subprocess.run(
+        [paths.FATHOM, "show", run, "--next"],
+        check=True,
+        timeout=60,
+        cwd=directory,
+        capture_output=True,
+        text=True,
+    )
+    words = shlex.split(done.stdout)
+    assert words[:2] == ["fathom", "run"]
+    return [str(paths.FATHOM), "run", "--no-show", *words[2:]]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [one for one in KNOWN if one.name in ("athena_mpiio", "ior_posix", "vpic_hdf5")],
+    ids=lambda k: k.name,
+)
+def test_two_steps_lead_from_counters_to_the_guilty_lines(kernel: Kernel, tmp_path: Path) -> None:
+    """The paper's procedure: totals of all ranks, files on those that dominate, calls on the files that do."""
+    assert closer.level(trace(kernel, "job", tmp_path)) == "job"
+    for step, level in (("job", "file"), ("job.2", "call")):
+        command = next_command(step, tmp_path)
+        subprocess.run(
+            command,
+            check=True,
+            timeout=120,
+            cwd=tmp_path,
+            env={**os.environ, **STACK_ENV},
+            stdout=subprocess.DEVNULL,
+        )
+        source = Remembered(fathom.open(tmp_path / command[command.index("-o") + 1]))
+        assert closer.level(source) == level
+    found = answers(source)
+    check_lines(found, kernel, 1 if kernel.moving == "one" else 4)
+    # Little was looked at, all was counted.
+    assert source.sql("select counted from runs")["counted"][0].as_py() > 0
+    files = source.sql(
+        "select distinct path from calls join files using (file)"
+        " where calls.kind in ('read', 'write') and layer in ('posix', 'mpiio')"
+    )["path"].to_pylist()
+    assert files
+    assert all(str(tmp_path / "out.job") in path for path in files)
+    done = subprocess.run(
+        [paths.FATHOM, "show", "job.3", "--next"],
+        check=True,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert kernel.writes is not None
+    assert kernel.writes in done.stdout
