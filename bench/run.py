@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+import exact
 import kernel
 import per_call
 import start
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "kernel": kernel.rows,
     "volume": volume.rows,
     "start": start.rows,
+    "exact": exact.rows,
 }
 VERDICT = {True: "yes", False: "NO", None: ""}
 
