@@ -61,7 +61,7 @@ def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
     fired = sql("select distinct layer from counters where calls > 0 order by layer")
     cut = sql(
         "select kind, detail, count(distinct process) as processes, count(*) as count"
-        " from marks group by kind, detail order by kind, detail"
+        " from marks where kind <> 'selection' group by kind, detail order by kind, detail"
     )
     found = nodes(run)
     added: Manifest = {

@@ -360,18 +360,56 @@ static void leave_with_row(struct thread *t, const struct call *c, uint64_t ende
 	}
 }
 
+/* A call whose file was known only when it was made (mkstemp, pipe): what it is after all. */
+static enum level level_after(const struct call *c, enum level was, unsigned code)
+{
+	const struct levels *l = levels_now();
+	const uint32_t out = c->object >> OBJECT_LEFT_OUT_SHIFT & l->files;
+	const enum level is = out ? level_of(l, c->op, out, code) : was;
+
+	return is < was ? is : was;
+}
+
+static void count_at(struct thread *t, struct call *c, enum level level, uint64_t ended)
+{
+	c->object &= ~OBJECT_LEFT_OUT;
+	if (level != LEVEL_UNSEEN)
+		counter_add(t, c, ended, level == LEVEL_JOB);
+}
+
+static void leave_without_row(struct thread *t, struct call *c, uint64_t ended)
+{
+	enum level level = c->depth & WHOLE_JOB ? LEVEL_JOB : LEVEL_FILE;
+	const unsigned code = t->around.code;
+
+	around_set(t, c->outer);
+	count_at(t, c, c->depth & NOT_SEEN ? LEVEL_UNSEEN : level_after(c, level, code), ended);
+}
+
+/* Rows inside it need theirs. */
+static bool leave_left_out(struct thread *t, struct call *c, uint64_t ended)
+{
+	const enum level level = level_after(c, LEVEL_EVENT, t->standing[c->depth].code);
+
+	if (level == LEVEL_EVENT || t->next_seq != c->seq + 1 || t->depth != c->depth + 1)
+		return false;
+	t->next_seq--;
+	set_depth(t, c->depth);
+	count_at(t, c, level, ended);
+	return true;
+}
+
 /* Calls above ours were left by a jump that ended in our original; or ours itself is gone: a fork wiped it,
  * or it has no row; or the file that it opened is one of those that some of the selection leaves out. */
 void call_leave_slowly(struct thread *t, struct call *c, uint64_t ended)
 {
 	if (!t->alive)
 		return;
-	c->object &= ~OBJECT_LEFT_OUT;
 	if (c->seq == ~0ull) {
-		around_set(t, c->outer);
-		if (!(c->depth & NOT_SEEN))
-			counter_add(t, c, ended, c->depth & WHOLE_JOB);
-	} else if (t->depth > c->depth && t->page->open[c->depth].seq == c->seq) {
+		leave_without_row(t, c, ended);
+	} else if (t->depth > c->depth && t->page->open[c->depth].seq == c->seq &&
+		   !(c->object & OBJECT_LEFT_OUT && leave_left_out(t, c, ended))) {
+		c->object &= ~OBJECT_LEFT_OUT;
 		drop_open(t, c->depth + 1, ended);
 		leave_with_row(t, c, ended);
 	}

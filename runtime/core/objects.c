@@ -115,17 +115,20 @@ static bool is_signed(enum object_class class, uint32_t index)
 uint32_t object_define_in(struct thread *t, struct call *c, enum object_class class,
 			  const struct object_def *def)
 {
+	const uint32_t left_out = left_out_bits(class, def);
+	/* A call that makes what is left out may lose its row when it ends. */
+	const bool told = c && c->thread && c->seq != ~0ull && !left_out;
 	struct record r;
 	uint32_t object;
 
 	if (definitions_end())
-		return left_out_bits(class, def);
+		return left_out;
 	object = atomic_fetch_add(&process->objects, 1) + 1;
 	r = record_begin(t);
 	record_varint(&r, object);
 	record_varint(&r, class);
 	record_varint(&r, def->parent & ~OBJECT_LEFT_OUT);
-	record_varint(&r, c && c->thread && c->seq != ~0ull ? c->seq + 1 : 0);
+	record_varint(&r, told ? c->seq + 1 : 0);
 	record_string(&r, def->name);
 	for (uint32_t i = 0; i < def->numbers; i++)
 		if (is_signed(class, i))
@@ -134,7 +137,7 @@ uint32_t object_define_in(struct thread *t, struct call *c, enum object_class cl
 			record_varint(&r, def->number[i]);
 	record_end(&r, RECORD_OBJECT);
 	left_out_keep(object, class, def);
-	return object | left_out_bits(class, def);
+	return object | left_out;
 }
 
 uint32_t object_define(struct call *c, enum object_class class, const struct object_def *def)

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use fathom_stream::{Clock, Decoder, Record};
+use fathom_stream::{Clock, Counter, Decoder, Record};
 
 use crate::define::{self, Definitions, Target};
 use crate::error::PackError;
@@ -299,10 +299,17 @@ impl<'s> Pass<'s> {
 		}
 	}
 
-	fn removed(&mut self, row: &Row<'_>) {
-		let path = self.survey.definitions.objects.get(&row.object).map(|object| &object.name);
-		if let Some(path) = path.filter(|_| row.error == 0) {
-			self.survey.removed.insert(path.clone());
+	fn removed(&mut self, object: u32) {
+		if let Some(object) = self.survey.definitions.objects.get(&object) {
+			self.survey.removed.insert(object.name.clone());
+		}
+	}
+
+	fn counted(&mut self, counter: &Counter) {
+		self.summary.counted += counter.calls;
+		let removes = self.notable.get(counter.op as usize).is_some_and(|op| op.removes);
+		if removes && counter.calls > counter.errors {
+			self.removed(counter.object);
 		}
 	}
 
@@ -375,15 +382,15 @@ impl Visitor for Pass<'_> {
 			if notable.collective {
 				self.collective(row, op);
 			}
-			if notable.removes {
-				self.removed(row);
+			if notable.removes && row.error == 0 {
+				self.removed(row.object);
 			}
 		}
 	}
 
 	fn record(&mut self, record: &Record<'_>) {
 		match record {
-			Record::Counter(counter) => self.summary.counted += counter.calls,
+			Record::Counter(counter) => self.counted(counter),
 			Record::Text(text) => {
 				let name = String::from_utf8_lossy(text.name);
 				if name == "to" {
