@@ -99,11 +99,16 @@ fn nothing_missed(looks: &[Value]) {
 /// Each thread writes more than its 16 chunks, so that all of them are used again and again.
 #[test]
 fn chunks_are_used_again_while_they_are_read() {
+	// Where the program gets a processor and the reader none, there is one look at its end: then once more.
+	const TRIES: usize = 30;
 	for interval in [0, 7, 50] {
-		let (said, looks) = run("recycled", &["17", "120000", "3", "exit"], interval);
-		assert!(looks.len() > 3, "{} looks", looks.len());
-		nothing_missed(&looks);
-		assert_eq!(seen(&looks), said);
+		let met_it_running = (0..TRIES).any(|_| {
+			let (said, looks) = run("recycled", &["17", "120000", "3", "exit"], interval);
+			nothing_missed(&looks);
+			assert_eq!(seen(&looks), said);
+			looks.len() > 3
+		});
+		assert!(met_it_running, "interval {interval}");
 	}
 }
 
