@@ -90,8 +90,8 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0]
 
 
-def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.Table:
-    """Runs one reading statement and gives its rows. Anything that would write is refused."""
+def _check_reading(con: duckdb.DuckDBPyConnection, text: str) -> None:
+    """One statement that only reads, or UsageError."""
     try:
         statements = con.extract_statements(text)
     except duckdb.Error as error:
@@ -101,11 +101,27 @@ def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.
     # SHOW, DESCRIBE and SUMMARIZE count as SELECT; EXPLAIN ANALYZE would run a COPY.
     if statements[0].type != duckdb.StatementType.SELECT:
         raise UsageError(f"SQL: only reading is allowed, this is {statements[0].type.name}")
+
+
+def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.Table:
+    """Runs one reading statement and gives its rows. Anything that would write is refused."""
+    _check_reading(con, text)
     try:
         relation = con.sql(text, params=values) if values else con.sql(text)
         if relation is None:
             raise UsageError("SQL: the statement gives no rows")
         return relation.to_arrow_table()
+    except duckdb.IOException as error:
+        raise DamagedRun(_first_line(error)) from error
+    except duckdb.Error as error:
+        raise UsageError(f"SQL: {_first_line(error)}") from error
+
+
+def keep(con: duckdb.DuckDBPyConnection, name: str, text: str) -> None:
+    """Keeps the rows of one reading statement as a table of this connection."""
+    _check_reading(con, text)
+    try:
+        con.execute(f'create temp table "{name}" as {text}')
     except duckdb.IOException as error:
         raise DamagedRun(_first_line(error)) from error
     except duckdb.Error as error:

@@ -69,6 +69,10 @@ class Run:
         """Rows of one reading statement; `$name` in it stands for a value given by that name."""
         return database.ask(self.connection, text, values or None)
 
+    def keep(self, name: str, text: str) -> None:
+        """Makes a table of one reading statement's rows, for what is asked of this run after it."""
+        database.keep(self.connection, name, text)
+
 
 def resolve(path: str | PathLike[str]) -> Path:
     """The run directory that a user means by `s3d`, `s3d.fathom` or a path below it."""
@@ -177,15 +181,15 @@ def as_json(table: pa.Table) -> list[dict[str, Any]]:
     wide = {field.name for field in table.schema if pa.types.is_uint64(field.type)}
     return [
         {
-            key: str(value) if key in wide and value is not None else _plain(value)
+            key: str(value) if key in wide and value is not None else plain(value)
             for key, value in row.items()
         }
         for row in table.to_pylist()
     ]
 
 
-def _plain(value: Any) -> Any:
-    """Sums of 64-bit columns come as decimals; what JSON has no form for becomes text."""
+def plain(value: Any) -> Any:
+    """A value as JSON has it. Sums of 64-bit columns come as decimals; what JSON has no form for becomes text."""
     if isinstance(value, Decimal):
         return int(value) if value == int(value) else float(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -193,5 +197,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str | int | float | bool | NoneType):
         return value
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return str(value)

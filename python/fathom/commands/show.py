@@ -8,11 +8,14 @@ examples:
   fathom show s3d.1 --json | jq .answers
   fathom show s3d.1 --svg s3d.svg
   fathom show s3d.1 --next
+  fathom show s3d.1 --findings
+  fathom show s3d.1 --findings small my.sql --limit 5
 """
 
 import argparse
 import itertools
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -21,11 +24,12 @@ import pyarrow as pa
 import fathom
 from fathom import cost
 from fathom.analysis import closer
+from fathom.analysis import findings as conclusions
 from fathom.analysis.breakdown import KEYS, breakdown
 from fathom.commands.arguments import add_run, positive
 from fathom.errors import UsageError
 from fathom.store import Run, as_json
-from fathom.view import answers, ending, page, picture, tables
+from fathom.view import answers, ending, findings, page, picture, tables
 from fathom.view import closer as words
 from fathom.view.column import Column
 from fathom.view.part import Page
@@ -56,6 +60,17 @@ def keys(word: str) -> list[str]:
     return names
 
 
+def seconds(word: str) -> float:
+    """A time, not below 0."""
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{word}' is no number of seconds")
+    return value
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, and what to print of it."""
     add_run(parser)
@@ -71,6 +86,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write NAME.next.toml, a selection for the next, closer run, and print its command",
     )
+    parser.add_argument(
+        "--findings",
+        nargs="*",
+        metavar="NAME|FILE",
+        help="what loses time and what to do: all findings (those in $FATHOM_FINDINGS too), or these",
+    )
+    parser.add_argument(
+        "--limit",
+        type=seconds,
+        metavar="SECONDS",
+        help="with --findings: exit status 1 if one loses more",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="raw numbers, units in the names")
     form.add_argument("--svg", type=Path, metavar="FILE", help="the page as a picture")
@@ -85,6 +112,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"show: --csv prints one table; add --by {', '.join(NAMES)}")
     if arguments.next and (arguments.by or arguments.json or arguments.svg or arguments.csv):
         raise UsageError("show: --next goes alone: it prints the command of the next run")
+    if arguments.limit is not None and arguments.findings is None:
+        raise UsageError("show: --limit goes with --findings")
+    if arguments.findings is not None:
+        return _print_findings(arguments)
     opened = fathom.open(arguments.run)
     content = page.compute(opened.name, opened.manifest, opened, cost.per_call())
     if arguments.next:
@@ -98,6 +129,27 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         page.print_page(content, arguments.top or 10)
     return 0
+
+
+def _print_findings(arguments: argparse.Namespace) -> int:
+    if arguments.by or arguments.svg or arguments.csv or arguments.next:
+        raise UsageError("show: --findings goes alone or with --json")
+    own = os.environ.get("FATHOM_FINDINGS")
+    paths = conclusions.rules(arguments.findings, Path(own) if own else None)
+    all_ = conclusions.find(fathom.open(arguments.run), paths)
+    if arguments.json:
+        found = [findings.as_json(one) for one in all_.found[: arguments.top]]
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        findings.print_found(all_, arguments.top)
+    for path, why in all_.broken.items():
+        print(f"fathom: {why if why.startswith(path) else f'{path}: {why}'}", file=sys.stderr)
+    if all_.broken:
+        return UsageError.status
+    over = arguments.limit is not None and any(
+        (one.lost or 0) > arguments.limit for one in all_.found
+    )
+    return 1 if over else 0
 
 
 def _table(by: list[str], source: Run) -> tuple[tuple[Column, ...], pa.Table]:

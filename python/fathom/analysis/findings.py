@@ -1,0 +1,231 @@
+"""What can be concluded of a run. Each finding is a file of SQL (catalog/findings/README.md says its form); here
+they are read, asked and ranked by the seconds of run time that mending would win.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fathom import places
+from fathom.analysis import statement
+from fathom.errors import FathomError, UsageError
+from fathom.store import Run, plain
+
+KEYS = ("title", "layer", "limit", "says", "lost", "sure", "fix", "seen")
+OPTIONAL = ("knob", "needs")
+SHARED = "shared"  # folder of tables that several findings stand on
+MOST_CALLS = 8  # that a finding names as examples
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A finding's file: what its header says, and its SQL."""
+
+    path: Path
+    title: str
+    layer: str
+    limit: str  # the threshold and its reason
+    says: str  # sentence with {column} of the SQL's rows
+    lost: str  # how the seconds are estimated
+    sure: float  # 0 to 1; a column `sure` goes before it
+    fix: str
+    seen: str  # who described it
+    knob: str
+    needs: frozenset[str]  # of calls, samples: the rule has nothing to say without
+    sql: str
+
+    @property
+    def name(self) -> str:
+        """The file's, without suffix."""
+        return self.path.stem
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One conclusion about one run."""
+
+    rule: Rule
+    values: dict[str, Any]  # all columns of its row
+    lost: float | None  # seconds of run time; null: a danger, not a loss of time
+    sure: float
+    calls: list[int]  # `calls.id` of examples
+    lines: list[str]  # `file:line function` that those were made from
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that was found, the most seconds first, and what could not be asked."""
+
+    found: list[Finding]
+    asked: int
+    without: dict[str, list[str]]  # what the run lacks -> names of the rules that need it
+    broken: dict[str, str]  # path of a file -> what is wrong with it
+
+
+def _header(path: Path, text: str) -> tuple[dict[str, str], str]:
+    """`-- key: value` lines at the top, a value going on in lines indented deeper; then the SQL."""
+    said: dict[str, str] = {}
+    key = ""
+    lines = text.splitlines()
+    end = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    for number, line in enumerate(lines[:end], 1):
+        entry = re.fullmatch(r"-- (\w+):\s*(.*)", line)
+        if entry:
+            key = entry[1]
+            if key not in KEYS + OPTIONAL:
+                known = ", ".join(KEYS + OPTIONAL)
+                raise UsageError(f"{path}:{number}: no key '{key}' in a finding; there are {known}")
+            said[key] = entry[2]
+        elif key and re.match(r"--\s{2,}\S", line):
+            said[key] += " " + line.removeprefix("--").strip()
+        else:
+            raise UsageError(f"{path}:{number}: '-- key: value' is expected, then the SQL")
+    return said, "\n".join(lines[end:])
+
+
+def read(path: Path) -> Rule:
+    """One file. Errors: UsageError with file and line."""
+    try:
+        said, sql = _header(path, path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from error
+    missing = [key for key in KEYS if not said.get(key)]
+    if missing or not sql.strip():
+        raise UsageError(f"{path}: a finding needs {', '.join(missing) or 'its SQL'}")
+    try:
+        sure = float(said["sure"])
+    except ValueError:
+        sure = -1.0
+    if not 0 <= sure <= 1:
+        raise UsageError(f"{path}: sure is a number from 0 to 1, not '{said['sure']}'")
+    needs = frozenset(re.split(r"[,\s]+", said.get("needs", "calls").strip())) - {"counters"}
+    words = {key: said.get(key, "") for key in (*KEYS, "knob") if key != "sure"}
+    return Rule(path=path, sure=sure, needs=needs, sql=sql, **words)
+
+
+def catalogue() -> list[Path]:
+    """Files of the findings that Fathom brings."""
+    return sorted((places.catalog() / "findings").glob("*.sql"))
+
+
+def _files(word: str, own: Sequence[Path]) -> list[Path]:
+    """What a user means by the name of a finding, a file, or a folder."""
+    path = Path(word)
+    if path.is_dir():
+        return sorted(path.glob("*.sql"))
+    if path.suffix == ".sql":
+        return [path]
+    named = [file for file in (*catalogue(), *own) if file.stem == word]
+    if not named:
+        names = ", ".join(file.stem for file in (*catalogue(), *own))
+        raise UsageError(f"no finding '{word}' and no such file; there are {names}")
+    return named
+
+
+def rules(words: Iterable[str], own: Path | None) -> list[Path]:
+    """The files to ask: those `words` name, or all; those of the user's own folder take part."""
+    mine = sorted(own.glob("*.sql")) if own else []
+    chosen = [path for word in words for path in _files(word, mine)]
+    return list(dict.fromkeys(chosen or [*catalogue(), *mine]))
+
+
+class Asked:
+    """A run that findings are asked of: tables that several of them share are made once."""
+
+    def __init__(self, run: Run) -> None:
+        """Nothing is asked yet."""
+        self.run = run
+        self._made: set[str] = set()
+
+    @cached_property
+    def has(self) -> frozenset[str]:
+        """What the run recorded, of calls and samples."""
+        counts = self.run.sql(
+            "select (select events from runs) as calls, (select count(*) from samples) as samples"
+        ).to_pylist()[0]
+        return frozenset(name for name, count in counts.items() if count)
+
+    def rows(self, rule: Rule) -> list[dict[str, Any]]:
+        """The rows of a rule's SQL."""
+        table: pa.Table = self.run.sql(self._complete(rule.sql))
+        if "lost" not in table.column_names:
+            raise UsageError("its SQL gives no column 'lost' (seconds)")
+        return [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
+
+    def _complete(self, sql: str) -> str:
+        """`{name}` is a shared table, else a part of `fathom.analysis`."""
+        return re.sub(r"\{(\w+)\}", lambda part: self._part(part[1]), sql)
+
+    def _part(self, name: str) -> str:
+        shared = places.catalog() / "findings" / SHARED / f"{name}.sql"
+        if not shared.is_file():
+            return statement(name)
+        if name not in self._made:
+            self.run.keep(f"shared_{name}", self._complete(shared.read_text(encoding="utf-8")))
+            self._made.add(name)
+        return f"shared_{name}"
+
+
+# The lines of some calls: where the outermost call around each was made from.
+LINES = """
+	with recursive up as (
+		select id as example, id, parent, site from calls where id in (select unnest($calls))
+		union all
+		select up.example, c.id, c.parent, c.site from up join calls as c on c.id = up.parent
+	)
+	select example, s.source, s.line, s.function, s.module
+	from up join sites as s using (site)
+	order by example, up.id
+"""
+
+
+def _place(row: dict[str, Any]) -> str:
+    where = f"{row['source']}:{row['line']}" if row["source"] else row["module"] or "unknown module"
+    return f"{where} {row['function'] or ''}".strip()
+
+
+def _lines(run: Run, findings: Sequence[Finding]) -> dict[int, str]:
+    """Call to the line that the outermost call around it was made from."""
+    calls = sorted({call for finding in findings for call in finding.calls})
+    if not calls:
+        return {}
+    return {row["example"]: _place(row) for row in run.sql(LINES, calls=calls).to_pylist()}
+
+
+def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
+    sure = row.get("sure")
+    calls = [call for call in row.get("calls") or [] if call is not None][:MOST_CALLS]
+    return Finding(rule, row, row["lost"], rule.sure if sure is None else float(sure), calls, [])
+
+
+def _located(finding: Finding, lines: dict[int, str]) -> Finding:
+    places_ = dict.fromkeys(lines[call] for call in finding.calls if call in lines)
+    values = {field.name: getattr(finding, field.name) for field in fields(finding)}
+    return Finding(**{**values, "lines": list(places_)})
+
+
+def find(run: Run, paths: Sequence[Path]) -> Findings:
+    """Asks every rule. A file that is no finding, or whose SQL fails, is said and the others are asked."""
+    asked = Asked(run)
+    found: list[Finding] = []
+    without: dict[str, list[str]] = {}
+    broken: dict[str, str] = {}
+    for path in paths:
+        try:
+            rule = read(path)
+            lacking = sorted(rule.needs - asked.has)
+            if lacking:
+                without.setdefault(lacking[0], []).append(rule.name)
+                continue
+            found += [_finding(rule, row) for row in asked.rows(rule)]
+        except FathomError as error:
+            broken[str(path)] = str(error)
+    lines = _lines(run, found)
+    # Dangers, which lose no time, come after all that does.
+    ranked = sorted(found, key=lambda one: (-(one.lost or 0.0), -one.sure, one.rule.name))
+    return Findings([_located(one, lines) for one in ranked], len(paths), without, broken)

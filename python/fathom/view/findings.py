@@ -1,0 +1,85 @@
+"""Findings as text: what loses how many seconds, how sure that is, what to do, and where in the program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fathom.analysis.findings import Finding, Findings
+from fathom.view import numbers
+from fathom.view.tables import emphasised, heading, printable, text
+
+FORMS: dict[str, Callable[..., str]] = {
+    "count": numbers.count,
+    "size": numbers.size,
+    "seconds": numbers.seconds,
+    "percent": numbers.percent,
+    "rate": numbers.rate,
+    "times": numbers.times,
+    "": text,
+}
+
+
+def sentence(template: str, values: Mapping[str, Any]) -> str:
+    """A header's `says` or `fix` with the row's figures; a column that is not there stays as it is written."""
+
+    def figure(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            return match[0]
+        value, form = values[match[1]], match[2] or ""
+        write = text if isinstance(value, str) else FORMS.get(form, text)
+        return write(value)
+
+    return re.sub(r"\{(\w+)(?::(\w+))?\}", figure, template)
+
+
+def as_json(finding: Finding) -> dict[str, Any]:
+    """One finding for other programs."""
+    rule = finding.rule
+    return {
+        "finding": rule.name,
+        "title": rule.title,
+        "layer": rule.layer,
+        "says": sentence(rule.says, finding.values),
+        "lost_seconds": finding.lost,
+        "sure": finding.sure,
+        "fix": sentence(rule.fix, finding.values),
+        "knob": rule.knob or None,
+        "limit": rule.limit,
+        "estimate": rule.lost,
+        "seen": rule.seen,
+        "calls": [str(call) for call in finding.calls],
+        "lines": finding.lines,
+    }
+
+
+def _print(number: int, finding: Finding) -> None:
+    rule = finding.rule
+    lost = "danger" if finding.lost is None else numbers.seconds(finding.lost)
+    heading(
+        f"\n{number}. {lost}: {rule.title} ({rule.layer}, {numbers.percent(finding.sure)} sure)"
+    )
+    emphasised("   ", sentence(rule.says, finding.values))
+    emphasised("   do    ", sentence(rule.fix, finding.values))
+    if rule.knob:
+        emphasised("   knob  ", rule.knob)
+    for line in finding.lines:
+        emphasised("   line  ", printable(line))
+
+
+def print_found(findings: Findings, top: int | None) -> None:
+    """The findings, the most seconds first."""
+    shown = findings.found[:top]
+    cut = (
+        f", {len(shown)} of {len(findings.found)} shown" if len(shown) < len(findings.found) else ""
+    )
+    heading(
+        f"Findings: {numbers.things(len(findings.found), 'conclusion')} of "
+        f"{numbers.things(findings.asked, 'rule')}{cut} (seconds of run time that mending would win; "
+        f"they may overlap)"
+    )
+    for number, finding in enumerate(shown, 1):
+        _print(number, finding)
+    for lacking, names in findings.without.items():
+        print(f"\nNot asked, this run has no {lacking}: {', '.join(names)}")
