@@ -300,6 +300,33 @@ def test_holes_in_memory_and_datatypes_are_told(tmp_path: Path, mpi: str, level:
     ]
 
 
+@pytest.mark.parametrize("level", ["file", "call"])
+@pytest.mark.parametrize(
+    ("program", "mpi", "op"),
+    [
+        ("hdf5_holes", "mpich", "H5Dwrite"),
+        ("hdf5_holes", "ompio", "H5Dwrite"),
+        ("netcdf_holes", "ompio", "nc_put_varm"),
+        ("pnetcdf_holes", "romio321", "ncmpi_put_varm_all"),
+    ],
+)
+def test_holes_in_memory_of_the_libraries(
+    tmp_path: Path, program: str, mpi: str, op: str, level: str
+) -> None:
+    launcher = LAUNCH[mpi]
+    needs.require([launcher.split()[0]])
+    file = paths.PROGRAMS / "programs" / f"{program}_{needs.MPI[mpi]}"
+    if not file.exists():
+        pytest.skip(f"{file.name} is not built: its library is not installed")
+    connection = record(tmp_path, level, *launcher.split(), "-n", 1, file, "{data}/f")
+    counted = """select calls::bigint, contiguous::bigint, holes_memory::bigint, holes_file::bigint,
+        holes_both::bigint from counters where op = ?"""
+    assert tables.ask(connection, counted.replace("?", f"'{op}'")) == [[40, 10, 10, 10, 10]]
+    if program == "pnetcdf_holes":
+        by_datatype = tables.ask(connection, counted.replace("?", "'ncmpi_put_vara_all'"))
+        assert by_datatype == [[10, 0, 10, 0, 0]]
+
+
 @pytest.mark.full
 def test_a_hundred_thousand_files(tmp_path: Path) -> None:
     connection = record(tmp_path, "file", PATTERNS, "files", "{data}", 100_000)

@@ -163,6 +163,8 @@ struct hdf5_selection {
 	int64_t total;   /* elements */
 };
 struct hdf5_selection hdf5_selected(struct call *c, const struct hdf5_library *lib, int64_t space);
+/* Are there others between the elements that a dataspace of memory selects? */
+bool hdf5_scattered(const struct hdf5_library *lib, int64_t space);
 
 /* A handle's object | number of its file's open << 32, and HDF5_NAMELESS. */
 uint64_t hdf5_value(uint32_t wrapper, int64_t id);

@@ -27,20 +27,30 @@ static int64_t elements(const struct hdf5_library *lib, int64_t dataset, int64_t
 struct part {
 	struct hdf5_selection selection;
 	int64_t bytes;
+	bool scattered; /* its memory has holes */
 };
+
+/* Without a dataspace of its own, memory is laid out as the file is, and selected alike. */
+static bool scattered(const struct hdf5_library *lib, int64_t memory_space, int64_t file_space)
+{
+	const int64_t space = memory_space > HDF5_LAST_WORD ? memory_space : file_space;
+
+	return space > HDF5_LAST_WORD && hdf5_scattered(lib, space);
+}
 
 static struct part part_of(struct call *c, const struct hdf5_library *lib, int64_t dataset,
 			   int64_t memory_type, int64_t memory_space, int64_t file_space)
 {
-	struct part part = {{0, 0, -1}, -1};
+	struct part part = {{0, 0, -1}, -1, false};
 	int64_t bytes;
 
 	file_space = hdf5_id(lib, file_space);
+	memory_space = hdf5_id(lib, memory_space);
+	part.scattered = scattered(lib, memory_space, file_space);
 	if (file_space > HDF5_LAST_WORD)
 		part.selection = hdf5_selected(c, lib, file_space);
 	else
-		part.selection.total =
-			elements(lib, hdf5_id(lib, dataset), hdf5_id(lib, memory_space));
+		part.selection.total = elements(lib, hdf5_id(lib, dataset), memory_space);
 	if (part.selection.total >= 0 &&
 	    !__builtin_mul_overflow(part.selection.total,
 				    (int64_t)lib->type_size(hdf5_id(lib, memory_type)), &bytes))
@@ -103,6 +113,8 @@ void hdf5_data(struct call *c, int64_t result, int64_t dataset, int64_t memory_t
 	c->field[0] = c->field[1] = part.bytes;
 	c->field[2] = part.selection.number;
 	c->field[3] = part.selection.start;
+	if (part.scattered)
+		call_scattered(c);
 	tell_mode(c, lib, hdf5_value(c->wrapper, dataset), transfer, 4);
 }
 
@@ -128,6 +140,7 @@ void hdf5_data_of_several(struct call *c, int64_t result, size_t count, const in
 	KEEP_ERRNO;
 	const struct hdf5_library *lib = hdf5_library(c->wrapper);
 	int64_t bytes = 0;
+	bool any_scattered = false;
 
 	c->field[0] = c->field[1] = c->field[3] = c->field[5] = c->field[6] = -1;
 	if (result < 0 || !lib || !count)
@@ -137,12 +150,15 @@ void hdf5_data_of_several(struct call *c, int64_t result, size_t count, const in
 			part_of(c, lib, dataset[i], memory_type[i], memory_space[i], file_space[i]);
 
 		bytes = bytes < 0 || part.bytes < 0 ? -1 : bytes + part.bytes;
+		any_scattered |= part.scattered;
 		if (i < DATASETS_NAMED)
 			name_part(c, lib, dataset[i], &part);
 	}
 	if (count > DATASETS_NAMED)
 		call_text(c, "dataset", "and more");
 	c->field[0] = c->field[1] = bytes;
+	if (any_scattered)
+		call_scattered(c);
 	tell_mode(c, lib, hdf5_value(c->wrapper, dataset[0]), transfer, 3);
 }
 

@@ -121,3 +121,20 @@ struct hdf5_selection hdf5_selected(struct call *c, const struct hdf5_library *l
 	shape_release(shape);
 	return got;
 }
+
+bool hdf5_scattered(const struct hdf5_library *lib, int64_t space)
+{
+	uint64_t extent[HDF5_RANK], low[HDF5_RANK], high[HDF5_RANK], first = 0, last = 0;
+	const int kind = lib->selection(space);
+	const int rank = kind > HDF5_NONE && kind <= HDF5_HYPERSLABS
+				 ? lib->dimensions(space, extent, NULL)
+				 : 0;
+
+	if (rank <= 0 || lib->bounds(space, low, high) < 0)
+		return false;
+	for (int d = 0; d < rank; d++) {
+		first = first * extent[d] + low[d];
+		last = last * extent[d] + high[d];
+	}
+	return last - first + 1 > (uint64_t)lib->selected(space);
+}

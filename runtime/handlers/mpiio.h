@@ -70,6 +70,8 @@ int64_t mpi_given(const struct call *c);
 int64_t mpi_moved(const struct call *c, const struct mpi_status *status);
 /* After a call that succeeded: asks for the datatype's size when it is not known yet. */
 int64_t mpi_learn_bytes(int64_t count, uintptr_t datatype);
+/* What a call that did not fail reads or writes in memory, once its bytes were learnt and its fields filled. */
+void mpi_tell_memory(struct call *c, int64_t count, uintptr_t datatype);
 void mpi_type_freed(const uintptr_t *datatype);
 
 /* ---- completions (mpiio_wait.c) ---- */

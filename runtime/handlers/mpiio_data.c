@@ -88,8 +88,7 @@ int64_t mpi_learn_bytes(int64_t count, uintptr_t datatype)
 	return times(count, entry);
 }
 
-/* What a call that did not fail reads or writes in memory; its bytes are known. */
-static void tell_memory(struct call *c, int64_t count, uintptr_t datatype)
+void mpi_tell_memory(struct call *c, int64_t count, uintptr_t datatype)
 {
 	const struct mpi_abi *abi = mpi_abi_known();
 	const uint64_t entry = known(abi, datatype);
@@ -211,7 +210,7 @@ static int64_t finish(struct call *c, int result, bool pointer, int64_t count, u
 		advance(f, mpi_given(c), asked, moved);
 	c->field[0] = asked;
 	if (c->thread && !result && !mpi_absorbed(c))
-		tell_memory(c, count, datatype);
+		mpi_tell_memory(c, count, datatype);
 	return asked;
 }
 

@@ -109,6 +109,9 @@ struct nc_selected {
 struct nc_selected nc_select(struct call *c, const struct nc_library *lib,
 			     const struct nc_variable *v, const void *start, const void *count,
 			     const void *stride);
+/* After the call's data hook, of a call with an index map (in elements; NULL: as the file's order): has its memory holes? */
+void nc_mapped(struct call *c, enum nc_api api, int id, int variable, const void *count,
+	       const void *map);
 /* n boxes; where `counts` or one of it is NULL, single elements. */
 struct nc_selected nc_select_list(struct call *c, const struct nc_variable *v, int n,
 				  int64_t *const *starts, int64_t *const *counts);

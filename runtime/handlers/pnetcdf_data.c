@@ -51,6 +51,15 @@ static void fill(struct call *c, bool posted, int64_t bytes, struct nc_selected 
 	c->field[START] = selected.start;
 }
 
+/* Once the fields say how much moves and where: of what datatype memory is. */
+static void tell_memory(struct call *c, int64_t elements, int64_t type, int64_t buffer_count,
+			uintptr_t datatype)
+{
+	if (!type)
+		mpi_tell_memory(c, buffer_count == IGNORED_COUNT ? elements : buffer_count,
+				datatype);
+}
+
 static int64_t access(struct call *c, bool posted, int id, int variable, const void *start,
 		      const void *count, const void *stride, int64_t type, int64_t buffer_count,
 		      uintptr_t datatype)
@@ -65,6 +74,8 @@ static int64_t access(struct call *c, bool posted, int id, int variable, const v
 		bytes = memory_bytes(v, selected.total, type, buffer_count, datatype);
 	}
 	fill(c, posted, bytes, selected);
+	if (bytes >= 0)
+		tell_memory(c, selected.total, type, buffer_count, datatype);
 	return bytes;
 }
 
@@ -82,6 +93,8 @@ static int64_t access_list(struct call *c, bool posted, int id, int variable, in
 		bytes = memory_bytes(v, selected.total, type, buffer_count, datatype);
 	}
 	fill(c, posted, bytes, selected);
+	if (bytes >= 0)
+		tell_memory(c, selected.total, type, buffer_count, datatype);
 	return bytes;
 }
 
