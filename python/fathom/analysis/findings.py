@@ -134,6 +134,16 @@ def rules(words: Iterable[str], own: Path | None) -> list[Path]:
     return list(dict.fromkeys(chosen or [*catalogue(), *mine]))
 
 
+def _statement(name: str) -> str:
+    try:
+        return statement(name)
+    except FileNotFoundError:
+        tables = sorted(
+            path.stem for path in (places.catalog() / "findings" / SHARED).glob("*.sql")
+        )
+        raise UsageError(f"no shared table '{name}'; there are {', '.join(tables)}") from None
+
+
 class Asked:
     """A run that findings are asked of: tables that several of them share are made once."""
 
@@ -159,12 +169,12 @@ class Asked:
 
     def _complete(self, sql: str) -> str:
         """`{name}` is a shared table, else a part of `fathom.analysis`."""
-        return re.sub(r"\{(\w+)\}", lambda part: self._part(part[1]), sql)
+        return re.sub(r"\{([a-z]\w*)\}", lambda part: self._part(part[1]), sql)
 
     def _part(self, name: str) -> str:
         shared = places.catalog() / "findings" / SHARED / f"{name}.sql"
         if not shared.is_file():
-            return statement(name)
+            return _statement(name)
         if name not in self._made:
             self.run.keep(f"shared_{name}", self._complete(shared.read_text(encoding="utf-8")))
             self._made.add(name)
