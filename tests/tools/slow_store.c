@@ -3,7 +3,13 @@
  *	SLOW_STORE_LATENCY_US   added to each operation (default 0)
  *	SLOW_STORE_RATE_MB      MB/s of reads and writes together, 10^6 bytes (default unlimited)
  *	SLOW_STORE_UNDER        only descriptors opened below this path (default all)
+ *	SLOW_STORE_SERVERS      several stores, each with a queue of its own, instead of these three:
+ *	                        PATH=LATENCY_US:RATE_MB;PATH=…; a path belongs to the first that fits
  *	SLOW_STORE_ONLY         comma-separated operations: open,read,write,sync (default all)
+ *	SLOW_STORE_QUEUE        file in which the queues lie: all processes that name it, of whatever
+ *	                        run, wait in the same ones, so give them the same stores (default: each
+ *	                        process has its own, as if the store had room for all)
+ *	SLOW_STORE_RANK         RANK:FACTOR, the MPI rank that waits FACTOR times as long
  *
  * At exit it prints "slow_store: N operations, B bytes" to the file SLOW_STORE_REPORT names, appended:
  * proof that it was reached when other preload tools are above or below it. It is a plain preload
@@ -19,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -27,16 +34,24 @@
 enum kind { OPEN, READ, WRITE, SYNC, KINDS };
 static const char *const kind_names[KINDS] = {"open", "read", "write", "sync"};
 
-enum { DESCRIPTORS = 4096 };
+enum { DESCRIPTORS = 4096, SERVERS = 16 };
 
-/* Written once by setup(); `slow` by opens and closes, `busy_until` and the counts by all. */
-static struct {
-	long latency_us;
+struct server {
+	const char *under; /* NULL: everything */
+	size_t length;
+	double latency_ns;
 	double ns_per_byte;
-	const char *under;
+};
+
+/* Written once by setup(); `server_of` by opens and closes, the queues and the counts by all. */
+static struct {
+	struct server servers[SERVERS];
+	int count;
+	double factor; /* what this rank waits for each second of others */
 	bool on[KINDS];
-	atomic_bool slow[DESCRIPTORS];
-	_Atomic int64_t busy_until; /* CLOCK_MONOTONIC ns: the store serves one request at a time */
+	_Atomic uint8_t server_of[DESCRIPTORS]; /* one more than its number, 0: none */
+	_Atomic int64_t own_queue[SERVERS];
+	_Atomic int64_t *busy_until; /* CLOCK_MONOTONIC ns: a store serves one request at a time */
 	_Atomic uint64_t operations;
 	_Atomic uint64_t bytes;
 } store;
@@ -64,17 +79,76 @@ static void *find(const char *name)
 	return symbol;
 }
 
+static void add_server(const char *under, size_t length, double latency_us, double rate_mb)
+{
+	if (store.count == SERVERS)
+		return;
+	store.servers[store.count++] =
+		(struct server){under, length, latency_us * 1000, rate_mb > 0 ? 1e3 / rate_mb : 0};
+}
+
+/* PATH=LATENCY_US:RATE_MB;… */
+static void add_servers(const char *list)
+{
+	while (list) {
+		const char *equals = strchr(list, '=');
+		const char *colon = equals ? strchr(equals, ':') : NULL;
+
+		if (!colon)
+			break;
+		add_server(list, (size_t)(equals - list), atof(equals + 1), atof(colon + 1));
+		list = strchr(colon, ';');
+		list += list != NULL;
+	}
+}
+
+static double number_of(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text ? atof(text) : 0;
+}
+
+/* How much longer this process waits than others. */
+static double factor_of_rank(void)
+{
+	const char *slow = getenv("SLOW_STORE_RANK");
+	const char *rank = getenv("PMI_RANK");
+	const char *colon = slow ? strchr(slow, ':') : NULL;
+
+	if (!rank)
+		rank = getenv("OMPI_COMM_WORLD_RANK");
+	return colon && rank && atoi(rank) == atoi(slow) ? atof(colon + 1) : 1;
+}
+
+/* The queues of all who name this file; without one, or when it cannot be had, the process's own. */
+static _Atomic int64_t *queues(const char *path)
+{
+	int fd = path ? next.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+	void *mapped = MAP_FAILED;
+
+	if (fd >= 0 && !ftruncate(fd, sizeof(store.own_queue)))
+		mapped = mmap(NULL, sizeof(store.own_queue), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			      0);
+	if (fd >= 0)
+		next.close(fd);
+	return mapped == MAP_FAILED ? store.own_queue : mapped;
+}
+
 __attribute__((constructor)) static void setup(void)
 {
-	const char *latency = getenv("SLOW_STORE_LATENCY_US");
-	const char *rate = getenv("SLOW_STORE_RATE_MB");
+	const char *servers = getenv("SLOW_STORE_SERVERS");
+	const char *under = getenv("SLOW_STORE_UNDER");
 	const char *only = getenv("SLOW_STORE_ONLY");
 
 	if (next.open)
 		return;
-	store.latency_us = latency ? atol(latency) : 0;
-	store.ns_per_byte = rate && atof(rate) > 0 ? 1e3 / atof(rate) : 0;
-	store.under = getenv("SLOW_STORE_UNDER");
+	if (servers)
+		add_servers(servers);
+	else
+		add_server(under, under ? strlen(under) : 0, number_of("SLOW_STORE_LATENCY_US"),
+			   number_of("SLOW_STORE_RATE_MB"));
+	store.factor = factor_of_rank();
 	for (int i = 0; i < KINDS; i++)
 		store.on[i] = !only || strstr(only, kind_names[i]);
 	next.openat = find("openat");
@@ -88,6 +162,7 @@ __attribute__((constructor)) static void setup(void)
 	next.fsync = find("fsync");
 	next.fdatasync = find("fdatasync");
 	next.open = find("open");
+	store.busy_until = queues(getenv("SLOW_STORE_QUEUE"));
 }
 
 __attribute__((destructor)) static void report(void)
@@ -117,20 +192,22 @@ static int64_t now(void)
 }
 
 /* Waits as long as a store with one queue would: after what was asked for before. */
-static void serve(enum kind kind, size_t bytes)
+static void serve(int number, enum kind kind, size_t bytes)
 {
 	int saved = errno;
-	int64_t cost = store.latency_us * 1000 + (int64_t)((double)bytes * store.ns_per_byte);
+	const struct server *to = &store.servers[number];
+	int64_t cost = (int64_t)((to->latency_ns + (double)bytes * to->ns_per_byte) * store.factor);
 
 	store.operations++;
 	store.bytes += bytes;
 	if (store.on[kind] && cost > 0) {
 		int64_t arrived = now();
-		int64_t before = atomic_load(&store.busy_until);
+		_Atomic int64_t *queue = &store.busy_until[number];
+		int64_t before = atomic_load(queue);
 		int64_t end;
 		do
 			end = (before > arrived ? before : arrived) + cost;
-		while (!atomic_compare_exchange_weak(&store.busy_until, &before, end));
+		while (!atomic_compare_exchange_weak(queue, &before, end));
 		struct timespec until = {end / 1000000000, end % 1000000000};
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 			;
@@ -138,21 +215,34 @@ static void serve(enum kind kind, size_t bytes)
 	errno = saved;
 }
 
-static bool is_slow(int fd)
+/* The server of a path, -1: none. */
+static int server_of(const char *path)
 {
-	if (!store.under)
-		return true;
-	return fd >= 0 && fd < DESCRIPTORS && atomic_load(&store.slow[fd]);
+	for (int i = 0; i < store.count; i++) {
+		const struct server *one = &store.servers[i];
+
+		if (!one->under || !strncmp(path, one->under, one->length))
+			return i;
+	}
+	return -1;
+}
+
+/* The server of a descriptor, -1: none. One for everything has those too that nobody opened here. */
+static int server(int fd)
+{
+	if (store.count == 1 && !store.servers[0].under)
+		return 0;
+	return fd >= 0 && fd < DESCRIPTORS ? atomic_load(&store.server_of[fd]) - 1 : -1;
 }
 
 static int opened(int fd, const char *path)
 {
-	bool slow = !store.under || !strncmp(path, store.under, strlen(store.under));
+	int number = server_of(path);
 
 	if (fd >= 0 && fd < DESCRIPTORS)
-		atomic_store(&store.slow[fd], slow);
-	if (slow)
-		serve(OPEN, 0);
+		atomic_store(&store.server_of[fd], (uint8_t)(number + 1));
+	if (number >= 0)
+		serve(number, OPEN, 0);
 	return fd;
 }
 
@@ -163,8 +253,10 @@ static mode_t mode_of(int flags, va_list list)
 
 static ssize_t moved(int fd, enum kind kind, ssize_t bytes)
 {
-	if (is_slow(fd))
-		serve(kind, bytes > 0 ? (size_t)bytes : 0);
+	int number = server(fd);
+
+	if (number >= 0)
+		serve(number, kind, bytes > 0 ? (size_t)bytes : 0);
 	return bytes;
 }
 
@@ -194,7 +286,7 @@ int close(int fd)
 {
 	setup();
 	if (fd >= 0 && fd < DESCRIPTORS)
-		atomic_store(&store.slow[fd], false);
+		atomic_store(&store.server_of[fd], 0);
 	return next.close(fd);
 }
 
@@ -237,17 +329,13 @@ ssize_t writev(int fd, const struct iovec *part, int parts)
 int fsync(int fd)
 {
 	setup();
-	if (is_slow(fd))
-		serve(SYNC, 0);
-	return next.fsync(fd);
+	return (int)moved(fd, SYNC, next.fsync(fd));
 }
 
 int fdatasync(int fd)
 {
 	setup();
-	if (is_slow(fd))
-		serve(SYNC, 0);
-	return next.fdatasync(fd);
+	return (int)moved(fd, SYNC, next.fdatasync(fd));
 }
 
 /* The 64-bit names are the same functions here. */
