@@ -48,6 +48,8 @@ def _default(field: pa.Field) -> Any:
         return ""
     if pa.types.is_list(field.type):
         return []
+    if pa.types.is_boolean(field.type):
+        return False
     return 0
 
 

@@ -247,8 +247,9 @@ def test_no_lines_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "--next" in err
 
 
-def test_no_server_is_said(run_directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", str(run_directory), "--by", "server", "--json"]) == 0
+def test_no_server_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = counted_run(tmp_path, with_files=False)
+    assert main(["show", str(run.path), "--by", "server", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out) == []
-    assert "no call of layer server was seen" in err
+    assert "no server was traced" in err

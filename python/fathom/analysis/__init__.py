@@ -33,6 +33,19 @@ class Remembered:
 
 @cache
 def statement(name: str, **parts: str) -> str:
-    """Text of `analysis/NAME.sql`; `{PART}` in it stands for the part given, else for the text of `PART.sql`."""
-    text = resources.files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
-    return re.sub(r"\{(\w+)\}", lambda part: parts.get(part[1]) or statement(part[1]), text)
+    """Text of `analysis/NAME.sql`, where NAME may be `folder/name`.
+
+    `{PART}` in it stands for the part given, else for the text of PART.sql in the same folder, else in this one; the
+    parts given hold inside it too.
+    """
+    here = resources.files(__package__)
+    text = here.joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    folder = name.rpartition("/")[0]
+
+    def part(found: re.Match[str]) -> str:
+        if found[1] in parts:
+            return parts[found[1]]
+        beside = f"{folder}/{found[1]}" if folder else found[1]
+        return statement(beside if here.joinpath(f"{beside}.sql").is_file() else found[1], **parts)
+
+    return re.sub(r"\{(\w+)\}", part, text)

@@ -25,6 +25,8 @@ OWN = "(enclosing is null or enclosing_layer in ('user', 'threads'))"
 CALLER = """if(enclosing is null or enclosing_layer in ('user', 'threads'), 'program', enclosing)"""
 LINE = """case when s.line is not null then s.source || ':' || s.line
 	else coalesce(s.function || ' in ', '') || coalesce(s.module, 'unknown') end"""
+SERVED = f"""(layer = 'server' or file in (select file from server_file) and {statement("latency/of_storage")}
+)"""
 SIZE_BIN = "if(c.size = 0, 0, floor(log2(c.size) / 2)::int + 1)"
 
 
@@ -63,7 +65,7 @@ KEYS = {
         heat=True,
     ),
     "line": Key({"source_line": LINE, "function": "s.function"}, counters=False),
-    "server": Key({"server": "n.host"}),
+    "server": Key({"server": "coalesce(server_process.server, server_file.server)"}),
 }
 
 
@@ -81,7 +83,7 @@ def _tells_layers(keys: Sequence[str]) -> bool:
 def _which(keys: Sequence[str]) -> str:
     """The rows of counters that count, as SQL."""
     if "server" in keys:
-        return "c.layer = 'server'"
+        return SERVED
     return "true" if _tells_layers(keys) else f"{OWN} and {statement('of_files')}\n"
 
 
@@ -92,12 +94,13 @@ def _parts(columns: dict[str, str], keys: Sequence[str]) -> dict[str, str]:
         "names": ", ".join(columns),
         "which": _which(keys),
         "order": order,
+        "servers": statement("latency/servers"),
     }
 
 
 def _from_calls(source: Source, keys: Sequence[str]) -> pa.Table:
     all_layers = "server" in keys or (_tells_layers(keys) and "line" not in keys)
-    which = "layer = 'server'" if "server" in keys else "true"
+    which = SERVED if "server" in keys else "true"
     if "size" in keys:
         which += " and kind in ('read', 'write') and size is not null"
     parts = _parts(_columns(keys), keys) | {"which": which}

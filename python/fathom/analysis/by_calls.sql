@@ -1,6 +1,7 @@
 -- Calls by any keys, from those recorded in full: the program's own, or (when the keys tell layers apart) all. With key `time` a
 -- call is cut where parts of the run meet, and counts where it starts. The parts in braces are made by breakdown.py.
 with recursive {own_calls},
+{servers},
 every as not materialized (
 	select c.process, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.size, c.bytes, c.error, c.site, null::varchar as region,
 		e.layer as enclosing_layer, e.op as enclosing
@@ -28,7 +29,7 @@ pieces as not materialized (
 each as (
 	select {columns}, call, if(call = 1 and c.error <> 0, 1, 0) as error, if(call = 1, c.bytes, 0) as bytes, spent, c.duration, c.process as made_by
 	from pieces as c join processes as p using (process) left join files as f using (file) left join nodes as n using (node)
-		left join sites as s using (site)
+		left join sites as s using (site) left join server_process using (process) left join server_file using (file)
 )
 select {names}, sum(call)::bigint as calls, sum(error)::bigint as errors, coalesce(sum(bytes), 0)::bigint as bytes,
 	sum(spent)::bigint as time, max(duration)::bigint as longest, count(distinct made_by)::bigint as processes

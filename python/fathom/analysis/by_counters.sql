@@ -1,7 +1,9 @@
 -- Calls by any keys, from counters: of all levels. The parts in braces are made by breakdown.py.
-with each as (
+with {servers},
+each as (
 	select {columns}, c.calls, c.errors, c.bytes, c.time, c.longest, c.process as made_by
 	from counters as c join processes as p using (process) left join files as f using (file) left join nodes as n using (node)
+		left join server_process using (process) left join server_file using (file)
 	where c.layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm' and {which}
 )
 select {names}, sum(calls)::bigint as calls, sum(errors)::bigint as errors, sum(bytes)::bigint as bytes, sum(time)::bigint as time,

@@ -39,7 +39,7 @@ NAMES = (*BY, *(name for name in KEYS if name not in BY))
 
 # Why a table by this key has no row.
 NOTHING = {
-    "server": "no call of layer server was seen: no server of this run was traced",
+    "server": "no server was traced, and no call on a file is known by its directory: record at level file",
     "line": "no call was recorded in full: fathom show RUN --next prepares the run that knows lines",
 }
 

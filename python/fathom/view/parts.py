@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fathom.analysis import accesses, ranklist, summary
+from fathom.analysis.latency.servers import servers
 from fathom.view import ending, numbers
 from fathom.view.column import Column
 from fathom.view.part import Page, Part
@@ -112,6 +113,19 @@ WAITS = (
     Column("mean", "mean_seconds", numbers.seconds),
     Column("longest", "longest_seconds", numbers.seconds),
     Column("processes", "processes", numbers.count),
+)
+SERVERS = (
+    Column("number", "number", numbers.count),
+    Column("calls", "calls", numbers.count),
+    Column("reads and writes", "accesses", numbers.count, spare=3),
+    Column("errors", "errors", numbers.count, spare=4),
+    Column("read", "bytes_read", numbers.size),
+    Column("written", "bytes_written", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("mean", "mean_seconds", numbers.seconds, spare=5),
+    Column("longest", "longest_seconds", numbers.seconds, spare=2),
+    Column("MB/s", "mb_per_s", numbers.rate, spare=1),
+    Column("server", "server", text, right=False, is_path=True),
 )
 REGIONS = (
     Column("region", "region", text, right=False),
@@ -290,6 +304,7 @@ PARTS = (
         "Reads and writes of POSIX and C streams, < the call that made them (in caller: all of its time)",
         "origin", ORIGINS,
     ),
+    Part("servers", servers, by="server", columns=SERVERS),
     Part("variables", summary.variables, "Variables", "variable", VARIABLES),
     Part("memory", summary.memory, "Raw data and metadata of HDF5, on POSIX", "memory", MEMORY),
     Part(
