@@ -21,8 +21,7 @@ from fathom.analysis.summary import mean_seconds, rate, seconds
 from fathom.errors import UsageError
 
 BINS = 20
-OWN = "(enclosing is null or enclosing_layer in ('user', 'threads'))"
-CALLER = """if(enclosing is null or enclosing_layer in ('user', 'threads'), 'program', enclosing)"""
+CALLER = f"if({statement('outermost')}, 'program', enclosing)"
 LINE = """case when s.line is not null then s.source || ':' || s.line
 	else coalesce(s.function || ' in ', '') || coalesce(s.module, 'unknown') end"""
 SERVED = f"""(layer = 'server' or file in (select file from server_file) and {statement("latency/of_storage")}
@@ -84,7 +83,9 @@ def _which(keys: Sequence[str]) -> str:
     """The rows of counters that count, as SQL."""
     if "server" in keys:
         return SERVED
-    return "true" if _tells_layers(keys) else f"{OWN} and {statement('of_files')}\n"
+    if _tells_layers(keys):
+        return "true"
+    return f"{statement('outermost')} and {statement('of_files')}\n"
 
 
 def _parts(columns: dict[str, str], keys: Sequence[str]) -> dict[str, str]:

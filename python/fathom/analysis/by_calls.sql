@@ -6,7 +6,7 @@ every as not materialized (
 	select c.process, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.size, c.bytes, c.error, c.site, null::varchar as region,
 		e.layer as enclosing_layer, e.op as enclosing
 	from calls as c left join calls as e on e.id = c.parent
-	where c.layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm'
+	where {any_io}
 ),
 outermost as not materialized (
 	select process, layer, op, kind, file, start, duration, size, bytes, error, site, region,

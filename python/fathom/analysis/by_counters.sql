@@ -4,7 +4,7 @@ each as (
 	select {columns}, c.calls, c.errors, c.bytes, c.time, c.longest, c.process as made_by
 	from counters as c join processes as p using (process) left join files as f using (file) left join nodes as n using (node)
 		left join server_process using (process) left join server_file using (file)
-	where c.layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm' and {which}
+	where {any_io} and {which}
 )
 select {names}, sum(calls)::bigint as calls, sum(errors)::bigint as errors, sum(bytes)::bigint as bytes, sum(time)::bigint as time,
 	max(longest)::bigint as longest, count(distinct made_by)::bigint as processes

@@ -12,7 +12,7 @@ with sums as (
 		sum(bytes) filter (kind = 'write' and layer = 'mpiio') as mpiio_written,
 		sum(bytes) filter (kind = 'read') as any_read,
 		sum(bytes) filter (kind = 'write') as any_written,
-		sum(time) filter (enclosing is null or enclosing_layer in ('user', 'threads')) as time
+		sum(time) filter ({outermost}) as time
 	from counters
 	where layer <> 'fathom' and file is not null
 	group by file

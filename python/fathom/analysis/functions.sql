@@ -5,7 +5,7 @@ select
 	op,
 	kind,
 	case
-		when enclosing is null or enclosing_layer in ('user', 'threads') then 'program'
+		when {outermost} then 'program'
 		when (enclosing_layer, enclosing) in (select (layer, op) from ops where kind = 'comm') then 'mpi'
 		else enclosing_layer
 	end as caller,

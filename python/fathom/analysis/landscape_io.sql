@@ -6,9 +6,9 @@ io as (
 		f.path,
 		case when c.kind in ('open', 'close', 'read', 'write') then c.kind else 'other' end as operation
 	from counters as c left join files as f using (file)
-	where c.layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm' and {of_files}
+	where {any_io} and {of_files}
 		and case
-			when $layer::varchar is null or enclosing is null then enclosing is null or enclosing_layer in ('user', 'threads')
+			when $layer::varchar is null or enclosing is null then {outermost}
 			else enclosing_layer not in ($layer, 'mpi')
 				and (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm')
 		end

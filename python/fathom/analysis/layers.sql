@@ -9,8 +9,8 @@ with own as (
 		sum(bytes) filter (enclosing_layer is distinct from layer) as bytes,
 		sum(time) filter (enclosing_layer is distinct from layer) as inclusive,
 		sum(time) as every
-	from counters
-	where layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
+	from counters as c
+	where {any_io}
 	group by layer
 ),
 below as (

@@ -7,7 +7,7 @@ with data as (
 		bytes,
 		layer in ('posix', 'stdio', 'aio') and coalesce(enclosing_layer, '') not in ('posix', 'stdio', 'aio') as low,
 		layer = 'mpiio' and coalesce(enclosing_layer, '') <> 'mpiio' as middle,
-		enclosing is null or enclosing_layer in ('user', 'threads') as own
+		{outermost} as own
 	from counters as c left join files as f using (file)
 	where c.kind in ('read', 'write') and layer not in ('user', 'fathom')
 		and {of_files}

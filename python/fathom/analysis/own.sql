@@ -14,7 +14,6 @@ select
 	min(c.first_start) as first_start,
 	max(c.last_stop) as last_stop
 from counters as c join processes as p using (process) left join files as f using (file)
-where (enclosing is null or enclosing_layer in ('user', 'threads')) and layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm'
-	and {of_files}
+where {own_io}
 group by process, c.layer, c.op, c.kind
 order by process, c.layer, c.op

@@ -12,7 +12,7 @@ select
 from processes as p
 left join (
 	from counters as c left join files as f using (file)
-	where (enclosing is null or enclosing_layer in ('user', 'threads')) and layer not in ('fathom', 'user', 'threads') and c.kind <> 'comm' and {of_files}
+	where {own_io}
 ) as c using (process)
 left join nodes as n using (node)
 group by process

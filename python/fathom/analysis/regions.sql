@@ -2,8 +2,8 @@
 -- inside them.
 with own as (
 	select enclosing as region, sum(time) as time
-	from counters
-	where enclosing_layer = 'user' and layer not in ('fathom', 'user', 'threads') and kind <> 'comm'
+	from counters as c
+	where enclosing_layer = 'user' and {any_io}
 	group by enclosing
 )
 select
