@@ -18,8 +18,11 @@ from fathom.store import Run, plain
 
 KEYS = ("title", "layer", "limit", "says", "lost", "sure", "fix", "seen")
 OPTIONAL = ("knob", "needs")
+NEEDS = frozenset(("calls", "counters", "samples"))
 SHARED = "shared"  # folder of tables that several findings stand on
 MOST_CALLS = 8  # that a finding names as examples
+# What loses less than both, seconds and share of the run time, is noise and not said.
+LEAST_SECONDS, LEAST_SHARE = 0.01, 0.01
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,13 @@ def read(path: Path) -> Rule:
         sure = -1.0
     if not 0 <= sure <= 1:
         raise UsageError(f"{path}: sure is a number from 0 to 1, not '{said['sure']}'")
-    needs = frozenset(re.split(r"[,\s]+", said.get("needs", "calls").strip())) - {"counters"}
+    needs = frozenset(re.split(r"[,\s]+", said.get("needs", "calls").strip()))
+    if needs - NEEDS:
+        raise UsageError(
+            f"{path}: needs is of {', '.join(sorted(NEEDS))}; not '{min(needs - NEEDS)}'"
+        )
     words = {key: said.get(key, "") for key in (*KEYS, "knob") if key != "sure"}
-    return Rule(path=path, sure=sure, needs=needs, sql=sql, **words)
+    return Rule(path=path, sure=sure, needs=needs - {"counters"}, sql=sql, **words)
 
 
 def catalogue() -> list[Path]:
@@ -129,6 +136,8 @@ def _files(word: str, own: Sequence[Path]) -> list[Path]:
 
 def rules(words: Iterable[str], own: Path | None) -> list[Path]:
     """The files to ask: those `words` name, or all; those of the user's own folder take part."""
+    if own and not own.is_dir():
+        raise UsageError(f"{own} is no folder of findings")
     mine = sorted(own.glob("*.sql")) if own else []
     chosen = [path for word in words for path in _files(word, mine)]
     return list(dict.fromkeys(chosen or [*catalogue(), *mine]))
@@ -144,6 +153,16 @@ def _statement(name: str) -> str:
         raise UsageError(f"no shared table '{name}'; there are {', '.join(tables)}") from None
 
 
+def _check(row: dict[str, Any]) -> None:
+    if not isinstance(row["lost"], int | float | None):
+        raise UsageError(f"'lost' is a number of seconds or null, not '{row['lost']}'")
+    calls = row.get("calls")
+    if calls is not None and not (
+        isinstance(calls, list) and all(isinstance(call, int | None) for call in calls)
+    ):
+        raise UsageError("'calls' is a list of calls.id")
+
+
 class Asked:
     """A run that findings are asked of: tables that several of them share are made once."""
 
@@ -151,6 +170,11 @@ class Asked:
         """Nothing is asked yet."""
         self.run = run
         self._made: set[str] = set()
+
+    @cached_property
+    def seconds(self) -> float:
+        """How long the run lasted."""
+        return float(self.run.sql("select duration / 1e9 as s from runs")["s"][0].as_py())
 
     @cached_property
     def has(self) -> frozenset[str]:
@@ -161,11 +185,17 @@ class Asked:
         return frozenset(name for name, count in counts.items() if count)
 
     def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        """The rows of a rule's SQL."""
+        """The rows of a rule's SQL, but for those that lose too little to be said."""
         table: pa.Table = self.run.sql(self._complete(rule.sql))
         if "lost" not in table.column_names:
             raise UsageError("its SQL gives no column 'lost' (seconds)")
-        return [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
+        rows = [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
+        for row in rows:
+            _check(row)
+        return [row for row in rows if row["lost"] is None or self._much(row["lost"])]
+
+    def _much(self, lost: float) -> bool:
+        return lost > min(LEAST_SECONDS, LEAST_SHARE * self.seconds)
 
     def _complete(self, sql: str) -> str:
         """`{name}` is a shared table, else a part of `fathom.analysis`."""
@@ -176,9 +206,15 @@ class Asked:
         if not shared.is_file():
             return _statement(name)
         if name not in self._made:
-            self.run.keep(f"shared_{name}", self._complete(shared.read_text(encoding="utf-8")))
-            self._made.add(name)
+            self._make(name, shared)
         return f"shared_{name}"
+
+    def _make(self, name: str, path: Path) -> None:
+        try:
+            self.run.keep(f"shared_{name}", self._complete(path.read_text(encoding="utf-8")))
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from error
+        self._made.add(name)
 
 
 # The lines of some calls: where the outermost call around each was made from.

@@ -35,6 +35,9 @@ from fathom.view.column import Column
 from fathom.view.part import Page
 from fathom.view.parts import BY, key_columns
 
+# Events up to which the page names the worst findings: beyond, they take longer than the page itself.
+FINDINGS_ON_PAGE = 1_000_000
+
 NAMES = (*BY, *(name for name in KEYS if name not in BY))
 
 # Why a table by this key has no row.
@@ -117,7 +120,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.findings is not None:
         return _print_findings(arguments)
     opened = fathom.open(arguments.run)
-    content = page.compute(opened.name, opened.manifest, opened, cost.per_call())
+    content = page.compute(
+        opened.name, opened.manifest, opened, cost.per_call(), lambda: _found(opened)
+    )
     if arguments.next:
         _print_next(opened, content)
     elif arguments.by:
@@ -131,19 +136,37 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _found(opened: Run) -> conclusions.Findings | None:
+    """What the page says of what loses time; none where looking would take longer than the page."""
+    if opened.sql("select events from runs")["events"][0].as_py() > FINDINGS_ON_PAGE:
+        return None
+    found = conclusions.find(opened, conclusions.rules([], _own()))
+    _complain(found)
+    return found
+
+
+def _own() -> Path | None:
+    """The folder of the user's own findings."""
+    folder = os.environ.get("FATHOM_FINDINGS")
+    return Path(folder) if folder else None
+
+
+def _complain(found: conclusions.Findings) -> None:
+    for path, why in found.broken.items():
+        print(f"fathom: {why if why.startswith(path) else f'{path}: {why}'}", file=sys.stderr)
+
+
 def _print_findings(arguments: argparse.Namespace) -> int:
     if arguments.by or arguments.svg or arguments.csv or arguments.next:
         raise UsageError("show: --findings goes alone or with --json")
-    own = os.environ.get("FATHOM_FINDINGS")
-    paths = conclusions.rules(arguments.findings, Path(own) if own else None)
+    paths = conclusions.rules(arguments.findings, _own())
     all_ = conclusions.find(fathom.open(arguments.run), paths)
     if arguments.json:
         found = [findings.as_json(one) for one in all_.found[: arguments.top]]
         print(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         findings.print_found(all_, arguments.top)
-    for path, why in all_.broken.items():
-        print(f"fathom: {why if why.startswith(path) else f'{path}: {why}'}", file=sys.stderr)
+    _complain(all_)
     if all_.broken:
         return UsageError.status
     over = arguments.limit is not None and any(

@@ -68,6 +68,27 @@ def _print(number: int, finding: Finding) -> None:
         emphasised("   line  ", printable(line))
 
 
+# What a page has room for.
+WORST = 4
+
+
+def print_worst(findings: Findings | None, name: str) -> None:
+    """The worst of them, a sentence each, and the command that says more; none: they were not asked."""
+    command = f"fathom show {name} --findings"
+    if findings is None:
+        print()
+        emphasised("What loses time?  ", f"{command} says it")
+        return
+    if not findings.found:
+        return
+    shown = findings.found[:WORST]
+    of = f"{len(shown)} of {len(findings.found)}, " if len(findings.found) > WORST else ""
+    heading(f"\nWhat loses time ({of}and what to do: {command})")
+    for one in shown:
+        lost = "danger" if one.lost is None else numbers.seconds(one.lost)
+        emphasised(f"{lost:>9}  ", f"{one.rule.title}. {sentence(one.rule.says, one.values)}")
+
+
 def print_found(findings: Findings, top: int | None) -> None:
     """The findings, the most seconds first."""
     shown = findings.found[:top]

@@ -2,22 +2,30 @@
 
 import json
 import shlex
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import Any
 
 from fathom.analysis import Source
+from fathom.analysis.findings import Findings
 from fathom.analysis.when import shares_by
 from fathom.store import as_json
-from fathom.view import answers, heat, numbers
+from fathom.view import answers, findings, heat, numbers
 from fathom.view.part import Page, Part
 from fathom.view.parts import PARTS
 from fathom.view.tables import columns, emphasised, heading, printable, show
 
 
-def compute(name: str, manifest: dict[str, Any], source: Source, per_call: float | None) -> Page:
+def compute(
+    name: str,
+    manifest: dict[str, Any],
+    source: Source,
+    per_call: float | None,
+    find: Callable[[], Findings | None],
+) -> Page:
     """The page of one run; what it says is asked when it is printed."""
-    return Page(name, manifest, source, PARTS, per_call)
+    return Page(name, manifest, source, PARTS, per_call, find)
 
 
 def _facts(page: Page) -> None:
@@ -81,6 +89,7 @@ def print_page(page: Page, top: int) -> None:
         print("  a static program, or no process of this run was traced: fathom doctor says more")
     else:
         _print_answers(page)
+        findings.print_worst(page.findings, page.name)
         _print_heat(page)
     for part in PARTS:
         if part.shown(page):
@@ -110,6 +119,7 @@ def to_json(page: Page, top: int | None) -> str:
         "manifest": page.manifest,
         "run": {key: value for key, value in page.runs.items() if key != "configuration"},
         "answers": _answers_json(page, top),
+        "findings": page.findings and [findings.as_json(one) for one in page.findings.found[:top]],
         **tables,
         "tracing": tables["tracing"][0],
         "seconds_per_recorded_call": page.per_call,

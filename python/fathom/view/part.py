@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from fathom.analysis import Remembered, Source
 from fathom.analysis.answers import Answers, answers
+from fathom.analysis.findings import Findings
 from fathom.view.tables import Column
 
 
@@ -22,12 +23,16 @@ class Page:
         source: Source,
         parts: Sequence["Part"],
         per_call: float | None,
+        find: Callable[[], Findings | None],
     ) -> None:
-        """`per_call`: seconds that recording adds to a call, measured on this machine."""
+        """`per_call`: seconds that recording adds to a call, measured on this machine. `find` gives
+        what loses time, or none where that would take longer than the page.
+        """
         self.name = name
         self.manifest = manifest
         self.source = Remembered(source)
         self.per_call = per_call
+        self._find = find
         self.runs: dict[str, Any] = self.source.sql("from runs").to_pylist()[0]
         self._analyse = {part.name: part.analyse for part in parts}
         self._tables: dict[str, pa.Table] = {}
@@ -46,6 +51,11 @@ class Page:
     def answers(self) -> Answers:
         """The first questions."""
         return answers(self.source)
+
+    @cached_property
+    def findings(self) -> Findings | None:
+        """What loses time, the most first; none: not asked."""
+        return self._find()
 
     @cached_property
     def ended(self) -> dict[str, int]:

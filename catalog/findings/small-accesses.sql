@@ -1,0 +1,42 @@
+-- title:  Small accesses, one after the other
+-- layer:  posix
+-- limit:  accesses smaller than `half`, the size at which this run's own store spends as long waiting as moving the bytes
+--   (shared/store.sql): below it an access is mostly latency. Only those that begin where the one before ended, or behind
+--   it: they can be made together. Made by the program itself; those inside a library are that library's to mend.
+-- says:   {path}: {n:count} {what}s of {size:size} on average by {who}; each waits {latency:seconds} and moves its
+--   bytes in {moving:seconds}
+-- lost:   what the slowest thread's took, at most latency and bytes at the store's own cost, less the same bytes in pieces nine
+--   times as large as `half` (a tenth of it latency), at most 16 MiB
+-- sure:   0.9
+-- fix:    gather them in a buffer and {what} pieces of {piece:size}; where ranks share the file, by a collective call
+-- seen:   Carns et al. 2011 (Darshan); Hockney 1994 for the size at which half of the rate is reached
+with small as (
+	select
+		p.place as path, a.kind as what, a.process, a.stream, a.n, a.bytes, a.time, a.worst, a.longest, s.latency, s.per_byte, s.learnt,
+		least(coalesce(9 * s.half, 16777216), 16777216) as piece
+	from {accesses} as a join {store} as s using (file, kind) join {places} as p using (file)
+	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and (s.half is null or a.bytes / a.n < s.half)
+),
+thread as (
+	select
+		path, what, process, stream, sum(n) as n, sum(bytes) as bytes, max(piece) as piece, max(latency) as latency, max(per_byte) as per_byte,
+		max_by(worst, longest, 8) as worst, max(longest) as longest, bool_and(learnt = 'sizes') as fitted,
+		sum(least(time / 1e9, n * latency + bytes * per_byte)) - sum(bytes * per_byte) - max(latency) * ceil(sum(bytes) / max(piece)) as lost
+	from small
+	group by path, what, process, stream
+)
+select
+	path,
+	what,
+	sum(n)::bigint as n,
+	sum(bytes) / sum(n) as size,
+	if(count(distinct process) = 1, 'one process', format('{} processes', count(distinct process))) as who,
+	max(latency) as latency,
+	max(per_byte) * (sum(bytes) / sum(n)) as moving,
+	max(piece) as piece,
+	if(bool_and(fitted), 0.9, 0.7) as sure,
+	flatten(max_by(worst, longest, 8)) as calls,
+	max(lost) as lost
+from thread
+group by path, what
+having sum(n) > 1 and max(lost) > 0

@@ -1,0 +1,215 @@
+"""The engine of findings: what it says of wrong files, whose findings are asked, of which runs, in what order."""
+
+import json
+from pathlib import Path
+
+import fathom
+import pytest
+from fathom.__main__ import main
+from fathom.analysis import findings
+from fathom.errors import UsageError
+from fathom.store import Run
+from fathom.view.findings import sentence
+from schema import counters_of, write_run
+
+HEADER = """\
+-- title:  Too much of it
+-- layer:  posix
+-- limit:  any: this is a test
+-- says:   {op} took {seconds:seconds} in
+--   {n:count} calls
+-- lost:   all of it
+-- sure:   0.5
+-- fix:    less {op}
+-- seen:   here
+"""
+SECOND = 10**9
+CALLS = [
+    {"id": n, "layer": "posix", "op": op, "kind": "write", "start": n * SECOND, "duration": SECOND}
+    | {"file": 0, "site": 0, "bytes": 1}
+    for n, op in enumerate(["pwrite", "pwrite", "write"], 1)
+]
+BY_OP = """select op, count(*) as n, sum(duration) / 1e9 as seconds, seconds as lost, list(id order by id) as calls
+from calls group by op"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A run of two functions: 2 s in pwrite, 1 s in write."""
+    return write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 10 * SECOND, "events": 3, "processes": 1}],
+        nodes=[{"node": 0}],
+        processes=[{"process": 0, "pid": 1, "ended": "clean"}],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
+        sites=[{"site": 0, "module": "/bin/p", "function": "save", "source": "p.c", "line": 7}],
+        calls=CALLS,
+        counters=counters_of(CALLS),
+    )
+
+
+def finding(folder: Path, name: str, sql: str = BY_OP, header: str = HEADER) -> Path:
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{name}.sql"
+    file.write_text(header + sql)
+    return file
+
+
+def find(path: Path, *files: Path) -> findings.Findings:
+    run: Run = fathom.open(path)
+    return findings.find(run, files)
+
+
+def test_the_most_seconds_come_first_with_their_lines(path: Path, tmp_path: Path) -> None:
+    found = find(path, finding(tmp_path, "much")).found
+    assert [(one.lost, one.sure, one.calls) for one in found] == [(2, 0.5, [1, 2]), (1, 0.5, [3])]
+    assert [sentence(one.rule.says, one.values) for one in found] == [
+        "pwrite took 2 s in 2 calls",
+        "write took 1 s in 1 calls",
+    ]
+    assert all(one.lines == ["p.c:7 save"] for one in found)
+
+
+def test_dangers_come_last_and_a_column_says_how_sure(path: Path, tmp_path: Path) -> None:
+    sql = "select null as lost, 0.9 as sure union all select 1.5, null"
+    found = find(path, finding(tmp_path, "mixed", sql)).found
+    assert [(one.lost, one.sure) for one in found] == [(1.5, 0.5), (None, 0.9)]
+
+
+def test_what_loses_next_to_nothing_is_not_said(path: Path, tmp_path: Path) -> None:
+    sql = "select unnest([0.0099, 0.0101]) as lost"
+    assert [one.lost for one in find(path, finding(tmp_path, "noise", sql)).found] == [0.0101]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (HEADER.replace("-- sure:   0.5\n", ""), "x.sql: a finding needs sure"),
+        (HEADER.replace("title", "tilte"), "x.sql:1: no key 'tilte' in a finding; there are title"),
+        (HEADER.replace("0.5", "quite"), "x.sql: sure is a number from 0 to 1, not 'quite'"),
+        (HEADER.replace("0.5", "50"), "x.sql: sure is a number from 0 to 1, not '50'"),
+        ("-- " + HEADER, "x.sql:1: '-- key: value' is expected, then the SQL"),
+        (HEADER + "--no blank", "x.sql:10: '-- key: value' is expected, then the SQL"),
+        (HEADER.replace("0.5", "0.5\n-- needs:  callz"), "x.sql: needs is of calls, counters, samples; not 'callz'"),
+    ],
+)  # fmt: skip
+def test_a_header_that_is_wrong_is_said_with_file_and_line(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    with pytest.raises(UsageError) as error:
+        findings.read(finding(tmp_path, "x", "\nselect 1 as lost", text))
+    assert f"{tmp_path}/{says}" in str(error.value)
+
+
+def test_a_header_without_sql_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a finding needs its SQL"):
+        findings.read(finding(tmp_path, "x", ""))
+
+
+def test_a_broken_finding_is_said_and_the_others_are_kept(path: Path, tmp_path: Path) -> None:
+    wrong = {
+        "column": "select nothing as lost from calls",
+        "without": "select 1 as won",
+        "writes": "copy calls to '/tmp/calls.csv'",
+        "part": "select 1 as lost from {nowhere}",
+        "text": "select 'much' as lost",
+        "list": "select 1 as lost, 'x' as calls",
+    }
+    files = [finding(tmp_path, name, sql) for name, sql in wrong.items()]
+    found = find(path, *files, finding(tmp_path, "good"))
+    assert {one.rule.name for one in found.found} == {"good"}
+    says = {Path(file).stem: why for file, why in found.broken.items()}
+    assert says.keys() == wrong.keys()
+    for name, part in {
+        "column": "nothing",
+        "without": "no column 'lost'",
+        "writes": "only reading is allowed",
+        "part": "no shared table 'nowhere'",
+        "text": "'lost' is a number of seconds or null, not 'much'",
+        "list": "'calls' is a list of calls.id",
+    }.items():
+        assert part in says[name]
+
+
+def test_a_run_of_counters_only_is_asked_what_counters_can_answer(tmp_path: Path) -> None:
+    counted = [row | {"recorded": 0} for row in counters_of(CALLS)]
+    path = write_run(
+        tmp_path / "counted.fathom",
+        runs=[{"name": "counted", "duration": 10 * SECOND, "counted": 3}],
+        counters=counted,
+    )
+    by_time = (
+        "select 'write' as op, sum(calls) as n, 3 as seconds, sum(time) / 1e9 as lost from counters"
+    )
+    header = HEADER.replace("-- seen", "-- needs:  counters\n-- seen")
+    files = [finding(tmp_path, "calls"), finding(tmp_path, "counters", by_time, header)]
+    found = find(path, *files)
+    assert [(one.rule.name, one.lost) for one in found.found] == [("counters", 3)]
+    assert found.without == {"calls": ["calls"]}
+
+
+def test_all_findings_hold_of_a_run_without_anything(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "empty.fathom", runs=[{"name": "empty"}])
+    found = find(path, *findings.catalogue())
+    assert not found.broken
+    assert not found.found
+
+
+def test_all_findings_hold_of_small_runs(run_directory: Path) -> None:
+    assert not find(run_directory, *findings.catalogue()).broken
+
+
+def show(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    status = main(["show", *map(str, words)])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_the_users_own_folder_takes_part(
+    capsys: pytest.CaptureFixture[str],
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    finding(tmp_path / "mine", "own-one")
+    monkeypatch.setenv("FATHOM_FINDINGS", str(tmp_path / "mine"))
+    status, out, _ = show(capsys, path, "--findings", "own-one", "--json")
+    assert status == 0
+    first, second = json.loads(out)
+    assert (first["finding"], first["lost_seconds"], first["calls"]) == ("own-one", 2, ["1", "2"])
+    assert (first["says"], second["says"]) == (
+        "pwrite took 2 s in 2 calls",
+        "write took 1 s in 1 calls",
+    )
+    status, out, _ = show(capsys, path)
+    assert "pwrite took 2 s in 2 calls" in " ".join(out.split())
+    assert "--findings" in out
+    monkeypatch.setenv("FATHOM_FINDINGS", str(tmp_path / "not there"))
+    status, out, err = show(capsys, path, "--findings")
+    assert (status, out) == (2, "")
+    assert "not there is no folder of findings" in err
+
+
+def test_a_limit_makes_the_exit_status(
+    capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path
+) -> None:
+    file = finding(tmp_path, "much")
+    assert show(capsys, path, "--findings", file, "--limit", 1.9)[0] == 1
+    assert show(capsys, path, "--findings", file, "--limit", 2)[0] == 0
+    # Only a part is shown; what is not shown counts as well.
+    assert show(capsys, path, "--findings", file, "--limit", 0.5, "--top", 1)[0] == 1
+    wrong = finding(tmp_path, "wrong", "select oops as lost")
+    status, out, err = show(capsys, path, "--findings", file, wrong)
+    assert status == 2
+    assert "pwrite took 2 s" in out
+    assert err.count("\n") == 1
+    assert str(wrong) in err
+
+
+def test_the_page_of_many_events_names_the_command_only(
+    capsys: pytest.CaptureFixture[str], path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fathom.commands.show.FINDINGS_ON_PAGE", 2)
+    _, out, _ = show(capsys, path)
+    assert "What loses time?  fathom show some --findings" in out
+    assert json.loads(show(capsys, path, "--json")[1])["findings"] is None

@@ -1,0 +1,125 @@
+"""tests/findings/*.toml: a program that makes a mistake and one that does the same work well, both on a slow store.
+
+What `test_findings.py` asks, and what `bench/findings.py` measures.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import time
+import tomllib
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from harness import paths
+from harness.needs import MPI
+from harness.runner import LAUNCH, STACK_ENV
+
+FOLDER = paths.TESTS / "findings"
+CATALOGUE = paths.ROOT / "catalog" / "findings"
+
+
+class MistakeError(Exception):
+    """A mistake in a test file, or a program that failed: one text for the reader."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One test file. Programs lie below build/tests or build/kernels; `{tmp}` is where the store is slow."""
+
+    path: Path
+    guilty: str  # program and arguments
+    innocent: str
+    mpi: str = "mpich"  # mpich, ompio, romio321
+    ranks: int = 0  # 0: without a launcher
+    slow: dict[str, int | float | str] = field(
+        default_factory=dict
+    )  # SLOW_STORE_* in small letters
+    run: str = ""  # more options of `fathom run`
+    env: dict[str, str] = field(default_factory=dict)
+    before: str = ""  # shell, in {tmp}, before each of the two
+    says: str = ""  # part of the finding's sentence
+    also: list[str] = field(default_factory=list)  # findings that the innocent one has as well
+    needs: list[str] = field(default_factory=list)
+    timeout: int = 60
+    within: float = 2.0  # factor between the seconds estimated and won that the benchmark allows
+
+    @property
+    def finding(self) -> str:
+        """NAME.toml and NAME.VARIANT.toml are tests of finding NAME."""
+        return self.path.name.split(".")[0]
+
+
+def load(path: Path) -> Pair:
+    """One file. Errors: MistakeError with the file."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise MistakeError(f"{path}: {error}") from error
+    unknown = set(table) - {f.name for f in fields(Pair)} - {"path"}
+    missing = {"guilty", "innocent"} - set(table)
+    if unknown or missing:
+        what = f"unknown key {min(unknown)}" if unknown else f"no {min(missing)}"
+        raise MistakeError(f"{path}: {what}")
+    pair = Pair(path=path, **table)
+    if not (CATALOGUE / f"{pair.finding}.sql").is_file():
+        raise MistakeError(f"{path}: there is no finding {pair.finding}")
+    return pair
+
+
+def pairs() -> list[Path]:
+    """All test files."""
+    return sorted(FOLDER.glob("*.toml"))
+
+
+def _program(word: str, mpi: str) -> Path:
+    """`programs/X`, `kernels/X` or `X`, a kernel; built for an MPI where there is no plain one."""
+    for folder in (paths.PROGRAMS, paths.BUILD, paths.BUILD / "kernels"):
+        for name in (word, f"{word}_{MPI[mpi]}"):
+            if (folder / name).is_file():
+                return folder / name
+    raise MistakeError(f"{word} is not built")
+
+
+def _execute(
+    command: list[str | Path], env: dict[str, str], cwd: Path, timeout: int
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [str(word) for word in command],
+        env={**os.environ, **STACK_ENV, **env},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode:
+        raise MistakeError(
+            f"{shlex.join(map(str, command))}: exit {done.returncode}\n{done.stdout[-1500:]}{done.stderr[-3000:]}"
+        )
+    return done
+
+
+def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
+    """One of the two programs in the empty directory `tmp`, traced into `run`. Gives the seconds that it took."""
+    program, *arguments = shlex.split(words.replace("{tmp}", str(tmp)))
+    launcher = [*shlex.split(LAUNCH[pair.mpi]), "-n", str(pair.ranks)] if pair.ranks else []
+    tool = paths.PROGRAMS / "tools" / "slow_store.so"
+    preloaded = f"{tool}:{paths.LIBRARY}" if run else str(tool)
+    traced = (
+        [paths.FATHOM, "run", "--no-show", "-o", run, *shlex.split(pair.run), "--"] if run else []
+    )
+    env = {f"SLOW_STORE_{key.upper()}": str(value) for key, value in pair.slow.items()}
+    env = {"SLOW_STORE_UNDER": str(tmp), **env, **pair.env}
+    if pair.before:
+        _execute(["bash", "-c", pair.before.replace("{tmp}", str(tmp))], {}, tmp, pair.timeout)
+    command = [
+        *traced, *launcher, "env", f"LD_PRELOAD={preloaded}", _program(program, pair.mpi), *arguments,
+    ]  # fmt: skip
+    began = time.monotonic()
+    _execute(command, env, tmp, pair.timeout)
+    return time.monotonic() - began

@@ -1,0 +1,57 @@
+"""Each finding is made of a program that makes the mistake, and not of one that does the same work well
+(tests/findings/*.toml, harness/mistakes.py)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fathom
+import pytest
+from fathom.analysis import findings
+from fathom.view.findings import sentence
+from harness import mistakes, needs
+
+# Of what is well done, nothing else may be said to lose more of the run time than this.
+MUCH = 0.05
+
+
+def concluded(pair: mistakes.Pair, words: str, tmp: Path) -> tuple[findings.Findings, float]:
+    """What is found of one of the programs, and its seconds."""
+    data = tmp / "data"
+    data.mkdir(parents=True)
+    mistakes.execute(pair, words, data, tmp / "run.fathom")
+    run = fathom.open(tmp / "run.fathom")
+    found = findings.find(run, findings.catalogue())
+    assert not found.broken, "\n".join(found.broken.values())
+    return found, run.sql("select duration from runs")["duration"][0].as_py() / 1e9
+
+
+def told(found: findings.Findings) -> str:
+    return "\n".join(
+        f"{one.rule.name}: {one.lost} s: {sentence(one.rule.says, one.values)}"
+        for one in found.found
+    )
+
+
+@pytest.mark.parametrize("path", mistakes.pairs(), ids=lambda path: path.stem)
+def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path) -> None:
+    pair = mistakes.load(path)
+    needs.require([*pair.needs, *(needs.of_mpi(pair.mpi) if pair.ranks else [])])
+    guilty, _ = concluded(pair, pair.guilty, tmp_path / "guilty")
+    said = [one for one in guilty.found if one.rule.name == pair.finding]
+    assert said, f"not found of the guilty program:\n{told(guilty)}"
+    assert any(pair.says in sentence(one.rule.says, one.values) for one in said), told(guilty)
+    assert all(one.lines for one in said if one.calls), "example calls without a source line"
+    innocent, seconds = concluded(pair, pair.innocent, tmp_path / "innocent")
+    wrong = [
+        one
+        for one in innocent.found
+        if one.rule.name == pair.finding
+        or (one.rule.name not in pair.also and (one.lost or 0) > MUCH * seconds)
+    ]
+    assert not wrong, f"found of the innocent program:\n{told(innocent)}"
+
+
+def test_every_finding_has_its_two_programs() -> None:
+    tested = {mistakes.load(path).finding for path in mistakes.pairs()}
+    assert {path.stem for path in findings.catalogue()} <= tested
