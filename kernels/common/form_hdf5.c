@@ -97,6 +97,8 @@ static void sets(hid_t file, hid_t transfer, const char *path, const struct layo
 			move(set, transfer, path, l, &p->piece[piece], reading);
 		hdf5_check(H5Dclose(set), "H5Dclose", a->name);
 	}
+	if (piece < p->n)
+		fail("HDF5", path, "pieces that are not in the order of the arrays");
 }
 
 static void write_file(const struct job *job, const char *path, const struct layout *l,

@@ -18,6 +18,7 @@ LATER = {
     "counters": """sequential u64, consecutive u64, strided u64, unaligned_file u64, unaligned_memory u64,
         contiguous u64, holes_memory u64, holes_file u64, holes_both u64, switches u64, size_histogram u64[],
         extent_histogram u64[]""",
+    "selections": "part_start u64[], part_bytes u64[], part_levels u64[], part_count u64[], part_stride u64[]",
     "tops": """process u32, thread_class text, file u32, layer text, op text, kind text, enclosing_layer text,
 		enclosing text, what text, value i64, label text, calls u64, bound u64""",
     "heat": """process u32, layer text, operation text, start i64, stop i64, calls u64, bytes i64, time i64""",

@@ -8,7 +8,7 @@ import fathom
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fathom.analysis import statement, summary
+from fathom.analysis import collectives, statement, summary
 from schema import counters_of, write_run
 
 NS = 1e-9
@@ -351,7 +351,7 @@ def test_a_collective_is_exchange_posix_and_the_rest(tmp_path: Path) -> None:
         counter(1, None, "mpiio", "MPI_File_write_all", 1000, kind="write"),
     ]
     run = mpi_run(tmp_path, [*opened(0, 1), *opened(1, 1), *wrote])
-    rows = rows_by(summary.exchange(run), "op")
+    rows = rows_by(collectives.exchange(run), "op")
     row = {key: value / NS for key, value in rows["MPI_File_write_all",].items() if key[-1] == "s"}
     assert row["exchange_seconds"] == pytest.approx(700)
     assert row["posix_seconds"] == pytest.approx(90)  # MPI's own socket is no I/O
@@ -363,7 +363,7 @@ def test_exchange_that_was_not_heard_is_unknown_not_nothing(tmp_path: Path) -> N
     wrote = counter(1, None, "mpiio", "MPI_File_write_all", 1000, kind="write")
     part = counter(1, "MPI_File_write_all", "mpi", "ompi_fcoll_base_coll_allgather_array", 10)
     run = mpi_run(tmp_path, [*opened(0, 1), *opened(1, 0), wrote, part])
-    rows = rows_by(summary.exchange(run), "op")
+    rows = rows_by(collectives.exchange(run), "op")
     assert rows["MPI_File_write_all",]["exchange_seconds"] is None
     assert rows["MPI_File_write_all",]["rest_seconds"] is None
     assert rows["MPI_File_write_all",]["seen_seconds"] == pytest.approx(10 * NS)

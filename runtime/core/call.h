@@ -163,6 +163,12 @@ struct group_def {
 	uint32_t rank[64];
 };
 void object_group(struct call *c, uint32_t object, const struct group_def *def);
+/* A block of bytes that is repeated, level within level. */
+struct repeated {
+	uint64_t start, bytes;
+	uint32_t levels;
+	uint64_t level[5][2]; /* count, stride in bytes; outermost first */
+};
 struct selection_def {
 	uint8_t form; /* 1 bytes of a file view, 2 elements of a dataspace */
 	bool exact;
@@ -173,6 +179,8 @@ struct selection_def {
 	const uint64_t *block; /* blocks * rank pairs (start, count) */
 	uint32_t blocks;       /* at most 64 */
 	uint64_t span; /* of elements: from the first to the last in their array; 0: not known */
+	const struct repeated *part; /* of too many blocks to be listed: what they are, repeated */
+	uint32_t parts;
 };
 /* Returns the selection's number; equal selections of a process share one (bounded table). 0: none. */
 uint32_t selection_define(struct call *c, const struct selection_def *def);

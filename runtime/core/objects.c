@@ -303,7 +303,26 @@ static uint64_t selection_hash(const struct selection_def *def)
 		hash = mix(hash, def->box[i]);
 	for (uint32_t i = 0; i < 2 * def->rank * def->blocks; i++)
 		hash = mix(hash, def->block[i]);
+	for (uint32_t p = 0; p < def->parts; p++) {
+		hash = mix(mix(hash, def->part[p].start), def->part[p].bytes);
+		for (uint32_t l = 0; l < def->part[p].levels; l++)
+			hash = mix(mix(hash, def->part[p].level[l][0]), def->part[p].level[l][1]);
+	}
 	return hash;
+}
+
+static void put_parts(struct record *r, const struct selection_def *def)
+{
+	record_varint(r, def->parts);
+	for (uint32_t p = 0; p < def->parts; p++) {
+		record_varint(r, def->part[p].start);
+		record_varint(r, def->part[p].bytes);
+		record_varint(r, def->part[p].levels);
+		for (uint32_t l = 0; l < def->part[p].levels; l++) {
+			record_varint(r, def->part[p].level[l][0]);
+			record_varint(r, def->part[p].level[l][1]);
+		}
+	}
 }
 
 static void put_selection(struct thread *t, uint32_t number, const struct selection_def *def)
@@ -326,10 +345,12 @@ static void put_selection(struct thread *t, uint32_t number, const struct select
 	for (uint32_t i = 0; i < 2 * def->rank * def->blocks; i++)
 		record_varint(&r, def->block[i]);
 	record_varint(&r, def->span);
+	put_parts(&r, def);
 	if (r.end - r.at < 10 &&
-	    def->blocks) { /* many blocks of high rank do not fit: the box says it */
+	    (def->blocks ||
+	     def->parts)) { /* many blocks of high rank do not fit: the box says it */
 		box = *def;
-		box.blocks = 0;
+		box.blocks = box.parts = 0;
 		box.exact = false;
 		put_selection(t, number, &box);
 		return;

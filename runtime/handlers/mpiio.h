@@ -96,9 +96,16 @@ struct mpi_layout {
 	uint32_t blocks;       /* given in block[] */
 	bool exact;            /* these are all of it */
 	uint64_t block[64][2]; /* start, count */
+	uint32_t parts;        /* when they are not: these are all of it, where there are any */
+	struct repeated part[8];
 };
 /* Blocks of a datatype, merged where they touch; false: it cannot be taken apart. */
 bool mpi_flatten(const struct mpi_abi *abi, uintptr_t datatype, struct mpi_layout *out);
+/* Fills in the parts of a layout of too many blocks, from the datatype's tree; none where it is not that regular. */
+struct node;
+void mpi_parts_gather(const struct node *node, struct mpi_layout *out);
+/* The k-th byte, in file order, of one period of such a layout. */
+uint64_t mpi_parts_place(const struct mpi_layout *layout, uint64_t k);
 /* In canonical form, as a row of table `selections`; 0 for every byte from 0. */
 uint32_t mpi_layout_define(struct call *c, const struct mpi_layout *layout, int64_t displacement);
 

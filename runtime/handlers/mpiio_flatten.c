@@ -99,6 +99,8 @@ bool mpi_flatten(const struct mpi_abi *abi, uintptr_t datatype, struct mpi_layou
 		out->exact = !walk.stopped && walk.blocks <= BLOCKS;
 		out->blocks = out->exact ? (uint32_t)walk.blocks : 0;
 		shorten(out);
+		if (!out->exact)
+			mpi_parts_gather(node, out);
 	}
 	arena_end(&arena);
 	return node != NULL;

@@ -11,6 +11,9 @@ static int64_t place_of(const struct mpi_file *f, uint64_t k)
 	const struct mpi_layout *l = &f->layout;
 	uint64_t rest = k % l->total;
 
+	if (!l->exact)
+		return f->displacement +
+		       (int64_t)(k / l->total * l->period + mpi_parts_place(l, rest));
 	for (uint32_t b = 0; b < l->blocks; b++) {
 		if (rest < l->block[b][1])
 			return f->displacement +
@@ -60,6 +63,8 @@ uint32_t mpi_layout_define(struct call *c, const struct mpi_layout *l, int64_t d
 		.box = box,
 		.block = &l->block[0][0],
 		.blocks = l->blocks,
+		.part = l->part,
+		.parts = l->parts,
 	};
 	return selection_define(c, &def);
 }
@@ -87,7 +92,7 @@ void mpi_view_set(struct call *c, int result, uintptr_t file, int64_t displaceme
 	f->displacement = displacement;
 	f->selection = 0;
 	f->undefined = displacement >= 0 && mpi_flatten(abi, filetype, &f->layout);
-	f->mapped = f->undefined && f->layout.exact && f->layout.total > 0;
+	f->mapped = f->undefined && f->layout.total > 0 && (f->layout.exact || f->layout.parts > 0);
 	atomic_store_explicit(&f->position, 0, memory_order_relaxed);
 	if (!c->thread)
 		return;

@@ -116,6 +116,7 @@ fn record_line(record: &Record<'_>) -> Value {
 			"row": "selection", "selection": s.selection, "form": s.form, "exact": s.exact, "rank": s.rank,
 			"displacement": s.displacement, "unit": s.unit, "period": s.period, "total": s.total,
 			"box": s.bounds, "hash": s.hash, "blocks": s.block,
+			"parts": s.parts.iter().map(|p| json!([p.start, p.bytes, p.levels])).collect::<Vec<_>>(),
 		}),
 		Record::Link(l) => json!({
 			"row": "link", "seq": l.seq, "to_stream": format!("{:016x}", l.to_stream), "to_seq": l.to_seq,

@@ -17,10 +17,10 @@ struct Key {
 
 /// One rank's call.
 #[derive(Debug, Clone, Copy)]
-struct Part {
-	image: usize,
+pub struct Part {
+	pub image: usize,
 	/// Index into the survey's collectives.
-	call: usize,
+	pub call: usize,
 }
 
 /// Of one image's collective calls, by stream (of the survey) and seq.
@@ -67,6 +67,17 @@ impl Collectives {
 			}
 		}
 		Collectives { groups: groups.into_iter().collect() }
+	}
+
+	/// Reads or writes of MPI-IO, the same at all ranks seen: the parts of each.
+	pub fn data_of_mpiio<'c>(&'c self, merged: &'c Merged) -> impl Iterator<Item = &'c [Part]> {
+		let direction = |part: &Part| {
+			merged.images[part.image].survey.collectives[part.call].direction
+		};
+		self.groups.iter().map(|(_, parts)| &parts[..]).filter(move |parts| {
+			let first = parts.first().and_then(direction);
+			first.is_some() && parts.iter().all(|part| direction(part) == first)
+		})
 	}
 
 	/// Opens: the calls in which ranks surely wait for each other, so that they can set clocks.

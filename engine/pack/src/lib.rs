@@ -4,6 +4,7 @@ mod alive;
 mod bench;
 mod calls;
 mod calls_file;
+mod carries;
 mod clock;
 mod collectives;
 mod columns;
@@ -32,6 +33,7 @@ mod sync;
 mod tables;
 mod times;
 mod tops;
+mod view;
 mod walk;
 mod write;
 

@@ -6,6 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use rayon::prelude::*;
 
+use crate::carries;
 use crate::collectives::Collectives;
 use crate::error::{At, PackError};
 use crate::heat;
@@ -17,7 +18,7 @@ use crate::run::{Image, Run};
 use crate::survey::{Survey, survey};
 use crate::tables::Tables;
 use crate::times::times;
-use crate::write::{Writer, Written, fill_empty, make_folders};
+use crate::write::{Writer, Written, fill_empty, make_folders, write_links};
 
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -98,10 +99,11 @@ fn write_tables(
 ) -> Result<Packed, PackError> {
 	let progress = Progress::new(!options.quiet);
 	let alive = |image: &Image| recovered.alive.contains(&(image.pid, image.instance));
+	let most_below = MOST_BELOW / run.images.len().max(1);
 	let surveys: Vec<(Image, Survey)> = run
 		.images
 		.par_iter()
-		.map(|image| Ok((image.clone(), survey(image, alive(image))?)))
+		.map(|image| Ok((image.clone(), survey(image, alive(image), most_below)?)))
 		.collect::<Result<_, PackError>>()?;
 	let merged = merge(run, surveys, Index::read(earlier))?;
 	let collectives = Collectives::find(&merged);
@@ -118,8 +120,10 @@ fn write_tables(
 	let mut all = Written::default();
 	written.into_iter().for_each(|part| all.add(part));
 	all.sort();
+	let mut carries = carries::find(&merged, &collectives);
+	write_links(folder, "carries", &mut carries.links)?;
 	fill_empty(folder)?;
-	tables.write(&collective_rows, &all, width)?;
+	tables.write(&collective_rows, &all, width, carries.left_out)?;
 	Ok(Packed {
 		fresh: false,
 		events,
@@ -133,6 +137,9 @@ fn write_tables(
 		recovered: Recovered::default(),
 	})
 }
+
+/// System calls inside collective ones that are remembered, in the whole run: 300 MiB.
+const MOST_BELOW: usize = 8 << 20;
 
 const STAMP: &str = "packed";
 

@@ -12,7 +12,7 @@ pub enum Shape {
 	Unknown,
 }
 
-const BYTES_OF_A_VIEW: u32 = 1;
+pub const BYTES_OF_A_VIEW: u32 = 1;
 
 /// Of `amount` bytes that begin at byte `offset` of the file, moved through `selection`.
 #[inline]
@@ -107,6 +107,7 @@ mod tests {
 			blocks: blocks.len() as u64,
 			block: blocks.iter().flat_map(|&(start, bytes)| [start, bytes]).collect(),
 			span: 0,
+			parts: Vec::new(),
 		}
 	}
 

@@ -2,9 +2,11 @@
 //! Nothing of its calls is kept but the collective ones and, with several threads, when outermost ones began.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
-use fathom_stream::{Clock, Counter, Decoder, Record};
+use fathom_stream::{Clock, Counter, Decoder, Record, UNKNOWN_OFFSET};
 
+use crate::counters::Direction;
 use crate::define::{self, Definitions, Target};
 use crate::error::PackError;
 use crate::files::class;
@@ -47,6 +49,29 @@ pub struct CollectiveCall {
 	pub began: u64,
 	pub ended: u64,
 	pub bytes: Option<i64>,
+	pub size: Option<i64>,
+	pub failed: bool,
+	pub offset: Option<i64>,
+	/// The offset that the program gave is its view's first byte.
+	pub at_start: bool,
+	/// The image's own number of the view in force; 0: every byte.
+	pub selection: u32,
+	/// Of an MPI-IO call that moves data.
+	pub direction: Option<Direction>,
+	/// Range of [`Survey::below`].
+	pub below: Range<u32>,
+	/// There were more than are kept.
+	pub below_lost: bool,
+}
+
+/// A read or write of POSIX inside a collective call of MPI-IO.
+#[derive(Debug, Clone, Copy)]
+pub struct Below {
+	pub seq: u64,
+	pub object: u32,
+	pub direction: Direction,
+	pub offset: Option<i64>,
+	pub bytes: i64,
 }
 
 /// Which call of its thread a signal handler's outermost call was made in.
@@ -87,6 +112,8 @@ pub struct Survey {
 	pub clock: u8,
 	pub samples: Vec<Clock>,
 	pub collectives: Vec<CollectiveCall>,
+	/// What the collective calls of MPI-IO are made of, each one's together.
+	pub below: Vec<Below>,
 	/// Key: side stream's index and its call's seq.
 	pub interrupted: HashMap<(u32, u64), Interrupted>,
 	/// Names of textual arguments.
@@ -107,8 +134,8 @@ impl Survey {
 	}
 }
 
-/// Surveys one image. `alive`: its process still runs.
-pub fn survey(image: &Image, alive: bool) -> Result<Survey, PackError> {
+/// Surveys one image. `alive`: its process still runs. `most_below`: rows of [`Survey::below`] that are kept.
+pub fn survey(image: &Image, alive: bool, most_below: usize) -> Result<Survey, PackError> {
 	let loaded = Loaded::read(image)?;
 	let content = loaded.content();
 	let mut survey = Survey { chunks: content.chunks, alive, ..Survey::default() };
@@ -135,6 +162,7 @@ pub fn survey(image: &Image, alive: bool) -> Result<Survey, PackError> {
 	for (index, stream) in ordered(&content.streams).into_iter().enumerate() {
 		let waiting = side_calls.remove(&stream.id);
 		let mut pass = Pass::new(&mut survey, &mut opened, index as u32, stream, waiting);
+		pass.most_below = most_below;
 		pass.run(&mut decoder, stream, alive);
 		let Pass { summary, walker, side_rows, .. } = pass;
 		if is_side(stream) && summary.base_stream != 0 {
@@ -177,10 +205,41 @@ struct SideCall {
 	ended: u64,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Notable {
 	collective: bool,
 	removes: bool,
+	/// Moves data: a call of POSIX, or one of MPI-IO.
+	transfer: Option<Direction>,
+	mpiio: bool,
+}
+
+/// Reads and writes of POSIX that have ended, on their way to the MPI-IO call around them.
+#[derive(Debug, Default)]
+struct Transfers {
+	waiting: Vec<Below>,
+	/// Calls up to this seq have lost some.
+	lost: u64,
+}
+
+impl Transfers {
+	/// Outside of MPI-IO they wait for nothing: a program's region may last.
+	const WAITING: usize = 1 << 18;
+
+	fn push(&mut self, below: Below) {
+		if self.waiting.len() >= Self::WAITING {
+			let half = Self::WAITING / 2;
+			self.lost = self.waiting[half - 1].seq;
+			self.waiting.drain(..half);
+		}
+		self.waiting.push(below);
+	}
+
+	/// Those inside the call of this seq, which ends now: all that began after it.
+	fn inside(&mut self, seq: u64) -> std::vec::Drain<'_, Below> {
+		let from = self.waiting.partition_point(|below| below.seq < seq);
+		self.waiting.drain(from..)
+	}
 }
 
 struct Pass<'s> {
@@ -196,6 +255,8 @@ struct Pass<'s> {
 	roots_done: u64,
 	/// By op: what may be noted of its calls.
 	notable: Vec<Notable>,
+	transfers: Transfers,
+	most_below: usize,
 	/// The last other name that a call gave, and that call's seq.
 	other_name: Option<(u64, String)>,
 }
@@ -238,6 +299,8 @@ impl<'s> Pass<'s> {
 			side_rows: Vec::new(),
 			roots_done: 0,
 			notable: Vec::new(),
+			transfers: Transfers::default(),
+			most_below: 0,
 			other_name: None,
 		}
 	}
@@ -292,8 +355,10 @@ impl<'s> Pass<'s> {
 		let notable = Notable {
 			collective: def.collective || def.field(Target::Collective).is_some(),
 			removes: def.layer == "posix" && REMOVES.contains(&def.name.as_str()),
+			transfer: def.direction.filter(|_| def.layer == "posix"),
+			mpiio: def.layer == "mpiio" && def.direction.is_some(),
 		};
-		if index < MOST && (notable.collective || notable.removes) {
+		if index < MOST && notable != Notable::default() {
 			self.notable.resize(self.notable.len().max(index + 1), Notable::default());
 			self.notable[index] = notable;
 		}
@@ -340,7 +405,10 @@ impl<'s> Pass<'s> {
 		if !def.collective && flagged.is_none_or(|&value| value == 0) {
 			return;
 		}
-		let bytes = def.field(Target::Bytes).and_then(|i| row.fields.get(i)).copied();
+		let field = |target| def.field(target).and_then(|i| row.fields.get(i)).copied();
+		let bytes = field(Target::Bytes);
+		let given = def.fields.iter().position(|name| name == "view_offset");
+		let below = self.survey.below.len() as u32;
 		self.survey.collectives.push(CollectiveCall {
 			stream: self.index,
 			seq: row.seq,
@@ -351,7 +419,43 @@ impl<'s> Pass<'s> {
 			began: row.began.unwrap_or(row.ended),
 			ended: row.ended,
 			bytes,
+			size: field(Target::Size),
+			failed: row.error != 0,
+			offset: field(Target::Offset).filter(|&offset| offset != UNKNOWN_OFFSET),
+			at_start: given.and_then(|i| row.fields.get(i)) == Some(&0),
+			selection: field(Target::Selection).and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
+			direction: def.direction.filter(|_| def.layer == "mpiio"),
+			below: below..below,
+			below_lost: false,
 		});
+	}
+
+	/// A read or write of POSIX inside another call.
+	fn transfer(&mut self, row: &Row<'_>, op: u32, direction: Direction) {
+		let Some(def) = self.survey.definitions.ops.get(&op) else { return };
+		let field = |target| def.field(target).and_then(|i| row.fields.get(i)).copied();
+		let bytes = field(Target::Bytes).unwrap_or(0);
+		if bytes > 0 && row.error == 0 {
+			let offset = field(Target::Offset).filter(|&offset| offset != UNKNOWN_OFFSET);
+			let (seq, object) = (row.seq, row.object);
+			self.transfers.push(Below { seq, object, direction, offset, bytes });
+		}
+	}
+
+	/// A reading or writing call of MPI-IO takes what it was made of; only collective ones keep it.
+	fn take_below(&mut self, row: &Row<'_>, before: usize) {
+		let lost = self.transfers.lost > row.seq;
+		let inside = self.transfers.inside(row.seq);
+		let survey = &mut *self.survey;
+		if survey.collectives.len() == before {
+			return;
+		}
+		let Some(call) = survey.collectives.last_mut() else { return };
+		call.below_lost = lost || survey.below.len() + inside.len() > self.most_below;
+		if !call.below_lost {
+			survey.below.extend(inside);
+			call.below.end = survey.below.len() as u32;
+		}
 	}
 }
 
@@ -379,8 +483,17 @@ impl Visitor for Pass<'_> {
 			&& let Some(notable) = self.notable.get(op as usize).copied()
 			&& row.object != 0
 		{
+			let before = self.survey.collectives.len();
 			if notable.collective {
 				self.collective(row, op);
+			}
+			if notable.mpiio {
+				self.take_below(row, before);
+			}
+			if let Some(direction) = notable.transfer
+				&& row.depth > 0
+			{
+				self.transfer(row, op, direction);
 			}
 			if notable.removes && row.error == 0 {
 				self.removed(row.object);

@@ -50,6 +50,7 @@ impl<'r> Tables<'r> {
 		collectives: &[CollectiveRow],
 		written: &Written,
 		heat_width: i64,
+		carries_left_out: i64,
 	) -> Result<(), PackError> {
 		self.runs(written.unfinished)?;
 		self.processes()?;
@@ -67,6 +68,12 @@ impl<'r> Tables<'r> {
 		self.sites()?;
 		let mut marks = self.samples()?;
 		marks.extend(self.missing());
+		marks.extend((carries_left_out > 0).then(|| MarkRow {
+			kind: "links".into(),
+			detail: "collective calls of too many system calls: no links say whose bytes they moved".into(),
+			value: carries_left_out,
+			..MarkRow::default()
+		}));
 		self.marks(marks)?;
 		self.ops()
 	}
@@ -316,6 +323,13 @@ impl<'r> Tables<'r> {
 		};
 		let (box_start, box_count) = (split(|s| &s.bounds, 0), split(|s| &s.bounds, 1));
 		let (block_start, block_count) = (split(|s| &s.block, 0), split(|s| &s.block, 1));
+		let parts = |get: fn(&fathom_stream::Repeated) -> Vec<u64>| -> Vec<Vec<u64>> {
+			rows.iter().map(|(_, _, s)| s.parts.iter().flat_map(get).collect()).collect()
+		};
+		let (part_start, part_bytes) = (parts(|part| vec![part.start]), parts(|part| vec![part.bytes]));
+		let part_levels = parts(|part| vec![part.levels.len() as u64]);
+		let part_count = parts(|part| part.levels.iter().map(|level| level.0).collect());
+		let part_stride = parts(|part| part.levels.iter().map(|level| level.1).collect());
 		let form = |s: &fathom_stream::Selection| if s.form == 1 { "bytes" } else { "elements" };
 		let each = || rows.iter().map(|(_, _, selection)| *selection);
 		Table::default()
@@ -335,6 +349,11 @@ impl<'r> Tables<'r> {
 			.u64("blocks", each().map(|s| s.blocks).collect())
 			.u64s("block_start", block_start.iter().map(|list| &list[..]))
 			.u64s("block_count", block_count.iter().map(|list| &list[..]))
+			.u64s("part_start", part_start.iter().map(|list| &list[..]))
+			.u64s("part_bytes", part_bytes.iter().map(|list| &list[..]))
+			.u64s("part_levels", part_levels.iter().map(|list| &list[..]))
+			.u64s("part_count", part_count.iter().map(|list| &list[..]))
+			.u64s("part_stride", part_stride.iter().map(|list| &list[..]))
 			.write(self.folder, "selections")
 	}
 

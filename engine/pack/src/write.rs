@@ -14,7 +14,7 @@ use crate::calls::{ImageMaps, Inside, Map, Out, Pending, Plan, StreamRows, Writi
 use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::collectives::CallNumbers;
-use crate::columns::{StreamFacts, arg_schema, link_schema};
+use crate::columns::{LinkColumns, StreamFacts, arg_schema, link_schema};
 use crate::counters::{Key, Sum};
 use crate::define::Op;
 use crate::error::{At, PackError};
@@ -422,12 +422,8 @@ impl Files {
 
 	fn close(self) -> Result<(), PackError> {
 		self.calls.close().at(&self.path)?;
-		for file in [self.args, self.links] {
-			if let Some(writer) = file.writer {
-				writer.close().at(&file.path)?;
-			}
-		}
-		Ok(())
+		self.args.close()?;
+		self.links.close()
 	}
 }
 
@@ -448,6 +444,10 @@ impl PartFile {
 		let path = self.path.clone();
 		self.open()?.write(batch).at(&path)
 	}
+
+	fn close(self) -> Result<(), PackError> {
+		self.writer.map_or(Ok(()), |writer| writer.close().map(|_| ()).at(&self.path))
+	}
 }
 
 /// Folders of the tables that have parts.
@@ -459,6 +459,18 @@ pub fn make_folders(folder: &Path) -> Result<(), PackError> {
 	Ok(())
 }
 
+/// A part of `links` that no process recorded.
+pub fn write_links(folder: &Path, name: &str, links: &mut LinkColumns) -> Result<(), PackError> {
+	if links.len() == 0 {
+		return Ok(());
+	}
+	let path = folder.join("links").join(format!("{name}.parquet"));
+	let batch = links.take().at(&path)?;
+	let mut file = PartFile { path, schema: link_schema(), writer: None };
+	file.write(&batch)?;
+	file.close()
+}
+
 /// An empty part where a table got none, so that its schema is there.
 pub fn fill_empty(folder: &Path) -> Result<(), PackError> {
 	for (table, schema) in [("args", arg_schema()), ("links", link_schema())] {
@@ -467,9 +479,7 @@ pub fn fill_empty(folder: &Path) -> Result<(), PackError> {
 			let path = path.join("empty.parquet");
 			let mut file = PartFile { path, schema, writer: None };
 			file.open()?;
-			if let Some(writer) = file.writer {
-				writer.close().at(&file.path)?;
-			}
+			file.close()?;
 		}
 	}
 	Ok(())

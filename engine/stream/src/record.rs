@@ -108,6 +108,17 @@ pub struct Selection {
 	pub block: Vec<u64>,
 	/// Of elements: from the first to the last in the array they lie in; 0: not known.
 	pub span: u64,
+	/// Of bytes in too many blocks to be listed: all of them, where they are this regular.
+	pub parts: Vec<Repeated>,
+}
+
+/// A block of bytes that is repeated, level within level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeated {
+	pub start: u64,
+	pub bytes: u64,
+	/// Count and stride, outermost first.
+	pub levels: Vec<(u64, u64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -487,6 +498,8 @@ fn selection(from: &mut Cursor<'_>) -> Result<Selection, Reason> {
 	let blocks = from.varint()?;
 	let block = from.varints(pairs(blocks)?)?;
 	let span = if from.is_empty() { 0 } else { from.varint()? };
+	let parts = if from.is_empty() { 0 } else { from.count("parts")? };
+	let parts = (0..parts).map(|_| repeated(from)).collect::<Result<_, Reason>>()?;
 	Ok(Selection {
 		selection,
 		form,
@@ -501,7 +514,16 @@ fn selection(from: &mut Cursor<'_>) -> Result<Selection, Reason> {
 		blocks,
 		block,
 		span,
+		parts,
 	})
+}
+
+fn repeated(from: &mut Cursor<'_>) -> Result<Repeated, Reason> {
+	let (start, bytes) = (from.varint()?, from.varint()?);
+	let levels = from.count("levels")?;
+	let level = |from: &mut Cursor<'_>| Ok((from.varint()?, from.varint()?));
+	let levels = (0..levels).map(|_| level(from)).collect::<Result<_, Reason>>()?;
+	Ok(Repeated { start, bytes, levels })
 }
 
 fn link(from: &mut Cursor<'_>) -> Result<Link, Reason> {

@@ -210,7 +210,7 @@ def operation(source: Source) -> Operation:
 
 
 def _exchange_share(source: Source) -> float | None:
-    rows = source.sql(statement("exchange")).to_pylist()
+    rows = source.sql(statement("collectives/exchange")).to_pylist()
     took = sum(row["time"] for row in rows)
     if not took or not all(row["known"] for row in rows):
         return None

@@ -219,30 +219,6 @@ def memory(source: Source) -> pa.Table:
     return _in_seconds(source.sql(statement("memory"), known=known))
 
 
-def exchange(source: Source) -> pa.Table:
-    """One row per collective MPI-IO function, the most time first.
-
-    Columns: op; calls; seconds; exchange_seconds, posix_seconds, rest_seconds (of them: the library's own MPI
-    calls, file I/O, neither; exchange and rest are null where the exchange is not known: OMPIO, or layer mpi
-    was off); seen_seconds (the exchange that was seen all the same: a part).
-    """
-    rows = source.sql(statement("exchange"))
-    nothing = pa.scalar(None, pa.float64())
-    seen, posix = seconds(rows["exchange"]), seconds(rows["posix"])
-    rest = pc.max_element_wise(pc.subtract(pc.subtract(seconds(rows["time"]), seen), posix), 0.0)
-    return pa.table(
-        {
-            "op": rows["op"],
-            "calls": rows["calls"],
-            "seconds": seconds(rows["time"]),
-            "exchange_seconds": pc.if_else(rows["known"], seen, nothing),
-            "posix_seconds": posix,
-            "rest_seconds": pc.if_else(rows["known"], rest, nothing),
-            "seen_seconds": seen,
-        }
-    )
-
-
 def communication(source: Source) -> pa.Table:
     """One row per MPI function that the program called to communicate, the most time first.
 
@@ -305,15 +281,6 @@ def regions(source: Source) -> pa.Table:
             "processes": rows["processes"],
         }
     )
-
-
-def collectives(source: Source) -> pa.Table:
-    """One row per collective function.
-
-    Columns: layer; op; operations; incomplete (of them not seen of all ranks); disagreeing (ranks name
-    another function or file); ranks_seen (least); ranks_expected (most).
-    """
-    return source.sql(statement("collectives"))
 
 
 def missing(source: Source) -> pa.Table:

@@ -112,6 +112,7 @@ def to_json(page: Page, top: int | None) -> str:
     tables = {
         part.name: as_json(page.table(part.name).slice(0, None if part.whole else top))
         for part in PARTS
+        if not part.alone
     }
     content = {
         "format": 1,

@@ -70,7 +70,7 @@ class Part:
 
     `columns` is how people see it (none: words only), `words` what is said below it. The page has it when the
     part that it `needs` has rows (by default itself; "": always). A part without title is in the JSON only.
-    `whole`: never cut to the top rows.
+    `whole`: never cut to the top rows. `alone`: has so many rows that only `--by` prints it, not the page's JSON.
     """
 
     name: str
@@ -81,6 +81,7 @@ class Part:
     words: Callable[[Page], Sequence[str]] | None = None
     needs: str | None = None
     whole: bool = False
+    alone: bool = False
 
     def heading(self, page: Page) -> str:
         """The title of this run's page."""

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fathom.analysis import accesses, ranklist, summary
+from fathom.analysis import accesses, collectives, ranklist, summary
 from fathom.analysis.latency.servers import servers
+from fathom.view import collectives as shape
 from fathom.view import ending, numbers
 from fathom.view.column import Column
 from fathom.view.part import Page, Part
@@ -85,14 +86,6 @@ MEMORY = (
     Column("written", "bytes_written", numbers.size),
     Column("time", "seconds", numbers.seconds),
     Column("file", "path", text, right=False, is_path=True),
-)
-EXCHANGE = (
-    Column("function", "op", text, right=False),
-    Column("calls", "calls", numbers.count),
-    Column("time", "seconds", numbers.seconds),
-    Column("exchange", "exchange_seconds", numbers.known_seconds),
-    Column("POSIX", "posix_seconds", numbers.seconds),
-    Column("rest", "rest_seconds", numbers.known_seconds),
 )
 COMMUNICATION = (
     Column("function", "op", text, right=False),
@@ -252,37 +245,6 @@ def _spread(page: Page) -> list[str]:
     return [_spread_line(row) for row in page.rows("spread")]
 
 
-def _unknown_exchange(page: Page) -> list[str]:
-    """Why some exchange is not known: then a layer's exclusive time holds it."""
-    unknown = [row for row in page.rows("exchange") if row["exchange_seconds"] is None]
-    if not unknown:
-        return []
-    configuration = page.manifest.get("configuration", {})
-    on = {*configuration.get("layers", ["mpi"]), *configuration.get("counted", [])}
-    why = (
-        "this MPI-IO shows only a part of it to others (OMPIO: --mca io romio321 shows all)"
-        if "mpi" in on
-        else "layer mpi was off"
-    )
-    seen = sum(row["seen_seconds"] for row in unknown)
-    part = f"; at least {numbers.seconds(seen)}" if seen else ""
-    return [f"  exchange unknown: {why}{part}. mpiio's exclusive time holds it"]
-
-
-def _collective_line(row: dict[str, Any]) -> str:
-    ranks = numbers.things(row["ranks_expected"], "rank")
-    line = f"  {row['op']}: {numbers.things(row['operations'], 'operation')} of {ranks}"
-    if row["incomplete"]:
-        line += f", {row['incomplete']:,} not seen of all (least {row['ranks_seen']:,})"
-    if row["disagreeing"]:
-        line += f", {row['disagreeing']:,} where ranks disagree"
-    return line
-
-
-def _collectives(page: Page) -> list[str]:
-    return [_collective_line(row) for row in page.rows("collectives")]
-
-
 def _missing_title(page: Page) -> str:
     return "Missing" if ending.missing(page) else "Missing: nothing"
 
@@ -308,10 +270,23 @@ PARTS = (
     Part("variables", summary.variables, "Variables", "variable", VARIABLES),
     Part("memory", summary.memory, "Raw data and metadata of HDF5, on POSIX", "memory", MEMORY),
     Part(
-        "exchange", summary.exchange,
+        "exchange", collectives.exchange,
         "Collective MPI-IO: of its time, the library's own communication (exchange) and POSIX",
-        "exchange", EXCHANGE, _unknown_exchange,
+        "exchange", shape.EXCHANGE, shape.unknown_exchange,
     ),
+    Part(
+        "collective_functions", collectives.functions,
+        "Collective reads and writes (times summed over ranks; waiting: for the last rank)",
+        "collective-function", shape.FUNCTIONS, shape.about_functions,
+    ),
+    Part("collective_operations", collectives.operations, by="collective", columns=shape.OPERATIONS, alone=True),
+    Part("aggregators", collectives.aggregators, by="aggregator", columns=shape.AGGREGATORS, alone=True),
+    Part(
+        "sieving", collectives.sieving,
+        "MPI-IO and the system calls inside it (extra: data sieving, read-modify-write)",
+        "sieving", shape.SIEVING,
+    ),
+    Part("sieved_calls", collectives.sieved_calls, by="sieved-call", columns=shape.SIEVED_CALLS, alone=True),
     Part(
         "communication", summary.communication,
         "MPI communication of the program (time: all ranks; least, most: of a rank)",
@@ -323,7 +298,7 @@ PARTS = (
         "Regions (summed over processes; I/O in them, but in no region inside)", "region", REGIONS,
     ),
     Part("samples", summary.samples, "System (counters per second)", "sample", SAMPLES),
-    Part("collectives", summary.collectives, "Collectives", words=_collectives, whole=True),
+    Part("collectives", collectives.joined, "Collectives", words=shape.joined, whole=True),
     Part("tracing", summary.tracing, "Coverage", words=ending.coverage, needs="", whole=True),
     Part("missing", summary.missing, _missing_title, words=ending.missing, needs="", whole=True),
 )  # fmt: skip

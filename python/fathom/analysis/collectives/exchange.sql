@@ -1,12 +1,8 @@
 -- Each collective MPI-IO function, and each other below which the library communicated: of its time, what was exchange (the
--- library's own MPI calls), what was I/O of files, and the rest. The exchange is known of a process whose every MPI file is
--- ROMIO's, and was heard to be: ROMIO copies the communicator at each open. Sockets that MPI itself reads are no I/O.
+-- library's own MPI calls), what was I/O of files, and the rest. The exchange is known of processes that use ROMIO. Sockets that MPI
+-- itself reads are no I/O.
 with romio as (
-	select process
-	from counters
-	where layer = 'mpiio' and op = 'MPI_File_open' or enclosing_layer = 'mpiio' and enclosing = 'MPI_File_open' and op = 'MPI_Comm_dup'
-	group by process
-	having sum(calls) filter (op = 'MPI_Comm_dup') >= greatest(1, sum(calls - errors) filter (op = 'MPI_File_open'))
+{romio}
 ),
 below as (
 	select

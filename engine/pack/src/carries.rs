@@ -1,0 +1,166 @@
+//! Whose bytes each system call below a collective call of MPI-IO moved: links of kind `carries`, from the
+//! aggregator's read or write to the calls of the ranks whose bytes it had.
+
+use fathom_stream::Link;
+use rayon::prelude::*;
+
+use crate::collectives::{Collectives, Part};
+use crate::columns::LinkColumns;
+use crate::merge::Merged;
+use crate::survey::{Below, CollectiveCall};
+use crate::view::{Moved, SPREAD};
+
+const CARRIES: u32 = 2;
+/// Links of a run, at most; and places compared for one collective call.
+const MOST_LINKS: usize = 4 << 20;
+const MOST_COMPARED: usize = 16 << 20;
+/// Collective calls that are looked at together.
+const TOGETHER: usize = 4096;
+
+#[derive(Debug, Default)]
+pub struct Carries {
+	pub links: LinkColumns,
+	/// Collective calls whose links were too many to be made.
+	pub left_out: i64,
+}
+
+/// A system call below a collective one.
+#[derive(Debug, Clone, Copy)]
+struct System {
+	rank: usize,
+	id: u64,
+	start: i64,
+	stop: i64,
+}
+
+/// A rank's part in a collective call.
+struct Rank<'s> {
+	moved: Option<Moved<'s>>,
+	bytes: u64,
+	/// Of its call: index of the stream in the run and seq; the stream's own id.
+	id: u64,
+	stream: u64,
+	seq: u64,
+}
+
+struct Made {
+	from: u64,
+	to: u64,
+	link: Link,
+}
+
+pub fn find(merged: &Merged, collectives: &Collectives) -> Carries {
+	let mut carries = Carries::default();
+	let groups: Vec<&[Part]> = collectives.data_of_mpiio(merged).collect();
+	for some in groups.chunks(TOGETHER) {
+		let found: Vec<Option<Vec<Made>>> =
+			some.par_iter().map(|parts| of_collective(merged, parts)).collect();
+		for made in found {
+			match made {
+				Some(made) if carries.links.len() + made.len() <= MOST_LINKS => {
+					for Made { from, to, link } in made {
+						carries.links.push(from, Some(to), &link);
+					}
+				}
+				_ => carries.left_out += 1,
+			}
+		}
+	}
+	carries
+}
+
+/// `None`: too much to compare, or not all of its system calls were kept.
+fn of_collective(merged: &Merged, parts: &[Part]) -> Option<Vec<Made>> {
+	let call = |part: &Part| &merged.images[part.image].survey.collectives[part.call];
+	if parts.iter().any(|part| call(part).below_lost) {
+		return None;
+	}
+	let ranks: Vec<Rank<'_>> =
+		parts.iter().map(|part| rank(merged, part.image, call(part))).collect();
+	let mut system = Vec::new();
+	for (rank, part) in parts.iter().enumerate() {
+		match calls_below(merged, part.image, call(part), rank) {
+			Some(calls) => system.extend(calls),
+			None => return Some(Vec::new()), // where one of them moved its bytes is not known
+		}
+	}
+	if ranks.len().saturating_mul(system.len()) > MOST_COMPARED {
+		return None;
+	}
+	system.sort_unstable_by_key(|call| (call.start, call.id));
+	let mut made = Vec::new();
+	for (number, rank) in ranks.iter().enumerate() {
+		carried(rank, number, &system, &mut made);
+	}
+	Some(made)
+}
+
+/// Which of the system calls moved a rank's bytes? Its own, if they can have moved all; else those of all ranks.
+fn carried(rank: &Rank<'_>, number: usize, system: &[System], made: &mut Vec<Made>) {
+	let Some(moved) = rank.moved else { return };
+	let (first, stop) = moved.reach();
+	let system = &system[..system.partition_point(|call| call.start < stop)];
+	let takes = |own: bool| {
+		let there = system.iter().filter(move |call| call.stop > first);
+		let there = there.filter(move |call| !own || call.rank == number);
+		let taken = there.map(move |call| (call, moved.between(call.start, call.stop)));
+		taken.filter(|&(_, bytes)| bytes > 0)
+	};
+	let all = |own: bool| takes(own).map(|(_, bytes)| bytes).sum::<u64>();
+	let own = all(true) >= rank.bytes;
+	// The same bytes moved twice: by which call this rank got them is not known.
+	let percent = if all(own) > rank.bytes { SPREAD.min(moved.percent) } else { moved.percent };
+	made.extend(takes(own).map(|(call, bytes)| Made {
+		from: call.id,
+		to: rank.id,
+		link: Link {
+			seq: 0,
+			to_stream: rank.stream,
+			to_seq: rank.seq,
+			kind: CARRIES,
+			bytes,
+			percent: u32::from(percent),
+		},
+	}));
+}
+
+fn rank<'m>(merged: &'m Merged, image: usize, call: &CollectiveCall) -> Rank<'m> {
+	let state = &merged.images[image];
+	let bytes = call.bytes.filter(|&bytes| bytes >= 0).or(call.size);
+	let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
+	let view = state.survey.definitions.selections.get(&call.selection);
+	let known = bytes > 0 && !call.failed && (call.selection == 0 || view.is_some());
+	let moved = known.then(|| Moved::new(view, call.offset, call.at_start, bytes)).flatten();
+	let stream = call.stream as usize;
+	Rank {
+		moved,
+		bytes,
+		id: u64::from(state.streams[stream]) << 40 | call.seq,
+		stream: state.survey.streams[stream].id,
+		seq: call.seq,
+	}
+}
+
+/// The system calls on the same file, in the same direction. `None`: of one the place is not known.
+fn calls_below(
+	merged: &Merged,
+	image: usize,
+	call: &CollectiveCall,
+	rank: usize,
+) -> Option<Vec<System>> {
+	let state = &merged.images[image];
+	let file = state.file(call.object);
+	let stream = u64::from(state.streams[call.stream as usize]) << 40;
+	let below = &state.survey.below[call.below.start as usize..call.below.end as usize];
+	let same = |below: &&Below| {
+		Some(below.direction) == call.direction && state.file(below.object) == file
+	};
+	below
+		.iter()
+		.filter(same)
+		.map(|below| {
+			let start = below.offset?;
+			Some(System { rank, id: stream | below.seq, start, stop: start.checked_add(below.bytes)? })
+		})
+		.collect()
+}

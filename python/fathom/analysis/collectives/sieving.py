@@ -1,0 +1,43 @@
+"""What MPI-IO moved beyond what it was asked for: data sieving, read-modify-write, locks."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fathom.analysis import Source, statement
+from fathom.analysis.collectives.operations import in_seconds
+
+
+def _with_extra(rows: pa.Table) -> pa.Table:
+    """And how much more was moved than asked for: null where no system call was seen."""
+    moved = pc.add(rows["bytes_read"], rows["bytes_written"])
+    nothing = pa.scalar(None, pa.int64())
+    seen = pc.greater(moved, 0)
+    extra = pc.max_element_wise(pc.subtract(moved, rows["bytes"]), pa.scalar(0, pa.int64()))
+    asked = pc.cast(rows["bytes"], pa.float64())
+    share = pc.divide(asked, pc.cast(pc.if_else(seen, moved, nothing), pa.float64()))
+    rows = rows.append_column("extra_bytes", pc.if_else(seen, extra, nothing))
+    return rows.append_column("efficiency", share)
+
+
+def sieving(source: Source) -> pa.Table:
+    """One row per reading or writing function of MPI-IO and file, the most extra bytes first; from `counters`.
+
+    Columns: op; path; operation (`read`, `write`); calls; bytes (that the program asked for and got); reads,
+    bytes_read, writes, bytes_written (system calls on the file inside those calls; of a write the reads are those of
+    read-modify-write); unaligned (of them, those whose offset is no multiple of 4,096); locks, lock_seconds (fcntl,
+    flock, lockf inside: taking and releasing); extra_bytes (moved beyond what was asked for), efficiency (asked over
+    moved; above 1 where one read served several ranks): null where no system call was seen to move any.
+    """
+    return _with_extra(in_seconds(source.sql(statement("collectives/sieving"))))
+
+
+def sieved_calls(source: Source) -> pa.Table:
+    """One row per call of MPI-IO inside which more was moved than it asked for, or that took locks; from `calls`.
+
+    The most extra bytes first, at most 10,000. The ranks' parts of a collective call are one row, since they move one
+    another's bytes.
+
+    Columns: call (`calls.id`, of the first part); rank (null: several); ranks; then as `sieving`, and start_seconds,
+    seconds.
+    """
+    return _with_extra(in_seconds(source.sql(statement("collectives/sieved_calls"))))
