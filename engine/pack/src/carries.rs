@@ -160,7 +160,12 @@ fn calls_below(
 		.filter(same)
 		.map(|below| {
 			let start = below.offset?;
-			Some(System { rank, id: stream | below.seq, start, stop: start.checked_add(below.bytes)? })
+			Some(System {
+				rank,
+				id: stream | below.seq,
+				start,
+				stop: start.checked_add(below.bytes)?,
+			})
 		})
 		.collect()
 }

@@ -71,9 +71,8 @@ impl Collectives {
 
 	/// Reads or writes of MPI-IO, the same at all ranks seen: the parts of each.
 	pub fn data_of_mpiio<'c>(&'c self, merged: &'c Merged) -> impl Iterator<Item = &'c [Part]> {
-		let direction = |part: &Part| {
-			merged.images[part.image].survey.collectives[part.call].direction
-		};
+		let direction =
+			|part: &Part| merged.images[part.image].survey.collectives[part.call].direction;
 		self.groups.iter().map(|(_, parts)| &parts[..]).filter(move |parts| {
 			let first = parts.first().and_then(direction);
 			first.is_some() && parts.iter().all(|part| direction(part) == first)

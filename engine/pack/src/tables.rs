@@ -68,11 +68,15 @@ impl<'r> Tables<'r> {
 		self.sites()?;
 		let mut marks = self.samples()?;
 		marks.extend(self.missing());
-		marks.extend((carries_left_out > 0).then(|| MarkRow {
-			kind: "links".into(),
-			detail: "collective calls of too many system calls: no links say whose bytes they moved".into(),
-			value: carries_left_out,
-			..MarkRow::default()
+		marks.extend((carries_left_out > 0).then(|| {
+			MarkRow {
+				kind: "links".into(),
+				detail:
+					"collective calls of too many system calls: no links say whose bytes they moved"
+						.into(),
+				value: carries_left_out,
+				..MarkRow::default()
+			}
 		}));
 		self.marks(marks)?;
 		self.ops()
@@ -326,7 +330,8 @@ impl<'r> Tables<'r> {
 		let parts = |get: fn(&fathom_stream::Repeated) -> Vec<u64>| -> Vec<Vec<u64>> {
 			rows.iter().map(|(_, _, s)| s.parts.iter().flat_map(get).collect()).collect()
 		};
-		let (part_start, part_bytes) = (parts(|part| vec![part.start]), parts(|part| vec![part.bytes]));
+		let (part_start, part_bytes) =
+			(parts(|part| vec![part.start]), parts(|part| vec![part.bytes]));
 		let part_levels = parts(|part| vec![part.levels.len() as u64]);
 		let part_count = parts(|part| part.levels.iter().map(|level| level.0).collect());
 		let part_stride = parts(|part| part.levels.iter().map(|level| level.1).collect());

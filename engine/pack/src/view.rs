@@ -80,14 +80,16 @@ fn is_listed(view: &Selection) -> bool {
 /// Where the bytes of a period end.
 fn end(view: &Selection) -> u64 {
 	let of_part = |part: &Repeated| {
-		let steps = part.levels.iter().map(|&(n, stride)| n.saturating_sub(1).saturating_mul(stride));
+		let steps =
+			part.levels.iter().map(|&(n, stride)| n.saturating_sub(1).saturating_mul(stride));
 		steps.fold(part.start.saturating_add(part.bytes), u64::saturating_add)
 	};
 	let of_block = |block: &[u64]| block[0].saturating_add(block[1]);
 	let parts = view.parts.iter().map(of_part);
-	parts.chain(view.block.chunks_exact(2).map(of_block)).max().unwrap_or_else(|| {
-		view.bounds.iter().take(2).fold(0, |sum, &n| sum.saturating_add(n))
-	})
+	parts
+		.chain(view.block.chunks_exact(2).map(of_block))
+		.max()
+		.unwrap_or_else(|| view.bounds.iter().take(2).fold(0, |sum, &n| sum.saturating_add(n)))
 }
 
 /// Of one period's bytes, those before byte `place` of it.
@@ -138,13 +140,14 @@ mod tests {
 			}
 			(block, Vec::new())
 		});
-		let repeated =
-			(0u64..9, 1u64..5, 1u64..4, 0u64..4, 1u64..4, 0u64..9).prop_map(|(at, n, a, x, b, y)| {
+		let repeated = (0u64..9, 1u64..5, 1u64..4, 0u64..4, 1u64..4, 0u64..9).prop_map(
+			|(at, n, a, x, b, y)| {
 				let inner = n + x;
 				let outer = a * inner + y;
 				let levels = vec![(b, outer), (a, inner)];
 				(Vec::new(), vec![Repeated { start: at, bytes: n, levels }])
-			});
+			},
+		);
 		(prop_oneof![listed, repeated], 0u64..7, 0i64..50).prop_map(|((block, parts), rest, at)| {
 			let bytes = one_by_one(&block, &parts);
 			let (first, last) = (*bytes.first().unwrap(), *bytes.last().unwrap());
