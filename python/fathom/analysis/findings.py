@@ -199,7 +199,7 @@ class Asked:
 
     def _complete(self, sql: str) -> str:
         """`{name}` is a shared table, else a part of `fathom.analysis`."""
-        return re.sub(r"\{([a-z]\w*)\}", lambda part: self._part(part[1]), sql)
+        return re.sub(r"\{([a-z][\w/]*)\}", lambda part: self._part(part[1]), sql)
 
     def _part(self, name: str) -> str:
         shared = places.catalog() / "findings" / SHARED / f"{name}.sql"

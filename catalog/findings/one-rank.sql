@@ -1,0 +1,45 @@
+-- title:  One rank does the I/O, the others wait
+-- layer:  posix
+-- limit:  one rank moves 95 % of the bytes: the rest are headers and logs, which one rank writes best. Bytes are those that
+--   its own calls asked for, so that the aggregator of a collective call is none. Said when it loses 1 % of the run and 10 ms
+-- says:   rank {rank} moved {share:percent} of the {bytes:size} that the ranks read and wrote, in {seconds:seconds}; half of the other
+--   {others:count} waited {waited:seconds} and longer
+-- lost:   that rank's I/O time less its equal share, at most what the other ranks waited (median)
+-- sure:   0.7
+-- fix:    let each rank move its own part: a file per rank for few ranks, one shared file by collective calls (MPI_File_write_all) else
+-- knob:   a netCDF or HDF5 file opened on MPI_COMM_WORLD instead of rank 0's
+-- needs:  counters
+-- seen:   Chang, Jin, Bauer 2016: 8 of 13 programs
+with of_rank as (
+	select rank, process, coalesce(sum(bytes) filter (kind in ('read', 'write')), 0)::bigint as bytes, sum(time) / 1e9 as seconds
+	from ({own})
+	where rank is not null
+	group by rank, process
+),
+most as (
+	select
+		arg_max(process, bytes) as process,
+		arg_max(rank, bytes) as rank,
+		max(bytes) as most,
+		sum(bytes)::bigint as bytes,
+		arg_max(seconds, bytes) as seconds
+	from of_rank
+),
+others as (
+	select count(*) as others, median(w.waited) / 1e9 as waited
+	from {waited} as w, most
+	where w.process <> most.process
+)
+select
+	rank,
+	bytes,
+	most / bytes as share,
+	seconds,
+	others,
+	waited,
+	least(seconds * others / (others + 1), waited) as lost,
+	if(waited is null, 0.4, 0.7) as sure,
+	e.calls
+from most left join {worst} as e using (process), others
+where others > 0 and bytes > 0 and most >= 0.95 * bytes
+	and least(seconds * others / (others + 1), waited) > greatest(0.01, (select duration / 1e11 from runs))

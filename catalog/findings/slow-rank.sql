@@ -1,0 +1,45 @@
+-- title:  A rank is slower than the others at the same accesses
+-- layer:  node
+-- limit:  its accesses take twice as long as those of the same size and kind on the same server take the median process, and
+--   1.5 times as long as three quarters of the processes': on shared nodes less comes and goes. At least three processes must have made
+--   them, else nobody knows which is the slow one. Said when it loses 1 % of the run and 10 ms
+-- says:   {who} on {host} took {times:times} as long as others for the same {n:count} accesses: {seconds:seconds} instead of {expected:seconds}
+-- lost:   its time less that of as many accesses of the median process
+-- sure:   0.7
+-- fix:    look at {host}: `fathom run --agent` shows its load; leave it out of the job, or give this rank less to do
+-- needs:  counters
+-- seen:   Chang, Jin, Bauer 2016; Isaila et al. on stragglers in two-phase I/O
+with {latency/servers},
+each as (
+	select s.server, a.process, a.layer, a.kind, a.bin, sum(a.n) as n, sum(a.time) as time
+	from {accesses} as a join server_file as s using (file)
+	group by all
+),
+usual as (
+	select server, layer, kind, bin, median(time / n) as each_time
+	from each
+	group by all
+	having count(*) >= 3
+),
+of_process as (
+	select process, sum(n)::bigint as n, sum(time) / 1e9 as seconds, sum(n * each_time) / 1e9 as expected
+	from each join usual using (server, layer, kind, bin)
+	group by process
+),
+compared as (
+	select *, seconds / expected as times, quantile_cont(seconds / expected, 0.75) over () as most_others
+	from of_process
+)
+select
+	if(p.rank is null, format('process {}', p.pid), format('rank {}', p.rank)) as who,
+	coalesce(h.host, 'its node') as host,
+	c.times,
+	c.n,
+	c.seconds,
+	c.expected,
+	c.seconds - c.expected as lost,
+	e.calls
+from compared as c join processes as p using (process) left join nodes as h using (node) left join {worst} as e using (process)
+where c.times >= 2 and c.times >= 1.5 * most_others and c.seconds - c.expected > greatest(0.01, (select duration / 1e11 from runs))
+order by lost desc
+limit 8

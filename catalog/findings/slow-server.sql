@@ -1,0 +1,119 @@
+-- title:  A server is slower than the others
+-- layer:  server
+-- limit:  what it is asked takes twice as long as the same (function, size within a factor of 4) takes the median server, of two the
+--   other one: directories and servers of one system differ by less. Said when it loses 1 % of the run and 10 ms. Until servers
+--   are traced, a directory stands for one
+-- says:   {server}: {calls_made:count} calls took {seconds:seconds}, {times:times} as long as elsewhere ({expected:seconds}); {why}
+-- lost:   the time of the process that lost most on it, less what its calls take the usual server
+-- sure:   0.7
+-- fix:    {mend}
+-- needs:  counters
+-- seen:   Islam, Mueller et al.: OST stragglers; thesis 2.5.3
+with {latency/servers},
+each as (
+	select
+		server, process, layer, op, floor(log2(1 + bytes / calls) / 2) as size, sum(calls) as calls, sum(time) as time
+	from (select a.* exclude (bytes), greatest(a.bytes, 0) as bytes from asked as a where kind not in ('comm', 'wait') and calls > 0)
+	group by all
+),
+mean as (
+	select server, layer, op, size, sum(time) / sum(calls) as mean from each group by all
+),
+usual as (
+	select layer, op, size, if(count(*) = 2, min(mean), median(mean)) as usual
+	from mean
+	group by all
+	having count(*) >= 2
+),
+of_process as (
+	select server, process, sum(calls)::bigint as calls, sum(time) / 1e9 as seconds, sum(calls * usual) / 1e9 as expected
+	from each join usual using (layer, op, size)
+	group by server, process
+),
+slow as materialized (
+	select
+		server, sum(calls)::bigint as calls_made, sum(seconds) as seconds, sum(expected) as expected,
+		max(seconds - expected) as lost, arg_max(process, seconds - expected) as process
+	from of_process
+	group by server
+	having sum(seconds) >= 2 * sum(expected) and max(seconds - expected) > greatest(0.01, (select duration / 1e11 from runs))
+	order by lost desc
+	limit 8
+),
+-- Its calls one by one: how many others were there when each began, of whatever process of this run.
+call as (
+	select s.server, c.id, c.op, c.layer, floor(log2(1 + greatest(0, coalesce(c.bytes, 0))) / 2) as size, c.start, c.duration
+	from calls as c join server_file using (file) join slow as s using (server)
+	where c.layer in ('posix', 'stdio', 'aio')
+),
+step as (
+	select server, start as moment, 1 as delta, id from call
+	union all
+	select server, start + duration, -1, null from call
+),
+flight as (
+	select server, id, sum(delta) over (partition by server order by moment, delta rows between unbounded preceding and current row) as at_once
+	from step
+),
+queue as (
+	select
+		c.server,
+		count(*) filter (f.at_once = 1) as alone,
+		avg(c.duration / u.usual) filter (f.at_once = 1) as alone_times,
+		count(*) filter (f.at_once > 1) as together,
+		avg(c.duration / u.usual) filter (f.at_once > 1) as together_times,
+		avg(f.at_once) as at_once,
+		min(c.start) as first,
+		max(c.start + c.duration) as last,
+		max_by(c.id, c.duration, 8) as calls
+	from call as c join flight as f using (server, id) join usual as u on u.layer = c.layer and u.op = c.op and u.size = c.size
+	group by c.server
+),
+-- The busiest disk while it was asked: of a local file system it is one of this node's.
+disk as (
+	select q.server, s.device, (max(s.value) - min(s.value)) / (max(s.time) - min(s.time)) as busy
+	from queue as q join samples as s on s.what = 'disk.busy' and s.time between q.first and q.last
+	group by q.server, s.device
+	having max(s.time) > min(s.time)
+),
+busiest as (
+	select server, max(busy) as busy, arg_max(device, busy) as device from disk group by server
+),
+-- Of traced servers: the share of their time that their disks took.
+traced as (
+	select a.server, sum(c.time) / sum(a.time) as disk_share
+	from (select server, process, sum(time) as time from asked where layer = 'server' group by all) as a
+		join (select process, sum(time) as time from counters where layer = 'disk' group by process) as c using (process)
+	group by a.server
+),
+reason as (
+	select
+		s.*,
+		q.calls,
+		case
+			when t.disk_share >= 0.5 then 'disk'
+			when q.alone >= 5 and q.alone_times < 1.5 and q.together_times >= 2 then 'queue'
+			when b.busy >= 0.8 then 'busy disk'
+			when q.alone >= 5 and q.alone_times >= 2 then 'itself'
+			else 'unknown'
+		end as cause,
+		q.alone_times, q.together_times, q.at_once, b.busy, b.device, t.disk_share
+	from slow as s left join queue as q using (server) left join busiest as b using (server) left join traced as t using (server)
+)
+select
+	*,
+	seconds / expected as times,
+	case cause
+		when 'disk' then format('its disk: {:.0f} % of its time', 100 * disk_share)
+		when 'queue' then format('its queue: a call that is there alone takes {:.1f} times the usual, together ({:.1f} at once) {:.1f} times', alone_times, at_once, together_times)
+		when 'busy disk' then format('the disk: {} was busy {:.0f} % of that time', device, 100 * busy)
+		when 'itself' then format('not its queue: a call of this run that is there alone takes {:.1f} times the usual too; network or disk, not known which', alone_times)
+		else 'why is not known'
+	end as why,
+	case cause
+		when 'queue' then 'spread the files over more servers, or let fewer ranks write there at once (collective calls)'
+		when 'unknown' then 'leave it out (stripes and directories on other servers); to know why, record all calls and `--agent`'
+		else 'leave it out: stripes and directories on other servers; tell those who run it'
+	end as mend,
+	if(cause in ('unknown'), 0.5, 0.7) as sure
+from reason

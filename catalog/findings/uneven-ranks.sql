@@ -1,0 +1,60 @@
+-- title:  Uneven I/O between ranks
+-- layer:  posix
+-- limit:  a rank has 1.5 times the mean's work: blocks of a decomposition that does not divide differ by less. Work is bytes, of
+--   calls that move none their number, at the mean speed of all ranks, so that a slow rank is none that has much to do. Collective calls are
+--   left out: in them all wait for all. Said when it loses 1 % of the run and 10 ms
+-- says:   rank {rank} has {times:times} the work of the mean of {ranks:count} ranks: {bytes:size} in {calls_made:count} calls, mean {mean_bytes:size}
+--   in {mean_calls:count}; its I/O takes {seconds:seconds}, the mean rank's {mean_seconds:seconds}
+-- lost:   time of the rank with the most work less the mean's, at mean speed, at most what the other ranks waited (median)
+-- sure:   0.7
+-- fix:    give each rank as many bytes, or let a collective call spread them over its aggregators
+-- needs:  counters
+-- seen:   Darshan's per-rank counters; Bez et al. 2022 (Drishti) for whom to blame
+with own as (
+	select o.*, if(o.kind in ('read', 'write') and o.bytes > 0, o.bytes, o.calls) as amount
+	from ({own}) as o left join ops using (layer, op)
+	where rank is not null and not coalesce(ops.collective, false)
+),
+speed as (
+	select layer, op, sum(time) / sum(amount) as each from own group by layer, op
+),
+of_rank as (
+	select
+		w.rank,
+		w.process,
+		w.waited,
+		coalesce(sum(o.amount * each), 0) / 1e9 as work,
+		coalesce(sum(o.time), 0) / 1e9 as seconds,
+		coalesce(sum(o.bytes) filter (o.kind in ('read', 'write')), 0)::bigint as bytes,
+		coalesce(sum(o.calls), 0)::bigint as calls_made
+	from {waited} as w left join own as o using (process) left join speed using (layer, op)
+	group by w.rank, w.process, w.waited
+),
+whole as (
+	select
+		arg_max(process, work) as process,
+		arg_max(rank, work) as rank,
+		count(*) as ranks,
+		max(work) as most,
+		avg(work) as mean_work,
+		avg(bytes)::bigint as mean_bytes,
+		avg(calls_made)::bigint as mean_calls,
+		avg(seconds) as mean_seconds,
+		arg_max(bytes, work) as bytes,
+		arg_max(calls_made, work) as calls_made,
+		arg_max(seconds, work) as seconds,
+		max(bytes) / nullif(sum(bytes), 0) as share
+	from of_rank
+),
+waiting as (
+	select median(o.waited) / 1e9 as waited from of_rank as o, whole where o.process <> whole.process
+)
+select
+	whole.*,
+	most / mean_work as times,
+	least(most - mean_work, waited) as lost,
+	if(waited is null, 0.4, 0.7) as sure,
+	e.calls
+from whole left join {worst} as e using (process), waiting
+where ranks > 1 and most > 1.5 * mean_work and coalesce(share, 0) < 0.95
+	and least(most - mean_work, waited) > greatest(0.01, (select duration / 1e11 from runs))

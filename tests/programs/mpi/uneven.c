@@ -1,0 +1,118 @@
+/* How ranks share work, and where it goes; all of it in blocks of 64 KiB by POSIX calls.
+ *
+ *	one DIR          rank 0 writes everything, the others wait
+ *	uneven DIR       rank 0 writes half of it
+ *	even DIR         each rank writes as much, to a file of its own
+ *	servers DIR…     each rank writes a file in each directory
+ *	alone DIR…       so, one rank after the other
+ *	crowd DIR…       rank 0 writes in the first directory; then all do, and each in one of the others
+ *	calm DIR         rank 0 writes a large block again and again, with pauses
+ *	loaded DIR       so, and in the second half processes that compute keep the processors busy */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { BLOCK = 64 * 1024, BLOCKS = 64, LARGE = 4 * 1024 * 1024, REWRITES = 100, BUSY = 16 };
+
+static char block[LARGE];
+
+static int create(const char *directory, int rank)
+{
+	char path[4096];
+
+	if (mkdir(directory, 0755) && errno != EEXIST)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	snprintf(path, sizeof(path), "%s/f.%d", directory, rank);
+	int fd = open(path, O_CREAT | O_WRONLY, 0644);
+	if (fd < 0)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	return fd;
+}
+
+static void write_blocks(const char *directory, int rank, int blocks)
+{
+	int fd = blocks ? create(directory, rank) : -1;
+
+	for (int i = 0; i < blocks; i++)
+		if (pwrite(fd, block, BLOCK, (off_t)i * BLOCK) != BLOCK)
+			MPI_Abort(MPI_COMM_WORLD, 1);
+	if (blocks)
+		close(fd);
+}
+
+static void rewrite(int fd)
+{
+	for (int i = 0; i < REWRITES; i++) {
+		if (pwrite(fd, block, LARGE, 0) != LARGE)
+			MPI_Abort(MPI_COMM_WORLD, 1);
+		nanosleep(&(struct timespec){0, 5000000}, NULL);
+	}
+}
+
+static void load(const char *directory, int busy)
+{
+	int fd = create(directory, 0);
+	pid_t children[BUSY];
+
+	rewrite(fd);
+	for (int i = 0; i < busy; i++) {
+		children[i] = fork();
+		for (volatile unsigned n = 0; !children[i]; n++)
+			;
+	}
+	rewrite(fd);
+	for (int i = 0; i < busy; i++) {
+		kill(children[i], SIGKILL);
+		waitpid(children[i], NULL, 0);
+	}
+	close(fd);
+}
+
+static void crowd(char **directories, int count, int rank)
+{
+	if (!rank)
+		write_blocks(directories[0], rank, BLOCKS);
+	MPI_Barrier(MPI_COMM_WORLD);
+	write_blocks(directories[0], rank, 2 * BLOCKS);
+	MPI_Barrier(MPI_COMM_WORLD);
+	write_blocks(directories[1 + rank % (count - 1)], rank, BLOCKS);
+}
+
+int main(int argc, char **argv)
+{
+	int rank, ranks;
+	const char *mode = argc > 2 ? argv[1] : "";
+
+	MPI_MUST(MPI_Init(&argc, &argv));
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (!strcmp(mode, "one"))
+		write_blocks(argv[2], rank, rank ? 0 : BLOCKS * ranks);
+	if (!strcmp(mode, "uneven"))
+		write_blocks(argv[2], rank,
+			     rank ? BLOCKS * ranks / 2 / (ranks - 1) : BLOCKS * ranks / 2);
+	if (!strcmp(mode, "even"))
+		write_blocks(argv[2], rank, BLOCKS);
+	for (int i = 2; !strcmp(mode, "servers") && i < argc; i++)
+		write_blocks(argv[i], rank, BLOCKS);
+	for (int turn = 0; !strcmp(mode, "alone") && turn < ranks; turn++) {
+		for (int i = 2; turn == rank && i < argc; i++)
+			write_blocks(argv[i], rank, BLOCKS);
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+	if (!strcmp(mode, "crowd"))
+		crowd(argv + 2, argc - 2, rank);
+	if (!rank && (!strcmp(mode, "calm") || !strcmp(mode, "loaded")))
+		load(argv[2], !strcmp(mode, "loaded") ? BUSY : 0);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+	return 0;
+}
