@@ -1,0 +1,29 @@
+-- title:  Ranks touch the same bytes in no order
+-- layer:  posix
+-- limit:  one such pair is enough: what the file holds then, or what is read, is chance. Said when the two were seen to run at once by more
+--   than the clocks' error, or when all communication was recorded (`--layers +mpi`) and no barrier lies between them
+-- says:   {path}: a {did} by {one} and a {did_then} by {other} touch the same {size:size} at byte {begins:count}, {how}: no semantics order them
+--   ({pairs:count} such pairs among those looked at)
+-- lost:   a danger, no time
+-- sure:   0.9
+-- fix:    let each rank write its own bytes, or put a barrier between the two (with MPI-IO MPI_File_sync, MPI_Barrier, MPI_File_sync)
+-- needs:  calls
+-- seen:   Wang, Mohror, Snir 2021, file system semantics requirements of HPC applications
+select
+	f.path,
+	arg_min(did, (not at_once, first)) as did,
+	arg_min(did_then, (not at_once, first)) as did_then,
+	arg_min(if(p.rank is null, format('process {}', p.pid), format('rank {}', p.rank)), (not at_once, first)) as one,
+	arg_min(if(q.rank is null, format('process {}', q.pid), format('rank {}', q.rank)), (not at_once, first)) as other,
+	arg_min(ends - begins, (not at_once, first)) as size,
+	arg_min(begins, (not at_once, first)) as begins,
+	if(bool_or(at_once), 'both at the same time', 'with no barrier between them') as how,
+	count(*) as pairs,
+	if(bool_or(at_once), 0.95, 0.8) as sure,
+	list_distinct(flatten([arg_min(first, (not at_once, first), 4), arg_min(second, (not at_once, first), 4)])) as calls,
+	null::double as lost
+from {conflicts} as c join files as f using (file) join processes as p on p.process = c.a join processes as q on q.process = c.b
+where level = 'none'
+group by f.path
+order by count(*) desc
+limit 8
