@@ -1,7 +1,8 @@
 -- title:  A rank is slower than the others at the same accesses
 -- layer:  node
 -- limit:  its accesses take twice as long as those of the same size and kind on the same server take the median process, and
---   1.5 times as long as three quarters of the processes': on shared nodes less comes and goes. At least three processes must have made
+--   1.5 times as long as three quarters of the processes': on shared nodes less comes and goes. Its typical access (geometric mean)
+--   takes 1.5 times as long as theirs, so that a pause in one access is none. At least three processes must have made
 --   them, else nobody knows which is the slow one. Said when it loses 1 % of the run and 10 ms
 -- says:   {who} on {host} took {times:times} as long as others for the same {n:count} accesses: {seconds:seconds} instead of {expected:seconds}
 -- lost:   its time less that of as many accesses of the median process
@@ -11,18 +12,19 @@
 -- seen:   Chang, Jin, Bauer 2016; Isaila et al. on stragglers in two-phase I/O
 with {latency/servers},
 each as (
-	select s.server, a.process, a.layer, a.kind, a.bin, sum(a.n) as n, sum(a.time) as time
+	select s.server, a.process, a.layer, a.kind, a.bin, sum(a.n) as n, sum(a.time) as time, sum(a.log_time) as log_time
 	from {accesses} as a join server_file as s using (file)
 	group by all
 ),
 usual as (
-	select server, layer, kind, bin, median(time / n) as each_time
+	select server, layer, kind, bin, median(time / n) as each_time, median(log_time / n) as each_log
 	from each
 	group by all
 	having count(*) >= 3
 ),
 of_process as (
-	select process, sum(n)::bigint as n, sum(time) / 1e9 as seconds, sum(n * each_time) / 1e9 as expected
+	select process, sum(n)::bigint as n, sum(time) / 1e9 as seconds, sum(n * each_time) / 1e9 as expected,
+		exp(sum(log_time - n * each_log) / sum(n)) as typical
 	from each join usual using (server, layer, kind, bin)
 	group by process
 ),
@@ -40,6 +42,6 @@ select
 	c.seconds - c.expected as lost,
 	e.calls
 from compared as c join processes as p using (process) left join nodes as h using (node) left join {worst} as e using (process)
-where c.times >= 2 and c.times >= 1.5 * most_others and c.seconds - c.expected > greatest(0.01, (select duration / 1e11 from runs))
+where c.times >= 2 and c.typical >= 1.5 and c.times >= 1.5 * most_others and c.seconds - c.expected > greatest(0.01, (select duration / 1e11 from runs))
 order by lost desc
 limit 8

@@ -25,9 +25,8 @@ def shared(run: Any, name: str) -> list[dict[str, Any]]:
     return list(run.sql(asked._complete(path.read_text())).to_pylist())
 
 
-def ask(run: Any, name: str) -> list[dict[str, Any]]:
-    rule = findings.read(places.catalog() / "findings" / f"{name}.sql")
-    return findings.Asked(run).rows(rule)
+def ask(asked: findings.Asked, name: str) -> list[dict[str, Any]]:
+    return asked.rows(findings.read(places.catalog() / "findings" / f"{name}.sql"))
 
 
 def random_file(rng: random.Random, file: int) -> list[Call]:
@@ -71,7 +70,9 @@ def random_run(path: Path, rng: random.Random, files: int, talk: bool, error: in
         call["id"] = number
     counters = [row for row in counters_of(calls) if row["layer"] == "mpi" or row["file"] is None]
     if talk:
-        counters.append({"process": 0, "layer": "mpi", "op": "MPI_Send", "kind": "comm", "calls": 1})
+        counters.append(
+            {"process": 0, "layer": "mpi", "op": "MPI_Send", "kind": "comm", "calls": 1}
+        )
     run = write_run(
         path,
         runs=[{"ranks": RANKS, "duration": 6000}],
@@ -144,7 +145,9 @@ def weakest(x: Call, y: Call, calls: list[Call], talk: bool, error: int | None) 
 @pytest.mark.parametrize("talk", [False, True])
 @pytest.mark.parametrize("error", [0, 40, None])
 def test_order_of_overlapping_accesses(tmp_path: Path, talk: bool, error: int | None) -> None:
-    run, calls = random_run(tmp_path / "r.fathom", random.Random(f"{talk}{error}"), 600, talk, error)
+    run, calls = random_run(
+        tmp_path / "r.fathom", random.Random(f"{talk}{error}"), 600, talk, error
+    )
     by_file = defaultdict(list)
     for call in calls:
         if call["kind"] in ("read", "write"):
@@ -163,6 +166,108 @@ def test_order_of_overlapping_accesses(tmp_path: Path, talk: bool, error: int | 
                 if x["process"] == y["process"] or apart or "write" not in (x["kind"], y["kind"]):
                     continue
                 wanted[x["id"], y["id"]] = weakest(x, y, of_file, talk, error)
-    found = {(row["first"], row["second"]): (row["level"], row["at_once"]) for row in shared(run, "conflicts")}  # fmt: skip
+    rows = shared(run, "conflicts")
+    found = {(row["first"], row["second"]): (row["level"], row["at_once"]) for row in rows}
     assert found == wanted
     assert {level for level, _ in wanted.values()} == {"none", "posix", "commit", "mpi", "session"}
+
+
+def random_accesses(rng: random.Random, processes: int) -> list[Call]:
+    """Writes of two sizes on two servers; a rank or two may be slower than the others."""
+    slow = {rng.randrange(processes): rng.choice([1.3, 3, 6]) for _ in range(rng.randrange(3))}
+    calls = []
+    for process in range(processes):
+        for size, file in ((4096, 0), (65536, 1)):
+            for n in range(rng.choice([5, 20])):
+                duration = int(5e6 * rng.uniform(0.9, 1.1) * slow.get(process, 1))
+                row = {"process": process, "stream": process, "layer": "posix", "op": "pwrite"}
+                row |= {"kind": "write", "file": file, "file_offset": n * size, "bytes": size}
+                calls.append(row | {"start": n * 10**8, "duration": duration, "state": "done"})
+    for number, call in enumerate(calls):
+        call["id"] = number
+    return calls
+
+
+def run_of(path: Path, calls: list[Call], processes: int, **more: Any) -> Any:
+    return fathom.open(
+        write_run(
+            path,
+            runs=[{"ranks": processes, "duration": 2 * 10**9, "events": len(calls)}],
+            processes=[{"process": p, "rank": p} for p in range(processes)],
+            files=[{"file": f, "path": f"/d{f}/x", "kind": "regular"} for f in range(4)],
+            calls=calls,
+            counters=counters_of(calls) + more.get("counters", []),
+        )
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_slow_ranks(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    processes = rng.randrange(3, 9)
+    calls = random_accesses(rng, processes)
+    times: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for call in calls:
+        times[call["file"], call["process"]].append(call["duration"])
+    taken, usual = defaultdict(float), defaultdict(float)
+    for file in (0, 1):
+        median = statistics.median(statistics.mean(times[file, p]) for p in range(processes))
+        for p in range(processes):
+            taken[p] += sum(times[file, p]) / 1e9
+            usual[p] += len(times[file, p]) * median / 1e9
+    ratios = {p: taken[p] / usual[p] for p in taken}
+    ordered = sorted(ratios.values())
+    at = 0.75 * (processes - 1)
+    most = ordered[int(at)] + (at % 1) * (ordered[min(int(at) + 1, processes - 1)] - ordered[int(at)])  # fmt: skip
+    wanted = {
+        f"rank {p}": taken[p] - usual[p]
+        for p in taken
+        if ratios[p] >= 2 and ratios[p] >= 1.5 * most and taken[p] - usual[p] > 0.02
+    }
+    asked = findings.Asked(run_of(tmp_path / "r", calls, processes))
+    found = {row["who"]: row["lost"] for row in ask(asked, "slow-rank")}
+    assert found == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_one_rank_and_uneven_ranks(tmp_path: Path, seed: int) -> None:
+    """Work of a rank is bytes at the mean speed; what it loses is at most what the others waited."""
+    rng = random.Random(seed)
+    processes = rng.randrange(2, 7)
+    heavy = rng.choice([1, 1, 3, 200])
+    calls = [
+        {
+            "process": p, "stream": p, "layer": "posix", "op": "pwrite",
+            "kind": "write", "file": 0, "file_offset": 0, "bytes": 1000, "start": n * 10**7,
+            "duration": int(10**6 * rng.uniform(0.8, 1.2)), "state": "done",
+        }
+        for p in range(processes)
+        for n in range(rng.randrange(40, 60) if p == 0 or heavy < 200 else 1)
+        for _ in range(heavy if p == 0 else 1)
+    ]  # fmt: skip
+    for n, call in enumerate(calls):
+        call["id"] = n
+    waits = {p: rng.randrange(10**9) for p in range(processes)}
+    counters = [
+        {
+            "process": p,
+            "layer": "mpi",
+            "op": "MPI_Barrier",
+            "kind": "comm",
+            "calls": 1,
+            "time": wait,
+        }
+        for p, wait in waits.items()
+    ]
+    asked = findings.Asked(run_of(tmp_path / "r", calls, processes, counters=counters))
+    number = [sum(call["process"] == p for call in calls) for p in range(processes)]
+    taken = [sum(c["duration"] for c in calls if c["process"] == p) / 1e9 for p in range(processes)]
+    top = max(range(processes), key=lambda p: number[p])
+    waited = statistics.median(waits[p] for p in range(processes) if p != top) / 1e9
+    speed, mean = sum(taken) / len(calls), len(calls) / processes
+    alone = number[top] >= 0.95 * len(calls)
+    one = min(taken[top] * (1 - 1 / processes), waited) if alone else 0
+    uneven = min((number[top] - mean) * speed, waited) if number[top] > 1.5 * mean and not alone else 0  # fmt: skip
+    for name, lost in (("one-rank", one), ("uneven-ranks", uneven)):
+        found = [(row["rank"], row["lost"]) for row in ask(asked, name)]
+        assert found == ([(top, pytest.approx(lost))] if lost > 0.02 else []), name

@@ -113,7 +113,8 @@ def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
     traced = (
         [paths.FATHOM, "run", "--no-show", "-o", run, *shlex.split(pair.run), "--"] if run else []
     )
-    env = {f"SLOW_STORE_{key.upper()}": str(value) for key, value in pair.slow.items()}
+    slow = {key: str(value).replace("{tmp}", str(tmp)) for key, value in pair.slow.items()}
+    env = {f"SLOW_STORE_{key.upper()}": value for key, value in slow.items()}
     env = {"SLOW_STORE_UNDER": str(tmp), **env, **pair.env}
     if pair.before:
         _execute(["bash", "-c", pair.before.replace("{tmp}", str(tmp))], {}, tmp, pair.timeout)
