@@ -3,6 +3,7 @@
  *	metadata   each | together    many small datasets: what describes them is written by every rank, or collectively
  *	convert    broken | whole     interleaved collective writes whose type in memory is not the file's, or is
  *	fill       written | never    a value to fill a dataset with, written before the data that cover it
+ *	objects    many | one         small datasets, written and read back, or one that holds them all
  *	chunks     thrown | kept      rows read from chunks of many rows, by a cache that is too small for them or is not */
 #include <hdf5.h>
 #include <mpi.h>
@@ -142,6 +143,36 @@ static void fill(void)
 	free(data);
 }
 
+/* One process: a number for each of many things. */
+static void objects(void)
+{
+	enum { NUMBERS = 300 };
+	const int sets = job.wrong ? NUMBERS : 1;
+	const hsize_t extent = (hsize_t)(NUMBERS / sets);
+	hid_t file = created(H5Pcreate(H5P_FILE_ACCESS)), set, space;
+	int numbers[NUMBERS] = {0};
+	char name[16];
+
+	space = H5Screate_simple(1, &extent, NULL);
+	for (int i = 0; i < 2 * sets; i++) {
+		snprintf(name, sizeof(name), "set%d", i % sets);
+		if (i == sets) {
+			MUST(H5Fclose(file));
+			MUST(file = H5Fopen(job.path, H5F_ACC_RDONLY, H5P_DEFAULT));
+		}
+		MUST(set = i < sets ? H5Dcreate2(file, name, H5T_NATIVE_INT, space, H5P_DEFAULT,
+						 H5P_DEFAULT, H5P_DEFAULT)
+				    : H5Dopen2(file, name, H5P_DEFAULT));
+		MUST(i < sets
+			     ? H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers)
+			     : H5Dread(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+				       numbers));
+		H5Dclose(set);
+	}
+	H5Sclose(space);
+	MUST(H5Fclose(file));
+}
+
 enum { ROWS = 128, COLUMNS = 4096, CHUNK = 256 }; /* chunks of ROWS x CHUNK floats */
 
 static void write_chunked(void)
@@ -197,6 +228,8 @@ static bool run(const char *what)
 		convert();
 	else if (!strcmp(what, "fill"))
 		fill();
+	else if (!strcmp(what, "objects"))
+		objects();
 	else if (!strcmp(what, "chunks"))
 		chunks();
 	else
@@ -215,7 +248,8 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
 	job.path = argv[3];
 	job.wrong = !strcmp(argv[2], "each") || !strcmp(argv[2], "broken") ||
-		    !strcmp(argv[2], "written") || !strcmp(argv[2], "thrown");
+		    !strcmp(argv[2], "written") || !strcmp(argv[2], "thrown") ||
+		    !strcmp(argv[2], "many");
 	if (!run(argv[1])) {
 		fprintf(stderr, "%s: there is no such mistake\n", argv[1]);
 		MPI_Abort(MPI_COMM_WORLD, 2);

@@ -12,7 +12,7 @@
 
 #include "mpi/check.h"
 
-enum { PIECE = 128 << 10, STRIDE = 2 << 20, PIECES = 24, STEPS = 40, STEP = 4 << 10 };
+enum { PIECE = 128 << 10, STRIDE = 2 << 20, PIECES = 24, STEPS = 40, VIEWS = 2000, STEP = 4 << 10 };
 
 static struct {
 	const char *path;
@@ -100,8 +100,8 @@ static void views(void)
 
 	MPI_MUST(MPI_Type_contiguous(STEP, MPI_BYTE, &type));
 	MPI_MUST(MPI_Type_commit(&type));
-	for (int n = 0; n < STEPS; n++) {
-		const MPI_Offset at = own_part(STEPS * STEP) + (job.wrong ? n * STEP : 0);
+	for (int n = 0; n < VIEWS; n++) {
+		const MPI_Offset at = own_part(VIEWS * STEP) + (job.wrong ? n * STEP : 0);
 
 		if (job.wrong || n == 0)
 			MPI_MUST(MPI_File_set_view(file, at, type, type, "native", MPI_INFO_NULL));

@@ -2,7 +2,7 @@
 -- Columns: collective, file, kind, ranks, asking (ranks that asked for bytes), movers (ranks that made system calls), asked (bytes),
 -- most (bytes of the rank that asked for most), moves (system calls), moved (their bytes), other_moved (bytes read below a write), io
 -- (system calls of the slowest rank), wall (from the last rank's arrival to the last one's leave), wait (until the last rank arrived),
--- two_phase (ranks moved what others asked for), interleaved (ROMIO's test: a rank begins before the one before it ends),
+-- two_phase (ranks moved what others asked for: those moved nothing, or what a rank asked for in pieces it moved in one stretch), interleaved (ROMIO's test: a rank begins before the one before it ends),
 -- handle (tells one open of the file from the next), ordinal (n-th collective call on it), calls (the slowest).
 with each as (
 	select
@@ -26,7 +26,10 @@ select
 	max(e.io) as io,
 	any_value(c.last_leave - c.last_enter) as wall,
 	any_value(c.last_enter - c.first_enter) as wait,
-	bool_or(e.size > 0 and e.moves = 0 or e.moved > 0 and e.size = 0 or e.moved > 1.5 * e.size and e.span = e.size) as two_phase,
+	bool_or(
+		e.size > 0 and e.moves = 0 or e.moved > 0 and e.size = 0 or e.moved > 1.5 * e.size and e.span = e.size
+		or e.span > e.size and e.moves > 0 and e.highest - e.lowest <= e.moved
+	) as two_phase,
 	bool_or(e.span > e.size or e.first < e.before) as interleaved,
 	any_value(c.group_hash) as handle,
 	any_value(c.open_ordinal) as opened,

@@ -1,0 +1,54 @@
+-- title:  Collective calls one after another that could be one
+-- layer:  pnetcdf, hdf5, mpiio
+-- limit:  four or more collective calls of one kind on one open file, between which less time passes than in the call before: the
+--   program does nothing else there. Of three, two savings are within the noise of ranks that arrive apart
+-- says:   {path}: {n:count} collective {what}s of {size:size} on average, up to {most:count} one right after another; they took
+--   {seconds:seconds}, about {each:seconds} each whatever their size
+-- lost:   what a call costs besides the store's time for its bytes (lower quartile), times the calls that are one too many
+-- sure:   0.7
+-- fix:    {fix}
+-- seen:   Gao, Liao, Choudhary, Ross, Latham 2009 (PnetCDF's nonblocking calls); H5Dwrite_multi of HDF5 1.14
+with caller as (
+	select c.id, p.layer, d.raw
+	from calls as c join calls as p on p.id = c.parent left join (select call as id, value = 3 as raw from args where name = 'mem_type') as d on d.id = p.id
+	where c.id in (select calls[1] from {together}) and p.layer not in ('user', 'threads')
+),
+after as (
+	select
+		t.*, coalesce(c.layer, 'mpiio') as caller,
+		t.first_enter - lag(t.last_leave) over (partition by handle, opened, file, kind order by ordinal)
+			< lag(t.last_leave - t.first_enter) over (partition by handle, opened, file, kind order by ordinal) as close
+	from {together} as t left join caller as c on c.id = t.calls[1]
+	where t.asked > 0 and coalesce(c.raw, true)
+),
+island as (
+	select *, count(*) filter (close is distinct from true) over (partition by handle, opened, file, kind order by ordinal) as number
+	from after
+),
+alone as (
+	select
+		i.file, i.kind, i.caller, count(*) as n, sum(asked)::bigint as asked, sum(wall) / 1e9 as seconds,
+		quantile_cont(greatest(0, wall / 1e9 - asked / greatest(1, movers) * s.per_byte), 0.25) as each,
+		flatten(max_by(i.calls, i.wall, 2)) as calls
+	from island as i join {cost} as s using (file, kind)
+	group by i.handle, i.opened, i.number, i.file, i.kind, i.caller
+	having count(*) >= 4
+)
+select
+	p.place as path,
+	a.kind as what,
+	sum(a.n)::bigint as n,
+	sum(a.asked) / sum(a.n) as size,
+	max(a.n) as most,
+	sum(a.seconds) as seconds,
+	sum(a.each * a.n) / sum(a.n) as each,
+	case a.caller
+		when 'pnetcdf' then 'post them (ncmpi_i' || if(a.kind = 'read', 'get', 'put') || '_…) and complete all by one ncmpi_wait_all'
+		when 'netcdf' then 'PnetCDF''s nonblocking calls; or one variable with one more dimension'
+		when 'hdf5' then 'H5D' || a.kind || '_multi (HDF5 1.14) for datasets of the same moment; or one dataset with one more dimension'
+		else 'one call by a view and a datatype that cover all of them (MPI_Type_create_struct)'
+	end as fix,
+	flatten(max_by(a.calls, a.seconds, 2)) as calls,
+	sum(a.each * (a.n - 1)) as lost
+from alone as a join {places} as p using (file)
+group by p.place, a.kind, a.caller

@@ -1,0 +1,58 @@
+-- title:  Fill values are written, and then the data over them
+-- layer:  hdf5, netcdf
+-- limit:  any raw data that the library writes while datasets are made or grow, or a definition ends: nobody asked for it. Of a
+--   netCDF definition what is beyond 64 KiB, more than a header of hundreds of variables takes
+-- says:   {path}: {size:size} of fill values were written in {op}; the slowest process took {seconds:seconds}. The program then wrote
+--   {data:size} of data
+-- lost:   those writes of the slowest process; the others wait for it
+-- sure:   0.6
+-- fix:    HDF5: H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER) when the data cover the dataset; netCDF: nc_set_fill(ncid, NC_NOFILL, …)
+--   or nc_def_var_fill with no_fill = 1
+-- knob:   fill_time
+-- seen:   HDF5, fill value behaviour; E3SM-Project/scorpio#79
+with recursive definition as (
+	select id, process, op from calls where layer in ('netcdf', 'pnetcdf') and op in ('nc_enddef', 'nc__enddef', 'ncmpi_enddef', 'ncmpi__enddef')
+),
+-- HDF5's own part of it is counted below.
+inside as (
+	select id, id as definition, op from definition
+	union all
+	select c.id, i.definition, i.op from calls as c join inside as i on c.parent = i.id where c.layer = 'mpiio'
+),
+classic as (
+	select
+		c.process, c.file, i.op, sum(c.bytes)::bigint as bytes, sum(c.duration)::bigint as time, max_by(c.id, c.duration, 2) as calls
+	from calls as c join inside as i on c.parent = i.id
+	where c.layer = 'posix' and c.kind = 'write' and c.file is not null
+	group by c.process, c.file, i.op, i.definition
+	having sum(c.bytes) > 65536
+),
+written as (
+	select process, file, op, bytes, time, [worst] as calls
+	from {driver}
+	where raw and kind = 'write' and op in ('H5Dcreate1', 'H5Dcreate2', 'H5Dcreate_anon', 'H5Dset_extent', 'H5Dextend')
+	union all
+	select process, file, op, bytes, time, calls from classic
+),
+process as (
+	select file, op, process, sum(bytes) as bytes, sum(time) / 1e9 as seconds, flatten(max_by(calls, time, 2)) as calls
+	from written
+	group by file, op, process
+),
+data as (
+	select file, sum(bytes) as bytes
+	from counters
+	where layer in ('hdf5', 'netcdf', 'pnetcdf') and kind = 'write' and coalesce(enclosing_layer, '') not in ('netcdf', 'pnetcdf')
+	group by file
+)
+select
+	p.place as path,
+	w.op,
+	sum(w.bytes)::bigint as size,
+	max(w.seconds) as seconds,
+	max(coalesce(d.bytes, 0))::bigint as data,
+	if(max(coalesce(d.bytes, 0)) >= 0.9 * sum(w.bytes), 0.9, 0.5) as sure,
+	flatten(max_by(w.calls, w.seconds, 2)) as calls,
+	max(w.seconds) as lost
+from process as w join {places} as p using (file) left join data as d using (file)
+group by p.place, w.op

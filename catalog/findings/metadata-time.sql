@@ -1,0 +1,39 @@
+-- title:  HDF5 is busy with metadata
+-- layer:  hdf5
+-- limit:  metadata takes a process longer than the raw data of the same file: then objects are too small for what describes them. The
+--   ten accesses that opening, making and closing a file take anyway (superblock, root group: header, heap, B-tree, node) are
+--   left out. Writes of metadata by several ranks are metadata-every-rank's
+-- says:   {path}: {n:count} {what}s of metadata, {size:size} on average, took {seconds:seconds} of one process; its raw data
+--   {raw:seconds}
+-- lost:   those accesses of the slowest process, less the same bytes in pieces of 1 MiB at the store's own cost and
+--   ten accesses
+-- sure:   0.6
+-- fix:    fewer and larger objects (one dataset of many rows instead of many datasets; attributes in one compound), or metadata in
+--   pages: H5Pset_file_space_strategy(PAGE) with H5Pset_page_buffer_size (serial); when all ranks read it, H5Pset_all_coll_metadata_ops
+-- knob:   file_space_strategy, page_buffer_size, meta_block_size, all_coll_metadata_ops
+-- seen:   HDF5 User's Guide, metadata caching; Latham et al., volume reads: HDF5 made many small metadata reads
+with shared as (
+	select file from {driver} where not raw and kind = 'write' group by file having count(distinct process) > 1
+),
+process as (
+	select
+		file, kind, process, sum(moves) filter (not raw) as n, sum(bytes) filter (not raw) as bytes,
+		coalesce(sum(time) filter (not raw), 0) / 1e9 as seconds, coalesce(sum(time) filter (raw), 0) / 1e9 as raw,
+		max_by(worst, time, 2) filter (not raw) as calls
+	from {driver}
+	where kind = 'read' or file not in (from shared)
+	group by file, kind, process
+)
+select
+	p.place as path,
+	m.kind as what,
+	sum(m.n)::bigint as n,
+	sum(m.bytes) / sum(m.n) as size,
+	max(m.seconds) as seconds,
+	max_by(m.raw, m.seconds) as raw,
+	flatten(max_by(m.calls, m.seconds, 2)) as calls,
+	max(m.seconds * (1 - least(1, 10 / m.n)) - ceil(m.bytes / 1048576) * s.latency - m.bytes * s.per_byte) as lost
+from process as m join {places} as p using (file) join {cost} as s on s.file = m.file and s.kind = m.kind
+where m.n > 0 and m.seconds > m.raw
+group by p.place, m.kind
+having lost > 0

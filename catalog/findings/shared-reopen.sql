@@ -1,0 +1,36 @@
+-- title:  A shared file is opened and closed again and again
+-- layer:  mpiio, hdf5, netcdf
+-- limit:  a process opened a file 4 times or more through its I/O library: to make it, to read it back and to append once are 3 good
+--   reasons. Such an open is a step of all ranks together, with its own reads and writes of what the library keeps in the file
+-- says:   {path}: opened {opens:count} times by each of {ranks} processes ({op}); {seconds:seconds} in opens and closes of the slowest
+-- lost:   opens and closes of the slowest process, but for the share of one open of each file
+-- sure:   0.8
+-- fix:    open once and close after the last use; H5Fflush, nc_sync or MPI_File_sync where others must see the data before
+-- needs:  counters
+-- seen:   Thakur, Ross, Latham, users' guide of ROMIO; SCORPIO, E3SM
+with each as (
+	select
+		p.place as path, c.file, c.process,
+		sum(c.calls - c.errors) filter (c.kind = 'open') as opens, sum(c.time) / 1e9 as seconds,
+		string_agg(distinct c.op, ', ') filter (c.kind = 'open') as op
+	from counters as c join {places} as p using (file)
+	where regexp_matches(c.op, '^(MPI_File_(open|close)|H5F(create|open|close)|nc(mpi)?_*(create|open|close)(_par)?)$')
+		and (c.enclosing is null or c.enclosing_layer in ('user', 'threads'))
+	group by p.place, c.file, c.process
+	having opens >= 4
+),
+process as (
+	select path, process, sum(opens) as opens, sum(seconds) as seconds, sum(seconds * (1 - 1 / opens)) as lost, any_value(op) as op
+	from each
+	group by path, process
+),
+example as (
+	select p.place as path, max_by(c.id, c.duration, 4) as calls
+	from calls as c join {places} as p using (file)
+	where c.kind = 'open' and c.layer in ('mpiio', 'hdf5', 'netcdf', 'pnetcdf') and c.file in (select file from each) and c.op not like 'H5D%'
+	group by p.place
+)
+select
+	path, max(opens)::bigint as opens, count(*) as ranks, any_value(op) as op, max(seconds) as seconds, any_value(e.calls) as calls, max(lost) as lost
+from process left join example as e using (path)
+group by path

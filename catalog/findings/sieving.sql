@@ -1,0 +1,34 @@
+-- title:  Reads of much more than was asked for
+-- layer:  mpiio
+-- limit:  independent reads of MPI-IO below which half as many bytes again were read: data sieving. It is right where pieces are
+--   many and near; said where reading them one by one would be faster at the store's own cost
+-- says:   {path}: {n:count} reads of {asked:size} in all, in {pieces:count} pieces, read {moved:size}; the slowest rank took {io:seconds}
+-- lost:   reads of the slowest rank, less the same pieces read one by one at the store's own cost
+-- sure:   0.8
+-- fix:    romio_ds_read=disable; or a collective read, where the ranks' pieces fill the holes
+-- knob:   romio_ds_read, ind_rd_buffer_size
+-- seen:   Thakur, Gropp, Lusk 1999
+with rank as (
+	select
+		file, process, count(*) as n, sum(size)::bigint as asked, sum(moved)::bigint as moved, sum(pieces)::bigint as pieces,
+		sum(io) / 1e9 as io, max_by(id, io, 4) as calls
+	from {transfers}
+	where kind = 'read' and collective is null and moved > 1.5 * size and pieces > 0
+	group by file, process
+),
+cost as (
+	select r.*, r.io - r.pieces * s.latency - r.asked * s.per_byte as lost
+	from rank as r join {cost} as s on s.file = r.file and s.kind = 'read'
+)
+select
+	p.place as path,
+	sum(c.n)::bigint as n,
+	sum(c.asked)::bigint as asked,
+	sum(c.moved)::bigint as moved,
+	sum(c.pieces)::bigint as pieces,
+	max(c.io) as io,
+	flatten(max_by(c.calls, c.lost, 2)) as calls,
+	max(c.lost) as lost
+from cost as c join {places} as p using (file)
+group by p.place
+having max(c.lost) > 0

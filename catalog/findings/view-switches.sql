@@ -1,0 +1,36 @@
+-- title:  The view of a file is set again and again
+-- layer:  mpiio
+-- limit:  the program itself sets the view more than once for every two reads or writes, and 16 times an open or more: fewer are those
+--   of different arrays. Views that an I/O library sets are its own
+-- says:   {path}: the view was set {n:count} times for {data:count} reads and writes of each rank; {seconds:seconds} from the last rank's
+--   arrival to the last one's leave
+-- lost:   those, but for one of each open
+-- sure:   0.6
+-- fix:    one view and explicit offsets (MPI_File_write_at_all), or a datatype that covers several accesses
+-- seen:   Thakur, Gropp, Lusk 1999
+with own as (
+	select c.collective, any_value(c.file) as file, max_by(c.id, c.duration) as id
+	from calls as c left join calls as p on p.id = c.parent
+	where c.op = 'MPI_File_set_view' and c.collective is not null and (p.id is null or p.layer in ('user', 'threads'))
+	group by c.collective
+),
+view as (
+	select
+		o.file, count(*) as n, count(distinct (c.group_hash, c.open_ordinal)) as opens, sum(c.last_leave - c.last_enter) / 1e9 as seconds,
+		max_by(o.id, c.last_leave - c.last_enter, 4) as calls
+	from own as o join collectives as c using (collective)
+	group by o.file
+),
+data as (
+	select file, count(*) / count(distinct process) as n from {transfers} group by file
+)
+select
+	p.place as path,
+	sum(v.n)::bigint as n,
+	sum(d.n)::bigint as data,
+	sum(v.seconds) as seconds,
+	flatten(max_by(v.calls, v.seconds, 2)) as calls,
+	sum(v.seconds * (1 - v.opens / v.n)) as lost
+from view as v join data as d using (file) join {places} as p using (file)
+where v.n >= 16 * v.opens and v.n > 0.5 * d.n
+group by p.place
