@@ -8,11 +8,7 @@
 -- fix:    {fix}
 -- seen:   HighFive#623; h5py#1159; H5Pget_mpio_no_collective_cause
 with asked as (
-	select a.call as id, any_value(a.value) filter (a.name = 'no_collective') & 65535 as cause
-	from args as a
-	where a.name in ('collective_io', 'no_collective')
-	group by a.call
-	having any_value(a.value) filter (a.name = 'collective_io') = 1 and any_value(a.value) filter (a.name = 'no_collective') > 0
+	select call as id, value & 65535 as cause from args where name = 'no_collective' and value & 65535 > 0 and value > 0
 ),
 moved as (
 	select call as id, sum(moves)::bigint as moves from {driver} where raw group by call

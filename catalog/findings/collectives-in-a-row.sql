@@ -9,20 +9,24 @@
 -- fix:    {fix}
 -- seen:   Gao, Liao, Choudhary, Ross, Latham 2009 (PnetCDF's nonblocking calls); H5Dwrite_multi of HDF5 1.14
 with caller as (
-	select c.id, p.layer, d.raw
-	from calls as c join calls as p on p.id = c.parent left join (select call as id, value = 3 as raw from args where name = 'mem_type') as d on d.id = p.id
-	where c.id in (select calls[1] from {together}) and p.layer not in ('user', 'threads')
+	select id as parent, layer from calls where layer in ('hdf5', 'netcdf', 'pnetcdf') and id in (select parent from {together})
+),
+metadata as (
+	select call as parent from args where name = 'mem_type' and value <> 3
 ),
 after as (
 	select
 		t.*, coalesce(c.layer, 'mpiio') as caller,
 		t.first_enter - lag(t.last_leave) over (partition by handle, opened, file, kind order by ordinal)
 			< lag(t.last_leave - t.first_enter) over (partition by handle, opened, file, kind order by ordinal) as close
-	from {together} as t left join caller as c on c.id = t.calls[1]
-	where t.asked > 0 and coalesce(c.raw, true)
+	from {together} as t left join caller as c using (parent)
+	where t.asked > 0 and (t.parent is null or t.parent not in (from metadata))
 ),
 island as (
-	select *, count(*) filter (close is distinct from true) over (partition by handle, opened, file, kind order by ordinal) as number
+	select
+		*,
+		sum(if(close, 0, 1)) over (partition by handle, opened, file, kind order by ordinal rows between unbounded preceding and current row)
+			as number
 	from after
 ),
 alone as (

@@ -10,22 +10,22 @@
 --   or nc_def_var_fill with no_fill = 1
 -- knob:   fill_time
 -- seen:   HDF5, fill value behaviour; E3SM-Project/scorpio#79
-with recursive definition as (
-	select id, process, op from calls where layer in ('netcdf', 'pnetcdf') and op in ('nc_enddef', 'nc__enddef', 'ncmpi_enddef', 'ncmpi__enddef')
+with definition as (
+	select id, op from calls where layer in ('netcdf', 'pnetcdf') and op in ('nc_enddef', 'nc__enddef', 'ncmpi_enddef', 'ncmpi__enddef')
 ),
--- HDF5's own part of it is counted below.
-inside as (
-	select id, id as definition, op from definition
-	union all
-	select c.id, i.definition, i.op from calls as c join inside as i on c.parent = i.id where c.layer = 'mpiio'
-),
+-- netCDF's classic form, by system calls or by MPI-IO; what is in HDF5's form has HDF5's calls between, and is counted below.
 classic as (
-	select
-		c.process, c.file, i.op, sum(c.bytes)::bigint as bytes, sum(c.duration)::bigint as time, max_by(c.id, c.duration, 2) as calls
-	from calls as c join inside as i on c.parent = i.id
+	select c.process, c.file, d.op, sum(c.bytes)::bigint as bytes, sum(c.duration)::bigint as time, max_by(c.id, c.duration, 2) as calls
+	from calls as c join definition as d on c.parent = d.id
 	where c.layer = 'posix' and c.kind = 'write' and c.file is not null
-	group by c.process, c.file, i.op, i.definition
+	group by c.process, c.file, d.op, d.id
 	having sum(c.bytes) > 65536
+	union all
+	select t.process, t.file, d.op, sum(t.moved)::bigint, sum(t.io)::bigint, max_by(t.id, t.io, 2)
+	from {transfers} as t join definition as d on t.parent = d.id
+	where t.kind = 'write'
+	group by t.process, t.file, d.op, d.id
+	having sum(t.moved) > 65536
 ),
 written as (
 	select process, file, op, bytes, time, [worst] as calls

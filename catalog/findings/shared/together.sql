@@ -3,7 +3,8 @@
 -- most (bytes of the rank that asked for most), moves (system calls), moved (their bytes), other_moved (bytes read below a write), io
 -- (system calls of the slowest rank), wall (from the last rank's arrival to the last one's leave), wait (until the last rank arrived),
 -- two_phase (ranks moved what others asked for: those moved nothing, or what a rank asked for in pieces it moved in one stretch), interleaved (ROMIO's test: a rank begins before the one before it ends),
--- handle (tells one open of the file from the next), ordinal (n-th collective call on it), calls (the slowest).
+-- handle, opened (tell one open of the file from the next), ordinal (n-th collective call on it), first_enter, last_leave, parent (of one
+-- of them), calls (the slowest).
 with each as (
 	select
 		t.*,
@@ -36,6 +37,7 @@ select
 	any_value(c.ordinal) as ordinal,
 	any_value(c.first_enter) as first_enter,
 	any_value(c.last_leave) as last_leave,
+	min(e.parent) as parent,
 	max_by(e.id, e.duration, 2) as calls
 from each as e join collectives as c using (collective)
 group by e.collective
