@@ -1,4 +1,4 @@
-/* What goes wrong with MPI-IO, and the same work mended: mpi_mistakes WHAT HOW FILE.
+/* What goes wrong with MPI-IO, and the same work mended: mpi_io_mistakes WHAT HOW FILE.
  *
  *	sieve     on | off       few pieces far apart, read through large buffers or piece by piece
  *	rewrite   on | off       the same written: whole stretches are read, changed and written, or pieces written
@@ -131,7 +131,7 @@ static bool run(const char *what)
 int main(int argc, char **argv)
 {
 	if (argc != 4) {
-		fprintf(stderr, "usage: mpi_mistakes WHAT HOW FILE\n");
+		fprintf(stderr, "usage: mpi_io_mistakes WHAT HOW FILE\n");
 		return 2;
 	}
 	MPI_Init(&argc, &argv);
