@@ -1,7 +1,7 @@
 -- title:  Fill values are written, and then the data over them
 -- layer:  hdf5, netcdf
 -- limit:  any raw data that the library writes while datasets are made or grow, or a definition ends: nobody asked for it. Of a
---   netCDF definition what is beyond 64 KiB, more than a header of hundreds of variables takes
+--   netCDF definition what is beyond 64 KiB, more than a header of hundreds of variables takes, and was not read there before (definition-late)
 -- says:   {path}: {size:size} of fill values were written in {op}; the slowest process took {seconds:seconds}. The program then wrote
 --   {data:size} of data
 -- lost:   those writes of the slowest process; the others wait for it
@@ -10,29 +10,12 @@
 --   or nc_def_var_fill with no_fill = 1
 -- knob:   fill_time
 -- seen:   HDF5, fill value behaviour; E3SM-Project/scorpio#79
-with definition as (
-	select id, op from calls where layer in ('netcdf', 'pnetcdf') and op in ('nc_enddef', 'nc__enddef', 'ncmpi_enddef', 'ncmpi__enddef')
-),
--- netCDF's classic form, by system calls or by MPI-IO; what is in HDF5's form has HDF5's calls between, and is counted below.
-classic as (
-	select c.process, c.file, d.op, sum(c.bytes)::bigint as bytes, sum(c.duration)::bigint as time, max_by(c.id, c.duration, 2) as calls
-	from calls as c join definition as d on c.parent = d.id
-	where c.layer = 'posix' and c.kind = 'write' and c.file is not null
-	group by c.process, c.file, d.op, d.id
-	having sum(c.bytes) > 65536
-	union all
-	select t.process, t.file, d.op, sum(t.moved)::bigint, sum(t.io)::bigint, max_by(t.id, t.io, 2)
-	from {transfers} as t join definition as d on t.parent = d.id
-	where t.kind = 'write'
-	group by t.process, t.file, d.op, d.id
-	having sum(t.moved) > 65536
-),
-written as (
+with written as (
 	select process, file, op, bytes, time, [worst] as calls
 	from {driver}
 	where raw and kind = 'write' and op in ('H5Dcreate1', 'H5Dcreate2', 'H5Dcreate_anon', 'H5Dset_extent', 'H5Dextend')
 	union all
-	select process, file, op, bytes, time, calls from classic
+	select process, file, op, written, time, calls from {definitions} where written > 65536 and read < 0.5 * written
 ),
 process as (
 	select file, op, process, sum(bytes) as bytes, sum(time) / 1e9 as seconds, flatten(max_by(calls, time, 2)) as calls

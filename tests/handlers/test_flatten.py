@@ -10,7 +10,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 HANDLERS = ROOT / "runtime" / "handlers"
-SOURCES = ["mpi_abi.c", "library.c", "mpiio_contents.c", "mpiio_tree.c", "mpiio_flatten.c", "mpiio_parts.c"]
+SOURCES = [
+    "mpi_abi.c",
+    "library.c",
+    "mpiio_contents.c",
+    "mpiio_tree.c",
+    "mpiio_flatten.c",
+    "mpiio_parts.c",
+]
 
 
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])

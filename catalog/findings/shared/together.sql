@@ -1,7 +1,7 @@
 -- Collective reads and writes of MPI-IO, each with what all its ranks asked for and what the system calls below did. Times in ns.
 -- Columns: collective, file, kind, ranks, asking (ranks that asked for bytes), movers (ranks that made system calls), asked (bytes),
 -- most (bytes of the rank that asked for most), moves (system calls), moved (their bytes), other_moved (bytes read below a write), io
--- (system calls of the slowest rank), wall (from the last rank's arrival to the last one's leave), wait (until the last rank arrived),
+-- (system calls of the slowest rank), least (of the fastest that made any), wall (from the last rank's arrival to the last one's leave), wait (until the last rank arrived),
 -- two_phase (ranks moved what others asked for: those moved nothing, or what a rank asked for in pieces it moved in one stretch), interleaved (ROMIO's test: a rank begins before the one before it ends),
 -- handle, opened (tell one open of the file from the next), ordinal (n-th collective call on it), first_enter, last_leave, parent (of one
 -- of them), calls (the slowest).
@@ -25,6 +25,7 @@ select
 	sum(e.moved)::bigint as moved,
 	sum(e.other_moved)::bigint as other_moved,
 	max(e.io) as io,
+	min(e.io) filter (e.moves > 0) as least,
 	any_value(c.last_leave - c.last_enter) as wall,
 	any_value(c.last_enter - c.first_enter) as wait,
 	bool_or(

@@ -35,6 +35,7 @@ select
 	case
 		when d.selection is null or s.total = s.box_count[1] and s.period in (0, s.total) then least(1, d.size)
 		when s.exact and s.total > 0 then ceil(d.size * s.blocks / s.total)
+		when len(s.part_bytes) > 0 then ceil(d.size / list_avg(s.part_bytes))
 	end::bigint as pieces,
 	coalesce(b.moves, 0) as moves, coalesce(b.moved, 0) as moved, coalesce(b.other, 0) as other, coalesce(b.other_moved, 0) as other_moved,
 	coalesce(b.io, 0) as io, coalesce(b.locks, 0) as locks, coalesce(b.locking, 0) as locking, b.lowest, b.highest

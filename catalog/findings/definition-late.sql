@@ -1,0 +1,26 @@
+-- title:  Data are moved to make room for a longer header
+-- layer:  netcdf, pnetcdf
+-- limit:  a definition that ends by reading and writing back more than 64 KiB, more than a header of hundreds of variables takes:
+--   data that lie behind it
+-- says:   {path}: {op} read {read:size} and wrote them back further on; {seconds:seconds} of the slowest process
+-- lost:   those accesses of the slowest process
+-- sure:   0.9
+-- fix:    define all dimensions, variables and attributes before the first data; or leave room: nc__enddef, ncmpi__enddef with h_minfree
+--   (PnetCDF: nc_header_align_size)
+-- knob:   nc_header_align_size
+-- seen:   netCDF User's Guide, nc_redef; PnetCDF release notes
+with process as (
+	select file, op, process, sum(read)::bigint as read, sum(time) / 1e9 as seconds, flatten(max_by(calls, time, 2)) as calls
+	from {definitions}
+	where read > 65536 and written >= 0.5 * read
+	group by file, op, process
+)
+select
+	p.place as path,
+	m.op,
+	sum(m.read)::bigint as read,
+	max(m.seconds) as seconds,
+	flatten(max_by(m.calls, m.seconds, 2)) as calls,
+	max(m.seconds) as lost
+from process as m join {places} as p using (file)
+group by p.place, m.op

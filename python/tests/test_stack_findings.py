@@ -1,0 +1,196 @@
+"""Tables that findings of the I/O stack stand on, against brute force over made-up calls."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import fathom
+import pytest
+from fathom.analysis import findings
+from schema import counters_of, write_run
+
+HEADER = """\
+-- title:  All rows
+-- layer:  mpiio
+-- limit:  none
+-- says:   a row
+-- lost:   made up
+-- sure:   1
+-- fix:    nothing
+-- seen:   here
+"""
+RANKS = 4
+STRETCH = 1000  # bytes that a rank's view covers of every RANKS * STRETCH
+
+
+@dataclass
+class Part:
+    """One rank's part of a collective write: what it asked for, and its system calls (first byte, bytes, ns)."""
+
+    first: int
+    size: int
+    strided: bool
+    moves: list[tuple[int, int, int]]
+
+    @property
+    def stop(self) -> int:
+        """Byte behind the last one asked for."""
+        tiles = self.size // STRETCH
+        return (
+            self.first + (tiles - 1) * RANKS * STRETCH + STRETCH
+            if self.strided
+            else self.first + self.size
+        )
+
+
+def drawn(random: Random, rank: int) -> Part:
+    """Whole stretches of a view, or a piece anywhere near the rank's place, or nothing; moved by itself or not."""
+    strided = random.random() < 0.3
+    size = random.choice((0, 1, 2, 5)) * STRETCH
+    first = rank * STRETCH if strided else random.choice((rank, rank, rank + 1, 0)) * 5 * STRETCH
+    part = Part(first, size, strided and size > 0, [])
+    if random.random() < 0.7:
+        for _ in range(random.randint(0, 3)):
+            part.moves.append(
+                (random.randint(0, 9), random.randint(1, 10_000), random.randint(1, 99))
+            )
+    return part
+
+
+def calls_of(parts: list[Part], collective: int, start: int) -> list[dict[str, Any]]:
+    """Rows of `calls`: each rank's write_all and the system calls in it."""
+    calls = []
+    for rank, part in enumerate(parts):
+        id_ = collective * 1000 + rank * 100
+        calls.append(
+            {"id": id_, "process": rank, "rank": rank, "layer": "mpiio", "op": "MPI_File_write_all"}
+            | {"kind": "write", "file": 0, "start": start, "duration": 1000, "size": part.size}
+            | {"bytes": part.size, "file_offset": part.first, "collective": collective}
+            | {"state": "done", "selection": rank if part.strided else None}
+        )
+        for n, (first, size, duration) in enumerate(part.moves, 1):
+            calls.append(
+                {"id": id_ + n, "parent": id_, "process": rank, "rank": rank, "layer": "posix"}
+                | {"op": "pwrite", "kind": "write", "file": 0, "start": start, "state": "done"}
+                | {"duration": duration, "size": size, "bytes": size, "file_offset": first}
+            )
+    return calls
+
+
+def expected(parts: list[Part]) -> dict[str, Any]:
+    """The same by looking at every part."""
+    before = -1
+    interleaved = False
+    for part in parts:
+        interleaved |= (part.strided and part.stop - part.first > part.size) or part.first < before
+        before = max(before, part.stop)
+    moved = [sum(size for _, size, _ in part.moves) for part in parts]
+    touched = [
+        max(first + size for first, size, _ in p.moves) - min(first for first, _, _ in p.moves)
+        if p.moves
+        else 0
+        for p in parts
+    ]
+    return {
+        "ranks": len(parts),
+        "asking": sum(part.size > 0 for part in parts),
+        "movers": sum(bool(part.moves) for part in parts),
+        "asked": sum(part.size for part in parts),
+        "moves": sum(len(part.moves) for part in parts),
+        "moved": sum(moved),
+        "io": max(sum(time for _, _, time in part.moves) for part in parts),
+        "interleaved": interleaved,
+        "two_phase": any(
+            (p.size > 0 and not p.moves)
+            or (bytes_ > 0 and p.size == 0)
+            or (bytes_ > 1.5 * p.size and p.stop - p.first == p.size)
+            or (p.stop - p.first > p.size and bool(p.moves) and extent <= bytes_)
+            for p, bytes_, extent in zip(parts, moved, touched, strict=True)
+        ),
+        "wall": 990,
+        "wait": 10,
+    }
+
+
+@pytest.fixture(scope="module")
+def many() -> list[list[Part]]:
+    """Parts of 300 collective writes."""
+    random = Random(5)
+    return [[drawn(random, rank) for rank in range(RANKS)] for _ in range(300)]
+
+
+def rows(run: Path, folder: Path, sql: str) -> list[dict[str, Any]]:
+    rule = folder / "rows.sql"
+    rule.write_text(HEADER + sql)
+    found = findings.find(fathom.open(run), [rule])
+    assert not found.broken
+    return [one.values for one in found.found]
+
+
+def test_each_collective_is_what_its_parts_say(many: list[list[Part]], tmp_path: Path) -> None:
+    calls = [call for n, parts in enumerate(many) for call in calls_of(parts, n, n * 2000)]
+    view = {"form": "bytes", "exact": True, "rank": 1, "unit": 1, "period": RANKS * STRETCH}
+    view |= {"total": STRETCH, "box_start": [0], "box_count": [STRETCH], "blocks": 1}
+    run = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 10**9, "events": len(calls), "processes": RANKS, "nodes": 1}],
+        processes=[{"process": rank, "rank": rank, "pid": rank + 1, "ended": "clean"} for rank in range(RANKS)],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
+        selections=[
+            view | {"selection": rank, "process": rank, "displacement": rank * STRETCH}
+            | {"block_start": [0], "block_count": [STRETCH]}
+            for rank in range(RANKS)
+        ],
+        collectives=[
+            {"collective": n, "layer": "mpiio", "op": "MPI_File_write_all", "file": 0, "agreed": True}
+            | {"group_hash": 7, "ordinal": n, "ranks_expected": RANKS, "ranks_seen": RANKS}
+            | {"first_enter": n * 2000, "last_enter": n * 2000 + 10}
+            | {"first_leave": n * 2000 + 900, "last_leave": n * 2000 + 1000}
+            for n in range(len(many))
+        ],
+        calls=calls,
+        counters=counters_of(calls),
+    )  # fmt: skip
+    together = rows(run, tmp_path, "select *, 1.0 as lost from {together}")
+    told = {row["collective"]: row for row in together}
+    assert len(told) == len(many)
+    for n, parts in enumerate(many):
+        want = expected(parts)
+        assert {key: told[n][key] for key in want} == want, parts
+
+
+def test_raw_data_and_metadata_of_hdf5_are_told_apart(tmp_path: Path) -> None:
+    """A write of a dataset that moves 3 stretches of raw data and one of metadata, and a close that moves metadata."""
+    kinds = [(10, 3), (10, 3), (10, 3), (10, 6), (20, 1)]
+    calls: list[dict[str, Any]] = [
+        {"id": 10, "layer": "hdf5", "op": "H5Dwrite", "kind": "write", "size": 300, "object": 1},
+        {"id": 20, "layer": "hdf5", "op": "H5Fclose", "kind": "close"},
+    ]
+    for n, (parent, _) in enumerate(kinds):
+        calls.append(
+            {"id": 100 + n, "parent": parent, "layer": "hdf5", "op": "H5FD_write", "kind": "meta"}
+            | {"duration": 5}
+        )
+        calls.append(
+            {"id": 200 + n, "parent": 100 + n, "layer": "posix", "op": "pwrite", "kind": "write"}
+            | {"file": 0, "bytes": 100, "duration": 4}
+        )
+    run = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 10**9, "events": len(calls), "processes": 1, "nodes": 1}],
+        processes=[{"process": 0, "pid": 1, "ended": "clean"}],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
+        objects=[{"object": 1, "class": "hdf5_dataset", "name": "/x", "file": 0}],
+        args=[{"call": 100 + n, "name": "mem_type", "value": type_} for n, (_, type_) in enumerate(kinds)],
+        calls=[{"state": "done", **call} for call in calls],
+    )  # fmt: skip
+    got = {
+        (row["op"], row["raw"]): (row["n"], row["moves"], row["bytes"], row["time"])
+        for row in rows(run, tmp_path, "select *, 1.0 as lost from {driver}")
+    }
+    assert got == {
+        ("H5Dwrite", True): (3, 3, 300, 15),
+        ("H5Dwrite", False): (1, 1, 100, 5),
+        ("H5Fclose", False): (1, 1, 100, 5),
+    }
