@@ -460,9 +460,9 @@ void stream_write_out(struct thread *t);      /* its chunks not yet in the file;
 bool stream_write(const struct chunk *chunk); /* one sealed chunk into the file; lock held */
 void stream_seal(struct chunk *chunk, uint32_t flags);
 void stream_op(struct thread *t, uint32_t op); /* the op's record, once per chunk */
-void stream_inside(struct thread *t);          /* in which counted call the next ones are */
-void stream_room(
-	struct thread *t); /* for two of them and a record about these ops in the same chunk */
+/* That, and of the op that encloses it (+ 1; 0: none): a record about them comes into the same chunk. */
+void stream_ops(struct thread *t, uint32_t op, uint32_t enclosing);
+void stream_inside(struct thread *t); /* in which counted call the next ones are */
 
 /* A record is built in t->scratch, then put in one piece. */
 struct record {

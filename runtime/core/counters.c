@@ -43,18 +43,22 @@ static struct data_table *data_of(struct thread *t)
 
 /* ---- into the stream ---- */
 
+struct record counter_record(struct thread *t, const struct counter_key *key)
+{
+	struct record r = record_begin(t);
+
+	record_varint(&r, key->op);
+	record_varint(&r, key->object);
+	record_varint(&r, key->enclosing);
+	return r;
+}
+
 static void put_counter(struct thread *t, const struct counter *n, const struct data_counter *data)
 {
 	struct record r;
 
-	stream_room(t);
-	stream_op(t, n->op);
-	if (n->enclosing)
-		stream_op(t, n->enclosing - 1);
-	r = record_begin(t);
-	record_varint(&r, n->op);
-	record_varint(&r, n->object);
-	record_varint(&r, n->enclosing);
+	stream_ops(t, n->op, n->enclosing);
+	r = counter_record(t, &(struct counter_key){n->op, n->object, n->enclosing});
 	for (const uint64_t *value = &n->calls; value <= &n->last; value++)
 		record_varint(&r, *value);
 	if (data)

@@ -127,6 +127,7 @@ struct counter_index {
 /* ---- counters.c ---- */
 /* A table of the ring, zeroed, with its stream; NULL: none. The magic comes last. */
 void *counter_memory(struct thread *t, const char *magic);
+struct record counter_record(struct thread *t, const struct counter_key *key); /* its head */
 
 /* ---- accesses.c ---- */
 void access_add(struct thread *t, struct data_counter *n, const struct call *c);

@@ -133,8 +133,7 @@ static void put_row(struct thread *t, const struct heat_row *row)
 		from++;
 	while (until > from && !row->bin[until - 1].calls && !row->bin[until - 1].ticks)
 		until--;
-	stream_room(t);
-	stream_op(t, row->op);
+	stream_ops(t, row->op, 0);
 	r = record_begin(t);
 	record_varint(&r, row->op);
 	record_varint(&r, t->heat->shift);

@@ -84,12 +84,6 @@ void record_end(struct record *r, uint8_t type)
 	commit(t);
 }
 
-void stream_room(struct thread *t)
-{
-	if (!t->snapshot && t->put + ROW_ROOM > t->limit)
-		stream_next_chunk(t, false);
-}
-
 static uint32_t op_flags(const struct op *o)
 {
 	return o->tracked | (uint32_t)o->collective << 1 | (uint32_t)o->direction << 2 |
@@ -114,6 +108,15 @@ void stream_op(struct thread *t, uint32_t op)
 	record_varint(&r, op_flags(o));
 	record_end(&r, RECORD_OP);
 	t->op_seen[index] = t->generation; /* again: the record may have gone into a new chunk */
+}
+
+void stream_ops(struct thread *t, uint32_t op, uint32_t enclosing)
+{
+	if (!t->snapshot && t->put + ROW_ROOM > t->limit)
+		stream_next_chunk(t, false);
+	stream_op(t, op);
+	if (enclosing)
+		stream_op(t, enclosing - 1);
 }
 
 /* ---- rows ---- */
@@ -184,8 +187,7 @@ void stream_unfinished(struct thread *t, const struct open_call *o, uint32_t dep
 {
 	struct record r;
 
-	stream_room(t);
-	stream_op(t, o->op);
+	stream_ops(t, o->op, 0);
 	r = record_begin(t);
 	record_varint(&r, reason);
 	record_varint(&r, o->seq);

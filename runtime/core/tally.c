@@ -74,16 +74,9 @@ static void put_tally(struct thread *t, const struct tally *n)
 {
 	struct record r;
 
-	if (n->what != TALLY_DROPPED) {
-		stream_room(t);
-		stream_op(t, n->op);
-		if (n->enclosing)
-			stream_op(t, n->enclosing - 1);
-	}
-	r = record_begin(t);
-	record_varint(&r, n->op);
-	record_varint(&r, n->object);
-	record_varint(&r, n->enclosing);
+	if (n->what != TALLY_DROPPED)
+		stream_ops(t, n->op, n->enclosing);
+	r = counter_record(t, &(struct counter_key){n->op, n->object, n->enclosing});
 	record_varint(&r, n->what);
 	record_zigzag(&r, n->value);
 	record_varint(&r, n->calls);
