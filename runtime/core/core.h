@@ -529,6 +529,8 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t bytes);
 
 /* ---- text.c: what libc would do with locale or malloc ---- */
 bool glob_match(const char *pattern, size_t length, const char *text);
+/* `N`, `N-M` or `N-M:STEP`; what follows is not read. */
+bool range_has(const char *range, uint32_t number);
 size_t text_copy(char *out, size_t size,
 		 const char *text); /* always terminated; returns length kept */
 uint64_t text_hash(const char *text, uint64_t seed);

@@ -34,29 +34,10 @@ bool levels_program(const struct levels *l, const struct lines *programs)
 	return false;
 }
 
-static uint64_t digits(const char **at)
-{
-	uint64_t value = 0;
-
-	for (; **at >= '0' && **at <= '9'; (*at)++)
-		value = value * 10 + (uint64_t)(**at - '0');
-	return value;
-}
-
-/* `N`, `N-M`, `N-M:STEP` or `first-on-node`. */
+/* A range of ranks or `first-on-node`. */
 static bool is_rank(const char *item)
 {
-	const uint64_t rank = config.rank - 1;
-	uint64_t first, last, step = 1;
-
-	if (*item == 'f')
-		return config.first_on_node;
-	first = last = digits(&item);
-	if (*item == '-' && item++)
-		last = digits(&item);
-	if (*item == ':' && item++)
-		step = digits(&item);
-	return first <= rank && rank <= last && step && (rank - first) % step == 0;
+	return *item == 'f' ? config.first_on_node : range_has(item, config.rank - 1);
 }
 
 /* A process that has no rank, or none yet, is none of them. */

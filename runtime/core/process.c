@@ -119,21 +119,12 @@ static uint64_t parse_bytes(const char *text, uint64_t otherwise)
 }
 
 /* `0`, `0-63`, `0-63:8`, comma-separated. */
-static bool rank_selected(const char *list, unsigned long rank)
+static bool rank_selected(const char *list, uint32_t rank)
 {
 	while (list && *list) {
-		char *at;
-		unsigned long first = strtoul(list, &at, 10), last = first, step = 1;
-		bool number = at > list;
-
-		if (*at == '-')
-			last = strtoul(at + 1, &at, 10);
-		if (*at == ':')
-			step = strtoul(at + 1, &at, 10);
-		if (number && first <= rank && rank <= last &&
-		    (rank - first) % (step ? step : 1) == 0)
+		if (range_has(list, rank))
 			return true;
-		list = strchr(at, ',');
+		list = strchr(list, ',');
 		list = list ? list + 1 : NULL;
 	}
 	return false;

@@ -60,6 +60,31 @@ bool glob_match(const char *pattern, size_t length, const char *text)
 	return p == end;
 }
 
+/* A number too large for it is the largest. */
+static uint64_t digits(const char **at)
+{
+	uint64_t value = 0;
+
+	for (; **at >= '0' && **at <= '9'; (*at)++)
+		value = value < UINT32_MAX ? value * 10 + (uint64_t)(**at - '0') : UINT64_MAX;
+	return value;
+}
+
+bool range_has(const char *range, uint32_t number)
+{
+	const char *at = range + strspn(range, " ");
+	uint64_t first, last, step = 1;
+
+	if (*at < '0' || *at > '9')
+		return false;
+	first = last = digits(&at);
+	if (*at == '-' && at++)
+		last = digits(&at);
+	if (*at == ':' && at++)
+		step = digits(&at);
+	return first <= number && number <= last && (number - first) % (step ? step : 1) == 0;
+}
+
 size_t text_copy(char *out, size_t size, const char *text)
 {
 	size_t length = strnlen(text, size - 1);

@@ -123,9 +123,20 @@ static void relative_paths(void)
 	CHECK(strlen(out) == sizeof(out) - 1 && !strncmp(out, "/usr/xxx", 8));
 }
 
+static void ranges(void)
+{
+	CHECK(range_has("7", 7) && range_has("7,9", 7) && range_has(" 7\n", 7));
+	CHECK(!range_has("7", 6) && !range_has("7", 8) && !range_has("6,7", 7));
+	CHECK(range_has("3-5", 3) && range_has("3-5", 5) && !range_has("3-5", 6));
+	CHECK(range_has("1-9:4", 5) && !range_has("1-9:4", 6) && range_has("1-9:0", 6));
+	CHECK(range_has("0-99999999999999999999999", UINT32_MAX) && !range_has("5-3", 4));
+	CHECK(!range_has("", 0) && !range_has("x", 0) && !range_has("-3", 0));
+}
+
 int main(void)
 {
 	globs();
+	ranges();
 	relative_paths(); /* first: the current directory is asked for */
 	clean_paths();
 	return 0;
