@@ -202,30 +202,19 @@ void agent_end(const struct run *run)
 	fprintf(stderr, "fathom: the agent goes on: it has not ended in %d s\n", END_MS / 1000);
 }
 
-static void print_quoted(const char *before, const char *text)
-{
-	printf("%s'", before);
-	for (; *text; text++)
-		fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, stdout);
-	putchar('\'');
-}
-
 /* $$ is the script's shell, in its subshells too: the agent stays while the script runs. */
 void agent_print(const struct run *run)
 {
 	const struct options *options = &run->options;
 	const char *engine = options->sample ? engine_or_say() : NULL;
+	const char *log, *collect = "";
 
 	if (!engine)
 		return;
-	putchar('(');
+	log = format_text("%s/agent.log", node_directory(run->directory));
 	if (options->collect)
-		print_quoted("FATHOM_COLLECT=", options->collect);
-	print_quoted(" ", engine);
-	print_quoted(" agent ", run->directory);
-	print_quoted(" --ring ", run->ring);
-	printf(" --sample %s --watch $$", options->sample);
-	print_quoted(" </dev/null >/dev/null 2>>",
-		     format_text("%s/agent.log", node_directory(run->directory)));
-	puts(" &)");
+		collect = format_text("FATHOM_COLLECT=%s", sh_quoted(options->collect));
+	printf("(%s %s agent %s --ring %s --sample %s --watch $$ </dev/null >/dev/null 2>>%s &)\n",
+	       collect, sh_quoted(engine), sh_quoted(run->directory), sh_quoted(run->ring),
+	       options->sample, sh_quoted(log));
 }

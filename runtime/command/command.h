@@ -108,6 +108,7 @@ const char *probes_library(const char *probes, const char *library);
 /* environment.c: the environment as a shell reads it. */
 void environment_check(const struct options *options); /* fails before anything is made */
 void environment_print(const struct run *run);
+const char *sh_quoted(const char *value); /* as one word of sh */
 
 /* start.c: environment and processes. */
 const char *command_directory(void); /* where this binary lies */

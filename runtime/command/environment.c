@@ -17,39 +17,43 @@ struct form {
 };
 
 /* In single quotes; `instead` of each of the letters in `special`. */
-static void quoted(const char *value, const char *special, const char *const *instead)
+static const char *quoted(const char *value, const char *special, const char *const *instead)
 {
-	text_add(&out, "'");
+	struct text word = {0};
+
+	text_add(&word, "'");
 	for (; *value; value++) {
 		const char *at = strchr(special, *value);
 
 		if (at)
-			text_add(&out, "%s", instead[at - special]);
+			text_add(&word, "%s", instead[at - special]);
 		else
-			text_add(&out, "%c", *value);
+			text_add(&word, "%c", *value);
 	}
-	text_add(&out, "'");
+	text_add(&word, "'");
+	return word.at;
 }
 
-static const char *const sh_instead[] = {"'\\''"};
+const char *sh_quoted(const char *value)
+{
+	static const char *const instead[] = {"'\\''"};
+
+	return quoted(value, "'", instead);
+}
 
 static void sh_variable(const char *name, const char *value)
 {
-	if (!value) {
+	if (value)
+		text_add(&out, "export %s=%s\n", name, sh_quoted(value));
+	else
 		text_add(&out, "unset %s\n", name);
-		return;
-	}
-	text_add(&out, "export %s=", name);
-	quoted(value, "'", sh_instead);
-	text_add(&out, "\n");
 }
 
 /* After what is there when the line is read: it may be kept in a file. */
 static void sh_preload(const char *libraries)
 {
-	text_add(&out, "export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"");
-	quoted(libraries, "'", sh_instead);
-	text_add(&out, "\n");
+	text_add(&out, "export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"%s\n",
+		 sh_quoted(libraries));
 }
 
 /* eval of backquotes makes one line of all, so each command ends in a semicolon; ! is history's in quotes too. */
@@ -64,9 +68,7 @@ static void csh_variable(const char *name, const char *value)
 	if (strchr(value, '\n'))
 		fail(EXIT_FATHOM,
 		     "--shell csh: eval in csh passes no line ends on, and %s has some", name);
-	text_add(&out, "setenv %s ", name);
-	quoted(value, "'!", instead);
-	text_add(&out, ";\n");
+	text_add(&out, "setenv %s %s;\n", name, quoted(value, "'!", instead));
 }
 
 static const char *after_preload(const char *libraries)
@@ -85,13 +87,10 @@ static void fish_variable(const char *name, const char *value)
 {
 	static const char *const instead[] = {"\\'", "\\\\"};
 
-	if (!value) {
+	if (value)
+		text_add(&out, "set -gx %s %s\n", name, quoted(value, "'\\", instead));
+	else
 		text_add(&out, "set -e %s\n", name);
-		return;
-	}
-	text_add(&out, "set -gx %s ", name);
-	quoted(value, "'\\", instead);
-	text_add(&out, "\n");
 }
 
 static void fish_preload(const char *libraries)
