@@ -115,12 +115,13 @@ static bool enter_inside(struct thread *t, const struct call *c, int64_t size, i
 
 /* ---- calls that get no row ---- */
 
-/* Marks of such a call's depth, so that call_leave takes its slow path. */
-enum {
-	NO_ROW = 0x80000000u,
-	NOT_SEEN = 0x40000000u,  /* not counted either */
-	WHOLE_JOB = 0x20000000u, /* counted, whatever file it is on */
-};
+/* Such a call's depth is this and its level, so that call_leave takes its slow path. */
+enum { NO_ROW = 0x80000000u };
+
+static enum level level_without_row(const struct call *c)
+{
+	return (enum level)(c->depth & ~NO_ROW);
+}
 
 static bool is_around(const struct thread *t)
 {
@@ -227,8 +228,7 @@ static void enter_without_row(struct thread *t, struct call *c, const struct dec
 
 	c->thread = t;
 	c->seq = ~0ull;
-	c->depth = NO_ROW | (d->level == LEVEL_UNSEEN ? NOT_SEEN : 0) |
-		   (d->level == LEVEL_JOB ? WHOLE_JOB : 0);
+	c->depth = NO_ROW | d->level;
 	c->outer = t->around;
 	around_set(t, around);
 	c->began = ticks();
@@ -251,7 +251,7 @@ static void enter_with_row(struct thread *t, struct call *c, const struct decisi
 
 bool call_for_job(const struct call *c)
 {
-	return c->seq == ~0ull && c->depth & (WHOLE_JOB | NOT_SEEN);
+	return c->seq == ~0ull && level_without_row(c) <= LEVEL_JOB;
 }
 
 /* Calls with and without a row may be inside each other: the younger frame is the inner. */
@@ -379,11 +379,10 @@ static void count_at(struct thread *t, struct call *c, enum level level, uint64_
 
 static void leave_without_row(struct thread *t, struct call *c, uint64_t ended)
 {
-	enum level level = c->depth & WHOLE_JOB ? LEVEL_JOB : LEVEL_FILE;
-	const unsigned code = t->around.code;
+	const enum level level = level_after(c, level_without_row(c), t->around.code);
 
 	around_set(t, c->outer);
-	count_at(t, c, c->depth & NOT_SEEN ? LEVEL_UNSEEN : level_after(c, level, code), ended);
+	count_at(t, c, level, ended);
 }
 
 /* Rows inside it need theirs. */
