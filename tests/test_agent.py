@@ -20,7 +20,9 @@ WRITES = paths.PROGRAMS / "programs" / "writes"
 MPIS = ("mpich", "ompio")
 
 
-def start(run: Path, *words: object, options: tuple[str, ...] = (), before: str = "") -> Any:
+def start(
+    run: Path, *words: object, options: tuple[object, ...] = (), before: str = "", **how: Any
+) -> Any:
     command = [*shlex.split(before), paths.FATHOM, "run", *options, "--no-show", "-o", run, "--"]
     return subprocess.Popen(
         [str(word) for word in (*command, *words)],
@@ -28,6 +30,7 @@ def start(run: Path, *words: object, options: tuple[str, ...] = (), before: str 
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **runner.STACK_ENV},
+        **how,
     )
 
 
@@ -245,20 +248,18 @@ open('/dev/null').close()
 """
 
 
+def start_waiting(run: Path, *options: object, **how: Any) -> tuple[Any, int]:
+    """A program that waits for a line of input; and its pid, once it runs."""
+    words = (paths.PYTHON, "-c", WAITS)
+    process = start(run, *words, options=options, stdin=subprocess.PIPE, **how)
+    return process, int(process.stdout.readline())
+
+
 def test_an_agent_killed_in_mid_run(tmp_path: Path) -> None:
     """The program ends as it would, what was sampled until then is there, and what the killed process leaves
     is brought in by the first reader as without an agent."""
     run = tmp_path / "run.fathom"
-    command = [paths.FATHOM, "run", "--sample", "0.02", "--no-show", "-o", run, "--"]
-    process = subprocess.Popen(
-        [str(word) for word in (*command, paths.PYTHON, "-c", WAITS)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None and process.stdin is not None
-    traced = int(process.stdout.readline())
+    process, traced = start_waiting(run, "--sample", 0.02)
     wait_until(
         "the agent samples",
         lambda: any(f.stat().st_size > 20000 for f in run.glob("streams/*/agent.*.fts")),
@@ -282,17 +283,12 @@ def test_an_agent_outlasts_requests_to_end(tmp_path: Path) -> None:
     """A launcher that ends a job asks all of its processes: the agent goes on until they are gone, and saves
     what they left. `fathom run` was started with SIGCHLD ignored, as some shells do."""
     run = tmp_path / "run.fathom"
-    command = [paths.FATHOM, "run", "--sample", "0", "--no-show", "-o", run, "--"]
-    process = subprocess.Popen(
-        [str(word) for word in (*command, paths.PYTHON, "-c", WAITS)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    process, traced = start_waiting(
+        run,
+        "--sample",
+        0,
         preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN) and None,
     )
-    assert process.stdout is not None
-    traced = int(process.stdout.readline())
     (agent,) = agents(run)
     for request in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         os.kill(agent, request)
@@ -307,16 +303,7 @@ def test_an_agent_is_bound_to_no_processor(tmp_path: Path) -> None:
     """Its starter is, as a launcher's rank would be."""
     needs.require(["taskset"])
     run = tmp_path / "run.fathom"
-    command = ["taskset", "-c", "0", paths.FATHOM, "run", "--sample", "0", "--no-show", "-o", run]
-    process = subprocess.Popen(
-        [str(word) for word in (*command, "--", paths.PYTHON, "-c", WAITS)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    traced = int(process.stdout.readline())
+    process, traced = start_waiting(run, "--sample", 0, before="taskset -c 0")
     (agent,) = agents(run)
     allowed = [os.sched_getaffinity(pid) for pid in (traced, agent)]
     process.communicate("\n", timeout=60)
@@ -330,28 +317,10 @@ def test_what_a_broken_agent_says_is_in_the_log(tmp_path: Path) -> None:
     engine.write_text("#!/bin/sh\necho no such thing >&2\nexit 3\n")
     engine.chmod(0o755)
     run = tmp_path / "run.fathom"
-    done = subprocess.run(
-        [
-            paths.FATHOM,
-            "run",
-            "--agent",
-            "--no-show",
-            "-o",
-            run,
-            "--",
-            WRITES,
-            tmp_path / "f",
-            "10",
-            "8",
-            "exit",
-        ],
-        env={**os.environ, "FATHOM_ENGINE": str(engine)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 7, done.stderr
+    words = (WRITES, tmp_path / "f", 10, 8, "exit")
+    broken = f"env FATHOM_ENGINE={engine}"
+    status, _, err = finish(start(run, *words, options=("--agent",), before=broken))
+    assert status == 7, err
     marks = tables.ask(tables.connect(run), "select kind, detail from marks where kind = 'agent'")
     assert [kind for kind, _ in marks] == ["agent"] and marks[0][1].endswith(": no such thing")
 

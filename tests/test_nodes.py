@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from harness import invariants, needs, nodes, paths, tables
-from test_agent import WAITS, agents, parallel, wait_until
+from test_agent import agents, parallel, start_waiting, wait_until
 
 MPIS = {"mpich": "pmi2", "ompio": "pmix"}
 WRITES = paths.PROGRAMS / "programs" / "writes"
@@ -31,6 +31,14 @@ def fathom(*words: object, env: dict[str, str] | None = None) -> Any:
         timeout=120,
         check=False,
     )
+
+
+def write(run: Path, *options: object, count: int = 10, env: dict[str, str] | None = None) -> str:
+    """A traced run of so many writes; what Fathom says of it."""
+    program = (WRITES, run.parent / "f", count, 8, "exit")
+    done = fathom("run", "--no-show", *options, "-o", run, "--", *program, env=env)
+    assert done.returncode == 7, done.stderr
+    return str(done.stderr)
 
 
 def turns(cluster: nodes.Slurm, mpi: str, options: str) -> None:
@@ -118,21 +126,7 @@ def test_parts_of_two_nodes(tmp_path: Path, mpi: str) -> None:
 
 def test_parts_that_do_not_belong_together(tmp_path: Path) -> None:
     for name in ("one", "other"):
-        assert (
-            fathom(
-                "run",
-                "--no-show",
-                "-o",
-                tmp_path / name,
-                "--",
-                WRITES,
-                tmp_path / "f",
-                10,
-                8,
-                "exit",
-            ).returncode
-            == 7
-        )
+        write(tmp_path / name)
     done = fathom("pack", tmp_path / "one", tmp_path / "other")
     assert done.returncode == 3 and "is of another job than" in done.stderr
     done = fathom("pack", tmp_path / "one", "-o", tmp_path / "new")
@@ -153,23 +147,7 @@ def test_parts_that_do_not_belong_together(tmp_path: Path) -> None:
 def test_one_file(tmp_path: Path) -> None:
     """`show` and `query` say the same of the file as of the directory; a file that is none is one line."""
     run = tmp_path / "run.fathom"
-    assert (
-        fathom(
-            "run",
-            "--sample",
-            "0.05",
-            "--no-show",
-            "-o",
-            run,
-            "--",
-            WRITES,
-            tmp_path / "f",
-            10,
-            8,
-            "exit",
-        ).returncode
-        == 7
-    )
+    write(run, "--sample", 0.05)
     one = tmp_path / "one.zip"
     done = fathom("pack", run, "--one-file", one)
     assert done.returncode == 0, done.stderr
@@ -275,24 +253,9 @@ def test_a_connection_that_breaks_goes_on(tmp_path: Path) -> None:
     with collector(run, "--nodes", 1, "--listen", "127.0.0.1:0") as (where, process):
         address, _, key = where.partition("/")
         cutter = Cutter(int(address.rpartition(":")[2]), [3, 100, 1000, 40000, 100000])
-        done = fathom(
-            "run",
-            "--no-show",
-            "--sample",
-            "0.01",
-            "--collect",
-            f"{cutter.address()}/{key}",
-            "-o",
-            part,
-            "--",
-            WRITES,
-            tmp_path / "f",
-            300000,
-            8,
-            "exit",
-        )
-        assert done.returncode == 7, done.stderr
-        assert " bytes sent to " in done.stderr, done.stderr
+        target = f"{cutter.address()}/{key}"
+        said = write(part, "--sample", 0.01, "--collect", target, count=300000)
+        assert " bytes sent to " in said, said
         _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     assert cutter.connections == 6 and said.count("the connection broke") >= 4, said
@@ -306,21 +269,8 @@ def test_a_collector_that_is_not_there(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     part = tmp_path / "part.fathom"
-    done = fathom(
-        "run",
-        "--no-show",
-        "-o",
-        part,
-        "--",
-        WRITES,
-        tmp_path / "f",
-        10,
-        8,
-        "exit",
-        env={"FATHOM_COLLECT": f"127.0.0.1:{port}/k"},
-    )
-    assert done.returncode == 7
-    assert "not sent to 127.0.0.1" in done.stderr and str(part) in done.stderr
+    said = write(part, env={"FATHOM_COLLECT": f"127.0.0.1:{port}/k"})
+    assert "not sent to 127.0.0.1" in said and str(part) in said
     connection = tables.connect(part)
     assert tables.ask(connection, "select count(*) from calls where op = 'pwrite'") == [[10]]
     assert tables.ask(connection, "select count(*) from marks where kind = 'agent'") == [[1]]
@@ -335,25 +285,11 @@ def test_a_wrong_key_and_another_job_are_refused(tmp_path: Path) -> None:
             ("b", where, None),
             ("c", where, "is another than"),
         ):
-            done = fathom(
-                "run",
-                "--no-show",
-                "--collect",
-                target,
-                "-o",
-                tmp_path / name,
-                "--",
-                WRITES,
-                tmp_path / "f",
-                10,
-                8,
-                "exit",
-            )
-            assert done.returncode == 7
+            said = write(tmp_path / name, "--collect", target)
             if reason:
-                assert reason in done.stderr and "not sent" in done.stderr
+                assert reason in said and "not sent" in said
             else:
-                assert " bytes sent to " in done.stderr
+                assert " bytes sent to " in said
     assert tables.ask(tables.connect(run), "select processes from runs") == [[1]]
 
 
@@ -361,26 +297,7 @@ def test_an_agent_killed_while_it_sends(tmp_path: Path) -> None:
     """The collector keeps what came, and readers are told that it is not all."""
     run, part = tmp_path / "run.fathom", tmp_path / "part.fathom"
     with collector(run, "--listen", "127.0.0.1:0") as (where, _):
-        command = [
-            paths.FATHOM,
-            "run",
-            "--sample",
-            "0.02",
-            "--collect",
-            where,
-            "--no-show",
-            "-o",
-            part,
-        ]
-        process = subprocess.Popen(
-            [str(word) for word in (*command, "--", paths.PYTHON, "-c", WAITS)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
-        process.stdout.readline()
+        process, _ = start_waiting(part, "--sample", 0.02, "--collect", where)
         wait_until(
             "samples arrive",
             lambda: any(f.stat().st_size > 5000 for f in run.glob("streams/*/agent.*.fts")),
