@@ -156,7 +156,7 @@ def test_extra_bytes_of_sieving_follow_from_the_extents(
     assert (wrote["writes"], wrote["reads"]) == (16, 16)
     assert wrote["extra_bytes"] == 2 * moved - asked
     assert wrote["efficiency"] == pytest.approx(asked / (2 * moved))
-    assert wrote["locks"] == 32  # each window taken and released
+    assert wrote["locks"] == 32  # taken and released once a call
     assert (read["bytes_read"], read["reads"], read["writes"]) == (moved, 16, 0)
     assert (read["extra_bytes"], read["locks"]) == (moved - asked, 0)
     calls = [

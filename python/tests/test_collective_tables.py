@@ -306,6 +306,35 @@ def test_extra_bytes_are_those_of_plain_addition(tmp_path: Path, seed: int) -> N
     assert sum(row["locks"] for row in one_by_one) == sum(sums[5] for sums in expected.values())
 
 
+def test_cases_worked_out_by_hand(tmp_path: Path) -> None:
+    """Those of docs/collective-io.md; a unit of time is 1 ms there."""
+    made = Made()
+    ms = 1_000_000
+    one = made.part(0, "write", 0, 100 * ms, 8)
+    two = made.part(1, "write", 30 * ms, 100 * ms, 8)
+    made.call(0, "mpi", "MPI_Alltoall", 0, 100 * ms, parent=one, kind="comm")
+    made.call(1, "mpi", "MPI_Alltoall", 30 * ms, 40 * ms, parent=two, kind="comm")
+    made.below(two, "write", 0, 16, 40 * ms, 90 * ms)
+    made.joined("write")
+    alone = made.call(0, "mpiio", "MPI_File_write", 200 * ms, 210 * ms, kind="write", bytes=32)
+    for kind in ("read", "write"):
+        made.below(alone, kind, 0, 116, 201 * ms, 202 * ms)
+    copied = [
+        {"process": n, "layer": "mpiio", "op": "MPI_File_open", "calls": 1} for n in range(2)
+    ] + [
+        {"process": n, "enclosing_layer": "mpiio", "enclosing": "MPI_File_open", "layer": "mpi",
+         "op": "MPI_Comm_dup", "calls": 1}
+        for n in range(2)
+    ]  # fmt: skip
+    run = made.open(tmp_path, 2, counters=copied + counters_of(made.calls))
+    (row,) = collectives.operations(run).to_pylist()
+    split = [row[f"{part}_seconds"] for part in ("wait", "exchange", "io", "rest")]
+    assert split == pytest.approx([0.030, 0.080, 0.050, 0.010])
+    assert row["seconds"] == pytest.approx(0.170)
+    sieved = {row["op"]: row for row in collectives.sieving(run).to_pylist()}["MPI_File_write"]
+    assert (sieved["extra_bytes"], round(sieved["efficiency"], 2)) == (200, 0.14)
+
+
 def test_nothing_to_say_of_a_run_without_mpiio(tmp_path: Path) -> None:
     run = Made().open(tmp_path, 1)
     for analysis in (

@@ -1,4 +1,5 @@
--- How the file was dealt out to the aggregators of each collective call, from what each of them moved.
+-- How the file was dealt out to the aggregators of each collective call in which ranks moved one another's bytes (`together`), from
+-- what each of them moved.
 --
 -- A stretch is what one aggregator moved side by side, or with holes that nobody moved. One stretch each: the file is cut in
 -- as many pieces, and the borders say how. Several: stripes are dealt out in turn, to all aggregators or within groups of them.
@@ -7,7 +8,7 @@ with placed as (
 		collective, process, file_offset as low, file_offset + bytes as high, id,
 		process is distinct from lag(process) over in_file as begins
 	from below
-	where main and file_offset is not null
+	where main and file_offset is not null and collective in (from together)
 	window in_file as (partition by collective order by file_offset, id)
 ),
 numbered as (
@@ -42,10 +43,11 @@ cut as (
 		b.collective,
 		bool_and(from_byte <= to_byte) as apart,
 		bool_and(e.low + number * ceil((e.high - e.low) / e.aggregators) between from_byte and to_byte) as even,
-		-- the largest power of two that a border can be a multiple of
-		min(list_max(list_filter(range(0, 41), lambda shift: (to_byte >> shift) << shift >= from_byte))) as shift,
+		-- the largest power of two that a border can be a multiple of: the first bit in which the two differ
+		min(floor(log2(greatest(xor(greatest(from_byte, 1) - 1, to_byte), 1))))::integer as shift,
 		bool_and(u.unit > 0 and to_byte // u.unit * u.unit >= from_byte) as on_units
 	from borders as b join extents as e using (collective) left join units as u using (collective)
+	where e.stretches = e.aggregators
 	group by b.collective
 ),
 -- The whole file in stripes: whose turn it is. Groups are aggregators whose pieces do not reach into one another's.

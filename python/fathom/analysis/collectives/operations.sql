@@ -8,9 +8,6 @@ below as (
 units as (
 {units}
 ),
-domains as (
-{domains}
-),
 carried as (
 {carried}
 ),
@@ -75,6 +72,18 @@ carriers as (
 		min(confidence) as confidence
 	from carried
 	group by collective
+),
+-- Nobody moved anything for another: links say so, or, where there are none, each moved as much as it asked for.
+independent as (
+	select collective
+	from ranks left join carriers using (collective)
+	where case when linked is null then alone else linked = bytes and for_others is null end
+),
+together as (
+	select collective from aggregators where aggregators > 0 and collective not in (from independent)
+),
+domains as (
+{domains}
 )
 select
 	o.collective,
@@ -95,8 +104,7 @@ select
 	case
 		when r.bytes = 0 then 'nothing'
 		when a.aggregators is null then 'unknown'
-		when coalesce(c.linked, 0) = r.bytes and c.for_others is null then 'independent'
-		when c.linked is null and r.alone then 'independent'
+		when o.collective in (from independent) then 'independent'
 		else coalesce(d.domains, 'unknown')
 	end as domains,
 	d.aligned_bytes,
