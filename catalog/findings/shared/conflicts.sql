@@ -43,10 +43,27 @@ met as (
 crossing as materialized (
 	select file from met group by file having bool_or(meets) and bool_or(wrote)
 ),
+-- Accesses that overlap any other, their own process's too: sorted by where they begin, one of the earlier ends behind that, or the next
+-- begins before its end. Of a file at most the first 2 million of them by place. All that follows is only about these.
+overlapping as materialized (
+	select id
+	from (
+		select
+			id, ends > lead(begins) over along or begins < max(ends) over before as meets, row_number() over along as number
+		from access semi join crossing using (file)
+		window
+			along as (partition by file order by begins, id),
+			before as (partition by file order by begins, id rows between unbounded preceding and 1 preceding)
+	)
+	where meets and number <= 2000000
+),
+suspect as materialized (
+	select * from access semi join overlapping using (id)
+),
 extent as (
-	select file, process, false as written, begins, ends from access semi join crossing using (file)
+	select file, process, false as written, begins, ends from suspect
 	union all
-	select file, process, true, begins, ends from access semi join crossing using (file) where wrote
+	select file, process, true, begins, ends from suspect where wrote
 ),
 marked as (
 	select *, coalesce(begins > max(ends) over before, true) as fresh
@@ -88,7 +105,7 @@ chosen_stretch as materialized (
 ),
 near as (
 	select a.*, s.begins as stretch
-	from access as a asof join chosen_stretch as s on a.file = s.file and a.ends > s.begins
+	from suspect as a asof join chosen_stretch as s on a.file = s.file and a.ends > s.begins
 	where s.ends > a.begins
 ),
 nth as (
@@ -112,7 +129,7 @@ counted as (
 -- meetings, collective I/O that may wait, locks, and meetings of which some are missing.
 talk as (
 	select
-		exists (select 1 from access semi join crossing using (file) join processes as p using (process) where p.rank is null)
+		exists (select 1 from suspect join processes as p using (process) where p.rank is null)
 		or exists (
 			select 1 from counters as c
 			where c.layer = 'mpi' and c.enclosing_layer is distinct from 'mpiio' and (c.recorded < c.calls

@@ -35,8 +35,8 @@ class Remembered:
 def statement(name: str, **parts: str) -> str:
     """Text of `analysis/NAME.sql`, where NAME may be `folder/name`.
 
-    `{PART}` in it stands for the part given, else for the text of PART.sql in the same folder, else in this one; the
-    parts given hold inside it too.
+    `{PART}` in it (or `{folder/part}`) stands for the part given, else for the text of PART.sql in the same folder,
+    else in this one; the parts given hold inside it too.
     """
     here = resources.files(__package__)
     text = here.joinpath(f"{name}.sql").read_text(encoding="utf-8")
@@ -48,4 +48,4 @@ def statement(name: str, **parts: str) -> str:
         beside = f"{folder}/{found[1]}" if folder else found[1]
         return statement(beside if here.joinpath(f"{beside}.sql").is_file() else found[1], **parts)
 
-    return re.sub(r"\{(\w+)\}", part, text)
+    return re.sub(r"\{(\w[\w/]*)\}", part, text)

@@ -5,19 +5,22 @@ examples:
   fathom landscape stripe16 stripe64 --baseline stripe1 --group 'rst=*.rst' --group 'athdf=*.athdf'
   fathom landscape s3d --layer posix
   fathom landscape *.fathom --csv > landscape.csv
+  fathom landscape s3d other s3d.alone --interference
 """
 
 import argparse
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 import fathom
-from fathom.analysis import Remembered, landscape
+from fathom.analysis import Remembered, interference, landscape
 from fathom.errors import FathomError, UsageError
 from fathom.store import Run, resolve
+from fathom.view import interference as shared
 from fathom.view import landscape as view
 from fathom.view import numbers, tables
 
@@ -47,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--layer",
         metavar="LAYER",
         help="this layer's calls, not the program's own (posix: the file system)",
+    )
+    parser.add_argument(
+        "--interference",
+        action="store_true",
+        help="which runs used the same servers at the same time, and what each lost by it",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="raw numbers, units in the names")
@@ -157,8 +165,40 @@ def _flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
     return flat
 
 
+def _interference(arguments: argparse.Namespace) -> int:
+    if arguments.baseline or arguments.group or arguments.layer:
+        raise UsageError("landscape: --interference goes alone, or with --json or --csv")
+    status = 0
+    runs: dict[str, interference.One] = {}
+    for path in arguments.runs:
+        try:
+            opened = fathom.open(path)
+            command = [str(word) for word in opened.manifest.get("command", [])]
+            runs.setdefault(str(opened.path), interference.one(opened.name, opened, command))
+        except FathomError as error:
+            status = error.status
+            if not error.said:
+                print(f"fathom: {error}", file=sys.stderr)
+    if len(runs) < 2:
+        raise UsageError("landscape: --interference needs two runs, or more")
+    names = [one.name for one in runs.values()]
+    named = [
+        one if names.count(one.name) == 1 else replace(one, name=path) for path, one in runs.items()
+    ]
+    found = interference.interference(named)
+    if arguments.json:
+        print(json.dumps(shared.as_json(found), indent=2, ensure_ascii=False))
+    elif arguments.csv:
+        sys.stdout.write(tables.csv_text(pa.Table.from_pylist(shared.server_rows(found))))
+    else:
+        shared.show_interference(found)
+    return status
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Prints the tables, or the rows."""
+    if arguments.interference:
+        return _interference(arguments)
     first = str(resolve(arguments.baseline)) if arguments.baseline else None
     paths = [first] * bool(first) + arguments.runs
     rows, status = _rows(paths, arguments.layer, arguments.group or [])

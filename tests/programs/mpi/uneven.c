@@ -4,7 +4,8 @@
  *	uneven DIR       rank 0 writes half of it
  *	even DIR         each rank writes as much, to a file of its own
  *	servers DIR…     each rank writes a file in each directory
- *	alone DIR…       so, one rank after the other
+ *	stripes DIR…     so, block after block, each in the next directory
+ *	alone DIR…       as servers, one rank after the other
  *	crowd DIR…       rank 0 writes in the first directory; then all do, and each in one of the others
  *	calm DIR         rank 0 writes a large block again and again, with pauses
  *	loaded DIR       so, and in the second half processes that compute keep the processors busy */
@@ -45,6 +46,19 @@ static void write_blocks(const char *directory, int rank, int blocks)
 			MPI_Abort(MPI_COMM_WORLD, 1);
 	if (blocks)
 		close(fd);
+}
+
+static void write_stripes(char **directories, int count, int rank)
+{
+	int fds[64];
+
+	for (int i = 0; i < count; i++)
+		fds[i] = create(directories[i], rank);
+	for (int i = 0; i < BLOCKS * 8; i++)
+		if (pwrite(fds[i % count], block, BLOCK, (off_t)(i / count) * BLOCK) != BLOCK)
+			MPI_Abort(MPI_COMM_WORLD, 1);
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
 }
 
 static void rewrite(int fd)
@@ -103,6 +117,8 @@ int main(int argc, char **argv)
 		write_blocks(argv[2], rank, BLOCKS);
 	for (int i = 2; !strcmp(mode, "servers") && i < argc; i++)
 		write_blocks(argv[i], rank, BLOCKS);
+	if (!strcmp(mode, "stripes"))
+		write_stripes(argv + 2, argc - 2, rank);
 	for (int turn = 0; !strcmp(mode, "alone") && turn < ranks; turn++) {
 		for (int i = 2; turn == rank && i < argc; i++)
 			write_blocks(argv[i], rank, BLOCKS);
