@@ -12,7 +12,8 @@
 with {latency/servers},
 each as (
 	select
-		server, process, layer, op, floor(log2(1 + bytes / calls) / 2) as size, sum(calls) as calls, sum(time) as time
+		server, process, layer, op, floor(log2(1 + bytes / calls) / 2) as size, sum(calls) as calls, sum(time) as time,
+		min(first_start) as first, max(last_stop) as last
 	from (select a.* exclude (bytes), greatest(a.bytes, 0) as bytes from asked as a where kind not in ('comm', 'wait') and calls > 0)
 	group by all
 ),
@@ -26,25 +27,28 @@ usual as (
 	having count(*) >= 2
 ),
 of_process as (
-	select server, process, sum(calls)::bigint as calls, sum(time) / 1e9 as seconds, sum(calls * usual) / 1e9 as expected
+	select server, process, sum(calls)::bigint as calls, sum(time) / 1e9 as seconds, sum(calls * usual) / 1e9 as expected,
+		min(first) as first, max(last) as last
 	from each join usual using (layer, op, size)
 	group by server, process
 ),
 slow as materialized (
 	select
 		server, sum(calls)::bigint as calls_made, sum(seconds) as seconds, sum(expected) as expected,
-		max(seconds - expected) as lost, arg_max(process, seconds - expected) as process
+		max(seconds - expected) as lost, min(first) as first, max(last) as last
 	from of_process
 	group by server
 	having sum(seconds) >= 2 * sum(expected) and max(seconds - expected) > greatest(0.01, (select duration / 1e11 from runs))
 	order by lost desc
 	limit 8
 ),
--- Its calls one by one: how many others were there when each began, of whatever process of this run.
+-- Its calls one by one, as long as it takes to see a million: how many others were there when each began, or came while it
+-- ran, of whatever process of this run.
 call as (
-	select s.server, c.id, c.op, c.layer, floor(log2(1 + greatest(0, coalesce(c.bytes, 0))) / 2) as size, c.start, c.duration
+	select s.server, c.id, c.op, c.layer, floor(log2(1 + greatest(0, coalesce(c.bytes, 0))) / 2) as size, c.start, c.duration,
+		coalesce(lead(c.start) over (partition by s.server order by c.start, c.id) < c.start + c.duration, false) as joined
 	from calls as c join server_file using (file) join slow as s using (server)
-	where c.layer in ('posix', 'stdio', 'aio')
+	where c.layer in ('posix', 'stdio', 'aio') and c.start <= s.first + (s.last - s.first) * least(1, 1e6 / s.calls_made)
 ),
 step as (
 	select server, start as moment, 1 as delta, id from call
@@ -58,10 +62,9 @@ flight as (
 queue as (
 	select
 		c.server,
-		count(*) filter (f.at_once = 1) as alone,
-		avg(c.duration / u.usual) filter (f.at_once = 1) as alone_times,
-		count(*) filter (f.at_once > 1) as together,
-		avg(c.duration / u.usual) filter (f.at_once > 1) as together_times,
+		count(*) filter (f.at_once = 1 and not c.joined) as alone,
+		avg(c.duration / u.usual) filter (f.at_once = 1 and not c.joined) as alone_times,
+		avg(c.duration / u.usual) filter (f.at_once > 1 or c.joined) as together_times,
 		avg(f.at_once) as at_once,
 		min(c.start) as first,
 		max(c.start + c.duration) as last,

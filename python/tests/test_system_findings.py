@@ -271,3 +271,118 @@ def test_one_rank_and_uneven_ranks(tmp_path: Path, seed: int) -> None:
     for name, lost in (("one-rank", one), ("uneven-ranks", uneven)):
         found = [(row["rank"], row["lost"]) for row in ask(asked, name)]
         assert found == ([(top, pytest.approx(lost))] if lost > 0.02 else []), name
+
+
+def on_server(server: int, n: int, each: int, together: bool = False) -> list[Call]:
+    """Writes to a file of one directory: one after the other, or two processes at once. Durations in ms."""
+    rows = []
+    for i in range(n):
+        for process in range(1 + together):
+            row = {"process": process, "stream": process, "layer": "posix", "op": "pwrite"}
+            row |= {"kind": "write", "file": server, "file_offset": 0, "bytes": 1000}
+            row |= {"start": (server * 1000 + i * 20) * 10**6, "duration": each * 10**6}
+            rows.append(row | {"state": "done"})
+    return rows
+
+
+SLOW = {
+    "itself": (on_server(2, 30, 9), "not its queue"),
+    "queue": (on_server(2, 10, 3) + on_server(3, 30, 9, True), "its queue: a call that is there alone"),
+    "busy disk": (on_server(2, 30, 9), "the disk: sda was busy 90 %"),
+    "unknown": (on_server(3, 30, 9, True), "why is not known"),
+    "counted": (on_server(2, 30, 9), "why is not known"),
+    "none": (on_server(2, 30, 4), ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", SLOW)
+def test_why_a_server_is_slow(tmp_path: Path, why: str) -> None:
+    """Files 2 and 3 lie on the server in question; the other two take 3 ms a call."""
+    slow, said = SLOW[why]
+    calls = on_server(0, 30, 3) + on_server(1, 30, 3) + slow
+    for n, call in enumerate(calls):
+        call["id"] = n
+    samples = [
+        {"node": 0, "time": at, "what": "disk.busy", "device": "sda", "value": at * 9 // 10, "unit": "ns"}
+        for at in range(0, 4 * 10**9, 10**8)
+    ]  # fmt: skip
+    run = write_run(
+        tmp_path / "r",
+        runs=[{"ranks": 2, "duration": 2 * 10**9, "events": 1}],
+        processes=[{"process": p, "rank": p} for p in range(2)],
+        files=[{"file": f, "path": f"/d{min(f, 2)}/x{f}", "kind": "regular"} for f in range(4)],
+        calls=[] if why == "counted" else calls,
+        counters=counters_of(calls),
+        samples=samples if why == "busy disk" else [],
+    )
+    rows = ask(findings.Asked(fathom.open(run)), "slow-server")
+    assert [row["server"] for row in rows] == ([] if why == "none" else ["/d2"])
+    if rows:
+        assert rows[0]["why"].startswith(said)
+        excess = sum(call["duration"] - 3 * 10**6 for call in slow if call["process"] == 0) / 1e9
+        assert rows[0]["lost"] == pytest.approx(excess)
+
+
+def test_a_traced_server_knows_its_disk(tmp_path: Path) -> None:
+    """Processes 2 to 4 are servers; the last takes five times as long, nearly all of it at its disk."""
+    counters = [
+        {"process": p, "layer": layer, "op": f"{layer} write", "kind": "write", "calls": 100, "bytes": 10**6, "time": time}
+        for p, times in ((2, (10**8, 5 * 10**7)), (3, (10**8, 5 * 10**7)), (4, (5 * 10**8, 45 * 10**7)))
+        for layer, time in zip(("server", "disk"), times, strict=True)
+    ]  # fmt: skip
+    run = write_run(
+        tmp_path / "r",
+        runs=[{"duration": 10**9}],
+        processes=[{"process": p, "node": p} for p in range(5)],
+        nodes=[{"node": p, "host": f"n{p}"} for p in range(5)],
+        counters=counters,
+    )
+    (row,) = ask(findings.Asked(fathom.open(run)), "slow-server")
+    assert (row["server"], row["why"]) == ("n4", "its disk: 90 % of its time")
+    assert row["lost"] == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_load_of_the_node(tmp_path: Path, seed: int) -> None:
+    """Every 100 ms the processors are all busy or nearly idle; calls then take some times as long."""
+    rng = random.Random(seed)
+    times = rng.choice([1, 1.5, 3, 5])
+    loaded = [rng.random() < 0.5 for _ in range(20)]
+    calls, busy, samples = [], 0, []
+    for slot, is_loaded in enumerate(loaded):
+        for n in range(10):
+            usual = rng.uniform(0.8, 1.2) * 10**6
+            row = {"process": n % 2, "stream": n % 2, "layer": "posix", "op": "pwrite", "file": 0}
+            row |= {"kind": "write", "file_offset": 0, "bytes": 1000, "state": "done"}
+            row |= {"start": slot * 10**8 + n * 10**7, "id": len(calls)}
+            calls.append(row | {"duration": int(usual * (times if is_loaded else 1))})
+        before = busy
+        busy += int(10**8 * (0.99 if is_loaded else 0.3))
+        samples += [
+            {"node": 0, "time": (slot + i) * 10**8, "what": what, "value": value, "unit": "ns"}
+            for what, values in (("cpu.user", (before, busy)), ("cpu.idle", (slot * 10**8 - before, (slot + 1) * 10**8 - busy)))
+            for i, value in enumerate(values)
+        ]  # fmt: skip
+    run = write_run(
+        tmp_path / "r",
+        runs=[{"duration": 2 * 10**9, "events": len(calls)}],
+        processes=[{"process": p} for p in range(2)],
+        nodes=[{"node": 0, "host": "n0"}],
+        files=[{"file": 0, "path": "/d/x", "kind": "regular"}],
+        calls=calls,
+        counters=counters_of(calls),
+        samples=list({(row["what"], row["time"]): row for row in samples}.values()),
+    )
+    apart: dict[bool, list[Call]] = {True: [], False: []}
+    for call in calls:
+        apart[loaded[call["start"] // 10**8]].append(call)
+    calm = statistics.mean(call["duration"] for call in apart[False])
+    lost = max(
+        sum(call["duration"] - calm for call in apart[True] if call["process"] == p) for p in range(2)
+    )
+    ratio = statistics.mean(call["duration"] for call in apart[True]) / calm
+    rows = ask(findings.Asked(fathom.open(run)), "loaded-node")
+    assert [row["what"] for row in rows] == (["processors were all busy"] if ratio >= 2 and lost > 2e7 else [])  # fmt: skip
+    if rows:
+        assert (rows[0]["lost"], rows[0]["times"]) == pytest.approx((lost / 1e9, ratio))
+        assert rows[0]["n"] == len(apart[True])

@@ -7,20 +7,21 @@
  *	stripes DIR…     so, block after block, each in the next directory
  *	alone DIR…       as servers, one rank after the other
  *	crowd DIR…       rank 0 writes in the first directory; then all do, and each in one of the others
- *	calm DIR         rank 0 writes a large block again and again, with pauses
+ *	spread DIR…      so, but in the end all have written in their own one only
+ *	calm DIR         rank 0 writes a large block again and again
  *	loaded DIR       so, and in the second half processes that compute keep the processors busy */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
 
-enum { BLOCK = 64 * 1024, BLOCKS = 64, LARGE = 4 * 1024 * 1024, REWRITES = 100, BUSY = 16 };
+enum { BLOCK = 64 * 1024, BLOCKS = 64, LARGE = 4 * 1024 * 1024, REWRITES = 600, BUSY = 16 };
 
 static char block[LARGE];
 
@@ -63,11 +64,9 @@ static void write_stripes(char **directories, int count, int rank)
 
 static void rewrite(int fd)
 {
-	for (int i = 0; i < REWRITES; i++) {
+	for (int i = 0; i < REWRITES; i++)
 		if (pwrite(fd, block, LARGE, 0) != LARGE)
 			MPI_Abort(MPI_COMM_WORLD, 1);
-		nanosleep(&(struct timespec){0, 5000000}, NULL);
-	}
 }
 
 static void load(const char *directory, int busy)
@@ -89,14 +88,16 @@ static void load(const char *directory, int busy)
 	close(fd);
 }
 
-static void crowd(char **directories, int count, int rank)
+static void crowd(char **directories, int count, int rank, bool together)
 {
+	const char *own = directories[1 + rank % (count - 1)];
+
 	if (!rank)
 		write_blocks(directories[0], rank, BLOCKS);
 	MPI_Barrier(MPI_COMM_WORLD);
-	write_blocks(directories[0], rank, 2 * BLOCKS);
+	write_blocks(together ? directories[0] : own, rank, 2 * BLOCKS);
 	MPI_Barrier(MPI_COMM_WORLD);
-	write_blocks(directories[1 + rank % (count - 1)], rank, BLOCKS);
+	write_blocks(own, rank, BLOCKS);
 }
 
 int main(int argc, char **argv)
@@ -124,8 +125,8 @@ int main(int argc, char **argv)
 			write_blocks(argv[i], rank, BLOCKS);
 		MPI_Barrier(MPI_COMM_WORLD);
 	}
-	if (!strcmp(mode, "crowd"))
-		crowd(argv + 2, argc - 2, rank);
+	if (!strcmp(mode, "crowd") || !strcmp(mode, "spread"))
+		crowd(argv + 2, argc - 2, rank, !strcmp(mode, "crowd"));
 	if (!rank && (!strcmp(mode, "calm") || !strcmp(mode, "loaded")))
 		load(argv[2], !strcmp(mode, "loaded") ? BUSY : 0);
 	MPI_Barrier(MPI_COMM_WORLD);
