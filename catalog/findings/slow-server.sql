@@ -56,7 +56,7 @@ step as (
 	select server, start + duration, -1, null from call
 ),
 flight as (
-	select server, id, sum(delta) over (partition by server order by moment, delta rows between unbounded preceding and current row) as at_once
+	select server, id, sum(delta) over (partition by server order by moment, delta, id rows between unbounded preceding and current row) as at_once
 	from step
 ),
 queue as (
