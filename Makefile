@@ -67,7 +67,7 @@ test-native: native
 	@$(TIMED) ctest ctest --test-dir build --output-on-failure --no-tests=error
 
 test-python: build
-	@$(TIMED) pytest $(BIN)/python -m pytest -q $(if $(FULL),,-m 'not full')
+	@$(if $(FULL),FATHOM_FORESTS=40) $(TIMED) pytest $(BIN)/python -m pytest -q $(if $(FULL),,-m 'not full')
 
 lint: lint-c lint-rust lint-python lint-shell
 

@@ -1,6 +1,18 @@
-"""fathom query: ask a run's tables by SQL (DuckDB's), read-only.
+"""fathom query: ask a run how long its calls took where (IOPro's queries), or its tables by SQL (DuckDB's), read-only.
+
+queries ([sets] may be left out at the end; [-] or - is all, as in [0-3,7]; calls are numbered in each process from 0):
+  latency breakdown inclusive|exclusive [procs] [calls]
+  latency operation list|max|min|avg [procs] [calls] [subcalls] [servers]
+  latency collective [procs] [calls]
+  throughput [procs] [calls] [subcalls] [servers]
+  energy ACTIVE INACTIVE [procs] [calls] [subcalls] [servers]
+  call [procs] [calls] [subcalls] [servers]
 
 examples:
+  fathom query s3d.1 latency breakdown inclusive [0-1] [1-10]
+  fathom query s3d.1 latency operation max [-] [-] [-] [1-3] --plot max.png
+  fathom query s3d.1 throughput --region checkpoint --json
+  fathom query s3d.1 energy 11.5 8 --lines write.c:100-250
   fathom query s3d.1 --schema
   fathom query s3d.1 --sql "select op, sum(bytes) as bytes from counters group by op"
   fathom query s3d.1 --csv --sql "from calls where layer = 'mpiio' order by duration desc limit 20"
@@ -10,26 +22,59 @@ examples:
 import argparse
 import json
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 
 import fathom
+from fathom.analysis import Remembered
+from fathom.analysis.latency import language, model
+from fathom.analysis.latency import segment as segments
 from fathom.commands.arguments import add_run
 from fathom.errors import UsageError
 from fathom.store import as_json
-from fathom.view import tables
+from fathom.view import bars, latency, tables
 from fathom.view.tables import Column, text
+
+#: Longest calls and requests where nobody says how many.
+TOP = 1000
+
+
+def whole(word: str) -> int:
+    """A whole number; 0: all."""
+    if not (word.isascii() and word.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{word}' is no whole number")
+    return int(word)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """RUN, the question, the form of the answer."""
+    """RUN, the question, the part of the run, the form of the answer."""
     add_run(parser)
+    parser.add_argument("words", nargs="*", metavar="QUERY", help="one of the queries above")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--sql", metavar="TEXT", help="the statement (default: read from stdin)")
     what.add_argument("--schema", action="store_true", help="all tables and their columns")
+    part = parser.add_argument_group("of which calls a query is (the program's own I/O calls)")
+    part.add_argument("--lines", metavar="FILE:A-B", help="made from these source lines")
+    part.add_argument("--region", metavar="NAME", help="inside this region of the program")
+    part.add_argument("--time", metavar="A-B", help="that began in these seconds of the run")
+    part.add_argument("--function", metavar="NAME", help="of this function")
+    part.add_argument("--file", metavar="GLOB", help="on such files")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="comma-separated values")
-    form.add_argument("--json", action="store_true", help="a list of objects; u64 ids as text")
+    form.add_argument(
+        "--csv", action="store_true", help="comma-separated values; of a query one table"
+    )
+    form.add_argument("--json", action="store_true", help="as data; u64 ids as text")
+    form.add_argument(
+        "--plot", type=Path, metavar="FILE", help="a picture of the answer: .png, .svg, .pdf"
+    )
+    parser.add_argument("--view", metavar="TABLE", help="only this table of a query's answer")
+    parser.add_argument(
+        "--top",
+        type=whole,
+        metavar="N",
+        help=f"how many calls or requests, the longest; 0: all (default: {TOP}; page: {latency.FEW})",
+    )
 
 
 SCHEMA = """
@@ -37,16 +82,20 @@ SCHEMA = """
     from information_schema.columns
     order by table_name, ordinal_position
 """
+ONLY = ("lines", "region", "time", "function", "file", "plot", "view", "top")
 
 
 def _statement(arguments: argparse.Namespace) -> str:
+    given = [name for name in ONLY if getattr(arguments, name) is not None]
+    if given:
+        raise UsageError(f"query: --{given[0]} goes with a query, as call; SQL says that itself")
     if arguments.schema:
         return SCHEMA
     if arguments.sql is not None:
         return str(arguments.sql)
     if sys.stdin.isatty():
         raise UsageError(
-            "query: which question? --sql TEXT, or SQL on stdin; --schema lists tables"
+            "query: which question? A query such as: call; or --sql TEXT, or SQL on stdin; --help lists all"
         )
     return sys.stdin.read()
 
@@ -65,8 +114,67 @@ def _print(rows: pa.Table) -> None:
     tables.show(columns, rows)
 
 
+def _segment(arguments: argparse.Namespace) -> segments.Segment:
+    return segments.Segment(
+        lines=segments.lines(arguments.lines) if arguments.lines is not None else None,
+        region=arguments.region,
+        time=segments.time(arguments.time) if arguments.time is not None else None,
+        function=arguments.function,
+        file=arguments.file,
+    )
+
+
+def _views(arguments: argparse.Namespace) -> frozenset[str]:
+    """Only what is going to be shown is asked."""
+    if arguments.view is not None:
+        return frozenset({arguments.view})
+    if arguments.csv:
+        return frozenset({"call"})
+    if arguments.json:
+        return model.VIEWS
+    return bars.VIEWS if arguments.plot else frozenset(latency.PAGE)
+
+
+def _ask(arguments: argparse.Namespace) -> int:
+    if arguments.sql is not None or arguments.schema:
+        raise UsageError("query: a query or SQL, not both")
+    query = language.parse(" ".join(arguments.words))
+    segment = _segment(arguments)
+    if arguments.plot:
+        bars.check(arguments.plot)
+    there = model.VIEWS_OF[query.name]
+    if arguments.view is not None and arguments.view not in there:
+        raise UsageError(
+            f"query: no table '{arguments.view}' of this query; there are {', '.join(there)}"
+        )
+    top = TOP if arguments.top is None else arguments.top
+    source = Remembered(fathom.open(arguments.run))
+    answer = model.answer(source, query, segment, top, _views(arguments))
+    one = arguments.view or next(iter(answer.views))
+    if arguments.plot:
+        bars.save(arguments.plot, bars.picture(query, answer))
+        print(f"picture: {arguments.plot}", file=sys.stderr)
+    elif arguments.json:
+        content = {"query": str(query)} | latency.as_json(answer, as_json)
+        rows = as_json(answer.views[one])
+        print(json.dumps(rows if arguments.view else content, indent=1, ensure_ascii=False))
+    elif arguments.csv:
+        sys.stdout.write(tables.csv_text(answer.views[one]))
+    elif arguments.view:
+        tables.show(
+            latency.columns(answer.views[one], answer.layers, named=True), answer.views[one]
+        )
+    else:
+        latency.show(answer, arguments.top or latency.FEW)
+    for note in answer.notes:
+        print(f"fathom: {note}", file=sys.stderr)
+    return 0
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Prints the rows."""
+    if arguments.words:
+        return _ask(arguments)
     statement = _statement(arguments)
     rows = fathom.open(arguments.run).sql(statement)
     if arguments.json:

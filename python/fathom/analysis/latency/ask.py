@@ -1,0 +1,78 @@
+"""A query on a part of a run, ready to be asked; its answer."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fathom.analysis import Source, statement
+from fathom.analysis.latency.language import Query
+from fathom.analysis.latency.segment import Part
+from fathom.analysis.latency.servers import servers
+from fathom.analysis.own import SECOND, own_values
+
+
+@dataclass
+class Answer:
+    """Tables by name, the one that says most first; columns are told in docs/commands/query.md."""
+
+    who: str  # rank, process
+    views: dict[str, pa.Table]
+    layers: list[str] = field(default_factory=list)  # of a breakdown, from the top of the stack
+    servers: list[tuple[int, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+class Question:
+    """A query on a part of a run; `top`: of calls and requests so many, the longest; 0: all."""
+
+    def __init__(self, source: Source, query: Query, part: Part, top: int) -> None:
+        self.source, self.query, self.part, self.top = source, query, part, top
+
+    def ask(self, name: str, values: dict[str, Any] | None = None, **parts: str) -> pa.Table:
+        """Rows of one statement of this folder."""
+        given = {"who": self.part.who, "which": self.part.which, "base": "unit"} | parts
+        return self.source.sql(
+            statement(f"latency/{name}", **given),
+            **self.part.values,
+            **own_values(self.source),
+            **(values or {}),
+        )
+
+    def requests(
+        self, name: str, values: dict[str, Any], base: str = "unit", **parts: str
+    ) -> pa.Table:
+        """Rows of a statement on what reached servers, sub-calls and servers as the query says."""
+        subcalls, here = self.query.subcalls, self.query.servers.condition("number")
+        some = "any_subcall" if subcalls.ranges is None else "some_subcalls"
+        sets = {
+            "servers_set": here,
+            "subcalls_set": subcalls.condition("subcall"),
+            "first_set": "true" if 0 in subcalls else "false",
+        }
+        counted = statement(f"latency/{some}", **sets)
+        return self.ask(name, values, base=base, counted=counted, **sets, **parts)
+
+    @cached_property
+    def servers(self) -> dict[int, str]:
+        """Names of the run's servers."""
+        rows = servers(self.source)
+        return dict(zip(rows["number"].to_pylist(), rows["server"].to_pylist(), strict=True))
+
+    def table(self, rows: pa.Table, columns: dict[str, str]) -> pa.Table:
+        """Columns under new names; those that end in `seconds` become them, `server_name` is the name of a number."""
+        out = {}
+        for new, old in columns.items():
+            column = rows[old]
+            if new.endswith("seconds"):
+                column = pc.divide(pc.cast(column, pa.float64()), SECOND)
+            elif new.endswith("joules"):  # watts times ns
+                column = pc.divide(column, SECOND)
+            elif new == "server_name":
+                column = pa.array([self.servers.get(n) for n in column.to_pylist()], pa.string())
+            elif pa.types.is_decimal(column.type):
+                column = pc.cast(column, pa.int64())
+            out[new] = column
+        return pa.table(out)

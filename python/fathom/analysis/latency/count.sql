@@ -1,0 +1,3 @@
+-- How many own calls are left.
+with recursive {units}
+select count(*) as n from unit

@@ -1,0 +1,156 @@
+"""Which part of a run a query is about: source lines, a region, a time, a function, files, the sets of the query."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fathom.analysis import Source, statement
+from fathom.analysis.latency.language import Query
+from fathom.analysis.own import own_values
+from fathom.errors import RunError, UsageError
+
+MOST = 12  # choices that a message names
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What the own I/O calls must be like; null: anything."""
+
+    lines: tuple[str, int | None, int | None] | None = None  # file, first, last
+    region: str | None = None
+    time: tuple[float, float] | None = None  # seconds; calls that began in it, the end excluded
+    function: str | None = None
+    file: str | None = None  # a glob over paths; of a name alone in any directory
+
+    def conditions(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Option, its condition on a row `o` of own calls, the values in it."""
+        if self.lines is not None:
+            name, first, last = self.lines
+            yield (
+                "--lines",
+                "o.site in (select site from sites"
+                " where (source = $source_file or ends_with(source, '/' || $source_file))"
+                " and ($line_from is null or line >= $line_from) and ($line_to is null or line <= $line_to))",
+                {"source_file": name, "line_from": first, "line_to": last},
+            )
+        if self.region is not None:
+            yield "--region", "list_contains(o.regions, $region)", {"region": self.region}
+        if self.time is not None:
+            first_ns, last_ns = (int(min(second, 9e9) * 1e9) for second in self.time)
+            yield (
+                "--time",
+                "o.start >= $began and o.start < $ended",
+                {"began": first_ns, "ended": last_ns},
+            )
+        if self.function is not None:
+            yield "--function", "o.op = $function", {"function": self.function}
+        if self.file is not None:
+            yield (
+                "--file",
+                "o.file in (select file from files where path glob $glob or path glob '*/' || $glob)",
+                {"glob": self.file},
+            )
+
+
+def lines(word: str) -> tuple[str, int | None, int | None]:
+    """`write.c:10-20`, `write.c:10`, `write.c`."""
+    found = re.fullmatch(r"(.+?)(?::(\d{1,9})(?:-(\d{1,9}))?)?", word, re.ASCII)
+    if found is None or ":" in found[1] or (found[3] and int(found[3]) < int(found[2])):
+        raise UsageError(f"query: --lines {word}: it is FILE:FIRST-LAST, as write.c:10-20")
+    first = int(found[2]) if found[2] else None
+    return found[1], first, int(found[3]) if found[3] else first
+
+
+def time(word: str) -> tuple[float, float]:
+    """`1.5-2`, in seconds from the run's start."""
+    number = r"(\d{1,9}(?:\.\d{1,9})?)"
+    found = re.fullmatch(rf"{number}-{number}", word, re.ASCII)
+    if found is None or float(found[2]) <= float(found[1]):
+        raise UsageError(f"query: --time {word}: it is FROM-TO in seconds of the run, as 1.5-2.25")
+    return float(found[1]), float(found[2])
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a run as SQL: the condition on own calls and the values in it; `who` is `rank` or `process`."""
+
+    who: str
+    which: str
+    values: dict[str, Any]
+
+
+def _units(source: Source, who: str, which: str, values: dict[str, Any]) -> int:
+    text = statement("latency/count", who=who, which=which)
+    return int(source.sql(text, **values, **own_values(source))["n"][0].as_py())
+
+
+def _choices(source: Source, who: str, what: str) -> str:
+    """What an option could name in this run."""
+    rows = source.sql(
+        statement("latency/choices", who=who, which="true", what=what), **own_values(source)
+    )
+    names = [str(name) for name in rows["name"].to_pylist() if name is not None]
+    more = f", and {len(names) - MOST:,} more" if len(names) > MOST else ""
+    return ", ".join(names[:MOST]) + more if names else "none in this run"
+
+
+WHAT = {
+    "--lines": "(select coalesce(source || ':' || line, module) from sites as s where s.site = o.site)",
+    "--region": "unnest(o.regions)",
+    "--time": "round(o.start / 1e9, 3)",
+    "--function": "o.op",
+    "--file": "(select path from files as f where f.file = o.file)",
+}
+
+
+def _span(source: Source, part: Part, column: str) -> str:
+    text = statement("latency/span", who=part.who, which=part.which, column=column)
+    (row,) = source.sql(text, **part.values, **own_values(source)).to_pylist()
+    return f"{row['least']}-{row['most']}"
+
+
+def who_of(source: Source) -> str:
+    """By what processes are numbered: `rank` where there is MPI."""
+    ranks = source.sql("select count(rank) as n from processes")["n"][0].as_py()
+    return "rank" if ranks else "process"
+
+
+def select(source: Source, query: Query, segment: Segment) -> Part:
+    """The own calls of a query.
+
+    Errors: `UsageError` where none is left, with the word that left none and what there is; `RunError` where no call
+    was recorded in full.
+    """
+    who = who_of(source)
+    part = Part(who, "true", {})
+    if not _units(source, who, "true", {}):
+        raise RunError(
+            "query: no I/O call of this run was recorded in full; record it with --level call"
+        )
+    for option, condition, values in segment.conditions():
+        if not _units(source, who, condition, values):
+            choices = (
+                f"{_span(source, part, 'round(o.start / 1e9, 6)')} s"
+                if option == "--time"
+                else _choices(source, who, WHAT[option])
+            )
+            raise UsageError(f"query: no call fits {option}; there are {choices}")
+        part = Part(who, f"{part.which} and {condition}", part.values | values)
+        if not _units(source, who, part.which, part.values):
+            raise UsageError(f"query: no call fits {option} and what is asked besides")
+    for name, numbers, column in (
+        ("procs", query.procs, f"o.{who}"),
+        ("calls", query.calls, "o.call"),
+    ):
+        if numbers.ranges is None:
+            continue
+        narrower = Part(who, f"{part.which} and {numbers.condition(column)}", part.values)
+        if not _units(source, who, narrower.which, narrower.values):
+            noun = who if name == "procs" else "I/O call"
+            there = _span(source, part, column)
+            raise query.wrong(
+                name, f"no {noun} {str(numbers)[1:-1]} in this part of the run; there are {there}"
+            )
+        part = narrower
+    return part

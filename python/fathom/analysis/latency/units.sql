@@ -1,0 +1,8 @@
+-- The program's own I/O calls that a query is about; `who` made them: its rank where there is MPI, else the process. The parts in braces are
+-- made by segment.py. A part of other statements, after `with recursive`.
+{own_calls},
+unit as not materialized (
+	select o.*, o.{who}::bigint as who
+	from own as o
+	where o.layer not in ('server', 'disk') and o.{who} is not null and {which}
+)
