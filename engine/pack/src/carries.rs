@@ -169,3 +169,93 @@ fn calls_below(
 		})
 		.collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+	use super::*;
+	use fathom_stream::Selection;
+	use proptest::prelude::*;
+
+	/// Of rank `rank` of `ranks`: every `ranks`-th stretch of `each` bytes.
+	fn stripes(rank: u64, ranks: u64, each: u64) -> Selection {
+		Selection {
+			selection: 1,
+			form: 1,
+			exact: true,
+			rank: 1,
+			displacement: 0,
+			unit: 1,
+			period: ranks * each,
+			total: each,
+			bounds: vec![rank * each, each],
+			hash: 0,
+			blocks: 1,
+			block: vec![rank * each, each],
+			span: 0,
+			parts: Vec::new(),
+		}
+	}
+
+	fn rank(view: &Selection, bytes: u64) -> Rank<'_> {
+		let moved = Moved::new(Some(view), Some(view.block[0] as i64), false, bytes);
+		Rank { moved, bytes, id: 0, stream: 0, seq: 0 }
+	}
+
+	proptest! {
+		#[test]
+		fn each_byte_is_carried_by_the_call_that_moved_it(
+			ranks in 1u64..6, each in 1u64..9, rounds in 1u64..9,
+			cuts in prop::collection::btree_set(1i64..300, 0..12),
+			owners in prop::collection::vec(0usize..6, 13),
+		) {
+			let views: Vec<Selection> = (0..ranks).map(|r| stripes(r, ranks, each)).collect();
+			let end = (ranks * each * rounds) as i64;
+			let mut edges: Vec<i64> = cuts.into_iter().filter(|&cut| cut < end).collect();
+			edges.insert(0, 0);
+			edges.push(end);
+			let system: Vec<System> = edges
+				.windows(2)
+				.zip(&owners)
+				.enumerate()
+				.map(|(i, (edge, &owner))| System {
+					rank: owner % ranks as usize,
+					id: i as u64,
+					start: edge[0],
+					stop: edge[1],
+				})
+				.collect();
+			for (number, view) in views.iter().enumerate() {
+				let mut made = Vec::new();
+				carried(&rank(view, each * rounds), number, &system, &mut made);
+				let sum: u64 = made.iter().map(|link| link.link.bytes).sum();
+				prop_assert_eq!(sum, each * rounds);
+				for call in &system {
+					let mine = |at: &i64| *at as u64 / each % ranks == number as u64;
+					let counted = (call.start..call.stop).filter(mine).count() as u64;
+					let linked: u64 = made
+						.iter()
+						.filter(|link| link.from == call.id)
+						.map(|link| link.link.bytes)
+						.sum();
+					prop_assert_eq!(linked, counted);
+				}
+				prop_assert!(made.iter().all(|link| link.link.percent == 100));
+			}
+		}
+	}
+
+	#[test]
+	fn bytes_moved_twice_are_not_sure_and_own_calls_go_first() {
+		let view = stripes(0, 2, 4);
+		let call = |rank, id| System { rank, id, start: 0, stop: 16 };
+		let links = |number, system: &[System]| {
+			let mut made = Vec::new();
+			carried(&rank(&view, 8), number, system, &mut made);
+			made.iter().map(|m| (m.from, m.link.bytes, m.link.percent)).collect::<Vec<_>>()
+		};
+		let both = [call(0, 7), call(1, 8)];
+		assert_eq!(links(0, &both), vec![(7, 8, 100)]);
+		assert_eq!(links(2, &both), vec![(7, 8, 50), (8, 8, 50)]);
+	}
+}
