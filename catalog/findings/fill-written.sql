@@ -10,10 +10,21 @@
 --   or nc_def_var_fill with no_fill = 1
 -- knob:   fill_time
 -- seen:   HDF5, fill value behaviour; E3SM-Project/scorpio#79
-with written as (
+with given as (
+	select h.object
+	from hints_in_force as h
+	where h.key = 'fill_value' and h.value = 'given'
+		and h.object in (select object from hints_in_force where key = 'layout' and value = 'contiguous')
+),
+written as (
 	select process, file, op, bytes, time, [worst] as calls
 	from {driver}
 	where raw and kind = 'write' and op in ('H5Dcreate1', 'H5Dcreate2', 'H5Dcreate_anon', 'H5Dset_extent', 'H5Dextend')
+	union all
+	-- What is allocated late is filled below the first write of a part of it.
+	select process, file, op, bytes - asked, (time * (1 - asked / bytes))::bigint, [worst]
+	from {driver}
+	where raw and kind = 'write' and caller = 'write' and bytes > 1.5 * asked and object in (from given)
 	union all
 	select process, file, op, written, time, calls from {definitions} where written > 65536 and read < 0.5 * written
 ),

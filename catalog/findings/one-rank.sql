@@ -11,7 +11,7 @@
 -- needs:  counters
 -- seen:   Chang, Jin, Bauer 2016: 8 of 13 programs
 with of_rank as (
-	select rank, process, coalesce(sum(bytes) filter (kind in ('read', 'write')), 0)::bigint as bytes, sum(time) / 1e9 as seconds
+	select rank, process, coalesce(sum(bytes) filter (kind in ('read', 'write', 'wait')), 0)::bigint as bytes, sum(time) / 1e9 as seconds
 	from ({own})
 	where rank is not null
 	group by rank, process

@@ -17,8 +17,13 @@ each as (
 	from (select a.* exclude (bytes), greatest(a.bytes, 0) as bytes from asked as a where kind not in ('comm', 'wait') and calls > 0)
 	group by all
 ),
+-- What the program keeps its data on: a directory of settings that a library looks at is no server to compare with.
+used as (
+	select server from asked where kind in ('read', 'write') group by server
+	qualify coalesce(sum(greatest(bytes, 0)), 0) >= 0.01 * max(coalesce(sum(greatest(bytes, 0)), 0)) over ()
+),
 mean as (
-	select server, layer, op, size, sum(time) / sum(calls) as mean from each group by all
+	select server, layer, op, size, sum(time) / sum(calls) as mean from each where server in (from used) group by all
 ),
 usual as (
 	select layer, op, size, if(count(*) = 2, min(mean), median(mean)) as usual

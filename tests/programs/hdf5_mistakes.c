@@ -3,6 +3,7 @@
  *	metadata   each | together    many small datasets: what describes them is written by every rank, or collectively
  *	convert    broken | whole     interleaved collective writes whose type in memory is not the file's, or is
  *	fill       written | never    a value to fill a dataset with, written before the data that cover it
+ *	late       written | never    the same by one process in two writes: the first one fills the dataset
  *	objects    many | one         small datasets, written and read back, or one that holds them all
  *	chunks     thrown | kept      rows read from chunks of many rows, by a cache that is too small for them or is not */
 #include <hdf5.h>
@@ -115,14 +116,13 @@ static void convert(void)
 	free(data);
 }
 
-/* Each rank's part of one long dataset. */
-static void fill(void)
+/* Parts of one long dataset: each rank's, or one after another. */
+static void fill(hid_t access, int parts, int first, int last)
 {
 	enum { EACH = 2 << 20 };
 	const double value = 1;
-	const hsize_t count = EACH, extent = EACH * (hsize_t)job.ranks;
-	const hsize_t start = EACH * (hsize_t)job.rank;
-	hid_t file = created(parallel_access()), how, set, file_space, space;
+	const hsize_t count = EACH, extent = EACH * (hsize_t)parts;
+	hid_t file = created(access), how, set, file_space, space;
 	double *data = memory(EACH * sizeof(*data));
 
 	MUST(how = H5Pcreate(H5P_DATASET_CREATE));
@@ -133,9 +133,13 @@ static void fill(void)
 			      H5P_DEFAULT));
 	H5Sclose(space);
 	space = H5Screate_simple(1, &count, NULL);
-	file_space = block(set, &start, &count);
-	MUST(H5Dwrite(set, H5T_NATIVE_DOUBLE, space, file_space, H5P_DEFAULT, data));
-	H5Sclose(file_space);
+	for (int part = first; part <= last; part++) {
+		const hsize_t start = EACH * (hsize_t)part;
+
+		file_space = block(set, &start, &count);
+		MUST(H5Dwrite(set, H5T_NATIVE_DOUBLE, space, file_space, H5P_DEFAULT, data));
+		H5Sclose(file_space);
+	}
 	H5Sclose(space);
 	H5Dclose(set);
 	H5Pclose(how);
@@ -227,7 +231,9 @@ static bool run(const char *what)
 	else if (!strcmp(what, "convert"))
 		convert();
 	else if (!strcmp(what, "fill"))
-		fill();
+		fill(parallel_access(), job.ranks, job.rank, job.rank);
+	else if (!strcmp(what, "late"))
+		fill(H5Pcreate(H5P_FILE_ACCESS), 2, 0, 1);
 	else if (!strcmp(what, "objects"))
 		objects();
 	else if (!strcmp(what, "chunks"))
