@@ -29,7 +29,7 @@ file as (
 	group by file, name, kind, cause
 ),
 hint as (
-	select file, max(try_cast(value as bigint)) as aggregators from hints_in_force where key = 'cb_nodes' and source = 'in force' group by file
+	select file, max(try_cast(value as bigint)) as cb_nodes from hints_in_force where key = 'cb_nodes' and source = 'in force' group by file
 ),
 -- H5D_mpio_no_collective_cause_t
 word as (
@@ -52,10 +52,11 @@ select
 	f.moves,
 	f.seconds,
 	f.calls,
-	greatest(1, coalesce(h.aggregators, (select nodes from runs))) as aggregators,
+	greatest(1, coalesce(h.cb_nodes, r.nodes)) as aggregators,
 	coalesce((select string_agg(why, ' and ' order by bit) from word where f.cause & bit > 0), format('cause {}', f.cause)) as why,
 	coalesce((select string_agg(word.fix, '; ' order by bit) from word where f.cause & bit > 0), 'ask H5Pget_mpio_no_collective_cause') as fix,
 	f.seconds - greatest(f.most, ceil(f.asked / aggregators / 16777216)) * coalesce(s.latency, 0)
 		- f.asked / aggregators * coalesce(s.per_byte, 0) as lost
-from file as f join {places} as p using (file) left join {cost} as s on s.file = f.file and s.kind = f.kind left join hint as h on h.file = f.file
+from file as f join {places} as p using (file) left join {cost} as s on s.file = f.file and s.kind = f.kind left join hint as h on h.file = f.file,
+	runs as r
 where lost > 0

@@ -4,7 +4,7 @@
 --   program does nothing else there. Of three, two savings are within the noise of ranks that arrive apart
 -- says:   {path}: {n:count} collective {what}s of {size:size} on average, up to {most:count} one right after another; they took
 --   {seconds:seconds}, about {each:seconds} each whatever their size
--- lost:   what a call costs besides the store's time for its bytes (lower quartile), times the calls that are one too many
+-- lost:   what a call costs besides the store's time for its bytes (median), times the calls that are one too many
 -- sure:   0.7
 -- fix:    {fix}
 -- seen:   Gao, Liao, Choudhary, Ross, Latham 2009 (PnetCDF's nonblocking calls); H5Dwrite_multi of HDF5 1.14
@@ -32,7 +32,7 @@ island as (
 alone as (
 	select
 		i.file, i.kind, i.caller, count(*) as n, sum(asked)::bigint as asked, sum(wall) / 1e9 as seconds,
-		quantile_cont(greatest(0, wall / 1e9 - asked / greatest(1, movers) * s.per_byte), 0.25) as each,
+		quantile_cont(greatest(0, wall / 1e9 - asked / greatest(1, movers) * s.per_byte), 0.5) as each,
 		flatten(max_by(i.calls, i.wall, 2)) as calls
 	from island as i join {cost} as s using (file, kind)
 	group by i.handle, i.opened, i.number, i.file, i.kind, i.caller

@@ -1,18 +1,26 @@
 -- title:  Few ranks move what all ranks ask for
 -- layer:  mpiio
--- limit:  two-phase collective calls that would keep at least twice as many ranks busy: each with a piece that takes it nine times
---   as long as the store's latency (then a tenth of the time is waiting)
+-- limit:  two-phase collective calls that would keep at least twice as many ranks busy, each with a piece that takes longer to move
+--   than to wait for (`half`, shared/store.sql)
 -- says:   {path}: {n:count} collective {what}s of {asked:size} in all by {ranks} ranks were moved by {movers} of them; the slowest
 --   of these took {io:seconds}
--- lost:   reads and writes of the slowest aggregator, were they shared by {want} ranks
+-- lost:   the share of the aggregators' reads and writes that the store's own cost says {want} ranks would not need
 -- sure:   0.5
 -- fix:    more aggregators: {want} instead of {movers}, where the store serves several ranks of a node as fast as one
 -- knob:   cb_nodes and cb_config_list (ROMIO: by default one aggregator per node; cb_nodes alone does nothing on one node)
 -- seen:   Liao, Choudhary, SC 2008; ROMIO User's Guide
 with wanted as (
-	select t.*, greatest(1, least(t.asking, floor(t.asked / greatest(1, 9 * coalesce(s.half, 0))))) as want
-	from {together} as t left join {cost} as s using (file, kind)
-	where t.two_phase and t.interleaved and t.movers > 0
+	select t.*, s.latency, s.per_byte, least(t.asking, floor(t.asked / greatest(1, coalesce(s.half, 0)))) as want
+	from {together} as t join {cost} as s using (file, kind)
+	where t.two_phase and t.interleaved and t.movers > 0 and s.per_byte > 0
+),
+compared as (
+	select
+		*,
+		ceil(asked / movers / 16777216) * latency + asked / movers * per_byte as now,
+		ceil(asked / want / 16777216) * latency + asked / want * per_byte as shared
+	from wanted
+	where want >= 2 * movers
 )
 select
 	p.place as path,
@@ -24,7 +32,6 @@ select
 	max(w.want)::bigint as want,
 	sum(w.io) / 1e9 as io,
 	flatten(max_by(w.calls, w.io, 4)) as calls,
-	sum(w.io * (1 - w.movers / w.want)) / 1e9 as lost
-from wanted as w join {places} as p using (file)
-where w.want >= 2 * w.movers
+	sum(w.io * (1 - w.shared / w.now)) / 1e9 as lost
+from compared as w join {places} as p using (file)
 group by p.place, w.kind

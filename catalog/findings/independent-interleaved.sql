@@ -33,7 +33,7 @@ exchanged as (
 	select sum(greatest(0, wall - io)) / nullif(sum(asked), 0) / 1e9 as per_byte from {together} where two_phase
 ),
 hint as (
-	select file, max(try_cast(value as bigint)) as aggregators from hints_in_force where key = 'cb_nodes' and source = 'in force' group by file
+	select file, max(try_cast(value as bigint)) as cb_nodes from hints_in_force where key = 'cb_nodes' and source = 'in force' group by file
 )
 select
 	p.place as path,
@@ -44,7 +44,7 @@ select
 	f.moves,
 	f.moved,
 	f.seconds,
-	least(f.ranks, coalesce(h.aggregators, nodes)) as aggregators,
+	least(f.ranks, coalesce(h.cb_nodes, nodes)) as aggregators,
 	f.calls,
 	f.seconds - greatest(f.most, ceil(f.asked / aggregators / 16777216)) * s.latency - f.asked / aggregators * s.per_byte
 		- f.asked * coalesce(e.per_byte, 0) as lost

@@ -4,8 +4,8 @@
 --   changed and written whole. Only what this costs more than writing the pieces one by one is lost, where their number is known
 -- says:   {path}: {n:count} {how} writes of {asked:size} in all read {read:size} and wrote {written:size}; the slowest rank took
 --   {io:seconds} in reads and writes and {locking:seconds} waiting for locks
--- lost:   reads, writes and locks of the slowest rank, less its pieces written one by one at the store's own cost; where the pieces
---   are not known, less its bytes
+-- lost:   reads, writes and locks of the slowest rank, less its pieces written one by one at the store's own cost; where the pieces or
+--   the latency of the store are not known, less its bytes
 -- sure:   0.7
 -- fix:    fill the holes by a collective write of all ranks, or write whole stretches; where pieces are large, romio_ds_write=disable
 -- knob:   romio_ds_write
@@ -21,7 +21,8 @@ with rank as (
 ),
 cost as (
 	select
-		r.*, r.io + r.locking - r.pieces * w.latency - r.asked * w.per_byte as lost
+		r.* exclude (known), r.known and w.latency > 0 as known,
+		r.io + r.locking - r.pieces * w.latency - r.asked * w.per_byte as lost
 	from rank as r join {cost} as w on w.file = r.file and w.kind = 'write'
 )
 select

@@ -4,7 +4,8 @@
 --   an exchange among all ranks and an access
 -- says:   {path}: {n:count} collective {what}s of {asked:size} in all were made in pieces of {piece:size}: {rounds:count} rounds instead of
 --   {enough:count}
--- lost:   the latency of the accesses, and the exchange of the rounds, that pieces of 16 MiB would not need
+-- lost:   the latency of the accesses, and the exchange of the rounds, that pieces of 16 MiB would not need; a call exchanges what its
+--   ranks ask for besides, which counts as two rounds
 -- sure:   0.8
 -- fix:    a buffer of {want:size} or more (now {buffer})
 -- knob:   cb_buffer_size
@@ -31,7 +32,7 @@ select
 	least(16777216, max(r.moved / r.movers)) as want,
 	coalesce(any_value(size.buffer) || ' bytes', 'not known') as buffer,
 	flatten(max_by(r.calls, r.wall, 4)) as calls,
-	sum((r.rounds - r.enough) * coalesce(s.latency, 0) + greatest(0, r.wall - r.io) / 1e9 * (1 - r.enough / r.rounds)) as lost
+	sum((r.rounds - r.enough) * coalesce(s.latency, 0) + greatest(0, r.wall - r.io) / 1e9 * (r.rounds - r.enough) / (r.rounds + 2)) as lost
 from rounds as r join {places} as p using (file) left join {cost} as s using (file, kind) left join size using (file)
 where r.rounds > r.enough
 group by p.place, r.kind
