@@ -21,6 +21,7 @@ COMMANDS = {
     "top": "what a run does right now, while it runs",
     "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
     "diff": "two runs side by side: what is slower or faster, what was set otherwise",
+    "patterns": "how data are spread over ranks: BLOCK, CYCLIC, …; how files are used",
     "query": "how long calls took in which layer and server; a run's tables by SQL",
     "pack": "make a run's tables from its streams; join parts; one file",
     "collect": "take what agents of other nodes send",

@@ -206,6 +206,8 @@ static int64_t finish(struct call *c, int result, bool pointer, int64_t count, u
 		asked = mpi_learn_bytes(count, datatype);
 	if (all)
 		moved = result ? -1 : asked;
+	else if (asked == 0 && moved > 0) /* ROMIO in Open MPI leaves the status as it was then */
+		moved = c->field[2] = 0;
 	if (pointer && f)
 		advance(f, mpi_given(c), asked, moved);
 	c->field[0] = asked;

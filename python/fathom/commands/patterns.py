@@ -1,0 +1,66 @@
+"""fathom patterns: how the data of a run are spread over its ranks, array by array, and how its files are used.
+
+examples:
+  fathom patterns s3d.1
+  fathom patterns s3d.1 --top 50
+  fathom patterns s3d.1 --file '*.field.nc'
+  fathom patterns s3d.1 --json | jq -r '.patterns[0].key'
+"""
+
+import argparse
+import json
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+import fathom
+from fathom.analysis import Remembered
+from fathom.analysis.distribution.found import Patterns, patterns
+from fathom.commands.arguments import add_run, positive
+from fathom.errors import RunError, UsageError
+from fathom.view import patterns as view
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """RUN, which files, how much."""
+    add_run(parser)
+    parser.add_argument(
+        "--file", metavar="GLOB", help="only files whose path, or its last part, is like this"
+    )
+    parser.add_argument(
+        "--top", type=positive, metavar="N", help="most groups of files (page: 10; JSON: all)"
+    )
+    parser.add_argument("--json", action="store_true", help="raw numbers, units in the names")
+
+
+def _check(found: Patterns, name: str, asked: str | None) -> None:
+    """Something must be there to show."""
+    if found.patterns or found.unplaced:
+        return
+    if asked and found.made:
+        raise UsageError(f"patterns: no read or write of a file like '{asked}' in {name}")
+    if found.made:
+        raise RunError(
+            f"{name}: none of its {found.made:,} reads and writes was recorded in full (level file or job):"
+            f" fathom show {name} --next prepares the run that has them"
+        )
+    raise RunError(
+        f"{name}: no read or write of a file was seen: fathom doctor PROGRAM says why that can be"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the patterns."""
+    opened = fathom.open(arguments.run)
+    found = patterns(Remembered(opened))
+    if arguments.file:
+        glob = arguments.file
+        found = found.only(
+            lambda path: fnmatchcase(path, glob) or fnmatchcase(PurePosixPath(path).name, glob)
+        )
+    _check(found, opened.name, arguments.file)
+    if arguments.json:
+        content = view.as_json(found, opened.name, arguments.top)
+        print(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        view.show_patterns(found, opened.name, arguments.top or 10)
+    return 0

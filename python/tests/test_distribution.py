@@ -1,0 +1,129 @@
+"""What `fathom patterns` recognises, made again element by element from its directives, is what was touched."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import decompositions
+import fathom
+import pytest
+from decompositions import RANKS, Decomposition, Tables
+from expansion import expand, is_regular, to_bytes
+from fathom.analysis.distribution.found import patterns
+from fathom.view import patterns as view
+from schema import counters_of, write_run
+
+
+def recognised(directory: Path, tables: Tables) -> dict[str, list[dict[str, Any]]]:
+    rows = tables.rows
+    run = write_run(
+        directory,
+        runs=[{"ranks": RANKS, "duration": 1_000_000}],
+        processes=[{"process": r, "rank": r, "ranks": RANKS} for r in range(RANKS)],
+        streams=[{"stream": r, "process": r, "events": tables.seq[r] + 1} for r in range(RANKS)],
+        counters=counters_of(rows["calls"]),
+        **rows,
+    )
+    content = view.as_json(patterns(fathom.open(run)), "r", None)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in content["patterns"]:
+        found.setdefault(Path(one["path"]).stem, []).append(one)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_hyperslabs(tmp_path: Path, seed: int) -> None:
+    """40 decompositions each, by selections: all are recognised, and exactly."""
+    draw = random.Random(seed)
+    tables = Tables()
+    made = [decompositions.decomposition(draw, f"a{i}") for i in range(40)]
+    for one in made:
+        decompositions.hdf5(tables, one, draw)
+    found = recognised(tmp_path / "r.fathom", tables)
+    for one in made:
+        (pattern,) = found[one.name]
+        assert is_regular(pattern), (one, pattern)
+        assert expand(pattern) == one.elements(), (one.kinds, one.extents, pattern["hpf"])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_particles_are_irregular(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    tables = Tables()
+    made = [decompositions.particles(draw, f"a{i}") for i in range(12)]
+    for one in made:
+        decompositions.hdf5(tables, one, draw)
+    for name, (pattern,) in recognised(tmp_path / "r.fathom", tables).items():
+        kinds = [dimension["kind"] for dimension in pattern["distribution"]["dimensions"]]
+        assert kinds == ["IRREGULAR"], name
+        assert "IRREGULAR" in pattern["key"]
+
+
+def bytes_of(one: Decomposition, shift: int = 0) -> dict[int, set[int]]:
+    return {
+        rank: {
+            shift + first + i
+            for first, count in decompositions.byte_runs(one, rank)
+            for i in range(count)
+        }
+        for rank in one.parts
+    }
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_offsets(tmp_path: Path, seed: int) -> None:
+    """By offsets alone: what is recognised is exact; blocks and whole dimensions always are."""
+    draw = random.Random(seed)
+    tables = Tables()
+    small = {"longest": (100, 20, 6, 3), "elements": (1, 1, 4)}
+    made = [decompositions.decomposition(draw, f"a{i}", **small) for i in range(20)]
+    made += [
+        decompositions.decomposition(draw, f"b{i}", ("block", "whole"), **small) for i in range(20)
+    ]
+    for one in made:
+        decompositions.posix(tables, one, draw)
+    found = recognised(tmp_path / "r.fathom", tables)
+    for one in made:
+        regular = [pattern for pattern in found[one.name] if is_regular(pattern)]
+        assert regular or one.name.startswith("a"), (
+            one.kinds,
+            one.extents,
+            found[one.name][0]["hpf"],
+        )
+        if regular:
+            together: dict[int, set[int]] = {rank: set() for rank in one.parts}
+            for pattern in found[one.name]:
+                for rank, some in to_bytes(pattern).items():
+                    together[rank] |= some
+            assert together == bytes_of(one), (one.kinds, one.extents, regular[0]["hpf"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_views(tmp_path: Path, seed: int) -> None:
+    """Through views that are subarrays, those of more than 64 blocks known by their hash only: all, and exactly."""
+    draw = random.Random(seed)
+    tables = Tables()
+    made = [
+        decompositions.decomposition(
+            draw, f"a{i}", decompositions.LINES, (50, 200, 24, 8), (1, 1, 4)
+        )
+        for i in range(20)
+    ]
+    for one in made:
+        decompositions.view(tables, one, draw)
+    assert sum(not row["exact"] for row in tables.rows["selections"]) > 5
+    found = recognised(tmp_path / "r.fathom", tables)
+    for one in made:
+        (pattern,) = found[one.name]
+        assert is_regular(pattern), (one.kinds, one.extents, pattern)
+        shift = min(
+            row["displacement"]
+            for row in tables.rows["selections"]
+            if row["selection"] in _used(tables, one)
+        )
+        assert to_bytes(pattern) == bytes_of(one, shift), (one.kinds, one.extents, pattern["hpf"])
+
+
+def _used(tables: Tables, one: Decomposition) -> set[int]:
+    file = next(row["file"] for row in tables.rows["files"] if Path(row["path"]).stem == one.name)
+    return {row["selection"] for row in tables.rows["calls"] if row["file"] == file}
