@@ -100,10 +100,14 @@ def lost(calls: list[Call], file: int, spans: list[tuple[int, int]], alone: list
     return max(0.0, *by_process.values()) / 1e9 if known else None
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_seconds_lost_to_another_run(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("bins", [interference.BINS, 100, 9])
+@pytest.mark.parametrize("seed", range(4))
+def test_seconds_lost_to_another_run(
+    tmp_path: Path, seed: int, bins: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Run `x` works on all servers, `y` on the first; there may be a run of x alone."""
-    rng = random.Random(seed)
+    monkeypatch.setattr(interference, "BINS", bins)
+    rng = random.Random(10 * seed + bins)
     after = rng.randrange(-100, 400) * MS
     x, y = random_calls(rng, [0, 1, 2], 3), random_calls(rng, [0], 2)
     alone = random_calls(rng, [0, 1, 2], 2) if seed % 2 else []

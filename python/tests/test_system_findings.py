@@ -68,7 +68,7 @@ def random_run(path: Path, rng: random.Random, files: int, talk: bool, error: in
     calls = [call for file in range(files) for call in random_file(rng, file)] + barriers(rng)
     for number, call in enumerate(calls):
         call["id"] = number
-    counters = [row for row in counters_of(calls) if row["layer"] == "mpi" or row["file"] is None]
+    counters = counters_of(calls)
     if talk:
         counters.append(
             {"process": 0, "layer": "mpi", "op": "MPI_Send", "kind": "comm", "calls": 1}
@@ -76,7 +76,10 @@ def random_run(path: Path, rng: random.Random, files: int, talk: bool, error: in
     run = write_run(
         path,
         runs=[{"ranks": RANKS, "duration": 6000}],
-        processes=[{"process": p, "rank": p, "clock": p % 2} for p in range(RANKS)],
+        processes=[
+            {"process": p, "rank": p, "clock": p % 2, "stop": 2800 + p, "ended": "clean"}
+            for p in range(RANKS)
+        ],
         clocks=[{"clock": 0, "error": 0, "error_local": 5}, {"clock": 1, "error": error, "error_local": 7}],
         files=[{"file": file, "path": f"/d/{file}", "kind": "regular"} for file in range(files)],
         objects=[{"object": p, "process": p, "communicator_size": RANKS} for p in range(RANKS)],
@@ -153,9 +156,15 @@ def test_order_of_overlapping_accesses(tmp_path: Path, talk: bool, error: int | 
         if call["kind"] in ("read", "write"):
             by_file[call["file"]].append(call)
     meetings = [call for call in calls if call["layer"] == "mpi"]
+    # A process that ends closes its files. (That it may go on after that does not matter here.)
+    ends = [
+        {"id": -p - 1, "process": p, "layer": "", "kind": "close", "start": 2800 + p, "duration": 0}
+        for p in range(RANKS)
+    ]
     wanted = {}
     for file, accesses in by_file.items():
         of_file = [call for call in calls if call.get("file") == file] + meetings
+        of_file += [end | {"file": file} for end in ends]
         ordered = sorted(accesses, key=lambda call: (call["start"], call["id"]))
         for i, x in enumerate(ordered):
             for y in ordered[i + 1 :]:

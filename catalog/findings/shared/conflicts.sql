@@ -141,7 +141,7 @@ talk as (
 		or (select count(distinct most) > 1 from (select p.process, max(number) as most from processes as p left join counted using (process) where p.rank is not null group by p.process))
 		as talk
 ),
--- What makes writes seen, and what makes a process look again.
+-- What makes writes seen, and what makes a process look again. A process that ends closes its files.
 turn as (
 	select
 		process, file, start, start + duration as stop, kind,
@@ -150,6 +150,10 @@ turn as (
 		layer = 'mpiio' and kind in ('open', 'sync') as looks
 	from calls semi join crossing using (file)
 	where kind in ('open', 'close', 'sync') and error = 0
+	union all
+	select process, s.file, p.stop, p.stop, 'close', true, false, false
+	from (select distinct process, file from suspect) as s join processes as p using (process)
+	where p.ended <> 'open'
 ),
 release as (
 	select

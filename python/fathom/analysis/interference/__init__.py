@@ -18,8 +18,10 @@ from fathom.analysis.interference.spans import Span, common, moved, union
 
 SECOND = 1e9
 # Gaps in a run's time at a server that are shorter than this part of the run are closed: so there are few spans.
-SPANS = 10_000
+SPANS = 2_000
 LEAST_GAP = 1_000_000  # ns; a queue is empty again after less than that
+# Parts of a run in which the others are looked for: many more than spans, so that few hold an end of one.
+BINS = 65_536
 # Means that are not so many standard errors apart may be the same.
 APART = 3.0
 # A server with less than this part of a run's time is not what it works on.
@@ -123,13 +125,14 @@ def _beside(run: One, runs: Sequence[One]) -> dict[Server, dict[str, list[Span]]
     return found
 
 
-def classes(source: Source, spans: Mapping[Server, Sequence[Span]]) -> pa.Table:
+def classes(run: One, spans: Mapping[Server, Sequence[Span]]) -> pa.Table:
     """Calls by server, process, kind, and whether they were beside `spans` (classes.sql)."""
     rows = [(server, key, *span) for (server, key), each in spans.items() for span in each]
     columns = list(zip(*rows, strict=True)) if rows else [(), (), (), ()]
     names = ("servers", "keys", "starts", "stops")
-    return source.sql(
+    return run.source.sql(
         statement("interference/classes"),
+        width=max(1, run.duration // BINS),
         **{name: list(column) for name, column in zip(names, columns, strict=True)},
     )
 
@@ -180,8 +183,8 @@ def _effects(
     run: One, beside: Mapping[Server, Mapping[str, Sequence[Span]]], alone: One | None
 ) -> list[Effect]:
     spans = {s: union(span for each in o.values() for span in each) for s, o in beside.items()}
-    rows = classes(run.source, spans).to_pylist()
-    baseline = Means(classes(alone.source, {}).to_pylist()) if alone else None
+    rows = classes(run, spans).to_pylist()
+    baseline = Means(classes(alone, {}).to_pylist()) if alone else None
     found = [
         effect(run, server, others, rows, baseline, alone.name if alone else "")
         for server, others in beside.items()
