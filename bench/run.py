@@ -20,6 +20,7 @@ from pathlib import Path
 import exact
 import kernel
 import per_call
+import query
 import start
 import volume
 from rich.console import Console
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "threads": per_call.two_threads,
     "kernel": kernel.rows,
     "volume": volume.rows,
+    "query": query.rows,
     "start": start.rows,
     "exact": exact.rows,
 }

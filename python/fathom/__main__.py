@@ -90,7 +90,9 @@ def main(words: Sequence[str] | None = None) -> int:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_arguments(parser)
-        status: int = module.run(parser.parse_args(arguments[1:]))
+        # A query's words may stand before, behind and between options.
+        parse = parser.parse_intermixed_args if arguments[0] == "query" else parser.parse_args
+        status: int = module.run(parse(arguments[1:]))
         sys.stdout.flush()
         return status
     except FathomError as error:

@@ -204,7 +204,7 @@ def test_page_and_csv(tmp_path: Path, capsys: Captured) -> None:
     assert [(r["rank"], r["server_name"], r["requests"]) for r in rows] == [
         ("0", "s0", "2"), ("0", "s1", "2"), ("1", "s1", "1"),
     ]  # fmt: skip
-    assert main(["query", run, "call", "--csv"]) == 0
+    assert main(["query", "--top", "5", run, "--csv", "call", "[-]"]) == 0
     assert capsys.readouterr().out.startswith("rank,call,function,")
 
 

@@ -8,7 +8,7 @@ enclosing as materialized (
 ),
 above as (
 	select u.id, u.id as unit, u.who, u.duration as took, e.layers
-	from {base} as u join enclosing as e on e.id = u.id
+	from (from {base} where id in (select id from enclosing)) as u join enclosing as e on e.id = u.id
 	union all
 	select e.id, a.unit, a.who, a.took, a.layers || e.layers
 	from above as a join enclosing as e on e.parent = a.id

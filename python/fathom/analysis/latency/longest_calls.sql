@@ -3,12 +3,11 @@ with recursive {units},
 {servers},
 {parts},
 {inside},
-{requests}
+{requests},
+{single}
 select process, call, time::bigint as time
 from (
-	select process, call, who, took as time
-	from request
-	where single
+	select * from (select process, call, who, time from single order by time desc, who, call limit if($top = 0, 9000000000000000000, $top))
 	union all
 	select process, call, any_value(who), sum(took)
 	from (select distinct unit, process, call, who, took from request where not single)

@@ -3,8 +3,21 @@ with recursive {units},
 {servers},
 {parts},
 {inside},
-{requests}
+{requests},
+{single}
 select id, number, process, call
-from request
+from (
+	select *
+	from (
+		select id, number, process, call, who, start, time
+		from single
+		order by time desc, who, call, start, id
+		limit if($top = 0, 9000000000000000000, $top)
+	)
+	union all
+	select id, number, process, call, who, start, time
+	from request
+	where not single
+)
 order by time desc, who, call, start, id
 limit if($top = 0, 9000000000000000000, $top)
