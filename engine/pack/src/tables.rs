@@ -71,9 +71,7 @@ impl<'r> Tables<'r> {
 		marks.extend((carries_left_out > 0).then(|| {
 			MarkRow {
 				kind: "links".into(),
-				detail:
-					"collective calls of too many system calls: no links say whose bytes they moved"
-						.into(),
+				detail: format!("{carries_left_out} collective calls of too many system calls: no links say whose bytes those moved"),
 				value: carries_left_out,
 				..MarkRow::default()
 			}
