@@ -44,6 +44,12 @@ NAMES = (*BY, *(name for name in KEYS if name not in BY))
 NOTHING = {
     "server": "no server was traced, and no call on a file is known by its directory: record at level file",
     "line": "no call was recorded in full: fathom show RUN --next prepares the run that knows lines",
+    **dict.fromkeys(
+        ("collective", "collective-function", "aggregator"),
+        "no collective read or write of MPI-IO was recorded in full (level call)",
+    ),
+    "sieving": "no reads or writes of MPI-IO are known by file (levels file and call)",
+    "sieved-call": "no call of MPI-IO that was recorded in full moved more than it asked for",
 }
 
 

@@ -1,5 +1,5 @@
--- What functions of MPI-IO asked for of each file, and what system calls inside them moved of it: by counters, so at every level. A
--- write's reads fetch what it leaves as it was, to write it back; locks keep others away meanwhile.
+-- What functions of MPI-IO asked for of each file, and what system calls inside them moved of it: by counters, so at levels file
+-- and call. A write's reads fetch what it leaves as it was, to write it back; locks keep others away meanwhile.
 with asked as (
 	select op, file, any_value(kind) as operation, sum(calls) as calls, sum(bytes) as bytes
 	from counters
