@@ -3,7 +3,7 @@
 -- limit:  a process opened a file 4 times or more through its I/O library: to make it, to read it back and to append once are 3 good
 --   reasons. Such an open is a step of all ranks together, with its own reads and writes of what the library keeps in the file
 -- says:   {path}: opened {opens:count} times by each of {ranks} processes ({op}); {seconds:seconds} in opens and closes of the slowest
--- lost:   opens and closes of the slowest process, but for the share of one open of each file
+-- lost:   opens and closes of the slowest process, but for the longest ones of each file: the first, which must be
 -- sure:   0.8
 -- fix:    open once and close after the last use; H5Fflush, nc_sync or MPI_File_sync where others must see the data before
 -- needs:  counters
@@ -11,7 +11,7 @@
 with each as (
 	select
 		p.place as path, c.file, c.process,
-		sum(c.calls - c.errors) filter (c.kind = 'open') as opens, sum(c.time) / 1e9 as seconds,
+		sum(c.calls - c.errors) filter (c.kind = 'open') as opens, sum(c.time) / 1e9 as seconds, sum(c.time - c.longest) / 1e9 as lost,
 		string_agg(distinct c.op, ', ') filter (c.kind = 'open') as op
 	from counters as c join {places} as p using (file)
 	where regexp_matches(c.op, '^(MPI_File_(open|close)|H5F(create|open|close)|nc(mpi)?_*(create|open|close)(_par)?)$')
@@ -20,7 +20,7 @@ with each as (
 	having opens >= 4
 ),
 process as (
-	select path, process, sum(opens) as opens, sum(seconds) as seconds, sum(seconds * (1 - 1 / opens)) as lost, any_value(op) as op
+	select path, process, sum(opens) as opens, sum(seconds) as seconds, sum(lost) as lost, any_value(op) as op
 	from each
 	group by path, process
 ),
