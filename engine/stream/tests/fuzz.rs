@@ -3,44 +3,17 @@
 //! FATHOM_FUZZ is the number of mutants: 20,000 by default, 10,000,000 in the full test.
 
 mod common;
+#[path = "common/random.rs"]
+mod random;
 
-use common::{Act, Encoder, Made, decode};
+use common::{Encoder, Made, decode};
+use random::Random;
 use std::collections::HashMap;
-
-/// SplitMix64: the same numbers everywhere.
-struct Random(u64);
-
-impl Random {
-	fn next(&mut self) -> u64 {
-		self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-		let mut z = self.0;
-		z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-		z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-		z ^ z >> 31
-	}
-
-	fn below(&mut self, limit: usize) -> usize {
-		(self.next() % limit.max(1) as u64) as usize
-	}
-}
 
 fn seed_file(random: &mut Random) -> (Vec<u8>, Vec<Made>) {
 	let mut encoder = Encoder::new(1 << 30);
 	for _ in 0..random.below(60) + 10 {
-		let act = match random.below(9) {
-			0..=3 => Act::Enter {
-				op: random.below(4) as u32,
-				object: random.below(4) as u32,
-				after: random.below(500) as u64,
-			},
-			4..=7 => Act::Leave {
-				fields: (0..8).map(|_| random.next() as i64 >> random.below(64)).collect(),
-				error: (random.below(10) == 0).into(),
-				after: random.below(5000) as u64,
-			},
-			_ => Act::Seal,
-		};
-		encoder.act(&act);
+		encoder.act(&random.act());
 		if random.below(8) == 0 {
 			counted_record(random, &mut encoder);
 		}

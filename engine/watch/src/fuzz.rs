@@ -19,43 +19,17 @@ use crate::names::Book;
 #[path = "../../stream/tests/common/mod.rs"]
 #[allow(dead_code)]
 mod common;
+#[path = "../../stream/tests/common/random.rs"]
+mod random;
 
-use common::{Act, Encoder, INSTANCE};
-
-/// SplitMix64: the same numbers everywhere.
-struct Random(u64);
-
-impl Random {
-	fn next(&mut self) -> u64 {
-		self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-		let mut z = self.0;
-		z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-		z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-		z ^ z >> 31
-	}
-
-	fn below(&mut self, limit: usize) -> usize {
-		(self.next() % limit.max(1) as u64) as usize
-	}
-}
+use common::{Encoder, INSTANCE};
+use random::Random;
 
 /// Chunks as a process would write them, one after another.
 fn good_file(random: &mut Random) -> Vec<u8> {
 	let mut encoder = Encoder::new(1 << 30);
 	for _ in 0..random.below(200) + 50 {
-		encoder.act(&match random.below(9) {
-			0..=3 => Act::Enter {
-				op: random.below(4) as u32,
-				object: random.below(4) as u32,
-				after: random.below(500) as u64,
-			},
-			4..=7 => Act::Leave {
-				fields: (0..8).map(|_| random.next() as i64 >> random.below(64)).collect(),
-				error: (random.below(10) == 0).into(),
-				after: random.below(5000) as u64,
-			},
-			_ => Act::Seal,
-		});
+		encoder.act(&random.act());
 	}
 	encoder.finish().0
 }
