@@ -210,24 +210,9 @@ fn add_open(copy: &mut ChunkWriter, chunk: &Chunk<'_>, open: &[OpenCall]) -> u64
 			Item::Record(_) => {}
 		}
 	}
-	let ended = open.iter().map(|call| call.began).fold(ended, u64::max);
 	let mut added = 0;
-	for (depth, call) in open.iter().enumerate().rev() {
-		if done.contains(&call.seq) {
-			continue;
-		}
-		copy.unfinished(&Unfinished {
-			reason: 2,
-			seq: call.seq,
-			op: call.op,
-			depth: depth as u32,
-			object: call.object,
-			site: call.site,
-			began: call.began,
-			ended,
-			size: call.size,
-			offset: call.offset,
-		});
+	for call in Unfinished::at_end(open, ended).filter(|call| !done.contains(&call.seq)) {
+		copy.unfinished(&call);
 		added += 1;
 	}
 	added

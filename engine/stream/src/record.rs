@@ -330,7 +330,7 @@ pub struct OpenCall {
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Unfinished {
-	/// 1 left by longjmp or exception, 2 open at exit or kill, 3 thread ended.
+	/// 1 left by longjmp or exception, 2 open at exit or kill (`OPEN_AT_END`), 3 thread ended.
 	pub reason: u32,
 	pub seq: u64,
 	/// Op + 1; 0: unknown.
@@ -342,6 +342,28 @@ pub struct Unfinished {
 	pub ended: u64,
 	pub size: i64,
 	pub offset: i64,
+}
+
+impl Unfinished {
+	pub const OPEN_AT_END: u32 = 2;
+
+	/// What is left of the calls of a thread whose process was killed, innermost first. They lasted at least to
+	/// `last_tick`, the last one known of the thread.
+	pub fn at_end(open: &[OpenCall], last_tick: u64) -> impl Iterator<Item = Unfinished> {
+		let ended = open.iter().map(|call| call.began).fold(last_tick, u64::max);
+		open.iter().enumerate().rev().map(move |(depth, call)| Unfinished {
+			reason: Self::OPEN_AT_END,
+			seq: call.seq,
+			op: call.op,
+			depth: depth as u32,
+			object: call.object,
+			site: call.site,
+			began: call.began,
+			ended,
+			size: call.size,
+			offset: call.offset,
+		})
+	}
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,9 +5,6 @@ use fathom_stream::{Decoder, Header, Item, OpenCall, Place, Record, Unfinished};
 use crate::image::Told;
 use crate::tally::Tally;
 
-/// Reason of an `unfinished` record.
-const OPEN_AT_END: u32 = 2;
-
 pub struct Stream {
 	/// Index in the image's processes.
 	pub process: usize,
@@ -79,7 +76,7 @@ impl Stream {
 			match item {
 				Ok(Item::Call(call)) => self.tally.call(told.names, &mut told.process.sums, &call),
 				Ok(Item::Unfinished(call, _)) => {
-					if call.reason == OPEN_AT_END {
+					if call.reason == Unfinished::OPEN_AT_END {
 						self.unfinished.push(call.seq);
 					}
 					self.tally.unfinished(told.names, &mut told.process.sums, &call);
@@ -170,22 +167,9 @@ impl Stream {
 
 	/// Its process was killed with these calls open.
 	pub fn killed(&mut self, open: &[OpenCall], told: &mut Told<'_>) {
-		let ended = open.iter().map(|call| call.began).fold(self.last_tick, u64::max);
-		for (depth, call) in open.iter().enumerate().rev() {
+		for call in Unfinished::at_end(open, self.last_tick) {
 			if self.is_open(call.seq) {
-				let unfinished = Unfinished {
-					reason: OPEN_AT_END,
-					seq: call.seq,
-					op: call.op,
-					depth: depth as u32,
-					object: call.object,
-					site: call.site,
-					began: call.began,
-					ended,
-					size: call.size,
-					offset: call.offset,
-				};
-				self.tally.unfinished(told.names, &mut told.process.sums, &unfinished);
+				self.tally.unfinished(told.names, &mut told.process.sums, &call);
 			}
 		}
 	}
