@@ -54,14 +54,9 @@ def _extents(group: Alike) -> str:
     shapes = list(
         dict.fromkeys(" x ".join(f"{extent:,}" for extent in one.extents) for one in group)
     )
-    kind = (
-        f" of {group[0].element_bytes} B"
-        if group[0].name is not None and group[0].element_bytes
-        else " B"
-    )
-    return (
-        shapes[0] if len(shapes) == 1 else f"{shapes[0]} and {len(shapes) - 1} other extents"
-    ) + kind
+    one = group[0]
+    unit = f" of {one.element_bytes} B" if one.name is not None and one.element_bytes else " B"
+    return shapes[0] + unit + (f" and {len(shapes) - 1} other extents" if len(shapes) > 1 else "")
 
 
 def _runs(way: Access) -> str:

@@ -23,7 +23,7 @@ from fathom.analysis.distribution.uses import Use, uses
 from fathom.analysis.when import When, when
 
 # So many data calls are looked at; of more, an equal share of each thread's, from its first on. Of fewer the order is.
-CALLS, ORDERED = 500_000, 100_000
+CALLS, ORDERED = 300_000, 100_000
 # So many arrays are taken apart, those of the most bytes first.
 ARRAYS = 3_000
 HDF5_SUFFIXES = (".h5", ".hdf5", ".he5", ".nc4")
