@@ -5,7 +5,11 @@
  * The tests of findings run both under a slow store (tools/slow_store.c) and ask what Fathom concludes of them. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "must.h"
@@ -77,12 +81,269 @@ static void open_once(const char *path)
 	MUST(close(fd) == 0);
 }
 
+static void sync_every(const char *path, int writes)
+{
+	int fd = make(path);
+
+	for (int i = 1; i <= 100; i++) {
+		append(fd, PIECE / 4, PIECE / 4);
+		if (i % writes == 0)
+			MUST(fsync(fd) == 0);
+	}
+	MUST(close(fd) == 0);
+}
+
+static void sync_each(const char *path)
+{
+	sync_every(path, 1);
+}
+
+static void sync_once(const char *path)
+{
+	sync_every(path, 100);
+}
+
+/* A file that is looked for in 20 places, again and again. */
+static void look(const char *path, int times)
+{
+	char name[512];
+
+	for (int i = 0; i < times; i++) {
+		for (int place = 0; place < 20; place++) {
+			snprintf(name, sizeof(name), "%s.%d", path, place);
+			MUST(open(name, O_RDONLY) < 0);
+		}
+	}
+	int fd = make(path);
+	append(fd, PIECE, PIECE);
+	MUST(close(fd) == 0);
+}
+
+static void look_again(const char *path)
+{
+	look(path, 50);
+}
+
+static void remember(const char *path)
+{
+	look(path, 0);
+}
+
+/* Data that were never read, and nobody looks. */
+static void unchecked(const char *path)
+{
+	int fd = make(path), wrong = open(path, O_WRONLY);
+
+	append(fd, PIECE, PIECE);
+	MUST(read(wrong, data, KIB) < 0);
+	MUST(close(fd) == 0 && close(wrong) == 0);
+}
+
+static void checked(const char *path)
+{
+	int fd = make(path);
+
+	append(fd, PIECE, PIECE);
+	MUST(pread(fd, data, KIB, 0) == KIB);
+	MUST(close(fd) == 0);
+}
+
+static void reread(const char *path, int times)
+{
+	int fd = make(path);
+
+	append(fd, MIB, PIECE);
+	for (int i = 0; i < times; i++) {
+		for (long at = 0; at < MIB; at += PIECE)
+			MUST(pread(fd, data, PIECE, at) == PIECE);
+	}
+	MUST(close(fd) == 0);
+}
+
+static void read_again(const char *path)
+{
+	reread(path, 40);
+}
+
+static void read_once(const char *path)
+{
+	reread(path, 1);
+}
+
+/* 128 pieces of 64 KiB: 32 in order, then the others `step` apart. */
+static void in_steps(const char *path, int step)
+{
+	enum { ALL = 128, FIRST = 32, REST = ALL - FIRST, BYTES = 64 * KIB };
+	int fd = make(path);
+
+	append(fd, (long)ALL * BYTES, MIB);
+	MUST(lseek(fd, 0, SEEK_SET) == 0);
+	for (int i = 0; i < FIRST; i++)
+		MUST(read(fd, data, BYTES) == BYTES);
+	for (int i = 0; i < REST; i++)
+		MUST(pread(fd, data, BYTES, (off_t)(FIRST + i * step % REST) * BYTES) == BYTES);
+	MUST(close(fd) == 0);
+}
+
+static void shuffled(const char *path)
+{
+	in_steps(path, 35);
+}
+
+static void in_order(const char *path)
+{
+	in_steps(path, 1);
+}
+
+/* 20 records at pages, then 80 behind a header of `header` bytes. */
+static void behind_header(const char *path, int header)
+{
+	enum { BYTES = 64 * KIB };
+	int fd = make(path);
+
+	for (int i = 0; i < 100; i++) {
+		off_t at = (off_t)i * BYTES + (i < 20 ? 0 : header);
+
+		MUST(pwrite(fd, data, BYTES, at) == BYTES);
+	}
+	MUST(close(fd) == 0);
+}
+
+static void cut(const char *path)
+{
+	behind_header(path, 100);
+}
+
+static void whole(const char *path)
+{
+	behind_header(path, 4 * KIB);
+}
+
+static void by_stream(const char *path)
+{
+	FILE *stream = fopen(path, "w");
+
+	MUST(stream);
+	for (int i = 0; i < 4; i++)
+		MUST(fwrite(data, PIECE, 1, stream) == 1);
+	for (int i = 0; i < 4 * KIB; i++)
+		MUST(fwrite(data, 512, 1, stream) == 1);
+	MUST(fclose(stream) == 0);
+}
+
+static void by_large_stream(const char *path)
+{
+	FILE *stream = fopen(path, "w");
+
+	MUST(stream);
+	for (int i = 0; i < 12; i++)
+		MUST(fwrite(data, PIECE, 1, stream) == 1);
+	MUST(fclose(stream) == 0);
+}
+
+static void many_files(const char *path)
+{
+	char name[512];
+	struct stat there;
+
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "%s.%d", path, i);
+		MUST(stat(name, &there) < 0);
+		int fd = make(name);
+		append(fd, 64 * KIB, 64 * KIB);
+		MUST(close(fd) == 0);
+	}
+}
+
+static void one_file(const char *path)
+{
+	int fd = make(path);
+
+	append(fd, 100 * 64 * KIB, 64 * KIB);
+	MUST(close(fd) == 0);
+}
+
+static void compute(void)
+{
+	struct timespec now, begin;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 5000000);
+}
+
+enum { TURNS = 40 };
+
+static void turns(const char *path)
+{
+	int fd = make(path);
+
+	for (int i = 0; i < TURNS; i++) {
+		compute();
+		append(fd, PIECE, PIECE);
+	}
+	MUST(close(fd) == 0);
+}
+
+static struct {
+	int fd;
+	sem_t full, empty;
+} pipeline;
+
+static void *write_behind(void *nothing)
+{
+	for (int i = 0; i < TURNS; i++) {
+		sem_wait(&pipeline.full);
+		append(pipeline.fd, PIECE, PIECE);
+		sem_post(&pipeline.empty);
+	}
+	return nothing;
+}
+
+static void beside(const char *path)
+{
+	pthread_t writer;
+
+	pipeline.fd = make(path);
+	MUST(sem_init(&pipeline.full, 0, 0) == 0 && sem_init(&pipeline.empty, 0, 2) == 0);
+	MUST(pthread_create(&writer, NULL, write_behind, NULL) == 0);
+	for (int i = 0; i < TURNS; i++) {
+		compute();
+		sem_wait(&pipeline.empty);
+		sem_post(&pipeline.full);
+	}
+	MUST(pthread_join(writer, NULL) == 0);
+	MUST(close(pipeline.fd) == 0);
+}
+
 static const struct {
 	const char *name;
 	void (*make)(const char *path);
 } works[] = {
-	{"small", small},   {"large", large},         {"small-only", small_only},
-	{"reopen", reopen}, {"open-once", open_once},
+	{"small", small},
+	{"large", large},
+	{"small-only", small_only},
+	{"reopen", reopen},
+	{"open-once", open_once},
+	{"sync-each", sync_each},
+	{"sync-once", sync_once},
+	{"look-again", look_again},
+	{"remember", remember},
+	{"unchecked", unchecked},
+	{"checked", checked},
+	{"read-again", read_again},
+	{"read-once", read_once},
+	{"shuffled", shuffled},
+	{"in-order", in_order},
+	{"cut", cut},
+	{"whole", whole},
+	{"by-stream", by_stream},
+	{"by-large-stream", by_large_stream},
+	{"many-files", many_files},
+	{"one-file", one_file},
+	{"turns", turns},
+	{"beside", beside},
 };
 
 int main(int argc, char **argv)

@@ -4,8 +4,7 @@
 -- Columns: process, stream (null: counted only), layer, kind, file, own (made by the program itself, not inside a library),
 -- bin (floor of log2 of the bytes), aligned (begins and ends at a multiple of 4,096; null: not known), place (`on`: where the
 -- one before on this file ended; `ahead`, `back`; null: not known), n, bytes, time, log_time (sum of ln of ns, for the
--- geometric mean, which a few slow calls do not move), waited (ns that it could have run beside the work before it: the
--- shorter of itself and the gap to the access before), longest, worst (its `calls.id`), first, last (ns), lowest, highest
+-- geometric mean, which a few slow calls do not move), longest, worst (its `calls.id`), first, last (ns), lowest, highest
 -- (bytes of the file).
 with region as (
 	select id from calls where layer in ('user', 'threads')
@@ -16,8 +15,7 @@ each as (
 		depth = 0 or parent in (from region) as own,
 		lag(stream) over () as stream_before,
 		lag(file) over () as file_before,
-		lag(file_offset + bytes) over () as end_before,
-		lag(start + duration) over () as stop_before
+		lag(file_offset + bytes) over () as end_before
 	from calls
 	where kind in ('read', 'write') and layer in ('posix', 'stdio') and bytes > 0 and error = 0 and state = 'done'
 		and file is not null
@@ -37,8 +35,6 @@ recorded as (
 		sum(bytes)::bigint as bytes,
 		sum(duration)::bigint as time,
 		sum(ln(greatest(duration, 1))) as log_time,
-		coalesce(sum(least(duration, greatest(0, start - stop_before))) filter (stream = stream_before and file = file_before), 0)::bigint
-			as waited,
 		max(duration) as longest,
 		arg_max(id, duration) as worst,
 		min(start) as first,
@@ -60,7 +56,6 @@ counted as (
 		bytes,
 		time,
 		(calls - errors) * ln(greatest(1, time / (calls - errors))) as log_time,
-		0::bigint as waited,
 		longest,
 		null::ubigint as worst,
 		first_start as first,

@@ -1,0 +1,50 @@
+-- title:  Calls that fail
+-- layer:  posix
+-- limit:  data that could not be read, written, synced or closed is a danger at the first call. Other calls (a file that is not there, a
+--   name that is taken) are how programs look for things: those count by their time. What only says "not now" is left out.
+-- says:   {op} of {path} failed {n:count} times: {reason}; {seconds:seconds} of the slowest process
+-- lost:   time in failed calls of the slowest process; null where data are at stake
+-- sure:   0.9
+-- fix:    {todo}
+-- seen:   Darshan counts failures nowhere; Recorder and strace users search for them
+with reason(error, reason) as (
+	values (1, 'operation not permitted'), (2, 'no such file'), (5, 'input/output error'), (9, 'bad descriptor'), (12, 'out of memory'),
+		(13, 'permission denied'), (17, 'it exists'), (20, 'not a directory'), (21, 'is a directory'), (22, 'invalid argument'),
+		(23, 'too many open files in the system'), (24, 'too many open files'), (26, 'text file busy'), (27, 'file too large'),
+		(28, 'no space left'), (29, 'not seekable'), (30, 'read-only file system'), (36, 'name too long'), (39, 'directory not empty'),
+		(40, 'too many symbolic links'), (116, 'stale file handle'), (121, 'remote I/O error'), (122, 'quota exceeded')
+),
+failed as (
+	select
+		c.process, c.op, c.error,
+		c.kind in ('read', 'write', 'sync', 'close') and c.layer in ('posix', 'stdio', 'aio') as data,
+		coalesce(p.place, nullif(regexp_replace(o.name, '[0-9]+', '*', 'g'), ''), 'an unknown file') as path,
+		count(*) as n, sum(c.duration) / 1e9 as seconds, max_by(c.id, c.duration, 8) as worst, max(c.duration) as longest
+	from calls as c left join {places} as p using (file) left join objects as o using (object)
+	where c.error <> 0 and c.layer in ('posix', 'stdio', 'aio') and c.kind <> 'comm'
+		-- not now: EINTR, EAGAIN, EINPROGRESS, ETIMEDOUT; asked of what has no such thing: ESPIPE, ENOTTY, ENODATA, EOPNOTSUPP
+		and c.error not in (4, 11, 115, 110, 29, 25, 61, 95)
+		and (c.file is null or p.file is not null)
+	group by all
+),
+process as (
+	select
+		process, op, error, data, if(count(distinct path) = 1, any_value(path), any_value(regexp_extract(path, '^(.*/)[^/]*$', 1)) || '…') as path,
+		sum(n) as n, sum(seconds) as seconds, flatten(max_by(worst, longest, 8)) as worst, max(longest) as longest
+	from failed
+	group by process, op, error, data, if(data, path, regexp_extract(path, '^(.*/)[^/]*$', 1))
+)
+select
+	op,
+	path,
+	sum(n)::bigint as n,
+	coalesce(any_value(r.reason), format('error {}', error)) as reason,
+	max(seconds) as seconds,
+	if(
+		data, 'look at what the call returned, and stop: what follows works on data that is not there',
+		'remember what was found once; put first in the search path what is found there'
+	) as todo,
+	flatten(max_by(worst, longest, 8)) as calls,
+	if(data, null, max(seconds)) as lost
+from process left join reason as r using (error)
+group by op, path, error, data

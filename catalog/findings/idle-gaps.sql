@@ -1,0 +1,45 @@
+-- title:  Reading or writing and computing take turns
+-- layer:  posix
+-- limit:  between two reads or writes of a thread it computes: of each pair the shorter one could run beside the other. Time in other
+--   calls (opens, syncs, locks, messages) is no computing, and other threads than the first may only wait for it; 8 turns at least, of 50 us and more
+-- says:   {path}: {n:count} turns of {who}: {what} {each:seconds}, then something else for {gap:seconds}, on average
+-- lost:   of the slowest thread, the sum of the shorter of each access and the gap before it
+-- sure:   0.5
+-- fix:    let them run side by side: nonblocking calls (MPI_File_iwrite, MPI_File_iread, iput and wait_all), a thread for I/O, two buffers
+-- seen:   Patrick et al. 2008 (overlapping computation and I/O)
+with region as (
+	select id from calls where layer in ('user', 'threads')
+),
+each as (
+	select id, process, stream, thread, kind, file, start, duration, lag(stream) over () as stream_before, lag(start + duration) over () as stop_before
+	from calls
+	where (depth = 0 or parent in (from region)) and layer not in ('user', 'threads', 'fathom')
+),
+-- What the program's own messages took of the gaps, where they were only counted.
+messages as (
+	select process, sum(time) / 1e9 as seconds
+	from counters
+	where kind = 'comm' and recorded = 0 and thread_class = 'main' and (enclosing is null or enclosing_layer = 'user')
+		and op not in ('MPI_Init', 'MPI_Init_thread', 'MPI_Finalize')
+	group by process
+),
+thread as (
+	select
+		p.place as path, e.kind as what, e.process, e.stream, count(*) as n, sum(e.duration) / 1e9 as seconds, sum(e.start - e.stop_before) / 1e9 as idle,
+		sum(least(e.duration, e.start - e.stop_before)) / 1e9 as lost, max_by(e.id, e.duration, 8) as worst
+	from each as e join {places} as p using (file) join processes as r using (process)
+	where e.stream = e.stream_before and e.thread = r.pid and e.kind in ('read', 'write') and e.start - e.stop_before >= 50000 and e.duration >= 50000
+	group by p.place, e.kind, e.process, e.stream
+)
+select
+	path,
+	what,
+	sum(n)::bigint as n,
+	if(count(distinct process) = 1, 'one process', format('{} processes', count(distinct process))) as who,
+	sum(thread.seconds) / sum(n) as each,
+	sum(idle) / sum(n) as gap,
+	list_slice(flatten(list(worst)), 1, 8) as calls,
+	max(least(lost, idle - coalesce(m.seconds, 0))) as lost
+from thread left join messages as m using (process)
+group by path, what
+having max(n) >= 8 and max(least(lost, idle - coalesce(m.seconds, 0))) > 0

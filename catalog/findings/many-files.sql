@@ -1,0 +1,36 @@
+-- title:  Many files: more time with names than they are worth
+-- layer:  posix
+-- limit:  a process handles 16 files or more of one kind (their names differ by numbers): fewer are a program's usual few. What that
+--   costs is measured
+-- says:   {path}: {files:count} files, {calls_made:count} opens, closes, stats, removals and the like by {who}; {seconds:seconds} of the slowest
+-- lost:   that time of the slowest process, less one file's share
+-- sure:   0.7
+-- fix:    one file for many records (HDF5, a container), opened once; look names up once, not before each use
+-- needs:  counters
+-- seen:   Chang, Jin, Bauer 2016 (ATHENA-C); Carns et al. 2011 (Darshan)
+with process as (
+	select
+		p.place as path, c.process, count(distinct p.file) filter (c.calls > c.errors) as files, sum(c.calls) as n, sum(c.time) / 1e9 as seconds,
+		max(c.longest) as longest
+	from counters as c join {places} as p using (file)
+	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'close', 'meta')
+		and c.op not in ('fcntl', 'flock', 'lockf', 'ioctl', 'ftruncate', 'fallocate', 'posix_fallocate', 'posix_fadvise', 'readahead', 'dup', 'dup2', 'dup3')
+	group by p.place, c.process
+	having files >= 16
+),
+example as (
+	select p.place as path, max_by(c.id, c.duration, 8) as calls
+	from calls as c join {places} as p using (file)
+	where c.kind in ('open', 'meta') and c.layer in ('posix', 'stdio') and p.place in (select path from process)
+	group by p.place
+)
+select
+	path,
+	max(files) as files,
+	sum(n)::bigint as calls_made,
+	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
+	max(seconds) as seconds,
+	any_value(calls) as calls,
+	max(seconds * (1 - 1 / files)) as lost
+from process left join example using (path)
+group by path

@@ -1,0 +1,36 @@
+-- title:  Bulk data through C streams
+-- layer:  stdio
+-- limit:  a stream that carries a MiB and more: less fits in a few of its buffers. Whether that costs is measured: against the same bytes in
+--   large accesses, at this run's own store (shared/store.sql)
+-- says:   {path}: {size:size} by {who} through C streams, {each:size} a call: {seconds:seconds} of the slowest, in large accesses {other:seconds}
+-- lost:   what the slowest thread's took, less the same bytes at the store's rate in pieces of which a tenth is latency, at most 16 MiB
+-- sure:   0.8
+-- fix:    {what} large pieces with {what}() itself, or give the stream a larger buffer: setvbuf(stream, NULL, _IOFBF, {piece:count})
+-- seen:   Carns et al. 2011 (Darshan); drishti S01 counts the share without its cost
+with thread as (
+	select
+		p.place as path, a.kind as what, a.process, a.stream, sum(a.n) as n, sum(a.bytes) as bytes, sum(a.time) / 1e9 as seconds,
+		max(least(coalesce(9 * s.half, 16777216), 16777216)) as piece, max(s.latency) as latency, max(s.per_byte) as per_byte,
+		max_by(a.worst, a.longest, 8) as worst
+	from {accesses} as a join {places} as p using (file) join {store} as s using (file, kind)
+	where a.layer = 'stdio'
+	group by p.place, a.kind, a.process, a.stream
+),
+-- Also where nothing is lost the time is what it took.
+costed as (
+	select *, least(seconds, bytes * per_byte + latency * ceil(bytes / piece)) as other from thread
+)
+select
+	path,
+	what,
+	if(count(distinct process) = 1, 'one process', format('{} processes', count(distinct process))) as who,
+	sum(bytes) as size,
+	sum(bytes) / sum(n) as each,
+	max(seconds) as seconds,
+	max_by(other, seconds) as other,
+	max(piece)::bigint as piece,
+	list_slice(flatten(list(worst)), 1, 8) as calls,
+	max(seconds - other) as lost
+from costed
+group by path, what
+having sum(bytes) >= 1048576

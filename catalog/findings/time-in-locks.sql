@@ -1,0 +1,37 @@
+-- title:  Time in file locks
+-- layer:  posix
+-- limit:  any that costs: a lock that nobody else wants is had in microseconds
+-- says:   {path}: {n:count} calls of {op} by {who}, {seconds:seconds} of the slowest{inside}
+-- lost:   all of it, of the slowest process
+-- sure:   0.7
+-- fix:    parts of the file of one writer each need no locks: let each rank write its own blocks; in MPI-IO collective writes, or no
+--   data sieving of writes and no atomic mode
+-- knob:   romio_ds_write=disable, MPI_File_set_atomicity(false)
+-- seen:   Thakur, Gropp, Lusk 1999 (data sieving needs locks); Liao, Choudhary 2008
+with lock as (
+	select c.id, c.process, c.op, c.file, c.duration, c.parent
+	from calls as c
+	where c.layer = 'posix' and c.op in ('flock', 'lockf')
+	union all
+	-- F_SETLK, F_SETLKW and the same for open file descriptions
+	select c.id, c.process, c.op, c.file, c.duration, c.parent
+	from calls as c join args as a on a.call = c.id
+	where c.layer = 'posix' and c.op = 'fcntl' and a.name = 'cmd' and a.value in (6, 7, 37, 38)
+),
+process as (
+	select
+		p.place as path, l.op, l.process, count(*) as n, sum(l.duration) / 1e9 as seconds, max_by(l.id, l.duration, 8) as worst, any_value(l.parent) as parent
+	from lock as l join {places} as p using (file)
+	group by p.place, l.op, l.process
+)
+select
+	path,
+	p.op,
+	sum(n)::bigint as n,
+	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
+	max(seconds) as seconds,
+	coalesce(', inside ' || any_value(c.op), '') as inside,
+	list_slice(flatten(list(worst)), 1, 8) as calls,
+	max(seconds) as lost
+from process as p left join calls as c on c.id = p.parent
+group by path, p.op
