@@ -18,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import exact
+import findings
 import kernel
 import per_call
 import query
@@ -35,6 +36,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "query": query.rows,
     "start": start.rows,
     "exact": exact.rows,
+    "findings": findings.rows,
 }
 VERDICT = {True: "yes", False: "NO", None: ""}
 

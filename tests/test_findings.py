@@ -9,7 +9,8 @@ import fathom
 import pytest
 from fathom.analysis import findings
 from fathom.view.findings import sentence
-from harness import mistakes, needs
+from fathom.view.findings_page import page
+from harness import mistakes, needs, paths
 
 # Of what is well done, nothing else may be said to lose more of the run time than this.
 MUCH = 0.05
@@ -56,3 +57,9 @@ def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path)
 def test_every_finding_has_its_two_programs() -> None:
     tested = {mistakes.load(path).finding for path in mistakes.pairs()}
     assert {path.stem for path in findings.catalogue()} <= tested
+
+
+def test_the_page_of_all_findings_is_of_now() -> None:
+    now = page(map(findings.read, findings.catalogue()))
+    said = (paths.ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    assert said == now, "python -m fathom.view.findings_page > docs/findings.md"

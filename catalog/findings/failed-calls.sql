@@ -6,7 +6,7 @@
 -- lost:   time in failed calls of the slowest process; null where data are at stake
 -- sure:   0.9
 -- fix:    {todo}
--- seen:   Darshan counts failures nowhere; Recorder and strace users search for them
+-- seen:   users of strace and Recorder, who search for them by hand
 with reason(error, reason) as (
 	values (1, 'operation not permitted'), (2, 'no such file'), (5, 'input/output error'), (9, 'bad descriptor'), (12, 'out of memory'),
 		(13, 'permission denied'), (17, 'it exists'), (20, 'not a directory'), (21, 'is a directory'), (22, 'invalid argument'),

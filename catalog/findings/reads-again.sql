@@ -1,7 +1,7 @@
 -- title:  The same bytes are read again
 -- layer:  posix
--- limit:  a process asks for an offset and size that it has asked for before, of a file that it holds open or opens anew; what that
---   costs is measured, so no share is needed
+-- limit:  a process asks for an offset and size that it has asked for before, of a file that nobody wrote in between;
+--   what that costs is measured, so no share is needed
 -- says:   {path}: {again:count} of {n:count} reads by {who} ask for bytes that the process has read before, {size:size} in all;
 --   {seconds:seconds} of the slowest
 -- lost:   of bytes read n times, (n - 1) / n of the time that these reads took; of the slowest process, shared out to its threads

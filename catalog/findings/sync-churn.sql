@@ -7,7 +7,7 @@
 -- sure:   0.8
 -- fix:    sync once, when what was written is complete; for data that must be safe at once, larger records or a log of its own
 -- needs:  counters
--- seen:   Ellexus I/O profiling notes; Carns et al. 2011 (Darshan counts fsyncs)
+-- seen:   Carns et al. 2011 (Darshan counts them)
 with each as (
 	select
 		p.place as path, p.file, c.process,

@@ -52,7 +52,7 @@ counted as (
 		case when unaligned_file = 0 then true when unaligned_file > 0.5 * calls then false end as aligned,
 		case when consecutive > 0.5 * calls then 'on' when sequential > 0.5 * calls then 'ahead' when sequential < 0.5 * calls then 'back' end
 			as place,
-		calls - errors as n,
+		(calls - errors)::bigint as n,
 		bytes,
 		time,
 		(calls - errors) * ln(greatest(1, time / (calls - errors))) as log_time,

@@ -24,4 +24,4 @@ select
 	coalesce(stripe.bytes, 4096) as block,
 	stripe.bytes is not null as striped
 from named as f left join stripe using (file)
-where f.kind in ('regular', 'unknown') and {of_files} and f.path not like '/dev/%'
+where (f.kind = 'regular' or f.kind = 'unknown' and f.path not like '/dev/%') and {of_files}

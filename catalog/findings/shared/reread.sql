@@ -1,12 +1,17 @@
--- Reads, by the very bytes they asked for: how often each process read them. Of files in which somebody went back, opened them anew or
--- shares them with others; of more than 2 million such reads a part of the places, by a hash of the offset, stands for all
+-- Reads, by the very bytes they asked for: how often each process read them. Of files in which somebody went back or that several
+-- processes read, and that nobody writes once reading began (what is read then may be new); of more than 2 million such reads a part of the places, by a hash of the offset, stands for all
 -- (`scale`). Columns: process, file, file_offset, bytes, n, time (ns, of all n), worst (a `calls.id`), longest (ns), scale.
 with candidate as (
-	select file, sum(n) as n
+	select file, sum(n) filter (kind = 'read') as n
 	from {accesses}
-	where kind = 'read' and stream is not null and layer = 'posix'
+	where stream is not null and layer = 'posix'
 	group by file
-	having sum(n) filter (place = 'back') > 0 or sum(bytes) > max(highest) - min(lowest) or count(distinct process) > 1
+	having (
+			sum(n) filter (kind = 'read' and place = 'back') > 0
+			or sum(bytes) filter (kind = 'read') > max(highest) filter (kind = 'read') - min(lowest) filter (kind = 'read')
+			or count(distinct process) filter (kind = 'read') > 1
+		)
+		and coalesce(max(last) filter (kind = 'write') <= min(first) filter (kind = 'read'), true)
 ),
 part as (
 	select greatest(1, ceil(sum(n) / 2e6))::bigint as scale from candidate
