@@ -1,7 +1,7 @@
 -- title:  Calls that fail
 -- layer:  posix
 -- limit:  data that could not be read, written, synced or closed is a danger at the first call. Other calls (a file that is not there, a
---   name that is taken) are how programs look for things: those count by their time. What only says "not now" is left out.
+--   name that is taken) are how programs look for things: those count by their time, from 16 on. What only says "not now" is left out.
 -- says:   {op} of {path} failed {n:count} times: {reason}; {seconds:seconds} of the slowest process
 -- lost:   time in failed calls of the slowest process; null where data are at stake
 -- sure:   0.9
@@ -48,3 +48,4 @@ select
 	if(data, null, max(seconds)) as lost
 from process left join reason as r using (error)
 group by op, path, error, data
+having data or sum(n) >= 16

@@ -199,9 +199,10 @@ class Asked:
 
     def _complete(self, sql: str) -> str:
         """`{name}` is a shared table, else a part of `fathom.analysis`."""
-        return re.sub(r"\{([a-z][\w/]*)\}", lambda part: self._part(part[1]), sql)
+        return re.sub(r"\{([a-z][\w/]*)\}", lambda part: self.part(part[1]), sql)
 
-    def _part(self, name: str) -> str:
+    def part(self, name: str) -> str:
+        """What `{name}` stands for: a table of the connection, made now if need be, or a text."""
         shared = places.catalog() / "findings" / SHARED / f"{name}.sql"
         if not shared.is_file():
             return _statement(name)

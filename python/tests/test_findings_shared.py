@@ -1,0 +1,196 @@
+"""The tables that findings share, against what was put in: costs of a made-up store, and a count call by call."""
+
+import math
+import random
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import fathom
+import pytest
+from fathom.analysis.findings import Asked
+from schema import counters_of, write_run
+
+LATENCY, PER_BYTE = 300e-6, 2e-9
+SIZES = (100, 1000, 10_000, 100_000, 1_000_000)
+REGULAR = {"kind": "regular", "key": "disk"}
+
+
+def calls_of(
+    sizes: list[int], seed: int = 1, file: int = 0, kind: str = "write"
+) -> list[dict[str, Any]]:
+    """Calls on a store with a known cost, a fifth up and down, one in a hundred a stall 20 times as long."""
+    chance = random.Random(seed)
+    out: list[dict[str, Any]] = []
+    start = offset = 0
+    for size in sizes:
+        took = (LATENCY + size * PER_BYTE) * chance.uniform(0.8, 1.2)
+        took *= 20 if chance.random() < 0.01 else 1
+        out.append(
+            {"id": len(out) + file * 10**6, "layer": "posix", "op": kind, "kind": kind, "file": file}
+            | {"start": start, "duration": round(took * 1e9), "bytes": size, "file_offset": offset}
+            | {"state": "done", "stream": file}
+        )  # fmt: skip
+        start, offset = start + round(took * 1e9) + 1000, offset + size
+    return out
+
+
+def asked(tmp_path: Path, calls: list[dict[str, Any]], files: list[dict[str, Any]]) -> Asked:
+    path = write_run(
+        tmp_path / "made.fathom",
+        runs=[{"name": "made", "duration": 10**12, "events": len(calls)}],
+        processes=[{"process": 0, "ended": "clean"}],
+        files=files,
+        calls=calls,
+        counters=counters_of(calls),
+    )
+    return Asked(fathom.open(path))
+
+
+def table(source: Asked, name: str) -> list[dict[str, Any]]:
+    return list(source.run.sql(f"from {source.part(name)}").to_pylist())
+
+
+def cost(tmp_path: Path, calls: list[dict[str, Any]], *directories: str) -> list[dict[str, Any]]:
+    files = [{"file": n, "path": f"/{name}/f"} | REGULAR for n, name in enumerate(directories)]
+    rows = table(asked(tmp_path, calls, files), "store")
+    return sorted(rows, key=lambda row: (row["file"], row["kind"]))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_cost_of_an_access_is_found_through_noise_and_stalls(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    sizes = [chance.choice(SIZES) for _ in range(400)]
+    (row,) = cost(tmp_path, calls_of(sizes, seed), "a")
+    assert row["learnt"] == "sizes"
+    assert row["latency"] == pytest.approx(LATENCY, rel=0.25)
+    assert row["per_byte"] == pytest.approx(PER_BYTE, rel=0.25)
+    assert row["half"] == pytest.approx(LATENCY / PER_BYTE, rel=0.4)
+
+
+def test_one_size_only_borrows_from_the_other_direction_or_directory(tmp_path: Path) -> None:
+    reads = calls_of([100_000] * 50, kind="read")
+    writes = [row | {"id": row["id"] + 1000} for row in calls_of([1000, 1_000_000] * 50, 2)]
+    elsewhere = calls_of([100_000] * 50, 3, file=1)
+    rows = cost(tmp_path, reads + writes + elsewhere, "a", "b")
+    assert [(row["file"], row["kind"], row["learnt"]) for row in rows] == [
+        (0, "read", "direction"),
+        (0, "write", "sizes"),
+        (1, "write", "system"),
+    ]
+    for row in rows:
+        assert row["latency"] == pytest.approx(LATENCY, rel=0.35)
+
+
+def test_less_than_a_page_bounds_the_latency_and_a_large_size_alone_says_nothing(
+    tmp_path: Path,
+) -> None:
+    (row,) = cost(tmp_path / "small", calls_of([1024] * 100), "a")
+    assert row["learnt"] == "page"
+    assert 0.6 * LATENCY < row["latency"] < LATENCY
+    assert not cost(tmp_path / "large", calls_of([65536] * 100), "a")
+
+
+def test_cost_from_counters_is_that_from_calls(tmp_path: Path) -> None:
+    """At level `file` a row of counters is a point: each file has accesses of a size of its own."""
+    calls = [
+        row
+        for n, size in enumerate(SIZES)
+        for row in calls_of([size] * 100, n, file=n)
+        if row["duration"] < 10 * (LATENCY + size * PER_BYTE) * 1e9
+    ]
+    files = [{"file": n, "path": f"/a/{'abcde'[n]}"} | REGULAR for n in range(len(SIZES))]
+    sums: dict[int, dict[str, Any]] = {}
+    for row in counters_of(calls):
+        into = sums.setdefault(row["file"], row | {"calls": 0, "bytes": 0, "time": 0, "recorded": 0})  # fmt: skip
+        for key in ("calls", "bytes", "time"):
+            into[key] += row[key]
+    path = write_run(
+        tmp_path / "counted.fathom",
+        runs=[{"name": "counted", "duration": 10**12}],
+        files=files,
+        counters=list(sums.values()),
+    )
+    rows = table(Asked(fathom.open(path)), "store")
+    assert len(rows) == len(SIZES)
+    assert rows[0]["latency"] == pytest.approx(LATENCY, rel=0.15)
+    assert rows[0]["per_byte"] == pytest.approx(PER_BYTE, rel=0.15)
+
+
+def by_hand(calls: list[dict[str, Any]]) -> dict[tuple[Any, ...], tuple[int, int, int]]:
+    """Accesses, bytes, ns by thread, file, direction, size, alignment and place: one call after the other."""
+    sums: dict[tuple[Any, ...], tuple[int, int, int]] = defaultdict(lambda: (0, 0, 0))
+    regions = {row["id"] for row in calls if row["layer"] == "user"}
+    before: dict[int, tuple[int, int | None]] = {}
+    for row in sorted(calls, key=lambda row: (row["stream"], row["start"])):
+        if row["layer"] != "posix" or row["kind"] not in ("read", "write"):
+            continue
+        if row["error"] or not row["bytes"]:
+            continue
+        offset, end = row["file_offset"], None
+        if offset is not None:
+            end = offset + row["bytes"]
+        file, ended = before.get(row["stream"], (-1, None))
+        place = None
+        if file == row["file"] and ended is not None and offset is not None:
+            place = "on" if offset == ended else "ahead" if offset > ended else "back"
+        before[row["stream"]] = (row["file"], end)
+        aligned = None if end is None else offset % 4096 == 0 and end % 4096 == 0
+        own = row["depth"] == 0 or row["parent"] in regions
+        key = (
+            row["stream"],
+            row["file"],
+            row["kind"],
+            int(math.log2(row["bytes"])),
+            aligned,
+            place,
+            own,
+        )
+        n, size, time = sums[key]
+        sums[key] = (n + 1, size + row["bytes"], time + row["duration"])
+    return dict(sums)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_accesses_are_what_a_count_call_by_call_gives(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    calls: list[dict[str, Any]] = []
+    for stream in range(3):
+        start, offset = 0, 0
+        for n in range(chance.randint(0, 60)):
+            size = chance.choice((0, 1, 100, 4096, 8192, 5000))
+            where = chance.choice((offset, offset, offset + 4096, 0, 4096, None))
+            parent = chance.choice(calls)["id"] if calls and chance.random() < 0.4 else None
+            calls.append(
+                {
+                    "id": stream * 1000 + n,
+                    "stream": stream,
+                    "layer": chance.choice(("posix", "posix", "posix", "user", "mpiio")),
+                    "op": "x",
+                    "kind": chance.choice(("read", "write", "write", "sync")),
+                    "file": chance.choice((0, 0, 0, 1)),
+                    "start": start,
+                    "duration": chance.randint(1, 10**6),
+                    "bytes": size,
+                    "file_offset": where,
+                    "error": int(chance.random() < 0.1),
+                    "state": "done",
+                    "parent": parent,
+                    "depth": int(parent is not None),
+                }
+            )
+            start += chance.randint(1, 10**6)
+            offset = (where or 0) + size
+    files = [{"file": n, "path": f"/a/{n}"} | REGULAR for n in range(2)]
+    ordered = sorted(calls, key=lambda row: (row["stream"], row["start"]))
+    rows = table(asked(tmp_path, ordered, files), "accesses")
+    found = {
+        tuple(row[key] for key in ("stream", "file", "kind", "bin", "aligned", "place", "own")): (
+            row["n"],
+            row["bytes"],
+            row["time"],
+        )
+        for row in rows
+    }
+    assert len(found) == len(rows)
+    assert found == by_hand(calls)
