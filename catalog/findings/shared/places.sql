@@ -11,17 +11,24 @@ with stripe as (
 ),
 named as (
 	select
-		*, regexp_extract(path, '^(.*)/[^/]*$', 1) as folder, regexp_replace(path, '[0-9]+', '*', 'g') as pattern,
+		*, regexp_extract(path, '^(.*)/[^/]*$', 1) as folder, regexp_replace(regexp_extract(path, '[^/]*$'), '[0-9]+', '*', 'g') as name,
 		regexp_replace(folder, '[0-9]+', '*', 'g') as folders
 	from files
+),
+-- Stars only where something differs.
+placed as (
+	select
+		*, count(*) over (partition by folders, name) as alike,
+		if(min(folder) over (partition by folders) = max(folder) over (partition by folders), folder, folders) as directory
+	from named
 )
 select
 	f.file,
 	f.path,
-	if(count(*) over (partition by pattern) = 1, path, pattern) as place,
-	if(min(folder) over (partition by folders) = max(folder) over (partition by folders), folder, folders) as directory,
+	if(alike = 1, path, directory || '/' || name) as place,
+	directory,
 	f.key as system,
 	coalesce(stripe.bytes, 4096) as block,
 	stripe.bytes is not null as striped
-from named as f left join stripe using (file)
+from placed as f left join stripe using (file)
 where (f.kind = 'regular' or f.kind = 'unknown' and f.path not like '/dev/%') and {of_files}
