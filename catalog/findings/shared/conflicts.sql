@@ -26,10 +26,13 @@ by_mpi as (
 holes as (
 	select selection from selections where not exact or blocks <> 1 or (period <> 0 and period <> total)
 ),
+several as (
+	select file from counters where kind in ('read', 'write') and file is not null group by file having count(distinct process) > 1
+),
 access as (
 	select id, process, file, layer, file_offset as begins, file_offset + bytes as ends, kind = 'write' as wrote, start, start + duration as stop
 	from calls
-	where kind in ('read', 'write') and bytes > 0 and error = 0 and state = 'done' and file_offset is not null and file is not null
+	where kind in ('read', 'write') and bytes > 0 and error = 0 and state = 'done' and file_offset is not null and file in (from several)
 		and (layer in ('posix', 'stdio') and (depth = 0 or parent in (from region) or file not in (from by_mpi))
 			or layer = 'mpiio' and (selection is null or selection not in (from holes)))
 ),
