@@ -140,7 +140,6 @@ static void side_by_side(const char *path, long distance)
 	}
 	off_t begin = (off_t)ranks * STEPS * PIECE;
 	for (int step = 0; step < 4 * STEPS; step++) {
-		MPI_MUST(MPI_Barrier(MPI_COMM_WORLD));
 		off_t at = begin + (off_t)(step * ranks + rank) * distance;
 		MUST(pwrite(fd, data, BYTES, at) == BYTES);
 	}
