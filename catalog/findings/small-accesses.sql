@@ -9,6 +9,7 @@
 --   times as large as `half` (a tenth of it latency), at most 16 MiB
 -- sure:   0.9
 -- fix:    gather them in a buffer and {what} pieces of {piece:size}; where ranks share the file, by a collective call
+-- needs:  counters
 -- seen:   Carns et al. 2011 (Darshan); Hockney 1994 for the size at which half of the rate is reached
 with small as (
 	select

@@ -6,6 +6,7 @@
 -- lost:   what the slowest thread's took, less the same bytes at the store's rate in pieces of which a tenth is latency, at most 16 MiB
 -- sure:   0.8
 -- fix:    {what} large pieces with {what}() itself, or give the stream a larger buffer: setvbuf(stream, NULL, _IOFBF, {piece:count})
+-- needs:  counters
 -- seen:   Carns et al. 2011 (Darshan); drishti S01 counts the share without its cost
 with thread as (
 	select

@@ -132,15 +132,21 @@ def test_a_broken_finding_is_said_and_the_others_are_kept(path: Path, tmp_path: 
 
 
 def test_a_run_of_counters_only_is_asked_what_counters_can_answer(tmp_path: Path) -> None:
-    counted = [row | {"recorded": 0} for row in counters_of(CALLS)]
+    own = {
+        "id": 9,
+        "layer": "fathom",
+        "op": "seal",
+        "start": 0,
+        "duration": 5,
+    }  # a row all the same
+    counted = [row | {"recorded": 0} for row in counters_of(CALLS)] + counters_of([own])
     path = write_run(
         tmp_path / "counted.fathom",
-        runs=[{"name": "counted", "duration": 10 * SECOND, "counted": 3}],
+        runs=[{"name": "counted", "duration": 10 * SECOND, "counted": 3, "events": 1}],
         counters=counted,
     )
-    by_time = (
-        "select 'write' as op, sum(calls) as n, 3 as seconds, sum(time) / 1e9 as lost from counters"
-    )
+    by_time = """select 'write' as op, sum(calls) as n, 3 as seconds, sum(time) / 1e9 as lost
+        from counters where layer = 'posix'"""
     header = HEADER.replace("-- seen", "-- needs:  counters\n-- seen")
     files = [finding(tmp_path, "calls"), finding(tmp_path, "counters", by_time, header)]
     found = find(path, *files)

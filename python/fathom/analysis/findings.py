@@ -180,7 +180,8 @@ class Asked:
     def has(self) -> frozenset[str]:
         """What the run recorded, of calls and samples."""
         counts = self.run.sql(
-            "select (select events from runs) as calls, (select count(*) from samples) as samples"
+            "select (select sum(recorded) from counters where layer <> 'fathom') as calls,"
+            " (select count(*) from samples) as samples"
         ).to_pylist()[0]
         return frozenset(name for name, count in counts.items() if count)
 
