@@ -179,11 +179,11 @@ class Asked:
     @cached_property
     def has(self) -> frozenset[str]:
         """What the run recorded, of calls and samples."""
-        counts = self.run.sql(
-            "select (select sum(recorded) from counters where layer <> 'fathom') as calls,"
-            " (select count(*) from samples) as samples"
+        there = self.run.sql(
+            "select exists (select 1 from calls where layer <> 'fathom') as calls,"
+            " exists (select 1 from samples) as samples"
         ).to_pylist()[0]
-        return frozenset(name for name, count in counts.items() if count)
+        return frozenset(name for name, is_there in there.items() if is_there)
 
     def rows(self, rule: Rule) -> list[dict[str, Any]]:
         """The rows of a rule's SQL, but for those that lose too little to be said."""
