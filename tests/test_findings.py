@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import fathom
 import pytest
@@ -34,7 +35,16 @@ def told(found: findings.Findings) -> str:
     )
 
 
-@pytest.mark.parametrize("path", mistakes.pairs(), ids=lambda path: path.stem)
+def cases() -> list[Any]:
+    return [
+        pytest.param(
+            path, id=path.stem, marks=[pytest.mark.full] if mistakes.load(path).full else []
+        )
+        for path in mistakes.pairs()
+    ]
+
+
+@pytest.mark.parametrize("path", cases())
 def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path) -> None:
     pair = mistakes.load(path)
     needs.require([*pair.needs, *(needs.of_mpi(pair.mpi) if pair.ranks else [])])

@@ -44,6 +44,7 @@ class Pair:
     also: list[str] = field(default_factory=list)  # findings that the innocent one has as well
     needs: list[str] = field(default_factory=list)
     timeout: int = 60
+    full: bool = False  # in test-full only: it needs a machine that does nothing else
     within: float = 2.0  # factor between the seconds estimated and won that the benchmark allows
 
     @property
