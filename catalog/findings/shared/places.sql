@@ -11,9 +11,8 @@ with stripe as (
 ),
 named as (
 	select
-		*, regexp_extract(path, '^(.*)/[^/]*$', 1) as folder, regexp_replace(regexp_extract(path, '[^/]*$'), '[0-9]+', '*', 'g') as name,
-		regexp_replace(folder, '[0-9]+', '*', 'g') as folders
-	from files
+		f.*, regexp_extract(path, '^(.*)/[^/]*$', 1) as folder, {file_group} as name, regexp_replace(folder, '[0-9]+', '*', 'g') as folders
+	from files as f
 ),
 -- Stars only where something differs.
 placed as (
