@@ -25,6 +25,9 @@ failed as (
 		-- not now: EINTR, EAGAIN, EINPROGRESS, ETIMEDOUT; asked of what has no such thing: ESPIPE, ENOTTY, ENODATA, EOPNOTSUPP
 		and c.error not in (4, 11, 115, 110, 29, 25, 61, 95)
 		and (c.file is null or p.file is not null)
+		-- What a library looks for is its own affair, unless data are lost; what MPI does when it starts and ends is no I/O of the program's.
+		and (c.depth = 0 or c.parent in (select id from calls where layer in ('user', 'threads'))
+			or data and c.parent not in (select id from calls where kind = 'comm'))
 	group by all
 ),
 process as (

@@ -85,36 +85,6 @@ struct nc_selected nc_select(struct call *c, const struct nc_library *lib,
 	return got;
 }
 
-/* Elements from the first to the last that the map reaches, of which `total` are moved. */
-static bool has_holes(uint32_t rank, const uint64_t *count, const int64_t *map)
-{
-	uint64_t span = 1, total = 1;
-
-	for (uint32_t d = 0; d < rank; d++) {
-		const uint64_t step = map[d] < 0 ? -(uint64_t)map[d] : (uint64_t)map[d];
-
-		if (count[d] == 0)
-			return false;
-		span += (count[d] - 1) * step;
-		total *= count[d];
-	}
-	return span > total;
-}
-
-void nc_mapped(struct call *c, enum nc_api api, int id, int variable, const void *count,
-	       const void *map)
-{
-	KEEP_ERRNO;
-	const struct nc_library *lib = nc_library(c->wrapper, api);
-	const struct nc_variable *v =
-		lib && c->thread && count && map && (c->error == 0 || c->error == NC_ERANGE)
-			? nc_variable(c, lib, id, variable)
-			: NULL;
-
-	if (v && v->rank && has_holes(v->rank, count, map))
-		call_scattered(c);
-}
-
 /* One box of a list into the shape; its elements. What does not fit is told from where the list begins. */
 static uint64_t take_box(struct shape *shape, uint64_t listed, const int64_t *start,
 			 const int64_t *count, const int64_t *begin)
