@@ -1,18 +1,19 @@
--- What HDF5 had its file driver move, of each of its calls: raw data or metadata (docs/tables.md). Times in ns.
+-- What HDF5 had its file driver move, of each of its calls: raw data or metadata (docs/tables.md). Times in ns. Of runs without such
+-- calls nothing is read but the layer.
 -- Columns: call (HDF5's, null: not known), op, caller (its kind), object, asked (bytes), process, file, kind, raw (false: metadata),
 -- n (calls of the driver), moves (of MPI-IO or POSIX below), bytes, time, worst (id of a driver's call).
-with driver as (
+with driver as materialized (
 	select id, process, parent, duration, if(op like 'H5FD_read%', 'read', 'write') as kind
 	from calls
 	where layer = 'hdf5' and op like 'H5FD%'
 ),
 type as (
-	select call as id, value = 3 as raw from args where name = 'mem_type'
+	select call as id, value = 3 as raw from args where name = 'mem_type' and exists (from driver)
 ),
 below as (
 	select parent as id, any_value(file) as file, count(*) as moves, coalesce(sum(bytes), 0)::bigint as bytes
 	from calls
-	where layer in ('posix', 'mpiio') and kind in ('read', 'write') and parent in (select id from driver)
+	where exists (from driver) and layer in ('posix', 'mpiio') and kind in ('read', 'write') and parent in (select id from driver)
 	group by parent
 ),
 each as (
@@ -21,6 +22,9 @@ each as (
 		sum(d.duration)::bigint as time, max_by(d.id, d.duration) as worst
 	from driver as d join type as t using (id) join below as b using (id)
 	group by all
+),
+caller as (
+	select id, op, kind, object, size from calls where exists (from driver) and id in (select parent from driver)
 )
 select e.*, c.op, c.kind as caller, c.object, c.size as asked
-from each as e left join calls as c on c.id = e.call
+from each as e left join caller as c on c.id = e.call
