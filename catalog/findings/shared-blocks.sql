@@ -18,21 +18,21 @@ written as (
 	from calls as c join several using (file) join {places} as p using (file)
 	where c.layer = 'posix' and c.kind = 'write' and c.bytes > 0 and c.error = 0 and c.file_offset is not null
 ),
--- Blocks at the edges of writes, and who wrote to them.
+-- Blocks at the edges of writes, and those that several processes' writes end in.
 edge as (
-	select file, file_offset // block as block, process from written where file_offset % block <> 0
-	union
-	select file, (file_offset + bytes) // block, process from written where (file_offset + bytes) % block <> 0
+	select id, process, file, file_offset // block as piece from written where file_offset % block <> 0
+	union all
+	select id, process, file, (file_offset + bytes) // block from written where (file_offset + bytes) % block <> 0
 ),
-fought as (
-	select file, block from edge group by file, block having count(distinct process) > 1
+fought as materialized (
+	select file, piece from edge group by file, piece having min(process) <> max(process)
+),
+sharing as materialized (
+	select id from edge semi join fought using (file, piece)
 ),
 each as (
-	select
-		w.*, floor(log2(w.bytes))::int as bin,
-		(w.file, w.file_offset // w.block) in (select (file, block) from fought) and w.file_offset % w.block <> 0
-			or (w.file, (w.file_offset + w.bytes) // w.block) in (select (file, block) from fought) and (w.file_offset + w.bytes) % w.block <> 0 as shares
-	from written as w
+	select *, floor(log2(bytes))::int as bin, id in (from sharing) as shares
+	from written
 	where exists (from fought)
 ),
 other as (
