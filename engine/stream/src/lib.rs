@@ -6,6 +6,7 @@
 mod bytes;
 mod chunk;
 mod error;
+mod parse;
 mod record;
 mod ring;
 mod rows;

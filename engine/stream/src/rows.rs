@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use crate::bytes::Cursor;
 use crate::chunk::{Chunk, Header};
 use crate::error::{Damage, Reason};
-use crate::record::{self, Record, Unfinished};
+use crate::parse::parse;
+use crate::record::{Record, Unfinished};
 use crate::{MAX_DEPTH, MAX_FIELDS};
 
 const SLOTS: usize = 128;
@@ -270,7 +271,7 @@ impl<'a> Rows<'_, 'a> {
 		}
 		let bytes = usize::try_from(self.at.varint()?).map_err(|_| Reason::Ended)?;
 		let payload = self.at.take(bytes)?;
-		self.record(record::parse(first & 0x7f, payload)?)
+		self.record(parse(first & 0x7f, payload)?)
 	}
 
 	/// A row that says more than "as predicted".
