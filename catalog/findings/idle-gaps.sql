@@ -7,19 +7,16 @@
 -- sure:   0.5
 -- fix:    let them run side by side: nonblocking calls (MPI_File_iwrite, MPI_File_iread, iput and wait_all), a thread for I/O, two buffers
 -- seen:   Patrick et al. 2008 (overlapping computation and I/O)
-with region as (
-	select id from calls where layer in ('user', 'threads')
-),
-each as (
+with each as (
 	select id, process, stream, thread, kind, file, start, duration, lag(stream) over () as stream_before, lag(start + duration) over () as stop_before
 	from calls
-	where (depth = 0 or parent in (from region)) and layer not in ('user', 'threads', 'fathom')
+	where {outermost_call} and layer not in ('user', 'threads', 'fathom')
 ),
 -- What the program's own messages took of the gaps, where they were only counted.
 messages as (
 	select process, sum(time) / 1e9 as seconds
 	from counters
-	where kind = 'comm' and recorded = 0 and thread_class = 'main' and (enclosing is null or enclosing_layer = 'user')
+	where kind = 'comm' and recorded = 0 and thread_class = 'main' and {outermost}
 		and op not in ('MPI_Init', 'MPI_Init_thread', 'MPI_Finalize')
 	group by process
 ),

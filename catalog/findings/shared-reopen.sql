@@ -15,7 +15,7 @@ with each as (
 		string_agg(distinct c.op, ', ') filter (c.kind = 'open') as op
 	from counters as c join {places} as p using (file)
 	where regexp_matches(c.op, '^(MPI_File_(open|close)|H5F(create|open|close)|nc(mpi)?_*(create|open|close)(_par)?)$')
-		and (c.enclosing is null or c.enclosing_layer in ('user', 'threads'))
+		and {outermost}
 	group by p.place, c.file, c.process
 	having opens >= 4
 ),

@@ -9,10 +9,10 @@
 -- fix:    one view and explicit offsets (MPI_File_write_at_all), or a datatype that covers several accesses
 -- seen:   Thakur, Gropp, Lusk 1999
 with own as (
-	select c.collective, any_value(c.file) as file, max_by(c.id, c.duration) as id
-	from calls as c left join calls as p on p.id = c.parent
-	where c.op = 'MPI_File_set_view' and c.collective is not null and (p.id is null or p.layer in ('user', 'threads'))
-	group by c.collective
+	select collective, any_value(file) as file, max_by(id, duration) as id
+	from calls
+	where op = 'MPI_File_set_view' and collective is not null and {outermost_call}
+	group by collective
 ),
 view as (
 	select

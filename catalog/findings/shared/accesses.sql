@@ -6,13 +6,10 @@
 -- one before on this file ended; `ahead`, `back`; null: not known), n, bytes, time, log_time (sum of ln of ns, for the
 -- geometric mean, which a few slow calls do not move), longest, worst (its `calls.id`), first, last (ns), lowest, highest
 -- (bytes of the file).
-with region as (
-	select id from calls where layer in ('user', 'threads')
-),
-each as (
+with each as (
 	select
 		id, process, stream, layer, kind, file, file_offset, bytes, start, duration,
-		depth = 0 or parent in (from region) as own,
+		{outermost_call} as own,
 		lag(stream) over () as stream_before,
 		lag(file) over () as file_before,
 		lag(file_offset + bytes) over () as end_before
@@ -47,7 +44,7 @@ recorded as (
 counted as (
 	select
 		process, null::uinteger as stream, layer, kind, file,
-		enclosing is null or enclosing_layer in ('user', 'threads') as own,
+		{outermost} as own,
 		floor(log2(bytes / (calls - errors)))::int as bin,
 		case when unaligned_file = 0 then true when unaligned_file > 0.5 * calls then false end as aligned,
 		case when consecutive > 0.5 * calls then 'on' when sequential > 0.5 * calls then 'ahead' when sequential < 0.5 * calls then 'back' end

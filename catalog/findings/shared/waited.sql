@@ -6,7 +6,7 @@ with counted as (
 own as (
 	select c.process, sum(c.time)::bigint as waited
 	from counters as c left join ops as o on o.layer = c.layer and o.op = c.op
-	where (c.enclosing is null or c.enclosing_layer in ('user', 'threads'))
+	where {outermost}
 		and (c.layer = 'mpi' and c.op not like 'MPI_Init%' or c.layer in ('mpiio', 'hdf5', 'netcdf', 'pnetcdf') and o.collective)
 	group by c.process
 )

@@ -4,7 +4,7 @@ select id, process, file, layer, file_offset as begins, file_offset + bytes as e
 from calls
 where kind in ('read', 'write') and bytes > 0 and error = 0 and state = 'done' and file_offset is not null
 	and (layer in ('posix', 'stdio')
-			and (depth = 0 or parent in (select id from calls where layer in ('user', 'threads'))
+			and ({outermost_call}
 				or file not in (select file from counters where layer = 'mpiio' and kind in ('read', 'write') and file is not null))
 		or layer = 'mpiio'
 			and (selection is null or selection not in (select selection from selections where not exact or blocks <> 1 or (period <> 0 and period <> total))))
