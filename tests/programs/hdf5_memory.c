@@ -6,13 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		if ((call) < 0) {                                                                  \
-			fprintf(stderr, "%s failed\n", #call);                                     \
-			MPI_Abort(MPI_COMM_WORLD, 1);                                              \
-		}                                                                                  \
-	} while (0)
+#include "hdf5_must.h"
 
 enum { ROWS = 64, COLUMNS = 128, GROUPS = 6 };
 

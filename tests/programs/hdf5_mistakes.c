@@ -13,13 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		if ((call) < 0) {                                                                  \
-			fprintf(stderr, "%s failed\n", #call);                                     \
-			MPI_Abort(MPI_COMM_WORLD, 1);                                              \
-		}                                                                                  \
-	} while (0)
+#include "hdf5_must.h"
 
 static struct {
 	const char *path;

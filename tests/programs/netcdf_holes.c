@@ -4,14 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		const int status_ = (call);                                                        \
-		if (status_) {                                                                     \
-			fprintf(stderr, "%s: %s\n", #call, nc_strerror(status_));                  \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "netcdf_must.h"
 
 enum { SIDE = 64, TIMES = 10 };
 

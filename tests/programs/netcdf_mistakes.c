@@ -12,14 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		int error_ = (call);                                                               \
-		if (error_) {                                                                      \
-			fprintf(stderr, "%s: %s\n", #call, nc_strerror(error_));                   \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "netcdf_must.h"
 
 enum { NUMBERS = 256 << 10, VARIABLES = 2 };
 
