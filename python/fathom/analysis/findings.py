@@ -4,7 +4,7 @@ they are read, asked and ranked by the seconds of run time that mending would wi
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -253,8 +253,7 @@ def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
 
 def _located(finding: Finding, lines: dict[int, str]) -> Finding:
     places_ = dict.fromkeys(lines[call] for call in finding.calls if call in lines)
-    values = {field.name: getattr(finding, field.name) for field in fields(finding)}
-    return Finding(**{**values, "lines": list(places_)})
+    return replace(finding, lines=list(places_))
 
 
 def find(run: Run, paths: Sequence[Path]) -> Findings:
