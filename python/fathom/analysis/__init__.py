@@ -1,6 +1,7 @@
 """Pure functions from tables to tables. Each has its SQL in a .sql file beside it."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from typing import Any, Protocol
@@ -31,6 +32,11 @@ class Remembered:
         return self._answers[question]
 
 
+def compose(text: str, part: Callable[[str], str]) -> str:
+    """A statement whose `{PART}` are put in; what is put in is not looked through again."""
+    return re.sub(r"\{(\w[\w/]*)\}", lambda found: part(found[1]), text)
+
+
 @cache
 def statement(name: str, **parts: str) -> str:
     """Text of `analysis/NAME.sql`, where NAME may be `folder/name`.
@@ -42,10 +48,10 @@ def statement(name: str, **parts: str) -> str:
     text = here.joinpath(f"{name}.sql").read_text(encoding="utf-8")
     folder = name.rpartition("/")[0]
 
-    def part(found: re.Match[str]) -> str:
-        if found[1] in parts:
-            return parts[found[1]]
-        beside = f"{folder}/{found[1]}" if folder else found[1]
-        return statement(beside if here.joinpath(f"{beside}.sql").is_file() else found[1], **parts)
+    def part(word: str) -> str:
+        if word in parts:
+            return parts[word]
+        beside = f"{folder}/{word}" if folder else word
+        return statement(beside if here.joinpath(f"{beside}.sql").is_file() else word, **parts)
 
-    return re.sub(r"\{(\w[\w/]*)\}", part, text)
+    return compose(text, part)

@@ -1,0 +1,115 @@
+"""Answers to what the UI asks (docs/view-api.md): a function each, in a module of its own, with its SQL beside it.
+
+`fathom view` gives them over HTTP, `fathom report` puts them into the page; both call `ask`.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from functools import cache
+from typing import Any
+
+from fathom.errors import UsageError
+from fathom.screens import selection
+from fathom.screens.opened import Runs
+from fathom.screens.table import Table
+
+Reader = Callable[[str, str], Any]
+"""Gives the value of a parameter, of its name and its text, or UsageError."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A name that can be asked."""
+
+    function: Callable[..., Any]
+    readers: Mapping[str, Reader]  # of its own parameters
+    required: tuple[str, ...]
+    of_all: bool  # of all open runs, so no `run` is given
+
+
+_ANSWERS: dict[str, Answer] = {}
+Function = Callable[..., Any]
+
+
+def answer(
+    name: str, *, required: tuple[str, ...] = (), of_all: bool = False, **readers: Reader
+) -> Callable[[Function], Function]:
+    """The function answers `name`: `(view, selection, own parameters by name)`, or `(runs)` where it is of all runs.
+    Parameters that are not `required` have a default in the function."""
+
+    def register(function: Function) -> Function:
+        _ANSWERS[name] = Answer(function, readers, required, of_all)
+        return function
+
+    return register
+
+
+@cache
+def answers() -> Mapping[str, Answer]:
+    """All names: every module of this folder is looked at."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    return dict(sorted(_ANSWERS.items()))
+
+
+def number(least: int = 0, most: int = selection.MOST) -> Reader:
+    """Reads a whole number."""
+    return lambda name, word: selection.whole(name, word, least, most)
+
+
+def choice(*words: str) -> Reader:
+    """Reads one of these words."""
+
+    def read(name: str, word: str) -> str:
+        if word not in words:
+            raise UsageError(f"{name}={word[:40]!r}: one of {', '.join(words)} is expected")
+        return word
+
+    return read
+
+
+def text(_: str, word: str) -> str:
+    """Takes any text."""
+    return word
+
+
+def _own(name: str, one: Answer, parameters: Mapping[str, str]) -> dict[str, Any]:
+    known = {*one.readers, *selection.READERS, "run"}
+    for key in parameters.keys() - known:
+        raise UsageError(f"{name}: no parameter {key[:40]!r}; there are {', '.join(sorted(known))}")
+    for key in one.required:
+        if not parameters.get(key):
+            raise UsageError(f"{name}: parameter '{key}' is missing")
+    return {
+        key: read(key, parameters[key]) for key, read in one.readers.items() if parameters.get(key)
+    }
+
+
+def ask(runs: Runs, name: str, parameters: Mapping[str, str]) -> Any:
+    """The answer, as JSON has it, or bytes. Errors: UsageError of a name, parameter or value; `opened.NoSuchRun`;
+    `opened.OverLimit`."""
+    one = answers().get(name)
+    if one is None:
+        raise UsageError(f"no answer {name[:40]!r}; there are {', '.join(answers())}")
+    own = _own(name, one, parameters)
+    if one.of_all:
+        return plain(one.function(runs, **own))
+    if not parameters.get("run"):
+        raise UsageError(f"{name}: parameter 'run' is missing")
+    view = runs.view(parameters["run"])
+    return plain(one.function(view, selection.read(parameters), **own))
+
+
+def plain(value: Any) -> Any:
+    """Tables and dataclasses inside an answer as JSON has them."""
+    if isinstance(value, Table):
+        return value.as_json()
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value

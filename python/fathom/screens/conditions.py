@@ -1,0 +1,74 @@
+"""A selection as a condition of SQL that stands by itself: values are written into it, so that it can be copied."""
+
+from fathom.analysis.own import own_values
+from fathom.screens.opened import View
+from fathom.screens.selection import Ranges, Selection, quoted
+from fathom.screens.statements import statement
+
+
+def within(column: str, ranges: Ranges) -> str:
+    """The column is one of these numbers."""
+    parts = []
+    for first, last, step in ranges:
+        part = f"{column} = {first}" if first == last else f"{column} between {first} and {last}"
+        parts.append(part if step == 1 else f"({part} and ({column} - {first}) % {step} = 0)")
+    return "(" + " or ".join(parts) + ")"
+
+
+def one_of(column: str, words: tuple[str, ...]) -> str:
+    """The column is one of these texts."""
+    return f"{column} in ({', '.join(quoted(word) for word in words)})"
+
+
+def _lasts_into(first: int, last: int) -> str:
+    return f"(start < {last} and (start + duration > {first} or start >= {first}))"
+
+
+def calls(selection: Selection, *without: str) -> str:
+    """Of rows of `calls`: selected. `without`: parts of the selection that are left out."""
+    given = {
+        name: getattr(selection, name)
+        for name in ("t", "lanes", "layers", "kinds", "ops", "files", "servers")
+        if name not in without and getattr(selection, name) is not None
+    }
+    parts = [_CONDITIONS[name](value) for name, value in given.items()]
+    return " and ".join(parts) or "true"
+
+
+def lanes(selection: Selection) -> str:
+    """Of rows that have a lane: selected."""
+    return within("lane", selection.lanes) if selection.lanes is not None else "true"
+
+
+def _lanes(ranges: Ranges) -> str:
+    return f"process in (with {statement('lane')} select process from lane where {within('lane', ranges)})"
+
+
+def _servers(names: tuple[str, ...]) -> str:
+    return statement("of_servers", named=one_of("server", names))
+
+
+def _ops(pairs: tuple[tuple[str, str], ...]) -> str:
+    rows = ", ".join(f"({quoted(layer)}, {quoted(op)})" for layer, op in pairs)
+    return f"(layer, op) in ({rows})"
+
+
+def outermost(view: View, selection: Selection) -> str:
+    """Of rows of `calls`: no other I/O call holds it. Where layers, kinds or ops are chosen all of those count, since
+    what is chosen may lie inside what is not."""
+    if selection.layers or selection.kinds or selection.ops:
+        return "true"
+    if not own_values(view)["regions"]:
+        return "depth = 0"
+    return "(depth = 0 or parent in (select id from calls where layer in ('user', 'threads')))"
+
+
+_CONDITIONS = {
+    "t": lambda times: _lasts_into(*times),
+    "lanes": _lanes,
+    "layers": lambda words: one_of("layer", words),
+    "kinds": lambda words: one_of("kind", words),
+    "ops": _ops,
+    "files": lambda numbers: f"file in ({', '.join(map(str, numbers))})",
+    "servers": _servers,
+}

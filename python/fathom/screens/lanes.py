@@ -1,0 +1,22 @@
+"""`lanes`: the rows of the pictures, one per process."""
+
+from dataclasses import replace
+
+from fathom.screens import answer, conditions
+from fathom.screens.opened import View
+from fathom.screens.selection import Selection
+from fathom.screens.statements import statement
+from fathom.screens.table import Table
+
+
+@answer("lanes")
+def lanes(view: View, selection: Selection) -> Table:
+    """One row per lane that is selected, with its I/O calls: of counters, so of every level; of a selection of calls
+    those recorded in full."""
+    of_calls = replace(selection, lanes=None) != Selection()
+    made = statement(
+        "lanes_calls" if of_calls else "lanes_counted",
+        selected=conditions.calls(selection),
+        outermost=conditions.outermost(view, selection),
+    )
+    return view.table(statement("lanes", lanes=conditions.lanes(selection), made=made))

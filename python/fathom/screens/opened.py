@@ -1,0 +1,116 @@
+"""The runs that are open, and how an answer asks one of them."""
+
+import threading
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+import pyarrow as pa
+
+from fathom import database
+from fathom.errors import FathomError
+from fathom.screens import table
+from fathom.screens.table import Table
+from fathom.store import Run, open_run
+
+T = TypeVar("T")
+
+
+class NoSuchRun(FathomError):
+    """No open run has this name."""
+
+
+class OverLimit(FathomError):
+    """The answer would need more rows, seconds or memory than a request may have."""
+
+
+class Opened:
+    """An open run, and what was worked out of it once for all requests."""
+
+    def __init__(self, name: str, run: Run) -> None:
+        """`name`: as requests call it."""
+        self.name, self.run = name, run
+        self._kept: dict[Hashable, Any] = {}
+        self._locks: dict[Hashable, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made by the first who asks; others of the same key wait for it."""
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            return self._kept[key]  # type: ignore[no-any-return]
+
+
+class View:
+    """An open run for one request, on a cursor of its own."""
+
+    def __init__(self, opened: Opened, runs: "Runs") -> None:
+        """`runs`: the others that are open."""
+        self.opened, self.runs, self.run = opened, runs, opened.run
+        self.cursor: duckdb.DuckDBPyConnection = opened.run.connection.cursor()
+
+    def sql(self, text: str, **values: Any) -> pa.Table:
+        """Rows of one reading statement."""
+        return database.ask(self.cursor, text, values or None)
+
+    def rows(self, text: str) -> list[dict[str, Any]]:
+        """Rows of one statement, each by its columns' names."""
+        found: list[dict[str, Any]] = self.sql(text).to_pylist()
+        return found
+
+    def value(self, text: str) -> Any:
+        """The one value of a statement; none where it has no row."""
+        found = self.sql(text)
+        return found.column(0)[0].as_py() if found.num_rows else None
+
+    def table(
+        self,
+        text: str,
+        units: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        note: str | None = None,
+    ) -> Table:
+        """The answer that a statement gives; of more rows than `limit` the first, and how many there were."""
+        if limit is None:
+            return table.of(self.sql(text), text, units, note=note)
+        limited = f"{text}\nlimit {limit}"
+        rows = self.sql(limited)
+        total = rows.num_rows
+        if total == limit:
+            total = self.value(f"select count(*) from ({text})")
+        return table.of(rows, limited, units, total, note)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Made by the first request that asks, and kept with the run."""
+        return self.opened.once(key, make)
+
+
+class Runs:
+    """All open runs by name."""
+
+    def __init__(self, paths: Iterable[str | Path]) -> None:
+        """Opens them; two of one name are told apart by a number. Errors: `fathom.errors.RunError`."""
+        self.all: dict[str, Opened] = {}
+        for path in paths:
+            self.add(open_run(path))
+
+    def add(self, run: Run) -> Opened:
+        """One more."""
+        name, number = run.name, 1
+        while name in self.all:
+            number += 1
+            name = f"{run.name}-{number}"
+        self.all[name] = Opened(name, run)
+        return self.all[name]
+
+    def view(self, name: str) -> View:
+        """The run of this name, for one request."""
+        if name not in self.all:
+            raise NoSuchRun(
+                f"run={name[:80]!r}: no such run is open; there are {', '.join(self.all)}"
+            )
+        return View(self.all[name], self)

@@ -1,0 +1,103 @@
+"""What of a run is asked: the selection that every request of the UI takes (docs/view-api.md), as SQL over `calls`."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from urllib.parse import unquote
+
+from fathom.errors import UsageError
+
+Ranges = tuple[tuple[int, int, int], ...]
+"""First, last, step."""
+
+#: Numbers that SQL's 64-bit integers hold.
+MOST = 2**63 - 1
+
+
+def quoted(text: str) -> str:
+    """Text as SQL writes it."""
+    return "'" + text.replace("\0", "").replace("'", "''") + "'"
+
+
+def whole(name: str, word: str, least: int = 0, most: int = MOST) -> int:
+    """A whole number, or UsageError."""
+    if not re.fullmatch(r"-?[0-9]{1,19}", word, re.ASCII) or not least <= int(word) <= most:
+        most_said = "" if most == MOST else f" to {most}"
+        raise UsageError(
+            f"{name}={word[:40]!r}: a whole number from {least}{most_said} is expected"
+        )
+    return int(word)
+
+
+def _times(name: str, word: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(-?[0-9]+)-(-?[0-9]+)", word, re.ASCII)
+    if not found:
+        raise UsageError(f"{name}={word[:40]!r}: two times are expected, ns from the start: A-B")
+    first, last = (whole(name, end, least=-MOST) for end in found.groups())
+    if last <= first:
+        raise UsageError(f"{name}={word[:40]!r}: it ends before it begins")
+    return first, last
+
+
+def _ranges(name: str, word: str) -> Ranges:
+    found = [
+        re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part, re.ASCII) for part in word.split(",")
+    ]
+    ranges = []
+    for one in found:
+        if one is None:
+            raise UsageError(f"{name}={word[:40]!r}: rows are expected, as 0-63:8,70")
+        first = whole(name, one[1])
+        ranges.append((first, whole(name, one[2] or one[1]), whole(name, one[3] or "1", least=1)))
+    return tuple(ranges)
+
+
+def _words(name: str, word: str) -> tuple[str, ...]:
+    words = tuple(unquote(one) for one in word.split(","))
+    if not all(words):
+        raise UsageError(f"{name}={word[:40]!r}: names with commas between them are expected")
+    return words
+
+
+def _ops(name: str, word: str) -> tuple[tuple[str, str], ...]:
+    pairs = [one.partition(":") for one in _words(name, word)]
+    if not all(layer and op for layer, _, op in pairs):
+        raise UsageError(f"{name}={word[:40]!r}: layer and op are expected, as posix:pwrite")
+    return tuple((layer, op) for layer, _, op in pairs)
+
+
+def _numbers(name: str, word: str) -> tuple[int, ...]:
+    return tuple(whole(name, one) for one in _words(name, word))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """None: everything."""
+
+    t: tuple[int, int] | None = None  # ns, [first, last)
+    lanes: Ranges | None = None
+    layers: tuple[str, ...] | None = None
+    kinds: tuple[str, ...] | None = None
+    ops: tuple[tuple[str, str], ...] | None = None
+    files: tuple[int, ...] | None = None
+    servers: tuple[str, ...] | None = None
+
+
+READERS = {
+    "t": _times,
+    "lanes": _ranges,
+    "layers": _words,
+    "kinds": _words,
+    "ops": _ops,
+    "files": _numbers,
+    "servers": _words,
+}
+assert READERS.keys() == {field.name for field in fields(Selection)}
+
+
+def read(parameters: Mapping[str, str]) -> Selection:
+    """Of a request's parameters; those of other names are left to others. Errors: UsageError."""
+    given = {
+        name: READERS[name](name, parameters[name]) for name in READERS if parameters.get(name)
+    }
+    return Selection(**given)  # type: ignore[arg-type]
