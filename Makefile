@@ -6,8 +6,8 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help deps venv engine native build demo test test-full test-rust test-native test-python \
-	lint lint-c lint-rust lint-python lint-shell format bench install wheel clean
+.PHONY: help deps venv engine native web no-npm build demo test test-full test-rust test-native test-python test-web \
+	lint lint-c lint-rust lint-python lint-shell lint-web format bench install wheel clean
 
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
@@ -20,11 +20,12 @@ TIMED  := packaging/timed.sh
 
 C_FILES := $(sort $(shell find runtime kernels tests bench -name '*.[ch]'))
 SHELL_FILES := .ci/run $(sort $(shell find packaging tests examples -name '*.sh'))
+WEB_FILES := web/index.html web/package.json web/tsconfig.json web/vite.config.ts $(sort $(shell find web/src -type f))
 PYTHON_FILES := python tests bench packaging kernels
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile
-	@echo 'targets: deps build demo test test-full lint format bench install wheel clean'
+	@echo 'targets: deps build web demo test test-full lint format bench install wheel clean'
 	@echo 'settings: JOBS=$(JOBS) PREFIX=$(PREFIX) PYTHON=$(PYTHON)'
 
 deps:
@@ -47,14 +48,26 @@ build/build.ninja: | venv
 native: build/build.ninja
 	cmake --build build --parallel $(JOBS)
 
-build: venv engine native
+# Without npm all but the web UI is built, and that is said.
+web: $(if $(shell command -v npm),web/dist/index.html,no-npm)
+no-npm:
+	@echo 'web: no npm here, so `fathom view` and `fathom report` are left out; install Node 20.19 or newer' >&2
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	@cd web && npm ci --silent
+	@touch $@
+
+web/dist/index.html: $(WEB_FILES) | web/node_modules/.package-lock.json
+	@cd web && npm run --silent build
+
+build: venv engine native web
 
 demo: build
 	@FATHOM=build/fathom examples/s3d.sh build build/demo/s3d.fathom
 
 # Each suite prints its runner's closing line and its seconds. A suite that ran no test fails:
 # pytest by exit 5, ctest by --no-tests=error. FULL=1, set by test-full, adds the long tests.
-test: test-rust test-native test-python
+test: test-rust test-native test-python test-web
 
 test-full:
 	@$(MAKE) --no-print-directory FULL=1 test
@@ -69,7 +82,10 @@ test-native: native
 test-python: build
 	@$(if $(FULL),FATHOM_FORESTS=40) $(TIMED) pytest $(BIN)/python -m pytest -q $(if $(FULL),,-m 'not full')
 
-lint: lint-c lint-rust lint-python lint-shell
+test-web: web/node_modules/.package-lock.json
+	@$(TIMED) vitest npm --prefix web run --silent test
+
+lint: lint-c lint-rust lint-python lint-shell lint-web
 
 # The warnings build is the build itself: CMake compiles with -Wall -Wextra -Werror.
 lint-c: native
@@ -87,6 +103,9 @@ lint-python: venv
 lint-shell: deps
 	shellcheck $(SHELL_FILES)
 
+lint-web: web/node_modules/.package-lock.json
+	npm --prefix web run --silent lint
+
 format: venv
 	$(BIN)/clang-format -i $(C_FILES)
 	$(CARGO) fmt $(CARGO_AT) --all
@@ -103,4 +122,4 @@ wheel: build
 	packaging/wheel.sh dist
 
 clean:
-	rm -rf build engine/target dist
+	rm -rf build engine/target dist web/dist web/node_modules

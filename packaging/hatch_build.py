@@ -1,4 +1,4 @@
-"""What the other languages make, for the wheel: commands into bin/, the library into lib/fathom/.
+"""What the other languages make, for the wheel: commands into bin/, the library into lib/fathom/, the web page.
 
 An installed wheel has the layout of any prefix, so the command finds its library beside it. One
 wheel serves every Python; its platform tag names the oldest GNU C library that all three run with.
@@ -16,6 +16,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARY = "build/libfathom.so"
+PAGE = "web/dist/index.html"
 COMMANDS = ("build/fathom", "engine/target/release/fathom-engine")
 SHIM = """#!/bin/sh
 # The native command of the source tree, with the Python of this environment.
@@ -47,6 +48,7 @@ class NativeParts(BuildHookInterface[Any]):
             shim.chmod(0o755)
             build_data["shared_scripts"] = {str(shim): "fathom"}
             return
+        self.add_page(build_data)
         files = [Path(self.root, name) for name in (LIBRARY, *COMMANDS)]
         for file in files:
             if not file.is_file():
@@ -56,3 +58,13 @@ class NativeParts(BuildHookInterface[Any]):
         build_data["tag"] = f"py3-none-manylinux_{major}_{minor}_{os.uname().machine}"
         build_data["shared_scripts"] = {str(file): file.name for file in files[1:]}
         build_data["shared_data"] = {str(files[0]): "lib/fathom/libfathom.so"}
+
+    def add_page(self, build_data: dict[str, Any]) -> None:
+        """The web UI is the only part that may be missing: it takes Node to build."""
+        page = Path(self.root, PAGE)
+        if page.is_file():
+            build_data["force_include"][str(page)] = "fathom/web/index.html"
+        else:
+            self.app.display_warning(
+                f"{PAGE} is missing: this wheel has no web UI; `make web` builds it"
+            )

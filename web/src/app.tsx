@@ -1,0 +1,106 @@
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { Header } from "./parts/header";
+import { Help, openHelp } from "./parts/help";
+import { Failed, Loading, Newer } from "./parts/notice";
+import { say, Said } from "./parts/say";
+import { Selected } from "./parts/selected";
+import type { Run, Runs } from "./source";
+import { SCREENS } from "./screens/registry";
+import { useAnswer } from "./state/answers";
+import { bindKeys } from "./state/keys";
+import { currentRun, runs } from "./state/runs";
+import { change, foreignAddress, go, page, revision, run } from "./state/state";
+
+const LOOK_AGAIN = 2000; // ms between two looks at a run that still grows
+
+export function App(): JSX.Element {
+	const answer = useAnswer<Runs>("runs", {});
+	useEffect(() => {
+		runs.value = answer.value;
+		const first = answer.value?.runs[0];
+		if (first && !run.value) change({ run: first.name }, true);
+	}, [answer.value]);
+	useEffect(pageKeys, []);
+	const shown = currentRun.value;
+	useFollowing(shown);
+	return (
+		<>
+			<a class="skip" href="#main" onClick={skip}>
+				Skip to the screen
+			</a>
+			<Header />
+			<Selected />
+			<main id="main" tabIndex={-1}>
+				{answer.error ? <Failed error={answer.error} /> : <Main run={shown} loaded={answer.value !== null} />}
+			</main>
+			{shown && <Foot run={shown} />}
+			<Help />
+			<Said />
+		</>
+	);
+}
+
+function Main({ run: shown, loaded }: { run: Run | null; loaded: boolean }): JSX.Element {
+	if (foreignAddress.value) return <Newer what="This address" />;
+	const screen = SCREENS.find((one) => one.name === page.value.screen);
+	if (!screen) return <div class="notice failed">There is no screen “{page.value.screen}”; choose one above.</div>;
+	if (!loaded || (!shown && !run.value)) return <Loading height={200} />;
+	if (!shown) return <div class="notice failed">The run “{run.value}” is not open here; choose one above.</div>;
+	return (
+		<>
+			<h1>
+				{screen.title} <small>{screen.question}</small>
+			</h1>
+			<screen.Show key={shown.name} />
+		</>
+	);
+}
+
+function Foot({ run: shown }: { run: Run }): JSX.Element {
+	const share = shown.coverage >= 1 ? "all calls are here one by one" : `${(shown.coverage * 100).toFixed(1)} % of calls are here one by one, the rest as counters`;
+	return (
+		<footer class="quiet">
+			<code>{shown.command}</code>
+			<span>{share}</span>
+			<span>Fathom {runs.value?.version}</span>
+		</footer>
+	);
+}
+
+/** The screen is no place of its own in the address, so the link moves the focus itself. */
+function skip(event: Event): void {
+	event.preventDefault();
+	document.getElementById("main")?.focus();
+}
+
+function copyAddress(): void {
+	navigator.clipboard.writeText(location.href).then(
+		() => say("Address copied"),
+		() => say("The browser does not let this page copy; the address bar has the same"),
+	);
+}
+
+function openExport(): void {
+	document.querySelector<HTMLElement>("main .export > summary")?.click();
+}
+
+function pageKeys(): () => void {
+	return bindKeys([
+		{ key: "?", says: "list of keys", run: openHelp },
+		{ key: "Backspace", says: "back", run: () => history.back() },
+		{ key: "L", says: "copy the address of this view", run: copyAddress },
+		{ key: "E", says: "export", run: openExport },
+		...SCREENS.map((screen) => ({ key: screen.key, says: screen.title, run: () => go(screen.name) })),
+	]);
+}
+
+/** A run that is still written is looked at again and again. */
+function useFollowing(shown: Run | null): void {
+	const live = shown?.live ?? false;
+	useEffect(() => {
+		if (!live) return;
+		const timer = setInterval(() => (revision.value += 1), LOOK_AGAIN);
+		return () => clearInterval(timer);
+	}, [live]);
+}

@@ -1,0 +1,125 @@
+/** Colours of pictures. Pages take theirs from style.css; a canvas cannot, so it is given an ink. */
+import { computed, signal } from "@preact/signals";
+import { given } from "../state/state";
+
+export interface Palette {
+	name: "light" | "dark" | "forced";
+	background: string;
+	text: string;
+	quiet: string;
+	line: string;
+	mark: string;
+	select: string;
+	/** From little to much; every step has 3:1 against the background. */
+	heat: string[];
+	layers: Record<string, string>;
+	other: string;
+}
+
+// Okabe and Ito's colours, told apart with every kind of colour blindness; a label always says the same.
+const LAYERS = {
+	app: "#8a8a8a",
+	netcdf: "#56B4E9",
+	pnetcdf: "#D55E00",
+	hdf5: "#E69F00",
+	mpiio: "#0072B2",
+	mpi: "#CC79A7",
+	stdio: "#F0E442",
+	aio: "#8C6BB1",
+	posix: "#009E73",
+	server: "#A0522D",
+	fathom: "#8a8a8a",
+};
+
+// The same hues, dark enough for 3:1 on white.
+const ON_WHITE = { ...LAYERS, netcdf: "#3390C9", hdf5: "#B87F00", mpi: "#B85C91", posix: "#008A65", stdio: "#938A00", app: "#767676", fathom: "#767676" };
+// Light enough for 3:1 on black.
+const ON_BLACK = { ...LAYERS, mpiio: "#3D9BDB", aio: "#A68BC7", server: "#C77B52", pnetcdf: "#E8743B" };
+
+const LIGHT: Palette = {
+	name: "light",
+	background: "#ffffff",
+	text: "#1b1f24",
+	quiet: "#545d68",
+	line: "#d0d7de",
+	mark: "#b3261e",
+	select: "#0b57d0",
+	heat: ["#1f9e89", "#26828e", "#31688e", "#3e4989", "#482878", "#440154", "#26002e"],
+	layers: ON_WHITE,
+	other: "#767676",
+};
+
+const DARK: Palette = {
+	name: "dark",
+	background: "#14171c",
+	text: "#e8eaed",
+	quiet: "#a8b0ba",
+	line: "#3a424d",
+	mark: "#ff8a80",
+	select: "#8ab4f8",
+	heat: ["#39769e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"],
+	layers: ON_BLACK,
+	other: "#9aa0a6",
+};
+
+// The system's own colours for text and ground; data keeps its scale, labels say the rest.
+const FORCED: Palette = { ...DARK, name: "forced", background: "#000000", text: "#ffffff", quiet: "#ffffff", line: "#ffffff", mark: "#ffff00", select: "#00ffff" };
+
+const prefersDark = signal(false);
+const forcedColours = signal(false);
+
+/** Follows the system's settings from now on. */
+export function followSystem(): void {
+	const follow = (query: string, into: typeof prefersDark): void => {
+		const media = matchMedia(query);
+		into.value = media.matches;
+		media.addEventListener("change", () => (into.value = media.matches));
+	};
+	follow("(prefers-color-scheme: dark)", prefersDark);
+	follow("(forced-colors: active)", forcedColours);
+}
+
+export const theme = computed<"light" | "dark">(() => {
+	const wanted = given("theme");
+	return wanted === "dark" || wanted === "light" ? wanted : prefersDark.value ? "dark" : "light";
+});
+
+export const palette = computed<Palette>(() => (forcedColours.value ? FORCED : theme.value === "dark" ? DARK : LIGHT));
+
+export const palettes = { light: LIGHT, dark: DARK, forced: FORCED };
+
+/** Colour of a share 0..1 of a sequential scale, one of `heatSteps`. */
+export function heat(palette: Palette, share: number): string {
+	const last = palette.heat.length - 1;
+	const at = Math.max(0, Math.min(1, share)) * last;
+	const low = Math.min(Math.floor(at), last - 1);
+	return mix(palette.heat[low] ?? "#888888", palette.heat[low + 1] ?? "#888888", at - low);
+}
+
+export function layerColour(palette: Palette, layer: string): string {
+	return palette.layers[layer] ?? palette.other;
+}
+
+function mix(a: string, b: string, share: number): string {
+	const part = (at: number): string => {
+		const [x, y] = [parseInt(a.slice(at, at + 2), 16), parseInt(b.slice(at, at + 2), 16)];
+		return Math.round(x + (y - x) * share)
+			.toString(16)
+			.padStart(2, "0");
+	};
+	return `#${part(1)}${part(3)}${part(5)}`;
+}
+
+/** WCAG's contrast of two colours #rrggbb. */
+export function contrast(a: string, b: string): number {
+	const [x, y] = [luminance(a), luminance(b)];
+	return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+}
+
+function luminance(colour: string): number {
+	const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
+		const part = parseInt(colour.slice(at, at + 2), 16) / 255;
+		return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+	});
+	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}

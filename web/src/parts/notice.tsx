@@ -1,0 +1,58 @@
+/** Why there is nothing to see: four different reasons, in four different sentences. */
+import type { ComponentChildren, JSX } from "preact";
+import { NoAnswer } from "../source";
+import type { Answer } from "../state/answers";
+import { SELECTION, type SelectionName } from "../state/page";
+import { change, selection } from "../state/state";
+
+export function clearSelection(): void {
+	change(Object.fromEntries(SELECTION.map((name: SelectionName) => [name, null])));
+}
+
+/** Loading; the space is kept, so that nothing jumps when the answer comes. */
+export function Loading({ height }: { height?: number }): JSX.Element {
+	return (
+		<div class="notice loading" style={{ minHeight: height ?? 48 }} role="status">
+			Asking…
+		</div>
+	);
+}
+
+export function Failed({ error }: { error: Error }): JSX.Element {
+	const frozen = error instanceof NoAnswer && error.frozen;
+	return (
+		<div class={frozen ? "notice" : "notice failed"} role={frozen ? "status" : "alert"}>
+			<strong>{frozen ? "Not in this report. " : "No answer. "}</strong>
+			{error.message}
+		</div>
+	);
+}
+
+/** An empty answer: in the server's words if it said why, else by what the page knows. */
+export function Empty({ note, what }: { note?: string | null; what: string }): JSX.Element {
+	if (note) return <div class="notice">{note}</div>;
+	if (Object.keys(selection.value).length === 0) return <div class="notice">No data: this run has no {what}.</div>;
+	return (
+		<div class="notice">
+			Filtered out: no {what} in the selection.{" "}
+			<button type="button" onClick={clearSelection}>
+				Clear the selection
+			</button>
+		</div>
+	);
+}
+
+export function Newer({ what }: { what: string }): JSX.Element {
+	return <div class="notice failed">{what} is of a newer format than this viewer reads: open it with the Fathom that wrote it.</div>;
+}
+
+/** An answer's value, or why it is not there. An older value stays, dimmed, while a newer one is on its way. */
+export function Shown<T>({ answer, height, children }: { answer: Answer<T>; height?: number; children: (value: T) => ComponentChildren }): JSX.Element {
+	if (answer.error) return <Failed error={answer.error} />;
+	if (answer.value === null) return <Loading {...(height === undefined ? {} : { height })} />;
+	return (
+		<div class={answer.loading ? "stale" : ""} aria-busy={answer.loading}>
+			{children(answer.value)}
+		</div>
+	);
+}

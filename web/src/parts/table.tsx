@@ -1,0 +1,159 @@
+/** A table that sorts, pages, is walked with keys and gives its data away. */
+import type { JSX } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { format, numeric } from "../draw/units";
+import type { Cell, Column, Table } from "../source";
+import { Export } from "./export";
+import { Empty } from "./notice";
+
+const PAGE = 20;
+
+export interface Order {
+	column: number;
+	down: boolean;
+}
+
+/** Rows in an order; what is not known comes last, equal rows stay as they were. */
+export function sorted(rows: Cell[][], { column, down }: Order): Cell[][] {
+	const sign = down ? -1 : 1;
+	return [...rows].sort((a, b) => {
+		const [x, y] = [a[column] ?? null, b[column] ?? null];
+		if (x === null || y === null) return Number(x === null) - Number(y === null);
+		if (typeof x === "number" && typeof y === "number") return sign * (x - y);
+		return sign * String(x).localeCompare(String(y), "en", { numeric: true });
+	});
+}
+
+interface Props {
+	table: Table;
+	caption: string;
+	/** Name of exported files. */
+	name: string;
+	/** What a row is, for the sentence of an empty table. */
+	what: string;
+	page?: number;
+	onOpen?: (row: Cell[]) => void;
+	/** Text of a cell where its unit alone does not say it. */
+	text?: (column: Column, value: Cell, row: Cell[]) => string | null;
+	selected?: (row: Cell[]) => boolean;
+}
+
+export function DataTable(props: Props): JSX.Element {
+	const { table, caption, name, what, page = PAGE } = props;
+	const [order, setOrder] = useState<Order | null>(null);
+	const [first, setFirst] = useState(0);
+	const rows = useMemo(() => (order ? sorted(table.rows, order) : table.rows), [table, order]);
+	if (table.rows.length === 0) return <Empty note={table.note} what={what} />;
+	const from = Math.min(first, Math.max(0, rows.length - 1));
+	const sort = (column: number): void => {
+		const down = order?.column === column ? !order.down : numeric(table.columns[column]?.unit ?? "text");
+		setOrder({ column, down });
+		setFirst(0);
+	};
+	return (
+		<div class="table">
+			<div class="bar">
+				<span class="quiet">{counted(from, Math.min(from + page, rows.length), rows.length, table.total, what)}</span>
+				<span class="grow" />
+				{rows.length > page && <Pager from={from} page={page} rows={rows.length} go={setFirst} />}
+				<Export name={name} table={() => ({ ...table, rows })} sql={table.sql} />
+			</div>
+			{table.note && <p class="quiet">{table.note}</p>}
+			<div class="scroll" tabIndex={0} role="region" aria-label={caption}>
+				<table>
+					<caption class="unseen">{caption}</caption>
+					<Head columns={table.columns} order={order} sort={sort} />
+					<Body {...props} rows={rows.slice(from, from + page)} />
+				</table>
+			</div>
+			<Sql text={table.sql} />
+		</div>
+	);
+}
+
+function counted(from: number, to: number, rows: number, total: number, what: string): string {
+	const shown = rows > to - from ? `${(from + 1).toLocaleString("en-US")}–${to.toLocaleString("en-US")} of ` : "";
+	const folded = total > rows ? ` (of ${total.toLocaleString("en-US")}; the rest is not shown)` : "";
+	return `${shown}${rows.toLocaleString("en-US")} ${what}${folded}`;
+}
+
+function Pager({ from, page, rows, go }: { from: number; page: number; rows: number; go: (first: number) => void }): JSX.Element {
+	return (
+		<span class="pager">
+			<button type="button" disabled={from === 0} onClick={() => go(Math.max(0, from - page))}>
+				Previous
+			</button>
+			<button type="button" disabled={from + page >= rows} onClick={() => go(from + page)}>
+				Next
+			</button>
+		</span>
+	);
+}
+
+function Head({ columns, order, sort }: { columns: Column[]; order: Order | null; sort: (column: number) => void }): JSX.Element {
+	return (
+		<thead>
+			<tr>
+				{columns.map((column, at) => {
+					const here = order?.column === at;
+					return (
+						<th key={column.name} scope="col" class={numeric(column.unit) ? "number" : ""} aria-sort={here ? (order.down ? "descending" : "ascending") : "none"}>
+							<button type="button" onClick={() => sort(at)}>
+								{column.name}
+								<span aria-hidden="true">{here ? (order.down ? " ▾" : " ▴") : ""}</span>
+							</button>
+						</th>
+					);
+				})}
+			</tr>
+		</thead>
+	);
+}
+
+/** With `onOpen`, one row is in the tab order, arrows lead to the others and Enter opens. */
+function Body({ table, rows, onOpen, text, selected }: Props & { rows: Cell[][] }): JSX.Element {
+	const body = useRef<HTMLTableSectionElement>(null);
+	const [current, setCurrent] = useState(0);
+	const at = Math.min(current, rows.length - 1);
+	const walk = (event: KeyboardEvent, row: Cell[]): void => {
+		const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
+		if (event.key === "Enter") onOpen?.(row);
+		else if (next === undefined || next < 0 || next >= rows.length) return;
+		else {
+			setCurrent(next);
+			(body.current?.children[next] as HTMLElement | undefined)?.focus();
+		}
+		event.preventDefault();
+	};
+	return (
+		<tbody ref={body}>
+			{rows.map((row, index) => (
+				<tr
+					key={index}
+					class={onOpen ? "opens" : ""}
+					aria-current={selected?.(row) ? "true" : undefined}
+					{...(onOpen ? { tabIndex: index === at ? 0 : -1, onClick: () => onOpen(row), onKeyDown: (event: KeyboardEvent) => walk(event, row), onFocus: () => setCurrent(index) } : {})}
+				>
+					{table.columns.map((column, cell) => (
+						<td key={column.name} class={numeric(column.unit) ? "number" : ""}>
+							{text?.(column, row[cell] ?? null, row) ?? format(row[cell], column.unit)}
+						</td>
+					))}
+				</tr>
+			))}
+		</tbody>
+	);
+}
+
+/** The statement that gives the same rows in `fathom query RUN --sql`. */
+export function Sql({ text }: { text: string }): JSX.Element | null {
+	if (!text) return null;
+	return (
+		<details class="sql">
+			<summary>SQL behind it</summary>
+			<pre tabIndex={0} role="region" aria-label="SQL">
+				{text}
+			</pre>
+		</details>
+	);
+}

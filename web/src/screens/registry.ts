@@ -1,0 +1,17 @@
+/** All screens, in the order of the tabs: a new one is a folder and a row here. */
+import type { ComponentType } from "preact";
+import { Overview } from "./overview/screen";
+
+export interface Screen {
+	/** As in addresses, and as findings name it. */
+	name: string;
+	title: string;
+	question: string;
+	/** Opens it. */
+	key: string;
+	Show: ComponentType;
+}
+
+export const SCREENS: Screen[] = [
+	{ name: "overview", title: "Overview", question: "Is I/O my problem, where, and what first?", key: "1", Show: Overview },
+];

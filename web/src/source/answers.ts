@@ -1,0 +1,167 @@
+/** What the server answers, as docs/view-api.md has it. */
+
+export type Unit = "ns" | "bytes" | "bytes/s" | "count" | "share" | "joule" | "call" | "lane" | "file" | "text";
+export type Cell = string | number | boolean | null;
+
+export interface Column {
+	name: string;
+	unit: Unit;
+}
+
+export interface Table {
+	columns: Column[];
+	rows: Cell[][];
+	total: number;
+	sql: string;
+	note: string | null;
+}
+
+export interface Run {
+	name: string;
+	path: string;
+	live: boolean;
+	duration: number;
+	started: number;
+	ranks: number | null;
+	processes: number;
+	nodes: number;
+	events: number;
+	counted: number;
+	coverage: number;
+	lanes: number;
+	layers: string[];
+	command: string;
+}
+
+export interface Runs {
+	version: string;
+	runs: Run[];
+}
+
+export interface Finding {
+	name: string;
+	title: string;
+	level: string;
+	seconds: number | null;
+	sure: number;
+	sentence: string;
+	advice: string;
+	evidence: string[];
+	sites: string[];
+	selection: Record<string, string>;
+	screen: string;
+	sql: string;
+}
+
+/** A place to look at first: the longest call, a rank that others wait for, a server above the others. */
+export interface Landmark {
+	kind: "call" | "rank" | "server";
+	sentence: string;
+	selection: Record<string, string>;
+	screen: string;
+}
+
+export interface Overview {
+	facts: [string, Cell, Unit][];
+	sentences: string[];
+	verdict: string;
+	landmarks: Landmark[];
+	layers: Table;
+	rate: Table;
+	findings: Finding[];
+	missing: string[];
+	cost: string;
+}
+
+export interface Level {
+	z: number;
+	bins: number;
+	rows: number;
+	lanes_per_row: number;
+}
+
+export interface Outlier {
+	call: string;
+	lane: number;
+	start: number;
+	duration: number;
+	layer: string;
+	op: string;
+}
+
+export interface Levels {
+	width: number;
+	levels: Level[];
+	source: "calls" | "heat";
+	outliers: Outlier[];
+}
+
+export interface Strips {
+	spans: Table | null;
+	bins: Table | null;
+	limit: number;
+}
+
+/** Every column of `calls` with names resolved; which there are depends on the layer. */
+export type Call = Record<string, Cell>;
+
+export interface Bundle {
+	layer: string;
+	op: string;
+	server: string | null;
+	calls: number;
+	time: number;
+	median: number;
+	longest: number;
+	call: string;
+}
+
+export interface Link {
+	kind: string;
+	direction: string;
+	call: Call | string;
+	bytes: number | null;
+	confidence: number | null;
+}
+
+export interface CallAnswer {
+	call: Call;
+	ancestors: Call[];
+	children: (Call | Bundle)[];
+	links: Link[];
+	collective: (Record<string, unknown> & { members: Call[] }) | null;
+	siblings: {
+		count: number;
+		median: string | null;
+		slower: string | null;
+		next: string | null;
+		previous: string | null;
+		slowest: string | null;
+	};
+	breakdown: { layers: [string, number][] };
+	source: SourceLines | null;
+}
+
+export interface SourceLines {
+	path: string;
+	line: number;
+	text: [number, string][];
+}
+
+/** Column of a table by name: -1 is an answer of another version, and is said. */
+export function column(table: Table, name: string): number {
+	const index = table.columns.findIndex((one) => one.name === name);
+	if (index < 0) throw new Error(`the answer has no column ${name}: reader and server differ in version; start fathom view again`);
+	return index;
+}
+
+/** All values of a column as numbers; null is 0. */
+export function numbers(table: Table, name: string): number[] {
+	const index = column(table, name);
+	return table.rows.map((row) => Number(row[index] ?? 0));
+}
+
+/** Rows as objects by column name. */
+export function records(table: Table): Record<string, Cell>[] {
+	return table.rows.map((row) => Object.fromEntries(table.columns.map((one, index) => [one.name, row[index] ?? null])));
+}
