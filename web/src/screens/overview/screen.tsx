@@ -1,20 +1,181 @@
 import type { JSX } from "preact";
-import { DataTable } from "../../parts/table";
-import { Shown } from "../../parts/notice";
-import type { Overview as Answer } from "../../source";
+import { useMemo } from "preact/hooks";
+import { layerColour } from "../../draw/theme";
+import { format, time } from "../../draw/units";
+import { Export } from "../../parts/export";
+import { Figure } from "../../parts/figure";
+import { Empty, Shown } from "../../parts/notice";
+import { Series, type Line } from "../../parts/series";
+import { DataTable, Sql } from "../../parts/table";
+import { numbers, column, type Finding, type Landmark, type Overview as Answer, type Table } from "../../source";
 import { useAnswer } from "../../state/answers";
-import { scope } from "../../state/state";
+import { currentRun } from "../../state/runs";
+import { address, scope } from "../../state/state";
+import { barsHeight, paintBars, type LayerBar } from "./paint";
+import { lowest, opens, ranked, rates } from "./query";
 
 export function Overview(): JSX.Element {
 	const answer = useAnswer<Answer>("overview", scope.value);
 	return (
-		<Shown answer={answer}>
-			{(overview) => (
-				<>
-					<p class="verdict">{overview.verdict}</p>
-					<DataTable table={overview.layers} caption="Time in each layer" name="layers" what="layers" />
-				</>
-			)}
+		<Shown answer={answer} height={600}>
+			{(overview) => <Page overview={overview} />}
 		</Shown>
+	);
+}
+
+function Page({ overview }: { overview: Answer }): JSX.Element {
+	return (
+		<>
+			<p class="verdict">{overview.verdict}</p>
+			{overview.sentences.map((one) => (
+				<p key={one}>{one}</p>
+			))}
+			<Landmarks landmarks={overview.landmarks} />
+			<dl class="facts">
+				{overview.facts.map(([label, value, unit]) => (
+					<div key={label}>
+						<dt>{label}</dt>
+						<dd>{format(value, unit)}</dd>
+					</div>
+				))}
+			</dl>
+			<div class="columns">
+				<Layers table={overview.layers} />
+				<Rate table={overview.rate} />
+			</div>
+			<Findings findings={overview.findings} />
+			{overview.missing.length > 0 && (
+				<section aria-label="What is not here">
+					<h2>What is not here</h2>
+					<ul>
+						{overview.missing.map((one) => (
+							<li key={one}>{one}</li>
+						))}
+					</ul>
+				</section>
+			)}
+			<p class="quiet">{overview.cost}</p>
+		</>
+	);
+}
+
+const NAMES = { call: "Longest call", rank: "Straggler", server: "Hot server" };
+
+function Landmarks({ landmarks }: { landmarks: Landmark[] }): JSX.Element | null {
+	if (landmarks.length === 0) return null;
+	return (
+		<ul class="landmarks">
+			{landmarks.map((one) => (
+				<li key={one.sentence}>
+					<strong>{NAMES[one.kind]}</strong> {one.sentence} <a href={address(one.screen, opens(one))}>Show</a>
+				</li>
+			))}
+		</ul>
+	);
+}
+
+function layerBars(table: Table): LayerBar[] {
+	const names = column(table, "layer");
+	const [inclusive, exclusive] = [numbers(table, "inclusive"), numbers(table, "exclusive")];
+	return table.rows.map((row, at) => ({ layer: String(row[names]), inclusive: inclusive[at] ?? 0, exclusive: exclusive[at] ?? 0 }));
+}
+
+function Layers({ table }: { table: Table }): JSX.Element {
+	const bars = useMemo(() => layerBars(table), [table]);
+	const paint = useMemo(() => paintBars(bars), [bars]);
+	if (bars.length === 0) return <Empty note={table.note} what="calls" />;
+	return (
+		<section>
+			<Figure
+				title="Time in each layer"
+				says="full: the layer itself; outlined: with the layers below"
+				name="layers"
+				label={bars.map((one) => `${one.layer}: ${time(one.exclusive)} of its own`).join("; ")}
+				height={barsHeight(bars)}
+				paint={paint}
+				sql={table.sql}
+				table={() => table}
+				what="layers"
+			/>
+		</section>
+	);
+}
+
+function Rate({ table }: { table: Table }): JSX.Element {
+	const series = useMemo(() => rates(table), [table]);
+	const layer = lowest(series, currentRun.value?.layers ?? []);
+	const lines = useMemo<Line[]>(() => {
+		if (!layer) return [];
+		return [
+			{ name: "read", colour: (palette) => layerColour(palette, "mpiio"), values: series.read.get(layer) ?? [] },
+			{ name: "written", colour: (palette) => layerColour(palette, "pnetcdf"), values: series.written.get(layer) ?? [], dashed: true },
+		];
+	}, [series, layer]);
+	if (!layer) return <Empty note={table.note} what="reads and writes" />;
+	const [read = [], written = []] = lines.map((line) => line.values.map(Number));
+	return (
+		<section class="figure">
+			<div class="bar">
+				<strong>MB/s at layer {layer}</strong>
+				<span class="quiet">drag to select a time</span>
+				<span class="grow" />
+				<Export name="rate" table={() => table} sql={table.sql} />
+			</div>
+			<Series times={series.times} lines={lines} unit="MB/s" height={150} label={`MB/s over time: at most ${peak(read)} read, ${peak(written)} written`} />
+			<details class="behind">
+				<summary>The same as a table</summary>
+				<DataTable table={table} caption="Bytes over time" name="rate" what="bins" />
+			</details>
+		</section>
+	);
+}
+
+function peak(values: number[]): string {
+	return `${Math.max(0, ...values).toFixed(0)} MB/s`;
+}
+
+function Findings({ findings }: { findings: Finding[] }): JSX.Element {
+	const all = ranked(findings);
+	return (
+		<section aria-labelledby="findings">
+			<h2 id="findings">{all.length === 0 ? "No findings: nothing that Fathom knows costs this run time" : `Findings: ${all.length}, those that cost most first`}</h2>
+			<ol class="findings">
+				{all.map((one) => (
+					<OneFinding key={`${one.name} ${one.sentence}`} finding={one} />
+				))}
+			</ol>
+		</section>
+	);
+}
+
+function OneFinding({ finding }: { finding: Finding }): JSX.Element {
+	return (
+		<li>
+			<div class="bar">
+				<span class={`level ${finding.level}`}>{finding.seconds === null ? finding.level : `${time(finding.seconds * 1e9)} lost`}</span>
+				<a href={address(finding.screen, opens(finding))}>
+					<strong>{finding.title}</strong>
+				</a>
+				<span class="quiet">{`${Math.round(finding.sure * 100)} % sure`}</span>
+			</div>
+			<p>{finding.sentence}</p>
+			<p>
+				<span class="quiet">What to do: </span>
+				{finding.advice}
+			</p>
+			{(finding.evidence.length > 0 || finding.sites.length > 0) && (
+				<p class="quiet">
+					{finding.evidence.slice(0, 5).map((call) => (
+						<a key={call} href={address("call", { call })}>
+							call {call}{" "}
+						</a>
+					))}
+					{finding.sites.map((site) => (
+						<code key={site}>{site} </code>
+					))}
+				</p>
+			)}
+			<Sql text={finding.sql} />
+		</li>
 	);
 }

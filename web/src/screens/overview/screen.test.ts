@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { SvgInk } from "../../draw/ink";
+import { palettes } from "../../draw/theme";
+import type { Finding, Table } from "../../source";
+import { barsHeight, paintBars } from "./paint";
+import { lowest, opens, ranked, rates } from "./query";
+
+const rate: Table = {
+	columns: [
+		{ name: "time", unit: "ns" },
+		{ name: "layer", unit: "text" },
+		{ name: "bytes read", unit: "bytes" },
+		{ name: "bytes written", unit: "bytes" },
+	],
+	rows: [
+		[0, "posix", 1e6, 0],
+		[2e9, "posix", 0, 3e6],
+		[2e9, "mpiio", 0, 4e6],
+	],
+	total: 3,
+	sql: "select",
+	note: null,
+};
+
+test("bytes of bins become MB/s, bins without bytes 0", () => {
+	const series = rates(rate);
+	expect(series.times).toEqual([0, 2]);
+	expect(series.read.get("posix")).toEqual([0.5, 0]);
+	expect(series.written.get("mpiio")).toEqual([0, 2]);
+	expect(lowest(series, ["mpiio", "posix"])).toBe("posix");
+});
+
+const finding = (name: string, seconds: number | null): Finding => ({
+	name,
+	title: name,
+	level: "high",
+	seconds,
+	sure: 1,
+	sentence: "",
+	advice: "",
+	evidence: [],
+	sites: [],
+	selection: { lanes: "3" },
+	screen: "heat",
+	sql: "",
+});
+
+test("findings stand by seconds lost, dangers without a figure last", () => {
+	expect(ranked([finding("a", null), finding("b", 0.1), finding("c", 7)]).map((one) => one.name)).toEqual(["c", "b", "a"]);
+});
+
+test("a finding's selection replaces the one before", () => {
+	expect(opens(finding("a", 1))).toMatchObject({ lanes: "3", t: null, files: null });
+});
+
+test("bars are as long as times, each with its name and figure", () => {
+	const bars = [
+		{ layer: "mpiio", inclusive: 10e9, exclusive: 2e9 },
+		{ layer: "posix", inclusive: 8e9, exclusive: 8e9 },
+	];
+	const ink = new SvgInk({ width: 520, height: barsHeight(bars) });
+	paintBars(bars)(ink, { width: 520, height: barsHeight(bars) }, palettes.light);
+	const made = ink.document("#ffffff");
+	expect([...made.matchAll(/width="([\d.]+)" height="16"/g)].map((one) => Number(one[1]))).toEqual([60, 240]);
+	expect(made).toContain("2 s itself, 20 %");
+});
