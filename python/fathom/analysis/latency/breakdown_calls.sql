@@ -13,22 +13,13 @@ chosen as materialized (
 		group by process, call
 	)
 	order by time desc, who, call
-	limit if($top = 0, 9000000000000000000, $top)
+	{top}
 ),
 picked as materialized (
 	select * from unit semi join chosen using (process, call)
 ),
-{servers},
-{parts},
-{inside},
 {stacked},
-outer_call as (
-	select process, call, op, start from picked where outermost
-	union all
-	select c.process, c.call, c.op, c.start
-	from calls as c semi join chosen using (process, call)
-	where $regions and c.layer in ('user', 'threads') and c.parent is null
-),
+{outer_call},
 summed as (
 	select process, call, layer, sum(calls) as calls, sum(inclusive) as inclusive, sum(exclusive) as exclusive, sum(after) as after
 	from stacked

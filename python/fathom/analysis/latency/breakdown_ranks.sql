@@ -1,8 +1,5 @@
 -- Time of each process in each layer, over all its calls; layer null: how many own calls there are and how long they took.
 with recursive {units},
-{servers},
-{parts},
-{inside},
 {stacked}
 select who, layer, sum(calls)::bigint as calls, sum(inclusive)::bigint as inclusive, sum(exclusive)::bigint as exclusive, sum(after)::bigint as after
 from stacked

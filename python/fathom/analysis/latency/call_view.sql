@@ -1,11 +1,6 @@
 -- Each of the chosen outermost calls, from the process's view: what it asked of servers, and of which it waited longest. Equation 2.2: throughput
 -- of the servers of a call adds up. $active, $inactive: watts of a server's disk while it serves the call, and while it does not.
-with recursive {units},
-{picked}
-{servers},
-{parts},
-{inside},
-{requests},
+with recursive {picked},
 {numbered},
 each as (
 	select
@@ -28,13 +23,7 @@ server_sums as (
 took as (
 	select process, call, sum(duration) as time from picked where id in (select unit from mine) group by process, call
 ),
-outer_call as (
-	select process, call, op, start from picked where outermost
-	union all
-	select c.process, c.call, c.op, c.start
-	from calls as c semi join chosen using (process, call)
-	where $regions and c.layer in ('user', 'threads') and c.parent is null
-),
+{outer_call},
 summed as (
 	select
 		who, process, call,

@@ -1,16 +1,13 @@
 -- The collectives that the units or calls inside them are of, the $top that lasted longest; 0: all. A member is one rank's call. Times are the
 -- slowest member's (members work side by side) and, named so, sums. Communication is the library's own, inside the member.
 with recursive {units},
-{servers},
-{parts},
-{inside},
 {requests},
 shown as materialized (
 	select c.*
 	from collectives as c
 	where c.collective in (select collective from one where collective is not null and unit in (select id from unit as o where {shown}))
 	order by c.last_leave - c.first_enter desc, c.collective
-	limit if($top = 0, 9000000000000000000, $top)
+	{top}
 ),
 member as materialized (
 	select c.id, c.collective, c.rank, c.duration, c.start, c.layer from calls as c semi join shown using (collective)

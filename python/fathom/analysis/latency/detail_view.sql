@@ -1,10 +1,5 @@
 -- Each of the chosen outermost calls and the servers that it reached.
-with recursive {units},
-{picked}
-{servers},
-{parts},
-{inside},
-{requests},
+with recursive {picked},
 {numbered},
 each as (
 	select

@@ -1,8 +1,5 @@
 -- Of the requests that took so long: the first of each process and server.
 with recursive {units},
-{servers},
-{parts},
-{inside},
 {requests},
 {single}
 select who, number, time, min(id) as id, arg_min(process, id) as process, arg_min(call, id) as call

@@ -1,6 +1,8 @@
 -- Calls inside the units, at any depth: `topmost` if none of its layer is around it, `unserved` if no call is around it that a server served,
 -- `stored` if one is that reaches storage. `one`: units and calls inside them; `took` is the unit's time. Only calls that hold others
--- are climbed, which are few where most calls are system calls. A part, after units.sql and parts.sql; {base} is the table of units.
+-- are climbed, which are few where most calls are system calls. A part, after units.sql; {base} is the table of units.
+{servers},
+{parts},
 enclosing as materialized (
 	select id, parent, layer, if(id in (select client from sent), [layer, 'server'], [layer]) as layers
 	from calls

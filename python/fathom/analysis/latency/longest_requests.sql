@@ -1,8 +1,5 @@
 -- The requests that took the longest: $top; 0: all.
 with recursive {units},
-{servers},
-{parts},
-{inside},
 {requests},
 {single}
 select id, number, process, call
@@ -12,7 +9,7 @@ from (
 		select id, number, process, call, who, start, time
 		from single
 		order by time desc, who, call, start, id
-		limit if($top = 0, 9000000000000000000, $top)
+		{top}
 	)
 	union all
 	select id, number, process, call, who, start, time
@@ -20,4 +17,4 @@ from (
 	where not single
 )
 order by time desc, who, call, start, id
-limit if($top = 0, 9000000000000000000, $top)
+{top}

@@ -1,9 +1,6 @@
 -- Each process and server. Energy: $active watts while the server serves the
 -- call, $inactive until the call ends.
 with recursive {units},
-{servers},
-{parts},
-{inside},
 {requests},
 several as (
 	select number, any_value(who) as who, least(sum(time), any_value(took)) as busy, any_value(took) as took

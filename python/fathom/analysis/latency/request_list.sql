@@ -1,10 +1,5 @@
 -- Requests, each by process, call, sub-call and server, in that order.
-with recursive {units},
-{picked}
-{servers},
-{parts},
-{inside},
-{requests},
+with recursive {picked},
 {numbered},
 longest as (
 	select unnest($ids::ubigint[]) as id, unnest($numbers::integer[]) as number

@@ -1,5 +1,6 @@
 -- What reached servers, which go by their numbers: of a traced server what it did for a call, else the call on a file itself. `single`: there is
--- no other of its outermost call. A part, after inside.sql.
+-- no other of its outermost call. A part, after units.sql.
+{inside},
 numbered_file as materialized (
 	select f.file, s.number from server_file as f join server as s using (server)
 ),

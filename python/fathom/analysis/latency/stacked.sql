@@ -1,5 +1,6 @@
 -- Inclusive and exclusive time of each layer, call by call: a call inside another of its layer adds nothing inclusive; what a server did for a call
--- is taken from what the call kept for itself, and no more than that. A part, after inside.sql.
+-- is taken from what the call kept for itself, and no more than that. A part, after units.sql.
+{inside},
 stacked as not materialized (
 	select who, process, call, layer, 1 as calls, if(topmost, duration, 0) as inclusive, duration - nested as exclusive, 0 as after
 	from one

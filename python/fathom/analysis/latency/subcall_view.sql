@@ -1,10 +1,5 @@
 -- Sub-calls of the chosen calls, the $top that waited longest for a server; 0: all. In which server: the first of those.
-with recursive {units},
-{picked}
-{servers},
-{parts},
-{inside},
-{requests},
+with recursive {picked},
 {numbered},
 each as (
 	select
@@ -15,7 +10,7 @@ each as (
 	group by who, process, call, subcall
 ),
 few as (
-	select * from each order by most.time desc, who, process, call, subcall limit if($top = 0, 9000000000000000000, $top)
+	select * from each order by most.time desc, who, process, call, subcall {top}
 )
 select
 	who, call, subcall, op, start, servers::bigint as servers,
