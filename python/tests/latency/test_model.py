@@ -4,7 +4,7 @@ import math
 import os
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ class Asked:
     def __init__(
         self, seed: int, traced: bool, folder: Path, query: str, whole: bool = False
     ) -> None:
+        self.seed = seed
         self.forest = Forest(seed, traced)
         self.run = self.forest.write(folder / f"{seed}{traced}")
         self.dice = random.Random(seed)
@@ -102,12 +103,38 @@ class Asked:
             assert str(error).startswith("query: "), error
             return None
 
+    def collectives(self) -> set[int]:
+        inside = [c for u in self.oracle.units for c in self.oracle.under(u)]
+        return {c["collective"] for c in inside if "collective" in c}
+
     def requests(self) -> list[Request]:
         return [
             r
             for r in self.oracle.requests()
             if r.subcall in self.query.subcalls and r.number in self.query.servers
         ]
+
+
+def answered(
+    folder: Path,
+    traced: bool,
+    query: str,
+    expected: Callable[[Asked], Any],
+    whole: bool = False,
+    share: int = 3,
+) -> Iterator[tuple[Asked, model.Answer, Any]]:
+    """The forests that have an answer, with what of them is `expected`: where that is nothing there is none. More than
+    one of `share` has one."""
+    seen = 0
+    for seed in SEEDS:
+        asked = Asked(seed, traced, folder, query, whole)
+        answer, found = asked.answer(), expected(asked)
+        assert (answer is None) == (not found), seed
+        if answer is None:
+            continue
+        seen += 1
+        yield asked, answer, found
+    assert seen > len(SEEDS) // share
 
 
 @pytest.fixture(params=[False, True], ids=["directories", "traced"])
@@ -117,14 +144,9 @@ def traced(request: pytest.FixtureRequest) -> bool:
 
 @pytest.mark.parametrize("kind", ["inclusive", "exclusive"])
 def test_breakdown(kind: str, traced: bool, tmp_path: Path) -> None:
-    seen = 0
-    for seed in SEEDS:
-        asked = Asked(seed, traced, tmp_path, f"latency breakdown {kind}")
-        answer = asked.answer()
-        assert (answer is None) == (not asked.oracle.units), seed
-        if answer is None:
-            continue
-        seen += 1
+    for asked, answer, _ in answered(
+        tmp_path, traced, f"latency breakdown {kind}", lambda a: a.oracle.units
+    ):
         n = 1 if kind == "inclusive" else 2
         who = answer.who
         by_process = asked.oracle.sums(itemgetter(who))
@@ -135,7 +157,7 @@ def test_breakdown(kind: str, traced: bool, tmp_path: Path) -> None:
             assert ns(row["seconds"]) == sum(u["duration"] for u in mine)
             for layer in answer.layers:
                 assert ns(row[f"{layer}_seconds"]) == expected.get(layer, [0, 0, 0])[n], (
-                    seed,
+                    asked.seed,
                     layer,
                 )
             if kind == "exclusive":
@@ -151,7 +173,7 @@ def test_breakdown(kind: str, traced: bool, tmp_path: Path) -> None:
             assert ns(row["seconds"]) == sum(u["duration"] for u in mine)
             for layer in answer.layers:
                 assert ns(row[f"{layer}_seconds"]) == expected.get(layer, [0, 0, 0])[n], (
-                    seed,
+                    asked.seed,
                     layer,
                 )
             assert ns(row.get("after_return_seconds", 0)) == sum(
@@ -171,18 +193,12 @@ def test_breakdown(kind: str, traced: bool, tmp_path: Path) -> None:
             assert by_process[row[f"most_{who}"]].get(row["layer"], [0, 0, 0])[n] == ns(
                 row["most_seconds"]
             )
-    assert seen > len(SEEDS) // 3
 
 
 def test_operation_list(traced: bool, tmp_path: Path) -> None:
-    seen = 0
-    for seed in SEEDS:
-        asked = Asked(seed, traced, tmp_path, "latency operation list")
-        answer, requests = asked.answer(), asked.requests()
-        assert (answer is None) == (not requests), seed
-        if answer is None:
-            continue
-        seen += 1
+    for asked, answer, requests in answered(
+        tmp_path, traced, "latency operation list", Asked.requests
+    ):
         who = answer.who
         got = [
             (r[who], r["call"], r["subcall"], r["server"], r["server_name"], r["function"], ns(r["seconds"]),
@@ -208,20 +224,14 @@ def test_operation_list(traced: bool, tmp_path: Path) -> None:
         assert few is not None
         shown = sorted((ns(r["seconds"]) for r in few.views["request"].to_pylist()), reverse=True)
         assert shown == sorted((r.time for r in requests), reverse=True)[:3]
-    assert seen > len(SEEDS) // 3
 
 
 @pytest.mark.parametrize("kind", ["max", "min"])
 def test_operation_extremes(kind: str, traced: bool, tmp_path: Path) -> None:
     extreme: Any = max if kind == "max" else min
-    seen = 0
-    for seed in SEEDS:
-        asked = Asked(seed, traced, tmp_path, f"latency operation {kind}")
-        answer, requests = asked.answer(), asked.requests()
-        assert (answer is None) == (not requests), seed
-        if answer is None:
-            continue
-        seen += 1
+    for _, answer, requests in answered(
+        tmp_path, traced, f"latency operation {kind}", Asked.requests
+    ):
         who = answer.who
         calls = groups(requests, place)
         by_who = {(each[0].unit[who], each[0].unit["call"]): each for each in calls.values()}
@@ -259,19 +269,11 @@ def test_operation_extremes(kind: str, traced: bool, tmp_path: Path) -> None:
             key: (len({r.unit["id"] for r in each}), len(each), extreme(r.time for r in each))
             for key, each in pairs.items()
         }
-    assert seen > len(SEEDS) // 3
 
 
 @pytest.mark.parametrize("name", ["latency operation avg", "throughput", "energy 9.5 4", "call"])
 def test_sums_per_call_and_server(name: str, traced: bool, tmp_path: Path) -> None:
-    seen = 0
-    for seed in SEEDS:
-        asked = Asked(seed, traced, tmp_path, name)
-        answer, requests = asked.answer(), asked.requests()
-        assert (answer is None) == (not requests), seed
-        if answer is None:
-            continue
-        seen += 1
+    for _, answer, requests in answered(tmp_path, traced, name, Asked.requests):
         who = answer.who
         for view, key in (
             ("call", by(who, "call")),
@@ -284,7 +286,6 @@ def test_sums_per_call_and_server(name: str, traced: bool, tmp_path: Path) -> No
                           "pair": (row.get(who), row.get("server"))}[view]  # fmt: skip
                 check(row, each.pop(key_of), view, who)
             assert not each
-    assert seen > len(SEEDS) // 3
 
 
 def check(row: dict[str, Any], mine: list[Request], view: str, who: str) -> None:
@@ -324,16 +325,10 @@ def check(row: dict[str, Any], mine: list[Request], view: str, who: str) -> None
 
 
 def test_collectives(traced: bool, tmp_path: Path) -> None:
-    seen = 0
-    for seed in SEEDS:
-        asked = Asked(seed, traced, tmp_path, "latency collective", whole=True)
-        answer = asked.answer()
-        inside = [c for u in asked.oracle.units for c in asked.oracle.under(u)]
-        numbers = {c["collective"] for c in inside if "collective" in c}
-        assert (answer is None) == (not numbers), seed
-        if answer is None:
-            continue
-        seen += 1
+    forests = answered(
+        tmp_path, traced, "latency collective", Asked.collectives, whole=True, share=4
+    )
+    for asked, answer, numbers in forests:
         requests = groups(asked.oracle.requests(), lambda r: r.call["id"])
         talk_known = any(
             c["layer"] == "mpi"
@@ -373,7 +368,6 @@ def test_collectives(traced: bool, tmp_path: Path) -> None:
             assert row["accesses"] == sum(r.accesses for each in mine.values() for r in each)
             assert row["servers"] == len({r.server for each in mine.values() for r in each})
         assert not numbers
-    assert seen > len(SEEDS) // 4
 
 
 def test_the_longest_calls_are_shown(tmp_path: Path) -> None:
