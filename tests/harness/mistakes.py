@@ -5,24 +5,21 @@ What `test_findings.py` asks, and what `bench/findings.py` measures.
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import time
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from harness import paths
+from harness import paths, runner
 from harness.needs import MPI
-from harness.runner import LAUNCH, STACK_ENV
 
 FOLDER = paths.TESTS / "findings"
 CATALOGUE = paths.ROOT / "catalog" / "findings"
 
 
 class MistakeError(Exception):
-    """A mistake in a test file, or a program that failed: one text for the reader."""
+    """A mistake in a test file: one line for the reader."""
 
 
 @dataclass(frozen=True)
@@ -84,31 +81,21 @@ def _program(word: str, mpi: str) -> Path:
     raise MistakeError(f"{word} is not built")
 
 
-def _execute(
-    command: list[str | Path], env: dict[str, str], cwd: Path, timeout: int
-) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [str(word) for word in command],
-        env={**os.environ, **STACK_ENV, **env},
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=timeout,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
+def _must(command: list[str | Path], env: dict[str, str], cwd: Path, timeout: int) -> None:
+    words = [str(word) for word in command]
+    done = runner.execute(words, env, timeout, cwd)
     if done.returncode:
-        raise MistakeError(
-            f"{shlex.join(map(str, command))}: exit {done.returncode}\n{done.stdout[-1500:]}{done.stderr[-3000:]}"
-        )
-    return done
+        said = f"{done.stdout[-1500:]}{done.stderr[-3000:]}"
+        raise runner.Failed(f"{shlex.join(words)}: exit {done.returncode}\n{said}")
 
 
 def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
-    """One of the two programs in the empty directory `tmp`, traced into `run`. Gives the seconds that it took."""
+    """One of the two programs in the empty directory `tmp`, traced into `run`. Gives the seconds that it took.
+
+    Errors: `runner.Failed` where it fails or does not end.
+    """
     program, *arguments = shlex.split(words.replace("{tmp}", str(tmp)))
-    launcher = [*shlex.split(LAUNCH[pair.mpi]), "-n", str(pair.ranks)] if pair.ranks else []
+    launcher = [*shlex.split(runner.LAUNCH[pair.mpi]), "-n", str(pair.ranks)] if pair.ranks else []
     tool = paths.PROGRAMS / "tools" / "slow_store.so"
     preloaded = f"{tool}:{paths.LIBRARY}" if run else str(tool)
     traced = (
@@ -118,10 +105,10 @@ def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
     env = {f"SLOW_STORE_{key.upper()}": value for key, value in slow.items()}
     env = {"SLOW_STORE_UNDER": str(tmp), **env, **pair.env}
     if pair.before:
-        _execute(["bash", "-c", pair.before.replace("{tmp}", str(tmp))], {}, tmp, pair.timeout)
+        _must(["bash", "-c", pair.before.replace("{tmp}", str(tmp))], {}, tmp, pair.timeout)
     command = [
         *traced, *launcher, "env", f"LD_PRELOAD={preloaded}", _program(program, pair.mpi), *arguments,
     ]  # fmt: skip
     began = time.monotonic()
-    _execute(command, env, tmp, pair.timeout)
+    _must(command, env, tmp, pair.timeout)
     return time.monotonic() - began
