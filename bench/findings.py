@@ -7,18 +7,16 @@ store. What is won is measured without Fathom, by the clock, in turns.
 from __future__ import annotations
 
 import json
-import os
 import statistics
-import subprocess
 import sys
-import time
 from pathlib import Path
 
-from tools import FATHOM, PROGRAMS, ROOT, BenchError, Row, fathom_run, pack, run, scratch
+from tools import FATHOM, ROOT, BenchError, Row, cost, pack, regular_run, run, scratch
 
 sys.path.insert(0, str(ROOT / "tests"))
 
 from harness import mistakes
+from harness.runner import Failed
 
 EVENTS = 10_000_000
 SECONDS = 20.0
@@ -57,7 +55,7 @@ def estimate_row(path: Path, rounds: int) -> Row:
         with scratch() as directory:
             said = estimated(pair, directory)
         real = won(pair, rounds)
-    except (mistakes.MistakeError, subprocess.TimeoutExpired) as error:
+    except (mistakes.MistakeError, Failed) as error:
         raise BenchError(str(error)) from error
     ratio = said / real if real > LEAST_WON else None
     within = pair.within
@@ -74,26 +72,9 @@ def estimate_row(path: Path, rounds: int) -> Row:
 
 def cost_rows(events: int) -> list[Row]:
     """All findings of one run of so many calls: seconds, and the most memory of the process that asks."""
-    with scratch("/dev/shm") as directory:
-        traced = directory / "run.fathom"
-        run(
-            [
-                *fathom_run(traced, "--budget", "1GiB"),
-                PROGRAMS / "regular",
-                directory / "data",
-                str(events),
-            ]
-        )
-        pack(traced)
-        began = time.monotonic()
-        command = [str(FATHOM), "show", str(traced), "--findings", "--json"]
-        asked = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        _, status, used = os.wait4(asked.pid, 0)
-        asked.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.monotonic() - began
-    if asked.returncode:
-        raise BenchError(f"{' '.join(command)}: exit {asked.returncode}")
-    memory = used.ru_maxrss / 2**20
+    with regular_run(events) as recorded:
+        pack(recorded)
+        seconds, memory = cost([FATHOM, "show", recorded, "--findings", "--json"])
     full = events >= EVENTS
     what = f"of {events / 1e6:.1f} M events"
     return [

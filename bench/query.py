@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import time
-from pathlib import Path
-
-from tools import FATHOM, PROGRAMS, BenchError, Row, fathom_run, pack, run, scratch
+from tools import FATHOM, Row, cost, pack, regular_run
 
 EVENTS = 10_000_000
 SECONDS = 3.0
@@ -25,28 +20,11 @@ QUERIES = (
 )
 
 
-def cost(directory: Path, query: str) -> tuple[float, float]:
-    """Seconds and GiB of one query, as a user asks it."""
-    began = time.monotonic()
-    command = [str(FATHOM), "query", str(directory), *query.split()]
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise BenchError(f"{' '.join(command)}: exit {child.returncode}")
-    return time.monotonic() - began, used.ru_maxrss / 2**20
-
-
 def rows(quick: bool) -> list[Row]:
-    """A program's own 8-byte accesses: the most own calls that so many events can be."""
-    calls = EVENTS // 10 if quick else EVENTS
-    with scratch("/dev/shm") as directory:
-        recorded = directory / "run.fathom"
-        trace = fathom_run(recorded, "--budget", "1GiB")
-        run([*trace, PROGRAMS / "regular", directory / "data", str(calls)])
+    """One run, each query asked as a user would."""
+    with regular_run(EVENTS // 10 if quick else EVENTS) as recorded:
         pack(recorded)
-        (directory / "data").unlink()
-        costs = {query: cost(recorded, query) for query in QUERIES}
+        costs = {query: cost([FATHOM, "query", recorded, *query.split()]) for query in QUERIES}
     result = [
         Row(
             f"fathom query: {query}",

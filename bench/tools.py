@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,3 +78,25 @@ def pack(directory: Path, env: dict[str, str] | None = None) -> None:
     run([ENGINE, "pack", directory], env)
     if not (directory / "tables").is_dir():
         raise BenchError(f"{directory}: packing made no tables")
+
+
+@contextmanager
+def regular_run(calls: int) -> Iterator[Path]:
+    """A run in memory, not packed: 8-byte accesses, the most own calls that so many events can be."""
+    with scratch("/dev/shm") as directory:
+        recorded, data = directory / "run.fathom", directory / "data"
+        run([*fathom_run(recorded, "--budget", "1GiB"), PROGRAMS / "regular", data, str(calls)])
+        data.unlink()
+        yield recorded
+
+
+def cost(command: list[str | Path]) -> tuple[float, float]:
+    """Seconds and GiB of memory that a command takes, as a user calls it."""
+    words = [str(word) for word in command]
+    began = time.monotonic()
+    child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise BenchError(f"{' '.join(words)}: exit {child.returncode}")
+    return time.monotonic() - began, used.ru_maxrss / 2**20

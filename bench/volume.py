@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from tools import ENGINE, FATHOM, PROGRAMS, Row, fathom_run, pack, run, scratch, size_of
+from tools import ENGINE, FATHOM, Row, pack, regular_run, run, size_of
 
 STREAM_BYTES = 6.0
 TABLE_BYTES = 2.5
@@ -96,11 +96,7 @@ def summary_row(directory: Path, events: int) -> Row:
 
 def rows(quick: bool) -> list[Row]:
     """One real program's calls, traced once: its stream is what all rows are measured on."""
-    calls = SUMMARY_EVENTS // 10 if quick else SUMMARY_EVENTS
-    with scratch("/dev/shm") as directory:
-        run_directory = directory / "run.fathom"
-        trace = fathom_run(run_directory, "--budget", "1GiB")
-        run([*trace, PROGRAMS / "regular", directory / "data", str(calls)])
+    with regular_run(SUMMARY_EVENTS // 10 if quick else SUMMARY_EVENTS) as run_directory:
         read_back = read_back_rows(run_directory)
         began = time.monotonic()
         pack(run_directory)
