@@ -22,6 +22,9 @@ void process_vfork_parent(void);
 void process_leave_thread(void);
 /* A longjmp goes to a frame above `stack`: the calls left below it end here. NULL: not known. */
 void process_jumps(const void *stack);
+struct link_map;
+/* The module that an address lies in, and where that begins; NULL: none. Searches no symbols, as dladdr would. */
+const struct link_map *process_module(const void *address, void **begin);
 /* A descriptor table shared with a child: offsets are no longer known. */
 void process_shared_descriptors(bool only_kept_by_exec);
 

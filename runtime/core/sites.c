@@ -38,7 +38,7 @@ void sites_begin(void)
 	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
 }
 
-static const struct link_map *map_of(const void *address, void **begin)
+const struct link_map *process_module(const void *address, void **begin)
 {
 	struct find_result found;
 	struct link_map *map = NULL;
@@ -121,7 +121,7 @@ static uint32_t module_of(struct thread *t, const struct link_map *map, const ch
 static uint32_t define_site(struct thread *t, const void *address, const char *entry)
 {
 	void *begin = NULL;
-	const struct link_map *map = map_of(address, &begin);
+	const struct link_map *map = process_module(address, &begin);
 	uint32_t site = atomic_fetch_add(&process->sites, 1) + 1, module;
 	struct record r;
 
@@ -196,7 +196,7 @@ uint32_t site_of(struct thread *t, const void *frame, const void *address)
 static unsigned find_code(const struct levels *l, const void *address)
 {
 	void *begin = NULL;
-	const struct link_map *map = map_of(address, &begin);
+	const struct link_map *map = process_module(address, &begin);
 	char path[PATH_BYTES];
 	const char *id = "", *name;
 	size_t id_bytes;

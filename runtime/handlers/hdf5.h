@@ -26,6 +26,8 @@ void hdf5_file_opened(struct call *c, int64_t result, const char *name, int64_t 
 void hdf5_file_reopened(struct call *c, int64_t result, int64_t file);
 /* A group, dataset or named datatype was opened or made, from `where`, by `name` or, if NULL, otherwise. */
 void hdf5_object_opened(struct call *c, int64_t result, int64_t where, const char *name);
+void hdf5_dataset_created(struct call *c, int64_t result, int64_t where, const char *name,
+			  int64_t list);
 void hdf5_type_committed(struct call *c, int64_t result, int64_t where, const char *name,
 			 int64_t type);
 void hdf5_attribute_opened(struct call *c, int64_t result, int64_t where);
@@ -146,8 +148,9 @@ struct hdf5_library {
 	int (*list_page)(int64_t list, uint64_t *bytes);
 	int64_t (*driver[HDF5_DRIVERS])(void);
 	const int64_t *driver_number[HDF5_DRIVERS];
-	const int64_t *default_access; /* the list that H5P_DEFAULT is; if not set there, in the */
-	const int64_t *copied_access;  /* program, which has a copy of the variable */
+	const int64_t *default_access;  /* the list that H5P_DEFAULT is; if not set there, in the */
+	const int64_t *copied_access;   /* program, which has a copy of the variable */
+	const int64_t *default_dataset; /* likewise, of the creation of datasets */
 };
 struct hdf5_library *hdf5_library(uint32_t wrapper); /* NULL: not known */
 
@@ -173,9 +176,12 @@ bool hdf5_parallel(uint64_t value);
 int64_t hdf5_take_turn(uint64_t value);
 /* Defines a dataset that was opened unseen; c->object, if any, stays. */
 void hdf5_dataset_met(struct call *c, const struct hdf5_library *lib, int64_t id);
-/* Properties in force of c->object. */
+bool hdf5_of_numbers(const struct hdf5_library *lib, int64_t type); /* integers or floating */
+/* Properties in force of c->object. `list`: the one that the dataset was created by, below 0 where the dataset is
+ * to be asked for a copy. */
 void hdf5_type_hint(struct call *c, const struct hdf5_library *lib, int64_t type);
-void hdf5_dataset_hints(struct call *c, const struct hdf5_library *lib, int64_t dataset);
+void hdf5_dataset_hints(struct call *c, const struct hdf5_library *lib, int64_t dataset,
+			int64_t list);
 void hdf5_file_hints(struct call *c, const struct hdf5_library *lib, int64_t file, int64_t access,
 		     bool parallel);
 

@@ -59,6 +59,13 @@ enum {
 	T_ARRAY
 };
 
+bool hdf5_of_numbers(const struct hdf5_library *lib, int64_t type)
+{
+	const int class = lib->type_class ? lib->type_class(type) : -1;
+
+	return class == T_INTEGER || class == T_FLOAT;
+}
+
 static const char *byte_order(const struct hdf5_library *lib, int64_t type, size_t size)
 {
 	static const char *const orders[] = {" LE", " BE", " VAX"};
@@ -161,11 +168,11 @@ static void say_fill(struct call *c, const struct hdf5_library *lib, int64_t lis
 	int which = 0;
 
 	if (lib->list_fill_defined && lib->list_fill_defined(list, &which) >= 0)
-		say(c, "fill_value", "%s", WORD(values, which));
+		object_hint(c, c->object, true, "fill_value", WORD(values, which));
 	if (lib->list_fill_time && lib->list_fill_time(list, &which) >= 0)
-		say(c, "fill_time", "%s", WORD(times, which));
+		object_hint(c, c->object, true, "fill_time", WORD(times, which));
 	if (lib->list_alloc_time && lib->list_alloc_time(list, &which) >= 0)
-		say(c, "alloc_time", "%s", WORD(allocations, which));
+		object_hint(c, c->object, true, "alloc_time", WORD(allocations, which));
 }
 
 static void say_chunk_cache(struct call *c, const struct hdf5_library *lib, int64_t dataset)
@@ -181,26 +188,39 @@ static void say_chunk_cache(struct call *c, const struct hdf5_library *lib, int6
 	lib->list_close(list);
 }
 
-void hdf5_dataset_hints(struct call *c, const struct hdf5_library *lib, int64_t dataset)
+static void say_dataset(struct call *c, const struct hdf5_library *lib, int64_t dataset,
+			int64_t list)
 {
 	static const char *const layouts[] = {"compact", "contiguous", "chunked", "virtual"};
 	enum { CHUNKED = 2 };
-	int64_t list;
-	int layout;
+	const int layout = lib->list_layout(list);
 
-	if (!c->thread || !lib->dataset_list || !lib->list_close || !lib->list_layout)
-		return;
-	list = hdf5_id(lib, lib->dataset_list(dataset));
-	if (list < 0)
-		return;
-	layout = lib->list_layout(list);
-	say(c, "layout", "%s", WORD(layouts, layout));
+	object_hint(c, c->object, true, "layout", WORD(layouts, layout));
 	if (layout == CHUNKED) {
 		say_chunk(c, lib, list);
 		say_filters(c, lib, list);
 		say_chunk_cache(c, lib, dataset);
 	}
 	say_fill(c, lib, list);
+}
+
+/* A copy of the dataset's list costs several times all that is asked of it. It says more than the list given only of
+ * filters, which get their parameters at creation, and of values of variable length, which are always filled. */
+void hdf5_dataset_hints(struct call *c, const struct hdf5_library *lib, int64_t dataset,
+			int64_t list)
+{
+	if (!c->thread || !lib->dataset_list || !lib->list_close || !lib->list_layout)
+		return;
+	if (list == 0 && lib->default_dataset)
+		list = hdf5_id(lib, *lib->default_dataset);
+	if (list > 0 && lib->list_filters && lib->list_filters(list) == 0) {
+		say_dataset(c, lib, dataset, list);
+		return;
+	}
+	list = hdf5_id(lib, lib->dataset_list(dataset));
+	if (list < 0)
+		return;
+	say_dataset(c, lib, dataset, list);
 	lib->list_close(list);
 }
 
@@ -255,8 +275,8 @@ static void say_versions(struct call *c, const struct hdf5_library *lib, int64_t
 
 	if (!lib->list_versions || lib->list_versions(list, &low, &high) < 0)
 		return;
-	say(c, "libver_low", "%s", version_name(lib, low));
-	say(c, "libver_high", "%s", version_name(lib, high));
+	object_hint(c, c->object, true, "libver_low", version_name(lib, low));
+	object_hint(c, c->object, true, "libver_high", version_name(lib, high));
 }
 
 static void say_collective(struct call *c, const struct hdf5_library *lib, int64_t list)
@@ -264,10 +284,12 @@ static void say_collective(struct call *c, const struct hdf5_library *lib, int64
 	unsigned on = 0; /* hbool_t: one byte, or four before 1.10 */
 
 	if (lib->list_collective_read && lib->list_collective_read(list, &on) >= 0)
-		say(c, "collective_metadata_read", "%s", on & 0xff ? "true" : "false");
+		object_hint(c, c->object, true, "collective_metadata_read",
+			    on & 0xff ? "true" : "false");
 	on = 0;
 	if (lib->list_collective_write && lib->list_collective_write(list, &on) >= 0)
-		say(c, "collective_metadata_write", "%s", on & 0xff ? "true" : "false");
+		object_hint(c, c->object, true, "collective_metadata_write",
+			    on & 0xff ? "true" : "false");
 }
 
 /* What only HDF5's own connector can tell: another would fail, and the failure be printed. */
@@ -298,7 +320,7 @@ static void say_file(struct call *c, const struct hdf5_library *lib, int64_t fil
 	if (list < 0)
 		return;
 	if (lib->list_strategy(list, &number, &persist, &bytes) >= 0)
-		say(c, "file_space", "%s", WORD(strategies, number));
+		object_hint(c, c->object, true, "file_space", WORD(strategies, number));
 	if (number == 1 && lib->list_page(list, &bytes) >= 0)
 		say(c, "page", "%llu bytes", (unsigned long long)bytes);
 	lib->list_close(list);
@@ -317,7 +339,7 @@ void hdf5_file_hints(struct call *c, const struct hdf5_library *lib, int64_t fil
 	if (list <= 0 && lib->copied_access)
 		list = hdf5_id(lib, *lib->copied_access);
 	if (list > 0) {
-		say(c, "driver", "%s", driver_name(lib, list));
+		object_hint(c, c->object, true, "driver", driver_name(lib, list));
 		say_sizes(c, lib, list);
 		say_versions(c, lib, list);
 		if (parallel)

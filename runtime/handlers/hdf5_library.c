@@ -37,6 +37,7 @@ static void find_numbers(struct hdf5_library *lib, void *library)
 		lib->driver_number[i] = own(lib, library, hdf5_drivers[i].variable);
 	}
 	lib->default_access = own(lib, library, "H5P_LST_FILE_ACCESS_ID_g");
+	lib->default_dataset = own(lib, library, "H5P_LST_DATASET_CREATE_ID_g");
 	lib->copied_access = library_variable(library, "H5P_LST_FILE_ACCESS_ID_g");
 }
 

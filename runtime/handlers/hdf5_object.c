@@ -54,19 +54,21 @@ static void keep(struct call *c, const struct hdf5_library *lib, enum object_cla
 		lib->type_close(type);
 }
 
-static void define_dataset(struct call *c, const struct hdf5_library *lib, int64_t id,
+static void define_dataset(struct call *c, const struct hdf5_library *lib, int64_t id, int64_t list,
 			   struct object_def *def)
 {
 	const int64_t type = hdf5_id(lib, lib->dataset_type(id));
+	const bool of_numbers = type >= 0 && hdf5_of_numbers(lib, type);
 
 	measure(lib, type, hdf5_id(lib, lib->dataset_space(id)), def);
 	keep(c, lib, OBJECT_HDF5_DATASET, id, def, type);
-	hdf5_dataset_hints(c, lib, id);
+	hdf5_dataset_hints(c, lib, id, of_numbers ? list : -1);
 }
 
 /* `named`: HDF5 knows the path that the object was opened by. Else asking for it would make it search the
- * file. */
-static bool define(struct call *c, const struct hdf5_library *lib, int64_t id, bool named)
+ * file. `list`: as hdf5_dataset_hints takes it. */
+static bool define(struct call *c, const struct hdf5_library *lib, int64_t id, bool named,
+		   int64_t list)
 {
 	const int kind = lib->type_of(id);
 	char name[NAME] = "";
@@ -77,7 +79,7 @@ static bool define(struct call *c, const struct hdf5_library *lib, int64_t id, b
 	if (named)
 		lib->name_of(id, name, sizeof(name));
 	if (kind == HDF5_DATASET)
-		define_dataset(c, lib, id, &def);
+		define_dataset(c, lib, id, list, &def);
 	else if (kind == HDF5_GROUP)
 		keep(c, lib, OBJECT_HDF5_GROUP, id, &def, -1);
 	else
@@ -89,7 +91,7 @@ void hdf5_dataset_met(struct call *c, const struct hdf5_library *lib, int64_t id
 {
 	const uint32_t object = c->object;
 
-	define(c, lib, id, false);
+	define(c, lib, id, false, -1);
 	c->object = object ? object : c->object;
 }
 
@@ -101,11 +103,17 @@ static bool has_path(const struct call *c, int64_t where, const char *name)
 
 void hdf5_object_opened(struct call *c, int64_t result, int64_t where, const char *name)
 {
+	hdf5_dataset_created(c, result, where, name, -1);
+}
+
+void hdf5_dataset_created(struct call *c, int64_t result, int64_t where, const char *name,
+			  int64_t list)
+{
 	KEEP_ERRNO;
 	const struct hdf5_library *lib = hdf5_library(c->wrapper);
 
 	if (hdf5_failed(c->wrapper, result) || !lib ||
-	    !define(c, lib, hdf5_id(lib, result), has_path(c, where, name)))
+	    !define(c, lib, hdf5_id(lib, result), has_path(c, where, name), hdf5_id(lib, list)))
 		c->object = hdf5_object(c->wrapper, where);
 }
 

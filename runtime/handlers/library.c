@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <link.h>
 
+#include "core/process.h"
 #include "edges/edges.h"
 
 #define NO_LIBRARY ((void *)-2l) /* no handle; NULL is RTLD_DEFAULT */
@@ -46,12 +47,10 @@ void *library_variable(void *library, const char *name)
 
 uint64_t library_owner(const void *function, uint64_t otherwise)
 {
-	struct link_map *map = NULL;
-	Dl_info info;
+	void *begin;
+	const struct link_map *map = process_module(function, &begin);
 
-	if (!dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
-		return otherwise;
-	return (uint64_t)(uintptr_t)map;
+	return map ? (uint64_t)(uintptr_t)map : otherwise;
 }
 
 enum { READY = 1, REFUSED }; /* of a copy; 0 while it is being filled */
