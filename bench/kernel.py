@@ -1,4 +1,4 @@
-"""Whole S3D and FLASH, every call traced or only counted: the time of the kernels, and the instructions of their I/O."""
+"""Whole S3D and FLASH, every call traced or only counted: seconds of the kernels, and instructions of their I/O."""
 
 from __future__ import annotations
 
