@@ -18,6 +18,7 @@ COMMANDS = {
     "select": "change what is recorded of a run, while it runs",
     "env": "print the environment that records, for batch scripts",
     "show": "one page: where the I/O time of a run went",
+    "view": "a run in a web browser: when, where, which call, through all layers",
     "top": "what a run does right now, while it runs",
     "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
     "diff": "two runs side by side: what is slower or faster, what was set otherwise",

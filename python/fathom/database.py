@@ -44,12 +44,14 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def connect(directory: Path) -> duckdb.DuckDBPyConnection:
-    """A view for each table in `directory`; then the database is locked to that directory."""
+def connect(directory: Path, memory: str | None = None) -> duckdb.DuckDBPyConnection:
+    """A view for each table in `directory`; then the database is locked to that directory. `memory`: its limit."""
     # DuckDB may read and write where it spills to, so that is a folder of its own, made when needed.
     spill = Path(tempfile.gettempdir()) / f"fathom-sql-{os.getuid()}-{os.getpid()}"
     con = duckdb.connect(":memory:")
     con.execute("set enable_progress_bar = false")
+    if memory:
+        con.execute(f"set memory_limit = {_quoted(memory)}")
     con.execute(f"set temp_directory = {_quoted(str(spill))}")
     con.execute(f"set allowed_directories = [{_quoted(str(directory) + '/')}]")
     con.execute("set enable_external_access = false")

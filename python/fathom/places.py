@@ -84,3 +84,10 @@ def catalog() -> Path:
         if path.is_dir():
             return path
     raise FathomError("the catalogues are missing from this installation of Fathom")
+
+
+def page() -> Path | None:
+    """The page of the web UI: inside the package when installed, else as the source tree built it; None: not built."""
+    return _first(
+        [Path(__file__).parent / "web" / "index.html", SOURCE_TREE / "web" / "dist" / "index.html"]
+    )

@@ -31,9 +31,9 @@ ALWAYS = (
 class Run:
     """One run. Tables as Arrow: `run.table("calls")` or `run.calls`; SQL: `run.sql("select …")`."""
 
-    def __init__(self, path: Path) -> None:
-        """Of a directory that is packed; `open_run` sees to that."""
-        self.path = path
+    def __init__(self, path: Path, memory: str | None = None) -> None:
+        """Of a directory that is packed; `open_run` sees to that. `memory`: limit of the database's."""
+        self.path, self._memory = path, memory
         self.name = path.name.removesuffix(".fathom")
         self.manifest = manifest.read(path)
         self.unpacked: tempfile.TemporaryDirectory[str] | None = None  # goes when the run does
@@ -63,7 +63,7 @@ class Run:
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """The locked database (`fathom.database`)."""
-        return database.connect(self.path / "tables")
+        return database.connect(self.path / "tables", self._memory)
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one reading statement; `$name` in it stands for a value given by that name."""
@@ -157,9 +157,9 @@ def _check(directory: Path) -> None:
     raise DamagedRun(f"{gone}; it can be made again where the directory is writable")
 
 
-def open_run(path: str | PathLike[str]) -> Run:
+def open_run(path: str | PathLike[str], memory: str | None = None) -> Run:
     """The run in this directory, or in this one file. The first reader packs it; the engine locks out the
-    second."""
+    second. `memory`: what its database may use, as `4 GiB`; None: most of the machine's."""
     unpacked = None
     if Path(path).is_file():
         unpacked = tempfile.TemporaryDirectory(prefix="fathom-")
@@ -168,7 +168,7 @@ def open_run(path: str | PathLike[str]) -> Run:
         directory = resolve(path)
         _pack(directory)
         _check(directory)
-    run = Run(directory)
+    run = Run(directory, memory)
     run.unpacked = unpacked
     if not unpacked:
         manifest.complete(run.path, run.sql)

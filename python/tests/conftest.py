@@ -109,8 +109,18 @@ CALLS: list[dict[str, Any]] = [
 @pytest.fixture
 def run_directory(tmp_path: Path) -> Path:
     """A small run that has something of everything."""
+    return _small(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def shared_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, for tests that leave it as it is."""
+    return _small(tmp_path_factory.mktemp("shared"))
+
+
+def _small(folder: Path) -> Path:
     return write_run(
-        tmp_path / "small.fathom",
+        folder / "small.fathom",
         runs=[
             {
                 "name": "small",

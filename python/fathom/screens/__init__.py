@@ -12,7 +12,7 @@ from typing import Any
 
 from fathom.errors import UsageError
 from fathom.screens import selection
-from fathom.screens.opened import Runs
+from fathom.screens.opened import Runs, Stop
 from fathom.screens.table import Table
 
 Reader = Callable[[str, str], Any]
@@ -87,9 +87,9 @@ def _own(name: str, one: Answer, parameters: Mapping[str, str]) -> dict[str, Any
     }
 
 
-def ask(runs: Runs, name: str, parameters: Mapping[str, str]) -> Any:
-    """The answer, as JSON has it, or bytes. Errors: UsageError of a name, parameter or value; `opened.NoSuchRun`;
-    `opened.OverLimit`."""
+def ask(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None = None) -> Any:
+    """The answer, as JSON has it, or bytes. `stop` ends it from another thread. Errors: UsageError of a name,
+    parameter or value; `opened.NoSuchRun`, `opened.OverLimit`."""
     one = answers().get(name)
     if one is None:
         raise UsageError(f"no answer {name[:40]!r}; there are {', '.join(answers())}")
@@ -98,7 +98,7 @@ def ask(runs: Runs, name: str, parameters: Mapping[str, str]) -> Any:
         return plain(one.function(runs, **own))
     if not parameters.get("run"):
         raise UsageError(f"{name}: parameter 'run' is missing")
-    view = runs.view(parameters["run"])
+    view = runs.view(parameters["run"], stop)
     return plain(one.function(view, selection.read(parameters), **own))
 
 

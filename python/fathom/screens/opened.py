@@ -9,12 +9,15 @@ import duckdb
 import pyarrow as pa
 
 from fathom import database
-from fathom.errors import FathomError
+from fathom.errors import FathomError, UsageError
 from fathom.screens import table
 from fathom.screens.table import Table
 from fathom.store import Run, open_run
 
 T = TypeVar("T")
+
+#: What the statements of all requests of a run may use together; beyond it they spill to disk.
+MEMORY = "4 GiB"
 
 
 class NoSuchRun(FathomError):
@@ -23,6 +26,34 @@ class NoSuchRun(FathomError):
 
 class OverLimit(FathomError):
     """The answer would need more rows, seconds or memory than a request may have."""
+
+
+class Gone(FathomError):
+    """Nobody waits for the answer any more."""
+
+
+class Stop:
+    """Ends what is worked out for one request, from another thread."""
+
+    def __init__(self) -> None:
+        """Goes on."""
+        self.why: FathomError | None = None
+        self._cursors: list[duckdb.DuckDBPyConnection] = []
+
+    def watch(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """One more that is to be interrupted."""
+        self._cursors.append(cursor)
+
+    def now(self, why: FathomError) -> None:
+        """Interrupts the statement that runs; the next raises the first `why` that was given."""
+        self.why = self.why or why
+        for cursor in list(self._cursors):
+            cursor.interrupt()
+
+    def check(self) -> None:
+        """Raises why, if it is to end."""
+        if self.why:
+            raise self.why
 
 
 class Opened:
@@ -48,14 +79,23 @@ class Opened:
 class View:
     """An open run for one request, on a cursor of its own."""
 
-    def __init__(self, opened: Opened, runs: "Runs") -> None:
+    def __init__(self, opened: Opened, runs: "Runs", stop: Stop | None = None) -> None:
         """`runs`: the others that are open."""
         self.opened, self.runs, self.run = opened, runs, opened.run
         self.cursor: duckdb.DuckDBPyConnection = opened.run.connection.cursor()
+        self.stop = stop or Stop()
+        self.stop.watch(self.cursor)
 
     def sql(self, text: str, **values: Any) -> pa.Table:
-        """Rows of one reading statement."""
-        return database.ask(self.cursor, text, values or None)
+        """Rows of one reading statement. Errors: UsageError, OverLimit, or why it was stopped."""
+        self.stop.check()
+        try:
+            return database.ask(self.cursor, text, values or None)
+        except UsageError as error:
+            self.stop.check()
+            if isinstance(error.__cause__, duckdb.OutOfMemoryException):
+                raise OverLimit(f"it needs more memory than {MEMORY}; choose less") from error
+            raise
 
     def rows(self, text: str) -> list[dict[str, Any]]:
         """Rows of one statement, each by its columns' names."""
@@ -96,7 +136,7 @@ class Runs:
         """Opens them; two of one name are told apart by a number. Errors: `fathom.errors.RunError`."""
         self.all: dict[str, Opened] = {}
         for path in paths:
-            self.add(open_run(path))
+            self.add(open_run(path, MEMORY))
 
     def add(self, run: Run) -> Opened:
         """One more."""
@@ -107,10 +147,10 @@ class Runs:
         self.all[name] = Opened(name, run)
         return self.all[name]
 
-    def view(self, name: str) -> View:
+    def view(self, name: str, stop: Stop | None = None) -> View:
         """The run of this name, for one request."""
         if name not in self.all:
             raise NoSuchRun(
                 f"run={name[:80]!r}: no such run is open; there are {', '.join(self.all)}"
             )
-        return View(self.all[name], self)
+        return View(self.all[name], self, stop)

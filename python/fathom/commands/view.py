@@ -1,0 +1,91 @@
+"""fathom view: runs in a web browser: overview, heat map, timeline, calls through all layers, files, servers, SQL.
+
+Serves the page to you alone, on this machine: at a free port of 127.0.0.1 with a link that works once, or at a socket
+that only you can open. From another machine, type the ssh line that it prints and open the link there. Ctrl-C ends it.
+
+examples:
+  fathom view s3d.1
+  fathom view s3d.1 s3d.2
+  fathom view s3d.1 --no-browser --port 8080
+  fathom view s3d.1 --socket ~/.fathom.sock
+"""
+
+import argparse
+import contextlib
+import os
+import socket
+import sys
+from pathlib import Path
+
+import uvicorn
+
+from fathom.errors import UsageError
+from fathom.screens.opened import Runs
+from fathom.serve import listen
+from fathom.serve.application import application
+from fathom.serve.guard import Keys
+from fathom.serve.page import NOT_BUILT, page
+
+# A statement of SQL travels in the address.
+LONGEST_REQUEST = 1 << 18
+
+
+def _port(word: str) -> int:
+    if not (word.isascii() and word.isdigit() and 0 < int(word) < 65536):
+        raise argparse.ArgumentTypeError(f"'{word}' is no port from 1 to 65535")
+    return int(word)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """RUN…, where to listen."""
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="+", help="run directories: NAME or NAME.fathom"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--port", type=_port, metavar="N", help="port of 127.0.0.1 (default: any free one)"
+    )
+    where.add_argument(
+        "--socket", type=Path, metavar="PATH", help="a socket of your own instead of a port"
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="open no browser, print the link only"
+    )
+
+
+def _say(bound: socket.socket, token: str) -> None:
+    print(listen.link(bound, token), flush=True)
+
+
+def _start_browser(bound: socket.socket, token: str) -> Path | None:
+    has_screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if not has_screen or bound.family != socket.AF_INET:
+        return None
+    return listen.open_browser(listen.link(bound, token))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serves until it is interrupted."""
+    runs = Runs(arguments.runs)
+    if arguments.socket is not None and not arguments.socket.parent.is_dir():
+        raise UsageError(f"view: {arguments.socket.parent} is no directory")
+    at_path = arguments.socket
+    bound = listen.on_socket(at_path) if at_path else listen.on_port(arguments.port or 0)
+    keys = Keys(announce=lambda token: _say(bound, token))
+    if page() is None:
+        print(f"fathom: {NOT_BUILT}; answers are served all the same", file=sys.stderr)
+    print(f"fathom: from another machine: {listen.tunnel(bound)}", file=sys.stderr)
+    print("fathom: open this link; each works once. Ctrl-C ends", file=sys.stderr)
+    _say(bound, keys.token)
+    behind = [at_path, None if arguments.no_browser else _start_browser(bound, keys.token)]
+    config = uvicorn.Config(
+        application(runs, keys), log_level="warning", access_log=False, server_header=False, lifespan="off",
+        ws="none", h11_max_incomplete_event_size=LONGEST_REQUEST, timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[bound])
+    finally:
+        for left in filter(None, behind):
+            left.unlink(missing_ok=True)
+    return 0

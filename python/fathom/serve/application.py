@@ -1,0 +1,119 @@
+"""The paths of the server: `/` is the page, `/api/v1/NAME` an answer."""
+
+import asyncio
+import json
+from typing import Any
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from fathom import screens
+from fathom.errors import FathomError, UsageError
+from fathom.screens.opened import Gone, NoSuchRun, OverLimit, Runs, Stop
+from fathom.serve.guard import Guard, Keys
+from fathom.serve.page import NOT_BUILT, page
+
+#: Answers that are worked out at a time; further requests wait.
+AT_A_TIME = 4
+#: Seconds that an answer may take.
+SECONDS = 60.0
+# A statement is interrupted again and again until its thread is done: one that begins in between is not missed.
+AGAIN = 0.05
+STATUS = {UsageError: 400, NoSuchRun: 404, OverLimit: 422}
+
+
+def as_bytes(answer: Any) -> Response:
+    """An answer as it travels."""
+    if isinstance(answer, bytes):
+        return Response(answer, media_type="application/octet-stream")
+    return _json(answer, 200)
+
+
+def _json(content: Any, status: int) -> Response:
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(text.encode(errors="replace"), status, media_type="application/json")
+
+
+def _error(error: Exception) -> Response:
+    if isinstance(error, FathomError):
+        return _json({"error": str(error)}, STATUS.get(type(error), 500))
+    return _json({"error": f"a fault of Fathom's own: {type(error).__name__}: {error}"}, 500)
+
+
+def _parameters(request: Request) -> dict[str, str]:
+    given = request.query_params.multi_items()
+    parameters = dict(given)
+    if len(parameters) < len(given):
+        raise UsageError("a parameter is given twice")
+    return parameters
+
+
+class Answers:
+    """Gives answers of these runs."""
+
+    def __init__(self, runs: Runs, seconds: float = SECONDS) -> None:
+        self.runs, self.seconds = runs, seconds
+        self.limiter = CapacityLimiter(AT_A_TIME)
+
+    async def __call__(self, request: Request) -> Response:
+        """One answer, worked out in a thread, until it is done, the client gone or the time over."""
+        stop = Stop()
+        work = asyncio.ensure_future(self._work(request, stop))
+        gone = asyncio.ensure_future(_gone(request))
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            while not work.done():
+                stop.now(Gone("the client has gone"))
+                await asyncio.wait({work}, timeout=AGAIN)
+            return as_bytes(work.result())
+        except Exception as error:
+            return _error(error)
+        finally:
+            gone.cancel()
+
+    async def _work(self, request: Request, stop: Stop) -> Any:
+        name, parameters = request.path_params["name"], _parameters(request)
+        async with self.limiter:
+            thread = asyncio.ensure_future(
+                anyio.to_thread.run_sync(screens.ask, self.runs, name, parameters, stop)
+            )
+            await asyncio.wait({thread}, timeout=self.seconds)
+            while not thread.done():
+                stop.now(OverLimit(f"{name} took longer than {self.seconds:g} s; choose less"))
+                await asyncio.wait({thread}, timeout=AGAIN)
+            return thread.result()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _page(_: Request) -> Response:
+    found = page()
+    if found is None:
+        return PlainTextResponse(f"{NOT_BUILT}\n", 503)
+    return HTMLResponse(found.html, headers={"Content-Security-Policy": found.policy})
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _json({"error": error.detail}, error.status_code)
+
+
+def application(runs: Runs, keys: Keys, seconds: float = SECONDS) -> Starlette:
+    """The server of these runs."""
+    made = Starlette(
+        routes=[Route("/", _page), Route("/api/v1/{name}", Answers(runs, seconds).__call__)],
+        middleware=[Middleware(Guard, keys=keys), Middleware(GZipMiddleware, compresslevel=4)],
+        exception_handlers={HTTPException: _refused},
+    )
+    made.router.redirect_slashes = False
+    return made

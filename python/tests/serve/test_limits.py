@@ -1,0 +1,91 @@
+"""Time, memory, and clients that go: what runs for them ends."""
+
+import asyncio
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from fathom import screens
+from fathom.screens.opened import Runs, View
+from fathom.screens.selection import Selection
+from fathom.serve.application import Answers
+from starlette.requests import Request
+
+LONG = "select count(*) as n from range(1000000) as a, range(1000000) as b"
+DEEP = "select list(a.range) as n from range(100000000) as a, range(100000000) as b"
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """Adds answers that never end; gives when each did."""
+    ended: dict[str, float] = {}
+
+    def add(name: str, text: str) -> None:
+        def work(view: View, _: Selection) -> Any:
+            try:
+                return view.value(text)
+            finally:
+                ended[name] = time.monotonic()
+
+        monkeypatch.setitem(screens._ANSWERS, name, screens.Answer(work, {}, (), False))
+
+    screens.answers.cache_clear()
+    add("long", LONG)
+    add("deep", DEEP)
+    screens.answers()
+    yield ended
+    screens.answers.cache_clear()
+
+
+def request(name: str, leaves: anyio.Event | None = None) -> Request:
+    async def receive() -> dict[str, Any]:
+        if leaves is None:
+            await asyncio.Event().wait()
+        else:
+            await leaves.wait()
+        return {"type": "http.disconnect"}
+
+    scope = {
+        "type": "http", "method": "GET", "path": f"/api/v1/{name}", "headers": [], "query_string": b"run=small",
+        "path_params": {"name": name},
+    }  # fmt: skip
+    return Request(scope, receive)
+
+
+def test_what_takes_too_long_is_ended(run_directory: Path, asked: dict[str, float]) -> None:
+    answers = Answers(Runs([run_directory]), seconds=0.3)
+    began = time.monotonic()
+    answer = asyncio.run(answers(request("long")))
+    assert answer.status_code == 422
+    assert "longer than 0.3 s" in json.loads(answer.body)["error"]
+    assert asked["long"] - began < 3
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_needs_too_much_memory_is_ended(
+    run_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fathom.screens.opened.MEMORY", "64 MiB")
+    answer = asyncio.run(Answers(Runs([run_directory]))(request("deep")))
+    assert answer.status_code == 422
+    assert "more memory" in json.loads(answer.body)["error"]
+
+
+def test_a_client_that_goes_ends_its_work(run_directory: Path, asked: dict[str, float]) -> None:
+    async def leave() -> float:
+        gone = asyncio.Event()
+        work = asyncio.ensure_future(Answers(Runs([run_directory]))(request("long", gone)))
+        await asyncio.sleep(0.3)
+        assert not work.done()
+        gone.set()
+        left = time.monotonic()
+        await work
+        return left
+
+    left = asyncio.run(leave())
+    assert asked["long"] - left < 2
+    assert threading.active_count() < 20
