@@ -95,7 +95,7 @@ export function Figure(props: FigureProps): JSX.Element {
 				{tools}
 				<Export name={name} picture={{ paint, box: { width, height } }} table={table} sql={sql} />
 			</figcaption>
-			<div class="picture" ref={attach} style={{ height }}>
+			<div class="picture" ref={attach} style={{ height: `${height}px` }}>
 				{width > 0 && <Canvases {...props} width={width} />}
 			</div>
 			{children}
@@ -108,7 +108,7 @@ function Canvases(props: FigureProps & { width: number }): JSX.Element {
 	const { width, height, label, paint, over } = props;
 	const below = usePaint(paint, width, height);
 	const above = usePaint(over, width, height);
-	const size = { width, height };
+	const size = { width: `${width}px`, height: `${height}px` };
 	const gestures = useGestures(props);
 	const active = Boolean(props.onKey ?? props.onPress ?? props.onBrush);
 	return (

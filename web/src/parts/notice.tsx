@@ -12,7 +12,7 @@ export function clearSelection(): void {
 /** Loading; the space is kept, so that nothing jumps when the answer comes. */
 export function Loading({ height }: { height?: number }): JSX.Element {
 	return (
-		<div class="notice loading" style={{ minHeight: height ?? 48 }} role="status">
+		<div class="notice loading" style={{ minHeight: `${height ?? 48}px` }} role="status">
 			Asking…
 		</div>
 	);

@@ -70,7 +70,7 @@ export function Series(props: SeriesProps): JSX.Element {
 	}, [props.times, props.lines, width, colours]);
 	return (
 		<div class="series" ref={attach}>
-			<div ref={place} role="img" aria-label={props.label} style={{ minHeight: props.height }} />
+			<div ref={place} role="img" aria-label={props.label} style={{ minHeight: `${props.height}px` }} />
 		</div>
 	);
 }

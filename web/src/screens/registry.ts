@@ -1,5 +1,6 @@
 /** All screens, in the order of the tabs: a new one is a folder and a row here. */
 import type { ComponentType } from "preact";
+import { Heat } from "./heat/screen";
 import { Overview } from "./overview/screen";
 
 export interface Screen {
@@ -14,4 +15,5 @@ export interface Screen {
 
 export const SCREENS: Screen[] = [
 	{ name: "overview", title: "Overview", question: "Is I/O my problem, where, and what first?", key: "1", Show: Overview },
+	{ name: "heat", title: "Heat map", question: "When, and on which ranks?", key: "2", Show: Heat },
 ];

@@ -94,6 +94,8 @@ export interface Levels {
 	levels: Level[];
 	source: "calls" | "heat";
 	outliers: Outlier[];
+	/** Gives the cells of the coarsest level. */
+	sql?: string;
 }
 
 export interface Strips {

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { requestKey, type Parameters, type Source } from "../source";
 import { revision } from "./state";
 
-const KEPT = 300;
+const KEPT = 150; // a tile is 0.3 MB at most
 const kept = new Map<string, unknown>();
 let source: Source | null = null;
 
@@ -24,12 +24,7 @@ function keep(key: string, value: unknown): void {
 	if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
 }
 
-/** What is kept under a key, at the run's present state. */
-export function peek<T>(key: string): T | undefined {
-	return kept.get(`${revision.value} ${key}`) as T | undefined;
-}
-
-/** Asks, or answers from what is kept. */
+/** Asks, or answers from what is kept of the run as it is now. */
 export async function ask<T>(key: string, read: Reader<T>, signal: AbortSignal): Promise<T> {
 	const full = `${revision.value} ${key}`;
 	if (kept.has(full)) return kept.get(full) as T;
@@ -37,6 +32,11 @@ export async function ask<T>(key: string, read: Reader<T>, signal: AbortSignal):
 	const value = await read(source, signal);
 	keep(full, value);
 	return value;
+}
+
+/** The answer to one request, for what is asked once and not shown: where a key leads, for example. */
+export function askJson<T>(name: string, parameters: Parameters, signal: AbortSignal): Promise<T> {
+	return ask(requestKey(name, parameters), async (from, cancel) => (await from.json(name, parameters, cancel)) as T, signal);
 }
 
 export interface Answer<T> {
@@ -48,21 +48,23 @@ export interface Answer<T> {
 
 /** The answer to a request; asked again when it changes, the older request cancelled. Null asks nothing. */
 export function useAnswer<T>(name: string, parameters: Parameters | null): Answer<T> {
-	const key = parameters ? requestKey(name, parameters) : "";
-	return useReader<T>(key, async (from, signal) => (await from.json(name, parameters ?? {}, signal)) as T);
+	return useReader<T>(parameters ? requestKey(name, parameters) : "", (signal) => askJson<T>(name, parameters ?? {}, signal));
 }
 
 /** As `useAnswer`, for what takes several requests or is no JSON. The key says all that `read` depends on. */
-export function useReader<T>(key: string, read: Reader<T>): Answer<T> {
+export function useReader<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Answer<T> {
 	const [answer, setAnswer] = useState<Answer<T> & { key: string }>({ value: null, error: null, loading: key !== "", key });
 	const now = revision.value;
 	useEffect(() => {
 		if (key === "") return;
 		const cancel = new AbortController();
+		const show = (value: T | null, error: Error | null): void => {
+			if (!cancel.signal.aborted) setAnswer({ value, error, loading: false, key });
+		};
 		setAnswer((last) => ({ ...last, loading: true, error: null }));
-		ask(key, read, cancel.signal).then(
-			(value) => cancel.signal.aborted || setAnswer({ value, error: null, loading: false, key }),
-			(error: unknown) => cancel.signal.aborted || setAnswer({ value: null, error: error instanceof Error ? error : new Error(String(error)), loading: false, key }),
+		read(cancel.signal).then(
+			(value) => show(value, null),
+			(error: unknown) => show(null, error instanceof Error ? error : new Error(String(error))),
 		);
 		return () => cancel.abort();
 	}, [key, now]);

@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import { SvgInk } from "../../draw/ink";
+import { palettes } from "../../draw/theme";
+import { decodeTile, type Levels } from "../../source";
+import { scaled, whole, within, type View } from "../../state/window";
+import { RUN, SLOW, levels, runs, tile } from "../../../browser/made";
+import { cellInWords, gridTable, markIn, moved, placeOf, viewOf } from "./cursor";
+import { extent, frame, paintHeat, under } from "./paint";
+import { gather, margins, METRICS, outliers, planFor, tilesOf, type Grid } from "./query";
+
+const run = runs.runs[0]!;
+const all = whole(run);
+const name = (lane: number): string => `rank ${lane}`;
+
+function gridOf(view: View, width: number): Grid {
+	const plan = planFor(levels, view, width, 400);
+	const tiles = tilesOf(plan).map((at) => ({ at, tile: decodeTile(new Uint8Array(Buffer.from(tile(plan.level.z, at[0]), "base64")).buffer) }));
+	return gather(plan, tiles);
+}
+
+describe("level", () => {
+	const deep: Levels = { ...levels, levels: [0, 1, 2, 3, 4].map((z) => ({ z, bins: 256 << z, rows: 64 << z, lanes_per_row: 64 >> z })) };
+
+	test("is the coarsest that fills the pixels, and finer when zoomed", () => {
+		expect(planFor(levels, all, 1000, 400).level.z).toBe(0);
+		const part = { time: [0, all.time[1] / 16] as [number, number], lanes: all.lanes };
+		expect(planFor(levels, part, 1000, 400).level.z).toBe(1);
+	});
+
+	test.each([1, 4, 64])("takes at most 24 tiles, zoomed %i times", (by) => {
+		const view = { time: [0, all.time[1] / by] as [number, number], lanes: [0, 4096] as [number, number] };
+		expect(tilesOf(planFor(deep, view, 4000, 2000)).length).toBeLessThanOrEqual(24);
+	});
+
+	test("covers the view", () => {
+		const view = { time: [1e9, 1.4e9] as [number, number], lanes: [10, 20] as [number, number] };
+		const plan = planFor(deep, view, 1000, 400);
+		expect(plan.bins[0] * plan.bin).toBeLessThanOrEqual(1e9);
+		expect(plan.bins[1] * plan.bin).toBeGreaterThanOrEqual(1.4e9);
+		expect(plan.rows[0] * plan.level.lanes_per_row).toBeLessThanOrEqual(10);
+		expect(plan.rows[1] * plan.level.lanes_per_row).toBeGreaterThanOrEqual(20);
+	});
+});
+
+describe("grid", () => {
+	const grid = gridOf(all, 1000);
+
+	test("sums and maxima of the table, the margins and the tiles are the same", () => {
+		const raw = decodeTile(new Uint8Array(Buffer.from(tile(0, 0), "base64")).buffer);
+		const table = gridTable(grid);
+		for (const metric of METRICS) {
+			const at = table.columns.findIndex((one) => one.name === metric);
+			const values = table.rows.map((row) => Number(row[at]));
+			const join = (of: number[]): number => (metric === "longest" ? Math.max(...of) : of.reduce((sum, one) => sum + one, 0));
+			const wanted = join([...(metric === "calls" ? raw.calls : raw[metric])]);
+			expect(join(values)).toBeCloseTo(wanted, -2);
+			expect(join(margins(grid, metric).bins)).toBeCloseTo(wanted, -2);
+			expect(join(margins(grid, metric).rows)).toBeCloseTo(wanted, -2);
+		}
+	});
+
+	test("a view of a part holds only that part", () => {
+		const part = gridOf({ time: [3.125e9, 4e9], lanes: [37, 38] }, 50);
+		expect([...part.op].every((op) => op === 0)).toBe(true);
+		expect(gridTable(part).rows.every((row) => row[2] === 37)).toBe(true);
+	});
+});
+
+describe("the planted call", () => {
+	test.each([1, 2, 8, 100, 5000])("is marked when zoomed %i times around it, first of all", (by) => {
+		const view = within(scaled(all, 1 / by, 3.2e9, 37.5), all);
+		const grid = gridOf(view, 1000);
+		expect(outliers(levels.outliers, grid.marks, "posix", view)[0]?.call).toBe(SLOW);
+	});
+
+	test("is found by the tiles alone when the run's list does not have it", () => {
+		const grid = gridOf(all, 1000);
+		const marks = outliers([], grid.marks, "posix", all);
+		expect(marks.map((one) => [one.call, one.lane])).toEqual([[SLOW, 37]]);
+	});
+
+	test("is said and opened from its cell", () => {
+		const grid = gridOf(all, 1000);
+		const marks = outliers(levels.outliers, grid.marks, "posix", all);
+		const at = placeOf(grid.plan, 3.5e9, 37);
+		expect(cellInWords(grid, at, name)).toContain("rank 37");
+		expect(cellInWords(grid, at, name)).toContain("longest 900 ms");
+		expect(markIn(grid, marks, at)?.call).toBe(SLOW);
+		expect(markIn(grid, marks, placeOf(grid.plan, 3.5e9, 36))).toBeUndefined();
+	});
+});
+
+test("a cursor stays in the picture, and its cell is what is drawn under it", () => {
+	const grid = gridOf(all, 1000);
+	expect(moved(grid.plan, { bin: 0, row: 0 }, -5, 500)).toEqual({ bin: 0, row: 63 });
+	const at = frame(all, { width: 1000, height: 500 });
+	const view = viewOf(grid.plan, { bin: 100, row: 20 });
+	const x = at.x.start + (view.time[0] / all.time[1]) * (at.x.end - at.x.start) + 1;
+	const y = at.y.start + (20.5 / 64) * (at.y.end - at.y.start);
+	expect(under(at, grid, x, y)).toEqual({ bin: 100, row: 20 });
+	expect(under(at, grid, 2, y)).toBeNull();
+});
+
+test("a level that is still coming is hatched over the one before", () => {
+	const grid = gridOf(all, 1000);
+	const box = { width: 600, height: 400 };
+	const draw = (loading: boolean): string => {
+		const ink = new SvgInk(box);
+		paintHeat({ view: all, grid, metric: "time", marks: [], lane: name, loading })(ink, box, palettes.dark);
+		return ink.document(palettes.dark.background);
+	};
+	const rectangles = (made: string): number => made.split("<rect").length;
+	expect(rectangles(draw(true))).toBe(rectangles(draw(false)));
+	expect(draw(true).length).toBeGreaterThan(draw(false).length);
+});
+
+test("extent leaves out what is nothing", () => {
+	expect(extent(new Float64Array([0, 5, 2, 0]))).toEqual([2, 5]);
+	expect(RUN).toBe(run.name);
+});

@@ -1,0 +1,135 @@
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { time } from "../../draw/units";
+import { Choose } from "../../parts/choose";
+import { Figure, useWidth } from "../../parts/figure";
+import { Empty, Shown } from "../../parts/notice";
+import { type Levels, type Run } from "../../source";
+import { useAnswer, useReader } from "../../state/answers";
+import { useLaneNames } from "../../state/lanes";
+import { currentRun } from "../../state/runs";
+import { address, change, given, scope, selection } from "../../state/state";
+import { currentView, selectedView } from "../../state/window";
+import { cellInWords, gridTable, type Place } from "./cursor";
+import { useHeatGestures, type Pointing } from "./gestures";
+import { frame, heightFor, outline, paintHeat } from "./paint";
+import { loadGrid, METRICS, outliers, planFor, planKey, type Grid, type Mark, type Metric } from "./query";
+
+export function Heat(): JSX.Element | null {
+	const run = currentRun.value;
+	const answer = useAnswer<Levels>("levels", { run: run?.name });
+	if (!run) return null;
+	return (
+		<Shown answer={answer} height={480}>
+			{(levels) => (levels.levels.length === 0 ? <Empty what="calls over time" /> : <Map run={run} levels={levels} />)}
+		</Shown>
+	);
+}
+
+/** Layer on screen: as asked, as selected, else the one nearest to the disk. */
+function layerOf(run: Run): string {
+	const wanted = given("layer") || (selection.value["layers"] ?? "");
+	return run.layers.includes(wanted) ? wanted : (run.layers.filter((one) => one !== "server" && one !== "fathom" && one !== "threads").at(-1) ?? run.layers[0] ?? "");
+}
+
+function metricOf(): Metric {
+	return METRICS.find((one) => one === given("metric")) ?? "time";
+}
+
+/** Times and lanes are shown whole, with what is selected in a box; all else narrows the picture. */
+function filters(): Record<string, string> {
+	const shown = ["t", "lanes", "layers"];
+	return Object.fromEntries(Object.entries(scope.value).filter(([name]) => !shown.includes(name)));
+}
+
+function Map({ run, levels }: { run: Run; levels: Levels }): JSX.Element {
+	const [attach, width] = useWidth<HTMLDivElement>();
+	const view = currentView(run);
+	const [layer, metric, asked] = [layerOf(run), metricOf(), filters()];
+	const height = heightFor(view.lanes[1] - view.lanes[0]);
+	const plan = planFor(levels, view, Math.max(300, width), height);
+	const answer = useReader<Grid>(width ? planKey(plan, asked, layer) : "", (signal) => loadGrid(plan, asked, layer, signal));
+	const [pointing, setPointing] = useState<Pointing>({ cursor: null, hover: null, brush: null });
+	const lane = useLaneNames(run);
+	const grid = answer.value;
+	const key = JSON.stringify([view, metric, answer.loading]);
+	const marks = useMemo(() => (grid ? outliers(Object.keys(asked).length > 1 ? [] : levels.outliers, grid.marks, layer, view) : []), [grid, key]);
+	const paint = useMemo(() => paintHeat({ view, grid, metric, marks, lane, loading: answer.loading }), [grid, key, marks]);
+	const gestures = useHeatGestures({ run, view, grid, marks, height, width, lane, layer, pointing, setPointing });
+	const over = useMemo<typeof paint>(
+		() => (ink, box, palette) => {
+			const at = frame(view, box);
+			const selected = selectedView(run);
+			if (selected) outline(ink, at, selected, palette.select, true);
+			if (pointing.brush) outline(ink, at, pointing.brush, palette.text, true);
+			if (pointing.cursor) outline(ink, at, pointing.cursor, palette.mark);
+		},
+		[pointing, key, given("t"), given("lanes")],
+	);
+	if (answer.error) return <Shown answer={answer}>{() => null}</Shown>;
+	return (
+		<div ref={attach}>
+			<Figure
+				title={`${metric} of layer ${layer}`}
+				name={`heat-${layer}-${metric}`}
+				says={says(grid, view)}
+				label={`Heat map of ${metric} at layer ${layer}: ${view.lanes[1] - view.lanes[0]} lanes by time; ${marks.length} longest calls are marked. Arrow keys move, Enter opens the longest call.`}
+				height={height}
+				paint={paint}
+				over={over}
+				{...(grid ? { table: () => gridTable(grid), what: "cells" } : {})}
+				{...(levels.sql ? { sql: levels.sql } : {})}
+				tools={<Tools run={run} layer={layer} metric={metric} />}
+				{...gestures}
+			>
+				<Readout grid={grid} at={pointing.hover ?? gestures.place} lane={lane} />
+			</Figure>
+			<Longest marks={marks} lane={lane} />
+		</div>
+	);
+}
+
+/** How much is drawn, before anybody asks. */
+function says(grid: Grid | null, view: { lanes: [number, number] }): string {
+	if (!grid) return "";
+	const { bins, rows, bin, level } = grid.plan;
+	const calls = grid.values.calls.reduce((sum, one) => sum + one, 0);
+	const per = level.lanes_per_row > 1 ? `${rows[1] - rows[0]} rows of ${level.lanes_per_row} lanes` : `${view.lanes[1] - view.lanes[0]} lanes`;
+	return `${bins[1] - bins[0]} bins of ${time(bin)} × ${per}; ${calls.toLocaleString("en-US")} calls`;
+}
+
+function Tools({ run, layer, metric }: { run: Run; layer: string; metric: Metric }): JSX.Element {
+	return (
+		<>
+			<Choose label="layer" options={run.layers} chosen={layer} choose={(one) => change({ layer: one })} />
+			<Choose label="shows" options={METRICS} chosen={metric} choose={(one) => change({ metric: one === "time" ? null : one })} />
+			<button type="button" disabled={!given("w") && !given("wl")} onClick={() => change({ w: null, wl: null })}>
+				Whole run
+			</button>
+		</>
+	);
+}
+
+function Readout({ grid, at, lane }: { grid: Grid | null; at: Place | null; lane: (lane: number) => string }): JSX.Element {
+	return <p class="readout quiet">{grid && at ? cellInWords(grid, at, lane) : "Point at a cell, or focus the picture and use the arrow keys."}</p>;
+}
+
+function Longest({ marks, lane }: { marks: Mark[]; lane: (lane: number) => string }): JSX.Element | null {
+	if (marks.length === 0) return null;
+	return (
+		<section aria-labelledby="longest">
+			<h2 id="longest">Longest calls here</h2>
+			<ol class="longest">
+				{marks.slice(0, 8).map((one) => (
+					<li key={one.call}>
+						<a href={address("call", { call: one.call })}>
+							{one.op} of {lane(one.lane)}
+						</a>{" "}
+						at {time(one.start)}: <strong>{time(one.duration)}</strong>
+					</li>
+				))}
+			</ol>
+		</section>
+	);
+}
+
