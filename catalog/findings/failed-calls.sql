@@ -14,6 +14,11 @@ with reason(error, reason) as (
 		(28, 'no space left'), (29, 'not seekable'), (30, 'read-only file system'), (36, 'name too long'), (39, 'directory not empty'),
 		(40, 'too many symbolic links'), (116, 'stale file handle'), (121, 'remote I/O error'), (122, 'quota exceeded')
 ),
+-- Modules of MPI and of what it starts ranks and passes messages by, often in threads of its own: a call from there is no call of MPI's
+-- that the program made (of such a call the site is the program's).
+wire as (
+	select site from sites where regexp_matches(module, '/(lib(mpi|open-|pmi|prrte|event|hwloc|uc[mpst]|fabric|psm|ibverbs|rdmacm)|mca_|pmix_)[^/]*$')
+),
 failed as (
 	select
 		c.process, c.op, c.error,
@@ -25,7 +30,7 @@ failed as (
 	where c.layer in ('posix', 'stdio', 'aio') and c.kind <> 'comm'
 		-- not now: EINTR, EAGAIN, EINPROGRESS, ETIMEDOUT; asked of what has no such thing: ESPIPE, ENOTTY, ENODATA, EOPNOTSUPP
 		and c.error not in (4, 11, 115, 110, 29, 25, 61, 95)
-		and (c.file is null or p.file is not null)
+		and (p.file is not null or c.file is null and coalesce(c.site not in (from wire), true))
 		-- What a library looks for is its own affair, unless data are lost; what MPI does when it starts and ends is no I/O of the program's.
 		and (c.own or data and c.parent not in (select id from calls where kind = 'comm'))
 	group by all

@@ -397,3 +397,28 @@ def test_load_of_the_node(tmp_path: Path, seed: int) -> None:
     if rows:
         assert (rows[0]["lost"], rows[0]["times"]) == pytest.approx((lost / 1e9, ratio))
         assert rows[0]["n"] == len(apart[True])
+
+
+def test_what_fails_inside_mpi_is_not_blamed_on_the_program(tmp_path: Path) -> None:
+    """Reads of a closed descriptor by the program and by MPI's own threads; one of a file, by MPI for the program."""
+    modules = [
+        "/home/me/program",
+        "/usr/lib/libpmix.so.2",
+        "/usr/lib/libmpi.so.40",
+        "/opt/libmpitools/mine",
+    ]
+    files: list[int | None] = [None, None, 0, None]
+    failed = {"layer": "posix", "kind": "read", "error": 9, "state": "done"}
+    run = write_run(
+        tmp_path,
+        runs=[{"duration": 10**9}],
+        processes=[{"process": 0, "pid": 1, "ended": "clean"}],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
+        sites=[{"site": n, "module": module} for n, module in enumerate(modules)],
+        calls=[
+            failed | {"id": n, "op": f"from {module}", "site": n, "file": file}
+            for n, (module, file) in enumerate(zip(modules, files, strict=True))
+        ],
+    )  # fmt: skip
+    rows = ask(findings.Asked(fathom.open(run)), "failed-calls")
+    assert {row["op"] for row in rows} == {f"from {modules[n]}" for n in (0, 2, 3)}
