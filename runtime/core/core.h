@@ -338,7 +338,6 @@ extern __thread struct thread *self
 void call_outlives_frame(const struct call *c);
 uint32_t enclosing_op(const struct thread *t); /* op + 1 of the innermost open call; 0: none */
 uint32_t call_enclosing(const struct thread *t, const struct call *c); /* around one in flight */
-bool call_for_job(const struct call *c); /* no counter of a file has it */
 
 /* ---- clock.c ---- */
 extern uint8_t clock_kind; /* 0 raw ticks, 1 monotonic ns, 2 faked */

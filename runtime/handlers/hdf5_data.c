@@ -7,12 +7,14 @@
 
 enum { DATASETS_NAMED = 64 /* of a call on several datasets */ };
 
-/* Elements that a transfer moves when the file's dataspace does not say: what memory selects, else the
- * whole extent. */
-static int64_t elements(const struct hdf5_library *lib, int64_t dataset, int64_t memory_space)
+/* Elements that a transfer moves: what one of its dataspaces selects, else the whole extent. */
+static int64_t elements(const struct hdf5_library *lib, int64_t dataset, int64_t memory_space,
+			int64_t file_space)
 {
 	int64_t space, n;
 
+	if (file_space > HDF5_LAST_WORD)
+		return lib->selected(file_space);
 	if (memory_space > HDF5_LAST_WORD)
 		return lib->selected(memory_space);
 	space = hdf5_id(lib, lib->dataset_space(dataset));
@@ -46,11 +48,12 @@ static struct part part_of(struct call *c, const struct hdf5_library *lib, int64
 
 	file_space = hdf5_id(lib, file_space);
 	memory_space = hdf5_id(lib, memory_space);
-	part.scattered = scattered(lib, memory_space, file_space);
-	if (file_space > HDF5_LAST_WORD)
+	part.scattered = !call_for_job(c) && scattered(lib, memory_space, file_space);
+	if (file_space > HDF5_LAST_WORD && !call_for_job(c))
 		part.selection = hdf5_selected(c, lib, file_space);
 	else
-		part.selection.total = elements(lib, hdf5_id(lib, dataset), memory_space);
+		part.selection.total =
+			elements(lib, hdf5_id(lib, dataset), memory_space, file_space);
 	if (part.selection.total >= 0 &&
 	    !__builtin_mul_overflow(part.selection.total,
 				    (int64_t)lib->type_size(hdf5_id(lib, memory_type)), &bytes))

@@ -209,7 +209,8 @@ static void say_dataset(struct call *c, const struct hdf5_library *lib, int64_t 
 void hdf5_dataset_hints(struct call *c, const struct hdf5_library *lib, int64_t dataset,
 			int64_t list)
 {
-	if (!c->thread || !lib->dataset_list || !lib->list_close || !lib->list_layout)
+	if (!c->thread || call_for_job(c) || !lib->dataset_list || !lib->list_close ||
+	    !lib->list_layout)
 		return;
 	if (list == 0 && lib->default_dataset)
 		list = hdf5_id(lib, *lib->default_dataset);

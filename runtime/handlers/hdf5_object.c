@@ -48,7 +48,7 @@ static void keep(struct call *c, const struct hdf5_library *lib, enum object_cla
 	c->object = object_define(c, class, def);
 	hdf5_remember(c->wrapper, id,
 		      c->object | (file >> 32) << 32 | (def->name[0] ? 0 : HDF5_NAMELESS));
-	if (type >= 0)
+	if (type >= 0 && !call_for_job(c))
 		hdf5_type_hint(c, lib, type);
 	if (type >= 0 && class != OBJECT_HDF5_DATATYPE)
 		lib->type_close(type);

@@ -94,7 +94,7 @@ void mpi_tell_memory(struct call *c, int64_t count, uintptr_t datatype)
 	const uint64_t entry = known(abi, datatype);
 	uint32_t name;
 
-	if (!entry || count <= 0)
+	if (!entry || count <= 0 || call_for_job(c))
 		return;
 	if (entry & (count > 1 ? HOLES_ALONE | HOLES_AFTER : HOLES_ALONE))
 		call_scattered(c);
