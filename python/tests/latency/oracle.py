@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from forest import KINDS, PATHS, Call, Forest
+from latency.forest import KINDS, PATHS, Call, Forest
 
 NO_IO = ("fathom", "user", "threads")
 STORAGE = ("posix", "stdio", "aio")

@@ -3,21 +3,17 @@
 import math
 import os
 import random
-import sys
 from collections.abc import Callable, Iterator
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
 from fathom.errors import FathomError, UsageError
-from forest import PATHS, SITES, Call, Forest
-from oracle import Oracle, Request, energy, groups, own_time, place, server_rate
+from latency.forest import PATHS, SITES, Call, Forest
+from latency.oracle import Oracle, Request, energy, groups, own_time, place, server_rate
 
 #: Forests that are asked each kind of question; the first two have regions and collectives. FATHOM_FORESTS: how many.
 SEEDS = range(4, 4 + int(os.environ.get("FATHOM_FORESTS", "2")))

@@ -1,0 +1,109 @@
+"""`access`: where in a file its reads and writes went, over time or over the lanes."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fathom.screens import answer, choice, conditions, number
+from fathom.screens.captured import captured
+from fathom.screens.opened import View
+from fathom.screens.selection import Selection, quoted
+from fathom.screens.span import bins_of
+from fathom.screens.statements import statement
+from fathom.screens.table import Table
+
+#: Of one transfer that several layers saw, the lowest layer's is drawn.
+LOWEST = ("posix", "aio", "stdio", "mpiio")
+PAGE = 4096  # what counters judge alignment by
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The part of a file that a picture shows: of the calls of these layers, in bins of `step` bytes."""
+
+    layers: tuple[str, ...]
+    low: int
+    step: int
+    unknown: int  # calls whose place is not known
+
+
+def extent(view: View, selection: Selection, file: int, bins: int) -> Extent:
+    """Of what is selected of a file: of the lowest layer that moved data of it, unless layers are selected."""
+    rows = view.rows(statement("access_span", file=str(file), selected=conditions.calls(selection)))
+    seen = [row for row in rows if row["low"] is not None]
+    if selection.layers is None:
+        lowest = min((row["layer"] for row in seen), key=LOWEST.index, default="posix")
+        seen = [row for row in seen if row["layer"] == lowest]
+    low = min((row["low"] for row in seen), default=0)
+    high = max((row["high"] for row in seen), default=1)
+    layers = tuple(row["layer"] for row in seen) or ("posix",)
+    unknown = sum(row["unknown"] for row in rows if row["layer"] in layers)
+    return Extent(layers, low, max(1, -(-(high - low) // bins)), unknown)
+
+
+def note_of(view: View, selection: Selection, file: int, unknown: int) -> str | None:
+    """What is missing of a file's picture."""
+    said = [captured(view, replace(selection, files=(file,))).note]
+    if unknown:
+        said.append(f"{unknown:,} calls are left out: their place in the file is not known")
+    return "; ".join(one for one in said if one) or None
+
+
+def _lanes(view: View, selection: Selection, width: int) -> tuple[int, int]:
+    """The first lane, and how many are one column."""
+    ranges = selection.lanes
+    first = min((one[0] for one in ranges), default=0) if ranges else 0
+    count = view.once("lanes", lambda: view.value("select count(*) from processes")) or 1
+    last = min(count - 1, max(one[1] for one in ranges)) if ranges else count - 1
+    return first, max(1, -(-(last - first + 1) // width))
+
+
+@answer(
+    "access",
+    required=("file",),
+    file=number(),
+    across=choice("time", "lane"),
+    width=number(1, 512),
+    height=number(1, 256),
+)
+def access(
+    view: View,
+    selection: Selection,
+    file: int,
+    across: str = "time",
+    width: int = 256,
+    height: int = 128,
+) -> dict[str, Any]:
+    """`cells` of `width` columns and `height` rows; `x`, `y`: where they begin and how wide they are."""
+    place = extent(view, selection, file, height)
+    bins = bins_of if across == "time" else _lanes
+    begin, step = bins(view, selection, width)
+    column = "start" if across == "time" else "lane"
+    cells = statement(
+        "access_cells",
+        file=str(file),
+        selected=conditions.calls(selection),
+        across=across,
+        x=f"greatest(0, ({'c' if across == 'time' else 'lane'}.{column} - {begin}) // {step})",
+        which=f"layer in ({', '.join(map(quoted, place.layers))}) and kind in ('read', 'write')",
+        low=str(place.low),
+        step=str(place.step),
+        height=str(height),
+    )
+    sizes = statement(
+        "access_sizes", file=str(file), selected=conditions.calls(replace(selection, t=None))
+    )
+    return {
+        "x": {"begin": begin, "width": step, "bins": width},
+        "y": {"begin": place.low, "width": place.step, "bins": height},
+        "layers": list(place.layers),
+        "cells": _cells(view, selection, file, cells, place.unknown),
+        "stripe": view.value(statement("access_stripe", file=str(file))),
+        "block": PAGE,
+        "sizes": view.table(sizes, {"from": "bytes", "below": "bytes"}),
+    }
+
+
+def _cells(view: View, selection: Selection, file: int, text: str, unknown: int) -> Table:
+    return view.table(
+        text, {"x": "count", "y": "count"}, note=note_of(view, selection, file, unknown)
+    )

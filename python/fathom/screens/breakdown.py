@@ -1,0 +1,141 @@
+"""`breakdown`: time by layer, op, lane, server or call; of counters where they know what is asked, else of calls."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from fathom.analysis.latency.servers import are_traced
+from fathom.screens import answer, choice, conditions, number
+from fathom.screens.captured import Captured, captured
+from fathom.screens.opened import View
+from fathom.screens.selection import Selection, quoted
+from fathom.screens.statements import statement
+from fathom.screens.table import Table
+
+KEYS = {
+    "layer": "c.layer",
+    "op": "c.layer || ':' || c.op",
+    "lane": "lane.lane",
+    "server": "coalesce(server_process.server, server_file.server)",
+}
+UNITS = {"sub-calls": "count"}
+STORAGE = ("posix", "stdio", "aio")
+#: Calls of which the union of times is worked out; sorting more takes longer than a look may.
+SORTED = 1_000_000
+
+
+def is_counted(selection: Selection, by: str, of: str) -> bool:
+    """Do counters know it? They know no times, nor on which file the call was that holds another."""
+    if selection.t is not None:
+        return False
+    of_files = selection.files is not None or selection.servers is not None
+    return of == "inclusive" or by == "server" or not of_files
+
+
+def holders(view: View, by: str) -> str:
+    """Ops of which calls hold calls that count once with them, as SQL; few, and costly to look for."""
+    layers = ", ".join(quoted(name) for name in STORAGE)
+    if by == "server":
+        where = (
+            f"layer in ({layers}) and (enclosing_layer in ({layers})"
+            " or (enclosing_layer, enclosing) in (select (layer, op) from ops where kind = 'comm'))"
+        )
+    else:
+        where = "layer = enclosing_layer" if by in ("layer", "lane") else "false"
+    found = view.once(
+        ("holders", where),
+        lambda: view.rows(
+            f"select distinct enclosing_layer, enclosing from counters where {where}"
+        ),
+    )
+    pairs = [f"({quoted(r['enclosing_layer'])}, {quoted(r['enclosing'])})" for r in found]
+    return f"(layer, op) in ({', '.join(pairs)})" if pairs else "false"
+
+
+def _near(view: View, selection: Selection) -> str:
+    """When calls inside the selected ones can have begun: no call outlasts the longest."""
+    if selection.t is None:
+        return "true"
+    longest = view.once("longest", lambda: view.value("select max(longest) from counters")) or 0
+    return f"b.start between {selection.t[0] - longest} and {selection.t[1] + longest}"
+
+
+def _parts(view: View, selection: Selection, by: str, of: str) -> dict[str, str]:
+    counted = is_counted(selection, by, of)
+    of_files = selection.files is not None or selection.servers is not None
+    layers = ", ".join(quoted(name) for name in ("server", *STORAGE))
+    reached = f"layer in ({layers})" if by == "server" else "true"
+    kept = "key is not null and not inside" if by == "server" else "key is not null"
+    storage = f"(layer = 'server' or {statement('latency/of_storage')}\n)"
+    return {
+        "by": by,
+        "key": KEYS[by],
+        "selected": conditions.calls(selection),
+        "inside": "c.enclosing_layer is not distinct from c.layer"
+        if by in ("layer", "lane")
+        else "false",
+        "reached": reached,
+        "reaches": (storage if counted else reached) if by == "server" else "true",
+        "exclusive": str(of == "exclusive" and by != "server").lower(),
+        "holders": holders(view, by),
+        "same": "true" if by == "server" else "h.layer = c.layer",
+        "kept": kept,
+        "kept_here": kept.replace("key", "p.key"),
+        "near": _near(view, selection),
+        "below_known": str(not counted or not (of_files or by == "server")).lower(),
+    }
+
+
+def _notes(found: Captured, counted: bool, covered: bool) -> str | None:
+    said = [] if counted else [found.note]
+    if not covered and found.events:
+        said.append(
+            f"overlap is worked out for up to {SORTED:,} calls that are all recorded in full"
+        )
+    return "; ".join(one for one in said if one) or None
+
+
+@answer(
+    "breakdown",
+    by=choice(*KEYS, "call"),
+    of=choice("inclusive", "exclusive"),
+    limit=number(1, 5000),
+)
+def breakdown(
+    view: View, selection: Selection, by: str = "layer", of: str = "inclusive", limit: int = 500
+) -> Any:
+    """One row per key and layer, the keys with the most time first."""
+    if by == "call":
+        return by_call(view, selection, of, min(limit, 100))
+    found = captured(view, selection)
+    covered = found.complete and found.events <= SORTED
+    parts = _parts(view, selection, by, of)
+    counted = is_counted(selection, by, of)
+    traced = view.once("traced", lambda: are_traced(view))
+    text = statement(
+        "breakdown",
+        **parts,
+        of_server=statement("breakdown_traced" if traced else "breakdown_untraced", **parts),
+        sums=statement("breakdown_counted" if counted else "breakdown_calls", **parts),
+        covered=statement("breakdown_covered" if covered else "breakdown_uncovered", **parts),
+        limit=str(limit),
+    )
+    return view.table(text, note=_notes(found, counted, covered), units=UNITS)
+
+
+def by_call(view: View, selection: Selection, of: str, limit: int) -> Table:
+    """The longest of the selected calls that no other I/O call holds, each with the layers below it."""
+    chosen = statement("outermost_calls", selected=conditions.calls(selection), limit=str(limit))
+    roots = view.rows(chosen)
+    text = statement(
+        "breakdown_by_call",
+        roots=_listed(str(row["id"]) for row in roots),
+        streams=_listed(sorted({str(row["stream"]) for row in roots})),
+        begin=str(min((row["start"] for row in roots), default=0)),
+        end=str(max((row["start"] + row["duration"] for row in roots), default=0)),
+        exclusive=str(of == "exclusive").lower(),
+    )
+    return view.table(text, note=captured(view, selection).note, units={"key": "call"})
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(words) or "null"

@@ -1,0 +1,24 @@
+-- Time by {by}, layer by layer, and what belongs to it: the longest call, sub-calls, servers, how much ran side by side.
+with {lane},
+{latency/servers},
+{sums},
+kept as (
+	select key from sums group by key order by sum(time) desc nulls last, key limit {limit}
+),
+{of_server},
+extremes as (
+	select key, layer, arg_max(server, {time: time, server: server}) as most, arg_min(server, {time: time, server: server}) as least
+	from (select key, layer, server, sum(time) as time from of_server where server is not null group by all)
+	group by key, layer
+),
+{covered}
+select
+	s.key::varchar as key, s.layer, coalesce(s.time, 0)::bigint as time, s.calls::bigint as calls,
+	if({below_known}, coalesce(b.calls, 0), null)::bigint as "sub-calls", coalesce(s.bytes, 0)::bigint as bytes, s.longest::bigint as longest,
+	l.call, e.most as "server of longest", e.least as "server of least", 1 - u.time / nullif(u.summed, 0) as overlap
+from sums as s semi join kept on kept.key = s.key
+	left join below as b on b.key = s.key and b.layer = s.layer
+	left join longest_call as l on l.key = s.key and l.layer = s.layer
+	left join extremes as e on e.key = s.key and e.layer = s.layer
+	left join covered as u on u.key = s.key and u.layer = s.layer
+order by sum(s.time) over (partition by s.key) desc nulls last, s.key, s.time desc nulls last, s.layer

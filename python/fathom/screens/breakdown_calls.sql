@@ -1,0 +1,34 @@
+-- From the calls themselves. `inside`: held by a call of the same layer (by server: by one that reached the storage), so it counts there.
+-- A part of breakdown.sql.
+holder as (
+	select id, layer from calls where {holders}
+),
+picked as materialized (
+	select c.id, c.layer, c.start, c.duration, c.nested, c.bytes, {key} as key, server_file.server, h.id is not null as inside
+	from (select * from calls as c where {selected} and {any_io} and {reaches}) as c
+		left join lane using (process) left join server_process using (process) left join server_file using (file)
+		left join holder as h on h.id = c.parent and {same}
+),
+sums as (
+	select
+		key, layer, sum(if({exclusive}, duration - nested, duration)) filter ({exclusive} or not inside) as time, count(*) as calls,
+		sum(bytes) filter (not inside) as bytes, max(duration) as longest
+	from picked
+	where {kept}
+	group by key, layer
+),
+below as (
+	select p.key, p.layer, count(*) as calls
+	from calls as b join picked as p on b.parent = p.id
+	where b.layer <> 'fathom' and {near}
+	group by p.key, p.layer
+),
+longest_call as (
+	select s.key, s.layer, min(p.id) as call
+	from picked as p join sums as s on s.key = p.key and s.layer = p.layer and s.longest = p.duration
+	where {kept_here}
+	group by s.key, s.layer
+),
+of_files as (
+	select key, layer, server, duration as time from picked where {kept}
+)

@@ -1,0 +1,37 @@
+"""How much of what is selected was recorded in full, and what to say where it was not."""
+
+from dataclasses import dataclass, replace
+
+from fathom.screens import conditions
+from fathom.screens.opened import View
+from fathom.screens.selection import Selection
+from fathom.screens.statements import statement
+
+
+@dataclass(frozen=True)
+class Captured:
+    """Of the selected I/O calls, whatever their time: how many were made, how many are in `calls`."""
+
+    made: int
+    events: int
+
+    @property
+    def complete(self) -> bool:
+        """Are all of them in `calls`?"""
+        return self.events == self.made
+
+    @property
+    def note(self) -> str | None:
+        """One line where some are missing; none where all are there."""
+        if self.complete:
+            return None
+        if not self.events:
+            return "not captured: these calls were counted, not recorded one by one; run with --level call"
+        return f"{self.events:,} of {self.made:,} selected calls were recorded one by one; the others are missing here"
+
+
+def captured(view: View, selection: Selection) -> Captured:
+    """Of what is selected, but for its time: counters have none."""
+    text = statement("captured", selected=conditions.calls(replace(selection, t=None)))
+    (row,) = view.once(("captured", text), lambda: view.rows(text))
+    return Captured(row["made"], row["events"])

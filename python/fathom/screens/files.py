@@ -1,0 +1,56 @@
+"""`files`: the tree of files, and down from it: ranks, ops, calls of what is selected."""
+
+import os.path
+from pathlib import PurePosixPath
+from typing import Any
+
+from fathom.screens import answer, choice, conditions, number, text
+from fathom.screens.captured import captured
+from fathom.screens.opened import View
+from fathom.screens.selection import Selection, quoted
+from fathom.screens.statements import statement
+
+STATEMENTS = {"file": "files_tree", "rank": "files_ranks", "op": "files_ops", "call": "files_each"}
+UNITS = {"files": "count", "most lanes": "count"}
+NO_FILES = "not captured: no call is known by its file; run with --level file or call"
+
+
+def common_folder(view: View) -> str:
+    """The deepest folder that holds all files, with its slash."""
+    (row,) = view.rows(statement("files_ends"))
+    if row["first"] is None:
+        return "/"
+    folders = [PurePosixPath(row[end]).parent for end in ("first", "last")]
+    return str(os.path.commonpath(folders)).rstrip("/") + "/"
+
+
+@answer("files", by=choice(*STATEMENTS), under=text, limit=number(1, 5000))
+def files(
+    view: View, selection: Selection, by: str = "file", under: str = "", limit: int = 500
+) -> dict[str, Any]:
+    """`under`: the folder that is shown (none given: the deepest that holds all), with a slash; `table`."""
+    folder = under or view.once("common folder", lambda: common_folder(view))
+    folder = folder if folder.endswith("/") else folder + "/"
+    counted = selection.t is None
+    parts = {
+        "selected": conditions.calls(selection),
+        "by": "process" if by == "rank" else "file",
+        "under": quoted(folder),
+    }
+    base = statement("files_counted" if counted else "files_calls", **parts)
+    sums = statement("files_sums", **parts)
+    table = view.table(
+        statement(STATEMENTS[by], made=base, sums=sums, **parts),
+        UNITS,
+        limit,
+        _note(view, selection, by),
+    )
+    return {"under": folder, "table": table}
+
+
+def _note(view: View, selection: Selection, by: str) -> str | None:
+    if view.once("no files", lambda: not view.value("select count(file) from counters")):
+        return NO_FILES
+    if selection.t is None and by != "call":
+        return None
+    return captured(view, selection).note

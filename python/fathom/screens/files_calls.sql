@@ -1,0 +1,8 @@
+-- Selected I/O calls on files, one by one. A part of files_*.sql.
+made as (
+	select
+		process, file, layer, op, kind, 1 as calls, coalesce(bytes, 0) as bytes, duration as time, duration as longest,
+		depth = 0 or parent in (select id from calls where layer in ('user', 'threads')) as outermost
+	from calls as c
+	where file is not null and {selected} and {any_io}
+)

@@ -1,0 +1,6 @@
+-- The selected calls on files, the longest first.
+with {lane}
+select
+	c.id as call, lane.lane, c.layer, c.op, c.file, c.start, c.duration, c.file_offset, c.size, c.bytes, c.error
+from (select * from calls as c where file is not null and {selected} and {any_io}) as c join lane using (process)
+order by c.duration desc, c.id

@@ -1,0 +1,8 @@
+-- The same of each op; one transfer is seen in each layer that it passed.
+with {made}
+select
+	layer, op, kind, count(distinct process) as lanes, sum(calls)::bigint as calls, sum(bytes)::bigint as bytes, sum(time)::bigint as time,
+	max(longest)::bigint as longest
+from made
+group by layer, op, kind
+order by time desc, layer, op

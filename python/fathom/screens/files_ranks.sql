@@ -1,0 +1,9 @@
+-- The same of each lane, whichever the files.
+with {lane},
+{made},
+{sums}
+select
+	lane, case when rank is null then 'pid ' || pid else 'rank ' || rank end as label, calls::bigint as calls, bytes_read::bigint as "bytes read",
+	bytes_written::bigint as "bytes written", coalesce(time, 0)::bigint as time
+from sums join lane using (process)
+order by time desc, lane

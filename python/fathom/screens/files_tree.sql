@@ -1,0 +1,20 @@
+-- What lies in the folder {under}: files, and folders with all that lies in them, those with the most time first.
+with {made},
+{sums},
+placed as (
+	select s.*, f.path, substr(f.path, length({under}) + 1) as rest
+	from sums as s join files as f using (file)
+	where starts_with(f.path, {under}) and {of_files}
+)
+select
+	if(contains(rest, '/'), null, file) as file,
+	{under} || if(contains(rest, '/'), split_part(rest, '/', 1) || '/', rest) as path,
+	count(*) as files,
+	max(lanes)::bigint as "most lanes",
+	sum(calls)::bigint as calls,
+	sum(bytes_read)::bigint as "bytes read",
+	sum(bytes_written)::bigint as "bytes written",
+	coalesce(sum(time), 0)::bigint as time
+from placed
+group by all
+order by time desc, path, file

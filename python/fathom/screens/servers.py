@@ -1,0 +1,76 @@
+"""`servers`: what each server was asked, in all and over time; `samples`: what agents read from the system."""
+
+from dataclasses import replace
+from typing import Any
+
+from fathom.screens import answer, conditions, number, text
+from fathom.screens.breakdown import holders
+from fathom.screens.captured import captured
+from fathom.screens.opened import View
+from fathom.screens.selection import Selection, quoted
+from fathom.screens.span import bins_of
+from fathom.screens.statements import statement
+from fathom.screens.table import Table
+
+MOST = 40  # servers drawn by name
+UNITS = {"read": "bytes", "written": "bytes", "of the mean": "share"}
+NO_FILES = "not captured: no call is known by its file; run with --level file or call"
+NO_SAMPLES = "not captured: no agent read the system; run with --sample 1"
+PANELS = 20_000  # rows of samples in an answer
+
+
+@answer("servers", bins=number(1, 512))
+def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]:
+    """`totals` of every level that knows files; `bins` of calls."""
+    begin, width = bins_of(view, selection, bins)
+    totals = statement("servers_totals", selected=conditions.calls(replace(selection, t=None)))
+    over_time = statement(
+        "servers_bins",
+        selected=conditions.calls(selection),
+        holders=holders(view, "server"),
+        begin=str(begin),
+        width=str(width),
+        bins=str(bins),
+        limit=str(MOST),
+    )
+    every = view.table(totals, UNITS, limit=5000)
+    folded = every.total - MOST
+    said = [
+        captured(view, selection).note,
+        f"{folded:,} servers are together" if folded > 0 else None,
+    ]
+    return {
+        "begin": begin,
+        "width": width,
+        "totals": every if every.rows else replace(every, note=NO_FILES),
+        "bins": view.table(over_time, UNITS, note="; ".join(one for one in said if one) or None),
+    }
+
+
+@answer("samples", width=number(1, 2048), what=text, node=number())
+def samples(
+    view: View, selection: Selection, width: int = 256, what: str = "", node: int | None = None
+) -> Table:
+    """What was sampled of nodes: counters as rates, least and most in each of `width` bins; `what` is a glob."""
+    begin, step = bins_of(view, selection, width)
+    chosen = ["true"]
+    if what:
+        chosen.append(f"what glob {quoted(what)}")
+    if node is not None:
+        chosen.append(f"node = {node}")
+    table = view.table(
+        statement(
+            "samples_bins",
+            chosen=" and ".join(chosen),
+            begin=str(begin),
+            width=str(step),
+            bins=str(width),
+        ),
+        {"node": "count", "least": "count", "most": "count"},
+        limit=PANELS,
+    )
+    if table.rows:
+        more = f"{table.total - PANELS:,} more rows: choose a node or what is measured"
+        return replace(table, note=more) if table.total > PANELS else table
+    any_row = view.value("select count(*) from samples")
+    return replace(table, note="filtered out: no sample is of this" if any_row else NO_SAMPLES)

@@ -1,0 +1,44 @@
+-- What each server did over time: bins of {width} ns from {begin} on. A call's time and bytes are spread over the bins it lasts through, it
+-- counts in that in which it began. The {limit} servers with the most time by name, the others together.
+with {latency/servers},
+holder as (
+	select id from calls where {holders}
+),
+work as (
+	select s.server, c.kind, c.bytes, c.start, c.duration
+	from (select * from calls as c where {selected}) as c join server_file as s using (file)
+	where c.layer in ('posix', 'stdio', 'aio') and (c.parent is null or c.parent not in (from holder))
+	union all
+	select s.server, c.kind, c.bytes, c.start, c.duration
+	from (select * from calls as c where {selected}) as c join server_process as s using (process)
+	where c.layer = 'server'
+),
+named as (
+	select server, if(row_number() over (order by sum(time) desc, server) > {limit}, null, server) as name from asked group by server
+),
+placed as (
+	select
+		n.name as server, w.kind, coalesce(w.bytes, 0) as bytes, w.start, w.duration,
+		if(w.start < {begin}, -1, (w.start - {begin}) // {width}) as first,
+		if(w.start + w.duration <= {begin}, -1, (w.start + greatest(w.duration, 1) - 1 - {begin}) // {width}) as last
+	from work as w join named as n using (server)
+),
+pieces as (
+	select server, kind, first as bin, 1 as call, least(start + duration, {begin} + (first + 1) * {width}) - start as time, bytes, duration
+	from placed
+	union all
+	select
+		server, kind, unnest(range(first + 1, least(last, {bins}) + 1)) as bin, 0,
+		least(start + duration, {begin} + (bin + 1) * {width}) - ({begin} + bin * {width}), bytes, duration
+	from placed
+	where last > first
+)
+select
+	server, bin::integer as bin,
+	coalesce(sum(bytes * if(duration = 0, call, time / greatest(duration, 1))) filter (kind = 'read'), 0)::double as read,
+	coalesce(sum(bytes * if(duration = 0, call, time / greatest(duration, 1))) filter (kind = 'write'), 0)::double as written,
+	sum(time)::bigint as busy, sum(call)::bigint as calls
+from pieces
+where bin between 0 and {bins} - 1
+group by server, bin
+order by server nulls last, bin

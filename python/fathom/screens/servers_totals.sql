@@ -1,0 +1,18 @@
+-- What each server was asked, from counters: of every level that knows files. The longest call is the first of those that lasted so long.
+with {latency/servers},
+sums as (
+	select
+		server,
+		coalesce(sum(c.bytes) filter (c.kind = 'read'), 0) as read,
+		coalesce(sum(c.bytes) filter (c.kind = 'write'), 0) as written,
+		sum(c.time) as busy,
+		sum(c.calls) as calls,
+		max(c.longest) as longest
+	from (select * from asked where {selected}) as c
+	group by server
+)
+select
+	server, read::bigint as read, written::bigint as written, busy::bigint as busy, calls::bigint as calls, longest::bigint as longest,
+	busy / nullif(avg(busy) over (), 0) as "of the mean"
+from sums
+order by busy desc, server
