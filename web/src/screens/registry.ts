@@ -1,5 +1,6 @@
 /** All screens, in the order of the tabs: a new one is a folder and a row here. */
 import type { ComponentType } from "preact";
+import { CallExplorer } from "./call/screen";
 import { Heat } from "./heat/screen";
 import { Overview } from "./overview/screen";
 
@@ -16,4 +17,5 @@ export interface Screen {
 export const SCREENS: Screen[] = [
 	{ name: "overview", title: "Overview", question: "Is I/O my problem, where, and what first?", key: "1", Show: Overview },
 	{ name: "heat", title: "Heat map", question: "When, and on which ranks?", key: "2", Show: Heat },
+	{ name: "call", title: "Call explorer", question: "Where did this call's time go, layer by layer?", key: "4", Show: CallExplorer },
 ];

@@ -23,7 +23,7 @@ export interface Frame {
 export function frame(view: View, { width, height }: Box): Frame {
 	const narrow = width < 500;
 	return {
-		x: { from: view.time[0], to: view.time[1], start: narrow ? 52 : LEFT, end: width - (narrow ? 8 : RIGHT) },
+		x: { from: view.time[0], to: view.time[1], start: narrow ? 64 : LEFT, end: width - (narrow ? 8 : RIGHT) },
 		y: { from: view.lanes[0], to: view.lanes[1], start: TOP, end: height - BOTTOM },
 	};
 }
@@ -157,7 +157,7 @@ function tick(ink: Ink, at: Frame, mark: Mark, palette: Palette): void {
 
 function legend(ink: Ink, at: Frame, box: Box, palette: Palette, [least, most]: [number, number], metric: Metric): void {
 	if (most <= 0) return;
-	const [width, y] = [Math.min(160, (at.x.end - at.x.start) / 3), box.height - 16];
+	const [width, y] = [Math.min(160, (at.x.end - at.x.start) / 4), box.height - 16];
 	const start = at.x.start + 62;
 	for (let i = 0; i < STEPS; i++) {
 		ink.fillStyle = heat(palette, i / (STEPS - 1));
@@ -169,7 +169,7 @@ function legend(ink: Ink, at: Frame, box: Box, palette: Palette, [least, most]: 
 	ink.textAlign = "right";
 	ink.fillText(format(least, UNITS[metric]), start - 5, y + 5);
 	ink.textAlign = "left";
-	ink.fillText(`${format(most, UNITS[metric])} of ${metric}, logarithmic`, start + width + 5, y + 5);
+	ink.fillText(`${format(most, UNITS[metric])} ${metric} (log)`, start + width + 5, y + 5);
 }
 
 /** Bin and lane under a point; null outside the frame. */

@@ -1,0 +1,166 @@
+/** One call and all below it, from the flat table of `tree`. */
+import { column, type Bundle, type Call, type Cell, type Column, type Table, type Unit } from "../../source";
+
+export interface Node {
+	/** Of a bundle: its longest call. */
+	call: string;
+	parent: string | null;
+	relation: string;
+	lane: number;
+	layer: string;
+	op: string;
+	start: number;
+	duration: number;
+	nested: number;
+	bytes: number | null;
+	server: string | null;
+	/** 1, or how many calls a bundle holds. */
+	calls: number;
+	depth: number;
+	children: Node[];
+}
+
+/** The root of a tree; null when the table has no rows. Rows whose parent is not there stand below the root. */
+export function treeOf(table: Table): Node | null {
+	const nodes = table.rows.map((row) => nodeOf(table, row));
+	const byCall = new Map(nodes.filter((one) => one.calls === 1).map((one) => [one.call, one]));
+	const root = nodes.find((one) => one.parent === null || !byCall.has(one.parent)) ?? null;
+	if (!root) return null;
+	for (const one of nodes) {
+		if (one !== root) (byCall.get(one.parent ?? "") ?? root).children.push(one);
+	}
+	deepen(root, 0);
+	return root;
+}
+
+function nodeOf(table: Table, row: Cell[]): Node {
+	const cell = (name: string): Cell => row[column(table, name)] ?? null;
+	const text = (name: string): string | null => (cell(name) === null ? null : String(cell(name)));
+	return {
+		call: text("call") ?? "",
+		parent: text("parent"),
+		relation: text("relation") ?? "",
+		lane: Number(cell("lane") ?? 0),
+		layer: text("layer") ?? "",
+		op: text("op") ?? "",
+		start: Number(cell("start") ?? 0),
+		duration: Number(cell("duration") ?? 0),
+		nested: Number(cell("nested") ?? 0),
+		bytes: cell("bytes") === null ? null : Number(cell("bytes")),
+		server: text("server"),
+		calls: Number(cell("calls") ?? 1),
+		depth: 0,
+		children: [],
+	};
+}
+
+function deepen(node: Node, depth: number): void {
+	node.depth = depth;
+	node.children.sort((a, b) => a.start - b.start || b.duration - a.duration);
+	for (const child of node.children) deepen(child, depth + 1);
+}
+
+/** All nodes, each before what is below it. */
+export function flat(root: Node): Node[] {
+	return [root, ...root.children.flatMap(flat)];
+}
+
+/** Nodes placed in rows: one depth below the other, what overlaps in time at one depth side by side in rows of its own. */
+export interface Placed {
+	node: Node;
+	row: number;
+}
+
+export function rowsOf(root: Node): { placed: Placed[]; rows: number } {
+	const byDepth: Node[][] = [];
+	for (const node of flat(root)) (byDepth[node.depth] ??= []).push(node);
+	const placed: Placed[] = [];
+	let first = 0;
+	for (const nodes of byDepth) {
+		const ends: number[] = []; // of each row of this depth, when it is free again
+		for (const node of nodes.sort((a, b) => a.start - b.start)) {
+			let row = ends.findIndex((end) => end <= node.start);
+			if (row < 0) row = ends.length;
+			ends[row] = node.start + node.duration;
+			placed.push({ node, row: first + row });
+		}
+		first += ends.length;
+	}
+	return { placed, rows: first };
+}
+
+/** The node that an arrow key leads to: up the stack, down to the first below, to the sides among siblings. */
+export function step(root: Node, from: string, key: string): Node | null {
+	const all = flat(root);
+	const here = all.find((one) => one.call === from) ?? root;
+	const parent = all.find((one) => one.children.includes(here));
+	if (key === "ArrowUp") return parent ?? null;
+	if (key === "ArrowDown") return here.children[0] ?? null;
+	const siblings = parent?.children ?? [here];
+	return siblings[siblings.indexOf(here) + (key === "ArrowRight" ? 1 : -1)] ?? null;
+}
+
+const UNITS: Record<string, Unit> = { start: "ns", duration: "ns", nested: "ns", exclusive: "ns", size: "bytes", bytes: "bytes", lane: "lane" };
+const HIDDEN = ["args", "hints", "site", "call", "id"];
+
+export function unitOf(name: string): Unit {
+	return UNITS[name] ?? "text";
+}
+
+/** What is known of a call, in the order of the answer, without what has a place of its own. */
+export function known(call: Call): [string, Cell][] {
+	return Object.entries(call).filter(([name, value]) => value !== null && !HIDDEN.includes(name) && typeof value !== "object");
+}
+
+/** Names and values below one key of a call: arguments, hints. */
+export function details(call: Call, name: string): [string, string][] {
+	const value: unknown = call[name];
+	if (value === null || value === undefined) return [];
+	if (typeof value !== "object") return [[name, textOf(value)]];
+	if (Array.isArray(value)) return value.map((one, at): [string, string] => (Array.isArray(one) ? [String(one[0]), one.slice(1).map(String).join(" ")] : [String(at), textOf(one)]));
+	return Object.entries(value).map(([key, one]): [string, string] => [key, textOf(one)]);
+}
+
+function textOf(value: unknown): string {
+	return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Where a call and another of its kind differ: name, this, that, this over that where both are numbers. */
+export function differences(call: Call, other: Call): Table {
+	const rows: Cell[][] = [];
+	for (const [name, value] of known(call)) {
+		const that = other[name] ?? null;
+		if (value === that) continue;
+		const ratio = typeof value === "number" && typeof that === "number" && that > 0 && unitOf(name) !== "text" && name !== "start" ? value / that : null;
+		rows.push([name, value, that, ratio]);
+	}
+	const columns: Column[] = [
+		{ name: "what", unit: "text" },
+		{ name: "this call", unit: "text" },
+		{ name: "median sibling", unit: "text" },
+		{ name: "ratio", unit: "count" },
+	];
+	return { columns, rows, total: rows.length, sql: "", note: null };
+}
+
+export function isBundle(one: Call | Bundle): one is Bundle {
+	return typeof (one as Bundle).longest === "number" && Number((one as Bundle).calls) > 1;
+}
+
+/** The outermost of a call and what it was called from. */
+export function outermost(call: Call, ancestors: Call[]): string {
+	const all = [...ancestors, call];
+	const first = all.reduce((a, b) => (Number(b["start"]) < Number(a["start"]) || (b["start"] === a["start"] && Number(b["duration"]) > Number(a["duration"])) ? b : a));
+	return idOf(first);
+}
+
+export function idOf(call: Call): string {
+	return String(call["call"] ?? call["id"]);
+}
+
+/** Calls as a table of times and places. */
+export function callTable(calls: Call[], names: readonly string[]): Table {
+	const columns = names.map((name) => ({ name, unit: unitOf(name) }));
+	const rows = calls.map((call) => names.map((name) => (name === "call" ? idOf(call) : (call[name] ?? null))));
+	return { columns, rows, total: rows.length, sql: "", note: null };
+}

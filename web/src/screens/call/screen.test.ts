@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { call, SLOW, tree } from "../../../browser/made";
+import { SvgInk } from "../../draw/ink";
+import { palettes } from "../../draw/theme";
+import type { Table } from "../../source";
+import { icicleHeight, nodeUnder, paintIcicle, paintWaterfall, waterfallHeight } from "./paint";
+import { details, differences, flat, outermost, rowsOf, step, treeOf } from "./query";
+
+const root = treeOf(tree)!;
+
+/** A call of 1 s that is served by four servers at once, and a bundle of 500 reads. */
+const wide: Table = {
+	...tree,
+	rows: [
+		["1", null, "root", 0, "posix", "pwrite", 0, 1e9, 9e8, 100, null, 1],
+		...[0, 1, 2, 3].map((at) => [String(10 + at), "1", "serves", 90 + at, "server", "write", at * 1e8, 5e8, 0, 25, `oss-${at}`, 1]),
+		["99", "1", "child", 0, "posix", "pread", 6e8, 1e8, 0, 100, null, 500],
+	],
+};
+
+describe("tree", () => {
+	test("follows parents, whatever the order of rows", () => {
+		const shuffled = treeOf({ ...tree, rows: [...tree.rows].reverse() })!;
+		expect(flat(shuffled).map((one) => [one.call, one.depth])).toEqual([
+			["1037", 0],
+			["2037", 1],
+			[SLOW, 2],
+		]);
+	});
+
+	test("of no rows is none", () => {
+		expect(treeOf({ ...tree, rows: [] })).toBeNull();
+	});
+
+	test("keys lead up, down and to the sides", () => {
+		expect(step(root, "1037", "ArrowDown")?.call).toBe("2037");
+		expect(step(root, SLOW, "ArrowUp")?.call).toBe("2037");
+		expect(step(root, "1037", "ArrowUp")).toBeNull();
+		const many = treeOf(wide)!;
+		expect(step(many, "10", "ArrowRight")?.call).toBe("11");
+		expect(step(many, "10", "ArrowLeft")).toBeNull();
+	});
+
+	test("what runs at once at one depth stands in rows of its own, what follows shares one", () => {
+		const { placed, rows } = rowsOf(treeOf(wide)!);
+		const row = new Map(placed.map(({ node, row }) => [node.call, row]));
+		expect(new Set(["10", "11", "12", "13"].map((id) => row.get(id))).size).toBe(4);
+		expect(row.get("99")).toBe(row.get("10"));
+		expect(rows).toBe(5);
+	});
+});
+
+test("the outermost call is the one that began first", () => {
+	const [hdf5, mpiio] = call.ancestors;
+	expect(outermost(call.call, [mpiio!, hdf5!])).toBe("1037");
+	expect(outermost(call.call, [])).toBe(SLOW);
+});
+
+test("the comparison lists what differs, with ratios of sizes and times", () => {
+	const table = differences({ call: "1", op: "pwrite", duration: 900, bytes: 10, error: 0 }, { call: "2", op: "pwrite", duration: 3, bytes: 10, error: 5 });
+	expect(table.rows).toEqual([
+		["duration", 900, 3, 300],
+		["error", 0, 5, null],
+	]);
+});
+
+test("arguments are shown in any form", () => {
+	expect(details({ args: [["amode", 5, "x"]] as never }, "args")).toEqual([["amode", "5 x"]]);
+	expect(details({ hints: { cb_nodes: "4" } as never }, "hints")).toEqual([["cb_nodes", "4"]]);
+	expect(details({}, "args")).toEqual([]);
+});
+
+describe("picture", () => {
+	const box = { width: 800, height: icicleHeight(root) };
+
+	test("of the icicle: a call stands where a press finds it", () => {
+		expect(nodeUnder(root, box, 10, 5)?.call).toBe("1037");
+		expect(nodeUnder(root, box, 400, 24 * 2 + 5)?.call).toBe(SLOW);
+		expect(nodeUnder(root, box, 10, 24 * 2 + 5)).toBeNull();
+	});
+
+	test("names calls, and counts of bundles", () => {
+		const many = treeOf(wide)!;
+		const ink = new SvgInk({ width: 1600, height: icicleHeight(many) });
+		paintIcicle(many, "1")(ink, { width: 1600, height: icicleHeight(many) }, palettes.light);
+		expect(ink.document("#ffffff")).toContain("500 × pread");
+	});
+
+	test("of the waterfall: what others did is said with their names", () => {
+		const many = treeOf(wide)!;
+		const size = { width: 1000, height: waterfallHeight(many) };
+		const ink = new SvgInk(size);
+		paintWaterfall(many, "1", (lane) => `rank ${lane}`)(ink, size, palettes.light);
+		expect(ink.document("#ffffff")).toContain("write (oss-2)");
+	});
+});
