@@ -3,6 +3,7 @@ import type { ComponentType } from "preact";
 import { CallExplorer } from "./call/screen";
 import { Heat } from "./heat/screen";
 import { Overview } from "./overview/screen";
+import { Timeline } from "./timeline/screen";
 
 export interface Screen {
 	/** As in addresses, and as findings name it. */
@@ -17,5 +18,6 @@ export interface Screen {
 export const SCREENS: Screen[] = [
 	{ name: "overview", title: "Overview", question: "Is I/O my problem, where, and what first?", key: "1", Show: Overview },
 	{ name: "heat", title: "Heat map", question: "When, and on which ranks?", key: "2", Show: Heat },
+	{ name: "timeline", title: "Timeline", question: "What does each lane do, on each layer, at each moment?", key: "3", Show: Timeline },
 	{ name: "call", title: "Call explorer", question: "Where did this call's time go, layer by layer?", key: "4", Show: CallExplorer },
 ];
