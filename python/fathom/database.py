@@ -22,12 +22,16 @@ LATER = {
     "tops": """process u32, thread_class text, file u32, layer text, op text, kind text, enclosing_layer text,
 		enclosing text, what text, value i64, label text, calls u64, bound u64""",
     "heat": """process u32, layer text, operation text, start i64, stop i64, calls u64, bytes i64, time i64""",
+    "tiles": """z u8, layer text, y u32, x u32, cell u16, op text, kind text, calls u32, time i64,
+        bytes i64, longest i64, call u64""",
     "samples": """node u32, process u32, time i64, what text, device text, value i64, unit text""",
 }
 TYPES = {
     "u64": "ubigint",
     "u64[]": "ubigint[]",
     "u32": "uinteger",
+    "u16": "usmallint",
+    "u8": "utinyint",
     "i64": "bigint",
     "text": "varchar",
 }
@@ -55,6 +59,13 @@ def connect(directory: Path, memory: str | None = None) -> duckdb.DuckDBPyConnec
     con.execute(f"set temp_directory = {_quoted(str(spill))}")
     con.execute(f"set allowed_directories = [{_quoted(str(directory) + '/')}]")
     con.execute("set enable_external_access = false")
+    add_views(con, directory)
+    con.execute("set lock_configuration = true")
+    return con
+
+
+def add_views(con: duckdb.DuckDBPyConnection, directory: Path) -> None:
+    """A view for each table in `directory`, and for those that this run is too old to have."""
     files = table_files(directory)
     for name, path in files.items():
         try:
@@ -65,8 +76,6 @@ def connect(directory: Path, memory: str | None = None) -> duckdb.DuckDBPyConnec
             raise DamagedRun(f"{path}: {_first_line(error)}; pack the run again") from error
     for name in LATER.keys() - files.keys():
         con.execute(f'create view "{name}" as select {_nulls(_later(name))} limit 0')
-    con.execute("set lock_configuration = true")
-    return con
 
 
 def _later(name: str) -> dict[str, str]:

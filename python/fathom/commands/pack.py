@@ -17,6 +17,7 @@ from fathom import onefile
 from fathom.commands.arguments import add_run
 from fathom.errors import DamagedRun, UsageError
 from fathom.store import engine, resolve, streams_lost
+from fathom.tiles import build as tiles
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
             "--force makes tables of what is left"
         )
     engine("pack", *(["--force"] if arguments.force else []), str(directory))
+    tiles.ensure(directory / "tables")
     if arguments.one_file:
         onefile.write(fathom.open(directory).path, arguments.one_file)
     return 0

@@ -21,6 +21,7 @@ import uvicorn
 
 from fathom.errors import UsageError
 from fathom.screens.opened import Runs
+from fathom.screens.tile import prepare
 from fathom.serve import listen
 from fathom.serve.application import application
 from fathom.serve.guard import Keys
@@ -67,6 +68,8 @@ def _start_browser(bound: socket.socket, token: str) -> Path | None:
 def run(arguments: argparse.Namespace) -> int:
     """Serves until it is interrupted."""
     runs = Runs(arguments.runs)
+    for name in runs.all:
+        prepare(runs.view(name))
     if arguments.socket is not None and not arguments.socket.parent.is_dir():
         raise UsageError(f"view: {arguments.socket.parent} is no directory")
     at_path = arguments.socket

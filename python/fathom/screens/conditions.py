@@ -35,6 +35,14 @@ def calls(selection: Selection, *without: str) -> str:
     return " and ".join(parts) or "true"
 
 
+def heat(selection: Selection) -> str:
+    """Of rows of `heat`, which knows layer, kind (`operation`), process and time only: selected."""
+    times = f"start < {selection.t[1]} and stop > {selection.t[0]}" if selection.t else "true"
+    kinds = one_of("operation", selection.kinds) if selection.kinds else "true"
+    others = calls(selection, "t", "kinds", "ops", "files", "servers")
+    return f"{times} and {kinds} and {others}"
+
+
 def lanes(selection: Selection) -> str:
     """Of rows that have a lane: selected."""
     return within("lane", selection.lanes) if selection.lanes is not None else "true"

@@ -1,0 +1,152 @@
+"""`tile` and `levels`: the picture of ranks and time, in pieces that do not grow with the run."""
+
+import json
+import struct
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fathom import tiles
+from fathom.errors import UsageError
+from fathom.screens import answer, conditions, number, text
+from fathom.screens.opened import View
+from fathom.screens.selection import Selection
+from fathom.screens.statements import statement
+from fathom.tiles import statements
+from fathom.tiles.geometry import BINS, ROWS, Geometry, Level
+
+#: Longest calls of each layer that are marked at every zoom.
+OUTLIERS = 200
+#: Longest calls that a tile names.
+MARKED = 64
+MAGIC = b"FTL1"
+FILTERS = ("kinds", "ops")  # that a tile's cells know
+
+
+def has_calls(view: View) -> bool:
+    """Were calls recorded in full? Else pictures are made of table `heat`."""
+    return view.once("has calls", lambda: bool(view.value("select exists(from calls)")))
+
+
+def pyramid(view: View) -> tiles.Tiles:
+    """The run's tiles, made by the first who asks."""
+    return view.once("tiles", lambda: tiles.Tiles(view.run.path / "tables", _whole(view)))
+
+
+def _whole(view: View) -> Geometry:
+    lanes = view.value("select count(*) from processes")
+    return Geometry(view.value("select duration from runs") or 0, lanes)
+
+
+def prepare(view: View) -> None:
+    """What takes long and every picture stands on, before the first asks."""
+    if has_calls(view):
+        pyramid(view)
+        view.once("outliers", lambda: outliers(view))
+
+
+def geometry(view: View) -> Geometry:
+    """How the run is cut. Heat has few bins: deeper levels show its lanes one by one, its bins as wide as they are."""
+    if has_calls(view):
+        return pyramid(view).geometry
+    whole = view.once("geometry", lambda: _whole(view))
+    return replace(whole, deepest=whole.first_whole)
+
+
+def outliers(view: View) -> list[dict[str, Any]]:
+    """The longest calls of each layer, the longest first."""
+    rows = view.rows(statement("outliers", limit=str(OUTLIERS)))
+    return [{**row, "call": str(row["call"])} for row in rows]
+
+
+@answer("levels")
+def levels(view: View, _: Selection) -> dict[str, Any]:
+    """How the run is cut, and the calls that stay marked; whatever is selected."""
+    cut = geometry(view)
+    each = [
+        {"z": one.z, "bins": one.bins, "rows": one.rows, "lanes_per_row": one.lanes}
+        for one in cut.levels
+    ]
+    return {
+        "width": cut.level(0).width,
+        "levels": each,
+        "source": "calls" if has_calls(view) else "heat",
+        "outliers": view.once("outliers", lambda: outliers(view)),
+    }
+
+
+@answer("tile", required=("layer", "z", "x", "y"), layer=text, z=number(), x=number(), y=number())
+def tile(view: View, selection: Selection, *, layer: str, z: int, x: int, y: int) -> bytes:
+    """256 bins by 64 rows of one layer. Times and lanes that are selected are places in it and leave it as it is."""
+    cut = geometry(view)
+    if z > cut.deepest:
+        raise UsageError(
+            f"tile: z={z}: this run has levels 0 to {cut.deepest}; strips has the calls"
+        )
+    level = cut.level(z)
+    if x * BINS >= level.bins or y * ROWS >= level.rows:
+        raise UsageError(
+            f"tile: x={x}, y={y}: level {z} has {level.bins} bins and {level.rows} rows"
+        )
+    if selection.layers is not None and layer not in selection.layers:
+        return encode(_none())
+    if has_calls(view) and selection.files is None and selection.servers is None:
+        return encode(_filtered(pyramid(view).tile(layer, z, x, y), selection))
+    return encode(_computed(view, replace(selection, layers=(layer,)), level, x, y))
+
+
+def _none() -> pa.Table:
+    return pa.table(
+        {name: [] for name in ("cell", "op", "kind", "calls", "time", "bytes", "longest", "call")}
+    )
+
+
+def _filtered(cells: pa.Table, selection: Selection) -> pa.Table:
+    if selection.kinds is not None:
+        cells = cells.filter(pc.is_in(cells["kind"], pa.array(selection.kinds, pa.string())))
+    if selection.ops is not None:
+        layerless = pa.array([op for _, op in selection.ops], pa.string())
+        cells = cells.filter(pc.is_in(cells["op"], layerless))
+    return cells
+
+
+def _computed(view: View, selection: Selection, level: Level, x: int, y: int) -> pa.Table:
+    """The same cells, of the rows of calls or heat that the tile shows."""
+    first, last = x * BINS, (x + 1) * BINS
+    lanes = (y * ROWS * level.lanes, (y + 1) * ROWS * level.lanes - 1, 1)
+    source = "calls" if has_calls(view) else "heat"
+    shown = replace(selection, t=(first * level.width, last * level.width), lanes=(lanes,))
+    which = getattr(conditions, source)(shown)
+    return view.sql(
+        f"with {statements.rows(source, which)}, {statements.cells(level, first, last)}"
+        f" select row % {ROWS} * {BINS} + bin % {BINS} as cell, op, kind, calls, time, bytes, longest, call"
+        " from cells order by cell, op"
+    )
+
+
+def encode(cells: pa.Table) -> bytes:
+    """As docs/view-api.md has it."""
+    names = list(zip(cells["op"].to_pylist(), cells["kind"].to_pylist(), strict=True))
+    ops = sorted(set(names))
+    which = {name: at for at, name in enumerate(ops)}
+    op = np.array([which[name] for name in names], "<u2")
+    cell = cells["cell"].to_numpy().astype("<u2")
+    columns = [cell, op, cells["calls"].to_numpy().astype("<u4")]
+    columns += [cells[name].to_numpy().astype("<f4") for name in ("time", "bytes", "longest")]
+    said = json.dumps(ops, ensure_ascii=False).encode()
+    head = MAGIC + struct.pack("<II", cells.num_rows, len(said))
+    return head + b"".join(column.tobytes() for column in columns) + said + _marks(cells, cell, op)
+
+
+def _marks(cells: pa.Table, cell: Any, op: Any) -> bytes:
+    longest = cells["longest"].to_numpy().astype("<f8")
+    calls = cells["call"].to_pylist()
+    order = np.argsort(-longest, kind="stable")[:MARKED]
+    return b"".join(
+        struct.pack("<HHQd", cell[at], op[at], calls[at], longest[at])
+        for at in order
+        if calls[at] is not None
+    )

@@ -1,0 +1,42 @@
+"""The pyramid of tiles: what a picture of any width and zoom needs of a run, in proportion to its pixels."""
+
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from fathom.tiles import build
+from fathom.tiles.geometry import Geometry
+
+
+class Tiles:
+    """A run's tiles, made if they are not there yet."""
+
+    def __init__(self, tables: Path, geometry: Geometry) -> None:
+        """`geometry`: of the run, at any depth."""
+        self._kept: tempfile.TemporaryDirectory[str] | None
+        file, self._kept = build.ensure(tables)
+        self._con = duckdb.connect(":memory:")
+        self._con.execute(f"create view tiles as from read_parquet('{build.quoted(file)}')")
+        self._geometry = geometry
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """Down to the finest level that was made."""
+        deepest = self.sql("select coalesce(max(z), 0) as z from tiles")["z"][0].as_py()
+        return Geometry(self._geometry.duration, self._geometry.lanes, deepest)
+
+    def sql(self, text: str, **values: Any) -> pa.Table:
+        """Rows of a statement over `tiles`."""
+        return self._con.cursor().sql(text, params=values or None).to_arrow_table()
+
+    def tile(self, layer: str, z: int, x: int, y: int) -> pa.Table:
+        """Cells of one tile: cell, op, kind, calls, time, bytes, longest, call."""
+        return self.sql(
+            "select cell, op, kind, calls, time, bytes, longest, call from tiles"
+            " where z = $z and layer = $layer and y = $y and x = $x",
+            z=z, layer=layer, x=x, y=y,
+        )  # fmt: skip

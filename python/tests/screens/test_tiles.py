@@ -1,0 +1,228 @@
+"""Tiles against the calls themselves, by brute force: every level adds up, its longest is the longest, by id."""
+
+import json
+import os
+import struct
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fathom import screens
+from fathom.errors import UsageError
+from fathom.screens.opened import Runs
+from fathom.tiles import build
+from fathom.tiles.geometry import BINS, ROWS, Geometry, Level
+from latency.forest import Forest
+from schema import write_run
+
+Cell = tuple[int, int, str]  # row, bin, op and kind
+
+
+def decode(
+    body: bytes,
+) -> tuple[dict[tuple[int, str], dict[str, float]], list[tuple[int, str, int, float]]]:
+    """As web/src/source/tile.ts reads it."""
+    assert body[:4] == b"FTL1"
+    cells, length = struct.unpack_from("<II", body, 4)
+    at, columns = 12, []
+    for form in "HHIfff":
+        columns.append(struct.unpack_from(f"<{cells}{form}", body, at))
+        at += cells * struct.calcsize(form)
+    ops = ["/".join(pair) for pair in json.loads(body[at : at + length])]
+    marks = [
+        (cell, ops[op], call, longest)
+        for cell, op, call, longest in struct.iter_unpack("<HHQd", body[at + length :])
+    ]
+    cell, op, *rest = columns
+    names = ("calls", "time", "bytes", "longest")
+    return {
+        (cell[n], ops[op[n]]): {name: column[n] for name, column in zip(names, rest, strict=True)}
+        for n in range(cells)
+    }, marks
+
+
+def lanes_of(forest: Forest) -> dict[int, int]:
+    order = sorted(
+        range(8), key=lambda p: (p + 2 if forest.ranked and p < forest.clients else 99, p)
+    )
+    return {process: lane for lane, process in enumerate(order)}
+
+
+def expected(
+    calls: list[dict[str, Any]], level: Level, lanes: dict[int, int]
+) -> dict[Cell, dict[str, float]]:
+    """Tick by tick: how much of each call lies in each cell."""
+    cells: dict[Cell, dict[str, float]] = defaultdict(
+        lambda: {"calls": 0, "time": 0, "bytes": 0.0, "longest": 0}
+    )
+    for call in calls:
+        start, duration = max(0, call["start"]), call["duration"]
+        row = lanes[call["process"]] // level.lanes
+        for bin_ in {tick // level.width for tick in range(start, start + max(1, duration))}:
+            inside = min(start + duration, (bin_ + 1) * level.width) - max(
+                start, bin_ * level.width
+            )
+            cell = cells[row, bin_, f"{call['op']}/{call['kind']}"]
+            cell["calls"] += bin_ == start // level.width
+            cell["time"] += inside
+            share = inside / duration if duration else 1
+            cell["bytes"] += (call["bytes"] or 0) * share
+            cell["longest"] = max(cell["longest"], duration)
+    return cells
+
+
+def asked(
+    runs: Runs, layer: str, level: Level, **more: str
+) -> tuple[dict[Cell, dict[str, float]], set[int]]:
+    """All tiles of a level together."""
+    cells, ids = {}, set()
+    for y in range(-(-level.rows // ROWS)):
+        for x in range(-(-level.bins // BINS)):
+            place = {"z": str(level.z), "x": str(x), "y": str(y)}
+            found, marks = decode(
+                screens.ask(runs, "tile", {"run": "r", "layer": layer, **place, **more})
+            )
+            for (cell, op), values in found.items():
+                cells[y * ROWS + cell // BINS, x * BINS + cell % BINS, op] = values
+            ids |= {call for _, _, call, _ in marks}
+    return cells, ids
+
+
+def check(cells: dict[Cell, dict[str, float]], oracle: dict[Cell, dict[str, float]]) -> None:
+    assert cells.keys() == oracle.keys()
+    for key, values in cells.items():
+        for name in ("calls", "time", "longest"):
+            assert values[name] == oracle[key][name], (key, name)
+        assert abs(values["bytes"] - oracle[key]["bytes"]) <= 2 * max(1, oracle[key]["calls"] + 3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_level_is_what_its_calls_are(tmp_path: Path, seed: int) -> None:
+    forest = Forest(seed, traced=seed % 2 == 0)
+    runs = Runs([forest.write(tmp_path).path])
+    levels = screens.ask(runs, "levels", {"run": "r"})
+    duration = max(call["start"] + call["duration"] for call in forest.calls)
+    geometry = Geometry(duration, 8, len(levels["levels"]) - 1)
+    assert levels["levels"][-1]["lanes_per_row"] == 1
+    for level in geometry.levels:
+        for layer in {call["layer"] for call in forest.calls}:
+            calls = [call for call in forest.calls if call["layer"] == layer]
+            cells, ids = asked(runs, layer, level)
+            check(cells, expected(calls, level, lanes_of(forest)))
+            assert sum(values["bytes"] for values in cells.values()) == sum(
+                c["bytes"] or 0 for c in calls
+            )
+            longest = max(call["duration"] for call in calls)
+            assert ids & {call["id"] for call in calls if call["duration"] == longest}
+
+
+@pytest.mark.parametrize(
+    "more", [{"files": "0,1"}, {"kinds": "write"}, {"files": "2", "ops": "posix:pwrite"}]
+)
+def test_a_filter_leaves_what_it_selects(tmp_path: Path, more: dict[str, str]) -> None:
+    forest = Forest(7, traced=False)
+    runs = Runs([forest.write(tmp_path).path])
+    level = Geometry(max(c["start"] + c["duration"] for c in forest.calls), 8).level(0)
+    calls = [
+        call
+        for call in forest.calls
+        if call["layer"] == "posix"
+        and ("files" not in more or str(call["file"]) in more["files"].split(","))
+        and ("kinds" not in more or call["kind"] == "write")
+        and ("ops" not in more or call["op"] == "pwrite")
+    ]
+    assert calls
+    check(asked(runs, "posix", level, **more)[0], expected(calls, level, lanes_of(forest)))
+
+
+def many(tmp_path: Path, lanes: int, each: int) -> Path:
+    """Regular calls of many lanes, one of them long."""
+    calls = [
+        {
+            "id": lane * each + n, "process": lane, "stream": lane, "rank": lane, "layer": "posix", "op": "pwrite",
+            "kind": "write", "start": n * 1000, "duration": 900 if (lane, n) == (lanes // 2, each // 3) else 10,
+            "bytes": 7,
+        }
+        for lane in range(lanes)
+        for n in range(each)
+    ]  # fmt: skip
+    return write_run(
+        tmp_path / "r.fathom",
+        runs=[{"duration": each * 1000, "events": len(calls), "processes": lanes}],
+        processes=[{"process": lane, "rank": lane} for lane in range(lanes)],
+        calls=calls,
+    )
+
+
+def test_levels_add_up_where_rows_hold_many_lanes(tmp_path: Path) -> None:
+    lanes, each = 150, 40
+    runs = Runs([many(tmp_path, lanes, each)])
+    levels = screens.ask(runs, "levels", {"run": "r"})
+    assert [level["lanes_per_row"] for level in levels["levels"]] == [4, 2, 1]
+    assert [level["rows"] for level in levels["levels"]] == [38, 75, 150]
+    slow = lanes // 2 * each + each // 3
+    assert levels["outliers"][0]["call"] == str(slow)
+    for level in Geometry(each * 1000, lanes, 2).levels:
+        cells, ids = asked(runs, "posix", level)
+        assert sum(values["calls"] for values in cells.values()) == lanes * each
+        assert sum(values["bytes"] for values in cells.values()) == 7 * lanes * each
+        assert sum(values["time"] for values in cells.values()) == lanes * each * 10 + 890
+        assert slow in ids
+
+
+def test_tiles_are_made_once_and_anew_of_other_calls(tmp_path: Path) -> None:
+    path = many(tmp_path, 3, 5)
+    tables = path / "tables"
+    file, _ = build.ensure(tables)
+    made = file.stat().st_mtime_ns
+    assert build.ensure(tables)[0].stat().st_mtime_ns == made
+    part = tables / "calls" / "0.parquet"
+    os.utime(part, ns=(1, 1))
+    assert not build.is_made(file, tables)
+    assert build.ensure(tables)[0].stat().st_mtime_ns > made
+
+
+def test_a_run_that_cannot_be_written_to_has_tiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = many(tmp_path, 3, 5)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # the test may be root, whom no mode stops
+    file, kept = build.ensure(path / "tables")
+    assert kept and path not in file.parents and build.is_made(file, path / "tables")
+
+
+def test_counted_runs_are_drawn_from_heat(tmp_path: Path) -> None:
+    width = 10**8
+    heat = [
+        {"process": lane, "layer": "posix", "operation": op, "start": n * width, "stop": (n + 1) * width,
+         "calls": n + 1, "bytes": 100 * lane + n, "time": 5 * n}
+        for lane in range(70) for n in range(20) for op in ("read", "write")
+    ]  # fmt: skip
+    path = write_run(
+        tmp_path / "r.fathom",
+        runs=[{"duration": 20 * width}],
+        processes=[{"process": n, "rank": n} for n in range(70)],
+        heat=heat,
+    )
+    runs = Runs([path])
+    levels = screens.ask(runs, "levels", {"run": "r"})
+    assert (levels["source"], levels["outliers"]) == ("heat", [])
+    for level in Geometry(20 * width, 70, len(levels["levels"]) - 1).levels:
+        cells, ids = asked(runs, "posix", level)
+        for name in ("calls", "bytes", "time"):
+            assert sum(values[name] for values in cells.values()) == sum(row[name] for row in heat)
+        assert not ids
+    only = asked(runs, "posix", level, kinds="read")[0]
+    assert {op for _, _, op in only} == {"read/read"}
+
+
+@pytest.mark.parametrize(
+    "place", [{"z": "99"}, {"x": "70000"}, {"y": "9"}, {"z": "-1"}, {"x": "x"}, {"layer": ""}]
+)
+def test_places_that_are_not_there(tmp_path: Path, place: dict[str, str]) -> None:
+    runs = Runs([many(tmp_path, 3, 5)])
+    with pytest.raises(UsageError):
+        screens.ask(
+            runs, "tile", {"run": "r", "layer": "posix", "z": "0", "x": "0", "y": "0"} | place
+        )
