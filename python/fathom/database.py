@@ -102,7 +102,7 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0]
 
 
-def _check_reading(con: duckdb.DuckDBPyConnection, text: str) -> None:
+def check_reading(con: duckdb.DuckDBPyConnection, text: str) -> None:
     """One statement that only reads, or UsageError."""
     try:
         statements = con.extract_statements(text)
@@ -117,7 +117,7 @@ def _check_reading(con: duckdb.DuckDBPyConnection, text: str) -> None:
 
 def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.Table:
     """Runs one reading statement and gives its rows. Anything that would write is refused."""
-    _check_reading(con, text)
+    check_reading(con, text)
     try:
         relation = con.sql(text, params=values) if values else con.sql(text)
         if relation is None:
@@ -131,7 +131,7 @@ def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.
 
 def keep(con: duckdb.DuckDBPyConnection, name: str, text: str) -> None:
     """Keeps the rows of one reading statement as a table of this connection."""
-    _check_reading(con, text)
+    check_reading(con, text)
     try:
         con.execute(f'create temp table "{name}" as {text}')
     except duckdb.IOException as error:

@@ -91,3 +91,10 @@ def page() -> Path | None:
     return _first(
         [Path(__file__).parent / "web" / "index.html", SOURCE_TREE / "web" / "dist" / "index.html"]
     )
+
+
+def tables_document() -> Path | None:
+    """The page that says what each column means."""
+    return _first(
+        [Path(__file__).parent / "docs" / "tables.md", SOURCE_TREE / "docs" / "tables.md"]
+    )

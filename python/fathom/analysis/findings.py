@@ -2,6 +2,7 @@
 they are read, asked and ranked by the seconds of run time that mending would win.
 """
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -118,6 +119,12 @@ def read(path: Path) -> Rule:
 def catalogue() -> list[Path]:
     """Files of the findings that Fathom brings."""
     return sorted((places.catalog() / "findings").glob("*.sql"))
+
+
+def own_folder() -> Path | None:
+    """The folder of the user's own findings."""
+    folder = os.environ.get("FATHOM_FINDINGS")
+    return Path(folder) if folder else None
 
 
 def _files(word: str, own: Sequence[Path]) -> list[Path]:

@@ -15,7 +15,6 @@ examples:
 import argparse
 import itertools
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -146,15 +145,9 @@ def _found(opened: Run) -> conclusions.Findings | None:
     """What the page says of what loses time; none where looking would take longer than the page."""
     if opened.sql("select events from runs")["events"][0].as_py() > FINDINGS_ON_PAGE:
         return None
-    found = conclusions.find(opened, conclusions.rules([], _own()))
+    found = conclusions.find(opened, conclusions.rules([], conclusions.own_folder()))
     _complain(found)
     return found
-
-
-def _own() -> Path | None:
-    """The folder of the user's own findings."""
-    folder = os.environ.get("FATHOM_FINDINGS")
-    return Path(folder) if folder else None
 
 
 def _complain(found: conclusions.Findings) -> None:
@@ -165,7 +158,7 @@ def _complain(found: conclusions.Findings) -> None:
 def _print_findings(arguments: argparse.Namespace) -> int:
     if arguments.by or arguments.svg or arguments.csv or arguments.next:
         raise UsageError("show: --findings goes alone or with --json")
-    paths = conclusions.rules(arguments.findings, _own())
+    paths = conclusions.rules(arguments.findings, conclusions.own_folder())
     all_ = conclusions.find(fathom.open(arguments.run), paths)
     if arguments.json:
         found = [findings.as_json(one) for one in all_.found[: arguments.top]]

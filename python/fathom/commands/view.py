@@ -15,11 +15,13 @@ import contextlib
 import os
 import socket
 import sys
+import threading
 from pathlib import Path
 
 import uvicorn
 
-from fathom.errors import UsageError
+from fathom.errors import FathomError, UsageError
+from fathom.screens import ask
 from fathom.screens.opened import Runs
 from fathom.screens.tile import prepare
 from fathom.serve import listen
@@ -65,6 +67,13 @@ def _start_browser(bound: socket.socket, token: str) -> Path | None:
     return listen.open_browser(listen.link(bound, token))
 
 
+def _ahead(runs: Runs) -> None:
+    """Works the first screen out while the browser opens."""
+    for name in runs.all:
+        with contextlib.suppress(FathomError):
+            ask(runs, "overview", {"run": name})
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Serves until it is interrupted."""
     runs = Runs(arguments.runs)
@@ -80,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"fathom: from another machine: {listen.tunnel(bound)}", file=sys.stderr)
     print("fathom: open this link; each works once. Ctrl-C ends", file=sys.stderr)
     _say(bound, keys.token)
+    threading.Thread(target=_ahead, args=[runs], daemon=True).start()
     behind = [at_path, None if arguments.no_browser else _start_browser(bound, keys.token)]
     config = uvicorn.Config(
         application(runs, keys), log_level="warning", access_log=False, server_header=False, lifespan="off",

@@ -40,6 +40,8 @@ def answer(
     Parameters that are not `required` have a default in the function."""
 
     def register(function: Function) -> Function:
+        if name in _ANSWERS:
+            raise ValueError(f"two functions answer '{name}'")
         _ANSWERS[name] = Answer(function, readers, required, of_all)
         return function
 

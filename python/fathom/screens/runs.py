@@ -1,5 +1,6 @@
 """`runs`: which runs are open."""
 
+import shlex
 from functools import partial
 from typing import Any
 
@@ -27,7 +28,7 @@ def _one(opened: Opened) -> dict[str, Any]:
         **{key: row[key] for key in ("events", "counted", "coverage")},
         "lanes": row["processes"],
         "layers": layers(opened),
-        "command": [str(word) for word in opened.run.manifest.get("command", [])],
+        "command": shlex.join(str(word) for word in opened.run.manifest.get("command", [])),
     }
 
 

@@ -1,11 +1,15 @@
 """The registry, and the answers that name runs and lanes."""
 
+import json
 from pathlib import Path
 
 import pytest
+from conftest import CALLS
 from fathom import screens
+from fathom.__main__ import main
 from fathom.errors import UsageError
 from fathom.screens.opened import NoSuchRun, Runs
+from schema import write_run
 
 
 @pytest.fixture
@@ -18,7 +22,7 @@ def test_runs_of_one_name_are_told_apart(runs: Runs) -> None:
     assert [run["name"] for run in answer["runs"]] == ["small", "small-2"]
     first = answer["runs"][0]
     assert first["layers"] == ["hdf5", "mpiio", "posix", "fathom"]
-    assert (first["ranks"], first["lanes"], first["command"]) == (2, 2, ["./s3d", "4 4"])
+    assert (first["ranks"], first["lanes"], first["command"]) == (2, 2, "./s3d '4 4'")
 
 
 def test_lanes_have_the_outermost_calls(runs: Runs) -> None:
@@ -52,3 +56,102 @@ def test_wrong_requests_are_one_line(runs: Runs) -> None:
             screens.ask(runs, name, parameters)
     with pytest.raises(NoSuchRun, match="no such run is open"):
         screens.ask(runs, "lanes", {"run": "../small"})
+
+
+def test_the_overview_says_what_show_does(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = screens.ask(runs, "overview", {"run": "small"})
+    main(["show", str(runs.all["small"].run.path)])
+    page = " ".join(capsys.readouterr().out.split())  # lines are folded
+    for words in (answer["verdict"], *(line.partition("? ")[2] for line in answer["sentences"])):
+        assert words in page
+    assert [row[0] for row in answer["layers"]["rows"]] == ["mpiio", "posix", "hdf5"]
+    (longest, *_) = answer["landmarks"]
+    assert longest["selection"] == {"call": "6"} and "rank 1" in longest["sentence"]
+    main(["show", str(runs.all["small"].run.path), "--findings", "--json"])
+    shown = json.loads(capsys.readouterr().out)
+    assert [one["sentence"] for one in answer["findings"]] == [one["says"] for one in shown]
+    assert answer["findings"] == screens.ask(runs, "findings", {"run": "small"})
+
+
+def test_a_call_with_all_around_it(runs: Runs) -> None:
+    answer = screens.ask(runs, "call", {"run": "small", "call": "2"})
+    assert (answer["call"]["op"], answer["call"]["exclusive"]) == ("MPI_File_write_at_all", 800)
+    assert answer["call"]["path"] == "/data/out\x1b[2J.h5"
+    assert [one["call"] for one in answer["ancestors"]] == ["1"]
+    assert [(one["call"], one["layer"]) for one in answer["children"]] == [
+        ("3", "posix"),
+        ("4", "fathom"),
+    ]
+    assert answer["siblings"] == {
+        "count": 1, "median": "2", "slower": None, "next": None, "previous": None, "slowest": "2"
+    }  # fmt: skip
+    assert dict(answer["breakdown"]["layers"]).keys() == {"mpiio", "posix", "fathom"}
+    rows = screens.ask(runs, "tree", {"run": "small", "call": "1"})["rows"]
+    assert [(row[0], row[1], row[2]) for row in rows] == [
+        ("1", None, ""), ("2", "1", "calls"), ("3", "2", "calls"), ("4", "2", "calls")
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="no such call"):
+        screens.ask(runs, "call", {"run": "small", "call": "99"})
+
+
+def test_strips_are_spans_or_bins(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = screens.ask(runs, "strips", {"run": "small"})
+    assert len(few["spans"]["rows"]) == 7 and few["bins"] is None
+    monkeypatch.setattr("fathom.screens.strips.LIMIT", 3)
+    for chosen in ({}, {"t": "600-2000"}, {"lanes": "0", "width": "3"}):
+        many = screens.ask(runs, "strips", {"run": "small", **chosen})
+        assert many["spans"] is None
+        first, last = map(int, chosen.get("t", "0-4000").split("-"))
+        busy = sum(
+            max(0, min(call["start"] + call["duration"], last) - max(call["start"], first))
+            for call in CALLS
+            if "lanes" not in chosen or call["rank"] == 0
+        )
+        assert sum(row[4] for row in many["bins"]["rows"]) == busy
+
+
+def test_the_slowest_are_chosen_before_they_are_sorted(runs: Runs) -> None:
+    rows = screens.ask(runs, "slowest", {"run": "small", "limit": "3"})
+    assert [row[0] for row in rows["rows"]] == ["6", "7", "1"]
+    assert rows["total"] == 7
+    only = screens.ask(runs, "slowest", {"run": "small", "lanes": "0", "layers": "posix"})
+    assert [row[0] for row in only["rows"]] == ["3", "5"]
+
+
+@pytest.mark.parametrize(
+    "q",
+    [
+        "drop view calls", "select 1; select 2", "copy calls to '/tmp/x'", "attach '/tmp/x'", "set threads = 1", "",
+        "select * from read_csv('/etc/passwd')", "select * from glob('/etc/*')", "from '/etc/passwd'", "select 1) --",
+        "explain analyze copy (select 1) to '/tmp/x'", "from read_text('/proc/self/environ')", "install httpfs",
+    ],
+)  # fmt: skip
+def test_the_console_only_reads_this_run(runs: Runs, q: str) -> None:
+    with pytest.raises(UsageError):
+        screens.ask(runs, "sql", {"run": "small", "q": q})
+
+
+def test_the_console_answers(runs: Runs) -> None:
+    answer = screens.ask(runs, "sql", {"run": "small", "q": "from calls; ", "limit": "3"})
+    assert len(answer["rows"]) == 3 and "there are more" in answer["note"]
+    meanings = {
+        (row[0], row[1]): row[3] for row in screens.ask(runs, "schema", {"run": "small"})["rows"]
+    }
+    assert "children" in meanings["calls", "nested"] and "eighth" not in meanings["tiles", "z"]
+
+
+def test_source_lines_of_programs_only(tmp_path: Path) -> None:
+    good, secret, link = tmp_path / "a.c", tmp_path / "id_rsa", tmp_path / "b.c"
+    good.write_text("int main;\n" * 30)
+    secret.write_text("secret\n" * 30)
+    link.symlink_to(secret)
+    named = [good, secret, link, tmp_path / "none.c", "relative.c", tmp_path, "/dev/zero"]
+    path = write_run(
+        tmp_path / "r.fathom",
+        runs=[{}],
+        sites=[{"site": n, "source": str(one), "line": 20} for n, one in enumerate(named)],
+    )
+    runs = Runs([path])
+    found = [screens.ask(runs, "source", {"run": "r", "site": str(n)}) for n in range(len(named))]
+    assert found[0]["text"][0] == [12, "int main;"] and found[0]["line"] == 20
+    assert found[1:] == [None] * (len(named) - 1)

@@ -1,0 +1,56 @@
+"""`sql` and `schema`: a run's tables, for questions that no screen asks."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+from fathom import database, places
+from fathom.errors import UsageError
+from fathom.screens import answer, number, table, text
+from fathom.screens.opened import View
+from fathom.screens.selection import Selection
+from fathom.screens.table import Table
+
+ROWS = 10_000
+ENTRY = re.compile(r"^\| ([a-z_, ]+) \| [^|]+ \| (.*) \|$", re.ASCII)
+
+
+@answer("sql", required=("q",), q=text, limit=number(1, ROWS))
+def sql(view: View, _: Selection, *, q: str, limit: int = 1000) -> Table:
+    """The first rows of one reading statement; how many more there are is said, not counted."""
+    statement = q.strip().rstrip(";").strip()
+    database.check_reading(view.cursor, statement)
+    rows = view.sql(f"from (\n{statement}\n) limit {limit + 1}")
+    note = f"the first {limit:,} rows; there are more" if rows.num_rows > limit else None
+    try:
+        return table.of(rows.slice(0, limit), statement, None, rows.num_rows, note)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"SQL: a value that cannot be shown: {error}") from error
+
+
+@cache
+def _meanings(path: Path) -> dict[tuple[str, str], str]:
+    """What docs/tables.md says of each column."""
+    said, name = {}, ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            name = line[3:].strip()
+        found = ENTRY.match(line)
+        for column in found[1].split(", ") if found else ():
+            said[name, column.strip()] = found[2] if found else ""
+    return said
+
+
+@answer("schema")
+def schema(view: View, _: Selection) -> Table:
+    """All tables and columns."""
+    path = places.tables_document()
+    said = _meanings(path) if path else {}
+    sql = (
+        'select table_name as "table", column_name as "column", data_type as "type"'
+        " from information_schema.columns order by table_name, ordinal_position"
+    )
+    found = view.table(sql)
+    columns = [*found.columns, ("meaning", "text")]
+    rows = [[*row, said.get((row[0], row[1]))] for row in found.rows]
+    return Table(columns, rows, found.total, sql)

@@ -1,0 +1,256 @@
+"""One call of a run: `call` with all around it, `tree` with all below it, `slowest` to begin with."""
+
+import statistics
+from typing import Any
+
+import pyarrow as pa
+
+from fathom.analysis.latency.layers import stack
+from fathom.errors import UsageError
+from fathom.screens import answer, choice, conditions, number, table
+from fathom.screens.lines import around
+from fathom.screens.opened import View
+from fathom.screens.selection import Selection, quoted
+from fathom.screens.statements import statement
+from fathom.screens.table import Table
+
+Row = dict[str, Any]
+#: More children of one call than this are bundled.
+CHILDREN = 200
+#: Calls that `tree` gives at most.
+NODES = 5000
+#: Members of a collective that are named: the longest.
+MEMBERS = 512
+IDS = ("call", "parent")
+
+
+def briefs(view: View, chosen: str, order: str = "start, call") -> list[Row]:
+    """Calls of a statement over `calls`, as lists show them."""
+    rows = view.rows(f"with {statement('brief', chosen=chosen)} order by {order}")
+    return [_plain(row) for row in rows]
+
+
+def _plain(row: Row) -> Row:
+    return {
+        name: str(value) if name in IDS and value is not None else value
+        for name, value in row.items()
+    }
+
+
+def _stream(call: int) -> int:
+    """Calls of a thread lie together: what names the stream is found without looking through the others."""
+    return call >> 40
+
+
+def _found(view: View, call: int) -> Row:
+    rows = view.rows(f"from calls where id = {call} and stream = {_stream(call)}")
+    rows = rows or view.rows(f"from calls where id = {call}")
+    if not rows:
+        raise UsageError(f"call={call}: this run has no such call; slowest lists some")
+    return rows[0]
+
+
+def bundles(rows: list[Row], most: int) -> list[Row]:
+    """The rows themselves, or of too many one for each layer, op and server."""
+    if len(rows) <= most:
+        return rows
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["layer"], row["op"], row["server"]), []).append(row)
+    return [
+        {
+            "layer": layer, "op": op, "server": server, "calls": len(each),
+            "time": sum(row["duration"] for row in each),
+            "median": statistics.median_low(row["duration"] for row in each),
+            "longest": max(row["duration"] for row in each),
+            "call": max(each, key=lambda row: row["duration"])["call"],
+        }
+        for (layer, op, server), each in groups.items()
+    ]  # fmt: skip
+
+
+def _ancestors(view: View, row: Row) -> list[Row]:
+    """From the outermost down."""
+    above: list[Row] = []
+    while row["parent"] is not None:
+        row = _found(view, row["parent"])
+        above += briefs(view, f"from calls where id = {row['id']} and stream = {row['stream']}")
+    return above[::-1]
+
+
+def _links(view: View, call: int) -> list[Row]:
+    rows = view.rows(
+        f"select kind, if(from_call = {call}, 'to', 'from') as direction, bytes, confidence,"
+        f" if(from_call = {call}, to_call, from_call) as other from links"
+        f" where from_call = {call} or to_call = {call} order by kind, other limit {CHILDREN}"
+    )
+    others = {int(row["call"]): row for row in briefs(view, _of(row["other"] for row in rows))}
+    return [
+        {**{name: row[name] for name in ("kind", "direction", "bytes", "confidence")},
+         "call": others.get(row["other"], str(row["other"]))}
+        for row in rows
+    ]  # fmt: skip
+
+
+def _of(calls: Any) -> str:
+    """A statement that gives these calls."""
+    named = sorted({call for call in calls if call is not None})
+    streams = sorted({_stream(call) for call in named})
+    inside = f"stream in ({_list(streams)}) and id in ({_list(named)})" if named else "false"
+    return f"from calls where {inside}"
+
+
+def _list(numbers: Any) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def _collective(view: View, row: Row) -> Row | None:
+    if row["collective"] is None:
+        return None
+    number_of = row["collective"]
+    rows = view.rows(f"from collectives where collective = {number_of}")
+    if not rows:
+        return None
+    one = rows[0]
+    chosen = (
+        f"from calls where collective = {number_of} and start between {one['first_enter']} and"
+        f" {one['last_enter']} order by duration desc limit {MEMBERS}"
+    )
+    return {**one, "group_hash": str(one["group_hash"]), "members": briefs(view, chosen, "lane")}
+
+
+def _siblings(view: View, row: Row) -> Row:
+    """Calls of the same function in the same call, of outermost ones in the same thread: those that differ most, the
+    usual one, and those beside this one."""
+    within = "parent is null" if row["parent"] is None else f"parent = {row['parent']}"
+    (found,) = view.rows(
+        statement(
+            "siblings",
+            which=f"layer = {quoted(row['layer'])} and op = {quoted(row['op'])} and {within}",
+            stream=str(row["stream"]),
+            **{name: str(row[name]) for name in ("id", "start", "duration")},
+        )
+    )
+    return {
+        name: value if name == "count" or value is None else str(value)
+        for name, value in found.items()
+    }
+
+
+def _breakdown(view: View, row: Row) -> dict[str, Any]:
+    """Exclusive time of the call and of those inside it, by layer from the top of the stack."""
+    rows = view.rows(statement("inside", call=str(row["id"]), stream=str(row["stream"]),
+        start=str(row["start"]), stop=str(row["start"] + row["duration"])))  # fmt: skip
+    spent = {one["layer"]: int(one["exclusive"]) for one in rows}
+    return {"layers": [[layer, spent[layer]] for layer in stack(spent)]}
+
+
+def _details(view: View, row: Row) -> Row:
+    """Every column, with names for numbers."""
+    call = row["id"]
+    (brief,) = briefs(view, f"from calls where id = {call} and stream = {row['stream']}")
+    args = view.rows(f"select name, value, text from args where call = {call} order by name")
+    thing = view.rows(
+        f"select class, name from objects where object = {row['object'] if row['object'] is not None else -1}"
+    )
+    site = view.rows(
+        "select function, source, line, module from sites"
+        f" where site = {row['site'] if row['site'] is not None else -1}"
+    )
+    hints = view.rows(
+        f"select source, key, value from hints_in_force where process = {row['process']}"
+        f" and (object = {row['object'] if row['object'] is not None else -1}"
+        f" or file = {row['file'] if row['file'] is not None else -1}) order by key, source"
+    )
+    rest = {name: value for name, value in row.items() if name not in ("id", "parent")}
+    return {
+        **rest, **brief,
+        "args": {arg["name"]: arg["value"] if arg["text"] is None else arg["text"] for arg in args},
+        "object": thing[0] if thing else None,
+        "site": {"site": row["site"], **site[0]} if site else None,
+        "hints": hints,
+    }  # fmt: skip
+
+
+@answer("call", required=("call",), call=number(0, 2**64 - 1), limit=number(1, 2000))
+def call(view: View, _: Selection, *, call: int, limit: int = CHILDREN) -> Row:
+    """One call, and all that stands around it."""
+    row = _found(view, call)
+    inside = briefs(view, f"from calls where parent = {call} and stream = {row['stream']}")
+    return {
+        "call": _details(view, row),
+        "ancestors": _ancestors(view, row),
+        "children": bundles(inside, limit),
+        "links": _links(view, call),
+        "collective": _collective(view, row),
+        "siblings": _siblings(view, row),
+        "breakdown": _breakdown(view, row),
+        "source": None if row["site"] is None else around(view, row["site"]),
+    }
+
+
+TREE = (
+    ("call", "call"), ("parent", "call"), ("relation", "text"), ("lane", "lane"), ("layer", "text"), ("op", "text"),
+    ("start", "ns"), ("duration", "ns"), ("nested", "ns"), ("bytes", "bytes"), ("server", "text"), ("calls", "count"),
+)  # fmt: skip
+
+
+def _below(view: View, calls: list[int]) -> list[Row]:
+    """The calls inside these, and those that serve or carry them: one row for each, with `under` and `relation`."""
+    inside = briefs(view, f"from calls where stream in ({_list({_stream(one) for one in calls})})"
+        f" and parent in ({_list(calls)})")  # fmt: skip
+    rows = [{**row, "under": row["parent"], "relation": "calls"} for row in inside]
+    links = view.rows(
+        f"select kind, to_call, from_call from links where to_call in ({_list(calls)})"
+        f" limit {NODES}"
+    )
+    others = {int(row["call"]): row for row in briefs(view, _of(one["from_call"] for one in links))}
+    return rows + [
+        {**others[one["from_call"]], "under": str(one["to_call"]), "relation": one["kind"]}
+        for one in links
+        if one["from_call"] in others
+    ]
+
+
+@answer("tree", required=("call",), call=number(0, 2**64 - 1), depth=number(1, 64))
+def tree(view: View, _: Selection, *, call: int, depth: int = 8) -> Table:
+    """What is below a call, level by level, flat."""
+    row = _found(view, call)
+    (top,) = briefs(view, f"from calls where id = {call} and stream = {row['stream']}")
+    rows, level, seen = [{**top, "under": None, "relation": "", "calls": 1}], [call], {call}
+    for _level in range(depth):
+        if not level or len(rows) > NODES:
+            break
+        found = [one for one in _below(view, level) if int(one["call"]) not in seen]
+        level = []
+        for under in dict.fromkeys(one["under"] for one in found):
+            each = bundles([one for one in found if one["under"] == under], CHILDREN)
+            for one in each:
+                is_call = "relation" in one
+                rows.append(one | {"calls": 1} if is_call else _bundle(one, under))
+                level += [int(one["call"])] if is_call else []
+        seen.update(level)
+    values = [[one.get("under" if name == "parent" else name) for name, _ in TREE] for one in rows]
+    note = f"more than {NODES:,} calls: deeper ones are left out" if len(rows) > NODES else None
+    return Table(list(TREE), values, len(values), "", note)
+
+
+def _bundle(one: Row, under: str) -> Row:
+    return {
+        **one, "under": under, "relation": "bundle", "lane": None, "start": None, "duration": one["time"],
+        "nested": None, "bytes": None,
+    }  # fmt: skip
+
+
+@answer("slowest", limit=number(1, 2000), by=choice("duration", "exclusive"))
+def slowest(view: View, selection: Selection, *, limit: int = 200, by: str = "duration") -> Table:
+    """The longest calls that are selected, or those that kept the most for themselves."""
+    where = conditions.calls(selection)
+    size = "duration" if by == "duration" else "duration - nested"
+    chosen = statement("longest", which=where, size=size, limit=str(limit))
+    sql = f"with {statement('brief', chosen=chosen)} order by {by} desc, call"
+    rows: pa.Table = view.sql(sql)
+    total = (
+        view.value(f"select count(*) from calls where {where}") if rows.num_rows == limit else None
+    )
+    return table.of(rows, sql, {"file": "file", "path": "text"}, total)

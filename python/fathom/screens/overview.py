@@ -1,0 +1,171 @@
+"""`overview` and `findings`: what `fathom show` says, in the same words and figures, and where it can be seen."""
+
+import shlex
+import statistics
+from datetime import UTC, datetime
+from typing import Any
+
+from fathom import cost
+from fathom.analysis import findings as conclusions
+from fathom.analysis import statement as analysis
+from fathom.screens import answer
+from fathom.screens.lanes import lanes
+from fathom.screens.opened import View
+from fathom.screens.selection import Selection
+from fathom.screens.statements import statement
+from fathom.screens.table import Table
+from fathom.screens.tile import outliers
+from fathom.store import Run
+from fathom.view import answers, ending, numbers, page
+from fathom.view import findings as words
+from fathom.view.part import Page
+
+#: Runs of more calls say what loses time only when they are asked: it takes longer than the page may.
+MANY = 1_000_000
+# What stands out: this much above the median.
+ABOVE = 1.5
+# Seconds that a finding loses, as a share of the run, from which on it is high, or medium.
+HIGH, MEDIUM = 0.1, 0.02
+
+
+def _page(view: View) -> Page:
+    return page.compute(view.opened.name, view.run.manifest, view, cost.per_call(), lambda: None)
+
+
+def _facts(shown: Page) -> list[list[Any]]:
+    runs, manifest = shown.runs, shown.manifest
+    started = datetime.fromtimestamp(runs["started"] / 1e9, UTC)
+    command = shlex.join(str(word) for word in manifest.get("command", []))
+    end = manifest.get("exit", {})
+    ended = f"signal {end['signal']}" if "signal" in end else end.get("status")
+    return [
+        ["command", command or "batch environment", "text"],
+        ["started", f"{started:%Y-%m-%d %H:%M:%S} UTC", "text"],
+        ["ran", runs["duration"], "ns"],
+        ["ranks", runs["ranks"], "count"],
+        ["processes", runs["processes"], "count"],
+        ["nodes", runs["nodes"], "count"],
+        ["calls recorded in full", runs["events"], "count"],
+        ["calls only counted", runs["counted"], "count"],
+        ["exit status", ended, "text"],
+    ]
+
+
+def _longest_call(view: View) -> list[dict[str, Any]]:
+    every = view.once("outliers", lambda: outliers(view))
+    own = [one for one in every if one["layer"] not in ("fathom", "user", "threads", "mpi")]
+    if not own:
+        return []
+    one = own[0]
+    took, began = numbers.seconds(one["duration"] / 1e9), numbers.seconds(one["start"] / 1e9)
+    return [{
+        "kind": "call", "screen": "call", "selection": {"call": one["call"]},
+        "sentence": f"{one['op']} took {took}, {began} into the run, on {_label(view, one['lane'])}",
+    }]  # fmt: skip
+
+
+def _every_lane(view: View) -> list[dict[str, Any]]:
+    found = view.once("lanes", lambda: lanes(view, Selection()))
+    names = [name for name, _ in found.columns]
+    return [dict(zip(names, row, strict=True)) for row in found.rows]
+
+
+def _label(view: View, lane: int) -> str:
+    return str(_every_lane(view)[lane]["label"])
+
+
+def _straggler(view: View) -> list[dict[str, Any]]:
+    """The rank with the most I/O time, where it stands out: others wait for it."""
+    spent = [(row["io time"], row["lane"]) for row in _every_lane(view) if row["calls"]]
+    if len(spent) < 3:
+        return []
+    most, lane = max(spent)
+    middle = statistics.median(time for time, _ in spent)
+    if most < ABOVE * middle:
+        return []
+    return [{
+        "kind": "rank", "screen": "heat", "selection": {"lanes": str(lane)},
+        "sentence": f"{_label(view, lane)} spent {numbers.seconds(most / 1e9)} in I/O calls, "
+        f"{numbers.times(most / max(1, middle))} the median",
+    }]  # fmt: skip
+
+
+def _hot_server(view: View) -> list[dict[str, Any]]:
+    """The server whose calls took the longest on average, where it stands out."""
+    found = view.table(statement("servers_totals", selected="true"))
+    names = [name for name, _ in found.columns]
+    rows = [dict(zip(names, row, strict=True)) for row in found.rows]
+    each = [(row["busy"] / row["calls"], row) for row in rows if row["calls"]]
+    if len(each) < 3:
+        return []
+    slowest, row = max(each, key=lambda one: one[0])
+    middle = statistics.median(one for one, _ in each)
+    if slowest < ABOVE * middle:
+        return []
+    return [{
+        "kind": "server", "screen": "servers", "selection": {"servers": row["server"]},
+        "sentence": f"{row['server']} took {numbers.seconds(slowest / 1e9)} for a call, "
+        f"{numbers.times(slowest / middle)} the median server",
+    }]  # fmt: skip
+
+
+def _all_findings(view: View) -> list[dict[str, Any]]:
+    """On a database of its own: its tables are many, and who asked may go while others wait."""
+
+    def find() -> list[dict[str, Any]]:
+        run = Run(view.run.path)
+        found = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
+        return [_finding(one, view.value("select duration from runs") / 1e9) for one in found.found]
+
+    return view.once("findings", find)
+
+
+def _finding(one: conclusions.Finding, seconds: float) -> dict[str, Any]:
+    said = words.as_json(one)
+    share = (one.lost or 0) / seconds if seconds else 0
+    level = "danger" if one.lost is None else "low"
+    level = "high" if share >= HIGH else "medium" if share >= MEDIUM else level
+    chosen = {"call": said["calls"][0]} if said["calls"] else {}
+    return {
+        "name": said["finding"], "title": said["title"], "level": level, "seconds": one.lost,
+        "sure": one.sure, "sentence": said["says"], "advice": said["fix"], "evidence": said["calls"],
+        "sites": one.lines, "selection": chosen, "screen": "call" if chosen else "heat", "sql": one.rule.sql.strip(),
+    }  # fmt: skip
+
+
+@answer("findings")
+def findings(view: View, _: Selection) -> list[dict[str, Any]]:
+    """All that was found, the most seconds first."""
+    return _all_findings(view)
+
+
+def _rate(view: View) -> Table:
+    note = None
+    rows = view.table(statement("rate"))
+    if not rows.rows:
+        note = "not captured: no call of this run moved bytes of a file"
+    return Table(rows.columns, rows.rows, rows.total, rows.sql, note)
+
+
+@answer("overview")
+def overview(view: View, _: Selection) -> dict[str, Any]:
+    """Of the whole run, whatever is selected; made once."""
+    return view.once("overview", lambda: _overview(view))
+
+
+def _overview(view: View) -> dict[str, Any]:
+    shown = _page(view)
+    is_small = shown.runs["events"] <= MANY
+    said = answers.sentences(shown.answers, shown.name)
+    later = "what loses time is not looked for here in so many calls: fathom show RUN --findings"
+    return {
+        "facts": _facts(shown),
+        "verdict": said[0][1][0],
+        "sentences": [f"{question} {line}" for question, lines in said[1:] for line in lines[:3]],
+        "landmarks": [*_longest_call(view), *_straggler(view), *_hot_server(view)],
+        "layers": view.table(analysis("layers")),
+        "rate": _rate(view),
+        "findings": _all_findings(view) if is_small else [],
+        "missing": [line.strip() for line in ending.missing(shown)] + ([] if is_small else [later]),
+        "cost": ending.one_line(shown),
+    }

@@ -1,0 +1,9 @@
+-- Bytes that each layer read and wrote in each bin of time, from heat: of every level.
+select
+	start as time,
+	layer,
+	coalesce(sum(bytes) filter (operation = 'read'), 0)::bigint as "bytes read",
+	coalesce(sum(bytes) filter (operation = 'write'), 0)::bigint as "bytes written"
+from heat
+group by start, layer
+order by start, layer
