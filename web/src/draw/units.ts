@@ -63,6 +63,8 @@ export function format(value: Cell | undefined, unit: Unit): string {
 	switch (unit) {
 		case "ns":
 			return time(value);
+		case "s":
+			return time(value * 1e9);
 		case "bytes":
 			return size(value);
 		case "bytes/s":
@@ -80,5 +82,5 @@ export function format(value: Cell | undefined, unit: Unit): string {
 
 /** Units whose values stand right and sort as numbers. */
 export function numeric(unit: Unit): boolean {
-	return ["ns", "bytes", "bytes/s", "count", "share", "joule"].includes(unit);
+	return ["ns", "s", "bytes", "bytes/s", "count", "share", "joule"].includes(unit);
 }

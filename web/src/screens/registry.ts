@@ -1,8 +1,12 @@
 /** All screens, in the order of the tabs: a new one is a folder and a row here. */
 import type { ComponentType } from "preact";
 import { CallExplorer } from "./call/screen";
+import { Files } from "./files/screen";
 import { Heat } from "./heat/screen";
+import { Latency } from "./latency/screen";
+import { Layers } from "./layers/screen";
 import { Overview } from "./overview/screen";
+import { Servers } from "./servers/screen";
 import { Timeline } from "./timeline/screen";
 
 export interface Screen {
@@ -20,4 +24,8 @@ export const SCREENS: Screen[] = [
 	{ name: "heat", title: "Heat map", question: "When, and on which ranks?", key: "2", Show: Heat },
 	{ name: "timeline", title: "Timeline", question: "What does each lane do, on each layer, at each moment?", key: "3", Show: Timeline },
 	{ name: "call", title: "Call explorer", question: "Where did this call's time go, layer by layer?", key: "4", Show: CallExplorer },
+	{ name: "layers", title: "Layers", question: "Which layer costs, for what, at whom?", key: "5", Show: Layers },
+	{ name: "files", title: "Files", question: "Who touches which file, and where in it?", key: "6", Show: Files },
+	{ name: "servers", title: "Servers", question: "Are the servers balanced, and what did the system do?", key: "7", Show: Servers },
+	{ name: "latency", title: "Latency", question: "How bad are the tails, when, and which calls?", key: "8", Show: Latency },
 ];

@@ -1,0 +1,112 @@
+/** Axes of pictures made of bins: where round values stand, in bins, and what they are called. */
+import { ticks, timeLabels } from "./scale";
+import { size, time } from "./units";
+
+export interface Tick {
+	at: number; // in bins
+	label: string;
+}
+
+export interface Axis {
+	title: string;
+	bins: number;
+	/** What a bin holds, in words. */
+	says: (bin: number) => string;
+	/** Round values, at most so many. */
+	ticks: (most: number) => Tick[];
+	/** Value at which a bin begins. */
+	value: (bin: number) => number;
+}
+
+export interface Bins {
+	begin: number;
+	width: number;
+	bins: number;
+}
+
+function end({ begin, width, bins }: Bins): number {
+	return begin + width * bins;
+}
+
+export function timeAxis(of: Bins): Axis {
+	const value = (bin: number): number => of.begin + bin * of.width;
+	return {
+		title: "time",
+		bins: of.bins,
+		value,
+		says: (bin) => `${time(value(bin))} to ${time(value(bin + 1))}`,
+		ticks: (most) => {
+			const found = ticks(of.begin, end(of), most);
+			const labels = timeLabels(found);
+			return found.map((one, at) => ({ at: (one - of.begin) / of.width, label: labels[at] ?? "" }));
+		},
+	};
+}
+
+/** Offsets: round ones are powers of two. */
+export function byteAxis(of: Bins): Axis {
+	const value = (bin: number): number => of.begin + bin * of.width;
+	return {
+		title: "offset",
+		bins: of.bins,
+		value,
+		says: (bin) => `${size(value(bin))} to ${size(value(bin + 1))}`,
+		ticks: (most) => multiples(of, 2 ** Math.ceil(Math.log2(Math.max(1, (end(of) - of.begin) / Math.max(1, most)))), most * 2).map((one) => ({ at: (one - of.begin) / of.width, label: size(one) })),
+	};
+}
+
+/** Multiples of a step that lie in the bins; none when they would be more than `most`. */
+export function multiples(of: Bins, step: number, most: number): number[] {
+	const [first, last] = [Math.ceil(of.begin / step), Math.floor(end(of) / step)];
+	if (!(step > 0) || last - first + 1 > most) return [];
+	return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => (first + at) * step);
+}
+
+export function laneAxis(of: Bins): Axis {
+	const value = (bin: number): number => of.begin + bin * of.width;
+	return {
+		title: "lane",
+		bins: of.bins,
+		value,
+		says: (bin) => (of.width === 1 ? `lane ${value(bin)}` : `lanes ${value(bin)} to ${value(bin + 1) - 1}`),
+		ticks: (most) =>
+			ticks(of.begin, end(of), most)
+				.filter(Number.isInteger)
+				.map((one) => ({ at: (one - of.begin) / of.width, label: String(one) })),
+	};
+}
+
+/** Edge of a bucket of latencies: bucket b holds [2^(b/4), 2^((b+1)/4)) ns. */
+export function bucketEdge(bucket: number): number {
+	return 2 ** (bucket / 4);
+}
+
+const POWERS = Array.from({ length: 13 }, (_, at) => 10 ** at);
+
+/** Latencies, from a bucket on. */
+export function bucketAxis(first: number, bins: number): Axis {
+	return {
+		title: "latency",
+		bins,
+		value: (bin) => bucketEdge(first + bin),
+		says: (bin) => `${time(bucketEdge(first + bin))} to ${time(bucketEdge(first + bin + 1))}`,
+		ticks: (most) => {
+			const inside = (all: number[]): Tick[] => all.map((one) => ({ at: 4 * Math.log2(one) - first, label: time(one) })).filter((one) => one.at >= 0 && one.at <= bins);
+			const tens = inside(POWERS);
+			const found = tens.length > 2 ? tens : inside(POWERS.flatMap((one) => [one, 2 * one, 5 * one]));
+			const every = Math.ceil(found.length / Math.max(1, most));
+			return found.filter((_, at) => at % every === 0);
+		},
+	};
+}
+
+/** Rows that have names. */
+export function nameAxis(title: string, names: string[]): Axis {
+	return {
+		title,
+		bins: names.length,
+		value: (bin) => bin,
+		says: (bin) => names[bin] ?? "",
+		ticks: (most) => (names.length > most ? [] : names.map((label, at) => ({ at: at + 0.5, label }))),
+	};
+}

@@ -1,0 +1,119 @@
+/** How long calls took, from histograms that add up: bucket b holds [2^(b/4), 2^((b+1)/4)) ns. */
+import { bucketAxis, bucketEdge, timeAxis } from "../../draw/axis";
+import type { CellMap } from "../../draw/cells";
+import { count } from "../../draw/units";
+import { column, numbers, records, type Cell, type Table } from "../../source";
+
+export interface LatencyAnswer {
+	buckets: Table;
+	"over time": Table;
+	counted: Table;
+	begin: number;
+	width: number;
+}
+
+export interface Histogram {
+	name: string;
+	layer: string;
+	calls: Map<number, number>;
+	time: Map<number, number>;
+	total: number;
+	totalTime: number;
+}
+
+/** A histogram for each op, those with the most time first. */
+export function histograms(table: Table): Histogram[] {
+	const found = new Map<string, Histogram>();
+	for (const one of records(table)) {
+		const [layer, bucket, calls, time] = [String(one["layer"]), Number(one["bucket"]), Number(one["calls"]), Number(one["time"])];
+		const name = one["op"] === null ? layer : `${layer}:${String(one["op"])}`;
+		const into = found.get(name) ?? { name, layer, calls: new Map<number, number>(), time: new Map<number, number>(), total: 0, totalTime: 0 };
+		into.calls.set(bucket, (into.calls.get(bucket) ?? 0) + calls);
+		into.time.set(bucket, (into.time.get(bucket) ?? 0) + time);
+		into.total += calls;
+		into.totalTime += time;
+		found.set(name, into);
+	}
+	return [...found.values()].sort((a, b) => b.totalTime - a.totalTime);
+}
+
+/** First bucket, and how many there are to the last. */
+export function span(all: Histogram[]): [number, number] {
+	const buckets = all.flatMap((one) => [...one.calls.keys()]);
+	if (buckets.length === 0) return [0, 1];
+	const first = Math.min(...buckets);
+	return [first, Math.max(...buckets) - first + 1];
+}
+
+/** The least latency that a share of the calls stays below: upper edge of its bucket, at most 19 % above the true value. */
+export function quantile(one: Histogram, share: number): number {
+	let seen = 0;
+	for (const bucket of [...one.calls.keys()].sort((a, b) => a - b)) {
+		seen += one.calls.get(bucket) ?? 0;
+		if (seen >= share * one.total) return bucketEdge(bucket + 1);
+	}
+	return 0;
+}
+
+/** Calls and their time at and above a bucket. */
+export function above(one: Histogram, bucket: number): { calls: number; time: number } {
+	const sum = (of: Map<number, number>): number => [...of].reduce((all, [at, value]) => (at >= bucket ? all + value : all), 0);
+	return { calls: sum(one.calls), time: sum(one.time) };
+}
+
+/** Share of calls at most as long as each of the buckets from `first` on. */
+export function ecdf(one: Histogram, first: number, bins: number): number[] {
+	let seen = 0;
+	return Array.from({ length: bins }, (_, at) => (seen += one.calls.get(first + at) ?? 0) / Math.max(1, one.total));
+}
+
+/** A row for each op: percentiles of all its calls, and the share of those that count as slow. */
+export function percentiles(all: Histogram[], slow: number | null, sql: string): Table {
+	const text = { unit: "text" as const };
+	const [ns, number, share] = [{ unit: "ns" as const }, { unit: "count" as const }, { unit: "share" as const }];
+	const columns = [
+		{ name: "call", ...text },
+		{ name: "calls", ...number },
+		{ name: "time", ...ns },
+		{ name: "half below", ...ns },
+		{ name: "95 % below", ...ns },
+		{ name: "99 % below", ...ns },
+		{ name: "all below", ...ns },
+		...(slow === null ? [] : [{ name: "slow calls", ...number }, { name: "slow, share of time", ...share }]),
+	];
+	const rows = all.map((one): Cell[] => {
+		const over = slow === null ? null : above(one, slow);
+		return [one.name, one.total, one.totalTime, ...[0.5, 0.95, 0.99, 1].map((at) => quantile(one, at)), ...(over ? [over.calls, one.totalTime > 0 ? over.time / one.totalTime : 0] : [])];
+	});
+	return { columns, rows, total: rows.length, sql, note: null };
+}
+
+/** Latencies of a layer over time; from a threshold on, when one is given. */
+export function overTime(answer: LatencyAnswer, layer: string, slow: number | null): CellMap {
+	const table = answer["over time"];
+	const [layers, times, buckets, calls] = [column(table, "layer"), numbers(table, "time bin"), numbers(table, "bucket"), numbers(table, "calls")];
+	const kept = table.rows.map((_, at) => at).filter((at) => String(table.rows[at]?.[layers]) === layer && (buckets[at] ?? 0) >= (slow ?? -1));
+	const first = kept.reduce((least, at) => Math.min(least, buckets[at] ?? 0), Infinity);
+	const last = kept.reduce((most, at) => Math.max(most, buckets[at] ?? 0), 0);
+	const from = Number.isFinite(first) ? first : 0;
+	const bins = times.reduce((most, at) => Math.max(most, at), 0) + 1;
+	return {
+		x: timeAxis({ begin: answer.begin, width: answer.width, bins }),
+		y: bucketAxis(from, last - from + 1),
+		cells: kept.map((at) => [times[at] ?? 0, (buckets[at] ?? 0) - from, calls[at] ?? 0] as const),
+		says: count,
+		what: "calls",
+	};
+}
+
+/** Bucket in which a threshold of ns begins. */
+export function bucketOf(ns: number): number {
+	return Math.round(4 * Math.log2(Math.max(1, ns)));
+}
+
+/** Rows of a table of calls that took at least so long. */
+export function slower(table: Table, ns: number): Table {
+	const at = numbers(table, "duration");
+	const rows = table.rows.filter((_, row) => (at[row] ?? 0) >= ns);
+	return { ...table, rows, total: rows.length === table.rows.length ? table.total : rows.length };
+}
