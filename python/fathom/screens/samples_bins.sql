@@ -20,7 +20,7 @@ placed as (
 		* exclude (a, z), a, z,
 		unnest(range(greatest(0, (start - {begin}) // {width}), least({bins} - 1, (stop - 1 - {begin}) // {width}) + 1)) as bin
 	from drawn
-	where stop > {begin} and start < {begin} + {bins} * {width}
+	where stop > {begin} and start < {begin} + {bins} * {width}::bigint
 ),
 cut as (
 	select
@@ -29,7 +29,7 @@ cut as (
 	from placed
 )
 select
-	node, what, coalesce(device, '') as device, any_value(unit) as unit, bin::integer as bin, ({begin} + bin * {width})::bigint as time,
+	node, what, coalesce(device, '') as device, any_value(unit) as unit, bin::integer as bin, ({begin} + bin * {width}::bigint)::bigint as time,
 	min(least(first, last))::double as least, max(greatest(first, last))::double as most
 from cut
 group by node, what, device, bin

@@ -4,6 +4,8 @@ import { useRef } from "preact/hooks";
 import { SvgInk, type Box, type Ink } from "../draw/ink";
 import { palette, type Palette } from "../draw/theme";
 import type { Table } from "../source";
+import { isReport } from "../state/answers";
+import { go } from "../state/state";
 import { csv } from "./csv";
 import { say } from "./say";
 
@@ -63,6 +65,7 @@ function choices({ name, picture, table, sql }: Exported): Choice[] {
 		const text = (): string => csv(table().columns, table().rows);
 		found.push({ label: "CSV", run: () => save(`${name}.csv`, new Blob([text()], { type: "text/csv" })) });
 	}
+	if (sql && !isReport()) found.push({ label: "Open in SQL", run: () => go("sql", { q: sql }) });
 	if (sql) found.push({ label: "SQL", run: () => save(`${name}.sql`, new Blob([`${sql}\n`], { type: "text/plain" })) });
 	return found;
 }

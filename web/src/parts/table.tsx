@@ -3,6 +3,8 @@ import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { format, numeric } from "../draw/units";
 import type { Cell, Column, Table } from "../source";
+import { isReport } from "../state/answers";
+import { address } from "../state/state";
 import { Export } from "./export";
 import { Empty } from "./notice";
 
@@ -154,6 +156,7 @@ export function Sql({ text }: { text: string }): JSX.Element | null {
 			<pre tabIndex={0} role="region" aria-label="SQL">
 				{text}
 			</pre>
+			{!isReport() && <a href={address("sql", { q: text })}>Open in SQL</a>}
 		</details>
 	);
 }

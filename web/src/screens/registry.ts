@@ -1,12 +1,14 @@
 /** All screens, in the order of the tabs: a new one is a folder and a row here. */
 import type { ComponentType } from "preact";
 import { CallExplorer } from "./call/screen";
+import { Compare } from "./compare/screen";
 import { Files } from "./files/screen";
 import { Heat } from "./heat/screen";
 import { Latency } from "./latency/screen";
 import { Layers } from "./layers/screen";
 import { Overview } from "./overview/screen";
 import { Servers } from "./servers/screen";
+import { Sql } from "./sql/screen";
 import { Timeline } from "./timeline/screen";
 
 export interface Screen {
@@ -28,4 +30,6 @@ export const SCREENS: Screen[] = [
 	{ name: "files", title: "Files", question: "Who touches which file, and where in it?", key: "6", Show: Files },
 	{ name: "servers", title: "Servers", question: "Are the servers balanced, and what did the system do?", key: "7", Show: Servers },
 	{ name: "latency", title: "Latency", question: "How bad are the tails, when, and which calls?", key: "8", Show: Latency },
+	{ name: "compare", title: "Compare", question: "What became slower or faster, and what was set otherwise?", key: "9", Show: Compare },
+	{ name: "sql", title: "SQL", question: "Anything else", key: "0", Show: Sql },
 ];

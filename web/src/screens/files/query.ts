@@ -15,7 +15,6 @@ export interface FilesAnswer {
 export const ORDERS = ["by rank", "by file"] as const;
 export type Order = (typeof ORDERS)[number];
 export const PAGE = 20; // rows of a node on the page at a time
-const LIMIT = 1000; // rows of a node that are asked
 
 type Kind = "job" | "rank" | "folder" | "file" | "op" | "call";
 
@@ -41,7 +40,7 @@ const BELOW: Record<Order, Record<Kind, "rank" | "file" | "op" | "call" | null>>
 /** What to ask for the rows below a node; null: it is a leaf. */
 export function below(node: Node, order: Order): Parameters | null {
 	const by = BELOW[order][node.kind];
-	return by && { ...node.narrows, by, limit: LIMIT, ...(by === "file" && node.under ? { under: node.under } : {}) };
+	return by && { ...node.narrows, by, ...(by === "file" && node.under ? { under: node.under } : {}) };
 }
 
 /** The rows below a node. */

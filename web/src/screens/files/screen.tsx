@@ -33,7 +33,7 @@ export function Files(): JSX.Element {
 /** The file of the maps: as asked, else of the longest call on a file. */
 function OneFile(): JSX.Element {
 	const asked = given("file");
-	const longest = useAnswer<FilesAnswer>("files", asked ? null : { ...scope.value, by: "call", limit: 1 });
+	const longest = useAnswer<FilesAnswer>("files", asked ? null : { ...scope.value, by: "call" });
 	if (asked) return <Maps file={asked} />;
 	return (
 		<Shown answer={longest} height={300}>
@@ -68,7 +68,7 @@ function Maps({ file }: { file: string }): JSX.Element {
 }
 
 function accessOf(file: string, across: string): Parameters {
-	return { ...scope.value, file, across, width: 256, height: 128 };
+	return { ...scope.value, file, across };
 }
 
 interface Asked {
@@ -130,7 +130,7 @@ function Sizes({ sizes, layers }: { sizes: Table; layers: string[] }): JSX.Eleme
 }
 
 function Coverage({ file }: { file: string }): JSX.Element {
-	const answer = useAnswer<CoverageAnswer>("coverage", { ...scope.value, file, width: 256 });
+	const answer = useAnswer<CoverageAnswer>("coverage", { ...scope.value, file });
 	return (
 		<Shown answer={answer} height={260}>
 			{(coverage) => <CoverageMap coverage={coverage} />}

@@ -88,9 +88,11 @@ export type Group = keyof typeof GROUPS;
 export const DRAWN = 16;
 
 /** A track for each node, measure and device, those that vary most in their unit first; what is always 0 is left out. */
-export function sampleTracks(table: Table): Track[] {
+export function sampleTracks(table: Table, group: Group): Track[] {
+	const head = GROUPS[group].slice(0, -1);
 	const found = new Map<string, { track: Track; unit: Unit }>();
 	for (const one of records(table)) {
+		if (!String(one["what"]).startsWith(head)) continue; // a report has them all in one answer
 		const name = [`node ${String(one["node"])}`, one["what"], one["device"]].filter(Boolean).join(" ");
 		const unit = String(one["unit"]) as Unit;
 		const empty = (): (number | null)[] => new Array<number | null>(BINS).fill(null);

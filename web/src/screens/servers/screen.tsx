@@ -6,7 +6,7 @@ import { Empty, Shown } from "../../parts/notice";
 import { DataTable } from "../../parts/table";
 import { TrackFigure } from "../../parts/tracks";
 import type { Table } from "../../source";
-import { useAnswer } from "../../state/answers";
+import { isReport, useAnswer } from "../../state/answers";
 import { choose, chosen } from "../../state/choice";
 import { parseRange } from "../../state/page";
 import { currentRun } from "../../state/runs";
@@ -90,7 +90,7 @@ function System(): JSX.Element {
 	const names = Object.keys(GROUPS) as [Group, ...Group[]];
 	const group = chosen<Group>("system", names);
 	const time = given("t");
-	const answer = useAnswer<Table>("samples", { run: scope.value.run, ...(time ? { t: time } : {}), width: BINS, what: GROUPS[group] });
+	const answer = useAnswer<Table>("samples", { run: scope.value.run, t: time, ...(isReport() ? {} : { what: GROUPS[group] }) });
 	return (
 		<section aria-labelledby="system">
 			<div class="bar">
@@ -105,7 +105,7 @@ function System(): JSX.Element {
 }
 
 function Samples({ table, group }: { table: Table; group: Group }): JSX.Element {
-	const all = useMemo(() => sampleTracks(table), [table]);
+	const all = useMemo(() => sampleTracks(table, group), [table, group]);
 	const [begin, end] = parseRange(given("t")) ?? [0, currentRun.value?.duration ?? 1];
 	const tracks = useMemo(() => ({ axis: axisOf({ begin, width: Math.max(1, Math.ceil((end - begin) / BINS)) }), tracks: all.slice(0, DRAWN) }), [all, begin, end]);
 	if (all.length === 0) return <Empty note={table.rows.length > 0 ? "All of these were 0 for the whole time." : table.note} what="samples" />;

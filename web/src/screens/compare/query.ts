@@ -1,0 +1,85 @@
+/** Two runs beside each other, as `fathom diff` compares them. */
+import { records, type Cell, type Column, type Table, type Unit } from "../../source";
+
+export interface CompareAnswer {
+	a: string;
+	b: string;
+	incomparable: string[];
+	note: string | null;
+	setup: Table;
+	whole: Table;
+	layers: Table;
+	ops: Table;
+	files: Table;
+	ranks: Table;
+}
+
+export const BY = ["layers", "ops", "files", "ranks"] as const;
+export type By = (typeof BY)[number];
+
+/** What a row is, in words. */
+const KEYS: Record<string, string[]> = { layers: ["layer"], ops: ["op", "layer", "caller"], files: ["path"], ranks: ["rank"], whole: ["quantity"] };
+const DRAWN = 16;
+
+export interface Change {
+	name: string;
+	a: number | null;
+	b: number | null;
+	difference: number;
+}
+
+function nameOf(by: string, one: Record<string, Cell>): string {
+	const [first, ...rest] = (KEYS[by] ?? []).map((key) => one[key]).filter((value) => value !== null && value !== undefined && value !== "");
+	const name = by === "ranks" ? `rank ${String(first)}` : String(first);
+	return rest.length ? `${name} (${rest.join(" < ")})` : name;
+}
+
+/** The quantity that rows are compared by: its name without `_a`; exclusive time where there is more than one. */
+export function quantity(table: Table): string {
+	const names = table.columns.map((one) => one.name).filter((one) => one.endsWith("_a")).map((one) => one.slice(0, -2));
+	return names.find((one) => one === "exclusive_seconds") ?? names.find((one) => one.includes("seconds")) ?? names[0] ?? "";
+}
+
+/** Rows by the size of their change, the largest first. */
+export function changes(table: Table, by: string): Change[] {
+	const of = quantity(table);
+	const value = (cell: Cell | undefined): number | null => (typeof cell === "number" ? cell : null);
+	return records(table)
+		.map((one) => ({ name: nameOf(by, one), a: value(one[`${of}_a`]), b: value(one[`${of}_b`]) }))
+		.map((one) => ({ ...one, difference: (one.b ?? 0) - (one.a ?? 0) }))
+		.sort((x, y) => Math.abs(y.difference) - Math.abs(x.difference));
+}
+
+export function drawn(all: Change[]): Change[] {
+	return all.filter((one) => one.difference !== 0).slice(0, DRAWN);
+}
+
+/** For each quantity A, B, their difference and B as a multiple of A. */
+export function beside(table: Table, by: string, onlyDifferences: boolean): Table {
+	const keys = KEYS[by] ?? [];
+	const quantities = table.columns.filter((one) => one.name.endsWith("_a")).map((one) => ({ name: one.name.slice(0, -2), unit: one.unit }));
+	const columns: Column[] = [...table.columns.filter((one) => keys.includes(one.name)), ...quantities.flatMap(({ name, unit }) => columnsOf(words(name), unit))];
+	const rows = records(table)
+		.filter((one) => !onlyDifferences || quantities.some(({ name }) => one[`${name}_a`] !== one[`${name}_b`]))
+		.map((one) => [...keys.filter((key) => table.columns.some((each) => each.name === key)).map((key) => one[key] ?? null), ...quantities.flatMap(({ name }) => values(one[`${name}_a`], one[`${name}_b`]))]);
+	return { ...table, columns, rows, total: onlyDifferences ? rows.length : table.total };
+}
+
+function words(name: string): string {
+	return name.replace("_seconds", "").replace("seconds", "time").replaceAll("_", " ");
+}
+
+function columnsOf(name: string, unit: Unit): Column[] {
+	return [
+		{ name: `${name} A`, unit },
+		{ name: `${name} B`, unit },
+		{ name: `${name}: change`, unit },
+		{ name: `${name}: B / A`, unit: "count" },
+	];
+}
+
+function values(a: Cell | undefined, b: Cell | undefined): Cell[] {
+	if (typeof a !== "number" && typeof b !== "number") return [a ?? null, b ?? null, null, null];
+	const [x, y] = [Number(a ?? 0), Number(b ?? 0)];
+	return [a ?? null, b ?? null, y - x, x > 0 && typeof b === "number" ? y / x : null];
+}

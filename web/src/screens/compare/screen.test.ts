@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { SvgInk } from "../../draw/ink";
+import { palettes } from "../../draw/theme";
+import type { Cell, Table } from "../../source";
+import { changesHeight, paintChanges } from "./paint";
+import { beside, changes, drawn, quantity } from "./query";
+
+const names = ["layer", "calls_a", "calls_b", "exclusive_seconds_a", "exclusive_seconds_b", "inclusive_seconds_a", "inclusive_seconds_b", "difference"];
+const rows: Cell[][] = [
+	["posix", 10, 10, 2, 2, 2, 2, 0],
+	["mpiio", 10, 20, 1, 4, 3, 6, 3],
+	["stdio", 1, null, 0.5, null, 0.5, null, -0.5],
+];
+const table: Table = { columns: names.map((name) => ({ name, unit: name.includes("seconds") ? "s" : "count" })), rows, total: 3, sql: "", note: null };
+
+test("rows stand by the size of their change; a row that one run lacks counts as nothing there", () => {
+	expect(quantity(table)).toBe("exclusive_seconds");
+	expect(changes(table, "layers").map((one) => [one.name, one.difference])).toEqual([["mpiio", 3], ["stdio", -0.5], ["posix", 0]]);
+	expect(drawn(changes(table, "layers")).map((one) => one.name)).toEqual(["mpiio", "stdio"]);
+});
+
+test("A, B, change and ratio stand beside each other; what one run lacks has no ratio", () => {
+	const made = beside(table, "layers", true);
+	expect(made.columns.map((one) => one.name).slice(0, 9)).toEqual(["layer", "calls A", "calls B", "calls: change", "calls: B / A", "exclusive A", "exclusive B", "exclusive: change", "exclusive: B / A"]);
+	expect(made.rows.map((row) => row[0])).toEqual(["mpiio", "stdio"]);
+	expect(made.rows[0]?.slice(5, 9)).toEqual([1, 4, 3, 4]);
+	expect(made.rows[1]?.slice(5, 9)).toEqual([0.5, null, -0.5, null]);
+	expect(beside(table, "layers", false).rows).toHaveLength(3);
+});
+
+test("the bar of what grew stands on the right, of what shrank on the left", () => {
+	const all = drawn(changes(table, "layers"));
+	const ink = new SvgInk({ width: 600, height: changesHeight(all) });
+	paintChanges(all)(ink, { width: 600, height: changesHeight(all) }, palettes.light);
+	const bars = [...ink.document("#ffffff").matchAll(/<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="16"/g)].map((one) => [Number(one[1]), Number(one[2])]);
+	const middle = 80 + (600 - 80) / 2;
+	expect(bars[0]?.[0]).toBe(middle);
+	expect((bars[1]?.[0] ?? 0) + (bars[1]?.[1] ?? 0)).toBeCloseTo(middle, 1);
+	expect((bars[0]?.[1] ?? 0) / (bars[1]?.[1] ?? 1)).toBeCloseTo(6, 1);
+});

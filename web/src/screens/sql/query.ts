@@ -1,0 +1,60 @@
+/** Statements of one's own on a run, and what of their rows can be drawn. */
+import { numeric } from "../../draw/units";
+import type { Cell, Table } from "../../source";
+
+export interface SchemaColumn {
+	name: string;
+	type: string;
+	means: string;
+}
+
+export interface SchemaTable {
+	name: string;
+	means: string;
+	columns: SchemaColumn[];
+}
+
+export interface SchemaAnswer {
+	tables: SchemaTable[];
+}
+
+export const LIMIT = 1000;
+export const FIRST = "select layer, op, count(*) as calls, sum(duration) / 1e9 as seconds, sum(bytes) as bytes\nfrom calls\ngroup by all\norder by seconds desc";
+
+/** Columns that a chart can have on its axes. */
+export function drawable(table: Table): { labels: string[]; values: string[] } {
+	const isNumber = (at: number): boolean => table.rows.some((row) => typeof row[at] === "number") && table.rows.every((row) => row[at] === null || typeof row[at] === "number");
+	const names = table.columns.map((one) => one.name);
+	return { labels: names, values: names.filter((_, at) => isNumber(at)) };
+}
+
+export interface Bar {
+	label: string;
+	value: number;
+}
+
+export const BARS = 40;
+
+/** The first rows as bars. */
+export function bars(table: Table, label: string, value: string): Bar[] {
+	const at = (name: string): number => table.columns.findIndex((one) => one.name === name);
+	const [labels, values] = [at(label), at(value)];
+	return table.rows.slice(0, BARS).map((row) => ({ label: text(row[labels]), value: Number(row[values] ?? 0) }));
+}
+
+function text(cell: Cell | undefined): string {
+	return cell === null || cell === undefined ? "–" : String(cell);
+}
+
+/** The columns that are drawn first: the first that is text, the first number that is no id. */
+export function firstChoice(table: Table): { label: string; value: string } | null {
+	const { labels, values } = drawable(table);
+	const label = table.columns.find((one) => !numeric(one.unit) && !values.includes(one.name))?.name ?? labels[0];
+	const value = values.find((one) => one !== label && !/^(id|call|file|lane|process|stream|thread)$/.test(one)) ?? values.find((one) => one !== label);
+	return label !== undefined && value !== undefined ? { label, value } : null;
+}
+
+/** Text with a word put where the cursor stands. */
+export function inserted(into: string, word: string, from: number, to: number): string {
+	return into.slice(0, from) + word + into.slice(to);
+}

@@ -1,0 +1,166 @@
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Choose } from "../../parts/choose";
+import { Figure } from "../../parts/figure";
+import { Shown } from "../../parts/notice";
+import { DataTable } from "../../parts/table";
+import type { Table } from "../../source";
+import { isReport, useAnswer } from "../../state/answers";
+import { change, given, go, run } from "../../state/state";
+import { barsHeight, paintRows } from "./paint";
+import { bars, BARS, drawable, FIRST, firstChoice, inserted, LIMIT, type SchemaAnswer, type SchemaTable } from "./query";
+
+export function Sql(): JSX.Element {
+	const asked = given("q");
+	const [draft, setDraft] = useState(asked || FIRST);
+	const [stopped, setStopped] = useState(false);
+	const editor = useRef<HTMLTextAreaElement>(null);
+	useEffect(() => {
+		if (asked) setDraft(asked);
+		setStopped(false);
+	}, [asked]);
+	const answer = useAnswer<Table>("sql", asked && !stopped ? { run: run.value, q: asked, limit: LIMIT } : null);
+	const start = (): void => {
+		setStopped(false);
+		change({ q: draft });
+	};
+	const insert = (word: string): void => {
+		const at = editor.current;
+		setDraft(inserted(draft, word, at?.selectionStart ?? draft.length, at?.selectionEnd ?? draft.length));
+		at?.focus();
+	};
+	return (
+		<>
+			{isReport() && <p class="notice">A report holds answers, not the run: statements run in the live view. `fathom query RUN --sql` runs them in a terminal.</p>}
+			<div class="sql-screen">
+				<div>
+					<Editor draft={draft} setDraft={setDraft} start={start} editor={editor} />
+					<div class="bar">
+						<button type="button" onClick={start} disabled={answer.loading}>
+							Run
+						</button>
+						<button type="button" onClick={() => setStopped(true)} disabled={!answer.loading}>
+							Cancel
+						</button>
+						<span class="quiet" role="status">
+							{answer.loading ? "Running…" : stopped ? "Cancelled." : "Ctrl+Enter runs. The address holds the statement: copy it to share."}
+						</span>
+					</div>
+				</div>
+				<Schema insert={insert} />
+			</div>
+			{asked && !stopped && (
+				<Shown answer={answer} height={200}>
+					{(table) => <Result key={asked} table={table} />}
+				</Shown>
+			)}
+		</>
+	);
+}
+
+interface Editing {
+	draft: string;
+	setDraft: (text: string) => void;
+	start: () => void;
+	editor: { current: HTMLTextAreaElement | null };
+}
+
+function Editor({ draft, setDraft, start, editor }: Editing): JSX.Element {
+	const onKeyDown = (event: KeyboardEvent): void => {
+		if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+		event.preventDefault();
+		start();
+	};
+	return (
+		<label>
+			<span class="unseen">Statement</span>
+			<textarea ref={editor} rows={12} spellcheck={false} value={draft} onInput={(event) => setDraft(event.currentTarget.value)} onKeyDown={onKeyDown} />
+		</label>
+	);
+}
+
+function Schema({ insert }: { insert: (word: string) => void }): JSX.Element {
+	const answer = useAnswer<SchemaAnswer>("schema", { run: run.value });
+	return (
+		<div class="schema" role="region" aria-label="Tables and columns" tabIndex={0}>
+			<Shown answer={answer} height={200}>
+				{({ tables }) => (
+					<>
+						{tables.map((one) => (
+							<OneTable key={one.name} table={one} insert={insert} />
+						))}
+					</>
+				)}
+			</Shown>
+		</div>
+	);
+}
+
+/** Columns are made when they are looked at: there are hundreds. */
+function OneTable({ table, insert }: { table: SchemaTable; insert: (word: string) => void }): JSX.Element {
+	const [open, setOpen] = useState(false);
+	return (
+		<details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+			<summary>
+				<code>{table.name}</code> <span class="quiet">{table.means}</span>
+			</summary>
+			{open && (
+				<ul>
+					{table.columns.map((one) => (
+						<li key={one.name}>
+							<button type="button" onClick={() => insert(one.name)} title="Put it into the statement">
+								<code>{one.name}</code>
+							</button>{" "}
+							<span class="quiet">
+								{one.type}
+								{one.means && ` · ${one.means}`}
+							</span>
+						</li>
+					))}
+				</ul>
+			)}
+		</details>
+	);
+}
+
+function Result({ table }: { table: Table }): JSX.Element {
+	const call = table.columns.findIndex((one) => one.unit === "call");
+	return (
+		<>
+			<Chart table={table} />
+			<DataTable table={table} caption="Rows" name="query" what="rows" {...(call >= 0 ? { onOpen: (row) => go("call", { call: String(row[call]) }) } : {})} />
+		</>
+	);
+}
+
+/** Two columns of the rows, as bars. */
+function Chart({ table }: { table: Table }): JSX.Element | null {
+	const first = useMemo(() => firstChoice(table), [table]);
+	const { labels, values } = useMemo(() => drawable(table), [table]);
+	const label = labels.includes(given("label")) ? given("label") : (first?.label ?? "");
+	const value = values.includes(given("value")) ? given("value") : (first?.value ?? "");
+	const unit = table.columns.find((one) => one.name === value)?.unit ?? "count";
+	const shown = useMemo(() => bars(table, label, value), [table, label, value]);
+	const paint = useMemo(() => paintRows(shown, unit), [shown, unit]);
+	if (!first || shown.length === 0) return null;
+	return (
+		<details class="behind">
+			<summary>Chart of the rows</summary>
+			<Figure
+				title={`${value} by ${label}`}
+				name="query-chart"
+				says={table.rows.length > BARS ? `first ${BARS} of ${table.rows.length.toLocaleString("en-US")} rows` : ""}
+				label={shown.slice(0, 8).map((one) => `${one.label}: ${one.value}`).join("; ")}
+				height={barsHeight(shown)}
+				paint={paint}
+				sql={table.sql}
+				tools={
+					<>
+						<Choose label="bars" options={values} chosen={value} choose={(one) => change({ value: one }, true)} />
+						<Choose label="names" options={labels} chosen={label} choose={(one) => change({ label: one }, true)} />
+					</>
+				}
+			/>
+		</details>
+	);
+}
