@@ -1,13 +1,14 @@
 """DuckDB over the Parquet files of one run: read-only, no other file within reach."""
 
 import os
+import re
 import tempfile
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from fathom.errors import DamagedRun, UsageError
+from fathom.errors import DamagedRun, FathomError, UsageError
 
 # Tables that the packer splits into parts (docs/tables.md).
 PARTED = ("calls", "args", "links")
@@ -102,6 +103,20 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0]
 
 
+def _told(error: duckdb.Error) -> FathomError:
+    """What went wrong, and whose fault it is."""
+    said = _first_line(error)
+    if isinstance(error, duckdb.IOException):
+        return DamagedRun(said)
+    if re.search(r"INT128 with value|Overflow in \w+ of (INT|HUGEINT)", said):
+        return DamagedRun(
+            "sizes, offsets or times of this run sum to more than 64 bits, which no program can do; look for them with"
+            " fathom query RUN --sql 'select * from calls order by greatest(bytes, duration) desc limit 10'"
+            f" ({said[:150]})"
+        )
+    return UsageError(f"SQL: {said}")
+
+
 def check_reading(con: duckdb.DuckDBPyConnection, text: str) -> None:
     """One statement that only reads, or UsageError."""
     try:
@@ -123,10 +138,8 @@ def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.
         if relation is None:
             raise UsageError("SQL: the statement gives no rows")
         return relation.to_arrow_table()
-    except duckdb.IOException as error:
-        raise DamagedRun(_first_line(error)) from error
     except duckdb.Error as error:
-        raise UsageError(f"SQL: {_first_line(error)}") from error
+        raise _told(error) from error
 
 
 def keep(con: duckdb.DuckDBPyConnection, name: str, text: str) -> None:
@@ -134,7 +147,5 @@ def keep(con: duckdb.DuckDBPyConnection, name: str, text: str) -> None:
     check_reading(con, text)
     try:
         con.execute(f'create temp table "{name}" as {text}')
-    except duckdb.IOException as error:
-        raise DamagedRun(_first_line(error)) from error
     except duckdb.Error as error:
-        raise UsageError(f"SQL: {_first_line(error)}") from error
+        raise _told(error) from error

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fathom.__main__ import COMMANDS, main
+from schema import counters_of, write_run
 
 Captured = pytest.CaptureFixture[str]
 
@@ -111,6 +112,21 @@ def test_damaged_tables_are_one_line(capsys: Captured, run_directory: Path) -> N
     (run_directory / "run.json").write_text(kept)
     (run_directory / "tables" / "runs.parquet").unlink()
     assert "no table runs" in refused(capsys, 3, "show", run_directory)
+
+
+def test_sums_beyond_64_bits_are_one_line(capsys: Captured, tmp_path: Path) -> None:
+    """Of values that no program can have: each fits, their sum does not."""
+    moved = {"layer": "posix", "op": "pread", "kind": "read", "file": 0, "bytes": 2**62}
+    calls = [moved | {"id": n, "start": n, "duration": 1, "state": "done"} for n in range(4)]
+    run = write_run(
+        tmp_path / "odd.fathom",
+        runs=[{"duration": 10**9}],
+        processes=[{"process": 0, "pid": 1, "ended": "clean"}],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
+        calls=calls,
+        counters=counters_of(calls),
+    )
+    assert "more than 64 bits" in refused(capsys, 3, "show", run, "--by", "function")
 
 
 def test_every_command_explains_itself(capsys: Captured) -> None:

@@ -26,7 +26,8 @@ LINE = """case when s.line is not null then s.source || ':' || s.line
 	else coalesce(s.function || ' in ', '') || coalesce(s.module, 'unknown') end"""
 SERVED = f"""(layer = 'server' or file in (select file from server_file) and {statement("latency/of_storage")}
 )"""
-SIZE_BIN = "if(c.size = 0, 0, floor(log2(c.size) / 2)::int + 1)"
+# As histograms of counters have it: the last bin is of 1 GiB and more, the first also of sizes below zero.
+SIZE_BIN = "if(c.size <= 0, 0, least(16, floor(log2(c.size) / 2)::int + 1))"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ KEYS = {
     "size": Key(
         {
             "size_from": f"if({SIZE_BIN} = 0, 0, pow(4, {SIZE_BIN} - 1))::bigint",
-            "size_below": f"pow(4, {SIZE_BIN})::bigint",
+            "size_below": f"if({SIZE_BIN} = 16, null, pow(4, {SIZE_BIN}))::bigint",
         },
         counters=False,
     ),
