@@ -30,7 +30,9 @@ failed as (
 	where c.layer in ('posix', 'stdio', 'aio') and c.kind <> 'comm'
 		-- not now: EINTR, EAGAIN, EINPROGRESS, ETIMEDOUT; asked of what has no such thing: ESPIPE, ENOTTY, ENODATA, EOPNOTSUPP
 		and c.error not in (4, 11, 115, 110, 29, 25, 61, 95)
-		and (p.file is not null or c.file is null and coalesce(c.site not in (from wire), true))
+		-- To open a file, ROMIO reads its file of hints, whether that could be opened or not.
+		and (p.file is not null or c.file is null and coalesce(c.site not in (from wire), true)
+			and coalesce(c.parent not in (select id from calls where kind = 'open'), true))
 		-- What a library looks for is its own affair, unless data are lost; what MPI does when it starts and ends is no I/O of the program's.
 		and (c.own or data and c.parent not in (select id from calls where kind = 'comm'))
 	group by all
