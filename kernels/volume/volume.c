@@ -10,12 +10,17 @@ static struct {
 	uint64_t variable;            /* that is read */
 	uint64_t variables;
 	bool fixed;
+	bool slices; /* written slice by slice, though z is fixed */
 } volume = {.variables = VARIABLES};
 
 static const char *option(int letter, const char *value)
 {
 	if (letter == 'f') {
 		volume.fixed = true;
+		return NULL;
+	}
+	if (letter == 's') {
+		volume.slices = true;
 		return NULL;
 	}
 	if (letter == 'c')
@@ -25,6 +30,11 @@ static const char *option(int letter, const char *value)
 	return number(&volume.variable, value, 0) && volume.variable < VARIABLES
 		       ? NULL
 		       : "-v: not a number of a variable, 0 to 4";
+}
+
+static bool by_slices(void)
+{
+	return !volume.fixed || volume.slices;
 }
 
 static const char *take(char **argument, int ranks)
@@ -58,7 +68,7 @@ static void layout(struct layout *l, unsigned file)
 	unsigned y = layout_dim(l, "y", volume.extent[1]);
 	unsigned x = layout_dim(l, "x", volume.extent[0]);
 	l->dim[z].record = !volume.fixed;
-	l->batch = volume.fixed ? 0 : (unsigned)volume.variables;
+	l->batch = by_slices() ? (unsigned)volume.variables : 0;
 	for (uint64_t v = 0; v < volume.variables; v++)
 		layout_array(l, FLOAT32, 3, (unsigned[]){z, y, x}, "%s", names[v]);
 }
@@ -67,7 +77,7 @@ static void layout(struct layout *l, unsigned file)
 static void bands(struct pieces *p, const struct layout *l, uint64_t rank)
 {
 	uint64_t ranks = volume.ranks[0] * volume.ranks[1] * volume.ranks[2];
-	uint64_t slices = volume.fixed ? volume.extent[2] : 1;
+	uint64_t slices = by_slices() ? 1 : volume.extent[2];
 
 	for (uint64_t z = 0; z < volume.extent[2]; z += slices)
 		for (unsigned v = 0; v < volume.variables; v++) {
@@ -96,8 +106,8 @@ static void pieces(struct pieces *p, const struct layout *l, int rank, bool read
 
 const struct kernel kernel = {
 	.name = "volume",
-	.usage = "[-f] [-c VARIABLES] [-v VARIABLE] NX NY NZ NPX NPY NPZ",
-	.letters = "fc:v:",
+	.usage = "[-f] [-s] [-c VARIABLES] [-v VARIABLE] NX NY NZ NPX NPY NPZ",
+	.letters = "fsc:v:",
 	.arguments = 6,
 	.option = option,
 	.take = take,
