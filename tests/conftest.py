@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from harness import case, needs, runner
+from harness import case, needs, planted, runner
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -62,3 +62,11 @@ def scratch(config: pytest.Config, name: str) -> Path:
 def pytest_report_header() -> str:
     where = os.environ.get("FATHOM_BUILD", "build")
     return f"fathom: programs of {where}; tests marked full are long"
+
+
+@pytest.fixture(scope="session")
+def planted_run(tmp_path_factory: pytest.TempPathFactory) -> planted.Planted:
+    """200,000 calls of 256 ranks with a slow write, a slow rank and a slow server."""
+    return planted.make(
+        planted.sized(tmp_path_factory.mktemp("planted") / "planted.fathom", 256, 200_000)
+    )

@@ -22,8 +22,13 @@ def pack(run: Path) -> None:
 
 
 def connect(run: Path) -> Any:
-    """A connection with one view per table."""
+    """A connection with one view per table, of a run that is packed first."""
     pack(run)
+    return opened(run)
+
+
+def opened(run: Path) -> Any:
+    """The same of a run that is packed."""
     connection = duckdb.connect()
     connection.execute("set threads = 2")
     for table in sorted((run / "tables").iterdir()):
