@@ -245,6 +245,12 @@ def _bundle(one: Row, under: str) -> Row:
 @answer("slowest", limit=number(1, 2000), by=choice("duration", "exclusive"))
 def slowest(view: View, selection: Selection, *, limit: int = 200, by: str = "duration") -> Table:
     """The longest calls that are selected, or those that kept the most for themselves."""
+    if selection == Selection():  # what is asked first, and looks at every call
+        return view.once(("slowest", limit, by), lambda: _slowest(view, selection, limit, by))
+    return _slowest(view, selection, limit, by)
+
+
+def _slowest(view: View, selection: Selection, limit: int, by: str) -> Table:
     where = conditions.calls(selection)
     size = "duration" if by == "duration" else "duration - nested"
     chosen = statement("longest", which=where, size=size, limit=str(limit))

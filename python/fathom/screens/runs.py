@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import fathom
+from fathom import live
 from fathom.analysis.latency.layers import stack
 from fathom.screens import answer
 from fathom.screens.opened import Opened, Runs
@@ -23,7 +24,6 @@ def _one(opened: Opened) -> dict[str, Any]:
     return {
         "name": opened.name,
         "path": str(opened.run.path),
-        "live": False,
         **{key: row[key] for key in ("duration", "started", "ranks", "processes", "nodes")},
         **{key: row[key] for key in ("events", "counted", "coverage")},
         "lanes": row["processes"],
@@ -34,6 +34,10 @@ def _one(opened: Opened) -> dict[str, Any]:
 
 @answer("runs", of_all=True)
 def runs(every: Runs) -> dict[str, Any]:
-    """Facts of each; they do not change while it is open."""
-    facts = [opened.once("facts", partial(_one, opened)) for opened in every.all.values()]
+    """Facts of each as it was when it was opened, and whether it still runs on this node."""
+    here = set(live.runs_here())
+    facts = [
+        {**opened.once("facts", partial(_one, opened)), "live": opened.run.path in here}
+        for opened in every.all.values()
+    ]
     return {"version": fathom.__version__, "runs": facts}

@@ -11,7 +11,7 @@ from fathom.screens.statements import statement
 #: Spans at most.
 LIMIT = 20_000
 #: Lanes of an answer when none are chosen.
-LANES = 64
+LANES = 16
 
 
 @answer("strips", width=number(1, 8192))

@@ -1,6 +1,8 @@
 """The registry, and the answers that name runs and lanes."""
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,15 @@ def test_runs_of_one_name_are_told_apart(runs: Runs) -> None:
     first = answer["runs"][0]
     assert first["layers"] == ["hdf5", "mpiio", "posix", "fathom"]
     assert (first["ranks"], first["lanes"], first["command"]) == (2, 2, "./s3d '4 4'")
+
+
+def test_a_run_that_runs_is_live(runs: Runs) -> None:
+    path = runs.all["small"].run.path
+    (path / "streams").mkdir()
+    with subprocess.Popen(["sleep", "60"], env={**os.environ, "FATHOM_RUN": str(path)}) as process:
+        assert screens.ask(runs, "runs", {})["runs"][0]["live"]
+        process.kill()
+    assert not screens.ask(runs, "runs", {})["runs"][0]["live"]
 
 
 def test_lanes_have_the_outermost_calls(runs: Runs) -> None:
