@@ -20,6 +20,7 @@ COMMANDS = {
     "show": "one page: where the I/O time of a run went",
     "view": "a run in a web browser: when, where, which call, through all layers",
     "top": "what a run does right now, while it runs",
+    "report": "one HTML file with a run's pictures, to mail and to keep",
     "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
     "diff": "two runs side by side: what is slower or faster, what was set otherwise",
     "patterns": "how data are spread over ranks: BLOCK, CYCLIC, …; how files are used",

@@ -22,7 +22,8 @@ class Page:
     policy: str
 
 
-def _inline(html: str, tag: str) -> list[str]:
+def inline(html: str, tag: str) -> list[str]:
+    """Texts of the page's scripts or styles."""
     found = re.finditer(INLINE.format(tag), html, re.DOTALL | re.IGNORECASE)
     # A browser hashes text with line ends of one character.
     return [one["text"].replace("\r\n", "\n").replace("\r", "\n") for one in found]
@@ -31,7 +32,7 @@ def _inline(html: str, tag: str) -> list[str]:
 @cache
 def _read(path: Path, _changed: int) -> Page:
     html = path.read_text(encoding="utf-8")
-    return Page(html, policy(_inline(html, "script"), _inline(html, "style")))
+    return Page(html, policy(inline(html, "script"), inline(html, "style")))
 
 
 def page() -> Page | None:

@@ -1,0 +1,136 @@
+"""`fathom report`: what is in the file, what is left out of it, and that names in it stay text."""
+
+import base64
+import gzip
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fathom import places, screens
+from fathom.report import requests
+from fathom.report.payload import collect
+from fathom.report.requests import Request
+from fathom.screens.opened import Runs
+from schema import counters_of, write_run
+from test_commands import Captured, fathom, refused
+
+needs_page = pytest.mark.skipif(places.page() is None, reason="web/dist is not built: make web")
+HOSTILE = "/d/</script><script>alert(1)</script><b>&\u2028.h5"
+
+
+def hostile(folder: Path) -> Path:
+    calls: list[dict[str, Any]] = [
+        {"id": n, "layer": "posix", "op": "pwrite", "kind": "write", "start": 10 * n, "duration": 5 + n % 3, "depth": 0,
+         "file": 0, "bytes": 64, "file_offset": 64 * n}
+        for n in range(1, 60)
+    ]  # fmt: skip
+    return write_run(
+        folder / "<b>.fathom", runs=[{"duration": 700, "events": 59, "coverage": 1.0}],
+        calls=calls, counters=counters_of(calls),
+        processes=[{"process": 0, "exe": HOSTILE}], nodes=[{"node": 0, "host": "n"}],
+        files=[{"file": 0, "path": HOSTILE, "kind": "regular"}],
+    )  # fmt: skip
+
+
+class Elements(HTMLParser):
+    """Names of all elements."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, _: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+
+
+def answers_of(text: str) -> dict[str, Any]:
+    (packed,) = re.findall(r'<script type="text/plain" id="fathom-report">([^<]*)</script>', text)
+    answers: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed)))
+    return answers
+
+
+@needs_page
+def test_a_report_holds_the_answers_that_view_gives(capsys: Captured, tmp_path: Path) -> None:
+    run, path = hostile(tmp_path), tmp_path / "r.html"
+    status, out, _ = fathom(capsys, "report", run, "-o", path)
+    assert (status, out.strip()) == (0, str(path))
+    answers = answers_of(path.read_text(encoding="utf-8"))
+    runs = Runs([run])
+    for name, parameters in (
+        ("runs", {}), ("breakdown", {"run": "<b>", "by": "op", "of": "inclusive"}),
+        ("files", {"run": "<b>", "by": "call"}), ("access", {"run": "<b>", "file": "0", "across": "time"}),
+    ):  # fmt: skip
+        assert answers[Request(name, parameters).key] == screens.ask(runs, name, parameters)
+    assert answers["report"]["left out"] == []
+
+
+@needs_page
+def test_names_are_text(capsys: Captured, tmp_path: Path) -> None:
+    path, plain = tmp_path / "r.html", places.page()
+    assert plain is not None
+    fathom(capsys, "report", hostile(tmp_path), "-o", path)
+    text = path.read_text(encoding="utf-8")
+    before = Elements(plain.read_text(encoding="utf-8")).names
+    added = sorted(set(Elements(text).names) - set(before))
+    assert text.count("<script") == before.count("script") + 1
+    assert "alert(1)</script>" not in text
+    assert added == ["h1", "p", "pre"]
+    assert "Content-Security-Policy" in text and "frame-ancestors" not in text
+    assert "<title>Fathom: &lt;b&gt;</title>" in text
+    assert "pwrite" in text[text.rindex("<noscript>") :]
+
+
+@needs_page
+def test_sizes(capsys: Captured, tmp_path: Path, run_directory: Path) -> None:
+    page = places.page()
+    assert page is not None
+    small = page.stat().st_size + 40_000
+    status, _, err = fathom(
+        capsys, "report", run_directory, "-o", tmp_path / "r.html", "--size", str(small)
+    )
+    assert status == 0
+    assert (tmp_path / "r.html").stat().st_size <= small
+    said = answers_of((tmp_path / "r.html").read_text(encoding="utf-8"))["report"]["left out"]
+    assert all(f"left out: {one}" in err for one in said)
+    assert "up to 20MB" in refused(capsys, 2, "report", run_directory, "--size", "21MB")
+    assert "larger --size" in refused(capsys, 2, "report", run_directory, "--size", "1KB")
+
+
+def test_what_does_not_fit_is_said(run_directory: Path) -> None:
+    runs = Runs([run_directory])
+    whole = collect(runs, 10**7, lambda _: None)
+    cut = collect(runs, 4_000, lambda _: None)
+    assert whole.left_out == []
+    assert len(cut.answers) < len(whole.answers)
+    assert any("for want of room" in one for one in cut.left_out)
+    assert len(cut.packed()) < 6_000
+    assert all(whole.answers[key] == one for key, one in cut.answers.items() if key != "report")
+
+
+def test_several_runs_can_be_compared(run_directory: Path, tmp_path: Path) -> None:
+    payload = collect(Runs([run_directory, hostile(tmp_path)]), 10**7, lambda _: None)
+    assert Request("compare", {"run": "small", "with": "<b>"}).key in payload.answers
+    assert payload.answers["compare?run=%3Cb%3E&with=small"]["b"] == "small"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_keys_are_those_of_the_browser() -> None:
+    words = ["a b+c~d*e", "posix:pwrite,mpiio", "/ü/</script>%2C", "'\"!()", "\u2028😀"]
+    script = (
+        "const words = JSON.parse(process.argv[1]);"
+        "console.log(JSON.stringify(words.map(x => new URLSearchParams([['k', x]]).toString())))"
+    )
+    done = subprocess.run(
+        ["node", "-e", script, json.dumps(words)], capture_output=True, text=True, check=True
+    )
+    assert [f"n?{one}" for one in json.loads(done.stdout)] == [
+        Request("n", {"k": word}).key for word in words
+    ]
+    assert Request("n", {"z": "1", "a": "", "b": "2"}).key == "n?b=2&z=1"
+    assert requests.Request("runs").key == "runs"
