@@ -16,12 +16,14 @@ import os
 import socket
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import uvicorn
 
 from fathom.errors import FathomError, UsageError
 from fathom.screens import ask
+from fathom.screens.desk import Desk
 from fathom.screens.opened import Runs
 from fathom.screens.tile import prepare
 from fathom.serve import listen
@@ -52,6 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--socket", type=Path, metavar="PATH", help="a socket of your own instead of a port"
     )
     parser.add_argument(
+        "--allow-start", action="store_true", help="let the page start programs here, as you"
+    )
+    parser.add_argument(
         "--no-browser", action="store_true", help="open no browser, print the link only"
     )
 
@@ -69,9 +74,16 @@ def _start_browser(bound: socket.socket, token: str) -> Path | None:
 
 def _ahead(runs: Runs) -> None:
     """Works the first screen out while the browser opens."""
-    for name in runs.all:
+    for name in list(runs.all):
         with contextlib.suppress(FathomError):
             ask(runs, "overview", {"run": name})
+
+
+def _open(runs: Runs, path: Path) -> str:
+    """One more run, ready to be looked at; its name."""
+    name = runs.open(path)
+    prepare(runs.view(name))
+    return name
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -79,6 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
     runs = Runs(arguments.runs)
     for name in runs.all:
         prepare(runs.view(name))
+    if arguments.allow_start:
+        runs.desk = Desk(partial(_open, runs))
     if arguments.socket is not None and not arguments.socket.parent.is_dir():
         raise UsageError(f"view: {arguments.socket.parent} is no directory")
     at_path = arguments.socket
@@ -99,6 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[bound])
     finally:
+        if runs.desk:
+            runs.desk.close()
         for left in filter(None, behind):
             left.unlink(missing_ok=True)
     return 0

@@ -29,12 +29,15 @@ class Answer:
     of_all: bool  # of all open runs, so no `run` is given
 
 
+#: Names that do something: asked for by POST, which a page of another origin cannot send unseen.
+ACTS = frozenset({"start", "stop"})
+
 _ANSWERS: dict[str, Answer] = {}
 Function = Callable[..., Any]
 
 
 def answer(
-    name: str, *, required: tuple[str, ...] = (), of_all: bool = False, **readers: Reader
+    name: str, /, *, required: tuple[str, ...] = (), of_all: bool = False, **readers: Reader
 ) -> Callable[[Function], Function]:
     """The function answers `name`: `(view, selection, own parameters by name)`, or `(runs)` where it is of all runs.
     Parameters that are not `required` have a default in the function."""

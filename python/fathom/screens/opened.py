@@ -135,8 +135,13 @@ class Runs:
     def __init__(self, paths: Iterable[str | Path]) -> None:
         """Opens them; two of one name are told apart by a number. Errors: `fathom.errors.RunError`."""
         self.all: dict[str, Opened] = {}
+        self.desk: Any = None  # where jobs are started (screens/desk.py), if they may be
         for path in paths:
-            self.add(open_run(path, MEMORY))
+            self.open(path)
+
+    def open(self, path: str | Path) -> str:
+        """One more; the name it goes by."""
+        return self.add(open_run(path, MEMORY)).name
 
     def add(self, run: Run) -> Opened:
         """One more."""

@@ -64,6 +64,8 @@ class Answers:
 
     async def __call__(self, request: Request) -> Response:
         """One answer, worked out in a thread, until it is done, the client gone or the time over."""
+        if (request.path_params["name"] in screens.ACTS) != (request.method == "POST"):
+            raise HTTPException(405)
         stop = Stop()
         work = asyncio.ensure_future(self._work(request, stop))
         gone = asyncio.ensure_future(_gone(request))
@@ -111,7 +113,10 @@ async def _refused(_: Request, error: Exception) -> Response:
 def application(runs: Runs, keys: Keys, seconds: float = SECONDS) -> Starlette:
     """The server of these runs."""
     made = Starlette(
-        routes=[Route("/", _page), Route("/api/v1/{name}", Answers(runs, seconds).__call__)],
+        routes=[
+            Route("/", _page),
+            Route("/api/v1/{name}", Answers(runs, seconds).__call__, methods=["GET", "POST"]),
+        ],
         middleware=[Middleware(Guard, keys=keys), Middleware(GZipMiddleware, compresslevel=4)],
         exception_handlers={HTTPException: _refused},
     )

@@ -1,0 +1,198 @@
+"""The set-up page's answers: what they say is what `fathom run` takes, and a real MPI program runs by it."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fathom import screens
+from fathom.errors import UsageError
+from fathom.screens.desk import Desk
+from fathom.screens.opened import Runs
+from fathom.store import open_run
+
+PROGRAM = """#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	int rank;
+	char text[64] = "";
+	MPI_File file;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+	MPI_File_write_at(file, 64 * rank, text, 64, MPI_BYTE, MPI_STATUS_IGNORE);
+	MPI_File_read_at(file, 64 * rank, text, 64, MPI_BYTE, MPI_STATUS_IGNORE);
+	MPI_File_close(&file);
+	if (!rank)
+		puts("all written \\033[31m");
+	MPI_Finalize();
+	return 0;
+}
+"""
+needs_mpi = pytest.mark.skipif(
+    shutil.which("mpicc.mpich") is None or shutil.which("mpiexec.mpich") is None,
+    reason="MPICH is not installed",
+)
+
+
+def ask(runs: Runs, name: str, /, **parameters: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = screens.ask(
+        runs, name, {key: str(value) for key, value in parameters.items()}
+    )
+    return answer
+
+
+@pytest.fixture
+def runs() -> Runs:
+    return Runs([])
+
+
+def ended(runs: Runs) -> dict[str, Any]:
+    """The state at the end of the job."""
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        state = ask(runs, "progress")
+        if state["state"] in ("done", "failed", "stopped") and state["seconds"]:
+            return state
+        time.sleep(0.05)
+    raise AssertionError(f"still {state['state']}: {state['output']}")
+
+
+@needs_mpi
+def test_a_program_is_built_run_and_opened(runs: Runs, tmp_path: Path) -> None:
+    (tmp_path / "w.c").write_text(PROGRAM)
+    runs.desk = Desk(runs.open)
+    job = {
+        "program": "./w", "arguments": f"'{tmp_path}/a file'", "build": "mpicc.mpich -g -o w w.c", "ranks": 2,
+        "mpi": "mpich", "operations": "write", "directory": tmp_path, "name": "two",
+    }  # fmt: skip
+    said = ask(runs, "setup", **job)
+    assert said["problems"] == []
+    assert said["can start"]
+    ask(runs, "start", **job)
+    state = ended(runs)
+    assert (state["state"], state["status"], state["run"], state["error"]) == (
+        "done",
+        0,
+        "two",
+        None,
+    )
+    assert "all written" in state["output"] and "\x1b" not in state["output"]
+    found = runs.view("two").rows("select distinct op, layer from calls where layer = 'mpiio'")
+    assert found == [{"op": "MPI_File_write_at", "layer": "mpiio"}]
+    assert ask(runs, "lanes", run="two")["total"] == 2
+    with pytest.raises(UsageError, match="there already"):
+        ask(runs, "start", **job)
+
+
+@needs_mpi
+def test_the_script_runs(runs: Runs, tmp_path: Path) -> None:
+    """As it stands in the answer, in a shell, with the lines of the source that are asked for."""
+    (tmp_path / "w.c").write_text(PROGRAM)
+    lines = f"w.c:{PROGRAM[: PROGRAM.index('MPI_File_read_at')].count(chr(10)) + 1}"
+    said = ask(
+        runs, "setup", program="./w", arguments="'out $(false) file'", build="mpicc.mpich -g -o w w.c", ranks=2,
+        mpi="mpich", lines=lines, directory=tmp_path, name="one",
+    )  # fmt: skip
+    path = tmp_path / "job.sh"
+    path.write_text(said["script"])
+    native = Path(
+        os.environ.get("FATHOM_COMMAND") or Path(__file__).parents[3] / "build" / "fathom"
+    )
+    environment = os.environ | {"PATH": f"{native.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", path], cwd="/", env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out $(false) file").stat().st_size == 128
+    opened = open_run(tmp_path / "one")
+    outer = opened.sql("select distinct op from calls where depth = 0 and layer = 'mpiio'")
+    assert outer["op"].to_pylist() == ["MPI_File_read_at"]
+
+
+def test_scripts_of_batch_systems(runs: Runs) -> None:
+    job = {
+        "program": "./s3d",
+        "arguments": "200 'a b'",
+        "ranks": 128,
+        "nodes": 2,
+        "minutes": 90,
+        "mpi": "mpich",
+        "level": "file",
+    }
+    slurm = ask(runs, "setup", **job, batch="slurm")["script"]
+    assert "#SBATCH --nodes=2\n#SBATCH --ntasks=128\n#SBATCH --time=01:30:00\n" in slurm
+    assert "\nsrun -n 128 fathom run --no-show -o s3d --level file -- ./s3d 200 'a b'\n" in slurm
+    pbs = ask(runs, "setup", **job, batch="pbs")["script"]
+    assert "#PBS -l select=2:ncpus=64:mpiprocs=64\n#PBS -l walltime=01:30:00\n" in pbs
+    assert "\nmpiexec -n 128 fathom run" in pbs
+    for script in (slurm, pbs):
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+def test_words_stay_words(runs: Runs) -> None:
+    said = ask(
+        runs,
+        "setup",
+        program="./a;reboot",
+        arguments="'$(reboot)' `x`",
+        files="*.h5,!a'b",
+        level="file",
+    )
+    assert said["command"][-4:] == ["--", "./a;reboot", "$(reboot)", "`x`"]
+    assert said["name"] == "a_reboot"
+    subprocess.run(["bash", "-n"], input=said["script"], text=True, check=True)
+    for wrong in (
+        {"program": "a\nb"},
+        {"program": "a", "arguments": "'x"},
+        {"program": "a", "name": "../x"},
+    ):
+        with pytest.raises(UsageError):
+            ask(runs, "setup", **wrong)
+
+
+def test_servers_are_listed_and_not_yet_there(runs: Runs) -> None:
+    said = ask(runs, "setup", program="true", servers="data n1 /ssd/a 7001,metadata n2 - -")
+    assert [one["role"] for one in said["servers"]] == ["data", "metadata"]
+    assert said["servers"][0] == {
+        "role": "data",
+        "host": "n1",
+        "path": "/ssd/a",
+        "port": 7001,
+        "available": False,
+    }
+    assert any("not available" in one for one in said["problems"])
+    with pytest.raises(UsageError, match="ROLE HOST PATH PORT"):
+        ask(runs, "setup", program="true", servers="disk n1")
+
+
+def test_nothing_starts_unless_it_is_allowed(runs: Runs, tmp_path: Path) -> None:
+    assert not ask(runs, "setup", program="true")["can start"]
+    for name in ("start", "progress", "stop"):
+        with pytest.raises(UsageError, match="--allow-start"):
+            ask(
+                runs,
+                name,
+                **({"program": "true", "directory": tmp_path} if name == "start" else {}),
+            )
+
+
+def test_what_fails_is_said_and_a_job_can_be_stopped(runs: Runs, tmp_path: Path) -> None:
+    runs.desk = Desk(runs.open)
+    ask(runs, "start", program="true", build="false", directory=tmp_path, name="unbuilt")
+    assert (ended(runs)["state"], ask(runs, "progress")["error"]) == ("failed", "the build failed")
+    ask(runs, "start", program="sleep", arguments="600", directory=tmp_path, name="long")
+    with pytest.raises(UsageError, match="runs already"):
+        ask(runs, "start", program="true", directory=tmp_path)
+    while ask(runs, "progress")["state"] != "running":
+        time.sleep(0.05)
+    assert ask(runs, "stop")["state"] == "stopped"
+    assert ended(runs)["state"] == "stopped"
+    assert ask(runs, "setup", program="./none", directory=tmp_path)["problems"] == [
+        f"./none: no such file in {tmp_path.resolve()}"
+    ]
