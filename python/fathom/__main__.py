@@ -22,6 +22,7 @@ COMMANDS = {
     "top": "what a run does right now, while it runs",
     "report": "one HTML file with a run's pictures, to mail and to keep",
     "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
+    "study": "record many runs by a plan: ranks, servers, values, programs at once",
     "diff": "two runs side by side: what is slower or faster, what was set otherwise",
     "patterns": "how data are spread over ranks: BLOCK, CYCLIC, …; how files are used",
     "query": "how long calls took in which layer and server; a run's tables by SQL",

@@ -102,7 +102,7 @@ def _row(path: str, layer: str | None, globs: list[tuple[str, str]]) -> dict[str
     return row
 
 
-def _rows(
+def rows(
     paths: list[str], layer: str | None, globs: list[tuple[str, str]]
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows of all runs that can be read, and the status: of the last that cannot."""
@@ -201,25 +201,25 @@ def run(arguments: argparse.Namespace) -> int:
         return _interference(arguments)
     first = str(resolve(arguments.baseline)) if arguments.baseline else None
     paths = [first] * bool(first) + arguments.runs
-    rows, status = _rows(paths, arguments.layer, arguments.group or [])
-    if not rows or (first and rows[0]["path"] != first):
+    found, status = rows(paths, arguments.layer, arguments.group or [])
+    if not found or (first and found[0]["path"] != first):
         return status
-    _distinct(rows)
-    if arguments.layer and not any(row["operation"] for row in rows):
+    _distinct(found)
+    if arguments.layer and not any(row["operation"] for row in found):
         raise UsageError(
             f"landscape: no run has calls of layer '{arguments.layer}'; fathom show lists them"
         )
-    baseline = rows[0]["run"] if first else None
+    baseline = found[0]["run"] if first else None
     if baseline:
-        _compare(rows, rows[0])
-    groups = _groups_worth_showing(rows, arguments.group) if baseline or arguments.group else []
+        _compare(found, found[0])
+    groups = _groups_worth_showing(found, arguments.group) if baseline or arguments.group else []
     if arguments.json:
-        content = {"format": 1, "layer": arguments.layer, "baseline": baseline, "runs": rows}
+        content = {"format": 1, "layer": arguments.layer, "baseline": baseline, "runs": found}
         print(json.dumps(content, indent=2, ensure_ascii=False))
     elif arguments.csv:
         sys.stdout.write(
-            tables.csv_text(pa.Table.from_pylist([_flat(row, groups) for row in rows]))
+            tables.csv_text(pa.Table.from_pylist([_flat(row, groups) for row in found]))
         )
     else:
-        view.show_landscape(rows, arguments.layer, baseline, groups)
+        view.show_landscape(found, arguments.layer, baseline, groups)
     return status
