@@ -52,7 +52,7 @@ def _lanes(view: View, selection: Selection, width: int) -> tuple[int, int]:
     """The first lane, and how many are one column."""
     ranges = selection.lanes
     first = min((one[0] for one in ranges), default=0) if ranges else 0
-    count = view.once("lanes", lambda: view.value("select count(*) from processes")) or 1
+    count = view.once("lane count", lambda: view.value("select count(*) from processes")) or 1
     last = min(count - 1, max(one[1] for one in ranges)) if ranges else count - 1
     return first, max(1, -(-(last - first + 1) // width))
 
