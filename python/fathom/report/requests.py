@@ -48,6 +48,16 @@ def _whole(run: str, selection: Mapping[str, str]) -> Iterator[Request]:
         yield Request(name, scope)
 
 
+def _part(run: str, selection: Mapping[str, str]) -> Iterator[Request]:
+    """Of the screens of one selection those that are looked at first."""
+    scope = {"run": run} | dict(selection)
+    yield Request("overview", scope)
+    yield Request("slowest", scope)
+    yield Request("breakdown", scope | {"by": "op", "of": "inclusive"})
+    yield Request("files", scope | {"by": "file"})
+    yield Request("latency", scope)
+
+
 def first(runs: Runs) -> Iterator[Request]:
     """All screens of all runs with nothing selected."""
     yield Request("runs")
@@ -89,7 +99,7 @@ def of_findings(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
     for one in [*overview.get("landmarks", []), *listed]:
         selection = {key: str(text) for key, text in one["selection"].items() if key != "call"}
         if selection:
-            yield from _whole(run, selection)
+            yield from _part(run, selection)
 
 
 def chains(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
