@@ -84,6 +84,7 @@ test-python: build
 
 test-web: web/node_modules/.package-lock.json
 	@$(TIMED) vitest npm --prefix web run --silent test
+	$(if $(FULL),@$(MAKE) --no-print-directory web && $(TIMED) browser npm --prefix web run --silent browser)
 
 lint: lint-c lint-rust lint-python lint-shell lint-web
 

@@ -19,8 +19,8 @@ export function App(): JSX.Element {
 	useEffect(() => {
 		runs.value = answer.value;
 		const first = answer.value?.runs[0];
-		if (first && !run.value) change({ run: first.name }, true);
-	}, [answer.value]);
+		if (first && !run.value && !foreignAddress.value) change({ run: first.name }, true);
+	}, [answer.value, run.value]);
 	useEffect(pageKeys, []);
 	const shown = currentRun.value;
 	useFollowing(shown);
@@ -61,7 +61,7 @@ function Foot({ run: shown }: { run: Run }): JSX.Element {
 	const share = shown.coverage >= 1 ? "all calls are here one by one" : `${(shown.coverage * 100).toFixed(1)} % of calls are here one by one, the rest as counters`;
 	return (
 		<footer class="quiet">
-			<code>{shown.command}</code>
+			<code>{shown.command.join(" ")}</code>
 			<span>{share}</span>
 			<span>Fathom {runs.value?.version}</span>
 		</footer>

@@ -25,7 +25,7 @@ export function Selected(): JSX.Element | null {
 	const parts = SELECTION.filter((name) => selection.value[name]);
 	if (parts.length === 0) return null;
 	return (
-		<div class="selected" role="group" aria-label="Selection">
+		<section class="selected" aria-label="Selection">
 			{parts.map((name) => (
 				<span class="chip" key={name}>
 					{NAMES[name]}: {inWords(name, selection.value[name] ?? "")}
@@ -37,6 +37,6 @@ export function Selected(): JSX.Element | null {
 			<button type="button" onClick={clearSelection}>
 				Clear
 			</button>
-		</div>
+		</section>
 	);
 }

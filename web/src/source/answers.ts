@@ -30,7 +30,8 @@ export interface Run {
 	coverage: number;
 	lanes: number;
 	layers: string[];
-	command: string;
+	/** Its words. */
+	command: string[];
 }
 
 export interface Runs {

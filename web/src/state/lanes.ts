@@ -1,4 +1,5 @@
 /** Names of lanes: rank, or process where there is no MPI. */
+import { useMemo } from "preact/hooks";
 import { column, type Run, type Table } from "../source";
 import { useAnswer } from "./answers";
 
@@ -6,7 +7,10 @@ const NAMED = 4096; // beyond that a lane is said by its number: the list would 
 
 export function useLaneNames(run: Run): (lane: number) => string {
 	const answer = useAnswer<Table>("lanes", run.lanes <= NAMED ? { run: run.name } : null);
-	const table = answer.value;
+	return useMemo(() => naming(answer.value), [answer.value]);
+}
+
+function naming(table: Table | null): (lane: number) => string {
 	if (!table) return (lane) => `lane ${lane}`;
 	const [at, label] = [column(table, "lane"), column(table, "label")];
 	const names = new Map(table.rows.map((row) => [Number(row[at]), String(row[label])]));

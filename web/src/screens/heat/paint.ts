@@ -57,14 +57,16 @@ export function paintHeat(picture: HeatPicture): (ink: Ink, box: Box, palette: P
 	};
 }
 
-/** The least that is not zero, and the most. */
+const DECADES = 1000; // what is less than that part of the most has the first colour, so that the rest has room
+
+/** From which value to which colours change: from the least that is not zero to the most. */
 export function extent(values: Float64Array): [number, number] {
 	let [least, most] = [Infinity, 0];
 	for (const one of values) {
 		if (one > 0 && one < least) least = one;
 		if (one > most) most = one;
 	}
-	return [Math.min(least, most), most];
+	return [Math.max(Math.min(least, most), most / DECADES), most];
 }
 
 /** Colour by colour, since a change of it costs more than a rectangle. */

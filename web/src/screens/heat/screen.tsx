@@ -3,17 +3,18 @@ import { useMemo, useState } from "preact/hooks";
 import { time } from "../../draw/units";
 import { Choose } from "../../parts/choose";
 import { Figure, useWidth } from "../../parts/figure";
+import { Longest } from "../../parts/longest";
 import { Empty, Shown } from "../../parts/notice";
 import { type Levels, type Run } from "../../source";
 import { useAnswer, useReader } from "../../state/answers";
 import { useLaneNames } from "../../state/lanes";
 import { currentRun } from "../../state/runs";
-import { address, change, given, scope, selection } from "../../state/state";
+import { change, given, scope, selection } from "../../state/state";
 import { currentView, selectedView } from "../../state/window";
 import { cellInWords, gridTable, type Place } from "./cursor";
 import { useHeatGestures, type Pointing } from "./gestures";
 import { frame, heightFor, outline, paintHeat } from "./paint";
-import { loadGrid, METRICS, outliers, planFor, planKey, type Grid, type Mark, type Metric } from "./query";
+import { loadGrid, METRICS, outliers, planFor, planKey, type Grid, type Metric } from "./query";
 
 export function Heat(): JSX.Element | null {
 	const run = currentRun.value;
@@ -54,7 +55,7 @@ function Map({ run, levels }: { run: Run; levels: Levels }): JSX.Element {
 	const grid = answer.value;
 	const key = JSON.stringify([view, metric, answer.loading]);
 	const marks = useMemo(() => (grid ? outliers(Object.keys(asked).length > 1 ? [] : levels.outliers, grid.marks, layer, view) : []), [grid, key]);
-	const paint = useMemo(() => paintHeat({ view, grid, metric, marks, lane, loading: answer.loading }), [grid, key, marks]);
+	const paint = useMemo(() => paintHeat({ view, grid, metric, marks, lane, loading: answer.loading }), [grid, key, marks, lane]);
 	const gestures = useHeatGestures({ run, view, grid, marks, height, width, lane, layer, pointing, setPointing });
 	const over = useMemo<typeof paint>(
 		() => (ink, box, palette) => {
@@ -113,23 +114,3 @@ function Tools({ run, layer, metric }: { run: Run; layer: string; metric: Metric
 function Readout({ grid, at, lane }: { grid: Grid | null; at: Place | null; lane: (lane: number) => string }): JSX.Element {
 	return <p class="readout quiet">{grid && at ? cellInWords(grid, at, lane) : "Point at a cell, or focus the picture and use the arrow keys."}</p>;
 }
-
-function Longest({ marks, lane }: { marks: Mark[]; lane: (lane: number) => string }): JSX.Element | null {
-	if (marks.length === 0) return null;
-	return (
-		<section aria-labelledby="longest">
-			<h2 id="longest">Longest calls here</h2>
-			<ol class="longest">
-				{marks.slice(0, 8).map((one) => (
-					<li key={one.call}>
-						<a href={address("call", { call: one.call })}>
-							{one.op} of {lane(one.lane)}
-						</a>{" "}
-						at {time(one.start)}: <strong>{time(one.duration)}</strong>
-					</li>
-				))}
-			</ol>
-		</section>
-	);
-}
-

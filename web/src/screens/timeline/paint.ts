@@ -90,7 +90,7 @@ function strip(ink: Ink, at: Layout, item: Item, palette: Palette): void {
 	ink.fillStyle = contrast(colour, "#000000") > contrast(colour, "#ffffff") ? "#000000" : "#ffffff";
 	ink.font = SMALL;
 	ink.textBaseline = "middle";
-	ink.fillText(fit(`${item.op} ${time(item.longest)}`, width - 6), left + 3, top + height / 2);
+	ink.fillText(fit(`${item.op} ${time(item.longest)}`, width - 6, 7.2), left + 3, top + height / 2);
 }
 
 /** Pixels of the view for which nothing came yet. */

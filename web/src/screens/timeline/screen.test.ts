@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { runs, SLOW, strips } from "../../../browser/made";
+import { runs, SLOW, strips as stripsOf } from "../../../browser/made";
 import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import type { Strips } from "../../source";
@@ -10,6 +10,7 @@ import { itemsOf, LANES, lanesAsked, lanesOf, neighbour, shownLanes, WIDTH } fro
 const run = runs.runs[0]!;
 const all = whole(run);
 const layers = run.layers;
+const strips = stripsOf(Array.from({ length: run.lanes }, (_, lane) => lane));
 const items = itemsOf(strips, all.time);
 
 describe("lanes", () => {

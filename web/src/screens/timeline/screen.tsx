@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { time } from "../../draw/units";
 import { Figure, useWidth } from "../../parts/figure";
+import { Longest } from "../../parts/longest";
 import { Empty, Shown } from "../../parts/notice";
 import type { Paint } from "../../parts/export";
 import { column, type CallAnswer, type Levels, type Run, type Strips } from "../../source";
@@ -74,7 +75,7 @@ function Drawing(props: Props): JSX.Element {
 	const at = useMemo(() => layout(lanes, layers, view.time, width), [shape, width, layers]);
 	const marks = useMemo(() => (known ? layers.flatMap((layer) => outliers(known.outliers, [], layer, { time: view.time, lanes: [0, run.lanes] }).map((one) => ({ ...one, layer }))) : []), [known, shape, layers]);
 	const pinned = lanesOf(given("pin"), LANES);
-	const paint = useMemo(() => paintTimeline(at, { items, covered, marks, lane, pinned }), [at, items, marks, given("pin")]);
+	const paint = useMemo(() => paintTimeline(at, { items, covered, marks, lane, pinned }), [at, items, marks, lane, given("pin")]);
 	const [hand, setHand] = useState<Hand>({ cursor: null, hover: null, brush: null, ruler: [] });
 	const gestures = useTimelineGestures({ run, view, items, at, lane, hand, setHand });
 	const chain = useChain(run);
@@ -97,6 +98,7 @@ function Drawing(props: Props): JSX.Element {
 				<p class="readout quiet">{said ? itemInWords(said, lane) : "w s zoom, a d move, arrows walk, Enter opens, p pins the lane, r measures."}</p>
 			</Figure>
 			{strips && !props.loading && items.length === 0 && <Empty note={strips.spans?.note ?? strips.bins?.note ?? null} what="calls in these lanes and times" />}
+			<Longest marks={[...marks].sort((a, b) => b.duration - a.duration)} lane={lane} />
 		</div>
 	);
 }
