@@ -41,12 +41,26 @@ export function App(): JSX.Element {
 	);
 }
 
-function Main({ run: shown, loaded }: { run: Run | null; loaded: boolean }): JSX.Element {
+/** Why no screen can be shown; null when one can. */
+function obstacle(shown: Run | null, loaded: boolean): JSX.Element | null {
 	if (foreignAddress.value) return <Newer what="This address" />;
-	const screen = SCREENS.find((one) => one.name === page.value.screen);
-	if (!screen) return <div class="notice failed">There is no screen “{page.value.screen}”; choose one above.</div>;
+	if (!SCREENS.some((one) => one.name === page.value.screen)) return <div class="notice failed">There is no screen “{page.value.screen}”; choose one above.</div>;
 	if (!loaded || (!shown && !run.value)) return <Loading height={200} />;
 	if (!shown) return <div class="notice failed">The run “{run.value}” is not open here; choose one above.</div>;
+	return null;
+}
+
+function Main({ run: shown, loaded }: { run: Run | null; loaded: boolean }): JSX.Element {
+	const screen = SCREENS.find((one) => one.name === page.value.screen);
+	const why = obstacle(shown, loaded);
+	if (why || !screen || !shown) {
+		return (
+			<>
+				<h1 class="unseen">Fathom</h1>
+				{why}
+			</>
+		);
+	}
 	return (
 		<>
 			<h1>
