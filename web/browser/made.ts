@@ -30,7 +30,7 @@ export const runs: Runs = {
 			coverage: 1,
 			lanes: RANKS,
 			layers: ["hdf5", "mpiio", "posix"],
-			command: ["mpiexec", "-n", "64", "./app", "<b>&amp; 'quoted'"],
+			command: "mpiexec -n 64 ./app <b>&amp; 'quoted'",
 		},
 	],
 };

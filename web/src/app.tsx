@@ -75,7 +75,7 @@ function Foot({ run: shown }: { run: Run }): JSX.Element {
 	const share = shown.coverage >= 1 ? "all calls are here one by one" : `${(shown.coverage * 100).toFixed(1)} % of calls are here one by one, the rest as counters`;
 	return (
 		<footer class="quiet">
-			<code>{shown.command.join(" ")}</code>
+			<code>{shown.command}</code>
 			<span>{share}</span>
 			<span>Fathom {runs.value?.version}</span>
 		</footer>

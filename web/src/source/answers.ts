@@ -30,8 +30,7 @@ export interface Run {
 	coverage: number;
 	lanes: number;
 	layers: string[];
-	/** Its words. */
-	command: string[];
+	command: string;
 }
 
 export interface Runs {

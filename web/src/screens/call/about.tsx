@@ -4,7 +4,7 @@ import { format, size, time } from "../../draw/units";
 import { DataTable } from "../../parts/table";
 import type { Call, CallAnswer, Link, SourceLines } from "../../source";
 import { address } from "../../state/state";
-import { callTable, details, idOf, known, unitOf } from "./query";
+import { callTable, details, idOf, known, siteOf, unitOf } from "./query";
 import { focus } from "./screen";
 
 type Named = (lane: number) => string;
@@ -31,6 +31,11 @@ export function About({ answer, lane }: { answer: CallAnswer; lane: Named }): JS
 				</ol>
 			</nav>
 			{where && <p class="quiet">{String(where)}</p>}
+			{siteOf(call) && (
+				<p class="quiet">
+					called from <code>{siteOf(call)}</code>
+				</p>
+			)}
 			<Where breakdown={answer.breakdown.layers} duration={Number(call["duration"] ?? 0)} />
 			<details>
 				<summary>All that is known of this call</summary>

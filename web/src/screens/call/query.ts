@@ -20,9 +20,15 @@ export interface Node {
 	children: Node[];
 }
 
+/** A call that is both made by and linked with its parent is one row of the picture: the first. */
+function once(nodes: Node[]): Node[] {
+	const seen = new Set<string>();
+	return nodes.filter((one) => one.calls > 1 || (!seen.has(one.call) && seen.add(one.call)));
+}
+
 /** The root of a tree; null when the table has no rows. Rows whose parent is not there stand below the root. */
 export function treeOf(table: Table): Node | null {
-	const nodes = table.rows.map((row) => nodeOf(table, row));
+	const nodes = once(table.rows.map((row) => nodeOf(table, row)));
 	const byCall = new Map(nodes.filter((one) => one.calls === 1).map((one) => [one.call, one]));
 	const root = nodes.find((one) => one.parent === null || !byCall.has(one.parent)) ?? null;
 	if (!root) return null;
@@ -112,13 +118,21 @@ export function known(call: Call): [string, Cell][] {
 	return Object.entries(call).filter(([name, value]) => value !== null && !HIDDEN.includes(name) && typeof value !== "object");
 }
 
-/** Names and values below one key of a call: arguments, hints. */
+/** Names and values below one key of a call: arguments as an object, hints as a list of `key`, `value`, `source`. */
 export function details(call: Call, name: string): [string, string][] {
 	const value: unknown = call[name];
-	if (value === null || value === undefined) return [];
-	if (typeof value !== "object") return [[name, textOf(value)]];
-	if (Array.isArray(value)) return value.map((one, at): [string, string] => (Array.isArray(one) ? [String(one[0]), one.slice(1).map(String).join(" ")] : [String(at), textOf(one)]));
-	return Object.entries(value).map(([key, one]): [string, string] => [key, textOf(one)]);
+	if (value === null || value === undefined || typeof value !== "object") return [];
+	if (!Array.isArray(value)) return Object.entries(value).map(([key, one]): [string, string] => [key, textOf(one)]);
+	const pairs = (value as Record<string, unknown>[]).map((one): [string, string] => [textOf(one["key"]), `${textOf(one["value"])} (${textOf(one["source"])})`]);
+	return [...new Map(pairs.map((pair) => [pair.join(), pair])).values()];
+}
+
+/** Where a call was made in the program; "" when that is not known. */
+export function siteOf(call: Call): string {
+	const site = call["site"] as unknown as Record<string, Cell> | null | undefined;
+	if (!site || typeof site !== "object") return "";
+	const line = site["source"] ? `${site["source"]}:${site["line"] ?? "?"}` : String(site["module"] ?? "");
+	return `${site["function"] ?? "?"}, ${line}`;
 }
 
 function textOf(value: unknown): string {

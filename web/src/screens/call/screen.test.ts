@@ -4,7 +4,7 @@ import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import type { Table } from "../../source";
 import { icicleHeight, nodeUnder, paintIcicle, paintWaterfall, waterfallHeight } from "./paint";
-import { details, differences, flat, outermost, rowsOf, step, treeOf } from "./query";
+import { details, differences, flat, outermost, rowsOf, siteOf, step, treeOf } from "./query";
 
 const root = treeOf(tree)!;
 
@@ -64,10 +64,22 @@ test("the comparison lists what differs, with ratios of sizes and times", () => 
 	]);
 });
 
-test("arguments are shown in any form", () => {
-	expect(details({ args: [["amode", 5, "x"]] as never }, "args")).toEqual([["amode", "5 x"]]);
-	expect(details({ hints: { cb_nodes: "4" } as never }, "hints")).toEqual([["cb_nodes", "4"]]);
+test("arguments, hints and the place in the program are shown, each once", () => {
+	const hint = { key: "cb_nodes", value: "4", source: "in force" };
+	const made = { args: { amode: 5, name: "x" }, hints: [hint, hint], site: { function: "by_view", source: "form.c", line: 54 } } as never;
+	expect(details(made, "args")).toEqual([
+		["amode", "5"],
+		["name", "x"],
+	]);
+	expect(details(made, "hints")).toEqual([["cb_nodes", "4 (in force)"]]);
+	expect(siteOf(made)).toBe("by_view, form.c:54");
 	expect(details({}, "args")).toEqual([]);
+	expect(siteOf({ site: null })).toBe("");
+});
+
+test("a call that is below another and linked with it as well is drawn once", () => {
+	const rows = [...tree.rows, [SLOW, "2037", "carries", ...tree.rows[2]!.slice(3)]];
+	expect(flat(treeOf({ ...tree, rows })!)).toHaveLength(3);
 });
 
 describe("picture", () => {

@@ -1,4 +1,4 @@
-import type { Finding, Landmark, Overview, Table } from "../../source";
+import type { Finding, Landmark, Table } from "../../source";
 import { column } from "../../source";
 
 /** What one finding or landmark opens: a screen, with its own selection instead of the one before. */
@@ -41,11 +41,9 @@ export function rates(table: Table): Rates {
 	return series;
 }
 
+const NO_FILE_IO = ["server", "fathom", "threads", "mpi"];
+
 /** The layer whose bytes are nearest to the disk: what the system really moved. */
 export function lowest(series: Rates, stack: string[]): string | undefined {
-	return [...stack].reverse().find((one) => one !== "server" && series.layers.includes(one)) ?? series.layers[0];
-}
-
-export function isEmpty(overview: Overview): boolean {
-	return overview.layers.rows.length === 0;
+	return [...stack].reverse().find((one) => !NO_FILE_IO.includes(one) && series.layers.includes(one)) ?? series.layers[0];
 }

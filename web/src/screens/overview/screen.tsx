@@ -27,13 +27,15 @@ function Page({ overview }: { overview: Answer }): JSX.Element {
 	return (
 		<>
 			<p class="verdict">{overview.verdict}</p>
-			{overview.sentences.map((one) => (
-				<p key={one}>{one}</p>
-			))}
+			<ul class="sentences">
+				{overview.sentences.map((one) => (
+					<li key={one}>{one}</li>
+				))}
+			</ul>
 			<Landmarks landmarks={overview.landmarks} />
 			<dl class="facts">
 				{overview.facts.map(([label, value, unit]) => (
-					<div key={label}>
+					<div key={label} class={String(value).length > 40 ? "wide" : ""}>
 						<dt>{label}</dt>
 						<dd>{format(value, unit)}</dd>
 					</div>
@@ -166,9 +168,9 @@ function OneFinding({ finding }: { finding: Finding }): JSX.Element {
 			{(finding.evidence.length > 0 || finding.sites.length > 0) && (
 				<p class="quiet">
 					{finding.evidence.slice(0, 5).map((call) => (
-						<a key={call} href={address("call", { call })}>
-							call {call}{" "}
-						</a>
+						<span key={call}>
+							<a href={address("call", { call })}>call {call}</a>{" "}
+						</span>
 					))}
 					{finding.sites.map((site) => (
 						<code key={site}>{site} </code>

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { time } from "../../draw/units";
 import { Figure, useWidth } from "../../parts/figure";
 import { Longest } from "../../parts/longest";
@@ -57,13 +57,9 @@ interface Props {
 
 /** Items, with the times that they cover: those of the last answer until the next is there. */
 function useItems({ strips, view, loading }: Props): { items: Item[]; covered: [number, number] } {
-	const [last, setLast] = useState<{ strips: Strips | null; items: Item[]; covered: [number, number] }>({ strips: null, items: [], covered: [0, 0] });
-	if (!loading && strips && strips !== last.strips) {
-		const next = { strips, items: itemsOf(strips, view.time), covered: view.time };
-		setLast(next);
-		return next;
-	}
-	return last;
+	const last = useRef<{ strips: Strips | null; items: Item[]; covered: [number, number] }>({ strips: null, items: [], covered: [0, 0] });
+	if (!loading && strips && strips !== last.current.strips) last.current = { strips, items: itemsOf(strips, view.time), covered: view.time };
+	return last.current;
 }
 
 function Drawing(props: Props): JSX.Element {
