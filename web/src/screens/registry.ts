@@ -8,6 +8,7 @@ import { Latency } from "./latency/screen";
 import { Layers } from "./layers/screen";
 import { Overview } from "./overview/screen";
 import { Servers } from "./servers/screen";
+import { Setup } from "./setup/screen";
 import { Sql } from "./sql/screen";
 import { Timeline } from "./timeline/screen";
 
@@ -32,4 +33,5 @@ export const SCREENS: Screen[] = [
 	{ name: "latency", title: "Latency", question: "How bad are the tails, when, and which calls?", key: "8", Show: Latency },
 	{ name: "compare", title: "Compare", question: "What became slower or faster, and what was set otherwise?", key: "9", Show: Compare },
 	{ name: "sql", title: "SQL", question: "Anything else", key: "0", Show: Sql },
+	{ name: "setup", title: "Set up", question: "Prepare a run, and start it", key: "N", Show: Setup },
 ];

@@ -57,12 +57,17 @@ export function drawn(all: Change[]): Change[] {
 /** For each quantity A, B, their difference and B as a multiple of A. */
 export function beside(table: Table, by: string, onlyDifferences: boolean): Table {
 	const keys = KEYS[by] ?? [];
-	const quantities = table.columns.filter((one) => one.name.endsWith("_a")).map((one) => ({ name: one.name.slice(0, -2), unit: one.unit }));
+	const quantities = table.columns.filter((one) => one.name.endsWith("_a")).map((one) => ({ name: one.name.slice(0, -2), unit: one.unit })).sort(timesFirst);
 	const columns: Column[] = [...table.columns.filter((one) => keys.includes(one.name)), ...quantities.flatMap(({ name, unit }) => columnsOf(words(name), unit))];
 	const rows = records(table)
 		.filter((one) => !onlyDifferences || quantities.some(({ name }) => one[`${name}_a`] !== one[`${name}_b`]))
 		.map((one) => [...keys.filter((key) => table.columns.some((each) => each.name === key)).map((key) => one[key] ?? null), ...quantities.flatMap(({ name }) => values(one[`${name}_a`], one[`${name}_b`]))]);
 	return { ...table, columns, rows, total: onlyDifferences ? rows.length : table.total };
+}
+
+/** Other quantities stay in their order. */
+function timesFirst(a: { name: string }, b: { name: string }): number {
+	return Number(b.name.includes("seconds")) - Number(a.name.includes("seconds"));
 }
 
 function words(name: string): string {

@@ -150,7 +150,7 @@ function SlowestTable({ table }: { table: Table }): JSX.Element {
 			<button type="button" onClick={() => open(table.rows[0])}>
 				Open the longest
 			</button>
-			<DataTable table={table} caption="Slowest calls" name="slowest" what="calls" onOpen={open} />
+			<DataTable table={table} caption="Calls, the slowest first" name="slowest" what="calls" onOpen={open} />
 		</>
 	);
 }

@@ -1,21 +1,28 @@
 /** Statements of one's own on a run, and what of their rows can be drawn. */
 import { numeric } from "../../draw/units";
-import type { Cell, Table } from "../../source";
+import { records, type Cell, type Table } from "../../source";
 
 export interface SchemaColumn {
 	name: string;
 	type: string;
-	means: string;
+	meaning: string | null;
 }
 
 export interface SchemaTable {
 	name: string;
-	means: string;
 	columns: SchemaColumn[];
 }
 
-export interface SchemaAnswer {
-	tables: SchemaTable[];
+/** Columns by table, as the answer of `schema` has them: a row for each column. */
+export function tablesOf(schema: Table): SchemaTable[] {
+	const found = new Map<string, SchemaTable>();
+	for (const one of records(schema)) {
+		const name = String(one["table"]);
+		const into = found.get(name) ?? { name, columns: [] };
+		into.columns.push({ name: String(one["column"]), type: String(one["type"]), meaning: one["meaning"] === null ? null : String(one["meaning"]) });
+		found.set(name, into);
+	}
+	return [...found.values()];
 }
 
 export const LIMIT = 1000;

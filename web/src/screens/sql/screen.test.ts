@@ -3,7 +3,7 @@ import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import type { Table } from "../../source";
 import { barsHeight, paintRows } from "./paint";
-import { bars, drawable, firstChoice, inserted } from "./query";
+import { bars, drawable, firstChoice, inserted, tablesOf } from "./query";
 
 const table: Table = {
 	columns: [
@@ -36,6 +36,19 @@ test("bars have the length of their values, on either side of nothing, and their
 	const widths = [...made.matchAll(/width="([\d.]+)" height="14"/g)].map((one) => Number(one[1]));
 	expect((widths[0] ?? 0) / (widths[1] ?? 1)).toBeCloseTo(4, 1);
 	expect(made).not.toContain("<b>");
+});
+
+test("columns stand below their tables, with what they mean", () => {
+	const schema: Table = {
+		...table,
+		columns: ["table", "column", "type", "meaning"].map((name) => ({ name, unit: "text" })),
+		rows: [
+			["calls", "id", "UBIGINT", "unique in the run"],
+			["ops", "op", "VARCHAR", null],
+			["calls", "start", "BIGINT", "ns"],
+		],
+	};
+	expect(tablesOf(schema).map((one) => [one.name, one.columns.map((each) => each.name)])).toEqual([["calls", ["id", "start"]], ["ops", ["op"]]]);
 });
 
 test("a name goes where the cursor stands", () => {

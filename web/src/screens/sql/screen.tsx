@@ -8,7 +8,7 @@ import type { Table } from "../../source";
 import { isReport, useAnswer } from "../../state/answers";
 import { change, given, go, run } from "../../state/state";
 import { barsHeight, paintRows } from "./paint";
-import { bars, BARS, drawable, FIRST, firstChoice, inserted, LIMIT, type SchemaAnswer, type SchemaTable } from "./query";
+import { bars, BARS, drawable, FIRST, firstChoice, inserted, LIMIT, tablesOf, type SchemaTable } from "./query";
 
 export function Sql(): JSX.Element {
 	const asked = given("q");
@@ -31,7 +31,7 @@ export function Sql(): JSX.Element {
 	};
 	return (
 		<>
-			{isReport() && <p class="notice">A report holds answers, not the run: statements run in the live view. `fathom query RUN --sql` runs them in a terminal.</p>}
+			{isReport() && <p class="notice">A report holds answers, not the run: statements run in the live view. <code>fathom query RUN --sql</code> runs them in a terminal.</p>}
 			<div class="sql-screen">
 				<div>
 					<Editor draft={draft} setDraft={setDraft} start={start} editor={editor} />
@@ -80,13 +80,13 @@ function Editor({ draft, setDraft, start, editor }: Editing): JSX.Element {
 }
 
 function Schema({ insert }: { insert: (word: string) => void }): JSX.Element {
-	const answer = useAnswer<SchemaAnswer>("schema", { run: run.value });
+	const answer = useAnswer<Table>("schema", { run: run.value });
 	return (
 		<div class="schema" role="region" aria-label="Tables and columns" tabIndex={0}>
 			<Shown answer={answer} height={200}>
-				{({ tables }) => (
+				{(schema) => (
 					<>
-						{tables.map((one) => (
+						{tablesOf(schema).map((one) => (
 							<OneTable key={one.name} table={one} insert={insert} />
 						))}
 					</>
@@ -102,7 +102,7 @@ function OneTable({ table, insert }: { table: SchemaTable; insert: (word: string
 	return (
 		<details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
 			<summary>
-				<code>{table.name}</code> <span class="quiet">{table.means}</span>
+				<code>{table.name}</code>
 			</summary>
 			{open && (
 				<ul>
@@ -113,7 +113,7 @@ function OneTable({ table, insert }: { table: SchemaTable; insert: (word: string
 							</button>{" "}
 							<span class="quiet">
 								{one.type}
-								{one.means && ` · ${one.means}`}
+								{one.meaning ? ` · ${one.meaning}` : ""}
 							</span>
 						</li>
 					))}
