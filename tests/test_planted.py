@@ -7,6 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fathom import screens
+from fathom.screens.opened import Runs
 from harness import invariants, paths, planted, tables
 
 
@@ -105,3 +107,22 @@ def test_the_same_seed_gives_the_same_run(planted_run: planted.Planted, tmp_path
 def test_too_few_calls_are_refused(tmp_path: Path) -> None:
     with pytest.raises(planted.TooSmall, match="of 141 calls each"):
         planted.sized(tmp_path / "r", 64, 100)
+
+
+def test_the_first_screen_names_what_is_planted(planted_run: planted.Planted) -> None:
+    runs = Runs([planted_run.path])
+    found = screens.ask(runs, "overview", {"run": "planted"})["landmarks"]
+    said = {one["kind"]: (one["sentence"], one["selection"]) for one in found}
+    call, rank, server = said["call"], said["rank"], said["server"]
+    assert call[0].startswith(f"pwrite of rank {planted_run.writer} took 900 ms")
+    assert call[1] == {"call": str(planted_run.slow_write)}
+    assert rank[0].startswith(f"rank {planted_run.straggler} spent")
+    assert rank[1] == {"lanes": str(planted_run.straggler)}
+    assert server[0].startswith(f"{planted_run.hot} took")
+    assert server[1] == {"servers": planted_run.hot}
+
+
+def test_samples_of_a_run_of_seconds(planted_run: planted.Planted) -> None:
+    """Bins times their width are more than 32 bits hold."""
+    rows = screens.ask(Runs([planted_run.path]), "samples", {"run": "planted"})["rows"]
+    assert {row[1] for row in rows} == {"cpu.user", "memory.available", "net.tx_bytes"}

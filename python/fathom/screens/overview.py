@@ -24,6 +24,10 @@ from fathom.view.part import Page
 MANY = 1_000_000
 # What stands out: this much above the median.
 ABOVE = 1.5
+# Of the run's time: less is no loss.
+WORTH = 0.01
+# A call that spends this share of its time in another is named by the other.
+NEARLY_ALL = 0.9
 # Seconds that a finding loses, as a share of the run, from which on it is high, or medium.
 HIGH, MEDIUM = 0.1, 0.02
 
@@ -56,12 +60,25 @@ def _longest_call(view: View) -> list[dict[str, Any]]:
     own = [one for one in every if one["layer"] not in ("fathom", "user", "threads", "mpi")]
     if not own:
         return []
-    one = own[0]
+    one = _innermost(own[0], own)
     took, began = numbers.seconds(one["duration"] / 1e9), numbers.seconds(one["start"] / 1e9)
+    inside = "" if one is own[0] else f", in {own[0]['op']}"
     return [{
         "kind": "call", "screen": "call", "selection": {"call": one["call"]},
-        "sentence": f"{one['op']} took {took}, {began} into the run, on {_label(view, one['lane'])}",
+        "sentence": f"{one['op']} of {_label(view, one['lane'])} took {took}, {began} into the run{inside}",
     }]  # fmt: skip
+
+
+def _innermost(call: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of the calls that nearly all of this one's time was spent in, the lowest."""
+    stop = call["start"] + call["duration"]
+    inside = [
+        one
+        for one in others
+        if one["lane"] == call["lane"] and call["start"] <= one["start"]
+        and one["start"] + one["duration"] <= stop and one["duration"] >= NEARLY_ALL * call["duration"]
+    ]  # fmt: skip
+    return min(inside, key=lambda one: one["duration"])
 
 
 def _every_lane(view: View) -> list[dict[str, Any]]:
@@ -75,17 +92,18 @@ def _label(view: View, lane: int) -> str:
 
 
 def _straggler(view: View) -> list[dict[str, Any]]:
-    """The rank with the most I/O time, where it stands out: others wait for it."""
-    spent = [(row["io time"], row["lane"]) for row in _every_lane(view) if row["calls"]]
+    """The rank with the most I/O time of its own, where it stands out: others wait for it."""
+    own = {row["process"]: row["time"] for row in view.rows(statement("own_time"))}
+    spent = [(own.get(row["process"], 0), row["lane"]) for row in _every_lane(view) if row["calls"]]
     if len(spent) < 3:
         return []
     most, lane = max(spent)
     middle = statistics.median(time for time, _ in spent)
-    if most < ABOVE * middle:
+    if most < ABOVE * middle or most - middle < WORTH * view.value("select duration from runs"):
         return []
     return [{
         "kind": "rank", "screen": "heat", "selection": {"lanes": str(lane)},
-        "sentence": f"{_label(view, lane)} spent {numbers.seconds(most / 1e9)} in I/O calls, "
+        "sentence": f"{_label(view, lane)} spent {numbers.seconds(most / 1e9)} in I/O calls that are not collective, "
         f"{numbers.times(most / max(1, middle))} the median",
     }]  # fmt: skip
 
