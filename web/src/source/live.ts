@@ -13,15 +13,19 @@ export class LiveSource implements Source {
 		return this.ask(name, parameters, signal, (reply) => reply.json());
 	}
 
+	async act(name: string, parameters: Parameters): Promise<unknown> {
+		return this.ask(name, parameters, undefined, (reply) => reply.json(), "POST");
+	}
+
 	async bytes(name: string, parameters: Parameters, signal?: AbortSignal): Promise<ArrayBuffer> {
 		return this.ask(name, parameters, signal, (reply) => reply.arrayBuffer());
 	}
 
-	private async ask<T>(name: string, parameters: Parameters, signal: AbortSignal | undefined, read: (reply: Response) => Promise<T>): Promise<T> {
+	private async ask<T>(name: string, parameters: Parameters, signal: AbortSignal | undefined, read: (reply: Response) => Promise<T>, method = "GET"): Promise<T> {
 		await this.turn();
 		try {
 			signal?.throwIfAborted();
-			const reply = await fetch(`api/v1/${requestKey(name, parameters)}`, { signal: signal ?? null }).catch((error: unknown) => {
+			const reply = await fetch(`api/v1/${requestKey(name, parameters)}`, { method, signal: signal ?? null }).catch((error: unknown) => {
 				if (signal?.aborted) throw error;
 				throw new NoAnswer(AWAY, 0);
 			});

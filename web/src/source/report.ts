@@ -30,6 +30,10 @@ export class ReportSource implements Source {
 		return answer;
 	}
 
+	act(): Promise<unknown> {
+		return Promise.reject(new NoAnswer("A report does nothing but show; `fathom view RUN` starts runs.", NOT_IN_REPORT));
+	}
+
 	async bytes(name: string, parameters: Parameters): Promise<ArrayBuffer> {
 		return fromBase64(String(await this.json(name, parameters))).buffer;
 	}

@@ -34,6 +34,13 @@ describe("live", () => {
 		await expect(new LiveSource().json("overview", { t: "x" })).rejects.toThrow("t=x: not a range, give A-B");
 	});
 
+	test("what is to be done is posted", async () => {
+		const asked = vi.fn(() => Promise.resolve(new Response("{}")));
+		vi.stubGlobal("fetch", asked);
+		await new LiveSource().act("start", { program: "./a" });
+		expect(asked).toHaveBeenCalledWith("api/v1/start?program=.%2Fa", expect.objectContaining({ method: "POST" }));
+	});
+
 	test("at most four requests are under way, and one that was given up is never sent", async () => {
 		const open: (() => void)[] = [];
 		const asked = vi.fn(() => new Promise<Response>((answer) => open.push(() => answer(new Response("{}")))));

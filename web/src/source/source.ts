@@ -6,6 +6,8 @@ export interface Source {
 	/** True when the page is all there is. */
 	readonly frozen: boolean;
 	json(name: string, parameters: Parameters, signal?: AbortSignal): Promise<unknown>;
+	/** Asks for something to be done, not only to be said. */
+	act(name: string, parameters: Parameters): Promise<unknown>;
 	bytes(name: string, parameters: Parameters, signal?: AbortSignal): Promise<ArrayBuffer>;
 }
 

@@ -39,6 +39,12 @@ export function askJson<T>(name: string, parameters: Parameters, signal: AbortSi
 	return ask(requestKey(name, parameters), async (from, cancel) => (await from.json(name, parameters, cancel)) as T, signal);
 }
 
+/** Asks for something to be done; or, with `look`, how it stands at this moment. Neither is kept. */
+export async function act<T>(name: string, parameters: Parameters, look = false): Promise<T> {
+	if (!source) throw new Error("no source: askFrom comes before the first screen");
+	return (await (look ? source.json(name, parameters) : source.act(name, parameters))) as T;
+}
+
 export interface Answer<T> {
 	/** The newest answer; while another is on its way, the one before. */
 	value: T | null;

@@ -1,9 +1,10 @@
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { time } from "../../draw/units";
 import { Failed, Shown } from "../../parts/notice";
 import { say } from "../../parts/say";
-import { ask, useAnswer } from "../../state/answers";
+import { act, useAnswer } from "../../state/answers";
+import type { Parameters } from "../../source";
 import { address, change, given, revision } from "../../state/state";
 import { RunForm } from "./form";
 import { formatForm, OVER, parseForm, request, type Field, type Form, type Progress, type SetupAnswer } from "./query";
@@ -95,10 +96,8 @@ function Text({ title, text }: { title: string; text: string }): JSX.Element {
 function Start({ form }: { form: Form }): JSX.Element {
 	const [progress, setProgress] = useState<Progress | null>(null);
 	const [error, setError] = useState<Error | null>(null);
-	const asked = useRef(0);
-	const send = (name: string, parameters: Record<string, string>): void => {
-		asked.current += 1;
-		ask(`${name} ${Date.now()} ${asked.current}`, async (source) => (await source.json(name, parameters)) as Progress, new AbortController().signal).then(
+	const send = (name: string, parameters: Parameters): void => {
+		act<Progress>(name, parameters, name === "progress").then(
 			(state) => (setProgress(state), setError(null)),
 			(failed: unknown) => setError(failed instanceof Error ? failed : new Error(String(failed))),
 		);
@@ -116,7 +115,7 @@ function Start({ form }: { form: Form }): JSX.Element {
 		<section aria-labelledby="start">
 			<div class="bar">
 				<h2 id="start">Here, now</h2>
-				<button type="button" disabled={running} onClick={() => send("start", request(form) as Record<string, string>)}>
+				<button type="button" disabled={running} onClick={() => send("start", request(form) ?? {})}>
 					Start
 				</button>
 				<button type="button" disabled={!running} onClick={() => progress && send("stop", { job: progress.job })}>
