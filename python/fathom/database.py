@@ -12,6 +12,8 @@ from fathom.errors import DamagedRun, FathomError, UsageError
 
 # Tables that the packer splits into parts (docs/tables.md).
 PARTED = ("calls", "args", "links")
+#: Bytes of all tables together that are held in memory rather than read again for each question.
+SMALL = 16 << 20
 # What a reader gets beside the stored columns.
 COMPUTED = {"calls": ", duration - nested as exclusive"}
 # What came after the first version: tables that older runs lack are empty, columns null.
@@ -50,7 +52,8 @@ def _quoted(text: str) -> str:
 
 
 def connect(directory: Path, memory: str | None = None) -> duckdb.DuckDBPyConnection:
-    """A view for each table in `directory`; then the database is locked to that directory. `memory`: its limit."""
+    """A view for each table in `directory`; then the database is locked to that directory. `memory`: its limit, of one
+    who asks many times: small tables are then read once."""
     # DuckDB may read and write where it spills to, so that is a folder of its own, made when needed.
     spill = Path(tempfile.gettempdir()) / f"fathom-sql-{os.getuid()}-{os.getpid()}"
     con = duckdb.connect(":memory:")
@@ -60,19 +63,24 @@ def connect(directory: Path, memory: str | None = None) -> duckdb.DuckDBPyConnec
     con.execute(f"set temp_directory = {_quoted(str(spill))}")
     con.execute(f"set allowed_directories = [{_quoted(str(directory) + '/')}]")
     con.execute("set enable_external_access = false")
-    add_views(con, directory)
+    add_views(con, directory, "table" if memory and _is_small(directory) else "view")
     con.execute("set lock_configuration = true")
     return con
 
 
-def add_views(con: duckdb.DuckDBPyConnection, directory: Path) -> None:
-    """A view for each table in `directory`, and for those that this run is too old to have."""
+def _is_small(directory: Path) -> bool:
+    return sum(file.stat().st_size for file in directory.rglob("*.parquet")) <= SMALL
+
+
+def add_views(con: duckdb.DuckDBPyConnection, directory: Path, form: str = "view") -> None:
+    """A view for each table in `directory`, and for those that this run is too old to have; or, as `form`, a table of
+    the same rows."""
     files = table_files(directory)
     for name, path in files.items():
         try:
             rows = f"read_parquet({_quoted(str(path))})"
             columns = f"*{COMPUTED.get(name, '')}{_absent(con, name, rows)}"
-            con.execute(f'create view "{name}" as select {columns} from {rows}')
+            con.execute(f'create {form} "{name}" as select {columns} from {rows}')
         except duckdb.Error as error:
             raise DamagedRun(f"{path}: {_first_line(error)}; pack the run again") from error
     for name in LATER.keys() - files.keys():

@@ -10,7 +10,7 @@ from fathom.analysis import findings as conclusions
 from fathom.analysis import statement as analysis
 from fathom.screens import answer
 from fathom.screens.lanes import lanes
-from fathom.screens.opened import View
+from fathom.screens.opened import MEMORY, View
 from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 from fathom.screens.table import Table
@@ -28,6 +28,8 @@ ABOVE = 1.5
 WORTH = 0.01
 # A call that spends this share of its time in another is named by the other.
 NEARLY_ALL = 0.9
+# Servers that did less than this part of the mean are left out: of a slow one that was hardly asked nothing is won.
+HARDLY = 0.25
 # Seconds that a finding loses, as a share of the run, from which on it is high, or medium.
 HIGH, MEDIUM = 0.1, 0.02
 
@@ -113,7 +115,8 @@ def _hot_server(view: View) -> list[dict[str, Any]]:
     found = view.table(statement("servers_totals", selected="true"))
     names = [name for name, _ in found.columns]
     rows = [dict(zip(names, row, strict=True)) for row in found.rows]
-    each = [(row["busy"] / row["calls"], row) for row in rows if row["calls"]]
+    asked = [row for row in rows if row["calls"] and row["of the mean"] >= HARDLY]
+    each = [(row["busy"] / row["calls"], row) for row in asked]
     if len(each) < 3:
         return []
     slowest, row = max(each, key=lambda one: one[0])
@@ -131,7 +134,7 @@ def _all_findings(view: View) -> list[dict[str, Any]]:
     """On a database of its own: its tables are many, and who asked may go while others wait."""
 
     def find() -> list[dict[str, Any]]:
-        run = Run(view.run.path)
+        run = Run(view.run.path, MEMORY)
         found = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
         return [_finding(one, view.value("select duration from runs") / 1e9) for one in found.found]
 
@@ -178,7 +181,7 @@ def _overview(view: View) -> dict[str, Any]:
     later = "what loses time is not looked for here in so many calls: fathom show RUN --findings"
     return {
         "facts": _facts(shown),
-        "verdict": said[0][1][0],
+        "verdict": said[0][1][0][:1].upper() + said[0][1][0][1:],
         "sentences": [f"{question} {line}" for question, lines in said[1:] for line in lines[:3]],
         "landmarks": [*_longest_call(view), *_straggler(view), *_hot_server(view)],
         "layers": view.table(analysis("layers")),

@@ -5,5 +5,6 @@ select
 	coalesce(sum(bytes) filter (operation = 'read'), 0)::bigint as "bytes read",
 	coalesce(sum(bytes) filter (operation = 'write'), 0)::bigint as "bytes written"
 from heat
+where layer not in ('fathom', 'user', 'threads', 'mpi')
 group by start, layer
 order by start, layer
