@@ -3,6 +3,8 @@
 import base64
 import gzip
 import json
+import math
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +17,8 @@ from fathom.report.requests import Request
 from fathom.screens.opened import Runs
 
 Say = Callable[[str], None]
+#: Seconds for the chains of calls, of which there are hundreds; the first are those that findings stand on.
+PATIENCE = 60.0
 LIVE = "`fathom view` at the run itself has it"
 
 
@@ -51,14 +55,17 @@ class Payload:
     def _drop(self, keys: set[str]) -> None:
         self.answers = {key: one for key, one in self.answers.items() if key not in keys}
 
-    def every(self, what: str, wanted: Iterator[Request]) -> None:
-        """As many of these as there is room for."""
+    def every(self, what: str, wanted: Iterator[Request], seconds: float = math.inf) -> None:
+        """As many of these as there is room for, and as can be asked in so many seconds."""
         self.say(what)
-        missing = 0
+        missing, why, end = 0, "room", time.monotonic() + seconds
         for request in requests.known(wanted):
-            missing += bool(missing) or not self._add(request)
+            if not missing and time.monotonic() > end:
+                missing, why = 1, "time"
+            else:
+                missing += bool(missing) or not self._add(request)
         if missing:
-            self.left_out.append(f"{what}: {missing:,} answers, for want of room")
+            self.left_out.append(f"{what}: {missing:,} answers, for want of {why}")
 
     def together(self, what: str, wanted: Iterator[Request]) -> bool:
         """All of these or none."""
@@ -96,7 +103,7 @@ def collect(runs: Runs, budget: int, say: Say) -> Payload:
     for run in runs.all:
         payload.every(f"what findings of {run} show", requests.of_findings(run, payload.answers))
         payload.every(f"files of {run}", requests.of_files(run, payload.answers))
-        payload.every(f"chains of calls of {run}", requests.chains(run, payload.answers))
+        payload.every(f"chains of calls of {run}", requests.chains(run, payload.answers), PATIENCE)
     for run in runs.all:
         _finer(payload, run)
     return payload
