@@ -181,7 +181,7 @@ def _overview(view: View) -> dict[str, Any]:
     later = "what loses time is not looked for here in so many calls: fathom show RUN --findings"
     return {
         "facts": _facts(shown),
-        "verdict": said[0][1][0][:1].upper() + said[0][1][0][1:],
+        "verdict": said[0][1][0],
         "sentences": [f"{question} {line}" for question, lines in said[1:] for line in lines[:3]],
         "landmarks": [*_longest_call(view), *_straggler(view), *_hot_server(view)],
         "layers": view.table(analysis("layers")),
