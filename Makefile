@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help deps venv engine native web no-npm build demo test test-full test-rust test-native test-python test-web \
-	lint lint-c lint-rust lint-python lint-shell lint-web format bench install wheel clean
+	lint lint-c lint-rust lint-python lint-shell lint-web format bench pictures install wheel clean
 
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
@@ -25,7 +25,7 @@ PYTHON_FILES := python tests bench packaging kernels
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile
-	@echo 'targets: deps build web demo test test-full lint format bench install wheel clean'
+	@echo 'targets: deps build web demo test test-full lint format bench pictures install wheel clean'
 	@echo 'settings: JOBS=$(JOBS) PREFIX=$(PREFIX) PYTHON=$(PYTHON)'
 
 deps:
@@ -115,6 +115,10 @@ format: venv
 
 bench: build
 	$(BIN)/python bench/run.py $(BENCH_ARGS)
+
+# Pictures of the web UI's screens for the docs.
+pictures: demo
+	cd tests && ../$(BIN)/python -m harness.pictures ../docs/pictures --other ../build/demo/s3d.fathom
 
 install: build
 	packaging/install.sh '$(PREFIX)'

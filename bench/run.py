@@ -23,6 +23,7 @@ import kernel
 import per_call
 import query
 import start
+import view
 import volume
 from rich.console import Console
 from rich.table import Table
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "start": start.rows,
     "exact": exact.rows,
     "findings": findings.rows,
+    "view": view.rows,
 }
 VERDICT = {True: "yes", False: "NO", None: ""}
 

@@ -2,108 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from schema import counters_of, write_run
-
-# Two ranks. Rank 0: H5Dwrite holds MPI_File_write_at_all, which holds pwrite and a seal of Fathom's;
-# then a pread of the program's own. Rank 1: one MPI-IO call with a pwrite that fails, killed.
-CALLS: list[dict[str, Any]] = [
-    {
-        "id": 1,
-        "layer": "hdf5",
-        "op": "H5Dwrite",
-        "kind": "write",
-        "start": 0,
-        "duration": 1000,
-        "bytes": 64,
-        "depth": 0,
-        "rank": 0,
-        "file": 0,
-    },
-    {
-        "id": 2,
-        "parent": 1,
-        "layer": "mpiio",
-        "op": "MPI_File_write_at_all",
-        "kind": "write",
-        "start": 100,
-        "duration": 800,
-        "bytes": 64,
-        "depth": 1,
-        "rank": 0,
-        "file": 0,
-    },
-    {
-        "id": 3,
-        "parent": 2,
-        "layer": "posix",
-        "op": "pwrite",
-        "kind": "write",
-        "start": 200,
-        "duration": 500,
-        "bytes": 64,
-        "depth": 2,
-        "rank": 0,
-        "file": 0,
-    },
-    {
-        "id": 4,
-        "parent": 2,
-        "layer": "fathom",
-        "op": "seal",
-        "start": 750,
-        "duration": 50,
-        "depth": 2,
-        "rank": 0,
-    },
-    {
-        "id": 5,
-        "layer": "posix",
-        "op": "pread",
-        "kind": "read",
-        "start": 1500,
-        "duration": 500,
-        "bytes": 100,
-        "depth": 0,
-        "rank": 0,
-        "file": 1,
-    },
-    {
-        "id": 6,
-        "layer": "mpiio",
-        "op": "MPI_File_write_at_all",
-        "kind": "write",
-        "start": 500,
-        "duration": 3000,
-        "bytes": 0,
-        "depth": 0,
-        "rank": 1,
-        "process": 1,
-        "stream": 1,
-        "file": 0,
-    },
-    {
-        "id": 7,
-        "parent": 6,
-        "layer": "posix",
-        "op": "pwrite",
-        "kind": "write",
-        "start": 600,
-        "duration": 2500,
-        "bytes": 0,
-        "error": 28,
-        "depth": 1,
-        "rank": 1,
-        "process": 1,
-        "stream": 1,
-        "file": 0,
-    },
-]
+from small import CALLS
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import CALLS
 from fathom import screens
 from fathom.__main__ import main
 from fathom.errors import UsageError
 from fathom.screens.opened import NoSuchRun, Runs
 from schema import write_run
+from small import CALLS
 
 
 @pytest.fixture

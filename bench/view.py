@@ -1,0 +1,158 @@
+"""The web UI on a run of ten million calls: seconds and bytes of the first screen and of gestures in a real browser.
+
+FATHOM_VIEW_CALLS=100000000 makes the run larger. What a run's first opening costs more, the making of its tiles, is
+told apart.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tools import FATHOM, ROOT, BenchError, Row, cost, scratch, size_of
+
+sys.path.insert(0, str(ROOT / "tests"))
+
+from harness import browser, planted
+
+CALLS, RANKS = 10_000_000, 4096
+FIRST_SCREEN, GESTURE = 2.0, 0.3
+MEGABYTE, NODES = 1e6, 3000
+ROUNDS = 4
+SECOND = 1_000_000_000
+LAST_BURST = 22_400_000_000
+
+Steps = Iterator[dict[str, str]]
+
+
+@dataclass
+class Measured:
+    """One kind of gesture, each time it was made."""
+
+    seconds: list[float] = field(default_factory=list)
+    body: list[int] = field(default_factory=list)
+    nodes: int = 0
+
+
+def zooms(run: Any) -> Steps:
+    """Views around the slow write, each half the one before."""
+    for step in range(1, ROUNDS + 1):
+        width, lanes = 24 * SECOND >> step, run.ranks >> step
+        first, lane = LAST_BURST - width // 2, max(0, run.writer - lanes // 2)
+        yield {"w": f"{first}-{first + width}", "wl": f"{lane}-{lane + lanes - 1}"}
+
+
+def brushes(run: Any) -> Steps:
+    """Selections: a burst, and a part of the ranks."""
+    lanes = run.ranks // ROUNDS
+    for step in range(ROUNDS):
+        first = 400_000_000 + 2 * SECOND * step
+        yield {
+            "t": f"{first}-{first + SECOND}",
+            "lanes": f"{step * lanes}-{(step + 1) * lanes - 1}",
+        }
+
+
+def calls(run: Any) -> Steps:
+    """The slow write, and others of its rank."""
+    for step in range(ROUNDS):
+        yield {"call": str(run.slow_write - step * planted.CALLS_OF_A_TREE)}
+
+
+GESTURES: dict[str, tuple[str, Callable[[Any], Steps]]] = {
+    "heat map, a zoom": ("heat", zooms),
+    "timeline, a zoom": ("timeline", zooms),
+    "call explorer, another call": ("call", calls),
+    "layers of a brush": ("layers", brushes),
+    "latency of a brush": ("latency", brushes),
+    "files of a brush": ("files", brushes),
+    "servers of a brush": ("servers", brushes),
+}
+
+
+def note(one: Measured, look: Any, before: int, seconds: float) -> None:
+    """One gesture's figures."""
+    one.seconds.append(seconds)
+    one.body.append(look.body - before)
+    one.nodes = max(one.nodes, look.nodes())
+
+
+def gestures(look: Any, run: Any) -> dict[str, Measured]:
+    """All kinds, one after the other on one page."""
+    found = {what: Measured() for what in GESTURES}
+    for what, (screen, steps) in GESTURES.items():
+        look.go(screen)
+        for given in steps(run):
+            before = look.body
+            note(found[what], look, before, look.go(screen, **given))
+    return found
+
+
+def first_screen(live: Any) -> Measured:
+    """A fresh page, from the address to the last answer."""
+    one = Measured()
+    with browser.looking(live.browser, storage_state=live.state) as look:
+        note(one, look, 0, look.open(live.origin))
+    return one
+
+
+def row_of(what: str, one: Measured, seconds: float, full: bool) -> list[Row]:
+    """Seconds of the slowest, bytes of the largest, elements of the page."""
+    worst, body = max(one.seconds), max(one.body) / MEGABYTE
+    page = "; with the page" if what.startswith("first") else ""
+    return [
+        Row(what, worst * 1000, "ms", target=f"<= {seconds * 1000:g} ms" if full else "",
+            met=worst <= seconds if full else None),
+        Row(f"  bytes of the largest answer to it{page}", body, "MB", target="<= 1 MB", met=body <= 1),
+        Row("  elements of the page", one.nodes, "", target=f"< {NODES}", met=one.nodes < NODES),
+    ]  # fmt: skip
+
+
+def report(run: Path, directory: Path) -> list[Row]:
+    """The file to mail: how long, how large."""
+    file = directory / "report.html"
+    seconds, memory = cost([FATHOM, "report", run, "-o", file])
+    size = file.stat().st_size / MEGABYTE
+    return [
+        Row("fathom report", seconds, "s"),
+        Row("  memory", memory, "GiB"),
+        Row("  size", size, "MB", target="<= 5 MB", met=size <= 5),
+    ]
+
+
+def of_run(run: Any, chromium: Any, full: bool) -> list[Row]:
+    """Opened twice: the first time makes the tiles."""
+    with browser.live(chromium, run.path) as live, live.look() as look:
+        cold = look.go("heat")
+        cold_overview = look.go("overview")
+    with browser.live(chromium, run.path) as live:
+        rows = row_of("first screen", first_screen(live), FIRST_SCREEN, full)
+        with live.look() as look:
+            for what, one in gestures(look, run).items():
+                rows += row_of(what, one, GESTURE, full)
+    return [
+        Row("heat map, the first time a run is opened", cold, "s"),
+        Row("  first screen after that", cold_overview, "s"),
+        *rows,
+    ]
+
+
+def rows(quick: bool) -> list[Row]:
+    """A planted run, viewed and reported."""
+    if not shutil.which("chromium") or not browser.DIST.is_file():
+        raise BenchError("needs chromium and web/dist/index.html: make deps web")
+    number = int(os.environ.get("FATHOM_VIEW_CALLS", CALLS // 10 if quick else CALLS))
+    with scratch() as directory, browser.chromium() as chromium:
+        run = planted.make(planted.sized(directory / "planted.fathom", RANKS, number))
+        made = [
+            Row("calls of the run", run.calls / 1e6, "M"),
+            Row(
+                "  bytes of its tables", size_of(run.path / "tables", "*.parquet") / MEGABYTE, "MB"
+            ),
+        ]
+        return [*made, *of_run(run, chromium, number >= CALLS), *report(run.path, directory)]
