@@ -100,7 +100,7 @@ def counters_of(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "calls": 1,
                 "recorded": 1,
                 "errors": int(call.get("error", 0) != 0),
-                "bytes": call.get("bytes") or 0,
+                "bytes": max(0, call.get("bytes") or 0),
                 "time": call["duration"],
                 "shortest": call["duration"],
                 "longest": call["duration"],
