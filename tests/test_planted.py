@@ -83,6 +83,7 @@ def test_tables_are_those_of_the_packer(planted_run: planted.Planted, tmp_path: 
         return {
             Path(name).stem: [(field.name, plain(field.type)) for field in one]
             for name, one in of.items()
+            if Path(name).stem != "tiles"  # made by the first reader
         }
 
     def plain(kind: pa.DataType) -> str:
@@ -90,9 +91,7 @@ def test_tables_are_those_of_the_packer(planted_run: planted.Planted, tmp_path: 
             return str(kind.value_type)
         return f"list of {kind.value_type}" if pa.types.is_list(kind) else str(kind)
 
-    real = schemas(run)
-    real.pop("tiles", None)  # made by the first reader
-    assert schemas(planted_run.path) == real
+    assert schemas(planted_run.path) == schemas(run)
 
 
 def test_the_same_seed_gives_the_same_run(planted_run: planted.Planted, tmp_path: Path) -> None:

@@ -47,8 +47,9 @@ def table_files(directory: Path) -> dict[str, Path]:
     return {name: path for name, path in files.items() if list(path.parent.glob(path.name))}
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def quoted(text: str) -> str:
+    """Text as SQL writes it; it has no form for a null character."""
+    return "'" + text.replace("\0", "").replace("'", "''") + "'"
 
 
 def connect(directory: Path, memory: str | None = None) -> duckdb.DuckDBPyConnection:
@@ -59,9 +60,9 @@ def connect(directory: Path, memory: str | None = None) -> duckdb.DuckDBPyConnec
     con = duckdb.connect(":memory:")
     con.execute("set enable_progress_bar = false")
     if memory:
-        con.execute(f"set memory_limit = {_quoted(memory)}")
-    con.execute(f"set temp_directory = {_quoted(str(spill))}")
-    con.execute(f"set allowed_directories = [{_quoted(str(directory) + '/')}]")
+        con.execute(f"set memory_limit = {quoted(memory)}")
+    con.execute(f"set temp_directory = {quoted(str(spill))}")
+    con.execute(f"set allowed_directories = [{quoted(str(directory) + '/')}]")
     con.execute("set enable_external_access = false")
     add_views(con, directory, "table" if memory and _is_small(directory) else "view")
     con.execute("set lock_configuration = true")
@@ -78,7 +79,7 @@ def add_views(con: duckdb.DuckDBPyConnection, directory: Path, form: str = "view
     files = table_files(directory)
     for name, path in files.items():
         try:
-            rows = f"read_parquet({_quoted(str(path))})"
+            rows = f"read_parquet({quoted(str(path))})"
             columns = f"*{COMPUTED.get(name, '')}{_absent(con, name, rows)}"
             con.execute(f'create {form} "{name}" as select {columns} from {rows}')
         except duckdb.Error as error:

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number
 from fathom.screens.captured import captured
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection, quoted
+from fathom.screens.selection import Selection
 from fathom.screens.span import bins_of
 from fathom.screens.statements import statement
 from fathom.screens.table import Table

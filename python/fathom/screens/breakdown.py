@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from fathom.analysis.latency.servers import are_traced
+from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number
 from fathom.screens.captured import Captured, captured
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection, quoted
+from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 from fathom.screens.table import Table
 

@@ -1,8 +1,9 @@
 """A selection as a condition of SQL that stands by itself: values are written into it, so that it can be copied."""
 
 from fathom.analysis.own import own_values
+from fathom.database import quoted
 from fathom.screens.opened import View
-from fathom.screens.selection import Ranges, Selection, quoted
+from fathom.screens.selection import Ranges, Selection
 from fathom.screens.statements import statement
 
 
@@ -68,7 +69,7 @@ def outermost(view: View, selection: Selection) -> str:
         return "true"
     if not own_values(view)["regions"]:
         return "depth = 0"
-    return "(depth = 0 or parent in (select id from calls where layer in ('user', 'threads')))"
+    return statement("outermost_call")
 
 
 _CONDITIONS = {

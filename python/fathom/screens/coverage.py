@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from fathom.analysis.distribution.shapes import shapes
 from fathom.analysis.distribution.spans import NOTHING, Spans, spans, union
 from fathom.analysis.distribution.views import bytes_of
+from fathom.database import quoted
 from fathom.screens import answer, conditions, number, table
 from fathom.screens.access import Extent, extent, note_of
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection, quoted
+from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 
 Bins = NDArray[np.int64]

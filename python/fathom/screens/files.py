@@ -4,10 +4,11 @@ import os.path
 from pathlib import PurePosixPath
 from typing import Any
 
+from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number, text
 from fathom.screens.captured import captured
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection, quoted
+from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 
 STATEMENTS = {"file": "files_tree", "rank": "files_ranks", "op": "files_ops", "call": "files_each"}

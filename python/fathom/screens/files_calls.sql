@@ -2,7 +2,7 @@
 made as (
 	select
 		process, file, layer, op, kind, 1 as calls, coalesce(bytes, 0) as bytes, duration as time, duration as longest,
-		depth = 0 or parent in (select id from calls where layer in ('user', 'threads')) as outermost
+		{outermost_call} as outermost
 	from calls as c
 	where file is not null and {selected} and {any_io}
 )

@@ -17,6 +17,6 @@ def lanes(view: View, selection: Selection) -> Table:
     made = statement(
         "lanes_calls" if of_calls else "lanes_counted",
         selected=conditions.calls(selection),
-        outermost=conditions.outermost(view, selection),
+        chosen=conditions.outermost(view, selection),
     )
     return view.table(statement("lanes", lanes=conditions.lanes(selection), made=made))

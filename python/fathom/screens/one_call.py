@@ -6,11 +6,12 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.analysis.latency.layers import stack
+from fathom.database import quoted
 from fathom.errors import UsageError
 from fathom.screens import answer, choice, conditions, number, table
 from fathom.screens.lines import around
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection, quoted
+from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 from fathom.screens.table import Table
 

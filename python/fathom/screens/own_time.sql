@@ -1,7 +1,7 @@
 -- I/O time of each process less that of collective calls, in which all wait for the last: who is slow, and not who waits.
 select
 	process,
-	(coalesce(sum(time) filter (enclosing_layer is null or enclosing_layer in ('user', 'threads')), 0)
+	(coalesce(sum(time) filter ({outermost}), 0)
 		- coalesce(sum(time) filter (o.collective and not coalesce(e.collective, false)), 0))::bigint as time
 from counters as c
 left join ops as o using (layer, op)

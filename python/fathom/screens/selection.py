@@ -14,11 +14,6 @@ Ranges = tuple[tuple[int, int, int], ...]
 MOST = 2**63 - 1
 
 
-def quoted(text: str) -> str:
-    """Text as SQL writes it."""
-    return "'" + text.replace("\0", "").replace("'", "''") + "'"
-
-
 def whole(name: str, word: str, least: int = 0, most: int = MOST) -> int:
     """A whole number, or UsageError."""
     if not re.fullmatch(r"-?[0-9]{1,19}", word, re.ASCII) or not least <= int(word) <= most:

@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from fathom.database import quoted
 from fathom.tiles import build
 from fathom.tiles.geometry import Geometry
 
@@ -20,7 +21,7 @@ class Tiles:
         self._kept: tempfile.TemporaryDirectory[str] | None
         file, self._kept = build.ensure(tables)
         self._con = duckdb.connect(":memory:")
-        self._con.execute(f"create view tiles as from read_parquet('{build.quoted(file)}')")
+        self._con.execute(f"create view tiles as from read_parquet({quoted(str(file))})")
         self._geometry = geometry
 
     @cached_property

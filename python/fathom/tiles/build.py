@@ -14,6 +14,7 @@ import duckdb
 import pyarrow.parquet as pq
 
 from fathom import database
+from fathom.database import quoted
 from fathom.errors import DamagedRun
 from fathom.tiles import statements
 from fathom.tiles.geometry import DEEPEST, Geometry, Level
@@ -86,20 +87,15 @@ def _write(con: duckdb.DuckDBPyConnection, geometry: Geometry, tables: Path, fil
     levels = "\nunion all\n".join(statements.file(one) for one in geometry.levels)
     aside = file.with_name(f"{file.name}.{os.getpid()}")
     try:
-        made_of = fingerprint(tables).decode().replace("'", "''")
+        made_of = quoted(fingerprint(tables).decode())
         con.execute(
-            f"copy (from ({levels}) order by z, layer, y, x, cell, op) to '{quoted(aside)}'"
+            f"copy (from ({levels}) order by z, layer, y, x, cell, op) to {quoted(str(aside))}"
             f" (format parquet, compression zstd, row_group_size {GROUP},"
-            f" kv_metadata {{'{MADE_OF.decode()}': '{made_of}'}})"
+            f" kv_metadata {{'{MADE_OF.decode()}': {made_of}}})"
         )
         aside.replace(file)
     finally:
         aside.unlink(missing_ok=True)
-
-
-def quoted(path: Path) -> str:
-    """As it stands between quotes in SQL."""
-    return str(path).replace("'", "''")
 
 
 def _of(con: duckdb.DuckDBPyConnection) -> tuple[Geometry, int]:
