@@ -58,12 +58,13 @@ class Payload:
     def every(self, what: str, wanted: Iterator[Request], seconds: float = math.inf) -> None:
         """As many of these as there is room for, and as can be asked in so many seconds."""
         self.say(what)
-        missing, why, end = 0, "room", time.monotonic() + seconds
+        missing, why, end = 0, "", time.monotonic() + seconds
         for request in requests.known(wanted):
-            if not missing and time.monotonic() > end:
-                missing, why = 1, "time"
-            else:
-                missing += bool(missing) or not self._add(request)
+            if not why and time.monotonic() > end:
+                why = "time"
+            if not why and not self._add(request):
+                why = "room"
+            missing += bool(why)
         if missing:
             self.left_out.append(f"{what}: {missing:,} answers, for want of {why}")
 

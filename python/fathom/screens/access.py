@@ -8,9 +8,9 @@ from fathom.screens import answer, choice, conditions, number
 from fathom.screens.captured import captured
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
-from fathom.screens.span import bins_of
+from fathom.screens.span import bins_of, lane_count
 from fathom.screens.statements import statement
-from fathom.screens.table import Table
+from fathom.screens.table import Table, notes
 
 #: Of one transfer that several layers saw, the lowest layer's is drawn.
 LOWEST = ("posix", "aio", "stdio", "mpiio")
@@ -43,17 +43,17 @@ def extent(view: View, selection: Selection, file: int, bins: int) -> Extent:
 
 def note_of(view: View, selection: Selection, file: int, unknown: int) -> str | None:
     """What is missing of a file's picture."""
-    said = [captured(view, replace(selection, files=(file,))).note]
-    if unknown:
-        said.append(f"{unknown:,} calls are left out: their place in the file is not known")
-    return "; ".join(one for one in said if one) or None
+    left_out = f"{unknown:,} calls are left out: their place in the file is not known"
+    return notes(
+        captured(view, replace(selection, files=(file,))).note, left_out if unknown else None
+    )
 
 
 def _lanes(view: View, selection: Selection, width: int) -> tuple[int, int]:
     """The first lane, and how many are one column."""
     ranges = selection.lanes
     first = min((one[0] for one in ranges), default=0) if ranges else 0
-    count = view.once("lane count", lambda: view.value("select count(*) from processes")) or 1
+    count = lane_count(view) or 1
     last = min(count - 1, max(one[1] for one in ranges)) if ranges else count - 1
     return first, max(1, -(-(last - first + 1) // width))
 

@@ -10,7 +10,7 @@ from fathom.screens.captured import Captured, captured
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
-from fathom.screens.table import Table
+from fathom.screens.table import Table, notes
 
 KEYS = {
     "layer": "c.layer",
@@ -87,12 +87,8 @@ def _parts(view: View, selection: Selection, by: str, of: str) -> dict[str, str]
 
 
 def _notes(found: Captured, counted: bool, covered: bool) -> str | None:
-    said = [] if counted else [found.note]
-    if not covered and found.events:
-        said.append(
-            f"overlap is worked out for up to {SORTED:,} calls that are all recorded in full"
-        )
-    return "; ".join(one for one in said if one) or None
+    least = f"overlap is worked out for up to {SORTED:,} calls that are all recorded in full"
+    return notes(None if counted else found.note, least if not covered and found.events else None)
 
 
 @answer(

@@ -7,6 +7,8 @@ from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 
+NO_FILES = "not captured: no call is known by its file; run with --level file or call"
+
 
 @dataclass(frozen=True)
 class Captured:

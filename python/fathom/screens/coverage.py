@@ -17,34 +17,31 @@ from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 
 Bins = NDArray[np.int64]
-LAYERS = ("posix", "aio", "stdio", "mpiio")
 COLUMNS = ("asked", "read", "read twice", "written", "written twice", "unused")
+
+
+def _swept(ranges: Spans, weights: Bins) -> tuple[Spans, Bins]:
+    """The parts that the ends of intervals cut the numbers into, and the weights of the intervals that hold each."""
+    places = np.concatenate((ranges[:, 0], ranges[:, 1]))
+    order = np.argsort(places, kind="stable")
+    edges, first = np.unique(places[order], return_index=True)
+    if not len(edges):
+        return NOTHING, np.zeros(0, np.int64)
+    level = np.cumsum(np.add.reduceat(np.concatenate((weights, -weights))[order], first))
+    return np.stack((edges[:-1], edges[1:]), axis=1), level[:-1]
 
 
 def depths(ranges: Spans, times: Bins) -> tuple[Spans, Spans]:
     """What lies in at least one of the intervals, each there so many times, and what lies in at least two."""
-    places = np.concatenate((ranges[:, 0], ranges[:, 1]))
-    steps = np.concatenate((times, -times))
-    order = np.argsort(places, kind="stable")
-    edges, first = np.unique(places[order], return_index=True)
-    if not len(edges):
-        return NOTHING, NOTHING
-    depth = np.cumsum(np.add.reduceat(steps[order], first))
-    parts = np.stack((edges[:-1], edges[1:]), axis=1)
-    return spans(parts[depth[:-1] >= 1]), spans(parts[depth[:-1] >= 2])
+    parts, depth = _swept(ranges, times)
+    return spans(parts[depth >= 1]), spans(parts[depth >= 2])
 
 
 def without(of: Spans, other: Spans) -> Spans:
     """What is in the first and not in the second."""
-    both = np.concatenate((of, other))
     weights = np.concatenate((np.ones(len(of), np.int64), np.full(len(other), 2)))
-    places = np.concatenate((both[:, 0], both[:, 1]))
-    order = np.argsort(places, kind="stable")
-    edges, first = np.unique(places[order], return_index=True)
-    if not len(edges):
-        return NOTHING
-    level = np.cumsum(np.add.reduceat(np.concatenate((weights, -weights))[order], first))
-    return spans(np.stack((edges[:-1], edges[1:]), axis=1)[level[:-1] == 1])
+    parts, level = _swept(np.concatenate((of, other)), weights)
+    return spans(parts[level == 1])
 
 
 def in_bins(of: Spans, edges: Bins) -> Bins:
@@ -108,11 +105,10 @@ def coverage(view: View, selection: Selection, file: int, width: int = 512) -> d
         name: pa.array([None] * width if values is None else values, pa.int64())
         for name, values in zip(COLUMNS, columns, strict=True)
     }
-    said = note_of(view, selection, file, place.unknown)
-    if asked is None:
-        said = "; ".join(
-            [*([said] if said else []), "what was asked for is not known of all reads"]
-        )
+    said = table.notes(
+        note_of(view, selection, file, place.unknown),
+        "what was asked for is not known of all reads" if asked is None else None,
+    )
     units = dict.fromkeys(COLUMNS, "bytes")
     return {
         "begin": place.low,

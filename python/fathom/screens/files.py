@@ -6,14 +6,13 @@ from typing import Any
 
 from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number, text
-from fathom.screens.captured import captured
+from fathom.screens.captured import NO_FILES, captured
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 
 STATEMENTS = {"file": "files_tree", "rank": "files_ranks", "op": "files_ops", "call": "files_each"}
 UNITS = {"files": "count", "most lanes": "count"}
-NO_FILES = "not captured: no call is known by its file; run with --level file or call"
 
 
 def common_folder(view: View) -> str:

@@ -43,6 +43,11 @@ def _stream(call: int) -> int:
     return call >> 40
 
 
+def _brief(view: View, row: Row) -> Row:
+    (brief,) = briefs(view, f"from calls where id = {row['id']} and stream = {row['stream']}")
+    return brief
+
+
 def _found(view: View, call: int) -> Row:
     rows = view.rows(f"from calls where id = {call} and stream = {_stream(call)}")
     rows = rows or view.rows(f"from calls where id = {call}")
@@ -75,7 +80,7 @@ def _ancestors(view: View, row: Row) -> list[Row]:
     above: list[Row] = []
     while row["parent"] is not None:
         row = _found(view, row["parent"])
-        above += briefs(view, f"from calls where id = {row['id']} and stream = {row['stream']}")
+        above.append(_brief(view, row))
     return above[::-1]
 
 
@@ -148,27 +153,23 @@ def _breakdown(view: View, row: Row) -> dict[str, Any]:
 
 def _details(view: View, row: Row) -> Row:
     """Every column, with names for numbers."""
-    call = row["id"]
-    (brief,) = briefs(view, f"from calls where id = {call} and stream = {row['stream']}")
-    args = view.rows(f"select name, value, text from args where call = {call} order by name")
-    thing = view.rows(
-        f"select class, name from objects where object = {row['object'] if row['object'] is not None else -1}"
+    # A comparison with null finds nothing.
+    thing, site, file = (
+        "null" if row[one] is None else row[one] for one in ("object", "site", "file")
     )
-    site = view.rows(
-        "select function, source, line, module from sites"
-        f" where site = {row['site'] if row['site'] is not None else -1}"
-    )
+    args = view.rows(f"select name, value, text from args where call = {row['id']} order by name")
+    things = view.rows(f"select class, name from objects where object = {thing}")
+    sites = view.rows(f"select function, source, line, module from sites where site = {site}")
     hints = view.rows(
         f"select source, key, value from hints_in_force where process = {row['process']}"
-        f" and (object = {row['object'] if row['object'] is not None else -1}"
-        f" or file = {row['file'] if row['file'] is not None else -1}) order by key, source"
+        f" and (object = {thing} or file = {file}) order by key, source"
     )
     rest = {name: value for name, value in row.items() if name not in ("id", "parent")}
     return {
-        **rest, **brief,
+        **rest, **_brief(view, row),
         "args": {arg["name"]: arg["value"] if arg["text"] is None else arg["text"] for arg in args},
-        "object": thing[0] if thing else None,
-        "site": {"site": row["site"], **site[0]} if site else None,
+        "object": things[0] if things else None,
+        "site": {"site": row["site"], **sites[0]} if sites else None,
         "hints": hints,
     }  # fmt: skip
 
@@ -216,8 +217,7 @@ def _below(view: View, calls: list[int]) -> list[Row]:
 @answer("tree", required=("call",), call=number(0, 2**64 - 1), depth=number(1, 64))
 def tree(view: View, _: Selection, *, call: int, depth: int = 8) -> Table:
     """What is below a call, level by level, flat."""
-    row = _found(view, call)
-    (top,) = briefs(view, f"from calls where id = {call} and stream = {row['stream']}")
+    top = _brief(view, _found(view, call))
     rows, level, seen = [{**top, "under": None, "relation": "", "calls": 1}], [call], {call}
     for _level in range(depth):
         if not level or len(rows) > NODES:

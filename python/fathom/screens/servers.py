@@ -6,16 +6,15 @@ from typing import Any
 from fathom.database import quoted
 from fathom.screens import answer, conditions, number, text
 from fathom.screens.breakdown import holders
-from fathom.screens.captured import captured
+from fathom.screens.captured import NO_FILES, captured
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.span import bins_of
 from fathom.screens.statements import statement
-from fathom.screens.table import Table
+from fathom.screens.table import Table, notes
 
 MOST = 40  # servers drawn by name
 UNITS = {"read": "bytes", "written": "bytes", "of the mean": "share"}
-NO_FILES = "not captured: no call is known by its file; run with --level file or call"
 NO_SAMPLES = "not captured: no agent read the system; run with --sample 1"
 PANELS = 20_000  # rows of samples in an answer
 
@@ -36,15 +35,12 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
     )
     every = view.table(totals, UNITS, limit=5000)
     folded = every.total - MOST
-    said = [
-        captured(view, selection).note,
-        f"{folded:,} servers are together" if folded > 0 else None,
-    ]
+    together = f"{folded:,} servers are together" if folded > 0 else None
     return {
         "begin": begin,
         "width": width,
         "totals": every if every.rows else replace(every, note=NO_FILES),
-        "bins": view.table(over_time, UNITS, note="; ".join(one for one in said if one) or None),
+        "bins": view.table(over_time, UNITS, note=notes(captured(view, selection).note, together)),
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from fathom.screens import answer, conditions, number
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
+from fathom.screens.span import duration, lane_count
 from fathom.screens.statements import statement
 
 #: Spans at most.
@@ -17,14 +18,14 @@ LANES = 16
 @answer("strips", width=number(1, 8192))
 def strips(view: View, selection: Selection, *, width: int = 1024) -> dict[str, Any]:
     """Spans, or bins: `width` equal parts of the selected times."""
-    is_cut = selection.lanes is None and view.value("select count(*) from processes") > LANES
+    is_cut = selection.lanes is None and lane_count(view) > LANES
     note = f"the first {LANES} lanes; choose others" if is_cut else None
     shown = replace(selection, lanes=((0, LANES - 1, 1),)) if is_cut else selection
     where = conditions.calls(shown)
     if view.value(f"select count(*) from calls where {where}") <= LIMIT:
         spans = view.table(statement("strips_spans", which=where), note=note)
         return {"spans": spans, "bins": None, "limit": LIMIT}
-    first, last = selection.t or (0, view.value("select duration from runs"))
+    first, last = selection.t or (0, duration(view))
     numbers = {"first": first, "last": last, "span": last - first, "width": width}
     parts = {name: str(value) for name, value in numbers.items()}
     bins = view.table(statement("strips_bins", which=where, **parts), note=note)

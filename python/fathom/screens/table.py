@@ -43,6 +43,11 @@ class Table:
         return [row[at] for row in self.rows]
 
 
+def notes(*said: str | None) -> str | None:
+    """What is to be said beside the rows, in one line."""
+    return "; ".join(one for one in said if one) or None
+
+
 def _values(column: pa.ChunkedArray, unit: str) -> list[Any]:
     if unit == "call":
         return [None if value is None else str(value) for value in column.to_pylist()]

@@ -14,6 +14,7 @@ from fathom.errors import UsageError
 from fathom.screens import answer, conditions, number, text
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
+from fathom.screens.span import duration, lane_count
 from fathom.screens.statements import statement
 from fathom.tiles import statements
 from fathom.tiles.geometry import BINS, ROWS, Geometry, Level
@@ -37,8 +38,7 @@ def pyramid(view: View) -> tiles.Tiles:
 
 
 def _whole(view: View) -> Geometry:
-    lanes = view.value("select count(*) from processes")
-    return Geometry(view.value("select duration from runs") or 0, lanes)
+    return Geometry(duration(view), lane_count(view))
 
 
 def prepare(view: View) -> None:

@@ -28,13 +28,16 @@ function end({ begin, width, bins }: Bins): number {
 	return begin + width * bins;
 }
 
-export function timeAxis(of: Bins): Axis {
+/** Bins of equal width, whose edges a unit's words tell. */
+function equalBins(of: Bins, word: (value: number) => string): Pick<Axis, "bins" | "value" | "says"> {
 	const value = (bin: number): number => of.begin + bin * of.width;
+	return { bins: of.bins, value, says: (bin) => `${word(value(bin))} to ${word(value(bin + 1))}` };
+}
+
+export function timeAxis(of: Bins): Axis {
 	return {
+		...equalBins(of, time),
 		title: "time",
-		bins: of.bins,
-		value,
-		says: (bin) => `${time(value(bin))} to ${time(value(bin + 1))}`,
 		ticks: (most) => {
 			const found = ticks(of.begin, end(of), most);
 			const labels = timeLabels(found);
@@ -45,12 +48,9 @@ export function timeAxis(of: Bins): Axis {
 
 /** Offsets: round ones are powers of two. */
 export function byteAxis(of: Bins): Axis {
-	const value = (bin: number): number => of.begin + bin * of.width;
 	return {
+		...equalBins(of, size),
 		title: "offset",
-		bins: of.bins,
-		value,
-		says: (bin) => `${size(value(bin))} to ${size(value(bin + 1))}`,
 		ticks: (most) => multiples(of, 2 ** Math.ceil(Math.log2(Math.max(1, (end(of) - of.begin) / Math.max(1, most)))), most * 2).map((one) => ({ at: (one - of.begin) / of.width, label: size(one) })),
 	};
 }
