@@ -21,7 +21,7 @@ TIMED  := packaging/timed.sh
 C_FILES := $(sort $(shell find runtime kernels tests bench -name '*.[ch]'))
 SHELL_FILES := .ci/run $(sort $(shell find packaging tests examples -name '*.sh'))
 WEB_FILES := web/index.html web/package.json web/tsconfig.json web/vite.config.ts $(sort $(shell find web/src -type f))
-PYTHON_FILES := python tests bench packaging kernels
+PYTHON_FILES := python tests bench packaging kernels forward
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile

@@ -1,0 +1,230 @@
+//! The frames of `forward/golden/`, which Python made from the document: read, made again, and what they say.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+
+use fathom_wire::number::{flag, hint, kind, op, open, set, status};
+use fathom_wire::{
+	Attr, Entry, Extent, Failed, Failure, Gap, HEADER, Handle, Header, Hello, Hints, Part, Pull,
+	Reply, Request, Session, SetAttr, Text, Time, decode, encode,
+};
+
+fn bytes_of(name: &str) -> Vec<u8> {
+	let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../forward/golden");
+	std::fs::read(golden.join(format!("{name}.frame"))).unwrap()
+}
+
+fn counting<const N: usize>(from: u8) -> [u8; N] {
+	std::array::from_fn(|i| from + i as u8)
+}
+
+fn file() -> Handle {
+	Handle(counting(0))
+}
+
+fn directory() -> Handle {
+	Handle(counting(100))
+}
+
+fn header(kind: u8, op: u16) -> Header {
+	let seq = if op == op::HELLO || op == op::AUTH { 0 } else { 42 };
+	Header { kind, op, client: 0x0123_4567_89ab_cdef, seq, ..Header::default() }
+}
+
+fn split(frame: &[u8]) -> (Header, &[u8]) {
+	let header = Header::decode(frame[..HEADER].try_into().unwrap()).unwrap();
+	let body = &frame[HEADER..];
+	assert_eq!(header.body as usize, body.len());
+	header.check_body(body).unwrap();
+	(header, body)
+}
+
+fn time(seconds: i64, nanoseconds: u32) -> Time {
+	Time { seconds, nanoseconds }
+}
+
+fn attr() -> Attr {
+	Attr {
+		mode: 0o100644,
+		nlink: 1,
+		uid: 1000,
+		gid: 1001,
+		blksize: 4096,
+		rdev: 0,
+		dev: 0x801,
+		ino: 1234567,
+		size: 1 << 40,
+		blocks: 8,
+		atime: time(1_700_000_000, 1),
+		mtime: time(1_700_000_001, 2),
+		ctime: time(1_700_000_002, 999_999_999),
+		birth: time(-5, 0),
+	}
+}
+
+fn session() -> Session {
+	Session {
+		epoch: 0x1122_3344_5566_7788,
+		window: 64,
+		inline: 16384,
+		piece: 1 << 20,
+		data: 64 << 20,
+		lease: 30000,
+		deadline: 60000,
+		server: 0,
+		servers: 1,
+		name: "server".into(),
+	}
+}
+
+/// A request is read as what it is, and made again byte by byte.
+fn asks(name: &str, change: impl Fn(&mut Header), request: Request, hints: Hints, data: &[u8]) {
+	let frame = bytes_of(name);
+	let (header_read, body) = split(&frame);
+	let (read, hints_read, at) = Request::decode(header_read.op, body).unwrap();
+	assert_eq!((&read, &hints_read, &body[at..]), (&request, &hints, data), "{name}");
+	let mut made = header(kind::REQUEST, request.op());
+	change(&mut made);
+	let mut body = request.encode(&hints);
+	body.extend(data);
+	assert_eq!(made.frame(&body), frame, "{name}");
+}
+
+fn answers(name: &str, flags: u32, reply: Reply, hints: Hints, data: &[u8]) {
+	let frame = bytes_of(name);
+	let (header_read, body) = split(&frame);
+	let (read, hints_read, at) = Reply::decode(header_read.op, body).unwrap();
+	assert_eq!((&read, &hints_read, &body[at..]), (&reply, &hints, data), "{name}");
+	let made = Header { flags, ..header(kind::REPLY, reply.op()) };
+	let mut body = reply.encode(&hints);
+	body.extend(data);
+	assert_eq!(made.frame(&body), frame, "{name}");
+}
+
+fn none() -> Hints {
+	Hints::default()
+}
+
+fn same(_: &mut Header) {}
+
+#[test]
+fn sessions() {
+	let hello = Hello {
+		lowest: 1,
+		highest: 1,
+		key: counting(0),
+		nonce: counting(200),
+		name: "s3d host 4711".into(),
+	};
+	asks("request-hello", same, Request::Hello { hello }, none(), b"");
+	asks("request-auth", same, Request::Auth { proof: counting(200) }, none(), b"");
+	asks("request-ping", |h| h.deadline = 250, Request::Ping {}, none(), b"");
+	answers("reply-hello", 0, Reply::Hello { session: session() }, none(), b"");
+	let proof = none().with(hint::PROOF, &counting::<32>(200));
+	answers("reply-auth", 0, Reply::Auth { session: session() }, proof, b"");
+	answers("reply-ping", 0, Reply::Ping {}, none(), b"");
+}
+
+#[test]
+fn names() {
+	let root = Handle::ROOT;
+	let lookup = Request::Lookup { dir: root, flags: 1, path: "a/b".into() };
+	asks("request-lookup", same, lookup, none(), b"");
+	let flags = open::CREATE | open::WRITE;
+	let opens = Request::Open { dir: directory(), flags, mode: 0o640, path: "out.h5".into() };
+	let traced = |h: &mut Header| (h.call_stream, h.call_seq) = (7, 8);
+	asks("request-open", traced, opens, none(), b"");
+	let which = set::SIZE | set::ATIME;
+	let sets = SetAttr { which, size: 4096, atime: time(12, 34), ..SetAttr::default() };
+	asks("request-setattr", same, Request::SetAttr { handle: file(), set: sets }, none(), b"");
+	let rename = Request::Rename {
+		dir: directory(),
+		path: "a".into(),
+		to_dir: root,
+		to: "b".into(),
+		flags: 1,
+	};
+	asks("request-rename", same, rename, none(), b"");
+	let readdir = Request::ReadDir { handle: directory(), cookie: 99, most: 128 };
+	asks("request-readdir", same, readdir, none(), b"");
+	answers("reply-open", 0, Reply::Open { handle: file(), attr: attr(), created: 1 }, none(), b"");
+	answers("reply-getattr", 0, Reply::GetAttr { attr: attr() }, none(), b"");
+	let entries = vec![
+		Entry { cookie: 1, ino: 10, kind: 4, name: ".".into() },
+		Entry { cookie: 2, ino: 11, kind: 8, name: Text(b"x\xff".to_vec()) },
+	];
+	answers("reply-readdir", flag::MORE, Reply::ReadDir { entries }, none(), b"");
+	let statfs = Reply::StatFs {
+		bsize: 4096,
+		frsize: 4096,
+		blocks: 100,
+		bfree: 50,
+		bavail: 40,
+		files: 10,
+		ffree: 5,
+		namemax: 255,
+	};
+	answers("reply-statfs", 0, statfs, none(), b"");
+}
+
+#[test]
+fn data() {
+	let extents = |all: &[(u64, u64)]| {
+		all.iter().map(|&(offset, length)| Extent { offset, length }).collect::<Vec<_>>()
+	};
+	let read = Request::Read { handle: file(), extents: extents(&[(0, 10), (1 << 41, 512)]) };
+	asks("request-read", same, read, none(), b"");
+	let write = Request::Write { handle: file(), extents: extents(&[(4, 3), (100, 2)]) };
+	let checked = |h: &mut Header| h.flags = flag::BODY_CRC;
+	asks("request-write", checked, write, none().with(99, b"?"), b"abcde");
+	let large = Request::Write { handle: file(), extents: extents(&[(0, 1 << 20)]) };
+	let pulled = |h: &mut Header| h.flags = flag::PULL | flag::NONBLOCKING;
+	asks("request-write-pull", pulled, large, none(), b"");
+	let aligned = none().with(hint::APPEND_ALIGN, &4096u32.to_le_bytes());
+	let aligned = aligned.with(hint::APPEND_SHARED, b"");
+	let append = Request::Append { handle: file(), length: 5 };
+	asks("request-append", |h| h.flags = flag::RETRY, append, aligned, b"hello");
+	asks("request-commit", same, Request::Commit { handle: file(), level: 3 }, none(), b"");
+	let reserve = Request::Reserve { handle: file(), size: 4096, align: 0, lengths: vec![5, 6] };
+	asks("request-reserve", same, reserve, none(), b"");
+	answers("reply-read", 0, Reply::Read { lengths: vec![3, 0] }, none(), b"abc");
+	answers("reply-write", 0, Reply::Write { bytes: 5, level: 2 }, none(), b"");
+	answers("reply-append", 0, Reply::Append { offset: 1 << 33, level: 1 }, none(), b"");
+	let failed = Failed { handle: file(), seq: 9, offset: 4096, length: 512, errno: 28 };
+	answers("reply-commit", 0, Reply::Commit { failed: vec![failed] }, none(), b"");
+	let gaps = vec![
+		Gap { offset: 10, length: 6, client: 1, seq: 2, errno: 5 },
+		Gap { offset: 90, length: 6, client: 0, seq: 0, errno: 0 },
+	];
+	answers("reply-gaps", 0, Reply::Gaps { gaps }, none(), b"");
+}
+
+#[test]
+fn failures_pulls_and_parts() {
+	let frame = bytes_of("reply-failure");
+	let (head, body) = split(&frame);
+	let what = "write out.h5 on server 0: No space left on device".into();
+	let failure = Failure { offset: 1 << 20, length: 4096, what, hints: none() };
+	assert_eq!(decode::<Failure>(body).unwrap(), failure);
+	assert_eq!(
+		Header { status: 28, ..header(kind::REPLY, op::WRITE) }.frame(&encode(&failure)),
+		frame
+	);
+	assert_eq!(head.status, 28);
+
+	let frame = bytes_of("reply-challenge");
+	let hints = none().with(hint::NONCE, &counting::<32>(200));
+	let failure = Failure { offset: 0, length: 0, what: "token".into(), hints };
+	let made = Header { status: status::AUTH, ..header(kind::REPLY, op::HELLO) };
+	assert_eq!(made.frame(&encode(&failure)), frame);
+
+	let frame = bytes_of("pull");
+	let pull = Pull { at: 1 << 20, length: 65536 };
+	assert_eq!(decode::<Pull>(split(&frame).1).unwrap(), pull);
+	assert_eq!(header(kind::PULL, op::WRITE).frame(&encode(&pull)), frame);
+
+	let frame = bytes_of("data");
+	let part = Part::decode(split(&frame).1).unwrap();
+	assert_eq!((part.at, part.bytes), (1 << 20, b"0123456789abcdef".as_slice()));
+}

@@ -1,0 +1,90 @@
+"""The frames of forward/golden/, by name; `python -m forward.golden` in tests/ writes them and what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .wire import FAILURE, NUMBERS, OPS, REPLY, REQUEST, ROOT, Frame, pack, pack_hints
+
+GOLDEN = ROOT / "forward/golden"
+FILE, DIRECTORY = bytes(range(32)), bytes(range(100, 132))
+KEY, NONCE = bytes(range(16)), bytes(range(200, 232))
+TIMES = [1_700_000_000, 1, 1_700_000_001, 2, 1_700_000_002, 999_999_999, -5, 0]
+ATTRIBUTES = [0o100644, 1, 1000, 1001, 4096, 0, 0x801, 1234567, 1 << 40, 8, *TIMES]
+SERVER = [0x1122334455667788, 64, 16384, 1 << 20, 64 << 20, 30000, 60000, 0, 1, b"server"]
+
+# name: (kind, op, what the header has else, values of the fields, hints, data)
+FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], bytes]] = {
+    "request-hello": ("request", "hello", {"seq": 0}, [1, 1, KEY, NONCE, b"s3d host 4711"], {}, b""),
+    "request-auth": ("request", "auth", {"seq": 0}, [NONCE], {}, b""),
+    "request-ping": ("request", "ping", {"deadline": 250}, [], {}, b""),
+    "request-lookup": ("request", "lookup", {}, [bytes(32), 1, b"a/b"], {}, b""),
+    "request-open": ("request", "open", {"call": (7, 8)}, [DIRECTORY, 1 | 64, 0o640, b"out.h5"], {}, b""),
+    "request-setattr": ("request", "setattr", {}, [FILE, 8 | 16, 0, 0, 0, 4096, 12, 34, 0, 0], {}, b""),
+    "request-rename": ("request", "rename", {}, [DIRECTORY, b"a", bytes(32), b"b", 1], {}, b""),
+    "request-readdir": ("request", "readdir", {}, [DIRECTORY, 99, 128], {}, b""),
+    "request-read": ("request", "read", {}, [FILE, [(0, 10), (1 << 41, 512)]], {}, b""),
+    "request-write": ("request", "write", {"flags": 1}, [FILE, [(4, 3), (100, 2)]], {99: b"?"}, b"abcde"),
+    "request-write-pull": ("request", "write", {"flags": 4 | 16}, [FILE, [(0, 1 << 20)]], {}, b""),
+    "request-append": ("request", "append", {"flags": 2}, [FILE, 5], {4: b"\0\x10\0\0", 3: b""}, b"hello"),
+    "request-commit": ("request", "commit", {}, [FILE, 3], {}, b""),
+    "request-reserve": ("request", "reserve", {}, [FILE, 4096, 0, [(5,), (6,)]], {}, b""),
+    "reply-hello": ("reply", "hello", {"seq": 0}, SERVER, {}, b""),
+    "reply-auth": ("reply", "auth", {"seq": 0}, SERVER, {2: NONCE}, b""),
+    "reply-ping": ("reply", "ping", {}, [], {}, b""),
+    "reply-open": ("reply", "open", {}, [FILE, *ATTRIBUTES, 1], {}, b""),
+    "reply-getattr": ("reply", "getattr", {}, ATTRIBUTES, {}, b""),
+    "reply-readdir": ("reply", "readdir", {"flags": 8}, [[(1, 10, 4, b"."), (2, 11, 8, b"x\xff")]], {}, b""),
+    "reply-statfs": ("reply", "statfs", {}, [4096, 4096, 100, 50, 40, 10, 5, 255], {}, b""),
+    "reply-read": ("reply", "read", {}, [[(3,), (0,)]], {}, b"abc"),
+    "reply-write": ("reply", "write", {}, [5, 2], {}, b""),
+    "reply-append": ("reply", "append", {}, [1 << 33, 1], {}, b""),
+    "reply-commit": ("reply", "commit", {}, [[(FILE, 9, 4096, 512, 28)]], {}, b""),
+    "reply-gaps": ("reply", "gaps", {}, [[(10, 6, 1, 2, 5), (90, 6, 0, 0, 0)]], {}, b""),
+}  # fmt: skip
+
+
+def frames() -> dict[str, bytes]:
+    """Each golden frame's bytes, made from the document."""
+    made = {}
+    for name, (kind, op, head, values, hints, data) in FRAMES.items():
+        form = (REQUEST if kind == "request" else REPLY)[op]
+        made[name] = frame(kind, op, head, pack(form, values) + pack_hints(hints) + data)
+    # a failure, and the two kinds that carry data
+    what = [1 << 20, 4096, b"write out.h5 on server 0: No space left on device"]
+    made["reply-failure"] = frame(
+        "reply", "write", {"status": 28}, pack(FAILURE, what) + pack_hints({})
+    )
+    challenge = pack(FAILURE, [0, 0, b"token"]) + pack_hints({1: NONCE})
+    made["reply-challenge"] = frame("reply", "hello", {"seq": 0, "status": 1001}, challenge)
+    made["pull"] = frame("pull", "write", {}, pack("QI", [1 << 20, 65536]))
+    made["data"] = frame("data", "write", {}, pack("Q", [1 << 20]) + b"0123456789abcdef")
+    return made
+
+
+def frame(kind: str, op: str, head: dict[str, Any], body: bytes) -> bytes:
+    """A frame of the golden client, request 42."""
+    head = {"client": 0x0123456789ABCDEF, "seq": 42} | head
+    return Frame(NUMBERS["kind"][kind], OPS[op], body=body, **head).encode()
+
+
+def said() -> str:
+    """What the frames say, for who writes them in another language."""
+    lines = ["# client 0x0123456789abcdef, seq 42, other header fields 0 if not named"]
+    for name, (_, _, head, values, hints, data) in FRAMES.items():
+        lines.append(f"{name}: header {head} fields {values} hints {hints} data {data!r}")
+    lines.append(
+        "reply-failure: write, status 28, offset 1 MiB, length 4096, what as in the bytes, no hints"
+    )
+    lines.append(
+        "reply-challenge: hello, seq 0, status 1001, offset 0, length 0, what 'token', hint 1 = nonce"
+    )
+    lines.append("pull: write, at 1 MiB, length 65536")
+    lines.append("data: write, at 1 MiB, 16 bytes '0123456789abcdef'")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    for name, made in frames().items():
+        (GOLDEN / f"{name}.frame").write_bytes(made)
+    (GOLDEN / "frames.txt").write_text(said())
