@@ -28,13 +28,13 @@ def rows(quick: bool) -> list[Row]:
     result = [
         Row(
             f"fathom query: {query}",
-            seconds,
+            took.seconds,
             "s",
             target=f"<= {SECONDS:g} s of 10 M events" if not quick else "",
-            met=seconds <= SECONDS if not quick else None,
+            met=took.seconds <= SECONDS if not quick else None,
         )
-        for query, (seconds, _) in costs.items()
+        for query, took in costs.items()
     ]
-    most = max(gib for _, gib in costs.values())
+    most = max(took.gib for took in costs.values())
     memory = Row("  the most memory of one", most, "GiB", target=f"<= {GIB:g} GiB", met=most <= GIB)
     return [*result, memory]

@@ -20,6 +20,7 @@ from pathlib import Path
 import exact
 import findings
 import kernel
+import linear
 import per_call
 import query
 import start
@@ -35,6 +36,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "kernel": kernel.rows,
     "volume": volume.rows,
     "query": query.rows,
+    "linear": linear.rows,
     "start": start.rows,
     "exact": exact.rows,
     "findings": findings.rows,

@@ -90,8 +90,17 @@ def regular_run(calls: int) -> Iterator[Path]:
         yield recorded
 
 
-def cost(command: list[str | Path]) -> tuple[float, float]:
-    """Seconds and GiB of memory that a command takes, as a user calls it."""
+@dataclass(frozen=True)
+class Cost:
+    """What a command took."""
+
+    seconds: float  # by the clock
+    processor_seconds: float
+    gib: float  # the most memory
+
+
+def cost(command: list[str | Path]) -> Cost:
+    """What a command takes, as a user calls it."""
     words = [str(word) for word in command]
     began = time.monotonic()
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -99,4 +108,4 @@ def cost(command: list[str | Path]) -> tuple[float, float]:
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise BenchError(f"{' '.join(words)}: exit {child.returncode}")
-    return time.monotonic() - began, used.ru_maxrss / 2**20
+    return Cost(time.monotonic() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20)

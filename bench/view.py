@@ -116,11 +116,11 @@ def row_of(what: str, one: Measured, seconds: float, full: bool) -> list[Row]:
 def report(run: Path, directory: Path) -> list[Row]:
     """The file to mail: how long, how large."""
     file = directory / "report.html"
-    seconds, memory = cost([FATHOM, "report", run, "-o", file])
+    took = cost([FATHOM, "report", run, "-o", file])
     size = file.stat().st_size / MEGABYTE
     return [
-        Row("fathom report", seconds, "s"),
-        Row("  memory", memory, "GiB"),
+        Row("fathom report", took.seconds, "s"),
+        Row("  memory", took.gib, "GiB"),
         Row("  size", size, "MB", target="<= 5 MB", met=size <= 5),
     ]
 
