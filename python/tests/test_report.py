@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from fathom import places, screens
 from fathom.report import requests
-from fathom.report.payload import collect
+from fathom.report.payload import Payload, collect
 from fathom.report.requests import Request
 from fathom.screens.opened import Runs
 from schema import counters_of, write_run
@@ -67,7 +67,7 @@ def test_a_report_holds_the_answers_that_view_gives(capsys: Captured, tmp_path: 
         ("files", {"run": "<b>", "by": "call"}), ("access", {"run": "<b>", "file": "0", "across": "time"}),
     ):  # fmt: skip
         assert answers[Request(name, parameters).key] == screens.ask(runs, name, parameters)
-    assert answers["report"]["left out"] == []
+    assert (answers["report"]["left out"], answers["report"]["failed"]) == ([], [])
 
 
 @needs_page
@@ -111,6 +111,24 @@ def test_what_does_not_fit_is_said(run_directory: Path) -> None:
     assert any("for want of room" in one for one in cut.left_out)
     assert len(cut.packed()) < 6_000
     assert all(whole.answers[key] == one for key, one in cut.answers.items() if key != "report")
+
+
+def test_what_fails_is_told_apart_from_what_is_left_out(run_directory: Path) -> None:
+    payload = Payload(Runs([run_directory]), 10**7, lambda _: None)
+    payload.every("calls", iter([Request("call", {"run": "small", "call": "99"})]))
+    assert payload.left_out == []
+    assert payload.said() == [
+        "Could not be answered: call?call=99&run=small: call=99: this run has no such call; slowest lists some"
+    ]
+
+
+def test_the_tree_that_the_page_asks_for_is_there(run_directory: Path) -> None:
+    """Of each call that has an answer: of the call that holds all others."""
+    answers = collect(Runs([run_directory]), 10**7, lambda _: None).answers
+    calls = [one for key, one in answers.items() if key.startswith("call?")]
+    roots = {(one["ancestors"] or [one["call"]])[0]["call"] for one in calls}
+    assert any(one["ancestors"] for one in calls)
+    assert {f"tree?call={root}&run=small" for root in roots} <= answers.keys()
 
 
 def test_several_runs_can_be_compared(run_directory: Path, tmp_path: Path) -> None:

@@ -78,5 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         print("\r\x1b[K", end="", file=sys.stderr)
     for one in payload.left_out:
         print(f"fathom: report: left out: {one}", file=sys.stderr)
+    for one in payload.failed:
+        print(f"fathom: report: could not be answered: {one}", file=sys.stderr)
     print(path)
     return 0

@@ -30,6 +30,7 @@ class Payload:
         self.runs, self.budget, self.say = runs, budget, say
         self.answers: dict[str, Any] = {}
         self.left_out: list[str] = []
+        self.failed: list[str] = []  # with the error
         self._packer = zlib.compressobj(6)
         self._size = 0
 
@@ -40,7 +41,7 @@ class Payload:
         try:
             answer = screens.ask(self.runs, request.name, request.parameters)
         except FathomError as error:
-            self.left_out.append(f"{request.key}: {error}")
+            self.failed.append(f"{request.key}: {error}")
             return True
         if isinstance(answer, bytes):
             answer = base64.b64encode(answer).decode()
@@ -79,12 +80,18 @@ class Payload:
                 return False
         return True
 
+    def said(self) -> list[str]:
+        """What is not in the report, a line each: for want of room or time, or because it could not be answered."""
+        left = [f"Not in this report: {one} ({LIVE})" for one in self.left_out]
+        return left + [f"Could not be answered: {one}" for one in self.failed]
+
     def packed(self) -> str:
         """As the page holds it. The page's first screen says what was left out."""
-        self.answers["report"] = {"version": fathom.__version__, "left out": self.left_out}
+        missing = {"left out": self.left_out, "failed": self.failed}
+        self.answers["report"] = {"version": fathom.__version__, **missing}
+        said = self.said()
         for key, answer in self.answers.items():
-            if key.startswith("overview?") and self.left_out:
-                said = [f"Not in this report: {one} ({LIVE})" for one in self.left_out]
+            if key.startswith("overview?") and said:
                 self.answers[key] = answer | {"missing": [*answer["missing"], *said]}
         packed = gzip.compress(_text(self.answers), 9, mtime=0)
         return base64.b64encode(packed).decode()

@@ -74,7 +74,7 @@ def first(runs: Runs) -> Iterator[Request]:
 
 
 def of_files(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
-    """Folders of the tree that lie open, pictures of the files with the most time."""
+    """Folders of the tree that lie open; pictures of the file that is opened first, and of those with the most time."""
     files: list[list[Any]] = []
     asked = [Request("files", {"run": run, "by": "file"})]
     for _ in range(FILES):
@@ -86,10 +86,20 @@ def of_files(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
         for path in [row[1] for row in rows if row[0] is None][:3]:
             asked.append(Request("files", {"run": run, "by": "file", "under": path}))
             yield asked[-1]
-    for row in sorted(files, key=lambda row: -row[-1])[:FILES]:
+    most = [row[0] for row in sorted(files, key=lambda row: -row[-1])]
+    for file in list(dict.fromkeys([*_opened_first(run, answers), *most]))[:FILES]:
         for across in ("time", "lane"):
-            yield Request("access", {"run": run, "file": str(row[0]), "across": across})
-        yield Request("coverage", {"run": run, "file": str(row[0])})
+            yield Request("access", {"run": run, "file": str(file), "across": across})
+        yield Request("coverage", {"run": run, "file": str(file)})
+
+
+def _opened_first(run: str, answers: Mapping[str, Any]) -> list[int]:
+    """The file of the longest call on one."""
+    answer = answers.get(Request("files", {"run": run, "by": "call"}).key)
+    if not answer or not answer["table"]["rows"]:
+        return []
+    at = [column["name"] for column in answer["table"]["columns"]].index("file")
+    return [answer["table"]["rows"][0][at]]
 
 
 def of_findings(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
@@ -111,8 +121,15 @@ def chains(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
     calls += [call for one in listed for call in one["evidence"]]
     calls += [row[0] for row in slowest["rows"][:CALLS]] if slowest else []
     for call in dict.fromkeys(filter(None, calls)):
-        yield Request("call", {"run": run, "call": str(call)})
-        yield Request("tree", {"run": run, "call": str(call)})
+        asked = Request("call", {"run": run, "call": str(call)})
+        yield asked
+        if asked.key in answers:
+            yield Request("tree", {"run": run, "call": _outermost(answers[asked.key])})
+
+
+def _outermost(answer: Mapping[str, Any]) -> str:
+    """The call whose tree the page asks for."""
+    return str((answer["ancestors"] or [answer["call"]])[0]["call"])
 
 
 def tiles(run: str, answers: Mapping[str, Any]) -> Iterator[tuple[int, Iterator[Request]]]:

@@ -94,6 +94,7 @@ def access(
         "access_sizes", file=str(file), selected=conditions.calls(replace(selection, t=None))
     )
     return {
+        "path": view.value(f"select path from files where file = {file}"),
         "x": {"begin": begin, "width": step, "bins": width},
         "y": {"begin": place.low, "width": place.step, "bins": height},
         "layers": list(place.layers),

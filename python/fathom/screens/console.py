@@ -1,8 +1,10 @@
 """`sql` and `schema`: a run's tables, for questions that no screen asks."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from fathom import database, places
 from fathom.errors import UsageError
@@ -12,20 +14,29 @@ from fathom.screens.selection import Selection
 from fathom.screens.table import Table
 
 ROWS = 10_000
+EXACT = 2**53
 ENTRY = re.compile(r"^\| ([a-z_, ]+) \| [^|]+ \| (.*) \|$", re.ASCII)
 
 
 @answer("sql", required=("q",), q=text, limit=number(1, ROWS))
 def sql(view: View, _: Selection, *, q: str, limit: int = 1000) -> Table:
-    """The first rows of one reading statement; how many more there are is said, not counted."""
+    """The first rows of one reading statement, and how many it has."""
     statement = q.strip().rstrip(";").strip()
     database.check_reading(view.cursor, statement)
     rows = view.sql(f"from (\n{statement}\n) limit {limit + 1}")
-    note = f"the first {limit:,} rows; there are more" if rows.num_rows > limit else None
+    total = rows.num_rows
+    if total > limit:
+        total = view.value(f"select count(*) from (\n{statement}\n)")
     try:
-        return table.of(rows.slice(0, limit), statement, None, rows.num_rows, note)
+        shown = table.of(rows.slice(0, limit), statement, None, total)
     except (ValueError, OverflowError) as error:
         raise UsageError(f"SQL: a value that cannot be shown: {error}") from error
+    return replace(shown, rows=[[_exact(value) for value in row] for row in shown.rows])
+
+
+def _exact(value: Any) -> Any:
+    """Whole numbers beyond what a reader's doubles hold, as text: ids and hashes are shown as they are."""
+    return str(value) if isinstance(value, int) and abs(value) > EXACT else value
 
 
 @cache

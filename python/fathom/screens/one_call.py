@@ -22,20 +22,53 @@ CHILDREN = 200
 NODES = 5000
 #: Members of a collective that are named: the longest.
 MEMBERS = 512
-IDS = ("call", "parent")
+#: What lists show of a call, but for names.
+OWN = (
+    "rank", "process", "depth", "layer", "op", "kind", "start", "duration", "nested", "exclusive", "bytes", "file",
+)  # fmt: skip
 
 
-def briefs(view: View, chosen: str, order: str = "start, call") -> list[Row]:
-    """Calls of a statement over `calls`, as lists show them."""
-    rows = view.rows(f"with {statement('brief', chosen=chosen)} order by {order}")
-    return [_plain(row) for row in rows]
+def briefs(view: View, chosen: str) -> list[Row]:
+    """Calls of a statement over `calls`, as lists show them, in the order of their starts: what brief.sql gives, with
+    names that are asked once a run."""
+    rows = view.rows(f"select id, parent, {', '.join(OWN)} {chosen}")
+    return _named(view, sorted(rows, key=lambda row: (row["start"], row["id"])))
 
 
-def _plain(row: Row) -> Row:
+def _named(view: View, rows: list[Row]) -> list[Row]:
+    lanes = view.once("lane of process", lambda: _lanes(view))
+    files = _files(view, {row["file"] for row in rows} - {None})
+    return [_listed(row, lanes[row["process"]], files.get(row["file"], {})) for row in rows]
+
+
+def _listed(row: Row, lane: Row, file: Row) -> Row:
     return {
-        name: str(value) if name in IDS and value is not None else value
-        for name, value in row.items()
-    }
+        "call": str(row["id"]), "parent": None if row["parent"] is None else str(row["parent"]), "lane": lane["lane"],
+        **{name: row[name] for name in OWN},
+        "path": file.get("path"), "server": file.get("server") or lane["server"],
+    }  # fmt: skip
+
+
+def _lanes(view: View) -> dict[int, Row]:
+    """Lane and server of each process."""
+    found = view.rows(
+        f"with {statement('lane')}, {statement('latency/servers')}"
+        " select process, lane, server from lane left join server_process using (process)"
+    )
+    return {row["process"]: row for row in found}
+
+
+def _files(view: View, wanted: set[int]) -> dict[int, Row]:
+    """Path and server of at least these files: what was asked before is kept with the run."""
+    known: dict[int, Row] = view.once("names of files", dict)
+    new = wanted - known.keys()
+    if new:
+        found = view.rows(
+            f"with {statement('latency/servers')} select f.file, path, server"
+            f" from files as f left join server_file using (file) where f.file in ({_list(sorted(new))})"
+        )
+        known.update({row["file"]: row for row in found})
+    return known
 
 
 def _stream(call: int) -> int:
@@ -44,8 +77,8 @@ def _stream(call: int) -> int:
 
 
 def _brief(view: View, row: Row) -> Row:
-    (brief,) = briefs(view, f"from calls where id = {row['id']} and stream = {row['stream']}")
-    return brief
+    """One row of `calls` as lists show it."""
+    return _named(view, [row])[0]
 
 
 def _found(view: View, call: int) -> Row:
@@ -80,11 +113,17 @@ def _ancestors(view: View, row: Row) -> list[Row]:
     above: list[Row] = []
     while row["parent"] is not None:
         row = _found(view, row["parent"])
-        above.append(_brief(view, row))
-    return above[::-1]
+        above.append(row)
+    return _named(view, above[::-1])
+
+
+def _has_links(view: View) -> bool:
+    return bool(view.once("links", lambda: view.value("select 1 from links limit 1")))
 
 
 def _links(view: View, call: int) -> list[Row]:
+    if not _has_links(view):
+        return []
     rows = view.rows(
         f"select kind, if(from_call = {call}, 'to', 'from') as direction, bytes, confidence,"
         f" if(from_call = {call}, to_call, from_call) as other from links"
@@ -110,10 +149,13 @@ def _list(numbers: Any) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _collective(view: View, row: Row) -> Row | None:
-    if row["collective"] is None:
+def _collective(view: View, number_of: int | None) -> Row | None:
+    if number_of is None:
         return None
-    number_of = row["collective"]
+    return view.once(("collective", number_of), lambda: _members(view, number_of))
+
+
+def _members(view: View, number_of: int) -> Row | None:
     rows = view.rows(f"from collectives where collective = {number_of}")
     if not rows:
         return None
@@ -122,7 +164,11 @@ def _collective(view: View, row: Row) -> Row | None:
         f"from calls where collective = {number_of} and start between {one['first_enter']} and"
         f" {one['last_enter']} order by duration desc limit {MEMBERS}"
     )
-    return {**one, "group_hash": str(one["group_hash"]), "members": briefs(view, chosen, "lane")}
+    return {
+        **one,
+        "group_hash": str(one["group_hash"]),
+        "members": sorted(briefs(view, chosen), key=lambda one: one["lane"]),
+    }
 
 
 def _siblings(view: View, row: Row) -> Row:
@@ -143,8 +189,10 @@ def _siblings(view: View, row: Row) -> Row:
     }
 
 
-def _breakdown(view: View, row: Row) -> dict[str, Any]:
+def _breakdown(view: View, row: Row, holds: bool) -> dict[str, Any]:
     """Exclusive time of the call and of those inside it, by layer from the top of the stack."""
+    if not holds:
+        return {"layers": [[row["layer"], row["exclusive"]]]}
     rows = view.rows(statement("inside", call=str(row["id"]), stream=str(row["stream"]),
         start=str(row["start"]), stop=str(row["start"] + row["duration"])))  # fmt: skip
     spent = {one["layer"]: int(one["exclusive"]) for one in rows}
@@ -153,25 +201,34 @@ def _breakdown(view: View, row: Row) -> dict[str, Any]:
 
 def _details(view: View, row: Row) -> Row:
     """Every column, with names for numbers."""
-    # A comparison with null finds nothing.
-    thing, site, file = (
-        "null" if row[one] is None else row[one] for one in ("object", "site", "file")
-    )
     args = view.rows(f"select name, value, text from args where call = {row['id']} order by name")
-    things = view.rows(f"select class, name from objects where object = {thing}")
-    sites = view.rows(f"select function, source, line, module from sites where site = {site}")
-    hints = view.rows(
-        f"select source, key, value from hints_in_force where process = {row['process']}"
-        f" and (object = {thing} or file = {file}) order by key, source"
-    )
+    thing = _one_of(view, "select class, name from objects where object", row["object"])
+    site = _one_of(view, "select function, source, line, module from sites where site", row["site"])
     rest = {name: value for name, value in row.items() if name not in ("id", "parent")}
     return {
         **rest, **_brief(view, row),
         "args": {arg["name"]: arg["value"] if arg["text"] is None else arg["text"] for arg in args},
-        "object": things[0] if things else None,
-        "site": {"site": row["site"], **sites[0]} if sites else None,
-        "hints": hints,
+        "object": thing,
+        "site": site and {"site": row["site"], **site},
+        "hints": _hints(view, row),
     }  # fmt: skip
+
+
+def _one_of(view: View, text: str, number: int | None) -> Row | None:
+    """The row that a number stands for; what was asked before is kept with the run."""
+    if number is None:
+        return None
+    found = view.once((text, number), lambda: view.rows(f"{text} = {number}"))
+    return found[0] if found else None
+
+
+def _hints(view: View, row: Row) -> list[Row]:
+    given = [f"{name} = {row[name]}" for name in ("object", "file") if row[name] is not None]
+    text = (
+        f"select source, key, value from hints_in_force where process = {row['process']}"
+        f" and ({' or '.join(given)}) order by key, source"
+    )
+    return view.once(text, lambda: view.rows(text)) if given else []
 
 
 @answer("call", required=("call",), call=number(0, 2**64 - 1), limit=number(1, 2000))
@@ -184,9 +241,9 @@ def call(view: View, _: Selection, *, call: int, limit: int = CHILDREN) -> Row:
         "ancestors": _ancestors(view, row),
         "children": bundles(inside, limit),
         "links": _links(view, call),
-        "collective": _collective(view, row),
+        "collective": _collective(view, row["collective"]),
         "siblings": _siblings(view, row),
-        "breakdown": _breakdown(view, row),
+        "breakdown": _breakdown(view, row, bool(inside)),
         "source": None if row["site"] is None else around(view, row["site"]),
     }
 
@@ -202,6 +259,8 @@ def _below(view: View, calls: list[int]) -> list[Row]:
     inside = briefs(view, f"from calls where stream in ({_list({_stream(one) for one in calls})})"
         f" and parent in ({_list(calls)})")  # fmt: skip
     rows = [{**row, "under": row["parent"], "relation": "calls"} for row in inside]
+    if not _has_links(view):
+        return rows
     links = view.rows(
         f"select kind, to_call, from_call from links where to_call in ({_list(calls)})"
         f" limit {NODES}"
@@ -245,7 +304,7 @@ def _bundle(one: Row, under: str) -> Row:
 
 @answer("slowest", limit=number(1, 2000), by=choice("duration", "exclusive"))
 def slowest(view: View, selection: Selection, *, limit: int = 200, by: str = "duration") -> Table:
-    """The longest calls that are selected, or those that kept the most for themselves."""
+    """The longest I/O calls that are selected, or those that kept the most for themselves."""
     if selection == Selection():  # what is asked first, and looks at every call
         return view.once(("slowest", limit, by), lambda: _slowest(view, selection, limit, by))
     return _slowest(view, selection, limit, by)
@@ -257,7 +316,6 @@ def _slowest(view: View, selection: Selection, limit: int, by: str) -> Table:
     chosen = statement("longest", which=where, size=size, limit=str(limit))
     sql = f"with {statement('brief', chosen=chosen)} order by {by} desc, call"
     rows: pa.Table = view.sql(sql)
-    total = (
-        view.value(f"select count(*) from calls where {where}") if rows.num_rows == limit else None
-    )
+    every = f"select count(*) from calls as c where {where} and {statement('any_io')}"
+    total = view.value(every) if rows.num_rows == limit else None
     return table.of(rows, sql, {"file": "file", "path": "text"}, total)

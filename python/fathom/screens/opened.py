@@ -88,24 +88,26 @@ class View:
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one reading statement. Errors: UsageError, OverLimit, or why it was stopped."""
+        return self._asked(lambda: database.ask(self.cursor, text, values or None))
+
+    def rows(self, text: str) -> list[dict[str, Any]]:
+        """Rows of one statement, each by its columns' names."""
+        return self._asked(lambda: database.rows(self.cursor, text))
+
+    def _asked(self, ask: Callable[[], T]) -> T:
         self.stop.check()
         try:
-            return database.ask(self.cursor, text, values or None)
+            return ask()
         except UsageError as error:
             self.stop.check()
             if isinstance(error.__cause__, duckdb.OutOfMemoryException):
                 raise OverLimit(f"it needs more memory than {MEMORY}; choose less") from error
             raise
 
-    def rows(self, text: str) -> list[dict[str, Any]]:
-        """Rows of one statement, each by its columns' names."""
-        found: list[dict[str, Any]] = self.sql(text).to_pylist()
-        return found
-
     def value(self, text: str) -> Any:
         """The one value of a statement; none where it has no row."""
-        found = self.sql(text)
-        return found.column(0)[0].as_py() if found.num_rows else None
+        found = self.rows(text)
+        return next(iter(found[0].values())) if found else None
 
     def table(
         self,

@@ -11,10 +11,11 @@ from fathom.store import plain
 #: What a column of this name holds, where the answer says nothing else.
 UNITS = {
     "start": "ns", "stop": "ns", "time": "ns", "duration": "ns", "nested": "ns", "exclusive": "ns", "longest": "ns",
-    "busy": "ns", "median": "ns", "io time": "ns",
+    "busy": "ns", "median": "ns", "io time": "ns", "inclusive": "ns",
     "bytes": "bytes", "size": "bytes", "bytes read": "bytes", "bytes written": "bytes", "file_offset": "bytes",
     "calls": "count", "lanes": "count", "rank": "count", "process": "count", "depth": "count", "thread": "count",
-    "threads": "count", "bin": "count", "bucket": "count", "error": "count", "result": "count",
+    "threads": "count", "bin": "count", "bucket": "count", "error": "count", "result": "count", "errors": "count",
+    "recorded": "count",
     "call": "call", "parent": "call", "from": "call", "to": "call", "lane": "lane", "file": "file",
     "overlap": "share", "share": "share",
 }  # fmt: skip

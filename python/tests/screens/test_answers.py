@@ -121,10 +121,17 @@ def test_strips_are_spans_or_bins(runs: Runs, monkeypatch: pytest.MonkeyPatch) -
         assert sum(row[4] for row in many["bins"]["rows"]) == busy
 
 
+def test_columns_of_layers_have_units(runs: Runs) -> None:
+    layers = screens.ask(runs, "overview", {"run": "small"})["layers"]
+    units = {one["name"]: one["unit"] for one in layers["columns"]}
+    assert units.pop("layer") == "text"
+    assert "text" not in units.values()
+
+
 def test_the_slowest_are_chosen_before_they_are_sorted(runs: Runs) -> None:
     rows = screens.ask(runs, "slowest", {"run": "small", "limit": "3"})
     assert [row[0] for row in rows["rows"]] == ["6", "7", "1"]
-    assert rows["total"] == 7
+    assert rows["total"] == 6  # the region is no I/O
     only = screens.ask(runs, "slowest", {"run": "small", "lanes": "0", "layers": "posix"})
     assert [row[0] for row in only["rows"]] == ["3", "5"]
 
@@ -144,7 +151,10 @@ def test_the_console_only_reads_this_run(runs: Runs, q: str) -> None:
 
 def test_the_console_answers(runs: Runs) -> None:
     answer = screens.ask(runs, "sql", {"run": "small", "q": "from calls; ", "limit": "3"})
-    assert len(answer["rows"]) == 3 and "there are more" in answer["note"]
+    assert (len(answer["rows"]), answer["total"]) == (3, 7)
+    q = "select 9007199254740993::ubigint as a, -9007199254740993 as b, 9007199254740992::ubigint as c"
+    wide = screens.ask(runs, "sql", {"run": "small", "q": q})
+    assert wide["rows"] == [["9007199254740993", "-9007199254740993", 2**53]]
     meanings = {
         (row[0], row[1]): row[3] for row in screens.ask(runs, "schema", {"run": "small"})["rows"]
     }
