@@ -13,7 +13,7 @@ from fathom.errors import DamagedRun, FathomError, UsageError
 
 # Tables that the packer splits into parts (docs/tables.md).
 PARTED = ("calls", "args", "links")
-#: Bytes of all tables together that are held in memory rather than read again for each question.
+#: Bytes of tables together, the smallest first, that are held in memory rather than read again for each question.
 SMALL = 16 << 20
 # What a reader gets beside the stored columns.
 COMPUTED = {"calls": ", duration - nested as exclusive"}
@@ -65,20 +65,35 @@ def connect(directory: Path, memory: str | None = None) -> duckdb.DuckDBPyConnec
     con.execute(f"set temp_directory = {quoted(str(spill))}")
     con.execute(f"set allowed_directories = [{quoted(str(directory) + '/')}]")
     con.execute("set enable_external_access = false")
-    add_views(con, directory, "table" if memory and _is_small(directory) else "view")
+    con.execute(f"set parquet_metadata_cache = {bool(memory)}")
+    files = table_files(directory)
+    add_views(con, directory, _small(files) if memory else frozenset())
     con.execute("set lock_configuration = true")
     return con
 
 
-def _is_small(directory: Path) -> bool:
-    return sum(file.stat().st_size for file in directory.rglob("*.parquet")) <= SMALL
+def _small(files: dict[str, Path]) -> frozenset[str]:
+    """Names of the tables that are to be held in memory."""
+    sizes = {
+        name: sum(part.stat().st_size for part in path.parent.glob(path.name))
+        for name, path in files.items()
+    }
+    small, total = set(), 0
+    for name, size in sorted(sizes.items(), key=lambda one: one[1]):
+        total += size
+        if total <= SMALL:
+            small.add(name)
+    return frozenset(small)
 
 
-def add_views(con: duckdb.DuckDBPyConnection, directory: Path, form: str = "view") -> None:
-    """A view for each table in `directory`, and for those that this run is too old to have; or, as `form`, a table of
-    the same rows."""
+def add_views(
+    con: duckdb.DuckDBPyConnection, directory: Path, held: frozenset[str] = frozenset()
+) -> None:
+    """A view for each table in `directory`, and for those that this run is too old to have; of those to be `held` in
+    memory, a table of the same rows."""
     files = table_files(directory)
     for name, path in files.items():
+        form = "table" if name in held else "view"
         try:
             rows = f"read_parquet({quoted(str(path))})"
             columns = f"*{COMPUTED.get(name, '')}{_absent(con, name, rows)}"

@@ -1,5 +1,5 @@
 /** A made-up run of 64 ranks, two layers, one planted write of 900 ms at rank 37: answers as a server gives them. */
-import type { Column, Levels, Overview, Runs, Strips, Table, Unit } from "../src/source";
+import type { Column, Finding, Levels, Overview, Runs, Strips, Table, Unit } from "../src/source";
 
 export const RUN = "made";
 export const SLOW = "1099511627777";
@@ -35,6 +35,37 @@ export const runs: Runs = {
 	],
 };
 
+const findings: Finding[] = [
+	{
+		name: "small-accesses",
+		title: "Small accesses",
+		level: "high",
+		seconds: 1.4,
+		sure: 0.8,
+		sentence: "108,000 writes of 8 KiB; larger ones would have taken 1.4 s less of the slowest rank.",
+		advice: "Collective buffering: romio_cb_write = enable.",
+		evidence: [SLOW],
+		sites: ["/home/u/<script>alert(1)</script>/app.c:120 checkpoint"],
+		selection: { ops: "posix:pwrite" },
+		screen: "heat",
+		sql: "select 1",
+	},
+	{
+		name: "failed-calls",
+		title: "Failed calls",
+		level: "low",
+		seconds: null,
+		sure: 1,
+		sentence: "3 opens failed.",
+		advice: "Look at the paths.",
+		evidence: [],
+		sites: [],
+		selection: {},
+		screen: "timeline",
+		sql: "",
+	},
+];
+
 export const overview: Overview = {
 	facts: [
 		["run time", DURATION, "ns"],
@@ -58,36 +89,6 @@ export const overview: Overview = {
 		{ time: "ns", layer: "text", "bytes read": "bytes", "bytes written": "bytes" },
 		Array.from({ length: 100 }, (_, at) => [at * 0.08 * SECOND, "posix", at > 90 ? 4e6 : 0, at % 25 < 8 ? 5e7 : 0]),
 	),
-	findings: [
-		{
-			name: "small-accesses",
-			title: "Small accesses",
-			level: "high",
-			seconds: 1.4,
-			sure: 0.8,
-			sentence: "108,000 writes of 8 KiB; larger ones would have taken 1.4 s less of the slowest rank.",
-			advice: "Collective buffering: romio_cb_write = enable.",
-			evidence: [SLOW],
-			sites: ["/home/u/<script>alert(1)</script>/app.c:120 checkpoint"],
-			selection: { ops: "posix:pwrite" },
-			screen: "heat",
-			sql: "select 1",
-		},
-		{
-			name: "failed-calls",
-			title: "Failed calls",
-			level: "low",
-			seconds: null,
-			sure: 1,
-			sentence: "3 opens failed.",
-			advice: "Look at the paths.",
-			evidence: [],
-			sites: [],
-			selection: {},
-			screen: "timeline",
-			sql: "",
-		},
-	],
 	missing: ["Servers were not traced: what they did is seen from the clients only."],
 	cost: "Tracing cost 3.7 ms, 0.05 % of the run.",
 };
@@ -105,6 +106,7 @@ export const levels: Levels = {
 	levels: levelsOf.map((z) => ({ z, bins: BINS << z, rows: RANKS, lanes_per_row: 1 })),
 	source: "calls",
 	outliers: ["hdf5", "mpiio", "posix"].map((layer) => ({ ...slow, layer })),
+	sql: "select 1",
 };
 
 interface Cell {
@@ -201,7 +203,7 @@ export const tree = table(
 
 /** All of it by request, as a report holds it. */
 export function answers(): Record<string, unknown> {
-	const made: Record<string, unknown> = { runs, [`overview?run=${RUN}`]: overview, [`lanes?run=${RUN}`]: lanes, [`levels?run=${RUN}`]: levels };
+	const made: Record<string, unknown> = { runs, [`overview?run=${RUN}`]: overview, [`findings?run=${RUN}`]: findings, [`lanes?run=${RUN}`]: lanes, [`levels?run=${RUN}`]: levels };
 	for (const [from, to] of [[0, 15], [36, 38], [37, 37]] as const) {
 		const lanes = Array.from({ length: to - from + 1 }, (_, at) => from + at);
 		made[`strips?lanes=${from === to ? from : `${from}-${to}`}&run=${RUN}&width=1024`] = strips(lanes);

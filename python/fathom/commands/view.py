@@ -22,17 +22,20 @@ from pathlib import Path
 import uvicorn
 
 from fathom.errors import FathomError, UsageError
+from fathom.report.requests import Request, whole
 from fathom.screens import ask
 from fathom.screens.desk import Desk
-from fathom.screens.opened import Runs
+from fathom.screens.opened import Gone, Runs, Stop
 from fathom.screens.tile import prepare
 from fathom.serve import listen
-from fathom.serve.application import application
+from fathom.serve.application import AGAIN, application
 from fathom.serve.guard import Keys
 from fathom.serve.page import NOT_BUILT, page
 
 # A statement of SQL travels in the address.
 LONGEST_REQUEST = 1 << 18
+#: Of more calls than this no screen is there at once, unless it was worked out before it is asked for.
+LARGE = 1_000_000
 
 
 def _port(word: str) -> int:
@@ -72,11 +75,28 @@ def _start_browser(bound: socket.socket, token: str) -> Path | None:
     return listen.open_browser(listen.link(bound, token))
 
 
-def _ahead(runs: Runs) -> None:
-    """Works the first screen out while the browser opens."""
-    for name in list(runs.all):
-        with contextlib.suppress(FathomError):
-            ask(runs, "overview", {"run": name})
+class Ahead:
+    """Works out what takes long while the browser opens: the first screen, what the other screens of a large run begin
+    with, and last, since it takes longest, what loses time."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs, self._stop = runs, Stop()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        for name, opened in list(self._runs.all.items()):
+            is_large = opened.run.sql("select events from runs")["events"][0].as_py() > LARGE
+            screens = [*whole(name, {})] if is_large else [Request("overview", {"run": name})]
+            for one in (*screens, Request("findings", {"run": name})):
+                with contextlib.suppress(FathomError):
+                    ask(self._runs, one.name, one.parameters, self._stop)
+
+    def end(self) -> None:
+        """A statement that begins in between is not missed."""
+        while self._thread.is_alive():
+            self._stop.now(Gone("the server ends"))
+            self._thread.join(AGAIN)
 
 
 def _open(runs: Runs, path: Path) -> str:
@@ -103,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"fathom: from another machine: {listen.tunnel(bound)}", file=sys.stderr)
     print("fathom: open this link; each works once. Ctrl-C ends", file=sys.stderr)
     _say(bound, keys.token)
-    threading.Thread(target=_ahead, args=[runs], daemon=True).start()
+    ahead = Ahead(runs)
     behind = [at_path, None if arguments.no_browser else _start_browser(bound, keys.token)]
     config = uvicorn.Config(
         application(runs, keys), log_level="warning", access_log=False, server_header=False, lifespan="off",
@@ -113,6 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[bound])
     finally:
+        ahead.end()
         if runs.desk:
             runs.desk.close()
         for left in filter(None, behind):

@@ -34,7 +34,7 @@ def _encoded(text: str) -> str:
     return quote_plus(text, safe="*").replace("~", "%7E")
 
 
-def _whole(run: str, selection: Mapping[str, str]) -> Iterator[Request]:
+def whole(run: str, selection: Mapping[str, str]) -> Iterator[Request]:
     """The screens of one selection."""
     scope = {"run": run} | dict(selection)
     yield Request("overview", scope)
@@ -67,7 +67,7 @@ def first(runs: Runs) -> Iterator[Request]:
         count = opened.run.sql("select count(*) as n from processes")["n"][0].as_py()
         lanes = "" if count <= LANES else f"0-{LANES - 1}"
         yield Request("strips", {"run": run, "width": str(STRIP), "lanes": lanes})
-        yield from _whole(run, {})
+        yield from whole(run, {})
         for other in runs.all:
             if other != run:
                 yield Request("compare", {"run": run, "with": other})

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
 from typing import Any
+from urllib.parse import urlencode
 
 from fathom.errors import UsageError
 from fathom.screens import selection
@@ -31,6 +32,13 @@ class Answer:
 
 #: Names that do something: asked for by POST, which a page of another origin cannot send unseen.
 ACTS = frozenset({"start", "stop"})
+
+#: Answers of the whole run, whatever is selected.
+WHOLE = frozenset(("overview", "findings", "levels"))
+# What else is kept in files when nothing is selected: nothing outside the run has a part in it.
+LASTING = WHOLE | {
+    "lanes", "slowest", "breakdown", "files", "servers", "samples", "latency"
+}  # fmt: skip
 
 _ANSWERS: dict[str, Answer] = {}
 Function = Callable[..., Any]
@@ -104,7 +112,23 @@ def ask(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None 
     if not parameters.get("run"):
         raise UsageError(f"{name}: parameter 'run' is missing")
     view = runs.view(parameters["run"], stop)
-    return plain(one.function(view, selection.read(parameters), **own))
+    chosen = selection.read(parameters)
+    chosen = selection.Selection() if name in WHOLE else chosen
+    return view.opened.kept.answer(
+        _question(name, parameters),
+        name in LASTING and chosen == selection.Selection(),
+        lambda: plain(one.function(view, chosen, **own)),
+        view.stop.check,
+    )
+
+
+def _question(name: str, parameters: Mapping[str, str]) -> str:
+    """A request without what plays no part in its answer."""
+    left_out = selection.READERS if name in WHOLE else ()
+    given = [
+        (key, word) for key, word in sorted(parameters.items()) if word and key not in left_out
+    ]
+    return f"{name}?{urlencode(given, errors='surrogatepass')}"
 
 
 def plain(value: Any) -> Any:

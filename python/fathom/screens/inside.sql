@@ -1,7 +1,7 @@
 -- Exclusive time by layer of a call and all inside it.
 with recursive near as (
 	select id, parent, layer, duration - nested as exclusive
-	from calls
+	from {calls}
 	where stream = {stream} and start between {start} and {stop}
 ),
 tree as (

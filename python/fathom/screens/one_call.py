@@ -20,6 +20,8 @@ Row = dict[str, Any]
 CHILDREN = 200
 #: Calls that `tree` gives at most.
 NODES = 5000
+#: A thread of at most so many calls is read once for all that is asked of one of them.
+THREAD = 200_000
 #: Members of a collective that are named: the longest.
 MEMBERS = 512
 #: What lists show of a call, but for names.
@@ -81,8 +83,18 @@ def _brief(view: View, row: Row) -> Row:
     return _named(view, [row])[0]
 
 
-def _found(view: View, call: int) -> Row:
-    rows = view.rows(f"from calls where id = {call} and stream = {_stream(call)}")
+def _thread(view: View, call: int) -> str:
+    """The table that has the calls of a call's thread: each look at all calls costs more than one at these."""
+    stream = _stream(call)
+    events = view.value(f"select events from streams where stream = {stream}")
+    if events is None or events > THREAD:
+        return "calls"
+    view.keep("thread", f"from calls where stream = {stream}")
+    return "thread"
+
+
+def _found(view: View, call: int, thread: str) -> Row:
+    rows = view.rows(f"from {thread} where id = {call} and stream = {_stream(call)}")
     rows = rows or view.rows(f"from calls where id = {call}")
     if not rows:
         raise UsageError(f"call={call}: this run has no such call; slowest lists some")
@@ -108,11 +120,11 @@ def bundles(rows: list[Row], most: int) -> list[Row]:
     ]  # fmt: skip
 
 
-def _ancestors(view: View, row: Row) -> list[Row]:
+def _ancestors(view: View, row: Row, thread: str) -> list[Row]:
     """From the outermost down."""
     above: list[Row] = []
     while row["parent"] is not None:
-        row = _found(view, row["parent"])
+        row = _found(view, row["parent"], thread)
         above.append(row)
     return _named(view, above[::-1])
 
@@ -171,13 +183,14 @@ def _members(view: View, number_of: int) -> Row | None:
     }
 
 
-def _siblings(view: View, row: Row) -> Row:
+def _siblings(view: View, row: Row, thread: str) -> Row:
     """Calls of the same function in the same call, of outermost ones in the same thread: those that differ most, the
     usual one, and those beside this one."""
     within = "parent is null" if row["parent"] is None else f"parent = {row['parent']}"
     (found,) = view.rows(
         statement(
             "siblings",
+            calls=thread,
             which=f"layer = {quoted(row['layer'])} and op = {quoted(row['op'])} and {within}",
             stream=str(row["stream"]),
             **{name: str(row[name]) for name in ("id", "start", "duration")},
@@ -189,11 +202,11 @@ def _siblings(view: View, row: Row) -> Row:
     }
 
 
-def _breakdown(view: View, row: Row, holds: bool) -> dict[str, Any]:
+def _breakdown(view: View, row: Row, holds: bool, thread: str) -> dict[str, Any]:
     """Exclusive time of the call and of those inside it, by layer from the top of the stack."""
     if not holds:
         return {"layers": [[row["layer"], row["exclusive"]]]}
-    rows = view.rows(statement("inside", call=str(row["id"]), stream=str(row["stream"]),
+    rows = view.rows(statement("inside", calls=thread, call=str(row["id"]), stream=str(row["stream"]),
         start=str(row["start"]), stop=str(row["start"] + row["duration"])))  # fmt: skip
     spent = {one["layer"]: int(one["exclusive"]) for one in rows}
     return {"layers": [[layer, spent[layer]] for layer in stack(spent)]}
@@ -234,16 +247,17 @@ def _hints(view: View, row: Row) -> list[Row]:
 @answer("call", required=("call",), call=number(0, 2**64 - 1), limit=number(1, 2000))
 def call(view: View, _: Selection, *, call: int, limit: int = CHILDREN) -> Row:
     """One call, and all that stands around it."""
-    row = _found(view, call)
-    inside = briefs(view, f"from calls where parent = {call} and stream = {row['stream']}")
+    thread = _thread(view, call)
+    row = _found(view, call, thread)
+    inside = briefs(view, f"from {thread} where parent = {call} and stream = {row['stream']}")
     return {
         "call": _details(view, row),
-        "ancestors": _ancestors(view, row),
+        "ancestors": _ancestors(view, row, thread),
         "children": bundles(inside, limit),
         "links": _links(view, call),
         "collective": _collective(view, row["collective"]),
-        "siblings": _siblings(view, row),
-        "breakdown": _breakdown(view, row, bool(inside)),
+        "siblings": _siblings(view, row, thread),
+        "breakdown": _breakdown(view, row, bool(inside), thread),
         "source": None if row["site"] is None else around(view, row["site"]),
     }
 
@@ -254,9 +268,9 @@ TREE = (
 )  # fmt: skip
 
 
-def _below(view: View, calls: list[int]) -> list[Row]:
+def _below(view: View, calls: list[int], thread: str) -> list[Row]:
     """The calls inside these, and those that serve or carry them: one row for each, with `under` and `relation`."""
-    inside = briefs(view, f"from calls where stream in ({_list({_stream(one) for one in calls})})"
+    inside = briefs(view, f"from {thread} where stream in ({_list({_stream(one) for one in calls})})"
         f" and parent in ({_list(calls)})")  # fmt: skip
     rows = [{**row, "under": row["parent"], "relation": "calls"} for row in inside]
     if not _has_links(view):
@@ -276,12 +290,15 @@ def _below(view: View, calls: list[int]) -> list[Row]:
 @answer("tree", required=("call",), call=number(0, 2**64 - 1), depth=number(1, 64))
 def tree(view: View, _: Selection, *, call: int, depth: int = 8) -> Table:
     """What is below a call, level by level, flat."""
-    top = _brief(view, _found(view, call))
+    thread = _thread(view, call)
+    top = _brief(view, _found(view, call, thread))
     rows, level, seen = [{**top, "under": None, "relation": "", "calls": 1}], [call], {call}
     for _level in range(depth):
         if not level or len(rows) > NODES:
             break
-        found = [one for one in _below(view, level) if int(one["call"]) not in seen]
+        is_near = {_stream(one) for one in level} == {_stream(call)}
+        found = _below(view, level, thread if is_near else "calls")
+        found = [one for one in found if int(one["call"]) not in seen]
         level = []
         for under in dict.fromkeys(one["under"] for one in found):
             each = bundles([one for one in found if one["under"] == under], CHILDREN)
@@ -305,12 +322,6 @@ def _bundle(one: Row, under: str) -> Row:
 @answer("slowest", limit=number(1, 2000), by=choice("duration", "exclusive"))
 def slowest(view: View, selection: Selection, *, limit: int = 200, by: str = "duration") -> Table:
     """The longest I/O calls that are selected, or those that kept the most for themselves."""
-    if selection == Selection():  # what is asked first, and looks at every call
-        return view.once(("slowest", limit, by), lambda: _slowest(view, selection, limit, by))
-    return _slowest(view, selection, limit, by)
-
-
-def _slowest(view: View, selection: Selection, limit: int, by: str) -> Table:
     where = conditions.calls(selection)
     size = "duration" if by == "duration" else "duration - nested"
     chosen = statement("longest", which=where, size=size, limit=str(limit))

@@ -11,6 +11,7 @@ import pyarrow as pa
 from fathom import database
 from fathom.errors import FathomError, UsageError
 from fathom.screens import table
+from fathom.screens.kept import Kept
 from fathom.screens.table import Table
 from fathom.store import Run, open_run
 
@@ -62,6 +63,7 @@ class Opened:
     def __init__(self, name: str, run: Run) -> None:
         """`name`: as requests call it."""
         self.name, self.run = name, run
+        self.kept = Kept(run.path)
         self._kept: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
@@ -103,6 +105,11 @@ class View:
             if isinstance(error.__cause__, duckdb.OutOfMemoryException):
                 raise OverLimit(f"it needs more memory than {MEMORY}; choose less") from error
             raise
+
+    def keep(self, name: str, text: str) -> None:
+        """Makes a table of a statement's rows, for the statements of this request that come after it."""
+        self.stop.check()
+        database.keep(self.cursor, name, text)
 
     def value(self, text: str) -> Any:
         """The one value of a statement; none where it has no row."""

@@ -20,8 +20,6 @@ from fathom.view import answers, ending, numbers, page
 from fathom.view import findings as words
 from fathom.view.part import Page
 
-#: Runs of more calls say what loses time only when they are asked: it takes longer than the page may.
-MANY = 1_000_000
 # What stands out: this much above the median.
 ABOVE = 1.5
 # Of the run's time: less is no loss.
@@ -58,8 +56,9 @@ def _facts(shown: Page) -> list[list[Any]]:
 
 
 def _longest_call(view: View) -> list[dict[str, Any]]:
-    every = view.once("outliers", lambda: outliers(view))
-    own = [one for one in every if one["layer"] not in ("fathom", "user", "threads", "mpi")]
+    own = [
+        one for one in outliers(view) if one["layer"] not in ("fathom", "user", "threads", "mpi")
+    ]
     if not own:
         return []
     one = _innermost(own[0], own)
@@ -130,17 +129,6 @@ def _hot_server(view: View) -> list[dict[str, Any]]:
     }]  # fmt: skip
 
 
-def _all_findings(view: View) -> list[dict[str, Any]]:
-    """On a database of its own: its tables are many, and who asked may go while others wait."""
-
-    def find() -> list[dict[str, Any]]:
-        run = Run(view.run.path, MEMORY)
-        found = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
-        return [_finding(one, view.value("select duration from runs") / 1e9) for one in found.found]
-
-    return view.once("findings", find)
-
-
 def _finding(one: conclusions.Finding, seconds: float) -> dict[str, Any]:
     said = words.as_json(one)
     share = (one.lost or 0) / seconds if seconds else 0
@@ -156,8 +144,13 @@ def _finding(one: conclusions.Finding, seconds: float) -> dict[str, Any]:
 
 @answer("findings")
 def findings(view: View, _: Selection) -> list[dict[str, Any]]:
-    """All that was found, the most seconds first."""
-    return _all_findings(view)
+    """All that was found, the most seconds first. On a database of its own: its tables are many."""
+    run = Run(view.run.path, MEMORY)
+    view.stop.watch(run.connection)
+    found = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
+    view.stop.check()  # a rule that was interrupted counts as broken, and the others as all
+    seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
+    return [_finding(one, seconds) for one in found.found]
 
 
 def _rate(view: View) -> Table:
@@ -170,15 +163,9 @@ def _rate(view: View) -> Table:
 
 @answer("overview")
 def overview(view: View, _: Selection) -> dict[str, Any]:
-    """Of the whole run, whatever is selected; made once."""
-    return view.once("overview", lambda: _overview(view))
-
-
-def _overview(view: View) -> dict[str, Any]:
+    """Of the whole run, whatever is selected. What loses time takes longer, so it is an answer of its own."""
     shown = _page(view)
-    is_small = shown.runs["events"] <= MANY
     said = answers.sentences(shown.answers, shown.name)
-    later = "what loses time is not looked for here in so many calls: fathom show RUN --findings"
     return {
         "facts": _facts(shown),
         "verdict": said[0][1][0],
@@ -186,7 +173,6 @@ def _overview(view: View) -> dict[str, Any]:
         "landmarks": [*_longest_call(view), *_straggler(view), *_hot_server(view)],
         "layers": view.table(analysis("layers")),
         "rate": _rate(view),
-        "findings": _all_findings(view) if is_small else [],
-        "missing": [line.strip() for line in ending.missing(shown)] + ([] if is_small else [later]),
+        "missing": [line.strip() for line in ending.missing(shown)],
         "cost": ending.one_line(shown),
     }

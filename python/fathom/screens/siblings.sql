@@ -1,6 +1,6 @@
 -- Calls like call {id} beside it: how many, the usual one, the next slower one, those before and after it, the slowest.
 with sibling as materialized (
-	select id, start, duration from calls where stream = {stream} and {which}
+	select id, start, duration from {calls} where stream = {stream} and {which}
 )
 select
 	count(*) as count,

@@ -45,7 +45,6 @@ def prepare(view: View) -> None:
     """What takes long and every picture stands on, before the first asks."""
     if has_calls(view):
         pyramid(view)
-        view.once("outliers", lambda: outliers(view))
 
 
 def geometry(view: View) -> Geometry:
@@ -58,23 +57,30 @@ def geometry(view: View) -> Geometry:
 
 def outliers(view: View) -> list[dict[str, Any]]:
     """The longest calls of each layer, the longest first."""
-    rows = view.rows(statement("outliers", limit=str(OUTLIERS)))
-    return [{**row, "call": str(row["call"])} for row in rows]
+
+    def look() -> list[dict[str, Any]]:
+        rows = view.rows(statement("outliers", limit=str(OUTLIERS)))
+        return [{**row, "call": str(row["call"])} for row in rows]
+
+    found: list[dict[str, Any]] = view.opened.kept.answer("outliers", True, look, view.stop.check)
+    return found
 
 
 @answer("levels")
 def levels(view: View, _: Selection) -> dict[str, Any]:
     """How the run is cut, and the calls that stay marked; whatever is selected."""
     cut = geometry(view)
+    coarsest = cut.level(0)
     each = [
         {"z": one.z, "bins": one.bins, "rows": one.rows, "lanes_per_row": one.lanes}
         for one in cut.levels
     ]
     return {
-        "width": cut.level(0).width,
+        "width": coarsest.width,
         "levels": each,
         "source": "calls" if has_calls(view) else "heat",
-        "outliers": view.once("outliers", lambda: outliers(view)),
+        "outliers": outliers(view),
+        "sql": f"with {_cells(view, Selection(), coarsest, 0, coarsest.bins)} from cells order by all",
     }
 
 
@@ -117,14 +123,19 @@ def _computed(view: View, selection: Selection, level: Level, x: int, y: int) ->
     """The same cells, of the rows of calls or heat that the tile shows."""
     first, last = x * BINS, (x + 1) * BINS
     lanes = (y * ROWS * level.lanes, (y + 1) * ROWS * level.lanes - 1, 1)
-    source = "calls" if has_calls(view) else "heat"
     shown = replace(selection, t=(first * level.width, last * level.width), lanes=(lanes,))
-    which = getattr(conditions, source)(shown)
     return view.sql(
-        f"with {statements.rows(source, which)}, {statements.cells(level, first, last)}"
+        f"with {_cells(view, shown, level, first, last)}"
         f" select row % {ROWS} * {BINS} + bin % {BINS} as cell, op, kind, calls, time, bytes, longest, call"
         " from cells order by cell, op"
     )
+
+
+def _cells(view: View, selection: Selection, level: Level, first: int, last: int) -> str:
+    """`cells` of what is selected, in bins [first, last): a part of statements, after `with`."""
+    source = "calls" if has_calls(view) else "heat"
+    which = getattr(conditions, source)(selection)
+    return f"{statements.rows(source, which)}, {statements.cells(level, first, last)}"
 
 
 def encode(cells: pa.Table) -> bytes:

@@ -24,6 +24,8 @@ from fathom.serve.page import NOT_BUILT, page
 AT_A_TIME = 4
 #: Seconds that an answer may take.
 SECONDS = 60.0
+# Worked out once for each run, however long it takes; what it has found is shown beside what is there before.
+PATIENT = frozenset(("findings",))
 # A statement is interrupted again and again until its thread is done: one that begins in between is not missed.
 AGAIN = 0.05
 STATUS = {UsageError: 400, NoSuchRun: 404, OverLimit: 422}
@@ -86,7 +88,7 @@ class Answers:
             thread = asyncio.ensure_future(
                 anyio.to_thread.run_sync(screens.ask, self.runs, name, parameters, stop)
             )
-            await asyncio.wait({thread}, timeout=self.seconds)
+            await asyncio.wait({thread}, timeout=None if name in PATIENT else self.seconds)
             while not thread.done():
                 stop.now(OverLimit(f"{name} took longer than {self.seconds:g} s; choose less"))
                 await asyncio.wait({thread}, timeout=AGAIN)

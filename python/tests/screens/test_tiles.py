@@ -117,6 +117,25 @@ def test_every_level_is_what_its_calls_are(tmp_path: Path, seed: int) -> None:
             assert ids & {call["id"] for call in calls if call["duration"] == longest}
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_sql_behind_the_picture_gives_the_coarsest_level(tmp_path: Path, seed: int) -> None:
+    forest = Forest(seed, traced=False)
+    runs = Runs([forest.write(tmp_path).path])
+    rows = runs.view("r").rows(screens.ask(runs, "levels", {"run": "r"})["sql"])
+    level = Geometry(max(c["start"] + c["duration"] for c in forest.calls), 8).level(0)
+    cells = {
+        (row["layer"], (row["row"], row["bin"], f"{row['op']}/{row['kind']}")): row for row in rows
+    }
+    shown = {
+        (layer, cell): values
+        for layer in {call["layer"] for call in forest.calls}
+        for cell, values in asked(runs, layer, level)[0].items()
+    }
+    assert cells.keys() == shown.keys()
+    for cell, values in shown.items():
+        assert all(cells[cell][name] == values[name] for name in values)
+
+
 @pytest.mark.parametrize(
     "more", [{"files": "0,1"}, {"kinds": "write"}, {"files": "2", "ops": "posix:pwrite"}]
 )

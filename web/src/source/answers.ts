@@ -68,7 +68,6 @@ export interface Overview {
 	landmarks: Landmark[];
 	layers: Table;
 	rate: Table;
-	findings: Finding[];
 	missing: string[];
 	cost: string;
 }
@@ -95,7 +94,7 @@ export interface Levels {
 	source: "calls" | "heat";
 	outliers: Outlier[];
 	/** Gives the cells of the coarsest level. */
-	sql?: string;
+	sql: string;
 }
 
 export interface Strips {

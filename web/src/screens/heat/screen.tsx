@@ -79,7 +79,7 @@ function Map({ run, levels }: { run: Run; levels: Levels }): JSX.Element {
 				paint={paint}
 				over={over}
 				{...(grid ? { table: () => gridTable(grid), what: "cells" } : {})}
-				{...(levels.sql ? { sql: levels.sql } : {})}
+				sql={levels.sql}
 				tools={<Tools run={run} layer={layer} metric={metric} />}
 				{...gestures}
 			>

@@ -45,7 +45,7 @@ function Page({ overview }: { overview: Answer }): JSX.Element {
 				<Layers table={overview.layers} />
 				<Rate table={overview.rate} />
 			</div>
-			<Findings findings={overview.findings} />
+			<Findings />
 			{overview.missing.length > 0 && (
 				<section aria-label="What is not here">
 					<h2>What is not here</h2>
@@ -136,17 +136,30 @@ function peak(values: number[]): string {
 	return `${Math.max(0, ...values).toFixed(0)} MB/s`;
 }
 
-function Findings({ findings }: { findings: Finding[] }): JSX.Element {
-	const all = ranked(findings);
+/** An answer of its own: of a large run it takes longer than the rest of the page. */
+function Findings(): JSX.Element {
+	const { run } = scope.value;
+	const answer = useAnswer<Finding[]>("findings", { run });
 	return (
 		<section aria-labelledby="findings">
-			<h2 id="findings">{all.length === 0 ? "No findings: nothing that Fathom knows costs this run time" : `Findings: ${all.length}, those that cost most first`}</h2>
-			<ol class="findings">
-				{all.map((one) => (
-					<OneFinding key={`${one.name} ${one.sentence}`} finding={one} />
-				))}
-			</ol>
+			<h2 id="findings">{headline(answer.value)}</h2>
+			<Shown answer={answer}>{(found) => <List findings={ranked(found)} />}</Shown>
 		</section>
+	);
+}
+
+function headline(found: Finding[] | null): string {
+	if (found === null) return "Findings";
+	return found.length === 0 ? "No findings: nothing that Fathom knows costs this run time" : `Findings: ${found.length}, those that cost most first`;
+}
+
+function List({ findings }: { findings: Finding[] }): JSX.Element {
+	return (
+		<ol class="findings">
+			{findings.map((one) => (
+				<OneFinding key={`${one.name} ${one.sentence}`} finding={one} />
+			))}
+		</ol>
 	);
 }
 
