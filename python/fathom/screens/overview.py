@@ -5,6 +5,8 @@ import statistics
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
+
 from fathom import cost
 from fathom.analysis import findings as conclusions
 from fathom.analysis import statement as analysis
@@ -142,11 +144,30 @@ def _finding(one: conclusions.Finding, seconds: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
+class _Stoppable(Run):
+    """A run that is asked nothing more when nobody waits."""
+
+    def __init__(self, view: View) -> None:
+        """A database of its own, since findings make many tables."""
+        super().__init__(view.run.path, MEMORY)
+        self._stop = view.stop
+        self._stop.watch(self.connection)
+
+    def sql(self, text: str, **values: Any) -> pa.Table:
+        """As Run has it."""
+        self._stop.check()
+        return super().sql(text, **values)
+
+    def keep(self, name: str, text: str) -> None:
+        """As Run has it."""
+        self._stop.check()
+        super().keep(name, text)
+
+
 @answer("findings")
 def findings(view: View, _: Selection) -> list[dict[str, Any]]:
-    """All that was found, the most seconds first. On a database of its own: its tables are many."""
-    run = Run(view.run.path, MEMORY)
-    view.stop.watch(run.connection)
+    """All that was found, the most seconds first."""
+    run = _Stoppable(view)
     found = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
     view.stop.check()  # a rule that was interrupted counts as broken, and the others as all
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
