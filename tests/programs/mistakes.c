@@ -4,11 +4,14 @@
  *
  * The tests of findings run both under a slow store (tools/slow_store.c) and ask what Fathom concludes of them. */
 #define _GNU_SOURCE
+#include <aio.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -317,6 +320,126 @@ static void beside(const char *path)
 	MUST(close(pipeline.fd) == 0);
 }
 
+enum { READERS = 4, PIECES = 40, PART = 16 * KIB };
+
+/* Whoever takes the byte out of the pipe may use the file's position. */
+static struct {
+	int fd;
+	int token[2];
+} table;
+
+static off_t part_of(const void *reader, int i)
+{
+	return ((const char *)reader - data + (off_t)i * READERS) * PART;
+}
+
+static void *seek_and_read(void *reader)
+{
+	char part[PART];
+
+	for (int i = 0; i < PIECES; i++) {
+		MUST(read(table.token[0], part, 1) == 1);
+		MUST(lseek(table.fd, part_of(reader, i), SEEK_SET) == part_of(reader, i));
+		MUST(read(table.fd, part, PART) == PART);
+		MUST(write(table.token[1], part, 1) == 1);
+	}
+	return NULL;
+}
+
+static void *read_at(void *reader)
+{
+	char part[PART];
+
+	for (int i = 0; i < PIECES; i++)
+		MUST(pread(table.fd, part, PART, part_of(reader, i)) == PART);
+	return NULL;
+}
+
+static void by_threads(void *(*reader)(void *))
+{
+	pthread_t thread[READERS];
+
+	for (int i = 0; i < READERS; i++)
+		MUST(pthread_create(&thread[i], NULL, reader, data + i) == 0);
+	for (int i = 0; i < READERS; i++)
+		MUST(pthread_join(thread[i], NULL) == 0);
+}
+
+static void by_processes(void *(*reader)(void *))
+{
+	int status;
+
+	for (int i = 0; i < READERS; i++) {
+		pid_t child = fork();
+
+		MUST(child >= 0);
+		if (child == 0) {
+			reader(data + i);
+			exit(0);
+		}
+	}
+	for (int i = 0; i < READERS; i++)
+		MUST(wait(&status) > 0 && status == 0);
+}
+
+/* A file that several read part by part in turn; each is told its number as a place in `data`. */
+static void read_by(const char *path, void (*several)(void *(*)(void *)), void *(*reader)(void *))
+{
+	table.fd = make(path);
+	append(table.fd, READERS * PIECES * PART, PART);
+	MUST(pipe(table.token) == 0 && write(table.token[1], data, 1) == 1);
+	several(reader);
+	MUST(close(table.fd) == 0);
+}
+
+static void one_position(const char *path)
+{
+	read_by(path, by_threads, seek_and_read);
+}
+
+static void own_positions(const char *path)
+{
+	read_by(path, by_threads, read_at);
+}
+
+static void inherited_position(const char *path)
+{
+	read_by(path, by_processes, seek_and_read);
+}
+
+static void no_position(const char *path)
+{
+	read_by(path, by_processes, read_at);
+}
+
+/* Asynchronous writes of one size, each awaited when the next one is ready. */
+static void post_in_pieces(const char *path, size_t piece)
+{
+	int fd = make(path);
+
+	for (long at = 0; at < MIB; at += (long)piece) {
+		struct aiocb block = {
+			.aio_fildes = fd, .aio_buf = data, .aio_nbytes = piece, .aio_offset = at};
+		const struct aiocb *const list[] = {&block};
+
+		MUST(aio_write(&block) == 0);
+		while (aio_error(&block) == EINPROGRESS)
+			MUST(aio_suspend(list, 1, NULL) == 0 || errno == EINTR);
+		MUST(aio_return(&block) == (ssize_t)piece);
+	}
+	MUST(close(fd) == 0);
+}
+
+static void small_posts(const char *path)
+{
+	post_in_pieces(path, 512);
+}
+
+static void large_posts(const char *path)
+{
+	post_in_pieces(path, PIECE);
+}
+
 static const struct {
 	const char *name;
 	void (*make)(const char *path);
@@ -344,6 +467,12 @@ static const struct {
 	{"one-file", one_file},
 	{"turns", turns},
 	{"beside", beside},
+	{"one-position", one_position},
+	{"own-positions", own_positions},
+	{"inherited-position", inherited_position},
+	{"no-position", no_position},
+	{"small-posts", small_posts},
+	{"large-posts", large_posts},
 };
 
 int main(int argc, char **argv)

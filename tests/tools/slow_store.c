@@ -9,6 +9,7 @@
  *	SLOW_STORE_QUEUE        file in which the queues lie: all processes that name it, of whatever
  *	                        run, wait in the same ones, so give them the same stores (default: each
  *	                        process has its own, as if the store had room for all)
+ *	SLOW_STORE_AT_ONCE      1: a store has room for all requests at once, those of threads as well
  *	SLOW_STORE_RANK         RANK:FACTOR, the MPI rank that waits FACTOR times as long
  *	SLOW_STORE_SEEK_US      added to a read or write that does not begin where the descriptor's last one ended
  *	SLOW_STORE_PARTIAL_US   added to a read or write that does not begin and end at multiples of SLOW_STORE_BLOCK
@@ -17,12 +18,14 @@
  *	SLOW_STORE_BLOCK        bytes (default 4096)
  *	SLOW_STORE_LOCKS        file that processes share, made when it is not there: who wrote a block last
  *
+ * Asynchronous requests of POSIX block when they are posted, as where a kernel or file system cannot do otherwise.
  * Streams of C are as slow as the system calls below them: their bytes are those by which the descriptor moved.
  *
  * At exit it prints "slow_store: N operations, B bytes" to the file SLOW_STORE_REPORT names, appended:
  * proof that it was reached when other preload tools are above or below it. It is a plain preload
  * tool on purpose: it exports the symbols and asks dlsym(RTLD_NEXT) for the next ones. */
 #define _GNU_SOURCE
+#include <aio.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,6 +61,7 @@ static struct {
 	int count;
 	double factor; /* what this rank waits for each second of others */
 	bool on[KINDS];
+	bool at_once;
 	_Atomic uint8_t server_of[DESCRIPTORS]; /* one more than its number, 0: none */
 	double seek_ns, partial_ns, lock_ns;
 	long block;
@@ -79,6 +83,8 @@ static struct {
 	ssize_t (*pwrite)(int, const void *, size_t, off_t);
 	ssize_t (*readv)(int, const struct iovec *, int);
 	ssize_t (*writev)(int, const struct iovec *, int);
+	int (*aio_read)(struct aiocb *);
+	int (*aio_write)(struct aiocb *);
 	int (*fsync)(int);
 	int (*fdatasync)(int);
 	int (*stat)(const char *, struct stat *);
@@ -171,6 +177,7 @@ __attribute__((constructor)) static void setup(void)
 		add_server(under, under ? strlen(under) : 0, number_of("SLOW_STORE_LATENCY_US"),
 			   number_of("SLOW_STORE_RATE_MB"));
 	store.factor = factor_of_rank();
+	store.at_once = number_of("SLOW_STORE_AT_ONCE") != 0;
 	store.seek_ns = number_of("SLOW_STORE_SEEK_US") * 1000;
 	store.partial_ns = number_of("SLOW_STORE_PARTIAL_US") * 1000;
 	store.lock_ns = number_of("SLOW_STORE_LOCK_US") * 1000;
@@ -185,6 +192,8 @@ __attribute__((constructor)) static void setup(void)
 	next.pwrite = find("pwrite");
 	next.readv = find("readv");
 	next.writev = find("writev");
+	next.aio_read = find("aio_read");
+	next.aio_write = find("aio_write");
 	next.fsync = find("fsync");
 	next.fdatasync = find("fdatasync");
 	next.stat = find("stat");
@@ -230,7 +239,7 @@ static int64_t now(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-/* Waits as long as a store with one queue would: after what was asked for before. */
+/* Waits as long as a store with one queue would: after what was asked for before, unless it serves all at once. */
 static void serve(int number, enum kind kind, size_t bytes, double more_ns)
 {
 	int saved = errno;
@@ -246,7 +255,7 @@ static void serve(int number, enum kind kind, size_t bytes, double more_ns)
 		int64_t before = atomic_load(queue);
 		int64_t end;
 		do
-			end = (before > arrived ? before : arrived) + cost;
+			end = (before > arrived && !store.at_once ? before : arrived) + cost;
 		while (!atomic_compare_exchange_weak(queue, &before, end));
 		struct timespec until = {end / 1000000000, end % 1000000000};
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
@@ -404,6 +413,22 @@ ssize_t writev(int fd, const struct iovec *part, int parts)
 {
 	setup();
 	return moved(fd, WRITE, next.writev(fd, part, parts), -1);
+}
+
+int aio_read(struct aiocb *block)
+{
+	setup();
+	int result = next.aio_read(block);
+	moved(block->aio_fildes, READ, result ? 0 : (ssize_t)block->aio_nbytes, block->aio_offset);
+	return result;
+}
+
+int aio_write(struct aiocb *block)
+{
+	setup();
+	int result = next.aio_write(block);
+	moved(block->aio_fildes, WRITE, result ? 0 : (ssize_t)block->aio_nbytes, block->aio_offset);
+	return result;
 }
 
 int fsync(int fd)

@@ -1,0 +1,70 @@
+-- title:  Threads or processes share one file position
+-- layer:  posix
+-- limit:  two or more threads of a process, or a process and its children, seek on the same descriptor and then read or write where it stands.
+--   Any of these may move the position between another's two calls, so they wait for one another, or touch other bytes than they mean
+-- says:   {path}: {who} seek on one descriptor, {seeks:count} times, and read or write where it stands, {n:count} times{raced}; one after
+--   another that took {seconds:seconds}, the slowest alone {own:seconds}
+-- lost:   the time in which any of them was between its seek and the end of its access, less the accesses of the slowest: with positions
+--   of their own they go on side by side, if the store serves several at once. Null where they are so already, which they do at their peril
+-- sure:   0.6
+-- fix:    pread and pwrite, which take the offset and leave the position alone, without the lock; or a descriptor of its own for each
+-- seen:   POSIX.1-2017, 2.9.7; Linux 3.14 locks the position for each read and write
+with position as (
+	select o.object, o.file, o.descriptor, if(o.inherited, coalesce(p.parent, o.process), o.process) as holder
+	from objects as o join processes as p using (process)
+	where o.class = 'descriptor' and o.descriptor is not null
+),
+moving as (
+	select
+		o.file, o.holder, o.descriptor, c.id, c.process, c.stream, c.start, c.duration, c.kind = 'seek' as seeks
+	from calls as c join position as o using (object)
+	where c.layer = 'posix' and c.error = 0 and c.op in ('lseek', 'read', 'write', 'readv', 'writev') and {outermost_call}
+),
+several as (
+	select file, holder, descriptor from moving where seeks group by file, holder, descriptor having count(distinct stream) > 1
+),
+placed as (
+	select
+		*,
+		lag(seeks) over own as after_seek,
+		lag(start) over own as began,
+		lag(stream) over (partition by file, holder, descriptor order by start) as last_by
+	from moving semi join several using (file, holder, descriptor)
+	window own as (partition by file, holder, descriptor, stream order by start)
+),
+-- From a seek to the end of the access that it was for.
+used as (
+	select *, if(after_seek, began, start) as since, start + duration as until from placed where not seeks
+),
+stretch as (
+	select *, greatest(0, until - greatest(since, coalesce(max(until) over before, since))) as added
+	from used
+	window before as (partition by file, holder, descriptor order by since rows between unbounded preceding and 1 preceding)
+),
+thread as (
+	select
+		file, holder, descriptor, process, stream, count(*) as n, count(*) filter (after_seek) as seeks,
+		count(*) filter (after_seek and last_by <> stream) as raced, sum(added) / 1e9 as seconds, sum(duration) / 1e9 as own,
+		max_by(id, duration, 4) as worst
+	from stretch
+	group by file, holder, descriptor, process, stream
+),
+one as (
+	select
+		file, count(*) as threads, count(distinct process) as processes, sum(n)::bigint as n, sum(seeks)::bigint as seeks, sum(raced)::bigint as races,
+		sum(seconds) as seconds, max(own) as own, list_slice(flatten(list(worst)), 1, 8) as calls
+	from thread
+	where seeks > 0
+	group by file, holder, descriptor
+)
+select
+	p.place as path,
+	if(processes > 1, format('{} processes', processes), format('{} threads', threads)) as who,
+	seeks,
+	n,
+	if(races > 0, format(', {} of them where another had moved it in between', races), '') as raced,
+	seconds,
+	own,
+	calls,
+	if(races > 0 and seconds < 1.1 * own, null, seconds - own) as lost
+from one join {places} as p using (file)
