@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from fathom import places
+from fathom import groups, places
 from fathom.errors import FathomError, UsageError
 from fathom.screens.setup import Job
 
 TAIL = 16_384  # bytes of output that are shown
-GRACE = 5.0  # seconds that a job has to end by itself
 
 
 @dataclass
@@ -88,11 +87,7 @@ class Desk:
             process = None if one.is_over else one.process
             one.state = one.state if one.is_over else "stopped"
         if process is not None:
-            _signal(process, signal.SIGINT)
-            try:
-                process.wait(GRACE)
-            except subprocess.TimeoutExpired:
-                _signal(process, signal.SIGKILL)
+            groups.end(process, signal.SIGINT)
         return self.progress(one.name)
 
     def close(self) -> None:
@@ -160,11 +155,3 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
-
-
-def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    """To the job's own group: its launcher and ranks."""
-    try:
-        os.killpg(process.pid, number)
-    except ProcessLookupError:
-        return

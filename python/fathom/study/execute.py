@@ -1,9 +1,6 @@
 """Runs the points of a study, one after the other, the programs of each at once; remembers which are done."""
 
-import contextlib
 import json
-import os
-import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -11,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fathom import places
+from fathom import groups, places
 from fathom.errors import FathomError, UsageError
 from fathom.study.plan import Plan, Point, Program
 
 Say = Callable[[str], None]
-GRACE = 5.0  # seconds that a program has to end when its time is over
 TIMED_OUT = "timed out"
 
 
@@ -129,7 +125,7 @@ class Study:
                 )
         finally:
             for process in processes:
-                _end(process)
+                groups.end(process)
         return found
 
     def _start(self, program: Program) -> "subprocess.Popen[bytes]":
@@ -156,20 +152,9 @@ class Study:
         try:
             return process.wait(left)
         except subprocess.TimeoutExpired:
-            _end(process)
+            groups.end(process)
             return TIMED_OUT
 
 
 def _why(status: int | str) -> str:
     return status if isinstance(status, str) else f"exit status {status}"
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ends a program that still runs, and what it started."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is not None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE)
