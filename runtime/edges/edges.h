@@ -59,6 +59,14 @@ void edges_patch(uint32_t layers);
  * copies. */
 uint64_t edge_library(uint32_t wrapper);
 
+/* What a library itself defines by these names, NULL what it does not; `for_good`: it came with the program, so it
+ * is never unloaded. False: no such library is loaded. */
+struct edge_name {
+	const char *name;
+	void *found;
+};
+bool edge_defined(uint64_t library, struct edge_name *names, size_t count, bool *for_good);
+
 /* Where a Fortran entry was called from: set by the entry's trampoline, valid while the frame it
  * was read from still holds the address. `slot` is NULL where return addresses are not on the stack. */
 struct entry_site {

@@ -126,10 +126,7 @@ static uint32_t sysv_hash(const char *name)
 
 struct elf_query elf_query(const char *name, const char *version)
 {
-	return (struct elf_query){.name = name,
-				  .version = version,
-				  .gnu_hash = elf_gnu_hash(name),
-				  .old_hash = sysv_hash(name)};
+	return (struct elf_query){.name = name, .version = version, .gnu_hash = elf_gnu_hash(name)};
 }
 
 /* Name of version number `index` that m defines; NULL: the base version. */
@@ -245,7 +242,7 @@ static const ElfW(Sym) *
 	uint32_t buckets = m->old_hash[0];
 	const uint32_t *bucket = &m->old_hash[2], *chain = bucket + buckets;
 
-	for (uint32_t i = buckets ? bucket[q->old_hash % buckets] : 0; i; i = chain[i])
+	for (uint32_t i = buckets ? bucket[sysv_hash(q->name) % buckets] : 0; i; i = chain[i])
 		if (fits(m, i, q, c))
 			return &m->symbols[i];
 	return NULL;

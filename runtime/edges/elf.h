@@ -34,7 +34,7 @@ struct elf {
 struct elf_query {
 	const char *name;
 	const char *version; /* NULL: any, see newest */
-	uint32_t gnu_hash, old_hash;
+	uint32_t gnu_hash;
 	bool exact;  /* dlvsym: a symbol of the base version is no match for a named one */
 	bool newest; /* dlsym: the default version, where a relocation takes the oldest */
 	bool plt;    /* JUMP_SLOT: an executable's own PLT entry is no definition */
