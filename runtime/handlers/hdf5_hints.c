@@ -59,11 +59,19 @@ enum {
 	T_ARRAY
 };
 
+static int class_of(const struct hdf5_library *lib, int64_t type)
+{
+	return lib->type_class ? lib->type_class(type) : -1;
+}
+
+static bool is_number(int class)
+{
+	return class == T_INTEGER || class == T_FLOAT;
+}
+
 bool hdf5_of_numbers(const struct hdf5_library *lib, int64_t type)
 {
-	const int class = lib->type_class ? lib->type_class(type) : -1;
-
-	return class == T_INTEGER || class == T_FLOAT;
+	return is_number(class_of(lib, type));
 }
 
 static const char *byte_order(const struct hdf5_library *lib, int64_t type, size_t size)
@@ -92,13 +100,13 @@ static void add_type(const struct hdf5_library *lib, int64_t type, struct text *
 		"int",      "float",     "time", "string",          "bits",  "opaque",
 		"compound", "reference", "enum", "variable length", "array", "complex",
 	};
-	const int class = lib->type_class ? lib->type_class(type) : -1;
+	const int class = class_of(lib, type);
 	const size_t size = lib->type_size(type);
 
 	if (class == T_INTEGER && lib->type_sign && lib->type_sign(type) == 0)
 		add(t, "u");
 	add(t, "%s", WORD(classes, class));
-	if (class == T_INTEGER || class == T_FLOAT)
+	if (is_number(class))
 		add(t, "%zu%s", size * 8, byte_order(lib, type, size));
 	else if (class == T_STRING && lib->type_is_variable && lib->type_is_variable(type) > 0)
 		add(t, " variable length");
@@ -332,7 +340,7 @@ void hdf5_file_hints(struct call *c, const struct hdf5_library *lib, int64_t fil
 {
 	int64_t list;
 
-	if (!c->thread || !lib)
+	if (!c->thread || call_for_job(c) || !lib)
 		return;
 	list = hdf5_id(lib, access);
 	if (list == 0 && lib->default_access)
