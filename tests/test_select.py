@@ -459,6 +459,42 @@ def test_the_command_changes_all_and_says_when(tmp_path: Path) -> None:
     assert '"selections": [' in text and 'operations = \\"write\\"' in text
 
 
+HDF5_OBJECTS = """
+select c.op, o.class, o.name, f.path, o.element_bytes, o.extents from calls c join objects o using (object)
+	join files f on f.file = o.file where c.op in ('H5Dwrite', 'H5Awrite', 'H5Dclose') order by c.start"""
+
+
+@pytest.mark.parametrize("before", ["job", "file"])
+def test_what_was_opened_while_counted_has_its_name_in_later_rows(
+    before: str, tmp_path: Path
+) -> None:
+    """At level `job` nobody asks what a dataset is; its first transfer as a row does."""
+    needs.require(needs.of_mpi("mpich"))
+    file = tmp_path / "f.h5"
+    command = [paths.FATHOM, "run", "--no-show", "-o", tmp_path / "run", "--level", before, "--"]
+    with subprocess.Popen(
+        [str(word) for word in [*command, PROGRAMS / "hdf5_waits_mpich", file]],
+        env={**os.environ, **runner.STACK_ENV},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout and process.stdout.readline() == "made\n"
+        assert fathom("select", tmp_path / "run", "--level", "call").returncode == 0
+        process.communicate("\n", timeout=100)
+    assert process.returncode == 0
+    rows = tables.connect(tmp_path / "run.fathom").execute(HDF5_OBJECTS).fetchall()
+    data = ("hdf5_dataset", "/step/density", str(file), 8, [4, 5])
+    unit = ("hdf5_attribute", "/step/density/unit", str(file), 8, [4, 5])
+    opened_for_job = ("hdf5_file", str(file), str(file), None, [])
+    assert rows == [
+        ("H5Dwrite", *data),
+        ("H5Dwrite", *data),
+        ("H5Awrite", *(opened_for_job if before == "job" else unit)),
+        ("H5Dclose", *data),
+    ]
+
+
 def test_silent_at_first_then_on(tmp_path: Path) -> None:
     flips = Flips(tmp_path, "--level", "off")
     assert flips.select("--level", "call").returncode == 0

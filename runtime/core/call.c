@@ -194,23 +194,22 @@ struct decision {
 	uint8_t left_out;
 };
 
-/* Once more when the selection changed under our hands. */
-static struct decision decide(struct thread *t, const struct call *c, const void *frame,
-			      const void *site)
+/* By the selection `l`; once more when it changed under our hands, or is being overwritten already. */
+static struct decision decide(struct thread *t, const struct levels *l, const struct call *c,
+			      const void *frame, const void *site)
 {
 	struct decision d = {.stands = {.inside = true}};
-	const struct levels *l;
-	uint32_t number;
 
-	do {
-		l = levels_now();
-		number = atomic_load(&l->number);
+	for (;; l = levels_now()) {
+		const uint32_t number = atomic_load(&l->number);
+
 		if (l->code)
 			d.stands = stand(t, l, c, frame, site);
 		d.left_out = (uint8_t)left_out(t, l, c);
 		d.level = level_of(l, c->op, d.left_out, d.stands.code);
-	} while (unlikely(atomic_load(&l->number) != number));
-	return d;
+		if (likely(number && atomic_load(&l->number) == number))
+			return d;
+	}
 }
 
 /* It has no seq. What was around it is kept in it, until it ends. */
@@ -252,6 +251,11 @@ static void enter_with_row(struct thread *t, struct call *c, const struct decisi
 bool call_for_job(const struct call *c)
 {
 	return c->seq == ~0ull && level_without_row(c) <= LEVEL_JOB;
+}
+
+bool calls_for_job(const struct call *c)
+{
+	return call_for_job(c) && !(levels_now()->in_play >> LEVEL_JOB);
 }
 
 /* Calls with and without a row may be inside each other: the younger frame is the inner. */
@@ -296,12 +300,13 @@ static void drop_around(struct thread *t, const void *frame)
 bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
 		       const void *frame, const void *site)
 {
+	const struct levels *l = levels_now();
 	struct decision d;
 	struct thread *t;
 
 	c->thread = NULL;
 	c->cancel = false;
-	if (!(levels_now()->layers >> op_of(op)->layer & 1) || object == OBJECT_NEVER)
+	if (!(l->layers >> op_of(op)->layer & 1) || object == OBJECT_NEVER)
 		return false;
 	t = thread_claim();
 	if (!t)
@@ -315,7 +320,7 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 		release(t);
 		return false;
 	}
-	d = decide(t, c, frame, site);
+	d = decide(t, l, c, frame, site);
 	if (d.level && !t->op_seen[op])
 		stream_op(t, op); /* should it never end, the reader must know its name */
 	if (t->flush_began)
@@ -379,8 +384,10 @@ static void count_at(struct thread *t, struct call *c, enum level level, uint64_
 
 static void leave_without_row(struct thread *t, struct call *c, uint64_t ended)
 {
-	const enum level level = level_after(c, level_without_row(c), t->around.code);
+	enum level level = level_without_row(c);
 
+	if (unlikely(c->object & OBJECT_LEFT_OUT))
+		level = level_after(c, level, t->around.code);
 	around_set(t, c->outer);
 	count_at(t, c, level, ended);
 }

@@ -84,6 +84,8 @@ void call_cancel(struct call *c, uint64_t ended);
 void call_count(struct call *c);
 /* Is it counted at level `job`: nothing but calls, bytes and times is asked of it? */
 bool call_for_job(const struct call *c);
+/* Is it, and all others of this process, as the selection stands: does nobody ask what a call was on? */
+bool calls_for_job(const struct call *c);
 /* Of a call that moves data and did not fail, before it ends: its buffer is at no multiple of 8. */
 __attribute__((cold)) void call_misaligned(struct call *c);
 /* … the memory that it reads or writes has holes; of what datatype it is (datatype_define). */

@@ -14,7 +14,7 @@
 enum { TRIES = 100 };
 enum { CALL = TABLES - 1 }; /* the highest table */
 
-static struct levels both[2], nothing = {.next_edge = UINT64_MAX};
+static struct levels both[2], nothing = {.number = UINT32_MAX, .next_edge = UINT64_MAX};
 static struct levels *_Atomic in_force = &nothing;
 static struct levels *latest;     /* in force now, or until the end */
 static uint32_t numbers;          /* lock held */
@@ -62,6 +62,8 @@ static void resolve(struct levels *l)
 	}
 	if (l->code)
 		l->layers = config.layers;
+	for (uint32_t layer = 0; layer < LAYERS_MOST; layer++)
+		l->usual[layer] = levels_usual(l, layer);
 }
 
 /* Bits of layers: their calls are events whatever they are. */
@@ -177,7 +179,7 @@ static bool gate_changed(const struct levels *l)
 	return atomic_load(&gate_at) == &control->gate && atomic_load(&control->gate) != l->gate;
 }
 
-static void follow(void)
+static __attribute__((noinline)) void follow(void)
 {
 	const uint64_t mask = process_lock();
 	const struct levels *l = atomic_load(&in_force);

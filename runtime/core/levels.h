@@ -6,6 +6,7 @@
 
 enum { TABLES = 3, SELECTION_BYTES = 65536, CODE_RANGES = 1024 };
 enum level { LEVEL_UNSEEN, LEVEL_JOB, LEVEL_FILE, LEVEL_EVENT };
+enum { LEVEL_ASKED = 0xff, LAYERS_MOST = 32 };
 
 /* Lines of one key in the text, each its name, a blank and a value. */
 struct lines {
@@ -38,6 +39,8 @@ struct levels {
 	uint32_t objects_before; /* objects up to this number were defined under others */
 	uint64_t gate;           /* as the hot path has it */
 	uint64_t next_edge;      /* ns since the start: when a window opens or closes; UINT64_MAX */
+	/* of all calls of a layer; LEVEL_ASKED: it takes more */
+	uint8_t usual[LAYERS_MOST];
 	struct table table[TABLES];
 	uint32_t code_ranges;
 	struct code_range code_range[CODE_RANGES];
@@ -60,7 +63,18 @@ static inline bool levels_see_nothing(void)
 /* levels_match.c */
 bool levels_program(const struct levels *l, const struct lines *programs);
 bool levels_rank(const struct levels *l, const struct lines *ranks);
-enum level level_of(const struct levels *l, uint32_t op, uint32_t left_out, unsigned code);
+uint8_t levels_usual(const struct levels *l, uint32_t layer);
+enum level level_asked(const struct levels *l, const struct op *called, uint32_t left_out,
+		       unsigned code);
+static inline enum level level_of(const struct levels *l, uint32_t op, uint32_t left_out,
+				  unsigned code)
+{
+	const struct op *called = op_of(op);
+	const uint8_t usual = l->usual[called->layer];
+
+	return likely(usual != LEVEL_ASKED) ? (enum level)usual
+					    : level_asked(l, called, left_out, code);
+}
 /* Tables whose `files` leave this path out. */
 uint32_t levels_leave_out(const struct levels *l, const char *path);
 /* Tables whose `code` this is in: an address of a module; a region's name. */

@@ -53,19 +53,39 @@ bool levels_rank(const struct levels *l, const struct lines *ranks)
 
 /* ---- one call ---- */
 
-enum level level_of(const struct levels *l, uint32_t op, uint32_t left_out, unsigned code)
+static bool has_layer(const struct levels *l, uint32_t table, uint32_t layer)
 {
-	const struct op *called = op_of(op);
+	const struct table *k = &l->table[table];
 
+	return l->in_play >> table & 1 && (k->layers | k->counted) >> layer & 1;
+}
+
+static enum level level_in(const struct levels *l, uint32_t table, uint32_t layer)
+{
+	return table < CALL || l->table[table].layers >> layer & 1 ? table + 1 : LEVEL_FILE;
+}
+
+uint8_t levels_usual(const struct levels *l, uint32_t layer)
+{
+	for (uint32_t i = TABLES; i-- > 0;)
+		if (has_layer(l, i, layer))
+			return (l->files | l->code) >> i & 1 || l->table[i].operations
+				       ? LEVEL_ASKED
+				       : level_in(l, i, layer);
+	return LEVEL_UNSEEN;
+}
+
+enum level level_asked(const struct levels *l, const struct op *called, uint32_t left_out,
+		       unsigned code)
+{
 	for (uint32_t i = TABLES; i-- > 0;) {
 		const struct table *k = &l->table[i];
-		const bool recorded = k->layers >> called->layer & 1;
 
-		if (!(l->in_play >> i & 1) || !(recorded || k->counted >> called->layer & 1) ||
-		    left_out >> i & 1 || (l->code >> i & 1 && !(code >> i & 1)) ||
+		if (!has_layer(l, i, called->layer) || left_out >> i & 1 ||
+		    (l->code >> i & 1 && !(code >> i & 1)) ||
 		    (k->operations && !(k->operations & called->direction)))
 			continue;
-		return recorded || i < CALL ? i + 1 : LEVEL_FILE;
+		return level_in(l, i, called->layer);
 	}
 	return LEVEL_UNSEEN;
 }

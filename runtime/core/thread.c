@@ -142,7 +142,7 @@ static struct thread *side_of(struct thread *t)
 	return side;
 }
 
-static struct thread *claim_slow(void)
+static __attribute__((noinline)) struct thread *claim_slow(void)
 {
 	struct thread *t = self;
 

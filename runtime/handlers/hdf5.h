@@ -169,12 +169,12 @@ struct hdf5_selection hdf5_selected(struct call *c, const struct hdf5_library *l
 /* Are there others between the elements that a dataspace of memory selects? */
 bool hdf5_scattered(const struct hdf5_library *lib, int64_t space);
 
-/* A handle's object | number of its file's open << 32, and HDF5_NAMELESS. */
+/* A handle's object, if it is defined, | number of its file's open << 32, and HDF5_NAMELESS. */
 uint64_t hdf5_value(uint32_t wrapper, int64_t id);
 void hdf5_remember(uint32_t wrapper, int64_t id, uint64_t value);
 bool hdf5_parallel(uint64_t value);
 int64_t hdf5_take_turn(uint64_t value);
-/* Defines a dataset that was opened unseen; c->object, if any, stays. */
+/* Defines a dataset that was opened unseen, or while nobody asked what it is. */
 void hdf5_dataset_met(struct call *c, const struct hdf5_library *lib, int64_t id);
 bool hdf5_of_numbers(const struct hdf5_library *lib, int64_t type); /* integers or floating */
 /* Properties in force of c->object. `list`: the one that the dataset was created by, below 0 where the dataset is

@@ -110,8 +110,7 @@ void hdf5_data(struct call *c, int64_t result, int64_t dataset, int64_t memory_t
 	if (result < 0 || !lib)
 		return;
 	dataset = hdf5_id(lib, dataset);
-	if (!hdf5_value(c->wrapper, dataset)) /* opened in a way that is no row */
-		hdf5_dataset_met(c, lib, dataset);
+	hdf5_dataset_met(c, lib, dataset);
 	part = part_of(c, lib, dataset, memory_type, memory_space, file_space);
 	c->field[0] = c->field[1] = part.bytes;
 	c->field[2] = part.selection.number;

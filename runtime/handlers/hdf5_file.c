@@ -37,11 +37,6 @@ uint64_t hdf5_value(uint32_t wrapper, int64_t id)
 	return lib ? handle_get(&hdf5_objects, lib->owner, (uint64_t)hdf5_id(lib, id)) : 0;
 }
 
-uint32_t hdf5_object(uint32_t wrapper, int64_t id)
-{
-	return (uint32_t)hdf5_value(wrapper, id);
-}
-
 bool hdf5_failed(uint32_t wrapper, int64_t id)
 {
 	return hdf5_id(hdf5_library(wrapper), id) < 0;
@@ -62,6 +57,15 @@ static struct file *file_of(uint64_t value)
 	struct file *f = &files.file[number % FILES];
 
 	return number && atomic_load(&f->number) == number ? f : NULL;
+}
+
+/* The file, of what was opened while all was counted for the job. */
+uint32_t hdf5_object(uint32_t wrapper, int64_t id)
+{
+	const uint64_t value = hdf5_value(wrapper, id);
+	const struct file *f = (uint32_t)value ? NULL : file_of(value);
+
+	return f ? f->object : (uint32_t)value;
 }
 
 uint32_t hdf5_file_object(uint32_t wrapper, int64_t id)

@@ -54,6 +54,16 @@ static void keep(struct call *c, const struct hdf5_library *lib, enum object_cla
 		lib->type_close(type);
 }
 
+/* While everything is counted for the job nobody asks what an object is: only its file is kept, for its turns. */
+static bool put_off(struct call *c, const struct hdf5_library *lib, int64_t id, bool named)
+{
+	const uint64_t file = calls_for_job(c) ? file_value(c->wrapper, lib, id) : 0;
+
+	if (file)
+		hdf5_remember(c->wrapper, id, (file >> 32) << 32 | (named ? 0 : HDF5_NAMELESS));
+	return file;
+}
+
 static void define_dataset(struct call *c, const struct hdf5_library *lib, int64_t id, int64_t list,
 			   struct object_def *def)
 {
@@ -71,9 +81,10 @@ static bool define(struct call *c, const struct hdf5_library *lib, int64_t id, b
 		   int64_t list)
 {
 	const int kind = lib->type_of(id);
-	char name[NAME] = "";
+	char name[NAME];
 	struct object_def def = {.name = name};
 
+	name[0] = '\0';
 	if (kind != HDF5_GROUP && kind != HDF5_DATATYPE && kind != HDF5_DATASET)
 		return false;
 	if (named)
@@ -89,10 +100,10 @@ static bool define(struct call *c, const struct hdf5_library *lib, int64_t id, b
 
 void hdf5_dataset_met(struct call *c, const struct hdf5_library *lib, int64_t id)
 {
-	const uint32_t object = c->object;
+	const uint64_t value = hdf5_value(c->wrapper, id);
 
-	define(c, lib, id, false, -1);
-	c->object = object ? object : c->object;
+	if ((uint32_t)value == 0 && !(value && calls_for_job(c)) && !put_off(c, lib, id, false))
+		define(c, lib, id, value && !(value & HDF5_NAMELESS), -1);
 }
 
 /* Does the path of something that is opened from `where`, by name, need no search? */
@@ -111,9 +122,11 @@ void hdf5_dataset_created(struct call *c, int64_t result, int64_t where, const c
 {
 	KEEP_ERRNO;
 	const struct hdf5_library *lib = hdf5_library(c->wrapper);
+	const int64_t id = hdf5_id(lib, result);
+	const bool named = has_path(c, where, name);
 
 	if (hdf5_failed(c->wrapper, result) || !lib ||
-	    !define(c, lib, hdf5_id(lib, result), has_path(c, where, name), hdf5_id(lib, list)))
+	    !(put_off(c, lib, id, named) || define(c, lib, id, named, hdf5_id(lib, list))))
 		c->object = hdf5_object(c->wrapper, where);
 }
 
@@ -144,7 +157,8 @@ void hdf5_attribute_opened(struct call *c, int64_t result, int64_t where)
 	KEEP_ERRNO;
 	const struct hdf5_library *lib = hdf5_library(c->wrapper);
 	const int64_t id = hdf5_id(lib, result);
-	char name[NAME] = "";
+	const bool named = has_path(c, where, "");
+	char name[NAME];
 	struct object_def def = {.name = name};
 	int64_t type, space;
 
@@ -153,7 +167,9 @@ void hdf5_attribute_opened(struct call *c, int64_t result, int64_t where)
 		c->object = hdf5_object(c->wrapper, where);
 		return;
 	}
-	attribute_name(lib, id, has_path(c, where, ""), name);
+	if (put_off(c, lib, id, named))
+		return;
+	attribute_name(lib, id, named, name);
 	type = hdf5_id(lib, lib->attribute_type(id));
 	space = hdf5_id(lib, lib->attribute_space(id));
 	measure(lib, type, space, &def);

@@ -81,6 +81,15 @@ static void shorten(struct mpi_layout *out)
 	}
 }
 
+/* Blocks and parts are those that were counted: the rest of the arrays need not be cleared. */
+static void begin(struct mpi_layout *out, const struct node *node)
+{
+	out->total = node->size;
+	out->period = (uint64_t)node->extent;
+	out->hash = 0;
+	out->parts = 0;
+}
+
 bool mpi_flatten(const struct mpi_abi *abi, uintptr_t datatype, struct mpi_layout *out)
 {
 	struct arena arena;
@@ -90,7 +99,7 @@ bool mpi_flatten(const struct mpi_abi *abi, uintptr_t datatype, struct mpi_layou
 	arena_begin(&arena);
 	const struct node *node = take_apart(abi, &arena, datatype, 0);
 	if (node) {
-		*out = (struct mpi_layout){.total = node->size, .period = (uint64_t)node->extent};
+		begin(out, node);
 		visit(&walk, node, 0);
 		flush_block(&walk);
 		abi->type_true_extent(datatype, &lb, &span);
