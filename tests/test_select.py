@@ -400,16 +400,8 @@ COUNTED = """select sum(calls) filter (op = 'pwrite'), sum(calls) filter (op = '
 	sum(bytes) filter (op = 'pwrite') from counters where layer = 'posix'"""
 
 
-def flip(node: Any, texts: list[str], seconds: float) -> int:
-    count, end = 0, time.monotonic() + seconds
-    while time.monotonic() < end:
-        node.change(texts[count % len(texts)])
-        count += 1
-    return count
-
-
-@pytest.mark.parametrize("seconds", [4, pytest.param(60, marks=pytest.mark.full)])
-def test_thousands_of_changes_lose_no_call(seconds: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize("changes", [1_000, pytest.param(15_000, marks=pytest.mark.full)])
+def test_thousands_of_changes_lose_no_call(changes: int, tmp_path: Path) -> None:
     from fathom import control, manifest, selection
 
     flips = Flips(tmp_path, "--budget", "1G")
@@ -426,9 +418,9 @@ def test_thousands_of_changes_lose_no_call(seconds: float, tmp_path: Path) -> No
     assert ring is not None
     node = control.Node(ring)
     compiled = [selection.compile_text(text, "t", node.programs()) for text in texts]
-    changes = flip(node, compiled, seconds)
+    for number in range(changes):
+        node.change(compiled[number % len(compiled)])
     connection, made = flips.stop()
-    assert changes > 250 * seconds
     assert connection.execute(COUNTED).fetchone() == made
     share = connection.execute("select coverage from runs").fetchone()[0]
     assert 0 < share < 1, share
