@@ -3,12 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
-from fathom.screens import answer, choice, conditions, number
+from fathom.screens import answer, choice, conditions, number, table
 from fathom.screens.captured import captured
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.span import bins_of
 from fathom.screens.statements import statement
+from fathom.screens.table import Table
+
+#: The histograms from `cells`: the same rows as their own statements give from the calls.
+BUCKETS = """select layer, {op} as op, bucket, sum(calls)::bigint as calls, sum(time)::bigint as time
+    from cells group by all order by layer, op, bucket"""
+OVER_TIME = """select layer, "time bin", bucket, sum(calls)::bigint as calls
+    from cells group by all order by layer, "time bin", bucket"""
 
 
 @answer("latency", by=choice("op", "layer"), width=number(1, 1024))
@@ -18,15 +25,25 @@ def latency(view: View, selection: Selection, by: str = "op", width: int = 256) 
     selected = conditions.calls(selection)
     begin, step = bins_of(view, selection, width)
     parts = {"selected": selected, "begin": str(begin), "width": str(step)}
-    buckets = statement("latency_buckets", op="op" if by == "op" else "null::varchar", **parts)
-    counted = statement("latency_counted", selected=conditions.calls(replace(selection, t=None)))
-    known = "counters know no time: these are of the whole run" if selection.t else None
+    op = "op" if by == "op" else "null::varchar"
+    view.keep("cells", statement("latency_cells", **parts))
     return {
-        "buckets": view.table(buckets, note=note),
-        "over time": view.table(
-            statement("latency_over_time", **parts), {"time bin": "count"}, note=note
+        "buckets": table.of(
+            view.sql(BUCKETS.format(op=op)), statement("latency_buckets", op=op, **parts), note=note
         ),
-        "counted": view.table(counted, {"shortest": "ns"}, note=known),
+        "over time": table.of(
+            view.sql(OVER_TIME),
+            statement("latency_over_time", **parts),
+            {"time bin": "count"},
+            note=note,
+        ),
+        "counted": _counted(view, selection),
         "begin": begin,
         "width": step,
     }
+
+
+def _counted(view: View, selection: Selection) -> Table:
+    text = statement("latency_counted", selected=conditions.calls(replace(selection, t=None)))
+    known = "counters know no time: these are of the whole run" if selection.t else None
+    return view.table(text, {"shortest": "ns"}, note=known)

@@ -181,6 +181,10 @@ def test_latency(tmp_path: Path) -> None:
         assert {(r["layer"], r["time bin"], r["bucket"]): r["calls"] for r in rows} == over_time
         counted = asked.rows(answer["counted"])
         assert sum(r["calls"] for r in counted) == len(asked.selected("t"))
+        for one in (answer, asked.ask("latency", width=7, by="layer")):
+            for name in ("buckets", "over time"):
+                gives = asked.runs.view("r").rows(one[name]["sql"])
+                assert [list(row.values()) for row in gives] == one[name]["rows"]
 
 
 @pytest.mark.parametrize("traced", [False, True], ids=["directories", "traced"])
