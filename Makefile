@@ -18,7 +18,7 @@ CARGO  := cargo
 CARGO_AT := --manifest-path engine/Cargo.toml
 TIMED  := packaging/timed.sh
 
-C_FILES := $(sort $(shell find runtime kernels tests bench -name '*.[ch]'))
+C_FILES := $(sort $(shell find runtime forward kernels tests bench -name '*.[ch]'))
 SHELL_FILES := .ci/run $(sort $(shell find packaging tests examples -name '*.sh'))
 WEB_FILES := web/index.html web/package.json web/tsconfig.json web/vite.config.ts $(sort $(shell find web/src -type f))
 PYTHON_FILES := python tests bench packaging kernels forward

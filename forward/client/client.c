@@ -1,0 +1,131 @@
+/* fathom_fwd.h: begin, end, and what is asked of the server itself. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "call.h"
+
+enum { CONNECT_TIMEOUT = 10000 /* ms */ };
+
+static char *own_name(void)
+{
+	char host[64] = "", name[256];
+
+	gethostname(host, sizeof(host) - 1);
+	snprintf(name, sizeof(name), "%.100s %s %d", program_invocation_short_name, host,
+		 (int)getpid());
+	return strdup(name);
+}
+
+static int describe_client(struct fathom_fwd *c, const char *server,
+			   const struct fathom_fwd_options *options)
+{
+	c->address = strdup(server);
+	c->name = options->name ? strdup(options->name) : own_name();
+	c->timeout = options->timeout;
+	c->checksum = options->checksum;
+	if (!c->address || !c->name)
+		return ENOMEM;
+	return options->token_file ? session_token(c, options->token_file) : 0;
+}
+
+static int first_connection(struct fathom_fwd *c, uint32_t timeout)
+{
+	bool final;
+	int error = session_begin(c, &c->link, &c->server, now_ms() + timeout, &final);
+
+	c->up = !error;
+	return error;
+}
+
+static void free_client(struct fathom_fwd *c)
+{
+	engine_end(c);
+	free(c->address);
+	free(c->name);
+	explicit_bzero(c->token, sizeof(c->token));
+	free(c);
+}
+
+static void tell(struct fathom_fwd_error *error, const char *server, int code)
+{
+	if (!error)
+		return;
+	*error = (struct fathom_fwd_error){.code = code};
+	snprintf(error->server, sizeof(error->server), "%s", server);
+	snprintf(error->what, sizeof(error->what), "connecting to server %.100s: %s%s", server,
+		 strerror(code),
+		 code == EINVAL ? "; an address is unix:PATH or tcp:HOST:PORT"
+		 : code == EACCES
+			 ? "; is it your server, the right token, a token file of mode 0600?"
+			 : "; is it running? See `fathom-engine forward`");
+}
+
+int fathom_fwd_init(struct fathom_fwd **client, const char *server,
+		    const struct fathom_fwd_options *options, struct fathom_fwd_error *error)
+{
+	static const struct fathom_fwd_options usual;
+	struct fathom_fwd *c = calloc(1, sizeof(*c));
+	int before = errno, code;
+
+	options = options ? options : &usual;
+	if (!c)
+		return ENOMEM;
+	code = engine_begin(c);
+	if (!code)
+		code = describe_client(c, server, options);
+	if (!code)
+		code = first_connection(c, options->connect ? options->connect : CONNECT_TIMEOUT);
+	if (code) {
+		tell(error, server, code);
+		free_client(c);
+		c = NULL;
+	}
+	*client = c;
+	errno = before;
+	return code;
+}
+
+void fathom_fwd_finalize(struct fathom_fwd *client)
+{
+	int before = errno;
+
+	if (!client)
+		return;
+	engine_lock(client); /* a child lets go of what is its parent's first */
+	engine_unlock(client);
+	free_client(client);
+	errno = before;
+}
+
+int fathom_fwd_ping(struct fathom_fwd *client, struct fathom_fwd_hints *hints)
+{
+	struct call k;
+
+	if (!call_begin(&k, client, hints, FWD_OP_PING, NULL, 0, 0))
+		call_ask(&k);
+	return call_end(&k);
+}
+
+int fathom_fwd_status(struct fathom_fwd *client, char *json, size_t size,
+		      struct fathom_fwd_hints *hints)
+{
+	struct call k;
+	size_t bytes;
+
+	if (call_begin(&k, client, hints, FWD_OP_STATUS, NULL, 0, 0) || call_ask(&k))
+		return call_end(&k);
+	get_hint(&k.r, 0, 0);
+	bytes = k.r.bad ? 0 : (size_t)(k.r.end - k.r.at);
+	if (bytes >= size)
+		call_fail(&k, ENOBUFS, "the status is longer than there is room");
+	if (size) {
+		bytes = bytes < size ? bytes : size - 1;
+		memcpy(json, k.r.at, bytes);
+		json[bytes] = 0;
+	}
+	k.r = (struct reader){.bad = k.r.bad};
+	return call_end(&k);
+}

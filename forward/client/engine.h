@@ -1,0 +1,117 @@
+/* The client: one connection, requests in flight, and who moves their bytes. */
+#ifndef FWD_ENGINE_H
+#define FWD_ENGINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "fathom_fwd.h"
+#include "ledger.h"
+#include "memory.h"
+#include "messages.h"
+#include "transport.h"
+
+enum {
+	TOKEN_BYTES = 256,
+	FILE_BYTES = 128, /* of a file's name in messages */
+};
+
+/* A frame that waits to be sent: a request, or the part of its data that was pulled. */
+struct out {
+	struct out *next;
+	struct fathom_fwd_request *request;
+	uint64_t at; /* of the data */
+	uint32_t length;
+	uint32_t sent; /* bytes of the frame */
+	bool data;
+	uint8_t head[FWD_FRAME_HEADER + 8];
+};
+
+struct fathom_fwd_request {
+	struct fathom_fwd_request *next; /* in order of seq; owned by who waits, once answered */
+	struct frame head;
+	uint8_t *body; /* fields, hints and data that go with them */
+	struct memory memory;
+	uint64_t received; /* bytes of a read that came in data frames */
+	uint8_t *reply;
+	struct frame reply_head;
+	int64_t due; /* ms */
+	bool answered;
+	bool begun;                        /* some of it may have been sent */
+	bool abandoned;                    /* nobody waits, its memory is no longer ours */
+	int lost;                          /* errno: it will not be answered */
+	uint64_t offset, length;           /* the range, for messages */
+	struct fathom_fwd_extent *extents; /* of a read */
+	uint32_t n;
+	struct fathom_fwd_handle handle;
+	char file[FILE_BYTES]; /* its name in messages */
+};
+
+struct server { /* what hello said */
+	uint64_t epoch;
+	uint32_t window;
+	uint32_t inline_bytes;
+	uint32_t piece;
+	uint64_t data;
+	uint32_t deadline;
+};
+
+/* All below `lock` is written with it held, but for `link` while `up` is false and `pumping` is true. */
+struct fathom_fwd {
+	_Atomic pid_t pid; /* whose connection it is; -1: being made anew */
+	char *address;
+	char *name;
+	char token[TOKEN_BYTES];
+	uint32_t timeout; /* ms, 0: the server's */
+	bool checksum;
+
+	pthread_mutex_t lock;
+	pthread_cond_t moved; /* something was answered, or nobody pumps */
+	bool pumping;         /* a thread polls and reads for all */
+	int wake;             /* eventfd: there is more to send */
+	uint64_t id;
+	uint8_t key[KEY_BYTES];
+	struct server server;
+	struct link link;
+	bool up;                 /* link is connected and known to the server */
+	bool broken;             /* the pumping thread is to close it */
+	int refused;             /* errno: connecting again is of no use */
+	int trouble;             /* errno of the last attempt to connect, 0 */
+	const char *broken_rule; /* of the protocol, by the server; NULL */
+	int64_t next_attempt;    /* ms */
+	int pause;               /* ms, between attempts */
+	uint64_t next_seq;
+	struct fathom_fwd_request *first, *last;
+	struct out *out_first, *out_last;
+	uint32_t outs;
+	uint8_t *in;
+	size_t in_room, in_have;
+	struct ledger ledger;
+};
+
+/* ---- engine.c ---- */
+int engine_begin(struct fathom_fwd *c);
+void engine_end(struct fathom_fwd *c);
+/* Locks the client; after a fork makes the child's own. */
+void engine_lock(struct fathom_fwd *c);
+void engine_unlock(struct fathom_fwd *c);
+/* What the server takes; another one may say otherwise later. */
+struct server engine_server(struct fathom_fwd *c);
+/* With the lock held: queues a request, waits for room in the window first. It then belongs to the client's list. */
+int engine_post(struct fathom_fwd *c, struct fathom_fwd_request *r);
+/* Waits for the answer; 0 or why there is none. */
+int engine_wait(struct fathom_fwd *c, struct fathom_fwd_request *r);
+/* Moves what can be moved at once. */
+void engine_progress(struct fathom_fwd *c);
+/* Frees a request that is answered or was never posted; another is abandoned. */
+void engine_drop(struct fathom_fwd *c, struct fathom_fwd_request *r);
+
+/* ---- session.c ---- */
+/* Connects and says hello; 0, or an errno, `final` if it would be the same next time. */
+int session_begin(const struct fathom_fwd *c, struct link *link, struct server *server, int64_t due,
+		  bool *final);
+int session_identity(struct fathom_fwd *c);
+int session_token(struct fathom_fwd *c, const char *file);
+
+#endif
