@@ -1,5 +1,6 @@
 //! Whose bytes each system call below a collective call of MPI-IO moved: links of kind `carries`, from the
-//! aggregator's read or write to the calls of the ranks whose bytes it had.
+//! aggregator's read or write to the calls of the ranks whose bytes it had. Below a call that posts, and the waits until it
+//! is seen completed.
 
 use fathom_stream::Link;
 use rayon::prelude::*;
@@ -72,7 +73,11 @@ pub fn find(merged: &Merged, collectives: &Collectives) -> Carries {
 /// `None`: too much to compare, or not all of its system calls were kept.
 fn of_collective(merged: &Merged, parts: &[Part]) -> Option<Vec<Made>> {
 	let call = |part: &Part| &merged.images[part.image].survey.collectives[part.call];
-	if parts.iter().any(|part| call(part).below_lost) {
+	let lost = |part: &Part| {
+		let waits = merged.images[part.image].survey.waits_of(call(part));
+		call(part).below_lost || waits.iter().any(|wait| wait.below_lost)
+	};
+	if parts.iter().any(lost) {
 		return None;
 	}
 	let ranks: Vec<Rank<'_>> =
@@ -141,7 +146,8 @@ fn rank<'m>(merged: &'m Merged, image: usize, call: &CollectiveCall) -> Rank<'m>
 	}
 }
 
-/// The system calls on the same file, in the same direction. `None`: of one the place is not known.
+/// The system calls on the same file, in the same direction. `None`: of one the place is not known, or a post was not
+/// seen to end.
 fn calls_below(
 	merged: &Merged,
 	image: usize,
@@ -151,12 +157,16 @@ fn calls_below(
 	let state = &merged.images[image];
 	let file = state.file(call.object);
 	let stream = u64::from(state.streams[call.stream as usize]) << 40;
-	let below = &state.survey.below[call.below.start as usize..call.below.end as usize];
+	if call.posts && call.completed.is_none() {
+		return None;
+	}
+	let waits = state.survey.waits_of(call).iter().map(|wait| &wait.below);
+	let stretches = std::iter::once(&call.below).chain(waits);
+	let below = stretches.flat_map(|at| &state.survey.below[at.start as usize..at.end as usize]);
 	let same = |below: &&Below| {
 		Some(below.direction) == call.direction && state.file(below.object) == file
 	};
 	below
-		.iter()
 		.filter(same)
 		.map(|below| {
 			let start = below.offset?;

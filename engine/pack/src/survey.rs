@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use fathom_stream::{Clock, Counter, Decoder, Record, UNKNOWN_OFFSET};
+use fathom_stream::{Clock, Counter, Decoder, Link, Record, UNKNOWN_OFFSET};
 
 use crate::counters::Direction;
 use crate::define::{self, Definitions, Target};
@@ -62,9 +62,25 @@ pub struct CollectiveCall {
 	pub below: Range<u32>,
 	/// There were more than are kept.
 	pub below_lost: bool,
+	/// A post: it may end after the call does.
+	pub posts: bool,
+	/// The seq of the call of its thread that saw it completed.
+	pub completed: Option<u64>,
 }
 
-/// A read or write of POSIX inside a collective call of MPI-IO.
+/// A wait or test of MPI-IO in which data moved: what was posted before it went on.
+#[derive(Debug, Clone)]
+pub struct Wait {
+	/// Index into [`Survey::streams`].
+	pub stream: u32,
+	pub seq: u64,
+	/// Range of [`Survey::below`].
+	pub below: Range<u32>,
+	/// There were more than are kept.
+	pub below_lost: bool,
+}
+
+/// A read or write of POSIX inside a collective call of MPI-IO or a wait for one; or a request of asynchronous I/O.
 #[derive(Debug, Clone, Copy)]
 pub struct Below {
 	pub seq: u64,
@@ -112,8 +128,10 @@ pub struct Survey {
 	pub clock: u8,
 	pub samples: Vec<Clock>,
 	pub collectives: Vec<CollectiveCall>,
-	/// What the collective calls of MPI-IO are made of, each one's together.
+	/// What the collective calls of MPI-IO and the waits are made of, each one's together.
 	pub below: Vec<Below>,
+	/// By stream and seq.
+	pub waits: Vec<Wait>,
 	/// Key: side stream's index and its call's seq.
 	pub interrupted: HashMap<(u32, u64), Interrupted>,
 	/// Names of textual arguments.
@@ -131,6 +149,12 @@ pub struct Survey {
 impl Survey {
 	pub fn events(&self) -> u64 {
 		self.streams.iter().map(|stream| stream.events).sum()
+	}
+
+	/// The waits in which a posted call can have moved its bytes: those of its thread up to the one that saw it completed.
+	pub fn waits_of(&self, call: &CollectiveCall) -> &[Wait] {
+		let until = |seq| self.waits.partition_point(|w| (w.stream, w.seq) <= (call.stream, seq));
+		call.completed.map_or(&[], |last| &self.waits[until(call.seq)..until(last.max(call.seq))])
 	}
 }
 
@@ -209,9 +233,11 @@ struct SideCall {
 struct Notable {
 	collective: bool,
 	removes: bool,
-	/// Moves data: a call of POSIX, or one of MPI-IO.
+	/// Moves data: a call of POSIX, a request of asynchronous I/O, or a call of MPI-IO.
 	transfer: Option<Direction>,
 	mpiio: bool,
+	/// Waits for what MPI-IO posted.
+	waits: bool,
 }
 
 /// Reads and writes of POSIX that have ended, on their way to the MPI-IO call around them.
@@ -355,7 +381,10 @@ impl<'s> Pass<'s> {
 		let notable = Notable {
 			collective: def.collective || def.field(Target::Collective).is_some(),
 			removes: def.layer == "posix" && REMOVES.contains(&def.name.as_str()),
-			transfer: def.direction.filter(|_| def.layer == "posix"),
+			transfer: def
+				.direction
+				.filter(|_| def.layer == "posix" || def.layer == "aio" && def.kind == "post"),
+			waits: def.layer == "mpiio" && def.kind == "wait",
 			mpiio: def.layer == "mpiio" && def.direction.is_some(),
 		};
 		if index < MOST && notable != Notable::default() {
@@ -427,14 +456,32 @@ impl<'s> Pass<'s> {
 			direction: def.direction.filter(|_| def.layer == "mpiio"),
 			below: below..below,
 			below_lost: false,
+			posts: def.kind == "post",
+			completed: None,
 		});
+	}
+
+	/// A wait of this thread says what it saw completed: one of the last posts, as a rule.
+	fn completed(&mut self, link: &Link) {
+		const COMPLETES: u32 = 3;
+		if link.kind != COMPLETES || link.to_stream != self.summary.id {
+			return;
+		}
+		let posts = self.survey.collectives.iter_mut().rev();
+		let mut posts = posts.take_while(|call| call.stream == self.index);
+		if let Some(post) = posts.find(|call| call.seq <= link.to_seq)
+			&& post.seq == link.to_seq
+		{
+			post.completed = Some(link.seq);
+		}
 	}
 
 	/// A read or write of POSIX inside another call.
 	fn transfer(&mut self, row: &Row<'_>, op: u32, direction: Direction) {
 		let Some(def) = self.survey.definitions.ops.get(&op) else { return };
 		let field = |target| def.field(target).and_then(|i| row.fields.get(i)).copied();
-		let bytes = field(Target::Bytes).unwrap_or(0);
+		let moved = if def.kind == "post" { Target::Size } else { Target::Bytes };
+		let bytes = field(moved).unwrap_or(0);
 		if bytes > 0 && row.error == 0 {
 			let offset = field(Target::Offset).filter(|&offset| offset != UNKNOWN_OFFSET);
 			let (seq, object) = (row.seq, row.object);
@@ -442,19 +489,35 @@ impl<'s> Pass<'s> {
 		}
 	}
 
-	/// A reading or writing call of MPI-IO takes what it was made of; only collective ones keep it.
-	fn take_below(&mut self, row: &Row<'_>, before: usize) {
+	/// What a call was made of is kept, or (it is too much) said to be lost.
+	fn keep_below(&mut self, row: &Row<'_>) -> (Range<u32>, bool) {
 		let lost = self.transfers.lost > row.seq;
 		let inside = self.transfers.inside(row.seq);
-		let survey = &mut *self.survey;
-		if survey.collectives.len() == before {
+		let below = &mut self.survey.below;
+		let from = below.len() as u32;
+		let lost = lost || below.len() + inside.len() > self.most_below;
+		if !lost {
+			below.extend(inside);
+		}
+		(from..below.len() as u32, lost)
+	}
+
+	/// A reading or writing call of MPI-IO takes what it was made of; only collective ones keep it.
+	fn take_below(&mut self, row: &Row<'_>, before: usize) {
+		if self.survey.collectives.len() == before {
+			self.transfers.inside(row.seq);
 			return;
 		}
-		let Some(call) = survey.collectives.last_mut() else { return };
-		call.below_lost = lost || survey.below.len() + inside.len() > self.most_below;
-		if !call.below_lost {
-			survey.below.extend(inside);
-			call.below.end = survey.below.len() as u32;
+		let (below, lost) = self.keep_below(row);
+		if let Some(call) = self.survey.collectives.last_mut() {
+			(call.below, call.below_lost) = (below, lost);
+		}
+	}
+
+	fn take_waited(&mut self, row: &Row<'_>) {
+		let (below, below_lost) = self.keep_below(row);
+		if below_lost || !below.is_empty() {
+			self.survey.waits.push(Wait { stream: self.index, seq: row.seq, below, below_lost });
 		}
 	}
 }
@@ -481,8 +544,13 @@ impl Visitor for Pass<'_> {
 		}
 		if let Some(op) = row.op
 			&& let Some(notable) = self.notable.get(op as usize).copied()
-			&& row.object != 0
 		{
+			if notable.waits {
+				self.take_waited(row);
+			}
+			if row.object == 0 {
+				return;
+			}
 			let before = self.survey.collectives.len();
 			if notable.collective {
 				self.collective(row, op);
@@ -504,6 +572,7 @@ impl Visitor for Pass<'_> {
 	fn record(&mut self, record: &Record<'_>) {
 		match record {
 			Record::Counter(counter) => self.counted(counter),
+			Record::Link(link) => self.completed(link),
 			Record::Text(text) => {
 				let name = String::from_utf8_lossy(text.name);
 				if name == "to" {
