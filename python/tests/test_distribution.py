@@ -14,6 +14,11 @@ from fathom.view import patterns as view
 from schema import counters_of, write_run
 
 
+def seeds(count: int) -> list[Any]:
+    """Two at each change, the others with the long tests: each seed is decompositions of its own."""
+    return [pytest.param(n, marks=[pytest.mark.full] if n > 1 else []) for n in range(count)]
+
+
 def recognised(directory: Path, tables: Tables) -> dict[str, list[dict[str, Any]]]:
     rows = tables.rows
     run = write_run(
@@ -31,7 +36,7 @@ def recognised(directory: Path, tables: Tables) -> dict[str, list[dict[str, Any]
     return found
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_hyperslabs(tmp_path: Path, seed: int) -> None:
     """40 decompositions each, by selections: all are recognised, and exactly."""
     draw = random.Random(seed)
@@ -46,7 +51,7 @@ def test_hyperslabs(tmp_path: Path, seed: int) -> None:
         assert expand(pattern) == one.elements(), (one.kinds, one.extents, pattern["hpf"])
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_particles_are_irregular(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     tables = Tables()
@@ -70,7 +75,7 @@ def bytes_of(one: Decomposition, shift: int = 0) -> dict[int, set[int]]:
     }
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_offsets(tmp_path: Path, seed: int) -> None:
     """By offsets alone: what is recognised is exact; blocks and whole dimensions always are."""
     draw = random.Random(seed)
@@ -98,7 +103,7 @@ def test_offsets(tmp_path: Path, seed: int) -> None:
             assert together == bytes_of(one), (one.kinds, one.extents, regular[0]["hpf"])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_views(tmp_path: Path, seed: int) -> None:
     """Through views that are subarrays, those of more than 64 blocks known by their hash only: all, and exactly."""
     draw = random.Random(seed)

@@ -6,6 +6,7 @@ import fnmatch
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from fathom.catalogue import Api
 from probes import LIBRARIES, Library, api_of, catalogue, shared_objects
 
 
-def exported(library: Library) -> set[str]:
+@cache
+def exported(library: Library) -> frozenset[str]:
     """Functions that a program can import; not those private to the library's own parts."""
     names = set()
     for part in shared_objects(library):
@@ -27,7 +29,7 @@ def exported(library: Library) -> set[str]:
             kind, name = line.split()[-2:]
             if kind in "TWiI" and not name.endswith("GLIBC_PRIVATE"):
                 names.add(name.split("@")[0])
-    return names
+    return frozenset(names)
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda one: f"{one.layer}-{one.name}")
