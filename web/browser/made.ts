@@ -15,6 +15,7 @@ function table(columns: Record<string, Unit>, rows: Table["rows"], note: string 
 
 export const runs: Runs = {
 	version: "0.1.0",
+	generation: 0,
 	runs: [
 		{
 			name: RUN,

@@ -4,12 +4,13 @@ import { Header } from "./parts/header";
 import { Help, openHelp } from "./parts/help";
 import { Failed, Loading, Newer } from "./parts/notice";
 import { say, Said } from "./parts/say";
+import { Running } from "./parts/running";
 import { Selected } from "./parts/selected";
-import type { Run, Runs } from "./source";
+import type { Following, Run, Runs } from "./source";
 import { SCREENS } from "./screens/registry";
-import { useAnswer } from "./state/answers";
+import { act, isReport, useAnswer } from "./state/answers";
 import { bindKeys } from "./state/keys";
-import { currentRun, runs } from "./state/runs";
+import { currentRun, now, runs } from "./state/runs";
 import { change, foreignAddress, go, page, revision, run } from "./state/state";
 
 const LOOK_AGAIN = 2000; // ms between two looks at a run that still grows
@@ -66,13 +67,15 @@ function Main({ run: shown, loaded }: { run: Run | null; loaded: boolean }): JSX
 			<h1>
 				{screen.title} <small>{screen.question}</small>
 			</h1>
+			<Running />
 			<screen.Show key={shown.name} />
 		</>
 	);
 }
 
 function Foot({ run: shown }: { run: Run }): JSX.Element {
-	const share = shown.coverage >= 1 ? "all calls are here one by one" : `${(shown.coverage * 100).toFixed(1)} % of calls are here one by one, the rest as counters`;
+	const counted = shown.counted > 0 ? `, ${shown.counted.toLocaleString("en-US")} as counters` : "";
+	const share = `${shown.events.toLocaleString("en-US")} calls are here one by one${counted}`;
 	return (
 		<footer class="quiet">
 			<code>{shown.command}</code>
@@ -109,12 +112,26 @@ function pageKeys(): () => void {
 	]);
 }
 
-/** A run that is still written is looked at again and again. */
+/** A run that still runs is looked at again and again; all else is asked again once it was opened anew. */
 function useFollowing(shown: Run | null): void {
-	const live = shown?.live ?? false;
+	const followed = shown?.live && !isReport() ? shown.name : null;
 	useEffect(() => {
-		if (!live) return;
-		const timer = setInterval(() => (revision.value += 1), LOOK_AGAIN);
-		return () => clearInterval(timer);
-	}, [live]);
+		if (!followed) return;
+		let timer = 0;
+		const known = runs.value?.generation;
+		const look = (): void => {
+			act<Following>("now", { run: followed }, true)
+				.then((found) => {
+					now.value = found.now;
+					if (found.generation !== known) revision.value += 1;
+				})
+				.catch(() => (now.value = null)) // the server has gone: what the next question says
+				.finally(() => (timer = window.setTimeout(look, LOOK_AGAIN)));
+		};
+		look();
+		return () => {
+			clearTimeout(timer);
+			now.value = null;
+		};
+	}, [followed, runs.value?.generation]);
 }

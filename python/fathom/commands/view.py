@@ -21,10 +21,12 @@ from pathlib import Path
 
 import uvicorn
 
+from fathom import live
 from fathom.errors import FathomError, UsageError
 from fathom.report.requests import Request, whole
 from fathom.screens import ask
 from fathom.screens.desk import Desk
+from fathom.screens.now import Follower
 from fathom.screens.opened import Gone, Runs, Stop
 from fathom.screens.tile import prepare
 from fathom.serve import listen
@@ -99,6 +101,14 @@ class Ahead:
             self._thread.join(AGAIN)
 
 
+def _follow(runs: Runs) -> None:
+    """Looks on at runs that still run here."""
+    here = set(live.runs_here())
+    for name, opened in runs.all.items():
+        if opened.run.path in here:
+            Follower(runs, name, partial(runs.renew, ready=prepare)).start()
+
+
 def _open(runs: Runs, path: Path) -> str:
     """One more run, ready to be looked at; its name."""
     name = runs.open(path)
@@ -111,6 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
     runs = Runs(arguments.runs)
     for name in runs.all:
         prepare(runs.view(name))
+    _follow(runs)
     if arguments.allow_start:
         runs.desk = Desk(partial(_open, runs))
     if arguments.socket is not None and not arguments.socket.parent.is_dir():

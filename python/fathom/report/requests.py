@@ -59,8 +59,10 @@ def _part(run: str, selection: Mapping[str, str]) -> Iterator[Request]:
 
 
 def first(runs: Runs) -> Iterator[Request]:
-    """All screens of all runs with nothing selected."""
+    """All screens of all runs with nothing selected; first what the page opens with, which says what is not here."""
     yield Request("runs")
+    for run in runs.all:
+        yield Request("overview", {"run": run})
     for run, opened in runs.all.items():
         for name in ("lanes", "levels", "findings", "schema"):
             yield Request(name, {"run": run})

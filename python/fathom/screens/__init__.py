@@ -33,6 +33,9 @@ class Answer:
 #: Names that do something: asked for by POST, which a page of another origin cannot send unseen.
 ACTS = frozenset({"start", "stop"})
 
+#: Answers of the moment: never kept.
+MOMENT = frozenset({"now"})
+
 #: Answers of the whole run, whatever is selected.
 WHOLE = frozenset(("overview", "findings", "levels"))
 # What else is kept in files when nothing is selected: nothing outside the run has a part in it.
@@ -114,12 +117,14 @@ def ask(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None 
     view = runs.view(parameters["run"], stop)
     chosen = selection.read(parameters)
     chosen = selection.Selection() if name in WHOLE else chosen
-    return view.opened.kept.answer(
-        _question(name, parameters),
-        name in LASTING and chosen == selection.Selection(),
-        lambda: plain(one.function(view, chosen, **own)),
-        view.stop.check,
-    )
+
+    def make() -> Any:
+        return plain(one.function(view, chosen, **own))
+
+    if name in MOMENT:
+        return make()
+    is_whole = name in LASTING and chosen == selection.Selection()
+    return view.opened.kept.answer(_question(name, parameters), is_whole, make, view.stop.check)
 
 
 def _question(name: str, parameters: Mapping[str, str]) -> str:

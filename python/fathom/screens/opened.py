@@ -64,6 +64,7 @@ class Opened:
         """`name`: as requests call it."""
         self.name, self.run = name, run
         self.kept = Kept(run.path)
+        self.now: dict[str, Any] | None = None  # while it runs (screens/now.py)
         self._kept: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
@@ -145,6 +146,7 @@ class Runs:
         """Opens them; two of one name are told apart by a number. Errors: `fathom.errors.RunError`."""
         self.all: dict[str, Opened] = {}
         self.desk: Any = None  # where jobs are started (screens/desk.py), if they may be
+        self.generation = 0  # counts how often a run was opened anew
         for path in paths:
             self.open(path)
 
@@ -160,6 +162,15 @@ class Runs:
             name = f"{run.name}-{number}"
         self.all[name] = Opened(name, run)
         return self.all[name]
+
+    def renew(self, name: str, ready: Callable[[View], None]) -> None:
+        """The same run as it is on disk now; others see it once it is `ready`."""
+        fresh = Opened(name, open_run(self.all[name].run.path, MEMORY))
+        ready(View(fresh, self))
+        self.all[name] = fresh
+        for opened in self.all.values():  # what was compared with it is another answer now
+            opened.kept = Kept(opened.run.path)
+        self.generation += 1
 
     def view(self, name: str, stop: Stop | None = None) -> View:
         """The run of this name, for one request."""

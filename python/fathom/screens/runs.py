@@ -37,7 +37,10 @@ def runs(every: Runs) -> dict[str, Any]:
     """Facts of each as it was when it was opened, and whether it still runs on this node."""
     here = set(live.runs_here())
     facts = [
-        {**opened.once("facts", partial(_one, opened)), "live": opened.run.path in here}
+        {
+            **opened.once("facts", partial(_one, opened)),
+            "live": opened.now is not None or opened.run.path in here,
+        }
         for opened in every.all.values()
     ]
-    return {"version": fathom.__version__, "runs": facts}
+    return {"version": fathom.__version__, "generation": every.generation, "runs": facts}

@@ -62,17 +62,18 @@ export function multiples(of: Bins, step: number, most: number): number[] {
 	return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => (first + at) * step);
 }
 
-export function laneAxis(of: Bins): Axis {
+/** `word`: what a lane is; each stands in the middle of its bin. */
+export function laneAxis(of: Bins, [word, words]: readonly [string, string]): Axis {
 	const value = (bin: number): number => of.begin + bin * of.width;
 	return {
-		title: "lane",
+		title: word,
 		bins: of.bins,
 		value,
-		says: (bin) => (of.width === 1 ? `lane ${value(bin)}` : `lanes ${value(bin)} to ${value(bin + 1) - 1}`),
+		says: (bin) => (of.width === 1 ? `${word} ${value(bin)}` : `${words} ${value(bin)} to ${value(bin + 1) - 1}`),
 		ticks: (most) =>
 			ticks(of.begin, end(of), most)
-				.filter(Number.isInteger)
-				.map((one) => ({ at: (one - of.begin) / of.width, label: String(one) })),
+				.filter((one) => Number.isInteger(one) && one < end(of))
+				.map((one) => ({ at: (one + 0.5 - of.begin) / of.width, label: of.bins <= 16 ? `${word} ${one}` : String(one) })),
 	};
 }
 

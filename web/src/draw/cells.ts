@@ -84,7 +84,7 @@ function axes(ink: Ink, map: CellMap, frame: Frame, palette: Palette): void {
 	}
 	ink.textAlign = "right";
 	ink.textBaseline = "middle";
-	const room = Math.max(2, Math.floor((frame.bottom - frame.top) / 13));
+	const room = Math.max(2, Math.floor((frame.bottom - frame.top) / 26));
 	for (const one of map.y.ticks(room)) {
 		const [, y] = corner(map, frame, 0, one.at);
 		ink.fillText(fit(one.label, frame.left - 4), frame.left - 5, Math.max(frame.top + 5, Math.min(frame.bottom - 5, y)));

@@ -5,17 +5,19 @@ interface Props {
 	options: readonly string[];
 	chosen: string;
 	choose: (option: string) => void;
+	/** What an option is called, where it is not its name. */
+	says?: (option: string) => string;
 }
 
 /** One of a few words. */
-export function Choose({ label, options, chosen, choose }: Props): JSX.Element {
+export function Choose({ label, options, chosen, choose, says = (one) => one }: Props): JSX.Element {
 	return (
 		<label class="choose">
 			{label}{" "}
 			<select value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
 				{options.map((one) => (
 					<option key={one} value={one}>
-						{one}
+						{says(one)}
 					</option>
 				))}
 			</select>

@@ -2,9 +2,10 @@ import type { JSX } from "preact";
 import { theme } from "../draw/theme";
 import { SCREENS } from "../screens/registry";
 import { isReport } from "../state/answers";
-import { currentRun, runs } from "../state/runs";
+import { currentRun, now, runs } from "../state/runs";
 import { address, change, given, page } from "../state/state";
 import { openHelp } from "./help";
+import { clock } from "./running";
 
 export function Header(): JSX.Element {
 	return (
@@ -12,7 +13,7 @@ export function Header(): JSX.Element {
 			<div class="bar">
 				<span class="brand">Fathom</span>
 				<RunChooser />
-				{currentRun.value?.live && <span class="badge">running</span>}
+				{currentRun.value?.live && <span class="badge">running{now.value ? `, as of ${clock(now.value.time)}` : ""}</span>}
 				{isReport() && <span class="badge">report</span>}
 				<span class="grow" />
 				<ThemeChooser />

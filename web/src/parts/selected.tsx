@@ -1,6 +1,7 @@
 /** What is selected, in words, each with a way to take it back. */
 import type { JSX } from "preact";
 import { time } from "../draw/units";
+import { lanesWord } from "../state/lanes";
 import { parseRange, SELECTION, type SelectionName } from "../state/page";
 import { change, selection } from "../state/state";
 import { clearSelection } from "./notice";
@@ -28,7 +29,7 @@ export function Selected(): JSX.Element | null {
 		<section class="selected" aria-label="Selection">
 			{parts.map((name) => (
 				<span class="chip" key={name}>
-					{NAMES[name]}: {inWords(name, selection.value[name] ?? "")}
+					{name === "lanes" ? lanesWord(2) : NAMES[name]}: {inWords(name, selection.value[name] ?? "")}
 					<button type="button" aria-label={`Take back ${NAMES[name]}`} onClick={() => change({ [name]: null })}>
 						×
 					</button>

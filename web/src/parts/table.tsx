@@ -4,11 +4,16 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { format, numeric } from "../draw/units";
 import type { Cell, Column, Table } from "../source";
 import { isReport } from "../state/answers";
+import { laneWord, useLaneNames } from "../state/lanes";
+import { currentRun } from "../state/runs";
 import { address } from "../state/state";
 import { Export } from "./export";
 import { Empty } from "./notice";
 
 const PAGE = 20;
+const ONE_LINE = 24; // letters: words and ids are not broken
+/** Of a table of calls: the rest is in its exports, and of each call in the call explorer. */
+export const OF_CALLS = ["call", "lane", "layer", "op", "start", "duration", "exclusive", "bytes", "path", "server"] as const;
 
 export interface Order {
 	column: number;
@@ -38,6 +43,8 @@ interface Props {
 	/** Text of a cell where its unit alone does not say it. */
 	text?: (column: Column, value: Cell, row: Cell[]) => string | null;
 	selected?: (row: Cell[]) => boolean;
+	/** Names of the columns that are shown, in their order; exports have all. */
+	columns?: readonly string[];
 }
 
 export function DataTable(props: Props): JSX.Element {
@@ -45,7 +52,10 @@ export function DataTable(props: Props): JSX.Element {
 	const [order, setOrder] = useState<Order | null>(null);
 	const [first, setFirst] = useState(0);
 	const rows = useMemo(() => (order ? sorted(table.rows, order) : table.rows), [table, order]);
+	const shown = useMemo(() => shownOf(table, props.columns), [table, props.columns]);
+	const lane = useLaneNames(table.columns.some((one) => one.unit === "lane") ? currentRun.value : null);
 	if (table.rows.length === 0) return <Empty note={table.note} what={what} />;
+	const named: Props["text"] = (column, value, row) => props.text?.(column, value, row) ?? (column.unit === "lane" && value !== null ? lane(Number(value)) : null);
 	const from = Math.min(first, Math.max(0, rows.length - 1));
 	const sort = (column: number): void => {
 		const down = order?.column === column ? !order.down : numeric(table.columns[column]?.unit ?? "text");
@@ -64,13 +74,19 @@ export function DataTable(props: Props): JSX.Element {
 			<div class="scroll" tabIndex={0} role="region" aria-label={caption}>
 				<table>
 					<caption class="unseen">{caption}</caption>
-					<Head columns={table.columns} order={order} sort={sort} />
-					<Body {...props} rows={rows.slice(from, from + page)} />
+					<Head table={table} shown={shown} order={order} sort={sort} />
+					<Body {...props} text={named} shown={shown} rows={rows.slice(from, from + page)} />
 				</table>
 			</div>
 			<Sql text={table.sql} />
 		</div>
 	);
+}
+
+/** Where the columns that are shown stand in a row. */
+function shownOf(table: Table, names: readonly string[] | undefined): number[] {
+	const all = table.columns.map((one) => one.name);
+	return names ? names.map((one) => all.indexOf(one)).filter((at) => at >= 0) : [...all.keys()];
 }
 
 function counted(from: number, to: number, rows: number, total: number, what: string): string {
@@ -92,16 +108,17 @@ function Pager({ from, page, rows, go }: { from: number; page: number; rows: num
 	);
 }
 
-function Head({ columns, order, sort }: { columns: Column[]; order: Order | null; sort: (column: number) => void }): JSX.Element {
+function Head({ table, shown, order, sort }: { table: Table; shown: number[]; order: Order | null; sort: (column: number) => void }): JSX.Element {
 	return (
 		<thead>
 			<tr>
-				{columns.map((column, at) => {
+				{shown.map((at) => {
+					const column = table.columns[at] as Column;
 					const here = order?.column === at;
 					return (
 						<th key={column.name} scope="col" class={numeric(column.unit) ? "number" : ""} aria-sort={here ? (order.down ? "descending" : "ascending") : "none"}>
 							<button type="button" onClick={() => sort(at)}>
-								{column.name}
+								{column.unit === "lane" ? laneWord.value : column.name}
 								<span aria-hidden="true">{here ? (order.down ? " ▾" : " ▴") : ""}</span>
 							</button>
 						</th>
@@ -113,7 +130,7 @@ function Head({ columns, order, sort }: { columns: Column[]; order: Order | null
 }
 
 /** With `onOpen`, one row is in the tab order, arrows lead to the others and Enter opens. */
-function Body({ table, rows, onOpen, text, selected }: Props & { rows: Cell[][] }): JSX.Element {
+function Body({ table, rows, shown, onOpen, text, selected }: Props & { rows: Cell[][]; shown: number[] }): JSX.Element {
 	const body = useRef<HTMLTableSectionElement>(null);
 	const [current, setCurrent] = useState(0);
 	const at = Math.min(current, rows.length - 1);
@@ -136,11 +153,15 @@ function Body({ table, rows, onOpen, text, selected }: Props & { rows: Cell[][] 
 					aria-current={selected?.(row) ? "true" : undefined}
 					{...(onOpen ? { tabIndex: index === at ? 0 : -1, onClick: () => onOpen(row), onKeyDown: (event: KeyboardEvent) => walk(event, row), onFocus: () => setCurrent(index) } : {})}
 				>
-					{table.columns.map((column, cell) => (
-						<td key={column.name} class={numeric(column.unit) ? "number" : ""}>
-							{text?.(column, row[cell] ?? null, row) ?? format(row[cell], column.unit)}
-						</td>
-					))}
+					{shown.map((at) => {
+						const column = table.columns[at] as Column;
+						const said = text?.(column, row[at] ?? null, row) ?? format(row[at], column.unit);
+						return (
+							<td key={column.name} class={numeric(column.unit) ? "number" : said.length <= ONE_LINE ? "whole" : ""}>
+								{said}
+							</td>
+						);
+					})}
 				</tr>
 			))}
 		</tbody>

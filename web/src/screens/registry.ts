@@ -25,7 +25,7 @@ export interface Screen {
 export const SCREENS: Screen[] = [
 	{ name: "overview", title: "Overview", question: "Is I/O my problem, where, and what first?", key: "1", Show: Overview },
 	{ name: "heat", title: "Heat map", question: "When, and on which ranks?", key: "2", Show: Heat },
-	{ name: "timeline", title: "Timeline", question: "What does each lane do, on each layer, at each moment?", key: "3", Show: Timeline },
+	{ name: "timeline", title: "Timeline", question: "What does each rank do, on each layer, at each moment?", key: "3", Show: Timeline },
 	{ name: "call", title: "Call explorer", question: "Where did this call's time go, layer by layer?", key: "4", Show: CallExplorer },
 	{ name: "layers", title: "Layers", question: "Which layer costs, for what, at whom?", key: "5", Show: Layers },
 	{ name: "files", title: "Files", question: "Who touches which file, and where in it?", key: "6", Show: Files },

@@ -33,8 +33,27 @@ export interface Run {
 	command: string;
 }
 
+/** What a run that still runs does: a look at it. */
+export interface Now {
+	time: number;
+	processes: { running: number; ended: number; killed: number };
+	calls: number;
+	bytes: number;
+	"calls per second": number;
+	"bytes per second": number;
+	rates: number[];
+	groups: Record<string, Table>;
+}
+
+export interface Following {
+	/** Counts up when all other answers have changed. */
+	generation: number;
+	now: Now | null;
+}
+
 export interface Runs {
 	version: string;
+	generation: number;
 	runs: Run[];
 }
 

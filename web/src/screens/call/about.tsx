@@ -122,7 +122,7 @@ function linkName({ call }: Link, lane: Named): string {
 
 const MEMBER = ["call", "lane", "op", "start", "duration", "bytes"] as const;
 
-export function Collective({ collective }: { collective: CallAnswer["collective"] }): JSX.Element | null {
+export function Collective({ collective, lane }: { collective: CallAnswer["collective"]; lane: Named }): JSX.Element | null {
 	if (!collective) return null;
 	const members: Call[] = collective.members;
 	const starts = members.map((one) => Number(one["start"] ?? 0));
@@ -131,7 +131,7 @@ export function Collective({ collective }: { collective: CallAnswer["collective"
 		<section aria-labelledby="collective">
 			<h2 id="collective">Collective: {members.length} calls</h2>
 			<p>
-				They began within {time(Math.max(...starts) - Math.min(...starts))} of each other{last && `; the last was lane ${Number(last["lane"] ?? 0)}`}.
+				They began within {time(Math.max(...starts) - Math.min(...starts))} of each other{last && `; the last was ${lane(Number(last["lane"] ?? 0))}`}.
 			</p>
 			<DataTable table={callTable(members, MEMBER)} caption="Members of the collective" name="collective" what="calls" page={10} onOpen={(row) => focus(String(row[0]))} />
 		</section>

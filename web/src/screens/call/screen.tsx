@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { Empty, Shown } from "../../parts/notice";
-import { DataTable } from "../../parts/table";
+import { DataTable, OF_CALLS } from "../../parts/table";
 import { column, type CallAnswer, type Cell, type Run, type Table } from "../../source";
 import { useAnswer } from "../../state/answers";
 import { bindKeys } from "../../state/keys";
@@ -30,7 +30,7 @@ function Slowest(): JSX.Element {
 			{(table) => (
 				<>
 					<p>The longest calls of the selection; choose one to see where its time went.</p>
-					<DataTable table={table} caption="Longest calls" name="slowest" what="calls" onOpen={(row) => focus(callIn(table, row))} />
+					<DataTable table={table} caption="Longest calls" name="slowest" what="calls" columns={OF_CALLS} onOpen={(row) => focus(callIn(table, row))} />
 				</>
 			)}
 		</Shown>
@@ -67,7 +67,7 @@ function Explorer({ answer, of }: { answer: CallAnswer; of: Run }): JSX.Element 
 				{(table) => (table.rows.length ? <Unfolded table={table} focus={id} lane={lane} run={run} /> : <Empty note={table.note} what="calls below" />)}
 			</Shown>
 			<Links links={answer.links} lane={lane} />
-			<Collective collective={answer.collective} />
+			<Collective collective={answer.collective} lane={lane} />
 			<Source source={answer.source} />
 		</>
 	);

@@ -17,7 +17,7 @@ export function paintChanges(all: Change[]): (ink: Ink, box: Box, palette: Palet
 		const names = Math.min(box.width * 0.36, Math.max(80, ...all.map((one) => one.name.length * 7 + 10)));
 		const half = (box.width - names) / 2;
 		const middle = names + half;
-		const room = Math.max(10, half - 76);
+		const room = Math.max(10, half - 96);
 		ink.textBaseline = "middle";
 		ink.font = SMALL;
 		ink.fillStyle = palette.quiet;

@@ -5,7 +5,7 @@ import { layerColour, type Palette } from "../../draw/theme";
 import type { Track } from "../../draw/tracks";
 import { size } from "../../draw/units";
 import { column, numbers, records, type Cell, type Parameters, type Table } from "../../source";
-import { askJson } from "../../state/answers";
+import { laneWord, lanesWord } from "../../state/lanes";
 
 export interface FilesAnswer {
 	under: string;
@@ -83,6 +83,7 @@ function ofCall(one: Record<string, Cell>): Node["values"] {
 }
 
 export interface AccessAnswer {
+	path: string | null;
 	x: Bins;
 	y: Bins;
 	layers: string[];
@@ -108,7 +109,7 @@ export function accessMap(access: AccessAnswer, across: "time" | "lane", moved: 
 		sums.set(cell, (sums.get(cell) ?? 0) + (bytes[at] ?? 0));
 	});
 	const cells = [...sums].filter(([, sum]) => sum > 0).map(([cell, sum]) => [cell % x.bins, Math.floor(cell / x.bins), sum] as const);
-	return { x: across === "time" ? timeAxis(x) : laneAxis({ ...x, bins: columns(x, lanes) }), y: byteAxis(y), cells, says: size, what: moved, lines: boundaries(access) };
+	return { x: across === "time" ? timeAxis(x) : laneAxis({ ...x, bins: columns(x, lanes) }, [laneWord.value, lanesWord(2)]), y: byteAxis(y), cells, says: size, what: moved, lines: boundaries(access) };
 }
 
 /** A picture of four lanes has four columns. */
@@ -171,17 +172,4 @@ export function coverageTracks({ bins, step }: CoverageAnswer): Track[] {
 		const values = bins.rows.map((row) => numberOf(row[at]));
 		return [{ name: says, least: values, most: values, says: size, colour: (palette: Palette) => (marked.includes(name) ? palette.mark : layerColour(palette, "posix")), top: step }];
 	});
-}
-
-/** The path of a file: the tree is walked down to it, folder by folder. */
-export async function pathOf(file: string, run: string, signal: AbortSignal): Promise<string> {
-	let under = "";
-	for (let steps = 0; steps < 64; steps++) {
-		const { table } = await askJson<FilesAnswer>("files", { run, files: file, under, limit: 1 }, signal);
-		const [first] = records(table);
-		if (!first || first["path"] === under) break;
-		if (first["file"] !== null) return String(first["path"]);
-		under = String(first["path"]);
-	}
-	return `file ${file}`;
 }

@@ -8,13 +8,14 @@ import { Figure } from "../../parts/figure";
 import { Empty, Shown } from "../../parts/notice";
 import { TrackFigure } from "../../parts/tracks";
 import { column, type Parameters, type Table } from "../../source";
-import { useAnswer, useReader } from "../../state/answers";
+import { useAnswer } from "../../state/answers";
 import { choose, chosen } from "../../state/choice";
+import { laneWord } from "../../state/lanes";
 import { formatRange } from "../../state/page";
 import { currentRun } from "../../state/runs";
 import { change, given, scope } from "../../state/state";
 import { paintSizes, sizesHeight } from "./paint";
-import { accessMap, COVERED, coverageTracks, KINDS, ORDERS, pathOf, sizeBars, type AccessAnswer, type CoverageAnswer, type FilesAnswer, type Moved, type Order } from "./query";
+import { accessMap, COVERED, coverageTracks, KINDS, ORDERS, sizeBars, type AccessAnswer, type CoverageAnswer, type FilesAnswer, type Moved, type Order } from "./query";
 import { Tree } from "./tree";
 
 export function Files(): JSX.Element {
@@ -46,12 +47,12 @@ function OneFile(): JSX.Element {
 }
 
 function Maps({ file }: { file: string }): JSX.Element {
-	const path = useReader<string>(`path of file ${file} of ${scope.value.run}`, (signal) => pathOf(file, scope.value.run, signal));
+	const path = useAnswer<AccessAnswer>("access", accessOf(file, "time")).value?.path;
 	const moved = chosen<Moved>("moved", KINDS);
 	return (
 		<section aria-labelledby="file">
 			<div class="bar">
-				<h2 id="file">{path.value ?? `file ${file}`}</h2>
+				<h2 id="file">{path ?? `file ${file}`}</h2>
 				<Choose label="bytes" options={KINDS} chosen={moved} choose={choose("moved", KINDS[0])} />
 				<button type="button" onClick={() => change({ files: file })}>
 					Select this file in all screens
@@ -100,10 +101,10 @@ function AccessMap({ access, across, moved }: { access: AccessAnswer } & Omit<As
 	return (
 		<>
 			<Cells
-				title={`Offset by ${across}`}
+				title={across === "time" ? "Where in the file, and when" : `Where in the file, by ${laneWord.value}`}
 				name={`access-${across}`}
 				says={`layer ${access.layers.join(", ")}`}
-				label={`Where in the file bytes were ${moved}, by ${across}. Arrow keys move, Enter selects.`}
+				label={`Where in the file bytes were ${moved}, by ${across === "time" ? across : laneWord.value}. Arrow keys move, Enter selects.`}
 				map={map}
 				height={320}
 				select={select}

@@ -7,7 +7,7 @@ import { Longest } from "../../parts/longest";
 import { Empty, Shown } from "../../parts/notice";
 import { type Levels, type Run } from "../../source";
 import { useAnswer, useReader } from "../../state/answers";
-import { useLaneNames } from "../../state/lanes";
+import { lanesWord, useLaneNames } from "../../state/lanes";
 import { currentRun } from "../../state/runs";
 import { change, given, scope, selection } from "../../state/state";
 import { currentView, selectedView } from "../../state/window";
@@ -74,7 +74,7 @@ function Map({ run, levels }: { run: Run; levels: Levels }): JSX.Element {
 				title={`${metric} of layer ${layer}`}
 				name={`heat-${layer}-${metric}`}
 				says={says(grid, view)}
-				label={`Heat map of ${metric} at layer ${layer}: ${view.lanes[1] - view.lanes[0]} lanes by time; ${marks.length} longest calls are marked. Arrow keys move, Enter opens the longest call.`}
+				label={`Heat map of ${metric} at layer ${layer}: ${view.lanes[1] - view.lanes[0]} ${lanesWord(2)} by time; ${marks.length} longest calls are marked. Arrow keys move, Enter opens the longest call.`}
 				height={height}
 				paint={paint}
 				over={over}
@@ -95,7 +95,7 @@ function says(grid: Grid | null, view: { lanes: [number, number] }): string {
 	if (!grid) return "";
 	const { bins, rows, bin, level } = grid.plan;
 	const calls = grid.values.calls.reduce((sum, one) => sum + one, 0);
-	const per = level.lanes_per_row > 1 ? `${rows[1] - rows[0]} rows of ${level.lanes_per_row} lanes` : `${view.lanes[1] - view.lanes[0]} lanes`;
+	const per = level.lanes_per_row > 1 ? `${rows[1] - rows[0]} rows of ${level.lanes_per_row} ${lanesWord(2)}` : `${view.lanes[1] - view.lanes[0]} ${lanesWord(view.lanes[1] - view.lanes[0])}`;
 	return `${bins[1] - bins[0]} bins of ${time(bin)} × ${per}; ${calls.toLocaleString("en-US")} calls`;
 }
 

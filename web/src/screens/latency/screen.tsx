@@ -6,7 +6,7 @@ import { Cells } from "../../parts/cells";
 import { Choose } from "../../parts/choose";
 import { Figure, useWidth } from "../../parts/figure";
 import { Empty, Shown } from "../../parts/notice";
-import { DataTable } from "../../parts/table";
+import { DataTable, OF_CALLS } from "../../parts/table";
 import { column, type Table } from "../../source";
 import { useAnswer } from "../../state/answers";
 import { formatRange } from "../../state/page";
@@ -83,7 +83,7 @@ function Threshold({ all, slow }: { all: Histogram[]; slow: number | null }): JS
 				slow is{" "}
 				<input type="range" min={first} max={first + bins - 1} value={slow ?? first} aria-valuetext={slow === null ? "no threshold" : `at least ${time(bucketEdge(slow))}`} onInput={(event) => set(Number(event.currentTarget.value))} />
 			</label>
-			<span>{slow === null ? "everything; drag to leave out what is quick" : `${time(bucketEdge(slow))} and more: ${over.calls.toLocaleString("en-US")} calls, ${share(total > 0 ? over.time / total : 0)} of the time of all`}</span>
+			<span>{slow === null ? "everything; drag to leave out what is quick, on this screen only" : `${time(bucketEdge(slow))} and more: ${over.calls.toLocaleString("en-US")} calls, ${share(total > 0 ? over.time / total : 0)} of the time of all; on this screen only`}</span>
 			{slow !== null && (
 				<button type="button" onClick={() => change({ slow: null })}>
 					No threshold
@@ -150,7 +150,7 @@ function SlowestTable({ table }: { table: Table }): JSX.Element {
 			<button type="button" onClick={() => open(table.rows[0])}>
 				Open the longest
 			</button>
-			<DataTable table={table} caption="Calls, the slowest first" name="slowest" what="calls" onOpen={open} />
+			<DataTable table={table} caption="Calls, the slowest first" name="slowest" what="calls" columns={OF_CALLS} onOpen={open} />
 		</>
 	);
 }

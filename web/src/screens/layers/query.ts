@@ -26,11 +26,11 @@ export interface Bar {
 export const DRAWN = 40; // bars; the table has all
 
 /** Bars in the order of the answer's keys by time, layers from the top of the stack down. */
-export function bars(table: Table, by: By, counted: Counted, stack: string[]): Bar[] {
+export function bars(table: Table, by: By, counted: Counted, stack: string[], lane: (lane: number) => string = String): Bar[] {
 	const found = new Map<string, Bar>();
 	records(table).forEach((one, at) => {
 		const name = String(one["key"]);
-		const bar = found.get(name) ?? { key: name, label: labelOf(by, name, one["op"]), total: 0, parts: [] };
+		const bar = found.get(name) ?? { key: name, label: by === "lane" ? lane(Number(name)) : labelOf(by, name, one["op"]), total: 0, parts: [] };
 		const time = timeOf(one, counted);
 		bar.parts.push({ layer: String(one["layer"]), time, calls: Number(one["calls"]), row: table.rows[at] ?? [] });
 		bar.total += time;
@@ -47,7 +47,6 @@ function timeOf(one: Record<string, Cell>, counted: Counted): number {
 }
 
 function labelOf(by: By, key: string, op: Cell | undefined): string {
-	if (by === "lane") return `lane ${key}`;
 	if (by === "call") return op ? `${String(op)} ${key}` : `call ${key}`;
 	return key;
 }

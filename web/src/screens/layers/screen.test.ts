@@ -22,6 +22,10 @@ test("a bar has all layers of its key, top of the stack first; wall time counts 
 	expect(knowsWall(table([["a", "posix", 1, 1, null]]))).toBe(false);
 });
 
+test("a process goes by its name", () => {
+	expect(bars(table([["3", "posix", 1, 1, 0]]), "lane", "summed", [], (lane) => `rank ${lane}`)[0]?.label).toBe("rank 3");
+});
+
 test("the servers with the most and the least time are told; one alone is neither", () => {
 	expect(extremes(bars(two, "server", "summed", []))).toEqual({ most: "nfs1", least: "nfs2" });
 	expect(extremes(bars(table([["a", "posix", 1, 1, 0]]), "server", "summed", []))).toBeNull();

@@ -9,6 +9,7 @@ import { DataTable } from "../../parts/table";
 import { column, type Table } from "../../source";
 import { useAnswer } from "../../state/answers";
 import { choose, chosen } from "../../state/choice";
+import { laneWord, useLaneNames } from "../../state/lanes";
 import { currentRun } from "../../state/runs";
 import { change, given, go, scope } from "../../state/state";
 import { height, paintBreakdown, ROW, TOP, type Drawn } from "./paint";
@@ -30,7 +31,7 @@ export function Layers(): JSX.Element {
 function Tools({ by, of, wall }: { by: By; of: string; wall: boolean }): JSX.Element {
 	return (
 		<div class="bar" role="group" aria-label="What is shown">
-			<Choose label="by" options={BY} chosen={by} choose={choose("by", BY[0])} />
+			<Choose label="by" options={BY} chosen={by} choose={choose("by", BY[0])} says={(one) => (one === "lane" ? laneWord.value : one)} />
 			<Choose label="time" options={OF} chosen={of} choose={choose("of", OF[0])} />
 			{wall && <Choose label="counted" options={COUNTED} chosen={chosen("counted", COUNTED)} choose={choose("counted", COUNTED[0])} />}
 			<Choose label="axis" options={["linear", "logarithmic"]} chosen={given("axis") || "linear"} choose={choose("axis", "linear")} />
@@ -45,7 +46,9 @@ const WORDS = {
 
 function Breakdown({ table, by, of }: { table: Table; by: By; of: "inclusive" | "exclusive" }): JSX.Element {
 	const counted: Counted = of === "inclusive" && knowsWall(table) ? chosen("counted", COUNTED) : "summed";
-	const all = useMemo(() => bars(table, by, counted, currentRun.value?.layers ?? []), [table, by, counted]);
+	const lane = useLaneNames(by === "lane" ? currentRun.value : null);
+	const word = by === "lane" ? laneWord.value : by;
+	const all = useMemo(() => bars(table, by, counted, currentRun.value?.layers ?? [], lane), [table, by, counted, lane]);
 	const shown = all.slice(0, DRAWN);
 	const logarithmic = given("axis") === "logarithmic";
 	const drawn = useMemo<Drawn>(() => ({ bars: shown, grouped: of === "inclusive" || logarithmic, logarithmic, marks: marksOf(by, all) }), [all, of, logarithmic]);
@@ -60,7 +63,7 @@ function Breakdown({ table, by, of }: { table: Table; by: By; of: "inclusive" | 
 	return (
 		<>
 			<Figure
-				title={`${of === "exclusive" ? "Exclusive" : "Inclusive"} time by ${by}`}
+				title={`${of === "exclusive" ? "Exclusive" : "Inclusive"} time by ${word}`}
 				name={`breakdown-${by}-${of}`}
 				says={`${WORDS[of]}${all.length > DRAWN ? `; ${DRAWN} of ${all.length.toLocaleString("en-US")} drawn` : ""}`}
 				label={`${shown.length} bars: ${shown.slice(0, 6).map(inWords).join("; ")}. Arrow keys move, Enter ${by === "call" ? "opens" : "selects"}.`}
@@ -72,7 +75,7 @@ function Breakdown({ table, by, of }: { table: Table; by: By; of: "inclusive" | 
 			>
 				<p class="readout quiet">{row === null ? `Click a bar to ${by === "call" ? "open the call" : "select it in all screens"}.` : inWords(shown[row])}</p>
 			</Figure>
-			<DataTable table={table} caption={`Time by ${by}`} name={`breakdown-${by}`} what="rows" onOpen={(opened) => take(all.find((one) => one.key === String(opened[keyAt])))} />
+			<DataTable table={table} caption={`Time by ${word}`} name={`breakdown-${by}`} what="rows" text={(one, value) => (one.name === "key" && by === "lane" ? lane(Number(value)) : null)} onOpen={(opened) => take(all.find((one) => one.key === String(opened[keyAt])))} />
 		</>
 	);
 }

@@ -7,6 +7,7 @@ import { rowName, type Item } from "./query";
 
 const TOP = 24;
 const GAP = 6;
+const LETTER = 7.2; // pixels
 
 /** Where lanes and their layers stand. */
 export interface Layout {
@@ -90,7 +91,8 @@ function strip(ink: Ink, at: Layout, item: Item, palette: Palette): void {
 	ink.fillStyle = contrast(colour, "#000000") > contrast(colour, "#ffffff") ? "#000000" : "#ffffff";
 	ink.font = SMALL;
 	ink.textBaseline = "middle";
-	ink.fillText(fit(`${item.op} ${time(item.longest)}`, width - 6, 7.2), left + 3, top + height / 2);
+	const text = [`${item.op} ${time(item.longest)}`, item.op].find((one) => one.length * LETTER <= width - 6);
+	if (text) ink.fillText(text, left + 3, top + height / 2);
 }
 
 /** Pixels of the view for which nothing came yet. */

@@ -7,7 +7,7 @@ import { Empty, Shown } from "../../parts/notice";
 import type { Paint } from "../../parts/export";
 import { column, type CallAnswer, type Levels, type Run, type Strips } from "../../source";
 import { useAnswer } from "../../state/answers";
-import { useLaneNames } from "../../state/lanes";
+import { laneWord, lanesWord, useLaneNames } from "../../state/lanes";
 import { formatRange, parseRange } from "../../state/page";
 import { currentRun } from "../../state/runs";
 import { change, given, go, scope } from "../../state/state";
@@ -28,9 +28,11 @@ function request(run: Run, view: View, lanes: number[]): Record<string, string |
 	return { ...scope.value, t: whole ? null : formatRange(...view.time), lanes: lanesAsked(run, lanes), width: WIDTH };
 }
 
-function layersOf(run: Run): string[] {
+/** Those that are selected and of which calls were recorded one by one: each has its longest. */
+function layersOf(run: Run, known: Levels | null): string[] {
 	const wanted = given("layers").split(",").filter(Boolean);
-	return run.layers.filter((one) => wanted.length === 0 || wanted.includes(one));
+	const recorded = new Set(known?.outliers.map((one) => one.layer));
+	return run.layers.filter((one) => (wanted.length === 0 || wanted.includes(one)) && (recorded.size === 0 || recorded.has(one)));
 }
 
 function Lanes({ run }: { run: Run }): JSX.Element {
@@ -67,7 +69,7 @@ function Drawing(props: Props): JSX.Element {
 	const [attach, width] = useWidth<HTMLDivElement>();
 	const lane = useLaneNames(run);
 	const { items, covered } = useItems(props);
-	const layers = useMemo(() => layersOf(run), [run, shape]);
+	const layers = useMemo(() => layersOf(run, known), [run, shape, known]);
 	const at = useMemo(() => layout(lanes, layers, view.time, width), [shape, width, layers]);
 	const marks = useMemo(() => (known ? layers.flatMap((layer) => outliers(known.outliers, [], layer, { time: view.time, lanes: [0, run.lanes] }).map((one) => ({ ...one, layer }))) : []), [known, shape, layers]);
 	const pinned = lanesOf(given("pin"), LANES);
@@ -80,10 +82,10 @@ function Drawing(props: Props): JSX.Element {
 	return (
 		<div ref={attach}>
 			<Figure
-				title="Lanes over time"
+				title={`Calls of each ${laneWord.value} over time`}
 				name="timeline"
 				says={says(strips, lanes.length, laneCount(run, given("lanes"), view))}
-				label={`Timeline of ${lanes.length} lanes, ${layers.length} layers each. w and s zoom, a and d move, arrow keys walk from call to call, Enter opens.`}
+				label={`Timeline of ${lanes.length} ${lanesWord(lanes.length)}, ${layers.length} layers each. w and s zoom, a and d move, arrow keys walk from call to call, Enter opens.`}
 				height={at.height}
 				paint={paint}
 				over={over}
@@ -91,9 +93,9 @@ function Drawing(props: Props): JSX.Element {
 				tools={<Paging run={run} view={view} />}
 				{...gestures}
 			>
-				<p class="readout quiet">{said ? itemInWords(said, lane) : "w s zoom, a d move, arrows walk, Enter opens, p pins the lane, r measures."}</p>
+				<p class="readout quiet">{said ? itemInWords(said, lane) : "w s zoom, a d move, arrows walk, Enter opens, p pins the row, r measures."}</p>
 			</Figure>
-			{strips && !props.loading && items.length === 0 && <Empty note={strips.spans?.note ?? strips.bins?.note ?? null} what="calls in these lanes and times" />}
+			{strips && !props.loading && items.length === 0 && <Empty note={strips.spans?.note ?? strips.bins?.note ?? null} what="calls at these times" />}
 			<Longest marks={[...marks].sort((a, b) => b.duration - a.duration)} lane={lane} />
 		</div>
 	);
@@ -108,7 +110,7 @@ function tableOf(strips: Strips | null): { table?: () => NonNullable<Strips["spa
 function says(strips: Strips | null, shown: number, all: number): string {
 	if (!strips) return "";
 	const what = strips.spans ? `${strips.spans.rows.length.toLocaleString("en-US")} calls one by one` : `${WIDTH} bins, each with its longest call; zoom in for calls`;
-	return `${shown} of ${all.toLocaleString("en-US")} lanes; ${what}`;
+	return `${shown} of ${all.toLocaleString("en-US")} ${lanesWord(all)}; ${what}`;
 }
 
 export function itemInWords(item: Item, lane: (lane: number) => string): string {
@@ -157,10 +159,10 @@ function Paging({ run, view }: { run: Run; view: View }): JSX.Element {
 			{all > LANES && (
 				<span class="pager">
 					<button type="button" disabled={from === 0} onClick={() => change({ from: Math.max(0, from - LANES) || null })}>
-						Lanes before
+						Rows before
 					</button>
 					<button type="button" disabled={from + LANES >= all} onClick={() => change({ from: from + LANES })}>
-						Lanes after
+						Rows after
 					</button>
 				</span>
 			)}

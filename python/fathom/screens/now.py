@@ -1,0 +1,87 @@
+"""`now`: what a run that still runs does at this moment, as `fathom top` tells it."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fathom import live, manifest
+from fathom.analysis.live import BY, Course
+from fathom.errors import FathomError
+from fathom.screens import answer
+from fathom.screens.opened import Runs, View
+from fathom.screens.selection import Selection
+from fathom.screens.table import Table
+
+INTERVAL = "2"  # seconds between two looks
+MOST = 20  # groups of a table: those that are busiest
+PATIENCE = 5.0  # seconds for `fathom run` to write how the program ended
+COLUMNS = (
+    ("calls per second", "count"), ("bytes per second", "bytes/s"), ("threads in calls", "count"),
+    ("calls", "count"), ("bytes", "bytes"), ("time", "s"), ("errors", "count"),
+)  # fmt: skip
+
+
+class Follower:
+    """Looks at one run until it is over, then has it opened again: packed, with all that it did."""
+
+    def __init__(self, runs: Runs, name: str, renew: Callable[[str], None]) -> None:
+        """`renew`: opens the run of this name anew."""
+        self.runs, self.name, self.renew = runs, name, renew
+        self.course = Course()
+
+    def start(self) -> None:
+        """In a thread that ends with the program."""
+        threading.Thread(target=self._follow, daemon=True).start()
+
+    def _follow(self) -> None:
+        with contextlib.suppress(FathomError):  # who cannot look sees the run as it was opened
+            self._look()
+            self.renew(self.name)
+
+    def _look(self) -> None:
+        path = self.runs.all[self.name].run.path
+        with live.Watch(path, "--interval", INTERVAL) as watch:
+            for line in watch.lines():
+                assert line is not None
+                self.course.add(live.parse(line))
+                self.runs.all[self.name].now = figures(self.course)
+        until = time.monotonic() + PATIENCE
+        while "exit" not in manifest.read(path) and time.monotonic() < until:
+            time.sleep(0.1)
+
+
+def figures(course: Course) -> dict[str, Any]:
+    """The last look and the sums of all: docs/view-api.md, `now`."""
+    look = course.look
+    interval = max(look["interval_seconds"], 1e-9)
+    return {
+        "time": int(look["time"] * 1e9),
+        "processes": look["processes"],
+        "calls": course.calls_total(),
+        "bytes": course.bytes_total(),
+        "calls per second": course.calls_now() / interval,
+        "bytes per second": course.bytes_now() / interval,
+        "rates": list(course.rates),
+        "interval": interval,
+        "groups": {by: _table(course, by, interval) for by in BY},
+    }
+
+
+def _table(course: Course, by: str, interval: float) -> Table:
+    every = course.busiest(by)
+    rows = [
+        [
+            one.name, one.now.calls / interval, one.now.bytes / interval, round(one.threads, 3),
+            one.total.calls, one.total.bytes, one.total.seconds, one.total.errors,
+        ]
+        for one in every[:MOST]
+    ]  # fmt: skip
+    return Table([(by, "text"), *COLUMNS], rows, len(every))
+
+
+@answer("now")
+def now(view: View, _: Selection) -> dict[str, Any]:
+    """`generation` counts up when what all other answers say has changed; `now`: null when the run is over."""
+    return {"generation": view.runs.generation, "now": view.opened.now}

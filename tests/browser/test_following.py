@@ -1,0 +1,98 @@
+"""A program that runs is followed: as of when, its calls as they come, and its end without reloading."""
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from harness import browser, paths
+from harness.browser import Look
+from playwright.sync_api import Browser
+
+WRITES = 200
+PATIENCE = 60.0
+#: Writes until a file tells it to stop, so that it is no matter how busy the machine is.
+PROGRAM = f"""
+import os, sys, time
+out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+for at in range({WRITES}):
+    os.pwrite(out, b"x" * 4096, at * 4096)
+while not os.path.exists(sys.argv[2]):
+    time.sleep(0.05)
+    os.pwrite(out, b"x" * 4096, 0)
+"""
+
+
+@dataclass
+class Job:
+    """A program under Fathom."""
+
+    run: Path
+    process: subprocess.Popen[bytes]
+    stop: Path
+
+    def end(self) -> None:
+        self.stop.touch()
+        assert self.process.wait(timeout=PATIENCE) == 0
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[Job]:
+    run, stop, program = tmp_path / "job.fathom", tmp_path / "stop", tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    words = [paths.FATHOM, "run", "--no-show", "-o", run, "--", sys.executable, program]
+    process = subprocess.Popen([*map(str, words), str(tmp_path / "out"), str(stop)])
+    try:
+        until(lambda: (tmp_path / "out").exists() and (tmp_path / "out").stat().st_size > 0)
+        yield Job(run, process, stop)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def until(done: Callable[[], bool]) -> None:
+    """Waits."""
+    end = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < end, "nothing came"
+        time.sleep(0.1)
+
+
+def writes(look: Look) -> int:
+    """Calls of `pwrite` so far, of the table of what is busy now."""
+    rows = look.page.locator("table:has(caption:text('Busiest now')) tbody tr")
+    row = rows.filter(has_text="pwrite (posix)")
+    return int(row.locator("td").nth(4).inner_text().replace(",", "")) if row.count() else 0
+
+
+def test_a_running_job_is_followed_to_its_end(chromium: Browser, job: Job) -> None:
+    with (
+        browser.live(chromium, job.run) as view,
+        view.look(browser.address("overview", now="function")) as look,
+    ):
+        look.page.wait_for_selector("#running", timeout=PATIENCE * 1000)
+        assert re.search(r"Running, as of \d\d:\d\d:\d\d", look.text("#running"))
+        assert "running, as of" in look.text("header")
+        until(lambda: writes(look) >= WRITES)
+        first = writes(look)
+        until(lambda: writes(look) > first)
+        assert look.violations() == []
+        asked = [url for url in look.asked if "/api/v1/now?" in url]
+        began = time.monotonic()
+        look.page.wait_for_timeout(4000)
+        more = [url for url in look.asked if "/api/v1/" in url][-10:]
+        assert len([url for url in look.asked if "/api/v1/now?" in url]) - len(asked) <= 4, more
+        assert time.monotonic() - began >= 4
+        look.page.evaluate("() => { window.stayed = true }")
+        job.end()
+        until(lambda: look.page.locator("#running").count() == 0)
+        until(lambda: "pwrite" in look.text())
+        assert "running" not in look.text("header")
+        assert look.page.evaluate("() => window.stayed")
+        (run,) = look.page.evaluate("() => fetch('api/v1/runs').then(a => a.json())")["runs"]
+        assert run["events"] > WRITES
+        assert not run["live"]

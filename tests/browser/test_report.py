@@ -1,0 +1,77 @@
+"""A report is one file: opened from disk without a network, whole, within its size, and it says what it left out."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from harness import browser, paths
+from harness.browser import Look
+from harness.planted import Planted
+from playwright.sync_api import Browser
+
+MOST = 5_000_000
+SCREENS = ("overview", "heat", "timeline", "call", "layers", "files", "servers", "latency")
+
+
+def report(run: Path, folder: Path, *options: str) -> tuple[Path, str]:
+    """The file, and what was said on stderr."""
+    path = folder / "report.html"
+    words = [str(paths.FATHOM), "report", str(run), "-o", str(path), *options]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.strip() == str(path)
+    return path, done.stderr
+
+
+@contextmanager
+def opened(chromium: Browser, path: Path) -> Iterator[Look]:
+    """The file in a browser without a network; that nothing but the file is asked for is asserted at the end."""
+    with browser.looking(chromium, offline=True) as look:
+        look.open(path.as_uri())
+        yield look
+        assert {url.partition(":")[0] for url in look.asked} <= {"file", "data", "blob"}
+        assert [url for url in look.asked if url.startswith("file:")] == [path.as_uri()]
+
+
+@pytest.fixture(scope="session")
+def kernel_report(kernel_run: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    return report(kernel_run, tmp_path_factory.mktemp("report"))
+
+
+def test_a_report_of_a_kernel_is_whole(chromium: Browser, kernel_report: tuple[Path, str]) -> None:
+    """Every screen has its answers, and so has each of the longest calls."""
+    path, said = kernel_report
+    assert path.stat().st_size <= MOST
+    assert "left out" not in said and "could not" not in said
+    with opened(chromium, path) as look:
+        assert "report" in look.text("header")
+        for screen in SCREENS:
+            look.go(screen)
+            assert "Not in this report" not in look.text(), screen
+            assert look.page.locator("main .failed").count() == 0, screen
+            assert look.violations() == [], screen
+        look.go("call")
+        for row in range(3):
+            look.go("call")
+            look.page.locator("main tbody tr").nth(row).click()
+            look.settle()
+            assert "Not in this report" not in look.text()
+            assert "Down the layers" in look.text()
+
+
+@pytest.mark.full
+def test_what_was_left_out_is_said(chromium: Browser, planted_run: Planted, tmp_path: Path) -> None:
+    """Of a file too small for all of it: on stderr and on the first screen, and where it is missed."""
+    page = browser.DIST.stat().st_size
+    size = page + 120_000
+    path, said = report(planted_run.path, tmp_path, "--size", str(size))
+    assert path.stat().st_size <= size
+    lines = [line.partition("left out: ")[2] for line in said.splitlines() if "left out: " in line]
+    assert lines
+    with opened(chromium, path) as look:
+        first = look.text()
+        assert all(f"Not in this report: {line}" in first for line in lines)
+        assert str(planted_run.writer) in first and "900 ms" in first
+        look.go("call", call=planted_run.slow_write + 8)
+        assert "Not in this report" in look.text() and "fathom view" in look.text()
