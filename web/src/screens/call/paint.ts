@@ -6,6 +6,7 @@ import { flat, rowsOf, type Node, type Placed } from "./query";
 
 const ROW = 24;
 const AXIS = 24;
+const LETTER = 7; // pixels
 export const WATERFALL_ROW = 18;
 const MOST_ROWS = 40;
 const NAMES = 260;
@@ -65,8 +66,8 @@ function stripes(ink: Ink, x: number, y: number, width: number, height: number, 
 
 function label(ink: Ink, node: Node, x: number, y: number, width: number, height: number, colour: string): void {
 	const name = node.calls > 1 ? `${node.calls.toLocaleString("en-US")} × ${node.op}` : node.op;
-	const text = fit(`${name}  ${time(node.duration)}`, width - 8, 7);
-	if (text.length < 4) return;
+	const text = [`${name}  ${time(node.duration)}`, name].find((one) => one.length * LETTER <= width - 8);
+	if (!text) return;
 	ink.font = FONT;
 	ink.textBaseline = "middle";
 	ink.textAlign = "left";

@@ -21,7 +21,6 @@ export function barsHeight(bars: LayerBar[]): number {
 export function paintBars(bars: LayerBar[]): (ink: Ink, box: Box, palette: Palette) => void {
 	return (ink, box, palette) => {
 		const most = Math.max(...bars.map((one) => one.inclusive), 1);
-		const own = bars.reduce((sum, one) => sum + one.exclusive, 0) || 1;
 		const room = Math.max(20, box.width - LABEL - VALUE);
 		ink.textBaseline = "middle";
 		bars.forEach((one, row) => {
@@ -37,7 +36,7 @@ export function paintBars(bars: LayerBar[]): (ink: Ink, box: Box, palette: Palet
 			ink.strokeRect(LABEL + 0.5, middle - 7.5, Math.max(1, (one.inclusive / most) * room), 15);
 			ink.fillStyle = palette.quiet;
 			ink.font = SMALL;
-			ink.fillText(`${time(one.exclusive)} itself, ${share(one.exclusive / own)}`, LABEL + (one.inclusive / most) * room + 6, middle);
+			ink.fillText(`${time(one.exclusive)} itself, ${share(one.exclusive / most)}`, LABEL + (one.inclusive / most) * room + 6, middle);
 		});
 	};
 }

@@ -90,7 +90,7 @@ function Layers({ table }: { table: Table }): JSX.Element {
 		<section>
 			<Figure
 				title="Time in each layer"
-				says="full: the layer itself; outlined: with the layers below"
+				says="full: the layer itself, as a share of the longest; outlined: with what it called"
 				name="layers"
 				label={bars.map((one) => `${one.layer}: ${time(one.exclusive)} of its own`).join("; ")}
 				height={barsHeight(bars)}
