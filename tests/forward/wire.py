@@ -34,13 +34,20 @@ REPLY = {
 FAILURE = "QQt"
 
 
+def _crc_of_byte(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+_CRC = [_crc_of_byte(byte) for byte in range(256)]
+
+
 def crc32c(data: bytes) -> int:
-    """CRC-32C (Castagnoli), bit by bit."""
+    """CRC-32C (Castagnoli), byte by byte."""
     crc = 0xFFFFFFFF
     for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        crc = crc >> 8 ^ _CRC[(crc ^ byte) & 0xFF]
     return crc ^ 0xFFFFFFFF
 
 

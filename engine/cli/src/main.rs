@@ -1,6 +1,7 @@
 //! `fathom-engine`: what Fathom does with bytes that others wrote.
 
 mod dump;
+mod forward;
 mod select;
 mod stat;
 
@@ -130,6 +131,14 @@ enum Command {
 		#[arg(long, value_name = "N")]
 		nodes: Option<usize>,
 	},
+	/// Do the I/O of other processes on a directory: a forwarding server
+	///
+	/// The first line on stdout is where it listens. SIGTERM: what was accepted is written, then it ends.
+	/// docs/forwarding.md says what may be relied on.
+	#[command(
+		after_help = "Examples:\n  fathom-engine forward /scratch/run1 --unix /run/user/1000/f.sock\n  fathom-engine forward /scratch/run1 --tcp 127.0.0.1:0 --token ~/.fathom-token"
+	)]
+	Forward(forward::Forward),
 	/// Bring parts of one run, from nodes without a common file system, into one directory
 	#[command(after_help = "Example:\n  fathom-engine join s3d.fathom node2/s3d.fathom")]
 	Join {
@@ -235,6 +244,7 @@ fn run(command: Command) -> Result<(), String> {
 			fathom_agent::run(&settings).map_err(|error| error.to_string())
 		}
 		Command::Collect { run, listen, key, nodes } => collect(run, &listen, key, nodes),
+		Command::Forward(said) => forward::forward(said),
 		Command::Join { into, parts } => {
 			for part in &parts {
 				let joined = join(&into, part).map_err(text)?;

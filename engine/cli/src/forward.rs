@@ -1,0 +1,81 @@
+//! `fathom-engine forward`: what the command line says of a server.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use fathom_forward::{Data, Rates, Settings, read_token, serve};
+
+#[derive(Args)]
+pub struct Forward {
+	/// Directory that is exported
+	export: PathBuf,
+	/// Listen on this Unix socket; only this user may connect
+	#[arg(long, value_name = "PATH")]
+	unix: Option<PathBuf>,
+	/// Listen on TCP; needs --token
+	#[arg(long, value_name = "ADDRESS:PORT")]
+	tcp: Option<String>,
+	/// File (mode 0600) whose first line clients must know
+	#[arg(long, value_name = "FILE")]
+	token: Option<PathBuf>,
+	/// What the server is called in messages
+	#[arg(long, default_value = "server", value_name = "NAME")]
+	name: String,
+	/// Threads that read and write the store
+	#[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+	workers: u16,
+	/// Bytes of buffers for data on its way
+	#[arg(long, default_value_t = 256 << 20, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(4096..))]
+	pool: u64,
+	/// Seconds that a client without connections is kept
+	#[arg(long, default_value_t = 30.0, value_name = "S")]
+	lease: f64,
+	/// Seconds that a request may take which names no deadline
+	#[arg(long, default_value_t = 60.0, value_name = "S")]
+	deadline: f64,
+	/// What holds the data
+	#[arg(long, value_enum, default_value_t = Store::Posix)]
+	store: Store,
+	/// Make the store slow: creates=4000,operations=…,megabytes=… (a second), latency=… (s)
+	#[arg(long, value_name = "RATES")]
+	throttle: Option<Rates>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Store {
+	/// The files of the directory
+	Posix,
+	/// Nothing: data is dropped, names are kept
+	Null,
+}
+
+pub fn forward(said: Forward) -> Result<(), String> {
+	if said.unix.is_none() && said.tcp.is_none() {
+		return Err("nowhere to listen: give --unix PATH or --tcp ADDRESS:PORT".to_owned());
+	}
+	let seconds = |name: &str, value: f64| {
+		let length = Duration::try_from_secs_f64(value).ok();
+		let long = length.filter(|length| (1..=86_400_000).contains(&length.as_millis()));
+		long.ok_or_else(|| format!("--{name} {value}: give seconds, 0.001 to 86400"))
+	};
+	let settings = Settings {
+		export: said.export,
+		unix: said.unix,
+		tcp: said.tcp,
+		token: said.token.as_deref().map(read_token).transpose()?,
+		name: said.name,
+		workers: usize::from(said.workers),
+		pool: said.pool as usize,
+		lease: seconds("lease", said.lease)?,
+		deadline: seconds("deadline", said.deadline)?,
+		data: match said.store {
+			Store::Posix => Data::Files,
+			Store::Null => Data::Nothing,
+		},
+		rates: said.throttle,
+	};
+	serve(settings, |addresses| {
+		let _ = crate::print_line(addresses);
+	})
+}

@@ -1,0 +1,165 @@
+//! What a server keeps of a client: its requests, its answers, the errors it has not been told.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Instant;
+
+use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
+
+/// Most failed ranges that are kept apart; beyond, one of the whole file stands for them.
+const LEDGER: usize = 1 << 16;
+
+#[derive(Default)]
+pub struct Client {
+	pub key: [u8; 16],
+	pub name: String,
+	pub highest: u64,
+	/// Frames of the answers that a retry may ask for again.
+	pub answers: BTreeMap<u64, Vec<u8>>,
+	pub pending: HashMap<u64, Pending>,
+	pub held: HashMap<Handle, u32>,
+	pub connections: u32,
+	/// Since when it has none.
+	pub alone: Option<Instant>,
+	ledger: Vec<Failed>,
+}
+
+impl Client {
+	/// A range of an answered write that failed.
+	pub fn failed(&mut self, failed: Failed) {
+		if self.ledger.len() < LEDGER {
+			return self.ledger.push(failed);
+		}
+		let whole = |f: &Failed| f.handle == failed.handle && f.length == i64::MAX as u64;
+		if !self.ledger.iter().any(whole) {
+			self.ledger.push(Failed { offset: 0, length: i64::MAX as u64, ..failed });
+		}
+	}
+
+	/// What it was not told yet of a file (the root's handle: of all), at most so many, and whether there is more.
+	pub fn tell(&mut self, handle: Handle, most: usize) -> (Vec<Failed>, bool) {
+		let asked = |f: &Failed| handle == Handle::ROOT || f.handle == handle;
+		let (told, kept): (Vec<_>, Vec<_>) = self.ledger.drain(..).partition(asked);
+		let mut told = told.into_iter();
+		let now = told.by_ref().take(most).collect();
+		let later: Vec<_> = told.collect();
+		let more = !later.is_empty();
+		self.ledger = later.into_iter().chain(kept).collect();
+		(now, more)
+	}
+
+	pub fn untold(&self) -> &[Failed] {
+		&self.ledger
+	}
+}
+
+/// A request that is not done.
+pub struct Pending {
+	pub header: Header,
+	pub request: Request,
+	pub hints: Hints,
+	/// Where its answer goes: the connection that last sent it.
+	pub connection: u64,
+	pub handle: Handle,
+	pub due: Instant,
+	/// The client has an answer: accepted, or that it took too long.
+	pub answered: Option<Early>,
+	pub doing: Doing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Early {
+	Accepted,
+	Late,
+}
+
+pub enum Doing {
+	/// One piece of work, or waiting for its turn.
+	Simple,
+	/// An open that truncates: what will be answered.
+	Truncating(Box<Reply>),
+	Reading(Reading),
+	Writing(Writing),
+	/// Of several files: how many are not done.
+	Committing(usize),
+}
+
+pub struct Reading {
+	pub lengths: Vec<u64>,
+	/// Extent and position in it where reading goes on.
+	pub next: (usize, u64),
+	pub sent: u64,
+	pub large: bool,
+}
+
+#[derive(Default)]
+pub struct Writing {
+	/// Where the data goes; of an append known once its extent is reserved.
+	pub extents: Vec<Extent>,
+	pub total: u64,
+	/// Bytes asked for and bytes that have come.
+	pub pulled: u64,
+	pub got: u64,
+	/// Bytes of the pool that the pull which is under way holds.
+	pub reserved: usize,
+	/// Bytes written or failed.
+	pub done: u64,
+	pub failed: Vec<(Extent, u32)>,
+	pub append: bool,
+	pub offset: Option<u64>,
+	/// There was no room in the pool at once: it is not answered before it is written.
+	pub waited: bool,
+	/// Data came before the extent was known.
+	pub early: Option<(Vec<u8>, usize, usize)>,
+}
+
+impl Writing {
+	/// The part of the extents that bytes `at .. at + length` of the data go to.
+	pub fn slice(&self, at: u64, length: u64) -> Vec<Extent> {
+		let (mut skip, mut left) = (at, length);
+		let mut out = Vec::new();
+		for extent in &self.extents {
+			let skipped = skip.min(extent.length);
+			skip -= skipped;
+			let taken = (extent.length - skipped).min(left);
+			left -= taken;
+			if taken > 0 {
+				out.push(Extent { offset: extent.offset + skipped, length: taken });
+			}
+		}
+		out
+	}
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	#[test]
+	fn a_part_of_the_data_goes_to_its_part_of_the_extents() {
+		let extents = [(100, 10), (0, 5), (50, 20)];
+		let extents = extents.map(|(offset, length)| Extent { offset, length }).to_vec();
+		let writing = Writing { extents, ..Writing::default() };
+		let part = writing.slice(8, 10).iter().map(|e| (e.offset, e.length)).collect::<Vec<_>>();
+		assert_eq!(part, [(108, 2), (0, 5), (50, 3)]);
+	}
+
+	#[test]
+	fn errors_are_told_once_and_never_lost() {
+		let mut client = Client::default();
+		let handle = Handle([1; 32]);
+		for seq in 0..LEDGER as u64 + 10 {
+			client.failed(Failed { handle, seq, offset: seq, length: 1, errno: 28 });
+		}
+		client.failed(Failed { handle: Handle([2; 32]), seq: 0, offset: 0, length: 1, errno: 5 });
+		let mut told = 0;
+		loop {
+			let (some, more) = client.tell(handle, 1000);
+			told += some.len();
+			if !more {
+				break;
+			}
+		}
+		assert_eq!(told, LEDGER + 1);
+		assert_eq!(client.tell(Handle::ROOT, 10).0.len(), 1);
+	}
+}

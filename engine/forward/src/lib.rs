@@ -1,0 +1,44 @@
+//! The forwarding server: many clients' I/O, done on one directory. docs/forwarding.md says what is promised,
+//! docs/forwarding-protocol.md how it is asked for.
+
+mod auth;
+mod client;
+mod connection;
+mod data;
+mod files;
+mod names;
+mod queue;
+mod server;
+mod session;
+mod store;
+mod throttle;
+mod workers;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use auth::read_token;
+pub use server::serve;
+pub use store::Data;
+pub use throttle::Rates;
+
+/// What a server is told.
+pub struct Settings {
+	/// The directory that is exported.
+	pub export: PathBuf,
+	/// Unix socket to listen on.
+	pub unix: Option<PathBuf>,
+	/// TCP address to listen on; asks for a token.
+	pub tcp: Option<String>,
+	pub token: Option<Vec<u8>>,
+	pub name: String,
+	pub workers: usize,
+	/// Bytes of buffers.
+	pub pool: usize,
+	/// How long a client without connections is kept.
+	pub lease: Duration,
+	/// Of requests that name none.
+	pub deadline: Duration,
+	pub data: Data,
+	pub rates: Option<Rates>,
+}

@@ -1,0 +1,268 @@
+//! Requests on names and attributes: one piece of work each, on a worker.
+
+use std::sync::Arc;
+
+use fathom_wire::number::{limit, lookup, open, set};
+use fathom_wire::{Handle, Reply, Request, Text};
+use rustix::io::Errno;
+
+use crate::client::{Client, Doing};
+use crate::data::is_tail;
+use crate::queue::{Access, Key};
+use crate::server::{Done, Server};
+use crate::store::{Object, Store};
+
+/// Files that a client may hold open at once.
+const HELD: usize = 65536;
+
+impl Server {
+	/// Start a new request.
+	pub fn begin(&mut self, key: Key, request: Request, data: (Vec<u8>, usize)) {
+		let begun = match request {
+			Request::Write { handle, extents } => self.begin_write(key, handle, extents, data),
+			Request::Append { handle, length } => self.begin_append(key, handle, length, data),
+			Request::Read { handle, extents } => self.begin_read(key, handle, extents),
+			Request::Commit { handle, level } => self.begin_commit(key, handle, level),
+			Request::GetAttr { handle } => self.whole(key, handle),
+			Request::SetAttr { handle, ref set } => {
+				let resized = set.which & set::SIZE != 0;
+				self.may_resize(key, handle, resized).and_then(|()| self.whole(key, handle))
+			}
+			Request::Ping {} => self.at_once(key, &Reply::Ping {}, 0, b""),
+			Request::Status {} => {
+				let said = self.said();
+				self.at_once(key, &Reply::Status {}, 0, said.as_bytes())
+			}
+			Request::Release { handle } => {
+				if let Some(client) = self.clients.get_mut(&key.0) {
+					release(client, &mut self.files, handle, 1);
+				}
+				self.at_once(key, &Reply::Release {}, 0, b"")
+			}
+			Request::Gaps { handle, from } => {
+				let (gaps, more) = self.files.gaps(&handle, from, limit::FAILED as usize);
+				self.at_once(key, &Reply::Gaps { gaps }, is_tail(more), b"")
+			}
+			request => self.begin_names(key, request),
+		};
+		if let Err(errno) = begun {
+			self.fail(key, errno, (0, 0));
+		}
+	}
+
+	fn at_once(&mut self, key: Key, reply: &Reply, flags: u32, data: &[u8]) -> Result<(), Errno> {
+		self.answer(key, flags, reply, data, 0);
+		Ok(())
+	}
+
+	pub fn object(&mut self, key: Key, handle: Handle) -> Result<Arc<Object>, Errno> {
+		let object = self.files.get(&handle).map(|file| file.object.clone());
+		if let Some(pending) = self.pending(key) {
+			pending.handle = handle;
+		}
+		object.ok_or(Errno::STALE)
+	}
+
+	/// A request on a whole file takes its place in the file's order.
+	fn whole(&mut self, key: Key, handle: Handle) -> Result<(), Errno> {
+		self.object(key, handle)?;
+		self.enqueue(key, handle, Access::Whole, Vec::new());
+		Ok(())
+	}
+
+	/// It is its turn.
+	pub fn run_whole(&mut self, key: Key, object: Arc<Object>, request: Request) {
+		match request {
+			Request::GetAttr { .. } => {
+				self.give(key, move |store| store.attr(&object).map(|attr| Reply::GetAttr { attr }))
+			}
+			Request::SetAttr { set, .. } => self.give(key, move |store| {
+				store.set_attr(&object, &set).map(|attr| Reply::SetAttr { attr })
+			}),
+			// all that is left of an open is to truncate
+			_ => {
+				let Some(pending) = self.pending(key) else { return };
+				let doing = std::mem::replace(&mut pending.doing, Doing::Simple);
+				let Doing::Truncating(reply) = doing else { return };
+				let set = fathom_wire::SetAttr { which: set::SIZE, ..Default::default() };
+				self.give(key, move |store| {
+					let attr = store.set_attr(&object, &set)?;
+					Ok(match *reply {
+						Reply::Open { handle, created, .. } => {
+							Reply::Open { handle, attr, created }
+						}
+						other => other,
+					})
+				});
+			}
+		}
+	}
+
+	/// Work that ends in an answer.
+	fn give<F>(&mut self, key: Key, work: F)
+	where
+		F: FnOnce(&Store) -> Result<Reply, Errno> + Send + 'static,
+	{
+		self.workers.give(Box::new(move |store| Done::Simple(key, work(store), None)));
+	}
+
+	/// Work that meets a file: it is known from now on.
+	fn give_met<F>(&mut self, key: Key, path: String, work: F)
+	where
+		F: FnOnce(&Store) -> Result<(Reply, Object), Errno> + Send + 'static,
+	{
+		self.workers.give(Box::new(move |store| match work(store) {
+			Ok((reply, object)) => Done::Simple(key, Ok(reply), Some((object, path))),
+			Err(errno) => Done::Simple(key, Err(errno), None),
+		}));
+	}
+
+	fn path_of(&mut self, dir: Handle, path: &Text) -> String {
+		let above = self.files.get(&dir).map(|file| file.path.clone()).unwrap_or_default();
+		let path = String::from_utf8_lossy(&path.0).into_owned();
+		if above.is_empty() { path } else { format!("{above}/{path}") }
+	}
+
+	fn begin_names(&mut self, key: Key, request: Request) -> Result<(), Errno> {
+		match request {
+			Request::Lookup { dir, flags, path } => {
+				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
+				self.give_met(key, said, move |store| {
+					let nofollow = flags & lookup::NOFOLLOW != 0;
+					let (object, attr) = store.lookup(&dir, &path, nofollow)?;
+					Ok((Reply::Lookup { handle: object.handle, attr }, object))
+				});
+			}
+			Request::Open { dir, flags, mode, path } => {
+				let held = self.clients.get(&key.0).map_or(0, |client| client.held.len());
+				if held >= HELD {
+					return Err(Errno::MFILE);
+				}
+				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
+				self.give_met(key, said, move |store| {
+					let (object, attr, made) = store.open_file(&dir, &path, flags, mode)?;
+					let handle = object.handle;
+					Ok((Reply::Open { handle, attr, created: u8::from(made) }, object))
+				});
+			}
+			Request::Mkdir { dir, mode, path } => {
+				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
+				self.give_met(key, said, move |store| {
+					let (object, attr) = store.mkdir(&dir, &path, mode)?;
+					Ok((Reply::Mkdir { handle: object.handle, attr }, object))
+				});
+			}
+			Request::Symlink { dir, path, target } => {
+				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
+				self.give_met(key, said, move |store| {
+					let (object, attr) = store.symlink(&dir, &path, &target)?;
+					Ok((Reply::Symlink { handle: object.handle, attr }, object))
+				});
+			}
+			Request::Rename { dir, path, to_dir, to, flags } => {
+				let (dir, to_dir) = (self.object(key, dir)?, self.object(key, to_dir)?);
+				self.give(key, move |store| {
+					store.rename((&dir, &path), (&to_dir, &to), flags)?;
+					Ok(Reply::Rename {})
+				});
+			}
+			Request::Link { handle, dir, path } => {
+				let (dir, object) = (self.object(key, dir)?, self.object(key, handle)?);
+				self.give(key, move |store| {
+					store.link(&object, &dir, &path).map(|attr| Reply::Link { attr })
+				});
+			}
+			Request::Unlink { dir, path } => {
+				let dir = self.object(key, dir)?;
+				self.give(key, move |store| {
+					store.unlink(&dir, &path, false).map(|()| Reply::Unlink {})
+				});
+			}
+			Request::Rmdir { dir, path } => {
+				let dir = self.object(key, dir)?;
+				self.give(key, move |store| {
+					store.unlink(&dir, &path, true).map(|()| Reply::Rmdir {})
+				});
+			}
+			Request::ReadDir { handle, cookie, most } => {
+				let dir = self.object(key, handle)?;
+				self.workers.give(Box::new(move |store| {
+					let read = store.read_dir(&dir, cookie, most);
+					let reply = |(entries, more)| (Reply::ReadDir { entries }, more);
+					Done::Some(key, read.map(reply))
+				}));
+			}
+			Request::ReadLink { handle } => {
+				let object = self.object(key, handle)?;
+				self.give(key, move |store| {
+					store.read_link(&object).map(|target| Reply::ReadLink { target })
+				});
+			}
+			Request::StatFs { handle } => {
+				let object = self.object(key, handle)?;
+				self.give(key, move |store| store.stat_fs(&object));
+			}
+			_ => return Err(Errno::OPNOTSUPP),
+		}
+		Ok(())
+	}
+
+	/// What came of work on a name: the file is known, and held if it was opened.
+	pub fn named(&mut self, key: Key, result: Result<Reply, Errno>, met: Option<(Object, String)>) {
+		let handle = met.as_ref().map(|(object, _)| object.handle);
+		if let Some((object, path)) = met {
+			self.files.learn(object, path);
+		}
+		let flags = match self.pending(key).map(|pending| &pending.request) {
+			Some(Request::Open { flags, .. }) => Some(*flags),
+			_ => None,
+		};
+		let reply = match result {
+			Ok(reply) => reply,
+			Err(errno) => {
+				self.leave_queue(key);
+				return self.fail(key, errno, (0, 0));
+			}
+		};
+		let (Some(handle), Some(flags)) = (handle, flags) else {
+			self.leave_queue(key);
+			return self.answer(key, 0, &reply, b"", 0);
+		};
+		self.hold(key.0, handle);
+		let created = matches!(reply, Reply::Open { created: 1, .. });
+		if flags & open::TRUNCATE == 0 || created {
+			return self.answer(key, 0, &reply, b"", 0);
+		}
+		if let Some(pending) = self.pending(key) {
+			pending.doing = Doing::Truncating(Box::new(reply));
+		}
+		let resized = self.may_resize(key, handle, true).and_then(|()| self.whole(key, handle));
+		if let Err(errno) = resized {
+			if let Some(client) = self.clients.get_mut(&key.0) {
+				release(client, &mut self.files, handle, 1);
+			}
+			self.fail(key, errno, (0, 0));
+		}
+	}
+
+	fn hold(&mut self, client: u64, handle: Handle) {
+		let Some(client) = self.clients.get_mut(&client) else { return };
+		*client.held.entry(handle).or_default() += 1;
+		if let Some(file) = self.files.get(&handle) {
+			file.holds += 1;
+		}
+	}
+}
+
+/// The client holds the file so many times less.
+pub fn release(client: &mut Client, files: &mut crate::files::Files, handle: Handle, times: u32) {
+	let Some(held) = client.held.get_mut(&handle) else { return };
+	let times = times.min(*held);
+	*held -= times;
+	if *held == 0 {
+		client.held.remove(&handle);
+	}
+	if let Some(file) = files.get(&handle) {
+		file.holds = file.holds.saturating_sub(times);
+	}
+}

@@ -1,0 +1,453 @@
+//! A directory as the store: every path is resolved by the kernel beneath the exported root, whatever it says.
+
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use fathom_wire::number::{limit, open, rename, set};
+use fathom_wire::{Attr, Entry, Handle, Reply, SetAttr, Text, Time};
+use rustix::fs::{
+	AtFlags, Gid, Mode, OFlags, RawDir, RenameFlags, ResolveFlags, SeekFrom, Statx, StatxFlags,
+	Timespec, Timestamps, Uid,
+};
+use rustix::io::Errno;
+
+use crate::throttle::Throttle;
+
+type Result<T> = std::result::Result<T, Errno>;
+
+/// A file or directory that is known by its handle.
+pub struct Object {
+	pub handle: Handle,
+	/// Opened with O_PATH: it is the file itself, whatever becomes of its names.
+	place: OwnedFd,
+	reading: OnceLock<OwnedFd>,
+	writing: OnceLock<OwnedFd>,
+	/// The directory in which it was made, to be synced with it once.
+	made_in: Mutex<Option<OwnedFd>>,
+}
+
+/// What holds the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+	/// The files of the directory.
+	Files,
+	/// Nothing: what is written is dropped, reads are at the end of file.
+	Nothing,
+}
+
+pub struct Store {
+	root: Arc<Object>,
+	data: Data,
+	throttle: Option<Throttle>,
+}
+
+const CLOSED: OFlags = OFlags::CLOEXEC;
+
+impl Store {
+	pub fn open(root: &Path, data: Data, throttle: Option<Throttle>) -> Result<Store> {
+		let flags = OFlags::PATH | OFlags::DIRECTORY | CLOSED;
+		let place = rustix::fs::open(root, flags, Mode::empty())?;
+		let mut root = Object::of(place)?.0;
+		root.handle = Handle::ROOT;
+		Ok(Store { root: Arc::new(root), data, throttle })
+	}
+
+	pub fn root(&self) -> Arc<Object> {
+		self.root.clone()
+	}
+
+	/// Whoever asks the store waits here as long as the throttle says.
+	fn pass(&self, creates: u32, bytes: usize) {
+		if let Some(throttle) = &self.throttle {
+			throttle.pass(creates, bytes);
+		}
+	}
+
+	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
+		self.pass(0, 0);
+		let follow = if nofollow { OFlags::NOFOLLOW } else { OFlags::empty() };
+		Object::of(beneath(dir, path, OFlags::PATH | follow, Mode::empty())?)
+	}
+
+	/// The file, its attributes, whether it was made.
+	pub fn open_file(
+		&self,
+		dir: &Object,
+		path: &Text,
+		flags: u32,
+		mode: u32,
+	) -> Result<(Object, Attr, bool)> {
+		let wanted = open_flags(flags);
+		for _ in 0..100 {
+			if flags & open::CREATE != 0 {
+				self.pass(1, 0);
+				let made = wanted | OFlags::CREATE | OFlags::EXCL;
+				match beneath(dir, path, made, Mode::from_raw_mode(mode & 0o7777)) {
+					Err(Errno::EXIST) if flags & open::EXCLUSIVE == 0 => {}
+					Err(error) => return Err(error),
+					Ok(file) => return self.opened(dir, path, file, flags, true),
+				}
+			}
+			self.pass(0, 0);
+			match beneath(dir, path, wanted, Mode::empty()) {
+				// removed by another meanwhile: made anew
+				Err(Errno::NOENT) if flags & open::CREATE != 0 => {}
+				Err(error) => return Err(error),
+				Ok(file) => return self.opened(dir, path, file, flags, false),
+			}
+		}
+		Err(Errno::NOENT)
+	}
+
+	fn opened(
+		&self,
+		dir: &Object,
+		path: &Text,
+		file: OwnedFd,
+		flags: u32,
+		made: bool,
+	) -> Result<(Object, Attr, bool)> {
+		let place = rustix::fs::open(proc_path(&file), OFlags::PATH | CLOSED, Mode::empty())?;
+		let (object, attr) = Object::of(place)?;
+		let slot = if flags & open::WRITE != 0 { &object.writing } else { &object.reading };
+		let _ = slot.set(file);
+		if made {
+			let (parent, _) = parent(dir, path)?;
+			if let Ok(mut made_in) = object.made_in.lock() {
+				*made_in = Some(parent);
+			}
+		}
+		Ok((object, attr, made))
+	}
+
+	pub fn attr(&self, object: &Object) -> Result<Attr> {
+		self.pass(0, 0);
+		object.attr()
+	}
+
+	pub fn set_attr(&self, object: &Object, wanted: &SetAttr) -> Result<Attr> {
+		self.pass(0, 0);
+		let path = proc_path(&object.place);
+		let has = |bit| wanted.which & bit != 0;
+		if has(set::SIZE) {
+			rustix::fs::ftruncate(object.writing()?, wanted.size)?;
+		}
+		if has(set::UID) || has(set::GID) {
+			let uid = has(set::UID).then(|| Uid::from_raw(wanted.uid));
+			let gid = has(set::GID).then(|| Gid::from_raw(wanted.gid));
+			rustix::fs::chownat(&object.place, "", uid, gid, AtFlags::EMPTY_PATH)?;
+		}
+		if has(set::MODE) {
+			rustix::fs::chmod(&path, Mode::from_raw_mode(wanted.mode & 0o7777))?;
+		}
+		if has(set::ATIME | set::MTIME | set::ATIME_NOW | set::MTIME_NOW) {
+			let times = Timestamps {
+				last_access: timespec(&wanted.atime, has(set::ATIME), has(set::ATIME_NOW)),
+				last_modification: timespec(&wanted.mtime, has(set::MTIME), has(set::MTIME_NOW)),
+			};
+			rustix::fs::utimensat(rustix::fs::CWD, &path, &times, AtFlags::empty())?;
+		}
+		object.attr()
+	}
+
+	pub fn rename(&self, from: (&Object, &Text), to: (&Object, &Text), flags: u32) -> Result<()> {
+		self.pass(0, 0);
+		let (from, from_name) = parent(from.0, from.1)?;
+		let (to, to_name) = parent(to.0, to.1)?;
+		let flags = match flags {
+			0 => RenameFlags::empty(),
+			rename::NOREPLACE => RenameFlags::NOREPLACE,
+			rename::EXCHANGE => RenameFlags::EXCHANGE,
+			_ => return Err(Errno::INVAL),
+		};
+		rustix::fs::renameat_with(&from, from_name, &to, to_name, flags)
+	}
+
+	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
+		self.pass(0, 0);
+		let (dir, name) = parent(dir, path)?;
+		let here = rustix::fs::CWD;
+		let file = proc_path(&object.place);
+		rustix::fs::linkat(here, file, &dir, name, AtFlags::SYMLINK_FOLLOW)?;
+		object.attr()
+	}
+
+	pub fn unlink(&self, dir: &Object, path: &Text, directory: bool) -> Result<()> {
+		self.pass(0, 0);
+		let (dir, name) = parent(dir, path)?;
+		let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+		rustix::fs::unlinkat(&dir, name, flags)
+	}
+
+	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
+		self.pass(1, 0);
+		let (parent, name) = parent(dir, path)?;
+		rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(mode & 0o7777))?;
+		self.lookup(dir, path, true)
+	}
+
+	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
+		self.pass(1, 0);
+		let (parent, name) = parent(dir, path)?;
+		rustix::fs::symlinkat(&target.0[..], &parent, name)?;
+		self.lookup(dir, path, true)
+	}
+
+	pub fn read_link(&self, object: &Object) -> Result<Text> {
+		self.pass(0, 0);
+		Ok(Text(rustix::fs::readlinkat(&object.place, "", Vec::new())?.into_bytes()))
+	}
+
+	/// Entries from a cookie on, and whether there are more.
+	pub fn read_dir(&self, dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
+		self.pass(0, 0);
+		let flags = OFlags::RDONLY | OFlags::DIRECTORY | CLOSED;
+		let opened = rustix::fs::open(proc_path(&dir.place), flags, Mode::empty())?;
+		rustix::fs::seek(&opened, SeekFrom::Start(cookie))?;
+		let mut buffer = [MaybeUninit::uninit(); 16384];
+		let mut reading = RawDir::new(opened, &mut buffer);
+		let (mut entries, mut bytes) = (Vec::new(), 0);
+		while let Some(entry) = reading.next() {
+			let entry = entry?;
+			bytes += 19 + entry.file_name().to_bytes().len();
+			if entries.len() >= most.clamp(1, limit::ENTRIES) as usize || bytes > 1 << 20 {
+				return Ok((entries, true));
+			}
+			entries.push(Entry {
+				cookie: entry.next_entry_cookie(),
+				ino: entry.ino(),
+				kind: kind_of(entry.file_type()),
+				name: Text(entry.file_name().to_bytes().to_vec()),
+			});
+		}
+		Ok((entries, false))
+	}
+
+	pub fn stat_fs(&self, object: &Object) -> Result<Reply> {
+		self.pass(0, 0);
+		let said = rustix::fs::fstatvfs(&object.place)?;
+		Ok(Reply::StatFs {
+			bsize: said.f_bsize,
+			frsize: said.f_frsize,
+			blocks: said.f_blocks,
+			bfree: said.f_bfree,
+			bavail: said.f_bavail,
+			files: said.f_files,
+			ffree: said.f_ffree,
+			namemax: said.f_namemax as u32,
+		})
+	}
+
+	/// Bytes that were read; fewer than asked for only at the end of file.
+	pub fn read(&self, object: &Object, mut into: &mut [u8], mut offset: u64) -> Result<usize> {
+		self.pass(0, into.len());
+		let mut done = 0;
+		while self.data == Data::Files && !into.is_empty() {
+			match rustix::io::pread(object.reading()?, &mut *into, offset) {
+				Err(Errno::INTR) => {}
+				Err(error) => return Err(error),
+				Ok(0) => break,
+				Ok(bytes) => {
+					into = &mut into[bytes..];
+					(done, offset) = (done + bytes, offset + bytes as u64);
+				}
+			}
+		}
+		Ok(done)
+	}
+
+	/// One access to the store: all these bytes, one after the other.
+	pub fn write(&self, object: &Object, parts: &[&[u8]], mut offset: u64) -> Result<()> {
+		let total = parts.iter().map(|part| part.len()).sum();
+		self.pass(0, total);
+		if self.data == Data::Nothing {
+			return Ok(());
+		}
+		let mut slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
+		let mut left = slices.as_mut_slice();
+		IoSlice::advance_slices(&mut left, 0);
+		while !left.is_empty() {
+			let some = &left[..left.len().min(1024)]; // IOV_MAX
+			match rustix::io::pwritev(object.writing()?, some, offset) {
+				Err(Errno::INTR) => {}
+				Err(error) => return Err(error),
+				Ok(0) => return Err(Errno::IO),
+				Ok(bytes) => {
+					offset += bytes as u64;
+					IoSlice::advance_slices(&mut left, bytes);
+				}
+			}
+		}
+		Ok(())
+	}
+
+	/// The file's data and, once after it was made, its name.
+	pub fn sync(&self, object: &Object) -> Result<()> {
+		self.pass(0, 0);
+		match object.writing() {
+			Err(Errno::ISDIR) => rustix::fs::fsync(object.reading()?)?,
+			file => rustix::fs::fsync(file?)?,
+		}
+		let made_in = object.made_in.lock().ok().and_then(|mut made_in| made_in.take());
+		if let Some(directory) = made_in {
+			let flags = OFlags::RDONLY | OFlags::DIRECTORY | CLOSED;
+			rustix::fs::fsync(rustix::fs::open(proc_path(&directory), flags, Mode::empty())?)?;
+		}
+		Ok(())
+	}
+}
+
+impl Object {
+	/// A handle is what a file is, so equal for all its names and after a restart.
+	fn of(place: OwnedFd) -> Result<(Object, Attr)> {
+		let said = statx(&place)?;
+		let birth = said.stx_btime.tv_sec as u64 ^ u64::from(said.stx_btime.tv_nsec) << 32;
+		let device = u64::from(said.stx_dev_major) << 32 | u64::from(said.stx_dev_minor);
+		let mut handle = [0; 32];
+		handle[0..8].copy_from_slice(&1u64.to_le_bytes()); // so that none is the root's zeros
+		handle[8..16].copy_from_slice(&device.to_le_bytes());
+		handle[16..24].copy_from_slice(&said.stx_ino.to_le_bytes());
+		handle[24..32].copy_from_slice(&birth.to_le_bytes());
+		let object = Object {
+			handle: Handle(handle),
+			place,
+			reading: OnceLock::new(),
+			writing: OnceLock::new(),
+			made_in: Mutex::new(None),
+		};
+		Ok((object, attr_of(&said)))
+	}
+
+	/// It was opened for writing, so that it can be written whatever its mode is by now.
+	pub fn is_writable(&self) -> bool {
+		self.writing.get().is_some()
+	}
+
+	fn attr(&self) -> Result<Attr> {
+		statx(&self.place).map(|said| attr_of(&said))
+	}
+
+	fn reading(&self) -> Result<&OwnedFd> {
+		reopened(&self.reading, &self.place, OFlags::RDONLY)
+	}
+
+	fn writing(&self) -> Result<&OwnedFd> {
+		reopened(&self.writing, &self.place, OFlags::WRONLY)
+	}
+}
+
+fn reopened<'a>(
+	slot: &'a OnceLock<OwnedFd>,
+	place: &OwnedFd,
+	flags: OFlags,
+) -> Result<&'a OwnedFd> {
+	if let Some(opened) = slot.get() {
+		return Ok(opened);
+	}
+	let opened = rustix::fs::open(proc_path(place), flags | CLOSED, Mode::empty())?;
+	Ok(slot.get_or_init(|| opened))
+}
+
+/// A name for an open file that can be opened again.
+fn proc_path(file: &OwnedFd) -> String {
+	format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+fn beneath(dir: &Object, path: &Text, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
+	let path = if path.0.is_empty() { b".".as_slice() } else { &path.0 };
+	let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+	for _ in 0..100 {
+		match rustix::fs::openat2(&dir.place, path, flags | CLOSED, mode, resolve) {
+			Err(Errno::AGAIN) => {} // something was renamed meanwhile
+			opened => return opened,
+		}
+	}
+	Err(Errno::AGAIN)
+}
+
+/// The directory that a path's last component is in, and that component.
+fn parent<'a>(dir: &Object, path: &'a Text) -> Result<(OwnedFd, &'a [u8])> {
+	let end = path.0.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+	let path = &path.0[..end];
+	let slash = path.iter().rposition(|byte| *byte == b'/');
+	let (above, name) = slash.map_or((&path[..0], path), |at| (&path[..at], &path[at + 1..]));
+	match name {
+		b"" => return Err(Errno::NOENT),
+		b"." | b".." => return Err(Errno::INVAL),
+		_ => {}
+	}
+	let flags = OFlags::PATH | OFlags::DIRECTORY;
+	Ok((beneath(dir, &Text(above.to_vec()), flags, Mode::empty())?, name))
+}
+
+fn open_flags(flags: u32) -> OFlags {
+	let mut wanted = match (flags & open::READ != 0, flags & open::WRITE != 0) {
+		(true, true) => OFlags::RDWR,
+		(false, true) => OFlags::WRONLY,
+		_ => OFlags::RDONLY,
+	};
+	if flags & open::NOFOLLOW != 0 {
+		wanted |= OFlags::NOFOLLOW;
+	}
+	if flags & open::DIRECTORY != 0 {
+		wanted |= OFlags::DIRECTORY;
+	}
+	wanted | OFlags::NONBLOCK // a FIFO without a writer must not hold a worker
+}
+
+fn statx(place: &OwnedFd) -> Result<Statx> {
+	let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+	rustix::fs::statx(place, "", AtFlags::EMPTY_PATH, wanted)
+}
+
+fn attr_of(said: &Statx) -> Attr {
+	let time = |t: rustix::fs::StatxTimestamp| Time { seconds: t.tv_sec, nanoseconds: t.tv_nsec };
+	Attr {
+		mode: u32::from(said.stx_mode),
+		nlink: said.stx_nlink,
+		uid: said.stx_uid,
+		gid: said.stx_gid,
+		blksize: said.stx_blksize,
+		rdev: rustix::fs::makedev(said.stx_rdev_major, said.stx_rdev_minor),
+		dev: rustix::fs::makedev(said.stx_dev_major, said.stx_dev_minor),
+		ino: said.stx_ino,
+		size: said.stx_size,
+		blocks: said.stx_blocks,
+		atime: time(said.stx_atime),
+		mtime: time(said.stx_mtime),
+		ctime: time(said.stx_ctime),
+		birth: time(said.stx_btime),
+	}
+}
+
+fn timespec(time: &Time, given: bool, now: bool) -> Timespec {
+	let nanoseconds = match (given, now) {
+		(true, _) => i64::from(time.nanoseconds),
+		(_, true) => rustix::fs::UTIME_NOW,
+		_ => rustix::fs::UTIME_OMIT,
+	};
+	Timespec { tv_sec: time.seconds, tv_nsec: nanoseconds as _ }
+}
+
+/// DT_* of a directory entry.
+fn kind_of(kind: rustix::fs::FileType) -> u8 {
+	use rustix::fs::FileType;
+	match kind {
+		FileType::Fifo => 1,
+		FileType::CharacterDevice => 2,
+		FileType::Directory => 4,
+		FileType::BlockDevice => 6,
+		FileType::RegularFile => 8,
+		FileType::Symlink => 10,
+		FileType::Socket => 12,
+		_ => 0,
+	}
+}
+
+/// An errno as `io::Error` says it.
+pub fn said(errno: Errno) -> String {
+	io::Error::from(errno).to_string()
+}
