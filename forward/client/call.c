@@ -135,19 +135,19 @@ int call_fail(struct call *k, int code, const char *why)
 /* The request could not be asked, or had no answer. */
 static int no_answer(struct call *k, int code)
 {
-	char why[200];
+	char why[320];
 
 	switch (code) {
 	case ETIMEDOUT:
 		snprintf(why, sizeof(why),
-			 "server %.60s: %.60s; whether it was done is unknown; see if it runs",
+			 "server %.150s: %.60s; whether it was done is unknown; see if it runs",
 			 k->client->address, about_server(k->client));
 		break;
 	case ECHILD:
 		snprintf(why, sizeof(why), "it was posted before fork, by the parent");
 		break;
 	default:
-		snprintf(why, sizeof(why), "server %.60s", k->client->address);
+		snprintf(why, sizeof(why), "server %.150s", k->client->address);
 	}
 	return call_fail(k, code, why);
 }

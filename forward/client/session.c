@@ -30,6 +30,18 @@ int session_identity(struct fathom_fwd *c)
 	return 0;
 }
 
+/* The first line, without white space around it. */
+static void trim(char *token)
+{
+	char *first = token + strspn(token, " \t");
+	size_t length = strcspn(first, "\r\n");
+
+	while (length && strchr(" \t", first[length - 1]))
+		length--;
+	memmove(token, first, length);
+	token[length] = 0;
+}
+
 /* The file must be ours alone, as the token is all that a server asks for. */
 static int read_token(int fd, char *token)
 {
@@ -44,7 +56,7 @@ static int read_token(int fd, char *token)
 	if (n < 0)
 		return errno;
 	token[n] = 0;
-	token[strcspn(token, "\r\n")] = 0;
+	trim(token);
 	return *token ? 0 : EINVAL;
 }
 

@@ -21,7 +21,12 @@ enum {
 
 static struct fathom_fwd_hints hints;
 
-#define FINE(call) check(!(call), hints.error.code ? hints.error.what : #call, __FILE__, __LINE__)
+#define FINE(call) fine(call, #call, __LINE__)
+
+static void fine(int error, const char *call, int line)
+{
+	check(!error, hints.error.code == error ? hints.error.what : call, __FILE__, line);
+}
 
 static struct fathom_fwd *connect_to(const char *address)
 {
@@ -63,7 +68,17 @@ struct pair {
 	uint8_t *ours, *theirs;
 };
 
-/* Ascending extents without overlap, and memory of the same length cut in other places. */
+static void turn_round(struct fathom_fwd_extent *extents, uint32_t n)
+{
+	for (uint32_t i = 0; i < n / 2; i++) {
+		struct fathom_fwd_extent kept = extents[i];
+
+		extents[i] = extents[n - 1 - i];
+		extents[n - 1 - i] = kept;
+	}
+}
+
+/* Extents without overlap, up or down the file, and memory of the same length cut in other places. */
 static uint32_t random_vectors(struct pair *p, uint8_t *base, struct fathom_fwd_extent *extents,
 			       struct iovec *memory, uint32_t *memories)
 {
@@ -88,6 +103,8 @@ static uint32_t random_vectors(struct pair *p, uint8_t *base, struct fathom_fwd_
 		cut -= memory[i].iov_len;
 	memory[m++] = (struct iovec){base, cut};
 	*memories = m;
+	if (random_below(&p->seed, 2))
+		turn_round(extents, n);
 	return n;
 }
 
@@ -150,6 +167,7 @@ static void fsx(const char *address, char **words)
 	struct pair p = {.c = connect_to(address), .seed = strtoull(words[2], NULL, 10)};
 
 	p.file = open_file(p.c, "fsx");
+	FINE(fathom_fwd_resize(p.c, &p.file, 0, &hints));
 	p.local = open(words[0], O_RDWR | O_CREAT | O_TRUNC, 0600);
 	p.ours = malloc(2 * MOST);
 	p.theirs = malloc(MOST);

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "../core/check.h"
@@ -74,7 +75,7 @@ static void damage(struct fault *f, const uint8_t *frame, size_t length)
 		return;
 	}
 	add(&f->ready, frame, length);
-	if (happens(f, DUPLICATE))
+	if (frame[5] == FWD_KIND_REQUEST && happens(f, DUPLICATE))
 		add(&f->ready, frame, length);
 	add(&f->ready, f->delayed.at, f->delayed.length);
 	f->delayed.length = 0;
@@ -139,6 +140,9 @@ static ssize_t fault_send(struct link *link, const struct iovec *part, int parts
 			return n;
 		take(&f->ready, (size_t)n);
 	}
+	if (f->dead)
+		shutdown(f->inner.fd,
+			 SHUT_RDWR); /* both sides see the end, after what was sent before */
 	return (ssize_t)taken;
 }
 

@@ -1,0 +1,176 @@
+"""The C client against a real server: what a program may rely on, with the connection damaged and without."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from .wire import ROOT
+
+ENGINE = ROOT / "engine/target/release/fathom-engine"
+DRIVE = ROOT / "build/tests/forward_client/forward_drive"
+
+
+def serves() -> bool:
+    """Is there a server in this build."""
+    if not ENGINE.exists() or not DRIVE.exists():
+        return False
+    asked = subprocess.run([ENGINE, "forward", "--help"], capture_output=True, check=False)
+    return asked.returncode == 0
+
+
+pytestmark = pytest.mark.skipif(
+    not serves(), reason="no fathom-engine forward, or no build/: make build"
+)
+
+
+class Server:
+    """A server of an export directory, as a process."""
+
+    def __init__(self, place: Path, *options: str) -> None:
+        self.export = place / "export"
+        self.export.mkdir(exist_ok=True)
+        socket = place / "s"
+        socket.mkdir(mode=0o700, exist_ok=True)
+        listen = options or ("--unix", str(socket / "sock"))
+        command = [ENGINE, "forward", self.export, *listen]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout
+        self.address = self.process.stdout.readline().strip()
+
+    def end(self, how: int = signal.SIGTERM) -> None:
+        self.process.send_signal(how)
+        self.process.send_signal(signal.SIGCONT)
+        self.process.wait(20)
+
+    def drive(self, scenario: str, *words: str, fault: str = "", **environment: str) -> str:
+        """Runs a scenario; what it printed."""
+        where = f"fault:{fault}:{self.address}" if fault else self.address
+        done = subprocess.run(
+            [DRIVE, scenario, where, *words], capture_output=True, text=True, timeout=120,
+            env=os.environ | environment, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]
+        return done.stdout
+
+
+@contextmanager
+def server(place: Path, *options: str) -> Iterator[Server]:
+    started = Server(place, *options)
+    try:
+        yield started
+    finally:
+        started.end(signal.SIGKILL)
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Server]:
+    with server(tmp_path) as started:
+        yield started
+
+
+FAULTS = ["", "7,drop=20", "7,truncate=20", "7,deaf=20", "7,delay=50", "7,duplicate=20",
+          "8,drop=9,truncate=9,duplicate=9,delay=20,deaf=9"]  # fmt: skip
+
+
+def test_names_attributes_and_directories(served: Server) -> None:
+    said = served.drive("names")
+    assert "none" in said and "No such file" in said
+    left = {path.name for path in (served.export / "d").iterdir()}
+    assert left == {"n0"} | {f"nn{i}" for i in range(1, 1500)}
+    assert (served.export / "n3").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_random_operations_equal_a_local_file(served: Server, tmp_path: Path, fault: str) -> None:
+    local = tmp_path / "local"
+    served.drive("fsx", str(local), "250", "4", fault=fault)
+    assert (served.export / "fsx").read_bytes() == local.read_bytes()
+
+
+@pytest.mark.full
+def test_random_operations_for_long(served: Server, tmp_path: Path) -> None:
+    local = tmp_path / "local"
+    served.drive("fsx", str(local), "20000", "5", TIMEOUT="60000")
+    assert (served.export / "fsx").read_bytes() == local.read_bytes()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_records_tile_the_file_in_order(served: Server, fault: str) -> None:
+    lines = served.drive("records", "log", "200", fault=fault).splitlines()
+    told = [tuple(map(int, line.split())) for line in lines]
+    data, end = (served.export / "log").read_bytes(), 0
+    for i, (offset, length) in enumerate(told):
+        assert offset == end and data[offset : offset + 16] == b"%08d %06d." % (length, i)
+        assert set(data[offset + 16 : offset + length]) <= {ord("a") + i % 26}
+        end += length
+    assert end == len(data) and len(told) == 200
+
+
+@pytest.mark.parametrize("fault", ["", "9,drop=5,truncate=5,deaf=5,duplicate=5"])
+def test_threads_share_a_connection(served: Server, fault: str) -> None:
+    served.drive("threads", fault=fault)
+    assert (served.export / "threads").stat().st_size == 6 * 40000
+
+
+def test_more_than_a_request_takes(served: Server) -> None:
+    served.drive("large", str(70 << 20))
+    assert (served.export / "large").stat().st_size == 70 << 20
+
+
+def test_a_forked_child_has_its_own_connection(served: Server) -> None:
+    served.drive("forks")
+    lines = (served.export / "forks").read_text().split()
+    for mark in "cpq":
+        own = [line for line in lines if line[0] == mark]
+        assert own == [f"{mark}{i}" for i in range(200)]
+    assert lines[0] == "begin" and len(lines) == 601
+
+
+def test_a_stopped_server_ends_no_program(served: Server) -> None:
+    said = served.drive("stopped", str(served.process.pid))
+    assert "write of stopped (200000 bytes at 0)" in said and served.address in said
+    assert (served.export / "stopped").read_bytes()[:3] == b"now"
+
+
+def test_what_a_killed_server_had_accepted_is_told(tmp_path: Path) -> None:
+    with server(tmp_path) as first:
+        program = subprocess.Popen(
+            [DRIVE, "restarted", first.address], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+        assert program.stdout and program.stdout.readline() == "accepted\n"
+        first.end(signal.SIGKILL)
+    with server(tmp_path):
+        said, _ = program.communicate("go\n", timeout=60)
+    assert program.returncode == 0
+    assert "lost" in said and "5 bytes at 100" in said
+
+
+def test_tcp_asks_for_the_token(tmp_path: Path) -> None:
+    token, wrong = tmp_path / "token", tmp_path / "wrong"
+    for path, text in ((token, " correct horse" * 3 + "\n"), (wrong, "battery staple" * 3 + "\n")):
+        path.write_text(text)
+        path.chmod(0o600)
+    with server(tmp_path, "--tcp", "127.0.0.1:0", "--token", str(token)) as tcp:
+        tcp.drive("names", TOKEN=str(token))
+        tcp.drive("large", "5000000", TOKEN=str(token))
+        for shown in (str(wrong), ""):
+            with pytest.raises(AssertionError, match="13 connecting to server tcp"):
+                tcp.drive("names", TOKEN=shown) if shown else tcp.drive("names")
+        token.chmod(0o644)
+        with pytest.raises(AssertionError, match="mode 0600"):
+            tcp.drive("names", TOKEN=str(token))
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    said = subprocess.run(
+        [DRIVE, "names", f"unix:{tmp_path}/none"], capture_output=True, text=True, check=False
+    ).stdout
+    assert said.startswith("2 connecting to server") and "is it running" in said
