@@ -361,6 +361,28 @@ def test_sigterm_writes_what_was_accepted(tmp_path: Path) -> None:
         served.process = Server(served.export, "--unix", str(tmp_path / "s")).process
 
 
+def test_after_sigkill_what_was_written_is_there_and_appends_go_on_behind_it(
+    tmp_path: Path,
+) -> None:
+    socket_path, store = str(tmp_path / "s"), tmp_path / "store"
+    served = Server(store, "--unix", socket_path)
+    client = served.client()
+    handle = client.open("log")
+    offsets = [client.append(handle, b"0123456789") for _ in range(20)]
+    served.stop(signal.SIGKILL)
+    with pytest.raises((ConnectionError, BrokenPipeError)):
+        client.append(handle, b"nobody is there")
+    with server(tmp_path) as again:  # on the same socket, which the dead one left behind
+        other = again.client()
+        assert other.epoch != client.epoch
+        with pytest.raises(Refused, match="Stale"):
+            other.append(handle, b"?")
+        handle = other.open("log", WRITE)
+        assert [other.append(handle, b"next"), other.append(handle, b"last")] == [200, 204]
+    assert offsets == list(range(0, 200, 10))
+    assert (store / "log").read_bytes() == b"0123456789" * 20 + b"nextlast"
+
+
 def test_tcp_asks_for_the_token(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("0123456789abcdef" * 4 + "\n")
