@@ -94,6 +94,23 @@ def test_random_operations_equal_a_local_file(served: Server, tmp_path: Path, fa
     assert (served.export / "fsx").read_bytes() == local.read_bytes()
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("scenario", [["names"], ["fsx", "local", "60", "4"], ["threads"]])
+def test_garbled_answers_break_no_program(
+    served: Server, tmp_path: Path, seed: int, scenario: list[str]
+) -> None:
+    # A flipped bit of a body may be wrong data or an error; never a byte read or written elsewhere.
+    name, *words = scenario
+    words = [str(tmp_path / "local") if word == "local" else word for word in words]
+    done = subprocess.run(
+        [DRIVE, name, f"fault:{seed},garble=200:{served.address}", *words],
+        capture_output=True, text=True, timeout=120, env=os.environ | {"TIMEOUT": "1000"},
+        check=False,
+    )  # fmt: skip
+    assert done.returncode in (0, 1, 3), done.stderr[-2000:]
+    assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
+
+
 @pytest.mark.full
 def test_random_operations_for_long(served: Server, tmp_path: Path) -> None:
     local = tmp_path / "local"

@@ -13,10 +13,10 @@
 #include "frame.h"
 #include "transport.h"
 
-enum { DROP, TRUNCATE, DUPLICATE, REORDER, DELAY, DEAF, KINDS };
+enum { DROP, TRUNCATE, DUPLICATE, REORDER, DELAY, DEAF, GARBLE, KINDS };
 
-static const char *const kinds[KINDS] = {"drop",    "truncate", "duplicate",
-					 "reorder", "delay",    "deaf"};
+static const char *const kinds[KINDS] = {"drop",  "truncate", "duplicate", "reorder",
+					 "delay", "deaf",     "garble"};
 
 struct bytes {
 	uint8_t *at;
@@ -149,10 +149,15 @@ static ssize_t fault_send(struct link *link, const struct iovec *part, int parts
 static ssize_t fault_receive(struct link *link, void *to, size_t room)
 {
 	struct fault *f = link->state;
+	ssize_t n;
 
 	if (f->dead || happens(f, DEAF))
 		return 0;
-	return f->inner.transport->receive(&f->inner, to, room);
+	n = f->inner.transport->receive(&f->inner, to, room);
+	for (int flips = 3; n > 0 && flips && happens(f, GARBLE); flips--)
+		((uint8_t *)to)[random_below(&f->seed, (uint64_t)n)] ^=
+			1 << random_below(&f->seed, 8);
+	return n;
 }
 
 static void fault_close(struct link *link)
