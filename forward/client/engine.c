@@ -290,7 +290,8 @@ static size_t take_frames(struct fathom_fwd *c)
 	}
 	c->broken |= c->broken_rule != NULL;
 	c->in_have -= at;
-	memmove(c->in, c->in + at, c->in_have);
+	if (at)
+		memmove(c->in, c->in + at, c->in_have);
 	return need;
 }
 
