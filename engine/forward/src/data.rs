@@ -646,7 +646,7 @@ impl Server {
 		}
 	}
 
-	/// Room in the pool. More than there is at all is given when it is empty.
+	/// Room in the pool, if there is so much.
 	pub fn take(&mut self, bytes: usize) -> bool {
 		let enough = self.pool_free >= bytes;
 		if enough {

@@ -88,12 +88,12 @@ class Payload:
     def packed(self) -> str:
         """As the page holds it. The page's first screen says what was left out."""
         missing = {"left out": self.left_out, "failed": self.failed}
-        self.answers["report"] = {"version": fathom.__version__, **missing}
+        answers = {**self.answers, "report": {"version": fathom.__version__, **missing}}
         said = self.said()
         for key, answer in self.answers.items():
-            if key.startswith("overview?") and said:
-                self.answers[key] = answer | {"missing": [*answer["missing"], *said]}
-        packed = gzip.compress(_text(self.answers), 9, mtime=0)
+            if key.startswith("overview?"):
+                answers[key] = answer | {"missing": [*answer["missing"], *said]}
+        packed = gzip.compress(_text(answers), 9, mtime=0)
         return base64.b64encode(packed).decode()
 
 
