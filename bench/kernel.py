@@ -6,6 +6,7 @@ import random
 import re
 import shutil
 import statistics
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,6 +156,8 @@ def rows_of(kernel: Kernel, quick: bool) -> list[Row]:
             seconds, packed = one_round(kernel, arguments, directory, order)
         rounds.append(seconds)
         packing.append(packed)
+        said = ", ".join(f"{level} {seconds[level]:.2f} s" for level in sorted(seconds))
+        print(f"{kernel.name} {len(rounds)}/{count}: {said}", file=sys.stderr, flush=True)
     return [
         *counted_rows(kernel),
         *timed_rows(kernel, rounds),

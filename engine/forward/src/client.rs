@@ -109,7 +109,7 @@ pub struct Writing {
 	/// There was no room in the pool at once: it is not answered before it is written.
 	pub waited: bool,
 	/// Data came before the extent was known.
-	pub early: Option<(Vec<u8>, usize, usize)>,
+	pub early: Option<(Vec<u8>, usize)>,
 }
 
 impl Writing {

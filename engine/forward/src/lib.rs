@@ -1,18 +1,23 @@
 //! The forwarding server: many clients' I/O, done on one directory. docs/forwarding.md says what is promised,
 //! docs/forwarding-protocol.md how it is asked for.
 
+mod appends;
 mod auth;
 mod client;
+mod commits;
 mod connection;
 mod data;
 mod files;
 mod names;
+mod pulls;
 mod queue;
+mod reads;
 mod server;
 mod session;
 mod store;
 mod throttle;
 mod workers;
+mod writes;
 
 use std::path::PathBuf;
 use std::time::Duration;

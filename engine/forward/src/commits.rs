@@ -1,0 +1,85 @@
+//! Commits: all earlier writes are done, synced if asked; what failed is told.
+
+use std::sync::Arc;
+
+use fathom_wire::number::{level, limit};
+use fathom_wire::{Failed, Handle, Reply};
+use rustix::io::Errno;
+
+use crate::client::Doing;
+use crate::data::is_tail;
+use crate::queue::{Access, Key};
+use crate::server::{Done, Server};
+use crate::store::Object;
+
+impl Server {
+	pub fn begin_commit(&mut self, key: Key, handle: Handle, level: u8) -> Result<(), Errno> {
+		if !(level::WRITTEN..=level::SYNCED).contains(&level) {
+			return Err(Errno::INVAL);
+		}
+		if handle != Handle::ROOT {
+			self.object(key, handle)?;
+		}
+		let files = match handle {
+			Handle::ROOT => self.files_of(key.0),
+			one => vec![one],
+		};
+		self.set_doing(key, Doing::Committing(files.len()));
+		if files.is_empty() {
+			self.committed(key, handle);
+		}
+		for file in files {
+			self.enqueue(key, file, Access::Whole, Vec::new());
+		}
+		Ok(())
+	}
+
+	/// Files that a client holds or writes.
+	fn files_of(&self, client: u64) -> Vec<Handle> {
+		let Some(client) = self.clients.get(&client) else { return Vec::new() };
+		let writes = |d: &Doing| matches!(d, Doing::Writing(_));
+		let writing = client.pending.values().filter(|p| writes(&p.doing)).map(|p| p.handle);
+		let mut files: Vec<_> = client.held.keys().copied().chain(writing).collect();
+		files.sort_unstable();
+		files.dedup();
+		files
+	}
+
+	pub fn run_commit(&mut self, key: Key, handle: Handle, object: Arc<Object>, level: u8) {
+		if level == level::SYNCED {
+			self.workers
+				.give(Box::new(move |store| Done::Synced(key, handle, store.sync(&object))));
+		} else {
+			self.synced(key, handle, Ok(()));
+		}
+	}
+
+	/// One of a commit's files is done.
+	pub fn synced(&mut self, key: Key, handle: Handle, result: Result<(), Errno>) {
+		if let Some(file) = self.files.get(&handle) {
+			file.queue.finish(key);
+		}
+		if let (Err(errno), Some(client)) = (result, self.clients.get_mut(&key.0)) {
+			// which bytes did not reach the disk, the system does not say
+			let errno = errno.raw_os_error() as u32;
+			let length = i64::MAX as u64;
+			client.failed(Failed { handle, seq: key.1, offset: 0, length, errno });
+		}
+		if let Some(pending) = self.pending(key)
+			&& let Doing::Committing(left) = &mut pending.doing
+		{
+			*left -= 1;
+			if *left == 0 {
+				let asked = pending.handle;
+				self.committed(key, asked);
+			}
+		}
+		self.pump(handle);
+	}
+
+	fn committed(&mut self, key: Key, handle: Handle) {
+		let Some(client) = self.clients.get_mut(&key.0) else { return };
+		let (failed, more) = client.tell(handle, limit::FAILED as usize);
+		self.answer(key, is_tail(more), &Reply::Commit { failed }, b"", 0);
+	}
+}

@@ -1,0 +1,137 @@
+//! Writes: what is asked, what of them was written, what failed.
+
+use fathom_wire::number::{flag, level, limit};
+use fathom_wire::{Extent, Failed, Handle, Reply};
+use rustix::io::Errno;
+
+use crate::client::{Doing, Early, Writing};
+use crate::pulls::is_pulled;
+use crate::queue::{Access, Key, Piece, runs};
+use crate::server::{Done, INLINE, Server};
+use crate::store::{Object, Store};
+
+impl Server {
+	pub fn begin_write(
+		&mut self,
+		key: Key,
+		handle: Handle,
+		extents: Vec<Extent>,
+		data: (Vec<u8>, usize),
+	) -> Result<(), Errno> {
+		self.object(key, handle)?;
+		let total = extents.iter().try_fold(0u64, |sum, e| sum.checked_add(e.length));
+		let total = total.filter(|t| *t <= u64::from(limit::DATA)).ok_or(Errno::MSGSIZE)?;
+		self.check_data(key, total, &data)?;
+		let end = extents.iter().map(Extent::end).max().unwrap_or(0);
+		self.may_write(key, handle, end)?;
+		let writing = Writing { extents: extents.clone(), total, ..Writing::default() };
+		self.set_doing(key, Doing::Writing(writing));
+		self.enqueue(key, handle, Access::Write, extents);
+		self.feed(key, data);
+		Ok(())
+	}
+
+	/// Data in the request is as long as it says, and short; or it is to be pulled.
+	pub fn check_data(
+		&mut self,
+		key: Key,
+		total: u64,
+		data: &(Vec<u8>, usize),
+	) -> Result<(), Errno> {
+		let pulled = self.pending(key).is_some_and(|p| is_pulled(p));
+		match (data.0.len() - data.1) as u64 {
+			0 if pulled => Ok(()),
+			length if !pulled && length == total && length <= INLINE as u64 => Ok(()),
+			_ => Err(Errno::MSGSIZE),
+		}
+	}
+
+	/// A write of which all is done gets its answer; what failed of an accepted one is kept for commit.
+	pub fn check_written(&mut self, key: Key) {
+		let Some(pending) = self.pending(key) else { return };
+		let Doing::Writing(writing) = &pending.doing else { return };
+		if writing.done < writing.total {
+			return;
+		}
+		self.count.writes += 1;
+		self.end_write(key);
+	}
+
+	fn end_write(&mut self, key: Key) {
+		self.leave_queue(key);
+		let Some(pending) = self.pending(key) else { return };
+		let (handle, answered) = (pending.handle, pending.answered);
+		let sync = pending.header.flags & flag::SYNC != 0 && answered.is_none();
+		let Doing::Writing(writing) = &mut pending.doing else { return };
+		let failed = std::mem::take(&mut writing.failed);
+		let append = writing.offset.is_some();
+		let reply = written_reply(writing, level::WRITTEN);
+		if append {
+			self.end_append(key, handle, &failed);
+		}
+		if answered == Some(Early::Accepted) {
+			self.keep_failed(key, handle, &failed);
+		}
+		match failed.first() {
+			Some((extent, errno)) => {
+				let errno = Errno::from_raw_os_error(*errno as i32);
+				self.fail(key, errno, (extent.offset, extent.length));
+			}
+			None if sync => self.sync_write(key, handle, reply),
+			None => self.answer(key, 0, &reply, b"", 0),
+		}
+	}
+
+	/// Level synced was asked for: the data is written, now it is made to last.
+	fn sync_write(&mut self, key: Key, handle: Handle, reply: Reply) {
+		let reply = match reply {
+			Reply::Append { offset, .. } => Reply::Append { offset, level: level::SYNCED },
+			Reply::Write { bytes, .. } => Reply::Write { bytes, level: level::SYNCED },
+			other => other,
+		};
+		match self.object(key, handle) {
+			Ok(object) => self.workers.give(Box::new(move |store| {
+				Done::Simple(key, store.sync(&object).map(|()| reply), None)
+			})),
+			Err(errno) => self.fail(key, errno, (0, 0)),
+		}
+	}
+
+	fn keep_failed(&mut self, key: Key, handle: Handle, failed: &[(Extent, u32)]) {
+		let Some(client) = self.clients.get_mut(&key.0) else { return };
+		for (extent, errno) in failed {
+			let (offset, length) = (extent.offset, extent.length);
+			client.failed(Failed { handle, seq: key.1, offset, length, errno: *errno });
+		}
+	}
+}
+
+pub fn written_reply(writing: &Writing, level: u8) -> Reply {
+	match writing.offset {
+		Some(offset) => Reply::Append { offset, level },
+		None => Reply::Write { bytes: writing.total, level },
+	}
+}
+
+/// Write pieces with as few accesses as they allow. What fails together is tried apart, so that exact ranges are named.
+pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>) -> Done {
+	let mut failed = vec![Vec::new(); pieces.len()];
+	let mut accesses = 0;
+	for run in runs(&pieces) {
+		let parts: Vec<&[u8]> = run.parts.iter().map(|(_, bytes)| *bytes).collect();
+		accesses += 1;
+		if store.write(object, &parts, run.offset).is_ok() {
+			continue;
+		}
+		let mut offset = run.offset;
+		for (number, bytes) in &run.parts {
+			accesses += 1;
+			let length = bytes.len() as u64;
+			if let Err(errno) = store.write(object, &[bytes], offset) {
+				failed[*number].push((Extent { offset, length }, errno.raw_os_error() as u32));
+			}
+			offset += length;
+		}
+	}
+	Done::Written(handle, pieces.into_iter().zip(failed).collect(), accesses)
+}
