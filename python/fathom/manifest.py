@@ -1,15 +1,18 @@
 """run.json: reads it, and adds what only the streams know (docs/run-json.md)."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from fathom.errors import DamagedRun
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Manifest = dict[str, Any]
 

@@ -3,8 +3,6 @@
 import contextlib
 import math
 import os
-import subprocess
-import sys
 import tempfile
 from decimal import Decimal
 from functools import cached_property
@@ -18,8 +16,9 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 
-from fathom import database, manifest, onefile, places
-from fathom.errors import DamagedRun, FathomError, NotARun
+from fathom import database, manifest, onefile
+from fathom.directory import engine, resolve
+from fathom.errors import DamagedRun, FathomError
 
 # Tables that every version wrote; those that came later are empty where they are missing (fathom.database).
 ALWAYS = (
@@ -72,30 +71,6 @@ class Run:
     def keep(self, name: str, text: str) -> None:
         """Makes a table of one reading statement's rows, for what is asked of this run after it."""
         database.keep(self.connection, name, text)
-
-
-def resolve(path: str | PathLike[str]) -> Path:
-    """The run directory that a user means by `s3d`, `s3d.fathom` or a path below it."""
-    given = Path(path)
-    for candidate in (given, given.with_name(given.name + ".fathom") if given.name else given):
-        if (candidate / "run.json").is_file() or (candidate / "streams").is_dir():
-            return candidate.resolve()
-    if given.exists():
-        raise NotARun(f"{given} is no run directory: it has neither run.json nor streams")
-    raise NotARun(f"{given}: there is no such run directory")
-
-
-def engine(*words: str) -> None:
-    """Runs fathom-engine; its progress goes to stderr, so does its one line of error."""
-    command = [str(places.engine()), *words]
-    try:
-        done = subprocess.run(command, stdout=sys.stderr, check=False)
-    except OSError as error:
-        raise FathomError(f"{command[0]}: {error.strerror}") from error
-    if done.returncode:
-        failed = DamagedRun(f"fathom-engine {words[0]} ended with status {done.returncode}")
-        failed.said = done.returncode == 3
-        raise failed
 
 
 def streams_lost(directory: Path) -> bool:

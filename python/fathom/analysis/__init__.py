@@ -1,12 +1,15 @@
 """Pure functions from tables to tables. Each has its SQL in a .sql file beside it."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from functools import cache
 from importlib import resources
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Source(Protocol):

@@ -18,8 +18,9 @@ import pyarrow as pa
 
 import fathom
 from fathom.analysis import Remembered, interference, landscape
+from fathom.directory import resolve
 from fathom.errors import FathomError, UsageError
-from fathom.store import Run, resolve
+from fathom.store import Run
 from fathom.view import interference as shared
 from fathom.view import landscape as view
 from fathom.view import numbers, tables

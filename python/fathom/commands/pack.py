@@ -15,8 +15,9 @@ from pathlib import Path
 import fathom
 from fathom import onefile
 from fathom.commands.arguments import add_run
+from fathom.directory import engine, resolve
 from fathom.errors import DamagedRun, UsageError
-from fathom.store import engine, resolve, streams_lost
+from fathom.store import streams_lost
 from fathom.tiles import build as tiles
 
 

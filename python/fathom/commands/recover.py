@@ -9,7 +9,7 @@ example:
 import argparse
 
 from fathom.commands.arguments import add_run
-from fathom.store import engine, resolve
+from fathom.directory import engine, resolve
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

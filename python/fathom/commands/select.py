@@ -19,8 +19,8 @@ from pathlib import Path
 
 from fathom import control, manifest, selection
 from fathom.commands.arguments import add_run
+from fathom.directory import resolve
 from fathom.errors import RunError, UsageError
-from fathom.store import resolve
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -26,8 +26,8 @@ from rich.live import Live
 from fathom import live
 from fathom.analysis.live import BY
 from fathom.commands.arguments import positive
+from fathom.directory import resolve
 from fathom.errors import NotARun, RunError, UsageError
-from fathom.store import resolve
 from fathom.view.live import Frame
 from fathom.view.tables import on_terminal, printable
 

@@ -3,8 +3,7 @@
 import codecs
 from typing import TextIO
 
-from fathom.view.heat import SHADES
-from fathom.view.spark import BARS
+from fathom.view.spark import BARS, SHADES
 
 LIKE = {"µ": "u", "→": "->", "…": "...", "°": "o"}
 LIKE |= dict(zip(BARS, "._-=+*%#", strict=True)) | dict(zip(SHADES, " .:*#", strict=True))

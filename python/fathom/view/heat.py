@@ -5,9 +5,8 @@ from itertools import pairwise
 
 from fathom.analysis.own import PARTS
 from fathom.view import numbers
+from fathom.view.spark import SHADES
 
-# Empty, and four steps that differ in how much of the cell is ink (fathom.view.ascii: what stands for them).
-SHADES = " ░▒▓█"
 MOST_ROWS = 16
 LABEL = 12
 

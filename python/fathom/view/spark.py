@@ -1,8 +1,10 @@
-"""A row of small bars."""
+"""Letters that are pictures: a row of small bars, shades of a cell."""
 
 from collections.abc import Sequence
 
 BARS = "▁▂▃▄▅▆▇█"
+# Of a cell: empty, and four steps that differ in how much of it is ink.
+SHADES = " ░▒▓█"
 
 
 def line(values: Sequence[float], width: int) -> str:

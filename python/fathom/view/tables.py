@@ -1,5 +1,7 @@
 """A table of text: boxed and coloured on a terminal, plain aligned columns in a pipe."""
 
+from __future__ import annotations
+
 import csv
 import io
 import os
@@ -7,15 +9,17 @@ import re
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from fathom.view.column import Column as Column
 from fathom.view.fit import fit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Where prose is wrapped that goes to no terminal.
 PIPE = 120

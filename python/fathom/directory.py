@@ -1,0 +1,34 @@
+"""A run directory as a user names it, and the engine at work on it. Without DuckDB and
+Arrow: commands that read no table start at once."""
+
+import subprocess
+import sys
+from os import PathLike
+from pathlib import Path
+
+from fathom import places
+from fathom.errors import DamagedRun, FathomError, NotARun
+
+
+def resolve(path: str | PathLike[str]) -> Path:
+    """The run directory that a user means by `s3d`, `s3d.fathom` or a path below it."""
+    given = Path(path)
+    for candidate in (given, given.with_name(given.name + ".fathom") if given.name else given):
+        if (candidate / "run.json").is_file() or (candidate / "streams").is_dir():
+            return candidate.resolve()
+    if given.exists():
+        raise NotARun(f"{given} is no run directory: it has neither run.json nor streams")
+    raise NotARun(f"{given}: there is no such run directory")
+
+
+def engine(*words: str) -> None:
+    """Runs fathom-engine; its progress goes to stderr, so does its one line of error."""
+    command = [str(places.engine()), *words]
+    try:
+        done = subprocess.run(command, stdout=sys.stderr, check=False)
+    except OSError as error:
+        raise FathomError(f"{command[0]}: {error.strerror}") from error
+    if done.returncode:
+        failed = DamagedRun(f"fathom-engine {words[0]} ended with status {done.returncode}")
+        failed.said = done.returncode == 3
+        raise failed
