@@ -88,13 +88,13 @@ static void describe(struct call *k, uint16_t op, const struct fathom_fwd_handle
 }
 
 int call_begin(struct call *k, struct fathom_fwd *c, struct fathom_fwd_hints *hints, uint16_t op,
-	       const struct fathom_fwd_handle *file, size_t room, size_t data)
+	       const struct fathom_fwd_handle *file, size_t room, uint64_t data)
 {
 	call_resume(k, c, hints, calloc(1, sizeof(*k->request)));
 	if (!k->request)
 		return call_fail(k, ENOMEM, "");
 	describe(k, op, or_root(file));
-	room += hint_bytes(k->hints) + data;
+	room += hint_bytes(k->hints) + (data <= c->server.inline_bytes ? (size_t)data : 0);
 	k->request->body = malloc(room);
 	if (!k->request->body)
 		return call_fail(k, ENOMEM, "");

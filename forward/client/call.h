@@ -15,10 +15,10 @@ struct call {
 	int code; /* what the call returns */
 };
 
-/* Begins a request with room for `room` bytes of fields and `data` bytes behind them. `file`: what it is about,
- * NULL: the root. 0, or what call_end will return. */
+/* Begins a request with room for `room` bytes of fields and, where the server takes as many inline, `data` bytes
+ * behind them. `file`: what it is about, NULL: the root. 0, or what call_end will return. */
 int call_begin(struct call *k, struct fathom_fwd *c, struct fathom_fwd_hints *hints, uint16_t op,
-	       const struct fathom_fwd_handle *file, size_t room, size_t data);
+	       const struct fathom_fwd_handle *file, size_t room, uint64_t data);
 /* Ends the fields: hints follow. */
 void call_hints(struct call *k);
 int call_post(struct call *k);

@@ -57,20 +57,16 @@ static void wish_level(struct call *k)
 		k->request->head.flags |= FWD_FLAG_SYNC;
 }
 
-static size_t inline_room(struct fathom_fwd *c, uint16_t op, uint64_t bytes)
-{
-	return op == FWD_OP_READ || bytes > engine_server(c).inline_bytes ? 0 : (size_t)bytes;
-}
-
 /* Posts one read or write; k is left for call_wait or call_end. */
 static int post_vectors(struct call *k, struct fathom_fwd *client, uint16_t op,
 			const struct fathom_fwd_handle *handle, const struct vectors *v,
 			struct fathom_fwd_hints *hints)
 {
 	size_t room = FIELDS + (size_t)v->n * EXTENT_BYTES;
+	uint64_t data = op == FWD_OP_READ ? 0 : v->bytes;
 	struct fathom_fwd_request *r;
 
-	if (call_begin(k, client, hints, op, handle, room, inline_room(client, op, v->bytes)))
+	if (call_begin(k, client, hints, op, handle, room, data))
 		return k->code;
 	r = k->request;
 	name_range(r, v->extents, v->n);
@@ -87,21 +83,17 @@ static int post_vectors(struct call *k, struct fathom_fwd *client, uint16_t op,
 	return call_post(k);
 }
 
-/* Bytes read of each extent; the memory they lie in was filled without the gaps that short extents leave. */
-static uint64_t spread(struct call *k, const uint64_t *got)
+/* Of `packed` bytes read, got[i] belong to extent i: memory was filled without the gaps that short extents leave. */
+static void spread(struct call *k, const uint64_t *got, uint64_t packed)
 {
 	const struct fathom_fwd_request *r = k->request;
-	uint64_t place = extents_length(r->extents, r->n), total = 0, packed;
+	uint64_t place = extents_length(r->extents, r->n);
 
-	for (uint32_t i = 0; i < r->n; i++)
-		total += got[i];
-	packed = total;
 	for (uint32_t i = r->n; i-- > 0;) {
 		place -= r->extents[i].length;
 		packed -= got[i];
 		memory_move_up(&r->memory, place, packed, got[i]);
 	}
-	return total;
 }
 
 static uint64_t take_read(struct call *k)
@@ -127,7 +119,7 @@ static uint64_t take_read(struct call *k)
 		sum = 0;
 	} else {
 		memory_put(&r->memory, r->received, k->r.at, here);
-		spread(k, got);
+		spread(k, got, sum);
 	}
 	free(got);
 	k->r.at = k->r.bad ? k->r.at : NULL; /* all was read */
@@ -238,20 +230,22 @@ static int transfer(struct fathom_fwd *client, uint16_t op, const struct fathom_
 	return error;
 }
 
-/* Both vectors must cover the same number of bytes. */
-static bool measure(struct vectors *v)
+/* 0, or the caller's mistake: both vectors must cover the same number of bytes. */
+static int measure(struct vectors *v, struct fathom_fwd *client, struct fathom_fwd_hints *hints)
 {
 	v->bytes = extents_length(v->extents, v->n);
-	return v->bytes != UINT64_MAX && v->bytes == memory_length(v->memory, v->memories);
+	if (v->bytes != UINT64_MAX && v->bytes == memory_length(v->memory, v->memories))
+		return 0;
+	return mistake(client, hints, EINVAL,
+		       "memory and extents do not cover the same number of bytes");
 }
 
 static int blocking(struct fathom_fwd *client, uint16_t op, const struct fathom_fwd_handle *handle,
 		    struct vectors v, uint64_t *done, struct fathom_fwd_hints *hints)
 {
-	if (!measure(&v))
-		return mistake(client, hints, EINVAL,
-			       "memory and extents do not cover the same number of bytes");
-	return transfer(client, op, handle, &v, done, hints);
+	int error = measure(&v, client, hints);
+
+	return error ? error : transfer(client, op, handle, &v, done, hints);
 }
 
 int fathom_fwd_read(struct fathom_fwd *client, const struct fathom_fwd_handle *handle,
@@ -279,9 +273,8 @@ static int post_append(struct call *k, struct fathom_fwd *client,
 		       uint32_t memories, struct fathom_fwd_hints *hints)
 {
 	uint64_t bytes = memory_length(memory, memories);
-	size_t data = inline_room(client, FWD_OP_APPEND, bytes);
 
-	if (call_begin(k, client, hints, FWD_OP_APPEND, handle, FIELDS, data))
+	if (call_begin(k, client, hints, FWD_OP_APPEND, handle, FIELDS, bytes))
 		return k->code;
 	k->request->length = bytes;
 	if (bytes > client->server.data)
@@ -289,7 +282,7 @@ static int post_append(struct call *k, struct fathom_fwd *client,
 	if (memory_take(&k->request->memory, memory, memories, 0, bytes))
 		return call_fail(k, ENOMEM, "");
 	wish_level(k);
-	put_append(&k->w, handle, bytes);
+	put_file_number(&k->w, handle, bytes);
 	call_hints(k);
 	return call_post(k);
 }
@@ -323,12 +316,12 @@ static int post(struct fathom_fwd *client, uint16_t op, const struct fathom_fwd_
 		struct vectors v, struct fathom_fwd_request **request,
 		struct fathom_fwd_hints *hints)
 {
+	int error = measure(&v, client, hints);
 	struct call k;
 
 	*request = NULL;
-	if (!measure(&v))
-		return mistake(client, hints, EINVAL,
-			       "memory and extents do not cover the same number of bytes");
+	if (error)
+		return error;
 	post_vectors(&k, client, op, handle, &v, hints);
 	return hand_over(&k, request);
 }
@@ -463,7 +456,7 @@ int fathom_fwd_gaps(struct fathom_fwd *client, const struct fathom_fwd_handle *h
 	*n = 0;
 	if (call_begin(&k, client, hints, FWD_OP_GAPS, handle, FIELDS, 0))
 		return call_end(&k);
-	put_gaps(&k.w, handle, from);
+	put_file_number(&k.w, handle, from);
 	if (call_ask(&k))
 		return call_end(&k);
 	told = get_count(&k.r, FWD_LIMIT_FAILED, GAP_BYTES);

@@ -88,22 +88,16 @@ void put_extents(struct writer *w, const struct fathom_fwd_handle *handle,
 	}
 }
 
-void put_append(struct writer *w, const struct fathom_fwd_handle *handle, uint64_t length)
+void put_file_number(struct writer *w, const struct fathom_fwd_handle *handle, uint64_t number)
 {
 	put_handle(w, handle);
-	put_u64(w, length);
+	put_u64(w, number);
 }
 
 void put_commit(struct writer *w, const struct fathom_fwd_handle *handle, uint8_t level)
 {
 	put_handle(w, handle);
 	put_u8(w, level);
-}
-
-void put_gaps(struct writer *w, const struct fathom_fwd_handle *handle, uint64_t from)
-{
-	put_handle(w, handle);
-	put_u64(w, from);
 }
 
 void put_hints(struct writer *w, const struct fathom_fwd_hint *hints, uint16_t n)

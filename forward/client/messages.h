@@ -48,9 +48,9 @@ void put_readdir(struct writer *w, const struct fathom_fwd_handle *dir, uint64_t
 /* Of read and write. */
 void put_extents(struct writer *w, const struct fathom_fwd_handle *handle,
 		 const struct fathom_fwd_extent *extents, uint32_t n);
-void put_append(struct writer *w, const struct fathom_fwd_handle *handle, uint64_t length);
+/* Of append its length, of gaps where they begin. */
+void put_file_number(struct writer *w, const struct fathom_fwd_handle *handle, uint64_t number);
 void put_commit(struct writer *w, const struct fathom_fwd_handle *handle, uint8_t level);
-void put_gaps(struct writer *w, const struct fathom_fwd_handle *handle, uint64_t from);
 void put_hints(struct writer *w, const struct fathom_fwd_hint *hints, uint16_t n);
 
 struct session get_session(struct reader *r);

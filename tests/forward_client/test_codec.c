@@ -148,7 +148,7 @@ static void requests_of_data(void)
 	put_extents(&w, &file, &all, 1);
 	made("request-write-pull", FWD_OP_WRITE, pulled, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
-	put_append(&w, &file, 5);
+	put_file_number(&w, &file, 5);
 	made("request-append", FWD_OP_APPEND, retried, &w, b, appends, 2, "hello");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_commit(&w, &file, FATHOM_FWD_SYNCED);
