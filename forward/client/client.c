@@ -73,6 +73,7 @@ int fathom_fwd_init(struct fathom_fwd **client, const char *server,
 	options = options ? options : &usual;
 	if (!c)
 		return ENOMEM;
+	c->lowest = options->lowest;
 	code = engine_begin(c);
 	if (!code)
 		code = describe_client(c, server, options);

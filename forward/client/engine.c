@@ -526,7 +526,7 @@ static int new_places(struct fathom_fwd *c)
 {
 	pthread_condattr_t monotonic;
 
-	c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->wake = raise_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), c->lowest);
 	if (c->wake < 0)
 		return errno;
 	pthread_mutex_init(&c->lock, NULL);

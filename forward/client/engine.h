@@ -65,6 +65,7 @@ struct fathom_fwd {
 	char token[TOKEN_BYTES];
 	uint32_t timeout; /* ms, 0: the server's */
 	bool checksum;
+	uint32_t lowest; /* number of our descriptors */
 
 	pthread_mutex_t lock;
 	pthread_cond_t moved; /* something was answered, or nobody pumps */

@@ -223,8 +223,12 @@ int session_begin(const struct fathom_fwd *c, struct link *link, struct server *
 {
 	int error = link_open(link, c->address, due);
 
-	if (!error && (error = greet(c, link, server, due)))
-		link->transport->close(link);
+	if (!error) {
+		link->fd = raise_fd(link->fd, c->lowest);
+		error = greet(c, link, server, due);
+		if (error)
+			link->transport->close(link);
+	}
 	*final = error == EACCES || error == EPROTONOSUPPORT || error == EINVAL;
 	return error;
 }

@@ -2,6 +2,7 @@
 #include "transport.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -36,6 +37,16 @@ int wait_fd(int fd, short events, int64_t due)
 		if (n < 0 && errno != EINTR)
 			return errno;
 	}
+}
+
+int raise_fd(int fd, uint32_t lowest)
+{
+	int raised = fd < 0 || !lowest ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, (int)lowest);
+
+	if (raised < 0)
+		return fd;
+	close(fd);
+	return raised;
 }
 
 static ssize_t socket_send(struct link *link, const struct iovec *part, int parts)

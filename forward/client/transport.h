@@ -30,6 +30,8 @@ extern const struct transport *fwd_transports[TRANSPORTS]; /* NULL: free places 
 /* By the address's scheme. EINVAL: none has it. */
 int link_open(struct link *link, const char *address, int64_t due);
 int64_t now_ms(void);
+/* The same file under a number from `lowest` on, closed under the old one; unchanged if there is no room. */
+int raise_fd(int fd, uint32_t lowest);
 /* Waits for poll events on one descriptor; ETIMEDOUT. */
 int wait_fd(int fd, short events, int64_t due);
 

@@ -1,4 +1,4 @@
-"""python -m fathom.catalogue generate OUT FILE…  |  docs OUT FILE…  |  check FILE…"""
+"""python -m fathom.catalogue generate OUT FILE…  |  docs OUT FILE…  |  check FILE…  |  preload OUT SERVED FILE…"""
 
 from __future__ import annotations
 
@@ -10,22 +10,27 @@ from . import describe
 from .generate import generate, write
 from .load import load
 from .model import CatalogueError
+from .preload import preload
 
 
 def main(arguments: list[str]) -> int:
-    """Run one of the three commands; a mistake is one line and status 2."""
+    """Run one of the commands; a mistake is one line and status 2."""
     parser = argparse.ArgumentParser(prog="python -m fathom.catalogue", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("generate", "docs", "check"):
+    for name in ("generate", "docs", "check", "preload"):
         command = commands.add_parser(name)
         if name != "check":
             command.add_argument("out", type=Path)
+        if name == "preload":
+            command.add_argument("served", type=Path)
         command.add_argument("files", type=Path, nargs="+")
     options = parser.parse_args(arguments)
     try:
         catalogue = load(options.files)
         if options.command == "generate":
             generate(catalogue, options.out)
+        elif options.command == "preload":
+            preload(catalogue, options.served, options.out)
         elif options.command == "docs":
             write(
                 options.out, {f"{api.path.stem}.md": describe.page(api) for api in catalogue.apis}

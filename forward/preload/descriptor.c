@@ -1,0 +1,280 @@
+/* Opening, closing, and descriptors that become others. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "skin.h"
+
+static uint32_t open_flags(int flags)
+{
+	static const int ours[][2] = {{O_CREAT, FATHOM_FWD_CREATE},
+				      {O_EXCL, FATHOM_FWD_EXCLUSIVE},
+				      {O_TRUNC, FATHOM_FWD_TRUNCATE},
+				      {O_NOFOLLOW, FATHOM_FWD_NOFOLLOW},
+				      {O_DIRECTORY, FATHOM_FWD_DIRECTORY}};
+	int access = flags & O_ACCMODE;
+	uint32_t wanted = access != O_WRONLY ? FATHOM_FWD_READ : 0;
+
+	wanted |= access != O_RDONLY ? FATHOM_FWD_WRITE : 0;
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		if (flags & ours[i][0])
+			wanted |= (uint32_t)ours[i][1];
+	return flags & O_CREAT ? wanted : wanted & ~(uint32_t)FATHOM_FWD_EXCLUSIVE;
+}
+
+int forward_open(const struct place *at, int flags, mode_t mode)
+{
+	struct fathom_fwd_handle handle;
+	struct fathom_fwd_attr attr;
+	struct asking a;
+	int error, fd;
+
+	if (at->by_handle) {
+		errno = ENOENT;
+		return -1;
+	}
+	if ((flags & O_TMPFILE) == O_TMPFILE)
+		return skin_refuse("open with O_TMPFILE", false);
+	error = asking_begin(&a, at->text);
+	asking_mixed(&a);
+	if (!error)
+		error = fathom_fwd_open(a.client, NULL, at->path, open_flags(flags),
+					mode & ~mask_now() & 07777, &handle, &attr, &a.hints);
+	if (asking_end(&a, error))
+		return -1;
+	fd = file_new(&handle, at->path, flags, attr.mode);
+	if (fd < 0) {
+		error = errno;
+		if (!asking_begin(&a, at->text))
+			fathom_fwd_release(a.client, &handle, &a.hints);
+		asking_end(&a, 0);
+		errno = error;
+	}
+	return fd;
+}
+
+int forward_creat(const struct place *at, mode_t mode)
+{
+	return forward_open(at, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+/* ---- names that are made up ---- */
+
+enum { ATTEMPTS = 100, MARKS = 6 };
+
+/* The six X before the suffix, in the program's text and in ours. */
+static bool fill_marks(const struct place *at, struct place *tried, int suffix)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	size_t length = strlen(at->given), behind = (size_t)suffix + MARKS;
+	unsigned char random[MARKS];
+	char *place = at->given + length - behind;
+
+	if (suffix < 0 || length < behind || at->slash ||
+	    getrandom(random, sizeof(random), 0) != sizeof(random))
+		return false;
+	for (int i = 0; i < MARKS; i++)
+		place[i] = letters[random[i] % (sizeof(letters) - 1)];
+	*tried = *at;
+	tried->path = tried->text + (at->path - at->text);
+	memcpy(tried->text + strlen(at->text) - behind, place, MARKS);
+	return true;
+}
+
+static bool has_marks(const struct place *at, int suffix)
+{
+	size_t length = strlen(at->given), behind = (size_t)suffix + MARKS;
+
+	return suffix >= 0 && length >= behind &&
+	       !memcmp(at->given + length - behind, "XXXXXX", MARKS);
+}
+
+int forward_mkostemps(const struct place *at, int suffix, int flags)
+{
+	struct place tried;
+	int fd = -1;
+
+	if (!has_marks(at, suffix)) {
+		errno = EINVAL;
+		return -1;
+	}
+	for (int i = 0; i < ATTEMPTS && fill_marks(at, &tried, suffix); i++) {
+		fd = forward_open(&tried, (flags & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			break;
+	}
+	return fd;
+}
+
+int forward_mkstemp(const struct place *at)
+{
+	return forward_mkostemps(at, 0, 0);
+}
+
+int forward_mkostemp(const struct place *at, int flags)
+{
+	return forward_mkostemps(at, 0, flags);
+}
+
+int forward_mkstemps(const struct place *at, int suffix)
+{
+	return forward_mkostemps(at, suffix, 0);
+}
+
+char *forward_mkdtemp(const struct place *at)
+{
+	struct place tried;
+
+	if (!has_marks(at, 0)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	for (int i = 0; i < ATTEMPTS && fill_marks(at, &tried, 0); i++) {
+		if (!forward_mkdir(&tried, 0700))
+			return at->given;
+		if (errno != EEXIST)
+			break;
+	}
+	return NULL;
+}
+
+/* ---- closing ---- */
+
+int forward_close(int fd)
+{
+	if (is_private(fd)) {
+		errno = EBADF;
+		return -1;
+	}
+	if (!after_vfork())
+		file_set(fd, NULL);
+	return next_close(fd);
+}
+
+/* The client's own descriptors lie high and stay. */
+static int close_but_private(unsigned int first, unsigned int last, int flags)
+{
+	for (unsigned int fd = first; fd <= last && fd < MOST_DESCRIPTORS; fd++) {
+		if (!is_private((int)fd))
+			continue;
+		if (fd > first && next_close_range(first, fd - 1, flags))
+			return -1;
+		first = fd + 1;
+	}
+	return first <= last ? next_close_range(first, last, flags) : 0;
+}
+
+int forward_close_range(unsigned int first, unsigned int last, int flags)
+{
+	if (!settings() || flags)
+		return next_close_range(first, last, flags);
+	if (!after_vfork())
+		files_forget(first, last);
+	return close_but_private(first, last, flags);
+}
+
+void forward_closefrom(int first)
+{
+	forward_close_range(first < 0 ? 0 : (unsigned int)first, ~0u, 0);
+}
+
+/* ---- the same open file under another number ---- */
+
+static int made_another(int fd, int made)
+{
+	if (made >= 0 && made != fd && !after_vfork()) {
+		file_set(made, file_get(fd));
+		streams_follow(made);
+	}
+	return made;
+}
+
+int forward_dup(int fd)
+{
+	return is_private(fd) ? (errno = EBADF, -1) : made_another(fd, next_dup(fd));
+}
+
+int forward_dup3(int fd, int wanted, int flags)
+{
+	if (is_private(fd) || is_private(wanted)) {
+		errno = EBADF;
+		return -1;
+	}
+	return made_another(fd, next_dup3(fd, wanted, flags));
+}
+
+int forward_dup2(int fd, int wanted)
+{
+	return fd == wanted ? next_dup2(fd, wanted) : forward_dup3(fd, wanted, 0);
+}
+
+/* ---- fcntl, ioctl, locks ---- */
+
+static int set_flags(struct file *f, int flags)
+{
+	const int settable = O_APPEND | O_NONBLOCK | O_ASYNC | O_DIRECT | O_NOATIME;
+
+	f->shared->flags = (f->shared->flags & ~settable) | (flags & settable);
+	return 0;
+}
+
+static int control(struct file *f, int cmd, int argument)
+{
+	switch (cmd) {
+	case F_GETFL:
+		return f->shared->flags;
+	case F_SETFL:
+		return set_flags(f, argument);
+	case F_GETLK:
+	case F_SETLK:
+	case F_SETLKW:
+	case F_OFD_GETLK:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		return skin_refuse("a lock (fcntl)", true);
+	default:
+		errno = EINVAL;
+		return -1;
+	}
+}
+
+int forward_fcntl(int fd, int cmd, uintptr_t argument)
+{
+	struct file *f;
+	int result;
+
+	if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)
+		return made_another(fd, next_fcntl(fd, cmd, argument));
+	if (cmd == F_GETFD || cmd == F_SETFD)
+		return next_fcntl(fd, cmd, argument);
+	f = file_get(fd);
+	if (!f) {
+		errno = EBADF;
+		return -1;
+	}
+	result = control(f, cmd, (int)argument);
+	file_put(f);
+	return result;
+}
+
+int forward_flock(struct file *f, int operation)
+{
+	(void)f;
+	return operation & LOCK_UN ? 0 : skin_refuse("a lock (flock)", true);
+}
+
+int forward_lockf(struct file *f, int operation, off_t length)
+{
+	(void)f, (void)length;
+	return operation == F_ULOCK ? 0 : skin_refuse("a lock (lockf)", true);
+}
+
+/* A regular file has no controls that programs count on. */
+int forward_ioctl(struct file *f, unsigned long request, uintptr_t argument)
+{
+	(void)f, (void)request, (void)argument;
+	errno = ENOTTY;
+	return -1;
+}

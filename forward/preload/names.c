@@ -1,0 +1,206 @@
+/* Names: made, removed, renamed, looked up. */
+#include "names.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int look_up(struct asking *a, const struct place *at, int flags,
+		   struct fathom_fwd_handle *handle, struct fathom_fwd_attr *attr)
+{
+	uint32_t follow = flags & AT_SYMLINK_NOFOLLOW && !at->slash ? FATHOM_FWD_NOFOLLOW : 0;
+	struct fathom_fwd_attr got;
+	int error;
+
+	if (at->by_handle) {
+		if (!(flags & AT_EMPTY_PATH))
+			return ENOENT;
+		if (handle)
+			*handle = at->handle;
+		return fathom_fwd_getattr(a->client, &at->handle, attr, &a->hints);
+	}
+	error = fathom_fwd_lookup(a->client, NULL, at->path, follow, handle, &got, &a->hints);
+	if (!error && at->slash && !S_ISDIR(got.mode))
+		return ENOTDIR;
+	if (!error && attr)
+		*attr = got;
+	return error;
+}
+
+int name_attributes(const struct place *at, int flags, struct fathom_fwd_handle *handle,
+		    struct fathom_fwd_attr *attr)
+{
+	struct asking a;
+	int error = asking_begin(&a, at->text);
+
+	if (!error)
+		error = look_up(&a, at, flags, handle, attr);
+	return asking_end(&a, error);
+}
+
+/* The root itself is neither made, removed nor renamed. */
+static int of_root(const struct place *at, int error)
+{
+	return at->by_handle ? ENOENT : *at->path ? 0 : error;
+}
+
+int forward_mkdir(const struct place *at, mode_t mode)
+{
+	struct asking a;
+	int error = asking_begin(&a, at->text);
+
+	if (!error)
+		error = of_root(at, EEXIST);
+	if (!error)
+		error = fathom_fwd_mkdir(a.client, NULL, at->path, mode & ~mask_now() & 07777, NULL,
+					 NULL, &a.hints);
+	return asking_end(&a, error);
+}
+
+int forward_unlinkat(const struct place *at, int flags)
+{
+	uint32_t directory = flags & AT_REMOVEDIR ? FATHOM_FWD_DIRECTORY : 0;
+	struct asking a;
+	int error = asking_begin(&a, at->text);
+
+	if (!error)
+		error = of_root(at, EBUSY);
+	if (!error)
+		error = fathom_fwd_remove(a.client, NULL, at->path, directory, &a.hints);
+	return asking_end(&a, error);
+}
+
+int forward_unlink(const struct place *at)
+{
+	return forward_unlinkat(at, 0);
+}
+
+int forward_rmdir(const struct place *at)
+{
+	return forward_unlinkat(at, AT_REMOVEDIR);
+}
+
+int forward_remove(const struct place *at)
+{
+	int done = forward_unlink(at);
+
+	return done && errno == EISDIR ? forward_rmdir(at) : done;
+}
+
+/* Both or none: between a forwarded and another file system nothing is moved. */
+static int both(const struct place *at, const struct place *to)
+{
+	if (!at->path || !to->path)
+		return EXDEV;
+	return of_root(at, EBUSY) ? EBUSY : of_root(to, EBUSY);
+}
+
+int forward_renameat2(const struct place *at, const struct place *to, unsigned int flags)
+{
+	struct asking a;
+	int error = both(at, to);
+
+	if (error) {
+		errno = error;
+		return -1;
+	}
+	error = asking_begin(&a, at->text);
+	if (!error)
+		error = fathom_fwd_rename(a.client, NULL, at->path, NULL, to->path, flags,
+					  &a.hints);
+	return asking_end(&a, error);
+}
+
+int forward_rename(const struct place *at, const struct place *to)
+{
+	return forward_renameat2(at, to, 0);
+}
+
+int forward_linkat(const struct place *at, const struct place *to, int flags)
+{
+	int nofollow = flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW, error;
+	struct fathom_fwd_handle handle;
+	struct asking a;
+
+	if (!at->path || !to->path) {
+		errno = EXDEV;
+		return -1;
+	}
+	error = asking_begin(&a, to->text);
+	if (!error)
+		error = look_up(&a, at, nofollow | (flags & AT_EMPTY_PATH), &handle, NULL);
+	if (!error)
+		error = fathom_fwd_link(a.client, &handle, NULL, to->path, NULL, &a.hints);
+	return asking_end(&a, error);
+}
+
+int forward_link(const struct place *at, const struct place *to)
+{
+	return forward_linkat(at, to, 0);
+}
+
+int forward_symlink(const struct place *at, const char *target)
+{
+	struct asking a;
+	int error = asking_begin(&a, at->text);
+
+	if (!error)
+		error = of_root(at, EEXIST);
+	if (!error)
+		error = fathom_fwd_symlink(a.client, NULL, at->path, target, NULL, NULL, &a.hints);
+	return asking_end(&a, error);
+}
+
+static int read_target(struct asking *a, const struct place *at, char *target)
+{
+	struct fathom_fwd_handle handle;
+	struct fathom_fwd_attr attr;
+	int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
+	int error = look_up(a, at, flags, &handle, &attr);
+
+	if (!error && !S_ISLNK(attr.mode))
+		error = EINVAL;
+	return error ? error : fathom_fwd_readlink(a->client, &handle, target, PATH_MAX, &a->hints);
+}
+
+ssize_t forward_readlink(const struct place *at, char *buf, size_t room)
+{
+	char target[PATH_MAX];
+	struct asking a;
+	size_t length;
+	int error = asking_begin(&a, at->text);
+
+	if (!error)
+		error = read_target(&a, at, target);
+	if (asking_end(&a, error))
+		return -1;
+	length = strlen(target);
+	length = length < room ? length : room;
+	memcpy(buf, target, length);
+	return (ssize_t)length;
+}
+
+/* Symbolic links on the way are left in the text. */
+char *forward_realpath(const struct place *at, char *resolved)
+{
+	if (name_attributes(at, 0, NULL, NULL))
+		return NULL;
+	return resolved ? strcpy(resolved, at->text) : strdup(at->text);
+}
+
+int forward_mknod(const struct place *at, mode_t mode, dev_t device)
+{
+	struct asking a;
+	int error;
+
+	(void)device;
+	if (mode & S_IFMT && !S_ISREG(mode))
+		return skin_refuse("mknod", true);
+	error = asking_begin(&a, at->text);
+	if (!error)
+		error = of_root(at, EEXIST);
+	if (!error)
+		error = fathom_fwd_create(a.client, NULL, at->path, mode & ~mask_now() & 07777,
+					  NULL, NULL, &a.hints);
+	return asking_end(&a, error);
+}

@@ -1,0 +1,12 @@
+/* What a path leads to. */
+#ifndef FATHOM_SKIN_NAMES_H
+#define FATHOM_SKIN_NAMES_H
+
+#include "skin.h"
+
+/* flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH, and others that change nothing here. `handle` and `attr` may be NULL.
+ * 0, or -1 and errno. */
+int name_attributes(const struct place *at, int flags, struct fathom_fwd_handle *handle,
+		    struct fathom_fwd_attr *attr);
+
+#endif

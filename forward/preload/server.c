@@ -1,0 +1,216 @@
+/* The client of this process, and how calls to it are made. */
+#include <sched.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "skin.h"
+
+enum {
+	SILENT = 1000, /* ms that a server which did not answer in time has the next time */
+	LOWEST = 4096, /* the client's descriptors lie below this number, and below the limit, */
+	ROOM = 64,     /* this much: programs number their own from 0 on */
+};
+
+/* A page that a forked child finds zeroed, and a vforked one does not. */
+struct own {
+	_Atomic pid_t pid;
+	_Atomic int locked;
+};
+
+static struct {
+	struct own *_Atomic own;
+	struct fathom_fwd *_Atomic client; /* written with own_lock */
+	_Atomic bool silent;               /* the last call had no answer in time */
+	_Atomic uint32_t said;             /* keys of complain */
+} skin;
+
+static __thread bool in_client __attribute__((tls_model("initial-exec")));
+
+void complain(int key, const char *format, ...)
+{
+	uint32_t bit = 1u << key;
+	int before = errno, n;
+	char line[1024];
+	va_list list;
+
+	if (atomic_fetch_or(&skin.said, bit) & bit)
+		return;
+	va_start(list, format);
+	n = snprintf(line, sizeof(line), "fathom forward: ");
+	n += vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, list);
+	va_end(list);
+	n = n < (int)sizeof(line) - 2 ? n : (int)sizeof(line) - 2;
+	line[n] = '\n';
+	syscall(SYS_write, 2, line, n + 1);
+	errno = before;
+}
+
+static struct own *own_page(void)
+{
+	struct own *page = atomic_load(&skin.own), *none = NULL;
+
+	if (page)
+		return page;
+	page = next_mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+	if (page == MAP_FAILED || madvise(page, sizeof(*page), MADV_WIPEONFORK))
+		return NULL;
+	if (!atomic_compare_exchange_strong(&skin.own, &none, page)) {
+		munmap(page, sizeof(*page));
+		page = none;
+	}
+	return page;
+}
+
+bool after_vfork(void)
+{
+	struct own *page = own_page();
+	pid_t self = getpid(), whose = page ? atomic_load(&page->pid) : self;
+
+	if (!whose)
+		atomic_store(&page->pid, self);
+	return whose && whose != self;
+}
+
+static void now_own(void)
+{
+	after_vfork();
+}
+
+/* A child of vfork must not be the first to ask who we are. */
+void own_begin(void)
+{
+	now_own();
+	pthread_atfork(NULL, NULL, now_own);
+}
+
+void own_lock(void)
+{
+	struct own *page = own_page();
+
+	while (page && atomic_exchange(&page->locked, 1))
+		sched_yield();
+}
+
+void own_unlock(void)
+{
+	struct own *page = own_page();
+
+	if (page)
+		atomic_store(&page->locked, 0);
+}
+
+bool asking(void)
+{
+	return in_client;
+}
+
+bool is_private(int fd)
+{
+	const struct fathom_fwd *c = atomic_load_explicit(&skin.client, memory_order_relaxed);
+
+	return c && fd >= 0 && (fd == c->link.fd || fd == c->wake);
+}
+
+static uint32_t lowest(void)
+{
+	struct rlimit limit = {.rlim_cur = LOWEST};
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur > LOWEST)
+		limit.rlim_cur = LOWEST;
+	return limit.rlim_cur > 2 * ROOM ? (uint32_t)limit.rlim_cur - ROOM : 0;
+}
+
+/* Connects at the first call that needs it. 0 or an errno. */
+static int connect_once(void)
+{
+	const struct settings *s = settings();
+	struct fathom_fwd_options options = {
+		.token_file = s->token, .timeout = s->timeout, .lowest = lowest()};
+	struct fathom_fwd *made = NULL;
+	struct fathom_fwd_error error;
+	int code = 0;
+
+	own_lock();
+	if (!skin.client) {
+		options.connect = s->timeout;
+		code = fathom_fwd_init(&made, s->address, &options, &error);
+		skin.client = made;
+	}
+	own_unlock();
+	if (!code)
+		return 0;
+	complain(29, "%s", error.what);
+	return code == ENOENT ? ECONNREFUSED : code;
+}
+
+/* Signals that tell of a mistake of the program itself stay. */
+static void hold_signals(struct asking *a)
+{
+	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+	sigset_t all;
+
+	sigfillset(&all);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		sigdelset(&all, own[i]);
+	pthread_sigmask(SIG_BLOCK, &all, &a->signals);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &a->cancel);
+}
+
+int asking_begin(struct asking *a, const char *name)
+{
+	int error = 0;
+
+	*a = (struct asking){.before = errno, .hints = {.file = name}};
+	hold_signals(a);
+	in_client = true;
+	if (after_vfork()) {
+		complain(28, "a forwarded file is used between vfork and exec: ENOTSUP");
+		return ENOTSUP;
+	}
+	if (!skin.client)
+		error = connect_once();
+	a->client = skin.client;
+	if (skin.silent && (!settings()->timeout || settings()->timeout > SILENT))
+		a->hints.timeout = SILENT;
+	return error;
+}
+
+void asking_mixed(struct asking *a)
+{
+	static const struct fathom_fwd_hint mixed = {.key = FATHOM_FWD_APPEND_SHARED};
+
+	a->hints.hint = &mixed;
+	a->hints.count = 1;
+}
+
+/* What a program's own message cannot tell. */
+static void say_trouble(const struct asking *a, int error)
+{
+	static const int troubles[] = {ETIMEDOUT, ECONNREFUSED, ECONNRESET, ESHUTDOWN,
+				       EPROTO,    ESTALE,       EIO,        EXDEV,
+				       EBUSY,     ENOSPC,       EDQUOT};
+
+	for (int i = 0; i < (int)(sizeof(troubles) / sizeof(*troubles)); i++)
+		if (error == troubles[i] && a->hints.error.code == error)
+			complain(i, "%s", a->hints.error.what);
+}
+
+int asking_end(struct asking *a, int error)
+{
+	in_client = false;
+	if (a->client)
+		skin.silent = error == ETIMEDOUT;
+	if (error)
+		say_trouble(a, error);
+	pthread_setcancelstate(a->cancel, NULL);
+	pthread_sigmask(SIG_SETMASK, &a->signals, NULL);
+	errno = error ? error : a->before;
+	return error ? -1 : 0;
+}

@@ -1,0 +1,101 @@
+/* What the environment says: FATHOM_FORWARD_*. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "skin.h"
+
+static struct settings kept;
+static _Atomic int state; /* 0: not read, 1: being read, 2: forwarding, 3: nothing to forward */
+
+static void add_prefix(const char *text, size_t length)
+{
+	struct prefix *p = &kept.prefix[kept.prefixes];
+
+	while (length > 1 && text[length - 1] == '/')
+		length--;
+	if (!length)
+		return;
+	if (*text != '/' || length == 1 || length >= PATH_MAX || kept.prefixes == PREFIXES) {
+		complain(30,
+			 "FATHOM_FORWARD_PREFIX: '%.*s' is left out; name up to %d absolute paths",
+			 (int)length, text, PREFIXES);
+		return;
+	}
+	memcpy(p->path, text, length);
+	p->length = length;
+	kept.prefixes++;
+}
+
+static void read_prefixes(const char *text)
+{
+	while (text && *text) {
+		size_t length = strcspn(text, ":");
+
+		add_prefix(text, length);
+		text += length + (text[length] == ':');
+	}
+}
+
+/* The rank, where a launcher tells it; else all processes of a node go to one server. */
+static unsigned long own_number(void)
+{
+	static const char *const ranks[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
+	unsigned long hash = 5381;
+	char host[256] = "";
+
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++)
+		if (getenv(ranks[i]))
+			return strtoul(getenv(ranks[i]), NULL, 10);
+	gethostname(host, sizeof(host) - 1);
+	for (const char *c = host; *c; c++)
+		hash = hash * 33 + (unsigned char)*c;
+	return hash;
+}
+
+static bool choose_server(const char *all)
+{
+	unsigned long count = 1, wanted;
+
+	for (const char *c = all; *c; c++)
+		count += *c == ';';
+	for (wanted = own_number() % count; wanted; wanted--)
+		all = strchr(all, ';') + 1;
+	size_t length = strcspn(all, ";");
+
+	if (!length || length >= ADDRESS)
+		return false;
+	memcpy(kept.address, all, length);
+	return true;
+}
+
+static bool read_all(void)
+{
+	const char *servers = getenv("FATHOM_FORWARD_SERVERS"),
+		   *timeout = getenv("FATHOM_FORWARD_TIMEOUT");
+
+	read_prefixes(getenv("FATHOM_FORWARD_PREFIX"));
+	if (!kept.prefixes)
+		return false;
+	if (!servers || !choose_server(servers)) {
+		complain(30, "FATHOM_FORWARD_SERVERS names no server: unix:PATH or tcp:HOST:PORT, "
+			     "several with ';' between");
+		return false;
+	}
+	kept.token = getenv("FATHOM_FORWARD_TOKEN");
+	kept.timeout = timeout ? (uint32_t)(strtod(timeout, NULL) * 1000) : 0;
+	return true;
+}
+
+const struct settings *settings(void)
+{
+	int now = atomic_load_explicit(&state, memory_order_acquire), none = 0;
+
+	if (now == 2)
+		return &kept;
+	if (now == 0 && atomic_compare_exchange_strong(&state, &none, 1)) {
+		now = read_all() ? 2 : 3;
+		atomic_store_explicit(&state, now, memory_order_release);
+	}
+	return now == 2 ? &kept : NULL;
+}

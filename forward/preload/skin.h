@@ -1,0 +1,151 @@
+/* The preload skin of forwarding: calls on files below a prefix go to a forwarding server (docs/forwarding-preload.md).
+ *
+ * Each forwarded open file has a placeholder, a real descriptor of a small memory file that was opened O_PATH: the
+ * kernel gives it a number, hands it on by dup, fork and exec, and refuses every read or write that misses us. The
+ * memory holds what the descriptors share wherever they went: the position, the flags, the server's handle. */
+#ifndef FATHOM_SKIN_H
+#define FATHOM_SKIN_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "fathom_fwd.h"
+#include "preload_calls.h"
+
+/* An open file description, in the placeholder's memory: one for all processes that have it. */
+struct shared {
+	char magic[16];
+	uint64_t id;
+	pthread_mutex_t lock; /* guards position; robust: its holder may be killed */
+	int64_t position;
+	_Atomic int flags; /* O_* of open and F_SETFL */
+	mode_t mode;       /* type of file */
+	struct fathom_fwd_handle handle;
+	char path[PATH_MAX]; /* from the server's root, when it was opened */
+};
+
+/* The same in this process. */
+struct file {
+	_Atomic uint32_t users; /* descriptors and calls under way; 0: a free place */
+	_Atomic pid_t holder;   /* the process whose client holds it at the server */
+	struct shared *shared;
+};
+
+/* ---- calls.c: where functions behind us are ---- */
+
+/* ENOTSUP, and unless it is asked for by habit one line that names the op. */
+int skin_refuse(const char *op, bool loud);
+
+/* ---- settings.c: what the environment says ---- */
+
+enum { PREFIXES = 16, ADDRESS = 512 };
+
+struct settings {
+	int prefixes;
+	struct prefix {
+		char path[PATH_MAX]; /* absolute, without a slash at its end */
+		size_t length;
+	} prefix[PREFIXES];
+	char address[ADDRESS]; /* of the server that this process uses */
+	const char *token;
+	uint32_t timeout; /* ms; 0: the server's */
+};
+
+/* NULL: nothing is forwarded. */
+const struct settings *settings(void);
+
+/* ---- place.c: paths ---- */
+
+struct place {
+	char *given;    /* the program's own text */
+	bool by_handle; /* an empty path: the directory's descriptor itself is meant */
+	bool slash;     /* it ends in a slash: a directory is meant */
+	struct fathom_fwd_handle handle;
+	const char *path;    /* from the server's root; "": the root */
+	char text[PATH_MAX]; /* absolute, without . and .. */
+};
+
+/* The path lies below a prefix; errno stays. */
+bool place_find(struct place *p, int directory, const char *path);
+/* One of the two does; if the other does not, its `path` is NULL. */
+bool place_pair(struct place *a, int a_directory, const char *a_path, struct place *b,
+		int b_directory, const char *b_path);
+
+/* ---- server.c: the client in this process ---- */
+
+/* A call to the server: nothing interrupts it, as nothing interrupts a disk. */
+struct asking {
+	struct fathom_fwd *client;
+	struct fathom_fwd_hints hints;
+	sigset_t signals;
+	int cancel;
+	int before; /* errno */
+};
+
+/* 0, or the errno that asking_end is to be told. `name` is for messages. */
+int asking_begin(struct asking *a, const char *name);
+/* Programs append and also write elsewhere, or cut: the end moves with all of it. */
+void asking_mixed(struct asking *a);
+/* 0, or -1 and errno. Says what programs cannot know: that the server is gone, or does not answer. */
+int asking_end(struct asking *a, int error);
+/* In a call to the server: what this thread does now is the client's own. */
+bool asking(void);
+/* The client's own descriptor, which the program never opened. */
+bool is_private(int fd);
+/* Between vfork and exec: memory is the parent's, descriptors are not. */
+bool after_vfork(void);
+void own_begin(void);
+/* One line on stderr, once for each `key` of 0 .. 31. */
+void complain(int key, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A lock that is free in a forked child. */
+void own_lock(void);
+void own_unlock(void);
+
+/* ---- file.c: descriptors and what they stand for ---- */
+
+enum { MOST_FILES = 1 << 16, MOST_DESCRIPTORS = 1 << 20 };
+
+/* NULL: not ours. Held until file_put. */
+struct file *file_get(int fd);
+void file_put(struct file *f);
+bool file_has(int fd);
+/* A new descriptor of a file that the client opened; -1 and errno. */
+int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags, mode_t mode);
+/* The descriptor stands for f from now on, or for nothing of ours; takes over the caller's hold. */
+void file_set(int fd, struct file *f);
+/* This process's client holds the file. 0 or an errno. */
+int file_hold(struct asking *a, struct file *f);
+/* The server forgot the handle, and knows it again now. */
+bool file_found_again(struct asking *a, struct file *f, int error);
+void file_lock(struct file *f);
+void file_unlock(struct file *f);
+/* What the program was started with. */
+void files_inherited(void);
+/* Descriptors from `first` on that are ours, up to `last`, are no more. */
+void files_forget(unsigned int first, unsigned int last);
+
+/* ---- data.c ---- */
+
+ssize_t data_read(struct file *f, const struct iovec *vector, int count, off_t offset);
+ssize_t data_write(struct file *f, const struct iovec *vector, int count, off_t offset);
+
+/* ---- attributes.c ---- */
+
+int attributes(struct file *f, struct fathom_fwd_attr *attr);
+mode_t mask_now(void);
+
+/* ---- directory.c ---- */
+
+bool directory_is_ours(const void *dir);
+
+/* ---- stream.c ---- */
+
+/* stdin, stdout, stderr write to what descriptor 0, 1 or 2 stands for. */
+void streams_follow(int fd);
+
+#endif

@@ -1,0 +1,244 @@
+"""The preload library: unmodified programs on a forwarded prefix do what they do on a local directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from fathom.catalogue.load import load
+from fathom.catalogue.preload import load_served, why_passed
+
+from .test_c_client import Server, serves
+from .wire import ROOT
+
+PRELOAD = ROOT / "build/libfathom_fwd_preload.so"
+PROGRAMS = ROOT / "build/tests/forward_preload"
+STEPS = int(os.environ.get("FORWARD_STEPS", "2000"))
+MANY_STEPS = int(os.environ.get("FORWARD_MANY_STEPS", "1000000"))
+
+pytestmark = pytest.mark.skipif(
+    not serves() or not PRELOAD.exists(),
+    reason="no fathom-engine forward, or no build/: make build",
+)
+
+
+class Skin:
+    """A server, a prefix, and programs under the preload library."""
+
+    def __init__(self, place: Path) -> None:
+        self.server = Server(place)
+        self.export = self.server.export
+        self.prefix = place / "fwd"  # there is no such directory here
+        self.local = place / "local"
+        self.local.mkdir()
+
+    def environment(self, **more: str) -> Mapping[str, str]:
+        return os.environ | {
+            "LD_PRELOAD": str(PRELOAD),
+            "FATHOM_FORWARD_PREFIX": str(self.prefix),
+            "FATHOM_FORWARD_SERVERS": self.server.address,
+            "FATHOM_FORWARD_TIMEOUT": "20",
+            **more,
+        }
+
+    def run(
+        self, *command: str | Path, text: str = "", **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, input=text, capture_output=True, text=True, timeout=30,
+            env=self.environment(**more), check=False,
+        )  # fmt: skip
+
+    def shell(self, script: str) -> str:
+        """What the script prints in a local directory, which it also must in the forwarded one."""
+        words = ["bash", "-euo", "pipefail", "-c", script, "bash"]
+        local = subprocess.run(
+            [*words, self.local], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert local.returncode == 0, local.stderr
+        ours = self.run(*words, self.prefix)
+        assert ours.returncode == 0, ours.stderr
+        said = ours.stdout.replace(str(self.prefix), "DIR")
+        assert said == local.stdout.replace(str(self.local), "DIR")
+        assert not self.prefix.exists()
+        return said
+
+
+@pytest.fixture
+def skin(tmp_path: Path) -> Iterator[Skin]:
+    made = Skin(tmp_path)
+    try:
+        yield made
+    finally:
+        made.server.end(signal.SIGKILL)
+
+
+def test_every_file_function_of_libc_is_wrapped_or_left_for_a_reason() -> None:
+    probes = [ROOT / f"catalog/probes/{name}.toml" for name in ("posix", "stdio", "aio")]
+    catalogue = load([*probes, ROOT / "forward/preload/more.toml"])
+    served = load_served(ROOT / "forward/preload/served.toml")
+    rows = {symbol: call for _, call in catalogue.calls() for symbol in call.symbols()}
+    libc = _functions(Path("/lib/x86_64-linux-gnu/libc.so.6"))
+    wrapped = _functions(PRELOAD)
+    looks_like = re.compile("|".join(p for api in catalogue.apis for p in api.looks_like))
+    files = {name for name in libc if looks_like.search(name) or name in rows}
+    assert len(files) > 400 and len(files & wrapped) > 150
+    assert [n for n in files - wrapped if not why_passed(served, n, rows.get(n))] == []
+    assert {name for name in wrapped - libc if not name.startswith("fathom_fwd_")} == set()
+
+
+def _functions(library: Path) -> set[str]:
+    """Exported, and for programs."""
+    said = subprocess.run(
+        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
+    )
+    words = [line.split() for line in said.stdout.splitlines()]
+    return {w[2].split("@")[0] for w in words if w[1] in "TWi" and "GLIBC_PRIVATE" not in w[2]}
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_random_operations_equal_a_local_file(skin: Skin, seed: str) -> None:
+    twins(skin, STEPS, seed)
+
+
+@pytest.mark.full
+def test_random_operations_for_long(skin: Skin) -> None:
+    twins(skin, MANY_STEPS, "3")
+
+
+def twins(skin: Skin, steps: int, seed: str) -> None:
+    command = [PROGRAMS / "preload_twins", skin.prefix / "f", skin.local / "f", str(steps), seed]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60 + steps / 100,
+        env=skin.environment(), check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (skin.export / "f").read_bytes() == (skin.local / "f").read_bytes()
+
+
+SCRIPTS: dict[str, str] = tomllib.loads((ROOT / "tests/forward_preload/tools.toml").read_text())
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_tools_of_a_shell(skin: Skin, script: str) -> None:
+    assert skin.shell(SCRIPTS[script])
+
+
+PYTHON = """
+import json, mmap, os, shutil, sys, tempfile
+d = sys.argv[1]
+p = os.path.join(d, "p")
+with open(p, "w+b") as f:
+    f.write(bytes(range(256)) * 40)
+    f.seek(100)
+    print(f.read(5), f.tell(), os.fstat(f.fileno()).st_size, f.isatty())
+    f.truncate(1000)
+    os.pwrite(f.fileno(), b"xyz", 998)
+print(os.path.getsize(p), os.path.exists(p + "q"), os.path.isdir(d))
+with open(p, "rb") as f, mmap.mmap(f.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ) as m:
+    print(m[:4], m[-3:])
+os.makedirs(os.path.join(d, "a/b"))
+with tempfile.NamedTemporaryFile(dir=d) as t:
+    t.write(b"1"); t.flush(); print(os.path.getsize(t.name))
+shutil.copytree(d, d + "/a/b/c", ignore=lambda *a: ["a"])
+print(sorted(os.listdir(d + "/a/b/c")), [e.is_file() for e in os.scandir(d) if e.name == "p"])
+json.dump({"x": 1}, open(d + "/j", "w")); print(json.load(open(d + "/j")))
+shutil.rmtree(d + "/a"); os.rename(p, p + "2"); print(sorted(os.listdir(d)))
+"""
+
+
+def test_python_programs(skin: Skin) -> None:
+    script = skin.local.parent / "program.py"
+    script.write_text(PYTHON)
+    assert "b'xyz'" in skin.shell(f"python3 -S {script} $1")
+
+
+def test_what_is_not_done_is_refused_by_name(skin: Skin) -> None:
+    code = (
+        "import fcntl, mmap, os, sys; f = open(sys.argv[1], 'w+b'); f.write(bytes(10)); f.flush()\n"
+        "def no(what):\n    try: what()\n    except OSError as e: print(os.strerror(e.errno))\n"
+        "no(lambda: mmap.mmap(f.fileno(), 10)); no(lambda: mmap.mmap(f.fileno(), 10))\n"
+        "no(lambda: fcntl.flock(f, fcntl.LOCK_EX)); no(lambda: fcntl.lockf(f, fcntl.LOCK_EX))\n"
+        "no(lambda: os.mkfifo(sys.argv[1] + 'p')); no(lambda: os.fchdir(f.fileno()))\n"
+    )
+    done = skin.run("python3", "-S", "-c", code, skin.prefix / "f")
+    assert done.stdout.splitlines() == ["No such device"] * 2 + ["Operation not supported"] * 4
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2 and "shared mapping" in lines[0] and "ENODEV" in lines[0]
+    assert "flock" in lines[1] and "ENOTSUP" in lines[1]
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_server_that_is_gone_is_an_error_and_no_hang(skin: Skin, how: signal.Signals) -> None:
+    code = (
+        "import os, sys, time; f = open(sys.argv[1], 'wb', 0); f.write(b'a'); print('go', flush=True)\n"
+        "sys.stdin.readline()\n"
+        "for i in range(3):\n    try: f.write(b'b'); print('written')\n"
+        "    except OSError as e: print(e.errno)\n"
+    )
+    command = ["python3", "-S", "-c", code, skin.prefix / "f"]
+    program = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=skin.environment(FATHOM_FORWARD_TIMEOUT="2"),
+    )  # fmt: skip
+    assert program.stdout and program.stdout.readline() == "go\n"
+    skin.server.process.send_signal(how)
+    began = time.monotonic()
+    said, stderr = program.communicate("\n", timeout=30)
+    assert len(said.split()) == 3 and "written" not in said
+    assert time.monotonic() - began < 12
+    ours = [line for line in stderr.splitlines() if line.startswith("fathom forward:")]
+    assert 1 <= len(ours) <= 2 and skin.server.address in ours[0]
+
+
+def test_without_a_server_a_program_gets_an_error(skin: Skin) -> None:
+    skin.server.end(signal.SIGKILL)
+    done = skin.run("cat", skin.prefix / "f", FATHOM_FORWARD_SERVERS="unix:/nowhere/sock")
+    assert done.returncode == 1 and "Connection refused" in done.stderr
+    assert "connecting to server unix:/nowhere/sock" in done.stderr
+
+
+def test_without_a_prefix_nothing_changes(tmp_path: Path) -> None:
+    environment = os.environ | {"LD_PRELOAD": str(PRELOAD)}
+    code = (
+        "import os, sys; open(sys.argv[1], 'w').write('x'); print(open(sys.argv[1]).read())\n"
+        "print(sorted(os.listdir('/proc/self/fd'), key=int))"
+    )
+    command = ["python3", "-S", "-c", code, tmp_path / "f"]
+    said = [subprocess.check_output(command, env=e, text=True) for e in (os.environ, environment)]
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("order", ["{preload}:{tracer}", "{tracer}:{preload}"])
+def test_the_tracer_sees_the_programs_calls_and_no_others(skin: Skin, order: str) -> None:
+    direct = traced(skin, "{tracer}", skin.local)
+    assert traced(skin, order, skin.prefix) == direct
+    assert len([row for row in direct if row[:2] == ["write", "DIR/f"]]) == 30
+
+
+def traced(skin: Skin, order: str, place: Path) -> list[list[object]]:
+    """The rows of a program that writes a file and reads it again, with `place` as DIR."""
+    preloads = order.format(tracer=ROOT / "build/libfathom.so", preload=PRELOAD)
+    run = skin.local.parent / f"{place.name}.fathom"
+    command = ["dd", "if=/dev/zero", f"of={place}/f", "bs=1000", "count=30", "oflag=append"]
+    done = skin.run(
+        ROOT / "build/fathom", "run", "--no-show", "-o", run, "--", *command, LD_PRELOAD=preloads
+    )
+    assert done.returncode == 0, done.stderr
+    sql = (
+        f"select op, replace(path, '{place}', 'DIR') path, file_offset, size, result from calls "
+        "left join files using (file) "
+        "where path not like '%/dev/%' and path not like 'pipe:%' order by start"
+    )
+    query = [sys.executable, "-m", "fathom", "query", run, "--sql", sql, "--json"]
+    rows = json.loads(subprocess.check_output(query, text=True))
+    return [list(row.values()) for row in rows]
