@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help deps venv engine native web no-npm build demo test test-full test-rust test-native test-python test-web \
+.PHONY: help deps venv engine native web no-npm build demo test test-full test-rust test-native test-units test-python test-web \
 	lint lint-c lint-rust lint-python lint-shell lint-web format bench pictures install wheel clean
 
 PREFIX ?= /usr/local
@@ -17,6 +17,7 @@ BIN    := $(VENV)/bin
 CARGO  := cargo
 CARGO_AT := --manifest-path engine/Cargo.toml
 TIMED  := packaging/timed.sh
+PYTEST  = $(BIN)/python -m pytest -q $(if $(FULL),,-m 'not full')
 
 C_FILES := $(sort $(shell find runtime forward kernels tests bench -name '*.[ch]'))
 SHELL_FILES := .ci/run $(sort $(shell find packaging tests examples -name '*.sh'))
@@ -67,7 +68,7 @@ demo: build
 
 # Each suite prints its runner's closing line and its seconds. A suite that ran no test fails:
 # pytest by exit 5, ctest by --no-tests=error. FULL=1, set by test-full, adds the long tests.
-test: test-rust test-native test-python test-web
+test: test-rust test-native test-units test-python test-web
 
 test-full:
 	@$(MAKE) --no-print-directory FULL=1 test
@@ -79,8 +80,12 @@ test-rust: deps
 test-native: native
 	@$(TIMED) ctest ctest --test-dir build --output-on-failure --no-tests=error
 
+# Unit tests start no programs and run side by side; the others have the processors for their ranks.
+test-units: build
+	@$(if $(FULL),FATHOM_FORESTS=40) $(TIMED) 'pytest of units' $(PYTEST) --numprocesses $(JOBS) --dist loadfile python/tests
+
 test-python: build
-	@$(if $(FULL),FATHOM_FORESTS=40) $(TIMED) pytest $(BIN)/python -m pytest -q $(if $(FULL),,-m 'not full')
+	@$(TIMED) pytest $(PYTEST) tests bench
 
 test-web: web/node_modules/.package-lock.json
 	@$(TIMED) vitest npm --prefix web run --silent test
