@@ -149,7 +149,7 @@ int forward_close(int fd)
 		return -1;
 	}
 	if (!after_vfork())
-		file_set(fd, NULL);
+		file_closed(fd);
 	return next_close(fd);
 }
 
@@ -210,7 +210,7 @@ int forward_dup2(int fd, int wanted)
 	return fd == wanted ? next_dup2(fd, wanted) : forward_dup3(fd, wanted, 0);
 }
 
-/* ---- fcntl, ioctl, locks ---- */
+/* ---- fcntl, ioctl ---- */
 
 static int set_flags(struct file *f, int flags)
 {
@@ -220,20 +220,20 @@ static int set_flags(struct file *f, int flags)
 	return 0;
 }
 
-static int control(struct file *f, int cmd, int argument)
+static int control(struct file *f, int cmd, uintptr_t argument)
 {
 	switch (cmd) {
 	case F_GETFL:
 		return f->shared->flags;
 	case F_SETFL:
-		return set_flags(f, argument);
+		return set_flags(f, (int)argument);
 	case F_GETLK:
 	case F_SETLK:
 	case F_SETLKW:
 	case F_OFD_GETLK:
 	case F_OFD_SETLK:
 	case F_OFD_SETLKW:
-		return skin_refuse("a lock (fcntl)", true);
+		return lock_range(f, cmd, (struct flock *)argument);
 	default:
 		errno = EINVAL;
 		return -1;
@@ -254,21 +254,9 @@ int forward_fcntl(int fd, int cmd, uintptr_t argument)
 		errno = EBADF;
 		return -1;
 	}
-	result = control(f, cmd, (int)argument);
+	result = control(f, cmd, argument);
 	file_put(f);
 	return result;
-}
-
-int forward_flock(struct file *f, int operation)
-{
-	(void)f;
-	return operation & LOCK_UN ? 0 : skin_refuse("a lock (flock)", true);
-}
-
-int forward_lockf(struct file *f, int operation, off_t length)
-{
-	(void)f, (void)length;
-	return operation == F_ULOCK ? 0 : skin_refuse("a lock (lockf)", true);
 }
 
 /* A regular file has no controls that programs count on. */

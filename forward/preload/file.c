@@ -99,11 +99,41 @@ bool file_has(int fd)
 	return !asking() && ((slot && atomic_load(slot)) || is_private(fd));
 }
 
+/* Stands for all descriptors that are ours alone; it has no users, so nobody gets it. */
+static struct file private_file;
+
+bool file_is_private(int fd)
+{
+	_Atomic(struct file *) *slot = slot_of(fd, false);
+
+	return slot && atomic_load(slot) == &private_file;
+}
+
+int file_private(int fd)
+{
+	uint32_t lowest = lowest_private();
+	int raised = lowest ? next_fcntl(fd, F_DUPFD_CLOEXEC, lowest) : -1;
+	_Atomic(struct file *) *slot;
+
+	if (raised >= 0)
+		next_close(fd);
+	else
+		raised = fd;
+	slot = slot_of(raised, true);
+	if (slot)
+		atomic_store(slot, &private_file);
+	return raised;
+}
+
 static void let_go(struct file *f)
 {
+	int before = errno, lock = atomic_exchange(&f->lock, 0);
 	struct asking a;
-	int before = errno;
 
+	if (lock) {
+		file_set(lock, NULL);
+		next_close(lock);
+	}
 	if (atomic_load(&f->holder) == getpid()) {
 		int error = asking_begin(&a, f->shared->path);
 
@@ -139,8 +169,19 @@ void file_set(int fd, struct file *f)
 		return;
 	}
 	before = atomic_exchange(slot, f);
-	if (before)
+	if (before && before != &private_file)
 		file_put(before);
+}
+
+void file_closed(int fd)
+{
+	struct file *f = file_get(fd);
+
+	if (!f)
+		return;
+	file_set(fd, NULL);
+	lock_closed(f);
+	file_put(f);
 }
 
 void files_forget(unsigned int first, unsigned int last)
@@ -150,7 +191,7 @@ void files_forget(unsigned int first, unsigned int last)
 		if (!atomic_load(&files.rows[fd / ROW]))
 			fd |= ROW - 1;
 		else
-			file_set((int)fd, NULL);
+			file_closed((int)fd);
 	}
 }
 
@@ -236,6 +277,7 @@ int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags
 	s->mode = mode;
 	snprintf(s->path, sizeof(s->path), "%s", path);
 	f->shared = s;
+	f->inherited = false;
 	atomic_store(&f->holder, getpid());
 	file_set(memory, f);
 	return memory;
@@ -336,6 +378,7 @@ static void inherit(int fd, const char *path)
 	} else if (s) {
 		f = free_file();
 		f->shared = s;
+		f->inherited = true;
 		atomic_store(&f->holder, 0);
 	}
 	if (f)

@@ -114,10 +114,10 @@ bool is_private(int fd)
 {
 	const struct fathom_fwd *c = atomic_load_explicit(&skin.client, memory_order_relaxed);
 
-	return c && fd >= 0 && (fd == c->link.fd || fd == c->wake);
+	return file_is_private(fd) || (c && fd >= 0 && (fd == c->link.fd || fd == c->wake));
 }
 
-static uint32_t lowest(void)
+uint32_t lowest_private(void)
 {
 	struct rlimit limit = {.rlim_cur = LOWEST};
 
@@ -132,7 +132,7 @@ static int connect_once(void)
 {
 	const struct settings *s = settings();
 	struct fathom_fwd_options options = {
-		.token_file = s->token, .timeout = s->timeout, .lowest = lowest()};
+		.token_file = s->token, .timeout = s->timeout, .lowest = lowest_private()};
 	struct fathom_fwd *made = NULL;
 	struct fathom_fwd_error error;
 	int code = 0;

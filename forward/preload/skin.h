@@ -33,6 +33,8 @@ struct shared {
 struct file {
 	_Atomic uint32_t users; /* descriptors and calls under way; 0: a free place */
 	_Atomic pid_t holder;   /* the process whose client holds it at the server */
+	_Atomic int lock;       /* descriptor that its locks are on; 0: none yet */
+	bool inherited;         /* through exec */
 	struct shared *shared;
 };
 
@@ -95,8 +97,10 @@ void asking_mixed(struct asking *a);
 int asking_end(struct asking *a, int error);
 /* In a call to the server: what this thread does now is the client's own. */
 bool asking(void);
-/* The client's own descriptor, which the program never opened. */
+/* The client's own descriptor, or one of ours: the program never opened it. */
 bool is_private(int fd);
+/* Where numbers of descriptors begin that programs do not use; 0: there is no room. */
+uint32_t lowest_private(void);
 /* Between vfork and exec: memory is the parent's, descriptors are not. */
 bool after_vfork(void);
 void own_begin(void);
@@ -118,6 +122,11 @@ bool file_has(int fd);
 int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags, mode_t mode);
 /* The descriptor stands for f from now on, or for nothing of ours; takes over the caller's hold. */
 void file_set(int fd, struct file *f);
+/* The program closes it. */
+void file_closed(int fd);
+/* A descriptor of ours: out of the way of the program's numbers, and not the program's to close. Its new number. */
+int file_private(int fd);
+bool file_is_private(int fd);
 /* This process's client holds the file. 0 or an errno. */
 int file_hold(struct asking *a, struct file *f);
 /* The server forgot the handle, and knows it again now. */
@@ -128,6 +137,11 @@ void file_unlock(struct file *f);
 void files_inherited(void);
 /* Descriptors from `first` on that are ours, up to `last`, are no more. */
 void files_forget(unsigned int first, unsigned int last);
+
+/* ---- lock.c ---- */
+
+int lock_range(struct file *f, int cmd, struct flock *asked);
+void lock_closed(struct file *f);
 
 /* ---- data.c ---- */
 
