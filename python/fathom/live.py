@@ -18,10 +18,10 @@ Look = dict[str, Any]
 def runs_here() -> list[Path]:
     """Run directories that a process of this node, as far as we may look at it, carries in its environment."""
     found = set()
-    for environ in Path("/proc").glob("[0-9]*/environ"):
+    for process in Path("/proc").iterdir():
         try:
-            words = environ.read_bytes().split(b"\0")
-        except OSError:  # another user's, or just gone
+            words = (process / "environ").read_bytes().split(b"\0")
+        except OSError:  # no process, another user's, or just gone
             continue
         for word in words:
             if word.startswith(b"FATHOM_RUN="):

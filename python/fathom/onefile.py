@@ -5,6 +5,7 @@ import os
 import zipfile
 from pathlib import Path
 
+from fathom.database import table_files
 from fathom.errors import DamagedRun, FathomError
 
 SUFFIX = ".fathom"
@@ -12,7 +13,9 @@ SUFFIX = ".fathom"
 
 def write(run: Path, out: Path) -> None:
     """Packs must be done. Made aside and moved over, so that a reader finds a whole file or none."""
-    files = [run / "run.json", *sorted((run / "tables").rglob("*.parquet"))]
+    tables = table_files(run / "tables").values()
+    parts = (part for pattern in tables for part in sorted(pattern.parent.glob(pattern.name)))
+    files = [run / "run.json", *parts]
     aside = out.with_name(f"{out.name}.{os.getpid()}")
     try:
         with zipfile.ZipFile(aside, "w") as archive:

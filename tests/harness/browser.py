@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -69,9 +69,13 @@ class Live:
     @contextmanager
     def look(self, address: str = "", **context: Any) -> Iterator[Look]:
         """A page at this address; that it has nothing to complain of is asserted at the end."""
-        with looking(self.browser, storage_state=self.state, **context) as look:
+        with self.fresh(**context) as look:
             look.open(f"{self.origin}/{address}")
             yield look
+
+    def fresh(self, **context: Any) -> AbstractContextManager[Look]:
+        """A page that has not been anywhere."""
+        return looking(self.browser, storage_state=self.state, **context)
 
 
 @contextmanager

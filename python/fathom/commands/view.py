@@ -78,8 +78,8 @@ def _start_browser(bound: socket.socket, token: str) -> Path | None:
 
 
 class Ahead:
-    """Works out what takes long while the browser opens: the first screen, what the other screens of a large run begin
-    with, and last, since it takes longest, what loses time."""
+    """Works out what takes long while the browser opens: the first screen; what pictures are drawn from; what the other
+    screens of a large run begin with; and last, since it takes longest, what loses time."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs, self._stop = runs, Stop()
@@ -87,12 +87,23 @@ class Ahead:
         self._thread.start()
 
     def _work(self) -> None:
-        for name, opened in list(self._runs.all.items()):
-            is_large = opened.run.sql("select events from runs")["events"][0].as_py() > LARGE
-            screens = [*whole(name, {})] if is_large else [Request("overview", {"run": name})]
-            for one in (*screens, Request("findings", {"run": name})):
-                with contextlib.suppress(FathomError):
-                    ask(self._runs, one.name, one.parameters, self._stop)
+        for name in list(self._runs.all):
+            self._ask(Request("overview", {"run": name}))
+            with contextlib.suppress(FathomError):
+                self._prepare(name)
+            self._ask(Request("findings", {"run": name}))
+
+    def _prepare(self, name: str) -> None:
+        view = self._runs.view(name, self._stop)
+        prepare(view)
+        if view.value("select events from runs") > LARGE:
+            view.opened.sort(self._stop)
+            for one in whole(name, {}):
+                self._ask(one)
+
+    def _ask(self, one: Request) -> None:
+        with contextlib.suppress(FathomError):
+            ask(self._runs, one.name, one.parameters, self._stop)
 
     def end(self) -> None:
         """A statement that begins in between is not missed."""
@@ -119,8 +130,6 @@ def _open(runs: Runs, path: Path) -> str:
 def run(arguments: argparse.Namespace) -> int:
     """Serves until it is interrupted."""
     runs = Runs(arguments.runs)
-    for name in runs.all:
-        prepare(runs.view(name))
     _follow(runs)
     if arguments.allow_start:
         runs.desk = Desk(partial(_open, runs))

@@ -6,6 +6,7 @@ from typing import Any
 from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number
 from fathom.screens.captured import captured
+from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.span import bins_of, lane_count
@@ -29,7 +30,8 @@ class Extent:
 
 def extent(view: View, selection: Selection, file: int, bins: int) -> Extent:
     """Of what is selected of a file: of the lowest layer that moved data of it, unless layers are selected."""
-    rows = view.rows(statement("access_span", file=str(file), selected=conditions.calls(selection)))
+    text = statement("access_span", file=str(file), selected=conditions.calls(selection))
+    rows = near(view, selection).rows(text)
     seen = [row for row in rows if row["low"] is not None]
     if selection.layers is None:
         lowest = min((row["layer"] for row in seen), key=LOWEST.index, default="posix")
@@ -106,6 +108,6 @@ def access(
 
 
 def _cells(view: View, selection: Selection, file: int, text: str, unknown: int) -> Table:
-    return view.table(
+    return near(view, selection).table(
         text, {"x": "count", "y": "count"}, note=note_of(view, selection, file, unknown)
     )

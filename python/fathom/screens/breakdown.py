@@ -7,6 +7,7 @@ from fathom.analysis.latency.servers import are_traced
 from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number
 from fathom.screens.captured import Captured, captured
+from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
@@ -116,13 +117,15 @@ def breakdown(
         covered=statement("breakdown_covered" if covered else "breakdown_uncovered", **parts),
         limit=str(limit),
     )
-    return view.table(text, note=_notes(found, counted, covered), units=UNITS)
+    # What a server did for a call may be after it.
+    of_calls = view if traced else near(view, selection, inside=True)
+    return of_calls.table(text, note=_notes(found, counted, covered), units=UNITS)
 
 
 def by_call(view: View, selection: Selection, of: str, limit: int) -> Table:
     """The longest of the selected calls that no other I/O call holds, each with the layers below it."""
     chosen = statement("outermost_calls", selected=conditions.calls(selection), limit=str(limit))
-    roots = view.rows(chosen)
+    roots = near(view, selection).rows(chosen)
     text = statement(
         "breakdown_by_call",
         roots=_listed(str(row["id"]) for row in roots),

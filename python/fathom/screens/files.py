@@ -7,6 +7,7 @@ from typing import Any
 from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number, text
 from fathom.screens.captured import NO_FILES, captured
+from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
@@ -39,7 +40,7 @@ def files(
     }
     base = statement("files_counted" if counted else "files_calls", **parts)
     sums = statement("files_sums", **parts)
-    table = view.table(
+    table = near(view, selection).table(
         statement(STATEMENTS[by], made=base, sums=sums, **parts),
         UNITS,
         limit,

@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,27 @@ def stamp(run: Path) -> str:
     return hashlib.sha256("\n".join([_version(), *relative]).encode()).hexdigest()
 
 
+class Turns:
+    """One at a time for each key."""
+
+    def __init__(self) -> None:
+        """Nobody's turn."""
+        self._lock = threading.Lock()
+        self._asked: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
+
+    @contextlib.contextmanager
+    def of(self, key: Hashable, check: Callable[[], None]) -> Iterator[None]:
+        """Waits for one's turn as long as `check` raises nothing."""
+        with self._lock:
+            mine = self._asked.setdefault(key, threading.Lock())
+        while not mine.acquire(timeout=LOOKS):
+            check()
+        try:
+            yield
+        finally:
+            mine.release()
+
+
 class Kept:
     """Answers of one run, by question."""
 
@@ -62,22 +83,16 @@ class Kept:
         self._stamp = stamp(run)
         self._held: OrderedDict[str, str] = OrderedDict()
         self._lock = threading.Lock()
-        self._asked: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+        self._turns = Turns()
 
     def answer(
         self, key: str, is_whole: bool, make: Callable[[], Any], check: Callable[[], None]
     ) -> Any:
         """What `make` gives, made by the first who asks; others of the same question wait for it as long as `check`
         raises nothing. `is_whole`: of the whole run, so worth a file."""
-        with self._lock:
-            mine = self._asked.setdefault(key, threading.Lock())
-        while not mine.acquire(timeout=LOOKS):
-            check()
-        try:
+        with self._turns.of(key, check):
             found = self._found(key, is_whole)
             return self._made(key, is_whole, make) if found is None else json.loads(found)
-        finally:
-            mine.release()
 
     def _found(self, key: str, is_whole: bool) -> str | None:
         with self._lock:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from fathom.screens import answer, conditions
+from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
@@ -19,4 +20,6 @@ def lanes(view: View, selection: Selection) -> Table:
         selected=conditions.calls(selection),
         chosen=conditions.outermost(view, selection),
     )
-    return view.table(statement("lanes", lanes=conditions.lanes(selection), made=made))
+    return near(view, selection).table(
+        statement("lanes", lanes=conditions.lanes(selection), made=made)
+    )

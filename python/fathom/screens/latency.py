@@ -5,6 +5,7 @@ from typing import Any
 
 from fathom.screens import answer, choice, conditions, number, table
 from fathom.screens.captured import captured
+from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.span import bins_of
@@ -26,13 +27,16 @@ def latency(view: View, selection: Selection, by: str = "op", width: int = 256) 
     begin, step = bins_of(view, selection, width)
     parts = {"selected": selected, "begin": str(begin), "width": str(step)}
     op = "op" if by == "op" else "null::varchar"
-    view.keep("cells", statement("latency_cells", **parts))
+    of_calls = near(view, selection)
+    of_calls.keep("cells", statement("latency_cells", **parts))
     return {
         "buckets": table.of(
-            view.sql(BUCKETS.format(op=op)), statement("latency_buckets", op=op, **parts), note=note
+            of_calls.sql(BUCKETS.format(op=op)),
+            statement("latency_buckets", op=op, **parts),
+            note=note,
         ),
         "over time": table.of(
-            view.sql(OVER_TIME),
+            of_calls.sql(OVER_TIME),
             statement("latency_over_time", **parts),
             {"time bin": "count"},
             note=note,

@@ -10,6 +10,7 @@ from fathom.database import quoted
 from fathom.errors import UsageError
 from fathom.screens import answer, choice, conditions, number, table
 from fathom.screens.lines import around
+from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
@@ -326,7 +327,8 @@ def slowest(view: View, selection: Selection, *, limit: int = 200, by: str = "du
     size = "duration" if by == "duration" else "duration - nested"
     chosen = statement("longest", which=where, size=size, limit=str(limit))
     sql = f"with {statement('brief', chosen=chosen)} order by {by} desc, call"
-    rows: pa.Table = view.sql(sql)
+    of_calls = near(view, selection)
+    rows: pa.Table = of_calls.sql(sql)
     every = f"select count(*) from calls as c where {where} and {statement('any_io')}"
-    total = view.value(every) if rows.num_rows == limit else None
+    total = of_calls.value(every) if rows.num_rows == limit else None
     return table.of(rows, sql, {"file": "file", "path": "text"}, total)

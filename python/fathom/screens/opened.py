@@ -1,5 +1,6 @@
 """The runs that are open, and how an answer asks one of them."""
 
+import contextlib
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
@@ -10,7 +11,8 @@ import pyarrow as pa
 
 from fathom import database
 from fathom.errors import FathomError, UsageError
-from fathom.screens import table
+from fathom.screens import by_time, table
+from fathom.screens.brush import Brush, Brushes
 from fathom.screens.kept import Kept
 from fathom.screens.table import Table
 from fathom.store import Run, open_run
@@ -49,7 +51,8 @@ class Stop:
         """Interrupts the statement that runs; the next raises the first `why` that was given."""
         self.why = self.why or why
         for cursor in list(self._cursors):
-            cursor.interrupt()
+            with contextlib.suppress(duckdb.ConnectionException):  # closed: it has done its work
+                cursor.interrupt()
 
     def check(self) -> None:
         """Raises why, if it is to end."""
@@ -64,10 +67,16 @@ class Opened:
         """`name`: as requests call it."""
         self.name, self.run = name, run
         self.kept = Kept(run.path)
+        self.by_time = by_time.found(run.path / "tables")
+        self.brushes = Brushes()
         self.now: dict[str, Any] | None = None  # while it runs (screens/now.py)
         self._kept: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
+
+    def sort(self, stop: Stop) -> None:
+        """Makes the copy of its calls that answers on a part of the time are read from."""
+        self.by_time = by_time.make(self.run.path / "tables", stop.watch)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, made by the first who asks; others of the same key wait for it."""
@@ -88,6 +97,7 @@ class View:
         self.cursor: duckdb.DuckDBPyConnection = opened.run.connection.cursor()
         self.stop = stop or Stop()
         self.stop.watch(self.cursor)
+        self.brush: Brush | None = None  # what its `calls` are, if they are not all
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one reading statement. Errors: UsageError, OverLimit, or why it was stopped."""
@@ -111,6 +121,15 @@ class View:
         """Makes a table of a statement's rows, for the statements of this request that come after it."""
         self.stop.check()
         database.keep(self.cursor, name, text)
+
+    def brushed(self, calls: str) -> Brush:
+        """The calls that this part of a statement gives, in memory."""
+        return self._asked(lambda: Brush(self.cursor, calls))
+
+    def look_at(self, calls: str) -> None:
+        """From here on `calls` has no others than these."""
+        columns = f"* exclude (stop){database.COMPUTED['calls']}"
+        self.cursor.execute(f"create temp view calls as select {columns} from {calls}")
 
     def value(self, text: str) -> Any:
         """The one value of a statement; none where it has no row."""

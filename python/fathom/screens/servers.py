@@ -7,6 +7,7 @@ from fathom.database import quoted
 from fathom.screens import answer, conditions, number, text
 from fathom.screens.breakdown import holders
 from fathom.screens.captured import NO_FILES, captured
+from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.span import bins_of
@@ -40,7 +41,9 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
         "begin": begin,
         "width": width,
         "totals": every if every.rows else replace(every, note=NO_FILES),
-        "bins": view.table(over_time, UNITS, note=notes(captured(view, selection).note, together)),
+        "bins": near(view, selection).table(
+            over_time, UNITS, note=notes(captured(view, selection).note, together)
+        ),
     }
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from fathom.screens import answer, conditions, number
+from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.span import duration, lane_count
@@ -22,11 +23,12 @@ def strips(view: View, selection: Selection, *, width: int = 1024) -> dict[str, 
     note = f"the first {LANES} lanes; choose others" if is_cut else None
     shown = replace(selection, lanes=((0, LANES - 1, 1),)) if is_cut else selection
     where = conditions.calls(shown)
-    if view.value(f"select count(*) from calls where {where}") <= LIMIT:
-        spans = view.table(statement("strips_spans", which=where), note=note)
+    of_calls = near(view, shown)
+    if of_calls.value(f"select count(*) from calls where {where}") <= LIMIT:
+        spans = of_calls.table(statement("strips_spans", which=where), note=note)
         return {"spans": spans, "bins": None, "limit": LIMIT}
     first, last = selection.t or (0, duration(view))
     numbers = {"first": first, "last": last, "span": last - first, "width": width}
     parts = {name: str(value) for name, value in numbers.items()}
-    bins = view.table(statement("strips_bins", which=where, **parts), note=note)
+    bins = of_calls.table(statement("strips_bins", which=where, **parts), note=note)
     return {"spans": None, "bins": bins, "limit": LIMIT}

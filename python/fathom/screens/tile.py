@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fathom import tiles
-from fathom.errors import UsageError
+from fathom.errors import DamagedRun, UsageError
 from fathom.screens import answer, conditions, number, text
+from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.span import duration, lane_count
@@ -34,7 +35,12 @@ def has_calls(view: View) -> bool:
 
 def pyramid(view: View) -> tiles.Tiles:
     """The run's tiles, made by the first who asks."""
-    return view.once("tiles", lambda: tiles.Tiles(view.run.path / "tables", _whole(view)))
+    tables = view.run.path / "tables"
+    try:
+        return view.once("tiles", lambda: tiles.Tiles(tables, _whole(view), view.stop.watch))
+    except DamagedRun:
+        view.stop.check()  # nobody waits for them: they were interrupted
+        raise
 
 
 def _whole(view: View) -> Geometry:
@@ -124,7 +130,7 @@ def _computed(view: View, selection: Selection, level: Level, x: int, y: int) ->
     first, last = x * BINS, (x + 1) * BINS
     lanes = (y * ROWS * level.lanes, (y + 1) * ROWS * level.lanes - 1, 1)
     shown = replace(selection, t=(first * level.width, last * level.width), lanes=(lanes,))
-    return view.sql(
+    return near(view, shown).sql(
         f"with {_cells(view, shown, level, first, last)}"
         f" select row % {ROWS} * {BINS} + bin % {BINS} as cell, op, kind, calls, time, bytes, longest, call"
         " from cells order by cell, op"

@@ -25,7 +25,7 @@ AT_A_TIME = 4
 #: Seconds that an answer may take.
 SECONDS = 60.0
 # Worked out once for each run, however long it takes.
-PATIENT = frozenset(("overview", "findings"))
+PATIENT = frozenset(("overview", "findings", "levels"))
 # A statement is interrupted again and again until its thread is done: one that begins in between is not missed.
 AGAIN = 0.05
 STATUS = {UsageError: 400, NoSuchRun: 404, OverLimit: 422}

@@ -9,6 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from fathom.database import quoted
+from fathom.derived import Watch, ignore
 from fathom.tiles import build
 from fathom.tiles.geometry import Geometry
 
@@ -16,10 +17,10 @@ from fathom.tiles.geometry import Geometry
 class Tiles:
     """A run's tiles, made if they are not there yet."""
 
-    def __init__(self, tables: Path, geometry: Geometry) -> None:
-        """`geometry`: of the run, at any depth."""
+    def __init__(self, tables: Path, geometry: Geometry, watch: Watch = ignore) -> None:
+        """`geometry`: of the run, at any depth. `watch`: as build.ensure has it."""
         self._kept: tempfile.TemporaryDirectory[str] | None
-        file, self._kept = build.ensure(tables)
+        file, self._kept = build.ensure(tables, watch)
         self._con = duckdb.connect(":memory:")
         self._con.execute(f"create view tiles as from read_parquet({quoted(str(file))})")
         self._geometry = geometry

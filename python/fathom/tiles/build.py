@@ -11,10 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import duckdb
-import pyarrow.parquet as pq
 
 from fathom import database
-from fathom.database import quoted
+from fathom.derived import Derived, Watch, ignore
 from fathom.errors import DamagedRun
 from fathom.tiles import statements
 from fathom.tiles.geometry import DEEPEST, Geometry, Level
@@ -23,31 +22,11 @@ from fathom.tiles.geometry import DEEPEST, Geometry, Level
 PART = 8
 # A small run gets levels of so many cells all the same, up to 512 bins and a row for each lane: about two megabytes.
 FLOOR = 131_072
-NAME = "tiles.parquet"
-# In the file's metadata: of which calls it was made, and by which version of these rules.
-MADE_OF = b"fathom.tiles"
-VERSION = 1
+TILES = Derived("tiles.parquet", "fathom.tiles", 1)
 # Below so many calls a line of progress is not worth it.
 MANY = 1_000_000
 # Cells that are read at a time: a tile is at most a few of these.
 GROUP = 32_768
-
-
-def fingerprint(tables: Path) -> bytes:
-    """Tells one packing of a run's calls from another."""
-    parts = sorted((tables / "calls").glob("*.parquet"))
-    stats = [(part.name, part.stat()) for part in parts]
-    words = [f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in stats]
-    return f"{VERSION} {' '.join(words)}".encode()
-
-
-def is_made(file: Path, tables: Path) -> bool:
-    """Is it there, and of these calls?"""
-    try:
-        metadata = pq.read_metadata(file).metadata or {}
-    except (OSError, ValueError):
-        return False
-    return bool(metadata.get(MADE_OF) == fingerprint(tables))
 
 
 def _deepest(con: duckdb.DuckDBPyConnection, geometry: Geometry, calls: int) -> int:
@@ -83,19 +62,9 @@ def _make_coarser(con: duckdb.DuckDBPyConnection, below: Level, level: Level) ->
 
 
 def _write(con: duckdb.DuckDBPyConnection, geometry: Geometry, tables: Path, file: Path) -> None:
-    """Made aside and moved over, so that a reader finds a whole file or none."""
     levels = "\nunion all\n".join(statements.file(one) for one in geometry.levels)
-    aside = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
-        made_of = quoted(fingerprint(tables).decode())
-        con.execute(
-            f"copy (from ({levels}) order by z, layer, y, x, cell, op) to {quoted(str(aside))}"
-            f" (format parquet, compression zstd, row_group_size {GROUP},"
-            f" kv_metadata {{'{MADE_OF.decode()}': {made_of}}})"
-        )
-        aside.replace(file)
-    finally:
-        aside.unlink(missing_ok=True)
+    rows = f"from ({levels}) order by z, layer, y, x, cell, op"
+    TILES.write(con, rows, f"compression zstd, row_group_size {GROUP}", tables, file)
 
 
 def _of(con: duckdb.DuckDBPyConnection) -> tuple[Geometry, int]:
@@ -107,11 +76,12 @@ def _of(con: duckdb.DuckDBPyConnection) -> tuple[Geometry, int]:
     return Geometry(duration, lanes, DEEPEST), events
 
 
-def make(tables: Path, file: Path) -> None:
+def make(tables: Path, file: Path, watch: Watch = ignore) -> None:
     """Writes the table. Errors: DamagedRun."""
     began = time.monotonic()
     spill = Path(tempfile.mkdtemp(prefix="fathom-tiles-"))
     con = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
+    watch(con)
     try:
         con.execute("set enable_progress_bar = false; set preserve_insertion_order = true")
         database.add_views(con, tables)
@@ -130,17 +100,19 @@ def make(tables: Path, file: Path) -> None:
         )
 
 
-def ensure(tables: Path) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
+def ensure(
+    tables: Path, watch: Watch = ignore
+) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
     """The file with the run's tiles, made if it is not there; where the run cannot be written to, in a directory that
-    goes when the second is dropped."""
-    file = tables / NAME
-    if is_made(file, tables):
+    goes when the second is dropped. `watch`: gets the connection that makes them, and may interrupt it."""
+    file = tables / TILES.name
+    if TILES.is_made(file, tables):
         return file, None
     if os.access(tables, os.W_OK):
         with contextlib.suppress(PermissionError):
-            make(tables, file)
+            make(tables, file, watch)
             return file, None
     elsewhere = tempfile.TemporaryDirectory(prefix="fathom-tiles-")
-    file = Path(elsewhere.name) / NAME
-    make(tables, file)
+    file = Path(elsewhere.name) / TILES.name
+    make(tables, file, watch)
     return file, elsewhere

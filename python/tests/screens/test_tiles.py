@@ -198,7 +198,7 @@ def test_tiles_are_made_once_and_anew_of_other_calls(tmp_path: Path) -> None:
     assert build.ensure(tables)[0].stat().st_mtime_ns == made
     part = tables / "calls" / "0.parquet"
     os.utime(part, ns=(1, 1))
-    assert not build.is_made(file, tables)
+    assert not build.TILES.is_made(file, tables)
     assert build.ensure(tables)[0].stat().st_mtime_ns > made
 
 
@@ -208,7 +208,7 @@ def test_a_run_that_cannot_be_written_to_has_tiles(
     path = many(tmp_path, 3, 5)
     monkeypatch.setattr(os, "access", lambda *_: False)  # the test may be root, whom no mode stops
     file, kept = build.ensure(path / "tables")
-    assert kept and path not in file.parents and build.is_made(file, path / "tables")
+    assert kept and path not in file.parents and build.TILES.is_made(file, path / "tables")
 
 
 def test_counted_runs_are_drawn_from_heat(tmp_path: Path) -> None:

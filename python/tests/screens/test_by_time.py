@@ -1,0 +1,136 @@
+"""The copy of calls in the order of time: every answer on a part of the time is the same with it as without."""
+
+import gc
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fathom import onefile, screens
+from fathom.screens import brush, by_time
+from fathom.screens import near as near_module
+from fathom.screens.near import near
+from fathom.screens.opened import Runs, Stop
+from fathom.screens.selection import Selection
+from latency.forest import Forest
+
+BRUSHED: list[tuple[str, dict[str, str]]] = [
+    *(("breakdown", {"by": by, "of": of}) for by in ("layer", "op", "lane", "server", "call")
+      for of in ("inclusive", "exclusive")),
+    *(("files", {"by": by}) for by in ("file", "rank", "op", "call")),
+    ("latency", {}), ("latency", {"by": "layer"}), ("slowest", {}), ("slowest", {"by": "exclusive"}),
+    ("access", {"file": "0"}), ("access", {"file": "1", "across": "lane"}), ("coverage", {"file": "0"}),
+    ("servers", {"bins": "7"}), ("lanes", {}), ("strips", {"width": "9"}),
+]  # fmt: skip
+SELECTED: list[dict[str, str]] = [
+    {"t": "40-41"}, {"t": "200-900", "kinds": "write"}, {"t": "350-700", "lanes": "0-6", "files": "0,1"}
+]  # fmt: skip
+
+
+def rounded(value: Any) -> Any:
+    """Sums of fractions depend on their order in the last digit."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return float(f"{value:.12g}") if isinstance(value, float) else value
+
+
+def answers(runs: Runs) -> list[Any]:
+    return [
+        rounded(screens.ask(runs, name, {"run": "r"} | own | selected))
+        for name, own in BRUSHED
+        for selected in SELECTED
+    ]
+
+
+@pytest.mark.parametrize(("seed", "most"), [(11, brush.MOST), (12, brush.MOST), (13, 0)])
+def test_answers_are_those_of_all_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, most: int
+) -> None:
+    """Of servers that are traced, of brushes that are held in memory, and of those that are too large for it."""
+    monkeypatch.setattr(near_module, "MOST", most)
+    path = Forest(seed, traced=seed % 2 == 0).write(tmp_path).path
+    plain, sorted_ = Runs([path]), Runs([path])
+    sorted_.all["r"].sort(Stop())
+    assert sorted_.all["r"].by_time and not plain.all["r"].by_time
+    expected = answers(plain)
+    for one, other in zip(answers(sorted_), expected, strict=True):
+        assert one == other
+    assert sum(len(str(one)) for one in expected) > 100_000
+
+
+def test_it_holds_what_lasts_into_a_time_and_what_that_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near_module, "MOST", 0)
+    forest = Forest(11, traced=False)
+    runs = Runs([forest.write(tmp_path).path])
+    runs.all["r"].sort(Stop())
+    view, (first, last) = runs.view("r"), (300, 400)
+    shown = Selection(t=(first, last))
+    found = {row["id"] for row in near(view, shown).rows("select id from calls")}
+    inside = {row["id"] for row in near(view, shown, inside=True).rows("from calls")}
+    touched = {
+        c["id"] for c in forest.calls if c["start"] <= last and c["start"] + c["duration"] >= first
+    }
+    assert found == touched and 0 < len(found) < len(forest.calls)
+    assert inside >= found | {c["id"] for c in forest.calls if c["parent"] in found}
+    assert view.value("select count(*) from calls") == len(forest.calls)
+
+
+def test_calls_of_the_latest_brushes_are_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = Runs([Forest(11, traced=False).write(tmp_path).path])
+    runs.all["r"].sort(Stop())
+    tables = "select count(*) from duckdb_tables() where table_name like 'brush_%'"
+    for time in range(0, 500, 100):
+        shown = near(runs.view("r"), Selection(t=(time, time + 100)))
+        assert shown.brush and shown.value(f"select count(*) from {shown.brush.table}") > 0
+        same = near(runs.view("r"), Selection(t=(time, time + 100)))
+        assert same.brush is shown.brush
+    del shown, same
+    gc.collect()
+    assert runs.view("r").value(tables) == brush.HELD
+    monkeypatch.setattr(near_module, "MOST", 0)
+    shown = near(runs.view("r"), Selection(t=(0, 300)))
+    assert shown.brush is None and 0 < shown.value("select count(*) from calls") < len(
+        Forest(11, traced=False).calls
+    )
+
+
+def test_it_is_made_once_and_anew_of_other_calls(tmp_path: Path) -> None:
+    path = Forest(11, traced=False).write(tmp_path).path
+    Runs([path]).all["r"].sort(Stop())
+    again = Runs([path]).all["r"]
+    assert again.by_time == path / "tables" / by_time.COPY.name
+    made = again.by_time.stat().st_mtime_ns
+    again.sort(Stop())
+    assert again.by_time.stat().st_mtime_ns == made
+    os.utime(path / "tables" / "calls" / "0.parquet", ns=(1, 1))
+    assert Runs([path]).all["r"].by_time is None
+
+
+def test_there_is_none_where_nothing_can_be_written_or_nobody_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Runs([Forest(11, traced=False).write(tmp_path).path]).all["r"]
+    stop = Stop()
+    monkeypatch.setattr(stop, "watch", lambda connection: connection.close())  # as late as can be
+    opened.sort(stop)
+    assert opened.by_time is None
+    monkeypatch.setattr(os, "access", lambda *_: False)  # the test may be root, whom no mode stops
+    opened.sort(Stop())
+    assert opened.by_time is None
+    assert screens.ask(Runs([opened.run.path]), "latency", {"run": "r", "t": "0-900"})
+
+
+def test_a_run_as_one_file_goes_without(tmp_path: Path) -> None:
+    opened = Runs([Forest(11, traced=False).write(tmp_path).path]).all["r"]
+    opened.sort(Stop())
+    onefile.write(opened.run.path, tmp_path / "one.fathom")
+    names = zipfile.ZipFile(tmp_path / "one.fathom").namelist()
+    assert any("calls/" in name for name in names)
+    assert not any("by_time" in name for name in names)
