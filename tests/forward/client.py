@@ -12,7 +12,7 @@ import signal
 import socket
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -187,11 +187,13 @@ class Client:
 class Server:
     """A running server."""
 
-    def __init__(self, export: Path, *options: str, log: Path | None = None) -> None:
+    def __init__(
+        self, export: Path, *options: str, log: Path | None = None, under: Sequence[str] = ()
+    ) -> None:
         export.mkdir(exist_ok=True)
         self.export = export
         self.log = log or export.parent / "server.log"
-        said = [ENGINE, "forward", export, *options]
+        said = [*under, ENGINE, "forward", export, *options]
         with self.log.open("a") as log_file:
             self.process = subprocess.Popen(
                 said, stdout=subprocess.PIPE, stderr=log_file, text=True

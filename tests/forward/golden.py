@@ -12,6 +12,7 @@ KEY, NONCE = bytes(range(16)), bytes(range(200, 232))
 TIMES = [1_700_000_000, 1, 1_700_000_001, 2, 1_700_000_002, 999_999_999, -5, 0]
 ATTRIBUTES = [0o100644, 1, 1000, 1001, 4096, 0, 0x801, 1234567, 1 << 40, 8, *TIMES]
 SERVER = [0x1122334455667788, 64, 16384, 1 << 20, 64 << 20, 30000, 60000, 0, 1, b"server"]
+WANTED = [(7, 8, 5, 1), (7, 9, 6, 512)]
 
 # name: (kind, op, what the header has else, values of the fields, hints, data)
 FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], bytes]] = {
@@ -28,7 +29,7 @@ FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], b
     "request-write-pull": ("request", "write", {"flags": 4 | 16}, [FILE, [(0, 1 << 20)]], {}, b""),
     "request-append": ("request", "append", {"flags": 2}, [FILE, 5], {4: b"\0\x10\0\0", 3: b""}, b"hello"),
     "request-commit": ("request", "commit", {}, [FILE, 3], {}, b""),
-    "request-reserve": ("request", "reserve", {}, [FILE, 4096, 0, [(5,), (6,)]], {}, b""),
+    "request-reserve": ("request", "reserve", {}, [FILE, 1, 4096, WANTED, [(10, 6, 1, 2, 5)]], {}, b""),
     "reply-hello": ("reply", "hello", {"seq": 0}, SERVER, {}, b""),
     "reply-auth": ("reply", "auth", {"seq": 0}, SERVER, {2: NONCE}, b""),
     "reply-ping": ("reply", "ping", {}, [], {}, b""),
@@ -40,6 +41,7 @@ FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], b
     "reply-write": ("reply", "write", {}, [5, 2], {}, b""),
     "reply-append": ("reply", "append", {}, [1 << 33, 1], {}, b""),
     "reply-commit": ("reply", "commit", {}, [[(FILE, 9, 4096, 512, 28)]], {}, b""),
+    "reply-reserve": ("reply", "reserve", {}, [[(4096,), (1 << 33,)]], {}, b""),
     "reply-gaps": ("reply", "gaps", {}, [[(10, 6, 1, 2, 5), (90, 6, 0, 0, 0)]], {}, b""),
 }  # fmt: skip
 

@@ -1,12 +1,17 @@
-//! Appends: the end of a file, the extents that are handed out, who may move it otherwise.
+//! Appends: extents asked of the owner of a file's end, who may move it otherwise, what the owner is told.
 
-use fathom_wire::number::{hint, limit};
-use fathom_wire::{Extent, Gap, Handle};
+use fathom_wire::number::{hint, limit, reserve};
+use fathom_wire::{Extent, Gap, Handle, Wanted};
 use rustix::io::Errno;
 
 use crate::client::{Doing, Writing};
+use crate::owner::{Ask, Asker, id_of};
 use crate::queue::{Access, Key};
-use crate::server::Server;
+use crate::server::{Server, Trouble};
+
+const TIMED_OUT: u32 = Errno::TIMEDOUT.raw_os_error() as u32;
+/// Most appends of a file that its owner is asked for, or told of, at once.
+const MOST: usize = limit::FAILED as usize;
 
 impl Server {
 	pub fn begin_append(
@@ -21,24 +26,21 @@ impl Server {
 			return Err(Errno::MSGSIZE);
 		}
 		self.check_data(key, length, &data)?;
-		let writing = Writing { total: length, append: true, ..Writing::default() };
+		let early = Some(data);
+		let writing = Writing { total: length, append: true, early, ..Writing::default() };
 		self.set_doing(key, Doing::Writing(writing));
 		self.count.appends += 1;
 		let file = self.files.get(&handle).ok_or(Errno::STALE)?;
-		if file.end.at.is_some() {
-			self.reserve(key, handle);
-			self.feed(key, data);
-			return Ok(());
-		}
-		// first touch: the size is asked for once, behind all that was asked of the file before
+		let first = file.end.at.is_none() && file.end.waiting.is_empty();
 		file.end.waiting.push(key);
-		let first = file.end.waiting.len() == 1;
-		if let Some(Doing::Writing(writing)) = self.pending(key).map(|p| &mut p.doing) {
-			writing.early = Some(data);
-		}
 		if first {
-			self.enqueue((0, key.1 ^ key.0), handle, Access::Whole, Vec::new());
+			// the size is asked for once, behind all that was asked of the file before
+			file.end.probe += 1;
+			let probe = (0, file.end.probe);
+			file.queue.push(probe, Access::Whole, Vec::new());
 		}
+		self.enqueue(key, handle, Access::Write, Vec::new());
+		self.ask(handle);
 		Ok(())
 	}
 
@@ -62,65 +64,142 @@ impl Server {
 		if resized && file.is_appended() && !shared {
 			return Err(Errno::BUSY);
 		}
-		if resized {
+		if resized && file.end.waiting.is_empty() {
 			file.end.at = None;
 		}
 		Ok(())
 	}
 
-	/// An append gets its extent, and its place in the order of writes.
-	pub fn reserve(&mut self, key: Key, handle: Handle) {
-		let align = self.pending(key).and_then(|p| p.hints.number(hint::APPEND_ALIGN));
-		let Some(pending) = self.pending(key) else { return };
-		let Doing::Writing(writing) = &mut pending.doing else { return };
-		let length = writing.total;
-		let Some(file) = self.files.get(&handle) else { return };
-		let Some((offset, gap)) = file.end.reserve(length, align.unwrap_or(1).into()) else {
-			return self.fail(key, Errno::FBIG, (0, length));
-		};
-		file.end.outstanding += 1;
-		if let Some(gap) = gap {
-			self.files.add_gap(handle, gap);
-		}
-		let extent = Extent { offset, length };
-		if let Some(Doing::Writing(writing)) = self.pending(key).map(|p| &mut p.doing) {
-			writing.extents = vec![extent];
-			writing.offset = Some(offset);
-		}
-		self.enqueue(key, handle, Access::Write, vec![extent]);
+	/// It is a truncation's turn: the owner of the file's end hears of it first.
+	pub fn cut_end(&mut self, key: Key, handle: Handle, size: u64) {
+		let shared = self.pending(key).is_some_and(|p| p.hints.has(hint::APPEND_SHARED));
+		let flags = reserve::CUT | if shared { reserve::SHARED } else { 0 };
+		self.own(id_of(handle), Asker::Cut(key), Ask { flags, size, ..Ask::default() });
 	}
 
-	/// The size is known: who waited for it is served, in order.
+	/// The size is known: who waited for it can be given extents.
 	pub fn sized(&mut self, handle: Handle, probe: Key, size: Result<u64, Errno>) {
 		let Some(file) = self.files.get(&handle) else { return };
 		file.queue.finish(probe);
-		file.end.at = size.ok();
-		let waiting = std::mem::take(&mut file.end.waiting);
-		for key in waiting {
+		if file.end.probe == probe.1 {
+			file.end.at = size.ok();
 			if let Err(errno) = size {
-				self.fail(key, errno, (0, 0));
-				continue;
-			}
-			let early = match self.pending(key).map(|p| &mut p.doing) {
-				Some(Doing::Writing(writing)) => writing.early.take(),
-				_ => None,
-			};
-			if let Some(data) = early {
-				self.reserve(key, handle);
-				self.feed(key, data);
+				let waiting = std::mem::take(&mut file.end.waiting);
+				waiting.into_iter().for_each(|key| self.unplaced(key, &errno.into()));
 			}
 		}
+		self.ask(handle);
 		self.pump(handle);
 	}
 
+	/// Ask the owner for what appends wait for, and tell it what is done: all at once, one question at a time.
+	fn ask(&mut self, handle: Handle) {
+		let Some(file) = self.files.get(&handle) else { return };
+		let end = &mut file.end;
+		let wants = end.at.is_some() && !end.waiting.is_empty();
+		if end.asking.is_some() || (!wants && end.told.is_empty()) {
+			return;
+		}
+		let size = end.at.unwrap_or(0);
+		let most = if wants { end.waiting.len().min(MOST) } else { 0 };
+		let keys: Vec<Key> = end.waiting.drain(..most).collect();
+		let told: Vec<Gap> = end.told.drain(..end.told.len().min(MOST)).collect();
+		// an append is told of as a whole: its last line goes last
+		let written =
+			if end.told.is_empty() { std::mem::take(&mut end.written) } else { Vec::new() };
+		let wanted: Vec<Wanted> = keys.iter().map(|key| self.wanted(*key)).collect();
+		if let Some(file) = self.files.get(&handle) {
+			file.end.asking = Some((wanted.clone(), written));
+		}
+		self.own(id_of(handle), Asker::Here(handle), Ask { flags: 0, size, wanted, told });
+	}
+
+	fn wanted(&mut self, key: Key) -> Wanted {
+		let pending = self.pending(key);
+		let align = pending.as_ref().and_then(|p| p.hints.number(hint::APPEND_ALIGN));
+		let length = match pending.map(|p| &p.doing) {
+			Some(Doing::Writing(writing)) => writing.total,
+			_ => 0,
+		};
+		Wanted { client: key.0, seq: key.1, length, align: align.unwrap_or(1) }
+	}
+
+	/// The owner has answered.
+	pub fn placed(&mut self, handle: Handle, offsets: Result<Vec<u64>, Trouble>) {
+		let Some(file) = self.files.get(&handle) else { return };
+		let Some((wanted, written)) = file.end.asking.take() else { return };
+		match &offsets {
+			Ok(offsets) => {
+				let placed = wanted.iter().zip(offsets);
+				placed.for_each(|(wanted, offset)| self.place(wanted, handle, *offset));
+			}
+			Err(trouble) => {
+				if file.end.waiting.is_empty() && file.end.outstanding == 0 {
+					file.end.at = None; // nothing was handed out that counts on it
+				}
+				wanted.iter().for_each(|w| self.unplaced((w.client, w.seq), trouble));
+			}
+		}
+		for key in written {
+			self.end_write(key, offsets.as_ref().err());
+		}
+		self.ask(handle);
+		self.leave_end(handle);
+		self.pump(handle);
+	}
+
+	/// An append has its extent.
+	fn place(&mut self, wanted: &Wanted, handle: Handle, offset: u64) {
+		let key = (wanted.client, wanted.seq);
+		let extent = Extent { offset, length: wanted.length };
+		let mut early = None;
+		let waits = self.pending(key).is_some_and(|pending| {
+			let Doing::Writing(writing) = &mut pending.doing else { return false };
+			(writing.extents, writing.offset) = (vec![extent], Some(offset));
+			early = writing.early.take();
+			true
+		});
+		let Some(file) = self.files.get(&handle) else { return };
+		file.end.at = Some(file.end.at.unwrap_or(0).max(extent.end()));
+		file.queue.place(key, vec![extent]);
+		file.end.outstanding += 1;
+		match early {
+			Some(data) => self.feed(key, data),
+			// given up meanwhile: nothing of it will be written
+			None if !waits => self.end_append(key, handle, &[(extent, TIMED_OUT)]),
+			None => {}
+		}
+	}
+
+	fn unplaced(&mut self, key: Key, trouble: &Trouble) {
+		self.leave_queue(key);
+		let length = self.wanted(key).length;
+		self.fail_with(key, trouble.status(), (0, length), &trouble.why);
+	}
+
+	/// An append is written, or has failed: it is answered once the owner knows.
 	pub fn end_append(&mut self, key: Key, handle: Handle, failed: &[(Extent, u32)]) {
+		let Some(file) = self.files.get(&handle) else { return };
+		file.end.outstanding = file.end.outstanding.saturating_sub(1);
+		let (client, seq) = key;
 		for (extent, errno) in failed {
 			let (offset, length) = (extent.offset, extent.length);
-			let gap = Gap { offset, length, client: key.0, seq: key.1, errno: *errno };
-			self.files.add_gap(handle, gap);
+			file.end.told.push(Gap { offset, length, client, seq, errno: *errno });
 		}
-		if let Some(file) = self.files.get(&handle) {
-			file.end.outstanding = file.end.outstanding.saturating_sub(1);
+		file.end.told.push(Gap { client, seq, ..Gap::default() });
+		file.end.written.push(key);
+		self.ask(handle);
+	}
+
+	/// Nobody here holds a file that was appended to: its owner need not count on more.
+	pub fn leave_end(&mut self, handle: Handle) {
+		let Some(file) = self.files.get(&handle) else { return };
+		if file.holds > 0 || file.end.at.is_none() || !file.end.is_quiet() {
+			return;
 		}
+		file.end.at = None;
+		file.end.asking = Some(Default::default());
+		let ask = Ask { flags: reserve::LEFT, ..Ask::default() };
+		self.own(id_of(handle), Asker::Here(handle), ask);
 	}
 }

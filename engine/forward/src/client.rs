@@ -15,7 +15,9 @@ pub struct Client {
 	pub highest: u64,
 	/// Frames of the answers that a retry may ask for again.
 	pub answers: BTreeMap<u64, Vec<u8>>,
-	pub pending: HashMap<u64, Pending>,
+	pending: HashMap<u64, Pending>,
+	/// How many of them have no answer.
+	unanswered: usize,
 	pub held: HashMap<Handle, u32>,
 	pub connections: u32,
 	/// Since when it has none.
@@ -24,6 +26,40 @@ pub struct Client {
 }
 
 impl Client {
+	/// A new request.
+	pub fn begin(&mut self, seq: u64, pending: Pending) {
+		self.unanswered += usize::from(pending.answered.is_none());
+		self.pending.insert(seq, pending);
+	}
+
+	/// A request is done.
+	pub fn end(&mut self, seq: u64) -> Option<Pending> {
+		let pending = self.pending.remove(&seq)?;
+		self.unanswered -= usize::from(pending.answered.is_none());
+		Some(pending)
+	}
+
+	/// What answer a request has that goes on.
+	pub fn set_answered(&mut self, seq: u64, early: Option<Early>) {
+		let Some(pending) = self.pending.get_mut(&seq) else { return };
+		self.unanswered -= usize::from(pending.answered.is_none());
+		self.unanswered += usize::from(early.is_none());
+		pending.answered = early;
+	}
+
+	pub fn find(&mut self, seq: u64) -> Option<&mut Pending> {
+		self.pending.get_mut(&seq)
+	}
+
+	/// Requests that are not done.
+	pub fn pending(&self) -> &HashMap<u64, Pending> {
+		&self.pending
+	}
+
+	pub fn unanswered(&self) -> usize {
+		self.unanswered
+	}
+
 	/// A range of an answered write that failed.
 	pub fn failed(&mut self, failed: Failed) {
 		if self.ledger.len() < LEDGER {
@@ -61,9 +97,26 @@ pub struct Pending {
 	pub connection: u64,
 	pub handle: Handle,
 	pub due: Instant,
-	/// The client has an answer: accepted, or that it took too long.
-	pub answered: Option<Early>,
+	answered: Option<Early>,
 	pub doing: Doing,
+}
+
+impl Pending {
+	pub fn new(
+		header: Header,
+		request: Request,
+		hints: Hints,
+		connection: u64,
+		due: Instant,
+	) -> Pending {
+		let (handle, doing) = (Handle::ROOT, Doing::Simple);
+		Pending { header, request, hints, connection, handle, due, answered: None, doing }
+	}
+
+	/// The client has an answer: accepted, or that it took too long.
+	pub fn answered(&self) -> Option<Early> {
+		self.answered
+	}
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +159,8 @@ pub struct Writing {
 	pub failed: Vec<(Extent, u32)>,
 	pub append: bool,
 	pub offset: Option<u64>,
+	/// The append is written or has failed, and its owner is being told.
+	pub ended: bool,
 	/// There was no room in the pool at once: it is not answered before it is written.
 	pub waited: bool,
 	/// Data came before the extent was known.
@@ -141,6 +196,24 @@ mod tests {
 		let writing = Writing { extents, ..Writing::default() };
 		let part = writing.slice(8, 10).iter().map(|e| (e.offset, e.length)).collect::<Vec<_>>();
 		assert_eq!(part, [(108, 2), (0, 5), (50, 3)]);
+	}
+
+	#[test]
+	fn requests_without_an_answer_are_counted() {
+		let mut client = Client::default();
+		let request = |seq| {
+			let header = Header { seq, ..Header::default() };
+			Pending::new(header, Request::Ping {}, Hints::default(), 16, Instant::now())
+		};
+		(1..=3).for_each(|seq| client.begin(seq, request(seq)));
+		client.set_answered(1, Some(Early::Accepted));
+		client.set_answered(2, Some(Early::Late));
+		assert_eq!(client.unanswered(), 1);
+		client.set_answered(2, None); // asked again
+		client.set_answered(2, None);
+		assert_eq!(client.unanswered(), 2);
+		assert!((1..=3).all(|seq| client.end(seq).is_some()) && client.end(3).is_none());
+		assert_eq!((client.unanswered(), client.pending().len()), (0, 0));
 	}
 
 	#[test]

@@ -38,7 +38,7 @@ impl Server {
 	fn files_of(&self, client: u64) -> Vec<Handle> {
 		let Some(client) = self.clients.get(&client) else { return Vec::new() };
 		let writes = |d: &Doing| matches!(d, Doing::Writing(_));
-		let writing = client.pending.values().filter(|p| writes(&p.doing)).map(|p| p.handle);
+		let writing = client.pending().values().filter(|p| writes(&p.doing)).map(|p| p.handle);
 		let mut files: Vec<_> = client.held.keys().copied().chain(writing).collect();
 		files.sort_unstable();
 		files.dedup();

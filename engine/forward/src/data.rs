@@ -101,6 +101,8 @@ impl Server {
 			Done::Simple(key, result, met) => self.named(key, result, met),
 			Done::Some(key, Ok((reply, more))) => self.answer(key, is_tail(more), &reply, b"", 0),
 			Done::Some(key, Err(errno)) => self.fail(key, errno, (0, 0)),
+			Done::Journal(id, read) => self.has_journal(id, read),
+			Done::Journaled(id, served, written) => self.journaled(id, served, written),
 			Done::Size(handle, probe, size) => self.sized(handle, probe, size),
 			Done::Read(key, data, lengths, error) => self.has_read(key, data, &lengths, error),
 			Done::Synced(key, handle, result) => self.synced(key, handle, result),
@@ -141,17 +143,19 @@ impl Server {
 	/// A client is gone for good: what it held is released, what it was not told is logged.
 	pub fn bury(&mut self, id: u64) {
 		let unfinished: Vec<u64> = match self.clients.get(&id) {
-			Some(client) => client.pending.keys().copied().collect(),
+			Some(client) => client.pending().keys().copied().collect(),
 			None => return,
 		};
 		unfinished.into_iter().for_each(|seq| self.give_up((id, seq), Errno::CONNRESET));
-		if self.clients.get(&id).is_some_and(|client| !client.pending.is_empty()) {
+		if self.clients.get(&id).is_some_and(|client| !client.pending().is_empty()) {
 			return; // what the store still does for it ends first
 		}
 		let Some(mut client) = self.clients.remove(&id) else { return };
 		self.log_untold(id, &client);
 		for (handle, times) in client.held.clone() {
 			release(&mut client, &mut self.files, handle, times);
+			self.leave_end(handle);
 		}
+		self.abandon_extents(id);
 	}
 }

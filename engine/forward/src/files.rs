@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use fathom_wire::{Gap, Handle};
+use fathom_wire::{Gap, Handle, Wanted};
 
 use crate::queue::{Key, Queue};
 use crate::store::Object;
@@ -22,43 +22,44 @@ pub struct File {
 	used: u64,
 }
 
-/// The end of a file that is appended to.
+/// The end of a file that is appended to, as this server knows it; its owner hands out extents.
 #[derive(Default)]
 pub struct End {
-	/// Not known: the next append asks for the size first.
+	/// Not known: it is asked for before an extent is.
 	pub at: Option<u64>,
-	/// Appends that wait for it to be known, in order.
+	/// The number of the question that `at` waits for.
+	pub probe: u64,
+	/// Appends that wait for an extent, in order.
 	pub waiting: Vec<Key>,
+	/// Appends whose owner has not heard yet that they are done, and what it will be told.
+	pub written: Vec<Key>,
+	pub told: Vec<Gap>,
+	/// The owner was asked: for these, and told of those.
+	pub asking: Option<(Vec<Wanted>, Vec<Key>)>,
 	/// Extents that are handed out and not done.
 	pub outstanding: u32,
 }
 
 impl End {
-	/// An extent at the end; and the gap before it.
-	pub fn reserve(&mut self, length: u64, align: u64) -> Option<(u64, Option<Gap>)> {
-		let end = self.at?;
-		let offset = end.checked_next_multiple_of(align.max(1))?;
-		let next = offset.checked_add(length).filter(|next| i64::try_from(*next).is_ok())?;
-		self.at = Some(next);
-		let gap = Gap { offset: end, length: offset - end, ..Gap::default() };
-		Some((offset, (offset > end).then_some(gap)))
+	/// Nothing is under way.
+	pub fn is_quiet(&self) -> bool {
+		self.waiting.is_empty()
+			&& self.told.is_empty()
+			&& self.asking.is_none()
+			&& self.outstanding == 0
 	}
 }
 
 impl File {
 	/// Whether somebody counts on the end staying where appends left it.
 	pub fn is_appended(&self) -> bool {
-		(self.end.at.is_some() && self.holds > 0)
-			|| self.end.outstanding > 0
-			|| !self.end.waiting.is_empty()
+		(self.end.at.is_some() && self.holds > 0) || !self.end.is_quiet()
 	}
 }
 
 #[derive(Default)]
 pub struct Files {
 	known: HashMap<Handle, File>,
-	/// Gaps by file, in order of discovery.
-	gaps: HashMap<Handle, Vec<Gap>>,
 	clock: u64,
 }
 
@@ -116,36 +117,5 @@ impl Files {
 		let (path, queue, end) = (String::new(), Queue::default(), End::default());
 		let file = File { object: root, path, queue, holds: 1, end, used: 0 };
 		self.known.insert(Handle::ROOT, file);
-	}
-
-	pub fn add_gap(&mut self, handle: Handle, gap: Gap) {
-		self.gaps.entry(handle).or_default().push(gap);
-	}
-
-	/// Gaps that end behind an offset, in order of offset; at most so many, and whether there are more.
-	pub fn gaps(&self, handle: &Handle, from: u64, most: usize) -> (Vec<Gap>, bool) {
-		let all = self.gaps.get(handle).into_iter().flatten();
-		let mut found: Vec<Gap> =
-			all.filter(|gap| gap.offset + gap.length > from).cloned().collect();
-		found.sort_by_key(|gap| gap.offset);
-		let more = found.len() > most;
-		found.truncate(most);
-		(found, more)
-	}
-}
-
-#[cfg(test)]
-mod tests {
-	use super::*;
-
-	#[test]
-	fn extents_follow_each_other_and_alignment_leaves_a_gap() {
-		let mut end = End { at: Some(10), ..End::default() };
-		assert_eq!(end.reserve(5, 0), Some((10, None)));
-		let (offset, gap) = end.reserve(5, 16).unwrap();
-		assert_eq!((offset, gap.map(|g| (g.offset, g.length))), (16, Some((15, 1))));
-		assert_eq!(end.reserve(1, 1).unwrap().0, 21);
-		assert_eq!(end.reserve(u64::MAX, 1), None);
-		assert_eq!(End::default().reserve(1, 1), None);
 	}
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use fathom_wire::number::{limit, lookup, open, set};
+use fathom_wire::number::{lookup, open, set};
 use fathom_wire::{Handle, Reply, Request, Text};
 use rustix::io::Errno;
 
 use crate::client::{Client, Doing};
-use crate::data::is_tail;
+use crate::owner::{Ask, Asker, id_of};
 use crate::queue::{Access, Key};
-use crate::server::{Done, Server};
+use crate::server::{Done, Server, Trouble};
 use crate::store::{Object, Store};
 
 /// Files that a client may hold open at once.
@@ -34,14 +34,17 @@ impl Server {
 				self.at_once(key, &Reply::Status {}, 0, said.as_bytes())
 			}
 			Request::Release { handle } => {
-				if let Some(client) = self.clients.get_mut(&key.0) {
-					release(client, &mut self.files, handle, 1);
-				}
+				self.release(key, handle);
 				self.at_once(key, &Reply::Release {}, 0, b"")
 			}
 			Request::Gaps { handle, from } => {
-				let (gaps, more) = self.files.gaps(&handle, from, limit::FAILED as usize);
-				self.at_once(key, &Reply::Gaps { gaps }, is_tail(more), b"")
+				self.own(id_of(handle), Asker::Gaps(key, from), Ask::default());
+				Ok(())
+			}
+			Request::Reserve { handle, flags, size, wanted, told } => {
+				let ask = Ask { flags, size, wanted, told };
+				self.own(id_of(handle), Asker::Peer(key), ask);
+				Ok(())
 			}
 			request => self.begin_names(key, request),
 		};
@@ -76,26 +79,56 @@ impl Server {
 			Request::GetAttr { .. } => {
 				self.give(key, move |store| store.attr(&object).map(|attr| Reply::GetAttr { attr }))
 			}
+			Request::SetAttr { handle, set } if set.which & set::SIZE != 0 => {
+				self.cut_end(key, handle, set.size);
+			}
 			Request::SetAttr { set, .. } => self.give(key, move |store| {
 				store.set_attr(&object, &set).map(|attr| Reply::SetAttr { attr })
 			}),
 			// all that is left of an open is to truncate
-			_ => {
-				let Some(pending) = self.pending(key) else { return };
-				let doing = std::mem::replace(&mut pending.doing, Doing::Simple);
-				let Doing::Truncating(reply) = doing else { return };
-				let set = fathom_wire::SetAttr { which: set::SIZE, ..Default::default() };
-				self.give(key, move |store| {
-					let attr = store.set_attr(&object, &set)?;
-					Ok(match *reply {
-						Reply::Open { handle, created, .. } => {
-							Reply::Open { handle, attr, created }
-						}
-						other => other,
-					})
-				});
-			}
+			_ => self.cut_end(key, object.handle, 0),
 		}
+	}
+
+	/// The owner of the file's end knows of a truncation, or refuses it.
+	pub fn cut(&mut self, key: Key, known: Result<(), Trouble>) {
+		let Some(pending) = self.pending(key) else { return };
+		let (handle, request) = (pending.handle, pending.request.clone());
+		let doing = std::mem::replace(&mut pending.doing, Doing::Simple);
+		let object = match (known, self.object(key, handle)) {
+			(Ok(()), Ok(object)) => object,
+			(known, _) => {
+				let stale = || Trouble::from(Errno::STALE);
+				let trouble = known.err().unwrap_or_else(stale);
+				if matches!(doing, Doing::Truncating(_)) {
+					self.release(key, handle);
+				}
+				self.leave_queue(key);
+				return self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
+			}
+		};
+		match (request, doing) {
+			(Request::SetAttr { set, .. }, _) => self.give(key, move |store| {
+				store.set_attr(&object, &set).map(|attr| Reply::SetAttr { attr })
+			}),
+			(_, Doing::Truncating(reply)) => self.give(key, move |store| {
+				let set = fathom_wire::SetAttr { which: set::SIZE, ..Default::default() };
+				let attr = store.set_attr(&object, &set)?;
+				Ok(match *reply {
+					Reply::Open { handle, created, .. } => Reply::Open { handle, attr, created },
+					other => other,
+				})
+			}),
+			_ => {}
+		}
+	}
+
+	/// The client holds a file once less.
+	fn release(&mut self, key: Key, handle: Handle) {
+		if let Some(client) = self.clients.get_mut(&key.0) {
+			release(client, &mut self.files, handle, 1);
+		}
+		self.leave_end(handle);
 	}
 
 	/// Work that ends in an answer.
@@ -238,9 +271,7 @@ impl Server {
 		}
 		let resized = self.may_resize(key, handle, true).and_then(|()| self.whole(key, handle));
 		if let Err(errno) = resized {
-			if let Some(client) = self.clients.get_mut(&key.0) {
-				release(client, &mut self.files, handle, 1);
-			}
+			self.release(key, handle);
 			self.fail(key, errno, (0, 0));
 		}
 	}

@@ -95,7 +95,7 @@ impl Server {
 		let extents = writing.slice(at, (data.0.len() - data.1) as u64);
 		let nonblocking = pending.header.flags & flag::NONBLOCKING != 0;
 		let accepted = nonblocking && !writing.waited && writing.got == writing.total;
-		let accepted = accepted && pending.answered.is_none();
+		let accepted = accepted && pending.answered().is_none();
 		let reply = written_reply(writing, level::ACCEPTED);
 		let piece = Piece { key, extents, data: data.0, start: data.1, held, drop };
 		if let Some(file) = self.files.get(&handle) {
@@ -129,6 +129,7 @@ impl Server {
 			if let Some(file) = self.files.get(&handle) {
 				file.end.waiting.retain(|waiting| *waiting != key);
 			}
+			self.leave_queue(key);
 			return self.fail(key, Errno::from_raw_os_error(errno as i32), (0, total));
 		}
 		self.check_written(key);

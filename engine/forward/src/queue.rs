@@ -65,12 +65,8 @@ impl Queue {
 	}
 
 	/// A request's place in the order; it is done when `finish` is called.
-	pub fn push(&mut self, key: Key, access: Access, mut extents: Vec<Extent>) {
-		extents.retain(|extent| extent.length > 0);
-		let first = extents.iter().map(|extent| extent.offset).min().unwrap_or(0);
-		let last = extents.iter().map(Extent::end).max().unwrap_or(0);
-		extents.sort_unstable_by_key(|extent| extent.offset);
-		let span = Extent { offset: first, length: last - first };
+	pub fn push(&mut self, key: Key, access: Access, extents: Vec<Extent>) {
+		let (extents, span) = in_order(extents);
 		let ready = VecDeque::new();
 		self.waiting.push_back(Waiting {
 			key,
@@ -81,6 +77,13 @@ impl Queue {
 			running: false,
 			behind: false,
 		});
+	}
+
+	/// Where a write goes that has its place in the order already.
+	pub fn place(&mut self, key: Key, extents: Vec<Extent>) {
+		if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.key == key) {
+			(waiting.extents, waiting.span) = in_order(extents);
+		}
 	}
 
 	/// Data of a write that is in the queue.
@@ -158,6 +161,15 @@ impl Queue {
 	}
 }
 
+/// Extents by offset, and from their first byte to the last.
+fn in_order(mut extents: Vec<Extent>) -> (Vec<Extent>, Extent) {
+	extents.retain(|extent| extent.length > 0);
+	extents.sort_unstable_by_key(|extent| extent.offset);
+	let first = extents.first().map_or(0, |extent| extent.offset);
+	let last = extents.iter().map(Extent::end).max().unwrap_or(0);
+	(extents, Extent { offset: first, length: last - first })
+}
+
 fn conflict(a: &Waiting, b: &Waiting) -> bool {
 	match (a.access, b.access) {
 		(Access::Whole, _) | (_, Access::Whole) => true,
@@ -210,12 +222,12 @@ pub fn runs(pieces: &[Piece]) -> Vec<Run<'_>> {
 			at = end;
 		}
 	}
-	let in_order = |parts: &[(u64, usize, &[u8])]| {
+	let apart = |parts: &[(u64, usize, &[u8])]| {
 		parts.windows(2).all(|two| two[0].0 + two[0].2.len() as u64 <= two[1].0)
 	};
 	let mut sorted = parts.clone();
 	sorted.sort_by_key(|part| part.0);
-	let parts = if in_order(&sorted) { sorted } else { parts };
+	let parts = if apart(&sorted) { sorted } else { parts };
 	let mut runs: Vec<Run<'_>> = Vec::new();
 	let mut end = None;
 	for (offset, number, bytes) in parts {
@@ -295,6 +307,22 @@ mod tests {
 		queue.finish((1, 1));
 		assert_eq!(queue.begin(), [(1, 2)]);
 		assert!(!queue.again((1, 2)));
+	}
+
+	#[test]
+	fn an_append_is_in_the_order_before_it_is_known_where_it_goes() {
+		let mut queue = Queue::default();
+		queue.push((1, 1), Access::Write, vec![]);
+		queue.push((1, 2), Access::Whole, vec![]);
+		queue.push((1, 3), Access::Read, extents(&[(5, 1)]));
+		assert!(queue.begin().is_empty());
+		queue.finish((1, 2));
+		assert_eq!(queue.begin(), [(1, 3)]);
+		queue.push((1, 4), Access::Read, extents(&[(9, 1)]));
+		queue.place((1, 1), extents(&[(9, 3)]));
+		assert!(queue.begin().is_empty());
+		queue.finish((1, 1));
+		assert_eq!(queue.begin(), [(1, 4)]);
 	}
 
 	#[test]

@@ -22,12 +22,15 @@ use rustix::io::Errno;
 
 use crate::Settings;
 use crate::auth::random;
-use crate::client::{Client, Doing, Early, Pending};
+use crate::client::{Client, Early, Pending};
 use crate::connection::{Came, Connection, Socket, Stage};
 use crate::data::Count;
 use crate::files::Files;
+use crate::journal::OWN;
+use crate::ledger::Ledger;
+use crate::owner::{Owner, Served};
 use crate::queue::{Key, Piece};
-use crate::store::{Object, Store, said};
+use crate::store::{Data, Object, Store, said};
 use crate::throttle::Throttle;
 use crate::workers::Workers;
 
@@ -62,6 +65,27 @@ pub enum Done {
 	/// Pieces and what of them failed; accesses of the store.
 	Written(Handle, Vec<(Piece, Vec<(Extent, u32)>)>, u64),
 	Synced(Key, Handle, Result<(), Errno>),
+	/// What a file's journal says, and whether it was there.
+	Journal(Handle, Result<(Ledger, bool), Errno>),
+	Journaled(Handle, Vec<Served>, Result<(), Errno>),
+}
+
+/// Why something was not done.
+pub struct Trouble {
+	pub errno: Errno,
+	pub why: String,
+}
+
+impl Trouble {
+	pub fn status(&self) -> u32 {
+		self.errno.raw_os_error() as u32
+	}
+}
+
+impl From<Errno> for Trouble {
+	fn from(errno: Errno) -> Trouble {
+		Trouble { errno, why: said(errno) }
+	}
 }
 
 /// Why a connection is ended.
@@ -85,6 +109,7 @@ pub struct Server {
 	pub connections: HashMap<u64, Connection>,
 	pub clients: HashMap<u64, Client>,
 	pub files: Files,
+	pub owner: Owner,
 	pub workers: Workers<Done>,
 	/// Requests that wait for room in the pool.
 	pub hungry: VecDeque<Key>,
@@ -178,6 +203,8 @@ impl Server {
 		let store = Store::open(&settings.export, settings.data, throttle)
 			.map_err(|error| format!("{place}: {}", said(error)))?;
 		let store = Arc::new(store);
+		let kept = settings.data == Data::Files;
+		let journals = kept.then(|| settings.export.join(OWN).join("appends"));
 		let mut files = Files::default();
 		files.add_root(store.root());
 		let text = |error: io::Error| error.to_string();
@@ -188,6 +215,7 @@ impl Server {
 			connections: HashMap::new(),
 			clients: HashMap::new(),
 			files,
+			owner: Owner::new(journals),
 			workers: Workers::start(settings.workers, store).map_err(text)?,
 			hungry: VecDeque::new(),
 			count: Count::default(),
@@ -329,9 +357,7 @@ impl Server {
 			return;
 		};
 		let retry = header.flags & flag::RETRY != 0;
-		let unanswered = client.pending.values().filter(|p| p.answered.is_none()).count();
-		let all = client.pending.len();
-		if unanswered >= limit::WINDOW as usize {
+		if client.unanswered() >= limit::WINDOW as usize {
 			return self.wrong(number, Some(*header), &WireError::Impossible("so many requests"));
 		}
 		if !retry && header.seq <= connection.last_seq {
@@ -341,7 +367,7 @@ impl Server {
 		if retry && header.seq <= oldest {
 			return self.refuse_request(number, header, status::FORGOTTEN, "too old to know");
 		}
-		if all >= UNFINISHED {
+		if client.pending().len() >= UNFINISHED {
 			let again = Errno::AGAIN.raw_os_error() as u32;
 			return self.refuse_request(number, header, again, "too much is not written yet");
 		}
@@ -353,17 +379,8 @@ impl Server {
 		let oldest = client.highest.saturating_sub(u64::from(limit::WINDOW));
 		client.answers = client.answers.split_off(&(oldest + 1));
 		let due = Instant::now() + deadline(header, &self.settings);
-		let pending = Pending {
-			header: *header,
-			request: request.clone(),
-			hints,
-			connection: number,
-			handle: Handle::ROOT,
-			due,
-			answered: None,
-			doing: Doing::Simple,
-		};
-		client.pending.insert(key.1, pending);
+		let pending = Pending::new(*header, request.clone(), hints, number, due);
+		client.begin(key.1, pending);
 		self.dues.push(Reverse((due, key)));
 		self.begin(key, request, data);
 	}
@@ -377,12 +394,13 @@ impl Server {
 			self.send(number, answer, 0);
 			return true;
 		}
-		let Some(pending) = client.pending.get_mut(&key.1) else { return false };
+		let Some(pending) = client.find(key.1) else { return false };
 		self.count.repeated += 1;
 		pending.connection = number;
-		pending.answered = pending.answered.filter(|early| *early == Early::Accepted);
 		pending.due = Instant::now() + deadline(header, &self.settings);
 		self.dues.push(Reverse((pending.due, key)));
+		let answered = pending.answered().filter(|early| *early == Early::Accepted);
+		client.set_answered(key.1, answered);
 		self.pull_again(key);
 		true
 	}
@@ -421,13 +439,13 @@ impl Server {
 
 	fn end(&mut self, key: Key, flags: u32, status: u32, body: &[u8], held: usize) {
 		let Some(client) = self.clients.get_mut(&key.0) else { return self.free(held) };
-		let Some(pending) = client.pending.remove(&key.1) else { return self.free(held) };
+		let Some(pending) = client.end(key.1) else { return self.free(held) };
 		let header = Header { flags, status, ..reply_header(&pending.header) };
 		let frame = header.frame(body);
-		if changes(pending.header.op) && pending.answered != Some(Early::Accepted) {
+		if changes(pending.header.op) && pending.answered() != Some(Early::Accepted) {
 			client.answers.insert(key.1, frame.clone());
 		}
-		match pending.answered {
+		match pending.answered() {
 			None => self.send(pending.connection, frame, held),
 			Some(_) => self.free(held),
 		}
@@ -436,10 +454,10 @@ impl Server {
 	/// An answer before the request is done.
 	pub fn answer_early(&mut self, key: Key, early: Early, status: u32, body: &[u8]) {
 		let Some(client) = self.clients.get_mut(&key.0) else { return };
-		let Some(pending) = client.pending.get_mut(&key.1) else { return };
+		let Some(pending) = client.find(key.1) else { return };
 		let frame = Header { status, ..reply_header(&pending.header) }.frame(body);
 		let connection = pending.connection;
-		pending.answered = Some(early);
+		client.set_answered(key.1, Some(early));
 		if early == Early::Accepted {
 			client.answers.insert(key.1, frame.clone());
 		}
@@ -522,7 +540,7 @@ impl Server {
 	}
 
 	pub fn pending(&mut self, key: Key) -> Option<&mut Pending> {
-		self.clients.get_mut(&key.0)?.pending.get_mut(&key.1)
+		self.clients.get_mut(&key.0)?.find(key.1)
 	}
 
 	/// Requests whose deadline has passed, clients that are gone, peers that do not read.
@@ -533,7 +551,7 @@ impl Server {
 				break;
 			}
 			self.dues.pop();
-			if self.pending(key).is_some_and(|p| p.due <= now && p.answered.is_none()) {
+			if self.pending(key).is_some_and(|p| p.due <= now && p.answered().is_none()) {
 				self.count.late += 1;
 				self.late(key);
 			}
@@ -563,7 +581,7 @@ impl Server {
 	fn is_drained(&self) -> bool {
 		let Some(since) = self.draining else { return false };
 		since.elapsed() > DRAIN
-			|| (self.files.are_idle() && self.clients.values().all(|c| c.pending.is_empty()))
+			|| (self.files.are_idle() && self.clients.values().all(|c| c.pending().is_empty()))
 	}
 
 	/// What nobody was told is in the log at least.

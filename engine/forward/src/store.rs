@@ -14,6 +14,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::journal::OWN;
 use crate::throttle::Throttle;
 
 type Result<T> = std::result::Result<T, Errno>;
@@ -212,6 +213,9 @@ impl Store {
 		let (mut entries, mut bytes) = (Vec::new(), 0);
 		while let Some(entry) = reading.next() {
 			let entry = entry?;
+			if dir.handle == Handle::ROOT && entry.file_name().to_bytes() == OWN.as_bytes() {
+				continue; // the server's own
+			}
 			bytes += 19 + entry.file_name().to_bytes().len();
 			if entries.len() >= most.clamp(1, limit::ENTRIES) as usize || bytes > 1 << 20 {
 				return Ok((entries, true));

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use crate::client::{Doing, Early, Writing};
 use crate::pulls::is_pulled;
 use crate::queue::{Access, Key, Piece, runs};
-use crate::server::{Done, INLINE, Server};
+use crate::server::{Done, INLINE, Server, Trouble};
 use crate::store::{Object, Store};
 
 impl Server {
@@ -46,31 +46,41 @@ impl Server {
 		}
 	}
 
-	/// A write of which all is done gets its answer; what failed of an accepted one is kept for commit.
+	/// A write of which all is done leaves its file's order; an append's end is told first.
 	pub fn check_written(&mut self, key: Key) {
 		let Some(pending) = self.pending(key) else { return };
-		let Doing::Writing(writing) = &pending.doing else { return };
-		if writing.done < writing.total {
+		let handle = pending.handle;
+		let Doing::Writing(writing) = &mut pending.doing else { return };
+		if writing.done < writing.total || writing.ended {
 			return;
 		}
+		writing.ended = true;
+		let (failed, append) = (writing.failed.clone(), writing.offset.is_some());
 		self.count.writes += 1;
-		self.end_write(key);
+		self.leave_queue(key);
+		if append { self.end_append(key, handle, &failed) } else { self.end_write(key, None) }
 	}
 
-	fn end_write(&mut self, key: Key) {
-		self.leave_queue(key);
+	/// It gets its answer; what failed of an accepted one is kept for commit.
+	pub fn end_write(&mut self, key: Key, trouble: Option<&Trouble>) {
 		let Some(pending) = self.pending(key) else { return };
-		let (handle, answered) = (pending.handle, pending.answered);
+		let (handle, answered) = (pending.handle, pending.answered());
 		let sync = pending.header.flags & flag::SYNC != 0 && answered.is_none();
 		let Doing::Writing(writing) = &mut pending.doing else { return };
 		let failed = std::mem::take(&mut writing.failed);
-		let append = writing.offset.is_some();
 		let reply = written_reply(writing, level::WRITTEN);
-		if append {
-			self.end_append(key, handle, &failed);
-		}
+		let untold = trouble.map(|trouble| (writing.extents.clone(), trouble));
 		if answered == Some(Early::Accepted) {
 			self.keep_failed(key, handle, &failed);
+		}
+		if let Some((extents, trouble)) = untold {
+			let all: Vec<_> =
+				extents.into_iter().map(|extent| (extent, trouble.status())).collect();
+			if answered == Some(Early::Accepted) {
+				self.keep_failed(key, handle, &all);
+			}
+			let range = all.first().map_or((0, 0), |(extent, _)| (extent.offset, extent.length));
+			return self.fail_with(key, trouble.status(), range, &trouble.why);
 		}
 		match failed.first() {
 			Some((extent, errno)) => {

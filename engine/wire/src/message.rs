@@ -5,7 +5,9 @@ use fathom_stream::Cursor;
 use crate::field::{Field, Text, record};
 use crate::number::op;
 use crate::types::with_hints;
-use crate::{Attr, Entry, Extent, Failed, Gap, Handle, Hello, Hints, Session, SetAttr, WireError};
+use crate::{
+	Attr, Entry, Extent, Failed, Gap, Handle, Hello, Hints, Session, SetAttr, Wanted, WireError,
+};
 
 /// An enum of messages by op: fields to bytes and back. "data" marks those that data may follow.
 macro_rules! messages {
@@ -74,7 +76,9 @@ messages! {
 		Append = APPEND "data" (handle: Handle, length: u64);
 		Commit = COMMIT (handle: Handle, level: u8);
 		Gaps = GAPS (handle: Handle, from: u64);
-		Reserve = RESERVE (handle: Handle, size: u64, align: u32, lengths: Vec<u64>);
+		Reserve = RESERVE (
+			handle: Handle, flags: u32, size: u64, wanted: Vec<Wanted>, told: Vec<Gap>
+		);
 	}
 }
 
@@ -107,7 +111,7 @@ messages! {
 		Append = APPEND (offset: u64, level: u8);
 		Commit = COMMIT (failed: Vec<Failed>);
 		Gaps = GAPS (gaps: Vec<Gap>);
-		Reserve = RESERVE (offset: u64);
+		Reserve = RESERVE (offsets: Vec<u64>);
 	}
 }
 

@@ -132,6 +132,16 @@ impl Item for Gap {
 	const MOST: u32 = limit::FAILED;
 }
 
+record!(
+	/// An append that wants an extent: whose, how long, and of what its offset is a multiple.
+	Wanted, "wanted extents" { client: u64, seq: u64, length: u64, align: u32 }
+);
+
+impl Item for Wanted {
+	const LEAST: usize = 28;
+	const MOST: u32 = limit::FAILED;
+}
+
 /// Fields of a body, and where its data begins.
 pub(crate) fn with_hints(from: &mut Cursor<'_>, data: bool) -> Result<(Hints, usize), WireError> {
 	let hints = Hints::get(from)?;

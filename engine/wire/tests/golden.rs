@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use fathom_wire::number::{flag, hint, kind, op, open, set, status};
 use fathom_wire::{
 	Attr, Entry, Extent, Failed, Failure, Gap, HEADER, Handle, Header, Hello, Hints, Part, Pull,
-	Reply, Request, Session, SetAttr, Text, Time, decode, encode,
+	Reply, Request, Session, SetAttr, Text, Time, Wanted, decode, encode,
 };
 
 fn bytes_of(name: &str) -> Vec<u8> {
@@ -186,7 +186,16 @@ fn data() {
 	let append = Request::Append { handle: file(), length: 5 };
 	asks("request-append", |h| h.flags = flag::RETRY, append, aligned, b"hello");
 	asks("request-commit", same, Request::Commit { handle: file(), level: 3 }, none(), b"");
-	let reserve = Request::Reserve { handle: file(), size: 4096, align: 0, lengths: vec![5, 6] };
+	let reserve = Request::Reserve {
+		handle: file(),
+		flags: 1,
+		size: 4096,
+		wanted: vec![
+			Wanted { client: 7, seq: 8, length: 5, align: 1 },
+			Wanted { client: 7, seq: 9, length: 6, align: 512 },
+		],
+		told: vec![Gap { offset: 10, length: 6, client: 1, seq: 2, errno: 5 }],
+	};
 	asks("request-reserve", same, reserve, none(), b"");
 	answers("reply-read", 0, Reply::Read { lengths: vec![3, 0] }, none(), b"abc");
 	answers("reply-write", 0, Reply::Write { bytes: 5, level: 2 }, none(), b"");
@@ -198,6 +207,8 @@ fn data() {
 		Gap { offset: 90, length: 6, client: 0, seq: 0, errno: 0 },
 	];
 	answers("reply-gaps", 0, Reply::Gaps { gaps }, none(), b"");
+	let offsets = vec![4096, 1 << 33];
+	answers("reply-reserve", 0, Reply::Reserve { offsets }, none(), b"");
 }
 
 #[test]

@@ -1,0 +1,334 @@
+//! Which extents at a file's end were handed out, and what became of them. Every change is a line, of which the file's
+//! journal is made; so the ledger that is read back after a kill is the one that was.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use fathom_wire::number::limit;
+use fathom_wire::{Extent, Gap, Wanted};
+use rustix::io::Errno;
+
+use crate::queue::Key;
+
+/// A change of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+	/// The file is at least so long.
+	Size(u64),
+	/// It was truncated: what was beyond is no more.
+	Cut(u64),
+	Taken(Key, Extent),
+	/// A range that is not written; errno 0: left for alignment.
+	Gap(Gap),
+	/// All of an extent is written, or named as a gap.
+	Done(Key),
+}
+
+struct Taken {
+	extent: Extent,
+	done: bool,
+	/// Which server writes it; unknown where the journal says no more.
+	asker: Option<u64>,
+}
+
+#[derive(Default)]
+pub struct Ledger {
+	end: u64,
+	taken: BTreeMap<Key, Taken>,
+	gaps: Vec<Gap>,
+}
+
+impl Ledger {
+	/// What a journal says of a file; lines that a kill cut off are passed over.
+	pub fn read(journal: &str) -> Ledger {
+		let mut ledger = Ledger::default();
+		journal.lines().filter_map(|line| line.parse().ok()).for_each(|line| ledger.apply(&line));
+		ledger
+	}
+
+	/// The fewest lines that make this ledger.
+	pub fn lines(&self) -> Vec<Line> {
+		let mut lines = vec![Line::Size(self.end)];
+		for (key, taken) in &self.taken {
+			lines.push(Line::Taken(*key, taken.extent));
+			lines.extend(taken.done.then_some(Line::Done(*key)));
+		}
+		lines.extend(self.gaps.iter().cloned().map(Line::Gap));
+		lines
+	}
+
+	pub fn apply(&mut self, line: &Line) {
+		match line {
+			Line::Size(size) => self.end = self.end.max(*size),
+			Line::Cut(size) => {
+				self.end = *size;
+				self.gaps.retain(|gap| gap.offset < *size);
+				self.taken.retain(|_, taken| taken.extent.offset < *size);
+			}
+			Line::Taken(key, extent) => {
+				self.end = self.end.max(extent.end());
+				// taken again: it is being repeated, and what it had not written may be now
+				self.gaps.retain(|gap| (gap.client, gap.seq) != *key);
+				self.taken.insert(*key, Taken { extent: *extent, done: false, asker: None });
+				self.forget(*key);
+			}
+			Line::Gap(gap) => {
+				self.end = self.end.max(gap.offset.saturating_add(gap.length));
+				self.gaps.push(gap.clone());
+			}
+			Line::Done(key) => {
+				if let Some(taken) = self.taken.get_mut(key) {
+					taken.done = true;
+				}
+			}
+		}
+	}
+
+	/// A client repeats nothing that is older than its window.
+	fn forget(&mut self, (client, seq): Key) {
+		let oldest = seq.saturating_sub(u64::from(limit::WINDOW));
+		let old = self.taken.range((client, 0)..(client, oldest));
+		let old: Vec<Key> = old.filter(|(_, taken)| taken.done).map(|(key, _)| *key).collect();
+		for key in old {
+			self.taken.remove(&key);
+		}
+	}
+
+	/// An extent at the end; who asks again gets the one it had. The lines say what changed.
+	pub fn take(&mut self, wanted: &Wanted, asker: u64, lines: &mut Vec<Line>) -> Option<u64> {
+		let key = (wanted.client, wanted.seq);
+		let had = self.taken.get(&key).filter(|taken| taken.extent.length == wanted.length);
+		let from = lines.len();
+		let offset = if let Some(had) = had {
+			had.extent.offset
+		} else {
+			let offset = self.end.checked_next_multiple_of(u64::from(wanted.align.max(1)))?;
+			let end = offset.checked_add(wanted.length)?;
+			i64::try_from(end).ok()?;
+			if offset > self.end {
+				let (offset, length) = (self.end, offset - self.end);
+				lines.push(Line::Gap(Gap { offset, length, ..Gap::default() }));
+			}
+			offset
+		};
+		lines.push(Line::Taken(key, Extent { offset, length: wanted.length }));
+		lines[from..].iter().for_each(|line| self.apply(line));
+		if let Some(taken) = self.taken.get_mut(&key) {
+			taken.asker = Some(asker);
+		}
+		Some(offset)
+	}
+
+	/// What became of an extent: a range of it that is not written, or (errno 0) that it is done.
+	pub fn told(&mut self, told: &Gap, lines: &mut Vec<Line>) {
+		let line = match told.errno {
+			0 => Line::Done((told.client, told.seq)),
+			_ => Line::Gap(told.clone()),
+		};
+		self.apply(&line);
+		lines.push(line);
+	}
+
+	/// The server that was to write these extents is gone.
+	pub fn abandon(&mut self, asker: u64, lines: &mut Vec<Line>) {
+		let lost = self.taken.iter().filter(|(_, t)| !t.done && t.asker == Some(asker));
+		let lost: Vec<(Key, Extent)> = lost.map(|(key, taken)| (*key, taken.extent)).collect();
+		for (key, extent) in lost {
+			self.lose(key, extent, Errno::CONNRESET, lines);
+		}
+	}
+
+	/// An extent of which nothing is written, as far as is known.
+	pub fn lose(&mut self, key: Key, extent: Extent, errno: Errno, lines: &mut Vec<Line>) {
+		let (client, seq) = key;
+		let errno = errno.raw_os_error() as u32;
+		let gap = Gap { offset: extent.offset, length: extent.length, client, seq, errno };
+		self.told(&gap, lines);
+		self.told(&Gap { errno: 0, ..gap }, lines);
+	}
+
+	/// A size that somebody saw, or to which the file was truncated.
+	pub fn size(&mut self, size: u64, cut: bool, lines: &mut Vec<Line>) {
+		let line = if cut { Line::Cut(size) } else { Line::Size(size) };
+		if (cut && self.end > 0) || (!cut && size > self.end) {
+			self.apply(&line);
+			lines.push(line);
+		}
+	}
+
+	/// Whether somebody writes what it was given.
+	pub fn is_busy(&self) -> bool {
+		self.taken.values().any(|taken| !taken.done && taken.asker.is_some())
+	}
+
+	/// Nobody is left who could repeat: only gaps are worth keeping. Whether there are any.
+	pub fn settle(&mut self) -> bool {
+		self.gaps = self.all_gaps();
+		self.taken.clear();
+		!self.gaps.is_empty()
+	}
+
+	/// Ranges that are named, and extents that the journal does not say are done and whose writer is not known any more.
+	fn all_gaps(&self) -> Vec<Gap> {
+		let is_lost = |taken: &Taken| !taken.done && taken.asker.is_none();
+		let lost = self.taken.iter().filter(|(_, taken)| is_lost(taken));
+		let gap = |((client, seq), taken): (&Key, &Taken)| Gap {
+			offset: taken.extent.offset,
+			length: taken.extent.length,
+			client: *client,
+			seq: *seq,
+			errno: Errno::IO.raw_os_error() as u32,
+		};
+		let lost_whole = |gap: &&Gap| self.taken.get(&(gap.client, gap.seq)).is_some_and(is_lost);
+		let named = self.gaps.iter().filter(|gap| !lost_whole(gap)).cloned();
+		named.chain(lost.map(gap)).collect()
+	}
+
+	/// Gaps that end behind an offset, in order of offset; at most so many, and whether there are more.
+	pub fn gaps(&self, from: u64, most: usize) -> (Vec<Gap>, bool) {
+		let all = self.all_gaps().into_iter();
+		let mut found: Vec<Gap> = all.filter(|gap| gap.offset + gap.length > from).collect();
+		found.sort_by_key(|gap| gap.offset);
+		let more = found.len() > most;
+		found.truncate(most);
+		(found, more)
+	}
+}
+
+/// A line, and behind it a checksum of it: what a kill cut off is no line.
+impl fmt::Display for Line {
+	fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+		let said = match self {
+			Line::Size(size) => format!("size {size}"),
+			Line::Cut(size) => format!("cut {size}"),
+			Line::Taken((client, seq), Extent { offset, length }) => {
+				format!("taken {client} {seq} {offset} {length}")
+			}
+			Line::Gap(Gap { offset, length, client, seq, errno }) => {
+				format!("gap {client} {seq} {offset} {length} {errno}")
+			}
+			Line::Done((client, seq)) => format!("done {client} {seq}"),
+		};
+		write!(f, "{said} {}", crc32c::crc32c(said.as_bytes()))
+	}
+}
+
+impl FromStr for Line {
+	type Err = ();
+
+	fn from_str(line: &str) -> Result<Line, ()> {
+		let (said, crc) = line.rsplit_once(' ').ok_or(())?;
+		if crc.parse() != Ok(crc32c::crc32c(said.as_bytes())) {
+			return Err(());
+		}
+		let (name, numbers) = said.split_once(' ').ok_or(())?;
+		let numbers: Result<Vec<u64>, _> = numbers.split(' ').map(str::parse).collect();
+		Ok(match (name, numbers.map_err(drop)?.as_slice()) {
+			("size", &[size]) => Line::Size(size),
+			("cut", &[size]) => Line::Cut(size),
+			("taken", &[client, seq, offset, length]) => {
+				Line::Taken((client, seq), Extent { offset, length })
+			}
+			("gap", &[client, seq, offset, length, errno]) => {
+				Line::Gap(Gap { offset, length, client, seq, errno: errno as u32 })
+			}
+			("done", &[client, seq]) => Line::Done((client, seq)),
+			_ => return Err(()),
+		})
+	}
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+	use super::*;
+
+	fn wanted(client: u64, seq: u64, length: u64, align: u32) -> Wanted {
+		Wanted { client, seq, length, align }
+	}
+
+	fn text(lines: &[Line]) -> String {
+		lines.iter().map(|line| format!("{line}\n")).collect()
+	}
+
+	fn ranges(ledger: &Ledger) -> Vec<(u64, u64, u64)> {
+		ledger.gaps(0, 100).0.iter().map(|gap| (gap.offset, gap.length, gap.seq)).collect()
+	}
+
+	#[test]
+	fn extents_follow_each_other_and_alignment_leaves_a_gap() {
+		let (mut ledger, mut lines) = (Ledger::default(), Vec::new());
+		ledger.size(10, false, &mut lines);
+		assert_eq!(ledger.take(&wanted(1, 1, 5, 0), 0, &mut lines), Some(10));
+		assert_eq!(ledger.take(&wanted(1, 2, 5, 16), 0, &mut lines), Some(16));
+		assert_eq!(ledger.take(&wanted(1, 3, 1, 1), 0, &mut lines), Some(21));
+		assert_eq!(ledger.take(&wanted(1, 4, u64::MAX, 1), 0, &mut lines), None);
+		assert_eq!(ranges(&ledger), [(15, 1, 0)]);
+		assert_eq!(Ledger::read(&text(&lines)).end, 22);
+	}
+
+	#[test]
+	fn a_ledger_cut_at_any_byte_knows_what_its_whole_lines_say() {
+		let (mut ledger, mut lines) = (Ledger::default(), Vec::new());
+		for seq in 1..=5 {
+			ledger.take(&wanted(7, seq, 100, 1), 0, &mut lines).unwrap();
+		}
+		let told = Gap { offset: 120, length: 30, client: 7, seq: 2, errno: 28 };
+		ledger.told(&told, &mut lines);
+		for seq in 1..=3 {
+			ledger.told(&Gap { client: 7, seq, ..Gap::default() }, &mut lines);
+		}
+		let text = text(&lines);
+		assert_eq!(ranges(&ledger), [(120, 30, 2)]);
+		assert_eq!(ranges(&Ledger::read(&text)), [(120, 30, 2), (300, 100, 4), (400, 100, 5)]);
+		for cut in 0..text.len() {
+			let whole = text[..cut].lines().filter(|l| l.parse::<Line>().is_ok()).count();
+			let read = Ledger::read(&text[..cut]);
+			assert_eq!(read.end, 100 * whole.min(5) as u64);
+			assert!(ranges(&read).iter().map(|range| range.1).sum::<u64>() <= 500);
+		}
+	}
+
+	#[test]
+	fn who_repeats_gets_the_extent_it_had_and_its_gap_is_gone() {
+		let (mut ledger, mut lines) = (Ledger::default(), Vec::new());
+		ledger.take(&wanted(7, 1, 100, 1), 0, &mut lines).unwrap();
+		ledger.take(&wanted(7, 2, 100, 1), 0, &mut lines).unwrap();
+		let mut read = Ledger::read(&text(&lines));
+		assert_eq!(ranges(&read), [(0, 100, 1), (100, 100, 2)]);
+		assert_eq!(read.take(&wanted(7, 2, 100, 1), 0, &mut lines), Some(100));
+		assert_eq!(ranges(&read), [(0, 100, 1)]);
+		read.told(&Gap { client: 7, seq: 2, ..Gap::default() }, &mut lines);
+		assert_eq!(ranges(&Ledger::read(&text(&lines))), [(0, 100, 1)]);
+		assert!(!read.is_busy());
+	}
+
+	#[test]
+	fn what_a_dead_server_had_is_a_gap_and_a_cut_takes_gaps_along() {
+		let (mut ledger, mut lines) = (Ledger::default(), Vec::new());
+		ledger.take(&wanted(1, 1, 10, 1), 5, &mut lines).unwrap();
+		ledger.take(&wanted(2, 1, 10, 1), 6, &mut lines).unwrap();
+		ledger.abandon(5, &mut lines);
+		assert_eq!(ranges(&ledger), [(0, 10, 1)]);
+		assert!(ledger.is_busy());
+		ledger.size(0, true, &mut lines);
+		assert_eq!((ranges(&ledger), ledger.is_busy()), (vec![], false));
+		assert_eq!(ledger.take(&wanted(1, 2, 4, 1), 5, &mut lines), Some(0));
+	}
+
+	#[test]
+	fn a_ledger_is_what_its_fewest_lines_make() {
+		let (mut ledger, mut lines) = (Ledger::default(), Vec::new());
+		for seq in 1..=200 {
+			ledger.take(&wanted(1, seq, 10, 1), 0, &mut lines).unwrap();
+			ledger.told(&Gap { client: 1, seq, ..Gap::default() }, &mut lines);
+		}
+		ledger.take(&wanted(2, 1, 10, 512), 0, &mut lines).unwrap();
+		let short = ledger.lines();
+		assert!(short.len() < 140, "{} lines", short.len());
+		let read = Ledger::read(&text(&short));
+		assert_eq!((read.end, ranges(&read)), (2058, vec![(2000, 48, 0), (2048, 10, 1)]));
+		assert_eq!(read.taken.len(), ledger.taken.len());
+	}
+}

@@ -1,0 +1,289 @@
+//! The ends of the files that this server owns. What is asked while a journal is being written waits, is served and
+//! written together, and is answered when it is there.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use fathom_wire::number::{limit, reserve};
+use fathom_wire::{Extent, Gap, Handle, Reply, Wanted};
+use rustix::io::Errno;
+
+use crate::data::is_tail;
+use crate::journal::Journal;
+use crate::ledger::{Ledger, Line};
+use crate::queue::Key;
+use crate::server::{Done, Server};
+use crate::store::Store;
+
+/// What is asked of the owner of a file's end.
+#[derive(Default, Clone)]
+pub struct Ask {
+	/// number::reserve.
+	pub flags: u32,
+	/// The file's size, as far as the asker knows.
+	pub size: u64,
+	pub wanted: Vec<Wanted>,
+	/// What became of extents: ranges that are not written, and (errno 0) those that are done.
+	pub told: Vec<Gap>,
+}
+
+/// Who asks.
+pub enum Asker {
+	/// This server's appends to a file.
+	Here(Handle),
+	/// A truncation, which goes on when it is known.
+	Cut(Key),
+	/// Another server.
+	Peer(Key),
+	/// A client that wants the gaps from an offset on.
+	Gaps(Key, u64),
+	/// Nobody: another server is gone.
+	Gone(u64),
+}
+
+impl Asker {
+	/// Which server it is.
+	fn server(&self) -> u64 {
+		match self {
+			Asker::Peer((server, _)) | Asker::Gone(server) => *server,
+			_ => 0,
+		}
+	}
+}
+
+pub enum Answer {
+	Offsets(Vec<u64>),
+	Gaps(Vec<Gap>, bool),
+}
+
+/// What was served and is answered once the journal has it.
+pub struct Served {
+	asker: Asker,
+	wanted: Vec<Wanted>,
+	answer: Result<Answer, Errno>,
+}
+
+/// A file whose end is this server's.
+pub struct Owned {
+	/// None: the journal is not read yet.
+	ledger: Option<Ledger>,
+	journal: Arc<Journal>,
+	/// Servers that append to it.
+	askers: HashSet<u64>,
+	waiting: Vec<(Asker, Ask)>,
+	/// The journal is being read or written.
+	busy: bool,
+	/// It has lines that matter to nobody once nobody appends.
+	used: bool,
+	/// The journal was there: until then somebody may come and repeat what it says.
+	kept_until: Option<Instant>,
+}
+
+impl Owned {
+	fn serve(&mut self, asker: &Asker, ask: &Ask, lines: &mut Vec<Line>) -> Result<Answer, Errno> {
+		let ledger = self.ledger.get_or_insert_default();
+		if let Asker::Gaps(_, from) = asker {
+			let (gaps, more) = ledger.gaps(*from, limit::FAILED as usize);
+			return Ok(Answer::Gaps(gaps, more));
+		}
+		let server = asker.server();
+		if let Asker::Gone(server) = asker {
+			ledger.abandon(*server, lines);
+			self.askers.remove(server);
+		}
+		ask.told.iter().for_each(|told| ledger.told(told, lines));
+		let cut = ask.flags & reserve::CUT != 0;
+		let others = ledger.is_busy() || self.askers.iter().any(|other| *other != server);
+		if cut && others && ask.flags & reserve::SHARED == 0 {
+			return Err(Errno::BUSY);
+		}
+		if !ask.wanted.is_empty() || cut {
+			ledger.size(ask.size, cut, lines);
+		}
+		let mut take = |wanted| ledger.take(wanted, server, lines).ok_or(Errno::FBIG);
+		let offsets = ask.wanted.iter().map(&mut take).collect::<Result<Vec<u64>, Errno>>()?;
+		if ask.flags & reserve::LEFT != 0 {
+			self.askers.remove(&server);
+		} else if !offsets.is_empty() {
+			self.askers.insert(server);
+		}
+		Ok(Answer::Offsets(offsets))
+	}
+
+	/// All that waits, and what changed.
+	fn serve_all(&mut self) -> (Vec<Served>, Vec<Line>) {
+		let (mut served, mut lines) = (Vec::new(), Vec::new());
+		for (asker, ask) in std::mem::take(&mut self.waiting) {
+			let answer = self.serve(&asker, &ask, &mut lines);
+			served.push(Served { asker, wanted: ask.wanted, answer });
+		}
+		self.used |= !lines.is_empty();
+		(served, lines)
+	}
+
+	/// The journal could not be written: what was to be handed out is a gap.
+	fn lose(&mut self, served: &mut [Served], errno: Errno) {
+		let ledger = self.ledger.get_or_insert_default();
+		for served in served {
+			let answer = std::mem::replace(&mut served.answer, Err(errno));
+			let Ok(Answer::Offsets(offsets)) = answer else { continue };
+			for (wanted, offset) in served.wanted.iter().zip(offsets) {
+				let (key, length) = ((wanted.client, wanted.seq), wanted.length);
+				ledger.lose(key, Extent { offset, length }, errno, &mut Vec::new());
+			}
+		}
+	}
+
+	/// Nobody appends and nobody could repeat.
+	fn is_over(&self) -> bool {
+		let kept = self.kept_until.is_some_and(|until| Instant::now() < until);
+		let busy = self.busy || self.ledger.as_ref().is_none_or(Ledger::is_busy);
+		self.waiting.is_empty() && self.askers.is_empty() && !busy && !kept
+	}
+}
+
+/// Files whose ends are known.
+pub struct Owner {
+	files: HashMap<Handle, Owned>,
+	journals: Option<PathBuf>,
+}
+
+impl Owner {
+	/// `journals`: where they are written; None: nothing outlives the server.
+	pub fn new(journals: Option<PathBuf>) -> Owner {
+		Owner { files: HashMap::new(), journals }
+	}
+
+	fn file(&mut self, id: Handle) -> &mut Owned {
+		let journals = self.journals.as_deref();
+		self.files.entry(id).or_insert_with(|| Owned {
+			ledger: None,
+			journal: Arc::new(Journal::of(journals, &id)),
+			askers: HashSet::new(),
+			waiting: Vec::new(),
+			busy: false,
+			used: false,
+			kept_until: None,
+		})
+	}
+}
+
+/// A file's name among servers, which see it under different devices.
+pub fn id_of(handle: Handle) -> Handle {
+	let mut id = handle;
+	id.0[8..16].fill(0);
+	id
+}
+
+impl Server {
+	/// Something is asked of a file's end that is this server's.
+	pub fn own(&mut self, id: Handle, asker: Asker, ask: Ask) {
+		let file = self.owner.file(id);
+		file.waiting.push((asker, ask));
+		if file.ledger.is_some() {
+			return self.advance(id);
+		}
+		if !std::mem::replace(&mut file.busy, true) {
+			let journal = file.journal.clone();
+			self.workers.give(Box::new(move |_| Done::Journal(id, journal.read())));
+		}
+	}
+
+	pub fn has_journal(&mut self, id: Handle, read: Result<(Ledger, bool), Errno>) {
+		let until = Instant::now() + self.settings.lease;
+		let file = self.owner.file(id);
+		file.busy = false;
+		match read {
+			Ok((ledger, was_there)) => {
+				file.kept_until = was_there.then_some(until);
+				file.ledger = Some(ledger);
+				self.advance(id);
+			}
+			Err(errno) => {
+				let waiting = std::mem::take(&mut file.waiting);
+				self.owner.files.remove(&id);
+				let served = waiting.into_iter().map(|(asker, _)| asker);
+				served.for_each(|asker| self.served(asker, Err(errno)));
+			}
+		}
+	}
+
+	/// Serve what waits, unless the journal is being written.
+	fn advance(&mut self, id: Handle) {
+		let Some(file) = self.owner.files.get_mut(&id) else { return };
+		if file.busy || file.waiting.is_empty() {
+			return self.settle(id);
+		}
+		let (served, lines) = file.serve_all();
+		if lines.is_empty() {
+			served.into_iter().for_each(|served| self.served(served.asker, served.answer));
+			return self.advance(id);
+		}
+		file.busy = true;
+		let journal = file.journal.clone();
+		let whole = file.ledger.as_ref().filter(|_| journal.is_long()).map(Ledger::lines);
+		self.workers.give(Box::new(move |_| {
+			let written = match whole {
+				Some(whole) => journal.rewrite(&whole),
+				None => journal.add(&lines),
+			};
+			Done::Journaled(id, served, written)
+		}));
+	}
+
+	pub fn journaled(&mut self, id: Handle, mut served: Vec<Served>, written: Result<(), Errno>) {
+		let file = self.owner.file(id);
+		file.busy = false;
+		if let Err(errno) = written {
+			file.lose(&mut served, errno);
+		}
+		served.into_iter().for_each(|served| self.served(served.asker, served.answer));
+		self.advance(id);
+	}
+
+	/// A file that nobody appends to is forgotten; of its journal the gaps are kept.
+	fn settle(&mut self, id: Handle) {
+		let kept = self.owner.journals.is_some();
+		let Some(file) = self.owner.files.get_mut(&id).filter(|file| file.is_over()) else {
+			return;
+		};
+		let Some(ledger) = &mut file.ledger else { return };
+		if !std::mem::take(&mut file.used) {
+			if kept || !ledger.settle() {
+				self.owner.files.remove(&id);
+			}
+			return;
+		}
+		let lines = if ledger.settle() { ledger.lines() } else { Vec::new() };
+		file.busy = true;
+		let journal = file.journal.clone();
+		let work = move |_: &Store| Done::Journaled(id, Vec::new(), journal.rewrite(&lines));
+		self.workers.give(Box::new(work));
+	}
+
+	/// Another server is gone: what it was to write is not written.
+	pub fn abandon_extents(&mut self, server: u64) {
+		let files = self.owner.files.iter();
+		let asked = files.filter(|(_, file)| file.askers.contains(&server));
+		let asked: Vec<Handle> = asked.map(|(id, _)| *id).collect();
+		asked.into_iter().for_each(|id| self.own(id, Asker::Gone(server), Ask::default()));
+	}
+
+	fn served(&mut self, asker: Asker, answer: Result<Answer, Errno>) {
+		match (asker, answer) {
+			(Asker::Here(handle), Ok(Answer::Offsets(offsets))) => self.placed(handle, Ok(offsets)),
+			(Asker::Here(handle), Err(errno)) => self.placed(handle, Err(errno.into())),
+			(Asker::Cut(key), answer) => self.cut(key, answer.map(drop).map_err(Into::into)),
+			(Asker::Peer(key), Ok(Answer::Offsets(offsets))) => {
+				self.answer(key, 0, &Reply::Reserve { offsets }, b"", 0);
+			}
+			(Asker::Gaps(key, _), Ok(Answer::Gaps(gaps, more))) => {
+				self.answer(key, is_tail(more), &Reply::Gaps { gaps }, b"", 0);
+			}
+			(Asker::Peer(key) | Asker::Gaps(key, _), Err(errno)) => self.fail(key, errno, (0, 0)),
+			_ => {} // an asker gets the kind of answer it asked for
+		}
+	}
+}

@@ -1,0 +1,167 @@
+"""Appends, with servers that are killed: no extent overlaps another, and no gap is silent."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from .client import CREATE, WRITE, Client, Refused, Server, server
+from .records import check_order, record, tiles
+from .wire import NUMBERS, OPS, Frame, pack, request
+
+FLAG = NUMBERS["flag"]
+RETRY, PULL, NONBLOCKING = FLAG["retry"], FLAG["pull"], FLAG["nonblocking"]
+BEFORE = b"content of before"
+LENGTHS = [100, 3000, 40_000, 20]  # the third is pulled
+
+
+def gaps_of(client: Client, handle: bytes) -> list[tuple[int, int]]:
+    return [(offset, length) for offset, length, *_ in client.ask("gaps", handle, 0)[0]]
+
+
+def append_until_killed(clients: list[Client]) -> tuple[dict[tuple[int, int], int], dict[int, int]]:
+    """Offsets that were told, by source and step; and the seq of each source's append that has no answer."""
+    told: dict[tuple[int, int], int] = {}
+    lost: dict[int, int] = {}
+    handles: dict[int, bytes] = {}
+    for step, length in enumerate(LENGTHS):
+        for source, client in enumerate(clients):
+            if source in lost:
+                continue
+            data = record(source, step, length)
+            try:
+                if source not in handles:
+                    handles[source] = client.open("log", WRITE)
+                flags = PULL if length > client.inline else 0
+                body = request("append", [handles[source], len(data)]) + (b"" if flags else data)
+                lost[source] = next(client.seqs)
+                client.send("append", body, seq=lost[source], flags=flags)
+                told[source, step] = client.reply(lost[source], data)[1][0]
+                del lost[source]
+            except OSError:
+                lost.setdefault(source, 0)
+    return told, lost
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace: apt-get install strace")
+@pytest.mark.parametrize(
+    ("call", "when"),  # the first ones of write and sendto are of the server's start
+    [("write", when) for when in range(2, 14)]
+    + [("pwritev", when) for when in (1, 2, 3, 6)]
+    + [("sendto", when) for when in (3, 4, 6, 9)],
+)
+def test_a_kill_at_any_system_call_leaves_records_and_declared_gaps(
+    tmp_path: Path, call: str, when: int
+) -> None:
+    store, socket_path = tmp_path / "store", str(tmp_path / "s")
+    store.mkdir()
+    (store / "log").write_bytes(BEFORE)
+    kill = ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
+    kill += ["-e", f"inject={call}:signal=SIGKILL:when={when}"]
+    killed = Server(store, "--unix", socket_path, "--workers", "1", under=kill)
+    clients: list[Client] = []
+    told: dict[tuple[int, int], int] = {}
+    lost: dict[int, int] = {}
+    try:
+        clients = [killed.client() for _ in range(2)]
+        told, lost = append_until_killed(clients)
+    except OSError:
+        pass  # so early that no client was greeted
+    assert killed.process.wait(10) == -signal.SIGKILL  # by strace
+    with server(tmp_path) as again:
+        other = again.client()
+        handle = other.open("log", WRITE)
+        for source, client in enumerate(clients):  # who had no answer asks again
+            if not lost.get(source):
+                continue
+            step = max((step for who, step in told if who == source), default=-1) + 1
+            data = record(source, step, LENGTHS[step])
+            like = again.client(like=client)
+            flags = RETRY | (PULL if len(data) > like.inline else 0)
+            body = request("append", [handle, len(data)]) + (b"" if flags & PULL else data)
+            like.send("append", body, seq=lost[source], flags=flags)
+            told[source, step] = like.reply(lost[source], data)[1][0]
+        end = record(9, 0, 50)
+        told[9, 0] = other.append(handle, end)
+        found = tiles((store / "log").read_bytes(), gaps_of(other, handle), len(BEFORE))
+        assert found == told  # each record once, where its source was told
+        check_order(found)
+        assert gaps_of(other, handle) == []  # as every append was repeated
+
+
+def test_what_was_reserved_and_never_written_is_a_gap_after_a_kill(tmp_path: Path) -> None:
+    store, socket_path = tmp_path / "store", str(tmp_path / "s")
+    served = Server(store, "--unix", socket_path)
+    client, second = served.client(), served.client()
+    handle = client.open("log")
+    client.append(handle, record(0, 0, 100))
+    data = record(1, 0, 3 << 20)
+    body = request("append", [handle, len(data)])
+    seq = second.send("append", body, flags=PULL)
+    second.frame()  # the first pull: the extent is reserved
+    part = Frame(4, OPS["append"], second.id, seq, body=pack("Q", [0]) + data[: second.piece])
+    second.socket.sendall(part.encode())
+    second.frame()  # the second
+    client.append(handle, record(0, 1, 100))
+    served.stop(signal.SIGKILL)
+    with server(tmp_path) as again:
+        other = again.client()
+        assert other.ask("readdir", bytes(32), 0, 100)[0][-1][3] != b".fathom-forward"
+        handle = other.open("log", CREATE | WRITE)
+        assert gaps_of(other, handle) == [(100, len(data))]
+        assert other.append(handle, record(2, 0, 50)) == 200 + len(data)
+        found = tiles((store / "log").read_bytes(), gaps_of(other, handle))
+        assert found == {(0, 0): 0, (0, 1): 100 + len(data), (2, 0): 200 + len(data)}
+        second = again.client(like=second)
+        second.send("append", body, seq=seq, flags=PULL | RETRY)
+        assert second.reply(seq, data)[1][0] == 100
+        assert gaps_of(other, handle) == []
+        tiles((store / "log").read_bytes(), [])
+
+
+def test_gaps_outlive_a_restart_and_a_truncation_ends_them(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    align = {NUMBERS["hint"]["append_align"]: (512).to_bytes(4, "little")}
+    with server(tmp_path, "--lease", "0.1") as served:
+        client = served.client()
+        handle = client.open("log")
+        client.append(handle, b"x" * 10)
+        client.append(handle, b"y" * 10, hints=align)
+        client.ask("release", handle)
+        assert served.stop() == 0
+        served.process = Server(store, "--unix", str(tmp_path / "s"), "--lease", "0.1").process
+        client = served.client()
+        handle = client.open("log", WRITE)
+        assert gaps_of(client, handle) == [(10, 502)]
+        client.ask("setattr", handle, 8, 0, 0, 0, 0, 0, 0, 0, 0)
+        assert gaps_of(client, handle) == []
+        assert client.append(handle, b"again") == 0
+        client.ask("release", handle)
+        client.close()
+    assert (store / "log").read_bytes() == b"again"
+
+
+def test_a_file_that_nobody_appends_to_any_more_has_no_journal(tmp_path: Path) -> None:
+    with server(tmp_path) as served:
+        client = served.client()
+        handle = client.open("log")
+        for step in range(100):
+            client.append(handle, b"%4d" % step)
+        journals = served.export / ".fathom-forward/appends"
+        assert len(list(journals.iterdir())) == 1
+        client.ask("release", handle)
+        client.ask("gaps", handle, 0)  # answered behind the journal's end
+        assert list(journals.iterdir()) == []
+
+
+def test_a_journal_that_cannot_be_written_fails_the_append_and_nothing_else(tmp_path: Path) -> None:
+    with server(tmp_path) as served:
+        client = served.client()
+        handle = client.open("log")
+        (served.export / ".fathom-forward").write_text("no directory")
+        with pytest.raises(Refused, match="append log on server server: Not a directory"):
+            client.append(handle, b"record")
+        client.write(handle, 0, b"fine")
