@@ -102,6 +102,8 @@ static void patch_module(struct module *m)
 	const bool inside = target_inside(m, NULL);
 	if (edges.layers >> LAYER_USER & 1)
 		user_slots(&m->elf);
+	if (target_client(m))
+		return;
 	for (size_t i = 0; i < m->elf.data.count; i++)
 		patch_slot(m, &m->elf.data.entry[i], inside);
 	for (size_t i = 0; i < m->elf.plt.count; i++)

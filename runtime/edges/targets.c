@@ -188,8 +188,7 @@ bool target_libc(const struct module *m)
 	return is_named(m, own);
 }
 
-/* What the forwarding client does is done for the program, which made no such call. */
-static bool is_client(const struct module *m)
+bool target_client(const struct module *m)
 {
 	static const char *const own[] = {"libfathom_fwd*.so*", NULL};
 
@@ -198,7 +197,7 @@ static bool is_client(const struct module *m)
 
 bool target_excluded(const struct module *m)
 {
-	return m->self || is_client(m) || m == targets.probes || m->loader || m->vdso || !m->elf.symbols ||
+	return m->self || m == targets.probes || m->loader || m->vdso || !m->elf.symbols ||
 	       !m->elf.strings;
 }
 

@@ -19,8 +19,10 @@ bool targets_ready(uint32_t layers);
 const struct target *target_of(const char *name);
 /* Does a row look inside m at what m calls by this name? By any name: t is NULL. */
 bool target_inside(struct module *m, const struct target *t);
-/* Modules without slots to patch: libfathom, the forwarding client, ld.so, the vdso. */
+/* Modules without slots to patch: libfathom, ld.so, the vdso. */
 bool target_excluded(const struct module *m);
+/* The forwarding client: what it does is done for the program, which made no such call. */
+bool target_client(const struct module *m);
 /* The C library: its own exec, dlopen and fork are what the hooks stand before. */
 bool target_libc(const struct module *m);
 /* An original that is left as it is: a wrapper of ours, or the PLT entry that is a function's address. */
