@@ -156,7 +156,7 @@ int forward_close(int fd)
 /* The client's own descriptors lie high and stay. */
 static int close_but_private(unsigned int first, unsigned int last, int flags)
 {
-	for (unsigned int fd = first; fd <= last && fd < MOST_DESCRIPTORS; fd++) {
+	for (unsigned int fd = first; fd <= last && fd < MOST_PRIVATE; fd++) {
 		if (!is_private((int)fd))
 			continue;
 		if (fd > first && next_close_range(first, fd - 1, flags))

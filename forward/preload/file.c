@@ -188,6 +188,8 @@ void files_forget(unsigned int first, unsigned int last)
 {
 	last = last < MOST_DESCRIPTORS ? last : MOST_DESCRIPTORS - 1;
 	for (unsigned int fd = first; fd <= last; fd++) {
+		if (is_private((int)fd))
+			continue;
 		if (!atomic_load(&files.rows[fd / ROW]))
 			fd |= ROW - 1;
 		else
@@ -281,6 +283,19 @@ int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags
 	atomic_store(&f->holder, getpid());
 	file_set(memory, f);
 	return memory;
+}
+
+bool file_path(int fd, char *path)
+{
+	struct file *f = file_get(fd);
+	int length;
+
+	if (!f)
+		return false;
+	length = snprintf(path, PATH_MAX, "%s%s%s", settings()->prefix[0].path,
+			  *f->shared->path ? "/" : "", f->shared->path);
+	file_put(f);
+	return length < PATH_MAX;
 }
 
 /* ---- held at the server, by this process ---- */
@@ -383,6 +398,8 @@ static void inherit(int fd, const char *path)
 	}
 	if (f)
 		file_set(fd, f);
+	if (f && f->shared->cwd)
+		cwd_inherited(fd);
 	streams_follow(fd);
 }
 

@@ -7,19 +7,16 @@
 
 #include "skin.h"
 
-enum { NAME = 160 };
-
 static bool same_node(void)
 {
 	return !strncmp(settings()->address, "unix:", 5);
 }
 
-/* 0700 and ours, whoever else can write beside it. */
-static bool own_directory(char *path)
+bool own_directory(char *path)
 {
 	struct stat about;
 
-	snprintf(path, NAME, "/dev/shm/fathom-forward-%u", (unsigned)geteuid());
+	snprintf(path, OWN_NAME, "/dev/shm/fathom-forward-%u", (unsigned)geteuid());
 	if (next_mkdir(path, 0700) && errno != EEXIST)
 		return false;
 	return !next_lstat(path, &about) && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
@@ -28,7 +25,7 @@ static bool own_directory(char *path)
 
 static int open_lock(const struct fathom_fwd_handle *handle)
 {
-	char path[NAME];
+	char path[OWN_NAME];
 	size_t length;
 
 	if (!own_directory(path)) {
@@ -38,7 +35,8 @@ static int open_lock(const struct fathom_fwd_handle *handle)
 	length = strlen(path);
 	path[length++] = '/';
 	for (size_t i = 0; i < sizeof(handle->bytes); i++)
-		length += (size_t)snprintf(path + length, NAME - length, "%02x", handle->bytes[i]);
+		length += (size_t)snprintf(path + length, OWN_NAME - length, "%02x",
+					   handle->bytes[i]);
 	return next_open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 

@@ -6,26 +6,35 @@
 #include "skin.h"
 
 /* What a relative path begins with: the directory's own path. */
-static bool directory_path(struct place *p, int directory, bool *ours)
+static bool directory_path(struct place *p, int directory)
 {
-	struct file *f = directory == AT_FDCWD ? NULL : file_get(directory);
 	char link[32];
 	ssize_t n;
 
-	*ours = f != NULL;
-	if (f) {
-		n = snprintf(p->text, sizeof(p->text), "%s/%s", settings()->prefix[0].path,
-			     f->shared->path);
-		p->handle = f->shared->handle;
-		file_put(f);
-		return n < (ssize_t)sizeof(p->text);
-	}
+	if (directory == AT_FDCWD && cwd_is_ours())
+		directory = cwd_descriptor();
 	if (directory == AT_FDCWD)
 		return syscall(SYS_getcwd, p->text, sizeof(p->text)) > 0 && *p->text == '/';
+	if (file_path(directory, p->text))
+		return true;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
 	n = syscall(SYS_readlinkat, AT_FDCWD, link, p->text, sizeof(p->text) - 1);
 	p->text[n > 0 ? n : 0] = 0;
 	return *p->text == '/';
+}
+
+/* An empty path means the descriptor itself, where a call allows it. */
+static bool descriptor_itself(struct place *p, int directory)
+{
+	struct file *f = file_get(directory);
+
+	p->path = "";
+	if (!f)
+		return false;
+	p->by_handle = true;
+	p->handle = f->shared->handle;
+	file_put(f);
+	return true;
 }
 
 /* The prefix that the first `length` bytes of a path are, or lie below; NULL: none. */
@@ -92,19 +101,14 @@ static bool below_prefix(struct place *p)
 
 static bool find(struct place *p, int directory, const char *path)
 {
-	bool ours = false;
-
 	p->given = (char *)(uintptr_t)path;
 	p->by_handle = p->slash = false;
 	p->path = NULL;
 	p->text[0] = 0;
-	if (*path != '/' && !directory_path(p, directory, &ours))
+	if (!*path)
+		return descriptor_itself(p, directory);
+	if (*path != '/' && !directory_path(p, directory))
 		return false;
-	if (!*path) { /* the descriptor itself, where a call allows it */
-		p->by_handle = ours;
-		p->path = "";
-		return ours;
-	}
 	return append(p, path) && below_prefix(p);
 }
 

@@ -114,7 +114,8 @@ bool is_private(int fd)
 {
 	const struct fathom_fwd *c = atomic_load_explicit(&skin.client, memory_order_relaxed);
 
-	return file_is_private(fd) || (c && fd >= 0 && (fd == c->link.fd || fd == c->wake));
+	return file_is_private(fd) || (fd > 0 && fd == cwd_descriptor()) ||
+	       (c && fd >= 0 && (fd == c->link.fd || fd == c->wake));
 }
 
 uint32_t lowest_private(void)

@@ -25,6 +25,7 @@ struct shared {
 	int64_t position;
 	_Atomic int flags; /* O_* of open and F_SETFL */
 	mode_t mode;       /* type of file */
+	int cwd;           /* it is there as somebody's working directory */
 	struct fathom_fwd_handle handle;
 	char path[PATH_MAX]; /* from the server's root, when it was opened */
 };
@@ -112,7 +113,11 @@ void own_unlock(void);
 
 /* ---- file.c: descriptors and what they stand for ---- */
 
-enum { MOST_FILES = 1 << 16, MOST_DESCRIPTORS = 1 << 20 };
+enum {
+	MOST_FILES = 1 << 16,
+	MOST_DESCRIPTORS = 1 << 20,
+	MOST_PRIVATE = 1 << 13, /* descriptors that programs do not know of lie below */
+};
 
 /* NULL: not ours. Held until file_put. */
 struct file *file_get(int fd);
@@ -138,7 +143,22 @@ void files_inherited(void);
 /* Descriptors from `first` on that are ours, up to `last`, are no more. */
 void files_forget(unsigned int first, unsigned int last);
 
+/* Absolute, as the program names it, in `path` of PATH_MAX; false: not ours. */
+bool file_path(int fd, char *path);
+
+/* ---- cwd.c ---- */
+
+bool cwd_is_ours(void);
+/* The descriptor that stands for it, 0 if it is not ours. */
+int cwd_descriptor(void);
+void cwd_inherited(int fd);
+
 /* ---- lock.c ---- */
+
+enum { OWN_NAME = 160 };
+
+/* A directory in memory that is this user's alone: its path in `path` of OWN_NAME. */
+bool own_directory(char *path);
 
 int lock_range(struct file *f, int cmd, struct flock *asked);
 void lock_closed(struct file *f);

@@ -14,7 +14,7 @@ from .generate import write
 from .model import Api, Call, Catalogue, CatalogueError, Form, Parameter
 from .prototypes import declare, join_type
 
-KEYS = ("served", "by_number", "always", "quiet", "same", "passed")
+KEYS = ("served", "by_number", "always", "quiet", "inside", "same", "passed")
 DESCRIPTORS = frozenset(("fd", "in_fd", "out_fd", "mount_fd", "wanted"))
 HEADERS = ("aio.h", "errno.h", "fcntl.h", "glob.h", "spawn.h", "stdarg.h", "stdio.h", "sys/types.h")
 
@@ -27,8 +27,14 @@ class Served:
     by_number: frozenset[str]  # the handler takes descriptors as they are
     always: frozenset[str]  # the handler sees every call
     quiet: frozenset[str]  # refused without a line on stderr: programs ask and go on
+    inside: frozenset[str]  # it has a handler, for while the working directory is forwarded
     same: dict[str, str]  # op -> op whose handler it has
     passed: dict[str, str]  # op, or glob of symbols -> why libc alone does it
+
+    @property
+    def handled(self) -> frozenset[str]:
+        """Ops that have a handler."""
+        return self.served | self.always | self.inside
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,10 @@ def load_served(path: Path) -> Served:
         data = tomllib.load(file)
     for key in data.keys() - set(KEYS):
         raise CatalogueError(path, "", key, f"is none of {', '.join(KEYS)}")
-    served, by_number, always, quiet = (frozenset(data.get(key, ())) for key in KEYS[:4])
-    return Served(served, by_number, always, quiet, data.get("same", {}), data.get("passed", {}))
+    served, by_number, always, quiet, inside = (frozenset(data.get(key, ())) for key in KEYS[:5])
+    return Served(
+        served, by_number, always, quiet, inside, data.get("same", {}), data.get("passed", {})
+    )
 
 
 def why_passed(served: Served, symbol: str, call: Call | None) -> str:
@@ -92,7 +100,8 @@ def streams(call: Call) -> list[str]:
 def wrapped(catalogue: Catalogue, served: Served) -> Iterator[tuple[Api, Call]]:
     """The rows whose symbols the library has."""
     for api, call in catalogue.calls():
-        reached = descriptors(call) or places(call) or streams(call) or call.op in served.always
+        named = bool(descriptors(call) or places(call) or streams(call))
+        reached = named or call.op in served.always | served.inside
         if reached and call.op not in served.passed and any(call.symbols()):
             yield api, call
 
@@ -102,7 +111,7 @@ def preload(catalogue: Catalogue, served_file: Path, out: Path) -> None:
     served = load_served(served_file)
     calls = [call for _, call in wrapped(catalogue, served)]
     known = {call.op for call in calls}
-    for op in sorted((served.served | served.always | served.by_number | served.quiet) - known):
+    for op in sorted((served.handled | served.by_number | served.quiet) - known):
         raise CatalogueError(served_file, "", op, "is no op that takes a descriptor or a path")
     headers = sorted(set(HEADERS).union(*(api.system for api in catalogue.apis)))
     write(
@@ -129,6 +138,8 @@ def _result(call: Call) -> str:
 
 def _handler_parameters(call: Call, served: Served) -> list[Parameter]:
     """Of a handler: its file, its places, and what else the row's form has."""
+    if call.op in served.always:
+        return list(call.parameters)
     given: list[Parameter] = []
     hidden: set[str] = set()
     numbers = descriptors(call)
@@ -182,7 +193,7 @@ def _header(calls: list[Call], served: Served, headers: list[str]) -> str:
             lines += ["", *_next(call, form, symbol)]
     lines.append("")
     for call in calls:
-        if call.op in served.served | served.always and call.op not in served.same:
+        if call.op in served.handled and call.op not in served.same:
             head = join_type(_result(call), f"forward_{call.op}") + "("
             lines += fold(head, declare(_handler_parameters(call, served)), ");")
     lines += ["", "#endif"]
@@ -266,6 +277,8 @@ def _given(call: Call, form: Form, body: str) -> list[str]:
 def _ours(call: Call, served: Served) -> tuple[str, str]:
     """C condition that the call is ours; and the descriptor whose file the handler takes."""
     numbers, paths = descriptors(call), places(call)
+    if call.op in served.inside:
+        return "cwd_is_ours()", ""
     if len(paths) == 2:
         arguments = ", ".join(f"&{p.name}, {p.directory}, {p.path}" for p in paths)
         return f"place_pair({arguments})", ""
@@ -308,7 +321,7 @@ def _call_next(form: Form, symbol: str) -> str:
 def _handle(call: Call, served: Served) -> str:
     """The statement for a call that is ours."""
     returned = "return " if call.result else ""
-    if call.op not in served.served | served.always:
+    if call.op not in served.handled:
         loud = "false" if call.op in served.quiet else "true"
         refuse = f'skin_refuse("{call.op}", {loud})'
         if not call.result:

@@ -1,0 +1,123 @@
+/* The working directory, where that is forwarded. The kernel then stands in a directory that is no more, so what misses
+ * us finds nothing; a descriptor of the forwarded one tells programs that are started where they are. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "skin.h"
+
+static _Atomic int here; /* that descriptor; 0: the kernel's directory counts */
+
+bool cwd_is_ours(void)
+{
+	return atomic_load_explicit(&here, memory_order_relaxed) != 0;
+}
+
+int cwd_descriptor(void)
+{
+	return atomic_load_explicit(&here, memory_order_relaxed);
+}
+
+void cwd_inherited(int fd)
+{
+	atomic_store(&here, fd);
+}
+
+/* Back to the kernel's. Between vfork and exec our memory is the parent's, the descriptors are not. */
+static void leave(void)
+{
+	int fd = after_vfork() ? atomic_load(&here) : atomic_exchange(&here, 0);
+
+	if (fd && !after_vfork())
+		file_set(fd, NULL);
+	if (fd)
+		next_close(fd);
+}
+
+static bool stand_nowhere(void)
+{
+	char path[OWN_NAME];
+
+	if (!own_directory(path))
+		return false;
+	strcat(path, "/cwd.XXXXXX");
+	return next_mkdtemp(path) && !next_chdir(path) && !next_rmdir(path);
+}
+
+/* Takes over the descriptor of a forwarded directory. */
+static int enter(int fd)
+{
+	int kept = next_fcntl(fd, F_DUPFD, lowest_private());
+	struct file *f = file_get(fd);
+
+	if (kept < 0 || !f || !stand_nowhere()) {
+		int error = errno;
+
+		if (kept >= 0)
+			next_close(kept);
+		if (f)
+			file_put(f);
+		forward_close(fd);
+		errno = error;
+		return -1;
+	}
+	f->shared->cwd = 1;
+	file_set(kept, f);
+	forward_close(fd);
+	leave();
+	atomic_store(&here, kept);
+	return 0;
+}
+
+int forward_chdir(const char *path)
+{
+	struct place at;
+	int fd, done;
+
+	if (!place_find(&at, AT_FDCWD, path)) {
+		done = next_chdir(path);
+		if (!done)
+			leave();
+		return done;
+	}
+	fd = forward_open(&at, O_RDONLY | O_DIRECTORY, 0);
+	return fd < 0 ? -1 : enter(fd);
+}
+
+int forward_fchdir(int fd)
+{
+	char path[PATH_MAX];
+	int done;
+
+	if (!file_path(fd, path)) {
+		done = next_fchdir(fd);
+		if (!done)
+			leave();
+		return done;
+	}
+	return forward_chdir(path);
+}
+
+/* Without room of the program's own it is made; the old getwd gives no size. */
+char *forward_getcwd(char *buf, size_t room)
+{
+	char path[PATH_MAX];
+
+	if (!file_path(atomic_load(&here), path)) {
+		errno = ENOENT;
+		return NULL;
+	}
+	if (!buf && !room)
+		return strdup(path);
+	if (room && strlen(path) >= room) {
+		errno = ERANGE;
+		return NULL;
+	}
+	buf = buf ? buf : malloc(room);
+	return buf ? strcpy(buf, path) : NULL;
+}
+
+char *forward_get_current_dir_name(void)
+{
+	return forward_getcwd(NULL, 0);
+}
