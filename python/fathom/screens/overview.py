@@ -14,6 +14,7 @@ from fathom.screens import answer
 from fathom.screens.lanes import lanes
 from fathom.screens.opened import MEMORY, View
 from fathom.screens.selection import Selection
+from fathom.screens.span import duration
 from fathom.screens.statements import statement
 from fathom.screens.table import Table
 from fathom.screens.tile import outliers
@@ -85,9 +86,8 @@ def _innermost(call: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, 
 
 
 def _every_lane(view: View) -> list[dict[str, Any]]:
-    found = view.once("lanes", lambda: lanes(view, Selection()))
-    names = [name for name, _ in found.columns]
-    return [dict(zip(names, row, strict=True)) for row in found.rows]
+    found: Table = view.once("lanes", lambda: lanes(view, Selection()))
+    return found.records()
 
 
 def _label(view: View, lane: int) -> str:
@@ -102,7 +102,7 @@ def _straggler(view: View) -> list[dict[str, Any]]:
         return []
     most, lane = max(spent)
     middle = statistics.median(time for time, _ in spent)
-    if most < ABOVE * middle or most - middle < WORTH * view.value("select duration from runs"):
+    if most < ABOVE * middle or most - middle < WORTH * duration(view):
         return []
     return [{
         "kind": "rank", "screen": "heat", "selection": {"lanes": str(lane)},
@@ -113,9 +113,7 @@ def _straggler(view: View) -> list[dict[str, Any]]:
 
 def _hot_server(view: View) -> list[dict[str, Any]]:
     """The server whose calls took the longest on average, where it stands out."""
-    found = view.table(statement("servers_totals", selected="true"))
-    names = [name for name, _ in found.columns]
-    rows = [dict(zip(names, row, strict=True)) for row in found.rows]
+    rows = view.table(statement("servers_totals", selected="true")).records()
     asked = [row for row in rows if row["calls"] and row["of the mean"] >= HARDLY]
     each = [(row["busy"] / row["calls"], row) for row in asked]
     if len(each) < 3:

@@ -43,6 +43,11 @@ class Table:
         at = [one for one, _ in self.columns].index(name)
         return [row[at] for row in self.rows]
 
+    def records(self) -> list[dict[str, Any]]:
+        """Each row by the names of its columns."""
+        names = [name for name, _ in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
+
 
 def notes(*said: str | None) -> str | None:
     """What is to be said beside the rows, in one line."""
