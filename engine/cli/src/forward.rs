@@ -34,6 +34,12 @@ pub struct Forward {
 	/// Seconds that a request may take which names no deadline
 	#[arg(long, default_value_t = 60.0, value_name = "S")]
 	deadline: f64,
+	/// File that lists the servers which share the directory, an address a line, this one among them
+	#[arg(long, value_name = "FILE")]
+	group: Option<PathBuf>,
+	/// Seconds that another server may take to answer
+	#[arg(long, default_value_t = 10.0, value_name = "S")]
+	patience: f64,
 	/// What holds the data
 	#[arg(long, value_enum, default_value_t = Store::Posix)]
 	store: Store,
@@ -69,6 +75,8 @@ pub fn forward(said: Forward) -> Result<(), String> {
 		pool: said.pool as usize,
 		lease: seconds("lease", said.lease)?,
 		deadline: seconds("deadline", said.deadline)?,
+		group: said.group,
+		patience: seconds("patience", said.patience)?,
 		data: match said.store {
 			Store::Posix => Data::Files,
 			Store::Null => Data::Nothing,

@@ -5,7 +5,7 @@ use fathom_wire::{Extent, Gap, Handle, Wanted};
 use rustix::io::Errno;
 
 use crate::client::{Doing, Writing};
-use crate::owner::{Ask, Asker, id_of};
+use crate::owner::{Ask, Asker};
 use crate::queue::{Access, Key};
 use crate::server::{Server, Trouble};
 
@@ -74,7 +74,7 @@ impl Server {
 	pub fn cut_end(&mut self, key: Key, handle: Handle, size: u64) {
 		let shared = self.pending(key).is_some_and(|p| p.hints.has(hint::APPEND_SHARED));
 		let flags = reserve::CUT | if shared { reserve::SHARED } else { 0 };
-		self.own(id_of(handle), Asker::Cut(key), Ask { flags, size, ..Ask::default() });
+		self.ask_owner(handle, Asker::Cut(key), Ask { flags, size, ..Ask::default() });
 	}
 
 	/// The size is known: who waited for it can be given extents.
@@ -111,7 +111,7 @@ impl Server {
 		if let Some(file) = self.files.get(&handle) {
 			file.end.asking = Some((wanted.clone(), written));
 		}
-		self.own(id_of(handle), Asker::Here(handle), Ask { flags: 0, size, wanted, told });
+		self.ask_owner(handle, Asker::Here(handle), Ask { flags: 0, size, wanted, told });
 	}
 
 	fn wanted(&mut self, key: Key) -> Wanted {
@@ -200,6 +200,6 @@ impl Server {
 		file.end.at = None;
 		file.end.asking = Some(Default::default());
 		let ask = Ask { flags: reserve::LEFT, ..Ask::default() };
-		self.own(id_of(handle), Asker::Here(handle), ask);
+		self.ask_owner(handle, Asker::Here(handle), ask);
 	}
 }

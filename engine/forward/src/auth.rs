@@ -24,6 +24,10 @@ pub fn read_token(path: &Path) -> Result<Vec<u8>, String> {
 	Ok(line)
 }
 
+/// The sides of a connection, as their proofs name them.
+pub const CLIENT: &str = "fathom-forward client";
+pub const SERVER: &str = "fathom-forward server";
+
 /// What one side shows the other.
 pub struct Challenge {
 	pub server: [u8; 32],
@@ -41,14 +45,14 @@ impl Challenge {
 		Some(mac)
 	}
 
-	/// Whether a client knows the token; takes as long whatever is wrong.
-	pub fn holds(&self, token: &[u8], proof: &[u8; 32]) -> bool {
-		self.mac(token, "fathom-forward client").is_some_and(|mac| mac.verify_slice(proof).is_ok())
+	/// Whether one side knows the token; takes as long whatever is wrong.
+	pub fn holds(&self, token: &[u8], who: &str, proof: &[u8]) -> bool {
+		self.mac(token, who).is_some_and(|mac| mac.verify_slice(proof).is_ok())
 	}
 
-	/// That the server knows it.
-	pub fn answer(&self, token: &[u8]) -> Vec<u8> {
-		let mac = self.mac(token, "fathom-forward server");
+	/// That one side knows it.
+	pub fn proof(&self, token: &[u8], who: &str) -> Vec<u8> {
+		let mac = self.mac(token, who);
 		mac.map(|mac| mac.finalize().into_bytes().to_vec()).unwrap_or_default()
 	}
 }

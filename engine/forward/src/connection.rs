@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fathom_wire::number::{kind, limit};
 use fathom_wire::{HEADER, Header, WireError};
@@ -27,17 +27,26 @@ impl AsFd for Socket {
 }
 
 impl Socket {
-	fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+	pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
 		match self {
 			Socket::Unix(socket) => socket.read(into),
 			Socket::Tcp(socket) => socket.read(into),
 		}
 	}
 
-	fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+	pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
 		match self {
 			Socket::Unix(socket) => socket.write(bytes),
 			Socket::Tcp(socket) => socket.write(bytes),
+		}
+	}
+
+	/// How long one read or write may wait.
+	pub fn set_timeout(&self, most: Duration) -> io::Result<()> {
+		let most = Some(most);
+		match self {
+			Socket::Unix(s) => s.set_read_timeout(most).and_then(|()| s.set_write_timeout(most)),
+			Socket::Tcp(s) => s.set_read_timeout(most).and_then(|()| s.set_write_timeout(most)),
 		}
 	}
 }

@@ -35,6 +35,7 @@ impl Server {
 		let count = &self.count;
 		serde_json::json!({
 			"name": self.settings.name, "epoch": format!("{:016x}", self.epoch),
+			"server": self.group.numbers().0, "servers": self.group.numbers().1, "ends": self.owner.len(),
 			"clients": self.clients.len(), "connections": self.connections.len(), "files": self.files.len(),
 			"pool_bytes": self.settings.pool, "pool_free_bytes": self.pool_free,
 			"requests": count.requests, "repeated": count.repeated, "late": count.late,
@@ -103,6 +104,7 @@ impl Server {
 			Done::Some(key, Err(errno)) => self.fail(key, errno, (0, 0)),
 			Done::Journal(id, read) => self.has_journal(id, read),
 			Done::Journaled(id, served, written) => self.journaled(id, served, written),
+			Done::Asked(asker, answer) => self.served(asker, answer),
 			Done::Size(handle, probe, size) => self.sized(handle, probe, size),
 			Done::Read(key, data, lengths, error) => self.has_read(key, data, &lengths, error),
 			Done::Synced(key, handle, result) => self.synced(key, handle, result),

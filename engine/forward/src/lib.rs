@@ -8,10 +8,12 @@ mod commits;
 mod connection;
 mod data;
 mod files;
+mod group;
 mod journal;
 mod ledger;
 mod names;
 mod owner;
+mod peer;
 mod pulls;
 mod queue;
 mod reads;
@@ -47,6 +49,10 @@ pub struct Settings {
 	pub lease: Duration,
 	/// Of requests that name none.
 	pub deadline: Duration,
+	/// Lists the servers that share the directory, this one among them.
+	pub group: Option<PathBuf>,
+	/// How long another server may take to answer.
+	pub patience: Duration,
 	pub data: Data,
 	pub rates: Option<Rates>,
 }

@@ -38,7 +38,12 @@ impl Server {
 				self.at_once(key, &Reply::Release {}, 0, b"")
 			}
 			Request::Gaps { handle, from } => {
-				self.own(id_of(handle), Asker::Gaps(key, from), Ask::default());
+				let asker = Asker::Gaps(key, from);
+				if handle == id_of(handle) {
+					self.own(handle, asker, Ask::default()); // another server asks
+				} else {
+					self.ask_owner(handle, asker, Ask::default());
+				}
 				Ok(())
 			}
 			Request::Reserve { handle, flags, size, wanted, told } => {

@@ -14,7 +14,7 @@ use crate::data::is_tail;
 use crate::journal::Journal;
 use crate::ledger::{Ledger, Line};
 use crate::queue::Key;
-use crate::server::{Done, Server};
+use crate::server::{Done, Server, Trouble};
 use crate::store::Store;
 
 /// What is asked of the owner of a file's end.
@@ -168,6 +168,11 @@ impl Owner {
 			kept_until: None,
 		})
 	}
+
+	/// How many files' ends are this server's, as far as they are asked for.
+	pub fn len(&self) -> usize {
+		self.files.len()
+	}
 }
 
 /// A file's name among servers, which see it under different devices.
@@ -205,7 +210,7 @@ impl Server {
 				let waiting = std::mem::take(&mut file.waiting);
 				self.owner.files.remove(&id);
 				let served = waiting.into_iter().map(|(asker, _)| asker);
-				served.for_each(|asker| self.served(asker, Err(errno)));
+				served.for_each(|asker| self.served(asker, Err(errno.into())));
 			}
 		}
 	}
@@ -218,7 +223,9 @@ impl Server {
 		}
 		let (served, lines) = file.serve_all();
 		if lines.is_empty() {
-			served.into_iter().for_each(|served| self.served(served.asker, served.answer));
+			served
+				.into_iter()
+				.for_each(|served| self.served(served.asker, served.answer.map_err(Into::into)));
 			return self.advance(id);
 		}
 		file.busy = true;
@@ -239,7 +246,9 @@ impl Server {
 		if let Err(errno) = written {
 			file.lose(&mut served, errno);
 		}
-		served.into_iter().for_each(|served| self.served(served.asker, served.answer));
+		served
+			.into_iter()
+			.for_each(|served| self.served(served.asker, served.answer.map_err(Into::into)));
 		self.advance(id);
 	}
 
@@ -271,18 +280,21 @@ impl Server {
 		asked.into_iter().for_each(|id| self.own(id, Asker::Gone(server), Ask::default()));
 	}
 
-	fn served(&mut self, asker: Asker, answer: Result<Answer, Errno>) {
+	/// The owner of a file's end, this server or another, has answered.
+	pub fn served(&mut self, asker: Asker, answer: Result<Answer, Trouble>) {
 		match (asker, answer) {
 			(Asker::Here(handle), Ok(Answer::Offsets(offsets))) => self.placed(handle, Ok(offsets)),
-			(Asker::Here(handle), Err(errno)) => self.placed(handle, Err(errno.into())),
-			(Asker::Cut(key), answer) => self.cut(key, answer.map(drop).map_err(Into::into)),
+			(Asker::Here(handle), Err(trouble)) => self.placed(handle, Err(trouble)),
+			(Asker::Cut(key), answer) => self.cut(key, answer.map(drop)),
 			(Asker::Peer(key), Ok(Answer::Offsets(offsets))) => {
 				self.answer(key, 0, &Reply::Reserve { offsets }, b"", 0);
 			}
 			(Asker::Gaps(key, _), Ok(Answer::Gaps(gaps, more))) => {
 				self.answer(key, is_tail(more), &Reply::Gaps { gaps }, b"", 0);
 			}
-			(Asker::Peer(key) | Asker::Gaps(key, _), Err(errno)) => self.fail(key, errno, (0, 0)),
+			(Asker::Peer(key) | Asker::Gaps(key, _), Err(trouble)) => {
+				self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
+			}
 			_ => {} // an asker gets the kind of answer it asked for
 		}
 	}

@@ -26,9 +26,10 @@ use crate::client::{Client, Early, Pending};
 use crate::connection::{Came, Connection, Socket, Stage};
 use crate::data::Count;
 use crate::files::Files;
+use crate::group::Group;
 use crate::journal::OWN;
 use crate::ledger::Ledger;
-use crate::owner::{Owner, Served};
+use crate::owner::{Answer, Asker, Owner, Served};
 use crate::queue::{Key, Piece};
 use crate::store::{Data, Object, Store, said};
 use crate::throttle::Throttle;
@@ -44,6 +45,8 @@ const UNFINISHED: usize = 4096;
 const TURN: usize = 64;
 /// How often what has no event of its own is looked at.
 const TICK: Duration = Duration::from_millis(500);
+/// Threads that ask other servers.
+const CALLERS: usize = 16;
 /// How long the end waits for what was accepted.
 const DRAIN: Duration = Duration::from_secs(60);
 
@@ -68,6 +71,8 @@ pub enum Done {
 	/// What a file's journal says, and whether it was there.
 	Journal(Handle, Result<(Ledger, bool), Errno>),
 	Journaled(Handle, Vec<Served>, Result<(), Errno>),
+	/// What another server answered.
+	Asked(Asker, Result<Answer, Trouble>),
 }
 
 /// Why something was not done.
@@ -111,6 +116,9 @@ pub struct Server {
 	pub files: Files,
 	pub owner: Owner,
 	pub workers: Workers<Done>,
+	pub group: Group,
+	/// Threads that wait for other servers; the store's never do, so no two servers wait for each other.
+	pub callers: Option<Workers<Done>>,
 	/// Requests that wait for room in the pool.
 	pub hungry: VecDeque<Key>,
 	pub count: Count,
@@ -131,6 +139,9 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 	let mut server = Server::new(settings)?;
 	server.watch(BELL, &server.workers.bell().as_fd())?;
 	server.watch(STOP, &stop.as_fd())?;
+	if let Some(callers) = &server.callers {
+		server.watch(BELL, &callers.bell().as_fd())?;
+	}
 	let mut addresses = Vec::new();
 	if let (Some(listener), Some(path)) = (&unix, &server.settings.unix) {
 		server.watch(UNIX, &listener.as_fd())?;
@@ -196,6 +207,15 @@ fn raise_descriptor_limit() {
 	let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
+/// The servers that share the directory.
+fn group(settings: &Settings) -> Result<Group, String> {
+	let Some(path) = &settings.group else { return Ok(Group::default()) };
+	let unix = settings.unix.as_ref().map(|path| format!("unix:{}", path.display()));
+	let tcp = settings.tcp.as_ref().map(|address| format!("tcp:{address}"));
+	let mine: Vec<String> = unix.into_iter().chain(tcp).collect();
+	Group::read(path, &mine, settings.token.as_deref(), &settings.name)
+}
+
 impl Server {
 	fn new(settings: Settings) -> Result<Server, String> {
 		let place = settings.export.display().to_string();
@@ -208,7 +228,11 @@ impl Server {
 		let mut files = Files::default();
 		files.add_root(store.root());
 		let text = |error: io::Error| error.to_string();
+		let group = group(&settings)?;
+		let callers = settings.group.is_some().then(|| Workers::start(CALLERS, store.clone()));
 		Ok(Server {
+			group,
+			callers: callers.transpose().map_err(text)?,
 			epoch: u64::from_le_bytes(random()?),
 			piece: (limit::PIECE as usize).min(settings.pool),
 			pool_free: settings.pool,
@@ -259,7 +283,8 @@ impl Server {
 					connection => self.receive(connection),
 				}
 			}
-			for done in self.workers.done() {
+			let called = self.callers.as_mut().map(Workers::done).unwrap_or_default();
+			for done in self.workers.done().into_iter().chain(called) {
 				self.finish(done);
 			}
 			self.expire();

@@ -5,7 +5,7 @@ use std::time::Instant;
 use fathom_wire::number::{frame, hint, limit, status};
 use fathom_wire::{Header, Hello, Hints, Reply, Request, Session, encode};
 
-use crate::auth::{Challenge, random};
+use crate::auth::{CLIENT, Challenge, SERVER, random};
 use crate::connection::{Socket, Stage};
 use crate::server::{Refusal, Server, failure, reply_header};
 
@@ -61,10 +61,10 @@ impl Server {
 		let connection = self.connections.get(&id).ok_or_else(refused)?;
 		let token = self.settings.token.as_deref().ok_or_else(refused)?;
 		let Stage::New(Some(challenge)) = &connection.stage else { return Err(refused()) };
-		if challenge.id != header.client || !challenge.holds(token, proof) {
+		if challenge.id != header.client || !challenge.holds(token, CLIENT, proof) {
 			return Err(refused());
 		}
-		let hints = Hints::default().with(hint::PROOF, &challenge.answer(token));
+		let hints = Hints::default().with(hint::PROOF, &challenge.proof(token, SERVER));
 		self.welcome(id, header, hints)
 	}
 
@@ -93,6 +93,7 @@ impl Server {
 	}
 
 	fn session(&self) -> Session {
+		let (server, servers) = self.group.numbers();
 		Session {
 			epoch: self.epoch,
 			window: limit::WINDOW,
@@ -101,8 +102,8 @@ impl Server {
 			data: u64::from(limit::DATA),
 			lease: self.settings.lease.as_millis() as u32,
 			deadline: self.settings.deadline.as_millis() as u32,
-			server: 0,
-			servers: 1,
+			server,
+			servers,
 			name: self.settings.name.as_str().into(),
 		}
 	}

@@ -1,0 +1,123 @@
+//! The servers that share the exported directory: which of them owns the end of which file, and how it is asked.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use fathom_wire::{Handle, Reply, Request};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+
+use crate::owner::{Answer, Ask, Asker, id_of};
+use crate::peer::Peer;
+use crate::server::{Done, Server, Trouble};
+
+/// Alone, or as the group's file lists them.
+#[derive(Default)]
+pub struct Group {
+	servers: Vec<Arc<Peer>>,
+	/// Which of them is this one.
+	me: usize,
+}
+
+impl Group {
+	/// A line per server, `unix:PATH` or `tcp:HOST:PORT`, the same file for all; one of them is this server's.
+	pub fn read(
+		path: &Path,
+		mine: &[String],
+		token: Option<&[u8]>,
+		name: &str,
+	) -> Result<Group, String> {
+		let place = path.display();
+		let text = fs::read_to_string(path).map_err(|error| format!("--group {place}: {error}"))?;
+		let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+		let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+		let me = lines.iter().position(|line| mine.iter().any(|mine| mine == line));
+		let me = me.ok_or_else(|| {
+			format!("--group {place}: this server is not in it; add a line {}", mine.join(" or "))
+		})?;
+		let peer = |line: &&str| Peer::new(line, token.map(<[u8]>::to_vec), name).map(Arc::new);
+		Ok(Group { servers: lines.iter().map(peer).collect::<Result<_, _>>()?, me })
+	}
+
+	/// This server's number, and how many there are.
+	pub fn numbers(&self) -> (u32, u32) {
+		(self.me as u32, self.servers.len().max(1) as u32)
+	}
+
+	/// Who owns a file's end; None: this server. Rendezvous hashing: a server more or less moves only its share.
+	fn owner(&self, id: &Handle) -> Option<Arc<Peer>> {
+		let weight = |peer: &Arc<Peer>| {
+			Sha256::new().chain_update(&peer.address).chain_update(id.0).finalize()
+		};
+		let owner = (0..self.servers.len()).max_by_key(|at| weight(&self.servers[*at]))?;
+		(owner != self.me).then(|| self.servers[owner].clone())
+	}
+}
+
+impl Server {
+	/// Ask the owner of a file's end, this server or another.
+	pub fn ask_owner(&mut self, handle: Handle, asker: Asker, ask: Ask) {
+		let id = id_of(handle);
+		let (Some(peer), Some(callers)) = (self.group.owner(&id), &self.callers) else {
+			return self.own(id, asker, ask);
+		};
+		let deadline = Instant::now() + self.settings.patience;
+		callers.give(Box::new(move |_| {
+			let answer = ask_peer(&peer, id, &asker, ask, deadline);
+			Done::Asked(asker, answer)
+		}));
+	}
+}
+
+fn ask_peer(
+	peer: &Peer,
+	handle: Handle,
+	asker: &Asker,
+	ask: Ask,
+	deadline: Instant,
+) -> Result<Answer, Trouble> {
+	let Ask { flags, size, wanted, told } = ask;
+	let count = wanted.len();
+	let request = match asker {
+		Asker::Gaps(_, from) => Request::Gaps { handle, from: *from },
+		_ => Request::Reserve { handle, flags, size, wanted, told },
+	};
+	let came = peer.call(&request, deadline)?;
+	match came.reply {
+		Reply::Reserve { offsets } if offsets.len() == count => Ok(Answer::Offsets(offsets)),
+		Reply::Gaps { gaps } => Ok(Answer::Gaps(gaps, came.more)),
+		_ => Err(Errno::PROTO.into()),
+	}
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+	use super::*;
+
+	fn owners(count: usize) -> Vec<String> {
+		let peer = |at: usize| Arc::new(Peer::new(&format!("unix:/s{at}"), None, "").unwrap());
+		let group = Group { servers: (0..count).map(peer).collect(), me: count };
+		let mut files = (0..1000u64).map(|file| {
+			let mut handle = Handle::ROOT;
+			handle.0[16..24].copy_from_slice(&file.to_le_bytes());
+			handle
+		});
+		files.by_ref().map(|handle| group.owner(&handle).unwrap().address.clone()).collect()
+	}
+
+	#[test]
+	fn a_server_more_moves_only_its_share() {
+		let (four, five) = (owners(4), owners(5));
+		let moved = four.iter().zip(&five).filter(|(before, after)| before != after);
+		let to: Vec<_> = moved.map(|(_, after)| after.as_str()).collect();
+		assert!(to.iter().all(|to| *to == "unix:/s4"));
+		assert!((150..250).contains(&to.len()), "{} of 1000 files moved", to.len());
+		for server in 0..4 {
+			let owns = four.iter().filter(|owner| **owner == format!("unix:/s{server}")).count();
+			assert!((200..300).contains(&owns), "server {server} owns {owns} of 1000 files");
+		}
+	}
+}

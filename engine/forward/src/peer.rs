@@ -1,0 +1,267 @@
+//! Another server, as worker threads ask it: each call waits for its answer, and no longer than its deadline. A
+//! connection that is lost, or a server that starts anew, is met by asking again under the same number.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fathom_wire::number::{flag, frame, hint, kind, limit, status};
+use fathom_wire::{Failure, HEADER, Header, Hello, Hints, Reply, Request, WireError, decode};
+use rustix::io::Errno;
+
+use crate::auth::{CLIENT, Challenge, SERVER, random};
+use crate::connection::Socket;
+use crate::server::Trouble;
+
+/// The first pause before a lost connection is tried again, and the longest.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
+
+pub struct Peer {
+	pub address: String,
+	token: Option<Vec<u8>>,
+	/// This server, as the peer's client.
+	id: u64,
+	key: [u8; 16],
+	name: String,
+	seq: AtomicU64,
+	idle: Mutex<Vec<Link>>,
+}
+
+/// What a peer answered.
+pub struct Came {
+	pub reply: Reply,
+	pub hints: Hints,
+	/// There is more to ask for.
+	pub more: bool,
+}
+
+/// Why there is no answer: the connection, or what the peer says.
+enum Lost {
+	Connection(io::Error),
+	Refused(Trouble),
+}
+
+impl From<io::Error> for Lost {
+	fn from(error: io::Error) -> Lost {
+		Lost::Connection(error)
+	}
+}
+
+impl From<WireError> for Lost {
+	fn from(error: WireError) -> Lost {
+		Lost::Refused(Trouble { errno: Errno::PROTO, why: error.to_string() })
+	}
+}
+
+impl Peer {
+	pub fn new(address: &str, token: Option<Vec<u8>>, name: &str) -> Result<Peer, String> {
+		Ok(Peer {
+			address: address.to_owned(),
+			token,
+			id: u64::from_le_bytes(random()?) | 1,
+			key: random()?,
+			name: name.to_owned(),
+			seq: AtomicU64::new(0),
+			idle: Mutex::new(Vec::new()),
+		})
+	}
+
+	/// Ask, and wait for the answer. What is wrong names this peer.
+	pub fn call(&self, request: &Request, deadline: Instant) -> Result<Came, Trouble> {
+		let (mut seq, mut flags, mut pause) = (None, 0, PAUSE.0);
+		loop {
+			let asked = self.link(deadline).and_then(|mut link| {
+				// larger than any before on this connection, as it was taken after it
+				let seq = *seq.get_or_insert_with(|| self.seq.fetch_add(1, Ordering::Relaxed) + 1);
+				let came = link.ask((self.id, seq), flags, request, deadline)?;
+				if let Ok(mut idle) = self.idle.lock() {
+					idle.push(link);
+				}
+				Ok(came)
+			});
+			let error = match asked {
+				Ok(came) => return Ok(came),
+				Err(Lost::Refused(trouble)) => return Err(self.named(trouble)),
+				Err(Lost::Connection(error)) => error,
+			};
+			if Instant::now() + pause >= deadline {
+				let errno = match Errno::from_io_error(&error) {
+					Some(Errno::AGAIN) | None => Errno::TIMEDOUT,
+					Some(errno) => errno,
+				};
+				return Err(self.named(errno.into()));
+			}
+			flags = flag::RETRY;
+			thread::sleep(pause);
+			pause = (pause * 2).min(PAUSE.1);
+		}
+	}
+
+	fn named(&self, trouble: Trouble) -> Trouble {
+		Trouble { why: format!("server {}: {}", self.address, trouble.why), ..trouble }
+	}
+
+	/// A connection that nobody uses.
+	fn link(&self, deadline: Instant) -> Result<Link, Lost> {
+		match self.idle.lock().ok().and_then(|mut idle| idle.pop()) {
+			Some(link) => Ok(link),
+			None => self.connect(deadline),
+		}
+	}
+
+	fn connect(&self, deadline: Instant) -> Result<Link, Lost> {
+		let socket = match self.address.split_once(':') {
+			Some(("unix", path)) => Socket::Unix(UnixStream::connect(path)?),
+			Some(("tcp", place)) => {
+				let found = place.to_socket_addrs()?.next();
+				let found = found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+				let socket = TcpStream::connect_timeout(&found, left(deadline)?)?;
+				socket.set_nodelay(true)?;
+				Socket::Tcp(socket)
+			}
+			_ => return Err(Lost::Refused(Errno::INVAL.into())),
+		};
+		let mut link = Link { socket };
+		self.greet(&mut link, deadline)?;
+		Ok(link)
+	}
+
+	fn greet(&self, link: &mut Link, deadline: Instant) -> Result<(), Lost> {
+		let refused = |why: String| Lost::Refused(Trouble { errno: Errno::ACCESS, why });
+		let nonce: [u8; 32] = random().map_err(refused)?;
+		let version = frame::VERSION as u16;
+		let name = self.name.as_str().into();
+		let hello = Hello { lowest: version, highest: version, key: self.key, nonce, name };
+		let id = (self.id, 0);
+		let hello = Request::Hello { hello };
+		let server = match link.exchange(id, 0, &hello, deadline)? {
+			Ok(_) => return Ok(()),
+			Err((status::AUTH, failure)) => failure.hints,
+			Err((status, failure)) => return Err(told(status, &failure)),
+		};
+		let token = self.token.as_deref();
+		let server = server.value(hint::NONCE).and_then(|nonce| nonce.try_into().ok());
+		let (Some(token), Some(server)) = (token, server) else {
+			return Err(refused("it asks for a token: give --token FILE".to_owned()));
+		};
+		let challenge = Challenge { server, client: nonce, id: self.id };
+		let proof = challenge.proof(token, CLIENT).try_into().unwrap_or_default();
+		match link.exchange(id, 0, &Request::Auth { proof }, deadline)? {
+			Ok(came)
+				if came
+					.hints
+					.value(hint::PROOF)
+					.is_some_and(|proof| challenge.holds(token, SERVER, proof)) =>
+			{
+				Ok(())
+			}
+			Ok(_) => Err(refused("it does not know the token".to_owned())),
+			Err((status, failure)) => Err(told(status, &failure)),
+		}
+	}
+}
+
+/// Time until a deadline; none left is an error, as a zero timeout would be for ever.
+fn left(deadline: Instant) -> io::Result<Duration> {
+	let left = deadline.saturating_duration_since(Instant::now());
+	if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+fn told(status: u32, failure: &Failure) -> Lost {
+	let why = String::from_utf8_lossy(&failure.what.0).into_owned();
+	match status {
+		// it ends, and may be back
+		status::DRAINING => Lost::Connection(Errno::SHUTDOWN.into()),
+		status::AUTH.. => Lost::Refused(Trouble { errno: Errno::ACCESS, why }),
+		errno => Lost::Refused(Trouble { errno: Errno::from_raw_os_error(errno as i32), why }),
+	}
+}
+
+struct Link {
+	socket: Socket,
+}
+
+impl Link {
+	fn ask(
+		&mut self,
+		key: (u64, u64),
+		flags: u32,
+		request: &Request,
+		deadline: Instant,
+	) -> Result<Came, Lost> {
+		let answered = self.exchange(key, flags, request, deadline)?;
+		answered.map_err(|(status, failure)| told(status, &failure))
+	}
+
+	/// A request and its answer, or the status and the words in which it was refused.
+	fn exchange(
+		&mut self,
+		(client, seq): (u64, u64),
+		flags: u32,
+		request: &Request,
+		deadline: Instant,
+	) -> Result<Result<Came, (u32, Failure)>, Lost> {
+		let most = u128::from(u32::MAX);
+		let deadline_ms = left(deadline)?.as_millis().clamp(1, most) as u32;
+		let header = Header {
+			kind: kind::REQUEST,
+			op: request.op(),
+			flags,
+			client,
+			seq,
+			deadline: deadline_ms,
+			..Header::default()
+		};
+		self.send(&header.frame(&request.encode(&Hints::default())), deadline)?;
+		loop {
+			let (header, body) = self.receive(deadline)?;
+			if header.kind != kind::REPLY || header.seq != seq {
+				continue; // of a request that was given up
+			}
+			if header.status != status::OK {
+				return Ok(Err((header.status, decode(&body)?)));
+			}
+			let (reply, hints, _) = Reply::decode(header.op, &body)?;
+			return Ok(Ok(Came { reply, hints, more: header.flags & flag::MORE != 0 }));
+		}
+	}
+
+	fn send(&mut self, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
+		while !bytes.is_empty() {
+			self.socket.set_timeout(left(deadline)?)?;
+			match self.socket.write(bytes) {
+				Ok(sent) => bytes = &bytes[sent..],
+				Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+				Err(error) => return Err(error),
+			}
+		}
+		Ok(())
+	}
+
+	fn receive(&mut self, deadline: Instant) -> Result<(Header, Vec<u8>), Lost> {
+		let mut head = [0; HEADER];
+		self.fill(&mut head, deadline)?;
+		let header = Header::decode(&head)?;
+		let mut body = vec![0; header.body.min(limit::BODY) as usize];
+		self.fill(&mut body, deadline)?;
+		header.check_body(&body)?;
+		Ok((header, body))
+	}
+
+	fn fill(&mut self, mut into: &mut [u8], deadline: Instant) -> io::Result<()> {
+		while !into.is_empty() {
+			self.socket.set_timeout(left(deadline)?)?;
+			match self.socket.read(into) {
+				Ok(0) => return Err(io::ErrorKind::ConnectionReset.into()),
+				Ok(got) => into = &mut into[got..],
+				Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+				Err(error) => return Err(error),
+			}
+		}
+		Ok(())
+	}
+}
