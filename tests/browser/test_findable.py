@@ -74,10 +74,31 @@ def test_each_leads_to_its_place(
 def test_the_write_is_seen_at_every_zoom(look: Look, planted_run: Planted) -> None:
     start, duration = slow_place(look)
     unseen = []
-    for width, lanes in itertools.product((25, 12, 6, 3, 1.5), (256, 64, 8, 1)):
+    wide = itertools.product((25, 12, 6, 3, 1.5), (256, 64, 8, 1))
+    for width, lanes in (*wide, *itertools.product((0.4, 0.1, 0.02), (64, 1))):
         if not seen_in(look, planted_run, (start + duration / 2), width, lanes):
             unseen.append((width, lanes))
     assert unseen == []
+
+
+def test_zooming_leads_from_level_to_level_to_single_calls(
+    look: Look, planted_run: Planted
+) -> None:
+    """Bins are always as many as the picture has room for; the finest hold no more than one call each."""
+    start, _ = slow_place(look)
+    widths = [25 / 2**zoom for zoom in range(11)]
+    bins = []
+    for width in widths:
+        seen_in(look, planted_run, start, width, 8)
+        found = re.search(r"^(\d+) bins of (\S+ \S+) \u00d7", look.text("main figcaption .quiet"))
+        assert found, look.text("main figcaption")
+        bins.append((int(found[1]), found[2]))
+    assert all(200 <= many <= 1024 for many, _ in bins), bins
+    assert len({each for _, each in bins}) >= 9, bins
+    rows = look.table()
+    assert rows and {row["calls"] for row in rows} <= {"0", "1"}
+    assert {row["first lane"] for row in rows} != {"0"}
+    assert all(row["first lane"] == row["last lane"] for row in rows)
 
 
 def seen_in(look: Look, planted: Planted, middle: float, width: float, lanes: int) -> bool:

@@ -81,10 +81,10 @@ export const overview: Overview = {
 		{ kind: "rank", sentence: "Rank 37 spends 3.3 s in I/O; the median rank 2.1 s.", selection: { lanes: "37" }, screen: "timeline" },
 		{ kind: "server", sentence: "Server oss-03 takes 38 % of the time of 8 servers.", selection: { servers: "oss-03" }, screen: "servers" },
 	],
-	layers: table({ layer: "text", inclusive: "ns", exclusive: "ns", calls: "count", bytes: "bytes" }, [
-		["hdf5", 100 * SECOND, 4 * SECOND, 2000, 3.2e9],
-		["mpiio", 95 * SECOND, 30 * SECOND, 8000, 3.2e9],
-		["posix", 65 * SECOND, 65 * SECOND, 110_000, 3.3e9],
+	layers: table({ layer: "text", inclusive: "ns", exclusive: "ns", communication: "ns", calls: "count", bytes: "bytes" }, [
+		["hdf5", 100 * SECOND, 4 * SECOND, SECOND, 2000, 3.2e9],
+		["mpiio", 95 * SECOND, 20 * SECOND, 10 * SECOND, 8000, 3.2e9],
+		["posix", 65 * SECOND, 65 * SECOND, 0, 110_000, 3.3e9],
 	]),
 	rate: table(
 		{ time: "ns", layer: "text", "bytes read": "bytes", "bytes written": "bytes" },
@@ -104,7 +104,7 @@ const levelsOf = [0, 1];
 
 export const levels: Levels = {
 	width: DURATION / BINS,
-	levels: levelsOf.map((z) => ({ z, bins: BINS << z, rows: RANKS, lanes_per_row: 1 })),
+	levels: levelsOf.map((z) => ({ z, bins: BINS << z, rows: RANKS, lanes_per_row: 1, ready: true })),
 	source: "calls",
 	outliers: ["hdf5", "mpiio", "posix"].map((layer) => ({ ...slow, layer })),
 	sql: "select 1",

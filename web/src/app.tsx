@@ -6,19 +6,19 @@ import { Failed, Loading, Newer } from "./parts/notice";
 import { say, Said } from "./parts/say";
 import { Running } from "./parts/running";
 import { Selected } from "./parts/selected";
-import type { Following, Run, Runs } from "./source";
+import type { Run, Runs } from "./source";
 import { SCREENS } from "./screens/registry";
-import { act, isReport, useAnswer } from "./state/answers";
+import { useAnswer } from "./state/answers";
+import { useFollowing } from "./state/following";
 import { bindKeys } from "./state/keys";
-import { currentRun, now, runs } from "./state/runs";
-import { change, foreignAddress, go, page, revision, run } from "./state/state";
-
-const LOOK_AGAIN = 2000; // ms between two looks at a run that still grows
+import { currentRun, hear, runs } from "./state/runs";
+import { change, foreignAddress, go, page, run } from "./state/state";
 
 export function App(): JSX.Element {
 	const answer = useAnswer<Runs>("runs", {});
 	useEffect(() => {
 		runs.value = answer.value;
+		if (answer.value) hear(answer.value.generation);
 		const first = answer.value?.runs[0];
 		if (first && !run.value && !foreignAddress.value) change({ run: first.name }, true);
 	}, [answer.value, run.value]);
@@ -110,28 +110,4 @@ function pageKeys(): () => void {
 		{ key: "E", says: "export", run: openExport },
 		...SCREENS.map((screen) => ({ key: screen.key, says: screen.title, run: () => go(screen.name) })),
 	]);
-}
-
-/** A run that still runs is looked at again and again; all else is asked again once it was opened anew. */
-function useFollowing(shown: Run | null): void {
-	const followed = shown?.live && !isReport() ? shown.name : null;
-	useEffect(() => {
-		if (!followed) return;
-		let timer = 0;
-		const known = runs.value?.generation;
-		const look = (): void => {
-			act<Following>("now", { run: followed }, true)
-				.then((found) => {
-					now.value = found.now;
-					if (found.generation !== known) revision.value += 1;
-				})
-				.catch(() => (now.value = null)) // the server has gone: what the next question says
-				.finally(() => (timer = window.setTimeout(look, LOOK_AGAIN)));
-		};
-		look();
-		return () => {
-			clearTimeout(timer);
-			now.value = null;
-		};
-	}, [followed, runs.value?.generation]);
 }

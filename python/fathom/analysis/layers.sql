@@ -1,5 +1,5 @@
 -- Totals of each layer's I/O calls; regions of the program (layer user) are none, and those that only start, end or describe MPI (kind comm) are none. A call inside another of the same layer is not added to `inclusive` again;
--- `exclusive` is what no recorded call below explains.
+-- `exclusive` is what no recorded call below explains; `communication` is what the layer's library asked of MPI inside these calls.
 with own as (
 	select
 		layer,
@@ -14,7 +14,7 @@ with own as (
 	group by layer
 ),
 below as (
-	select enclosing_layer as layer, sum(time) as time
+	select enclosing_layer as layer, sum(time) as time, sum(time) filter (kind = 'comm') as communication
 	from counters
 	where enclosing_layer is not null
 		and (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm')
@@ -27,6 +27,7 @@ select
 	own.errors::bigint as errors,
 	coalesce(own.bytes, 0)::bigint as bytes,
 	coalesce(own.inclusive, 0)::bigint as inclusive,
-	greatest(0, own.every - coalesce(below.time, 0))::bigint as exclusive
+	greatest(0, own.every - coalesce(below.time, 0))::bigint as exclusive,
+	coalesce(below.communication, 0)::bigint as communication
 from own left join below using (layer)
 order by inclusive desc, own.layer

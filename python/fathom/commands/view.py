@@ -117,7 +117,7 @@ def _follow(runs: Runs) -> None:
     here = set(live.runs_here())
     for name, opened in runs.all.items():
         if opened.run.path in here:
-            Follower(runs, name, partial(runs.renew, ready=prepare)).start()
+            Follower(runs, name, prepare).start()
 
 
 def _open(runs: Runs, path: Path) -> str:

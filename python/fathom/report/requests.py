@@ -135,10 +135,10 @@ def _outermost(answer: Mapping[str, Any]) -> str:
 
 
 def tiles(run: str, answers: Mapping[str, Any]) -> Iterator[tuple[int, Iterator[Request]]]:
-    """Tiles of each level of the run's pictures, the coarsest first."""
+    """Tiles of each level of the run's pictures that lies ready, the coarsest first."""
     levels = answers.get(Request("levels", {"run": run}).key) or {"levels": []}
     facts = next(one for one in answers[Request("runs").key]["runs"] if one["name"] == run)
-    for level in levels["levels"]:
+    for level in (one for one in levels["levels"] if one["ready"]):
         yield level["z"], _tiles(run, level, facts["layers"])
 
 

@@ -31,10 +31,10 @@ class Answer:
 
 
 #: Names that do something: asked for by POST, which a page of another origin cannot send unseen.
-ACTS = frozenset({"start", "stop"})
+ACTS = frozenset({"start", "stop", "again"})
 
 #: Answers of the moment: never kept.
-MOMENT = frozenset({"now"})
+MOMENT = frozenset({"now", "again"})
 
 #: Answers of the whole run, whatever is selected.
 WHOLE = frozenset(("overview", "findings", "levels"))

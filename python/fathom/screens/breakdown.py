@@ -20,6 +20,8 @@ KEYS = {
     "server": "coalesce(server_process.server, server_file.server)",
 }
 UNITS = {"sub-calls": "count"}
+DIRECTORIES = "no server was recorded: each directory stands for one, with the calls on its files"
+ASIDE = "communication inside I/O calls is in the time of the layer that called it: "
 STORAGE = ("posix", "stdio", "aio")
 #: Calls of which the union of times is worked out; sorting more takes longer than a look may.
 SORTED = 1_000_000
@@ -87,6 +89,18 @@ def _parts(view: View, selection: Selection, by: str, of: str) -> dict[str, str]
     }
 
 
+def _talk(view: View, of: str, counted: bool) -> str | None:
+    """Why what the libraries communicated is no part of its own; none where it is, or nobody could."""
+    configuration = view.run.manifest.get("configuration", {})
+    if of == "inclusive" or "mpi" in configuration.get("layers", ["mpi"]):
+        return None
+    if view.once("ranks", lambda: view.value("select ranks from runs")) is None:
+        return None
+    if "mpi" not in configuration.get("counted", []):
+        return f"{ASIDE}not recorded (--layers +mpi)"
+    return None if counted else f"{ASIDE}only counted, of the whole run (--layers +mpi records it)"
+
+
 def _notes(found: Captured, counted: bool, covered: bool) -> str | None:
     least = f"overlap is worked out for up to {SORTED:,} calls that are all recorded in full"
     return notes(None if counted else found.note, least if not covered and found.events else None)
@@ -117,9 +131,12 @@ def breakdown(
         covered=statement("breakdown_covered" if covered else "breakdown_uncovered", **parts),
         limit=str(limit),
     )
+    stand_in = None if traced else DIRECTORIES
+    beside = stand_in if by == "server" else _talk(view, of, counted)
+    note = notes(_notes(found, counted, covered), beside)
     # What a server did for a call may be after it.
     of_calls = view if traced else near(view, selection, inside=True)
-    return of_calls.table(text, note=_notes(found, counted, covered), units=UNITS)
+    return of_calls.table(text, note=note, units=UNITS)
 
 
 def by_call(view: View, selection: Selection, of: str, limit: int) -> Table:
@@ -134,7 +151,8 @@ def by_call(view: View, selection: Selection, of: str, limit: int) -> Table:
         end=str(max((row["start"] + row["duration"] for row in roots), default=0)),
         exclusive=str(of == "exclusive").lower(),
     )
-    return view.table(text, note=captured(view, selection).note, units={"key": "call"})
+    note = notes(captured(view, selection).note, _talk(view, of, counted=False))
+    return view.table(text, note=note, units={"key": "call"})
 
 
 def _listed(words: Iterable[str]) -> str:

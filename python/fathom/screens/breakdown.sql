@@ -1,9 +1,18 @@
--- Time by {by}, layer by layer, and what belongs to it: the longest call, sub-calls, servers, how much ran side by side.
+-- Time by {by}, layer by layer, and what belongs to it: the longest call, sub-calls, servers, how much ran side by side. Of exclusive times
+-- what the libraries communicated inside their I/O calls is a part of its own: by whom a call was made tells it from the program's.
 with {lane},
 {latency/servers},
 {sums},
+parts as (
+	from sums
+	union all
+	select key, 'communication', sum(talked), sum(talks), sum(exchanged), max(longest_talk)
+	from below
+	where {exclusive} and talks > 0
+	group by key
+),
 kept as (
-	select key from sums group by key order by sum(time) desc nulls last, key limit {limit}
+	select key from parts group by key order by sum(time) desc nulls last, key limit {limit}
 ),
 {of_server},
 extremes as (
@@ -16,7 +25,7 @@ select
 	s.key::varchar as key, s.layer, coalesce(s.time, 0)::bigint as time, s.calls::bigint as calls,
 	if({below_known}, coalesce(b.calls, 0), null)::bigint as "sub-calls", coalesce(s.bytes, 0)::bigint as bytes, s.longest::bigint as longest,
 	l.call, e.most as "server of longest", e.least as "server of least", 1 - u.time / nullif(u.summed, 0) as overlap
-from sums as s semi join kept on kept.key = s.key
+from parts as s semi join kept on kept.key = s.key
 	left join below as b on b.key = s.key and b.layer = s.layer
 	left join longest_call as l on l.key = s.key and l.layer = s.layer
 	left join extremes as e on e.key = s.key and e.layer = s.layer

@@ -1,6 +1,6 @@
--- Of each of these calls the time of the calls inside it, layer by layer.
+-- Of each of these calls the time of the calls inside it, layer by layer; what the libraries communicated in it is one more.
 with recursive near as materialized (
-	select * from calls where stream in ({streams}) and start between {begin} and {end}
+	select * replace (if(kind = 'comm', 'communication', layer) as layer) from calls where stream in ({streams}) and start between {begin} and {end}
 ),
 outer_call as (
 	select * from near where id in ({roots})

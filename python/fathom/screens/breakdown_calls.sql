@@ -18,7 +18,9 @@ sums as (
 	group by key, layer
 ),
 below as (
-	select p.key, p.layer, count(*) as calls
+	select
+		p.key, p.layer, count(*) as calls, sum(b.duration) filter (b.kind = 'comm') as talked, count(*) filter (b.kind = 'comm') as talks,
+		sum(b.bytes) filter (b.kind = 'comm') as exchanged, max(b.duration) filter (b.kind = 'comm') as longest_talk
 	from calls as b join picked as p on b.parent = p.id
 	where b.layer <> 'fathom' and {near}
 	group by p.key, p.layer

@@ -1,10 +1,14 @@
 -- From counters, so of every level. A part of breakdown.sql.
 below as (
-	select {key} as key, c.layer, sum(c.time) as time, sum(c.calls) filter (c.below <> 'fathom') as calls
+	select
+		{key} as key, c.layer, sum(c.time) as time, sum(c.calls) filter (c.below <> 'fathom') as calls,
+		sum(c.time) filter (talk) as talked, sum(c.calls) filter (talk) as talks, sum(c.bytes) filter (talk) as exchanged,
+		max(c.longest) filter (talk) as longest_talk
 	from (
 		select *
 		from (
-			select b.process, b.enclosing_layer as layer, b.enclosing as op, o.kind, null::uinteger as file, b.layer as below, b.time, b.calls
+			select b.process, b.enclosing_layer as layer, b.enclosing as op, o.kind, null::uinteger as file, b.layer as below,
+				b.kind = 'comm' as talk, b.time, b.calls, b.bytes, b.longest
 			from counters as b left join ops as o on o.layer = b.enclosing_layer and o.op = b.enclosing
 			where b.enclosing is not null
 		) as c

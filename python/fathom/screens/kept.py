@@ -80,7 +80,7 @@ class Kept:
     def __init__(self, run: Path) -> None:
         """Files lie in a folder beside its tables; where that cannot be written to, there are none."""
         self._folder = run / "tables" / FOLDER
-        self._stamp = stamp(run)
+        self.stamp = stamp(run)
         self._held: OrderedDict[str, str] = OrderedDict()
         self._lock = threading.Lock()
         self._turns = Turns()
@@ -128,7 +128,7 @@ class Kept:
         """Nothing where it is not there, damaged, or of other tables."""
         with contextlib.suppress(OSError, ValueError):
             first, text = self._file(key).read_text(encoding="utf-8").split("\n", 1)
-            if json.loads(first) == [self._stamp, key]:
+            if json.loads(first) == [self.stamp, key]:
                 return text
         return None
 
@@ -139,5 +139,5 @@ class Kept:
         with contextlib.suppress(OSError):
             self._folder.mkdir(exist_ok=True)
             if file.exists() or sum(1 for _ in self._folder.iterdir()) < FILES:
-                aside.write_text(f"{json.dumps([self._stamp, key])}\n{text}", encoding="utf-8")
+                aside.write_text(f"{json.dumps([self.stamp, key])}\n{text}", encoding="utf-8")
                 aside.replace(file)

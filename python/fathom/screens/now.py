@@ -26,19 +26,29 @@ COLUMNS = (
 class Follower:
     """Looks at one run until it is over, then has it opened again: packed, with all that it did."""
 
-    def __init__(self, runs: Runs, name: str, renew: Callable[[str], None]) -> None:
-        """`renew`: opens the run of this name anew."""
-        self.runs, self.name, self.renew = runs, name, renew
+    def __init__(self, runs: Runs, name: str, ready: Callable[[View], None]) -> None:
+        """`ready`: what is to be made of a run that was opened anew before others see it."""
+        self.runs, self.name, self.ready = runs, name, ready
         self.course = Course()
+        self._opening = threading.Lock()
 
     def start(self) -> None:
         """In a thread that ends with the program."""
+        self.runs.followers[self.name] = self
         threading.Thread(target=self._follow, daemon=True).start()
+
+    def again(self) -> None:
+        """Opens the run anew: with what has come into its files by now. Errors: `fathom.errors.RunError`."""
+        with self._opening:
+            if self.name in self.runs.followers:
+                self.runs.renew(self.name, self.ready, is_over=False)
 
     def _follow(self) -> None:
         with contextlib.suppress(FathomError):  # who cannot look sees the run as it was opened
             self._look()
-            self.renew(self.name)
+            with self._opening:
+                self.runs.followers.pop(self.name)
+                self.runs.renew(self.name, self.ready, is_over=True)
 
     def _look(self) -> None:
         path = self.runs.all[self.name].run.path
@@ -83,5 +93,20 @@ def _table(course: Course, by: str, interval: float) -> Table:
 
 @answer("now")
 def now(view: View, _: Selection) -> dict[str, Any]:
-    """`generation` counts up when what all other answers say has changed; `now`: null when the run is over."""
-    return {"generation": view.runs.generation, "now": view.opened.now}
+    """`generation` counts up when what all other answers say has changed; `as of`: when what they say was read; `now`:
+    null when the run is over."""
+    return {"generation": view.runs.generation, "as of": view.opened.at, "now": view.opened.now}
+
+
+@answer("again")
+def again(view: View, _: Selection) -> dict[str, Any]:
+    """Reads a run that still runs again; one that is over was read whole. `took`: seconds."""
+    began, name = time.monotonic(), view.opened.name
+    if follower := view.runs.followers.get(name):
+        follower.again()
+    now_open = view.runs.all[name]
+    return {
+        "generation": view.runs.generation,
+        "as of": now_open.at,
+        "took": time.monotonic() - began,
+    }

@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -63,9 +64,9 @@ class Stop:
 class Opened:
     """An open run, and what was worked out of it once for all requests."""
 
-    def __init__(self, name: str, run: Run) -> None:
-        """`name`: as requests call it."""
-        self.name, self.run = name, run
+    def __init__(self, name: str, run: Run, at: int) -> None:
+        """`name`: as requests call it; `at`: ns since 1970 when it was read."""
+        self.name, self.run, self.at = name, run, at
         self.kept = Kept(run.path)
         self.by_time = by_time.found(run.path / "tables")
         self.brushes = Brushes()
@@ -165,6 +166,7 @@ class Runs:
         """Opens them; two of one name are told apart by a number. Errors: `fathom.errors.RunError`."""
         self.all: dict[str, Opened] = {}
         self.desk: Any = None  # where jobs are started (screens/desk.py), if they may be
+        self.followers: dict[str, Any] = {}  # of runs that still run (screens/now.py)
         self.generation = 0  # counts how often a run was opened anew
         for path in paths:
             self.open(path)
@@ -179,13 +181,19 @@ class Runs:
         while name in self.all:
             number += 1
             name = f"{run.name}-{number}"
-        self.all[name] = Opened(name, run)
+        self.all[name] = Opened(name, run, time.time_ns())
         return self.all[name]
 
-    def renew(self, name: str, ready: Callable[[View], None]) -> None:
-        """The same run as it is on disk now; others see it once it is `ready`."""
-        fresh = Opened(name, open_run(self.all[name].run.path, MEMORY))
+    def renew(self, name: str, ready: Callable[[View], None], is_over: bool) -> None:
+        """The same run as it is on disk now; others see it once it is `ready`. Nothing is new where it still runs and
+        no more has come into its files."""
+        before, at = self.all[name], time.time_ns()
+        fresh = Opened(name, open_run(before.run.path, MEMORY), at)
+        if not is_over and fresh.kept.stamp == before.kept.stamp:
+            before.at = at
+            return
         ready(View(fresh, self))
+        fresh.now = None if is_over else before.now
         self.all[name] = fresh
         for opened in self.all.values():  # what was compared with it is another answer now
             opened.kept = Kept(opened.run.path)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from fathom.analysis.latency.servers import are_traced
 from fathom.database import quoted
 from fathom.screens import answer, conditions, number, text
 from fathom.screens.breakdown import holders
@@ -22,7 +23,7 @@ PANELS = 20_000  # rows of samples in an answer
 
 @answer("servers", bins=number(1, 512))
 def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]:
-    """`totals` of every level that knows files; `bins` of calls."""
+    """`stands`: what a server is here; `totals` of every level that knows files; `bins` of calls."""
     begin, width = bins_of(view, selection, bins)
     totals = statement("servers_totals", selected=conditions.calls(replace(selection, t=None)))
     over_time = statement(
@@ -37,7 +38,9 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
     every = view.table(totals, UNITS, limit=5000)
     folded = every.total - MOST
     together = f"{folded:,} servers are together" if folded > 0 else None
+    traced = view.once("traced", lambda: are_traced(view))
     return {
+        "stands": "process" if traced else "directory",
         "begin": begin,
         "width": width,
         "totals": every if every.rows else replace(every, note=NO_FILES),

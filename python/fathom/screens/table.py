@@ -11,7 +11,7 @@ from fathom.store import plain
 #: What a column of this name holds, where the answer says nothing else.
 UNITS = {
     "start": "ns", "stop": "ns", "time": "ns", "duration": "ns", "nested": "ns", "exclusive": "ns", "longest": "ns",
-    "busy": "ns", "median": "ns", "io time": "ns", "inclusive": "ns",
+    "busy": "ns", "median": "ns", "io time": "ns", "inclusive": "ns", "communication": "ns",
     "bytes": "bytes", "size": "bytes", "bytes read": "bytes", "bytes written": "bytes", "file_offset": "bytes",
     "calls": "count", "lanes": "count", "rank": "count", "process": "count", "depth": "count", "thread": "count",
     "threads": "count", "bin": "count", "bucket": "count", "error": "count", "result": "count", "errors": "count",

@@ -37,14 +37,10 @@ def pyramid(view: View) -> tiles.Tiles:
     """The run's tiles, made by the first who asks."""
     tables = view.run.path / "tables"
     try:
-        return view.once("tiles", lambda: tiles.Tiles(tables, _whole(view), view.stop.watch))
+        return view.once("tiles", lambda: tiles.Tiles(tables, view.stop.watch))
     except DamagedRun:
         view.stop.check()  # nobody waits for them: they were interrupted
         raise
-
-
-def _whole(view: View) -> Geometry:
-    return Geometry(duration(view), lane_count(view))
 
 
 def prepare(view: View) -> None:
@@ -54,11 +50,16 @@ def prepare(view: View) -> None:
 
 
 def geometry(view: View) -> Geometry:
-    """How the run is cut. Heat has few bins: deeper levels show its lanes one by one, its bins as wide as they are."""
-    if has_calls(view):
-        return pyramid(view).geometry
-    whole = view.once("geometry", lambda: _whole(view))
-    return replace(whole, deepest=whole.first_whole)
+    """How the run is cut."""
+    return view.once("geometry", lambda: Geometry(duration(view), lane_count(view)))
+
+
+def _levels(view: View) -> tuple[list[Level], int]:
+    """All levels, and the finest that lies ready. Heat has few bins: its levels end where its lanes are apart."""
+    cut = geometry(view)
+    if not has_calls(view):
+        return cut.levels(cut.first_whole), cut.first_whole
+    return cut.levels(cut.deepest), pyramid(view).deepest
 
 
 def outliers(view: View) -> list[dict[str, Any]]:
@@ -75,12 +76,12 @@ def outliers(view: View) -> list[dict[str, Any]]:
 @answer("levels")
 def levels(view: View, _: Selection) -> dict[str, Any]:
     """How the run is cut, and the calls that stay marked; whatever is selected."""
-    cut = geometry(view)
-    coarsest = cut.level(0)
+    every, ready = _levels(view)
+    coarsest = every[0]
     each = [
-        {"z": one.z, "bins": one.bins, "rows": one.rows, "lanes_per_row": one.lanes}
-        for one in cut.levels
-    ]
+        {"z": one.z, "bins": one.bins, "rows": one.rows, "lanes_per_row": one.lanes, "ready": one.z <= ready}
+        for one in every
+    ]  # fmt: skip
     return {
         "width": coarsest.width,
         "levels": each,
@@ -93,19 +94,20 @@ def levels(view: View, _: Selection) -> dict[str, Any]:
 @answer("tile", required=("layer", "z", "x", "y"), layer=text, z=number(), x=number(), y=number())
 def tile(view: View, selection: Selection, *, layer: str, z: int, x: int, y: int) -> bytes:
     """256 bins by 64 rows of one layer. Times and lanes that are selected are places in it and leave it as it is."""
-    cut = geometry(view)
-    if z > cut.deepest:
+    every, ready = _levels(view)
+    if z >= len(every):
         raise UsageError(
-            f"tile: z={z}: this run has levels 0 to {cut.deepest}; strips has the calls"
+            f"tile: z={z}: this run has levels 0 to {len(every) - 1}; strips has the calls"
         )
-    level = cut.level(z)
+    level = every[z]
     if x * BINS >= level.bins or y * ROWS >= level.rows:
         raise UsageError(
             f"tile: x={x}, y={y}: level {z} has {level.bins} bins and {level.rows} rows"
         )
     if selection.layers is not None and layer not in selection.layers:
         return encode(_none())
-    if has_calls(view) and selection.files is None and selection.servers is None:
+    is_kept = has_calls(view) and z <= ready
+    if is_kept and selection.files is None and selection.servers is None:
         return encode(_filtered(pyramid(view).tile(layer, z, x, y), selection))
     return encode(_computed(view, replace(selection, layers=(layer,)), level, x, y))
 

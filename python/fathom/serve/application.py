@@ -24,8 +24,8 @@ from fathom.serve.page import NOT_BUILT, page
 AT_A_TIME = 4
 #: Seconds that an answer may take.
 SECONDS = 60.0
-# Worked out once for each run, however long it takes.
-PATIENT = frozenset(("overview", "findings", "levels"))
+# Worked out once for each run, or for each look at one that grows, however long it takes.
+PATIENT = frozenset(("overview", "findings", "levels", "again"))
 # A statement is interrupted again and again until its thread is done: one that begins in between is not missed.
 AGAIN = 0.05
 STATUS = {UsageError: 400, NoSuchRun: 404, OverLimit: 422}

@@ -11,25 +11,22 @@ import pyarrow as pa
 from fathom.database import quoted
 from fathom.derived import Watch, ignore
 from fathom.tiles import build
-from fathom.tiles.geometry import Geometry
 
 
 class Tiles:
     """A run's tiles, made if they are not there yet."""
 
-    def __init__(self, tables: Path, geometry: Geometry, watch: Watch = ignore) -> None:
-        """`geometry`: of the run, at any depth. `watch`: as build.ensure has it."""
+    def __init__(self, tables: Path, watch: Watch = ignore) -> None:
+        """Of a run that is packed. `watch`: as build.ensure has it."""
         self._kept: tempfile.TemporaryDirectory[str] | None
         file, self._kept = build.ensure(tables, watch)
         self._con = duckdb.connect(":memory:")
         self._con.execute(f"create view tiles as from read_parquet({quoted(str(file))})")
-        self._geometry = geometry
 
     @cached_property
-    def geometry(self) -> Geometry:
-        """Down to the finest level that was made."""
-        deepest = self.sql("select coalesce(max(z), 0) as z from tiles")["z"][0].as_py()
-        return Geometry(self._geometry.duration, self._geometry.lanes, deepest)
+    def deepest(self) -> int:
+        """The finest level that was made; of finer ones what is asked for is worked out from the calls."""
+        return int(self.sql("select coalesce(max(z), 0) as z from tiles")["z"][0].as_py())
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of a statement over `tiles`."""

@@ -7,7 +7,6 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -16,13 +15,13 @@ from fathom import database
 from fathom.derived import Derived, Watch, ignore
 from fathom.errors import DamagedRun
 from fathom.tiles import statements
-from fathom.tiles.geometry import DEEPEST, Geometry, Level
+from fathom.tiles.geometry import LEVELS, Geometry, Level
 
 #: A level has at most this part of the calls as cells; else it is no quicker to read than they are.
 PART = 8
 # A small run gets levels of so many cells all the same, up to 512 bins and a row for each lane: about two megabytes.
 FLOOR = 131_072
-TILES = Derived("tiles.parquet", "fathom.tiles", 1)
+TILES = Derived("tiles.parquet", "fathom.tiles", 2)
 # Below so many calls a line of progress is not worth it.
 MANY = 1_000_000
 # Cells that are read at a time: a tile is at most a few of these.
@@ -33,21 +32,21 @@ def _deepest(con: duckdb.DuckDBPyConnection, geometry: Geometry, calls: int) -> 
     """The finest level that is worth it; each has more cells than the one before."""
 
     def is_too_fine(level: Level) -> bool:
-        ((cells,),) = con.sql(statements.count(level)).fetchall()
-        is_needed = level.z <= geometry.first_whole
-        return bool(cells > max(calls // PART, FLOOR if is_needed else 0))
+        most = max(calls // PART, FLOOR if level.z <= geometry.first_whole else 0)
+        ((cells,),) = con.sql(statements.count(level, most)).fetchall()
+        return bool(cells > most)
 
-    return max(0, bisect.bisect_left(geometry.levels, True, key=is_too_fine) - 1)
+    return max(0, bisect.bisect_left(geometry.levels(LEVELS), True, key=is_too_fine) - 1)
 
 
-def _make_levels(con: duckdb.DuckDBPyConnection, geometry: Geometry) -> None:
+def _make_levels(con: duckdb.DuckDBPyConnection, geometry: Geometry, deepest: int) -> None:
     """The finest of the calls, each other one of the one below it."""
-    finest = geometry.level(geometry.deepest)
+    finest = geometry.level(deepest)
     con.execute(
         f"create temp table level_{finest.z} as with {statements.rows('calls')},"
         f" {statements.cells(finest, 0, finest.bins)} select * from cells"
     )
-    for below in reversed(geometry.levels[1:]):
+    for below in reversed(geometry.levels(deepest)[1:]):
         _make_coarser(con, below, geometry.level(below.z - 1))
 
 
@@ -61,19 +60,19 @@ def _make_coarser(con: duckdb.DuckDBPyConnection, below: Level, level: Level) ->
     )
 
 
-def _write(con: duckdb.DuckDBPyConnection, geometry: Geometry, tables: Path, file: Path) -> None:
-    levels = "\nunion all\n".join(statements.file(one) for one in geometry.levels)
-    rows = f"from ({levels}) order by z, layer, y, x, cell, op"
+def _write(con: duckdb.DuckDBPyConnection, levels: list[Level], tables: Path, file: Path) -> None:
+    every = "\nunion all\n".join(statements.file(one) for one in levels)
+    rows = f"from ({every}) order by z, layer, y, x, cell, op"
     TILES.write(con, rows, f"compression zstd, row_group_size {GROUP}", tables, file)
 
 
 def _of(con: duckdb.DuckDBPyConnection) -> tuple[Geometry, int]:
-    """The run down to the deepest level there can be, and its calls."""
+    """How the run is cut, and its calls."""
     facts = con.sql("select duration, (select count(*) from processes), events from runs")
     ((duration, lanes, events),) = facts.fetchall() or [(0, 0, 0)]
     if events >= MANY:
         print(f"fathom: tiles of {events:,} calls, this once", file=sys.stderr, flush=True)
-    return Geometry(duration, lanes, DEEPEST), events
+    return Geometry(duration, lanes), events
 
 
 def make(tables: Path, file: Path, watch: Watch = ignore) -> None:
@@ -85,10 +84,10 @@ def make(tables: Path, file: Path, watch: Watch = ignore) -> None:
     try:
         con.execute("set enable_progress_bar = false; set preserve_insertion_order = true")
         database.add_views(con, tables)
-        every, calls = _of(con)
-        geometry = replace(every, deepest=_deepest(con, every, calls))
-        _make_levels(con, geometry)
-        _write(con, geometry, tables, file)
+        geometry, calls = _of(con)
+        deepest = _deepest(con, geometry, calls)
+        _make_levels(con, geometry, deepest)
+        _write(con, geometry.levels(deepest), tables, file)
     except (duckdb.Error, OSError) as error:
         raise DamagedRun(f"{file}: the tiles could not be made: {error}") from error
     finally:

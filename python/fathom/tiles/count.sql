@@ -1,6 +1,17 @@
--- How many cells a level would have, at most: those in which a call starts, about, and all that calls last into beyond it.
-with {one}
+-- How many cells a level would have, at most: those in which a call starts, about, and those that calls last into beyond it, each once; the
+-- latter, for which calls are sorted, are left out where the former alone are more than {most}.
+with {one},
+{placed},
+started as (
+	select approx_count_distinct(hash(layer, op, row, first_bin)) as cells from placed
+),
+lasting as (
+	select first_bin, last_bin, max(last_bin) over (
+		partition by layer, op, row order by first_bin rows between unbounded preceding and 1 preceding
+	) as before
+	from placed
+	where last_bin > first_bin and (select cells from started) <= {most}
+)
 select
-	approx_count_distinct(hash(layer, op, lane // {lanes}, greatest(start, 0) // {width}))::bigint
-		+ coalesce(sum(greatest(0, (start + duration - 1) // {width} - greatest(start, 0) // {width})), 0)::bigint as cells
-from one
+	((select cells from started) + coalesce(sum(greatest(0, last_bin - greatest(first_bin, coalesce(before, first_bin)))), 0))::bigint as cells
+from lasting

@@ -4,8 +4,8 @@ lie whole in those of the level before."""
 from dataclasses import dataclass
 
 BINS, ROWS = 256, 64
-#: Finest level there can be.
-DEEPEST = 10
+#: So many levels there can be at least; of a long run more, until a bin is as narrow as this many ns.
+LEVELS, NARROW = 10, 50_000
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,16 @@ class Level:
 
 @dataclass(frozen=True)
 class Geometry:
-    """Of a run with so many ns and lanes, down to level `deepest`."""
+    """Of a run with so many ns and lanes."""
 
     duration: int
     lanes: int
-    deepest: int = DEEPEST
+
+    @property
+    def deepest(self) -> int:
+        """The finest level there can be."""
+        bins = -(-self.duration // (BINS * NARROW))
+        return max(LEVELS, (bins - 1).bit_length())
 
     @property
     def _most_lanes(self) -> int:
@@ -39,14 +44,13 @@ class Geometry:
         return max(1, self._most_lanes.bit_length() - 1)
 
     def level(self, z: int) -> Level:
-        """Bins of the deepest level that is ever made are whole ns, so all are."""
-        finest = -(-max(1, self.duration) // (BINS << DEEPEST))
-        width = finest << (DEEPEST - z)
+        """Bins of the finest level are whole ns, so all are."""
+        finest = -(-max(1, self.duration) // (BINS << self.deepest))
+        width = finest << (self.deepest - z)
         lanes = max(1, self._most_lanes >> z)
         rows = -(-max(1, self.lanes) // lanes)
         return Level(z, -(-max(1, self.duration) // width), rows, width, lanes)
 
-    @property
-    def levels(self) -> list[Level]:
-        """From the coarsest down."""
-        return [self.level(z) for z in range(self.deepest + 1)]
+    def levels(self, deepest: int) -> list[Level]:
+        """From the coarsest down to this one."""
+        return [self.level(z) for z in range(deepest + 1)]

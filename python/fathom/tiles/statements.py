@@ -34,9 +34,11 @@ def cells(level: Level, first: int, last: int) -> str:
     )
 
 
-def count(level: Level) -> str:
-    """An upper bound on the cells of a level."""
-    return _statement("count", one=rows("calls"), lanes=str(level.lanes), width=str(level.width))
+def count(level: Level, most: int) -> str:
+    """An upper bound on the cells of a level; of one with more than `most`, any number above it."""
+    return _statement(
+        "count", one=rows("calls"), lanes=str(level.lanes), width=str(level.width), most=str(most)
+    )
 
 
 def file(level: Level) -> str:

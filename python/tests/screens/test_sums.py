@@ -59,9 +59,9 @@ class Breakdown:
             return parent["layer"] in STORAGE or parent["kind"] == "comm"
         return bool(parent["layer"] == call["layer"])
 
-    def groups(self) -> dict[tuple[str, str], list[Call]]:
+    def groups(self, without: str = "") -> dict[tuple[str, str], list[Call]]:
         found: dict[tuple[str, str], list[Call]] = defaultdict(list)
-        for call in self.asked.selected():
+        for call in self.asked.selected(without):
             key = self.key(call)
             if key is None:
                 continue
@@ -77,6 +77,16 @@ class Breakdown:
         if self.of == "exclusive" and self.by != "server":
             return sum(call["duration"] - call["nested"] for call in calls)
         return sum(c["duration"] for c in calls if self.by == "server" or not self.is_inside(c))
+
+    def talk(self) -> dict[str, list[Call]]:
+        """What was communicated inside the selected calls, by their keys: a part of exclusive times."""
+        found: dict[str, list[Call]] = defaultdict(list)
+        if self.of == "inclusive" or self.by == "server":
+            return found
+        for call in self.asked.selected():
+            inner = [c for c in self.asked.calls if c["parent"] == call["id"]]
+            found[str(self.key(call))] += [c for c in inner if c["kind"] == "comm"]
+        return {key: calls for key, calls in found.items() if calls}
 
     def of_servers(self, calls: list[Call]) -> Counter[str]:
         times: Counter[str] = Counter()
@@ -102,12 +112,35 @@ def test_breakdown(tmp_path: Path, by: str, of: str, traced: bool) -> None:
             rows = asked.rows(asked.ask("breakdown", by=by, of=of))
             found = {(row["key"], row["layer"]): row for row in rows}
             oracle = Breakdown(asked, by, of)
+            talk = {key: found.pop((key, "communication")) for key in oracle.talk()}
             groups = oracle.groups()
             assert found.keys() == groups.keys()
             for name, calls in groups.items():
                 check(oracle, found[name], calls)
                 seen += len(calls)
+            for key, calls in oracle.talk().items():
+                assert talk[key]["time"] == sum(call["duration"] for call in calls)
+                assert talk[key]["calls"] == len(calls)
     assert seen > 5
+
+
+@pytest.mark.parametrize("t", [{}, {"t": "0-100000"}], ids=["counters", "calls"])
+@pytest.mark.parametrize("by", ["layer", "op", "lane"])
+def test_what_a_layer_kept_and_communicated_is_all_but_the_io_below(
+    tmp_path: Path, by: str, t: dict[str, str]
+) -> None:
+    """Whatever the key, exclusive times and communication add up to the same."""
+    talked = 0
+    for seed in range(3, 9):
+        asked = Asked(tmp_path, seed)
+        asked.parameters = t
+        rows = asked.rows(asked.ask("breakdown", by=by, of="exclusive"))
+        calls = asked.selected()
+        below = [c for c in asked.calls if asked.parent(c) in calls and c["kind"] != "comm"]
+        expected = sum(c["duration"] for c in calls) - sum(c["duration"] for c in below)
+        assert sum(row["time"] for row in rows) == expected
+        talked += sum(row["time"] for row in rows if row["layer"] == "communication")
+    assert talked > 0
 
 
 def check(oracle: Breakdown, row: dict[str, Any], calls: list[Call]) -> None:
@@ -141,10 +174,11 @@ def test_breakdown_by_call(tmp_path: Path) -> None:
         expected = {}
         for root in outer:
             for call, layers in under(asked, root, []):
-                key = (str(root["id"]), call["layer"])
+                layer = "communication" if call["kind"] == "comm" else call["layer"]
+                key = (str(root["id"]), layer)
                 sums = expected.setdefault(key, [0, 0])
                 sums[0] += call["duration"] - call["nested"]
-                sums[1] += 0 if call["layer"] in layers else call["duration"]
+                sums[1] += 0 if layer in layers else call["duration"]
         for number, of in enumerate(("exclusive", "inclusive")):
             rows = asked.rows(asked.ask("breakdown", by="call", of=of, limit=5))
             found = {(row["key"], row["layer"]): row["time"] for row in rows}
@@ -156,7 +190,8 @@ def under(asked: Asked, call: Call, layers: list[str]) -> list[tuple[Call, list[
     found = [(call, layers)]
     for inner in asked.calls:
         if inner["parent"] == call["id"] and inner["layer"] != "fathom":
-            found += under(asked, inner, [*layers, call["layer"]])
+            layer = "communication" if call["kind"] == "comm" else call["layer"]
+            found += under(asked, inner, [*layers, layer])
     return found
 
 
@@ -215,6 +250,29 @@ def test_servers(tmp_path: Path, traced: bool) -> None:
             ]
         for server in expected.keys() | found.keys():
             assert found[server] == pytest.approx(expected[server], abs=1e-6)
+        assert answer["stands"] == ("process" if traced else "directory")
+        totals = {row.pop("server"): row for row in asked.rows(answer["totals"])}
+        assert totals == totals_of(oracle, traced)
+
+
+def totals_of(oracle: Breakdown, traced: bool) -> dict[str, dict[str, Any]]:
+    """What each server was asked in all, whatever time is selected."""
+    calls: dict[str, list[Call]] = defaultdict(list)
+    for (server, layer), some in oracle.groups(without="t").items():
+        calls[server] += some if layer == "server" or not traced else []
+    busy = {server: sum(c["duration"] for c in some) for server, some in calls.items() if some}
+    mean = sum(busy.values()) / max(1, len(busy))
+    return {
+        server: {
+            "read": sum(c["bytes"] or 0 for c in calls[server] if c["kind"] == "read"),
+            "written": sum(c["bytes"] or 0 for c in calls[server] if c["kind"] == "write"),
+            "busy": time,
+            "calls": len(calls[server]),
+            "longest": max(c["duration"] for c in calls[server]),
+            "of the mean": pytest.approx(time / mean) if mean else None,
+        }
+        for server, time in busy.items()
+    }
 
 
 def share_of(call: Call, begin: int, end: int) -> float:

@@ -103,9 +103,10 @@ def test_every_level_is_what_its_calls_are(tmp_path: Path, seed: int) -> None:
     runs = Runs([forest.write(tmp_path).path])
     levels = screens.ask(runs, "levels", {"run": "r"})
     duration = max(call["start"] + call["duration"] for call in forest.calls)
-    geometry = Geometry(duration, 8, len(levels["levels"]) - 1)
+    every = Geometry(duration, 8).levels(len(levels["levels"]) - 1)
     assert levels["levels"][-1]["lanes_per_row"] == 1
-    for level in geometry.levels:
+    assert {one["ready"] for one in levels["levels"]} == {True, False}
+    for level in every:
         for layer in {call["layer"] for call in forest.calls}:
             calls = [call for call in forest.calls if call["layer"] == layer]
             cells, ids = asked(runs, layer, level)
@@ -178,11 +179,12 @@ def test_levels_add_up_where_rows_hold_many_lanes(tmp_path: Path) -> None:
     lanes, each = 150, 40
     runs = Runs([many(tmp_path, lanes, each)])
     levels = screens.ask(runs, "levels", {"run": "r"})
-    assert [level["lanes_per_row"] for level in levels["levels"]] == [4, 2, 1]
-    assert [level["rows"] for level in levels["levels"]] == [38, 75, 150]
+    assert [level["lanes_per_row"] for level in levels["levels"]] == [4, 2, *[1] * 9]
+    assert [level["rows"] for level in levels["levels"]] == [38, 75, *[150] * 9]
+    assert [level["z"] for level in levels["levels"] if level["ready"]] == [0, 1, 2]
     slow = lanes // 2 * each + each // 3
     assert levels["outliers"][0]["call"] == str(slow)
-    for level in Geometry(each * 1000, lanes, 2).levels:
+    for level in Geometry(each * 1000, lanes).levels(4):
         cells, ids = asked(runs, "posix", level)
         assert sum(values["calls"] for values in cells.values()) == lanes * each
         assert sum(values["bytes"] for values in cells.values()) == 7 * lanes * each
@@ -227,7 +229,7 @@ def test_counted_runs_are_drawn_from_heat(tmp_path: Path) -> None:
     runs = Runs([path])
     levels = screens.ask(runs, "levels", {"run": "r"})
     assert (levels["source"], levels["outliers"]) == ("heat", [])
-    for level in Geometry(20 * width, 70, len(levels["levels"]) - 1).levels:
+    for level in Geometry(20 * width, 70).levels(len(levels["levels"]) - 1):
         cells, ids = asked(runs, "posix", level)
         for name in ("calls", "bytes", "time"):
             assert sum(values[name] for values in cells.values()) == sum(row[name] for row in heat)

@@ -88,6 +88,9 @@ export const palette = computed<Palette>(() => (forcedColours.value ? FORCED : t
 
 export const palettes = { light: LIGHT, dark: DARK, forced: FORCED };
 
+/** What libraries communicated inside I/O calls: layer mpi's, told apart by who called. */
+export const COMMUNICATION = "communication";
+
 /** Colour of a share 0..1 of a sequential scale, one of `heatSteps`. */
 export function heat(palette: Palette, share: number): string {
 	const last = palette.heat.length - 1;
@@ -97,7 +100,7 @@ export function heat(palette: Palette, share: number): string {
 }
 
 export function layerColour(palette: Palette, layer: string): string {
-	return palette.layers[layer] ?? palette.other;
+	return palette.layers[layer === COMMUNICATION ? "mpi" : layer] ?? palette.other;
 }
 
 function mix(a: string, b: string, share: number): string {

@@ -3,9 +3,11 @@ import type { JSX } from "preact";
 import { rate, size } from "../draw/units";
 import type { Now } from "../source";
 import { choose, chosen } from "../state/choice";
-import { now } from "../state/runs";
-import { page } from "../state/state";
+import { canFollow, follows, readAgain, reading } from "../state/following";
+import { now, readAt } from "../state/runs";
+import { page, run } from "../state/state";
 import { Choose } from "./choose";
+import { say } from "./say";
 import { DataTable } from "./table";
 
 const GROUPS = ["layer", "function", "file", "rank", "line"] as const;
@@ -28,7 +30,28 @@ export function Running(): JSX.Element | null {
 	const shown = now.value;
 	if (!shown) return null;
 	if (page.value.screen === "overview") return <Figures now={shown} />;
-	return <div class="notice">{`Running, as of ${clock(shown.time)}. This screen shows what had come into files when the run was opened; the overview follows it. All screens show the whole run when it is over.`}</div>;
+	return (
+		<div class="notice bar">
+			<span>{`Running. This screen shows what had come into files by ${clock(readAt.value ?? shown.time)}; all screens show the whole run when it is over.`}</span>
+			<span class="grow" />
+			{canFollow() && <Choose label="follow" options={["yes", "no"]} chosen={follows() ? "yes" : "no"} choose={choose("follow", "yes")} />}
+			<ReadAgain />
+		</div>
+	);
+}
+
+function ReadAgain(): JSX.Element {
+	const read = (): void => {
+		readAgain(run.value).then(
+			() => say("Read again"),
+			(error: unknown) => say(error instanceof Error ? error.message : String(error)),
+		);
+	};
+	return (
+		<button type="button" disabled={reading.value} onClick={read}>
+			Read again
+		</button>
+	);
 }
 
 function Figures({ now: shown }: { now: Now }): JSX.Element {
@@ -46,7 +69,7 @@ function Figures({ now: shown }: { now: Now }): JSX.Element {
 				{`${shown.calls.toLocaleString("en-US")} I/O calls and ${size(shown.bytes)} so far; now ${Math.round(shown["calls per second"]).toLocaleString("en-US")} calls/s, ${rate(shown["bytes per second"])} `}
 				<span aria-hidden="true">{sparkline(shown.rates)}</span>
 			</p>
-			<p class="quiet">{`Processes: ${running} running, ${ended} ended${killed ? `, ${killed} killed` : ""}. Below is what had come into files when the run was opened; the whole run when it is over.`}</p>
+			<p class="quiet">{`Processes: ${running} running, ${ended} ended${killed ? `, ${killed} killed` : ""}. Below is what had come into files by ${clock(readAt.value ?? shown.time)}; the whole run when it is over. `}<ReadAgain /></p>
 			{table && <DataTable table={table} caption={`Busiest now, by ${by}`} name={`now-${by}`} what="busiest" page={10} />}
 		</section>
 	);

@@ -48,7 +48,17 @@ export interface Now {
 export interface Following {
 	/** Counts up when all other answers have changed. */
 	generation: number;
+	/** When what the other answers say was read, ns since 1970. */
+	"as of": number;
 	now: Now | null;
+}
+
+/** A run that still runs was read again. */
+export interface Again {
+	generation: number;
+	"as of": number;
+	/** Seconds. */
+	took: number;
 }
 
 export interface Runs {
@@ -96,6 +106,8 @@ export interface Level {
 	bins: number;
 	rows: number;
 	lanes_per_row: number;
+	/** Else its tiles are worked out from the calls of their lanes when they are asked for. */
+	ready: boolean;
 }
 
 export interface Outlier {

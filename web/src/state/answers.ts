@@ -59,13 +59,13 @@ export function useAnswer<T>(name: string, parameters: Parameters | null): Answe
 
 /** As `useAnswer`, for what takes several requests or is no JSON. The key says all that `read` depends on. */
 export function useReader<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Answer<T> {
-	const [answer, setAnswer] = useState<Answer<T> & { key: string }>({ value: null, error: null, loading: key !== "", key });
-	const now = revision.value;
+	const full = `${revision.value} ${key}`; // of a run that has grown, what is asked is another question at once
+	const [answer, setAnswer] = useState<Answer<T> & { full: string }>({ value: null, error: null, loading: key !== "", full });
 	useEffect(() => {
 		if (key === "") return;
 		const cancel = new AbortController();
 		const show = (value: T | null, error: Error | null): void => {
-			if (!cancel.signal.aborted) setAnswer({ value, error, loading: false, key });
+			if (!cancel.signal.aborted) setAnswer({ value, error, loading: false, full });
 		};
 		setAnswer((last) => ({ ...last, loading: true, error: null }));
 		read(cancel.signal).then(
@@ -73,6 +73,6 @@ export function useReader<T>(key: string, read: (signal: AbortSignal) => Promise
 			(error: unknown) => show(null, error instanceof Error ? error : new Error(String(error))),
 		);
 		return () => cancel.abort();
-	}, [key, now]);
-	return key === answer.key ? answer : { ...answer, loading: key !== "" };
+	}, [full]);
+	return full === answer.full ? answer : { ...answer, loading: key !== "" };
 }

@@ -34,18 +34,24 @@ export interface Grid {
 }
 
 const TILES = 24; // at most, for one view
+const READ = 1_000_000; // calls that are read at most for a view, where no tiles lie ready
 const CELL = 3; // pixels that a cell should have at least
 const ROW = 6;
 
-/** The coarsest level whose cells are fine enough for the pixels, else the finest that there is. */
-export function planFor(levels: Levels, view: View, width: number, height: number): Plan {
+/** The coarsest level whose cells are fine enough for the pixels, else the finest that is not too much. `calls`: of a lane; null where only what lies ready is there. */
+export function planFor(levels: Levels, view: View, width: number, height: number, calls: number | null): Plan {
 	const plans = levels.levels.map((level) => cover(levels, level, view));
-	const count = (plan: Plan): number => tilesOf(plan).length;
+	const most = Math.max(1, ...levels.levels.map((one) => one.rows));
+	const isCheap = (plan: Plan): boolean => {
+		const count = tilesOf(plan).length;
+		const lanes = Math.min(most, TILE_ROWS * plan.level.lanes_per_row);
+		return count <= TILES && (plan.level.ready || (calls !== null && count * lanes * calls <= READ));
+	};
 	const enough = (plan: Plan): boolean => {
 		const lanes = view.lanes[1] - view.lanes[0];
 		return plan.bins[1] - plan.bins[0] >= width / CELL / 2 && plan.rows[1] - plan.rows[0] >= Math.min(lanes, height / ROW / 2);
 	};
-	const affordable = plans.filter((plan) => count(plan) <= TILES);
+	const affordable = plans.filter(isCheap);
 	const found = affordable.find(enough) ?? affordable.at(-1) ?? plans[0];
 	if (!found) throw new Error("this run has no tiles: pack it again with this version of Fathom");
 	return found;

@@ -13,28 +13,36 @@ const all = whole(run);
 const name = (lane: number): string => `rank ${lane}`;
 
 function gridOf(view: View, width: number): Grid {
-	const plan = planFor(levels, view, width, 400);
+	const plan = planFor(levels, view, width, 400, 0);
 	const tiles = tilesOf(plan).map((at) => ({ at, tile: decodeTile(new Uint8Array(Buffer.from(tile(plan.level.z, at[0]), "base64")).buffer) }));
 	return gather(plan, tiles);
 }
 
 describe("level", () => {
-	const deep: Levels = { ...levels, levels: [0, 1, 2, 3, 4].map((z) => ({ z, bins: 256 << z, rows: 64 << z, lanes_per_row: 64 >> z })) };
+	const deep: Levels = { ...levels, levels: [0, 1, 2, 3, 4].map((z) => ({ z, bins: 256 << z, rows: 64 << z, lanes_per_row: 64 >> z, ready: true })) };
 
 	test("is the coarsest that fills the pixels, and finer when zoomed", () => {
-		expect(planFor(levels, all, 1000, 400).level.z).toBe(0);
+		expect(planFor(levels, all, 1000, 400, 0).level.z).toBe(0);
 		const part = { time: [0, all.time[1] / 16] as [number, number], lanes: all.lanes };
-		expect(planFor(levels, part, 1000, 400).level.z).toBe(1);
+		expect(planFor(levels, part, 1000, 400, 0).level.z).toBe(1);
 	});
 
 	test.each([1, 4, 64])("takes at most 24 tiles, zoomed %i times", (by) => {
 		const view = { time: [0, all.time[1] / by] as [number, number], lanes: [0, 4096] as [number, number] };
-		expect(tilesOf(planFor(deep, view, 4000, 2000)).length).toBeLessThanOrEqual(24);
+		expect(tilesOf(planFor(deep, view, 4000, 2000, 0)).length).toBeLessThanOrEqual(24);
+	});
+
+	test("that does not lie ready is taken where few calls are read for it", () => {
+		const first = { ...deep, levels: deep.levels.map((one) => ({ ...one, ready: one.z < 1 })) };
+		const part = { time: [0, all.time[1] / 16] as [number, number], lanes: [0, 64] as [number, number] };
+		const z = (calls: number | null): number => planFor(first, part, 1000, 400, calls).level.z;
+		expect(z(100)).toBe(4);
+		expect([z(10_000), z(null)]).toEqual([0, 0]);
 	});
 
 	test("covers the view", () => {
 		const view = { time: [1e9, 1.4e9] as [number, number], lanes: [10, 20] as [number, number] };
-		const plan = planFor(deep, view, 1000, 400);
+		const plan = planFor(deep, view, 1000, 400, 0);
 		expect(plan.bins[0] * plan.bin).toBeLessThanOrEqual(1e9);
 		expect(plan.bins[1] * plan.bin).toBeGreaterThanOrEqual(1.4e9);
 		expect(plan.rows[0] * plan.level.lanes_per_row).toBeLessThanOrEqual(10);

@@ -6,7 +6,7 @@ import { Figure, useWidth } from "../../parts/figure";
 import { Longest } from "../../parts/longest";
 import { Empty, Shown } from "../../parts/notice";
 import { type Levels, type Run } from "../../source";
-import { useAnswer, useReader } from "../../state/answers";
+import { isReport, useAnswer, useReader } from "../../state/answers";
 import { lanesWord, useLaneNames } from "../../state/lanes";
 import { currentRun } from "../../state/runs";
 import { change, given, scope, selection } from "../../state/state";
@@ -22,7 +22,7 @@ export function Heat(): JSX.Element | null {
 	if (!run) return null;
 	return (
 		<Shown answer={answer} height={480}>
-			{(levels) => (levels.levels.length === 0 ? <Empty what="calls over time" /> : <Map run={run} levels={levels} />)}
+			{(levels) => (levels.levels.length === 0 ? <Empty what="calls over time" /> : <Map run={run} levels={levels} stale={answer.loading} />)}
 		</Shown>
 	);
 }
@@ -43,13 +43,14 @@ function filters(): Record<string, string> {
 	return Object.fromEntries(Object.entries(scope.value).filter(([name]) => !shown.includes(name)));
 }
 
-function Map({ run, levels }: { run: Run; levels: Levels }): JSX.Element {
+/** `stale`: the run has grown, so other tiles will be asked for; the last picture stays until then. */
+function Map({ run, levels, stale }: { run: Run; levels: Levels; stale: boolean }): JSX.Element {
 	const [attach, width] = useWidth<HTMLDivElement>();
 	const view = currentView(run);
 	const [layer, metric, asked] = [layerOf(run), metricOf(), filters()];
 	const height = heightFor(view.lanes[1] - view.lanes[0]);
-	const plan = planFor(levels, view, Math.max(300, width), height);
-	const answer = useReader<Grid>(width ? planKey(plan, asked, layer) : "", (signal) => loadGrid(plan, asked, layer, signal));
+	const plan = planFor(levels, view, Math.max(300, width), height, isReport() ? null : run.events / Math.max(1, run.lanes));
+	const answer = useReader<Grid>(width && !stale ? planKey(plan, asked, layer) : "", (signal) => loadGrid(plan, asked, layer, signal));
 	const [pointing, setPointing] = useState<Pointing>({ cursor: null, hover: null, brush: null });
 	const lane = useLaneNames(run);
 	const grid = answer.value;

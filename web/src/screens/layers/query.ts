@@ -1,4 +1,5 @@
 /** Time by something, layer by layer. */
+import { COMMUNICATION } from "../../draw/theme";
 import { records, type Cell, type Table } from "../../source";
 
 export const BY = ["layer", "op", "lane", "server", "call"] as const;
@@ -36,7 +37,10 @@ export function bars(table: Table, by: By, counted: Counted, stack: string[], la
 		bar.total += time;
 		found.set(name, bar);
 	});
-	const depth = (part: Part): number => (stack.includes(part.layer) ? stack.indexOf(part.layer) : stack.length);
+	const depth = ({ layer }: Part): number => {
+		const at = stack.indexOf(layer === COMMUNICATION ? "mpi" : layer);
+		return at < 0 ? stack.length : at;
+	};
 	for (const bar of found.values()) bar.parts.sort((a, b) => depth(a) - depth(b));
 	return [...found.values()].sort((a, b) => b.total - a.total);
 }

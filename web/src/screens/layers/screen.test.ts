@@ -22,6 +22,11 @@ test("a bar has all layers of its key, top of the stack first; wall time counts 
 	expect(knowsWall(table([["a", "posix", 1, 1, null]]))).toBe(false);
 });
 
+test("communication stands where layer mpi does in the stack, behind the layer that called it", () => {
+	const shown = bars(table([["mpiio", "posix", 1, 1, null], ["mpiio", "communication", 2, 1, null], ["mpiio", "mpiio", 3, 1, null]]), "layer", "summed", ["mpiio", "mpi", "posix"]);
+	expect(shown[0]?.parts.map((one) => one.layer)).toEqual(["mpiio", "communication", "posix"]);
+});
+
 test("a process goes by its name", () => {
 	expect(bars(table([["3", "posix", 1, 1, 0]]), "lane", "summed", [], (lane) => `rank ${lane}`)[0]?.label).toBe("rank 3");
 });

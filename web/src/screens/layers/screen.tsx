@@ -44,12 +44,6 @@ const WORDS = {
 	inclusive: "with the layers below: the parts of a bar hold one another and do not add up",
 };
 
-/** Counters of MPI's communication are known for the whole run, and are no I/O layer's own time. */
-function leftOut(of: "inclusive" | "exclusive"): string {
-	const counted = of === "exclusive" && !given("t") && (currentRun.value?.layers.includes("mpi") ?? false);
-	return counted ? "; communication inside I/O calls is left out" : "";
-}
-
 function Breakdown({ table, by, of }: { table: Table; by: By; of: "inclusive" | "exclusive" }): JSX.Element {
 	const counted: Counted = of === "inclusive" && knowsWall(table) ? chosen("counted", COUNTED) : "summed";
 	const lane = useLaneNames(by === "lane" ? currentRun.value : null);
@@ -71,7 +65,7 @@ function Breakdown({ table, by, of }: { table: Table; by: By; of: "inclusive" | 
 			<Figure
 				title={`${of === "exclusive" ? "Exclusive" : "Inclusive"} time by ${word}`}
 				name={`breakdown-${by}-${of}`}
-				says={`${WORDS[of]}${leftOut(of)}${all.length > DRAWN ? `; ${DRAWN} of ${all.length.toLocaleString("en-US")} drawn` : ""}`}
+				says={`${WORDS[of]}${all.length > DRAWN ? `; ${DRAWN} of ${all.length.toLocaleString("en-US")} drawn` : ""}`}
 				label={`${shown.length} bars: ${shown.slice(0, 6).map(inWords).join("; ")}. Arrow keys move, Enter ${by === "call" ? "opens" : "selects"}.`}
 				height={height(drawn)}
 				paint={paint}

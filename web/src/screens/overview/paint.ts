@@ -1,5 +1,5 @@
 import { FONT, SMALL, type Box, type Ink } from "../../draw/ink";
-import { layerColour, type Palette } from "../../draw/theme";
+import { COMMUNICATION, layerColour, type Palette } from "../../draw/theme";
 import { share, time } from "../../draw/units";
 
 /** Time of a layer of the run, summed over its calls: with and without what it called. */
@@ -7,21 +7,26 @@ export interface LayerBar {
 	layer: string;
 	inclusive: number;
 	exclusive: number;
+	/** What its library asked of MPI meanwhile. */
+	communication: number;
 }
 
 export const BAR_HEIGHT = 26;
 const LABEL = 70;
 const VALUE = 150;
+const TALK = 130; // more, where communication is told too
 
 export function barsHeight(bars: LayerBar[]): number {
 	return bars.length * BAR_HEIGHT + 4;
 }
 
-/** A bar for each layer, top of the stack first: full where the layer itself spent it, outlined where layers below did. */
+/** A bar for each layer, top of the stack first: full where the layer itself spent it, then what it communicated, outlined where layers below did. */
 export function paintBars(bars: LayerBar[]): (ink: Ink, box: Box, palette: Palette) => void {
 	return (ink, box, palette) => {
 		const most = Math.max(...bars.map((one) => one.inclusive), 1);
-		const room = Math.max(20, box.width - LABEL - VALUE);
+		const value = VALUE + (bars.some((one) => one.communication > 0) ? TALK : 0);
+		const room = Math.max(20, box.width - LABEL - value);
+		const length = (ns: number): number => (ns / most) * room;
 		ink.textBaseline = "middle";
 		bars.forEach((one, row) => {
 			const middle = row * BAR_HEIGHT + BAR_HEIGHT / 2 + 2;
@@ -30,13 +35,19 @@ export function paintBars(bars: LayerBar[]): (ink: Ink, box: Box, palette: Palet
 			ink.fillStyle = palette.text;
 			ink.fillText(one.layer, 0, middle);
 			ink.fillStyle = colour;
-			ink.fillRect(LABEL, middle - 8, (one.exclusive / most) * room, 16);
+			ink.fillRect(LABEL, middle - 8, length(one.exclusive), 16);
+			ink.fillStyle = layerColour(palette, COMMUNICATION);
+			if (one.communication > 0) ink.fillRect(LABEL + length(one.exclusive), middle - 8, Math.max(1, length(one.communication)), 16);
 			ink.strokeStyle = colour;
 			ink.lineWidth = 1;
-			ink.strokeRect(LABEL + 0.5, middle - 7.5, Math.max(1, (one.inclusive / most) * room), 15);
+			ink.strokeRect(LABEL + 0.5, middle - 7.5, Math.max(1, length(one.inclusive)), 15);
 			ink.fillStyle = palette.quiet;
 			ink.font = SMALL;
-			ink.fillText(`${time(one.exclusive)} itself, ${share(one.exclusive / most)}`, LABEL + (one.inclusive / most) * room + 6, middle);
+			ink.fillText(`${time(one.exclusive)} itself, ${share(one.exclusive / most)}${talk(one)}`, LABEL + length(one.inclusive) + 6, middle);
 		});
 	};
+}
+
+function talk({ communication }: LayerBar): string {
+	return communication > 0 ? `; ${time(communication)} communication` : "";
 }

@@ -55,12 +55,24 @@ test("a finding's selection replaces the one before", () => {
 
 test("bars are as long as times, each with its name and figure", () => {
 	const bars = [
-		{ layer: "mpiio", inclusive: 10e9, exclusive: 2e9 },
-		{ layer: "posix", inclusive: 8e9, exclusive: 8e9 },
+		{ layer: "mpiio", inclusive: 10e9, exclusive: 2e9, communication: 0 },
+		{ layer: "posix", inclusive: 8e9, exclusive: 8e9, communication: 0 },
 	];
 	const ink = new SvgInk({ width: 520, height: barsHeight(bars) });
 	paintBars(bars)(ink, { width: 520, height: barsHeight(bars) }, palettes.light);
 	const made = ink.document("#ffffff");
 	expect([...made.matchAll(/width="([\d.]+)" height="16"/g)].map((one) => Number(one[1]))).toEqual([60, 240]);
 	expect(made).toContain("2 s itself, 20 %");
+});
+
+test("communication stands behind the layer's own time, and is told", () => {
+	const bars = [{ layer: "mpiio", inclusive: 10e9, exclusive: 2e9, communication: 5e9 }];
+	const ink = new SvgInk({ width: 650, height: barsHeight(bars) });
+	paintBars(bars)(ink, { width: 650, height: barsHeight(bars) }, palettes.light);
+	const made = ink.document("#ffffff");
+	expect([...made.matchAll(/<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="16"/g)].map((one) => [Number(one[1]), Number(one[2])])).toEqual([
+		[70, 60],
+		[130, 150],
+	]);
+	expect(made).toContain("2 s itself, 20 %; 5 s communication");
 });

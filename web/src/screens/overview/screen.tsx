@@ -7,7 +7,7 @@ import { Figure } from "../../parts/figure";
 import { Empty, Shown } from "../../parts/notice";
 import { Series, type Line } from "../../parts/series";
 import { DataTable, Sql } from "../../parts/table";
-import { numbers, column, type Finding, type Landmark, type Overview as Answer, type Table } from "../../source";
+import { numbers, column, type Finding, type Landmark, type Overview as Answer, type Run, type Table } from "../../source";
 import { useAnswer } from "../../state/answers";
 import { currentRun } from "../../state/runs";
 import { address, scope } from "../../state/state";
@@ -78,8 +78,14 @@ function Landmarks({ landmarks }: { landmarks: Landmark[] }): JSX.Element | null
 
 function layerBars(table: Table): LayerBar[] {
 	const names = column(table, "layer");
-	const [inclusive, exclusive] = [numbers(table, "inclusive"), numbers(table, "exclusive")];
-	return table.rows.map((row, at) => ({ layer: String(row[names]), inclusive: inclusive[at] ?? 0, exclusive: exclusive[at] ?? 0 }));
+	const [inclusive, exclusive, communication] = [numbers(table, "inclusive"), numbers(table, "exclusive"), numbers(table, "communication")];
+	return table.rows.map((row, at) => ({ layer: String(row[names]), inclusive: inclusive[at] ?? 0, exclusive: exclusive[at] ?? 0, communication: communication[at] ?? 0 }));
+}
+
+/** Layer mpi is counted unless it was switched off; without MPI there is nothing to tell. */
+function talkInWords(run: Run | null): string {
+	if (!run?.ranks) return "";
+	return run.layers.includes("mpi") ? "; then what it communicated" : "; communication: not recorded (--layers +mpi)";
 }
 
 function Layers({ table }: { table: Table }): JSX.Element {
@@ -90,9 +96,9 @@ function Layers({ table }: { table: Table }): JSX.Element {
 		<section>
 			<Figure
 				title="Time in each layer"
-				says="full: the layer itself, as a share of the longest; outlined: with what it called"
+				says={`full: the layer itself, as a share of the longest${talkInWords(currentRun.value)}; outlined: with all that it called`}
 				name="layers"
-				label={bars.map((one) => `${one.layer}: ${time(one.exclusive)} of its own`).join("; ")}
+				label={bars.map((one) => `${one.layer}: ${time(one.exclusive)} of its own${one.communication > 0 ? `, ${time(one.communication)} of communication` : ""}`).join("; ")}
 				height={barsHeight(bars)}
 				paint={paint}
 				sql={table.sql}

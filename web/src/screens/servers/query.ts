@@ -7,6 +7,8 @@ import { count, format, size, time } from "../../draw/units";
 import { column, numbers, records, type Cell, type Column, type Table, type Unit } from "../../source";
 
 export interface ServersAnswer {
+	/** What a server is: a process that served, or a directory of files that stands for one. */
+	stands: "process" | "directory";
 	begin: number;
 	width: number;
 	totals: Table;

@@ -16,7 +16,7 @@ const bins = table(["server", "bin", "read", "written", "busy", "calls"], [
 	["plain", 0, 0, 0, 10, 1],
 	[null, 0, 0, 0, 500, 9],
 ]);
-const answer = { begin: 0, width: 1e6, totals: bins, bins };
+const answer = { stands: "directory" as const, begin: 0, width: 1e6, totals: bins, bins };
 const all = series(answer, "busy");
 
 test("servers stand by their distance from the mean; what is together is no server", () => {

@@ -25,6 +25,8 @@ export function Servers(): JSX.Element {
 	);
 }
 
+const STAND_IN = "No server was recorded. Each directory stands for one: its figures are those of this run's calls on the files in it, as the clients saw them; what other programs asked of the same disks is not in them.";
+
 function Balance({ servers }: { servers: ServersAnswer }): JSX.Element {
 	const metric = chosen<Metric>("shows", METRICS);
 	const all = useMemo(() => series(servers, metric), [servers, metric]);
@@ -34,6 +36,7 @@ function Balance({ servers }: { servers: ServersAnswer }): JSX.Element {
 	};
 	return (
 		<>
+			{all.length > 0 && servers.stands === "directory" && <p class="notice">{STAND_IN}</p>}
 			{all.length === 0 ? <Empty note={servers.bins.note ?? servers.totals.note} what="servers over time" /> : <OverTime servers={servers} all={all} metric={metric} take={take} />}
 			{servers.totals.rows.length > 0 && (
 				<DataTable table={servers.totals} caption="What each server was asked" name="servers" what="servers" page={12} onOpen={(row) => take(serverOf(servers.totals.columns, row))} />
