@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/fathom.h"
+
 enum {
 	DEFAULT_TIMEOUT = 60000, /* ms, where neither caller nor server has one */
 	GRACE = 1000, /* ms at most that the server's own ETIMEDOUT, which says more, may take */
@@ -82,6 +84,8 @@ static void describe(struct call *k, uint16_t op, const struct fathom_fwd_handle
 				 .deadline = timeout,
 				 .call_stream = k->hints->call_stream,
 				 .call_seq = k->hints->call_seq};
+	if (!r->head.call_stream)
+		fathom_current(&r->head.call_stream, &r->head.call_seq);
 	r->due = now_ms() + timeout + (timeout / 4 < GRACE ? timeout / 4 : GRACE);
 	r->handle = *file;
 	name_file(r->file, k->hints->file, file);

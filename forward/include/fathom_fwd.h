@@ -131,7 +131,7 @@ struct fathom_fwd_hints {
 	const struct fathom_fwd_hint *hint;
 	const char *file; /* name of the file in messages; NULL: its handle */
 	uint64_t
-		call_stream; /* the traced call that this serves (docs/forwarding-protocol.md); 0: none */
+		call_stream; /* the traced call that this serves; 0: the caller's, where Fathom traces it */
 	uint64_t call_seq;
 	uint8_t reached;               /* out: level of a write or append */
 	struct fathom_fwd_error error; /* out, when the call did not return 0 */

@@ -140,7 +140,7 @@ def test_a_run_leaves_a_whole_run_json(
     assert "exists" in err
 
 
-USUAL = ["posix", "mpiio", "hdf5", "pnetcdf", "netcdf", "stdio", "aio", "user"]
+USUAL = ["posix", "mpiio", "hdf5", "pnetcdf", "netcdf", "stdio", "aio", "user", "server", "disk"]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ USUAL = ["posix", "mpiio", "hdf5", "pnetcdf", "netcdf", "stdio", "aio", "user"]
     [
         ([], USUAL, ["mpi"]),
         (["--layers", "+mpi"], [*USUAL[:3], "mpi", *USUAL[3:]], []),
-        (["--layers", "-hdf5,+threads"], [*USUAL[:2], *USUAL[3:7], "threads", "user"], ["mpi"]),
+        (["--layers", "-hdf5,+threads"], [*USUAL[:2], *USUAL[3:7], "threads", *USUAL[7:]], ["mpi"]),
         (["--layers", "-mpi"], USUAL, []),
         (["--layers", "mpiio,mpi:counted"], ["mpiio"], ["mpi"]),
         (["--layers", "mpiio,posix,-mpiio"], ["posix"], []),
@@ -170,7 +170,7 @@ def test_layers_are_named_added_left_out_or_counted(
     assert (said["layers"], said["counted"]) == (recorded, counted)
     gate = int.from_bytes((tmp_path / "page").read_bytes()[16:24], "little")
     numbers = {"posix": 0, "mpiio": 1, "hdf5": 2, "mpi": 3, "pnetcdf": 4, "netcdf": 5}
-    numbers |= {"stdio": 6, "aio": 7, "threads": 8, "user": 9}
+    numbers |= {"stdio": 6, "aio": 7, "threads": 8, "user": 9, "server": 10, "disk": 11}
     want = sum(1 << numbers[name] for name in recorded) | 1 << 31 | 3 << 32
     assert gate == want | sum(1 << 34 + numbers[name] for name in counted)
 

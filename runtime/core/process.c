@@ -167,22 +167,30 @@ static bool in_list(const char *name, const char *list)
 	return false;
 }
 
-static bool program_is_traced(void)
+/* Its base name into config.program; false: it cannot be told. */
+static bool read_program(void)
 {
 	char path[PATH_BYTES];
 	long length = raw4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path,
 			   sizeof(path) - 1);
-	const char *name;
+	const char *slash;
 
 	if (length <= 0)
-		return true;
+		return false;
 	path[length] = '\0';
-	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	text_copy(config.program, sizeof(config.program), name);
+	slash = strrchr(path, '/');
+	text_copy(config.program, sizeof(config.program), slash ? slash + 1 : path);
+	return true;
+}
+
+static bool program_is_traced(void)
+{
+	if (!read_program())
+		return true;
 	for (size_t i = 0; launchers[i]; i++)
-		if (glob_match(launchers[i], strlen(launchers[i]), name))
+		if (glob_match(launchers[i], strlen(launchers[i]), config.program))
 			return false;
-	return !in_list(name, setting("FATHOM_SKIP"));
+	return !in_list(config.program, setting("FATHOM_SKIP"));
 }
 
 static uint64_t parse_gate(const char *layers, const char *level)
@@ -300,19 +308,10 @@ static const char *keep(const char *value)
 	return kept ? strcpy(kept, value) : NULL;
 }
 
-bool process_begin(void)
+static void read_settings(const char *run)
 {
-	const char *run = setting("FATHOM_RUN"), *ring = setting("FATHOM_RING");
+	const char *ring = setting("FATHOM_RING");
 
-	if (!run || run[0] != '/' || strlen(run) > PATH_BYTES - 256 || !program_is_traced())
-		return false;
-	read_rank();
-	if (setting("FATHOM_RANKS") && config.rank &&
-	    !rank_selected(setting("FATHOM_RANKS"), config.rank - 1))
-		return false;
-	clock_begin(setting("FATHOM_CLOCK"));
-	config.start_ticks = ticks();
-	config.start_ns = clock_ns();
 	text_copy(config.run, sizeof(config.run), run);
 	if (ring && ring[0] == '/')
 		text_copy(config.ring, sizeof(config.ring) - 64, ring);
@@ -324,6 +323,14 @@ bool process_begin(void)
 	config.files = keep(setting("FATHOM_FILES"));
 	config.select = keep(setting("FATHOM_SELECT"));
 	config.mmap_dirty = setting("FATHOM_MMAP") && !strcmp(setting("FATHOM_MMAP"), "dirty");
+}
+
+static bool begin(const char *run)
+{
+	clock_begin(setting("FATHOM_CLOCK"));
+	config.start_ticks = ticks();
+	config.start_ns = clock_ns();
+	read_settings(run);
 	map_control();
 	if (!(config.gate & LEVEL_CALL) && !control_shared)
 		return false; /* off, and nobody can turn it on */
@@ -337,6 +344,31 @@ bool process_begin(void)
 	sites_begin();
 	levels_begin();
 	return true;
+}
+
+static bool is_run(const char *run)
+{
+	return run && run[0] == '/' && strlen(run) <= PATH_BYTES - 256;
+}
+
+bool process_begin(void)
+{
+	const char *run = setting("FATHOM_RUN");
+
+	if (!is_run(run) || !program_is_traced())
+		return false;
+	read_rank();
+	if (setting("FATHOM_RANKS") && config.rank &&
+	    !rank_selected(setting("FATHOM_RANKS"), config.rank - 1))
+		return false;
+	return begin(run);
+}
+
+bool process_begin_own(const char *run)
+{
+	run = run ? run : setting("FATHOM_RUN");
+	read_program();
+	return is_run(run) && begin(run);
 }
 
 bool mapped_writes_wanted(void)

@@ -7,6 +7,8 @@
 
 /* Reads the environment; false: this process is not traced (no run, a launcher, a rank left out). */
 bool process_begin(void);
+/* Of a program that the runtime is a part of: whatever its name, and never a rank. `run` NULL: FATHOM_RUN's. */
+bool process_begin_own(const char *run);
 void process_started(void);           /* the constructor's work is done: its time is a row */
 void process_patched(uint64_t began); /* slots of a library that came later were patched since */
 uint32_t process_layers(void);        /* layers to patch: bit mask */

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use fathom_forward::{Data, Rates, Settings, read_token, serve};
+use fathom_forward::{Data, Rates, Settings, read_token, serve, status};
+use serde_json::{Value, json};
 
 #[derive(Args)]
 pub struct Forward {
@@ -46,6 +47,22 @@ pub struct Forward {
 	/// Make the store slow: creates=4000,operations=…,megabytes=… (a second), latency=… (s)
 	#[arg(long, value_name = "RATES")]
 	throttle: Option<Rates>,
+	/// Record requests and what was done to the store into this run directory; default: that of FATHOM_RUN
+	#[arg(long, value_name = "RUN.fathom")]
+	record: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct ForwardStatus {
+	/// Servers: unix:PATH or tcp:HOST:PORT
+	#[arg(required = true, value_name = "ADDRESS")]
+	addresses: Vec<String>,
+	/// File whose first line the servers' clients must know
+	#[arg(long, value_name = "FILE")]
+	token: Option<PathBuf>,
+	/// Seconds that each may take to answer
+	#[arg(long, default_value_t = 2.0, value_name = "S")]
+	patience: f64,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -60,11 +77,6 @@ pub fn forward(said: Forward) -> Result<(), String> {
 	if said.unix.is_none() && said.tcp.is_none() {
 		return Err("nowhere to listen: give --unix PATH or --tcp ADDRESS:PORT".to_owned());
 	}
-	let seconds = |name: &str, value: f64| {
-		let length = Duration::try_from_secs_f64(value).ok();
-		let long = length.filter(|length| (1..=86_400_000).contains(&length.as_millis()));
-		long.ok_or_else(|| format!("--{name} {value}: give seconds, 0.001 to 86400"))
-	};
 	let settings = Settings {
 		export: said.export,
 		unix: said.unix,
@@ -83,7 +95,31 @@ pub fn forward(said: Forward) -> Result<(), String> {
 		},
 		rates: said.throttle,
 	};
-	serve(settings, |addresses| {
+	fathom_record::begin(said.record.as_deref())?;
+	let served = serve(settings, |addresses| {
 		let _ = crate::print_line(addresses);
-	})
+	});
+	fathom_record::end();
+	served
+}
+
+/// One line of JSON per server: what it says of itself, or `error`.
+pub fn forward_status(said: ForwardStatus) -> Result<(), String> {
+	let token = said.token.as_deref().map(read_token).transpose()?;
+	let patience = seconds("patience", said.patience)?;
+	for address in &said.addresses {
+		let answered = status(address, token.clone(), patience);
+		let parsed = answered.and_then(|text| {
+			serde_json::from_str::<Value>(&text).map_err(|error| format!("its answer: {error}"))
+		});
+		let line = parsed.unwrap_or_else(|error| json!({ "error": error }));
+		crate::print_line(&line.to_string())?;
+	}
+	Ok(())
+}
+
+fn seconds(name: &str, value: f64) -> Result<Duration, String> {
+	let length = Duration::try_from_secs_f64(value).ok();
+	let long = length.filter(|length| (1..=86_400_000).contains(&length.as_millis()));
+	long.ok_or_else(|| format!("--{name} {value}: give seconds, 0.001 to 86400"))
 }

@@ -139,6 +139,9 @@ enum Command {
 		after_help = "Examples:\n  fathom-engine forward /scratch/run1 --unix /run/user/1000/f.sock\n  fathom-engine forward /scratch/run1 --tcp 127.0.0.1:0 --token ~/.fathom-token"
 	)]
 	Forward(forward::Forward),
+	/// How forwarding servers are: a line of JSON for each
+	#[command(after_help = "Example:\n  fathom-engine forward-status unix:/run/user/1000/f.sock")]
+	ForwardStatus(forward::ForwardStatus),
 	/// Bring parts of one run, from nodes without a common file system, into one directory
 	#[command(after_help = "Example:\n  fathom-engine join s3d.fathom node2/s3d.fathom")]
 	Join {
@@ -245,6 +248,7 @@ fn run(command: Command) -> Result<(), String> {
 		}
 		Command::Collect { run, listen, key, nodes } => collect(run, &listen, key, nodes),
 		Command::Forward(said) => forward::forward(said),
+		Command::ForwardStatus(said) => forward::forward_status(said),
 		Command::Join { into, parts } => {
 			for part in &parts {
 				let joined = join(&into, part).map_err(text)?;

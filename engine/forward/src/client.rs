@@ -88,6 +88,19 @@ impl Client {
 	}
 }
 
+/// When a request arrived, by our clock and by that of the trace.
+#[derive(Clone, Copy)]
+pub struct Arrival {
+	pub at: Instant,
+	pub traced: u64,
+}
+
+impl Arrival {
+	pub fn now() -> Arrival {
+		Arrival { at: Instant::now(), traced: fathom_record::now() }
+	}
+}
+
 /// A request that is not done.
 pub struct Pending {
 	pub header: Header,
@@ -96,6 +109,11 @@ pub struct Pending {
 	/// Where its answer goes: the connection that last sent it.
 	pub connection: u64,
 	pub handle: Handle,
+	/// The file that an open or lookup met.
+	pub met: Option<Handle>,
+	pub arrived: Arrival,
+	/// When the store was first asked for it.
+	pub begun: Option<Instant>,
 	pub due: Instant,
 	answered: Option<Early>,
 	pub doing: Doing,
@@ -107,10 +125,22 @@ impl Pending {
 		request: Request,
 		hints: Hints,
 		connection: u64,
+		arrived: Arrival,
 		due: Instant,
 	) -> Pending {
-		let (handle, doing) = (Handle::ROOT, Doing::Simple);
-		Pending { header, request, hints, connection, handle, due, answered: None, doing }
+		Pending {
+			header,
+			request,
+			hints,
+			connection,
+			handle: Handle::ROOT,
+			met: None,
+			arrived,
+			begun: None,
+			due,
+			answered: None,
+			doing: Doing::Simple,
+		}
 	}
 
 	/// The client has an answer: accepted, or that it took too long.
@@ -203,7 +233,8 @@ mod tests {
 		let mut client = Client::default();
 		let request = |seq| {
 			let header = Header { seq, ..Header::default() };
-			Pending::new(header, Request::Ping {}, Hints::default(), 16, Instant::now())
+			let (hints, now) = (Hints::default(), Arrival::now());
+			Pending::new(header, Request::Ping {}, hints, 16, now, now.at)
 		};
 		(1..=3).for_each(|seq| client.begin(seq, request(seq)));
 		client.set_answered(1, Some(Early::Accepted));

@@ -10,7 +10,7 @@ use crate::client::Doing;
 use crate::data::is_tail;
 use crate::queue::{Access, Key};
 use crate::server::{Done, Server};
-use crate::store::Object;
+use crate::store::{Object, Store};
 
 impl Server {
 	pub fn begin_commit(&mut self, key: Key, handle: Handle, level: u8) -> Result<(), Errno> {
@@ -47,8 +47,8 @@ impl Server {
 
 	pub fn run_commit(&mut self, key: Key, handle: Handle, object: Arc<Object>, level: u8) {
 		if level == level::SYNCED {
-			self.workers
-				.give(Box::new(move |store| Done::Synced(key, handle, store.sync(&object))));
+			let sync = move |store: &Store| Done::Synced(key, handle, store.sync(&object));
+			self.do_for(key, Box::new(sync));
 		} else {
 			self.synced(key, handle, Ok(()));
 		}

@@ -1,5 +1,6 @@
 //! Requests on a file's data, of all kinds: their place in the file's order, what begins, what came of it.
 
+use fathom_record::Caller;
 use fathom_wire::number::flag;
 use fathom_wire::{Extent, Handle, Hints, Request, encode};
 use rustix::io::Errno;
@@ -9,6 +10,7 @@ use crate::names::release;
 use crate::pulls::is_pulled;
 use crate::queue::{Access, Key};
 use crate::server::{Done, Server, failure};
+use crate::store::Store;
 use crate::writes::write;
 
 /// What a server has done so far.
@@ -34,7 +36,7 @@ impl Server {
 	pub fn said(&self) -> String {
 		let count = &self.count;
 		serde_json::json!({
-			"name": self.settings.name, "epoch": format!("{:016x}", self.epoch),
+			"name": self.settings.name, "pid": std::process::id(), "epoch": format!("{:016x}", self.epoch),
 			"server": self.group.numbers().0, "servers": self.group.numbers().1, "ends": self.owner.len(),
 			"clients": self.clients.len(), "connections": self.connections.len(), "files": self.files.len(),
 			"pool_bytes": self.settings.pool, "pool_free_bytes": self.pool_free,
@@ -75,14 +77,16 @@ impl Server {
 		let object = file.object.clone();
 		if !pieces.is_empty() {
 			let object = object.clone();
-			self.workers.give(Box::new(move |store| write(store, handle, &object, pieces)));
+			let work = move |store: &Store| write(store, handle, &object, pieces);
+			self.workers.give(Caller::default(), Box::new(work));
 		}
 		for key in begun {
 			if key.0 == 0 {
 				let object = object.clone();
-				self.workers.give(Box::new(move |store| {
+				let work = move |store: &Store| {
 					Done::Size(handle, key, store.attr(&object).map(|attr| attr.size))
-				}));
+				};
+				self.workers.give(Caller::default(), Box::new(work));
 				continue;
 			}
 			match self.pending(key).map(|pending| pending.request.clone()) {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use fathom_record::Caller;
 use fathom_wire::{Handle, Reply, Request};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -64,10 +65,13 @@ impl Server {
 			return self.own(id, asker, ask);
 		};
 		let deadline = Instant::now() + self.settings.patience;
-		callers.give(Box::new(move |_| {
-			let answer = ask_peer(&peer, id, &asker, ask, deadline);
-			Done::Asked(asker, answer)
-		}));
+		callers.give(
+			Caller::default(),
+			Box::new(move |_| {
+				let answer = ask_peer(&peer, id, &asker, ask, deadline);
+				Done::Asked(asker, answer)
+			}),
+		);
 	}
 }
 

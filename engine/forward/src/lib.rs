@@ -21,6 +21,7 @@ mod server;
 mod session;
 mod store;
 mod throttle;
+mod traced;
 mod workers;
 mod writes;
 
@@ -28,6 +29,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use auth::read_token;
+pub use peer::status;
 pub use server::serve;
 pub use store::Data;
 pub use throttle::Rates;

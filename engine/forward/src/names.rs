@@ -137,11 +137,11 @@ impl Server {
 	}
 
 	/// Work that ends in an answer.
-	fn give<F>(&mut self, key: Key, work: F)
+	pub fn give<F>(&mut self, key: Key, work: F)
 	where
 		F: FnOnce(&Store) -> Result<Reply, Errno> + Send + 'static,
 	{
-		self.workers.give(Box::new(move |store| Done::Simple(key, work(store), None)));
+		self.do_for(key, Box::new(move |store| Done::Simple(key, work(store), None)));
 	}
 
 	/// Work that meets a file: it is known from now on.
@@ -149,10 +149,11 @@ impl Server {
 	where
 		F: FnOnce(&Store) -> Result<(Reply, Object), Errno> + Send + 'static,
 	{
-		self.workers.give(Box::new(move |store| match work(store) {
+		let work = move |store: &Store| match work(store) {
 			Ok((reply, object)) => Done::Simple(key, Ok(reply), Some((object, path))),
 			Err(errno) => Done::Simple(key, Err(errno), None),
-		}));
+		};
+		self.do_for(key, Box::new(work));
 	}
 
 	fn path_of(&mut self, dir: Handle, path: &Text) -> String {
@@ -224,11 +225,12 @@ impl Server {
 			}
 			Request::ReadDir { handle, cookie, most } => {
 				let dir = self.object(key, handle)?;
-				self.workers.give(Box::new(move |store| {
+				let work = move |store: &Store| {
 					let read = store.read_dir(&dir, cookie, most);
 					let reply = |(entries, more)| (Reply::ReadDir { entries }, more);
 					Done::Some(key, read.map(reply))
-				}));
+				};
+				self.do_for(key, Box::new(work));
 			}
 			Request::ReadLink { handle } => {
 				let object = self.object(key, handle)?;
@@ -250,6 +252,9 @@ impl Server {
 		let handle = met.as_ref().map(|(object, _)| object.handle);
 		if let Some((object, path)) = met {
 			self.files.learn(object, path);
+		}
+		if let Some(pending) = self.pending(key) {
+			pending.met = handle;
 		}
 		let flags = match self.pending(key).map(|pending| &pending.request) {
 			Some(Request::Open { flags, .. }) => Some(*flags),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use fathom_record::Caller;
 use fathom_wire::number::{limit, reserve};
 use fathom_wire::{Extent, Gap, Handle, Reply, Wanted};
 use rustix::io::Errno;
@@ -192,7 +193,8 @@ impl Server {
 		}
 		if !std::mem::replace(&mut file.busy, true) {
 			let journal = file.journal.clone();
-			self.workers.give(Box::new(move |_| Done::Journal(id, journal.read())));
+			self.workers
+				.give(Caller::default(), Box::new(move |_| Done::Journal(id, journal.read())));
 		}
 	}
 
@@ -231,13 +233,16 @@ impl Server {
 		file.busy = true;
 		let journal = file.journal.clone();
 		let whole = file.ledger.as_ref().filter(|_| journal.is_long()).map(Ledger::lines);
-		self.workers.give(Box::new(move |_| {
-			let written = match whole {
-				Some(whole) => journal.rewrite(&whole),
-				None => journal.add(&lines),
-			};
-			Done::Journaled(id, served, written)
-		}));
+		self.workers.give(
+			Caller::default(),
+			Box::new(move |_| {
+				let written = match whole {
+					Some(whole) => journal.rewrite(&whole),
+					None => journal.add(&lines),
+				};
+				Done::Journaled(id, served, written)
+			}),
+		);
 	}
 
 	pub fn journaled(&mut self, id: Handle, mut served: Vec<Served>, written: Result<(), Errno>) {
@@ -269,7 +274,7 @@ impl Server {
 		file.busy = true;
 		let journal = file.journal.clone();
 		let work = move |_: &Store| Done::Journaled(id, Vec::new(), journal.rewrite(&lines));
-		self.workers.give(Box::new(work));
+		self.workers.give(Caller::default(), Box::new(work));
 	}
 
 	/// Another server is gone: what it was to write is not written.

@@ -35,6 +35,7 @@ pub struct Peer {
 pub struct Came {
 	pub reply: Reply,
 	pub hints: Hints,
+	pub data: Vec<u8>,
 	/// There is more to ask for.
 	pub more: bool,
 }
@@ -165,6 +166,13 @@ impl Peer {
 	}
 }
 
+/// How a server is: its counters as JSON. `address`: unix:PATH or tcp:HOST:PORT.
+pub fn status(address: &str, token: Option<Vec<u8>>, patience: Duration) -> Result<String, String> {
+	let peer = Peer::new(address, token, "fathom-engine forward-status")?;
+	let came = peer.call(&Request::Status {}, Instant::now() + patience);
+	came.map(|came| String::from_utf8_lossy(&came.data).into_owned()).map_err(|trouble| trouble.why)
+}
+
 /// Time until a deadline; none left is an error, as a zero timeout would be for ever.
 fn left(deadline: Instant) -> io::Result<Duration> {
 	let left = deadline.saturating_duration_since(Instant::now());
@@ -225,8 +233,9 @@ impl Link {
 			if header.status != status::OK {
 				return Ok(Err((header.status, decode(&body)?)));
 			}
-			let (reply, hints, _) = Reply::decode(header.op, &body)?;
-			return Ok(Ok(Came { reply, hints, more: header.flags & flag::MORE != 0 }));
+			let (reply, hints, at) = Reply::decode(header.op, &body)?;
+			let (data, more) = (body[at..].to_vec(), header.flags & flag::MORE != 0);
+			return Ok(Ok(Came { reply, hints, data, more }));
 		}
 	}
 

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use crate::client::{Doing, Early, Pending};
 use crate::queue::{Key, Piece};
 use crate::server::{Server, reply_header};
+use crate::traced::caller_of;
 use crate::writes::written_reply;
 
 impl Server {
@@ -91,13 +92,14 @@ impl Server {
 	) {
 		let Some(pending) = self.pending(key) else { return self.free(held) };
 		let drop = pending.hints.has(hint::DROP_IO);
+		let caller = caller_of(&pending.header, 0);
 		let Doing::Writing(writing) = &pending.doing else { return self.free(held) };
 		let extents = writing.slice(at, (data.0.len() - data.1) as u64);
 		let nonblocking = pending.header.flags & flag::NONBLOCKING != 0;
 		let accepted = nonblocking && !writing.waited && writing.got == writing.total;
 		let accepted = accepted && pending.answered().is_none();
 		let reply = written_reply(writing, level::ACCEPTED);
-		let piece = Piece { key, extents, data: data.0, start: data.1, held, drop };
+		let piece = Piece { key, extents, data: data.0, start: data.1, held, drop, caller };
 		if let Some(file) = self.files.get(&handle) {
 			file.queue.ready(piece);
 		}

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use fathom_record::Caller;
 use fathom_wire::Extent;
 
 /// A request: client and seq.
@@ -29,6 +30,8 @@ pub struct Piece {
 	pub held: usize,
 	/// Taken and dropped.
 	pub drop: bool,
+	/// The client's call that it is of.
+	pub caller: Caller,
 }
 
 impl Piece {
@@ -251,7 +254,8 @@ mod tests {
 	fn piece(key: Key, at: &[(u64, u64)]) -> Piece {
 		let extents = extents(at);
 		let length = extents.iter().map(|e| e.length as usize).sum();
-		Piece { key, extents, data: vec![key.1 as u8; length], start: 0, held: 0, drop: false }
+		let data = vec![key.1 as u8; length];
+		Piece { key, extents, data, start: 0, held: 0, drop: false, caller: Caller::default() }
 	}
 
 	#[test]

@@ -1,5 +1,6 @@
 //! Reads: large ones piece by piece, as there is room in the pool.
 
+use fathom_record::Caller;
 use fathom_wire::number::{kind, limit};
 use fathom_wire::{Extent, Handle, Header, Reply, Request};
 use rustix::io::Errno;
@@ -51,7 +52,9 @@ impl Server {
 			return self.hungry.push_back(key);
 		}
 		let Ok(object) = self.object(key, handle) else { return };
-		self.workers.give(Box::new(move |store| read(store, key, &object, &parts)));
+		let caller = Caller { bytes: wanted, ..self.caller(key) };
+		let work = move |store: &Store| read(store, key, &object, &parts);
+		self.workers.give(caller, Box::new(work));
 	}
 
 	pub fn has_read(

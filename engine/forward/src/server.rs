@@ -22,7 +22,7 @@ use rustix::io::Errno;
 
 use crate::Settings;
 use crate::auth::random;
-use crate::client::{Client, Early, Pending};
+use crate::client::{Arrival, Client, Early, Pending};
 use crate::connection::{Came, Connection, Socket, Stage};
 use crate::data::Count;
 use crate::files::Files;
@@ -33,6 +33,7 @@ use crate::owner::{Answer, Asker, Owner, Served};
 use crate::queue::{Key, Piece};
 use crate::store::{Data, Object, Store, said};
 use crate::throttle::Throttle;
+use crate::traced::{name_of, record};
 use crate::workers::Workers;
 
 /// Largest data that a request may carry itself.
@@ -284,7 +285,8 @@ impl Server {
 				}
 			}
 			let called = self.callers.as_mut().map(Workers::done).unwrap_or_default();
-			for done in self.workers.done().into_iter().chain(called) {
+			for (began, done) in self.workers.done().into_iter().chain(called) {
+				self.begun(&done, began);
 				self.finish(done);
 			}
 			self.expire();
@@ -403,8 +405,9 @@ impl Server {
 		client.highest = client.highest.max(header.seq);
 		let oldest = client.highest.saturating_sub(u64::from(limit::WINDOW));
 		client.answers = client.answers.split_off(&(oldest + 1));
-		let due = Instant::now() + deadline(header, &self.settings);
-		let pending = Pending::new(*header, request.clone(), hints, number, due);
+		let arrived = Arrival::now();
+		let due = arrived.at + deadline(header, &self.settings);
+		let pending = Pending::new(*header, request.clone(), hints, number, arrived, due);
 		client.begin(key.1, pending);
 		self.dues.push(Reverse((due, key)));
 		self.begin(key, request, data);
@@ -465,6 +468,7 @@ impl Server {
 	fn end(&mut self, key: Key, flags: u32, status: u32, body: &[u8], held: usize) {
 		let Some(client) = self.clients.get_mut(&key.0) else { return self.free(held) };
 		let Some(pending) = client.end(key.1) else { return self.free(held) };
+		record(&mut self.files, &pending, status);
 		let header = Header { flags, status, ..reply_header(&pending.header) };
 		let frame = header.frame(body);
 		if changes(pending.header.op) && pending.answered() != Some(Early::Accepted) {
@@ -667,27 +671,4 @@ fn changes(op: u16) -> bool {
 			| op::READ
 			| op::GAPS
 	)
-}
-
-/// What an operation is called in messages.
-fn name_of(op: u16) -> &'static str {
-	match op {
-		op::LOOKUP => "lookup",
-		op::OPEN => "open",
-		op::GETATTR => "getattr",
-		op::SETATTR => "setattr",
-		op::RENAME => "rename",
-		op::LINK => "link",
-		op::UNLINK => "unlink",
-		op::MKDIR => "mkdir",
-		op::RMDIR => "rmdir",
-		op::READDIR => "readdir",
-		op::SYMLINK => "symlink",
-		op::READLINK => "readlink",
-		op::READ => "read",
-		op::WRITE => "write",
-		op::APPEND => "append",
-		op::COMMIT => "commit",
-		_ => "request",
-	}
 }

@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use fathom_record::{Access, Place};
 use fathom_wire::number::{limit, open, rename, set};
 use fathom_wire::{Attr, Entry, Handle, Reply, SetAttr, Text, Time};
 use rustix::fs::{
@@ -67,14 +68,53 @@ impl Store {
 		}
 	}
 
+	/// An access that moves no data: recorded, and as slow as the throttle says.
+	fn access<T>(
+		&self,
+		what: Access,
+		place: Place<'_>,
+		creates: u32,
+		work: impl FnOnce() -> Result<T>,
+	) -> Result<T> {
+		let passed = || {
+			self.pass(creates, 0);
+			work()
+		};
+		fathom_record::access(what, place, (0, 0), passed, |_| 0)
+	}
+
+	/// One that moves data: bytes that were moved.
+	fn transfer(
+		&self,
+		what: Access,
+		object: &Object,
+		extent: (usize, u64),
+		work: impl FnOnce() -> Result<usize>,
+	) -> Result<usize> {
+		let passed = || {
+			self.pass(0, extent.0);
+			work()
+		};
+		fathom_record::access(what, object.place(), extent, passed, |bytes| *bytes)
+	}
+
 	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
-		self.pass(0, 0);
-		let follow = if nofollow { OFlags::NOFOLLOW } else { OFlags::empty() };
-		Object::of(beneath(dir, path, OFlags::PATH | follow, Mode::empty())?)
+		self.access(Access::Stat, dir.named(path), 0, || find(dir, path, nofollow))
 	}
 
 	/// The file, its attributes, whether it was made.
 	pub fn open_file(
+		&self,
+		dir: &Object,
+		path: &Text,
+		flags: u32,
+		mode: u32,
+	) -> Result<(Object, Attr, bool)> {
+		let opened = || self.open_or_make(dir, path, flags, mode);
+		fathom_record::access(Access::Open, dir.named(path), (0, 0), opened, |_| 0)
+	}
+
+	fn open_or_make(
 		&self,
 		dir: &Object,
 		path: &Text,
@@ -125,114 +165,78 @@ impl Store {
 	}
 
 	pub fn attr(&self, object: &Object) -> Result<Attr> {
-		self.pass(0, 0);
-		object.attr()
+		self.access(Access::Stat, object.place(), 0, || object.attr())
 	}
 
 	pub fn set_attr(&self, object: &Object, wanted: &SetAttr) -> Result<Attr> {
-		self.pass(0, 0);
-		let path = proc_path(&object.place);
-		let has = |bit| wanted.which & bit != 0;
-		if has(set::SIZE) {
-			rustix::fs::ftruncate(object.writing()?, wanted.size)?;
-		}
-		if has(set::UID) || has(set::GID) {
-			let uid = has(set::UID).then(|| Uid::from_raw(wanted.uid));
-			let gid = has(set::GID).then(|| Gid::from_raw(wanted.gid));
-			rustix::fs::chownat(&object.place, "", uid, gid, AtFlags::EMPTY_PATH)?;
-		}
-		if has(set::MODE) {
-			rustix::fs::chmod(&path, Mode::from_raw_mode(wanted.mode & 0o7777))?;
-		}
-		if has(set::ATIME | set::MTIME | set::ATIME_NOW | set::MTIME_NOW) {
-			let times = Timestamps {
-				last_access: timespec(&wanted.atime, has(set::ATIME), has(set::ATIME_NOW)),
-				last_modification: timespec(&wanted.mtime, has(set::MTIME), has(set::MTIME_NOW)),
-			};
-			rustix::fs::utimensat(rustix::fs::CWD, &path, &times, AtFlags::empty())?;
-		}
-		object.attr()
+		self.access(Access::SetAttr, object.place(), 0, || change(object, wanted))
 	}
 
 	pub fn rename(&self, from: (&Object, &Text), to: (&Object, &Text), flags: u32) -> Result<()> {
-		self.pass(0, 0);
-		let (from, from_name) = parent(from.0, from.1)?;
-		let (to, to_name) = parent(to.0, to.1)?;
 		let flags = match flags {
 			0 => RenameFlags::empty(),
 			rename::NOREPLACE => RenameFlags::NOREPLACE,
 			rename::EXCHANGE => RenameFlags::EXCHANGE,
 			_ => return Err(Errno::INVAL),
 		};
-		rustix::fs::renameat_with(&from, from_name, &to, to_name, flags)
+		self.access(Access::Rename, from.0.named(from.1), 0, || {
+			let (from, from_name) = parent(from.0, from.1)?;
+			let (to, to_name) = parent(to.0, to.1)?;
+			rustix::fs::renameat_with(&from, from_name, &to, to_name, flags)
+		})
 	}
 
 	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
-		self.pass(0, 0);
-		let (dir, name) = parent(dir, path)?;
-		let here = rustix::fs::CWD;
-		let file = proc_path(&object.place);
-		rustix::fs::linkat(here, file, &dir, name, AtFlags::SYMLINK_FOLLOW)?;
-		object.attr()
+		self.access(Access::Link, dir.named(path), 0, || {
+			let (dir, name) = parent(dir, path)?;
+			let here = rustix::fs::CWD;
+			let file = proc_path(&object.place);
+			rustix::fs::linkat(here, file, &dir, name, AtFlags::SYMLINK_FOLLOW)?;
+			object.attr()
+		})
 	}
 
 	pub fn unlink(&self, dir: &Object, path: &Text, directory: bool) -> Result<()> {
-		self.pass(0, 0);
-		let (dir, name) = parent(dir, path)?;
-		let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-		rustix::fs::unlinkat(&dir, name, flags)
+		let (what, flags) = match directory {
+			true => (Access::Rmdir, AtFlags::REMOVEDIR),
+			false => (Access::Unlink, AtFlags::empty()),
+		};
+		self.access(what, dir.named(path), 0, || {
+			let (dir, name) = parent(dir, path)?;
+			rustix::fs::unlinkat(&dir, name, flags)
+		})
 	}
 
 	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
-		self.pass(1, 0);
-		let (parent, name) = parent(dir, path)?;
-		rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(mode & 0o7777))?;
+		self.access(Access::Mkdir, dir.named(path), 1, || {
+			let (parent, name) = parent(dir, path)?;
+			rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(mode & 0o7777))
+		})?;
 		self.lookup(dir, path, true)
 	}
 
 	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
-		self.pass(1, 0);
-		let (parent, name) = parent(dir, path)?;
-		rustix::fs::symlinkat(&target.0[..], &parent, name)?;
+		self.access(Access::Symlink, dir.named(path), 1, || {
+			let (parent, name) = parent(dir, path)?;
+			rustix::fs::symlinkat(&target.0[..], &parent, name)
+		})?;
 		self.lookup(dir, path, true)
 	}
 
 	pub fn read_link(&self, object: &Object) -> Result<Text> {
-		self.pass(0, 0);
-		Ok(Text(rustix::fs::readlinkat(&object.place, "", Vec::new())?.into_bytes()))
+		self.access(Access::Readlink, object.place(), 0, || {
+			Ok(Text(rustix::fs::readlinkat(&object.place, "", Vec::new())?.into_bytes()))
+		})
 	}
 
 	/// Entries from a cookie on, and whether there are more.
 	pub fn read_dir(&self, dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
-		self.pass(0, 0);
-		let flags = OFlags::RDONLY | OFlags::DIRECTORY | CLOSED;
-		let opened = rustix::fs::open(proc_path(&dir.place), flags, Mode::empty())?;
-		rustix::fs::seek(&opened, SeekFrom::Start(cookie))?;
-		let mut buffer = [MaybeUninit::uninit(); 16384];
-		let mut reading = RawDir::new(opened, &mut buffer);
-		let (mut entries, mut bytes) = (Vec::new(), 0);
-		while let Some(entry) = reading.next() {
-			let entry = entry?;
-			if dir.handle == Handle::ROOT && entry.file_name().to_bytes() == OWN.as_bytes() {
-				continue; // the server's own
-			}
-			bytes += 19 + entry.file_name().to_bytes().len();
-			if entries.len() >= most.clamp(1, limit::ENTRIES) as usize || bytes > 1 << 20 {
-				return Ok((entries, true));
-			}
-			entries.push(Entry {
-				cookie: entry.next_entry_cookie(),
-				ino: entry.ino(),
-				kind: kind_of(entry.file_type()),
-				name: Text(entry.file_name().to_bytes().to_vec()),
-			});
-		}
-		Ok((entries, false))
+		self.access(Access::Getdents, dir.place(), 0, || list(dir, cookie, most))
 	}
 
 	pub fn stat_fs(&self, object: &Object) -> Result<Reply> {
-		self.pass(0, 0);
-		let said = rustix::fs::fstatvfs(&object.place)?;
+		let said = self
+			.access(Access::StatVfs, object.place(), 0, || rustix::fs::fstatvfs(&object.place))?;
 		Ok(Reply::StatFs {
 			bsize: said.f_bsize,
 			frsize: said.f_frsize,
@@ -246,61 +250,137 @@ impl Store {
 	}
 
 	/// Bytes that were read; fewer than asked for only at the end of file.
-	pub fn read(&self, object: &Object, mut into: &mut [u8], mut offset: u64) -> Result<usize> {
-		self.pass(0, into.len());
-		let mut done = 0;
-		while self.data == Data::Files && !into.is_empty() {
-			match rustix::io::pread(object.reading()?, &mut *into, offset) {
-				Err(Errno::INTR) => {}
-				Err(error) => return Err(error),
-				Ok(0) => break,
-				Ok(bytes) => {
-					into = &mut into[bytes..];
-					(done, offset) = (done + bytes, offset + bytes as u64);
-				}
-			}
-		}
-		Ok(done)
+	pub fn read(&self, object: &Object, into: &mut [u8], offset: u64) -> Result<usize> {
+		self.transfer(Access::Pread, object, (into.len(), offset), || match self.data {
+			Data::Files => read_all(object, into, offset),
+			Data::Nothing => Ok(0),
+		})
 	}
 
 	/// One access to the store: all these bytes, one after the other.
-	pub fn write(&self, object: &Object, parts: &[&[u8]], mut offset: u64) -> Result<()> {
+	pub fn write(&self, object: &Object, parts: &[&[u8]], offset: u64) -> Result<()> {
 		let total = parts.iter().map(|part| part.len()).sum();
-		self.pass(0, total);
-		if self.data == Data::Nothing {
-			return Ok(());
-		}
-		let mut slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
-		let mut left = slices.as_mut_slice();
-		IoSlice::advance_slices(&mut left, 0);
-		while !left.is_empty() {
-			let some = &left[..left.len().min(1024)]; // IOV_MAX
-			match rustix::io::pwritev(object.writing()?, some, offset) {
-				Err(Errno::INTR) => {}
-				Err(error) => return Err(error),
-				Ok(0) => return Err(Errno::IO),
-				Ok(bytes) => {
-					offset += bytes as u64;
-					IoSlice::advance_slices(&mut left, bytes);
-				}
-			}
-		}
-		Ok(())
+		let written = self.transfer(Access::Pwritev, object, (total, offset), || match self.data {
+			Data::Files => write_all(object, parts, offset).map(|()| total),
+			Data::Nothing => Ok(total),
+		});
+		written.map(|_| ())
 	}
 
 	/// The file's data and, once after it was made, its name.
 	pub fn sync(&self, object: &Object) -> Result<()> {
-		self.pass(0, 0);
-		match object.writing() {
-			Err(Errno::ISDIR) => rustix::fs::fsync(object.reading()?)?,
-			file => rustix::fs::fsync(file?)?,
+		self.access(Access::Fsync, object.place(), 0, || sync(object))
+	}
+}
+
+fn find(dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
+	let follow = if nofollow { OFlags::NOFOLLOW } else { OFlags::empty() };
+	Object::of(beneath(dir, path, OFlags::PATH | follow, Mode::empty())?)
+}
+
+fn change(object: &Object, wanted: &SetAttr) -> Result<Attr> {
+	let path = proc_path(&object.place);
+	let has = |bit| wanted.which & bit != 0;
+	if has(set::SIZE) {
+		rustix::fs::ftruncate(object.writing()?, wanted.size)?;
+	}
+	if has(set::UID) || has(set::GID) {
+		let uid = has(set::UID).then(|| Uid::from_raw(wanted.uid));
+		let gid = has(set::GID).then(|| Gid::from_raw(wanted.gid));
+		rustix::fs::chownat(&object.place, "", uid, gid, AtFlags::EMPTY_PATH)?;
+	}
+	if has(set::MODE) {
+		rustix::fs::chmod(&path, Mode::from_raw_mode(wanted.mode & 0o7777))?;
+	}
+	if has(set::ATIME | set::MTIME | set::ATIME_NOW | set::MTIME_NOW) {
+		let times = Timestamps {
+			last_access: timespec(&wanted.atime, has(set::ATIME), has(set::ATIME_NOW)),
+			last_modification: timespec(&wanted.mtime, has(set::MTIME), has(set::MTIME_NOW)),
+		};
+		rustix::fs::utimensat(rustix::fs::CWD, &path, &times, AtFlags::empty())?;
+	}
+	object.attr()
+}
+
+/// Entries from a cookie on, and whether there are more.
+fn list(dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
+	let flags = OFlags::RDONLY | OFlags::DIRECTORY | CLOSED;
+	let opened = rustix::fs::open(proc_path(&dir.place), flags, Mode::empty())?;
+	rustix::fs::seek(&opened, SeekFrom::Start(cookie))?;
+	let mut buffer = [MaybeUninit::uninit(); 16384];
+	let mut reading = RawDir::new(opened, &mut buffer);
+	let (mut entries, mut bytes) = (Vec::new(), 0);
+	while let Some(entry) = reading.next() {
+		let entry = entry?;
+		if dir.handle == Handle::ROOT && entry.file_name().to_bytes() == OWN.as_bytes() {
+			continue; // the server's own
 		}
-		let made_in = object.made_in.lock().ok().and_then(|mut made_in| made_in.take());
-		if let Some(directory) = made_in {
-			let flags = OFlags::RDONLY | OFlags::DIRECTORY | CLOSED;
-			rustix::fs::fsync(rustix::fs::open(proc_path(&directory), flags, Mode::empty())?)?;
+		bytes += 19 + entry.file_name().to_bytes().len();
+		if entries.len() >= most.clamp(1, limit::ENTRIES) as usize || bytes > 1 << 20 {
+			return Ok((entries, true));
 		}
-		Ok(())
+		entries.push(Entry {
+			cookie: entry.next_entry_cookie(),
+			ino: entry.ino(),
+			kind: kind_of(entry.file_type()),
+			name: Text(entry.file_name().to_bytes().to_vec()),
+		});
+	}
+	Ok((entries, false))
+}
+
+fn read_all(object: &Object, mut into: &mut [u8], mut offset: u64) -> Result<usize> {
+	let mut done = 0;
+	while !into.is_empty() {
+		match rustix::io::pread(object.reading()?, &mut *into, offset) {
+			Err(Errno::INTR) => {}
+			Err(error) => return Err(error),
+			Ok(0) => break,
+			Ok(bytes) => {
+				into = &mut into[bytes..];
+				(done, offset) = (done + bytes, offset + bytes as u64);
+			}
+		}
+	}
+	Ok(done)
+}
+
+fn write_all(object: &Object, parts: &[&[u8]], mut offset: u64) -> Result<()> {
+	let mut slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
+	let mut left = slices.as_mut_slice();
+	IoSlice::advance_slices(&mut left, 0);
+	while !left.is_empty() {
+		let some = &left[..left.len().min(1024)]; // IOV_MAX
+		match rustix::io::pwritev(object.writing()?, some, offset) {
+			Err(Errno::INTR) => {}
+			Err(error) => return Err(error),
+			Ok(0) => return Err(Errno::IO),
+			Ok(bytes) => {
+				offset += bytes as u64;
+				IoSlice::advance_slices(&mut left, bytes);
+			}
+		}
+	}
+	Ok(())
+}
+
+fn sync(object: &Object) -> Result<()> {
+	match object.writing() {
+		Err(Errno::ISDIR) => rustix::fs::fsync(object.reading()?)?,
+		file => rustix::fs::fsync(file?)?,
+	}
+	let made_in = object.made_in.lock().ok().and_then(|mut made_in| made_in.take());
+	if let Some(directory) = made_in {
+		let flags = OFlags::RDONLY | OFlags::DIRECTORY | CLOSED;
+		rustix::fs::fsync(rustix::fs::open(proc_path(&directory), flags, Mode::empty())?)?;
+	}
+	Ok(())
+}
+
+/// Its number will be another file's.
+impl Drop for Object {
+	fn drop(&mut self) {
+		fathom_record::closed(self.place.as_raw_fd());
 	}
 }
 
@@ -328,6 +408,16 @@ impl Object {
 	/// It was opened for writing, so that it can be written whatever its mode is by now.
 	pub fn is_writable(&self) -> bool {
 		self.writing.get().is_some()
+	}
+
+	/// The file itself, for the trace.
+	pub fn place(&self) -> Place<'_> {
+		Place { file: self.place.as_raw_fd(), path: None }
+	}
+
+	/// What a path in this directory names.
+	fn named<'a>(&self, path: &'a Text) -> Place<'a> {
+		Place { file: self.place.as_raw_fd(), path: Some(&path.0) }
 	}
 
 	fn attr(&self) -> Result<Attr> {

@@ -5,6 +5,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
+
+use fathom_record::Caller;
 
 use crate::store::Store;
 
@@ -12,14 +15,15 @@ use crate::store::Store;
 pub type Work<T> = Box<dyn FnOnce(&Store) -> T + Send>;
 
 pub struct Workers<T> {
-	work: Sender<Work<T>>,
-	done: Receiver<T>,
+	work: Sender<(Caller, Work<T>)>,
+	/// With when it was begun.
+	done: Receiver<(Instant, T)>,
 	bell: UnixStream,
 }
 
 impl<T: Send + 'static> Workers<T> {
 	pub fn start(count: usize, store: Arc<Store>) -> std::io::Result<Workers<T>> {
-		let (work, queue) = channel::<Work<T>>();
+		let (work, queue) = channel::<(Caller, Work<T>)>();
 		let (results, done) = channel();
 		let queue = Arc::new(Mutex::new(queue));
 		let (bell, ring) = UnixStream::pair()?;
@@ -31,8 +35,10 @@ impl<T: Send + 'static> Workers<T> {
 			thread::Builder::new().name("store".into()).spawn(move || {
 				loop {
 					let next = queue.lock().map(|queue| queue.recv());
-					let Ok(Ok(work)) = next else { break };
-					if results.send(work(&store)).is_err() {
+					let Ok(Ok((caller, work))) = next else { break };
+					let began = Instant::now();
+					fathom_record::works_for(vec![caller], false);
+					if results.send((began, work(&store))).is_err() {
 						break;
 					}
 					let _ = ring.write(&[0]); // full: it rings already
@@ -42,9 +48,10 @@ impl<T: Send + 'static> Workers<T> {
 		Ok(Workers { work, done, bell })
 	}
 
-	pub fn give(&self, work: Work<T>) {
+	/// Something to do for a client's call.
+	pub fn give(&self, caller: Caller, work: Work<T>) {
 		// Workers end only with this side of the channel.
-		let _ = self.work.send(work);
+		let _ = self.work.send((caller, work));
 	}
 
 	/// Readable when something is done.
@@ -52,7 +59,8 @@ impl<T: Send + 'static> Workers<T> {
 		&self.bell
 	}
 
-	pub fn done(&mut self) -> Vec<T> {
+	/// What is done, with when it was begun.
+	pub fn done(&mut self) -> Vec<(Instant, T)> {
 		let mut rung = [0; 256];
 		while matches!(self.bell.read(&mut rung), Ok(256)) {}
 		self.done.try_iter().collect()

@@ -1,12 +1,13 @@
 //! Writes: what is asked, what of them was written, what failed.
 
+use fathom_record::Caller;
 use fathom_wire::number::{flag, level, limit};
 use fathom_wire::{Extent, Failed, Handle, Reply};
 use rustix::io::Errno;
 
 use crate::client::{Doing, Early, Writing};
 use crate::pulls::is_pulled;
-use crate::queue::{Access, Key, Piece, runs};
+use crate::queue::{Access, Key, Piece, Run, runs};
 use crate::server::{Done, INLINE, Server, Trouble};
 use crate::store::{Object, Store};
 
@@ -100,9 +101,7 @@ impl Server {
 			other => other,
 		};
 		match self.object(key, handle) {
-			Ok(object) => self.workers.give(Box::new(move |store| {
-				Done::Simple(key, store.sync(&object).map(|()| reply), None)
-			})),
+			Ok(object) => self.give(key, move |store| store.sync(&object).map(|()| reply)),
 			Err(errno) => self.fail(key, errno, (0, 0)),
 		}
 	}
@@ -130,6 +129,7 @@ pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>)
 	for run in runs(&pieces) {
 		let parts: Vec<&[u8]> = run.parts.iter().map(|(_, bytes)| *bytes).collect();
 		accesses += 1;
+		fathom_record::works_for(callers(&pieces, &run), true);
 		if store.write(object, &parts, run.offset).is_ok() {
 			continue;
 		}
@@ -137,6 +137,8 @@ pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>)
 		for (number, bytes) in &run.parts {
 			accesses += 1;
 			let length = bytes.len() as u64;
+			let caller = Caller { bytes: length, ..pieces[*number].caller };
+			fathom_record::works_for(vec![caller], true);
 			if let Err(errno) = store.write(object, &[bytes], offset) {
 				failed[*number].push((Extent { offset, length }, errno.raw_os_error() as u32));
 			}
@@ -144,4 +146,17 @@ pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>)
 		}
 	}
 	Done::Written(handle, pieces.into_iter().zip(failed).collect(), accesses)
+}
+
+/// The calls whose bytes make a run, each with how many are its.
+fn callers(pieces: &[Piece], run: &Run<'_>) -> Vec<Caller> {
+	let mut callers: Vec<Caller> = Vec::new();
+	for (number, bytes) in &run.parts {
+		let (of, bytes) = (pieces[*number].caller, bytes.len() as u64);
+		match callers.iter_mut().find(|c| (c.stream, c.seq) == (of.stream, of.seq)) {
+			Some(caller) => caller.bytes += bytes,
+			None => callers.push(Caller { bytes, ..of }),
+		}
+	}
+	callers
 }

@@ -8,7 +8,7 @@ of_server as (
 		from (
 			select c.process, c.layer, c.op, c.kind, c.file, c.start, c.duration, w.process as worker, w.duration as spent
 			from links as l join calls as w on w.id = l.from_call join calls as c on c.id = l.to_call
-			where l.kind = 'serves'
+			where l.kind = 'serves' and w.layer = 'server'
 		) as c
 		where {selected} and {any_io}
 	) as c join server_process as s on s.process = c.worker

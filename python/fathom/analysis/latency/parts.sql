@@ -1,23 +1,29 @@
 -- `part`: what each server did for each call that it served. Clipped to that call: `time`; what went on when it had returned: `after`. Several
 -- rows of one server for one call add up, but to no more than from the first's begin to the last's end. `disk` is what the server
--- spent in recorded calls of its own meanwhile. `sent`: of each call served the slowest server's time, since they work side by side (equation
+-- spent in recorded calls of its own meanwhile: those inside its row, and its calls of layer `disk` that are linked to the call served. `sent`: of each call served the slowest server's time, since they work side by side (equation
 -- 2.1). Both are empty where no server was traced. A part, after servers.sql.
-disk as (
+of_rows as (
 	select c.parent as id, sum(c.duration) as time
 	from calls as c join calls as s on s.id = c.parent
 	where (select traced from served) and s.layer = 'server' and c.layer not in ('server', 'fathom')
 	group by c.parent
 ),
+of_links as (
+	select l.to_call as client, p.server, sum(c.duration) as spent
+	from links as l join calls as c on c.id = l.from_call join server_process as p on p.process = c.process
+	where (select traced from served) and l.kind in ('serves', 'carries') and c.layer = 'disk'
+	group by l.to_call, p.server
+),
 pair as (
 	select
 		l.to_call as client, p.server, s.kind, s.error, coalesce(s.bytes, 0) as bytes, s.start, s.duration, c.duration as took,
-		coalesce(d.time, 0) as disk,
+		coalesce(i.time, 0) as inside,
 		least(c.duration, s.duration - greatest(0, s.start + s.duration - greatest(c.start + c.duration, s.start))) as within
 	from links as l
 		join calls as s on s.id = l.from_call
 		join calls as c on c.id = l.to_call
 		join server_process as p on p.process = s.process
-		left join disk as d on d.id = s.id
+		left join of_rows as i on i.id = s.id
 	where (select traced from served) and l.kind = 'serves' and s.layer = 'server'
 ),
 part as materialized (
@@ -29,8 +35,8 @@ part as materialized (
 		least(sum(duration), max(start + duration) - min(start)) as whole,
 		least(any_value(took), sum(within), whole) as time,
 		whole - time as after,
-		least(sum(disk), time) as disk
-	from pair
+		least(sum(inside) + coalesce(any_value(d.spent), 0), time) as disk
+	from pair left join of_links as d using (client, server)
 	group by client, server
 ),
 sent as materialized (

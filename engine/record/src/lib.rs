@@ -1,0 +1,172 @@
+//! What a server of ours records of itself, by the encoder that programs are traced with: its requests, each with the
+//! client's call that it serves, and its accesses to the store, each with the calls that it was made for.
+//! Where nothing is recorded, each of these functions is one load and one branch.
+
+mod encoder;
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString};
+use std::fs;
+use std::os::fd::RawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::io::Errno;
+
+pub use encoder::{Caller, Request};
+
+/// What is done to the store, by the names of system calls; places in `ops` of record.c.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+	Open,
+	Stat,
+	SetAttr,
+	Rename,
+	Link,
+	Unlink,
+	Mkdir,
+	Rmdir,
+	Getdents,
+	Symlink,
+	Readlink,
+	StatVfs,
+	Pread,
+	Pwritev,
+	Fsync,
+}
+
+/// What an access is about: a file by a descriptor, or a path relative to a directory.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+	pub file: RawFd,
+	pub path: Option<&'a [u8]>,
+}
+
+static ON: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+	/// For whom this thread works, and whether their bytes are put together.
+	static CALLERS: RefCell<(Vec<Caller>, bool)> = const { RefCell::new((Vec::new(), false)) };
+}
+
+/// Begin to record into a run directory, made if need be; without one, into that of FATHOM_RUN, if there is one.
+pub fn begin(run: Option<&Path>) -> Result<(), String> {
+	let begun = match run {
+		Some(run) => begin_in(run).map_err(|error| format!("--record {}: {error}", run.display())),
+		None => Ok(encoder::begin(None)),
+	};
+	ON.store(begun?, Ordering::Relaxed);
+	Ok(())
+}
+
+fn begin_in(run: &Path) -> Result<bool, String> {
+	let whole = std::path::absolute(run).map_err(|error| error.to_string())?;
+	fs::create_dir_all(whole.join("streams")).map_err(|error| error.to_string())?;
+	let text = CString::new(whole.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+	match encoder::begin(Some(&text)) {
+		true => Ok(true),
+		false => Err("tracing is off (FATHOM_LEVEL), or the name is too long".to_owned()),
+	}
+}
+
+/// Write out what was recorded.
+pub fn end() {
+	if ON.swap(false, Ordering::Relaxed) {
+		encoder::end();
+	}
+}
+
+pub fn is_on() -> bool {
+	ON.load(Ordering::Relaxed)
+}
+
+/// The clock that rows are timed with; 0 where nothing is recorded.
+pub fn now() -> u64 {
+	if is_on() { encoder::now() } else { 0 }
+}
+
+/// The number of a server's operation by its name.
+pub fn op(name: &CStr) -> Option<u32> {
+	encoder::op(c"server", name)
+}
+
+/// A request has its answer, now.
+pub fn request(request: &Request) {
+	if is_on() {
+		encoder::request(request);
+	}
+}
+
+/// From here on this thread works for these calls; `together`: their bytes make one access.
+pub fn works_for(callers: Vec<Caller>, together: bool) {
+	if is_on() {
+		CALLERS.set((callers, together));
+	}
+}
+
+/// An access to the store, `extent` its size and offset; `bytes` says how many were moved. None is made inside another.
+pub fn access<T>(
+	what: Access,
+	place: Place<'_>,
+	extent: (usize, u64),
+	work: impl FnOnce() -> Result<T, Errno>,
+	bytes: impl FnOnce(&T) -> usize,
+) -> Result<T, Errno> {
+	if !is_on() {
+		return work();
+	}
+	let path = place.path.and_then(|path| CString::new(path).ok());
+	encoder::enter(what as u32, place.file, path.as_deref(), extent.0 as i64, extent.1 as i64);
+	let done = work();
+	let error = done.as_ref().err().map_or(0, |errno| errno.raw_os_error());
+	let moved = done.as_ref().map_or(0, bytes) as i64;
+	CALLERS.with_borrow(|(callers, together)| encoder::leave(error, moved, callers, *together));
+	done
+}
+
+/// A descriptor is about to be closed.
+pub fn closed(file: RawFd) {
+	if is_on() {
+		encoder::closed(file);
+	}
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	#[test]
+	fn accesses_have_the_numbers_of_the_table() {
+		use Access::*;
+		let all = [
+			(Open, c"open"),
+			(Stat, c"stat"),
+			(SetAttr, c"setattr"),
+			(Rename, c"rename"),
+			(Link, c"link"),
+			(Unlink, c"unlink"),
+			(Mkdir, c"mkdir"),
+			(Rmdir, c"rmdir"),
+			(Getdents, c"getdents"),
+			(Symlink, c"symlink"),
+			(Readlink, c"readlink"),
+			(StatVfs, c"statvfs"),
+			(Pread, c"pread"),
+			(Pwritev, c"pwritev"),
+			(Fsync, c"fsync"),
+		];
+		for (access, name) in all {
+			assert_eq!(encoder::op(c"disk", name), Some(access as u32), "{name:?}");
+		}
+		assert_eq!(encoder::op(c"disk", c"append"), None);
+	}
+
+	#[test]
+	fn where_nothing_is_recorded_work_is_done_all_the_same() {
+		let place = Place { file: -1, path: None };
+		let done = access(Access::Pread, place, (8, 0), || Ok(8usize), |bytes| *bytes);
+		assert_eq!(done, Ok(8));
+		assert_eq!(now(), 0);
+	}
+}

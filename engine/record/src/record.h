@@ -1,0 +1,44 @@
+/* What encoder.rs calls: a server of ours records its requests and its accesses to the store. */
+#ifndef FATHOM_RECORD_H
+#define FATHOM_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A client's call that is worked for, as it came with the request; stream 0: it is not traced. */
+struct server_caller {
+	uint64_t stream;
+	uint64_t seq;
+	uint64_t bytes; /* of the access: the call's own */
+};
+
+/* A request that has its answer: a row of layer `server`. */
+struct server_request {
+	uint32_t op;
+	int32_t error;
+	int64_t file; /* a descriptor of the file that it was about; -1: none */
+	uint64_t arrived; /* server_now() */
+	int64_t queued;   /* ns until the first access to the store began */
+	int64_t size, offset, bytes;
+	struct server_caller caller;
+};
+
+/* The run to record into; NULL: what FATHOM_RUN says. False: nothing is recorded. */
+bool server_begin(const char *run);
+/* Writes out what is recorded. */
+void server_end(void);
+uint64_t server_now(void);
+uint32_t server_op(const char *layer, const char *name); /* UINT32_MAX: there is none */
+
+void server_request(const struct server_request *request);
+/* An access to the store, by this thread: a row of layer `disk`; one at a time. `path`, if not NULL, is relative
+ * to the directory `file`. */
+void server_enter(uint32_t op, int file, const char *path, int64_t size, int64_t offset);
+/* `together`: these calls' bytes were put together into one access; else it serves each of them. */
+void server_leave(int32_t error, int64_t bytes, const struct server_caller *callers, size_t count,
+		  bool together);
+/* A descriptor is about to be closed: its number will be another file's. */
+void server_closed(int file);
+
+#endif
