@@ -29,6 +29,7 @@ COMMANDS = {
     "pack": "make a run's tables from its streams; join parts; one file",
     "collect": "take what agents of other nodes send",
     "recover": "save what killed processes left in shared memory",
+    "forward": "servers that do a program's I/O on the real file system",
     "doctor": "what will not work here, and why",
     "probes": "list what Fathom can see",
 }

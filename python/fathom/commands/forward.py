@@ -1,0 +1,177 @@
+"""fathom forward: servers that do a program's I/O on the real file system.
+
+up      start servers, on this machine or on nodes of the allocation; prints the environment of their clients
+status  how each does
+top     the same while they work, with rates
+down    write what was accepted, end them, say what was lost
+
+examples:
+  eval "$(fathom forward up --export /scratch/out --servers 4)"
+  fathom forward up servers.toml                      # as a file says (docs/commands/forward.md)
+  fathom forward up --export /scratch/out --forward-nodes 2
+  fathom forward status
+  fathom forward down
+"""
+
+import argparse
+import itertools
+import json
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from fathom import onefile
+from fathom.commands.arguments import positive
+from fathom.errors import UsageError
+from fathom.forwarding import hosts, settings
+from fathom.forwarding.group import Group, Started
+
+FOLDER = "fathom.forward"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to do, with which servers."""
+    parser.add_argument("what", choices=("up", "status", "top", "down"))
+    parser.add_argument(
+        "file", nargs="?", type=Path, metavar="FILE", help="up: configuration, TOML"
+    )
+    parser.add_argument(
+        "--at", type=Path, default=Path(FOLDER), metavar="FOLDER",
+        help=f"of the servers' addresses, token and logs [{FOLDER}]",
+    )  # fmt: skip
+    start = parser.add_argument_group("up")
+    start.add_argument("--export", metavar="DIR", help="without FILE: the directory they serve")
+    start.add_argument("--servers", type=positive, default=1, metavar="N", help="so many, here [1]")
+    start.add_argument(
+        "--forward-nodes", type=positive, metavar="K",
+        help="one on each of the first K nodes of the Slurm or PBS allocation",
+    )  # fmt: skip
+    start.add_argument(
+        "--start-with", default="", metavar="WORDS",
+        help="what starts a command on {host} [srun, pbs_tmrsh or ssh], as 'mpiexec -hosts {host} -n 1'",
+    )  # fmt: skip
+    start.add_argument("--record", metavar="RUN", help="run that they record themselves into")
+    parser.add_argument("--json", action="store_true", help="status, top: raw numbers")
+    parser.add_argument(
+        "--interval", type=float, default=1.0, metavar="S", help="top: seconds between looks [1]"
+    )
+    parser.add_argument("--looks", type=positive, metavar="N", help="top: end after so many")
+    parser.add_argument(
+        "--patience", type=float, default=60.0, metavar="S",
+        help="down: how long each may take to write what it accepted [60]",
+    )  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0; 1: something was lost, or a server does not answer."""
+    group = Group(arguments.at)
+    if arguments.what == "up":
+        return _up(group, arguments)
+    if arguments.what == "down":
+        return _down(group, arguments.patience)
+    if arguments.what == "top":
+        return _top(group, arguments)
+    return _status(group, arguments.json)
+
+
+def _wanted(arguments: argparse.Namespace) -> list[settings.Server]:
+    if arguments.file and (arguments.export or arguments.forward_nodes):
+        raise UsageError(
+            "forward up: FILE says which servers; leave --export and --forward-nodes out"
+        )
+    if arguments.file:
+        return settings.read(arguments.file)
+    if not arguments.export:
+        raise UsageError("forward up: give --export DIR, or a configuration FILE")
+    nodes = hosts.chosen(arguments.forward_nodes) if arguments.forward_nodes else None
+    where = nodes or [""] * arguments.servers
+    return settings.named([settings.Server(arguments.export, host=host) for host in where])
+
+
+def _up(group: Group, arguments: argparse.Namespace) -> int:
+    record = Path(arguments.record) if arguments.record else None
+    if record and record.suffix != onefile.SUFFIX:
+        record = record.with_name(record.name + onefile.SUFFIX)
+    started = group.up(_wanted(arguments), record, arguments.start_with)
+    for name, value in _environment(group, started).items():
+        print(f"export {name}={shlex.quote(value)}")
+    return 0
+
+
+def _environment(group: Group, started: list[Started]) -> dict[str, str]:
+    """What clients are told (docs/environment.md)."""
+    said = {
+        "FATHOM_FORWARD_SERVERS": ";".join(one.address for one in started),
+        "FATHOM_FORWARD_PREFIX": ":".join(dict.fromkeys(one.export for one in started)),
+    }
+    if any(one.address.startswith("tcp:") for one in started):
+        said["FATHOM_FORWARD_TOKEN"] = str(group.token.resolve())
+    return said
+
+
+def _states(group: Group) -> list[dict[str, Any]]:
+    """Of each server what it is, and what it says of itself or why it does not."""
+    servers = group.servers()
+    states = []
+    for one, said in zip(servers, group.ask([one.address for one in servers]), strict=True):
+        about = {key: getattr(one, key) for key in ("name", "host", "address", "export", "log")}
+        if "pool_bytes" in said:
+            about["buffered_bytes"] = said["pool_bytes"] - said["pool_free_bytes"]
+            about["others"] = said["connections"] - 1  # but for this question's
+        states.append(said | about)
+    return states
+
+
+def _table(states: list[dict[str, Any]]) -> None:
+    from fathom.view.servers import show_servers  # tables take longer to load than servers to ask
+
+    show_servers(states)
+
+
+def _status(group: Group, as_json: bool) -> int:
+    states = _states(group)
+    if as_json:
+        print(json.dumps(states, indent=1))
+    else:
+        _table(states)
+    return int(any("error" in state for state in states))
+
+
+RATES = ("requests", "writes", "store_writes", "written_bytes", "read_bytes")
+
+
+def _top(group: Group, arguments: argparse.Namespace) -> int:
+    """Rates since the look before."""
+    before, when = _states(group), time.monotonic()
+    for look in itertools.count(1):
+        time.sleep(arguments.interval)
+        states, now = _states(group), time.monotonic()
+        rates = [
+            state | _rates(old, state, now - when)
+            for old, state in zip(before, states, strict=True)
+        ]
+        if arguments.json:
+            print(json.dumps(rates))
+        else:
+            print("a second:")
+            _table(rates)
+        sys.stdout.flush()
+        if look == arguments.looks:
+            return 0
+        before, when = states, now
+    return 0
+
+
+def _rates(old: dict[str, Any], new: dict[str, Any], seconds: float) -> dict[str, float]:
+    both = [key for key in RATES if key in old and key in new]
+    return {key: (new[key] - old[key]) / seconds for key in both}
+
+
+def _down(group: Group, patience: float) -> int:
+    lost = False
+    for one, said in group.down(patience):
+        lost |= bool(said)
+        print(f"fathom: {one.name}: {said or 'all written'}", file=sys.stderr)
+    return int(lost)

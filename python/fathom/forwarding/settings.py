@@ -1,0 +1,86 @@
+"""What a configuration file says of servers (docs/commands/forward.md)."""
+
+import tomllib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from fathom.errors import UsageError
+
+ROLES = ("forward",)
+PROTOCOLS = ("unix", "tcp")
+STORES = ("posix", "null")
+
+
+@dataclass(frozen=True)
+class Server:
+    """One server; what is empty is chosen when it is started."""
+
+    path: str  # the directory that it exports
+    role: str = "forward"
+    name: str = ""
+    host: str = ""  # empty: this machine
+    protocol: str = ""  # empty: unix on this machine, tcp elsewhere
+    port: int = 0
+    log: str = ""
+    store: str = "posix"
+    throttle: str = ""
+    workers: int = 4
+
+    def options(self) -> list[str]:
+        """Of `fathom-engine forward`, but for where to listen."""
+        said = ["--name", self.name, "--workers", str(self.workers), "--store", self.store]
+        return said + (["--throttle", self.throttle] if self.throttle else [])
+
+
+KEYS = {field.name: field.type for field in fields(Server)}
+CHOICES = {"role": ROLES, "protocol": ("", *PROTOCOLS), "store": STORES}
+RANGES = {"port": range(65536), "workers": range(1, 1025)}
+
+
+def _checked(where: str, said: dict[str, Any]) -> dict[str, Any]:
+    for key, value in said.items():
+        if key not in KEYS:
+            raise UsageError(f"{where}: no key '{key}'; there are {', '.join(KEYS)}")
+        kind = int if KEYS[key] is int else str
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise UsageError(f"{where}: {key} = {value!r}: {kind.__name__} is expected")
+        if key in CHOICES and value not in CHOICES[key]:
+            can = ", ".join(word for word in CHOICES[key] if word)
+            raise UsageError(f"{where}: {key} = {value!r}: this version has {can}")
+        if key in RANGES and value not in RANGES[key]:
+            most = RANGES[key][-1]
+            raise UsageError(f"{where}: {key} = {value}: {RANGES[key][0]} to {most} is expected")
+    return said
+
+
+def read(file: Path) -> list[Server]:
+    """Servers of a configuration file: each `[[server]]`, over what stands above them for all."""
+    try:
+        said = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{file}: {error}") from error
+    each = said.pop("server", [])
+    if not isinstance(each, list) or not all(isinstance(one, dict) for one in each) or not each:
+        raise UsageError(f"{file}: it names no server; begin each with a line [[server]]")
+    of_all = _checked(str(file), said)
+    servers = []
+    for number, one in enumerate(each):
+        where = f"{file}: server {number + 1}"
+        whole = of_all | _checked(where, one)
+        if not whole.get("path"):
+            raise UsageError(f"{where}: path is missing: the directory that it exports")
+        servers.append(Server(**whole))
+    return named(servers)
+
+
+def named(servers: list[Server]) -> list[Server]:
+    """Those without a name get fwd0, fwd1, …; names are not used twice."""
+    whole = [
+        one if one.name else replace(one, name=f"fwd{number}") for number, one in enumerate(servers)
+    ]
+    names = [one.name for one in whole]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two servers are called {name}; give each another name")
+    return whole

@@ -1,0 +1,170 @@
+"""`fathom forward`: servers of a configuration are started, asked, and ended; what goes wrong is one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from harness import needs, paths
+
+from .client import Client
+
+PRELOAD = paths.BUILD / "libfathom_fwd_preload.so"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    """A directory with one to be exported; its servers are ended afterwards."""
+    (tmp_path / "x").mkdir()
+    yield tmp_path
+    if (tmp_path / "fathom.forward" / "servers.json").exists():
+        forward(tmp_path, "down", "--patience", "2")
+
+
+def forward(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "fathom", "forward", *words], cwd=place, capture_output=True,
+        text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def up(place: Path, *words: str) -> dict[str, str]:
+    """Starts them; the environment that their clients are told."""
+    done = forward(place, "up", *words)
+    assert done.returncode == 0, done.stderr
+    lines = [shlex.split(line.removeprefix("export ")) for line in done.stdout.splitlines()]
+    pairs = (word.partition("=") for (word,) in lines)
+    return {name: value for name, _, value in pairs}
+
+
+def status(place: Path) -> list[dict[str, object]]:
+    done = forward(place, "status", "--json")
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+def test_a_program_writes_through_servers_that_were_started_for_it(place: Path) -> None:
+    told = up(place, "--export", "x", "--servers", "2")
+    assert told["FATHOM_FORWARD_PREFIX"] == str(place / "x")
+    assert len(told["FATHOM_FORWARD_SERVERS"].split(";")) == 2
+    data = os.urandom(300_000)
+    (place / "data").write_bytes(data)
+    copy = ["dd", f"if={place}/data", f"of={place}/x/copy", "bs=64k", "status=none"]
+    subprocess.run(copy, env=os.environ | told | {"LD_PRELOAD": str(PRELOAD)}, check=True)
+    assert (place / "x" / "copy").read_bytes() == data
+    assert sum(int(str(one["written_bytes"])) for one in status(place)) == len(data)
+    shown = forward(place, "top", "--looks", "1", "--interval", "0.1").stdout
+    assert "fwd0" in shown
+    assert "fwd1" in shown
+    ended = forward(place, "down")
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert ended.stderr.splitlines() == ["fathom: fwd0: all written", "fathom: fwd1: all written"]
+    assert "no servers were started there" in forward(place, "status").stderr
+
+
+def test_appends_through_servers_of_one_directory_do_not_overlap(place: Path) -> None:
+    told = up(place, "--export", "x", "--servers", "3")
+    clients = [Client(address) for address in told["FATHOM_FORWARD_SERVERS"].split(";")]
+    handles = [client.open("log") for client in clients]
+    for n in range(30):
+        clients[n % 3].append(handles[n % 3], bytes([n]) * 10)
+    assert (place / "x" / "log").read_bytes() == b"".join(bytes([n]) * 10 for n in range(30))
+
+
+def test_a_configuration_says_where_how_and_how_slow(place: Path) -> None:
+    (place / "y").mkdir()
+    (place / "servers.toml").write_text(
+        f"""
+        path = "{place}/x"
+        [[server]]
+        name = "quick"
+        [[server]]
+        path = "{place}/y"
+        protocol = "tcp"
+        throttle = "latency=0.05"
+        log = "{place}/slow.log"
+        """
+    )
+    told = up(place, "servers.toml")
+    quick, slow = status(place)
+    assert (quick["name"], quick["export"], slow["name"]) == ("quick", f"{place}/x", "fwd1")
+    assert str(slow["address"]).startswith("tcp:127.0.0.1:")
+    token = Path(told["FATHOM_FORWARD_TOKEN"])
+    assert token.stat().st_mode & 0o777 == 0o600
+    client = Client(str(slow["address"]), token=token.read_bytes().strip())
+    client.write(client.open("f"), 0, b"data")
+    assert (place / "y" / "f").read_bytes() == b"data"
+    assert (place / "slow.log").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "names no server"),
+        ("[[server]]", "server 1: path is missing"),
+        ("[[server]]\npath = 'x'\nrole = 'data'", "role = 'data': this version has forward"),
+        ("[[server]]\npath = 'x'\nport = 70000", "port = 70000: 0 to 65535 is expected"),
+        ("[[server]]\npath = 'x'\nport = '1'", "port = '1': int is expected"),
+        ("[[server]]\npath = 'x'\nprot = 'tcp'", "no key 'prot'"),
+        ("[[server]]\npath = 'x'\nname = 'a'\n" * 2, "two servers are called a"),
+        ("[[server]]\npath = 'nowhere'", "nowhere is no directory"),
+        ("[[server", "servers.toml"),
+    ],
+)
+def test_what_is_wrong_in_a_configuration_is_one_line(place: Path, text: str, said: str) -> None:
+    (place / "servers.toml").write_text(text)
+    done = forward(place, "up", "servers.toml")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert said in done.stderr
+
+
+def test_a_server_that_does_not_start_ends_the_others(place: Path) -> None:
+    both = "[[server]]\n[[server]]\nprotocol = 'tcp'\nhost = '192.0.2.1'"
+    (place / "servers.toml").write_text("path = 'x'\n" + both)
+    done = forward(place, "up", "servers.toml", "--start-with", "env HERE={host}")
+    assert done.returncode == 3, done.stderr
+    assert "server fwd1 did not start" in done.stderr
+    assert "no servers were started there" in forward(place, "status").stderr
+
+
+def test_what_may_be_lost_is_said(place: Path) -> None:
+    up(place, "--export", "x", "--servers", "3")
+    pids = [int(str(one["pid"])) for one in status(place)]
+    os.kill(pids[0], signal.SIGKILL)
+    os.kill(pids[1], signal.SIGSTOP)
+    done = forward(place, "down", "--patience", "1")
+    assert done.returncode == 1
+    assert [line.partition(": ")[2] for line in done.stderr.splitlines()] == [
+        "fwd0: it had ended before: what it had accepted and not written is lost",
+        "fwd1: killed after 1 s: what it had accepted and not written is lost",
+        "fwd2: all written",
+    ]
+
+
+def test_a_launcher_starts_and_ends_servers_on_its_hosts(place: Path) -> None:
+    needs.require(needs.of_mpi("mpich"))
+    (place / "servers.toml").write_text("[[server]]\npath = 'x'\nhost = '127.0.0.1'\n")
+    up(place, "servers.toml", "--start-with", "mpiexec.mpich -hosts {host} -n 1")
+    (one,) = status(place)
+    assert str(one["address"]).startswith("tcp:127.0.0.1:")
+    ended = forward(place, "down")
+    assert (ended.returncode, ended.stderr) == (0, "fathom: fwd0: all written\n")
+    assert not Path(f"/proc/{one['pid']}").exists()
+
+
+def test_nodes_are_those_of_the_allocation(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
+    (place / "nodes").write_text("localhost\nlocalhost\nother\n")
+    asked = ("up", "--export", "x", "--forward-nodes")
+    assert "no allocation" in forward(place, *asked, "1").stderr
+    monkeypatch.setenv("PBS_NODEFILE", str(place / "nodes"))
+    assert "the allocation has 2 nodes" in forward(place, *asked, "3").stderr
+    up(place, *asked[1:], "1")
+    assert [one["host"] for one in status(place)] == ["localhost"]
