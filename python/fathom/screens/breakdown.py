@@ -48,7 +48,7 @@ def holders(view: View, by: str) -> str:
     found = view.once(
         ("holders", where),
         lambda: view.rows(
-            f"select distinct enclosing_layer, enclosing from counters where {where}"
+            f"select distinct enclosing_layer, enclosing from counters where {where} order by all"
         ),
     )
     pairs = [f"({quoted(r['enclosing_layer'])}, {quoted(r['enclosing'])})" for r in found]

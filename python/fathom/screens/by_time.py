@@ -1,5 +1,5 @@
-"""A copy of a large run's calls in the order of time, so that a brush reads the part of it that is brushed. In `calls`
-they lie thread after thread, and a second of the run is everywhere.
+"""A copy of a large run's calls, one part of its time after the other, so that a brush reads what is brushed. In
+`calls` they lie thread after thread, and a second of the run is everywhere.
 
 Of the columns, those that answers on a selection need. Exact: what it is cut to holds all calls that last into the
 times, and each statement looks once more.
@@ -18,11 +18,13 @@ from fathom.database import quoted
 from fathom.derived import Derived, Watch
 from fathom.screens.kept import FOLDER
 
-COPY = Derived(f"{FOLDER}/calls_by_time.parquet", "fathom.calls_by_time", 1)
+COPY = Derived(f"{FOLDER}/calls_by_time.parquet", "fathom.calls_by_time", 2)
 #: What sorting may take of memory; beyond it spills to disk.
 MEMORY = "4 GiB"
 #: Calls that are read or passed over together.
-GROUP = 65_536
+GROUP = 32_768
+#: Parts of the run: one after the other, in each one process after the other, so that both find their calls together.
+PARTS = 256
 COLUMNS = (
     "id", "stream", "process", "rank", "parent", "depth", "layer", "op", "kind", "file", "start",
     "duration", "nested", "file_offset", "size", "bytes", "error", "selection",
@@ -48,7 +50,8 @@ def make(tables: Path, watch: Watch) -> Path | None:
         con.execute("set enable_progress_bar = false")
         database.add_views(con, tables)
         file.parent.mkdir(exist_ok=True)
-        rows = f"select {', '.join(COLUMNS)}, start + duration as stop from calls order by start"
+        order = f"start // greatest(1, (select max(duration) from runs) // {PARTS}), process, start"
+        rows = f"select {', '.join(COLUMNS)}, start + duration as stop from calls order by {order}"
         COPY.write(con, rows, f"compression zstd, row_group_size {GROUP}", tables, file)
     except duckdb.InterruptException:
         return None

@@ -25,25 +25,27 @@ def near(view: View, selection: Selection, inside: bool = False) -> View:
     if found.brush:
         found.look_at(f'"{found.brush.table}"')
     else:
-        found.look_at(by_time.within(file, _with_inner(view, file, times) if inside else times))
+        found.look_at(by_time.within(file, _with_inner(view, file, times)[1] if inside else times))
     return found
 
 
 def _brush(view: View, file: Path, times: Times, lanes: Ranges | None) -> Brush | None:
     """All that is needed of a brush, whatever is asked; None of too many."""
-    wide = by_time.within(file, _with_inner(view, file, times))
-    calls = f"from {wide} and {conditions.calls(Selection(lanes=lanes))}"
-    if view.value(f"select count(*) {calls}") > MOST:
+    of_lanes = conditions.calls(Selection(lanes=lanes))
+    calls, wide = _with_inner(view, file, times, of_lanes)
+    if calls > MOST:
         return None
-    return view.brushed(calls)
+    brush = view.brushed(f"from {by_time.within(file, wide)} and {of_lanes} limit {MOST + 1}")
+    return brush if view.value(f'select count(*) from "{brush.table}"') <= MOST else None
 
 
-def _with_inner(view: View, file: Path, times: Times) -> Times:
-    """From the first begin to the last end of the calls that last into a time."""
-    (ends,) = view.rows(
-        f"select min(start) as first, max(stop) as last from {by_time.within(file, times)}"
+def _with_inner(view: View, file: Path, times: Times, which: str = "true") -> tuple[int, Times]:
+    """How many calls last into a time, and the time from the first begin of these to the last end."""
+    (found,) = view.rows(
+        "select count(*) as calls, min(start) as first, max(stop) as last"
+        f" from {by_time.within(file, times)} and {which}"
     )
-    return times if ends["first"] is None else (ends["first"], ends["last"])
+    return found["calls"], (found["first"], found["last"]) if found["calls"] else times
 
 
 def _long(view: View, times: Times) -> float:

@@ -21,6 +21,7 @@ class Tiles:
         self._kept: tempfile.TemporaryDirectory[str] | None
         file, self._kept = build.ensure(tables, watch)
         self._con = duckdb.connect(":memory:")
+        self._con.execute("set parquet_metadata_cache = true")
         self._con.execute(f"create view tiles as from read_parquet({quoted(str(file))})")
 
     @cached_property
