@@ -11,7 +11,9 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
-from fathom.errors import UsageError
+import duckdb
+
+from fathom.errors import FathomError, UsageError
 from fathom.screens import selection
 from fathom.screens.opened import Runs, Stop
 from fathom.screens.table import Table
@@ -106,6 +108,16 @@ def _own(name: str, one: Answer, parameters: Mapping[str, str]) -> dict[str, Any
 def ask(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None = None) -> Any:
     """The answer, as JSON has it, or bytes. `stop` ends it from another thread. Errors: UsageError of a name,
     parameter or value; `opened.NoSuchRun`, `opened.OverLimit`."""
+    before = runs.generation
+    try:
+        return _asked(runs, name, parameters, stop)
+    except (FathomError, duckdb.Error, OSError):
+        if not runs.have_changed(before):
+            raise
+    return _asked(runs, name, parameters, stop)  # the tables were made anew while it read them
+
+
+def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None) -> Any:
     one = answers().get(name)
     if one is None:
         raise UsageError(f"no answer {name[:40]!r}; there are {', '.join(answers())}")

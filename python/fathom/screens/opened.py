@@ -168,6 +168,7 @@ class Runs:
         self.desk: Any = None  # where jobs are started (screens/desk.py), if they may be
         self.followers: dict[str, Any] = {}  # of runs that still run (screens/now.py)
         self.generation = 0  # counts how often a run was opened anew
+        self._renewing = threading.Lock()
         for path in paths:
             self.open(path)
 
@@ -187,6 +188,15 @@ class Runs:
     def renew(self, name: str, ready: Callable[[View], None], is_over: bool) -> None:
         """The same run as it is on disk now; others see it once it is `ready`. Nothing is new where it still runs and
         no more has come into its files."""
+        with self._renewing:
+            self._renew(name, ready, is_over)
+
+    def have_changed(self, before: int) -> bool:
+        """Was one opened anew since there were `before` generations? Waits for one that is being opened."""
+        with self._renewing:
+            return self.generation != before
+
+    def _renew(self, name: str, ready: Callable[[View], None], is_over: bool) -> None:
         before, at = self.all[name], time.time_ns()
         fresh = Opened(name, open_run(before.run.path, MEMORY), at)
         if not is_over and fresh.kept.stamp == before.kept.stamp:

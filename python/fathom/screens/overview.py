@@ -59,8 +59,13 @@ def _facts(shown: Page) -> list[list[Any]]:
 
 
 def _longest_call(view: View) -> list[dict[str, Any]]:
+    talk = view.rows("select layer, op from ops where kind = 'comm'")  # MPI_Init, too, is no I/O
+    none = {(row["layer"], row["op"]) for row in talk}
     own = [
-        one for one in outliers(view) if one["layer"] not in ("fathom", "user", "threads", "mpi")
+        one
+        for one in outliers(view)
+        if one["layer"] not in ("fathom", "user", "threads")
+        and (one["layer"], one["op"]) not in none
     ]
     if not own:
         return []

@@ -10,7 +10,7 @@ from fathom import screens
 from fathom.__main__ import main
 from fathom.errors import UsageError
 from fathom.screens.opened import NoSuchRun, Runs
-from schema import write_run
+from schema import counters_of, write_run
 from small import CALLS
 
 
@@ -82,6 +82,20 @@ def test_the_overview_says_what_show_does(runs: Runs, capsys: pytest.CaptureFixt
     shown = json.loads(capsys.readouterr().out)
     found = screens.ask(runs, "findings", {"run": "small"})
     assert [one["sentence"] for one in found] == [one["says"] for one in shown]
+
+
+def test_the_longest_call_is_one_of_io(tmp_path: Path) -> None:
+    """What starts MPI takes longer, and is none."""
+    calls = [
+        {"id": 1, "layer": "mpiio", "op": "MPI_Init", "kind": "comm", "start": 0, "duration": 90},
+        {"id": 2, "layer": "posix", "op": "pwrite", "kind": "write", "start": 91, "duration": 9, "bytes": 5},
+    ]  # fmt: skip
+    path = write_run(
+        tmp_path / "r.fathom", runs=[{"duration": 100}], processes=[{"process": 0}], calls=calls,
+        counters=counters_of(calls), ops=[{key: c[key] for key in ("layer", "op", "kind")} for c in calls],
+    )  # fmt: skip
+    answer = screens.ask(Runs([path]), "overview", {"run": "r"})
+    assert [one["selection"] for one in answer["landmarks"]] == [{"call": "2"}]
 
 
 def test_a_call_with_all_around_it(runs: Runs) -> None:

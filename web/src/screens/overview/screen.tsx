@@ -85,7 +85,7 @@ function layerBars(table: Table): LayerBar[] {
 /** Layer mpi is counted unless it was switched off; without MPI there is nothing to tell. */
 function talkInWords(run: Run | null): string {
 	if (!run?.ranks) return "";
-	return run.layers.includes("mpi") ? "; then what it communicated" : "; communication: not recorded (--layers +mpi)";
+	return run.layers.includes("mpi") ? ", then communication" : "; communication: not recorded (--layers +mpi)";
 }
 
 function Layers({ table }: { table: Table }): JSX.Element {
@@ -96,7 +96,7 @@ function Layers({ table }: { table: Table }): JSX.Element {
 		<section>
 			<Figure
 				title="Time in each layer"
-				says={`full: the layer itself, as a share of the longest${talkInWords(currentRun.value)}; outlined: with all that it called`}
+				says={`full: itself${talkInWords(currentRun.value)}; frame: with all below`}
 				name="layers"
 				label={bars.map((one) => `${one.layer}: ${time(one.exclusive)} of its own${one.communication > 0 ? `, ${time(one.communication)} of communication` : ""}`).join("; ")}
 				height={barsHeight(bars)}
