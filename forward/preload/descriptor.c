@@ -43,7 +43,7 @@ int forward_open(const struct place *at, int flags, mode_t mode)
 					mode & ~mask_now() & 07777, &handle, &attr, &a.hints);
 	if (asking_end(&a, error))
 		return -1;
-	fd = file_new(&handle, at->path, flags, attr.mode);
+	fd = file_new(&handle, at->path, flags, &attr);
 	if (fd < 0) {
 		error = errno;
 		if (!asking_begin(&a, at->text))

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "skin.h"
@@ -260,7 +261,8 @@ static struct shared *new_shared(int memory)
 	return NULL;
 }
 
-int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags, mode_t mode)
+int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags,
+	     const struct fathom_fwd_attr *attr)
 {
 	int memory = memfd_create(MEMORY_NAME, MFD_CLOEXEC);
 	struct shared *s = new_shared(memory);
@@ -276,7 +278,10 @@ int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags
 	}
 	s->flags = flags & ~(O_CLOEXEC | O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY);
 	s->handle = *handle;
-	s->mode = mode;
+	s->mode = attr->mode;
+	s->dev = attr->dev;
+	s->ino = attr->ino;
+	s->birth = attr->birth;
 	snprintf(s->path, sizeof(s->path), "%s", path);
 	f->shared = s;
 	f->inherited = false;
@@ -416,4 +421,24 @@ void files_inherited(void)
 	}
 	if (all)
 		next_closedir(all);
+}
+
+/* For the tracer: the file that a descriptor stands for, as the server has it. */
+FATHOM_FWD_API bool fathom_fwd_about(int fd, struct statx *st);
+bool fathom_fwd_about(int fd, struct statx *st)
+{
+	struct file *f = file_get(fd);
+	const struct shared *s = f ? f->shared : NULL;
+
+	if (!f)
+		return false;
+	st->stx_mask = STATX_TYPE | STATX_MODE | STATX_INO | (s->birth.seconds ? STATX_BTIME : 0);
+	st->stx_mode = (uint16_t)s->mode;
+	st->stx_dev_major = major(s->dev);
+	st->stx_dev_minor = minor(s->dev);
+	st->stx_ino = s->ino;
+	st->stx_btime.tv_sec = s->birth.seconds;
+	st->stx_btime.tv_nsec = s->birth.nanoseconds;
+	file_put(f);
+	return true;
 }

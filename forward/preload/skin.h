@@ -26,6 +26,8 @@ struct shared {
 	_Atomic int flags; /* O_* of open and F_SETFL */
 	mode_t mode;       /* type of file */
 	int cwd;           /* it is there as somebody's working directory */
+	struct fathom_fwd_time birth;
+	uint64_t dev, ino; /* at the server */
 	struct fathom_fwd_handle handle;
 	char path[PATH_MAX]; /* from the server's root, when it was opened */
 };
@@ -124,7 +126,8 @@ struct file *file_get(int fd);
 void file_put(struct file *f);
 bool file_has(int fd);
 /* A new descriptor of a file that the client opened; -1 and errno. */
-int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags, mode_t mode);
+int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags,
+	     const struct fathom_fwd_attr *attr);
 /* The descriptor stands for f from now on, or for nothing of ours; takes over the caller's hold. */
 void file_set(int fd, struct file *f);
 /* The program closes it. */

@@ -216,6 +216,10 @@ int64_t stream_advance(int fd, int64_t from, int64_t to, int64_t ahead);
 void stream_seek(int fd, int64_t to, int64_t ahead);
 uint32_t descriptor_open(struct call *c, int fd, int dirfd, const char *path,
 			 int flags); /* one statx */
+/* Asked in place of statx: false if the descriptor is what it seems to be. */
+struct statx;
+typedef bool descriptor_teller(int fd, struct statx *st);
+void descriptor_ask(descriptor_teller *who);
 void descriptor_close(int fd); /* before the call: the number may be another's right after it */
 void descriptor_dup(int from, int to, bool cloexec);
 void descriptor_cloexec(int fd, bool on);

@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include "core/call.h"
 #include "core/raw.h"
 #include "edges/gate.h"
 #include "edges/hooks.h"
@@ -93,6 +94,18 @@ static void patch_slot(struct module *m, const ElfW(Rela) * r, bool inside)
 		write_slot(m, slot, wrapper);
 }
 
+/* What the descriptors that it made stand for, the forwarding client tells. */
+static void ask_client(const struct module *m)
+{
+	struct elf_query q = elf_query("fathom_fwd_about", NULL);
+	const ElfW(Sym) * found;
+
+	q.newest = true;
+	found = m->at_start ? elf_find(&m->elf, &q) : NULL;
+	if (found && !elf_undefined(found))
+		descriptor_ask((descriptor_teller *)elf_address(&m->elf, found));
+}
+
 static void patch_module(struct module *m)
 {
 	m->patched = true;
@@ -102,8 +115,10 @@ static void patch_module(struct module *m)
 	const bool inside = target_inside(m, NULL);
 	if (edges.layers >> LAYER_USER & 1)
 		user_slots(&m->elf);
-	if (target_client(m))
+	if (target_client(m)) {
+		ask_client(m);
 		return;
+	}
 	for (size_t i = 0; i < m->elf.data.count; i++)
 		patch_slot(m, &m->elf.data.entry[i], inside);
 	for (size_t i = 0; i < m->elf.plt.count; i++)

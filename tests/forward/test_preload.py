@@ -233,6 +233,9 @@ def test_the_tracer_sees_the_programs_calls_and_no_others(skin: Skin, order: str
     direct = traced(skin, "{tracer}", skin.local)
     assert traced(skin, order, skin.prefix) == direct
     assert len([row for row in direct if row[:2] == ["write", "DIR/f"]]) == 30
+    inode = (skin.export / "f").stat().st_ino
+    sql = f"select distinct inode from files where path = '{skin.prefix}/f'"
+    assert asked(skin, "fwd", sql) == [[str(inode)]]
 
 
 def traced(skin: Skin, order: str, place: Path) -> list[list[object]]:
@@ -249,7 +252,13 @@ def traced(skin: Skin, order: str, place: Path) -> list[list[object]]:
         "left join files using (file) "
         "where path not like '%/dev/%' and path not like 'pipe:%' order by start"
     )
-    query = [sys.executable, "-m", "fathom", "query", run, "--sql", sql, "--json"]
+    return asked(skin, place.name, sql)
+
+
+def asked(skin: Skin, run: str, sql: str) -> list[list[object]]:
+    """The rows of a statement on a run."""
+    where = skin.local.parent / f"{run}.fathom"
+    query = [sys.executable, "-m", "fathom", "query", where, "--sql", sql, "--json"]
     rows = json.loads(subprocess.check_output(query, text=True))
     return [list(row.values()) for row in rows]
 
