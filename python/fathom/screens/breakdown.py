@@ -1,6 +1,7 @@
 """`breakdown`: time by layer, op, lane, server or call; of counters where they know what is asked, else of calls."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from fathom.analysis.latency.servers import are_traced
@@ -133,10 +134,14 @@ def breakdown(
     )
     stand_in = None if traced else DIRECTORIES
     beside = stand_in if by == "server" else _talk(view, of, counted)
-    note = notes(_notes(found, counted, covered), beside)
     # What a server did for a call may be after it.
     of_calls = view if traced else near(view, selection, inside=True)
-    return of_calls.table(text, note=note, units=UNITS)
+    return _with(of_calls.table(text, note=_notes(found, counted, covered), units=UNITS), beside)
+
+
+def _with(table: Table, beside: str | None) -> Table:
+    """The same, with what is to be said of its rows, if there are any."""
+    return replace(table, note=notes(table.note, beside)) if table.rows else table
 
 
 def by_call(view: View, selection: Selection, of: str, limit: int) -> Table:
@@ -151,8 +156,8 @@ def by_call(view: View, selection: Selection, of: str, limit: int) -> Table:
         end=str(max((row["start"] + row["duration"] for row in roots), default=0)),
         exclusive=str(of == "exclusive").lower(),
     )
-    note = notes(captured(view, selection).note, _talk(view, of, counted=False))
-    return view.table(text, note=note, units={"key": "call"})
+    made = view.table(text, note=captured(view, selection).note, units={"key": "call"})
+    return _with(made, _talk(view, of, counted=False))
 
 
 def _listed(words: Iterable[str]) -> str:
