@@ -13,6 +13,7 @@ from fathom import places
 from fathom.analysis import findings
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
+from fathom.analysis.own import own
 from harness import paths
 
 from .test_command import PRELOAD, forward, up
@@ -84,3 +85,7 @@ def test_the_slow_server_is_named(run: Any) -> None:
     (row,) = findings.Asked(run).rows(rule)
     assert row["server"].endswith(f"/{slowest[1]}")
     assert row["why"].startswith("its disk")
+
+
+def test_what_servers_do_is_not_the_programs_own(run: Any) -> None:
+    assert not {"server", "disk"} & {row["layer"] for row in own(run).to_pylist()}

@@ -86,7 +86,7 @@ def _which(keys: Sequence[str]) -> str:
         return SERVED
     if _tells_layers(keys):
         return "true"
-    return f"{statement('outermost')} and {statement('of_files')}\n"
+    return f"{statement('own_io')}\n"
 
 
 def _parts(columns: dict[str, str], keys: Sequence[str]) -> dict[str, str]:

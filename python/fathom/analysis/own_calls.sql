@@ -16,10 +16,10 @@ own as not materialized (
 	select id, process, stream, rank, call, layer, op, kind, file, start, duration, nested, size, bytes, error, site, collective,
 		true as outermost, null::varchar as region, null::varchar[] as regions
 	from calls as c
-	where depth = 0 and (not $talk or file is null or file not in (from talk)) and {any_io}
+	where depth = 0 and (not $talk or file is null or file not in (from talk)) and {own_layer}
 	union all
 	select c.id, c.process, c.stream, c.rank, c.call, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.nested, c.size, c.bytes, c.error,
 		region.site, c.collective, false, region.region, region.regions
 	from calls as c join region on c.parent = region.id
-	where $regions and (not $talk or c.file is null or c.file not in (from talk)) and {any_io}
+	where $regions and (not $talk or c.file is null or c.file not in (from talk)) and {own_layer}
 )

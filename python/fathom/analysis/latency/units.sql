@@ -4,5 +4,5 @@
 unit as not materialized (
 	select o.*, o.{who}::bigint as who
 	from own as o
-	where o.layer not in ('server', 'disk') and o.{who} is not null and {which}
+	where o.{who} is not null and {which}
 )
