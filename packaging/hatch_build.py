@@ -1,4 +1,4 @@
-"""What the other languages make, for the wheel: commands into bin/, the library into lib/fathom/, the web page.
+"""What the other languages make, for the wheel: commands into bin/, the libraries into lib/fathom/, the web page.
 
 An installed wheel has the layout of any prefix, so the command finds its library beside it. One
 wheel serves every Python; its platform tag names the oldest GNU C library that all three run with.
@@ -15,7 +15,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-LIBRARY = "build/libfathom.so"
+LIBRARIES = ("build/libfathom.so", "build/libfathom_fwd_preload.so")
 PAGE = "web/dist/index.html"
 COMMANDS = ("build/fathom", "engine/target/release/fathom-engine")
 SHIM = """#!/bin/sh
@@ -37,7 +37,7 @@ def oldest_glibc(files: list[Path]) -> tuple[int, int]:
 
 
 class NativeParts(BuildHookInterface[Any]):
-    """Adds the commands and the library; an editable install starts those of the source tree."""
+    """Adds the commands and the libraries; an editable install starts those of the source tree."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
@@ -49,15 +49,17 @@ class NativeParts(BuildHookInterface[Any]):
             build_data["shared_scripts"] = {str(shim): "fathom"}
             return
         self.add_page(build_data)
-        files = [Path(self.root, name) for name in (LIBRARY, *COMMANDS)]
+        libraries = [Path(self.root, name) for name in LIBRARIES]
+        commands = [Path(self.root, name) for name in COMMANDS]
+        files = [*libraries, *commands]
         for file in files:
             if not file.is_file():
                 raise FileNotFoundError(f"{file} is missing; run `make build` before the wheel")
         major, minor = oldest_glibc(files)
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-manylinux_{major}_{minor}_{os.uname().machine}"
-        build_data["shared_scripts"] = {str(file): file.name for file in files[1:]}
-        build_data["shared_data"] = {str(files[0]): "lib/fathom/libfathom.so"}
+        build_data["shared_scripts"] = {str(file): file.name for file in commands}
+        build_data["shared_data"] = {str(file): f"lib/fathom/{file.name}" for file in libraries}
 
     def add_page(self, build_data: dict[str, Any]) -> None:
         """The web UI is the only part that may be missing: it takes Node to build."""

@@ -25,5 +25,7 @@ for file in fathom.h fathom.f90; do
 done
 mkdir -p "$prefix/share/fathom"
 ln -sfn "$(realpath --relative-to="$prefix/share/fathom" "$include/../examples/probes")" "$prefix/share/fathom/probes"
-ln -sfn lib/fathom/libfathom.so "$home/libfathom.so"
+for library in libfathom.so libfathom_fwd_preload.so; do
+	ln -sfn "lib/fathom/$library" "$home/$library"
+done
 echo "installed: $prefix/bin/fathom" >&2

@@ -72,6 +72,12 @@ def _module(command: str) -> ModuleType:
         ) from error
 
 
+def _apart(words: list[str]) -> tuple[list[str], list[str]]:
+    """The command's own words, and the program's behind `--`, which stay as they are."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1 :]
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command; its exit status: 0, 1 findings over a limit, 2 usage, 3 data."""
     arguments = list(sys.argv[1:] if words is None else words)
@@ -96,7 +102,10 @@ def main(words: Sequence[str] | None = None) -> int:
         module.add_arguments(parser)
         # A query's words may stand before, behind and between options.
         parse = parser.parse_intermixed_args if arguments[0] == "query" else parser.parse_args
-        status: int = module.run(parse(arguments[1:]))
+        own, program = _apart(arguments[1:]) if hasattr(module, "PROGRAM") else (arguments[1:], [])
+        parsed = parse(own)
+        parsed.program = program
+        status: int = module.run(parsed)
         sys.stdout.flush()
         return status
     except FathomError as error:

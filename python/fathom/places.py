@@ -62,6 +62,14 @@ def library() -> Path | None:
     )
 
 
+def preload() -> Path:
+    """libfathom_fwd_preload.so, which brings a program's files to forwarding servers: beside libfathom.so."""
+    path = (library() or native_command()).resolve().parent / "libfathom_fwd_preload.so"
+    if not path.is_file():
+        raise FathomError(f"{path} is missing: build or install forwarding")
+    return path
+
+
 def include() -> Path:
     """The folder of fathom.h and fathom.f90: inside the package when installed, else the source tree's."""
     for path in (Path(__file__).parent / "include", SOURCE_TREE / "runtime" / "user"):

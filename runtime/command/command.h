@@ -44,6 +44,8 @@ struct options {
 	const char *probes;  /* the user's own catalogues, colon-separated, absolute; NULL: none */
 	const char *sample;  /* seconds between an agent's samples, 0: none; NULL: no agent */
 	const char *collect; /* HOST:PORT/KEY to send the streams to; NULL: nowhere */
+	unsigned servers;    /* forwarding servers started around the program; 0: none */
+	const char *forward_path; /* what they export; NULL: the current directory */
 	bool show;
 	char **command; /* NULL-terminated */
 };
@@ -104,6 +106,10 @@ void agent_print(const struct run *run); /* the shell's line that starts it */
 
 /* probes.c: the library made of them; NULL: of none. */
 const char *probes_library(const char *probes, const char *library);
+
+/* forwarding.c: servers around the program. */
+void forwarding_check(const struct run *run); /* fails before anything is made */
+__attribute__((noreturn)) void forwarding_exec(const struct run *run);
 
 /* environment.c: the environment as a shell reads it. */
 void environment_check(const struct options *options); /* fails before anything is made */

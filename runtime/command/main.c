@@ -18,6 +18,7 @@ static void prepare(struct run *run, bool with_command, int argc, char **argv)
 	if (with_command)
 		program_find(run->options.command[0]);
 	run->launcher = with_command ? launcher_find() : (struct launcher){"", NULL};
+	forwarding_check(run);
 	if (!run->launcher.name[0]) /* a rank finds out whether its node has it already */
 		selection_compile(run);
 	run->probes_library = probes_library(run->options.probes, run->library);

@@ -51,6 +51,11 @@ static const char options_help[] =
 	"  --collect HOST:PORT/KEY\n"
 	"                      the agent sends the node's streams to `fathom collect` there\n";
 
+static const char run_options_help[] =
+	"  --forward[=N]       I/O below the current directory goes through N forwarding servers\n"
+	"                      (default: 1) on this machine, started for PROGRAM and recorded\n"
+	"  --forward-path DIR  the same of another directory\n";
+
 static const char run_examples[] =
 	"  --no-show           no summary on stderr at the end\n"
 	"  -h, --help          this text\n"
@@ -270,6 +275,7 @@ static void help(bool run)
 {
 	fputs(run ? run_help : env_help, stdout);
 	fputs(options_help, stdout);
+	fputs(run ? run_options_help : "", stdout);
 	fputs(run ? run_examples : env_examples, stdout);
 	exit(0);
 }
@@ -287,7 +293,9 @@ enum {
 	OPTION_SAMPLE,
 	OPTION_COLLECT,
 	OPTION_NO_SHOW,
-	OPTION_SHELL
+	OPTION_SHELL,
+	OPTION_FORWARD,
+	OPTION_FORWARD_PATH
 };
 static const struct option long_options[] = {
 	{"output", required_argument, NULL, 'o'},
@@ -304,9 +312,29 @@ static const struct option long_options[] = {
 	{"collect", required_argument, NULL, OPTION_COLLECT},
 	{"no-show", no_argument, NULL, OPTION_NO_SHOW},
 	{"shell", required_argument, NULL, OPTION_SHELL},
+	{"forward", optional_argument, NULL, OPTION_FORWARD},
+	{"forward-path", required_argument, NULL, OPTION_FORWARD_PATH},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
+
+static void take_forward(struct options *options, int option, const char *value)
+{
+	const char *at = value ? value : "1";
+	unsigned long servers = 0;
+
+	if (option == OPTION_FORWARD_PATH) {
+		options->forward_path = realpath(value, NULL);
+		if (!options->forward_path)
+			fail(EXIT_FATHOM, "--forward-path: %s: %s", value, strerror(errno));
+		options->servers += !options->servers;
+		return;
+	}
+	if (!parse_number(&at, &servers) || *at || servers < 1 || servers > 1024)
+		fail(EXIT_FATHOM, "--forward: '%s' is no number of servers; write 1 to 1024",
+		     value);
+	options->servers = (unsigned)servers;
+}
 
 static void take(struct options *options, int option, const char *value, bool run)
 {
@@ -363,6 +391,13 @@ static void take(struct options *options, int option, const char *value, bool ru
 		if (run)
 			fail(EXIT_FATHOM, "run: --shell is an option of fathom env");
 		options->shell = value;
+		break;
+	case OPTION_FORWARD:
+	case OPTION_FORWARD_PATH:
+		if (!run)
+			fail(EXIT_FATHOM, "env: --forward is an option of fathom run; "
+					  "fathom forward up starts servers for a script");
+		take_forward(options, option, value);
 		break;
 	case 'h':
 		help(run);

@@ -194,6 +194,8 @@ int program_wait(const struct run *run)
 	if (child == 0) {
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		environment_set(run);
+		if (run->options.servers)
+			forwarding_exec(run);
 		program_exec(run->options.command);
 	}
 	return wait_forwarding(child, &signals);

@@ -168,3 +168,20 @@ def test_nodes_are_those_of_the_allocation(place: Path, monkeypatch: pytest.Monk
     assert "the allocation has 2 nodes" in forward(place, *asked, "3").stderr
     up(place, *asked[1:], "1")
     assert [one["host"] for one in status(place)] == ["localhost"]
+
+
+def test_with_runs_a_program_between_up_and_down(place: Path) -> None:
+    (place / "data").write_bytes(os.urandom(300_000))
+    copy = ["dd", f"if={place}/data", f"of={place}/x/copy", "bs=64k", "status=none"]
+    done = forward(place, "with", "--export", "x", "--servers", "2", "--", *copy)
+    assert done.returncode == 0, done.stderr
+    assert (place / "x" / "copy").read_bytes() == (place / "data").read_bytes()
+    assert done.stderr.count("all written") == 2
+    assert not (place / "fathom.forward" / "servers.json").exists()
+
+
+@pytest.mark.parametrize("end", ["exit 7", "kill -TERM $$"])
+def test_with_ends_as_the_program_does(place: Path, end: str) -> None:
+    done = forward(place, "with", "--export", "x", "--", "sh", "-c", end)
+    assert done.returncode == (7 if end == "exit 7" else -signal.SIGTERM)
+    assert "all written" in done.stderr

@@ -4,6 +4,7 @@ up      start servers, on this machine or on nodes of the allocation; prints the
 status  how each does
 top     the same while they work, with rates
 down    write what was accepted, end them, say what was lost
+with    all of it around a program: up, the program with its files below DIR forwarded, down
 
 examples:
   eval "$(fathom forward up --export /scratch/out --servers 4)"
@@ -11,32 +12,40 @@ examples:
   fathom forward up --export /scratch/out --forward-nodes 2
   fathom forward status
   fathom forward down
+  fathom forward with --export /scratch/out --servers 2 -- mpiexec -n 4 ./s3d 200 200 200
 """
 
 import argparse
 import itertools
 import json
+import os
 import shlex
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from fathom import onefile
+from fathom import onefile, places
 from fathom.commands.arguments import positive
-from fathom.errors import UsageError
-from fathom.forwarding import hosts, settings
+from fathom.errors import FathomError, UsageError
+from fathom.forwarding import around, hosts, settings
 from fathom.forwarding.group import Group, Started
 
 FOLDER = "fathom.forward"
+#: Words behind `--` are a program's.
+PROGRAM = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, with which servers."""
-    parser.add_argument("what", choices=("up", "status", "top", "down"))
+    parser.add_argument("what", choices=("up", "status", "top", "down", "with"))
     parser.add_argument(
-        "file", nargs="?", type=Path, metavar="FILE", help="up: configuration, TOML"
+        "file", nargs="?", type=Path, metavar="FILE", help="up, with: configuration, TOML"
     )
+    parser.add_argument(
+        "--preload", default="", metavar="LIBRARIES",
+        help="with: what the program preloads besides, colon-separated",
+    )  # fmt: skip
     parser.add_argument(
         "--at", type=Path, default=Path(FOLDER), metavar="FOLDER",
         help=f"of the servers' addresses, token and logs [{FOLDER}]",
@@ -60,13 +69,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--looks", type=positive, metavar="N", help="top: end after so many")
     parser.add_argument(
         "--patience", type=float, default=60.0, metavar="S",
-        help="down: how long each may take to write what it accepted [60]",
+        help="down, with: how long each may take to write what it accepted [60]",
     )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
     """0; 1: something was lost, or a server does not answer."""
     group = Group(arguments.at)
+    if arguments.what == "with":
+        return _with(group, arguments)
+    if arguments.program:
+        raise UsageError(f"forward {arguments.what}: takes no program; fathom forward with does")
     if arguments.what == "up":
         return _up(group, arguments)
     if arguments.what == "down":
@@ -91,13 +104,34 @@ def _wanted(arguments: argparse.Namespace) -> list[settings.Server]:
 
 
 def _up(group: Group, arguments: argparse.Namespace) -> int:
+    for name, value in _environment(group, _start(group, arguments)).items():
+        print(f"export {name}={shlex.quote(value)}")
+    return 0
+
+
+def _start(group: Group, arguments: argparse.Namespace) -> list[Started]:
     record = Path(arguments.record) if arguments.record else None
     if record and record.suffix != onefile.SUFFIX:
         record = record.with_name(record.name + onefile.SUFFIX)
-    started = group.up(_wanted(arguments), record, arguments.start_with)
-    for name, value in _environment(group, started).items():
-        print(f"export {name}={shlex.quote(value)}")
-    return 0
+    return group.up(_wanted(arguments), record, arguments.start_with)
+
+
+def _with(group: Group, arguments: argparse.Namespace) -> int:
+    """The program's exit status; 1 if it ended well and something was lost."""
+    if not arguments.program:
+        raise UsageError("forward with: which program? fathom forward with --export DIR -- PROGRAM")
+    preload = (os.environ.get("LD_PRELOAD"), arguments.preload, str(places.preload()))
+    try:
+        told = _environment(group, _start(group, arguments))
+    except FathomError as error:
+        error.status = 125  # as of env(1): the program did not start
+        raise
+    told["LD_PRELOAD"] = ":".join(filter(None, preload))
+    try:
+        status = around.execute(arguments.program, os.environ | told)
+    finally:
+        lost = _down(group, arguments.patience)
+    return around.end_as(status) or lost
 
 
 def _environment(group: Group, started: list[Started]) -> dict[str, str]:

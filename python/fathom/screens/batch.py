@@ -38,6 +38,16 @@ def selection_text(job: "Job") -> str:
     return f"{rest}[{job.level}]\n{lines}"
 
 
+def servers_text(job: "Job") -> str:
+    """The configuration of forwarding servers (docs/commands/forward.md); what is left open is chosen at the start."""
+    # Text of JSON is text of TOML too.
+    return "\n".join(
+        "[[server]]\n"
+        + "".join(f"{key} = {json.dumps(value)}\n" for key, value in one.items() if value)
+        for one in job.servers
+    )
+
+
 def script(job: "Job", selection: str) -> str:
     """A batch script: plain shell, Slurm or PBS. Behind a launcher `fathom run` starts no interpreter."""
     hours, minutes = divmod(job.minutes, 60)

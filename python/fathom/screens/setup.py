@@ -14,7 +14,7 @@ from typing import Any
 from fathom import selection as selections
 from fathom.errors import FathomError, UsageError
 from fathom.screens import answer, choice, number, text
-from fathom.screens.batch import script, selection_text
+from fathom.screens.batch import script, selection_text, servers_text
 from fathom.screens.opened import Runs
 
 LEVELS = ("job", "file", "call")
@@ -25,9 +25,6 @@ LAUNCHERS: dict[str, tuple[str, ...]] = {
     "srun": ("srun",),
 }
 ROLES = ("forward", "metadata", "data")
-FORWARDING = (
-    "forwarding servers are not available in this version: they are kept in mind, not started"
-)
 
 
 def plain(name: str, word: str) -> str:
@@ -74,9 +71,7 @@ def servers(name: str, word: str) -> list[dict[str, Any]]:
         number_ = None if port is None else int(port)
         if number_ is not None and not 0 < number_ < 65536:
             raise UsageError(f"{name}={one[:40]!r}: a port is from 1 to 65535")
-        found.append(
-            {"role": role, "host": host, "path": path, "port": number_, "available": False}
-        )
+        found.append({"role": role, "host": host, "path": path, "port": number_})
     return found
 
 
@@ -154,7 +149,7 @@ class Job:
 
 def _problems(job: Job) -> list[str]:
     """What will not work as it is said."""
-    said = [FORWARDING] if job.servers else []
+    said = _wrong_servers(job)
     if job.mpi == "none" and job.ranks > 1:
         said.append(f"{job.ranks} ranks need an MPI: choose one")
     if job.mpi != "none" and not any(shutil.which(one) for one in LAUNCHERS[job.mpi]):
@@ -169,6 +164,27 @@ def _problems(job: Job) -> list[str]:
     if job.is_selective:
         said += _wrong_selection(job, folder)
     return said
+
+
+def _wrong_servers(job: Job) -> list[str]:
+    said = [
+        f"server {number + 1}: role {one['role']} is not in this version; there is {ROLES[0]}"
+        for number, one in enumerate(job.servers)
+        if one["role"] != ROLES[0]
+    ]
+    return said + [
+        f"server {number + 1}: no path: which directory does it export?"
+        for number, one in enumerate(job.servers)
+        if not one["path"]
+    ]
+
+
+def _forwarding(job: Job) -> dict[str, str] | None:
+    """The servers' configuration file, and what starts them."""
+    if not job.servers:
+        return None
+    file = f"{job.run}.servers.toml"
+    return {"file": file, "text": servers_text(job), "start": f"fathom forward up {file}"}
 
 
 def _wrong_selection(job: Job, folder: Path) -> list[str]:
@@ -199,7 +215,7 @@ def setup(runs: Runs, **own: Any) -> dict[str, Any]:
         "build": shlex.join(job.build) or None,
         "selection": {"file": file, "text": selection_text(job)} if job.is_selective else None,
         "script": script(job, file),
-        "servers": job.servers,
+        "forwarding": _forwarding(job),
         "problems": _problems(job),
         "can start": runs.desk is not None,
     }

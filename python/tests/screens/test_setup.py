@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from fathom import screens
 from fathom.errors import UsageError
+from fathom.forwarding import settings
 from fathom.screens.desk import Desk
 from fathom.screens.opened import Runs
 from fathom.store import open_run
@@ -156,17 +157,24 @@ def test_words_stay_words(runs: Runs) -> None:
             ask(runs, "setup", **wrong)
 
 
-def test_servers_are_listed_and_not_yet_there(runs: Runs) -> None:
-    said = ask(runs, "setup", program="true", servers="data n1 /ssd/a 7001,metadata n2 - -")
-    assert [one["role"] for one in said["servers"]] == ["data", "metadata"]
-    assert said["servers"][0] == {
-        "role": "data",
-        "host": "n1",
-        "path": "/ssd/a",
-        "port": 7001,
-        "available": False,
-    }
-    assert any("not available" in one for one in said["problems"])
+def test_servers_become_the_file_that_starts_them(runs: Runs, tmp_path: Path) -> None:
+    said = ask(runs, "setup", program="s3d", servers="forward n1 /ssd/a 7001,forward - /ssd/b -")[
+        "forwarding"
+    ]
+    (tmp_path / said["file"]).write_text(said["text"])
+    here, there = settings.read(tmp_path / said["file"])[::-1]
+    assert (there.host, there.path, there.port) == ("n1", "/ssd/a", 7001)
+    assert (here.host, here.path, here.port) == ("", "/ssd/b", 0)
+    assert (
+        said["start"] == f"fathom forward up {said['file']}" == "fathom forward up s3d.servers.toml"
+    )
+
+
+def test_what_servers_cannot_be_is_said(runs: Runs) -> None:
+    said = ask(runs, "setup", program="true", servers="data n1 /ssd/a 7001,forward n2 - -")
+    assert "server 1: role data is not in this version; there is forward" in said["problems"]
+    assert "server 2: no path: which directory does it export?" in said["problems"]
+    assert ask(runs, "setup", program="true")["forwarding"] is None
     with pytest.raises(UsageError, match="ROLE HOST PATH PORT"):
         ask(runs, "setup", program="true", servers="disk n1")
 

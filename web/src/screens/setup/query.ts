@@ -6,6 +6,7 @@ export interface SetupAnswer {
 	line: string;
 	build: string | null;
 	selection: { file: string; text: string } | null;
+	forwarding: { file: string; text: string; start: string } | null;
 	script: string;
 	problems: string[];
 	"can start": boolean;

@@ -56,6 +56,7 @@ function Made({ setup, form }: { setup: SetupAnswer; form: Form }): JSX.Element 
 			{setup.build && <Text title="Build" text={setup.build} />}
 			<Text title="Command" text={setup.line} />
 			{setup.selection && <Text title={`Selection file ${setup.selection.file}`} text={setup.selection.text} />}
+			{setup.forwarding && <Text title={`Forwarding servers ${setup.forwarding.file}: start them first with "${setup.forwarding.start}"`} text={setup.forwarding.text} />}
 			<Text title="Batch script" text={setup.script} />
 			{setup["can start"] ? (
 				<Start form={form} />

@@ -1,0 +1,54 @@
+/* `--forward`: forwarding servers are started before the program and ended after it, by `fathom forward with`. */
+#include "command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void forwarding_check(const struct run *run)
+{
+	if (!run->options.servers)
+		return;
+	if (run->launcher.name[0])
+		fail(EXIT_FATHOM,
+		     "run: --forward starts servers once, for all ranks: "
+		     "write fathom run --forward -- mpiexec ... in front of the launcher");
+}
+
+static const char *exported(const struct run *run)
+{
+	const char *path = run->options.forward_path;
+
+	path = path ? path : getcwd(NULL, 0);
+	if (!path)
+		fail(EXIT_FATHOM, "cannot name the current directory: %s", strerror(errno));
+	return path;
+}
+
+/* With the environment of the traced program but for what is preloaded, which is the program's alone: neither servers nor
+ * the interpreter that starts them are traced. FATHOM_RUN tells the servers where to record themselves. */
+void forwarding_exec(const struct run *run)
+{
+	const char *before[] = {
+		"forward",   "with",
+		"--export",  exported(run),
+		"--servers", format_text("%u", run->options.servers),
+		"--at",      format_text("%s/forward", run->directory),
+		"--preload", getenv("LD_PRELOAD"),
+		"--",
+	};
+	const size_t ahead = sizeof(before) / sizeof(*before);
+	size_t count = 0;
+	char **words;
+
+	while (run->options.command[count])
+		count++;
+	words = calloc(ahead + count + 1, sizeof(*words));
+	if (!words)
+		fail(EXIT_FATHOM, "out of memory");
+	memcpy(words, before, sizeof(before));
+	memcpy(words + ahead, run->options.command, count * sizeof(*words));
+	unsetenv("LD_PRELOAD");
+	python_exec(words);
+}

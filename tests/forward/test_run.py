@@ -1,0 +1,65 @@
+"""`fathom run --forward`: servers around a program, recorded with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import fathom
+import pytest
+from harness import needs, paths, runner
+
+S3D = ["-c", "1", "6", "6", "6", "2", "2", "1"]
+
+
+def traced(place: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    command = [paths.FATHOM, "run", "--no-show", "-o", place / "r", *words]
+    return subprocess.run(
+        [str(word) for word in command], cwd=place, capture_output=True, text=True, timeout=240,
+        env={**os.environ, **runner.STACK_ENV}, check=False,
+    )  # fmt: skip
+
+
+def test_a_kernel_through_two_servers_leaves_the_files_of_a_direct_run(tmp_path: Path) -> None:
+    needs.require(needs.of_mpi("mpich"))
+    kernel = paths.BUILD / "kernels" / "s3d_mpiio_mpich"
+    launched = ["mpiexec.mpich", "-n", "4", kernel, *S3D]
+    for name in ("direct", "served"):
+        (tmp_path / name).mkdir()
+    subprocess.run([*launched, tmp_path / "direct"], check=True, capture_output=True, timeout=120)
+    options = ["--forward=2", "--forward-path", tmp_path / "served"]
+    done = traced(tmp_path, *options, "--", *launched, tmp_path / "served")
+    assert done.returncode == 0, done.stderr
+    files = sorted(path.name for path in (tmp_path / "direct").iterdir())
+    assert files
+    for name in files:
+        assert (tmp_path / "served" / name).read_bytes() == (
+            tmp_path / "direct" / name
+        ).read_bytes()
+    (row,) = (
+        fathom.open(tmp_path / "r.fathom")
+        .sql(
+            """
+        select count(distinct s.process) as servers, count(distinct c.rank) as ranks,
+            count(*) filter (l.kind = 'carries') as carried
+        from links l join calls s on s.id = l.from_call join calls c on c.id = l.to_call
+        where s.layer in ('server', 'disk') and c.layer = 'posix'"""
+        )
+        .to_pylist()
+    )
+    assert row["servers"] == 2 and row["ranks"] == 4 and row["carried"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--forward=0"], "--forward: '0' is no number of servers"),
+        (["--forward-path", "/nowhere"], "--forward-path: /nowhere: No such file"),
+    ],
+)
+def test_what_is_wrong_is_one_line(tmp_path: Path, words: list[str], says: str) -> None:
+    done = traced(tmp_path, *words, "--", "true")
+    assert done.returncode == 125
+    assert says in done.stderr and len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "r.fathom").exists()
