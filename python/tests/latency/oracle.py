@@ -26,6 +26,7 @@ class Request:
     accesses: int
     rows: int
     disk: int = 0
+    disk_calls: int = 0
     subcall: int = -1
     number: int = -1
 
@@ -102,12 +103,11 @@ class Oracle:
             late = max(0, row["start"] + row["duration"] - max(left, row["start"]))
             within += min(client["duration"], row["duration"] - late)
         time = min(client["duration"], within, whole)
-        disk = sum(
-            c["duration"] for r in rows for c in self.children[r["id"]] if c["layer"] != "fathom"
-        )
+        own = [c for r in rows for c in self.children[r["id"]] if c["layer"] != "fathom"]
+        disk = sum(c["duration"] for c in own)
         return Request(
             client, client, name, time, whole - time, sum(r["bytes"] or 0 for r in rows),
-            sum(r["kind"] in ("read", "write") and not r["error"] for r in rows), len(rows), min(disk, time),
+            sum(r["kind"] in ("read", "write") and not r["error"] for r in rows), len(rows), min(disk, time), len(own),
         )  # fmt: skip
 
     def stacked(self, unit: Call) -> dict[str, list[int]]:
@@ -127,6 +127,7 @@ class Oracle:
                 outermost = not any(self.parts(c) for c in around)
                 out["server"][0] += sum(p.rows for p in parts.values())
                 out["server"][1] += slowest if outermost else 0
+                out["disk"][0] += sum(p.disk_calls for p in parts.values())
                 out["disk"][1] += disk if outermost else 0
                 taken = min(slowest, kept)
                 out["disk"][2] += min(disk, kept)

@@ -12,6 +12,6 @@ stacked as not materialized (
 		least(s.time, o.duration - o.nested) - least(s.disk, o.duration - o.nested), s.after
 	from one as o join sent as s on s.client = o.id
 	union all
-	select o.who, o.process, o.call, 'disk', 0, if(o.unserved, s.disk, 0), least(s.disk, o.duration - o.nested), 0
+	select o.who, o.process, o.call, 'disk', s.disk_calls, if(o.unserved, s.disk, 0), least(s.disk, o.duration - o.nested), 0
 	from one as o join sent as s on s.client = o.id
 )
