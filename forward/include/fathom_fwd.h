@@ -143,7 +143,7 @@ struct fathom_fwd_options {
 	uint32_t timeout;  /* ms, of each call; 0: the server's default */
 	uint32_t connect;  /* ms, of fathom_fwd_init; 0: 10,000 */
 	uint32_t checksum; /* 1: a CRC-32C of all that is sent */
-	uint32_t lowest;   /* the client's descriptors are numbered from here on, if there is room */
+	uint32_t lowest; /* the client's descriptors are numbered from here on, if there is room */
 };
 
 enum fathom_fwd_open_flags {

@@ -10,7 +10,7 @@ static const char *const layer_names[] = {
 enum { LAYERS = sizeof(layer_names) / sizeof(layer_names[0]) };
 
 /* In a list `NAME:counted` is a layer whose calls are counted, and are no events. */
-#define LAYER_COUNTED  ":counted"
+#define LAYER_COUNTED ":counted"
 #define LAYERS_DEFAULT                                                                             \
 	"posix,mpiio,hdf5,pnetcdf,netcdf,stdio,aio,user,server,disk,mpi" LAYER_COUNTED
 
