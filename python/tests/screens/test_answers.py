@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,9 @@ def test_a_run_that_runs_is_live(runs: Runs) -> None:
     path = runs.all["small"].run.path
     (path / "streams").mkdir()
     with subprocess.Popen(["sleep", "60"], env={**os.environ, "FATHOM_RUN": str(path)}) as process:
+        # The kernel ends our wait for exec a little before it has set up the new environment.
+        while not Path(f"/proc/{process.pid}/environ").read_bytes():
+            time.sleep(0.01)
         assert screens.ask(runs, "runs", {})["runs"][0]["live"]
         process.kill()
     assert not screens.ask(runs, "runs", {})["runs"][0]["live"]
