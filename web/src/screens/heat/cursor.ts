@@ -30,6 +30,12 @@ export function viewOf(plan: Plan, from: Place, to: Place = from): View {
 	};
 }
 
+/** Where the cell of a plan before lies on this one: at its longest marked call, else at its first part. */
+export function standing(plan: Plan, marks: Mark[], cell: View): Place {
+	const mark = longestIn(marks, cell);
+	return placeOf(plan, Math.max(mark?.start ?? 0, cell.time[0]), mark?.lane ?? cell.lanes[0]);
+}
+
 export function lanesInWords([first, after]: [number, number], lane: (lane: number) => string): string {
 	return after - first === 1 ? lane(first) : `${lane(first)} to ${lane(after - 1)}`;
 }
@@ -46,7 +52,10 @@ export function cellInWords(grid: Grid, at: Place, lane: (lane: number) => strin
 
 /** The call marked in a cell, the longest first. */
 export function markIn(grid: Grid, marks: Mark[], at: Place): Mark | undefined {
-	const view = viewOf(grid.plan, at);
+	return longestIn(marks, viewOf(grid.plan, at));
+}
+
+function longestIn(marks: Mark[], view: View): Mark | undefined {
 	return marks.find((one) => one.start < view.time[1] && one.start + one.duration >= view.time[0] && one.lane >= view.lanes[0] && one.lane < view.lanes[1]);
 }
 

@@ -8,7 +8,7 @@ import { askJson } from "../../state/answers";
 import { formatRange } from "../../state/page";
 import { change, go, scope } from "../../state/state";
 import { formatLanes, scaled, whole, within, zoom, type View } from "../../state/window";
-import { cellInWords, markIn, moved, placeOf, viewOf, type Place } from "./cursor";
+import { cellInWords, markIn, moved, placeOf, standing, viewOf, type Place } from "./cursor";
 import { frame, under } from "./paint";
 import type { Grid, Mark } from "./query";
 
@@ -33,10 +33,10 @@ export interface Setting {
 }
 
 export function useHeatGestures(setting: Setting): Gestures & { place: Place | null } {
-	const { run, view, grid, pointing, setPointing } = setting;
+	const { run, view, grid, marks, pointing, setPointing } = setting;
 	const [anchor, setAnchor] = useState<Place | null>(null);
 	const cursor = pointing.cursor;
-	const place = grid && cursor ? placeOf(grid.plan, cursor.time[0], cursor.lanes[0]) : null;
+	const place = grid && cursor ? standing(grid.plan, marks, cursor) : null;
 	const stand = (at: Place): void => {
 		if (!grid) return;
 		setPointing({ cursor: viewOf(grid.plan, at), hover: null, brush: anchor ? viewOf(grid.plan, anchor, at) : null });

@@ -4,7 +4,7 @@ import { palettes } from "../../draw/theme";
 import { decodeTile, type Levels } from "../../source";
 import { scaled, whole, within, type View } from "../../state/window";
 import { SLOW, levels, runs, tile } from "../../../browser/made";
-import { cellInWords, gridTable, markIn, moved, placeOf, viewOf } from "./cursor";
+import { cellInWords, gridTable, markIn, moved, placeOf, standing, viewOf } from "./cursor";
 import { extent, frame, paintHeat, under } from "./paint";
 import { gather, margins, METRICS, outliers, planFor, tilesOf, type Grid } from "./query";
 
@@ -96,6 +96,15 @@ describe("the planted call", () => {
 		expect(markIn(grid, marks, at)?.call).toBe(SLOW);
 		expect(markIn(grid, marks, placeOf(grid.plan, 3.5e9, 36))).toBeUndefined();
 	});
+});
+
+test("a cursor goes with the longest call of its cell to cells of another width", () => {
+	const grid = gridOf(all, 1000);
+	const marks = outliers(levels.outliers, grid.marks, "posix", all);
+	const wide = { time: [0, 8e9] as [number, number], lanes: [32, 64] as [number, number] };
+	expect(markIn(grid, marks, standing(grid.plan, marks, wide))?.call).toBe(SLOW);
+	const empty = { time: [7e9, 8e9] as [number, number], lanes: [0, 8] as [number, number] };
+	expect(standing(grid.plan, marks, empty)).toEqual(placeOf(grid.plan, 7e9, 0));
 });
 
 test("a cursor stays in the picture, and its cell is what is drawn under it", () => {

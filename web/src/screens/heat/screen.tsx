@@ -22,15 +22,18 @@ export function Heat(): JSX.Element | null {
 	if (!run) return null;
 	return (
 		<Shown answer={answer} height={480}>
-			{(levels) => (levels.levels.length === 0 ? <Empty what="calls over time" /> : <Map run={run} levels={levels} stale={answer.loading} />)}
+			{(levels) => (levels.levels.length === 0 || run.layers.length === 0 ? <Empty what="calls over time" /> : <Map run={run} levels={levels} stale={answer.loading} />)}
 		</Shown>
 	);
 }
 
+/** Layers that are not the program's I/O. */
+const OTHERS = ["server", "disk", "fathom", "threads"];
+
 /** Layer on screen: as asked, as selected, else the one nearest to the disk. */
 function layerOf(run: Run): string {
 	const wanted = given("layer") || (selection.value["layers"] ?? "");
-	return run.layers.includes(wanted) ? wanted : (run.layers.filter((one) => one !== "server" && one !== "fathom" && one !== "threads").at(-1) ?? run.layers[0] ?? "");
+	return run.layers.includes(wanted) ? wanted : (run.layers.filter((one) => !OTHERS.includes(one)).at(-1) ?? run.layers[0] ?? "");
 }
 
 function metricOf(): Metric {
