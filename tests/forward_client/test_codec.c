@@ -8,7 +8,7 @@
 
 enum {
 	FRAME_ROOM = FWD_FRAME_HEADER + 4096,
-	GOLDENS = 30, /* in forward/golden */
+	GOLDENS = 31, /* in forward/golden */
 };
 
 static const uint64_t client = 0x0123456789abcdef;
