@@ -102,10 +102,10 @@ def main(words: Sequence[str] | None = None) -> int:
         module.add_arguments(parser)
         # A query's words may stand before, behind and between options.
         parse = parser.parse_intermixed_args if arguments[0] == "query" else parser.parse_args
-        own, program = _apart(arguments[1:]) if hasattr(module, "PROGRAM") else (arguments[1:], [])
-        parsed = parse(own)
-        parsed.program = program
-        status: int = module.run(parsed)
+        own, given = arguments[1:], argparse.Namespace()
+        if hasattr(module, "PROGRAM"):
+            own, given.program = _apart(own)
+        status: int = module.run(parse(own, given))
         sys.stdout.flush()
         return status
     except FathomError as error:
