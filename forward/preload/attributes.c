@@ -33,10 +33,8 @@ mode_t forward_umask(mode_t wanted)
 int attributes(struct file *f, struct fathom_fwd_attr *attr)
 {
 	struct asking a;
-	int error = asking_begin(&a, f->shared->path);
+	int error = file_asking(&a, f);
 
-	if (!error)
-		error = file_hold(&a, f);
 	if (!error)
 		error = fathom_fwd_getattr(a.client, &f->shared->handle, attr, &a.hints);
 	if (file_found_again(&a, f, error))
@@ -255,10 +253,8 @@ int forward_fstatvfs(struct file *f, struct statvfs *buf)
 static int change(struct file *f, uint32_t which, struct fathom_fwd_attr *attr)
 {
 	struct asking a;
-	int error = asking_begin(&a, f->shared->path);
+	int error = file_asking(&a, f);
 
-	if (!error)
-		error = file_hold(&a, f);
 	if (!error)
 		error = fathom_fwd_setattr(a.client, &f->shared->handle, which, attr, &a.hints);
 	return asking_end(&a, error);

@@ -101,43 +101,37 @@ static int move(struct asking *a, struct transfer *t, uint64_t offset, uint64_t 
 }
 
 /* An offset of -1: the position. */
-static ssize_t transfer(struct transfer *t, const struct iovec *vector, int count, off_t offset)
+static ssize_t transfer(struct file *f, bool writing, const struct iovec *vector, int count,
+			off_t offset)
 {
+	struct transfer t; /* not cleared: its pieces are many */
 	struct asking a;
 	uint64_t done = 0;
-	int error = may_transfer(t->f, t->writing);
+	int error = may_transfer(f, writing);
 
-	t->append = t->writing && t->f->shared->flags & O_APPEND;
+	t.f = f;
+	t.n = 0;
+	t.bytes = 0;
+	t.writing = writing;
+	t.append = writing && f->shared->flags & O_APPEND;
 	if (error)
 		return fail(error);
-	error = asking_begin(&a, t->f->shared->path);
+	error = asking_begin(&a, f->shared->path);
 	if (!error)
-		error = take_vector(t, vector, count, t->append ? a.client->server.data : MOST);
-	if (!error && t->bytes)
-		error = move(&a, t, (uint64_t)offset, &done, offset == -1);
+		error = take_vector(&t, vector, count, t.append ? a.client->server.data : MOST);
+	if (!error && t.bytes)
+		error = move(&a, &t, (uint64_t)offset, &done, offset == -1);
 	return asking_end(&a, error) ? -1 : (ssize_t)done;
 }
 
 ssize_t data_read(struct file *f, const struct iovec *vector, int count, off_t offset)
 {
-	struct transfer t;
-
-	t.f = f;
-	t.n = 0;
-	t.bytes = 0;
-	t.writing = false;
-	return transfer(&t, vector, count, offset);
+	return transfer(f, false, vector, count, offset);
 }
 
 ssize_t data_write(struct file *f, const struct iovec *vector, int count, off_t offset)
 {
-	struct transfer t;
-
-	t.f = f;
-	t.n = 0;
-	t.bytes = 0;
-	t.writing = true;
-	return transfer(&t, vector, count, offset);
+	return transfer(f, true, vector, count, offset);
 }
 
 /* ---- the calls ---- */
@@ -246,11 +240,9 @@ static int resize(struct file *f, uint64_t size, bool only_grow)
 {
 	struct fathom_fwd_attr attr = {.size = size};
 	struct asking a;
-	int error = asking_begin(&a, f->shared->path);
+	int error = file_asking(&a, f);
 
 	asking_mixed(&a);
-	if (!error)
-		error = file_hold(&a, f);
 	if (!error && only_grow)
 		error = fathom_fwd_getattr(a.client, &f->shared->handle, &attr, &a.hints);
 	if (!error && (!only_grow || attr.size < size))
@@ -294,10 +286,8 @@ ssize_t forward_readahead(struct file *f, off_t offset, size_t count)
 static int commit(struct file *f, enum fathom_fwd_level level)
 {
 	struct asking a;
-	int error = asking_begin(&a, f->shared->path);
+	int error = file_asking(&a, f);
 
-	if (!error)
-		error = file_hold(&a, f);
 	if (!error)
 		error = fathom_fwd_commit(a.client, &f->shared->handle, level, NULL, &a.hints);
 	return asking_end(&a, error);
@@ -331,6 +321,16 @@ void forward_sync(void)
 
 /* ---- from descriptor to descriptor: read here and written there ---- */
 
+/* So many bytes were moved at an offset, which moves on; of a file that is not needed any more. */
+static ssize_t moved(struct file *f, off_t *offset, ssize_t done)
+{
+	if (f)
+		file_put(f);
+	if (offset && done > 0)
+		*offset += done;
+	return done;
+}
+
 /* offset NULL: the position. */
 static ssize_t any_read(int fd, void *buf, size_t count, off_t *offset)
 {
@@ -341,11 +341,7 @@ static ssize_t any_read(int fd, void *buf, size_t count, off_t *offset)
 		done = data_read(f, &(struct iovec){buf, count}, 1, offset ? *offset : -1);
 	else
 		done = offset ? next_pread(fd, buf, count, *offset) : next_read(fd, buf, count);
-	if (f)
-		file_put(f);
-	if (offset && done > 0)
-		*offset += done;
-	return done;
+	return moved(f, offset, done);
 }
 
 static ssize_t any_write(int fd, const char *buf, size_t count, off_t *offset)
@@ -358,11 +354,7 @@ static ssize_t any_write(int fd, const char *buf, size_t count, off_t *offset)
 		done = data_write(f, &piece, 1, offset ? *offset : -1);
 	else
 		done = offset ? next_pwrite(fd, buf, count, *offset) : next_write(fd, buf, count);
-	if (f)
-		file_put(f);
-	if (offset && done > 0)
-		*offset += done;
-	return done;
+	return moved(f, offset, done);
 }
 
 static ssize_t write_all(int fd, const char *buf, size_t count, off_t *offset)

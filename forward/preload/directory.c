@@ -56,9 +56,7 @@ static int fill(struct directory *d)
 		return -1;
 	}
 	d->have = d->at = 0;
-	error = asking_begin(&a, f->shared->path);
-	if (!error)
-		error = file_hold(&a, f);
+	error = file_asking(&a, f);
 	if (!error)
 		error = fathom_fwd_readdir(a.client, &f->shared->handle, d->next, keep, d,
 					   &a.hints);

@@ -341,6 +341,13 @@ int file_hold(struct asking *a, struct file *f)
 	return 0;
 }
 
+int file_asking(struct asking *a, struct file *f)
+{
+	int error = asking_begin(a, f->shared->path);
+
+	return error ? error : file_hold(a, f);
+}
+
 bool file_found_again(struct asking *a, struct file *f, int error)
 {
 	return error == ESTALE && open_again(a, f);

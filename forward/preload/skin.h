@@ -137,6 +137,8 @@ int file_private(int fd);
 bool file_is_private(int fd);
 /* This process's client holds the file. 0 or an errno. */
 int file_hold(struct asking *a, struct file *f);
+/* asking_begin of a call on this file, which is held then. */
+int file_asking(struct asking *a, struct file *f);
 /* The server forgot the handle, and knows it again now. */
 bool file_found_again(struct asking *a, struct file *f, int error);
 void file_lock(struct file *f);

@@ -296,14 +296,9 @@ def _choice(
     following = _call_next(form, symbol)
     handled = _handle(call, served).strip()
     if not held and not form.va:
-        void = ["\t\treturn;"] if not call.result else []
-        if not void:
-            return [
-                f"\tif (!({ours}))",
-                f"\t\treturn {following};",
-                *_handle(call, served).split("\n"),
-            ]
-        return [f"\tif (!({ours})) {{", f"\t\t{following};", *void, "\t}", f"\t{handled}"]
+        if call.result:
+            return [f"\tif (!({ours}))", f"\t\treturn {following};", f"\t{handled}"]
+        return [f"\tif (!({ours})) {{", f"\t\t{following};", "\t\treturn;", "\t}", f"\t{handled}"]
     store = "returned = " if call.result else ""
     handled = handled.removeprefix("return ")
     lines = [f"\tif ({ours}) {{", f"\t\t{store}{handled}"]
