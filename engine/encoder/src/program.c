@@ -27,13 +27,32 @@
 __thread struct entry_site entry_site; /* no Fortran here */
 
 const struct op ops[] = {
-	{.layer_name = "hdf5", .name = "outer", .kind = "write", .fields = "size,bytes", .layer = 2, .nfields = 2},
-	{.layer_name = "mpiio", .name = "middle", .kind = "write", .fields = "size,offset,bytes,flags",
-	 .layer = 1, .nfields = 4},
-	{.layer_name = "posix", .name = "inner", .kind = "read", .fields = "size,offset,bytes", .layer = 0,
-	 .nfields = 3, .tracked = 1},
+	{.layer_name = "hdf5",
+	 .name = "outer",
+	 .kind = "write",
+	 .fields = "size,bytes",
+	 .layer = 2,
+	 .nfields = 2},
+	{.layer_name = "mpiio",
+	 .name = "middle",
+	 .kind = "write",
+	 .fields = "size,offset,bytes,flags",
+	 .layer = 1,
+	 .nfields = 4},
+	{.layer_name = "posix",
+	 .name = "inner",
+	 .kind = "read",
+	 .fields = "size,offset,bytes",
+	 .layer = 0,
+	 .nfields = 3,
+	 .tracked = 1},
 	{.layer_name = "posix", .name = "plain", .kind = "meta", .fields = ""},
-	{.layer_name = "mpiio", .name = "open", .kind = "open", .fields = "result", .layer = 1, .nfields = 1,
+	{.layer_name = "mpiio",
+	 .name = "open",
+	 .kind = "open",
+	 .fields = "result",
+	 .layer = 1,
+	 .nfields = 1,
 	 .collective = 1},
 };
 enum { RANDOM_OPS = 4, OPEN = 4 };
@@ -65,7 +84,8 @@ static uint64_t next(struct job *j)
 static void define_object(struct job *j)
 {
 	struct call c;
-	struct object_def def = {.name = "/data/file", .numbers = 10,
+	struct object_def def = {.name = "/data/file",
+				 .numbers = 10,
 				 .number = {3, 0100644, 8, 1, 77, 1700000000, 5, 2, 0, 0}};
 
 	if (!call_enter(&c, 3, 0, 0, 0, __builtin_frame_address(0), __builtin_return_address(0)))
@@ -94,13 +114,14 @@ static __attribute__((noinline)) void make_call(struct job *j, uint32_t depth)
 	if (strcmp(ending, "kill") == 0 && j->calls <= 0)
 		raise(SIGKILL);
 	for (uint32_t i = 0; i < ops[op].nfields; i++)
-		c.field[i] = i == 1 ? (int64_t)(c.seq * 4096) : (next(j) % 4 ? 4096 : (int64_t)next(j) >> next(j) % 64);
+		c.field[i] = i == 1 ? (int64_t)(c.seq * 4096)
+				    : (next(j) % 4 ? 4096 : (int64_t)next(j) >> next(j) % 64);
 	c.error = next(j) % 40 ? 0 : (int32_t)(next(j) % 130) + 1;
 	ended = ticks_now();
 	call_leave(&c, ended);
 	fprintf(j->truth, "%d %llu %lld %u %u %u %llu %llu %d", (int)syscall(SYS_gettid),
-		(unsigned long long)c.seq, depth ? (long long)j->parents[depth - 1] : -1ll, depth, op, c.object,
-		(unsigned long long)c.began, (unsigned long long)ended, c.error);
+		(unsigned long long)c.seq, depth ? (long long)j->parents[depth - 1] : -1ll, depth,
+		op, c.object, (unsigned long long)c.began, (unsigned long long)ended, c.error);
 	for (uint32_t i = 0; i < ops[op].nfields; i++)
 		fprintf(j->truth, " %lld", (long long)c.field[i]);
 	fputc('\n', j->truth);
@@ -137,14 +158,17 @@ static int meet(const char *file, uint32_t rank, uint32_t ranks, long times)
 	if (arrived == MAP_FAILED || !process_begin())
 		return fputs("recorder: cannot meet\n", stderr), 1;
 	for (long i = 0; i < times; i++) {
-		struct object_def def = {.name = "/data/shared", .numbers = 2, .number = {0, ranks}};
-		struct group_def group = {.hash = 4711, .size = ranks, .ordinal = (uint32_t)i, .own = rank};
+		struct object_def def = {
+			.name = "/data/shared", .numbers = 2, .number = {0, ranks}};
+		struct group_def group = {
+			.hash = 4711, .size = ranks, .ordinal = (uint32_t)i, .own = rank};
 		struct timespec now;
 		struct call c;
 
 		usleep((useconds_t)((i * 7 + rank * 13) % 20 * 100));
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (!call_enter(&c, OPEN, 0, 0, 0, __builtin_frame_address(0), __builtin_return_address(0)))
+		if (!call_enter(&c, OPEN, 0, 0, 0, __builtin_frame_address(0),
+				__builtin_return_address(0)))
 			return 1;
 		wait_for_all(arrived, ranks, i + 1);
 		c.field[0] = 0;
@@ -152,7 +176,8 @@ static int meet(const char *file, uint32_t rank, uint32_t ranks, long times)
 		object_group(&c, c.object, &group);
 		call_leave(&c, ticks_now());
 		printf("%d %llu %llu\n", (int)getpid(), (unsigned long long)c.seq,
-		       (unsigned long long)now.tv_sec * 1000000000ull + (unsigned long long)now.tv_nsec);
+		       (unsigned long long)now.tv_sec * 1000000000ull +
+			       (unsigned long long)now.tv_nsec);
 	}
 	process_end();
 	return 0;
@@ -165,7 +190,8 @@ int main(int argc, char **argv)
 	struct job *jobs;
 
 	if (argc == 6 && strcmp(argv[1], "meet") == 0)
-		return meet(argv[2], (uint32_t)atol(argv[3]), (uint32_t)atol(argv[4]), atol(argv[5]));
+		return meet(argv[2], (uint32_t)atol(argv[3]), (uint32_t)atol(argv[4]),
+			    atol(argv[5]));
 	if (threads < 1 || threads > 64)
 		return fputs("usage: recorder SEED CALLS THREADS exit|kill|jump\n", stderr), 2;
 	ending = argv[4];
@@ -178,8 +204,9 @@ int main(int argc, char **argv)
 		jobs[i].calls = atol(argv[2]);
 		jobs[i].jump_at = strcmp(ending, "jump") == 0;
 		/* A killed program's truth must be out before: unbuffered. */
-		jobs[i].truth = strcmp(ending, "kill") == 0 ? stdout :
-							      open_memstream(&jobs[i].text, &jobs[i].length);
+		jobs[i].truth = strcmp(ending, "kill") == 0
+					? stdout
+					: open_memstream(&jobs[i].text, &jobs[i].length);
 		setvbuf(stdout, NULL, _IOLBF, 1 << 16);
 	}
 	for (long i = 1; i < threads; i++)

@@ -11,82 +11,66 @@ __thread struct entry_site entry_site; /* no Fortran here */
 
 enum { SERVER = 10, DISK = 11 }; /* places in core/layers.h */
 
+/* Calls without data, accesses to the store that move data, and requests that do. */
+#define ACCESS(NAME, KIND)                                                                         \
+	{                                                                                          \
+		.layer_name = "disk", .name = NAME, .kind = KIND, .fields = "", .layer = DISK      \
+	}
+#define TRANSFER(NAME, KIND, DIRECTION)                                                            \
+	{                                                                                          \
+		.layer_name = "disk", .name = NAME, .kind = KIND, .fields = "size,offset,bytes",   \
+		.layer = DISK, .nfields = 3, .size_at = 1, .offset_at = 2, .bytes_at = 3,          \
+		.direction = DIRECTION                                                             \
+	}
+#define REQUEST(NAME, KIND)                                                                        \
+	{                                                                                          \
+		.layer_name = "server", .name = NAME, .kind = KIND, .fields = "queued",            \
+		.layer = SERVER, .nfields = 1                                                      \
+	}
+#define DATA_REQUEST(NAME, KIND)                                                                   \
+	{                                                                                          \
+		.layer_name = "server", .name = NAME, .kind = KIND,                                \
+		.fields = "size,offset,bytes,queued", .layer = SERVER, .nfields = 4, .bytes_at = 3 \
+	}
+
 /* Accesses to the store first, in the order of enum Access in lib.rs. */
 const struct op ops[] = {
-	{.layer_name = "disk", .name = "open", .kind = "open", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "disk", .name = "stat", .kind = "meta", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "disk", .name = "setattr", .kind = "meta", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "disk", .name = "rename", .kind = "meta", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "disk", .name = "link", .kind = "meta", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "disk", .name = "unlink", .kind = "meta", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "disk", .name = "mkdir", .kind = "meta", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "disk", .name = "rmdir", .kind = "meta", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "disk", .name = "getdents", .kind = "dir", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "disk", .name = "symlink", .kind = "meta", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "disk", .name = "readlink", .kind = "meta", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "disk", .name = "statvfs", .kind = "meta", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "disk", .name = "pread", .kind = "read", .fields = "size,offset,bytes",
-	 .layer = DISK, .nfields = 3, .size_at = 1, .offset_at = 2, .bytes_at = 3,
-	 .direction = OP_READS},
-	{.layer_name = "disk", .name = "pwritev", .kind = "write", .fields = "size,offset,bytes",
-	 .layer = DISK, .nfields = 3, .size_at = 1, .offset_at = 2, .bytes_at = 3,
-	 .direction = OP_WRITES},
-	{.layer_name = "disk", .name = "fsync", .kind = "sync", .fields = "",
-	 .layer = DISK, .nfields = 0},
-	{.layer_name = "server", .name = "ping", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "status", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "lookup", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "open", .kind = "open", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "release", .kind = "close", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "getattr", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "setattr", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "rename", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "link", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "unlink", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "mkdir", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "rmdir", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "readdir", .kind = "dir", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "symlink", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "readlink", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "statfs", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "read", .kind = "read", .fields = "size,offset,bytes,queued",
-	 .layer = SERVER, .nfields = 4, .bytes_at = 3},
-	{.layer_name = "server", .name = "write", .kind = "write", .fields = "size,offset,bytes,queued",
-	 .layer = SERVER, .nfields = 4, .bytes_at = 3},
-	{.layer_name = "server", .name = "append", .kind = "write", .fields = "size,offset,bytes,queued",
-	 .layer = SERVER, .nfields = 4, .bytes_at = 3},
-	{.layer_name = "server", .name = "commit", .kind = "sync", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
-	{.layer_name = "server", .name = "gaps", .kind = "meta", .fields = "queued",
-	 .layer = SERVER, .nfields = 1},
+	ACCESS("open", "open"),
+	ACCESS("stat", "meta"),
+	ACCESS("setattr", "meta"),
+	ACCESS("rename", "meta"),
+	ACCESS("link", "meta"),
+	ACCESS("unlink", "meta"),
+	ACCESS("mkdir", "meta"),
+	ACCESS("rmdir", "meta"),
+	ACCESS("getdents", "dir"),
+	ACCESS("symlink", "meta"),
+	ACCESS("readlink", "meta"),
+	ACCESS("statvfs", "meta"),
+	TRANSFER("pread", "read", OP_READS),
+	TRANSFER("pwritev", "write", OP_WRITES),
+	ACCESS("fsync", "sync"),
+	REQUEST("ping", "meta"),
+	REQUEST("status", "meta"),
+	REQUEST("lookup", "meta"),
+	REQUEST("open", "open"),
+	REQUEST("release", "close"),
+	REQUEST("getattr", "meta"),
+	REQUEST("setattr", "meta"),
+	REQUEST("rename", "meta"),
+	REQUEST("link", "meta"),
+	REQUEST("unlink", "meta"),
+	REQUEST("mkdir", "meta"),
+	REQUEST("rmdir", "meta"),
+	REQUEST("readdir", "dir"),
+	REQUEST("symlink", "meta"),
+	REQUEST("readlink", "meta"),
+	REQUEST("statfs", "meta"),
+	DATA_REQUEST("read", "read"),
+	DATA_REQUEST("write", "write"),
+	DATA_REQUEST("append", "write"),
+	REQUEST("commit", "sync"),
+	REQUEST("gaps", "meta"),
 };
 const uint32_t ops_count = sizeof(ops) / sizeof(ops[0]);
 

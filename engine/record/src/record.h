@@ -17,7 +17,7 @@ struct server_caller {
 struct server_request {
 	uint32_t op;
 	int32_t error;
-	int64_t file; /* a descriptor of the file that it was about; -1: none */
+	int64_t file;     /* a descriptor of the file that it was about; -1: none */
 	uint64_t arrived; /* server_now() */
 	int64_t queued;   /* ns until the first access to the store began */
 	int64_t size, offset, bytes;
