@@ -225,9 +225,7 @@ impl Server {
 		}
 		let (served, lines) = file.serve_all();
 		if lines.is_empty() {
-			served
-				.into_iter()
-				.for_each(|served| self.served(served.asker, served.answer.map_err(Into::into)));
+			self.tell(served);
 			return self.advance(id);
 		}
 		file.busy = true;
@@ -251,10 +249,14 @@ impl Server {
 		if let Err(errno) = written {
 			file.lose(&mut served, errno);
 		}
-		served
-			.into_iter()
-			.for_each(|served| self.served(served.asker, served.answer.map_err(Into::into)));
+		self.tell(served);
 		self.advance(id);
+	}
+
+	fn tell(&mut self, served: Vec<Served>) {
+		for Served { asker, answer, .. } in served {
+			self.served(asker, answer.map_err(Into::into));
+		}
 	}
 
 	/// A file that nobody appends to is forgotten; of its journal the gaps are kept.
