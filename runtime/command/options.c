@@ -327,7 +327,8 @@ static void take_forward(struct options *options, int option, const char *value)
 		options->forward_path = realpath(value, NULL);
 		if (!options->forward_path)
 			fail(EXIT_FATHOM, "--forward-path: %s: %s", value, strerror(errno));
-		options->servers += !options->servers;
+		if (!options->servers)
+			options->servers = 1;
 		return;
 	}
 	if (!parse_number(&at, &servers) || *at || servers < 1 || servers > 1024)

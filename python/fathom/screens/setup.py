@@ -13,6 +13,7 @@ from typing import Any
 
 from fathom import selection as selections
 from fathom.errors import FathomError, UsageError
+from fathom.forwarding import settings
 from fathom.screens import answer, choice, number, text
 from fathom.screens.batch import script, selection_text, servers_text
 from fathom.screens.opened import Runs
@@ -168,9 +169,9 @@ def _problems(job: Job) -> list[str]:
 
 def _wrong_servers(job: Job) -> list[str]:
     said = [
-        f"server {number + 1}: role {one['role']} is not in this version; there is {ROLES[0]}"
+        f"server {number + 1}: role {one['role']} is not in this version; there is {', '.join(settings.ROLES)}"
         for number, one in enumerate(job.servers)
-        if one["role"] != ROLES[0]
+        if one["role"] not in settings.ROLES
     ]
     return said + [
         f"server {number + 1}: no path: which directory does it export?"

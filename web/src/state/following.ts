@@ -17,7 +17,7 @@ export const reading = signal(false);
 
 /** Does the screen follow the run that it shows? */
 export function follows(): boolean {
-	return GROWING.includes(page.value.screen) && given("follow") !== "no";
+	return canFollow() && given("follow") !== "no";
 }
 
 export function canFollow(): boolean {

@@ -6,7 +6,7 @@ adds up. Inclusive: time in a layer, what lies below included; exclusive: less t
 among them, and less the servers' work.
 """
 
-from fathom.analysis import Source
+from fathom.analysis import Source, statement
 from fathom.analysis.latency import segment as segments
 from fathom.analysis.latency.ask import Answer, Question
 from fathom.analysis.latency.collectives import collectives
@@ -60,9 +60,8 @@ def _notes(ask: Question, answer: Answer) -> list[str]:
         )
     if ask.part.who == "rank":
         others = ask.source.sql(
-            "select coalesce(sum(recorded), 0)::bigint as n from counters join processes as p using (process)"
-            " where p.rank is null and enclosing is null and kind <> 'comm'"
-            " and layer not in ('fathom', 'user', 'threads', 'server', 'disk')"
+            "select coalesce(sum(recorded), 0)::bigint as n from counters as c join processes as p using (process)"
+            f" where p.rank is null and enclosing is null and {statement('own_layer')}\n"
         )["n"][0].as_py()
         if others:
             notes.append(f"{others:,} calls of processes that are no ranks are left out")
