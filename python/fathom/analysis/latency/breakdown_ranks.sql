@@ -1,11 +1,16 @@
 -- Time of each process in each layer, over all its calls; layer null: how many own calls there are and how long they took.
 with recursive {units},
-{stacked}
-select who, layer, sum(calls)::bigint as calls, sum(inclusive)::bigint as inclusive, sum(exclusive)::bigint as exclusive, sum(after)::bigint as after
-from stacked
-group by who, layer
+{stacked},
+summed as materialized (
+	select who, layer, sum(calls) as calls, sum(inclusive) as inclusive, sum(exclusive) as exclusive, sum(after) as after,
+		sum(units) as units, sum(units_time) as units_time
+	from stacked
+	group by who, layer
+)
+select who, layer, calls::bigint as calls, inclusive::bigint as inclusive, exclusive::bigint as exclusive, after::bigint as after
+from summed
 union all
-select who, null, count(*)::bigint, sum(duration)::bigint, 0, 0
-from unit
+select who, null, sum(units)::bigint, sum(units_time)::bigint, 0, 0
+from summed
 group by who
 order by who, layer

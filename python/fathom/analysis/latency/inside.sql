@@ -1,6 +1,7 @@
 -- Calls inside the units, at any depth: `topmost` if none of its layer is around it, `unserved` if no call is around it that a server served,
--- `stored` if one is that reaches storage. `one`: units and calls inside them; `took` is the unit's time. Only calls that hold others
--- are climbed, which are few where most calls are system calls. A part, after units.sql; {base} is the table of units.
+-- `stored` if one is that reaches storage. `took` is the unit's time. Only calls that hold others are climbed, which are few where most
+-- calls are system calls. `one`: these and the units. What scans all units and sums them does so apart from those inside: together nothing of
+-- either could be left out. A part, after units.sql; {base} is the table of units.
 {servers},
 {parts},
 enclosing as materialized (
@@ -15,13 +16,18 @@ above as (
 	select e.id, a.unit, a.who, a.took, a.layers || e.layers
 	from above as a join enclosing as e on e.parent = a.id
 ),
+held as not materialized (
+	select
+		c.id, a.unit, a.who, c.process, c.call, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.nested, c.bytes, c.error, c.collective, a.took,
+		not list_contains(a.layers, c.layer) as topmost, not list_contains(a.layers, 'server') as unserved,
+		list_has_any(a.layers, ['posix', 'stdio', 'aio']) as stored, false as alone
+	from calls as c join above as a on c.parent = a.id
+	where c.parent is not null
+),
 one as not materialized (
 	select id, id as unit, who, process, call, layer, op, kind, file, start, duration, nested, bytes, error, collective, duration as took,
 		true as topmost, true as unserved, false as stored, outermost as alone
 	from {base}
 	union all
-	select
-		c.id, a.unit, a.who, c.process, c.call, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.nested, c.bytes, c.error, c.collective, a.took,
-		not list_contains(a.layers, c.layer), not list_contains(a.layers, 'server'), list_has_any(a.layers, ['posix', 'stdio', 'aio']), false
-	from calls as c join above as a on c.parent = a.id
+	from held
 )

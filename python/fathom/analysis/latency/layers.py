@@ -34,13 +34,13 @@ def _after(groups: list[float], anything: bool) -> dict[str, pa.Array]:
 def breakdown(ask: Question, views: frozenset[str]) -> Answer:
     """Views `call` (the longest), `process`, `layer`."""
     what, who = ask.query.name.rpartition(" ")[2], ask.part.who
-    every = ask.ask("breakdown_ranks").to_pylist()
+    every = ask.ask("breakdown_ranks", by="who").to_pylist()
     layers = stack({row["layer"] for row in every if row["layer"] and (row["calls"] or row[what])})
     traced = are_traced(ask.source)
     found = {}
     if "call" in views:
-        calls = ask.ask("breakdown_calls", {"top": ask.top}, base="picked").to_pylist()
-        found["call"] = _by_call(calls, layers, what, who, traced)
+        rows = ask.ask("breakdown_calls", {"top": ask.top}, base="picked", by="process, call")
+        found["call"] = _by_call(rows.to_pylist(), layers, what, who, traced)
     found["process"] = _by_process(every, layers, what, who, traced)
     found["layer"] = _by_layer(every, layers, what, who)
     return Answer(who, found, layers)

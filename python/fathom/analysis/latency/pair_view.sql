@@ -1,36 +1,44 @@
--- Each process and server. Energy: $active watts while the server serves the
--- call, $inactive until the call ends.
+-- Each process and server. Energy: $active watts while the server serves the call, $inactive until the call ends. Requests that are outermost calls
+-- themselves, most of a long run's, are summed by file before it is asked whose server the file's is.
 with recursive {units},
 {requests},
+of_file as (
+	select
+		who, file, count(*) as calls, count(*) filter (data and error = 0) as accesses, sum(bytes) filter (data) as bytes,
+		sum(duration) as time, sum(duration) filter (data and error = 0) as data_time, max(duration) as longest, min(duration) as shortest
+	from (
+		select who, file, duration, bytes, error, kind in ('read', 'write') as data
+		from unit
+		where outermost and layer in ('posix', 'stdio', 'aio') and {first_set}
+	)
+	group by who, file
+),
 several as (
-	select number, any_value(who) as who, least(sum(time), any_value(took)) as busy, any_value(took) as took
+	select
+		who, number, count(*) as subcalls, sum(requests) as requests, sum(accesses) as accesses, sum(bytes) as bytes, sum(time) as time,
+		sum(time) filter (accesses > 0) as data_time, sum(after) as after, max(time) as longest, min(time) as shortest,
+		least(sum(time), any_value(took)) as busy, any_value(took) as took
 	from request
 	where not single
-	group by unit, number
+	group by who, number, unit
 ),
-of_several as (
-	select who, number, count(*) as calls, sum(busy * $active + (took - busy) * $inactive) as energy from several group by who, number
-),
-sums as (
+each as (
 	select
-		who, number,
-		count(*) filter (single) as calls,
-		count(*) as subcalls,
-		sum(requests)::bigint as requests,
-		sum(accesses)::bigint as accesses,
-		sum(bytes)::bigint as bytes,
-		sum(time)::bigint as time,
-		(sum(time) filter (accesses > 0))::bigint as data_time,
-		sum(after)::bigint as after,
-		max(time) as longest,
-		min(time) as shortest,
-		coalesce(sum(time) filter (single), 0) * $active as energy
-	from request
-	group by who, number
+		who, number, calls, calls as subcalls, calls as requests, accesses, bytes, time, data_time, 0 as after, longest, shortest,
+		time * $active as energy
+	from of_file join numbered_file using (file)
+	where {servers_set}
+	union all
+	select
+		who, number, 1, subcalls, requests, accesses, bytes, time, data_time, after, longest, shortest,
+		busy * $active + (took - busy) * $inactive
+	from several
 )
 select
-	s.who, s.number, (s.calls + coalesce(v.calls, 0))::bigint as calls, s.subcalls, s.requests, s.accesses, s.bytes, s.time as server_time,
-	s.time / s.subcalls as mean, s.longest, s.shortest, s.after, s.data_time, s.bytes / nullif(s.data_time, 0) * 1e3 as server_rate,
-	s.energy + coalesce(v.energy, 0) as energy
-from sums as s left join of_several as v using (who, number)
-order by s.who, s.number
+	who, number, sum(calls)::bigint as calls, sum(subcalls)::bigint as subcalls, sum(requests)::bigint as requests,
+	sum(accesses)::bigint as accesses, coalesce(sum(bytes), 0)::bigint as bytes, sum(time)::bigint as server_time,
+	sum(time) / sum(subcalls) as mean, max(longest) as longest, min(shortest) as shortest, sum(after)::bigint as after,
+	sum(data_time)::bigint as data_time, coalesce(sum(bytes), 0) / nullif(sum(data_time), 0) * 1e3 as server_rate, sum(energy) as energy
+from each
+group by who, number
+order by who, number

@@ -5,7 +5,7 @@
 of_rows as (
 	select c.parent as id, sum(c.duration) as time, count(*) as calls
 	from calls as c join calls as s on s.id = c.parent
-	where (select traced from served) and s.layer = 'server' and c.layer not in ('server', 'fathom')
+	where c.parent is not null and (select traced from served) and s.layer = 'server' and c.layer not in ('server', 'fathom')
 	group by c.parent
 ),
 of_links as (

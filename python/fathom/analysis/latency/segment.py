@@ -80,9 +80,9 @@ class Part:
     values: dict[str, Any]
 
 
-def _units(source: Source, who: str, which: str, values: dict[str, Any]) -> int:
-    text = statement("latency/count", who=who, which=which)
-    return int(source.sql(text, **values, **own_values(source))["n"][0].as_py())
+def _any(source: Source, who: str, which: str, values: dict[str, Any]) -> bool:
+    text = statement("latency/any_unit", who=who, which=which)
+    return bool(source.sql(text, **values, **own_values(source))["found"][0].as_py())
 
 
 def _choices(source: Source, who: str, what: str) -> str:
@@ -124,12 +124,12 @@ def select(source: Source, query: Query, segment: Segment) -> Part:
     """
     who = who_of(source)
     part = Part(who, "true", {})
-    if not _units(source, who, "true", {}):
+    if not _any(source, who, "true", {}):
         raise RunError(
             "query: no I/O call of this run was recorded in full; record it with --level call"
         )
     for option, condition, values in segment.conditions():
-        if not _units(source, who, condition, values):
+        if not _any(source, who, condition, values):
             choices = (
                 f"{_span(source, part, 'round(o.start / 1e9, 6)')} s"
                 if option == "--time"
@@ -137,7 +137,7 @@ def select(source: Source, query: Query, segment: Segment) -> Part:
             )
             raise UsageError(f"query: no call fits {option}; there are {choices}")
         part = Part(who, f"{part.which} and {condition}", part.values | values)
-        if not _units(source, who, part.which, part.values):
+        if not _any(source, who, part.which, part.values):
             raise UsageError(f"query: no call fits {option} and what is asked besides")
     for name, numbers, column in (
         ("procs", query.procs, f"o.{who}"),
@@ -146,7 +146,7 @@ def select(source: Source, query: Query, segment: Segment) -> Part:
         if numbers.ranges is None:
             continue
         narrower = Part(who, f"{part.which} and {numbers.condition(column)}", part.values)
-        if not _units(source, who, narrower.which, narrower.values):
+        if not _any(source, who, narrower.which, narrower.values):
             noun = who if name == "procs" else "I/O call"
             there = _span(source, part, column)
             raise query.wrong(

@@ -1,17 +1,28 @@
--- Inclusive and exclusive time of each layer, call by call: a call inside another of its layer adds nothing inclusive; what a server did for a call
--- is taken from what the call kept for itself, and no more than that. A part, after units.sql.
+-- Inclusive and exclusive time of each layer, by {by}: a call inside another of its layer adds nothing inclusive; what a server did for a call
+-- is taken from the call that it served, and no more than that kept for itself. `units`, `units_time`: of own calls, not of those inside. A
+-- part, after units.sql.
 {inside},
+served_call as materialized (
+	select o.who, o.process, o.call, o.layer, o.unserved, s.*,
+		least(s.time, o.duration - o.nested) as kept_time, least(s.disk, o.duration - o.nested) as kept_disk
+	from one as o join sent as s on s.client = o.id
+),
 stacked as not materialized (
-	select who, process, call, layer, 1 as calls, if(topmost, duration, 0) as inclusive, duration - nested as exclusive, 0 as after
-	from one
+	select {by}, layer, count(*) as calls, sum(duration) as inclusive, sum(duration - nested) as exclusive, 0 as after,
+		count(*) as units, sum(duration) as units_time
+	from {base}
+	group by {by}, layer
 	union all
-	select o.who, o.process, o.call, o.layer, 0, 0, -least(s.time, o.duration - o.nested), 0
-	from one as o join sent as s on s.client = o.id
+	select {by}, layer, count(*), sum(if(topmost, duration, 0)), sum(duration - nested), 0, 0, 0
+	from held
+	group by {by}, layer
 	union all
-	select o.who, o.process, o.call, 'server', s.requests, if(o.unserved, s.time, 0),
-		least(s.time, o.duration - o.nested) - least(s.disk, o.duration - o.nested), s.after
-	from one as o join sent as s on s.client = o.id
+	select {by}, layer, 0, 0, -kept_time, 0, 0, 0
+	from served_call
 	union all
-	select o.who, o.process, o.call, 'disk', s.disk_calls, if(o.unserved, s.disk, 0), least(s.disk, o.duration - o.nested), 0
-	from one as o join sent as s on s.client = o.id
+	select {by}, 'server', requests, if(unserved, time, 0), kept_time - kept_disk, after, 0, 0
+	from served_call
+	union all
+	select {by}, 'disk', disk_calls, if(unserved, disk, 0), kept_disk, 0, 0, 0
+	from served_call
 )
