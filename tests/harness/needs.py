@@ -54,6 +54,7 @@ def _namespaces() -> bool:
 #: Needs that a container may deny for good: skipped there too.
 NOT_EVERYWHERE = {
     "root": "must be root to mount a small tmpfs",
+    "fuse": "/dev/fuse is not there, or not for this user",
     "namespaces": "must be root, and allowed to make namespaces, to emulate nodes",
     "io_uring": "the kernel or a sandbox forbids io_uring",
     "mmap_dirty": "the kernel is older than 6.7, or userfaultfd is forbidden",
@@ -61,6 +62,7 @@ NOT_EVERYWHERE = {
 
 SPECIAL: dict[str, Callable[[], bool]] = {
     "root": _root,
+    "fuse": lambda: os.access("/dev/fuse", os.R_OK | os.W_OK),
     "namespaces": _namespaces,
     "io_uring": _io_uring,
     "mmap_dirty": _mmap_dirty,
