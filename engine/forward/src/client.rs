@@ -51,6 +51,13 @@ impl Client {
 		self.pending.get_mut(&seq)
 	}
 
+	/// Nobody may ask for these any more.
+	pub fn forget_answers(&mut self, last: u64) {
+		while self.answers.first_key_value().is_some_and(|(seq, _)| *seq <= last) {
+			self.answers.pop_first();
+		}
+	}
+
 	/// Requests that are not done.
 	pub fn pending(&self) -> &HashMap<u64, Pending> {
 		&self.pending
@@ -172,6 +179,19 @@ pub struct Reading {
 	pub next: (usize, u64),
 	pub sent: u64,
 	pub large: bool,
+}
+
+impl Reading {
+	/// So much was asked for and read of the parts from `next` on.
+	pub fn advance(&mut self, extents: &[Extent], parts: &[(u64, u64)]) {
+		for (asked, bytes) in parts {
+			let (at, within) = self.next;
+			self.lengths[at] += bytes;
+			// an extent of which a part was asked for goes on with the next part, unless the file has ended
+			let more = within + bytes < extents[at].length && bytes == asked;
+			self.next = if more { (at, within + bytes) } else { (at + 1, 0) };
+		}
+	}
 }
 
 #[derive(Default)]

@@ -9,8 +9,62 @@ use std::time::{Duration, Instant};
 
 use fathom_wire::number::{kind, limit};
 use fathom_wire::{HEADER, Header, WireError};
+use rustix::buffer::spare_capacity;
 
 use crate::auth::Challenge;
+use crate::queue::Key;
+
+/// Bytes that are read at once where it is not known what they are.
+const ROOM: usize = 64 << 10;
+/// Reads from a connection before it is another's turn.
+const TURN: u32 = 16;
+/// Bytes of buffers that are kept for the next frame.
+const SPARE: usize = 16 << 20;
+
+/// Memory that all connections use in turn.
+#[derive(Default)]
+pub struct Buffers {
+	/// What was just read.
+	read: Vec<u8>,
+	/// Of large bodies: their pages are there already.
+	spare: Vec<Vec<u8>>,
+	spare_bytes: usize,
+}
+
+impl Buffers {
+	/// Empty, with room for so many bytes at least.
+	pub fn take(&mut self, bytes: usize) -> Vec<u8> {
+		let mut buffer = self.find(bytes);
+		buffer.clear();
+		buffer
+	}
+
+	/// So many bytes, of any value.
+	pub fn take_filled(&mut self, bytes: usize) -> Vec<u8> {
+		let mut buffer = self.find(bytes);
+		buffer.resize(bytes, 0);
+		buffer
+	}
+
+	fn find(&mut self, bytes: usize) -> Vec<u8> {
+		let fits = |spare: &Vec<u8>| (bytes..=2 * bytes).contains(&spare.capacity());
+		let Some(at) = self.spare.iter().rposition(fits) else {
+			return Vec::with_capacity(bytes);
+		};
+		let buffer = self.spare.swap_remove(at);
+		self.spare_bytes -= buffer.capacity();
+		buffer
+	}
+
+	/// It is needed no more; small ones are not worth keeping.
+	pub fn give_back(&mut self, buffer: Vec<u8>) {
+		let bytes = buffer.capacity();
+		if bytes >= ROOM && self.spare_bytes + bytes <= SPARE {
+			self.spare_bytes += bytes;
+			self.spare.push(buffer);
+		}
+	}
+}
 
 pub enum Socket {
 	Unix(UnixStream),
@@ -71,18 +125,27 @@ pub struct Connection {
 	pub last_seq: u64,
 	/// Data frames that were asked for and have not come.
 	pub pulled: u32,
-	head: [u8; HEADER],
-	head_got: usize,
-	body: Option<(Header, Vec<u8>)>,
+	/// Bytes that came and were not looked at: a part of a frame, or frames for which the peer has to read first.
+	left: Vec<u8>,
+	looked: usize,
+	/// Reads that it may still do in this turn; none after one that got all there was.
+	reads: u32,
+	/// A body that does not lie in `left` as a whole.
+	body: Option<Frame>,
 	/// Frames to send, and how many bytes of the pool each holds.
 	out: VecDeque<(Vec<u8>, usize)>,
 	sent: usize,
 	pub waiting_out: usize,
+	/// Reads that go on when some of that is sent.
+	pub readers: Vec<Key>,
 	/// The peer has gone.
 	over: bool,
 	/// When the peer last took or gave a byte.
 	pub moved: Instant,
 }
+
+/// A header and the body behind it, or what has come of it.
+type Frame = (Header, Vec<u8>);
 
 /// What came of looking at a connection.
 pub enum Came {
@@ -101,53 +164,111 @@ impl Connection {
 			name: String::new(),
 			last_seq: 0,
 			pulled: 0,
-			head: [0; HEADER],
-			head_got: 0,
+			left: Vec::new(),
+			looked: 0,
+			reads: 0,
 			body: None,
 			out: VecDeque::new(),
 			sent: 0,
 			waiting_out: 0,
+			readers: Vec::new(),
 			over: false,
 			moved: Instant::now(),
 		}
 	}
 
-	/// The next frame, if it has all come. A body's memory grows as its bytes come.
-	pub fn receive(&mut self) -> Came {
+	/// It is this connection's turn: it may read again.
+	pub fn begin(&mut self, buffers: &mut Buffers) {
+		self.reads = TURN;
+		if self.left.is_empty() {
+			self.left = std::mem::take(&mut buffers.read);
+		}
+	}
+
+	/// Its turn is over. What is left is kept in memory of its own.
+	pub fn rest(&mut self, buffers: &mut Buffers) {
+		let mut read = std::mem::take(&mut self.left);
+		if read.capacity() >= ROOM {
+			self.left = read[self.looked..].to_vec();
+			read.clear();
+			buffers.read = read;
+		} else {
+			read.drain(..self.looked);
+			self.left = read;
+		}
+		self.looked = 0;
+	}
+
+	/// The next frame, if it has all come; one read gets as many as there are.
+	pub fn receive(&mut self, buffers: &mut Buffers) -> Came {
 		loop {
-			if let Some((header, body)) = &mut self.body {
-				let (header, wanted) = (*header, header.body as usize);
-				if body.len() == wanted {
-					let body = std::mem::take(body);
-					self.body = None;
+			match self.look(buffers) {
+				Ok(None) if self.reads == 0 || !self.read() => return self.none_or_closed(),
+				Ok(None) => {}
+				Ok(Some((header, body))) => {
 					return match header.check_body(&body) {
 						Ok(()) => Came::Frame(header, body),
 						Err(error) => Came::Wrong(error, Some(header)),
 					};
 				}
-				let had = body.len();
-				body.resize(wanted.min(had + (256 << 10)), 0);
-				let got = self.socket.read(&mut body[had..]);
-				body.truncate(had + *got.as_ref().unwrap_or(&0));
-				match self.took(got) {
-					Some(_) => continue,
-					None => return self.none_or_closed(),
-				}
-			}
-			let got = self.socket.read(&mut self.head[self.head_got..]);
-			let Some(bytes) = self.took(got) else { return self.none_or_closed() };
-			self.head_got += bytes;
-			if self.head_got == HEADER {
-				self.head_got = 0;
-				match Header::decode(&self.head) {
-					Ok(header) if header.body > self.most(&header) => {
-						return Came::Wrong(WireError::Body(header.body), Some(header));
-					}
-					Ok(header) => self.body = Some((header, Vec::new())),
-					Err(error) => return Came::Wrong(error, None),
-				}
+				Err((error, header)) => return Came::Wrong(error, header),
 			}
 		}
+	}
+
+	/// A whole frame of what was read.
+	fn look(
+		&mut self,
+		buffers: &mut Buffers,
+	) -> Result<Option<Frame>, (WireError, Option<Header>)> {
+		if self.body.is_none() {
+			let Some((head, after)) = self.left[self.looked..].split_first_chunk::<HEADER>() else {
+				return Ok(None);
+			};
+			let header = Header::decode(head).map_err(|error| (error, None))?;
+			if header.body > self.most(&header) {
+				return Err((WireError::Body(header.body), Some(header)));
+			}
+			self.looked += HEADER;
+			let wanted = header.body as usize;
+			if after.len() >= wanted {
+				let body = after[..wanted].to_vec();
+				self.looked += wanted;
+				return Ok(Some((header, body)));
+			}
+			let mut body = buffers.take(wanted);
+			body.extend_from_slice(after);
+			self.looked = self.left.len();
+			self.body = Some((header, body));
+		}
+		let whole = |(header, body): &Frame| body.len() >= header.body as usize;
+		if !self.body.as_ref().is_some_and(whole) {
+			return Ok(None);
+		}
+		let frame = self.body.take().map(|(header, mut body)| {
+			// a buffer may be larger than its body: then the next frame's first bytes are in it
+			self.left.extend(body.drain(header.body as usize..));
+			(header, body)
+		});
+		Ok(frame)
+	}
+
+	/// Some bytes, of the body that is awaited or of frames to come. False: there are none now.
+	fn read(&mut self) -> bool {
+		let room = match &mut self.body {
+			Some((_, body)) => body,
+			None => {
+				self.left.drain(..self.looked);
+				self.looked = 0;
+				self.left.reserve(ROOM);
+				&mut self.left
+			}
+		};
+		let wanted = room.capacity() - room.len();
+		let got = rustix::io::read(&self.socket, spare_capacity(room)).map_err(io::Error::from);
+		let all = got.as_ref().is_ok_and(|bytes| *bytes < wanted);
+		self.reads = if all { 0 } else { self.reads - 1 };
+		self.took(got).is_some()
 	}
 
 	/// Longest body that is taken: of data only what was pulled, of strangers little.
@@ -192,7 +313,7 @@ impl Connection {
 	}
 
 	/// Send what can be sent: bytes of the pool that are free again, and whether the peer is there.
-	pub fn flush(&mut self) -> (usize, bool) {
+	pub fn flush(&mut self, buffers: &mut Buffers) -> (usize, bool) {
 		let mut freed = 0;
 		while let Some((frame, held)) = self.out.front() {
 			match self.socket.write(&frame[self.sent..]) {
@@ -201,9 +322,12 @@ impl Connection {
 					self.waiting_out -= bytes;
 					self.sent += bytes;
 					if self.sent == frame.len() {
-						freed += held;
+						freed += *held;
 						self.sent = 0;
-						self.out.pop_front();
+						self.out
+							.pop_front()
+							.into_iter()
+							.for_each(|(sent, _)| buffers.give_back(sent));
 					}
 				}
 				Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -221,6 +345,6 @@ impl Connection {
 
 	/// A frame of which a part has come.
 	pub fn in_frame(&self) -> bool {
-		self.head_got > 0 || self.body.is_some()
+		!self.left.is_empty() || self.body.is_some()
 	}
 }

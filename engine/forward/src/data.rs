@@ -110,7 +110,7 @@ impl Server {
 			Done::Journaled(id, served, written) => self.journaled(id, served, written),
 			Done::Asked(asker, answer) => self.served(asker, answer),
 			Done::Size(handle, probe, size) => self.sized(handle, probe, size),
-			Done::Read(key, data, lengths, error) => self.has_read(key, data, &lengths, error),
+			Done::Read(key, got) => self.has_read(key, got),
 			Done::Synced(key, handle, result) => self.synced(key, handle, result),
 			Done::Written(handle, pieces, accesses) => {
 				self.count.accesses += accesses;
@@ -125,6 +125,7 @@ impl Server {
 						w.failed.extend(failed);
 					}
 					self.check_written(piece.key);
+					self.buffers.give_back(piece.data);
 				}
 				self.pump(handle);
 			}

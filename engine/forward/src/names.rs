@@ -82,7 +82,17 @@ impl Server {
 	pub fn run_whole(&mut self, key: Key, object: Arc<Object>, request: Request) {
 		match request {
 			Request::GetAttr { .. } => {
-				self.give(key, move |store| store.attr(&object).map(|attr| Reply::GetAttr { attr }))
+				let here = self.store.is_quick(&object);
+				let work = move |store: &Store| {
+					let reply = store.attr(&object).map(|attr| Reply::GetAttr { attr });
+					Done::Simple(key, reply, None)
+				};
+				if here {
+					let caller = self.caller(key);
+					self.do_here(caller, work);
+				} else {
+					self.do_for(key, Box::new(work));
+				}
 			}
 			Request::SetAttr { handle, set } if set.which & set::SIZE != 0 => {
 				self.cut_end(key, handle, set.size);

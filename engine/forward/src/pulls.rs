@@ -4,11 +4,14 @@ use fathom_wire::number::{flag, hint, kind, level};
 use fathom_wire::{Handle, Header, Hints, Pull, encode};
 use rustix::io::Errno;
 
-use crate::client::{Doing, Early, Pending};
+use crate::client::{Doing, Early, Pending, Writing};
 use crate::queue::{Key, Piece};
 use crate::server::{Server, reply_header};
 use crate::traced::caller_of;
 use crate::writes::written_reply;
+
+/// Bytes of a request that are asked for and have not come.
+const PULLED_AHEAD: u64 = 1 << 20;
 
 impl Server {
 	/// Data that came with the request; or it is asked for.
@@ -27,37 +30,51 @@ impl Server {
 		self.ready(key, handle, 0, data, held);
 	}
 
-	/// Ask for the next part of the data, if there is room for it.
+	/// Ask for the next parts of the data, as far ahead as there is room for them.
 	fn pull(&mut self, key: Key) {
 		let piece = self.piece as u64;
-		let wanted = match self.pending(key).map(|p| &p.doing) {
-			Some(Doing::Writing(w)) if w.pulled == w.got => piece.min(w.total - w.pulled),
-			_ => return,
+		let writing = |p: &Pending| match &p.doing {
+			Doing::Writing(w) => Some((w.pulled, w.got, w.total)),
+			_ => None,
 		};
-		if wanted == 0 {
-			return self.check_written(key);
-		}
-		if !self.take(wanted as usize) {
-			if let Some(Doing::Writing(writing)) = self.pending(key).map(|p| &mut p.doing) {
-				writing.waited = true;
+		while let Some((pulled, got, total)) = self.pending(key).and_then(|p| writing(p)) {
+			if got == total {
+				return self.check_written(key);
 			}
-			return self.hungry.push_back(key);
+			let wanted = piece.min(total - pulled);
+			if wanted == 0 || (pulled > got && pulled + wanted - got > PULLED_AHEAD) {
+				return;
+			}
+			let room = self.take(wanted as usize);
+			let Some(Doing::Writing(writing)) = self.pending(key).map(|p| &mut p.doing) else {
+				return;
+			};
+			if room {
+				writing.pulled += wanted;
+				writing.reserved += wanted as usize;
+				self.ask_for(key, Pull { at: pulled, length: wanted as u32 });
+			} else {
+				writing.waited = true;
+				if pulled == got {
+					self.hungry.push_back(key); // else it asks again when the next part comes
+				}
+				return;
+			}
 		}
-		if let Some(Doing::Writing(writing)) = self.pending(key).map(|p| &mut p.doing) {
-			writing.pulled += wanted;
-			writing.reserved = wanted as usize;
-		}
-		self.pull_again(key);
 	}
 
-	/// Send the pull that is under way, on the request's connection of now.
+	/// Send the pulls that are under way, on the request's connection of now.
 	pub fn pull_again(&mut self, key: Key) {
+		let piece = self.piece as u64;
 		let Some(pending) = self.pending(key) else { return };
-		let Doing::Writing(writing) = &pending.doing else { return };
-		if writing.pulled == writing.got {
-			return;
+		let Doing::Writing(Writing { got, pulled, .. }) = pending.doing else { return };
+		for at in (got..pulled).step_by(self.piece) {
+			self.ask_for(key, Pull { at, length: piece.min(pulled - at) as u32 });
 		}
-		let pull = Pull { at: writing.got, length: (writing.pulled - writing.got) as u32 };
+	}
+
+	fn ask_for(&mut self, key: Key, pull: Pull) {
+		let Some(pending) = self.pending(key) else { return };
 		let header = Header { kind: kind::PULL, ..reply_header(&pending.header) };
 		let number = pending.connection;
 		if let Some(connection) = self.connections.get_mut(&number) {
@@ -68,16 +85,17 @@ impl Server {
 
 	/// Data came. What nobody asked for, or has been given already, is dropped.
 	pub fn data(&mut self, key: Key, at: u64, body: Vec<u8>) {
+		let piece = self.piece as u64;
 		let Some(pending) = self.pending(key) else { return };
 		let handle = pending.handle;
 		let Doing::Writing(writing) = &mut pending.doing else { return };
 		let length = body.len() as u64 - 8;
-		if at != writing.got || length != writing.pulled - writing.got || length == 0 {
+		if at != writing.got || length != piece.min(writing.pulled - writing.got) || length == 0 {
 			return;
 		}
-		writing.got = writing.pulled;
-		let held = std::mem::take(&mut writing.reserved);
-		self.ready(key, handle, at, (body, 8), held);
+		writing.got += length;
+		writing.reserved -= length as usize;
+		self.ready(key, handle, at, (body, 8), length as usize);
 		self.pull(key);
 	}
 

@@ -1,13 +1,15 @@
 //! Reads: large ones piece by piece, as there is room in the pool.
 
+use std::time::Instant;
+
 use fathom_record::Caller;
-use fathom_wire::number::{kind, limit};
-use fathom_wire::{Extent, Handle, Header, Reply, Request};
+use fathom_wire::number::{flag, kind, limit};
+use fathom_wire::{Extent, HEADER, Handle, Header, Hints, Reply, Request};
 use rustix::io::Errno;
 
 use crate::client::{Doing, Reading};
 use crate::queue::{Access, Key};
-use crate::server::{Done, Server, reply_header};
+use crate::server::{AHEAD, Done, Got, Server, reply_header};
 use crate::store::{Object, Store};
 
 impl Server {
@@ -21,7 +23,7 @@ impl Server {
 		let total = extents.iter().try_fold(0u64, |sum, e| sum.checked_add(e.length));
 		let total = total.filter(|t| *t <= u64::from(limit::DATA)).ok_or(Errno::MSGSIZE)?;
 		let lengths = vec![0; extents.len()];
-		let large = total > u64::from(limit::PIECE);
+		let large = total > self.piece as u64;
 		self.set_doing(key, Doing::Reading(Reading { lengths, next: (0, 0), sent: 0, large }));
 		self.enqueue(key, handle, Access::Read, extents);
 		Ok(())
@@ -47,85 +49,123 @@ impl Server {
 			}
 		}
 		let wanted: u64 = parts.iter().map(|part| part.length).sum();
-		let handle = pending.handle;
-		if !self.take((wanted as usize).min(self.settings.pool)) {
+		let (handle, number, large) = (pending.handle, pending.connection, reading.large);
+		let head = if large { HEADER + 8 } else { HEADER + reply_bytes(extents.len()) };
+		if let Some(connection) = self.connections.get_mut(&number)
+			&& large && connection.waiting_out > AHEAD
+		{
+			return connection.readers.push(key);
+		}
+		let held = (wanted as usize).min(self.settings.pool);
+		if !self.take(held) {
 			return self.hungry.push_back(key);
 		}
-		let Ok(object) = self.object(key, handle) else { return };
+		let Ok(object) = self.object(key, handle) else { return self.free(held) };
 		let caller = Caller { bytes: wanted, ..self.caller(key) };
-		let work = move |store: &Store| read(store, key, &object, &parts);
+		let mut frame = self.buffers.take_filled(head + wanted as usize);
+		if let Some(parts) = self.read_here(&object, &parts, &mut frame[head..], caller) {
+			let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
+			frame.truncate(head + moved as usize);
+			let got = Got { frame, parts, error: None, held };
+			return self.done_here.push_back((Instant::now(), Done::Read(key, got)));
+		}
+		let work = move |store: &Store| {
+			let (parts, error) = read(store, &object, &parts, &mut frame[head..]);
+			let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
+			frame.truncate(head + moved as usize);
+			Done::Read(key, Got { frame, parts, error, held })
+		};
 		self.workers.give(caller, Box::new(work));
 	}
 
-	pub fn has_read(
-		&mut self,
-		key: Key,
-		mut data: Vec<u8>,
-		got: &[(u64, u64)],
-		error: Option<(Extent, Errno)>,
-	) {
-		self.count.read += data.len() as u64;
-		let held = data.capacity().min(self.settings.pool);
+	/// The parts, if they can be had without waiting.
+	fn read_here(
+		&self,
+		object: &Object,
+		parts: &[Extent],
+		into: &mut [u8],
+		caller: Caller,
+	) -> Option<Vec<(u64, u64)>> {
+		if into.len() > self.piece {
+			return None;
+		}
+		fathom_record::works_for(vec![caller], false);
+		let mut at = 0;
+		let mut read = |part: &Extent| {
+			let place = &mut into[at..at + part.length as usize];
+			let bytes = self.store.read_now(object, place, part.offset)?;
+			at += bytes;
+			Some((part.length, bytes as u64))
+		};
+		parts.iter().map(&mut read).collect()
+	}
+
+	pub fn has_read(&mut self, key: Key, got: Got) {
+		let Got { mut frame, parts, error, held } = got;
+		let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
+		self.count.read += moved;
 		let Some(pending) = self.pending(key) else { return self.free(held) };
+		let handle = pending.handle;
 		if let Some((extent, errno)) = error {
 			self.free(held);
 			self.leave_queue(key);
 			return self.fail(key, errno, (extent.offset, extent.length));
 		}
-		let handle = pending.handle;
-		let short = got.iter().any(|(asked, bytes)| bytes < asked);
+		let short = parts.iter().any(|(asked, bytes)| bytes < asked);
 		if short && self.files.get(&handle).is_some_and(|file| file.queue.again(key)) {
 			self.free(held);
 			return self.pump(handle);
 		}
 		let Some(pending) = self.pending(key) else { return self.free(held) };
 		let number = pending.connection;
-		let header = Header { kind: kind::DATA, ..reply_header(&pending.header) };
+		let crc = pending.header.flags & flag::BODY_CRC;
+		let header = Header { kind: kind::DATA, flags: crc, ..reply_header(&pending.header) };
 		let (Request::Read { extents, .. }, Doing::Reading(reading)) =
 			(&pending.request, &mut pending.doing)
 		else {
 			return self.free(held);
 		};
-		for (asked, bytes) in got {
-			let (at, within) = reading.next;
-			reading.lengths[at] += bytes;
-			// an extent of which a part was asked for goes on with the next part, unless the file has ended
-			let more = within + bytes < extents[at].length && bytes == asked;
-			reading.next = if more { (at, within + bytes) } else { (at + 1, 0) };
-		}
-		let reply = Reply::Read { lengths: reading.lengths.clone() };
+		reading.advance(extents, &parts);
 		let over = reading.next.0 >= extents.len();
+		let reply = Reply::Read { lengths: reading.lengths.clone() };
 		if !reading.large {
+			let fields = reply.encode(&Hints::default());
+			frame[HEADER..HEADER + fields.len()].copy_from_slice(&fields);
 			self.leave_queue(key);
-			self.answer(key, 0, &reply, &data, 0);
-			return self.free(held);
+			return self.answer_frame(key, 0, frame, held);
 		}
-		let mut body = reading.sent.to_le_bytes().to_vec();
-		reading.sent += data.len() as u64;
-		body.append(&mut data);
-		self.send(number, header.frame(&body), held);
+		frame[HEADER..HEADER + 8].copy_from_slice(&reading.sent.to_le_bytes());
+		reading.sent += moved;
+		header.seal(&mut frame);
+		if !over {
+			self.read_on(key); // while this is sent
+		}
+		self.send(number, frame, held);
 		if over {
 			self.leave_queue(key);
 			self.answer(key, 0, &reply, b"", 0);
-		} else {
-			self.read_on(key);
 		}
 	}
 }
 
-fn read(store: &Store, key: Key, object: &Object, parts: &[Extent]) -> Done {
-	let total = parts.iter().map(|part| part.length as usize).sum();
-	let mut data = vec![0; total];
+/// Bytes of the reply's fields and hints, before its data.
+fn reply_bytes(extents: usize) -> usize {
+	4 + 8 * extents + 2
+}
+
+/// Bytes asked for and read of each part, and which failed.
+type Read = (Vec<(u64, u64)>, Option<(Extent, Errno)>);
+
+fn read(store: &Store, object: &Object, parts: &[Extent], into: &mut [u8]) -> Read {
 	let (mut lengths, mut at) = (Vec::new(), 0);
 	for part in parts {
-		match store.read(object, &mut data[at..at + part.length as usize], part.offset) {
+		match store.read(object, &mut into[at..at + part.length as usize], part.offset) {
 			Ok(bytes) => {
 				at += bytes;
 				lengths.push((part.length, bytes as u64));
 			}
-			Err(errno) => return Done::Read(key, data, lengths, Some((*part, errno))),
+			Err(errno) => return (lengths, Some((*part, errno))),
 		}
 	}
-	data.truncate(at);
-	Done::Read(key, data, lengths, None)
+	(lengths, None)
 }

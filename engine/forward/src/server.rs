@@ -1,8 +1,7 @@
 //! The thread that owns connections, clients and files. It never waits for a store or a peer: what blocks is given to
 //! workers, what does not fit into a socket is kept until it does.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fs;
 use std::io;
 use std::net::TcpListener;
@@ -15,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use fathom_wire::number::{flag, kind, limit, op, status};
 use fathom_wire::{
-	Extent, Failure, Handle, Header, Hints, Part, Reply, Request, Text, WireError, encode,
+	Extent, Failure, HEADER, Handle, Header, Hints, Part, Reply, Request, Text, WireError, encode,
 };
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
@@ -23,7 +22,7 @@ use rustix::io::Errno;
 use crate::Settings;
 use crate::auth::random;
 use crate::client::{Arrival, Client, Early, Pending};
-use crate::connection::{Came, Connection, Socket, Stage};
+use crate::connection::{Buffers, Came, Connection, Socket, Stage};
 use crate::data::Count;
 use crate::files::Files;
 use crate::group::Group;
@@ -38,12 +37,14 @@ use crate::workers::Workers;
 
 /// Largest data that a request may carry itself.
 pub const INLINE: usize = 16 << 10;
+/// Largest part of the data that is moved at once: it stays in the processor's cache on its way.
+const PIECE: usize = 256 << 10;
+/// Less than this not yet sent: the next part of a read may be read.
+pub const AHEAD: usize = 512 << 10;
 /// More than this not yet sent: the connection's requests are not read.
 const FULL: usize = 4 << 20;
 /// Requests of a client that have an answer and are not done.
 const UNFINISHED: usize = 4096;
-/// Frames that are taken from a connection before it is another's turn.
-const TURN: usize = 64;
 /// How often what has no event of its own is looked at.
 const TICK: Duration = Duration::from_millis(500);
 /// Threads that ask other servers.
@@ -64,8 +65,7 @@ pub enum Done {
 	/// The same with flag more.
 	Some(Key, Result<(Reply, bool), Errno>),
 	Size(Handle, Key, Result<u64, Errno>),
-	/// Of each part: bytes asked for and read.
-	Read(Key, Vec<u8>, Vec<(u64, u64)>, Option<(Extent, Errno)>),
+	Read(Key, Got),
 	/// Pieces and what of them failed; accesses of the store.
 	Written(Handle, Vec<(Piece, Vec<(Extent, u32)>)>, u64),
 	Synced(Key, Handle, Result<(), Errno>),
@@ -74,6 +74,16 @@ pub enum Done {
 	Journaled(Handle, Vec<Served>, Result<(), Errno>),
 	/// What another server answered.
 	Asked(Asker, Result<Answer, Trouble>),
+}
+
+/// What was read: a frame whose data is in its place.
+pub struct Got {
+	pub frame: Vec<u8>,
+	/// Of each part: bytes asked for and read.
+	pub parts: Vec<(u64, u64)>,
+	pub error: Option<(Extent, Errno)>,
+	/// Bytes of the pool that it holds.
+	pub held: usize,
 }
 
 /// Why something was not done.
@@ -123,7 +133,14 @@ pub struct Server {
 	/// Requests that wait for room in the pool.
 	pub hungry: VecDeque<Key>,
 	pub count: Count,
-	dues: BinaryHeap<Reverse<(Instant, Key)>>,
+	/// Of requests that are not done.
+	dues: BTreeSet<(Instant, Key)>,
+	pub store: Arc<Store>,
+	pub buffers: Buffers,
+	/// What this thread did itself, with when it was begun; taken as what workers did is.
+	pub done_here: VecDeque<(Instant, Done)>,
+	/// Connections whose peers have read: requests that came meanwhile go on.
+	resumed: Vec<u64>,
 	epoll: std::os::fd::OwnedFd,
 	next_connection: u64,
 	draining: Option<Instant>,
@@ -138,10 +155,10 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 	let unix = settings.unix.as_deref().map(listen_unix).transpose()?;
 	let tcp = settings.tcp.as_deref().map(|at| listen_tcp(at, &settings)).transpose()?;
 	let mut server = Server::new(settings)?;
-	server.watch(BELL, &server.workers.bell().as_fd())?;
+	server.watch_edges(BELL, server.workers.bell())?;
 	server.watch(STOP, &stop.as_fd())?;
 	if let Some(callers) = &server.callers {
-		server.watch(BELL, &callers.bell().as_fd())?;
+		server.watch_edges(BELL, callers.bell())?;
 	}
 	let mut addresses = Vec::new();
 	if let (Some(listener), Some(path)) = (&unix, &server.settings.unix) {
@@ -235,16 +252,20 @@ impl Server {
 			group,
 			callers: callers.transpose().map_err(text)?,
 			epoch: u64::from_le_bytes(random()?),
-			piece: (limit::PIECE as usize).min(settings.pool),
+			piece: PIECE.min(settings.pool),
 			pool_free: settings.pool,
 			connections: HashMap::new(),
 			clients: HashMap::new(),
 			files,
 			owner: Owner::new(journals),
-			workers: Workers::start(settings.workers, store).map_err(text)?,
+			workers: Workers::start(settings.workers, store.clone()).map_err(text)?,
+			store,
 			hungry: VecDeque::new(),
 			count: Count::default(),
-			dues: BinaryHeap::new(),
+			dues: BTreeSet::new(),
+			buffers: Buffers::default(),
+			done_here: VecDeque::new(),
+			resumed: Vec::new(),
 			epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(said)?,
 			next_connection: FIRST,
 			draining: None,
@@ -256,6 +277,13 @@ impl Server {
 	fn watch(&self, number: u64, what: &impl AsFd) -> Result<(), String> {
 		let data = epoll::EventData::new_u64(number);
 		epoll::add(&self.epoll, what, data, epoll::EventFlags::IN).map_err(said)
+	}
+
+	/// Told once each time that it is written to.
+	fn watch_edges(&self, number: u64, what: &impl AsFd) -> Result<(), String> {
+		let data = epoll::EventData::new_u64(number);
+		let edges = epoll::EventFlags::IN | epoll::EventFlags::ET;
+		epoll::add(&self.epoll, what, data, edges).map_err(said)
 	}
 
 	fn run(
@@ -274,7 +302,7 @@ impl Server {
 			}
 			for event in &events {
 				match event.data.u64() {
-					BELL => {}
+					BELL => self.take_done(),
 					STOP => self.drain(),
 					UNIX => self.accept(|| {
 						unix.map(|l| l.accept().map(|(socket, _)| Socket::Unix(socket)))
@@ -284,22 +312,41 @@ impl Server {
 					connection => self.receive(connection),
 				}
 			}
-			let called = self.callers.as_mut().map(Workers::done).unwrap_or_default();
-			for (began, done) in self.workers.done().into_iter().chain(called) {
-				self.begun(&done, began);
-				self.finish(done);
+			for connection in std::mem::take(&mut self.resumed) {
+				self.receive(connection);
 			}
 			self.expire();
+			self.finish_here();
 			if self.is_drained() {
 				return Ok(());
 			}
 		}
 	}
 
+	/// What workers and callers have done.
+	fn take_done(&mut self) {
+		let called = self.callers.as_mut().map(Workers::done).unwrap_or_default();
+		for (began, done) in self.workers.done().into_iter().chain(called) {
+			self.begun(&done, began);
+			self.finish(done);
+			self.finish_here();
+		}
+	}
+
+	/// What this thread did itself; one after the other, as each may begin the next.
+	fn finish_here(&mut self) {
+		while let Some((began, done)) = self.done_here.pop_front() {
+			self.begun(&done, began);
+			self.finish(done);
+		}
+	}
+
 	fn timeout(&self) -> Timespec {
-		let next = self.dues.peek().map_or(TICK, |Reverse((due, _))| {
-			due.saturating_duration_since(Instant::now()).min(TICK)
-		});
+		let next = self
+			.dues
+			.first()
+			.map_or(TICK, |(due, _)| due.saturating_duration_since(Instant::now()).min(TICK));
+		let next = if self.resumed.is_empty() { next } else { Duration::ZERO };
 		Timespec { tv_sec: next.as_secs() as i64, tv_nsec: i64::from(next.subsec_nanos()) + 1 }
 	}
 
@@ -322,19 +369,25 @@ impl Server {
 	/// A connection can be read or written.
 	fn receive(&mut self, number: u64) {
 		self.flush(number);
-		for _ in 0..TURN {
+		if let Some(connection) = self.connections.get_mut(&number) {
+			connection.begin(&mut self.buffers);
+		}
+		loop {
 			let Some(connection) = self.connections.get_mut(&number) else { return };
 			if connection.waiting_out > FULL || matches!(connection.stage, Stage::Closing) {
 				break;
 			}
-			match connection.receive() {
+			match connection.receive(&mut self.buffers) {
 				Came::Frame(header, body) => self.frame(number, &header, body),
 				Came::Nothing => break,
 				Came::Closed => return self.close(number),
 				Came::Wrong(error, header) => self.wrong(number, header, &error),
 			}
+			self.finish_here();
 		}
-		self.flush(number);
+		if let Some(connection) = self.connections.get_mut(&number) {
+			connection.rest(&mut self.buffers);
+		}
 	}
 
 	fn frame(&mut self, number: u64, header: &Header, body: Vec<u8>) {
@@ -404,12 +457,12 @@ impl Server {
 		connection.last_seq = connection.last_seq.max(header.seq);
 		client.highest = client.highest.max(header.seq);
 		let oldest = client.highest.saturating_sub(u64::from(limit::WINDOW));
-		client.answers = client.answers.split_off(&(oldest + 1));
+		client.forget_answers(oldest);
 		let arrived = Arrival::now();
 		let due = arrived.at + deadline(header, &self.settings);
 		let pending = Pending::new(*header, request.clone(), hints, number, arrived, due);
 		client.begin(key.1, pending);
-		self.dues.push(Reverse((due, key)));
+		self.dues.insert((due, key));
 		self.begin(key, request, data);
 	}
 
@@ -425,8 +478,9 @@ impl Server {
 		let Some(pending) = client.find(key.1) else { return false };
 		self.count.repeated += 1;
 		pending.connection = number;
+		self.dues.remove(&(pending.due, key));
 		pending.due = Instant::now() + deadline(header, &self.settings);
-		self.dues.push(Reverse((pending.due, key)));
+		self.dues.insert((pending.due, key));
 		let answered = pending.answered().filter(|early| *early == Early::Accepted);
 		client.set_answered(key.1, answered);
 		self.pull_again(key);
@@ -435,10 +489,16 @@ impl Server {
 
 	/// The answer to a request, kept for a retry if the request changed something.
 	pub fn answer(&mut self, key: Key, flags: u32, reply: &Reply, data: &[u8], held: usize) {
-		let mut body = reply.encode(&Hints::default());
-		body.extend(data);
+		let mut frame = vec![0; HEADER];
+		frame.extend(reply.encode(&Hints::default()));
+		frame.extend(data);
+		self.answer_frame(key, flags, frame, held);
+	}
+
+	/// The same with the reply in its frame.
+	pub fn answer_frame(&mut self, key: Key, flags: u32, frame: Vec<u8>, held: usize) {
 		let crc = self.pending(key).map_or(0, |p| p.header.flags & flag::BODY_CRC);
-		self.end(key, flags | crc, status::OK, &body, held);
+		self.end(key, flags | crc, status::OK, frame, held);
 	}
 
 	/// What failed: `range` of which file.
@@ -461,16 +521,17 @@ impl Server {
 		let path = [path, said_path.unwrap_or_default()].join("/");
 		let path = path.trim_matches('/');
 		let what = format!("{name} {path} on server {}: {why}", self.settings.name);
-		let body = encode(&failure(&what, range, Hints::default()));
-		self.end(key, 0, status, &body, 0);
+		let mut frame = vec![0; HEADER];
+		frame.extend(encode(&failure(&what, range, Hints::default())));
+		self.end(key, 0, status, frame, 0);
 	}
 
-	fn end(&mut self, key: Key, flags: u32, status: u32, body: &[u8], held: usize) {
+	fn end(&mut self, key: Key, flags: u32, status: u32, mut frame: Vec<u8>, held: usize) {
 		let Some(client) = self.clients.get_mut(&key.0) else { return self.free(held) };
 		let Some(pending) = client.end(key.1) else { return self.free(held) };
+		self.dues.remove(&(pending.due, key));
 		record(&mut self.files, &pending, status);
-		let header = Header { flags, status, ..reply_header(&pending.header) };
-		let frame = header.frame(body);
+		Header { flags, status, ..reply_header(&pending.header) }.seal(&mut frame);
 		if changes(pending.header.op) && pending.answered() != Some(Early::Accepted) {
 			client.answers.insert(key.1, frame.clone());
 		}
@@ -530,7 +591,7 @@ impl Server {
 	fn flush(&mut self, number: u64) {
 		let Some(connection) = self.connections.get_mut(&number) else { return };
 		let before = connection.waiting_out;
-		let (freed, alive) = connection.flush();
+		let (freed, alive) = connection.flush(&mut self.buffers);
 		let after = connection.waiting_out;
 		let over = after == 0 && matches!(connection.stage, Stage::Closing);
 		if alive && !over {
@@ -544,7 +605,19 @@ impl Server {
 		} else {
 			self.close(number);
 		}
+		if before > FULL && after <= FULL {
+			self.resumed.push(number);
+		}
+		if after <= AHEAD {
+			self.read_behind(number);
+		}
 		self.free(freed);
+	}
+
+	/// Reads that waited for what was read before them to be sent.
+	fn read_behind(&mut self, number: u64) {
+		let readers = self.connections.get_mut(&number).map(|c| std::mem::take(&mut c.readers));
+		readers.into_iter().flatten().for_each(|key| self.read_on(key));
 	}
 
 	fn close(&mut self, number: u64) {
@@ -552,6 +625,7 @@ impl Server {
 		if let Some(connection) = self.connections.remove(&number) {
 			let _ = epoll::delete(&self.epoll, &connection.socket);
 			self.free(connection.held());
+			connection.readers.iter().for_each(|key| self.read_on(*key));
 		}
 	}
 
@@ -575,11 +649,11 @@ impl Server {
 	/// Requests whose deadline has passed, clients that are gone, peers that do not read.
 	fn expire(&mut self) {
 		let now = Instant::now();
-		while let Some(Reverse((due, key))) = self.dues.peek().copied() {
+		while let Some((due, key)) = self.dues.first().copied() {
 			if due > now {
 				break;
 			}
-			self.dues.pop();
+			self.dues.pop_first();
 			if self.pending(key).is_some_and(|p| p.due <= now && p.answered().is_none()) {
 				self.count.late += 1;
 				self.late(key);

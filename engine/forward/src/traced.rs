@@ -12,6 +12,7 @@ use crate::client::{Doing, Pending};
 use crate::files::Files;
 use crate::queue::Key;
 use crate::server::{Done, Server};
+use crate::store::Store;
 use crate::workers::Work;
 
 /// What operations are called, in messages and in the trace.
@@ -112,6 +113,13 @@ impl Server {
 	pub fn do_for(&mut self, key: Key, work: Work<Done>) {
 		let caller = self.caller(key);
 		self.workers.give(caller, work);
+	}
+
+	/// Something that cannot block: this thread does it. What came of it is taken before the next request.
+	pub fn do_here(&mut self, caller: Caller, work: impl FnOnce(&Store) -> Done) {
+		let began = Instant::now();
+		fathom_record::works_for(vec![caller], false);
+		self.done_here.push_back((began, work(&self.store)));
 	}
 
 	/// The requests that something was done for have waited until then.

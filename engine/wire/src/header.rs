@@ -108,14 +108,22 @@ impl Header {
 		Ok(())
 	}
 
-	/// The whole frame: lengths and, if the flag asks for it, the checksum are set here.
-	pub fn frame(mut self, body: &[u8]) -> Vec<u8> {
+	/// The whole frame.
+	pub fn frame(self, body: &[u8]) -> Vec<u8> {
+		let mut out = Vec::with_capacity(HEADER + body.len());
+		out.extend([0; HEADER]);
+		out.extend(body);
+		self.seal(&mut out);
+		out
+	}
+
+	/// The header of a frame whose body is there, behind room for it: its length and, if the flag asks for it, the
+	/// checksum are set here.
+	pub fn seal(mut self, frame: &mut [u8]) {
+		let Some((head, body)) = frame.split_first_chunk_mut::<HEADER>() else { return };
 		self.body = body.len() as u32;
 		self.body_crc = if self.flags & flag::BODY_CRC != 0 { crc32c::crc32c(body) } else { 0 };
-		let mut out = Vec::with_capacity(HEADER + body.len());
-		out.extend(self.encode());
-		out.extend(body);
-		out
+		*head = self.encode();
 	}
 }
 
