@@ -178,10 +178,10 @@ def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
         raise _told(error) from error
 
 
-def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, shared: bool = False) -> None:
-    """Keeps the rows of one reading statement as a table of this connection, or, if `shared`, of its cursors too."""
+def keep(con: duckdb.DuckDBPyConnection, name: str, text: str) -> None:
+    """Keeps the rows of one reading statement as a table of this connection."""
     check_reading(con, text)
     try:
-        con.execute(f'create {"" if shared else "temp"} table "{name}" as {text}')
+        con.execute(f'create temp table "{name}" as {text}')
     except duckdb.Error as error:
         raise _told(error) from error

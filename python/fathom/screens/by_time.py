@@ -1,10 +1,12 @@
 """A copy of a large run's calls, one part of its time after the other, so that a brush reads what is brushed. In
 `calls` they lie thread after thread, and a second of the run is everywhere.
 
-Of the columns, those that answers on a selection need. Exact: what it is cut to holds all calls that last into the
-times, and each statement looks once more.
+A database file, not Parquet: what is asked of a million calls is answered from it before they could be unpacked. Of
+the columns, those that answers on a selection need. Exact: what it is cut to holds all calls that last into the times,
+and each statement looks once more.
 """
 
+import contextlib
 import os
 import shutil
 import sys
@@ -18,11 +20,9 @@ from fathom.database import quoted
 from fathom.derived import Derived, Watch
 from fathom.screens.kept import FOLDER
 
-COPY = Derived(f"{FOLDER}/calls_by_time.parquet", "fathom.calls_by_time", 2)
+COPY = Derived(f"{FOLDER}/calls_by_time.duckdb", "fathom.calls_by_time", 3)
 #: What sorting may take of memory; beyond it spills to disk.
 MEMORY = "4 GiB"
-#: Calls that are read or passed over together.
-GROUP = 32_768
 #: Parts of the run: one after the other, in each one process after the other, so that both find their calls together.
 PARTS = 256
 COLUMNS = (
@@ -31,18 +31,28 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def found(tables: Path) -> Path | None:
-    """The copy, where there is one of these calls."""
+def attach(connection: duckdb.DuckDBPyConnection, tables: Path) -> bool:
+    """Lets the statements of a run's database see the copy, where there is one of these calls."""
     file = tables / COPY.name
-    return file if COPY.is_made(file, tables) else None
+    if not file.is_file():
+        return False
+    try:
+        connection.execute(f"attach {quoted(str(file))} as by_time (read_only)")
+        made = connection.execute("select made_of from by_time.made").fetchone()
+    except duckdb.Error:  # damaged, or of a newer version
+        made = None
+    if made == (COPY.made_of(tables),):
+        return True
+    with contextlib.suppress(duckdb.Error):
+        connection.execute("detach by_time")
+    return False
 
 
-def make(tables: Path, watch: Watch) -> Path | None:
-    """The copy, made if it is not there; none where nothing can be written, or when it was interrupted."""
+def make(tables: Path, watch: Watch) -> bool:
+    """Makes the copy, and says whether it did: not where nothing can be written, nor when it was interrupted."""
     file = tables / COPY.name
-    there = found(tables)
-    if there or not os.access(tables, os.W_OK):
-        return there
+    if not os.access(tables, os.W_OK):
+        return False
     spill = Path(tempfile.mkdtemp(prefix="fathom-by-time-"))
     con = duckdb.connect(":memory:", config={"temp_directory": str(spill), "memory_limit": MEMORY})
     watch(con)
@@ -50,21 +60,35 @@ def make(tables: Path, watch: Watch) -> Path | None:
         con.execute("set enable_progress_bar = false")
         database.add_views(con, tables)
         file.parent.mkdir(exist_ok=True)
-        order = f"start // greatest(1, (select max(duration) from runs) // {PARTS}), process, start"
-        rows = f"select {', '.join(COLUMNS)}, start + duration as stop from calls order by {order}"
-        COPY.write(con, rows, f"compression zstd, row_group_size {GROUP}", tables, file)
+        _write(con, tables, file)
     except duckdb.InterruptException:
-        return None
+        return False
     except (duckdb.Error, OSError) as error:
         print(f"fathom: {file}: {error}; parts of the time take longer to answer", file=sys.stderr)
-        return None
+        return False
     finally:
         con.close()
         shutil.rmtree(spill, ignore_errors=True)
-    return file
+    return True
 
 
-def within(file: Path, times: tuple[int, int]) -> str:
+def _write(con: duckdb.DuckDBPyConnection, tables: Path, file: Path) -> None:
+    """Made aside and moved over, so that a reader finds a whole file or none."""
+    aside = file.with_name(f"{file.name}.{os.getpid()}")
+    part = f"start // greatest(1, (select max(duration) from runs) // {PARTS})"
+    rows = f"select {', '.join(COLUMNS)}, start + duration as stop from calls"
+    try:
+        con.execute(f"attach {quoted(str(aside))} as aside (storage_version 'latest')")
+        con.execute(f"create table aside.calls as {rows} order by {part}, process, start")
+        con.execute(f"create table aside.made as select {quoted(COPY.made_of(tables))} as made_of")
+        con.execute("detach aside")
+        aside.replace(file)
+    finally:
+        for left in (aside, aside.with_name(f"{aside.name}.wal")):
+            left.unlink(missing_ok=True)
+
+
+def within(times: tuple[int, int]) -> str:
     """Calls that last into a time, its ends included: so with each selected call come all that hold it. A part of
     statements, after `from`."""
-    return f"read_parquet({quoted(str(file))}) where start <= {times[1]} and stop >= {times[0]}"
+    return f"by_time.calls where start <= {times[1]} and stop >= {times[0]}"

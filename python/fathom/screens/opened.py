@@ -13,7 +13,6 @@ import pyarrow as pa
 from fathom import database
 from fathom.errors import FathomError, UsageError
 from fathom.screens import by_time, table
-from fathom.screens.brush import Brush, Brushes
 from fathom.screens.kept import Kept
 from fathom.screens.table import Table
 from fathom.store import Run, open_run
@@ -68,8 +67,7 @@ class Opened:
         """`name`: as requests call it; `at`: ns since 1970 when it was read."""
         self.name, self.run, self.at = name, run, at
         self.kept = Kept(run.path)
-        self.by_time = by_time.found(run.path / "tables")
-        self.brushes = Brushes()
+        self.by_time = by_time.attach(run.connection, run.path / "tables")
         self.now: dict[str, Any] | None = None  # while it runs (screens/now.py)
         self._kept: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, threading.Lock] = {}
@@ -77,7 +75,9 @@ class Opened:
 
     def sort(self, stop: Stop) -> None:
         """Makes the copy of its calls that answers on a part of the time are read from."""
-        self.by_time = by_time.make(self.run.path / "tables", stop.watch)
+        tables = self.run.path / "tables"
+        if not self.by_time and by_time.make(tables, stop.watch):
+            self.by_time = by_time.attach(self.run.connection.cursor(), tables)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, made by the first who asks; others of the same key wait for it."""
@@ -98,7 +98,6 @@ class View:
         self.cursor: duckdb.DuckDBPyConnection = opened.run.connection.cursor()
         self.stop = stop or Stop()
         self.stop.watch(self.cursor)
-        self.brush: Brush | None = None  # what its `calls` are, if they are not all
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one reading statement. Errors: UsageError, OverLimit, or why it was stopped."""
@@ -122,10 +121,6 @@ class View:
         """Makes a table of a statement's rows, for the statements of this request that come after it."""
         self.stop.check()
         database.keep(self.cursor, name, text)
-
-    def brushed(self, calls: str) -> Brush:
-        """The calls that this part of a statement gives, in memory."""
-        return self._asked(lambda: Brush(self.cursor, calls))
 
     def look_at(self, calls: str) -> None:
         """From here on `calls` has no others than these."""

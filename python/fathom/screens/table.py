@@ -55,9 +55,12 @@ def notes(*said: str | None) -> str | None:
 
 
 def _values(column: pa.ChunkedArray, unit: str) -> list[Any]:
+    values: list[Any] = column.to_pylist()
     if unit == "call":
-        return [None if value is None else str(value) for value in column.to_pylist()]
-    return [plain(value) for value in column.to_pylist()]
+        return [None if value is None else str(value) for value in values]
+    kind = column.type
+    is_plain = pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind)
+    return values if is_plain else [plain(value) for value in values]
 
 
 def of(

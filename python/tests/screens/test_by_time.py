@@ -1,6 +1,5 @@
 """The copy of calls in the order of time: every answer on a part of the time is the same with it as without."""
 
-import gc
 import os
 import zipfile
 from pathlib import Path
@@ -8,8 +7,7 @@ from typing import Any
 
 import pytest
 from fathom import onefile, screens
-from fathom.screens import brush, by_time
-from fathom.screens import near as near_module
+from fathom.screens import by_time
 from fathom.screens.near import near
 from fathom.screens.opened import Runs, Stop
 from fathom.screens.selection import Selection
@@ -45,12 +43,9 @@ def answers(runs: Runs) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("seed", "most"), [(11, brush.MOST), (12, brush.MOST), (13, 0)])
-def test_answers_are_those_of_all_calls(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, most: int
-) -> None:
-    """Of servers that are traced, of brushes that are held in memory, and of those that are too large for it."""
-    monkeypatch.setattr(near_module, "MOST", most)
+@pytest.mark.parametrize("seed", [11, 12])
+def test_answers_are_those_of_all_calls(tmp_path: Path, seed: int) -> None:
+    """Also of servers that are traced."""
     path = Forest(seed, traced=seed % 2 == 0).write(tmp_path).path
     plain, sorted_ = Runs([path]), Runs([path])
     sorted_.all["r"].sort(Stop())
@@ -61,10 +56,7 @@ def test_answers_are_those_of_all_calls(
     assert sum(len(str(one)) for one in expected) > 100_000
 
 
-def test_it_holds_what_lasts_into_a_time_and_what_that_holds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(near_module, "MOST", 0)
+def test_it_holds_what_lasts_into_a_time_and_what_that_holds(tmp_path: Path) -> None:
     forest = Forest(11, traced=False)
     runs = Runs([forest.write(tmp_path).path])
     runs.all["r"].sort(Stop())
@@ -80,37 +72,30 @@ def test_it_holds_what_lasts_into_a_time_and_what_that_holds(
     assert view.value("select count(*) from calls") == len(forest.calls)
 
 
-def test_calls_of_the_latest_brushes_are_held(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs = Runs([Forest(11, traced=False).write(tmp_path).path])
-    runs.all["r"].sort(Stop())
-    tables = "select count(*) from duckdb_tables() where table_name like 'brush_%'"
-    for time in range(0, 500, 100):
-        shown = near(runs.view("r"), Selection(t=(time, time + 100)))
-        assert shown.brush and shown.value(f"select count(*) from {shown.brush.table}") > 0
-        same = near(runs.view("r"), Selection(t=(time, time + 100)))
-        assert same.brush is shown.brush
-    del shown, same
-    gc.collect()
-    assert runs.view("r").value(tables) == brush.HELD
-    monkeypatch.setattr(near_module, "MOST", 0)
-    shown = near(runs.view("r"), Selection(t=(0, 300)))
-    assert shown.brush is None and 0 < shown.value("select count(*) from calls") < len(
-        Forest(11, traced=False).calls
-    )
-
-
 def test_it_is_made_once_and_anew_of_other_calls(tmp_path: Path) -> None:
     path = Forest(11, traced=False).write(tmp_path).path
+    copy = path / "tables" / by_time.COPY.name
     Runs([path]).all["r"].sort(Stop())
-    again = Runs([path]).all["r"]
-    assert again.by_time == path / "tables" / by_time.COPY.name
-    made = again.by_time.stat().st_mtime_ns
+    made, again = copy.stat().st_mtime_ns, Runs([path]).all["r"]
+    assert again.by_time
     again.sort(Stop())
-    assert again.by_time.stat().st_mtime_ns == made
+    assert copy.stat().st_mtime_ns == made
     os.utime(path / "tables" / "calls" / "0.parquet", ns=(1, 1))
-    assert Runs([path]).all["r"].by_time is None
+    later = Runs([path]).all["r"]
+    assert not later.by_time
+    later.sort(Stop())
+    assert later.by_time and copy.stat().st_mtime_ns > made
+
+
+def test_a_damaged_one_counts_as_none(tmp_path: Path) -> None:
+    path = Forest(11, traced=False).write(tmp_path).path
+    copy = path / "tables" / by_time.COPY.name
+    Runs([path]).all["r"].sort(Stop())
+    copy.write_bytes(copy.read_bytes()[:5000])
+    assert not Runs([path]).all["r"].by_time
+    copy.write_bytes(b"no database")
+    assert not Runs([path]).all["r"].by_time
+    assert list(copy.parent.iterdir()) == [copy]
 
 
 def test_there_is_none_where_nothing_can_be_written_or_nobody_waits(
@@ -120,10 +105,10 @@ def test_there_is_none_where_nothing_can_be_written_or_nobody_waits(
     stop = Stop()
     monkeypatch.setattr(stop, "watch", lambda connection: connection.close())  # as late as can be
     opened.sort(stop)
-    assert opened.by_time is None
+    assert not opened.by_time
     monkeypatch.setattr(os, "access", lambda *_: False)  # the test may be root, whom no mode stops
     opened.sort(Stop())
-    assert opened.by_time is None
+    assert not opened.by_time
     assert screens.ask(Runs([opened.run.path]), "latency", {"run": "r", "t": "0-900"})
 
 
