@@ -78,14 +78,14 @@ test-rust: deps
 		$(if $(FULL),-- --include-ignored)
 
 test-native: native
-	@$(TIMED) ctest ctest --test-dir build --output-on-failure --no-tests=error
+	@$(TIMED) ctest ctest --test-dir build --parallel $(JOBS) --output-on-failure --no-tests=error
 
-# Unit tests start no programs and run side by side; the others have the processors for their ranks.
+# Unit tests, and those of servers, which wait most of the time, run side by side; the others have the processors for their ranks.
 test-units: build
-	@$(if $(FULL),FATHOM_FORESTS=40) $(TIMED) 'pytest of units' $(PYTEST) --numprocesses $(JOBS) --dist loadfile python/tests
+	@$(if $(FULL),FATHOM_FORESTS=40) $(TIMED) 'pytest of units' $(PYTEST) --numprocesses $(JOBS) --dist loadfile python/tests tests/forward
 
 test-python: build
-	@$(TIMED) pytest $(PYTEST) tests bench
+	@$(TIMED) pytest $(PYTEST) --ignore tests/forward tests bench
 
 test-web: web/node_modules/.package-lock.json
 	@$(TIMED) vitest npm --prefix web run --silent test
