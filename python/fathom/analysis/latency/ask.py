@@ -10,8 +10,11 @@ import pyarrow.compute as pc
 from fathom.analysis import Source, statement
 from fathom.analysis.latency.language import Query
 from fathom.analysis.latency.segment import Part
-from fathom.analysis.latency.servers import servers
+from fathom.analysis.latency.servers import are_traced, servers
 from fathom.analysis.own import SECOND, own_values
+
+#: Layers whose calls reach the storage.
+STORAGE = ("posix", "stdio", "aio")
 
 
 @dataclass
@@ -34,10 +37,14 @@ class Question:
     def ask(self, name: str, values: dict[str, Any] | None = None, **parts: str) -> pa.Table:
         """Rows of one statement of this folder."""
         given = {"who": self.part.who, "which": self.part.which, "base": "unit"} | parts
+        few = given["base"] == "picked"
+        given["within"] = "semi join chosen using (process, call)" if few else ""
         return self.source.sql(
             statement(f"latency/{name}", **given),
             **self.part.values,
             **own_values(self.source),
+            traced=are_traced(self.source),
+            layers=self.layers,
             **(values or {}),
         )
 
@@ -54,6 +61,13 @@ class Question:
         }
         counted = statement(f"latency/{some}", **sets)
         return self.ask(name, values, base=base, counted=counted, **sets, **parts)
+
+    @cached_property
+    def layers(self) -> list[str]:
+        """Those of the run; what is told apart by its place comes first (inside.sql)."""
+        rows = self.source.sql("select distinct layer from counters order by layer")
+        first = ["server", *STORAGE]
+        return first + [name for name in rows["layer"].to_pylist() if name not in first]
 
     @cached_property
     def servers(self) -> dict[int, str]:

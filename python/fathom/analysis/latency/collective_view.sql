@@ -12,14 +12,17 @@ shown as materialized (
 member as materialized (
 	select c.id, c.collective, c.rank, c.duration, c.start, c.layer from calls as c semi join shown using (collective)
 ),
+enclosing as materialized (
+	select id, parent, layer = 'mpi' as talk from calls where id in (select parent from inner_call)
+),
 under as (
-	select m.id as member, m.id, e.layers from member as m join enclosing as e on e.id = m.id
+	select m.id as member, m.id, e.talk from member as m join enclosing as e on e.id = m.id
 	union all
-	select u.member, e.id, u.layers || e.layers from under as u join enclosing as e on e.parent = u.id
+	select u.member, e.id, u.talk or e.talk from under as u join enclosing as e on e.parent = u.id
 ),
 below as materialized (
-	select u.member, c.id, c.layer, c.duration, not list_contains(u.layers, 'mpi') as first
-	from calls as c join under as u on c.parent = u.id
+	select u.member, c.id, c.layer, c.duration, not u.talk as first
+	from inner_call as c join under as u on c.parent = u.id
 	union all
 	select id, id, layer, duration, true
 	from member

@@ -1,28 +1,43 @@
 -- Calls inside the units, at any depth: `topmost` if none of its layer is around it, `unserved` if no call is around it that a server served,
--- `stored` if one is that reaches storage. `took` is the unit's time. Only calls that hold others are climbed, which are few where most
--- calls are system calls. `one`: these and the units. What scans all units and sums them does so apart from those inside: together nothing of
--- either could be left out. A part, after units.sql; {base} is the table of units.
+-- `stored` if one is that reaches storage. `took` is the unit's time. What is around a call is a number, a bit for each of $layers: of a call
+-- that a server served also that of `server`, the first; those of storage are the next three. Only calls that hold others are climbed, which
+-- are few where most calls are system calls. `one`: calls inside and the units. A part, after units.sql; {base} is the table of units,
+-- {within} leaves of all calls those that can be inside.
 {servers},
 {parts},
-enclosing as materialized (
-	select id, parent, layer, if(id in (select client from sent), [layer, 'server'], [layer]) as layers
-	from calls
-	where id in (select parent from calls where parent is not null)
+inner_call as not materialized (
+	select *, 1::ubigint << (list_position($layers, layer) - 1) as bit
+	from calls {within}
+	where parent is not null
 ),
-above as (
-	select u.id, u.id as unit, u.who, u.duration as took, e.layers
-	from (from {base} where id in (select id from enclosing)) as u join enclosing as e on e.id = u.id
+outer_holder as materialized (
+	select id, process, call, outermost, who, duration as took,
+		(1::ubigint << (list_position($layers, layer) - 1)) | if(id in (select client from sent), 1, 0) as around
+	from {base}
+	where id in (select parent from inner_call)
+),
+inner_holder as materialized (
+	select id, parent, bit | if(id in (select client from sent), 1, 0) as around
+	from inner_call
+	where id in (select parent from inner_call where depth > 1)
+),
+deeper as (
+	select i.id, o.id as unit, o.who, o.took, o.around | i.around as around
+	from inner_holder as i join outer_holder as o on i.parent = o.id
 	union all
-	select e.id, a.unit, a.who, a.took, a.layers || e.layers
-	from above as a join enclosing as e on e.parent = a.id
+	select i.id, d.unit, d.who, d.took, d.around | i.around
+	from deeper as d join inner_holder as i on i.parent = d.id
+),
+holder as not materialized (
+	select id, id as unit, who, took, around from outer_holder
+	union all
+	from deeper
 ),
 held as not materialized (
 	select
-		c.id, a.unit, a.who, c.process, c.call, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.nested, c.bytes, c.error, c.collective, a.took,
-		not list_contains(a.layers, c.layer) as topmost, not list_contains(a.layers, 'server') as unserved,
-		list_has_any(a.layers, ['posix', 'stdio', 'aio']) as stored, false as alone
-	from calls as c join above as a on c.parent = a.id
-	where c.parent is not null
+		c.id, h.unit, h.who, c.process, c.call, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.nested, c.bytes, c.error, c.collective, h.took,
+		h.around & c.bit = 0 as topmost, h.around & 1 = 0 as unserved, h.around & 14 <> 0 as stored, false as alone
+	from inner_call as c join holder as h on c.parent = h.id
 ),
 one as not materialized (
 	select id, id as unit, who, process, call, layer, op, kind, file, start, duration, nested, bytes, error, collective, duration as took,

@@ -5,13 +5,13 @@
 of_rows as (
 	select c.parent as id, sum(c.duration) as time, count(*) as calls
 	from calls as c join calls as s on s.id = c.parent
-	where c.parent is not null and (select traced from served) and s.layer = 'server' and c.layer not in ('server', 'fathom')
+	where c.parent is not null and $traced and s.layer = 'server' and c.layer not in ('server', 'fathom')
 	group by c.parent
 ),
 of_links as (
 	select l.to_call as client, p.server, sum(c.duration) as spent, count(*) as calls
 	from links as l join calls as c on c.id = l.from_call join server_process as p on p.process = c.process
-	where (select traced from served) and l.kind in ('serves', 'carries') and c.layer = 'disk'
+	where $traced and l.kind in ('serves', 'carries') and c.layer = 'disk'
 	group by l.to_call, p.server
 ),
 pair as (
@@ -24,7 +24,7 @@ pair as (
 		join calls as c on c.id = l.to_call
 		join server_process as p on p.process = s.process
 		left join of_rows as i on i.id = s.id
-	where (select traced from served) and l.kind = 'serves' and s.layer = 'server'
+	where $traced and l.kind = 'serves' and s.layer = 'server'
 ),
 part as materialized (
 	select

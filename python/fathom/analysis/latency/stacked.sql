@@ -6,6 +6,7 @@ served_call as materialized (
 	select o.who, o.process, o.call, o.layer, o.unserved, s.*,
 		least(s.time, o.duration - o.nested) as kept_time, least(s.disk, o.duration - o.nested) as kept_disk
 	from one as o join sent as s on s.client = o.id
+	where $traced
 ),
 stacked as not materialized (
 	select {by}, layer, count(*) as calls, sum(duration) as inclusive, sum(duration - nested) as exclusive, 0 as after,
