@@ -30,6 +30,8 @@ from rich.console import Console
 from rich.table import Table
 from tools import BenchError, Row
 
+import forward
+
 BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "per-call": per_call.one_thread,
     "threads": per_call.two_threads,
@@ -40,6 +42,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "start": start.rows,
     "exact": exact.rows,
     "findings": findings.rows,
+    "forward": forward.rows,
     "view": view.rows,
 }
 VERDICT = {True: "yes", False: "NO", None: ""}

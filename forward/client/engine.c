@@ -7,11 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+enum { NOBODY, OURS, MADE_ANEW }; /* whose a connection is */
+
 enum {
 	IN_ROOM = 65536,
+	FEW = 1024, /* bytes that are received where more may be data for the user's memory */
 	SEND_PARTS = 64,
 	MOST_OUTS = 4096, /* pulls that wait for their data: more is no server of ours */
 	FIRST_PAUSE = 10, /* ms between attempts to connect; doubles */
@@ -226,20 +230,22 @@ static const char *take_pull(struct fathom_fwd *c, struct fathom_fwd_request *r,
 	return NULL;
 }
 
-static const char *take_data(struct fathom_fwd_request *r, const struct frame *head,
-			     const uint8_t *body)
+/* The frame's data as far as it has come; the rest is received where it belongs. */
+static const char *take_data(struct fathom_fwd *c, struct fathom_fwd_request *r,
+			     const struct frame *head, const uint8_t *body, size_t have)
 {
-	struct reader in = {.at = body, .end = body + head->body};
-	uint64_t at = get_u64(&in), length = (uint64_t)(in.end - in.at);
+	struct reader in = {.at = body, .end = body + have};
+	uint64_t at = get_u64(&in), here = (uint64_t)(in.end - in.at), length = head->body - 8;
 
 	if (in.bad || r->head.op != FWD_OP_READ)
 		return "data that nobody asked for";
-	if (r->abandoned)
-		return NULL;
-	if (at != r->received || length > r->memory.bytes - at)
-		return "data of a read at another place than where it goes on";
-	memory_put(&r->memory, at, in.at, length);
-	r->received += length;
+	if (!r->abandoned) {
+		if (at != r->received || length > r->memory.bytes - at)
+			return "data of a read at another place than where it goes on";
+		memory_put(&r->memory, at, in.at, here);
+		r->received += here;
+	}
+	c->landing = (struct landing){length > here ? r : NULL, length - here};
 	return NULL;
 }
 
@@ -262,10 +268,19 @@ static const char *take_frame(struct fathom_fwd *c, const struct frame *head, co
 	case FWD_KIND_PULL:
 		return take_pull(c, r, head, body);
 	case FWD_KIND_DATA:
-		return take_data(r, head, body);
+		return take_data(c, r, head, body, head->body);
 	default:
 		return "a request from the server";
 	}
+}
+
+/* Data without a checksum need not be there as a whole. */
+static bool can_land(struct fathom_fwd *c, const struct frame *head, size_t have)
+{
+	const struct fathom_fwd_request *r = find_request(c, head->seq);
+
+	return head->kind == FWD_KIND_DATA && !(head->flags & FWD_FLAG_BODY_CRC) && have >= 8 &&
+	       head->client == c->id && r && r->head.op == head->op;
 }
 
 /* Takes the whole frames that are there; how many bytes the next one needs. */
@@ -280,8 +295,17 @@ static size_t take_frames(struct fathom_fwd *c)
 		if (c->broken_rule)
 			break;
 		need = FWD_FRAME_HEADER + head.body;
-		if (c->in_have - at < need)
+		if (c->in_have - at < need) {
+			size_t have = c->in_have - at - FWD_FRAME_HEADER;
+
+			if (!can_land(c, &head, have))
+				break;
+			c->broken_rule = take_data(c, find_request(c, head.seq), &head,
+						   c->in + at + FWD_FRAME_HEADER, have);
+			at = c->in_have;
+			need = FWD_FRAME_HEADER;
 			break;
+		}
 		c->broken_rule = take_frame(c, &head, c->in + at + FWD_FRAME_HEADER);
 		if (c->broken_rule)
 			break;
@@ -295,30 +319,79 @@ static size_t take_frames(struct fathom_fwd *c)
 	return need;
 }
 
-static void receive(struct fathom_fwd *c)
+/* Whether n bytes came; no answer of the transport but -EAGAIN leaves the connection as it is. */
+static bool came(struct fathom_fwd *c, ssize_t n)
 {
-	while (!c->broken) {
-		size_t room = c->in_room - c->in_have, need;
-		ssize_t n = c->link.transport->receive(&c->link, c->in + c->in_have, room);
+	c->broken |= n <= 0 && n != -EAGAIN;
+	return n > 0;
+}
 
-		if (n == -EAGAIN)
-			return;
-		if (n <= 0) {
+/* Bytes that were received behind those in `in`. */
+static void take_bytes(struct fathom_fwd *c, size_t n)
+{
+	size_t need;
+
+	c->in_have += n;
+	need = take_frames(c);
+	if (need > c->in_room) {
+		uint8_t *larger = realloc(c->in, FWD_FRAME_HEADER + FWD_LIMIT_BODY);
+
+		if (!larger) {
 			c->broken = true;
 			return;
 		}
-		c->in_have += (size_t)n;
-		need = take_frames(c);
-		if (need > c->in_room) {
-			uint8_t *larger = realloc(c->in, FWD_FRAME_HEADER + FWD_LIMIT_BODY);
+		c->in = larger;
+		c->in_room = FWD_FRAME_HEADER + FWD_LIMIT_BODY;
+	}
+}
 
-			if (!larger) {
-				c->broken = true;
+/* A part of the data under way, into the user's memory; what nobody waits for any more goes nowhere. */
+static bool land(struct fathom_fwd *c)
+{
+	struct fathom_fwd_request *r = c->landing.request;
+	struct iovec place = {c->in, c->in_room};
+	ssize_t n;
+
+	if (!r->abandoned)
+		memory_pieces(&r->memory, r->received, c->landing.left, &place, 1);
+	if (place.iov_len > c->landing.left)
+		place.iov_len = c->landing.left;
+	n = c->link.transport->receive(&c->link, place.iov_base, place.iov_len);
+	if (!came(c, n))
+		return false;
+	r->received += r->abandoned ? 0 : (uint64_t)n;
+	c->landing.left -= (uint64_t)n;
+	if (!c->landing.left)
+		c->landing.request = NULL;
+	return true;
+}
+
+/* How much is received at once. */
+static size_t in_room(const struct fathom_fwd *c)
+{
+	size_t room = c->in_room - c->in_have;
+
+	for (const struct fathom_fwd_request *r = c->first; r && room > FEW; r = r->next)
+		if (is_open(r) && r->head.op == FWD_OP_READ && r->memory.bytes > c->server.piece)
+			return FEW;
+	return room;
+}
+
+static void receive(struct fathom_fwd *c)
+{
+	while (!c->broken) {
+		size_t room = in_room(c);
+		ssize_t n;
+
+		if (c->landing.request) {
+			if (!land(c))
 				return;
-			}
-			c->in = larger;
-			c->in_room = FWD_FRAME_HEADER + FWD_LIMIT_BODY;
+			continue;
 		}
+		n = c->link.transport->receive(&c->link, c->in + c->in_have, room);
+		if (!came(c, n))
+			return;
+		take_bytes(c, (size_t)n);
 		if ((size_t)n < room)
 			return; /* that was all */
 	}
@@ -346,6 +419,7 @@ static void close_link(struct fathom_fwd *c)
 		c->link.transport->close(&c->link);
 	c->up = c->broken = false;
 	c->in_have = 0;
+	c->landing.request = NULL;
 	free_outs(c);
 	forget_abandoned(c);
 	c->trouble = ECONNRESET;
@@ -411,6 +485,30 @@ static void connect_again(struct fathom_fwd *c, int64_t due)
 	c->next_attempt = now_ms() + c->pause;
 }
 
+/* With nothing to send, one system call waits and reads: into `in` only, as users' memory may be taken back meanwhile.
+ * True if it could. */
+static bool receive_unlocked(struct fathom_fwd *c, int64_t due)
+{
+	uint8_t *to = c->in + c->in_have;
+	size_t room = in_room(c);
+	ssize_t n;
+
+	if (c->out_first || c->landing.request || !c->link.transport->receive_waiting ||
+	    due - now_ms() < TRANSPORT_WAIT)
+		return false;
+	c->in_receive = true;
+	pthread_mutex_unlock(&c->lock);
+	n = c->link.transport->receive_waiting(&c->link, to, room);
+	pthread_mutex_lock(&c->lock);
+	c->in_receive = false;
+	if (came(c, n))
+		take_bytes(c, (size_t)n);
+	if (n > 0 && c->landing.request)
+		receive(c);
+	flush(c);
+	return true;
+}
+
 static void pump_once(struct fathom_fwd *c, int64_t due)
 {
 	if (c->broken)
@@ -420,11 +518,25 @@ static void pump_once(struct fathom_fwd *c, int64_t due)
 		return;
 	}
 	flush(c);
-	if (!c->broken &&
-	    poll_unlocked(c, c->link.fd, POLLIN | (c->out_first ? POLLOUT : 0), due)) {
+	if (c->broken || receive_unlocked(c, due))
+		return;
+	if (poll_unlocked(c, c->link.fd, POLLIN | (c->out_first ? POLLOUT : 0), due)) {
 		receive(c);
 		flush(c);
 	}
+}
+
+/* The pumping thread waits for bytes that only come once ours are sent. */
+static void send_beside(struct fathom_fwd *c, int64_t due)
+{
+	int fd = c->link.fd;
+
+	c->sending = true;
+	pthread_mutex_unlock(&c->lock);
+	wait_fd(fd, POLLOUT, due < now_ms() + TRANSPORT_WAIT ? due : now_ms() + TRANSPORT_WAIT);
+	pthread_mutex_lock(&c->lock);
+	c->sending = false;
+	flush(c);
 }
 
 static void wait_moved(struct fathom_fwd *c, int64_t due)
@@ -442,6 +554,10 @@ static int wait_until(struct fathom_fwd *c, const struct fathom_fwd_request *r, 
 			return c->refused;
 		if (now_ms() >= due)
 			return ETIMEDOUT;
+		if (c->pumping && c->in_receive && c->out_first && c->up && !c->sending) {
+			send_beside(c, due);
+			continue;
+		}
 		if (c->pumping) {
 			wait_moved(c, due);
 			continue;
@@ -538,6 +654,18 @@ static int new_places(struct fathom_fwd *c)
 	return session_identity(c);
 }
 
+/* A word that a child of fork finds to be NOBODY, without a system call in each call of the client. */
+static int own_memory(struct fathom_fwd *c)
+{
+	void *page = mmap(NULL, sizeof(*c->whose), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return errno;
+	c->whose = page;
+	return madvise(page, sizeof(*c->whose), MADV_WIPEONFORK) ? errno : 0;
+}
+
 int engine_begin(struct fathom_fwd *c)
 {
 	int error;
@@ -545,8 +673,11 @@ int engine_begin(struct fathom_fwd *c)
 	c->link.fd = c->wake = -1;
 	c->in = malloc(IN_ROOM);
 	c->in_room = IN_ROOM;
-	error = c->in ? new_places(c) : ENOMEM;
-	atomic_store(&c->pid, getpid());
+	error = c->in ? own_memory(c) : ENOMEM;
+	if (error)
+		return error;
+	error = new_places(c);
+	atomic_store(c->whose, OURS);
 	return error;
 }
 
@@ -561,6 +692,8 @@ void engine_end(struct fathom_fwd *c)
 	}
 	ledger_free(&c->ledger);
 	free(c->in);
+	if (c->whose)
+		munmap(c->whose, sizeof(*c->whose));
 	if (c->wake >= 0)
 		close(c->wake);
 }
@@ -579,7 +712,7 @@ static void begin_anew(struct fathom_fwd *c)
 		memory_free(&r->memory);
 		r->lost = ECHILD;
 	}
-	c->pumping = false;
+	c->pumping = c->in_receive = c->sending = false;
 	c->server.epoch = 0;
 	ledger_free(&c->ledger);
 	c->refused = new_places(c);
@@ -588,15 +721,14 @@ static void begin_anew(struct fathom_fwd *c)
 
 void engine_lock(struct fathom_fwd *c)
 {
-	pid_t whose = atomic_load(&c->pid), self = getpid();
+	while (atomic_load(c->whose) != OURS) {
+		int nobody = NOBODY;
 
-	while (whose != self) {
-		if (whose != -1 && atomic_compare_exchange_strong(&c->pid, &whose, -1)) {
+		if (atomic_compare_exchange_strong(c->whose, &nobody, MADE_ANEW)) {
 			begin_anew(c);
-			atomic_store(&c->pid, self);
+			atomic_store(c->whose, OURS);
 		}
 		sched_yield();
-		whose = atomic_load(&c->pid);
 	}
 	pthread_mutex_lock(&c->lock);
 }

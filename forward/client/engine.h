@@ -57,9 +57,15 @@ struct server { /* what hello said */
 	uint32_t deadline;
 };
 
+/* Data of a read that goes from the connection to its place in the user's memory. */
+struct landing {
+	struct fathom_fwd_request *request; /* NULL: none is under way */
+	uint64_t left;
+};
+
 /* All below `lock` is written with it held, but for `link` while `up` is false and `pumping` is true. */
 struct fathom_fwd {
-	_Atomic pid_t pid; /* whose connection it is; -1: being made anew */
+	_Atomic int *whose; /* connection it is: OURS; in memory that is zeros after a fork */
 	char *address;
 	char *name;
 	char token[TOKEN_BYTES];
@@ -69,7 +75,9 @@ struct fathom_fwd {
 
 	pthread_mutex_t lock;
 	pthread_cond_t moved; /* something was answered, or nobody pumps */
-	bool pumping;         /* a thread polls and reads for all */
+	bool pumping;         /* a thread waits and reads for all */
+	bool in_receive;      /* and it waits for bytes only: `wake` does not reach it */
+	bool sending;         /* another one waits to send meanwhile */
 	int wake;             /* eventfd: there is more to send */
 	uint64_t id;
 	uint8_t key[KEY_BYTES];
@@ -86,8 +94,9 @@ struct fathom_fwd {
 	struct fathom_fwd_request *first, *last;
 	struct out *out_first, *out_last;
 	uint32_t outs;
-	uint8_t *in;
+	uint8_t *in; /* its bytes are the pumping thread's alone */
 	size_t in_room, in_have;
+	struct landing landing;
 	struct ledger ledger;
 };
 

@@ -68,6 +68,7 @@ static int move_once(struct asking *a, struct transfer *t, uint64_t *offset, uin
 		return fathom_fwd_read(a->client, handle, t->piece, t->n, &extent, 1, done,
 				       &a->hints);
 	asking_mixed(a);
+	a->hints.level = settings()->level;
 	if (t->f->shared->flags & (O_SYNC | O_DSYNC))
 		a->hints.level = FATHOM_FWD_SYNCED;
 	if (!t->append)
@@ -291,6 +292,15 @@ static int commit(struct file *f, enum fathom_fwd_level level)
 	if (!error)
 		error = fathom_fwd_commit(a.client, &f->shared->handle, level, NULL, &a.hints);
 	return asking_end(&a, error);
+}
+
+int data_settle(struct file *f)
+{
+	bool writes = (f->shared->flags & O_ACCMODE) != O_RDONLY && !S_ISDIR(f->shared->mode) &&
+		      atomic_load(&f->holder) == getpid();
+
+	return writes && settings()->level == FATHOM_FWD_ACCEPTED ? commit(f, FATHOM_FWD_WRITTEN)
+								  : 0;
 }
 
 int forward_fsync(struct file *f)

@@ -142,15 +142,36 @@ char *forward_mkdtemp(const struct place *at)
 
 /* ---- closing ---- */
 
+/* Writes that have returned and may yet fail are waited for, as close is the last to tell. */
+static int settle(int fd)
+{
+	struct file *f = file_get(fd);
+	int settled = f ? data_settle(f) : 0, error = errno;
+
+	if (f)
+		file_put(f);
+	errno = error;
+	return settled;
+}
+
 int forward_close(int fd)
 {
+	int settled, closed, error;
+
 	if (is_private(fd)) {
 		errno = EBADF;
 		return -1;
 	}
-	if (!after_vfork())
-		file_closed(fd);
-	return next_close(fd);
+	if (after_vfork())
+		return next_close(fd);
+	settled = settle(fd);
+	error = errno;
+	file_closed(fd);
+	closed = next_close(fd);
+	if (!settled)
+		return closed;
+	errno = error;
+	return -1;
 }
 
 /* The client's own descriptors lie high and stay. */

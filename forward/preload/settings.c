@@ -72,7 +72,8 @@ static bool choose_server(const char *all)
 static bool read_all(void)
 {
 	const char *servers = getenv("FATHOM_FORWARD_SERVERS"),
-		   *timeout = getenv("FATHOM_FORWARD_TIMEOUT");
+		   *timeout = getenv("FATHOM_FORWARD_TIMEOUT"),
+		   *level = getenv("FATHOM_FORWARD_LEVEL");
 
 	read_prefixes(getenv("FATHOM_FORWARD_PREFIX"));
 	if (!kept.prefixes)
@@ -82,6 +83,10 @@ static bool read_all(void)
 			     "several with ';' between");
 		return false;
 	}
+	kept.level = level && !strcmp(level, "accepted") ? FATHOM_FWD_ACCEPTED : FATHOM_FWD_WRITTEN;
+	if (level && kept.level == FATHOM_FWD_WRITTEN && strcmp(level, "written") != 0)
+		complain(27, "FATHOM_FORWARD_LEVEL: '%.40s' is neither accepted nor written",
+			 level);
 	kept.token = getenv("FATHOM_FORWARD_TOKEN");
 	kept.timeout = timeout ? (uint32_t)(strtod(timeout, NULL) * 1000) : 0;
 	return true;

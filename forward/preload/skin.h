@@ -59,6 +59,7 @@ struct settings {
 	char address[ADDRESS]; /* of the server that this process uses */
 	const char *token;
 	uint32_t timeout; /* ms; 0: the server's */
+	uint8_t level;    /* enum fathom_fwd_level that a write has reached when it returns */
 };
 
 /* NULL: nothing is forwarded. */
@@ -172,6 +173,8 @@ void lock_closed(struct file *f);
 
 ssize_t data_read(struct file *f, const struct iovec *vector, int count, off_t offset);
 ssize_t data_write(struct file *f, const struct iovec *vector, int count, off_t offset);
+/* Waits for writes that have returned and may yet fail; 0, or -1 and errno. */
+int data_settle(struct file *f);
 
 /* ---- attributes.c ---- */
 

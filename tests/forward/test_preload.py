@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -83,6 +84,38 @@ def skin(tmp_path: Path) -> Iterator[Skin]:
         yield made
     finally:
         made.server.end(signal.SIGKILL)
+
+
+def test_accepted_writes_are_seen_at_once_and_are_written_when_close_returns(skin: Skin) -> None:
+    program = """
+import os, sys
+path = sys.argv[1] + "/f"
+file = os.open(path, os.O_CREAT | os.O_RDWR)
+for i in range(1000):
+    os.pwrite(file, b"%07d;" % i, 8 * (i * 7 % 1000))
+assert os.stat(path).st_size == os.fstat(file).st_size == 8000
+assert os.pread(file, 8, 56) == b"0000001;"
+os.close(file)
+"""
+    done = skin.run(sys.executable, "-c", program, skin.prefix, FATHOM_FORWARD_LEVEL="accepted")
+    assert done.returncode == 0, done.stderr
+    lines = (skin.export / "f").read_text().split(";")[:-1]
+    assert [int(line) * 7 % 1000 for line in lines] == list(range(1000))
+
+
+def test_close_tells_what_an_accepted_write_could_not_do(skin: Skin) -> None:
+    resource.prlimit(skin.server.process.pid, resource.RLIMIT_FSIZE, (4096, 4096))
+    program = """
+import errno, os, sys
+file = os.open(sys.argv[1] + "/f", os.O_CREAT | os.O_WRONLY)
+assert os.pwrite(file, b"x", 1 << 20) == 1
+try:
+    os.close(file)
+except OSError as error:
+    print(errno.errorcode[error.errno])
+"""
+    done = skin.run(sys.executable, "-c", program, skin.prefix, FATHOM_FORWARD_LEVEL="accepted")
+    assert done.stdout == "EFBIG\n", done.stdout + done.stderr
 
 
 def test_every_file_function_of_libc_is_wrapped_or_left_for_a_reason() -> None:

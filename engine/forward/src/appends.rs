@@ -40,6 +40,7 @@ impl Server {
 			file.queue.push(probe, Access::Whole, Vec::new());
 		}
 		self.enqueue(key, handle, Access::Write, Vec::new());
+		self.pump(handle);
 		self.ask(handle);
 		Ok(())
 	}

@@ -167,6 +167,8 @@ pub enum Doing {
 	Simple,
 	/// An open that truncates: what will be answered.
 	Truncating(Box<Reply>),
+	/// A file was met that has writes to come: what will be answered, with its attributes after them.
+	Met(Box<Reply>),
 	Reading(Reading),
 	Writing(Writing),
 	/// Of several files: how many are not done.

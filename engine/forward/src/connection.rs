@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use fathom_wire::number::{kind, limit};
 use fathom_wire::{HEADER, Header, WireError};
 use rustix::buffer::spare_capacity;
+use rustix::event::epoll::EventFlags;
 
 use crate::auth::Challenge;
 use crate::queue::Key;
@@ -136,6 +137,8 @@ pub struct Connection {
 	out: VecDeque<(Vec<u8>, usize)>,
 	sent: usize,
 	pub waiting_out: usize,
+	/// What epoll tells of it.
+	pub watched: EventFlags,
 	/// Reads that go on when some of that is sent.
 	pub readers: Vec<Key>,
 	/// The peer has gone.
@@ -171,6 +174,7 @@ impl Connection {
 			out: VecDeque::new(),
 			sent: 0,
 			waiting_out: 0,
+			watched: EventFlags::IN,
 			readers: Vec::new(),
 			over: false,
 			moved: Instant::now(),

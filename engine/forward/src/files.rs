@@ -16,6 +16,10 @@ pub struct File {
 	/// As it was last looked up, for messages.
 	pub path: String,
 	pub queue: Queue,
+	/// Its writes wait for more, until a time.
+	pub resting: bool,
+	/// They have waited long enough.
+	pub hasty: bool,
 	/// By how many opens it is held.
 	pub holds: u32,
 	pub end: End,
@@ -88,6 +92,8 @@ impl Files {
 			object: object.clone(),
 			path: String::new(),
 			queue: Queue::default(),
+			resting: false,
+			hasty: false,
 			holds: 0,
 			end: End::default(),
 			used,
@@ -115,7 +121,8 @@ impl Files {
 
 	pub fn add_root(&mut self, root: Arc<Object>) {
 		let (path, queue, end) = (String::new(), Queue::default(), End::default());
-		let file = File { object: root, path, queue, holds: 1, end, used: 0 };
+		let (resting, hasty) = (false, false);
+		let file = File { object: root, path, queue, resting, hasty, holds: 1, end, used: 0 };
 		self.known.insert(Handle::ROOT, file);
 	}
 }

@@ -100,6 +100,20 @@ impl Server {
 			Request::SetAttr { set, .. } => self.give(key, move |store| {
 				store.set_attr(&object, &set).map(|attr| Reply::SetAttr { attr })
 			}),
+			Request::Lookup { .. } | Request::Open { .. } if self.has_met(key) => {
+				let met = self.pending(key).map(|p| std::mem::replace(&mut p.doing, Doing::Simple));
+				let Some(Doing::Met(reply)) = met else { return };
+				self.give(key, move |store| {
+					let attr = store.attr(&object)?;
+					Ok(match *reply {
+						Reply::Lookup { handle, .. } => Reply::Lookup { handle, attr },
+						Reply::Open { handle, created, .. } => {
+							Reply::Open { handle, attr, created }
+						}
+						other => other,
+					})
+				});
+			}
 			// all that is left of an open is to truncate
 			_ => self.cut_end(key, object.handle, 0),
 		}
@@ -264,7 +278,7 @@ impl Server {
 			self.files.learn(object, path);
 		}
 		if let Some(pending) = self.pending(key) {
-			pending.met = handle;
+			pending.met = handle.or(pending.met);
 		}
 		let flags = match self.pending(key).map(|pending| &pending.request) {
 			Some(Request::Open { flags, .. }) => Some(*flags),
@@ -278,13 +292,18 @@ impl Server {
 			}
 		};
 		let (Some(handle), Some(flags)) = (handle, flags) else {
-			self.leave_queue(key);
-			return self.answer(key, 0, &reply, b"", 0);
+			return match handle {
+				Some(handle) => self.answer_met(key, handle, reply),
+				None => {
+					self.leave_queue(key);
+					self.answer(key, 0, &reply, b"", 0);
+				}
+			};
 		};
 		self.hold(key.0, handle);
 		let created = matches!(reply, Reply::Open { created: 1, .. });
 		if flags & open::TRUNCATE == 0 || created {
-			return self.answer(key, 0, &reply, b"", 0);
+			return self.answer_met(key, handle, reply);
 		}
 		if let Some(pending) = self.pending(key) {
 			pending.doing = Doing::Truncating(Box::new(reply));
@@ -294,6 +313,21 @@ impl Server {
 			self.release(key, handle);
 			self.fail(key, errno, (0, 0));
 		}
+	}
+
+	/// Attributes of a file are those after all writes that were answered.
+	fn answer_met(&mut self, key: Key, handle: Handle, reply: Reply) {
+		if self.files.get(&handle).is_none_or(|file| file.queue.is_empty()) {
+			return self.answer(key, 0, &reply, b"", 0);
+		}
+		self.set_doing(key, Doing::Met(Box::new(reply)));
+		if let Err(errno) = self.whole(key, handle) {
+			self.fail(key, errno, (0, 0));
+		}
+	}
+
+	fn has_met(&mut self, key: Key) -> bool {
+		self.pending(key).is_some_and(|pending| matches!(pending.doing, Doing::Met(_)))
 	}
 
 	fn hold(&mut self, client: u64, handle: Handle) {

@@ -120,6 +120,9 @@ impl Server {
 		let piece = Piece { key, extents, data: data.0, start: data.1, held, drop, caller };
 		if let Some(file) = self.files.get(&handle) {
 			file.queue.ready(piece);
+			if accepted {
+				file.queue.accept(key);
+			}
 		}
 		if accepted {
 			let body = reply.encode(&Hints::default());

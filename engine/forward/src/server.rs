@@ -139,6 +139,8 @@ pub struct Server {
 	pub buffers: Buffers,
 	/// What this thread did itself, with when it was begun; taken as what workers did is.
 	pub done_here: VecDeque<(Instant, Done)>,
+	/// Files whose writes wait for more, and until when.
+	pub resting: VecDeque<(Instant, Handle)>,
 	/// Connections whose peers have read: requests that came meanwhile go on.
 	resumed: Vec<u64>,
 	epoll: std::os::fd::OwnedFd,
@@ -265,6 +267,7 @@ impl Server {
 			dues: BTreeSet::new(),
 			buffers: Buffers::default(),
 			done_here: VecDeque::new(),
+			resting: VecDeque::new(),
 			resumed: Vec::new(),
 			epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(said)?,
 			next_connection: FIRST,
@@ -342,10 +345,13 @@ impl Server {
 	}
 
 	fn timeout(&self) -> Timespec {
-		let next = self
-			.dues
-			.first()
-			.map_or(TICK, |(due, _)| due.saturating_duration_since(Instant::now()).min(TICK));
+		let due = self.dues.first().map(|(due, _)| *due);
+		let rest = self.resting.front().map(|(until, _)| *until);
+		let next = due
+			.into_iter()
+			.chain(rest)
+			.min()
+			.map_or(TICK, |next| next.saturating_duration_since(Instant::now()).min(TICK));
 		let next = if self.resumed.is_empty() { next } else { Duration::ZERO };
 		Timespec { tv_sec: next.as_secs() as i64, tv_nsec: i64::from(next.subsec_nanos()) + 1 }
 	}
@@ -598,7 +604,8 @@ impl Server {
 			let mut wanted = epoll::EventFlags::empty();
 			wanted.set(epoll::EventFlags::IN, after <= FULL);
 			wanted.set(epoll::EventFlags::OUT, after > 0);
-			if after > 0 || before > 0 {
+			if connection.watched != wanted {
+				connection.watched = wanted;
 				let data = epoll::EventData::new_u64(number);
 				let _ = epoll::modify(&self.epoll, &connection.socket, data, wanted);
 			}
@@ -649,6 +656,7 @@ impl Server {
 	/// Requests whose deadline has passed, clients that are gone, peers that do not read.
 	fn expire(&mut self) {
 		let now = Instant::now();
+		self.rise(now);
 		while let Some((due, key)) = self.dues.first().copied() {
 			if due > now {
 				break;
@@ -679,6 +687,10 @@ impl Server {
 
 	fn drain(&mut self) {
 		self.draining.get_or_insert_with(Instant::now);
+	}
+
+	pub fn is_draining(&self) -> bool {
+		self.draining.is_some()
 	}
 
 	fn is_drained(&self) -> bool {

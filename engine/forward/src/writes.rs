@@ -57,6 +57,9 @@ impl Server {
 		}
 		writing.ended = true;
 		let (failed, append) = (writing.failed.clone(), writing.offset.is_some());
+		if pending.answered() == Some(Early::Accepted) {
+			self.keep_failed(key, handle, &failed); // before a commit that waits is answered
+		}
 		self.count.writes += 1;
 		self.leave_queue(key);
 		if append { self.end_append(key, handle, &failed) } else { self.end_write(key, None) }
@@ -71,9 +74,6 @@ impl Server {
 		let failed = std::mem::take(&mut writing.failed);
 		let reply = written_reply(writing, level::WRITTEN);
 		let untold = trouble.map(|trouble| (writing.extents.clone(), trouble));
-		if answered == Some(Early::Accepted) {
-			self.keep_failed(key, handle, &failed);
-		}
 		if let Some((extents, trouble)) = untold {
 			let all: Vec<_> =
 				extents.into_iter().map(|extent| (extent, trouble.status())).collect();

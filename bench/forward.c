@@ -1,0 +1,264 @@
+/* What bench/forward.py measures with: the forwarding client's calls, and the same bytes over a bare Unix socket.
+ *
+ *	forward raw-round REQUEST REPLY N        a child answers; prints seconds of a round trip
+ *	forward raw-copy SIZE N FILE|-           bytes to a child that writes them to FILE; prints bytes a second
+ *	forward raw-fetch SIZE N FILE            bytes that a child reads from FILE; prints bytes a second
+ *	forward round SERVER write|read|getattr SIZE N
+ *	forward stream SERVER write|read SIZE N LEVEL
+ *	forward strided FILE RANK RANKS SIZE N   plain pwrite: piece N * RANKS + RANK, through whatever is preloaded
+ */
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fathom_fwd.h"
+
+enum {
+	WARM = 200,
+	WRAP = 64
+}; /* rounds before the clock starts; a file of so many pieces is gone over again */
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static size_t number(const char *text)
+{
+	return strtoul(text, NULL, 10);
+}
+
+static void *memory(size_t size)
+{
+	void *bytes = malloc(size + 1);
+
+	if (!bytes)
+		err(1, "memory");
+	return memset(bytes, 'x', size);
+}
+
+/* All of them; false at the end of the stream. */
+static int take(int fd, char *to, size_t size)
+{
+	while (size) {
+		ssize_t n = read(fd, to, size);
+
+		if (n <= 0)
+			return 0;
+		to += n;
+		size -= (size_t)n;
+	}
+	return 1;
+}
+
+static void give(int fd, const char *from, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, from, size);
+
+		if (n <= 0)
+			err(1, "write");
+		from += n;
+		size -= (size_t)n;
+	}
+}
+
+/* The child's end of a socket pair in the child (pid 0), the parent's in the parent. */
+static int split(pid_t *pid)
+{
+	int both[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, both) || (*pid = fork()) < 0)
+		err(1, "socketpair, fork");
+	close(both[*pid ? 1 : 0]);
+	return both[*pid ? 0 : 1];
+}
+
+static void raw_round(size_t request, size_t reply, size_t n)
+{
+	char *out = memory(request), *in = memory(reply);
+	double began = 0;
+	pid_t pid;
+	int fd = split(&pid);
+
+	while (!pid) {
+		if (!take(fd, out, request))
+			_exit(0);
+		give(fd, in, reply);
+	}
+	for (size_t i = 0; i < n + WARM; i++) {
+		if (i == WARM)
+			began = now();
+		give(fd, out, request);
+		take(fd, in, reply);
+	}
+	printf("%.9f\n", (now() - began) / (double)n);
+}
+
+/* A descriptor of the file, -1 for none. */
+static int file_or_none(const char *name)
+{
+	int fd = strcmp(name, "-") ? open(name, O_RDWR | O_CREAT, 0600) : -1;
+
+	if (fd < 0 && strcmp(name, "-"))
+		err(1, "%s", name);
+	return fd;
+}
+
+static void raw_copy(size_t size, size_t n, const char *name)
+{
+	int file = file_or_none(name), fd;
+	char *bytes = memory(size), done = 0;
+	pid_t pid;
+	double began;
+
+	fd = split(&pid);
+	if (!pid) {
+		for (size_t i = 0; take(fd, bytes, size); i++)
+			if (file >= 0 &&
+			    pwrite(file, bytes, size, (off_t)(i % WRAP * size)) != (ssize_t)size)
+				err(1, "%s", name);
+		give(fd, &done, 1);
+		_exit(0);
+	}
+	began = now();
+	for (size_t i = 0; i < n; i++)
+		give(fd, bytes, size);
+	shutdown(fd, SHUT_WR);
+	take(fd, &done, 1);
+	printf("%.0f\n", (double)size * (double)n / (now() - began));
+}
+
+static void raw_fetch(size_t size, size_t n, const char *name)
+{
+	int file = file_or_none(name), fd;
+	char *bytes = memory(size);
+	pid_t pid;
+	double began;
+
+	fd = split(&pid);
+	for (size_t i = 0; !pid && i < n; i++) {
+		if (pread(file, bytes, size, (off_t)(i % WRAP * size)) != (ssize_t)size)
+			err(1, "%s", name);
+		give(fd, bytes, size);
+	}
+	if (!pid)
+		_exit(0);
+	began = now();
+	while (take(fd, bytes, size))
+		;
+	printf("%.0f\n", (double)size * (double)n / (now() - began));
+}
+
+static struct fathom_fwd *server;
+static struct fathom_fwd_handle file;
+
+static void check(int error, const char *what)
+{
+	if (error)
+		errx(1, "%s: %s", what, strerror(error));
+}
+
+static void begin(const char *address)
+{
+	check(fathom_fwd_init(&server, address, NULL, NULL), address);
+	check(fathom_fwd_open(server, NULL, "data",
+			      FATHOM_FWD_CREATE | FATHOM_FWD_READ | FATHOM_FWD_WRITE, 0600, &file,
+			      NULL, NULL),
+	      "open");
+}
+
+static void move(const char *op, char *bytes, size_t size, uint64_t offset, uint8_t level)
+{
+	struct fathom_fwd_hints hints = {.level = level};
+	struct iovec piece = {bytes, size};
+	struct fathom_fwd_extent extent = {offset, size};
+	struct fathom_fwd_attr attr;
+
+	if (!strcmp(op, "write"))
+		check(fathom_fwd_write(server, &file, &piece, 1, &extent, 1, NULL, &hints), op);
+	else if (!strcmp(op, "read"))
+		check(fathom_fwd_read(server, &file, &piece, 1, &extent, 1, NULL, &hints), op);
+	else
+		check(fathom_fwd_getattr(server, &file, &attr, &hints), op);
+}
+
+static void round_trips(const char *op, size_t size, size_t n)
+{
+	char *bytes = memory(size);
+	double began = 0;
+
+	move("write", bytes, size, 0, FATHOM_FWD_WRITTEN);
+	for (size_t i = 0; i < n + WARM; i++) {
+		if (i == WARM)
+			began = now();
+		move(op, bytes, size, strcmp(op, "write") ? 0 : i * size, FATHOM_FWD_ACCEPTED);
+	}
+	printf("%.9f\n", (now() - began) / (double)n);
+}
+
+static void stream(const char *op, size_t size, size_t n, uint8_t level)
+{
+	char *bytes = memory(size);
+	double began = now();
+
+	for (size_t i = 0; i < n; i++)
+		move(op, bytes, size, i % WRAP * size, level);
+	check(fathom_fwd_commit(server, &file, FATHOM_FWD_WRITTEN, NULL, NULL), "commit");
+	printf("%.0f\n", (double)size * (double)n / (now() - began));
+}
+
+static void strided(const char *name, size_t rank, size_t ranks, size_t size, size_t n)
+{
+	char *bytes = memory(size);
+	double began = now();
+	int fd = open(name, O_WRONLY | O_CREAT, 0600);
+
+	if (fd < 0)
+		err(1, "%s", name);
+	memset(bytes, 'a' + (int)rank, size);
+	for (size_t i = 0; i < n; i++)
+		if (pwrite(fd, bytes, size, (off_t)((i * ranks + rank) * size)) != (ssize_t)size)
+			err(1, "%s", name);
+	if (close(fd))
+		err(1, "%s", name);
+	printf("%.9f\n", now() - began);
+}
+
+int main(int n, char **word)
+{
+	const char *what = n > 1 ? word[1] : "";
+
+	if (!strcmp(what, "raw-round") && n == 5) {
+		raw_round(number(word[2]), number(word[3]), number(word[4]));
+	} else if (!strcmp(what, "raw-copy") && n == 5) {
+		raw_copy(number(word[2]), number(word[3]), word[4]);
+	} else if (!strcmp(what, "raw-fetch") && n == 5) {
+		raw_fetch(number(word[2]), number(word[3]), word[4]);
+	} else if (!strcmp(what, "round") && n == 6) {
+		begin(word[2]);
+		round_trips(word[3], number(word[4]), number(word[5]));
+		fathom_fwd_finalize(server);
+	} else if (!strcmp(what, "stream") && n == 7) {
+		begin(word[2]);
+		stream(word[3], number(word[4]), number(word[5]), (uint8_t)number(word[6]));
+		fathom_fwd_finalize(server);
+	} else if (!strcmp(what, "strided") && n == 7) {
+		strided(word[2], number(word[3]), number(word[4]), number(word[5]),
+			number(word[6]));
+	} else {
+		errx(2, "words as at the top of bench/forward.c");
+	}
+	return 0;
+}

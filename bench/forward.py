@@ -1,0 +1,229 @@
+"""Forwarding against the bare thing: a request and a Unix socket's round trip, streams, small writes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import statistics
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools import ENGINE, PROGRAMS, ROOT, BenchError, Row, run, scratch
+
+FORWARD = PROGRAMS / "forward"
+PRELOAD = ROOT / "build" / "libfathom_fwd_preload.so"
+SLOW_STORE = ROOT / "build" / "tests" / "libslow_store.so"
+ROUND = 1.5
+STREAM = 0.7
+COALESCED = 10.0
+DATA = 64  # bytes of a small request
+MIB = 1 << 20
+# Bytes on the wire of a request and its reply, docs/forwarding-protocol.md: header, fields, hints, data.
+SIZES = {
+    "write": (64 + 32 + 4 + 16 + 2 + DATA, 64 + 8 + 1 + 2),
+    "read": (64 + 32 + 4 + 16 + 2, 64 + 4 + 8 + 2 + DATA),
+    "getattr": (64 + 32 + 2, 64 + 108 + 2),
+}
+# A store as slow as a busy shared one, fixed before anything was measured with it: 2,000 accesses and 500 MB a second.
+OPERATIONS = 2000
+MEGABYTES = 500
+RANKS = 4
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Server:
+    address: str
+    pid: int
+
+    def processor_seconds(self) -> float:
+        """Of all its threads so far."""
+        tasks = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+
+@contextmanager
+def server(place: Path, *options: str) -> Iterator[Server]:
+    """A forwarding server of `place`/export."""
+    (place / "export").mkdir(exist_ok=True)
+    words = [ENGINE, "forward", place / "export", "--unix", place / "socket", *options]
+    process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
+    try:
+        address = process.stdout.readline().strip() if process.stdout else ""
+        if not address:
+            raise BenchError("fathom-engine forward did not begin")
+        yield Server(address, process.pid)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+def figure(*words: str | Path) -> float:
+    """What bench/forward prints."""
+    return float(run([FORWARD, *words]))
+
+
+Words = Sequence[str | Path]
+
+
+def pairs(rounds: int, bare: Words, ours: Words) -> tuple[list[float], list[float]]:
+    """Both, in turn."""
+    both = [(figure(*bare), figure(*ours)) for _ in range(rounds)]
+    return [one[0] for one in both], [one[1] for one in both]
+
+
+def small(quick: bool) -> list[Row]:
+    """64 bytes to a server and back, against as many bytes to a process that only answers."""
+    rounds, calls = (3, 2000) if quick else (7, 10000)
+    result = []
+    with scratch("/dev/shm") as place, server(place) as one:
+        for op, sizes in SIZES.items():
+            words = ("round", one.address, op, str(DATA), str(calls))
+            bare = ("raw-round", *map(str, sizes), str(calls))
+            before = one.processor_seconds()
+            theirs, ours = pairs(rounds, bare, words)
+            used = one.processor_seconds() - before
+            ratio = statistics.median(o / t for o, t in zip(ours, theirs, strict=True))
+            result += [
+                Row(
+                    f"{op} of {DATA} B: a round trip",
+                    min(ours) * 1e6,
+                    "us",
+                    min(theirs) * 1e6,
+                    ratio,
+                    f"<= {ROUND:g} x a bare Unix socket's",
+                    ratio <= ROUND,
+                ),
+                Row("  processor time of the server", used / (rounds * calls) * 1e6, "us"),
+                *system_calls(one, op),
+            ]
+    return result
+
+
+def system_calls(one: Server, op: str) -> list[Row]:
+    """Of the client and of the server for each request, counted by strace."""
+    calls = 2000
+    words: list[str | Path] = [FORWARD, "round", one.address, op, str(DATA), str(calls)]
+    with scratch() as place:
+        ours, theirs = place / "client", place / "server"
+        watch = ["strace", "-f", "-c", "-o", theirs, "-p", str(one.pid)]
+        watcher = subprocess.Popen([str(word) for word in watch], stderr=subprocess.PIPE, text=True)
+        if not watcher.stderr or "attached" not in watcher.stderr.readline():
+            raise BenchError("strace cannot attach to the server")
+        run(["strace", "-f", "-c", "-o", ours, *words])
+        watcher.send_signal(signal.SIGINT)
+        watcher.wait()
+        counts = [total(path.read_text()) / calls for path in (ours, theirs)]
+    return [
+        Row(f"  system calls of the {who}", count, "a request")
+        for who, count in zip(("client", "server"), counts, strict=True)
+    ]
+
+
+def total(summary: str) -> int:
+    """Calls in a summary of strace -c."""
+    found = re.search(r"^100\.00\s+\S+\s+(?:\d+\s+)?(\d+)\s.*total$", summary, re.MULTILINE)
+    if not found:
+        raise BenchError(f"strace -c says otherwise than expected:\n{summary}")
+    return int(found[1])
+
+
+def streams(quick: bool) -> list[Row]:
+    """1 MiB at a time, one way, against the same between two processes."""
+    rounds, count = (2, 200) if quick else (5, 1000)
+    size = (str(MIB), str(count))
+    result = []
+    with scratch("/dev/shm") as place:
+        bare = place / "bare"
+        run([FORWARD, "raw-copy", *size, bare])
+        kinds: dict[str, tuple[str, str, Words]] = {
+            "write, dropped": ("null", "write", ("raw-copy", *size, "-")),
+            "write, into memory": ("posix", "write", ("raw-copy", *size, bare)),
+            "read, from memory": ("posix", "read", ("raw-fetch", *size, bare)),
+        }
+        for what, (store, op, baseline) in kinds.items():
+            with server(place, "--store", store) as one:
+                words: list[str | Path] = ["stream", one.address, op, *size]
+                run([FORWARD, *words[:2], "write", *size, "2"])
+                theirs, ours = pairs(rounds, baseline, (*words, "1"))
+            ratio = statistics.median(o / t for o, t in zip(ours, theirs, strict=True))
+            result.append(
+                Row(
+                    f"stream of 1 MiB pieces: {what}",
+                    max(ours) / 1e6,
+                    "MB/s",
+                    max(theirs) / 1e6,
+                    ratio,
+                    f">= {STREAM:g} x a bare copy of the same",
+                    ratio >= STREAM,
+                )
+            )
+    return result
+
+
+def together(file: Path, count: int, env: dict[str, str]) -> float:
+    """Seconds of the slowest of four processes that write a file, strided."""
+    running = [
+        subprocess.Popen(
+            [FORWARD, "strided", file, str(rank), str(RANKS), str(BLOCK), str(count)],
+            env={**os.environ, **env},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(RANKS)
+    ]
+    said = [process.communicate()[0] for process in running]
+    if any(process.returncode for process in running):
+        raise BenchError("a process that writes failed")
+    return max(map(float, said))
+
+
+def strided(quick: bool) -> list[Row]:
+    """Four processes write 4 KiB blocks in turn, to a slow store: directly, and through a server."""
+    count = 200 if quick else 1000
+    with scratch("/dev/shm") as place:
+        slow = {
+            "LD_PRELOAD": str(SLOW_STORE),
+            "SLOW_STORE_LATENCY_US": str(1e6 / OPERATIONS),
+            "SLOW_STORE_RATE_MB": str(MEGABYTES),
+            "SLOW_STORE_UNDER": str(place),
+            "SLOW_STORE_QUEUE": str(place / "queue"),
+        }
+        direct = together(place / "direct", count, slow)
+        result = []
+        rates = f"operations={OPERATIONS},megabytes={MEGABYTES}"
+        for level in ("written", "accepted"):
+            with server(place, "--throttle", rates) as one:
+                env = {
+                    "LD_PRELOAD": str(PRELOAD),
+                    "FATHOM_FORWARD_PREFIX": "/fwd",
+                    "FATHOM_FORWARD_SERVERS": one.address,
+                    "FATHOM_FORWARD_LEVEL": level,
+                }
+                took = together(Path("/fwd/data"), count, env)
+            written = place / "export" / "data"
+            if written.read_bytes() != (place / "direct").read_bytes():
+                raise BenchError("the forwarded file differs from the direct one")
+            written.unlink()
+            gated = level == "accepted"
+            result.append(
+                Row(
+                    f"strided 4 KiB writes of 4 processes, slow store, level {level}",
+                    took,
+                    "s",
+                    direct,
+                    direct / took,
+                    f">= {COALESCED:g} x faster" if gated else "",
+                    direct / took >= COALESCED if gated else None,
+                )
+            )
+    return result
+
+
+def rows(quick: bool) -> list[Row]:
+    """Requests, streams, coalescing."""
+    return [*small(quick), *streams(quick), *strided(quick)]
