@@ -4,6 +4,7 @@
 """
 
 import importlib
+import json
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
@@ -14,7 +15,7 @@ from urllib.parse import urlencode
 import duckdb
 
 from fathom.errors import FathomError, UsageError
-from fathom.screens import selection
+from fathom.screens import kept, selection
 from fathom.screens.opened import Runs, Stop
 from fathom.screens.table import Table
 
@@ -108,6 +109,14 @@ def _own(name: str, one: Answer, parameters: Mapping[str, str]) -> dict[str, Any
 def ask(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None = None) -> Any:
     """The answer, as JSON has it, or bytes. `stop` ends it from another thread. Errors: UsageError of a name,
     parameter or value; `opened.NoSuchRun`, `opened.OverLimit`."""
+    found = ask_written(runs, name, parameters, stop)
+    return found if isinstance(found, bytes) else json.loads(found)
+
+
+def ask_written(
+    runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None = None
+) -> str | bytes:
+    """The same as the JSON that it is, since that is what an answer is kept as."""
     before = runs.generation
     try:
         return _asked(runs, name, parameters, stop)
@@ -117,13 +126,13 @@ def ask(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None 
     return _asked(runs, name, parameters, stop)  # the tables were made anew while it read them
 
 
-def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None) -> Any:
+def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None) -> str | bytes:
     one = answers().get(name)
     if one is None:
         raise UsageError(f"no answer {name[:40]!r}; there are {', '.join(answers())}")
     own = _own(name, one, parameters)
     if one.of_all:
-        return plain(one.function(runs, **own))
+        return kept.written(plain(one.function(runs, **own)))
     if not parameters.get("run"):
         raise UsageError(f"{name}: parameter 'run' is missing")
     view = runs.view(parameters["run"], stop)
@@ -134,9 +143,9 @@ def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | No
         return plain(one.function(view, chosen, **own))
 
     if name in MOMENT:
-        return make()
+        return kept.written(make())
     is_whole = name in LASTING and chosen == selection.Selection()
-    return view.opened.kept.answer(_question(name, parameters), is_whole, make, view.stop.check)
+    return view.opened.kept.written(_question(name, parameters), is_whole, make, view.stop.check)
 
 
 def _question(name: str, parameters: Mapping[str, str]) -> str:

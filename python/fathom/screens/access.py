@@ -103,7 +103,9 @@ def access(
         "cells": _cells(view, selection, file, cells, place.unknown),
         "stripe": view.value(statement("access_stripe", file=str(file))),
         "block": PAGE,
-        "sizes": view.table(sizes, {"from": "bytes", "below": "bytes"}),
+        "sizes": view.remembered(
+            sizes, lambda: view.table(sizes, {"from": "bytes", "below": "bytes"})
+        ),
     }
 
 

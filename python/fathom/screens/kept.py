@@ -53,6 +53,11 @@ def stamp(run: Path) -> str:
     return hashlib.sha256("\n".join([_version(), *relative]).encode()).hexdigest()
 
 
+def written(answer: Any) -> str:
+    """An answer as JSON, in ASCII: names of files may hold what no encoding has."""
+    return json.dumps(answer, allow_nan=False, separators=(",", ":"))
+
+
 class Turns:
     """One at a time for each key."""
 
@@ -90,9 +95,16 @@ class Kept:
     ) -> Any:
         """What `make` gives, made by the first who asks; others of the same question wait for it as long as `check`
         raises nothing. `is_whole`: of the whole run, so worth a file."""
+        found = self.written(key, is_whole, make, check)
+        return found if isinstance(found, bytes) else json.loads(found)
+
+    def written(
+        self, key: str, is_whole: bool, make: Callable[[], Any], check: Callable[[], None]
+    ) -> str | bytes:
+        """The same as JSON, or the bytes that it is."""
         with self._turns.of(key, check):
             found = self._found(key, is_whole)
-            return self._made(key, is_whole, make) if found is None else json.loads(found)
+            return self._made(key, is_whole, make) if found is None else found
 
     def _found(self, key: str, is_whole: bool) -> str | None:
         with self._lock:
@@ -104,16 +116,16 @@ class Kept:
             self._hold(key, found)
         return found
 
-    def _made(self, key: str, is_whole: bool, make: Callable[[], Any]) -> Any:
+    def _made(self, key: str, is_whole: bool, make: Callable[[], Any]) -> str | bytes:
         began = time.monotonic()
         answer = make()
         if isinstance(answer, bytes):  # a tile: quick to read, and the page keeps it
             return answer
-        took, text = time.monotonic() - began, json.dumps(answer)
+        took, text = time.monotonic() - began, written(answer)
         self._hold(key, text)
         if is_whole and took > SLOW:
             self._write(key, text)
-        return answer
+        return text
 
     def _hold(self, key: str, text: str) -> None:
         with self._lock:

@@ -10,7 +10,6 @@ from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.span import bins_of
 from fathom.screens.statements import statement
-from fathom.screens.table import Table
 
 #: The histograms from `cells`: the same rows as their own statements give from the calls.
 BUCKETS = """select layer, {op} as op, bucket, sum(calls)::bigint as calls, sum(time)::bigint as time
@@ -47,7 +46,7 @@ def latency(view: View, selection: Selection, by: str = "op", width: int = 256) 
     }
 
 
-def _counted(view: View, selection: Selection) -> Table:
+def _counted(view: View, selection: Selection) -> dict[str, Any]:
     text = statement("latency_counted", selected=conditions.calls(replace(selection, t=None)))
     known = "counters know no time: these are of the whole run" if selection.t else None
-    return view.table(text, {"shortest": "ns"}, note=known)
+    return {**view.remembered(text, lambda: view.table(text, {"shortest": "ns"})), "note": known}

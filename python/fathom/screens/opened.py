@@ -149,6 +149,10 @@ class View:
             total = self.value(f"select count(*) from ({text})")
         return table.of(rows, limited, units, total, note)
 
+    def remembered(self, key: str, make: Callable[[], Table]) -> Any:
+        """A part of several answers as JSON has it, held as these are."""
+        return self.opened.kept.answer(key, False, lambda: make().as_json(), self.stop.check)
+
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Made by the first request that asks, and kept with the run."""
         return self.opened.once(key, make)

@@ -18,7 +18,7 @@ from fathom.screens.table import Table, notes
 MOST = 40  # servers drawn by name
 UNITS = {"read": "bytes", "written": "bytes", "of the mean": "share"}
 NO_SAMPLES = "not captured: no agent read the system; run with --sample 1"
-PANELS = 20_000  # rows of samples in an answer
+TRACKS = 16  # of each group of measures and unit: as many as the page draws
 
 
 @answer("servers", bins=number(1, 512))
@@ -35,19 +35,28 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
         bins=str(bins),
         limit=str(MOST),
     )
-    every = view.table(totals, UNITS, limit=5000)
-    folded = every.total - MOST
+    every = view.remembered(totals, lambda: view.table(totals, UNITS, limit=5000))
+    folded = every["total"] - MOST
     together = f"{folded:,} servers are together" if folded > 0 else None
     traced = view.once("traced", lambda: are_traced(view))
     return {
         "stands": "process" if traced else "directory",
         "begin": begin,
         "width": width,
-        "totals": every if every.rows else replace(every, note=NO_FILES),
+        "totals": every if every["rows"] else {**every, "note": NO_FILES},
         "bins": near(view, selection).table(
             over_time, UNITS, note=notes(captured(view, selection).note, together)
         ),
     }
+
+
+def _left_out(view: View, shown: Table, chosen: str) -> str | None:
+    """Of more than are shown one line."""
+    text = f"select count(distinct (node, what, device)) from samples where process is null and {chosen}"
+    every = view.once(text, lambda: view.value(text))
+    if every <= len({tuple(row[:3]) for row in shown.rows}):
+        return None
+    return f"of {every:,} that were sampled, of each unit the {TRACKS} that reach highest; choose a node for others"
 
 
 @answer("samples", width=number(1, 2048), what=text, node=number())
@@ -68,12 +77,11 @@ def samples(
             begin=str(begin),
             width=str(step),
             bins=str(width),
+            tracks=str(TRACKS),
         ),
         {"node": "count", "least": "count", "most": "count"},
-        limit=PANELS,
     )
     if table.rows:
-        more = f"{table.total - PANELS:,} more rows: choose a node or what is measured"
-        return replace(table, note=more) if table.total > PANELS else table
+        return replace(table, note=_left_out(view, table, " and ".join(chosen)))
     any_row = view.value("select count(*) from samples")
     return replace(table, note="filtered out: no sample is of this" if any_row else NO_SAMPLES)

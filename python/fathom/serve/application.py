@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from typing import Any
 
 import anyio.to_thread
 from anyio import CapacityLimiter
@@ -31,22 +30,20 @@ AGAIN = 0.05
 STATUS = {UsageError: 400, NoSuchRun: 404, OverLimit: 422}
 
 
-def as_bytes(answer: Any) -> Response:
+def _sent(answer: str | bytes) -> Response:
     """An answer as it travels."""
-    if isinstance(answer, bytes):
-        return Response(answer, media_type="application/octet-stream")
-    return _json(answer, 200)
+    kind = "octet-stream" if isinstance(answer, bytes) else "json"
+    return Response(answer, media_type=f"application/{kind}")
 
 
-def _json(content: Any, status: int) -> Response:
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(text.encode(errors="replace"), status, media_type="application/json")
+def _refusal(why: str, status: int) -> Response:
+    return Response(json.dumps({"error": why}), status, media_type="application/json")
 
 
 def _error(error: Exception) -> Response:
     if isinstance(error, FathomError):
-        return _json({"error": str(error)}, STATUS.get(type(error), 500))
-    return _json({"error": f"a fault of Fathom's own: {type(error).__name__}: {error}"}, 500)
+        return _refusal(str(error), STATUS.get(type(error), 500))
+    return _refusal(f"a fault of Fathom's own: {type(error).__name__}: {error}", 500)
 
 
 def _parameters(request: Request) -> dict[str, str]:
@@ -76,17 +73,17 @@ class Answers:
             while not work.done():
                 stop.now(Gone("the client has gone"))
                 await asyncio.wait({work}, timeout=AGAIN)
-            return as_bytes(work.result())
+            return _sent(work.result())
         except Exception as error:
             return _error(error)
         finally:
             gone.cancel()
 
-    async def _work(self, request: Request, stop: Stop) -> Any:
+    async def _work(self, request: Request, stop: Stop) -> str | bytes:
         name, parameters = request.path_params["name"], _parameters(request)
         async with self.limiter:
             thread = asyncio.ensure_future(
-                anyio.to_thread.run_sync(screens.ask, self.runs, name, parameters, stop)
+                anyio.to_thread.run_sync(screens.ask_written, self.runs, name, parameters, stop)
             )
             await asyncio.wait({thread}, timeout=None if name in PATIENT else self.seconds)
             while not thread.done():
@@ -109,7 +106,7 @@ async def _page(_: Request) -> Response:
 
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _json({"error": error.detail}, error.status_code)
+    return _refusal(error.detail, error.status_code)
 
 
 def application(runs: Runs, keys: Keys, seconds: float = SECONDS) -> Starlette:

@@ -10,6 +10,7 @@ let source: Source | null = null;
 export function askFrom(one: Source): void {
 	source = one;
 	kept.clear();
+	flying.clear();
 }
 
 export function isReport(): boolean {
@@ -24,14 +25,45 @@ function keep(key: string, value: unknown): void {
 	if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
 }
 
-/** Asks, or answers from what is kept of the run as it is now. */
+/** A request on its way, and how many wait for it. */
+interface Flight {
+	answer: Promise<unknown>;
+	cancel: AbortController;
+	waiting: number;
+}
+const flying = new Map<string, Flight>();
+
+function start(full: string, read: Reader<unknown>): Flight {
+	if (!source) throw new Error("no source: askFrom comes before the first screen");
+	const cancel = new AbortController();
+	const flight: Flight = { answer: read(source, cancel.signal), cancel, waiting: 0 };
+	const landed = (): void => {
+		if (flying.get(full) === flight) flying.delete(full);
+	};
+	flight.answer.then((value) => keep(full, value)).then(landed, landed);
+	flying.set(full, flight);
+	return flight;
+}
+
+/** Asks, or answers from what is kept of the run as it is now. Who asks the same meanwhile waits for the same answer; it is cancelled when nobody does. */
 export async function ask<T>(key: string, read: Reader<T>, signal: AbortSignal): Promise<T> {
 	const full = `${revision.value} ${key}`;
+	signal.throwIfAborted();
 	if (kept.has(full)) return kept.get(full) as T;
-	if (!source) throw new Error("no source: askFrom comes before the first screen");
-	const value = await read(source, signal);
-	keep(full, value);
-	return value;
+	const flight = flying.get(full) ?? start(full, read);
+	const leave = (): void => {
+		flight.waiting -= 1;
+		if (flight.waiting > 0) return;
+		flight.cancel.abort();
+		if (flying.get(full) === flight) flying.delete(full);
+	};
+	flight.waiting += 1;
+	signal.addEventListener("abort", leave, { once: true });
+	try {
+		return (await flight.answer) as T;
+	} finally {
+		signal.removeEventListener("abort", leave);
+	}
 }
 
 /** The answer to one request, for what is asked once and not shown: where a key leads, for example. */

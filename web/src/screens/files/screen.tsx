@@ -8,7 +8,7 @@ import { Figure } from "../../parts/figure";
 import { Empty, Shown } from "../../parts/notice";
 import { TrackFigure } from "../../parts/tracks";
 import { column, type Parameters, type Table } from "../../source";
-import { useAnswer } from "../../state/answers";
+import { isReport, useAnswer } from "../../state/answers";
 import { choose, chosen } from "../../state/choice";
 import { laneWord } from "../../state/lanes";
 import { formatRange } from "../../state/page";
@@ -34,7 +34,7 @@ export function Files(): JSX.Element {
 /** The file of the maps: as asked, else of the longest call on a file. */
 function OneFile(): JSX.Element {
 	const asked = given("file");
-	const longest = useAnswer<FilesAnswer>("files", asked ? null : { ...scope.value, by: "call" });
+	const longest = useAnswer<FilesAnswer>("files", asked ? null : { ...scope.value, by: "call", ...(isReport() ? {} : { limit: "1" }) });
 	if (asked) return <Maps file={asked} />;
 	return (
 		<Shown answer={longest} height={300}>

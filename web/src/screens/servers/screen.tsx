@@ -113,14 +113,17 @@ function Samples({ table, group }: { table: Table; group: Group }): JSX.Element 
 	const tracks = useMemo(() => ({ axis: axisOf({ begin, width: Math.max(1, Math.ceil((end - begin) / BINS)) }), tracks: all.slice(0, DRAWN) }), [all, begin, end]);
 	if (all.length === 0) return <Empty note={table.rows.length > 0 ? "All of these were 0 for the whole time." : table.note} what="samples" />;
 	return (
-		<TrackFigure
-			title={`Samples of ${group}`}
-			name={`samples-${group}`}
-			says={all.length > DRAWN ? `${DRAWN} of ${all.length} drawn` : "least and most of each bin"}
-			label={`${tracks.tracks.length} samples over time: ${tracks.tracks.map((one) => one.name).join(", ")}`}
-			tracks={tracks}
-			table={() => table}
-			sql={table.sql}
-		/>
+		<>
+			<TrackFigure
+				title={`Samples of ${group}`}
+				name={`samples-${group}`}
+				says={all.length > DRAWN ? `${DRAWN} of ${all.length} drawn` : "least and most of each bin"}
+				label={`${tracks.tracks.length} samples over time: ${tracks.tracks.map((one) => one.name).join(", ")}`}
+				tracks={tracks}
+				table={() => table}
+				sql={table.sql}
+			/>
+			{table.note && <p class="quiet">{table.note}</p>}
+		</>
 	);
 }
