@@ -31,7 +31,10 @@ class Extent:
 def extent(view: View, selection: Selection, file: int, bins: int) -> Extent:
     """Of what is selected of a file: of the lowest layer that moved data of it, unless layers are selected."""
     text = statement("access_span", file=str(file), selected=conditions.calls(selection))
-    rows = near(view, selection).rows(text)
+    # Three pictures of a file stand on it, and ask at the same time.
+    rows = view.opened.kept.answer(
+        text, False, lambda: near(view, selection).rows(text), view.stop.check
+    )
     seen = [row for row in rows if row["low"] is not None]
     if selection.layers is None:
         lowest = min((row["layer"] for row in seen), key=LOWEST.index, default="posix")

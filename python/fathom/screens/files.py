@@ -45,6 +45,7 @@ def files(
         UNITS,
         limit,
         _note(view, selection, by),
+        few=by != "call",
     )
     return {"under": folder, "table": table}
 

@@ -11,7 +11,7 @@ from fathom.screens.span import duration, lane_count
 from fathom.screens.statements import statement
 
 #: Spans at most.
-LIMIT = 20_000
+LIMIT = 10_000
 #: Lanes of an answer when none are chosen.
 LANES = 16
 
