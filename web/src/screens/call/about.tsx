@@ -148,7 +148,7 @@ export function Source({ source }: { source: SourceLines | null }): JSX.Element 
 			<pre class="source" tabIndex={0} role="region" aria-label="Source">
 				{source.text.map(([number, line]) => (
 					<code key={number} class={number === source.line ? "here" : ""}>
-						{`${String(number).padStart(5)}  ${line}\n`}
+						{`${String(number).padStart(5)}  ${line.replaceAll("\t", "    ")}\n`}
 					</code>
 				))}
 			</pre>
