@@ -67,6 +67,9 @@ def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
         " from marks where kind <> 'selection' group by kind, detail order by kind, detail"
     )
     found = nodes(run)
+    known = {node.get("boot_id") for node in found}
+    told = sql("select host, boot_id, kernel from nodes order by node").to_pylist()
+    found += [node for node in told if node["boot_id"] not in known]  # their files are shared ones
     added: Manifest = {
         "layers_fired": fired["layer"].to_pylist(),
         "cut": cut.slice(0, 1000).to_pylist(),

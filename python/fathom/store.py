@@ -82,8 +82,10 @@ def streams_lost(directory: Path) -> bool:
         paths = pyarrow.parquet.read_table(known, columns=["path"])["path"].to_pylist()
     except (OSError, pa.ArrowException) as error:
         raise DamagedRun(f"{known}: {error}; pack the run again") from error
-    return any(
-        path.startswith("streams/") and not (directory / path).exists() for path in set(paths)
+    own = {path for path in paths if path.startswith("streams/")}
+    shared = any(path.startswith("sink/") for path in paths)
+    return (shared and not any(directory.glob("sink/*.blocks"))) or any(
+        not (directory / path).exists() for path in own
     )
 
 
@@ -127,7 +129,9 @@ def _check(directory: Path) -> None:
     if not missing:
         return
     gone = f"{directory}: no table {', '.join(missing)}"
-    if streams_lost(directory) or not any(directory.glob("streams/*/*.fts")):
+    if streams_lost(directory) or not any(
+        (*directory.glob("streams/*/*.fts"), *directory.glob("sink/*.blocks"))
+    ):
         raise DamagedRun(f"{gone}, and the streams it was made of are gone too")
     raise DamagedRun(f"{gone}; it can be made again where the directory is writable")
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use fathom_agent::{Collector, Settings, Target};
 use fathom_pack::{Options, PackError, bench, join, pack, recover};
+use fathom_sink::Sink;
 
 /// Reads Fathom's streams: packs a run into tables, brings in what dead processes left, shows what is in a file.
 ///
@@ -50,7 +51,8 @@ enum Command {
 	/// Bring the rings of dead processes into a run's streams
 	///
 	/// Each ring becomes RUN/streams/.../PID.INSTANCE.tail.fts and is removed. Rings of processes that still run
-	/// are left alone. Doing it twice does no harm.
+	/// are left alone. Where streams share files (docs/trace-sink.md), an index that lacks blocks is made again.
+	/// Doing it twice does no harm.
 	#[command(
 		after_help = "Example:\n  fathom-engine recover s3d.fathom --ring /dev/shm/fathom.1000.5f3a"
 	)]
@@ -330,14 +332,35 @@ fn bring_in(run: &std::path::Path, ring: Option<PathBuf>) -> Result<(), String> 
 	};
 	let recovered = recover(run, &rings).map_err(|error| error.to_string())?;
 	warn_refused(&recovered.refused);
-	let value = serde_json::json!({
+	let index = make_index(run)?;
+	let mut value = serde_json::json!({
 		"processes": recovered.processes,
 		"chunks": recovered.chunks,
 		"unfinished": recovered.unfinished,
 		"alive": recovered.alive.len(),
 		"refused": recovered.refused.len(),
 	});
+	if let Some(index) = index {
+		value["index"] = index;
+	}
 	print_line(&value.to_string())
+}
+
+/// Of streams that share files: makes their index again where it lacks blocks, and says how it was.
+fn make_index(run: &std::path::Path) -> Result<Option<serde_json::Value>, String> {
+	let folder = run.join("sink");
+	let said = |error: std::io::Error| format!("{}: {error}", folder.display());
+	let Some(sink) = Sink::open(&folder).map_err(said)? else { return Ok(None) };
+	if !sink.index_is_whole() {
+		sink.write_index().map_err(said)?;
+	}
+	let (blocks, bytes) = sink.sums();
+	let report = &sink.report;
+	Ok(Some(serde_json::json!({
+		"blocks": blocks, "bytes": bytes, "found": report.scanned, "torn": report.index_torn,
+		"skipped": report.skipped,
+		"lost": sink.lost().into_iter().map(|lost| lost.what).collect::<Vec<_>>(),
+	})))
 }
 
 fn warn_refused(refused: &[String]) {

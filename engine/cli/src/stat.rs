@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fathom_pack::{Run, Source};
 use fathom_stream::{Decoder, Found, Item, chunks};
 use serde_json::{Value, json};
 
@@ -20,12 +21,11 @@ struct Sums {
 }
 
 pub fn stat(path: &Path) -> Result<(), String> {
-	let files =
-		if path.is_dir() { stream_files(&path.join("streams"))? } else { vec![path.into()] };
+	let files = sources(path)?;
 	let mut sums = Sums::default();
 	for file in &files {
-		let data = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-		add(&mut sums, file, &data);
+		let data = file.read().map_err(|error| error.to_string())?;
+		add(&mut sums, &file.path, &data);
 	}
 	let per_event = (sums.rows > 0).then(|| sums.bytes as f64 / sums.rows as f64);
 	let value = json!({
@@ -41,6 +41,16 @@ pub fn stat(path: &Path) -> Result<(), String> {
 		"damage": sums.damage,
 	});
 	crate::print_line(&value.to_string())
+}
+
+/// All streams of a run, be they files of their own or not; or the file that was named.
+fn sources(path: &Path) -> Result<Vec<Source>, String> {
+	if !path.is_dir() {
+		return Ok(vec![Source::own(path)]);
+	}
+	let run = Run::open(path).map_err(|error| error.to_string())?;
+	let agents = run.nodes.into_iter().flat_map(|node| node.agents).map(|agent| agent.source);
+	Ok(run.images.into_iter().flat_map(|image| image.files).chain(agents).collect())
 }
 
 /// A run's stream files, or the one that was named.

@@ -14,7 +14,7 @@ use crate::columns::{OpNames, StreamFacts};
 use crate::define::{Definitions, Op};
 use crate::error::{At, PackError};
 use crate::image::{Content, Loaded};
-use crate::run::{Image, stream_name};
+use crate::run::{Image, Source, stream_name};
 use crate::walk::{Row, Visitor, Walker};
 
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,7 @@ pub fn bench(path: &Path, repeat: u32) -> Result<Rates, PackError> {
 		path: path.to_owned(),
 		reason: "not named <pid>.<instance>.fts".into(),
 	})?;
-	let files = vec![path.to_owned()];
+	let files = vec![Source::own(path)];
 	let loaded = Loaded::read(&Image { node: 0, pid, instance, files, bytes: 0 })?;
 	let content = loaded.content();
 	let mut rates = Rates { stream_bytes: loaded.files[0].1.len() as u64, ..Rates::default() };

@@ -1,12 +1,11 @@
 //! One process image's stream files in memory: chunks found, doubles dropped, streams put together.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 
 use fathom_stream::{Chunk, Found, Reason, Skip, chunks};
 
-use crate::error::{At, PackError};
+use crate::error::PackError;
 use crate::run::Image;
 
 pub struct Loaded {
@@ -33,8 +32,8 @@ pub struct Content<'a> {
 impl Loaded {
 	pub fn read(image: &Image) -> Result<Loaded, PackError> {
 		let mut files = Vec::with_capacity(image.files.len());
-		for path in &image.files {
-			files.push((path.clone(), fs::read(path).at(path)?));
+		for source in &image.files {
+			files.push((source.path.clone(), source.read()?));
 		}
 		Ok(Loaded { files, instance: image.instance })
 	}

@@ -50,7 +50,25 @@ pub fn join(into: &Path, part: &Path) -> Result<Joined, PackError> {
 			bring(&manifest, &to.join("run.json"), &mut joined)?;
 		}
 	}
+	bring_shared(&of_part, &streams, &mut joined)?;
 	Ok(joined)
+}
+
+/// Files that lie in shared ones become files of their own: another part's shared files bear the same names.
+fn bring_shared(part: &Run, streams: &Path, joined: &mut Joined) -> Result<(), PackError> {
+	let Some(sink) = &part.sink else { return Ok(()) };
+	for (node, files) in sink.nodes() {
+		let to = streams.join(node);
+		joined.nodes += usize::from(!to.exists());
+		fs::create_dir_all(&to).at(&to)?;
+		for name in files.keys() {
+			let aside = to.join(format!("{name}.shared.tmp"));
+			fs::write(&aside, sink.read(node, name).at(&part.path)?).at(&aside)?;
+			bring(&aside, &to.join(name), joined)?;
+			fs::remove_file(&aside).at(&aside)?;
+		}
+	}
+	Ok(())
 }
 
 /// What the parts of one job have in common; hydra's have nothing.
@@ -83,7 +101,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
 /// Copies a file that is not there, or of which only the beginning is there.
 fn bring(from: &Path, to: &Path, joined: &mut Joined) -> Result<(), PackError> {
 	if to.exists() {
-		let stream = from.extension().is_some_and(|extension| extension == "fts");
+		let stream = to.extension().is_some_and(|extension| extension == "fts");
 		let (here, there) = (length(to)?, length(from)?);
 		if !stream || (here == there && begins_alike(from, to).at(from)?) {
 			return Ok(());

@@ -43,5 +43,5 @@ pub use error::PackError;
 pub use join::{Joined, join};
 pub use pack::{Options, Packed, pack};
 pub use recover::{Recovered, recover, this_node, whose};
-pub use run::{Run, stream_name};
+pub use run::{Run, Source, stream_name};
 pub use sites::{Resolved, Resolver, SiteKey};

@@ -9,7 +9,7 @@ use crate::tables::MarkRow;
 /// Ranges that are listed before the rest is only counted.
 const MOST_RANGES: usize = 20;
 
-/// Rows of the run's log: ranks of the job's world that left nothing, nodes whose sender broke off.
+/// Rows of the run's log: ranks of the job's world that left nothing, nodes whose sender broke off, blocks of shared files.
 pub fn missing(run: &Run, processes: &[Identity]) -> Vec<MarkRow> {
 	let broken = run.nodes.iter().filter(|node| node.broken_off).map(|node| MarkRow {
 		kind: "missing node part".into(),
@@ -20,7 +20,13 @@ pub fn missing(run: &Run, processes: &[Identity]) -> Vec<MarkRow> {
 		..MarkRow::default()
 	});
 	let ranks = (!run.ranks_selected()).then(|| missing_ranks(processes)).flatten();
-	broken.chain(ranks).collect()
+	let lost = run.sink.iter().flat_map(|sink| sink.lost()).map(|lost| MarkRow {
+		kind: "missing blocks".into(),
+		detail: lost.what,
+		value: lost.count as i64,
+		..MarkRow::default()
+	});
+	broken.chain(ranks).chain(lost).collect()
 }
 
 fn missing_ranks(processes: &[Identity]) -> Option<MarkRow> {

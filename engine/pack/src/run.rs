@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
+
+use fathom_sink::Sink;
 
 use crate::error::{At, PackError};
 
@@ -24,10 +28,35 @@ pub struct Node {
 	pub broken_off: bool,
 }
 
+/// A file of its own, or one that lies in the shared files; then `path` is where it would be, RUN/sink/NODE/NAME.
+#[derive(Debug, Clone)]
+pub struct Source {
+	pub path: PathBuf,
+	shared: Option<Arc<Sink>>,
+}
+
+impl Source {
+	pub fn own(path: &Path) -> Source {
+		Source { path: path.to_owned(), shared: None }
+	}
+
+	pub fn read(&self) -> Result<Vec<u8>, PackError> {
+		let name = |path: &Path| path.file_name()?.to_str().map(str::to_owned);
+		match (&self.shared, self.path.parent().and_then(name), name(&self.path)) {
+			(Some(sink), Some(node), Some(file)) => sink.read(&node, &file).at(&self.path),
+			_ => fs::read(&self.path).at(&self.path),
+		}
+	}
+
+	fn text(&self) -> String {
+		String::from_utf8_lossy(&self.read().unwrap_or_default()).into_owned()
+	}
+}
+
 /// A file of samples.
 #[derive(Debug, Clone)]
 pub struct AgentFile {
-	pub path: PathBuf,
+	pub source: Source,
 	pub bytes: u64,
 }
 
@@ -37,7 +66,7 @@ pub struct Image {
 	pub node: usize,
 	pub pid: u32,
 	pub instance: u64,
-	pub files: Vec<PathBuf>,
+	pub files: Vec<Source>,
 	pub bytes: u64,
 }
 
@@ -49,7 +78,12 @@ pub struct Run {
 	/// `run.json`, verbatim.
 	pub configuration: Option<String>,
 	pub newest: Option<SystemTime>,
+	/// Where streams share files (docs/trace-sink.md).
+	pub sink: Option<Arc<Sink>>,
 }
+
+/// A node's files by name, each with its length.
+type NodeFiles = BTreeMap<PathBuf, (Source, u64)>;
 
 impl Run {
 	pub fn open(path: &Path) -> Result<Run, PackError> {
@@ -59,14 +93,52 @@ impl Run {
 			return Err(PackError::NoRun(path.to_owned()));
 		}
 		let mut run = Run { path: path.to_owned(), configuration, ..Run::default() };
+		let mut nodes: BTreeMap<String, NodeFiles> = BTreeMap::new();
 		if streams.is_dir() {
-			for folder in sorted_entries(&streams)? {
-				if folder.is_dir() {
-					run.add_node(&folder)?;
-				}
+			for folder in sorted_entries(&streams)?.iter().filter(|folder| folder.is_dir()) {
+				let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+				nodes.insert(name, run.own_files(folder)?);
 			}
 		}
+		run.add_shared(&mut nodes)?;
+		for (name, files) in &nodes {
+			run.add_node(name, files);
+		}
 		Ok(run)
+	}
+
+	fn own_files(&mut self, folder: &Path) -> Result<NodeFiles, PackError> {
+		let mut files = NodeFiles::new();
+		for path in sorted_entries(folder)? {
+			let facts = match fs::metadata(&path) {
+				Err(error) if error.kind() == ErrorKind::NotFound => continue, // made aside, and moved
+				facts => facts.at(&path)?,
+			};
+			if is_stream(&path)
+				&& let Ok(time) = facts.modified()
+			{
+				self.newest = self.newest.max(Some(time));
+			}
+			files.insert(path.clone(), (Source::own(&path), facts.len()));
+		}
+		Ok(files)
+	}
+
+	/// What lies in shared files, as the files that it would be.
+	fn add_shared(&mut self, nodes: &mut BTreeMap<String, NodeFiles>) -> Result<(), PackError> {
+		let folder = self.path.join("sink");
+		let Some(sink) = Sink::open(&folder).at(&folder)?.map(Arc::new) else { return Ok(()) };
+		for (node, files) in sink.nodes() {
+			let of_node = nodes.entry(node.to_owned()).or_default();
+			for (name, bytes) in files {
+				let path = folder.join(node).join(name);
+				let source = Source { path: path.clone(), shared: Some(Arc::clone(&sink)) };
+				of_node.insert(path, (source, bytes));
+			}
+		}
+		self.newest = self.newest.max(sink.stamp().at(&folder)?.1);
+		self.sink = Some(sink);
+		Ok(())
 	}
 
 	/// Where the rings of this run lie, as `run.json` says.
@@ -85,37 +157,44 @@ impl Run {
 		json.as_ref().and_then(ranks).unwrap_or(false)
 	}
 
-	fn add_node(&mut self, folder: &Path) -> Result<(), PackError> {
-		let node = self.nodes.len();
+	fn add_node(&mut self, name: &str, files: &NodeFiles) {
+		let number = self.nodes.len();
 		let mut images: BTreeMap<(u64, u32), Image> = BTreeMap::new();
-		let mut agents = Vec::new();
-		for file in sorted_entries(folder)? {
-			if file.extension().is_none_or(|extension| extension != "fts") {
+		let mut node = node_of(name);
+		for (path, (source, bytes)) in files {
+			match path.file_name().and_then(|name| name.to_str()) {
+				Some("mounts") => node.mounts = source.text(),
+				Some("collected") => node.broken_off = source.text().starts_with("state=open"),
+				Some("agent.log") => node.agent_log += &source.text(),
+				Some("node") => describe(&mut node, &source.text()),
+				_ => {}
+			}
+			if !is_stream(path) {
 				continue;
 			}
-			let facts = fs::metadata(&file).at(&file)?;
-			if let Ok(time) = facts.modified() {
-				self.newest = self.newest.max(Some(time));
-			}
-			let Some((pid, instance)) = stream_name(&file) else {
-				agents.push(AgentFile { path: file, bytes: facts.len() });
+			let Some((pid, instance)) = stream_name(path) else {
+				if is_agent(path) {
+					node.agents.push(AgentFile { source: source.clone(), bytes: *bytes });
+				}
 				continue;
 			};
 			let image = images.entry((instance, pid)).or_insert(Image {
-				node,
+				node: number,
 				pid,
 				instance,
 				files: Vec::new(),
 				bytes: 0,
 			});
-			image.files.push(file);
-			image.bytes += facts.len();
+			image.files.push(source.clone());
+			image.bytes += bytes;
 		}
 		self.images.extend(images.into_values());
-		agents.retain(|agent| is_agent(&agent.path));
-		self.nodes.push(Node { agents, ..read_node(folder) });
-		Ok(())
+		self.nodes.push(node);
 	}
+}
+
+fn is_stream(path: &Path) -> bool {
+	path.extension().is_some_and(|extension| extension == "fts")
 }
 
 fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
@@ -140,23 +219,19 @@ fn is_agent(path: &Path) -> bool {
 	path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent."))
 }
 
-fn read_node(folder: &Path) -> Node {
-	let name = folder.file_name().unwrap_or_default().to_string_lossy();
+/// What the name of a node's folder says.
+fn node_of(name: &str) -> Node {
 	// A boot id is 36 characters; a host may hold dashes.
 	let (boot_id, host) = match (name.get(..36), name.get(37..)) {
 		(Some(boot_id), Some(host)) => (boot_id, host),
-		_ => name.split_once('-').unwrap_or((&name, "")),
+		_ => name.split_once('-').unwrap_or((name, "")),
 	};
-	let mut node = Node {
-		host: host.to_owned(),
-		boot_id: boot_id.to_owned(),
-		mounts: fs::read_to_string(folder.join("mounts")).unwrap_or_default(),
-		broken_off: fs::read_to_string(folder.join("collected"))
-			.is_ok_and(|text| text.starts_with("state=open")),
-		agent_log: fs::read_to_string(folder.join("agent.log")).unwrap_or_default(),
-		..Node::default()
-	};
-	for line in fs::read_to_string(folder.join("node")).unwrap_or_default().lines() {
+	Node { host: host.to_owned(), boot_id: boot_id.to_owned(), ..Node::default() }
+}
+
+/// What the file `node` says.
+fn describe(node: &mut Node, text: &str) {
+	for line in text.lines() {
 		match line.split_once('=') {
 			Some(("host", value)) => node.host = value.to_owned(),
 			Some(("boot_id", value)) => node.boot_id = value.to_owned(),
@@ -167,5 +242,4 @@ fn read_node(folder: &Path) -> Node {
 			_ => {}
 		}
 	}
-	node
 }

@@ -1,12 +1,11 @@
 //! What agents sampled, into the table `samples`.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 
 use fathom_stream::{Chunk, Decoder, Found, Item, Record, Samples, chunks};
 
 use crate::clock::{Kind, realtime_offset};
-use crate::error::{At, PackError};
+use crate::error::PackError;
 use crate::output::{Table, TableFile};
 use crate::run::AgentFile;
 use crate::tables::{MarkRow, Tables};
@@ -48,7 +47,7 @@ impl Tables<'_> {
 		table.add(Rows::default().take(&[]))?;
 		for (number, node) in self.run.nodes.iter().enumerate() {
 			for agent in &node.agents {
-				let data = fs::read(&agent.path).at(&agent.path)?;
+				let data = agent.source.read()?;
 				let mut content = self.content(agent, &data);
 				self.rows(number, &mut content, &mut table)?;
 				marks.append(&mut content.marks);
@@ -75,7 +74,7 @@ impl Tables<'_> {
 			self.merged.processes.iter().map(|row| (row.key, row.process)).collect();
 		let damage = |byte: u64, bytes: u64, reason: String| MarkRow {
 			kind: "damage".into(),
-			detail: format!("{} byte {byte}: {reason}", agent.path.display()),
+			detail: format!("{} byte {byte}: {reason}", agent.source.path.display()),
 			value: bytes as i64,
 			..MarkRow::default()
 		};

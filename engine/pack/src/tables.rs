@@ -182,7 +182,7 @@ impl<'r> Tables<'r> {
 			Some(u64::from(state.streams[inside.stream as usize]) << 40 | inside.seq)
 		};
 		let path = |state: &ImageState, file: usize| {
-			let path = state.image.files.get(file).map(|path| path.as_path());
+			let path = state.image.files.get(file).map(|source| source.path.as_path());
 			let path = path.unwrap_or(Path::new(""));
 			path.strip_prefix(&self.run.path).unwrap_or(path).to_string_lossy().into_owned()
 		};

@@ -1,0 +1,33 @@
+//! Streams of many processes in few shared files and an index: docs/trace-sink.md. Blocks say themselves what is in them, so
+//! the index can always be made again.
+//!
+//! No input panics, and none asks for more memory than a block may have.
+
+mod block;
+mod index;
+mod scan;
+mod sink;
+
+pub use block::{Codec, Head, MOST_RAW, Piece, compress, seal};
+pub use index::{Entry, index_record, read_index};
+pub use scan::{Bytes, Found, scan};
+pub use sink::{Files, INDEX, Lost, Report, Sink, good_name};
+
+/// Why bytes are no block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Flaw {
+	#[error("no block begins here")]
+	NoMagic,
+	#[error("version {0} is not known")]
+	Version(u16),
+	#[error("it ends within its beginning")]
+	Truncated,
+	#[error("the checksum of its beginning does not fit")]
+	Head,
+	#[error("{0} that cannot be")]
+	Impossible(&'static str),
+	#[error("the checksum of its data does not fit")]
+	Data,
+	#[error("its data cannot be read")]
+	Unreadable,
+}

@@ -1,0 +1,182 @@
+//! What is put in comes out, whatever became of the index; what is damaged is said, and costs nothing else.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fathom_sink::{Codec, Entry, Head, INDEX, Piece, Sink, index_record, read_index, scan, seal};
+use proptest::prelude::*;
+
+const NODE: &str = "b00t-host";
+
+type Streams = BTreeMap<String, Vec<u8>>;
+
+/// Cuts streams into blocks of pieces, in turn, as an agent does.
+fn blocks(streams: &Streams, size: usize, codec: Codec) -> Vec<(Head, Vec<u8>)> {
+	let mut sent: BTreeMap<&String, usize> = BTreeMap::new();
+	let mut made = Vec::new();
+	loop {
+		let mut head = Head::new(7, made.len() as u64, NODE, codec);
+		let mut raw = Vec::new();
+		for (name, bytes) in streams {
+			let from = *sent.get(name).unwrap_or(&0);
+			let piece = &bytes[from..bytes.len().min(from + size / 2 + 1)];
+			if piece.is_empty() || raw.len() >= size {
+				continue;
+			}
+			let at = from as u64;
+			head.pieces.push(Piece { file: name.clone(), at, length: piece.len() as u32 });
+			raw.extend(piece);
+			sent.insert(name, from + piece.len());
+		}
+		head.last = raw.is_empty();
+		let last = head.last;
+		made.push(seal(head, &raw));
+		if last {
+			return made;
+		}
+	}
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+	fn new() -> Folder {
+		static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+		let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+		let path =
+			std::env::temp_dir().join(format!("fathom-sink.{}.{number}", std::process::id()));
+		fs::create_dir_all(&path).unwrap();
+		Folder(path)
+	}
+}
+
+impl Drop for Folder {
+	fn drop(&mut self) {
+		let _ = fs::remove_dir_all(&self.0);
+	}
+}
+
+/// Writes blocks into M files, in turn; their index.
+fn write(folder: &Path, blocks: &[(Head, Vec<u8>)], files: usize) -> Vec<Entry> {
+	let mut data = vec![Vec::new(); files];
+	let mut entries = Vec::new();
+	for (i, (head, block)) in blocks.iter().enumerate() {
+		let data: &mut Vec<u8> = &mut data[i % files];
+		let (file, offset) = (format!("{}.blocks", i % files), data.len() as u64);
+		entries.push(Entry { file, offset, head: head.clone() });
+		data.extend(block);
+	}
+	for (number, data) in data.iter().enumerate() {
+		fs::write(folder.join(format!("{number}.blocks")), data).unwrap();
+	}
+	entries
+}
+
+fn all(sink: &Sink) -> Streams {
+	let nodes: Vec<_> = sink.nodes().collect();
+	let names = nodes.iter().flat_map(|(node, files)| files.keys().map(move |name| (node, name)));
+	names.map(|(node, name)| (name.clone(), sink.read(node, name).unwrap())).collect()
+}
+
+fn streams() -> impl Strategy<Value = Streams> {
+	let bytes = prop::collection::vec(prop_oneof![4 => Just(0u8), 1 => any::<u8>()], 1..600);
+	prop::collection::btree_map("[a-z0-9]{1,6}\\.fts", bytes, 1..12)
+}
+
+proptest! {
+	#![proptest_config(ProptestConfig::with_cases(32))]
+
+	/// With the index, without it, and with any part of it.
+	#[test]
+	fn what_went_in_comes_out(
+		streams in streams(), size in 8usize..300, files in 1usize..4, zstd in any::<bool>(), cut in any::<prop::sample::Index>()
+	) {
+		let folder = Folder::new();
+		let made = blocks(&streams, size, if zstd { Codec::Zstd } else { Codec::Plain });
+		let entries = write(&folder.0, &made, files);
+		let index: Vec<u8> = entries.chunks(3).flat_map(index_record).collect();
+		for index in [None, Some(&index[..]), Some(&index[..cut.index(index.len())])] {
+			let _ = fs::remove_file(folder.0.join(INDEX));
+			if let Some(bytes) = index {
+				fs::write(folder.0.join(INDEX), bytes).unwrap();
+			}
+			let sink = Sink::open(&folder.0).unwrap().unwrap();
+			prop_assert_eq!(all(&sink), streams.clone());
+			prop_assert_eq!(sink.lost(), []);
+			prop_assert_eq!(sink.report.skipped, 0);
+			sink.write_index().unwrap();
+			let again = Sink::open(&folder.0).unwrap().unwrap();
+			prop_assert!(again.index_is_whole());
+			prop_assert_eq!(all(&again), streams.clone());
+		}
+	}
+
+	/// Any byte of a data file changed: what differs afterwards is in one block, and is said.
+	#[test]
+	fn damage_costs_a_block_and_is_said(streams in streams(), at in any::<prop::sample::Index>(), flip in 1u8..) {
+		let folder = Folder::new();
+		write(&folder.0, &blocks(&streams, 64, Codec::Plain), 1);
+		let path = folder.0.join("0.blocks");
+		let mut data = fs::read(&path).unwrap();
+		let place = at.index(data.len());
+		data[place] ^= flip;
+		fs::write(&path, &data).unwrap();
+		let sink = Sink::open(&folder.0).unwrap().unwrap();
+		let came = all(&sink);
+		let lost: usize = streams.iter().map(|(name, bytes)| {
+			let got = came.get(name).map_or(&[][..], |got| got);
+			bytes.iter().enumerate().filter(|(i, byte)| got.get(*i).unwrap_or(&0) != *byte).count()
+		}).sum();
+		prop_assert!(lost <= 128);
+		prop_assert!(!sink.lost().is_empty());
+	}
+
+	/// No bytes make a reader panic, and what it finds lies where it says.
+	#[test]
+	fn any_bytes_are_read(junk in prop::collection::vec(any::<u8>(), 0..400), streams in streams(), at in any::<prop::sample::Index>()) {
+		let mut data = blocks(&streams, 100, Codec::Zstd).remove(0).1;
+		let place = at.index(data.len());
+		data.splice(place..place, junk);
+		let found = scan(&data[..], 0..data.len() as u64).unwrap();
+		let covered: u64 = found.skipped.iter().map(|gap| gap.end - gap.start).sum();
+		let blocks: u64 = found.blocks.iter().map(|(_, head)| head.bytes().len() as u64 + u64::from(head.stored)).sum();
+		prop_assert_eq!(covered + blocks, data.len() as u64);
+		let (_, torn) = read_index(&data);
+		prop_assert_eq!(torn, data.len() as u64);
+	}
+}
+
+#[test]
+fn a_block_that_is_nowhere_and_a_node_cut_off_are_said() {
+	let folder = Folder::new();
+	let streams = Streams::from([("1.a.fts".to_owned(), vec![5; 1000])]);
+	let mut made = blocks(&streams, 100, Codec::Plain);
+	made.remove(1);
+	let kept = made.len();
+	write(&folder.0, &made, 2);
+	let lost = Sink::open(&folder.0).unwrap().unwrap().lost();
+	assert_eq!(lost.len(), 1);
+	assert_eq!(lost[0].what, format!("{NODE}: 1 of its {} blocks are in no file", kept + 1));
+	made.pop();
+	write(&folder.0, &made, 2);
+	let sink = Sink::open(&folder.0).unwrap().unwrap();
+	assert!(sink.lost().iter().any(|lost| lost.what.contains("after its last block")));
+	let came = sink.read(NODE, "1.a.fts").unwrap();
+	assert_eq!(came.iter().filter(|byte| **byte == 0).count(), 51); // the piece of the lost block
+}
+
+#[test]
+fn a_block_sent_twice_is_one() {
+	let folder = Folder::new();
+	let streams = Streams::from([("1.a.fts".to_owned(), (0..200).collect())]);
+	let made = blocks(&streams, 64, Codec::Plain);
+	let mut torn = made[0].1.clone();
+	*torn.last_mut().unwrap() ^= 1; // its server was killed while it wrote
+	let again = [vec![(made[0].0.clone(), torn)], made.clone(), vec![made[1].clone()]].concat();
+	write(&folder.0, &again, 2);
+	let sink = Sink::open(&folder.0).unwrap().unwrap();
+	assert_eq!(all(&sink), streams);
+	assert_eq!(sink.lost(), []);
+}

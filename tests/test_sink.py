@@ -1,0 +1,203 @@
+"""Streams in shared files: what is read of N files and of M is the same; a torn index, a torn block, a block that is
+nowhere are met and said. Blocks are made here from docs/trace-sink.md alone. Seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import fathom
+import pytest
+from fathom import places
+from harness import paths, runner
+
+FORKS = paths.PROGRAMS / "programs" / "forks"
+PIECE = 700  # bytes of a file in a block
+
+
+def shifted(crc: int) -> int:
+    for _ in range(8):
+        crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc
+
+
+CRC = [shifted(byte) for byte in range(256)]
+
+
+def crc32c(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ CRC[(crc ^ byte) & 255]
+    return crc ^ 0xFFFFFFFF
+
+
+def varint(value: int) -> bytes:
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def text(value: bytes) -> bytes:
+    return varint(len(value)) + value
+
+
+def head(number: int, node: str, pieces: list[tuple[str, int, bytes]], last: bool) -> bytes:
+    """Of a block that is stored as it is."""
+    data = b"".join(piece for _, _, piece in pieces)
+    directory = text(node.encode()) + varint(len(pieces))
+    for name, at, piece in pieces:
+        directory += text(name.encode()) + varint(at) + varint(len(piece))
+    fixed = b"FATHOMSB" + struct.pack(
+        "<HHIQQIIIII8x", 1, 0, len(directory), 99, number, int(last), 0, len(data), len(data),
+        crc32c(data),
+    )  # fmt: skip
+    return fixed + struct.pack("<I", crc32c(fixed + directory)) + directory
+
+
+def record(entries: list[tuple[str, int, bytes]]) -> bytes:
+    payload = b"".join(text(file.encode()) + varint(at) + text(said) for file, at, said in entries)
+    before = b"FATHOMSX" + struct.pack("<III", 1, len(entries), len(payload))
+    crc = crc32c(before + bytes(8) + payload)
+    return before + struct.pack("<I8x", crc) + payload
+
+
+def share(run: Path, files: int) -> list[tuple[str, int, int]]:
+    """Moves a run's streams into so many shared files; file, offset and length of each block."""
+    sink = run / "sink"
+    sink.mkdir()
+    (node,) = (run / "streams").iterdir()
+    pieces = []
+    for path in sorted(node.iterdir()):
+        content = path.read_bytes()
+        cuts = range(0, len(content), PIECE)
+        pieces += [(path.name, at, content[at : at + PIECE]) for at in cuts]
+    pieces.sort(key=lambda piece: piece[1])  # streams take turns
+    groups = [pieces[i : i + 3] for i in range(0, len(pieces), 3)]
+    blocks: list[tuple[str, int, int]] = []
+    entries = []
+    for number, group in enumerate(groups):
+        file = f"{number % files}.blocks"
+        begin = head(number, node.name, group, number == len(groups) - 1)
+        data = b"".join(piece for _, _, piece in group)
+        with open(sink / file, "ab") as out:
+            at = out.tell()
+            out.write(begin + data)
+        blocks.append((file, at, len(begin) + len(data)))
+        entries.append((file, at, begin))
+    (sink / "index").write_bytes(record(entries[:4]) + record(entries[4:]))
+    shutil.rmtree(node)
+    return blocks
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a program that forks."""
+    folder = tmp_path_factory.mktemp("sink")
+    run = folder / "run.fathom"
+    command = [paths.FATHOM, "run", "--no-show", "-o", run, "--", FORKS, folder / "file"]
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, **runner.STACK_ENV})
+    return run
+
+
+def rows(run: Path, name: str) -> list[dict[str, Any]]:
+    """All of a table, but for where a stream's file is."""
+    table = fathom.open(run).table(name)
+    kept = [column for column in table.column_names if column != "path"]
+    return table.select(kept).to_pylist()
+
+
+TABLES = (
+    "processes", "streams", "nodes", "files", "objects", "calls", "links", "counters", "sites", "marks",
+)  # fmt: skip
+
+
+def repack(run: Path) -> None:
+    shutil.rmtree(run / "tables", ignore_errors=True)
+
+
+@pytest.mark.parametrize(("index", "files"), [("whole", 1), ("torn", 3), ("none", 2)])
+def test_n_files_and_m_files_give_the_same_tables(
+    traced: Path, tmp_path: Path, index: str, files: int
+) -> None:
+    """Row for row, whatever the index is like; `recover` makes it whole again."""
+    shared = tmp_path / "run.fathom"
+    shutil.copytree(traced, shared)
+    repack(shared)
+    count = len(share(shared, files))
+    place = shared / "sink" / "index"
+    if index == "torn":
+        place.write_bytes(place.read_bytes()[:-5])
+    if index == "none":
+        place.unlink()
+    for name in TABLES:
+        assert rows(shared, name) == rows(traced, name), name
+    assert all(path.startswith("sink/") for path in fathom.open(shared).streams["path"].to_pylist())
+    said = recover(shared)
+    assert said["blocks"] == count
+    assert (said["found"] > 0) == (index != "whole")
+    assert said["lost"] == []
+    assert recover(shared)["found"] == 0
+
+
+def recover(run: Path) -> dict[str, Any]:
+    said = subprocess.run(
+        [places.engine(), "recover", run], capture_output=True, text=True, check=True
+    )
+    index: dict[str, Any] = json.loads(said.stdout)["index"]
+    return index
+
+
+@pytest.mark.parametrize("harm", ["data", "head", "cut"])
+def test_a_torn_block_is_said_and_the_others_are_read(
+    traced: Path, tmp_path: Path, harm: str
+) -> None:
+    """Rows of all other blocks stay; the loss is in `marks`."""
+    shared = tmp_path / "run.fathom"
+    shutil.copytree(traced, shared)
+    repack(shared)
+    blocks = share(shared, 1)
+    file, at, length = blocks[-1] if harm == "cut" else blocks[len(blocks) // 2]
+    content = bytearray((shared / "sink" / file).read_bytes())
+    if harm == "cut":  # the server was killed while it wrote
+        del content[at + length // 2 :]
+    else:
+        content[at + (length - 1 if harm == "data" else 20)] ^= 1
+    (shared / "sink" / file).write_bytes(content)
+    if harm == "head":
+        (shared / "sink" / "index").unlink()
+    run = fathom.open(shared)
+    kinds = set(run.marks["kind"].to_pylist())
+    assert "missing blocks" in kinds
+    before = fathom.open(traced).table("calls").num_rows
+    assert 0 < run.table("calls").num_rows <= before
+
+
+def test_tables_whose_shared_files_are_gone_are_kept(traced: Path, tmp_path: Path) -> None:
+    """Packing again would lose all calls."""
+    shared = tmp_path / "run.fathom"
+    shutil.copytree(traced, shared)
+    repack(shared)
+    share(shared, 1)
+    calls = rows(shared, "calls")
+    shutil.rmtree(shared / "sink")
+    assert rows(shared, "calls") == calls
+
+
+def test_parts_that_share_files_are_joined(traced: Path, tmp_path: Path) -> None:
+    """Each of their streams becomes a file of its own."""
+    shared = tmp_path / "part.fathom"
+    shutil.copytree(traced, shared)
+    repack(shared)
+    share(shared, 2)
+    whole = tmp_path / "whole.fathom"
+    subprocess.run([places.engine(), "join", whole, shared], check=True, capture_output=True)
+    assert rows(whole, "calls") == rows(traced, "calls")
+    own = {path.name: path.read_bytes() for path in whole.glob("streams/*/*.fts")}
+    assert own == {path.name: path.read_bytes() for path in traced.glob("streams/*/*.fts")}
