@@ -16,6 +16,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARIES = ("build/libfathom.so", "build/libfathom_fwd_preload.so")
+MOUNTER = "build/fathom-forward-fuse"
 PAGE = "web/dist/index.html"
 COMMANDS = ("build/fathom", "engine/target/release/fathom-engine")
 SHIM = """#!/bin/sh
@@ -51,6 +52,8 @@ class NativeParts(BuildHookInterface[Any]):
         self.add_page(build_data)
         libraries = [Path(self.root, name) for name in LIBRARIES]
         commands = [Path(self.root, name) for name in COMMANDS]
+        if Path(self.root, MOUNTER).is_file():  # it takes libfuse to build
+            libraries.append(Path(self.root, MOUNTER))
         files = [*libraries, *commands]
         for file in files:
             if not file.is_file():

@@ -25,7 +25,7 @@ for file in fathom.h fathom.f90; do
 done
 mkdir -p "$prefix/share/fathom"
 ln -sfn "$(realpath --relative-to="$prefix/share/fathom" "$include/../examples/probes")" "$prefix/share/fathom/probes"
-for library in libfathom.so libfathom_fwd_preload.so; do
-	ln -sfn "lib/fathom/$library" "$home/$library"
+for library in libfathom.so libfathom_fwd_preload.so fathom-forward-fuse; do
+	[ ! -e "$home/lib/fathom/$library" ] || ln -sfn "lib/fathom/$library" "$home/$library" # the last takes libfuse
 done
 echo "installed: $prefix/bin/fathom" >&2

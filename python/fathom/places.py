@@ -70,6 +70,14 @@ def preload() -> Path:
     return path
 
 
+def mounter() -> Path:
+    """fathom-forward-fuse, which makes a forwarding server's files a file system: beside libfathom.so."""
+    path = (library() or native_command()).resolve().parent / "fathom-forward-fuse"
+    if not path.is_file():
+        raise FathomError(f"{path} is missing: it is built where libfuse is (libfuse3-dev)")
+    return path
+
+
 def include() -> Path:
     """The folder of fathom.h and fathom.f90: inside the package when installed, else the source tree's."""
     for path in (Path(__file__).parent / "include", SOURCE_TREE / "runtime" / "user"):

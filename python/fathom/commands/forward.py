@@ -4,6 +4,8 @@ up      start servers, on this machine or on nodes of the allocation; prints the
 status  how each does
 top     the same while they work, with rates
 down    write what was accepted, end them, say what was lost
+mount   a server's files at a directory of this machine, for shells and static programs
+unmount no more; also where the server is gone
 with    all of it around a program: up, the program with its files below DIR forwarded, down
 
 examples:
@@ -11,6 +13,8 @@ examples:
   fathom forward up servers.toml                      # as a file says (docs/commands/forward.md)
   fathom forward up --export /scratch/out --forward-nodes 2
   fathom forward status
+  fathom forward mount ~/fwd                          # ~/fwd/a is /scratch/out/a
+  fathom forward unmount ~/fwd
   fathom forward down
   fathom forward with --export /scratch/out --servers 2 -- mpiexec -n 4 ./s3d 200 200 200
 """
@@ -28,7 +32,7 @@ from typing import Any
 from fathom import onefile, places
 from fathom.commands.arguments import positive
 from fathom.errors import FathomError, UsageError
-from fathom.forwarding import around, hosts, settings
+from fathom.forwarding import around, hosts, mounts, settings
 from fathom.forwarding.group import Group, Started
 
 FOLDER = "fathom.forward"
@@ -38,10 +42,11 @@ PROGRAM = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, with which servers."""
-    parser.add_argument("what", choices=("up", "status", "top", "down", "with"))
+    parser.add_argument("what", choices=("up", "status", "top", "mount", "unmount", "down", "with"))
     parser.add_argument(
-        "file", nargs="?", type=Path, metavar="FILE", help="up, with: configuration, TOML"
-    )
+        "file", nargs="?", type=Path, metavar="FILE",
+        help="up, with: configuration, TOML; mount, unmount: directory",
+    )  # fmt: skip
     parser.add_argument(
         "--preload", default="", metavar="LIBRARIES",
         help="with: what the program preloads besides, colon-separated",
@@ -62,6 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what starts a command on {host} [srun, pbs_tmrsh or ssh], as 'mpiexec -hosts {host} -n 1'",
     )  # fmt: skip
     start.add_argument("--record", metavar="RUN", help="run that they record themselves into")
+    parser.add_argument("--server", default="", metavar="NAME", help="mount: whose [the node's]")
+    parser.add_argument(
+        "--level", choices=("accepted", "written", "synced"), default="written",
+        help="mount: what a write reaches before it returns [written]",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="status, top: raw numbers")
     parser.add_argument(
         "--interval", type=float, default=1.0, metavar="S", help="top: seconds between looks [1]"
@@ -82,6 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"forward {arguments.what}: takes no program; fathom forward with does")
     if arguments.what == "up":
         return _up(group, arguments)
+    if arguments.what in ("mount", "unmount"):
+        return _mount(group, arguments)
     if arguments.what == "down":
         return _down(group, arguments.patience)
     if arguments.what == "top":
@@ -132,6 +144,19 @@ def _with(group: Group, arguments: argparse.Namespace) -> int:
     finally:
         lost = _down(group, arguments.patience)
     return around.end_as(status) or lost
+
+
+def _mount(group: Group, arguments: argparse.Namespace) -> int:
+    directory = arguments.file
+    if not directory:
+        raise UsageError(f"forward {arguments.what}: which directory?")
+    if arguments.what == "mount":
+        made = mounts.mount(group, directory, arguments.server, arguments.level)
+        print(f"fathom: {made.directory}: files of {made.server}", file=sys.stderr)
+    else:
+        said = mounts.unmount(group, directory)
+        print(f"fathom: {directory}: {said or 'unmounted'}", file=sys.stderr)
+    return 0
 
 
 def _environment(group: Group, started: list[Started]) -> dict[str, str]:
@@ -205,6 +230,8 @@ def _rates(old: dict[str, Any], new: dict[str, Any], seconds: float) -> dict[str
 
 def _down(group: Group, patience: float) -> int:
     lost = False
+    for mount in mounts.end_all(group):
+        print(f"fathom: {mount.directory}: unmounted", file=sys.stderr)
     for one, said in group.down(patience):
         lost |= bool(said)
         print(f"fathom: {one.name}: {said or 'all written'}", file=sys.stderr)

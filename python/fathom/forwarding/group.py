@@ -154,7 +154,7 @@ class Group:
             raise FathomError(f"server {one.name}, {address}: {state['error']}")
         return Started(
             one.name, address, str(Path(one.path).resolve()), one.host, str(self._log(one)),
-            state["pid"], process.pid, _began(process.pid) or 0, before,
+            state["pid"], process.pid, began(process.pid) or 0, before,
         )  # fmt: skip
 
     def _last_line(self, one: Server) -> str:
@@ -204,7 +204,7 @@ def _text(file: Path) -> str:
         return ""
 
 
-def _began(pid: int) -> int | None:
+def began(pid: int) -> int | None:
     """When a process of this machine began; None: it is gone, or waits to be buried."""
     try:
         words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
@@ -216,7 +216,7 @@ def _began(pid: int) -> int | None:
 def _lives(one: Started) -> bool:
     with contextlib.suppress(ChildProcessError):
         os.waitpid(one.launcher, os.WNOHANG)
-    return _began(one.launcher) == one.since
+    return began(one.launcher) == one.since
 
 
 def _signal(one: Started, how: signal.Signals) -> None:

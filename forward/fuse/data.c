@@ -1,0 +1,200 @@
+/* Open files and their bytes. The kernel keeps none of them (direct_io), so every read is what the server has. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "mount.h"
+
+static uint32_t how(int flags)
+{
+	int access = flags & O_ACCMODE;
+	uint32_t said = access != O_WRONLY ? FATHOM_FWD_READ : 0;
+
+	said |= access != O_RDONLY ? FATHOM_FWD_WRITE : 0;
+	return said | (flags & O_TRUNC ? FATHOM_FWD_TRUNCATE : 0);
+}
+
+static void give_back(const struct fathom_fwd_handle *handle)
+{
+	fathom_fwd_release(mount_point.client, handle, NULL);
+}
+
+/* Made by this call, and the caller's; else EEXIST, or another errno. */
+static int make(struct ask *a, fuse_req_t req, const char *name, mode_t mode, uint32_t flags,
+		struct fathom_fwd_handle *handle, struct fathom_fwd_attr *attr)
+{
+	const struct fathom_fwd_handle *dir = node_handle(a->node);
+	int error;
+
+	flags |= FATHOM_FWD_CREATE | FATHOM_FWD_EXCLUSIVE;
+	do
+		error = fathom_fwd_open(mount_point.client, dir, name, flags, mode, handle, attr,
+					&a->hints);
+	while (ask_again(a, error, 0));
+	if (error)
+		return error;
+	error = mount_own(a, req, handle, attr);
+	if (error) {
+		give_back(handle);
+		fathom_fwd_remove(mount_point.client, dir, name, 0, NULL);
+	}
+	return error;
+}
+
+void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	       struct fuse_file_info *fi)
+{
+	struct fathom_fwd_handle handle;
+	struct fuse_entry_param entry;
+	struct fathom_fwd_attr attr;
+	struct ask a;
+	int error;
+
+	ask_begin(&a, parent);
+	ask_mixed(&a);
+	error = make(&a, req, name, mode, how(fi->flags), &handle, &attr);
+	if (error == EEXIST && !(fi->flags & O_EXCL)) /* by another client, just now */
+		error = fathom_fwd_open(mount_point.client, node_handle(a.node), name,
+					how(fi->flags) | FATHOM_FWD_NOFOLLOW, 0, &handle, &attr,
+					&a.hints);
+	error = ask_end(&a, error);
+	if (!error) {
+		error = mount_entry(&entry, parent, name, &handle, &attr);
+		if (error)
+			give_back(&handle);
+	}
+	if (error) {
+		fuse_reply_err(req, error);
+		return;
+	}
+	fi->direct_io = 1;
+	if (fuse_reply_create(req, &entry, fi) == -ENOENT) { /* the caller was killed */
+		give_back(&handle);
+		node_forget(node_of(entry.ino), 1);
+	}
+}
+
+/* By the name it was last found by, if that still is this file; else ESTALE, and the kernel looks it up anew. */
+static int open_found(struct ask *a, int flags)
+{
+	const struct fathom_fwd_handle *wanted = node_handle(a->node);
+	struct fathom_fwd_handle found;
+	int error = fathom_fwd_open(mount_point.client, NULL, a->path,
+				    how(flags) | FATHOM_FWD_NOFOLLOW, 0, &found, NULL, &a->hints);
+
+	if (error || !memcmp(&found, wanted, sizeof(found)))
+		return error;
+	give_back(&found);
+	return ESTALE;
+}
+
+void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct ask a;
+	int error;
+
+	ask_begin(&a, ino);
+	ask_mixed(&a);
+	error = ask_end(&a, open_found(&a, fi->flags));
+	if (error) {
+		fuse_reply_err(req, error);
+		return;
+	}
+	fi->direct_io = 1;
+	if (fuse_reply_open(req, fi) == -ENOENT)
+		give_back(node_handle(a.node));
+}
+
+void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+{
+	struct fathom_fwd_extent extent = {(uint64_t)offset, size};
+	struct iovec memory = {malloc(size ? size : 1), size};
+	uint64_t done = 0;
+	struct ask a;
+	int error;
+
+	(void)fi;
+	if (!memory.iov_base) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	ask_begin(&a, ino);
+	do
+		error = fathom_fwd_read(mount_point.client, node_handle(a.node), &memory, 1,
+					&extent, 1, &done, &a.hints);
+	while (ask_again(&a, error, 0));
+	if (ask_end(&a, error))
+		fuse_reply_err(req, error);
+	else
+		fuse_reply_buf(req, memory.iov_base, done);
+	free(memory.iov_base);
+}
+
+/* An append is where the server says, wherever the kernel thought the end was. */
+void do_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
+	      struct fuse_file_info *fi)
+{
+	struct fathom_fwd_extent extent = {(uint64_t)offset, size};
+	struct iovec memory = {(void *)(uintptr_t)bytes, size};
+	const struct fathom_fwd_handle *handle;
+	uint64_t done = size;
+	struct ask a;
+	int error;
+
+	ask_begin(&a, ino);
+	ask_mixed(&a);
+	handle = node_handle(a.node);
+	if (fi->flags & (O_SYNC | O_DSYNC))
+		a.hints.level = FATHOM_FWD_SYNCED;
+	do
+		error = fi->flags & O_APPEND
+				? fathom_fwd_append(mount_point.client, handle, &memory, 1,
+						    &extent.offset, &a.hints)
+				: fathom_fwd_write(mount_point.client, handle, &memory, 1, &extent,
+						   1, &done, &a.hints);
+	while (ask_again(&a, error, 0));
+	if (ask_end(&a, error) && (fi->flags & O_APPEND || !done))
+		fuse_reply_err(req, error);
+	else
+		fuse_reply_write(req, done);
+}
+
+/* Every write of this mount to the file reached the level; the first that did not is the answer. */
+static void commit(fuse_req_t req, fuse_ino_t ino, enum fathom_fwd_level level)
+{
+	struct ask a;
+	int error;
+
+	ask_begin(&a, ino);
+	do
+		error = fathom_fwd_commit(mount_point.client, node_handle(a.node), level, NULL,
+					  &a.hints);
+	while (ask_again(&a, error, 0));
+	fuse_reply_err(req, ask_end(&a, error));
+}
+
+void do_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)fi;
+	if (mount_point.level == FATHOM_FWD_ACCEPTED)
+		commit(req, ino, FATHOM_FWD_WRITTEN);
+	else
+		fuse_reply_err(req, 0); /* errors were the writes' own */
+}
+
+void do_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi)
+{
+	(void)data_only, (void)fi;
+	commit(req, ino, FATHOM_FWD_SYNCED);
+}
+
+void do_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct ask a;
+
+	(void)fi;
+	ask_begin(&a, ino);
+	ask_end(&a, fathom_fwd_release(mount_point.client, node_handle(a.node), &a.hints));
+	fuse_reply_err(req, 0); /* nobody is told */
+}

@@ -1,0 +1,320 @@
+"""The file system of a forwarding server: shells, static programs and a POSIX suite do there what they do on a local
+directory. 30 s."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from harness import needs
+
+from .client import CREATE, READ, WRITE, Client
+from .test_c_client import Server, serves
+from .test_command import forward, up
+from .test_preload import PROGRAMS, SCRIPTS
+from .wire import ROOT
+
+MOUNTER = ROOT / "build/fathom-forward-fuse"
+STEPS = int(os.environ.get("FORWARD_STEPS", "600"))
+MANY_STEPS = int(os.environ.get("FORWARD_MANY_STEPS", "1000000"))
+PJDFSTEST = "0.2.2"
+
+pytestmark = pytest.mark.skipif(
+    not serves() or not MOUNTER.exists(),
+    reason="no fathom-engine forward, or built without libfuse 3: make build",
+)
+
+
+@pytest.fixture(autouse=True)
+def _fuse() -> None:
+    needs.require(["fuse", "namespaces"])  # may open it, and may mount
+
+
+class Mounted:
+    """A directory where a server's files are seen."""
+
+    def __init__(self, place: Path, address: str, *options: str) -> None:
+        self.at = place
+        self.at.mkdir(exist_ok=True)
+        self.log = place.with_suffix(".log")
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [MOUNTER, *options, address, self.at], stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        assert self.process.stdout
+        assert self.process.stdout.readline().strip() == str(self.at), self.log.read_text()
+
+    def end(self) -> int:
+        """By SIGTERM; its exit status."""
+        self.process.terminate()
+        status = self.process.wait(30)
+        subprocess.run(["umount", "-l", self.at], capture_output=True, check=False)
+        return status
+
+
+class Place:
+    """A server, a mount of it, and a local directory beside."""
+
+    def __init__(self, place: Path) -> None:
+        self.server = Server(place)
+        self.export = self.server.export
+        self.mounts: list[Mounted] = []
+        self.at = self.mount().at
+        self.local = place / "local"
+        self.local.mkdir()
+
+    def mount(self, *options: str) -> Mounted:
+        """Once more."""
+        place = self.export.parent / f"m{len(self.mounts)}"
+        self.mounts.append(Mounted(place, self.server.address, "--timeout", "20", *options))
+        return self.mounts[-1]
+
+    def end(self) -> None:
+        """The mounts, then the server."""
+        for mounted in self.mounts:
+            mounted.end()
+        self.server.end(signal.SIGKILL)
+
+    def both(self, words: Sequence[str | Path]) -> str:
+        """What a command says of a local directory, which it also must of the mounted one; DIR is either."""
+        said = []
+        for place in (self.local, self.at):
+            command = [str(word).replace("DIR", str(place)) for word in words]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+            assert done.returncode == 0, done.stderr
+            said.append(done.stdout.replace(str(place), "DIR"))
+        assert said[0] == said[1]
+        return said[0]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    tmp_path.chmod(0o755)
+    made = Place(tmp_path)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def twins(place: Place, program: str, steps: int, seed: str) -> None:
+    command = [PROGRAMS / program, place.at / "f", place.local / "f", str(steps), seed]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60 + steps / 100, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (place.export / "f").read_bytes() == (place.local / "f").read_bytes()
+
+
+@pytest.mark.parametrize("program", ["preload_twins", "static_twins"])
+def test_random_operations_equal_a_local_file(place: Place, program: str) -> None:
+    twins(place, program, STEPS, "5")
+
+
+@pytest.mark.full
+def test_random_operations_for_long(place: Place) -> None:
+    twins(place, "static_twins", MANY_STEPS, "6")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_tools_of_a_shell(place: Place, script: str) -> None:
+    assert place.both(["bash", "-euo", "pipefail", "-c", SCRIPTS[script], "bash", "DIR"])
+
+
+def test_programs_run_from_there(place: Place) -> None:
+    shutil.copy2(PROGRAMS / "static_twins", place.at / "twins")
+    done = subprocess.run([place.at / "twins", place.at / "f", place.local / "f", "50", "7"])
+    assert done.returncode == 0
+
+
+def listed(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+def test_large_directories_are_listed_whole(place: Place) -> None:
+    names = {f"a name of some length {i}" for i in range(2500)}
+    for name in names:
+        (place.export / name).touch()
+    assert listed(place.at) == names
+    seen = set()
+    for path in place.at.iterdir():
+        path.unlink()
+        seen.add(path.name)
+    assert seen == names
+    assert listed(place.at) == set()
+
+
+def test_what_others_write_is_seen_at_once(place: Place) -> None:
+    second, client = place.mount().at, Client(place.server.address)
+    handle = client.open("f", CREATE | READ | WRITE)
+    with open(place.at / "f", "r+b", 0) as one, open(second / "f", "r+b", 0) as two:
+        for n in range(1, 50):
+            client.write(handle, 0, b"%03d" % n)
+            assert os.pread(one.fileno(), 3, 0) == os.pread(two.fileno(), 3, 0) == b"%03d" % n
+            os.pwrite(one.fileno(), b"-" * n, 3)
+            assert os.fstat(two.fileno()).st_size == client.size(handle) == 3 + n
+        assert client.read(handle, (0, 99)) == [two.read()] == [b"049" + b"-" * 49]
+        (second / "f").rename(second / "g")
+    assert listed(place.at) == {"g"}
+
+
+def test_appends_of_several_mounts_do_not_overlap(place: Place) -> None:
+    second = place.mount().at
+    script = "for i in $(seq 100); do echo $0 $i; done >> $1/log"
+    writers = [
+        subprocess.Popen(["bash", "-c", script, name, at])
+        for name, at in (("a", place.at), ("b", second), ("c", place.at))
+    ]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    lines = (place.export / "log").read_text().splitlines()
+    for name in "abc":
+        assert [line for line in lines if line.startswith(name)] == [
+            f"{name} {i}" for i in range(1, 101)
+        ]
+
+
+OWNER = """
+import os, sys
+os.chdir(sys.argv[1]); d = "."  # those above are closed to other users
+os.umask(0o027)
+os.mkdir(d + "/open", 0o777); os.chmod(d + "/open", 0o1777)
+os.mkdir(d + "/group"); os.chown(d + "/group", 0, 7); os.chmod(d + "/group", 0o2777)
+os.setgroups([]); os.setgid(12); os.setuid(11)
+def show(name): s = os.lstat(d + name); print(name, s.st_uid, s.st_gid, oct(s.st_mode))
+for within in ("/open", "/group"):
+    os.close(os.open(d + within + "/f", os.O_CREAT | os.O_WRONLY, 0o6755))
+    os.mkdir(d + within + "/d"); os.symlink("x", d + within + "/l")
+    for name in "fdl": show(within + "/" + name)
+for no in (lambda: os.unlink(d + "/mine"), lambda: open(d + "/mine"), lambda: os.chown(d + "/open/f", 1, 1)):
+    try: no()
+    except OSError as e: print(e.errno)
+"""
+
+
+def test_files_are_the_callers_and_modes_hold(place: Place) -> None:
+    for directory in (place.local, place.at):
+        (directory / "mine").touch(0o600)
+    script = place.local.parent / "owner.py"
+    script.write_text(OWNER)
+    assert "/group/f 11 7 " in place.both(["python3", "-S", script, "DIR"])
+
+
+def test_what_is_not_done_is_refused_by_name(place: Place) -> None:
+    path = place.at / "f"
+    path.touch()
+    refused = []
+    for words in (["flock", path, "true"], ["setfattr", "-n", "user.a", "-v", "1", path]):
+        if shutil.which(words[0]):
+            refused.append(subprocess.run(words, capture_output=True, text=True).stderr)
+    assert refused and all("not supported" in line for line in refused), refused
+    with pytest.raises(OSError) as error:
+        os.setxattr(path, "user.a", b"1")
+    assert error.value.errno == errno.ENOTSUP
+    code = "import mmap, sys; f = open(sys.argv[1], 'r+b'); mmap.mmap(f.fileno(), 10)"
+    path.write_bytes(bytes(10))
+    shared = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+    assert "No such device" in shared.stderr
+    assert "a lock of f is not done" in place.mounts[0].log.read_text()
+
+
+@pytest.mark.parametrize("level", ["written", "accepted"])
+def test_an_error_of_the_store_reaches_the_writer(tmp_path: Path, level: str) -> None:
+    (tmp_path / "export").mkdir()
+    small = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", tmp_path / "export"]
+    subprocess.run(small, check=True)
+    try:
+        place = Place(tmp_path)
+        at = place.mount("--level", level).at
+        try:
+            copy = ["dd", "if=/dev/zero", f"of={at}/f", "bs=256k", "count=8"]
+            done = subprocess.run(copy, capture_output=True, text=True, check=False)
+            assert (done.returncode, "No space left" in done.stderr) == (1, True)
+            assert " of f" in place.mounts[1].log.read_text()
+        finally:
+            place.end()
+    finally:
+        subprocess.run(["umount", "-l", tmp_path / "export"], check=True)
+
+
+def test_a_server_that_stopped_is_an_error_and_no_hang(place: Place) -> None:
+    mounted = place.mount("--timeout", "2")
+    path, began, ended = mounted.at / "f", time.monotonic(), list[int]()
+    with suppress(OSError), open(path, "wb", 0) as file:  # what is left of it cannot be closed well
+        place.server.process.send_signal(signal.SIGSTOP)
+        for work in (lambda: file.write(b"x"), path.stat, path.read_bytes):
+            with pytest.raises(OSError) as error:
+                work()
+            assert error.value.errno == errno.ETIMEDOUT
+        ended.append(mounted.end())
+    assert ended == [0]
+    assert time.monotonic() - began < 15
+    assert place.server.address in mounted.log.read_text()
+    assert not os.path.ismount(mounted.at)
+
+
+def test_a_server_that_comes_back_is_used_again(place: Place) -> None:
+    (place.at / "d").mkdir()
+    with open(place.at / "d/f", "w+b", 0) as file:
+        file.write(b"before ")
+        place.server.end(signal.SIGKILL)
+        place.server = Server(place.local.parent)
+        file.write(b"after")
+        assert os.pread(file.fileno(), 99, 0) == b"before after"
+        assert os.fstat(file.fileno()).st_size == 12
+    assert listed(place.at / "d") == {"f"}
+
+
+def test_the_command_mounts_and_unmounts(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "m").mkdir()
+    up(tmp_path, "--export", "x", "--servers", "2")
+    try:
+        done = forward(tmp_path, "mount", "m", "--server", "fwd1")
+        assert done.stderr == f"fathom: {tmp_path}/m: files of fwd1\n"
+        (tmp_path / "m/f").write_text("text")
+        assert (tmp_path / "x/f").read_text() == "text"
+        assert forward(tmp_path, "unmount", "m").stderr == "fathom: m: unmounted\n"
+        assert not os.path.ismount(tmp_path / "m")
+        assert "there is fwd0, fwd1" in forward(tmp_path, "mount", "m", "--server", "x").stderr
+        assert forward(tmp_path, "mount", "m").returncode == 0
+    finally:
+        ended = forward(tmp_path, "down").stderr
+    assert ended.startswith(f"fathom: {tmp_path}/m: unmounted\n")
+    assert not os.path.ismount(tmp_path / "m")
+
+
+@pytest.mark.full
+def test_pjdfstest_passes_what_it_passes_on_a_local_file_system(place: Place) -> None:
+    program = ROOT / "build/pjdfstest"
+    install = ["cargo", "install", "-q", "--locked", "pjdfstest", "--version", PJDFSTEST]
+    done = subprocess.run([*install, "--root", program], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"pjdfstest cannot be installed: {done.stderr.splitlines()[-1]}")
+    known = tomllib.loads((ROOT / "tests/forward/pjdfstest.toml").read_text())
+    settings = place.local.parent / "settings.toml"
+    settings.write_text(known["settings"])
+    passed = []
+    for directory in (place.local, place.at):
+        said = subprocess.run(
+            [program / "bin/pjdfstest", "-c", settings, "-p", directory],
+            capture_output=True, text=True, timeout=600, check=False,
+        ).stdout  # fmt: skip
+        passed.append(set(re.findall(r"^(\S+) +ok$", said, re.MULTILINE)))
+    assert len(passed[0]) > 300
+    only_local = passed[0] - passed[1]
+    for pattern in known["excluded"]:
+        matched = {name for name in only_local if re.fullmatch(pattern, name)}
+        assert matched, pattern
+        only_local -= matched
+    assert only_local == set()
