@@ -320,6 +320,22 @@ def test_kernels_write_the_same_files(skin: Skin, mpi: str, kernel: str, way: st
         assert same_but_times((skin.local / name).read_bytes(), (skin.export / name).read_bytes())
 
 
+@pytest.mark.parametrize("mpi", ["mpich", "romio321"])
+def test_strided_independent_io_and_atomic_mode_of_romio(skin: Skin, mpi: str) -> None:
+    """Data sieving and atomic mode stand on locks: the program checks what each rank reads, on a local file too."""
+    needs.require(needs.of_mpi(mpi))
+    program = ROOT / f"build/tests/programs/mpi/strided_{needs.MPI[mpi]}"
+    command = [*LAUNCH[mpi].split(), "-n", "4", "env"]
+    ours = [f"{k}={v}" for k, v in skin.environment().items() if k.startswith(("LD_P", "FATHOM"))]
+    for more, place in (([], skin.local), (ours, skin.prefix)):
+        done = subprocess.run(
+            [*command, *more, program, place / "f"], capture_output=True, text=True, timeout=100,
+            env=os.environ | STACK_ENV, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-2000:]
+    assert (skin.export / "f").stat().st_size == (skin.local / "f").stat().st_size
+
+
 def same_but_times(one: bytes, two: bytes) -> bool:
     """HDF5 keeps when an object was made, in seconds: those four bytes may differ, no others."""
     if len(one) != len(two):
