@@ -1,7 +1,7 @@
 -- `part`: what each server did for each call that it served. Clipped to that call: `time`; what went on when it had returned: `after`. Several
 -- rows of one server for one call add up, but to no more than from the first's begin to the last's end. `disk` is what the server
 -- spent in recorded calls of its own meanwhile: those inside its row, and its calls of layer `disk` that are linked to the call served. `sent`: of each call served the slowest server's time, since they work side by side (equation
--- 2.1). `disk_calls`: how many those of its own were. Both are empty where no server was traced. A part, after servers.sql.
+-- 2.1). `disk_calls`: how many those of its own were. $traced: was a server? Both are empty where none was. A part, after servers.sql.
 of_rows as (
 	select c.parent as id, sum(c.duration) as time, count(*) as calls
 	from calls as c join calls as s on s.id = c.parent
