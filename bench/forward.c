@@ -5,7 +5,8 @@
  *	forward raw-fetch SIZE N FILE            bytes that a child reads from FILE; prints bytes a second
  *	forward round SERVER write|read|getattr SIZE N
  *	forward stream SERVER write|read SIZE N LEVEL
- *	forward strided FILE RANK RANKS SIZE N   plain pwrite: piece N * RANKS + RANK, through whatever is preloaded
+ *	forward strided FILE RANK RANKS SIZE N START   plain pwrite of every RANKS-th piece, from START (seconds since 1970) on,
+ *	                                               through whatever is preloaded; prints seconds
  */
 #include <err.h>
 #include <errno.h>
@@ -219,15 +220,20 @@ static void stream(const char *op, size_t size, size_t n, uint8_t level)
 	printf("%.0f\n", (double)size * (double)n / (now() - began));
 }
 
-static void strided(const char *name, size_t rank, size_t ranks, size_t size, size_t n)
+static void strided(const char *name, size_t rank, size_t ranks, size_t size, size_t n,
+		    const char *start)
 {
+	struct timespec all = {.tv_sec = (time_t)number(start)};
 	char *bytes = memory(size);
-	double began = now();
+	double began;
 	int fd = open(name, O_WRONLY | O_CREAT, 0600);
 
 	if (fd < 0)
 		err(1, "%s", name);
 	memset(bytes, 'a' + (int)rank, size);
+	clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &all,
+			NULL); /* ranks of a program begin together */
+	began = now();
 	for (size_t i = 0; i < n; i++)
 		if (pwrite(fd, bytes, size, (off_t)((i * ranks + rank) * size)) != (ssize_t)size)
 			err(1, "%s", name);
@@ -254,9 +260,9 @@ int main(int n, char **word)
 		begin(word[2]);
 		stream(word[3], number(word[4]), number(word[5]), (uint8_t)number(word[6]));
 		fathom_fwd_finalize(server);
-	} else if (!strcmp(what, "strided") && n == 7) {
-		strided(word[2], number(word[3]), number(word[4]), number(word[5]),
-			number(word[6]));
+	} else if (!strcmp(what, "strided") && n == 8) {
+		strided(word[2], number(word[3]), number(word[4]), number(word[5]), number(word[6]),
+			word[7]);
 	} else {
 		errx(2, "words as at the top of bench/forward.c");
 	}

@@ -7,6 +7,7 @@ import re
 import signal
 import statistics
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from tools import ENGINE, PROGRAMS, ROOT, BenchError, Row, run, scratch
 
 FORWARD = PROGRAMS / "forward"
 PRELOAD = ROOT / "build" / "libfathom_fwd_preload.so"
-SLOW_STORE = ROOT / "build" / "tests" / "libslow_store.so"
+SLOW_STORE = ROOT / "build" / "tests" / "tools" / "slow_store.so"
 ROUND = 1.5
 STREAM = 0.7
 COALESCED = 10.0
@@ -167,9 +168,10 @@ def streams(quick: bool) -> list[Row]:
 
 def together(file: Path, count: int, env: dict[str, str]) -> float:
     """Seconds of the slowest of four processes that write a file, strided."""
+    start = str(int(time.time()) + 2)
     running = [
         subprocess.Popen(
-            [FORWARD, "strided", file, str(rank), str(RANKS), str(BLOCK), str(count)],
+            [FORWARD, "strided", file, str(rank), str(RANKS), str(BLOCK), str(count), start],
             env={**os.environ, **env},
             stdout=subprocess.PIPE,
             text=True,

@@ -1,7 +1,5 @@
 //! Requests on a file's data, of all kinds: their place in the file's order, what begins, what came of it.
 
-use std::time::{Duration, Instant};
-
 use fathom_record::Caller;
 use fathom_wire::number::flag;
 use fathom_wire::{Extent, Handle, Hints, Request, encode};
@@ -14,9 +12,6 @@ use crate::queue::{Access, Key};
 use crate::server::{Done, Server, failure};
 use crate::store::Store;
 use crate::writes::write;
-
-/// How long a write that has its answer may wait for others to be put together with.
-const REST: Duration = Duration::from_millis(1);
 
 /// What a server has done so far.
 #[derive(Default)]
@@ -78,17 +73,9 @@ impl Server {
 
 	/// Start what may be done now on a file.
 	pub fn pump(&mut self, handle: Handle) {
-		let crowded = self.is_draining() || self.pool_free < self.settings.pool / 2;
 		let Some(file) = self.files.get(&handle) else { return };
 		let begun = file.queue.begin();
-		let rests = !crowded && !file.hasty && file.queue.may_rest();
-		let pieces = if rests { Vec::new() } else { file.queue.next_writes() };
-		if !file.queue.is_ready() {
-			file.hasty = false;
-		} else if rests && !file.resting {
-			file.resting = true;
-			self.resting.push_back((Instant::now() + REST, handle));
-		}
+		let pieces = file.queue.next_writes();
 		let object = file.object.clone();
 		if !pieces.is_empty() {
 			let object = object.clone();
@@ -112,17 +99,6 @@ impl Server {
 				Some(request) => self.run_whole(key, object.clone(), request),
 				None => {}
 			}
-		}
-	}
-
-	/// Writes that have rested until now begin.
-	pub fn rise(&mut self, now: Instant) {
-		while self.resting.front().is_some_and(|(until, _)| *until <= now || self.is_draining()) {
-			let Some((_, handle)) = self.resting.pop_front() else { return };
-			if let Some(file) = self.files.get(&handle) {
-				(file.resting, file.hasty) = (false, true);
-			}
-			self.pump(handle);
 		}
 	}
 

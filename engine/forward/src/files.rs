@@ -16,10 +16,6 @@ pub struct File {
 	/// As it was last looked up, for messages.
 	pub path: String,
 	pub queue: Queue,
-	/// Its writes wait for more, until a time.
-	pub resting: bool,
-	/// They have waited long enough.
-	pub hasty: bool,
 	/// By how many opens it is held.
 	pub holds: u32,
 	pub end: End,
@@ -92,8 +88,6 @@ impl Files {
 			object: object.clone(),
 			path: String::new(),
 			queue: Queue::default(),
-			resting: false,
-			hasty: false,
 			holds: 0,
 			end: End::default(),
 			used,
@@ -121,8 +115,7 @@ impl Files {
 
 	pub fn add_root(&mut self, root: Arc<Object>) {
 		let (path, queue, end) = (String::new(), Queue::default(), End::default());
-		let (resting, hasty) = (false, false);
-		let file = File { object: root, path, queue, resting, hasty, holds: 1, end, used: 0 };
+		let file = File { object: root, path, queue, holds: 1, end, used: 0 };
 		self.known.insert(Handle::ROOT, file);
 	}
 }

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use crate::client::{Doing, Early, Pending, Writing};
 use crate::queue::{Key, Piece};
-use crate::server::{Server, reply_header};
+use crate::server::{Server, UNFINISHED, reply_header};
 use crate::traced::caller_of;
 use crate::writes::written_reply;
 
@@ -108,6 +108,7 @@ impl Server {
 		data: (Vec<u8>, usize),
 		held: usize,
 	) {
+		let unfinished = self.clients.get(&key.0).map_or(0, |client| client.pending().len());
 		let Some(pending) = self.pending(key) else { return self.free(held) };
 		let drop = pending.hints.has(hint::DROP_IO);
 		let caller = caller_of(&pending.header, 0);
@@ -115,14 +116,11 @@ impl Server {
 		let extents = writing.slice(at, (data.0.len() - data.1) as u64);
 		let nonblocking = pending.header.flags & flag::NONBLOCKING != 0;
 		let accepted = nonblocking && !writing.waited && writing.got == writing.total;
-		let accepted = accepted && pending.answered().is_none();
+		let accepted = accepted && pending.answered().is_none() && unfinished < UNFINISHED / 2;
 		let reply = written_reply(writing, level::ACCEPTED);
 		let piece = Piece { key, extents, data: data.0, start: data.1, held, drop, caller };
 		if let Some(file) = self.files.get(&handle) {
 			file.queue.ready(piece);
-			if accepted {
-				file.queue.accept(key);
-			}
 		}
 		if accepted {
 			let body = reply.encode(&Hints::default());

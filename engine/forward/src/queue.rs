@@ -48,8 +48,6 @@ struct Waiting {
 	span: Extent,
 	ready: VecDeque<Piece>,
 	running: bool,
-	/// A write that has its answer.
-	accepted: bool,
 	/// A read that began while earlier writes elsewhere in the file were not done.
 	behind: bool,
 }
@@ -58,18 +56,11 @@ struct Waiting {
 pub struct Queue {
 	waiting: VecDeque<Waiting>,
 	writing: bool,
-	/// Bytes that are ready to be written.
-	ready: usize,
-	/// Requests whose clients wait for them.
-	awaited: usize,
 }
 
 /// Most bytes of one access, and how far the queue is searched for what fits.
 const MOST: usize = 8 << 20;
 const FAR: usize = 512;
-/// Fewer bytes and writes than this, whose clients have their answers, may wait for more to be put together with.
-const LITTLE: usize = 1 << 20;
-const FEW: usize = 128;
 
 impl Queue {
 	pub fn is_empty(&self) -> bool {
@@ -87,29 +78,8 @@ impl Queue {
 			span,
 			ready,
 			running: false,
-			accepted: false,
 			behind: false,
 		});
-		self.awaited += 1;
-	}
-
-	/// The write has its answer, nobody waits for it.
-	pub fn accept(&mut self, key: Key) {
-		let mut latest = self.waiting.iter_mut().rev();
-		if let Some(waiting) = latest.find(|waiting| waiting.key == key && !waiting.accepted) {
-			waiting.accepted = true;
-			self.awaited -= 1;
-		}
-	}
-
-	/// Nobody waits for what is here, and there is little of it.
-	pub fn may_rest(&self) -> bool {
-		self.awaited == 0 && !self.writing && self.ready < LITTLE && self.waiting.len() < FEW
-	}
-
-	/// Whether data waits to be written.
-	pub fn is_ready(&self) -> bool {
-		self.ready > 0
 	}
 
 	/// Where a write goes that has its place in the order already.
@@ -124,7 +94,6 @@ impl Queue {
 		if let Some(waiting) =
 			self.waiting.iter_mut().rev().find(|waiting| waiting.key == piece.key)
 		{
-			self.ready += piece.length();
 			waiting.ready.push_back(piece);
 		}
 	}
@@ -132,10 +101,8 @@ impl Queue {
 	/// The request is done or given up; what it had ready is returned.
 	pub fn finish(&mut self, key: Key) -> Vec<Piece> {
 		let at = self.waiting.iter().position(|waiting| waiting.key == key);
-		let Some(done) = at.and_then(|at| self.waiting.remove(at)) else { return Vec::new() };
-		self.awaited -= usize::from(!done.accepted);
-		self.ready -= done.ready.iter().map(Piece::length).sum::<usize>();
-		done.ready.into()
+		let done = at.and_then(|at| self.waiting.remove(at));
+		done.map_or_else(Vec::new, |done| done.ready.into())
 	}
 
 	/// Reads and whole-file requests that may begin now.
@@ -176,7 +143,6 @@ impl Queue {
 			}
 			while let Some(piece) = self.waiting[at].ready.pop_front() {
 				bytes += piece.length();
-				self.ready -= piece.length();
 				pieces.push(piece);
 				if bytes >= MOST {
 					break;
@@ -361,27 +327,6 @@ mod tests {
 		assert!(queue.begin().is_empty());
 		queue.finish((1, 1));
 		assert_eq!(queue.begin(), [(1, 4)]);
-	}
-
-	#[test]
-	fn writes_rest_until_somebody_waits_or_there_are_many() {
-		let mut queue = Queue::default();
-		let accepted = |queue: &mut Queue, seq| {
-			queue.push((1, seq), Access::Write, extents(&[(seq * 10, 10)]));
-			queue.ready(piece((1, seq), &[(seq * 10, 10)]));
-			queue.accept((1, seq));
-		};
-		accepted(&mut queue, 1);
-		assert!(queue.may_rest() && queue.is_ready());
-		queue.push((2, 1), Access::Read, extents(&[(10, 1)]));
-		assert!(!queue.may_rest());
-		queue.finish((2, 1));
-		(2..FEW as u64).for_each(|seq| accepted(&mut queue, seq));
-		assert!(queue.may_rest());
-		accepted(&mut queue, FEW as u64);
-		assert!(!queue.may_rest());
-		assert_eq!(queue.next_writes().len(), FEW);
-		assert!(!queue.is_ready());
 	}
 
 	#[test]

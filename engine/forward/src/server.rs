@@ -44,7 +44,7 @@ pub const AHEAD: usize = 512 << 10;
 /// More than this not yet sent: the connection's requests are not read.
 const FULL: usize = 4 << 20;
 /// Requests of a client that have an answer and are not done.
-const UNFINISHED: usize = 4096;
+pub const UNFINISHED: usize = 4096;
 /// How often what has no event of its own is looked at.
 const TICK: Duration = Duration::from_millis(500);
 /// Threads that ask other servers.
@@ -139,8 +139,6 @@ pub struct Server {
 	pub buffers: Buffers,
 	/// What this thread did itself, with when it was begun; taken as what workers did is.
 	pub done_here: VecDeque<(Instant, Done)>,
-	/// Files whose writes wait for more, and until when.
-	pub resting: VecDeque<(Instant, Handle)>,
 	/// Connections whose peers have read: requests that came meanwhile go on.
 	resumed: Vec<u64>,
 	epoll: std::os::fd::OwnedFd,
@@ -267,7 +265,6 @@ impl Server {
 			dues: BTreeSet::new(),
 			buffers: Buffers::default(),
 			done_here: VecDeque::new(),
-			resting: VecDeque::new(),
 			resumed: Vec::new(),
 			epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(said)?,
 			next_connection: FIRST,
@@ -345,13 +342,10 @@ impl Server {
 	}
 
 	fn timeout(&self) -> Timespec {
-		let due = self.dues.first().map(|(due, _)| *due);
-		let rest = self.resting.front().map(|(until, _)| *until);
-		let next = due
-			.into_iter()
-			.chain(rest)
-			.min()
-			.map_or(TICK, |next| next.saturating_duration_since(Instant::now()).min(TICK));
+		let next = self
+			.dues
+			.first()
+			.map_or(TICK, |(due, _)| due.saturating_duration_since(Instant::now()).min(TICK));
 		let next = if self.resumed.is_empty() { next } else { Duration::ZERO };
 		Timespec { tv_sec: next.as_secs() as i64, tv_nsec: i64::from(next.subsec_nanos()) + 1 }
 	}
@@ -656,7 +650,6 @@ impl Server {
 	/// Requests whose deadline has passed, clients that are gone, peers that do not read.
 	fn expire(&mut self) {
 		let now = Instant::now();
-		self.rise(now);
 		while let Some((due, key)) = self.dues.first().copied() {
 			if due > now {
 				break;
@@ -687,10 +680,6 @@ impl Server {
 
 	fn drain(&mut self) {
 		self.draining.get_or_insert_with(Instant::now);
-	}
-
-	pub fn is_draining(&self) -> bool {
-		self.draining.is_some()
 	}
 
 	fn is_drained(&self) -> bool {
