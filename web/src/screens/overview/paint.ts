@@ -15,6 +15,7 @@ export const BAR_HEIGHT = 26;
 const LABEL = 70;
 const VALUE = 150;
 const TALK = 130; // more, where communication is told too
+const LETTER = 6.2; // pixels
 
 export function barsHeight(bars: LayerBar[]): number {
 	return bars.length * BAR_HEIGHT + 4;
@@ -24,7 +25,8 @@ export function barsHeight(bars: LayerBar[]): number {
 export function paintBars(bars: LayerBar[]): (ink: Ink, box: Box, palette: Palette) => void {
 	return (ink, box, palette) => {
 		const most = Math.max(...bars.map((one) => one.inclusive), 1);
-		const value = VALUE + (bars.some((one) => one.communication > 0) ? TALK : 0);
+		const says = bars.map((one) => `${time(one.exclusive)} itself, ${share(one.exclusive / most)}${talk(one)}`);
+		const value = Math.max(VALUE + (bars.some((one) => one.communication > 0) ? TALK : 0), ...says.map((one) => one.length * LETTER + 12));
 		const room = Math.max(20, box.width - LABEL - value);
 		const length = (ns: number): number => (ns / most) * room;
 		ink.textBaseline = "middle";
@@ -43,7 +45,7 @@ export function paintBars(bars: LayerBar[]): (ink: Ink, box: Box, palette: Palet
 			ink.strokeRect(LABEL + 0.5, middle - 7.5, Math.max(1, length(one.inclusive)), 15);
 			ink.fillStyle = palette.quiet;
 			ink.font = SMALL;
-			ink.fillText(`${time(one.exclusive)} itself, ${share(one.exclusive / most)}${talk(one)}`, LABEL + length(one.inclusive) + 6, middle);
+			ink.fillText(says[row] ?? "", LABEL + length(one.inclusive) + 6, middle);
 		});
 	};
 }

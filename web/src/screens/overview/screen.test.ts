@@ -65,6 +65,15 @@ test("bars are as long as times, each with its name and figure", () => {
 	expect(made).toContain("2 s itself, 20 %");
 });
 
+test("bars leave room for what is said of hours", () => {
+	const bars = [{ layer: "mpiio", inclusive: 39e12, exclusive: 22.866e12, communication: 0 }];
+	const ink = new SvgInk({ width: 500, height: barsHeight(bars) });
+	paintBars(bars)(ink, { width: 500, height: barsHeight(bars) }, palettes.light);
+	const [, x, said] = /<text x="([\d.]+)"[^>]*>([^<]* itself, [^<]*)</.exec(ink.document("#ffffff")) ?? [];
+	expect(said).toContain("6 h 21 min");
+	expect(Number(x) + (said ?? "").length * 6.2).toBeLessThan(500);
+});
+
 test("communication stands behind the layer's own time, and is told", () => {
 	const bars = [{ layer: "mpiio", inclusive: 10e9, exclusive: 2e9, communication: 5e9 }];
 	const ink = new SvgInk({ width: 650, height: barsHeight(bars) });
