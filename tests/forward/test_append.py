@@ -165,3 +165,6 @@ def test_a_journal_that_cannot_be_written_fails_the_append_and_nothing_else(tmp_
         with pytest.raises(Refused, match="append log on server server: Not a directory"):
             client.append(handle, b"record")
         client.write(handle, 0, b"fine")
+        other = client.open("other")
+        client.ask("setattr", other, 8, 0, 0, 0, 2, 0, 0, 0, 0)
+        assert client.size(other) == 2

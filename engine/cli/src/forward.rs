@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use fathom_forward::{Data, Rates, Settings, read_token, serve, status};
+use fathom_forward::{Data, Rates, Settings, Striping, read_token, serve, status};
 use serde_json::{Value, json};
 
 #[derive(Args)]
@@ -38,6 +38,15 @@ pub struct Forward {
 	/// File that lists the servers which share the directory, an address a line, this one among them
 	#[arg(long, value_name = "FILE")]
 	group: Option<PathBuf>,
+	/// File that lists servers which have a directory each, as --group; files are striped over them
+	#[arg(long, value_name = "FILE", conflicts_with = "group")]
+	stripe: Option<PathBuf>,
+	/// Bytes of a stripe, of files that are made
+	#[arg(long, default_value_t = 1 << 20, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=1 << 40), requires = "stripe")]
+	stripe_size: u64,
+	/// Servers that a file is striped over, 0 for all
+	#[arg(long, default_value_t = 0, value_name = "N", requires = "stripe")]
+	stripe_count: u32,
 	/// Seconds that another server may take to answer
 	#[arg(long, default_value_t = 10.0, value_name = "S")]
 	patience: f64,
@@ -87,7 +96,11 @@ pub fn forward(said: Forward) -> Result<(), String> {
 		pool: said.pool as usize,
 		lease: seconds("lease", said.lease)?,
 		deadline: seconds("deadline", said.deadline)?,
-		group: said.group,
+		striping: said
+			.stripe
+			.as_ref()
+			.map(|_| Striping { size: said.stripe_size, count: said.stripe_count }),
+		group: said.group.or(said.stripe),
 		patience: seconds("patience", said.patience)?,
 		data: match said.store {
 			Store::Posix => Data::Files,

@@ -79,14 +79,14 @@ impl Server {
 	}
 
 	/// The size is known: who waited for it can be given extents.
-	pub fn sized(&mut self, handle: Handle, probe: Key, size: Result<u64, Errno>) {
+	pub fn sized(&mut self, handle: Handle, probe: Key, size: Result<u64, Trouble>) {
 		let Some(file) = self.files.get(&handle) else { return };
 		file.queue.finish(probe);
 		if file.end.probe == probe.1 {
-			file.end.at = size.ok();
-			if let Err(errno) = size {
+			file.end.at = size.as_ref().ok().copied();
+			if let Err(trouble) = size {
 				let waiting = std::mem::take(&mut file.end.waiting);
-				waiting.into_iter().for_each(|key| self.unplaced(key, &errno.into()));
+				waiting.into_iter().for_each(|key| self.unplaced(key, &trouble));
 			}
 		}
 		self.ask(handle);

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
 
+use crate::server::Trouble;
+
 /// Most failed ranges that are kept apart; beyond, one of the whole file stands for them.
 const LEDGER: usize = 1 << 16;
 
@@ -20,6 +22,8 @@ pub struct Client {
 	unanswered: usize,
 	pub held: HashMap<Handle, u32>,
 	pub connections: u32,
+	/// Another server, that stripes files over this one too.
+	pub is_peer: bool,
 	/// Since when it has none.
 	pub alone: Option<Instant>,
 	ledger: Vec<Failed>,
@@ -209,6 +213,8 @@ pub struct Writing {
 	/// Bytes written or failed.
 	pub done: u64,
 	pub failed: Vec<(Extent, u32)>,
+	/// Why the first of them did.
+	pub why: Option<String>,
 	pub append: bool,
 	pub offset: Option<u64>,
 	/// The append is written or has failed, and its owner is being told.
@@ -220,6 +226,14 @@ pub struct Writing {
 }
 
 impl Writing {
+	/// These ranges are not written.
+	pub fn fail(&mut self, failed: Vec<(Extent, Trouble)>) {
+		for (extent, trouble) in failed {
+			self.failed.push((extent, trouble.status()));
+			self.why.get_or_insert(trouble.why);
+		}
+	}
+
 	/// The part of the extents that bytes `at .. at + length` of the data go to.
 	pub fn slice(&self, at: u64, length: u64) -> Vec<Extent> {
 		let (mut skip, mut left) = (at, length);

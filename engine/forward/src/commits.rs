@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::client::Doing;
 use crate::data::is_tail;
 use crate::queue::{Access, Key};
-use crate::server::{Done, Server};
+use crate::server::{Done, Server, Trouble};
 use crate::store::{Object, Store};
 
 impl Server {
@@ -55,13 +55,13 @@ impl Server {
 	}
 
 	/// One of a commit's files is done.
-	pub fn synced(&mut self, key: Key, handle: Handle, result: Result<(), Errno>) {
+	pub fn synced(&mut self, key: Key, handle: Handle, result: Result<(), Trouble>) {
 		if let Some(file) = self.files.get(&handle) {
 			file.queue.finish(key);
 		}
-		if let (Err(errno), Some(client)) = (result, self.clients.get_mut(&key.0)) {
+		if let (Err(trouble), Some(client)) = (result, self.clients.get_mut(&key.0)) {
 			// which bytes did not reach the disk, the system does not say
-			let errno = errno.raw_os_error() as u32;
+			let errno = trouble.status();
 			let length = i64::MAX as u64;
 			client.failed(Failed { handle, seq: key.1, offset: 0, length, errno });
 		}

@@ -80,7 +80,7 @@ impl Server {
 		if !pieces.is_empty() {
 			let object = object.clone();
 			let work = move |store: &Store| write(store, handle, &object, pieces);
-			self.workers.give(Caller::default(), Box::new(work));
+			self.workers_of(&handle).give(Caller::default(), Box::new(work));
 		}
 		for key in begun {
 			if key.0 == 0 {
@@ -88,7 +88,7 @@ impl Server {
 				let work = move |store: &Store| {
 					Done::Size(handle, key, store.attr(&object).map(|attr| attr.size))
 				};
-				self.workers.give(Caller::default(), Box::new(work));
+				self.workers_of(&handle).give(Caller::default(), Box::new(work));
 				continue;
 			}
 			match self.pending(key).map(|pending| pending.request.clone()) {
@@ -107,7 +107,11 @@ impl Server {
 		match done {
 			Done::Simple(key, result, met) => self.named(key, result, met),
 			Done::Some(key, Ok((reply, more))) => self.answer(key, is_tail(more), &reply, b"", 0),
-			Done::Some(key, Err(errno)) => self.fail(key, errno, (0, 0)),
+			Done::Some(key, Err(trouble)) => {
+				self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
+			}
+			Done::LetGo => {}
+			Done::Freed(done) => self.freed(done),
 			Done::Journal(id, read) => self.has_journal(id, read),
 			Done::Journaled(id, served, written) => self.journaled(id, served, written),
 			Done::Asked(asker, answer) => self.served(asker, answer),
@@ -124,7 +128,7 @@ impl Server {
 					self.count.written += piece.length() as u64;
 					if let Some(Doing::Writing(w)) = self.pending(piece.key).map(|p| &mut p.doing) {
 						w.done += piece.length() as u64;
-						w.failed.extend(failed);
+						w.fail(failed);
 					}
 					self.check_written(piece.key);
 					self.buffers.give_back(piece.data);

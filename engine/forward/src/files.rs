@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fathom_wire::{Gap, Handle, Wanted};
 
+use crate::directory::OWN_ROOT;
 use crate::queue::{Key, Queue};
 use crate::store::Object;
 
@@ -61,6 +62,8 @@ impl File {
 pub struct Files {
 	known: HashMap<Handle, File>,
 	clock: u64,
+	/// Objects that are not held any more, so many times.
+	pub left: Vec<(Arc<Object>, u32)>,
 }
 
 impl Files {
@@ -82,7 +85,7 @@ impl Files {
 	pub fn learn(&mut self, object: Object, path: String) {
 		self.clock += 1;
 		let used = self.clock;
-		let known = self.known.entry(object.handle);
+		let known = self.known.entry(object.handle());
 		let object = Arc::new(object);
 		let file = known.or_insert_with(|| File {
 			object: object.clone(),
@@ -106,16 +109,20 @@ impl Files {
 		}
 		let idle = |file: &File| file.holds == 0 && file.queue.is_empty() && !file.is_appended();
 		let idle: Vec<_> = self.known.values().filter(|file| idle(file)).collect();
-		let mut used: Vec<(u64, Handle)> = idle.iter().map(|f| (f.used, f.object.handle)).collect();
+		let mut used: Vec<(u64, Handle)> =
+			idle.iter().map(|f| (f.used, f.object.handle())).collect();
 		used.sort_unstable();
-		for (_, handle) in used.iter().take(MOST / 4).filter(|(_, h)| *h != Handle::ROOT) {
+		for (_, handle) in
+			used.iter().take(MOST / 4).filter(|(_, h)| ![Handle::ROOT, OWN_ROOT].contains(h))
+		{
 			self.known.remove(handle);
 		}
 	}
 
 	pub fn add_root(&mut self, root: Arc<Object>) {
 		let (path, queue, end) = (String::new(), Queue::default(), End::default());
+		let handle = root.handle();
 		let file = File { object: root, path, queue, holds: 1, end, used: 0 };
-		self.known.insert(Handle::ROOT, file);
+		self.known.insert(handle, file);
 	}
 }

@@ -10,9 +10,11 @@ use fathom_wire::{Handle, Reply, Request};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
+use crate::Settings;
 use crate::owner::{Answer, Ask, Asker, id_of};
-use crate::peer::Peer;
+use crate::peer::{Patience, Peer};
 use crate::server::{Done, Server, Trouble};
+use crate::stripes::{Stripes, Striping, is_striped};
 
 /// Alone, or as the group's file lists them.
 #[derive(Default)]
@@ -20,6 +22,8 @@ pub struct Group {
 	servers: Vec<Arc<Peer>>,
 	/// Which of them is this one.
 	me: usize,
+	/// They share no directory, but files.
+	is_striping: bool,
 }
 
 impl Group {
@@ -29,17 +33,24 @@ impl Group {
 		mine: &[String],
 		token: Option<&[u8]>,
 		name: &str,
+		is_striping: bool,
 	) -> Result<Group, String> {
 		let place = path.display();
-		let text = fs::read_to_string(path).map_err(|error| format!("--group {place}: {error}"))?;
+		let option = if is_striping { "stripe" } else { "group" };
+		let text =
+			fs::read_to_string(path).map_err(|error| format!("--{option} {place}: {error}"))?;
 		let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
 		let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
 		let me = lines.iter().position(|line| mine.iter().any(|mine| mine == line));
 		let me = me.ok_or_else(|| {
-			format!("--group {place}: this server is not in it; add a line {}", mine.join(" or "))
+			format!(
+				"--{option} {place}: this server is not in it; add a line {}",
+				mine.join(" or ")
+			)
 		})?;
 		let peer = |line: &&str| Peer::new(line, token.map(<[u8]>::to_vec), name).map(Arc::new);
-		Ok(Group { servers: lines.iter().map(peer).collect::<Result<_, _>>()?, me })
+		let servers = lines.iter().map(peer).collect::<Result<_, _>>()?;
+		Ok(Group { servers, me, is_striping })
 	}
 
 	/// This server's number, and how many there are.
@@ -57,10 +68,26 @@ impl Group {
 	}
 }
 
+impl Group {
+	/// Their directories are their own: files are striped over them.
+	pub fn stripes(&self, striping: Striping, settings: &Settings) -> Stripes {
+		let answer = settings.deadline.mul_f64(0.9); // so that its words come before our own time is over
+		let patience = Patience { reach: settings.patience.min(answer), answer };
+		Stripes::new(self.servers.clone(), striping, patience)
+	}
+
+	pub fn hang_up(&self) {
+		self.servers.iter().for_each(|peer| peer.hang_up());
+	}
+}
+
 impl Server {
 	/// Ask the owner of a file's end, this server or another.
 	pub fn ask_owner(&mut self, handle: Handle, asker: Asker, ask: Ask) {
 		let id = id_of(handle);
+		if self.group.is_striping && !is_striped(&handle) {
+			return self.own(id, asker, ask); // a data file: who answers for it never asks on
+		}
 		let (Some(peer), Some(callers)) = (self.group.owner(&id), &self.callers) else {
 			return self.own(id, asker, ask);
 		};
@@ -103,7 +130,8 @@ mod tests {
 
 	fn owners(count: usize) -> Vec<String> {
 		let peer = |at: usize| Arc::new(Peer::new(&format!("unix:/s{at}"), None, "").unwrap());
-		let group = Group { servers: (0..count).map(peer).collect(), me: count };
+		let group =
+			Group { servers: (0..count).map(peer).collect(), me: count, is_striping: false };
 		let mut files = (0..1000u64).map(|file| {
 			let mut handle = Handle::ROOT;
 			handle.0[16..24].copy_from_slice(&file.to_le_bytes());

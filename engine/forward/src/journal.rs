@@ -38,7 +38,7 @@ impl Journal {
 		let Some(path) = &self.path else { return Ok((Ledger::default(), false)) };
 		match fs::read(path) {
 			Ok(bytes) => Ok((Ledger::read(&String::from_utf8_lossy(&bytes)), true)),
-			Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((Ledger::default(), false)),
+			Err(error) if is_absent(&error) => Ok((Ledger::default(), false)),
 			Err(error) => Err(errno_of(&error)),
 		}
 	}
@@ -73,7 +73,7 @@ impl Journal {
 			made.and_then(|()| fs::rename(&new, path))
 		};
 		match written {
-			Err(error) if error.kind() != io::ErrorKind::NotFound => Err(errno_of(&error)),
+			Err(error) if !is_absent(&error) => Err(errno_of(&error)),
 			_ => Ok(()),
 		}
 	}
@@ -93,6 +93,11 @@ fn create(path: &Path) -> io::Result<File> {
 		}
 		(opened, _) => opened,
 	}
+}
+
+/// No journal is there, nor can one be where its directory is none.
+fn is_absent(error: &io::Error) -> bool {
+	matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn errno_of(error: &io::Error) -> Errno {

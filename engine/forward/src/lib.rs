@@ -7,9 +7,12 @@ mod client;
 mod commits;
 mod connection;
 mod data;
+mod directory;
 mod files;
+mod freeing;
 mod group;
 mod journal;
+mod layout;
 mod ledger;
 mod names;
 mod owner;
@@ -20,6 +23,8 @@ mod reads;
 mod server;
 mod session;
 mod store;
+mod striped;
+mod stripes;
 mod throttle;
 mod traced;
 mod workers;
@@ -32,6 +37,7 @@ pub use auth::read_token;
 pub use peer::status;
 pub use server::serve;
 pub use store::Data;
+pub use stripes::Striping;
 pub use throttle::Rates;
 
 /// What a server is told.
@@ -53,6 +59,8 @@ pub struct Settings {
 	pub deadline: Duration,
 	/// Lists the servers that share the directory, this one among them.
 	pub group: Option<PathBuf>,
+	/// Each of them has a directory of its own, and files are striped over them.
+	pub striping: Option<Striping>,
 	/// How long another server may take to answer.
 	pub patience: Duration,
 	pub data: Data,

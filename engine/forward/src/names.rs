@@ -115,7 +115,7 @@ impl Server {
 				});
 			}
 			// all that is left of an open is to truncate
-			_ => self.cut_end(key, object.handle, 0),
+			_ => self.cut_end(key, object.handle(), 0),
 		}
 	}
 
@@ -163,7 +163,7 @@ impl Server {
 	/// Work that ends in an answer.
 	pub fn give<F>(&mut self, key: Key, work: F)
 	where
-		F: FnOnce(&Store) -> Result<Reply, Errno> + Send + 'static,
+		F: FnOnce(&Store) -> Result<Reply, Trouble> + Send + 'static,
 	{
 		self.do_for(key, Box::new(move |store| Done::Simple(key, work(store), None)));
 	}
@@ -171,11 +171,11 @@ impl Server {
 	/// Work that meets a file: it is known from now on.
 	fn give_met<F>(&mut self, key: Key, path: String, work: F)
 	where
-		F: FnOnce(&Store) -> Result<(Reply, Object), Errno> + Send + 'static,
+		F: FnOnce(&Store) -> Result<(Reply, Object), Trouble> + Send + 'static,
 	{
 		let work = move |store: &Store| match work(store) {
 			Ok((reply, object)) => Done::Simple(key, Ok(reply), Some((object, path))),
-			Err(errno) => Done::Simple(key, Err(errno), None),
+			Err(trouble) => Done::Simple(key, Err(trouble), None),
 		};
 		self.do_for(key, Box::new(work));
 	}
@@ -193,7 +193,7 @@ impl Server {
 				self.give_met(key, said, move |store| {
 					let nofollow = flags & lookup::NOFOLLOW != 0;
 					let (object, attr) = store.lookup(&dir, &path, nofollow)?;
-					Ok((Reply::Lookup { handle: object.handle, attr }, object))
+					Ok((Reply::Lookup { handle: object.handle(), attr }, object))
 				});
 			}
 			Request::Open { dir, flags, mode, path } => {
@@ -204,7 +204,7 @@ impl Server {
 				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
 				self.give_met(key, said, move |store| {
 					let (object, attr, made) = store.open_file(&dir, &path, flags, mode)?;
-					let handle = object.handle;
+					let handle = object.handle();
 					Ok((Reply::Open { handle, attr, created: u8::from(made) }, object))
 				});
 			}
@@ -212,14 +212,14 @@ impl Server {
 				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
 				self.give_met(key, said, move |store| {
 					let (object, attr) = store.mkdir(&dir, &path, mode)?;
-					Ok((Reply::Mkdir { handle: object.handle, attr }, object))
+					Ok((Reply::Mkdir { handle: object.handle(), attr }, object))
 				});
 			}
 			Request::Symlink { dir, path, target } => {
 				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
 				self.give_met(key, said, move |store| {
 					let (object, attr) = store.symlink(&dir, &path, &target)?;
-					Ok((Reply::Symlink { handle: object.handle, attr }, object))
+					Ok((Reply::Symlink { handle: object.handle(), attr }, object))
 				});
 			}
 			Request::Rename { dir, path, to_dir, to, flags } => {
@@ -272,8 +272,13 @@ impl Server {
 	}
 
 	/// What came of work on a name: the file is known, and held if it was opened.
-	pub fn named(&mut self, key: Key, result: Result<Reply, Errno>, met: Option<(Object, String)>) {
-		let handle = met.as_ref().map(|(object, _)| object.handle);
+	pub fn named(
+		&mut self,
+		key: Key,
+		result: Result<Reply, Trouble>,
+		met: Option<(Object, String)>,
+	) {
+		let handle = met.as_ref().map(|(object, _)| object.handle());
 		if let Some((object, path)) = met {
 			self.files.learn(object, path);
 		}
@@ -286,9 +291,9 @@ impl Server {
 		};
 		let reply = match result {
 			Ok(reply) => reply,
-			Err(errno) => {
+			Err(trouble) => {
 				self.leave_queue(key);
-				return self.fail(key, errno, (0, 0));
+				return self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
 			}
 		};
 		let (Some(handle), Some(flags)) = (handle, flags) else {
@@ -331,7 +336,10 @@ impl Server {
 	}
 
 	fn hold(&mut self, client: u64, handle: Handle) {
-		let Some(client) = self.clients.get_mut(&client) else { return };
+		let Some(client) = self.clients.get_mut(&client) else {
+			let object = self.files.get(&handle).map(|file| file.object.clone());
+			return self.files.left.extend(object.map(|object| (object, 1)));
+		};
 		*client.held.entry(handle).or_default() += 1;
 		if let Some(file) = self.files.get(&handle) {
 			file.holds += 1;
@@ -349,5 +357,7 @@ pub fn release(client: &mut Client, files: &mut crate::files::Files, handle: Han
 	}
 	if let Some(file) = files.get(&handle) {
 		file.holds = file.holds.saturating_sub(times);
+		let object = file.object.clone();
+		files.left.push((object, times));
 	}
 }

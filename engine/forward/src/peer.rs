@@ -5,17 +5,18 @@ use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fathom_record::Caller;
 use fathom_wire::number::{flag, frame, hint, kind, limit, status};
-use fathom_wire::{Failure, HEADER, Header, Hello, Hints, Reply, Request, WireError, decode};
+use fathom_wire::{Failure, HEADER, Header, Hello, Hints, Pull, Reply, Request, WireError, decode};
 use rustix::io::Errno;
 
 use crate::auth::{CLIENT, Challenge, SERVER, random};
 use crate::connection::Socket;
-use crate::server::Trouble;
+use crate::server::{INLINE, Trouble};
 
 /// The first pause before a lost connection is tried again, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
@@ -29,6 +30,29 @@ pub struct Peer {
 	name: String,
 	seq: AtomicU64,
 	idle: Mutex<Vec<Link>>,
+	/// The last question had no answer in time: for the next it is not waited for again.
+	away: AtomicBool,
+}
+
+/// What is asked, with the data of a write, for which client's call.
+#[derive(Clone, Copy)]
+pub struct Question<'a> {
+	pub request: &'a Request,
+	pub data: &'a [&'a [u8]],
+	pub caller: Caller,
+}
+
+impl<'a> Question<'a> {
+	pub fn of(request: &'a Request) -> Question<'a> {
+		Question { request, data: &[], caller: Caller::default() }
+	}
+}
+
+/// How long a server that cannot be reached is looked for, and how long one that can may take.
+#[derive(Clone, Copy)]
+pub struct Patience {
+	pub reach: Duration,
+	pub answer: Duration,
 }
 
 /// What a peer answered.
@@ -54,7 +78,7 @@ impl From<io::Error> for Lost {
 
 impl From<WireError> for Lost {
 	fn from(error: WireError) -> Lost {
-		Lost::Refused(Trouble { errno: Errno::PROTO, why: error.to_string() })
+		Lost::Refused(Trouble::new(Errno::PROTO, error.to_string()))
 	}
 }
 
@@ -68,28 +92,59 @@ impl Peer {
 			name: name.to_owned(),
 			seq: AtomicU64::new(0),
 			idle: Mutex::new(Vec::new()),
+			away: AtomicBool::new(false),
 		})
 	}
 
 	/// Ask, and wait for the answer. What is wrong names this peer.
 	pub fn call(&self, request: &Request, deadline: Instant) -> Result<Came, Trouble> {
-		let (mut seq, mut flags, mut pause) = (None, 0, PAUSE.0);
+		self.ask(Question::of(request), (deadline, deadline))
+	}
+
+	/// The same of a server that has its own patience; one that was away is not waited for again.
+	pub fn seek(&self, question: Question<'_>, patience: Patience) -> Result<Came, Trouble> {
+		let now = Instant::now();
+		let limits = match self.away.load(Ordering::Relaxed) {
+			true => (now, now + patience.reach.min(patience.answer)),
+			false => (now + patience.reach, now + patience.answer),
+		};
+		self.ask(question, limits)
+	}
+
+	/// Until when it may be away, and until when it may take to answer.
+	fn ask(
+		&self,
+		question: Question<'_>,
+		(reach, deadline): (Instant, Instant),
+	) -> Result<Came, Trouble> {
+		let (mut seq, mut flags, mut pause, mut again) = (None, 0, PAUSE.0, false);
 		loop {
+			let mut sent = false;
 			let asked = self.link(deadline).and_then(|mut link| {
 				// larger than any before on this connection, as it was taken after it
 				let seq = *seq.get_or_insert_with(|| self.seq.fetch_add(1, Ordering::Relaxed) + 1);
-				let came = link.ask((self.id, seq), flags, request, deadline)?;
+				sent = true;
+				let came = link.ask((self.id, seq), flags, question, deadline)?;
 				if let Ok(mut idle) = self.idle.lock() {
 					idle.push(link);
 				}
 				Ok(came)
 			});
 			let error = match asked {
-				Ok(came) => return Ok(came),
-				Err(Lost::Refused(trouble)) => return Err(self.named(trouble)),
+				Ok(came) => {
+					self.away.store(false, Ordering::Relaxed);
+					return Ok(came);
+				}
+				Err(Lost::Refused(trouble)) => {
+					self.away.store(false, Ordering::Relaxed);
+					return Err(self.named(Trouble { again, ..trouble }));
+				}
 				Err(Lost::Connection(error)) => error,
 			};
-			if Instant::now() + pause >= deadline {
+			again |= sent;
+			self.hang_up(); // the others are lost with it
+			if Instant::now() + pause >= reach.min(deadline) {
+				self.away.store(true, Ordering::Relaxed);
 				let errno = match Errno::from_io_error(&error) {
 					Some(Errno::AGAIN) | None => Errno::TIMEDOUT,
 					Some(errno) => errno,
@@ -99,6 +154,13 @@ impl Peer {
 			flags = flag::RETRY;
 			thread::sleep(pause);
 			pause = (pause * 2).min(PAUSE.1);
+		}
+	}
+
+	/// Close the connections that nobody uses.
+	pub fn hang_up(&self) {
+		if let Ok(mut idle) = self.idle.lock() {
+			idle.clear();
 		}
 	}
 
@@ -132,14 +194,14 @@ impl Peer {
 	}
 
 	fn greet(&self, link: &mut Link, deadline: Instant) -> Result<(), Lost> {
-		let refused = |why: String| Lost::Refused(Trouble { errno: Errno::ACCESS, why });
+		let refused = |why: String| Lost::Refused(Trouble::new(Errno::ACCESS, why));
 		let nonce: [u8; 32] = random().map_err(refused)?;
 		let version = frame::VERSION as u16;
 		let name = self.name.as_str().into();
 		let hello = Hello { lowest: version, highest: version, key: self.key, nonce, name };
 		let id = (self.id, 0);
 		let hello = Request::Hello { hello };
-		let server = match link.exchange(id, 0, &hello, deadline)? {
+		let server = match link.exchange(id, 0, Question::of(&hello), deadline)? {
 			Ok(_) => return Ok(()),
 			Err((status::AUTH, failure)) => failure.hints,
 			Err((status, failure)) => return Err(told(status, &failure)),
@@ -151,7 +213,8 @@ impl Peer {
 		};
 		let challenge = Challenge { server, client: nonce, id: self.id };
 		let proof = challenge.proof(token, CLIENT).try_into().unwrap_or_default();
-		match link.exchange(id, 0, &Request::Auth { proof }, deadline)? {
+		let auth = Request::Auth { proof };
+		match link.exchange(id, 0, Question::of(&auth), deadline)? {
 			Ok(came)
 				if came
 					.hints
@@ -184,9 +247,22 @@ fn told(status: u32, failure: &Failure) -> Lost {
 	match status {
 		// it ends, and may be back
 		status::DRAINING => Lost::Connection(Errno::SHUTDOWN.into()),
-		status::AUTH.. => Lost::Refused(Trouble { errno: Errno::ACCESS, why }),
-		errno => Lost::Refused(Trouble { errno: Errno::from_raw_os_error(errno as i32), why }),
+		status::AUTH.. => Lost::Refused(Trouble::new(Errno::ACCESS, why)),
+		errno => Lost::Refused(Trouble::new(Errno::from_raw_os_error(errno as i32), why)),
 	}
+}
+
+/// The bytes that a pull asks for, as the body of a frame.
+fn pulled_part(data: &[&[u8]], pull: Pull) -> Vec<u8> {
+	let mut body = pull.at.to_le_bytes().to_vec();
+	let (mut skip, mut left) = (pull.at as usize, pull.length as usize);
+	for part in data {
+		let from = skip.min(part.len());
+		let some = &part[from..part.len().min(from.saturating_add(left))];
+		body.extend_from_slice(some);
+		(skip, left) = (skip - from, left - some.len());
+	}
+	body
 }
 
 struct Link {
@@ -198,10 +274,10 @@ impl Link {
 		&mut self,
 		key: (u64, u64),
 		flags: u32,
-		request: &Request,
+		question: Question<'_>,
 		deadline: Instant,
 	) -> Result<Came, Lost> {
-		let answered = self.exchange(key, flags, request, deadline)?;
+		let answered = self.exchange(key, flags, question, deadline)?;
 		answered.map_err(|(status, failure)| told(status, &failure))
 	}
 
@@ -210,32 +286,51 @@ impl Link {
 		&mut self,
 		(client, seq): (u64, u64),
 		flags: u32,
-		request: &Request,
+		question: Question<'_>,
 		deadline: Instant,
 	) -> Result<Result<Came, (u32, Failure)>, Lost> {
+		let Question { request, data, caller } = question;
 		let most = u128::from(u32::MAX);
 		let deadline_ms = left(deadline)?.as_millis().clamp(1, most) as u32;
+		let pulled = data.iter().map(|part| part.len()).sum::<usize>() > INLINE;
 		let header = Header {
 			kind: kind::REQUEST,
 			op: request.op(),
-			flags,
+			flags: flags | if pulled { flag::PULL } else { 0 },
 			client,
 			seq,
 			deadline: deadline_ms,
+			call_stream: caller.stream,
+			call_seq: caller.seq,
 			..Header::default()
 		};
-		self.send(&header.frame(&request.encode(&Hints::default())), deadline)?;
+		let mut body = request.encode(&Hints::default());
+		if !pulled {
+			data.iter().for_each(|part| body.extend_from_slice(part));
+		}
+		self.send(&header.frame(&body), deadline)?;
+		let mut read = Vec::new();
 		loop {
 			let (header, body) = self.receive(deadline)?;
-			if header.kind != kind::REPLY || header.seq != seq {
+			if header.seq != seq {
 				continue; // of a request that was given up
 			}
-			if header.status != status::OK {
-				return Ok(Err((header.status, decode(&body)?)));
+			match header.kind {
+				kind::PULL => {
+					let part = Header { kind: kind::DATA, ..header };
+					self.send(&part.frame(&pulled_part(data, decode(&body)?)), deadline)?;
+				}
+				kind::DATA => read.extend_from_slice(body.get(8..).unwrap_or_default()),
+				_ if header.status != status::OK => {
+					return Ok(Err((header.status, decode(&body)?)));
+				}
+				_ => {
+					let (reply, hints, at) = Reply::decode(header.op, &body)?;
+					read.extend_from_slice(&body[at..]);
+					let more = header.flags & flag::MORE != 0;
+					return Ok(Ok(Came { reply, hints, data: read, more }));
+				}
 			}
-			let (reply, hints, at) = Reply::decode(header.op, &body)?;
-			let (data, more) = (body[at..].to_vec(), header.flags & flag::MORE != 0);
-			return Ok(Ok(Came { reply, hints, data, more }));
 		}
 	}
 

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::client::{Doing, Reading};
 use crate::queue::{Access, Key};
-use crate::server::{AHEAD, Done, Got, Server, reply_header};
+use crate::server::{AHEAD, Done, Got, Server, Trouble, reply_header};
 use crate::store::{Object, Store};
 
 impl Server {
@@ -75,7 +75,7 @@ impl Server {
 			frame.truncate(head + moved as usize);
 			Done::Read(key, Got { frame, parts, error, held })
 		};
-		self.workers.give(caller, Box::new(work));
+		self.workers_of(&handle).give(caller, Box::new(work));
 	}
 
 	/// The parts, if they can be had without waiting.
@@ -106,10 +106,11 @@ impl Server {
 		self.count.read += moved;
 		let Some(pending) = self.pending(key) else { return self.free(held) };
 		let handle = pending.handle;
-		if let Some((extent, errno)) = error {
+		if let Some((extent, trouble)) = error {
 			self.free(held);
 			self.leave_queue(key);
-			return self.fail(key, errno, (extent.offset, extent.length));
+			let range = (extent.offset, extent.length);
+			return self.fail_with(key, trouble.status(), range, &trouble.why);
 		}
 		let short = parts.iter().any(|(asked, bytes)| bytes < asked);
 		if short && self.files.get(&handle).is_some_and(|file| file.queue.again(key)) {
@@ -154,7 +155,7 @@ fn reply_bytes(extents: usize) -> usize {
 }
 
 /// Bytes asked for and read of each part, and which failed.
-type Read = (Vec<(u64, u64)>, Option<(Extent, Errno)>);
+type Read = (Vec<(u64, u64)>, Option<(Extent, Trouble)>);
 
 fn read(store: &Store, object: &Object, parts: &[Extent], into: &mut [u8]) -> Read {
 	let (mut lengths, mut at) = (Vec::new(), 0);
@@ -164,7 +165,7 @@ fn read(store: &Store, object: &Object, parts: &[Extent], into: &mut [u8]) -> Re
 				at += bytes;
 				lengths.push((part.length, bytes as u64));
 			}
-			Err(errno) => return (lengths, Some((*part, errno))),
+			Err(trouble) => return (lengths, Some((*part, trouble))),
 		}
 	}
 	(lengths, None)

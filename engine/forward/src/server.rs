@@ -25,6 +25,7 @@ use crate::client::{Arrival, Client, Early, Pending};
 use crate::connection::{Buffers, Came, Connection, Socket, Stage};
 use crate::data::Count;
 use crate::files::Files;
+use crate::freeing::{Doomed, is_of_peer};
 use crate::group::Group;
 use crate::journal::OWN;
 use crate::ledger::Ledger;
@@ -61,19 +62,23 @@ const FIRST: u64 = 16;
 /// What came of work on the store.
 pub enum Done {
 	/// An answer; a file that was met on the way, with its path.
-	Simple(Key, Result<Reply, Errno>, Option<(Object, String)>),
+	Simple(Key, Result<Reply, Trouble>, Option<(Object, String)>),
 	/// The same with flag more.
-	Some(Key, Result<(Reply, bool), Errno>),
-	Size(Handle, Key, Result<u64, Errno>),
+	Some(Key, Result<(Reply, bool), Trouble>),
+	Size(Handle, Key, Result<u64, Trouble>),
 	Read(Key, Got),
 	/// Pieces and what of them failed; accesses of the store.
-	Written(Handle, Vec<(Piece, Vec<(Extent, u32)>)>, u64),
-	Synced(Key, Handle, Result<(), Errno>),
+	Written(Handle, Vec<(Piece, Vec<(Extent, Trouble)>)>, u64),
+	Synced(Key, Handle, Result<(), Trouble>),
 	/// What a file's journal says, and whether it was there.
 	Journal(Handle, Result<(Ledger, bool), Errno>),
 	Journaled(Handle, Vec<Served>, Result<(), Errno>),
 	/// What another server answered.
 	Asked(Asker, Result<Answer, Trouble>),
+	/// Other servers were told that a file is not held any more.
+	LetGo,
+	/// The data of removed files.
+	Freed(Vec<(Doomed, Result<(), Trouble>)>),
 }
 
 /// What was read: a frame whose data is in its place.
@@ -81,18 +86,25 @@ pub struct Got {
 	pub frame: Vec<u8>,
 	/// Of each part: bytes asked for and read.
 	pub parts: Vec<(u64, u64)>,
-	pub error: Option<(Extent, Errno)>,
+	pub error: Option<(Extent, Trouble)>,
 	/// Bytes of the pool that it holds.
 	pub held: usize,
 }
 
 /// Why something was not done.
+#[derive(Debug, Clone)]
 pub struct Trouble {
 	pub errno: Errno,
 	pub why: String,
+	/// Another server was asked again after a connection was lost: it may have been done before.
+	pub again: bool,
 }
 
 impl Trouble {
+	pub fn new(errno: Errno, why: String) -> Trouble {
+		Trouble { errno, why, again: false }
+	}
+
 	pub fn status(&self) -> u32 {
 		self.errno.raw_os_error() as u32
 	}
@@ -100,7 +112,7 @@ impl Trouble {
 
 impl From<Errno> for Trouble {
 	fn from(errno: Errno) -> Trouble {
-		Trouble { errno, why: said(errno) }
+		Trouble::new(errno, said(errno))
 	}
 }
 
@@ -130,6 +142,8 @@ pub struct Server {
 	pub group: Group,
 	/// Threads that wait for other servers; the store's never do, so no two servers wait for each other.
 	pub callers: Option<Workers<Done>>,
+	/// Striped files that were removed.
+	pub doomed: Vec<Doomed>,
 	/// Requests that wait for room in the pool.
 	pub hungry: VecDeque<Key>,
 	pub count: Count,
@@ -144,6 +158,8 @@ pub struct Server {
 	epoll: std::os::fd::OwnedFd,
 	next_connection: u64,
 	draining: Option<Instant>,
+	/// When another server last asked for something.
+	pub heard: Instant,
 	swept: Instant,
 }
 
@@ -170,6 +186,7 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 		let address = listener.local_addr().map_err(|error| error.to_string())?;
 		addresses.push(format!("tcp:{address}"));
 	}
+	server.find_removed()?;
 	ready(&addresses.join(" "));
 	let ended = server.run(unix.as_ref(), tcp.as_ref());
 	if let Some(path) = &server.settings.unix {
@@ -231,22 +248,24 @@ fn group(settings: &Settings) -> Result<Group, String> {
 	let unix = settings.unix.as_ref().map(|path| format!("unix:{}", path.display()));
 	let tcp = settings.tcp.as_ref().map(|address| format!("tcp:{address}"));
 	let mine: Vec<String> = unix.into_iter().chain(tcp).collect();
-	Group::read(path, &mine, settings.token.as_deref(), &settings.name)
+	Group::read(path, &mine, settings.token.as_deref(), &settings.name, settings.striping.is_some())
 }
 
 impl Server {
 	fn new(settings: Settings) -> Result<Server, String> {
 		let place = settings.export.display().to_string();
 		let throttle = settings.rates.map(Throttle::new);
-		let store = Store::open(&settings.export, settings.data, throttle)
-			.map_err(|error| format!("{place}: {}", said(error)))?;
+		let group = group(&settings)?;
+		let stripes = settings.striping.map(|striping| group.stripes(striping, &settings));
+		let text = |trouble: Trouble| format!("{place}: {}", trouble.why);
+		let store =
+			Store::open(&settings.export, settings.data, throttle, stripes).map_err(text)?;
 		let store = Arc::new(store);
+		let mut files = Files::default();
+		store.roots().map_err(text)?.into_iter().for_each(|root| files.add_root(root));
 		let kept = settings.data == Data::Files;
 		let journals = kept.then(|| settings.export.join(OWN).join("appends"));
-		let mut files = Files::default();
-		files.add_root(store.root());
 		let text = |error: io::Error| error.to_string();
-		let group = group(&settings)?;
 		let callers = settings.group.is_some().then(|| Workers::start(CALLERS, store.clone()));
 		Ok(Server {
 			group,
@@ -259,6 +278,7 @@ impl Server {
 			files,
 			owner: Owner::new(journals),
 			workers: Workers::start(settings.workers, store.clone()).map_err(text)?,
+			doomed: Vec::new(),
 			store,
 			hungry: VecDeque::new(),
 			count: Count::default(),
@@ -269,6 +289,7 @@ impl Server {
 			epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(said)?,
 			next_connection: FIRST,
 			draining: None,
+			heard: Instant::now(),
 			swept: Instant::now(),
 			settings,
 		})
@@ -315,6 +336,7 @@ impl Server {
 			for connection in std::mem::take(&mut self.resumed) {
 				self.receive(connection);
 			}
+			self.let_go();
 			self.expire();
 			self.finish_here();
 			if self.is_drained() {
@@ -451,8 +473,15 @@ impl Server {
 			let again = Errno::AGAIN.raw_os_error() as u32;
 			return self.refuse_request(number, header, again, "too much is not written yet");
 		}
-		if self.draining.is_some() && !matches!(header.op, op::COMMIT | op::RELEASE) {
+		client.is_peer |= is_of_peer(&request);
+		if self.draining.is_some()
+			&& !client.is_peer
+			&& !matches!(header.op, op::COMMIT | op::RELEASE)
+		{
 			return self.refuse_request(number, header, status::DRAINING, "the server is ending");
+		}
+		if client.is_peer {
+			self.heard = Instant::now();
 		}
 		connection.last_seq = connection.last_seq.max(header.seq);
 		client.highest = client.highest.max(header.seq);
@@ -676,6 +705,7 @@ impl Server {
 		let gone: Vec<u64> =
 			self.clients.iter().filter(|(_, c)| gone(c)).map(|(id, _)| *id).collect();
 		gone.into_iter().for_each(|id| self.bury(id));
+		self.free_removed();
 	}
 
 	fn drain(&mut self) {
@@ -684,8 +714,8 @@ impl Server {
 
 	fn is_drained(&self) -> bool {
 		let Some(since) = self.draining else { return false };
-		since.elapsed() > DRAIN
-			|| (self.files.are_idle() && self.clients.values().all(|c| c.pending().is_empty()))
+		let idle = self.files.are_idle() && self.clients.values().all(|c| c.pending().is_empty());
+		since.elapsed() > DRAIN || (idle && self.is_left_alone(since))
 	}
 
 	/// What nobody was told is in the log at least.

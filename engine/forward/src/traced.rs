@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use fathom_record::{Caller, Request as Row};
 use fathom_wire::number::{op, status};
-use fathom_wire::{Extent, Header, Request};
+use fathom_wire::{Extent, Handle, Header, Request};
 
 use crate::client::{Doing, Pending};
 use crate::files::Files;
@@ -112,7 +112,8 @@ impl Server {
 	/// Something to do with the store for a request.
 	pub fn do_for(&mut self, key: Key, work: Work<Done>) {
 		let caller = self.caller(key);
-		self.workers.give(caller, work);
+		let handle = self.pending(key).map_or(Handle::ROOT, |pending| pending.handle);
+		self.workers_of(&handle).give(caller, work);
 	}
 
 	/// Something that cannot block: this thread does it. What came of it is taken before the next request.
@@ -132,6 +133,7 @@ impl Server {
 			Done::Read(key, ..) | Done::Synced(key, ..) => vec![*key],
 			Done::Written(_, pieces, _) => pieces.iter().map(|(piece, _)| piece.key).collect(),
 			Done::Journal(..) | Done::Journaled(..) | Done::Asked(..) => return,
+			Done::LetGo | Done::Freed(_) => return,
 		};
 		for key in keys {
 			if let Some(pending) = self.pending(key) {

@@ -9,7 +9,7 @@ use crate::client::{Doing, Early, Writing};
 use crate::pulls::is_pulled;
 use crate::queue::{Access, Key, Piece, Run, runs};
 use crate::server::{Done, INLINE, Server, Trouble};
-use crate::store::{Object, Store};
+use crate::store::{Object, Store, said};
 
 impl Server {
 	pub fn begin_write(
@@ -72,6 +72,7 @@ impl Server {
 		let sync = pending.header.flags & flag::SYNC != 0 && answered.is_none();
 		let Doing::Writing(writing) = &mut pending.doing else { return };
 		let failed = std::mem::take(&mut writing.failed);
+		let why = writing.why.take();
 		let reply = written_reply(writing, level::WRITTEN);
 		let untold = trouble.map(|trouble| (writing.extents.clone(), trouble));
 		if let Some((extents, trouble)) = untold {
@@ -85,8 +86,8 @@ impl Server {
 		}
 		match failed.first() {
 			Some((extent, errno)) => {
-				let errno = Errno::from_raw_os_error(*errno as i32);
-				self.fail(key, errno, (extent.offset, extent.length));
+				let why = why.unwrap_or_else(|| said(Errno::from_raw_os_error(*errno as i32)));
+				self.fail_with(key, *errno, (extent.offset, extent.length), &why);
 			}
 			None if sync => self.sync_write(key, handle, reply),
 			None => self.answer(key, 0, &reply, b"", 0),
@@ -130,7 +131,12 @@ pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>)
 		let parts: Vec<&[u8]> = run.parts.iter().map(|(_, bytes)| *bytes).collect();
 		accesses += 1;
 		fathom_record::works_for(callers(&pieces, &run), true);
-		if store.write(object, &parts, run.offset).is_ok() {
+		let lost = store.write(object, &parts, run.offset);
+		if lost.is_empty() {
+			continue;
+		}
+		if matches!(object, Object::Striped(_)) || run.parts.len() == 1 {
+			blame(&run, &lost, &mut failed);
 			continue;
 		}
 		let mut offset = run.offset;
@@ -139,13 +145,27 @@ pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>)
 			let length = bytes.len() as u64;
 			let caller = Caller { bytes: length, ..pieces[*number].caller };
 			fathom_record::works_for(vec![caller], true);
-			if let Err(errno) = store.write(object, &[bytes], offset) {
-				failed[*number].push((Extent { offset, length }, errno.raw_os_error() as u32));
-			}
+			failed[*number].extend(store.write(object, &[bytes], offset));
 			offset += length;
 		}
 	}
 	Done::Written(handle, pieces.into_iter().zip(failed).collect(), accesses)
+}
+
+/// Whose bytes the ranges are that failed.
+fn blame(run: &Run<'_>, lost: &[(Extent, Trouble)], failed: &mut [Vec<(Extent, Trouble)>]) {
+	let mut at = run.offset;
+	for (number, bytes) in &run.parts {
+		let end = at + bytes.len() as u64;
+		for (range, trouble) in lost {
+			let (from, to) = (range.offset.max(at), range.end().min(end));
+			if from < to {
+				let range = Extent { offset: from, length: to - from };
+				failed[*number].push((range, trouble.clone()));
+			}
+		}
+		at = end;
+	}
 }
 
 /// The calls whose bytes make a run, each with how many are its.

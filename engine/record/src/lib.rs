@@ -105,6 +105,11 @@ pub fn works_for(callers: Vec<Caller>, together: bool) {
 	}
 }
 
+/// The calls that this thread works for: the first of them.
+pub fn works_for_whom() -> Caller {
+	CALLERS.with_borrow(|(callers, _)| callers.first().copied().unwrap_or_default())
+}
+
 /// An access to the store, `extent` its size and offset; `bytes` says how many were moved. None is made inside another.
 pub fn access<T>(
 	what: Access,

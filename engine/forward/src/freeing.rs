@@ -1,0 +1,135 @@
+//! Striped files and their end: who holds them, and when the data of one that was removed goes.
+
+use std::time::{Duration, Instant};
+
+use fathom_record::Caller;
+use fathom_wire::{Handle, Request};
+
+use crate::directory::OWN_ROOT;
+use crate::layout::Layout;
+use crate::server::{Done, Server, Trouble};
+use crate::store::{Object, Store, said};
+use crate::stripes::is_striped;
+use crate::workers::Workers;
+
+/// After this time servers that have said nothing are not counted on to need this one.
+const QUIET: Duration = Duration::from_secs(1);
+/// How long after its removal a file's data stays at least: an open may be under way.
+const GRACE: Duration = Duration::from_secs(1);
+/// When it is tried again to free data on a server that was away.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// A file whose data is to be freed, on its first server.
+#[derive(Debug, Clone)]
+pub struct Doomed {
+	/// What stands for it, which other servers may hold.
+	home: Handle,
+	layout: Layout,
+	/// Not before.
+	since: Instant,
+	/// It was said that it cannot be freed yet.
+	said: bool,
+}
+
+impl Server {
+	/// Threads for work on a file: those for striped ones wait for other servers, the others never do.
+	pub fn workers_of(&self, handle: &Handle) -> &Workers<Done> {
+		let striped = self.store.stripes.is_some() && is_striped(handle);
+		self.callers.as_ref().filter(|_| striped).unwrap_or(&self.workers)
+	}
+
+	/// Tell the first server which files are not held here any more.
+	pub fn let_go(&mut self) {
+		let left = std::mem::take(&mut self.files.left);
+		let (true, Some(callers)) = (self.store.stripes.is_some(), &self.callers) else { return };
+		for (object, times) in left.into_iter().filter(|(object, _)| is_striped(&object.handle())) {
+			let work = move |store: &Store| {
+				if let (Some(stripes), Object::Striped(object)) = (&store.stripes, &*object) {
+					stripes.release(object, times);
+				}
+				Done::LetGo
+			};
+			callers.give(Caller::default(), Box::new(work));
+		}
+	}
+
+	/// At the start: what was removed when no server could free it. Those who held it may still be there.
+	pub fn find_removed(&mut self) -> Result<(), String> {
+		if self.store.stripes.is_some() {
+			self.store.here.find_removed().map_err(said)?;
+			self.note_removed(self.settings.lease);
+		}
+		Ok(())
+	}
+
+	fn note_removed(&mut self, grace: Duration) {
+		let since = Instant::now() + grace;
+		for (home, layout) in self.store.here.removed.take() {
+			if !self.doomed.iter().any(|doomed| doomed.home == home) {
+				self.doomed.push(Doomed { home, layout, since, said: false });
+			}
+		}
+	}
+
+	/// Free the data of removed files that nobody holds.
+	pub fn free_removed(&mut self) {
+		if self.store.stripes.is_none() {
+			return;
+		}
+		self.note_removed(GRACE);
+		let now = Instant::now();
+		let all = std::mem::take(&mut self.doomed);
+		let (free, later): (Vec<Doomed>, Vec<Doomed>) = all.into_iter().partition(|doomed| {
+			let held = self.files.get(&doomed.home).is_some_and(|file| file.holds > 0);
+			doomed.since <= now && !held
+		});
+		self.doomed = later;
+		let (false, Some(callers)) = (free.is_empty(), &self.callers) else { return };
+		let work = move |store: &Store| Done::Freed(free_all(store, free));
+		callers.give(Caller::default(), Box::new(work));
+	}
+
+	/// Data on a server that is away is freed later.
+	pub fn freed(&mut self, done: Vec<(Doomed, Result<(), Trouble>)>) {
+		for (doomed, result) in done {
+			let Err(trouble) = result else { continue };
+			if !doomed.said {
+				let (name, why) = (doomed.layout.name(), trouble.why);
+				eprintln!("fathom-engine: data of removed file {name} is not freed yet: {why}");
+			}
+			let since = Instant::now() + AGAIN;
+			self.doomed.push(Doomed { since, said: true, ..doomed });
+		}
+	}
+
+	/// At the end, that of others may still need this server: until they have gone, or have asked for nothing for a while.
+	pub fn is_left_alone(&self, since: Instant) -> bool {
+		if self.store.stripes.is_none() {
+			return true;
+		}
+		self.group.hang_up();
+		let peers = self.clients.values().any(|client| client.is_peer && client.connections > 0);
+		!peers || self.heard.max(since).elapsed() > QUIET
+	}
+}
+
+fn free_all(store: &Store, free: Vec<Doomed>) -> Vec<(Doomed, Result<(), Trouble>)> {
+	let Some(stripes) = &store.stripes else { return Vec::new() };
+	let free_one = |doomed: Doomed| {
+		let freed = stripes.free(&doomed.layout);
+		(doomed, freed)
+	};
+	free.into_iter().map(free_one).collect()
+}
+
+/// Only another server asks for what lies in this one's own directory.
+pub fn is_of_peer(request: &Request) -> bool {
+	let own = |handle: &Handle| *handle == OWN_ROOT;
+	match request {
+		Request::Lookup { dir, .. } | Request::Open { dir, .. } | Request::Unlink { dir, .. } => {
+			own(dir)
+		}
+		Request::StatFs { handle } => own(handle),
+		_ => false,
+	}
+}

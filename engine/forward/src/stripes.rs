@@ -1,0 +1,379 @@
+//! Files striped over servers that have storage of their own. Names, modes and layouts are on the first server, data in
+//! a file on each: all of it is asked for by the ordinary operations on the servers' own directories, which are
+//! answered there without asking on.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use fathom_wire::number::{lookup, open, set};
+use fathom_wire::{Attr, Entry, Extent, Handle, Reply, Request, SetAttr, Text};
+use rustix::io::Errno;
+
+use crate::auth::random;
+use crate::directory::OWN_ROOT;
+use crate::layout::Layout;
+use crate::peer::{Came, Patience, Peer, Question};
+use crate::server::Trouble;
+
+type Result<T> = std::result::Result<T, Trouble>;
+
+/// Where a file is found by its id whatever becomes of its names: a name more of the file that holds the layout.
+pub const FILES: &str = ".fathom-forward/files";
+/// Where the data files are.
+pub const DATA: &str = ".fathom-forward/data";
+/// What is kept in mind at once of layouts and of data files.
+const MOST: usize = 16384;
+/// How often an open begins anew that others make and remove the name of.
+const TRIES: usize = 20;
+
+/// What files are striped like.
+#[derive(Debug, Clone, Copy)]
+pub struct Striping {
+	/// Bytes of a block.
+	pub size: u64,
+	/// Over so many servers; 0: all.
+	pub count: u32,
+}
+
+/// A file, directory or symbolic link as clients see it.
+#[derive(Clone)]
+pub struct Object {
+	pub handle: Handle,
+	/// On the first server.
+	home: Handle,
+	/// None: it is no regular file.
+	layout: Option<Layout>,
+}
+
+impl Object {
+	pub fn layout(&self) -> Result<Layout> {
+		self.layout.ok_or_else(|| Errno::INVAL.into())
+	}
+}
+
+pub struct Stripes {
+	pub peers: Vec<Arc<Peer>>,
+	pub striping: Striping,
+	pub patience: Patience,
+	layouts: Mutex<HashMap<Handle, Layout>>,
+	/// Handles of data files, by the file's id and the server.
+	pub data: Mutex<HashMap<(u128, usize), Handle>>,
+}
+
+/// What was answered is not what was asked for.
+pub fn mismatch<T>() -> Result<T> {
+	Err(Errno::PROTO.into())
+}
+
+/// The names of the directories and of the files in them.
+pub fn named(directory: &str, layout: &Layout) -> Text {
+	Text::from(format!("{directory}/{}", layout.name()).as_str())
+}
+
+impl Stripes {
+	pub fn new(peers: Vec<Arc<Peer>>, striping: Striping, patience: Patience) -> Stripes {
+		let (layouts, data) = (Mutex::default(), Mutex::default());
+		Stripes { peers, striping, patience, layouts, data }
+	}
+
+	pub fn root(&self) -> Object {
+		Object { handle: Handle::ROOT, home: OWN_ROOT, layout: None }
+	}
+
+	pub fn ask(&self, server: usize, request: &Request, data: &[&[u8]]) -> Result<Came> {
+		let caller = fathom_record::works_for_whom();
+		let peer = self.peers.get(server).ok_or(Errno::NODEV)?;
+		peer.seek(Question { request, data, caller }, self.patience)
+	}
+
+	fn ask_first(&self, request: &Request) -> Result<Reply> {
+		self.ask(0, request, &[]).map(|came| came.reply)
+	}
+
+	/// About an object on the first server, which may have been started anew and know it by its id only.
+	pub fn at_home(
+		&self,
+		object: &Object,
+		request: impl Fn(Handle) -> Request,
+	) -> Result<(Reply, bool)> {
+		let asked = self.ask(0, &request(object.home), &[]);
+		let asked = match (&asked, object.layout) {
+			(Err(Trouble { errno: Errno::STALE, .. }), Some(layout)) => {
+				self.find(&layout)?;
+				self.ask(0, &request(object.home), &[])
+			}
+			_ => asked,
+		};
+		asked.map(|came| (came.reply, came.more))
+	}
+
+	/// The first server is made to know a file again, by its id.
+	fn find(&self, layout: &Layout) -> Result<()> {
+		let path = named(FILES, layout);
+		let request = Request::Lookup { dir: OWN_ROOT, flags: lookup::NOFOLLOW, path };
+		match self.ask_first(&request) {
+			Err(Trouble { errno: Errno::NOENT, .. }) => Err(Errno::STALE.into()), // it is removed
+			found => found.map(drop),
+		}
+	}
+
+	/// An object that the first server has, as clients see it.
+	fn known(&self, home: Handle, attr: Attr) -> Result<(Object, Attr)> {
+		let layout = if is_regular(&attr) { Some(self.layout_of(home)?) } else { None };
+		let object = Object { handle: handle_of(home, layout.as_ref()), home, layout };
+		let attr = match &layout {
+			Some(layout) => self.with_data(attr, layout)?,
+			None => attr,
+		};
+		Ok((object, attr))
+	}
+
+	fn layout_of(&self, home: Handle) -> Result<Layout> {
+		let kept = self.layouts.lock().map_err(|_| Errno::IO)?.get(&home).copied();
+		if let Some(layout) = kept {
+			return Ok(layout);
+		}
+		let extents = vec![Extent { offset: 0, length: 4096 }];
+		let came = self.ask(0, &Request::Read { handle: home, extents }, &[])?;
+		let layout = String::from_utf8_lossy(&came.data).parse::<Layout>();
+		let why = "it stands for no striped file, but lies where only such may";
+		let layout = layout.map_err(|()| Trouble::new(Errno::BADMSG, why.to_owned()))?;
+		if layout.count as usize > self.peers.len() {
+			let (count, here) = (layout.count, self.peers.len());
+			let why = format!("it is striped over {count} servers; --stripe names {here}");
+			return Err(Trouble::new(Errno::NODEV, why));
+		}
+		self.keep(home, layout);
+		Ok(layout)
+	}
+
+	fn keep(&self, home: Handle, layout: Layout) {
+		if let Ok(mut kept) = self.layouts.lock() {
+			if kept.len() >= MOST {
+				kept.clear();
+			}
+			kept.insert(home, layout);
+		}
+	}
+
+	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
+		let flags = if nofollow { lookup::NOFOLLOW } else { 0 };
+		let request = Request::Lookup { dir: dir.home, flags, path: path.clone() };
+		match self.ask_first(&request)? {
+			Reply::Lookup { handle, attr } => self.known(handle, attr),
+			_ => mismatch(),
+		}
+	}
+
+	/// The file, its attributes, whether it was made. The first server holds it until `release`.
+	pub fn open_file(
+		&self,
+		dir: &Object,
+		path: &Text,
+		flags: u32,
+		mode: u32,
+	) -> Result<(Object, Attr, bool)> {
+		let plain = flags & !(open::CREATE | open::EXCLUSIVE | open::TRUNCATE);
+		let (create, exclusive) = (flags & open::CREATE != 0, flags & open::EXCLUSIVE != 0);
+		for _ in 0..TRIES {
+			if !(create && exclusive) {
+				let request =
+					Request::Open { dir: dir.home, flags: plain, mode: 0, path: path.clone() };
+				match self.ask_first(&request) {
+					Err(Trouble { errno: Errno::NOENT, .. }) if create => {}
+					Err(trouble) => return Err(trouble),
+					Ok(Reply::Open { handle, attr, .. }) => return self.opened(handle, attr),
+					Ok(_) => return mismatch(),
+				}
+			}
+			match self.make(dir, path, plain, mode) {
+				// made by another meanwhile
+				Err(Trouble { errno: Errno::EXIST, .. }) if !exclusive => {}
+				made => return made.map(|(object, attr)| (object, attr, true)),
+			}
+		}
+		Err(Errno::NOENT.into())
+	}
+
+	fn opened(&self, home: Handle, attr: Attr) -> Result<(Object, Attr, bool)> {
+		let known = self.known(home, attr);
+		if known.is_err() {
+			let _ = self.ask_first(&Request::Release { handle: home });
+		}
+		known.map(|(object, attr)| (object, attr, false))
+	}
+
+	/// A new file: by its id first, with its layout in it, and then by its name, so that no name is without a layout.
+	fn make(&self, dir: &Object, path: &Text, flags: u32, mode: u32) -> Result<(Object, Attr)> {
+		let layout = self.new_layout()?;
+		let by_id = named(FILES, &layout);
+		let flags = flags & !(open::NOFOLLOW | open::DIRECTORY) | open::CREATE | open::WRITE;
+		let request = Request::Open { dir: OWN_ROOT, flags, mode, path: by_id.clone() };
+		let Reply::Open { handle, .. } = self.ask_first(&request)? else { return mismatch() };
+		match self.lay_out(handle, &layout, dir, path) {
+			Ok(attr) => {
+				self.keep(handle, layout);
+				let striped = handle_of(handle, Some(&layout));
+				let object = Object { handle: striped, home: handle, layout: Some(layout) };
+				Ok((object, bare(attr)))
+			}
+			Err(trouble) => {
+				let _ = self.ask_first(&Request::Unlink { dir: OWN_ROOT, path: by_id });
+				let _ = self.ask_first(&Request::Release { handle });
+				Err(trouble)
+			}
+		}
+	}
+
+	fn new_layout(&self) -> Result<Layout> {
+		let bytes = random().map_err(|why| Trouble::new(Errno::IO, why))?;
+		let (id, servers) = (u128::from_le_bytes(bytes), self.peers.len() as u32);
+		let count =
+			if self.striping.count == 0 { servers } else { self.striping.count.min(servers) };
+		Ok(Layout { id, size: self.striping.size, count, first: (id % u128::from(count)) as u32 })
+	}
+
+	fn lay_out(&self, handle: Handle, layout: &Layout, dir: &Object, path: &Text) -> Result<Attr> {
+		let text = layout.to_string();
+		let extents = vec![Extent { offset: 0, length: text.len() as u64 }];
+		self.ask(0, &Request::Write { handle, extents }, &[text.as_bytes()])?;
+		let request = Request::Link { handle, dir: dir.home, path: path.clone() };
+		match self.ask_first(&request) {
+			Ok(Reply::Link { attr }) => Ok(attr),
+			// it may be ours, made before the connection was lost
+			Err(trouble) if trouble.again && trouble.errno == Errno::EXIST => {
+				match self.lookup(dir, path, true)? {
+					(object, attr) if object.home == handle => Ok(attr),
+					_ => Err(trouble),
+				}
+			}
+			Err(trouble) => Err(trouble),
+			Ok(_) => mismatch(),
+		}
+	}
+
+	/// Nobody here holds the file so many times more: the first server need not for us.
+	pub fn release(&self, object: &Object, times: u32) {
+		for _ in 0..times {
+			let _ = self.ask_first(&Request::Release { handle: object.home });
+		}
+	}
+
+	pub fn attr(&self, object: &Object) -> Result<Attr> {
+		let (Reply::GetAttr { attr }, _) =
+			self.at_home(object, |handle| Request::GetAttr { handle })?
+		else {
+			return mismatch();
+		};
+		match &object.layout {
+			Some(layout) => self.with_data(attr, layout),
+			None => Ok(attr),
+		}
+	}
+
+	pub fn set_attr(&self, object: &Object, wanted: &SetAttr) -> Result<Attr> {
+		let mut home = wanted.clone();
+		if let (Some(layout), true) = (&object.layout, wanted.which & set::SIZE != 0) {
+			self.truncate(layout, wanted.size)?;
+			home.which &= !set::SIZE;
+			if home.which & (set::MTIME | set::MTIME_NOW) == 0 {
+				home.which |= set::MTIME_NOW; // though no data file was changed
+			}
+		}
+		let request = |handle| Request::SetAttr { handle, set: home.clone() };
+		let (Reply::SetAttr { attr }, _) = self.at_home(object, request)? else {
+			return mismatch();
+		};
+		let Some(layout) = &object.layout else { return Ok(attr) };
+		let times = set::ATIME | set::MTIME | set::ATIME_NOW | set::MTIME_NOW;
+		if wanted.which & times != 0 {
+			let set = SetAttr { which: wanted.which & times, ..wanted.clone() };
+			self.set_times(layout, &set)?;
+		}
+		self.with_data(attr, layout)
+	}
+
+	pub fn rename(&self, from: (&Object, &Text), to: (&Object, &Text), flags: u32) -> Result<()> {
+		let (dir, path) = (from.0.home, from.1.clone());
+		let request = Request::Rename { dir, path, to_dir: to.0.home, to: to.1.clone(), flags };
+		self.done(&request, Errno::NOENT)
+	}
+
+	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
+		let request = |handle| Request::Link { handle, dir: dir.home, path: path.clone() };
+		match self.at_home(object, request) {
+			Err(trouble) if trouble.again && trouble.errno == Errno::EXIST => {}
+			linked => drop(linked?),
+		}
+		self.attr(object)
+	}
+
+	pub fn unlink(&self, dir: &Object, path: &Text, directory: bool) -> Result<()> {
+		let (dir, path) = (dir.home, path.clone());
+		let request = match directory {
+			true => Request::Rmdir { dir, path },
+			false => Request::Unlink { dir, path },
+		};
+		self.done(&request, Errno::NOENT)
+	}
+
+	/// A change of names; asked again after the connection was lost, this errno says that it had been done.
+	fn done(&self, request: &Request, had: Errno) -> Result<()> {
+		match self.ask_first(request) {
+			Err(trouble) if trouble.again && trouble.errno == had => Ok(()),
+			answered => answered.map(drop),
+		}
+	}
+
+	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
+		self.done(&Request::Mkdir { dir: dir.home, mode, path: path.clone() }, Errno::EXIST)?;
+		self.lookup(dir, path, true)
+	}
+
+	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
+		let (path, target) = (path.clone(), target.clone());
+		let request = Request::Symlink { dir: dir.home, path: path.clone(), target };
+		self.done(&request, Errno::EXIST)?;
+		self.lookup(dir, &path, true)
+	}
+
+	pub fn read_link(&self, object: &Object) -> Result<Text> {
+		match self.at_home(object, |handle| Request::ReadLink { handle })? {
+			(Reply::ReadLink { target }, _) => Ok(target),
+			_ => mismatch(),
+		}
+	}
+
+	pub fn read_dir(&self, dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
+		match self.at_home(dir, |handle| Request::ReadDir { handle, cookie, most })? {
+			(Reply::ReadDir { entries }, more) => Ok((entries, more)),
+			_ => mismatch(),
+		}
+	}
+}
+
+/// The attributes of a file without data: its name by its id is nobody's business.
+pub fn bare(attr: Attr) -> Attr {
+	Attr { size: 0, blocks: 0, nlink: attr.nlink.saturating_sub(1), ..attr }
+}
+
+fn is_regular(attr: &Attr) -> bool {
+	attr.mode & 0o170_000 == 0o100_000
+}
+
+/// What clients call an object: never what its server does, so that it is known what is asked for. Without the bytes of the
+/// device it is the file's name among servers, as any handle.
+fn handle_of(home: Handle, layout: Option<&Layout>) -> Handle {
+	let mut handle = home;
+	handle.0[0..8].copy_from_slice(&2u64.to_le_bytes());
+	if let Some(layout) = layout {
+		handle.0[8..16].copy_from_slice(&1u64.to_le_bytes());
+		handle.0[16..32].copy_from_slice(&layout.id.to_le_bytes());
+	}
+	handle
+}
+
+/// Whether a handle is of a striped object, so that other servers are asked about it.
+pub fn is_striped(handle: &Handle) -> bool {
+	*handle == Handle::ROOT || handle.0[0..8] == 2u64.to_le_bytes()
+}
