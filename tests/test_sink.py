@@ -1,13 +1,17 @@
 """Streams in shared files: what is read of N files and of M is the same; a torn index, a torn block, a block that is
-nowhere are met and said. Blocks are made here from docs/trace-sink.md alone. Seconds."""
+nowhere are met and said. Blocks are made here from docs/trace-sink.md alone. And what a run ships is what it would have
+written, whatever becomes of servers. Seconds."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
+import signal
 import struct
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +205,137 @@ def test_parts_that_share_files_are_joined(traced: Path, tmp_path: Path) -> None
     assert rows(whole, "calls") == rows(traced, "calls")
     own = {path.name: path.read_bytes() for path in whole.glob("streams/*/*.fts")}
     assert own == {path.name: path.read_bytes() for path in traced.glob("streams/*/*.fts")}
+
+
+# ---- shipping ----
+
+WRITES = paths.PROGRAMS / "programs" / "writes"
+CHILDREN = paths.PROGRAMS / "programs" / "many_children"
+STREAMS = 2000
+
+
+class Servers:
+    """Two, without a trace of their own."""
+
+    def __init__(self, export: Path) -> None:
+        self.at = export / "servers"
+        said = self.fathom("up", "--export", export, "--servers", 2)
+        lines = [line.removeprefix("export ").split("=", 1) for line in said.splitlines()]
+        self.environment = {name: shlex.split(value)[0] for name, value in lines}
+
+    def fathom(self, what: str, *words: object) -> str:
+        command = [paths.FATHOM, "forward", what, "--at", self.at, *words]
+        done = subprocess.run(
+            [str(word) for word in command], capture_output=True, text=True, check=what == "up"
+        )
+        return done.stdout
+
+    def kill(self) -> None:
+        for one in json.loads((self.at / "servers.json").read_text())["servers"]:
+            os.kill(one["pid"], signal.SIGKILL)
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[Servers]:
+    """They export the test's directory."""
+    servers = Servers(tmp_path)
+    yield servers
+    servers.fathom("down", "--patience", 5)
+
+
+def start(servers: Servers, run: Path, sink: str, *program: object) -> subprocess.Popen[str]:
+    command = [paths.FATHOM, "run", "--no-show", "--trace-sink", sink, "-o", run, "--", *program]
+    return subprocess.Popen(
+        [str(word) for word in command], stderr=subprocess.PIPE, text=True,
+        env={**os.environ, **runner.STACK_ENV, **servers.environment},
+    )  # fmt: skip
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    _, said = process.communicate(timeout=120)
+    return said
+
+
+def written(run: Path) -> int:
+    """Calls of `pwrite` in it."""
+    (row,) = fathom.open(run).sql("select count(*) n from calls where op = 'pwrite'").to_pylist()
+    return int(row["n"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["forward", "forward=flush=end,size=4K,nonblocking", "forward=flush=step,mark=16K,plain"],
+)
+def test_what_a_run_ships_is_what_it_made(servers: Servers, tmp_path: Path, words: str) -> None:
+    """No stream is a file of its own, all rows are there, the index is whole, nothing waits on the node."""
+    run = tmp_path / "run.fathom"
+    process = start(servers, run, words, WRITES, tmp_path / "f", 30000)
+    assert "trace sink: " in ended(process)
+    assert process.returncode == 0
+    assert written(run) == 30000
+    assert "missing blocks" not in fathom.open(run).marks["kind"].to_pylist()
+    assert not list(run.glob("streams/*/*"))
+    assert {path.name for path in (run / "sink").iterdir()} == {"0.blocks", "1.blocks", "index"}
+    assert recover(run)["found"] == 0
+    assert not Path(json.loads((run / "run.json").read_text())["configuration"]["ring"]).exists()
+
+
+def test_a_process_that_is_killed_leaves_all_it_recorded(servers: Servers, tmp_path: Path) -> None:
+    """What was in its ring is shipped, too."""
+    run = tmp_path / "run.fathom"
+    process = start(servers, run, "forward", WRITES, tmp_path / "f", 500, 8, "kill")
+    ended(process)
+    assert written(run) == 500
+    assert not list(run.glob("streams/*/*"))
+
+
+def test_servers_that_are_killed_cost_nothing(servers: Servers, tmp_path: Path) -> None:
+    """The node's streams go into a file of its own, and that is said."""
+    run = tmp_path / "run.fathom"
+    servers.kill()
+    process = start(servers, run, "forward", WRITES, tmp_path / "f", 3000)
+    said = ended(process)
+    assert "the rest is in sink/own-" in said
+    assert written(run) == 3000
+    assert process.returncode == 0
+
+
+def test_without_servers_it_does_not_start(tmp_path: Path) -> None:
+    """One line says what to do."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("FATHOM_FORWARD")}
+    command = [paths.FATHOM, "run", "--trace-sink", "forward", "-o", tmp_path / "r", "--", "true"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 125
+    assert "add --forward, or start some" in done.stderr
+    assert not (tmp_path / "r.fathom").exists()
+
+
+def test_with_servers_around_the_program(tmp_path: Path) -> None:
+    """`fathom run --forward=2 --trace-sink forward`: shipped before they end."""
+    command = [
+        paths.FATHOM, "run", "--no-show", "--forward=2", "--trace-sink", "forward", "-o", "run", "--",
+        WRITES, "f", "2000",
+    ]  # fmt: skip
+    environment = {**os.environ, **runner.STACK_ENV}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    run = tmp_path / "run.fathom"
+    assert written(run) == 2000
+    assert recover(run)["lost"] == []
+    paths_of = fathom.open(run).sql("select path from streams where events > 0")["path"]
+    assert sum(path.startswith("sink/") for path in paths_of.to_pylist()) == 1
+
+
+def test_two_thousand_streams_are_three_files(servers: Servers, tmp_path: Path) -> None:
+    """M + 1 creates for N streams: M servers' files and the index."""
+    run = tmp_path / "run.fathom"
+    process = start(servers, run, "forward", CHILDREN, tmp_path / "f", STREAMS)
+    ended(process)
+    assert process.returncode == 0
+    assert {path.name for path in (run / "sink").iterdir()} == {"0.blocks", "1.blocks", "index"}
+    assert not list(run.glob("streams/*/*"))
+    said = subprocess.run(
+        [places.engine(), "stat", run], capture_output=True, text=True, check=True
+    )
+    assert json.loads(said.stdout)["files"] == STREAMS + 1
+    assert recover(run)["found"] == 0

@@ -56,18 +56,29 @@ static void redirect(int to, const char *path, int flags)
 	close(fd);
 }
 
+size_t agent_words(const struct run *run, const char *engine, const char **words)
+{
+	const char *first[] = {engine,    "agent",    run->directory,     "--ring",
+			       run->ring, "--sample", run->options.sample};
+	const size_t count = sizeof(first) / sizeof(*first);
+
+	memcpy(words, first, sizeof(first));
+	return count + sink_words(&run->options.sink, words + count);
+}
+
 __attribute__((noreturn)) static void become_agent(const struct run *run, const char *engine,
 						   const char *watch)
 {
 	const struct options *options = &run->options;
-	const char *words[16] = {engine,    "agent",    run->directory,  "--ring",
-				 run->ring, "--sample", options->sample, "--locked"};
-	size_t count = 8;
+	const char *words[24];
+	size_t count = agent_words(run, engine, words);
 
+	words[count++] = "--locked";
 	if (watch) {
 		words[count++] = "--watch";
 		words[count++] = watch;
 	}
+	words[count] = NULL;
 	if (options->collect) /* in the environment: a command line is everybody's to read */
 		setenv("FATHOM_COLLECT", options->collect, 1);
 	unsetenv("FATHOM_RUN");
@@ -109,7 +120,7 @@ static void outlast_requests(void)
  * it has saved what they leave; and a grandchild, so that the program finds no child it does not know. */
 static bool start(const struct run *run, const char *engine, int lock, int input, int output)
 {
-	const char *log = format_text("%s/agent.log", node_directory(run->directory));
+	const char *log = format_text("%s/agent.log", node_directory(run));
 	const char *watch = input < 0 ? format_text("%d", (int)getpid()) : NULL;
 	pid_t child = fork();
 
@@ -163,8 +174,8 @@ void agent_start(struct run *run, bool wait)
 	int lock;
 
 	run->agent_input = run->agent_output = -1;
-	if (!run->options.sample)
-		return;
+	if (!run->options.sample || (run->options.sink.on && run->options.servers))
+		return; /* where servers are started for the program, the agent is, too: forwarding.c */
 	engine = engine_or_say();
 	lock = engine ? lock_node(run->ring) : -1;
 	if (lock < 0)
@@ -207,14 +218,18 @@ void agent_print(const struct run *run)
 {
 	const struct options *options = &run->options;
 	const char *engine = options->sample ? engine_or_say() : NULL;
-	const char *log, *collect = "";
+	const char *log, *collect = "", *words[16];
+	struct text line = {0};
+	size_t count;
 
 	if (!engine)
 		return;
-	log = format_text("%s/agent.log", node_directory(run->directory));
+	log = format_text("%s/agent.log", node_directory(run));
 	if (options->collect)
 		collect = format_text("FATHOM_COLLECT=%s", sh_quoted(options->collect));
-	printf("(%s %s agent %s --ring %s --sample %s --watch $$ </dev/null >/dev/null 2>>%s &)\n",
-	       collect, sh_quoted(engine), sh_quoted(run->directory), sh_quoted(run->ring),
-	       options->sample, sh_quoted(log));
+	count = agent_words(run, sh_quoted(engine), words);
+	text_add(&line, "(%s", collect);
+	for (size_t i = 0; i < count; i++)
+		text_add(&line, " %s", i ? sh_quoted(words[i]) : words[i]);
+	printf("%s --watch $$ </dev/null >/dev/null 2>>%s &)\n", line.at, sh_quoted(log));
 }

@@ -27,6 +27,21 @@ bool read_line(const char *path, char *line, size_t size); /* first line without
 /* Makes `path` with these bytes, whole or not at all. false: it was there already. */
 bool publish(const char *path, const void *bytes, size_t size);
 
+/* sink.c: streams shipped into shared files (docs/trace-sink.md). */
+struct sink {
+	bool on, nonblocking, plain;
+	const char *flush; /* full, step, end */
+	uint64_t size;     /* bytes of a transfer */
+	uint64_t mark;     /* bytes that may wait on a node */
+};
+struct options;
+struct run;
+void sink_parse(struct options *options, const char *value);
+void sink_check(const struct options *options);                 /* fails before anything is made */
+size_t sink_words(const struct sink *sink, const char **words); /* of the agent; at most 8 */
+const char *sink_place(const struct run *run); /* where this node's streams wait; NULL: nowhere */
+void sink_json(struct text *out, const struct sink *sink);
+
 /* options.c: what the user asked for. */
 struct options {
 	const char *output; /* -o; NULL: named from program and job */
@@ -46,11 +61,13 @@ struct options {
 	const char *collect; /* HOST:PORT/KEY to send the streams to; NULL: nowhere */
 	unsigned servers;    /* forwarding servers started around the program; 0: none */
 	const char *forward_path; /* what they export; NULL: the current directory */
+	struct sink sink;
 	bool show;
 	char **command; /* NULL-terminated */
 };
 /* Names of these layers, comma-separated, each with `suffix`. */
 char *layer_list(uint32_t layers, const char *suffix);
+uint64_t parse_size(const char *option, const char *word);
 void options_parse(struct options *options, bool with_command, int argc, char **argv);
 
 /* launcher.c: who started us, and what names the job. */
@@ -90,7 +107,7 @@ struct node {
 void node_read(struct node *node);
 const char *ring_directory(const struct run *run);
 void node_create(struct run *run);
-const char *node_directory(const char *run_directory); /* where its streams go */
+const char *node_directory(const struct run *run); /* where its streams go */
 void ring_remove_if_done(const char *ring);
 
 /* selection.c: what the engine makes of the selection file. */
@@ -100,6 +117,7 @@ const char *selection_path(const struct run *run); /* in the run directory, for 
 
 /* agent.c: the process that stays beside the traced ones, one per node. */
 const char *engine_find(void); /* NULL: not installed */
+size_t agent_words(const struct run *run, const char *engine, const char **words); /* at most 16 */
 void agent_start(struct run *run, bool wait);
 void agent_end(const struct run *run);
 void agent_print(const struct run *run); /* the shell's line that starts it */

@@ -30,25 +30,32 @@ static const char *exported(const struct run *run)
  * the interpreter that starts them are traced. FATHOM_RUN tells the servers where to record themselves. */
 void forwarding_exec(const struct run *run)
 {
-	const char *before[] = {
-		"forward",   "with",
-		"--export",  exported(run),
-		"--servers", format_text("%u", run->options.servers),
-		"--at",      format_text("%s/forward", run->directory),
-		"--preload", getenv("LD_PRELOAD"),
-		"--",
-	};
+	const char *agent[16], *before[] = {
+				       "forward",   "with",
+				       "--export",  exported(run),
+				       "--servers", format_text("%u", run->options.servers),
+				       "--at",      format_text("%s/forward", run->directory),
+				       "--preload", getenv("LD_PRELOAD"),
+			       };
 	const size_t ahead = sizeof(before) / sizeof(*before);
-	size_t count = 0;
+	size_t count = 0, beside = 0, at = ahead;
 	char **words;
+
+	if (run->options.sink.on) {
+		beside = agent_words(run, engine_find(), agent);
+		agent[beside++] = "--leave"; /* the servers are there until it has shipped all */
+	}
 
 	while (run->options.command[count])
 		count++;
-	words = calloc(ahead + count + 1, sizeof(*words));
+	words = calloc(ahead + beside + count + 2, sizeof(*words));
 	if (!words)
 		fail(EXIT_FATHOM, "out of memory");
 	memcpy(words, before, sizeof(before));
-	memcpy(words + ahead, run->options.command, count * sizeof(*words));
+	for (size_t i = 0; i < beside; i++)
+		words[at++] = format_text("--beside=%s", agent[i]);
+	words[at++] = "--";
+	memcpy(words + at, run->options.command, count * sizeof(*words));
 	unsetenv("LD_PRELOAD");
 	python_exec(words);
 }

@@ -99,17 +99,19 @@ static void copy_mounts(const char *to)
 	publish(to, text.at ? text.at : "", text.used);
 }
 
-const char *node_directory(const char *run_directory)
+const char *node_directory(const struct run *run)
 {
+	const char *place = sink_place(run);
 	struct node node;
 
 	node_read(&node);
-	return format_text("%s/streams/%s-%s", run_directory, node.boot_id, node.host);
+	return format_text("%s/streams/%s-%s", place ? place : run->directory, node.boot_id,
+			   node.host);
 }
 
-static void node_files(const char *run_directory)
+static void node_files(const struct run *run)
 {
-	const char *directory = node_directory(run_directory);
+	const char *directory = node_directory(run);
 	const char *path = format_text("%s/node", directory);
 	struct node node;
 	char *text;
@@ -177,8 +179,12 @@ static void control_create(const char *ring, const struct options *options)
 void node_create(struct run *run)
 {
 	make_directory(format_text("%s/streams", run->directory), 0777);
-	node_files(run->directory);
 	ring_create(run->ring);
+	if (sink_place(run)) {
+		make_directory(sink_place(run), 0700);
+		make_directory(format_text("%s/streams", sink_place(run)), 0700);
+	}
+	node_files(run);
 	selection_publish(run);
 	control_create(run->ring, &run->options);
 }

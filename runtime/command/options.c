@@ -49,7 +49,11 @@ static const char options_help[] =
 	"                      and Lustre each second; saves at once what killed processes leave\n"
 	"  --sample SECONDS    the same with another interval; 0: no samples\n"
 	"  --collect HOST:PORT/KEY\n"
-	"                      the agent sends the node's streams to `fathom collect` there\n";
+	"                      the agent sends the node's streams to `fathom collect` there\n"
+	"  --trace-sink forward[=WORDS]\n"
+	"                      the agent ships the node's streams through forwarding servers into\n"
+	"                      few shared files (docs/trace-sink.md); WORDS, comma-separated:\n"
+	"                      flush=full|step|end, size=SIZE, mark=SIZE, nonblocking, plain\n";
 
 static const char run_options_help[] =
 	"  --forward[=N]       I/O below the current directory goes through N forwarding servers\n"
@@ -145,7 +149,7 @@ static void parse_level(struct options *options, const char *name)
 }
 
 /* 67108864, 64M, 64MiB, 64MB: all binary but MB, GB… with a B and no i, which are decimal. */
-static uint64_t parse_size(const char *word)
+uint64_t parse_size(const char *option, const char *word)
 {
 	static const char units[] = "kmgt";
 	char *end;
@@ -165,7 +169,7 @@ static uint64_t parse_size(const char *word)
 	if (tolower((unsigned char)*end) == 'b')
 		end++;
 	if (end == word || *end || !isdigit((unsigned char)*word) || number * scale > 1e18)
-		fail(EXIT_FATHOM, "--budget: '%s' is no size; write 67108864, 64MiB or 1G", word);
+		fail(EXIT_FATHOM, "%s: '%s' is no size; write 67108864, 64MiB or 1G", option, word);
 	return (uint64_t)(number * scale);
 }
 
@@ -295,7 +299,8 @@ enum {
 	OPTION_NO_SHOW,
 	OPTION_SHELL,
 	OPTION_FORWARD,
-	OPTION_FORWARD_PATH
+	OPTION_FORWARD_PATH,
+	OPTION_TRACE_SINK
 };
 static const struct option long_options[] = {
 	{"output", required_argument, NULL, 'o'},
@@ -314,6 +319,7 @@ static const struct option long_options[] = {
 	{"shell", required_argument, NULL, OPTION_SHELL},
 	{"forward", optional_argument, NULL, OPTION_FORWARD},
 	{"forward-path", required_argument, NULL, OPTION_FORWARD_PATH},
+	{"trace-sink", required_argument, NULL, OPTION_TRACE_SINK},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -353,7 +359,7 @@ static void take(struct options *options, int option, const char *value, bool ru
 		parse_level(options, value);
 		break;
 	case OPTION_BUDGET:
-		options->budget = parse_size(value);
+		options->budget = parse_size("--budget", value);
 		break;
 	case OPTION_RANKS:
 		if (!rank_list_good(value))
@@ -400,6 +406,9 @@ static void take(struct options *options, int option, const char *value, bool ru
 					  "fathom forward up starts servers for a script");
 		take_forward(options, option, value);
 		break;
+	case OPTION_TRACE_SINK:
+		sink_parse(options, value);
+		break;
 	case 'h':
 		help(run);
 	}
@@ -437,8 +446,9 @@ void options_parse(struct options *options, bool with_command, int argc, char **
 	finish_probes(options);
 	if (!options->collect && collector && *collector)
 		options->collect = parse_collector(collector);
-	if (options->collect && !options->sample)
+	if ((options->collect || options->sink.on) && !options->sample)
 		options->sample = "0";
+	sink_check(options);
 	environment_check(options);
 	options->command = argv + optind;
 	if (with_command && !*options->command)

@@ -208,6 +208,7 @@ static void json_configuration(struct text *out, const struct run *run)
 	}
 	if (options->sample)
 		text_add(out, ", \"sample\": %s", options->sample);
+	sink_json(out, &options->sink);
 	text_add(out, ", \"ring\": ");
 	json_string(out, run->ring);
 	text_add(out, ", \"library\": ");

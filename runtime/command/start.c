@@ -83,6 +83,7 @@ void environment_each(const struct run *run, void (*use)(const char *name, const
 
 	use("FATHOM_RUN", run->directory);
 	use("FATHOM_RING", run->ring);
+	use("FATHOM_STREAMS", sink_place(run));
 	use("FATHOM_LAYERS", layers_in_force(options));
 	use("FATHOM_LEVEL", options->level_name);
 	use("FATHOM_BUDGET", format_text("%llu", (unsigned long long)options->budget));

@@ -295,6 +295,8 @@ struct process {
 struct config {
 	bool on;
 	char run[PATH_BYTES];
+	char place
+		[PATH_BYTES]; /* whose streams/ ours go to: the run, or where an agent ships them from */
 	char ring[PATH_BYTES];
 	char streams[PATH_BYTES];
 	char boot_id[40];

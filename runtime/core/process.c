@@ -308,11 +308,21 @@ static const char *keep(const char *value)
 	return kept ? strcpy(kept, value) : NULL;
 }
 
+/* Whoever started this node's agent made the directory that it ships from. Where there is none, streams go to the run. */
+static void choose_place(const char *run, const char *given)
+{
+	bool ships = given && given[0] == '/' && strlen(given) <= PATH_BYTES - 256 &&
+		     raw3(SYS_faccessat, AT_FDCWD, (long)given, W_OK) == 0;
+
+	text_copy(config.place, sizeof(config.place), ships ? given : run);
+}
+
 static void read_settings(const char *run)
 {
 	const char *ring = setting("FATHOM_RING");
 
 	text_copy(config.run, sizeof(config.run), run);
+	choose_place(run, setting("FATHOM_STREAMS"));
 	if (ring && ring[0] == '/')
 		text_copy(config.ring, sizeof(config.ring) - 64, ring);
 	else
@@ -424,7 +434,7 @@ static void name_files(void)
 	text_copy(file + strlen(file), sizeof(file) - strlen(file), instance);
 	join_path(process->ring_path, config.ring, "/", file);
 	join_path(process->ring_path, process->ring_path, ".ring", "");
-	join_path(config.streams, config.run, "/streams/", config.boot_id);
+	join_path(config.streams, config.place, "/streams/", config.boot_id);
 	join_path(config.streams, config.streams, "-", config.host);
 	join_path(process->stream_path, config.streams, "/", file);
 	join_path(process->stream_path, process->stream_path, ".fts", "");

@@ -371,8 +371,8 @@ static long open_file(void)
 	flags |= O_CREAT | O_EXCL;
 	fd = file_open(process->stream_path, flags, 0644);
 	if (fd == -ENOENT) {
-		raw3(SYS_mkdir, (long)config.run, 0755, 0);
-		join_path(process->path, config.run, "/streams", "");
+		raw3(SYS_mkdir, (long)config.place, 0755, 0);
+		join_path(process->path, config.place, "/streams", "");
 		raw3(SYS_mkdir, (long)process->path, 0755, 0);
 		if (raw3(SYS_mkdir, (long)config.streams, 0755, 0) == 0)
 			node_describe(config.streams);

@@ -13,6 +13,7 @@ use crate::error::{AgentError, At};
 use crate::recorder::{Pace, Recorder, clock};
 use crate::rings::{Rings, Watched, start_of};
 use crate::send::{Sending, Sent, Target};
+use crate::ship::{Plan, Shipping};
 use crate::values::{BYTES, NS, Owner, Root, Values};
 use crate::{lustre, process, system};
 
@@ -33,10 +34,14 @@ pub struct Settings {
 	pub budget: u64,
 	/// A process to stay for, besides the traced ones.
 	pub watch: Option<u32>,
+	/// End when standard input does, whoever still runs: forwarding servers are traced, too, and end after us.
+	pub leave: bool,
 	/// Who started us holds the node's lock for us.
 	pub locked: bool,
 	/// Where the node's files are sent; `None`: nowhere.
 	pub collect: Option<Target>,
+	/// How the node's streams are shipped into shared files; `None`: they are files of the run.
+	pub sink: Option<Plan>,
 	/// Where the system's files are.
 	pub root: PathBuf,
 }
@@ -48,13 +53,21 @@ pub fn run(settings: &Settings) -> Result<(), AgentError> {
 	if !settings.locked && rings.try_lock().is_err() {
 		return Ok(());
 	}
-	let folder = fathom_pack::this_node(&settings.run)?;
+	let streams = if settings.sink.is_some() { &settings.ring.join("sink") } else { &settings.run };
+	let folder = fathom_pack::this_node(streams)?;
 	let mut agent = Agent::new(settings, &folder)?;
+	let shipping = match &settings.sink {
+		Some(plan) => Some(Shipping::start(&settings.run, &folder, plan, random()?)),
+		None => None,
+	};
 	let sending = settings.collect.clone();
 	let sending = sending.map(|target| Sending::start(&settings.run, &folder, target));
 	let stayed = agent.stay().and_then(|()| agent.end());
 	if let (Some(sending), Some(target)) = (sending, &settings.collect) {
 		say(sending.finish(), &target.address, &settings.run);
+	}
+	if let Some(shipping) = shipping {
+		println!("fathom: {}", shipping.finish());
 	}
 	stayed
 }
@@ -125,7 +138,7 @@ impl<'s> Agent<'s> {
 			self.sample_if_due();
 			let needed = self.starter
 				|| self.watched.as_ref().is_some_and(Watched::alive)
-				|| !self.rings.processes.is_empty();
+				|| (!self.settings.leave && !self.rings.processes.is_empty());
 			if before != (self.starter, needed) {
 				(since, before) = (Instant::now(), (self.starter, needed));
 			}

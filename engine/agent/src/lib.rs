@@ -11,6 +11,7 @@ mod process;
 mod recorder;
 mod rings;
 mod send;
+mod ship;
 mod system;
 mod values;
 
@@ -18,3 +19,4 @@ pub use agent::{Settings, random, run};
 pub use collect::{Collector, collect};
 pub use error::AgentError;
 pub use send::Target;
+pub use ship::{Flush, Plan};

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
-use fathom_agent::{Collector, Settings, Target};
+use clap::{Args, Parser, Subcommand};
+use fathom_agent::{Collector, Flush, Plan, Settings, Target};
 use fathom_pack::{Options, PackError, bench, join, pack, recover};
-use fathom_sink::Sink;
+use fathom_sink::{Codec, Sink};
 
 /// Reads Fathom's streams: packs a run into tables, brings in what dead processes left, shows what is in a file.
 ///
@@ -85,6 +85,9 @@ enum Command {
 		/// Stay while this process lives, too
 		#[arg(long, value_name = "PID")]
 		watch: Option<u32>,
+		/// End when standard input is closed, whoever still runs
+		#[arg(long, hide = true)]
+		leave: bool,
 		/// The node's lock is held by who started this
 		#[arg(long, hide = true)]
 		locked: bool,
@@ -94,6 +97,8 @@ enum Command {
 		/// Where the system's files are
 		#[arg(long, default_value = "/", value_name = "DIR")]
 		root: PathBuf,
+		#[command(flatten)]
+		sink: SinkWords,
 	},
 	/// Look at a run while it runs: a JSON object per interval
 	///
@@ -195,6 +200,44 @@ enum Command {
 	},
 }
 
+#[derive(Args)]
+struct SinkWords {
+	/// Ship the node's streams into shared files, through the servers in FATHOM_FORWARD_SERVERS (docs/trace-sink.md)
+	#[arg(long)]
+	sink: bool,
+	/// When: full, step, end
+	#[arg(long, default_value = "full", value_name = "WHEN")]
+	sink_flush: Flush,
+	/// Bytes of a transfer
+	#[arg(long, default_value_t = 1 << 20, value_name = "BYTES")]
+	sink_size: usize,
+	/// Bytes that may wait in the node's memory
+	#[arg(long, default_value_t = 256 << 20, value_name = "BYTES")]
+	sink_mark: u64,
+	/// Servers answer before they have written
+	#[arg(long)]
+	sink_nonblocking: bool,
+	/// Blocks are not compressed
+	#[arg(long)]
+	sink_plain: bool,
+}
+
+impl SinkWords {
+	fn plan(self) -> Option<Plan> {
+		let told = |name| std::env::var(name).ok().filter(|word| !word.is_empty());
+		self.sink.then(|| Plan {
+			flush: self.sink_flush,
+			size: self.sink_size,
+			mark: self.sink_mark,
+			nonblocking: self.sink_nonblocking,
+			codec: if self.sink_plain { Codec::Plain } else { Codec::Zstd },
+			servers: told("FATHOM_FORWARD_SERVERS").unwrap_or_default(),
+			prefix: told("FATHOM_FORWARD_PREFIX").unwrap_or_default(),
+			token: told("FATHOM_FORWARD_TOKEN").map(PathBuf::from),
+		})
+	}
+}
+
 fn main() -> ExitCode {
 	let cli = match Cli::try_parse() {
 		Ok(cli) => cli,
@@ -239,13 +282,15 @@ fn run(command: Command) -> Result<(), String> {
 				.map_err(|error| error.to_string())
 		}
 		Command::Stat { path } => stat::stat(&path),
-		Command::Agent { run, ring, sample, budget, watch, locked, collect, root } => {
+		Command::Agent { run, ring, sample, budget, watch, leave, locked, collect, root, sink } => {
 			let sample = interval(sample)?;
 			let collect = match (collect, std::env::var("FATHOM_COLLECT")) {
 				(None, Ok(word)) => Some(word.parse().map_err(|e| format!("FATHOM_COLLECT: {e}"))?),
 				(given, _) => given,
 			};
-			let settings = Settings { run, ring, sample, budget, watch, locked, collect, root };
+			let sink = sink.plan();
+			let settings =
+				Settings { run, ring, sample, budget, watch, leave, locked, collect, sink, root };
 			fathom_agent::run(&settings).map_err(|error| error.to_string())
 		}
 		Command::Collect { run, listen, key, nodes } => collect(run, &listen, key, nodes),

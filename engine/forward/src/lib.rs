@@ -20,6 +20,7 @@ mod peer;
 mod pulls;
 mod queue;
 mod reads;
+mod remote;
 mod server;
 mod session;
 mod store;
@@ -35,6 +36,7 @@ use std::time::Duration;
 
 pub use auth::read_token;
 pub use peer::status;
+pub use remote::Remote;
 pub use server::serve;
 pub use store::Data;
 pub use stripes::Striping;

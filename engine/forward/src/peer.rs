@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use fathom_record::Caller;
 use fathom_wire::number::{flag, frame, hint, kind, limit, status};
-use fathom_wire::{Failure, HEADER, Header, Hello, Hints, Pull, Reply, Request, WireError, decode};
+use fathom_wire::{
+	Failure, HEADER, Header, Hello, Hints, Pull, Reply, Request, Session, WireError, decode,
+};
 use rustix::io::Errno;
 
 use crate::auth::{CLIENT, Challenge, SERVER, random};
@@ -32,19 +34,24 @@ pub struct Peer {
 	idle: Mutex<Vec<Link>>,
 	/// The last question had no answer in time: for the next it is not waited for again.
 	away: AtomicBool,
+	/// Of the server that was met last; 0: none yet.
+	epoch: AtomicU64,
+	/// Another one was met after it.
+	anew: AtomicBool,
 }
 
-/// What is asked, with the data of a write, for which client's call.
+/// What is asked, with the data of a write, for which client's call; flags of a request.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
 	pub request: &'a Request,
 	pub data: &'a [&'a [u8]],
 	pub caller: Caller,
+	pub flags: u32,
 }
 
 impl<'a> Question<'a> {
 	pub fn of(request: &'a Request) -> Question<'a> {
-		Question { request, data: &[], caller: Caller::default() }
+		Question { request, data: &[], caller: Caller::default(), flags: 0 }
 	}
 }
 
@@ -93,12 +100,24 @@ impl Peer {
 			seq: AtomicU64::new(0),
 			idle: Mutex::new(Vec::new()),
 			away: AtomicBool::new(false),
+			epoch: AtomicU64::new(0),
+			anew: AtomicBool::new(false),
 		})
 	}
 
 	/// Ask, and wait for the answer. What is wrong names this peer.
 	pub fn call(&self, request: &Request, deadline: Instant) -> Result<Came, Trouble> {
-		self.ask(Question::of(request), (deadline, deadline))
+		self.put(Question::of(request), deadline)
+	}
+
+	/// The same with data or flags.
+	pub fn put(&self, question: Question<'_>, deadline: Instant) -> Result<Came, Trouble> {
+		self.ask(question, (deadline, deadline))
+	}
+
+	/// Was the server started anew since this was asked last? Then what it had only accepted is lost.
+	pub fn started_anew(&self) -> bool {
+		self.anew.swap(false, Ordering::Relaxed)
 	}
 
 	/// The same of a server that has its own patience; one that was away is not waited for again.
@@ -114,17 +133,17 @@ impl Peer {
 	/// Until when it may be away, and until when it may take to answer.
 	fn ask(
 		&self,
-		question: Question<'_>,
+		mut question: Question<'_>,
 		(reach, deadline): (Instant, Instant),
 	) -> Result<Came, Trouble> {
-		let (mut seq, mut flags, mut pause, mut again) = (None, 0, PAUSE.0, false);
+		let (mut seq, mut pause, mut again) = (None, PAUSE.0, false);
 		loop {
 			let mut sent = false;
 			let asked = self.link(deadline).and_then(|mut link| {
 				// larger than any before on this connection, as it was taken after it
 				let seq = *seq.get_or_insert_with(|| self.seq.fetch_add(1, Ordering::Relaxed) + 1);
 				sent = true;
-				let came = link.ask((self.id, seq), flags, question, deadline)?;
+				let came = link.ask((self.id, seq), question, deadline)?;
 				if let Ok(mut idle) = self.idle.lock() {
 					idle.push(link);
 				}
@@ -151,7 +170,7 @@ impl Peer {
 				};
 				return Err(self.named(errno.into()));
 			}
-			flags = flag::RETRY;
+			question.flags |= flag::RETRY;
 			thread::sleep(pause);
 			pause = (pause * 2).min(PAUSE.1);
 		}
@@ -201,8 +220,8 @@ impl Peer {
 		let hello = Hello { lowest: version, highest: version, key: self.key, nonce, name };
 		let id = (self.id, 0);
 		let hello = Request::Hello { hello };
-		let server = match link.exchange(id, 0, Question::of(&hello), deadline)? {
-			Ok(_) => return Ok(()),
+		let server = match link.exchange(id, Question::of(&hello), deadline)? {
+			Ok(came) => return self.met(&came),
 			Err((status::AUTH, failure)) => failure.hints,
 			Err((status, failure)) => return Err(told(status, &failure)),
 		};
@@ -214,18 +233,31 @@ impl Peer {
 		let challenge = Challenge { server, client: nonce, id: self.id };
 		let proof = challenge.proof(token, CLIENT).try_into().unwrap_or_default();
 		let auth = Request::Auth { proof };
-		match link.exchange(id, 0, Question::of(&auth), deadline)? {
+		match link.exchange(id, Question::of(&auth), deadline)? {
 			Ok(came)
 				if came
 					.hints
 					.value(hint::PROOF)
 					.is_some_and(|proof| challenge.holds(token, SERVER, proof)) =>
 			{
-				Ok(())
+				self.met(&came)
 			}
 			Ok(_) => Err(refused("it does not know the token".to_owned())),
 			Err((status, failure)) => Err(told(status, &failure)),
 		}
+	}
+
+	fn met(&self, came: &Came) -> Result<(), Lost> {
+		let (Reply::Hello { session: Session { epoch, .. } }
+		| Reply::Auth { session: Session { epoch, .. } }) = &came.reply
+		else {
+			return Ok(());
+		};
+		let before = self.epoch.swap(*epoch, Ordering::Relaxed);
+		if before != 0 && before != *epoch {
+			self.anew.store(true, Ordering::Relaxed);
+		}
+		Ok(())
 	}
 }
 
@@ -273,11 +305,10 @@ impl Link {
 	fn ask(
 		&mut self,
 		key: (u64, u64),
-		flags: u32,
 		question: Question<'_>,
 		deadline: Instant,
 	) -> Result<Came, Lost> {
-		let answered = self.exchange(key, flags, question, deadline)?;
+		let answered = self.exchange(key, question, deadline)?;
 		answered.map_err(|(status, failure)| told(status, &failure))
 	}
 
@@ -285,11 +316,10 @@ impl Link {
 	fn exchange(
 		&mut self,
 		(client, seq): (u64, u64),
-		flags: u32,
 		question: Question<'_>,
 		deadline: Instant,
 	) -> Result<Result<Came, (u32, Failure)>, Lost> {
-		let Question { request, data, caller } = question;
+		let Question { request, data, caller, flags } = question;
 		let most = u128::from(u32::MAX);
 		let deadline_ms = left(deadline)?.as_millis().clamp(1, most) as u32;
 		let pulled = data.iter().map(|part| part.len()).sum::<usize>() > INLINE;

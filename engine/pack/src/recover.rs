@@ -32,12 +32,33 @@ pub struct Recovered {
 pub fn recover(run: &Path, rings: &Path) -> Result<Recovered, PackError> {
 	let mut recovered = Recovered::default();
 	let Ok(entries) = fs::read_dir(rings) else { return Ok(recovered) };
+	let spool = rings.join("sink"); // streams of this node wait there to be shipped
+	let place = if spool.is_dir() { &spool } else { run };
 	let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
 	paths.sort();
 	for path in paths.iter().filter(|path| path.extension().is_some_and(|e| e == "ring")) {
-		one(run, path, &mut recovered)?;
+		one(place, path, &mut recovered)?;
+	}
+	if place == spool && recovered.alive.is_empty() {
+		bring_in_spool(run, rings, &spool)?;
 	}
 	Ok(recovered)
+}
+
+/// What was to be shipped from here and was not, for its agent was killed: into a shared file of its own. An agent that lives
+/// holds the node's lock.
+fn bring_in_spool(run: &Path, rings: &Path, spool: &Path) -> Result<(), PackError> {
+	let lock = File::open(rings).at(rings)?;
+	if lock.try_lock().is_err() {
+		return Ok(());
+	}
+	for folder in fs::read_dir(spool.join("streams")).into_iter().flatten().flatten() {
+		let mut source = [0; 8];
+		let random = Path::new("/dev/urandom");
+		File::open(random).and_then(|mut from| from.read_exact(&mut source)).at(random)?;
+		fathom_sink::bring_in(&folder.path(), run, u64::from_le_bytes(source)).at(spool)?;
+	}
+	Ok(())
 }
 
 fn one(run: &Path, path: &Path, recovered: &mut Recovered) -> Result<(), PackError> {

@@ -52,6 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with: what the program preloads besides, colon-separated",
     )  # fmt: skip
     parser.add_argument(
+        "--beside", action="append", default=[], metavar="WORD",
+        help="with: word of a command that runs between up and down; it ends when its stdin is closed",
+    )  # fmt: skip
+    parser.add_argument(
         "--at", type=Path, default=Path(FOLDER), metavar="FOLDER",
         help=f"of the servers' addresses, token and logs [{FOLDER}]",
     )  # fmt: skip
@@ -140,7 +144,8 @@ def _with(group: Group, arguments: argparse.Namespace) -> int:
         raise
     told["LD_PRELOAD"] = ":".join(filter(None, preload))
     try:
-        status = around.execute(arguments.program, os.environ | told)
+        with around.beside(arguments.beside, os.environ | told | {"LD_PRELOAD": ""}):
+            status = around.execute(arguments.program, os.environ | told)
     finally:
         lost = _down(group, arguments.patience)
     return around.end_as(status) or lost

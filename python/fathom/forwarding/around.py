@@ -3,7 +3,9 @@
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from fathom.errors import FathomError
 
@@ -11,6 +13,28 @@ from fathom.errors import FathomError
 PASSED_ON = (
     signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2,
 )  # fmt: skip
+
+
+@contextmanager
+def beside(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[None]:
+    """A command that runs meanwhile: it ends when its standard input is closed, and what it prints is for the user. No
+    words: none. Errors: FathomError if it cannot be started."""
+    if not command:
+        yield
+        return
+    try:
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise FathomError(f"{command[0]}: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        assert process.stdin and process.stdout
+        process.stdin.close()
+        sys.stderr.writelines(process.stdout)  # until it says that nobody need wait
 
 
 def execute(program: Sequence[str], environment: Mapping[str, str]) -> int:

@@ -110,7 +110,7 @@ class Group:
             try:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                    text=True, start_new_session=True,
+                    text=True, start_new_session=True, env=_environment(),
                 )  # fmt: skip
             except OSError as error:
                 raise FathomError(f"server {one.name}: {command[0]}: {error.strerror}") from error
@@ -195,6 +195,11 @@ class Group:
                 f"killed after {patience:g} s: what it had accepted and not written is lost"
             )
         return "; ".join(line.removeprefix("fathom-engine: ") for line in said)
+
+
+def _environment() -> dict[str, str]:
+    """A server outlives the agent that ships streams: its own are files of the run."""
+    return {name: value for name, value in os.environ.items() if name != "FATHOM_STREAMS"}
 
 
 def _text(file: Path) -> str:
