@@ -60,7 +60,8 @@ struct options {
 	const char *sample;  /* seconds between an agent's samples, 0: none; NULL: no agent */
 	const char *collect; /* HOST:PORT/KEY to send the streams to; NULL: nowhere */
 	unsigned servers;    /* forwarding servers started around the program; 0: none */
-	const char *forward_path; /* what they export; NULL: the current directory */
+	const char *forward_path;    /* what they export; NULL: the current directory */
+	const char *forward_storage; /* where each keeps stripes of its own; NULL: they share it */
 	struct sink sink;
 	bool show;
 	char **command; /* NULL-terminated */

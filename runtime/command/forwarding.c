@@ -30,14 +30,22 @@ static const char *exported(const struct run *run)
  * the interpreter that starts them are traced. FATHOM_RUN tells the servers where to record themselves. */
 void forwarding_exec(const struct run *run)
 {
-	const char *agent[16], *before[] = {
-				       "forward",   "with",
-				       "--export",  exported(run),
-				       "--servers", format_text("%u", run->options.servers),
-				       "--at",      format_text("%s/forward", run->directory),
-				       "--preload", getenv("LD_PRELOAD"),
-			       };
-	const size_t ahead = sizeof(before) / sizeof(*before);
+	const char *storage = run->options.forward_storage;
+	const char *before[] = {
+		"forward",
+		"with",
+		"--export",
+		exported(run),
+		"--servers",
+		format_text("%u", run->options.servers),
+		"--at",
+		format_text("%s/forward", run->directory),
+		"--preload",
+		getenv("LD_PRELOAD"),
+		storage ? format_text("--storage=%s", storage) : NULL,
+	};
+	const char *agent[16];
+	const size_t ahead = sizeof(before) / sizeof(*before) - !storage;
 	size_t count = 0, beside = 0, at = ahead;
 	char **words;
 
@@ -51,7 +59,7 @@ void forwarding_exec(const struct run *run)
 	words = calloc(ahead + beside + count + 2, sizeof(*words));
 	if (!words)
 		fail(EXIT_FATHOM, "out of memory");
-	memcpy(words, before, sizeof(before));
+	memcpy(words, before, ahead * sizeof(*words));
 	for (size_t i = 0; i < beside; i++)
 		words[at++] = format_text("--beside=%s", agent[i]);
 	words[at++] = "--";

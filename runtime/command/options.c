@@ -58,7 +58,11 @@ static const char options_help[] =
 static const char run_options_help[] =
 	"  --forward[=N]       I/O below the current directory goes through N forwarding servers\n"
 	"                      (default: 1) on this machine, started for PROGRAM and recorded\n"
-	"  --forward-path DIR  the same of another directory\n";
+	"  --forward-path DIR  the same of another directory\n"
+	"  --forward-storage DIR\n"
+	"                      each server keeps stripes of the files in a directory of its own "
+	"below\n"
+	"                      DIR; after the program they are copied to where they belong\n";
 
 static const char run_examples[] =
 	"  --no-show           no summary on stderr at the end\n"
@@ -300,6 +304,7 @@ enum {
 	OPTION_SHELL,
 	OPTION_FORWARD,
 	OPTION_FORWARD_PATH,
+	OPTION_FORWARD_STORAGE,
 	OPTION_TRACE_SINK
 };
 static const struct option long_options[] = {
@@ -319,6 +324,7 @@ static const struct option long_options[] = {
 	{"shell", required_argument, NULL, OPTION_SHELL},
 	{"forward", optional_argument, NULL, OPTION_FORWARD},
 	{"forward-path", required_argument, NULL, OPTION_FORWARD_PATH},
+	{"forward-storage", required_argument, NULL, OPTION_FORWARD_STORAGE},
 	{"trace-sink", required_argument, NULL, OPTION_TRACE_SINK},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -329,10 +335,14 @@ static void take_forward(struct options *options, int option, const char *value)
 	const char *at = value ? value : "1";
 	unsigned long servers = 0;
 
-	if (option == OPTION_FORWARD_PATH) {
-		options->forward_path = realpath(value, NULL);
-		if (!options->forward_path)
-			fail(EXIT_FATHOM, "--forward-path: %s: %s", value, strerror(errno));
+	if (option != OPTION_FORWARD) {
+		bool path = option == OPTION_FORWARD_PATH;
+		const char **place = path ? &options->forward_path : &options->forward_storage;
+
+		*place = realpath(value, NULL);
+		if (!*place)
+			fail(EXIT_FATHOM, "--forward-%s: %s: %s", path ? "path" : "storage", value,
+			     strerror(errno));
 		if (!options->servers)
 			options->servers = 1;
 		return;
@@ -401,6 +411,7 @@ static void take(struct options *options, int option, const char *value, bool ru
 		break;
 	case OPTION_FORWARD:
 	case OPTION_FORWARD_PATH:
+	case OPTION_FORWARD_STORAGE:
 		if (!run)
 			fail(EXIT_FATHOM, "env: --forward is an option of fathom run; "
 					  "fathom forward up starts servers for a script");

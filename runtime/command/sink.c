@@ -49,6 +49,9 @@ void sink_check(const struct options *options)
 	if (options->collect)
 		fail(EXIT_FATHOM, "--trace-sink: the agent ships to servers or to a collector; "
 				  "leave --collect out");
+	if (options->forward_storage)
+		fail(EXIT_FATHOM, "--trace-sink: its files belong beside the run; "
+				  "leave --forward-storage out");
 	if (!options->servers && !(servers && *servers))
 		fail(EXIT_FATHOM,
 		     "--trace-sink: no forwarding servers: add --forward, or start some and eval "

@@ -51,6 +51,39 @@ def test_a_kernel_through_two_servers_leaves_the_files_of_a_direct_run(tmp_path:
     assert row["servers"] == 2 and row["ranks"] == 4 and row["carried"] > 0
 
 
+@pytest.mark.parametrize("kernel", ["s3d", pytest.param("flash", marks=pytest.mark.full)])
+def test_a_kernel_through_four_servers_that_stripe_leaves_the_files_of_a_direct_run(
+    tmp_path: Path, kernel: str
+) -> None:
+    needs.require(needs.of_mpi("mpich"))
+    launched: list[object] = ["mpiexec.mpich", "-n", "4"]
+    if kernel == "s3d":
+        launched += [paths.BUILD / "kernels/s3d_mpiio_mpich", *S3D]
+    else:
+        launched += [paths.BUILD / "kernels/flash_hdf5_mpich", "-b", "4"]
+    for name in ("direct", "served", "storage"):
+        (tmp_path / name).mkdir()
+    subprocess.run([*launched, tmp_path / "direct"], check=True, capture_output=True, timeout=120)
+    options = ["--forward=4", "--forward-path", tmp_path / "served"]
+    options += ["--forward-storage", tmp_path / "storage", "--"]
+    done = traced(tmp_path, *options, *launched, tmp_path / "served")
+    assert done.returncode == 0, done.stderr
+    direct, served = tmp_path / "direct", tmp_path / "served"
+    assert sorted(one.name for one in direct.iterdir()) == sorted(
+        one.name for one in served.iterdir()
+    )
+    assert not runner.unequal(direct, served)
+    assert not list((tmp_path / "storage").iterdir())
+    run = fathom.open(tmp_path / "r.fathom")
+    disk = run.sql("select count(*) as n from calls where layer = 'disk' and op = 'pwritev'")
+    assert disk.to_pylist()[0]["n"] > 0
+    (row,) = run.sql(
+        "select count(*) as n from links l join calls s on s.id = l.from_call"
+        " join calls c on c.id = l.to_call where s.layer = 'disk' and c.layer = 'posix'"
+    ).to_pylist()
+    assert row["n"] > 0
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -62,6 +62,8 @@ enum Nearness {
 
 pub struct Directory {
 	root: OwnedFd,
+	/// All handles that it has.
+	roots: [Handle; 3],
 	data: Data,
 	throttle: Option<Throttle>,
 	/// Of the device that the root is on.
@@ -78,8 +80,10 @@ impl Directory {
 		let flags = OFlags::PATH | OFlags::DIRECTORY | CLOSED;
 		let root = rustix::fs::open(root, flags, Mode::empty())?;
 		let nearness = nearness(&root)?;
-		let device = Object::of(rustix::io::fcntl_dupfd_cloexec(&root, 0)?)?.0.device();
-		Ok(Directory { root, data, throttle, nearness, device, removed: Removed::default() })
+		let this = Object::of(rustix::io::fcntl_dupfd_cloexec(&root, 0)?)?.0;
+		let (roots, device) = ([Handle::ROOT, OWN_ROOT, this.handle], this.device());
+		let removed = Removed::default();
+		Ok(Directory { root, roots, data, throttle, nearness, device, removed })
 	}
 
 	/// The exported directory; `own`: as other servers see it.
@@ -290,7 +294,9 @@ impl Directory {
 
 	/// Entries from a cookie on, and whether there are more.
 	pub fn read_dir(&self, dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
-		self.access(Access::Getdents, dir.place(), 0, || list(dir, cookie, most))
+		self.access(Access::Getdents, dir.place(), 0, || {
+			list(dir, self.roots.contains(&dir.handle), cookie, most)
+		})
 	}
 
 	pub fn stat_fs(&self, object: &Object) -> Result<Reply> {
@@ -398,7 +404,7 @@ fn change(object: &Object, wanted: &SetAttr) -> Result<Attr> {
 }
 
 /// Entries from a cookie on, and whether there are more.
-fn list(dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
+fn list(dir: &Object, is_root: bool, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
 	let flags = OFlags::RDONLY | OFlags::DIRECTORY | CLOSED;
 	let opened = rustix::fs::open(proc_path(&dir.place), flags, Mode::empty())?;
 	rustix::fs::seek(&opened, SeekFrom::Start(cookie))?;
@@ -407,9 +413,7 @@ fn list(dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
 	let (mut entries, mut bytes) = (Vec::new(), 0);
 	while let Some(entry) = reading.next() {
 		let entry = entry?;
-		if [Handle::ROOT, OWN_ROOT].contains(&dir.handle)
-			&& entry.file_name().to_bytes() == OWN.as_bytes()
-		{
+		if is_root && entry.file_name().to_bytes() == OWN.as_bytes() {
 			continue; // the server's own
 		}
 		bytes += 19 + entry.file_name().to_bytes().len();

@@ -3,6 +3,7 @@
 up      start servers, on this machine or on nodes of the allocation; prints the environment of their clients
 status  how each does
 top     the same while they work, with rates
+out     copy what servers have striped into a directory
 down    write what was accepted, end them, say what was lost
 mount   a server's files at a directory of this machine, for shells and static programs
 unmount no more; also where the server is gone
@@ -24,6 +25,8 @@ import itertools
 import json
 import os
 import shlex
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -42,10 +45,12 @@ PROGRAM = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, with which servers."""
-    parser.add_argument("what", choices=("up", "status", "top", "mount", "unmount", "down", "with"))
+    parser.add_argument(
+        "what", choices=("up", "status", "top", "mount", "unmount", "out", "down", "with")
+    )
     parser.add_argument(
         "file", nargs="?", type=Path, metavar="FILE",
-        help="up, with: configuration, TOML; mount, unmount: directory",
+        help="up, with: configuration, TOML; mount, unmount: directory; out: the one to copy to",
     )  # fmt: skip
     parser.add_argument(
         "--preload", default="", metavar="LIBRARIES",
@@ -61,6 +66,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     start = parser.add_argument_group("up")
     start.add_argument("--export", metavar="DIR", help="without FILE: the directory they serve")
+    start.add_argument(
+        "--storage", type=Path, metavar="DIR",
+        help="here, with --export: each server keeps stripes in a directory of its own below DIR",
+    )  # fmt: skip
     start.add_argument("--servers", type=positive, default=1, metavar="N", help="so many, here [1]")
     start.add_argument(
         "--forward-nodes", type=positive, metavar="K",
@@ -100,6 +109,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _mount(group, arguments)
     if arguments.what == "down":
         return _down(group, arguments.patience)
+    if arguments.what == "out":
+        if not arguments.file:
+            raise UsageError("forward out: where to? fathom forward out DIR")
+        return _out(group, group.servers(), arguments.file)
     if arguments.what == "top":
         return _top(group, arguments)
     return _status(group, arguments.json)
@@ -114,6 +127,10 @@ def _wanted(arguments: argparse.Namespace) -> list[settings.Server]:
         return settings.read(arguments.file)
     if not arguments.export:
         raise UsageError("forward up: give --export DIR, or a configuration FILE")
+    if arguments.storage:
+        if arguments.forward_nodes:
+            raise UsageError("forward up: --storage is for this machine; for nodes write a FILE")
+        return settings.striped(arguments.storage.resolve(), arguments.export, arguments.servers)
     nodes = hosts.chosen(arguments.forward_nodes) if arguments.forward_nodes else None
     where = nodes or [""] * arguments.servers
     return settings.named([settings.Server(arguments.export, host=host) for host in where])
@@ -138,17 +155,49 @@ def _with(group: Group, arguments: argparse.Namespace) -> int:
         raise UsageError("forward with: which program? fathom forward with --export DIR -- PROGRAM")
     preload = (os.environ.get("LD_PRELOAD"), arguments.preload, str(places.preload()))
     try:
-        told = _environment(group, _start(group, arguments))
+        if arguments.storage and any(arguments.storage.glob("fwd*/*")):
+            raise UsageError(
+                f"forward with: {arguments.storage} holds files of servers already; "
+                "fathom forward up --storage, then fathom forward out DIR bring them back"
+            )
+        started = _start(group, arguments)
+        told = _environment(group, started)
     except FathomError as error:
         error.status = 125  # as of env(1): the program did not start
         raise
     told["LD_PRELOAD"] = ":".join(filter(None, preload))
+    kept = 0
     try:
         with around.beside(arguments.beside, os.environ | told | {"LD_PRELOAD": ""}):
             status = around.execute(arguments.program, os.environ | told)
+        if arguments.storage:
+            kept = _out(group, started, Path(arguments.export))
     finally:
         lost = _down(group, arguments.patience)
-    return around.end_as(status) or lost
+    if arguments.storage and not kept + lost:
+        for one in started:
+            shutil.rmtree(one.export)
+    return around.end_as(status) or lost or kept
+
+
+#: Where the servers' files are for the program that copies them: a path that is nothing else.
+STRIPES = "/fathom-striped"
+
+
+def _out(group: Group, started: list[Started], to: Path) -> int:
+    """Copies what servers have striped into a directory; 1 if not all could be."""
+    if not any(one.role == "striped" for one in started):
+        raise UsageError("forward out: no server stripes files; they are in what was exported")
+    to.mkdir(parents=True, exist_ok=True)
+    told = _environment(group, started) | {"LD_PRELOAD": str(places.preload())}
+    told["FATHOM_FORWARD_PREFIX"] = STRIPES
+    plain = {name: value for name, value in os.environ.items() if name not in ("FATHOM_RUN",)}
+    copied = subprocess.run(["cp", "-a", f"{STRIPES}/.", str(to)], env=plain | told, check=False)
+    if copied.returncode:
+        print(
+            f"fathom: not all was copied to {to}; the servers' directories keep it", file=sys.stderr
+        )
+    return int(copied.returncode != 0)
 
 
 def _mount(group: Group, arguments: argparse.Namespace) -> int:
@@ -168,7 +217,7 @@ def _environment(group: Group, started: list[Started]) -> dict[str, str]:
     """What clients are told (docs/environment.md)."""
     said = {
         "FATHOM_FORWARD_SERVERS": ";".join(one.address for one in started),
-        "FATHOM_FORWARD_PREFIX": ":".join(dict.fromkeys(one.export for one in started)),
+        "FATHOM_FORWARD_PREFIX": ":".join(dict.fromkeys(one.mount for one in started)),
     }
     if any(one.address.startswith("tcp:") for one in started):
         said["FATHOM_FORWARD_TOKEN"] = str(group.token.resolve())

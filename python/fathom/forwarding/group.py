@@ -21,7 +21,7 @@ from typing import Any
 from fathom import places
 from fathom.errors import FathomError, RunError, UsageError
 from fathom.forwarding import hosts
-from fathom.forwarding.settings import Server
+from fathom.forwarding.settings import Server, mounts
 
 START = 30.0  # seconds that a server may take until it listens
 GONE = "it had ended before: what it had accepted and not written is lost"
@@ -41,6 +41,8 @@ class Started:
     launcher: int  # of the process here that started it, or of itself
     since: int  # when that one began, by the kernel's clock: a number is used again
     start: list[str]  # words that start a command on its host
+    mount: str  # the directory below which programs reach it
+    role: str
 
 
 class Group:
@@ -76,11 +78,12 @@ class Group:
         sockets = Path(tempfile.mkdtemp(prefix="fathom-fwd."))
         begun: list[tuple[Server, subprocess.Popen[str], list[str]]] = []
         try:
+            mount = mounts(wanted)
             listen = {one.name: self._address(one, sockets, start) for one in wanted}
             for one in wanted:
                 options = [*self._listen(one, wanted, listen), *one.options()]
                 begun.append((one, *self._begin(one, options, record, start)))
-            started = [self._ready(*each) for each in begun]
+            started = [self._ready(*each, mount[each[0].name]) for each in begun]
         except BaseException:
             for _, process, _ in begun:
                 with contextlib.suppress(OSError):
@@ -129,19 +132,30 @@ class Group:
         return f"tcp:{one.host or '127.0.0.1'}:{one.port}"
 
     def _listen(self, one: Server, all_of_them: list[Server], listen: dict[str, str]) -> list[str]:
-        """Those of one directory share the ends of its files, where all addresses are known before they listen."""
+        """Those of one directory share the ends of its files, where all addresses are known before they listen; those
+        that stripe must know them."""
         kind, _, place = listen[one.name].partition(":")
         said = [f"--{kind}", place]
         if kind == "tcp":
             said += ["--token", str(self.token.resolve())]
-        group = [listen[other.name] for other in all_of_them if other.path == one.path]
-        if len(group) > 1 and not any(address.endswith(":0") for address in group):
+        is_striped = one.role == "striped"
+        fellows = [
+            other for other in all_of_them
+            if other.role == one.role and (is_striped or other.path == one.path)
+        ]  # fmt: skip
+        group = [listen[other.name] for other in fellows]
+        known = not any(address.endswith(":0") for address in group)
+        if is_striped and not known:
+            raise UsageError(f"server {one.name}: striped servers on TCP need a port each")
+        if is_striped or (len(group) > 1 and known):
             file = self.folder.resolve() / f"{one.name}.group"
             file.write_text("\n".join(group) + "\n", encoding="utf-8")
-            said += ["--group", str(file)]
+            said += ["--stripe" if is_striped else "--group", str(file)]
         return said
 
-    def _ready(self, one: Server, process: subprocess.Popen[str], before: list[str]) -> Started:
+    def _ready(
+        self, one: Server, process: subprocess.Popen[str], before: list[str], mount: str
+    ) -> Started:
         """It has said where it listens, and which process it is."""
         assert process.stdout
         readable, _, _ = select.select([process.stdout], [], [], START)
@@ -154,7 +168,7 @@ class Group:
             raise FathomError(f"server {one.name}, {address}: {state['error']}")
         return Started(
             one.name, address, str(Path(one.path).resolve()), one.host, str(self._log(one)),
-            state["pid"], process.pid, began(process.pid) or 0, before,
+            state["pid"], process.pid, began(process.pid) or 0, before, mount, one.role,
         )  # fmt: skip
 
     def _last_line(self, one: Server) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from fathom.errors import UsageError
 
-ROLES = ("forward",)
+ROLES = ("forward", "striped")
 PROTOCOLS = ("unix", "tcp")
 STORES = ("posix", "null")
 
@@ -16,7 +16,7 @@ STORES = ("posix", "null")
 class Server:
     """One server; what is empty is chosen when it is started."""
 
-    path: str  # the directory that it exports
+    path: str  # the directory that it exports, or keeps its stripes in
     role: str = "forward"
     name: str = ""
     host: str = ""  # empty: this machine
@@ -26,16 +26,20 @@ class Server:
     store: str = "posix"
     throttle: str = ""
     workers: int = 4
+    stripe: int = 0  # bytes of a stripe; 0: the server's default
+    mount: str = ""  # where programs see striped files; empty: the first server's path
 
     def options(self) -> list[str]:
         """Of `fathom-engine forward`, but for where to listen."""
         said = ["--name", self.name, "--workers", str(self.workers), "--store", self.store]
+        if self.stripe:
+            said += ["--stripe-size", str(self.stripe)]
         return said + (["--throttle", self.throttle] if self.throttle else [])
 
 
 KEYS = {field.name: field.type for field in fields(Server)}
 CHOICES = {"role": ROLES, "protocol": ("", *PROTOCOLS), "store": STORES}
-RANGES = {"port": range(65536), "workers": range(1, 1025)}
+RANGES = {"port": range(65536), "workers": range(1, 1025), "stripe": range(1 << 40)}
 
 
 def _checked(where: str, said: dict[str, Any]) -> dict[str, Any]:
@@ -84,3 +88,22 @@ def named(servers: list[Server]) -> list[Server]:
         if names.count(name) > 1:
             raise UsageError(f"two servers are called {name}; give each another name")
     return whole
+
+
+def striped(storage: Path, mount: str, count: int) -> list[Server]:
+    """So many servers on this machine that stripe files over directories of their own, made in `storage`."""
+    servers = named([Server(str(storage), role="striped", mount=mount)] * count)
+    servers = [replace(one, path=str(storage / one.name)) for one in servers]
+    for one in servers:
+        Path(one.path).mkdir(parents=True, exist_ok=True)
+    return servers
+
+
+def mounts(servers: list[Server]) -> dict[str, str]:
+    """By their names, the directories below which programs reach the servers; those that stripe have one together."""
+    stripes = [one for one in servers if one.role == "striped"]
+    said = [one.mount for one in stripes if one.mount]
+    together = (said or [one.path for one in stripes] or [""])[0]
+    return {
+        one.name: str(Path(together if one in stripes else one.path).resolve()) for one in servers
+    }
