@@ -67,7 +67,7 @@ pub fn run(settings: &Settings) -> Result<(), AgentError> {
 		say(sending.finish(), &target.address, &settings.run);
 	}
 	if let Some(shipping) = shipping {
-		println!("fathom: {}", shipping.finish());
+		println!("fathom: {}", shipping.finish(agent.rings.processes.is_empty()));
 	}
 	stayed
 }

@@ -75,7 +75,7 @@ struct Target {
 
 /// A thread that ships until it is told that all is there.
 pub struct Shipping {
-	done: Sender<()>,
+	done: Sender<bool>,
 	thread: JoinHandle<String>,
 }
 
@@ -98,9 +98,10 @@ impl Shipping {
 		Shipping { done, thread: thread::spawn(move || ship.work(&wait)) }
 	}
 
-	/// All files are as they will be: ships what is left, and says what came of it.
-	pub fn finish(self) -> String {
-		let _ = self.done.send(());
+	/// Ships what is left, and says what came of it. `complete`: all files are as they will be; else processes go on, whose
+	/// files stay.
+	pub fn finish(self, complete: bool) -> String {
+		let _ = self.done.send(complete);
 		self.thread.join().unwrap_or_else(|_| "trace sink: it failed".into())
 	}
 }
@@ -130,14 +131,20 @@ struct Ship {
 }
 
 impl Ship {
-	fn work(&mut self, wait: &Receiver<()>) -> String {
+	fn work(&mut self, wait: &Receiver<bool>) -> String {
 		self.connect();
-		while wait.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+		let complete = loop {
+			match wait.recv_timeout(EVERY) {
+				Err(RecvTimeoutError::Timeout) => {}
+				told => break told.unwrap_or(false),
+			}
 			if let Some(all) = self.due() {
 				self.round(all);
 			}
+		};
+		if !self.round(true) || !complete {
+			self.spool = None; // not all of it is in blocks: it stays
 		}
-		self.round(true);
 		self.end()
 	}
 
@@ -191,29 +198,28 @@ impl Ship {
 		}
 	}
 
-	/// Blocks of what waits.
-	fn round(&mut self, all: bool) {
-		let Some(spool) = &mut self.spool else { return };
-		if let Err(error) = spool.look() {
-			return self.trouble.push(format!("what waits cannot be read: {error}"));
-		}
-		loop {
+	/// Blocks of what waits; false: it cannot be read.
+	fn round(&mut self, all: bool) -> bool {
+		let Some(spool) = &mut self.spool else { return false };
+		let mut read = spool.look().map(drop);
+		while read.is_ok() {
 			// What is stored should be a transfer's size; how far it shrinks is known from the blocks before.
 			let size = (self.plan.size as f64 * self.ratio) as usize;
-			let Some(spool) = &mut self.spool else { return };
+			let Some(spool) = &mut self.spool else { return false };
 			match spool.block(size, all, self.plan.codec) {
 				Ok(Some((head, block))) => {
 					self.ratio = (f64::from(head.raw) / block.len() as f64).clamp(1.0, 16.0);
 					self.ship(head, block);
 				}
 				Ok(None) => break,
-				Err(error) => {
-					self.trouble.push(format!("what waits cannot be read: {error}"));
-					break;
-				}
+				Err(error) => read = Err(error),
 			}
 		}
 		self.commit();
+		if let Err(error) = &read {
+			self.trouble.push(format!("what waits cannot be read: {error}"));
+		}
+		read.is_ok()
 	}
 
 	/// One block, by the next server that takes it.
@@ -306,7 +312,7 @@ impl Ship {
 		self.sums.blocks += 1;
 		self.sums.raw += u64::from(head.raw);
 		self.sums.stored += length as u64;
-		if let Some(Err(error)) = self.spool.as_ref().map(|spool| spool.safe(&head)) {
+		if let Some(Err(error)) = self.spool.as_mut().map(|spool| spool.safe(&head)) {
 			self.trouble.push(format!("memory that cannot be given back: {error}"));
 		}
 		self.entries.push(Entry { file, offset, head });

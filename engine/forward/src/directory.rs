@@ -576,7 +576,9 @@ fn reopened<'a>(
 	if let Some(opened) = slot.get() {
 		return Ok(opened);
 	}
-	let opened = rustix::fs::open(proc_path(place), flags | CLOSED, Mode::empty())?;
+	// a FIFO must not hold up who opens it
+	let flags = flags | CLOSED | OFlags::NONBLOCK;
+	let opened = rustix::fs::open(proc_path(place), flags, Mode::empty())?;
 	Ok(slot.get_or_init(|| opened))
 }
 

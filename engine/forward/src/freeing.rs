@@ -12,8 +12,6 @@ use crate::store::{Object, Store, said};
 use crate::stripes::is_striped;
 use crate::workers::Workers;
 
-/// After this time servers that have said nothing are not counted on to need this one.
-const QUIET: Duration = Duration::from_secs(1);
 /// How long after its removal a file's data stays at least: an open may be under way.
 const GRACE: Duration = Duration::from_secs(1);
 /// When it is tried again to free data on a server that was away.
@@ -102,14 +100,15 @@ impl Server {
 		}
 	}
 
-	/// At the end, that of others may still need this server: until they have gone, or have asked for nothing for a while.
+	/// At the end, that of others may still need this server: until they have gone, or have asked for nothing for as long as
+	/// one of them may wait for another.
 	pub fn is_left_alone(&self, since: Instant) -> bool {
 		if self.store.stripes.is_none() {
 			return true;
 		}
 		self.group.hang_up();
 		let peers = self.clients.values().any(|client| client.is_peer && client.connections > 0);
-		!peers || self.heard.max(since).elapsed() > QUIET
+		!peers || self.heard.max(since).elapsed() > self.settings.patience
 	}
 }
 
@@ -122,10 +121,11 @@ fn free_all(store: &Store, free: Vec<Doomed>) -> Vec<(Doomed, Result<(), Trouble
 	free.into_iter().map(free_one).collect()
 }
 
-/// Only another server asks for what lies in this one's own directory.
-pub fn is_of_peer(request: &Request) -> bool {
-	let own = |handle: &Handle| *handle == OWN_ROOT;
+/// Only another server asks for ends of files, and, where servers stripe, for what lies in this one's own directory.
+pub fn is_of_peer(request: &Request, stripes: bool) -> bool {
+	let own = |handle: &Handle| stripes && *handle == OWN_ROOT;
 	match request {
+		Request::Reserve { .. } => true,
 		Request::Lookup { dir, .. } | Request::Open { dir, .. } | Request::Unlink { dir, .. } => {
 			own(dir)
 		}

@@ -74,6 +74,8 @@ pub struct Came {
 /// Why there is no answer: the connection, or what the peer says.
 enum Lost {
 	Connection(io::Error),
+	/// Others of this server asked so much meanwhile that what became of it is not known any more.
+	Forgotten,
 	Refused(Trouble),
 }
 
@@ -157,6 +159,11 @@ impl Peer {
 				Err(Lost::Refused(trouble)) => {
 					self.away.store(false, Ordering::Relaxed);
 					return Err(self.named(Trouble { again, ..trouble }));
+				}
+				Err(Lost::Forgotten) => {
+					(seq, again) = (None, true);
+					question.flags &= !flag::RETRY;
+					continue;
 				}
 				Err(Lost::Connection(error)) => error,
 			};
@@ -279,6 +286,7 @@ fn told(status: u32, failure: &Failure) -> Lost {
 	match status {
 		// it ends, and may be back
 		status::DRAINING => Lost::Connection(Errno::SHUTDOWN.into()),
+		status::FORGOTTEN => Lost::Forgotten,
 		status::AUTH.. => Lost::Refused(Trouble::new(Errno::ACCESS, why)),
 		errno => Lost::Refused(Trouble::new(Errno::from_raw_os_error(errno as i32), why)),
 	}

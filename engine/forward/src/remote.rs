@@ -65,16 +65,18 @@ impl Remote {
 	pub fn commit(&self, handle: Handle) -> Result<Vec<Failed>, String> {
 		let request = Request::Commit { handle, level: level::WRITTEN };
 		let mut all = Vec::new();
-		if self.peer.started_anew() {
-			return Err(format!("server {} was started anew", self.peer.address));
-		}
 		loop {
 			match self.peer.call(&request, self.due()) {
 				Ok(Came { reply: Reply::Commit { failed }, more, .. }) => {
 					all.extend(failed);
-					if !more {
-						return Ok(all);
+					if more {
+						continue;
 					}
+					// it may have been met by this very question
+					return match self.peer.started_anew() {
+						true => Err(format!("server {} was started anew", self.peer.address)),
+						false => Ok(all),
+					};
 				}
 				Ok(_) => return Err(self.strange()),
 				Err(trouble) => return Err(trouble.why),

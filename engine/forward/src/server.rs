@@ -473,7 +473,7 @@ impl Server {
 			let again = Errno::AGAIN.raw_os_error() as u32;
 			return self.refuse_request(number, header, again, "too much is not written yet");
 		}
-		client.is_peer |= is_of_peer(&request);
+		client.is_peer |= is_of_peer(&request, self.store.stripes.is_some());
 		if self.draining.is_some()
 			&& !client.is_peer
 			&& !matches!(header.op, op::COMMIT | op::RELEASE)

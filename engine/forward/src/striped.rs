@@ -1,7 +1,7 @@
 //! Data of striped files: each server's share in its data file, which is made at the first write; one that is absent is a
 //! hole. The size is the furthest end, asked for when it is needed.
 
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use fathom_record::Caller;
 use fathom_wire::number::{level, lookup, open, set};
@@ -28,13 +28,17 @@ fn all<T: Send, S: Sync>(each: &[S], work: impl Fn(&S) -> Result<T> + Sync) -> V
 	let (work, lost) = (&work, || Err(Errno::IO.into()));
 	thread::scope(|scope| {
 		let for_one = |one| {
-			scope.spawn(move || {
+			let begun = thread::Builder::new().spawn_scoped(scope, move || {
 				fathom_record::works_for(vec![caller], false);
 				work(one)
-			})
+			});
+			begun.map_err(|_| work(one)) // no thread is to be had: one after the other
 		};
 		let threads: Vec<_> = each.iter().map(for_one).collect();
-		threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| lost())).collect()
+		let done = |thread: std::result::Result<ScopedJoinHandle<'_, Result<T>>, Result<T>>| {
+			thread.map_or_else(|done| done, |thread| thread.join().unwrap_or_else(|_| lost()))
+		};
+		threads.into_iter().map(done).collect()
 	})
 }
 

@@ -303,6 +303,11 @@ impl Stripes {
 		let request = |handle| Request::Link { handle, dir: dir.home, path: path.clone() };
 		match self.at_home(object, request) {
 			Err(trouble) if trouble.again && trouble.errno == Errno::EXIST => {}
+			// a name by its id and this one: the last other went meanwhile, and the data will
+			Ok((Reply::Link { attr }, _)) if object.layout.is_some() && attr.nlink == 2 => {
+				self.unlink(dir, path, false)?;
+				return Err(Errno::NOENT.into());
+			}
 			linked => drop(linked?),
 		}
 		self.attr(object)

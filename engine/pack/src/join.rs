@@ -20,7 +20,7 @@ pub struct Joined {
 /// Copies what `part` has of its nodes into `into`, which is made when it is not there. Doing it twice does no harm: a
 /// file that is there already stays, and the longer of two streams counts.
 pub fn join(into: &Path, part: &Path) -> Result<Joined, PackError> {
-	let of_part = Run::open(part)?;
+	let rings = Run::open(part)?.ring_directory();
 	let into_job = job(&into.join("run.json"));
 	let part_job = job(&part.join("run.json"));
 	if let (Some(one), Some(other)) = (&into_job, &part_job)
@@ -29,7 +29,7 @@ pub fn join(into: &Path, part: &Path) -> Result<Joined, PackError> {
 		let reason = format!("is of another job than {} ({other}, {one})", into.display());
 		return Err(PackError::Data { path: part.to_owned(), reason });
 	}
-	if let Some(rings) = of_part.ring_directory() {
+	if let Some(rings) = rings {
 		recover(part, &rings)?;
 	}
 	let mut joined = Joined::default();
@@ -50,7 +50,7 @@ pub fn join(into: &Path, part: &Path) -> Result<Joined, PackError> {
 			bring(&manifest, &to.join("run.json"), &mut joined)?;
 		}
 	}
-	bring_shared(&of_part, &streams, &mut joined)?;
+	bring_shared(&Run::open(part)?, &streams, &mut joined)?;
 	Ok(joined)
 }
 

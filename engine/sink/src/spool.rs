@@ -1,6 +1,6 @@
 //! Where the files of a node wait for being shipped: node-local memory, beside the rings of their processes.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -23,6 +23,8 @@ pub struct Spool {
 	source: u64,
 	next: u64,
 	taken: HashMap<String, u64>,
+	/// Of each file, up to where all is in blocks that are safe, and those beyond.
+	safe: HashMap<String, (u64, BTreeMap<u64, u64>)>,
 	waiting: VecDeque<(String, u64, u64)>,
 }
 
@@ -30,8 +32,8 @@ impl Spool {
 	/// `folder`: the node's, as below `streams/` of a run. `source`: random.
 	pub fn new(folder: &Path, source: u64) -> Spool {
 		let node = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-		let (folder, taken) = (folder.to_owned(), HashMap::new());
-		Spool { folder, node, source, next: 0, taken, waiting: VecDeque::new() }
+		let (folder, taken, safe) = (folder.to_owned(), HashMap::new(), HashMap::new());
+		Spool { folder, node, source, next: 0, taken, safe, waiting: VecDeque::new() }
 	}
 
 	/// Looks what is new; returns how many bytes wait.
@@ -65,37 +67,43 @@ impl Spool {
 			from => from?,
 		};
 		self.taken.insert(name.to_owned(), from);
+		self.safe.insert(name.to_owned(), (from, BTreeMap::new()));
 		Ok(from)
 	}
 
-	/// The next block, with about `size` bytes of files; `None`: nothing waits, or, unless `all`, too little.
+	/// The next block, with about `size` bytes of files; `None`: nothing waits, or, unless `all`, too little. After an error
+	/// nothing is in a block that was not before; `look` begins anew.
 	pub fn block(
 		&mut self,
 		size: usize,
 		all: bool,
 		codec: Codec,
 	) -> io::Result<Option<(Head, Vec<u8>)>> {
+		let size = size.clamp(1, MOST_RAW);
 		let left: u64 = self.waiting.iter().map(|(_, from, to)| to - from).sum();
 		if left == 0 || (!all && left < size as u64) {
 			return Ok(None);
 		}
-		let size = size.clamp(1, MOST_RAW);
-		let mut head = self.head(codec);
+		let mut pieces: Vec<Piece> = Vec::new();
 		let mut raw = Vec::new();
 		while let Some((file, from, to)) = self.waiting.pop_front() {
 			let length = (to - from).min((size - raw.len()) as u64);
 			let begin = raw.len();
 			raw.resize(begin + length as usize, 0);
 			File::open(self.folder.join(&file))?.read_exact_at(&mut raw[begin..], from)?;
-			self.taken.insert(file.clone(), from + length);
 			if from + length < to {
 				self.waiting.push_front((file.clone(), from + length, to));
 			}
-			head.pieces.push(Piece { file, at: from, length: length as u32 });
-			if raw.len() >= size || head.pieces.len() >= MOST_PIECES {
+			pieces.push(Piece { file, at: from, length: length as u32 });
+			if raw.len() >= size || pieces.len() >= MOST_PIECES {
 				break;
 			}
 		}
+		for Piece { file, at, length } in &pieces {
+			self.taken.insert(file.clone(), at + u64::from(*length));
+		}
+		let mut head = self.head(codec);
+		head.pieces = pieces;
 		Ok(Some(seal(head, &raw)))
 	}
 
@@ -111,11 +119,17 @@ impl Spool {
 		Head::new(self.source, self.next - 1, &self.node, codec)
 	}
 
-	/// What is in a block that is safe is given back to the node's memory; the files keep their lengths.
-	pub fn safe(&self, head: &Head) -> io::Result<()> {
+	/// The block is safe: its node's memory is given back as far as all before it is safe too, so that what a file still has
+	/// is its end. The files keep their lengths.
+	pub fn safe(&mut self, head: &Head) -> io::Result<()> {
 		for piece in &head.pieces {
-			let from = piece.at / PAGE * PAGE;
-			let to = (piece.at + u64::from(piece.length)) / PAGE * PAGE;
+			let (end, beyond) = self.safe.entry(piece.file.clone()).or_default();
+			let from = *end / PAGE * PAGE;
+			beyond.insert(piece.at, u64::from(piece.length));
+			while let Some(length) = beyond.remove(end) {
+				*end += length;
+			}
+			let to = *end / PAGE * PAGE;
 			if to > from {
 				let file = File::options().write(true).open(self.folder.join(&piece.file))?;
 				let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -141,12 +155,11 @@ pub fn bring_in(folder: &Path, run: &Path, source: u64) -> io::Result<u64> {
 	fs::create_dir_all(&sink)?;
 	let mut file = File::create_new(sink.join(format!("left-{source:016x}.blocks")))?;
 	let mut spool = Spool::new(folder, source);
-	let mut bytes = spool.look()?;
+	let bytes = spool.look()?;
 	while let Some((_, block)) = spool.block(1 << 20, true, Codec::Zstd)? {
 		io::Write::write_all(&mut file, &block)?;
 	}
 	io::Write::write_all(&mut file, &spool.last().1)?;
-	bytes += u64::from(bytes == 0);
 	spool.remove()?;
 	Ok(bytes)
 }
