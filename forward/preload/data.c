@@ -291,6 +291,8 @@ static int commit(struct file *f, enum fathom_fwd_level level)
 
 	if (!error)
 		error = fathom_fwd_commit(a.client, &f->shared->handle, level, NULL, &a.hints);
+	if (file_found_again(&a, f, error))
+		error = fathom_fwd_commit(a.client, &f->shared->handle, level, NULL, &a.hints);
 	return asking_end(&a, error);
 }
 
