@@ -12,10 +12,14 @@ class Fathom(Package):
 
     version("main", branch="main")
 
+    variant("fuse", default=False, description="fathom forward mount")
+
     depends_on("c", type="build")
     depends_on("cmake@3.25:", type="build")
     depends_on("ninja", type="build")
     depends_on("rust@1.85:", type="build")
+    depends_on("pkgconfig", type="build", when="+fuse")
+    depends_on("libfuse@3.12:", when="+fuse")
     depends_on("python@3.11:", type=("build", "run"))
 
     # ELF and the GNU C library. MPI and HDF5 are the traced program's own: nothing to depend on.
@@ -23,6 +27,6 @@ class Fathom(Package):
 
     def install(self, spec, prefix):
         which("cmake", required=True)("-S", ".", "-B", "build", "-G", "Ninja")
-        which("ninja", required=True)("-C", "build", "fathom", "libfathom")
+        which("ninja", required=True)("-C", "build", "installed")
         which("cargo", required=True)("build", "--release", "--manifest-path", "engine/Cargo.toml")
         which("bash", required=True)("packaging/install.sh", prefix)

@@ -180,6 +180,41 @@ def test_with_runs_a_program_between_up_and_down(place: Path) -> None:
     assert not (place / "fathom.forward" / "servers.json").exists()
 
 
+def test_with_storage_copies_out_and_leaves_the_directory_as_it_was(place: Path) -> None:
+    (place / "x").chmod(0o2750)
+    words = ["with", "--export", "x", "--servers", "2", "--storage", "storage", "--"]
+    failed = forward(place, *words, "./no-such-program")
+    assert failed.returncode not in (0, 1), failed.stderr
+    done = forward(place, *words, "sh", "-c", f"echo text > {place}/x/f")
+    assert done.returncode == 0, done.stderr
+    assert (place / "x/f").read_text() == "text\n"
+    assert (place / "x").stat().st_mode & 0o7777 == 0o2750
+    assert not list((place / "storage").iterdir())
+
+
+def test_with_storage_keeps_what_was_written_too_late(place: Path) -> None:
+    """By a process that the program left behind, while files are copied: in the copy it may be missing."""
+    late = (
+        f"(sleep 0.4; while echo late >> {place}/x/late; do sleep 0.01; done) > /dev/null 2>&1 & :"
+    )
+    words = ["--export", "x", "--servers", "2", "--storage", "storage"]
+    done = forward(place, "with", *words, "--", "sh", "-c", f"truncate -s 1G {place}/x/big; {late}")
+    assert done.returncode == 1
+    assert "was changed after the program had ended" in done.stderr
+    refused = forward(place, "with", *words, "--", "true")
+    assert refused.returncode == 125
+    assert "holds files of servers already" in refused.stderr
+    up(place, *words)
+    assert forward(place, "out", "all").returncode == 0
+    assert (place / "all/late").read_text().startswith("late\n")
+
+
+def test_storage_goes_with_an_exported_directory_only(place: Path) -> None:
+    (place / "servers.toml").write_text("path = 'x'\n[[server]]\n")
+    done = forward(place, "up", "servers.toml", "--storage", "storage")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+
+
 @pytest.mark.parametrize("end", ["exit 7", "kill -TERM $$"])
 def test_with_ends_as_the_program_does(place: Path, end: str) -> None:
     done = forward(place, "with", "--export", "x", "--", "sh", "-c", end)

@@ -169,6 +169,18 @@ def test_what_others_write_is_seen_at_once(place: Place) -> None:
     assert listed(place.at) == {"g"}
 
 
+def test_files_below_a_directory_with_a_new_name_are_found(place: Place) -> None:
+    (place.at / "d").mkdir()
+    (place.at / "d/f").write_text("text")
+    directory = os.open(place.at / "d", os.O_PATH)
+    try:
+        (place.export / "d").rename(place.export / "e")  # as another client does it
+        with open(os.open("f", os.O_RDONLY, dir_fd=directory)) as file:
+            assert file.read() == "text"
+    finally:
+        os.close(directory)
+
+
 def test_appends_of_several_mounts_do_not_overlap(place: Place) -> None:
     second = place.mount().at
     script = "for i in $(seq 100); do echo $0 $i; done >> $1/log"
@@ -286,12 +298,45 @@ def test_the_command_mounts_and_unmounts(tmp_path: Path) -> None:
         assert (tmp_path / "x/f").read_text() == "text"
         assert forward(tmp_path, "unmount", "m").stderr == "fathom: m: unmounted\n"
         assert not os.path.ismount(tmp_path / "m")
+        (tmp_path / "link").symlink_to(tmp_path)
+        assert forward(tmp_path, "mount", "link/m").returncode == 0
+        assert forward(tmp_path, "unmount", "link/m").stderr == "fathom: link/m: unmounted\n"
         assert "there is fwd0, fwd1" in forward(tmp_path, "mount", "m", "--server", "x").stderr
         assert forward(tmp_path, "mount", "m").returncode == 0
     finally:
         ended = forward(tmp_path, "down").stderr
     assert ended.startswith(f"fathom: {tmp_path}/m: unmounted\n")
     assert not os.path.ismount(tmp_path / "m")
+
+
+def test_down_leaves_what_it_was_mounted_on(tmp_path: Path) -> None:
+    """A file system of another: it is there again, with what it holds."""
+    (tmp_path / "x").mkdir()
+    below = tmp_path / "m"
+    below.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "below", below], check=True)
+    try:
+        (below / "theirs").touch()
+        up(tmp_path, "--export", "x")
+        assert forward(tmp_path, "mount", "m").returncode == 0
+        assert listed(below) == set()
+        assert forward(tmp_path, "down").returncode == 0
+        assert listed(below) == {"theirs"}
+    finally:
+        subprocess.run(["umount", "-l", below], check=False)
+
+
+def test_servers_that_stripe_are_one_file_system(tmp_path: Path) -> None:
+    for name in ("x", "m", "storage"):
+        (tmp_path / name).mkdir()
+    up(tmp_path, "--export", "x", "--storage", "storage", "--servers", "2")
+    try:
+        assert forward(tmp_path, "mount", "m").returncode == 0
+        (tmp_path / "m/f").write_bytes(bytes(range(256)) * 9000)
+        assert forward(tmp_path, "out", "copy").returncode == 0
+    finally:
+        forward(tmp_path, "down")
+    assert (tmp_path / "copy/f").read_bytes() == bytes(range(256)) * 9000
 
 
 @pytest.mark.full

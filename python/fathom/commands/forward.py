@@ -29,6 +29,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -119,9 +120,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _wanted(arguments: argparse.Namespace) -> list[settings.Server]:
-    if arguments.file and (arguments.export or arguments.forward_nodes):
+    if arguments.file and (arguments.export or arguments.forward_nodes or arguments.storage):
         raise UsageError(
-            "forward up: FILE says which servers; leave --export and --forward-nodes out"
+            "forward up: FILE says which servers; leave --export, --storage, --forward-nodes out"
         )
     if arguments.file:
         return settings.read(arguments.file)
@@ -155,7 +156,7 @@ def _with(group: Group, arguments: argparse.Namespace) -> int:
         raise UsageError("forward with: which program? fathom forward with --export DIR -- PROGRAM")
     preload = (os.environ.get("LD_PRELOAD"), arguments.preload, str(places.preload()))
     try:
-        if arguments.storage and any(arguments.storage.glob("fwd*/*")):
+        if arguments.storage and any(_files(arguments.storage.glob("fwd*"))):
             raise UsageError(
                 f"forward with: {arguments.storage} holds files of servers already; "
                 "fathom forward up --storage, then fathom forward out DIR bring them back"
@@ -166,22 +167,51 @@ def _with(group: Group, arguments: argparse.Namespace) -> int:
         error.status = 125  # as of env(1): the program did not start
         raise
     told["LD_PRELOAD"] = ":".join(filter(None, preload))
-    kept = 0
+    kept, copied_at = 0, 0
     try:
         with around.beside(arguments.beside, os.environ | told | {"LD_PRELOAD": ""}):
             status = around.execute(arguments.program, os.environ | told)
         if arguments.storage:
+            copied_at = _moment()
             kept = _out(group, started, Path(arguments.export))
     finally:
         lost = _down(group, arguments.patience)
     if arguments.storage and not kept + lost:
-        for one in started:
-            shutil.rmtree(one.export)
+        kept = _remove([Path(one.export) for one in started], copied_at)
     return around.end_as(status) or lost or kept
+
+
+def _files(stores: Iterable[Path]) -> Iterator[Path]:
+    """What servers keep, but for the directories that each makes at its start."""
+    for store in stores:
+        yield from (path for path in store.rglob("*") if path.is_symlink() or not path.is_dir())
+
+
+def _moment() -> int:
+    """Now, as times of change of files tell it: what was done before is earlier, and what is done after is not."""
+    time.sleep(2 * CLOCK)
+    return time.time_ns() - int(CLOCK * 1e9)
+
+
+def _remove(stores: list[Path], copied_at: int) -> int:
+    """Stores whose files were copied; kept, and 1, if a process that was left behind changed one of them since."""
+    late = [path for path in _files(stores) if path.lstat().st_ctime_ns >= copied_at]
+    if late:
+        print(
+            f"fathom: {late[0]} was changed after the program had ended and its files were being copied: "
+            "the servers' directories are kept; fathom forward up --storage, then out bring them back",
+            file=sys.stderr,
+        )
+        return 1
+    for store in stores:
+        shutil.rmtree(store)
+    return 0
 
 
 #: Where the servers' files are for the program that copies them: a path that is nothing else.
 STRIPES = "/fathom-striped"
+#: Seconds by which a file's time of change may lie behind the clock: it is the kernel's last tick.
+CLOCK = 0.02
 
 
 def _out(group: Group, started: list[Started], to: Path) -> int:

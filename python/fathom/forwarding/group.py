@@ -232,10 +232,15 @@ def began(pid: int) -> int | None:
     return None if words[0] == "Z" else int(words[19])
 
 
-def _lives(one: Started) -> bool:
+def lives(pid: int, since: int) -> bool:
+    """Is it the process that began then? A child of ours that has ended is buried."""
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(one.launcher, os.WNOHANG)
-    return began(one.launcher) == one.since
+        os.waitpid(pid, os.WNOHANG)
+    return began(pid) == since
+
+
+def _lives(one: Started) -> bool:
+    return lives(one.launcher, one.since)
 
 
 def _signal(one: Started, how: signal.Signals) -> None:

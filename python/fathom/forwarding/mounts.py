@@ -1,8 +1,8 @@
 """Servers' files as file systems of this machine: who serves each directory, kept beside the servers' own addresses."""
 
-import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -14,9 +14,10 @@ from pathlib import Path
 
 from fathom import places
 from fathom.errors import FathomError, RunError, UsageError
-from fathom.forwarding.group import Group, Started, began
+from fathom.forwarding.group import Group, Started, began, lives
 
-START = 30.0  # seconds until it is mounted
+KIND = "fuse.fathom"  # of file system, as the kernel lists it
+START = 30.0  # seconds until it is mounted, and until one has ended whose server does not answer
 END = 2.0  # seconds until a mount that nobody uses is gone
 
 
@@ -59,7 +60,7 @@ def _server(group: Group, name: str, node: str) -> Started:
             if one.name == name:
                 return one
         raise UsageError(f"--server {name}: there is {', '.join(one.name for one in servers)}")
-    if len({one.export for one in servers}) > 1:
+    if len({one.mount for one in servers}) > 1:
         raise UsageError("the servers have several directories; say which by --server NAME")
     return servers[zlib.crc32(node.encode()) % len(servers)]
 
@@ -98,21 +99,26 @@ def _wait(process: subprocess.Popen[bytes], at: Path, log: Path) -> None:
     raise FathomError(f"{at} was not mounted: {why}")
 
 
-def _lives(one: Mount) -> bool:
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(one.pid, os.WNOHANG)
-    return began(one.pid) == one.since
-
-
-def _ended(one: Mount, seconds: float) -> bool:
-    due = time.monotonic() + seconds
-    while _lives(one) and time.monotonic() < due:
+def _ended(one: Mount, due: float) -> bool:
+    while lives(one.pid, one.since) and time.monotonic() < due:
         time.sleep(0.02)
-    return not _lives(one)
+    return not lives(one.pid, one.since)
+
+
+def _on_top(directory: str) -> bool:
+    """Is it ours that is seen at the directory, and not what it was mounted on, or what was mounted since?"""
+    seen = ""
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
+        words = line.split(" ")
+        if re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), words[4]) == directory:
+            seen = words[words.index("-") + 1]
+    return seen == KIND
 
 
 def _detach(directory: str) -> str:
     """Nobody finds it any more; why not, else ''."""
+    if not _on_top(directory):
+        return ""
     words = ["umount", "-l"] if os.geteuid() == 0 else ["fusermount3", "-u", "-z"]
     try:
         done = subprocess.run([*words, directory], capture_output=True, text=True, check=False)
@@ -123,25 +129,32 @@ def _detach(directory: str) -> str:
 
 def unmount(group: Group, directory: Path) -> str:
     """Takes it away, whatever its server does; '' or, for people, that somebody still uses it."""
-    at = str(directory.absolute() if directory.is_absolute() else Path.cwd() / directory)
+    at = Path(os.path.normpath(directory.absolute()))
+    place = at.parent.resolve() / at.name  # the directory itself may not answer
     mounts = mounted(group)
-    one = next((one for one in mounts if os.path.normpath(at) == one.directory), None)
+    one = next((one for one in mounts if str(place) == one.directory), None)
     if one is None:
         raise UsageError(f"{directory} was not mounted from {group.folder}")
     why = _detach(one.directory)
-    if why and _lives(one):
+    if why and lives(one.pid, one.since):
         raise FathomError(f"{directory}: {why}")
     _keep(group, [other for other in mounts if other != one])
-    return "" if _ended(one, END) else "still in use: it is gone with the last who uses it"
+    return (
+        ""
+        if _ended(one, time.monotonic() + END)
+        else "still in use: it is gone with the last who uses it"
+    )
 
 
 def end_all(group: Group) -> Iterator[Mount]:
     """All of the folder are ended, before their servers are; each, once it is."""
+    living = [one for one in mounted(group) if lives(one.pid, one.since)]
+    for one in living:
+        os.kill(one.pid, signal.SIGTERM)
+    due = time.monotonic() + START
     for one in mounted(group):
-        if _lives(one):
-            os.kill(one.pid, signal.SIGTERM)
-            if not _ended(one, START):
-                os.kill(one.pid, signal.SIGKILL)
+        if one in living and not _ended(one, due):
+            os.kill(one.pid, signal.SIGKILL)
         _detach(one.directory)
         yield one
     _file(group).unlink(missing_ok=True)

@@ -1,6 +1,9 @@
 """What a configuration file says of servers (docs/commands/forward.md)."""
 
+import os
+import stat
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -96,7 +99,20 @@ def striped(storage: Path, mount: str, count: int) -> list[Server]:
     servers = [replace(one, path=str(storage / one.name)) for one in servers]
     for one in servers:
         Path(one.path).mkdir(parents=True, exist_ok=True)
+        _like(Path(mount), Path(one.path))
     return servers
+
+
+def _like(directory: Path, store: Path) -> None:
+    """Programs see the store as that directory, and what they see is copied back: mode, owner and group."""
+    try:
+        said = directory.stat()
+    except OSError as error:
+        raise UsageError(f"{directory}: {error.strerror}") from error
+    for owner, group in ((-1, said.st_gid), (said.st_uid, -1)):
+        with suppress(PermissionError):
+            os.chown(store, owner, group)
+    store.chmod(stat.S_IMODE(said.st_mode))
 
 
 def mounts(servers: list[Server]) -> dict[str, str]:
