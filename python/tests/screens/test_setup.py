@@ -172,7 +172,9 @@ def test_servers_become_the_file_that_starts_them(runs: Runs, tmp_path: Path) ->
 
 def test_what_servers_cannot_be_is_said(runs: Runs) -> None:
     said = ask(runs, "setup", program="true", servers="data n1 /ssd/a 7001,forward n2 - -")
-    assert "server 1: role data is not in this version; there is forward, striped" in said["problems"]
+    assert (
+        "server 1: role data is not in this version; there is forward, striped" in said["problems"]
+    )
     assert "server 2: no path: which directory does it export?" in said["problems"]
     assert ask(runs, "setup", program="true")["forwarding"] is None
     with pytest.raises(UsageError, match="ROLE HOST PATH PORT"):
