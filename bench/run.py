@@ -19,6 +19,7 @@ from pathlib import Path
 
 import exact
 import findings
+import forwarding
 import kernel
 import linear
 import per_call
@@ -30,8 +31,6 @@ from rich.console import Console
 from rich.table import Table
 from tools import BenchError, Row
 
-import forward
-
 BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "per-call": per_call.one_thread,
     "threads": per_call.two_threads,
@@ -42,7 +41,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "start": start.rows,
     "exact": exact.rows,
     "findings": findings.rows,
-    "forward": forward.rows,
+    "forward": forwarding.rows,
     "view": view.rows,
 }
 VERDICT = {True: "yes", False: "NO", None: ""}
