@@ -342,8 +342,11 @@ def test_with_servers_around_the_program(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     run = tmp_path / "run.fathom"
+    files = {path.name for path in (run / "sink").iterdir()}
+    assert files == {"0.blocks", "1.blocks", "index"}
     assert written(run) == 2000
     assert recover(run)["lost"] == []
+    assert files == {path.name for path in (run / "sink").iterdir()}  # nothing was left on the node
     paths_of = fathom.open(run).sql("select path from streams where events > 0")["path"]
     assert sum(path.startswith("sink/") for path in paths_of.to_pylist()) == 1
 

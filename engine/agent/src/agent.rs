@@ -67,7 +67,7 @@ pub fn run(settings: &Settings) -> Result<(), AgentError> {
 		say(sending.finish(), &target.address, &settings.run);
 	}
 	if let Some(shipping) = shipping {
-		println!("fathom: {}", shipping.finish(agent.rings.processes.is_empty()));
+		println!("fathom: {}", shipping.finish(!agent.is_written(&folder)));
 	}
 	stayed
 }
@@ -160,6 +160,16 @@ impl<'s> Agent<'s> {
 			rustix::stdio::dup2_stdout(&nowhere).map_err(std::io::Error::from).at(path)?;
 		}
 		Ok(())
+	}
+
+	/// Do processes go on that write files there? Servers that record themselves do not.
+	fn is_written(&self, folder: &Path) -> bool {
+		let files = fs::read_dir(folder).into_iter().flatten().flatten();
+		let names: Vec<_> = files.map(|file| file.file_name()).collect();
+		self.rings.processes.values().any(|(ring, _)| {
+			let begin = format!("{}.", ring.pid);
+			names.iter().any(|name| name.to_string_lossy().starts_with(&begin))
+		})
 	}
 
 	/// Brings in what dead processes left.
