@@ -68,8 +68,9 @@ queue as (
 	select
 		c.server,
 		count(*) filter (f.at_once = 1 and not c.joined) as alone,
-		avg(c.duration / u.usual) filter (f.at_once = 1 and not c.joined) as alone_times,
-		avg(c.duration / u.usual) filter (f.at_once > 1 or c.joined) as together_times,
+		-- Medians: one call during which its process lost the processor says nothing of the server.
+		median(c.duration / u.usual) filter (f.at_once = 1 and not c.joined) as alone_times,
+		median(c.duration / u.usual) filter (f.at_once > 1 or c.joined) as together_times,
 		avg(f.at_once) as at_once,
 		min(c.start) as first,
 		max(c.start + c.duration) as last,
@@ -100,7 +101,7 @@ reason as (
 		q.calls,
 		case
 			when t.disk_share >= 0.5 then 'disk'
-			when q.alone >= 5 and q.alone_times < 1.5 and q.together_times >= 2 then 'queue'
+			when q.alone >= 5 and q.alone_times < 1.5 and q.together_times >= 2 * q.alone_times then 'queue'
 			when b.busy >= 0.8 then 'busy disk'
 			when q.alone >= 5 and q.alone_times >= 2 then 'itself'
 			else 'unknown'
@@ -113,7 +114,7 @@ select
 	seconds / expected as times,
 	case cause
 		when 'disk' then format('its disk: {:.0f} % of its time', 100 * disk_share)
-		when 'queue' then format('its queue: a call that is there alone takes {:.1f} times the usual, together ({:.1f} at once) {:.1f} times', alone_times, at_once, together_times)
+		when 'queue' then format('its queue: a call that is there alone takes {:.1f} times the usual, together ({:.1f} at once) {:.1f} times (medians)', alone_times, at_once, together_times)
 		when 'busy disk' then format('the disk: {} was busy {:.0f} % of that time', device, 100 * busy)
 		when 'itself' then format('not its queue: a call of this run that is there alone takes {:.1f} times the usual too; network or disk, not known which', alone_times)
 		else 'why is not known'

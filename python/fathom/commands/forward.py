@@ -221,7 +221,7 @@ def _out(group: Group, started: list[Started], to: Path) -> int:
     to.mkdir(parents=True, exist_ok=True)
     told = _environment(group, started) | {"LD_PRELOAD": str(places.preload())}
     told["FATHOM_FORWARD_PREFIX"] = STRIPES
-    plain = {name: value for name, value in os.environ.items() if name not in ("FATHOM_RUN",)}
+    plain = {name: value for name, value in os.environ.items() if name != "FATHOM_RUN"}
     copied = subprocess.run(["cp", "-a", f"{STRIPES}/.", str(to)], env=plain | told, check=False)
     if copied.returncode:
         print(

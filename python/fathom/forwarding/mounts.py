@@ -148,11 +148,12 @@ def unmount(group: Group, directory: Path) -> str:
 
 def end_all(group: Group) -> Iterator[Mount]:
     """All of the folder are ended, before their servers are; each, once it is."""
-    living = [one for one in mounted(group) if lives(one.pid, one.since)]
+    mounts = mounted(group)
+    living = [one for one in mounts if lives(one.pid, one.since)]
     for one in living:
         os.kill(one.pid, signal.SIGTERM)
     due = time.monotonic() + START
-    for one in mounted(group):
+    for one in mounts:
         if one in living and not _ended(one, due):
             os.kill(one.pid, signal.SIGKILL)
         _detach(one.directory)
