@@ -274,13 +274,16 @@ static const char *take_frame(struct fathom_fwd *c, const struct frame *head, co
 	}
 }
 
-/* Data without a checksum need not be there as a whole. */
-static bool can_land(struct fathom_fwd *c, const struct frame *head, size_t have)
+/* Data without a checksum need not be there as a whole: the request whose memory it goes into at once; or NULL. */
+static struct fathom_fwd_request *can_land(struct fathom_fwd *c, const struct frame *head,
+					   size_t have)
 {
-	const struct fathom_fwd_request *r = find_request(c, head->seq);
+	struct fathom_fwd_request *r = NULL;
 
-	return head->kind == FWD_KIND_DATA && !(head->flags & FWD_FLAG_BODY_CRC) && have >= 8 &&
-	       head->client == c->id && r && r->head.op == head->op;
+	if (head->kind == FWD_KIND_DATA && !(head->flags & FWD_FLAG_BODY_CRC) && have >= 8 &&
+	    head->client == c->id)
+		r = find_request(c, head->seq);
+	return r && r->head.op == head->op ? r : NULL;
 }
 
 /* Takes the whole frames that are there; how many bytes the next one needs. */
@@ -298,10 +301,12 @@ static size_t take_frames(struct fathom_fwd *c)
 		if (c->in_have - at < need) {
 			size_t have = c->in_have - at - FWD_FRAME_HEADER;
 
-			if (!can_land(c, &head, have))
+			struct fathom_fwd_request *r = can_land(c, &head, have);
+
+			if (!r)
 				break;
-			c->broken_rule = take_data(c, find_request(c, head.seq), &head,
-						   c->in + at + FWD_FRAME_HEADER, have);
+			c->broken_rule =
+				take_data(c, r, &head, c->in + at + FWD_FRAME_HEADER, have);
 			at = c->in_have;
 			need = FWD_FRAME_HEADER;
 			break;

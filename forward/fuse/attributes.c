@@ -1,26 +1,6 @@
 /* Attributes, owners, and what the kernel is told of a file. */
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-
+#include "attributes.h"
 #include "mount.h"
-
-struct stat mount_stat(const struct fathom_fwd_attr *attr)
-{
-	return (struct stat){
-		.st_ino = attr->ino,
-		.st_mode = attr->mode,
-		.st_nlink = attr->nlink,
-		.st_uid = attr->uid,
-		.st_gid = attr->gid,
-		.st_rdev = attr->rdev,
-		.st_size = (off_t)attr->size,
-		.st_blksize = (blksize_t)attr->blksize,
-		.st_blocks = (blkcnt_t)attr->blocks,
-		.st_atim = {attr->atime.seconds, attr->atime.nanoseconds},
-		.st_mtim = {attr->mtime.seconds, attr->mtime.nanoseconds},
-		.st_ctim = {attr->ctime.seconds, attr->ctime.nanoseconds},
-	};
-}
 
 /* Nothing of it is kept by the kernel: other clients change files too. */
 int mount_entry(struct fuse_entry_param *entry, fuse_ino_t parent, const char *name,
@@ -28,7 +8,7 @@ int mount_entry(struct fuse_entry_param *entry, fuse_ino_t parent, const char *n
 {
 	struct node *node = node_found(node_of(parent), name, handle);
 
-	*entry = (struct fuse_entry_param){.attr = mount_stat(attr)};
+	*entry = (struct fuse_entry_param){.attr = as_stat(attr)};
 	if (!node)
 		return ENOMEM;
 	entry->ino = node_number(node);
@@ -68,7 +48,7 @@ static void give_attr(fuse_req_t req, const struct fathom_fwd_attr *attr, int er
 		fuse_reply_err(req, error);
 		return;
 	}
-	about = mount_stat(attr);
+	about = as_stat(attr);
 	fuse_reply_attr(req, &about, 0);
 }
 
@@ -153,16 +133,6 @@ void do_statfs(fuse_req_t req, fuse_ino_t ino)
 		fuse_reply_err(req, error);
 		return;
 	}
-	about = (struct statvfs){
-		.f_bsize = got.bsize,
-		.f_frsize = got.frsize,
-		.f_blocks = got.blocks,
-		.f_bfree = got.bfree,
-		.f_bavail = got.bavail,
-		.f_files = got.files,
-		.f_ffree = got.ffree,
-		.f_favail = got.ffree,
-		.f_namemax = got.namemax,
-	};
+	about = as_statvfs(&got);
 	fuse_reply_statfs(req, &about);
 }

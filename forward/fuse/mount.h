@@ -62,7 +62,6 @@ int ask_end(struct ask *a, int error);
 
 extern const struct fuse_lowlevel_ops mount_operations;
 
-struct stat mount_stat(const struct fathom_fwd_attr *attr);
 /* Gives a file that was made for the caller to the caller. 0 or an errno. */
 int mount_own(struct ask *a, fuse_req_t req, const struct fathom_fwd_handle *made,
 	      struct fathom_fwd_attr *attr);

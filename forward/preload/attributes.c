@@ -1,9 +1,9 @@
 /* What is known of a file, and what of that a program changes. */
 #include <string.h>
-#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "attributes.h"
 #include "names.h"
 #include "skin.h"
 
@@ -42,28 +42,6 @@ int attributes(struct file *f, struct fathom_fwd_attr *attr)
 	return asking_end(&a, error);
 }
 
-static struct timespec time_of(const struct fathom_fwd_time *t)
-{
-	return (struct timespec){.tv_sec = t->seconds, .tv_nsec = t->nanoseconds};
-}
-
-static void fill_stat(struct stat *buf, const struct fathom_fwd_attr *a)
-{
-	*buf = (struct stat){.st_dev = a->dev,
-			     .st_ino = a->ino,
-			     .st_mode = a->mode,
-			     .st_nlink = a->nlink,
-			     .st_uid = a->uid,
-			     .st_gid = a->gid,
-			     .st_rdev = a->rdev,
-			     .st_size = (off_t)a->size,
-			     .st_blksize = (blksize_t)a->blksize,
-			     .st_blocks = (blkcnt_t)a->blocks,
-			     .st_atim = time_of(&a->atime),
-			     .st_mtim = time_of(&a->mtime),
-			     .st_ctim = time_of(&a->ctime)};
-}
-
 static struct statx_timestamp stamp_of(const struct fathom_fwd_time *t)
 {
 	return (struct statx_timestamp){.tv_sec = t->seconds, .tv_nsec = t->nanoseconds};
@@ -75,7 +53,7 @@ int forward_fstatat(const struct place *at, struct stat *buf, int flags)
 
 	if (name_attributes(at, flags, NULL, &attr))
 		return -1;
-	fill_stat(buf, &attr);
+	*buf = as_stat(&attr);
 	return 0;
 }
 
@@ -95,7 +73,7 @@ int forward_fstat(struct file *f, struct stat *buf)
 
 	if (attributes(f, &attr))
 		return -1;
-	fill_stat(buf, &attr);
+	*buf = as_stat(&attr);
 	return 0;
 }
 
@@ -188,19 +166,6 @@ static void fill_statfs(struct statfs *buf, const struct fathom_fwd_statfs *s)
 			       .f_frsize = (long)s->frsize};
 }
 
-static void fill_statvfs(struct statvfs *buf, const struct fathom_fwd_statfs *s)
-{
-	*buf = (struct statvfs){.f_bsize = s->bsize,
-				.f_frsize = s->frsize,
-				.f_blocks = s->blocks,
-				.f_bfree = s->bfree,
-				.f_bavail = s->bavail,
-				.f_files = s->files,
-				.f_ffree = s->ffree,
-				.f_favail = s->ffree,
-				.f_namemax = s->namemax};
-}
-
 static int space_at(const struct place *at, struct fathom_fwd_statfs *about)
 {
 	struct fathom_fwd_handle handle;
@@ -224,7 +189,7 @@ int forward_statvfs(const struct place *at, struct statvfs *buf)
 
 	if (space_at(at, &about))
 		return -1;
-	fill_statvfs(buf, &about);
+	*buf = as_statvfs(&about);
 	return 0;
 }
 
@@ -244,7 +209,7 @@ int forward_fstatvfs(struct file *f, struct statvfs *buf)
 
 	if (space(&f->shared->handle, f->shared->path, &about))
 		return -1;
-	fill_statvfs(buf, &about);
+	*buf = as_statvfs(&about);
 	return 0;
 }
 

@@ -1,11 +1,11 @@
 //! The agent of one node.
 
 use std::fs::{self, File};
-use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use fathom_sink::random;
 use fathom_stream::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -57,7 +57,7 @@ pub fn run(settings: &Settings) -> Result<(), AgentError> {
 	let folder = fathom_pack::this_node(streams)?;
 	let mut agent = Agent::new(settings, &folder)?;
 	let shipping = match &settings.sink {
-		Some(plan) => Some(Shipping::start(&settings.run, &folder, plan, random()?)),
+		Some(plan) => Some(Shipping::start(&settings.run, &folder, plan, random().at(&folder)?)),
 		None => None,
 	};
 	let sending = settings.collect.clone();
@@ -111,7 +111,7 @@ impl<'s> Agent<'s> {
 	fn new(settings: &'s Settings, folder: &Path) -> Result<Agent<'s>, AgentError> {
 		let samples = match settings.sample {
 			Some(interval) => Some(Sampling {
-				recorder: Recorder::create(folder, random()?, settings.budget)?,
+				recorder: Recorder::create(folder, random().at(folder)?, settings.budget)?,
 				interval,
 				next: Instant::now(),
 			}),
@@ -279,11 +279,4 @@ fn own_cost(recorder: &Recorder, values: &mut Values) {
 	let kib = resident.and_then(|text| text.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
 	values.add("agent.memory", BYTES, kib.unwrap_or(0) * 1024);
 	values.add("agent.bytes", BYTES, recorder.written);
-}
-
-pub fn random() -> Result<u64, AgentError> {
-	let path = Path::new("/dev/urandom");
-	let mut bytes = [0; 8];
-	File::open(path).and_then(|mut file| file.read_exact(&mut bytes)).at(path)?;
-	Ok(u64::from_le_bytes(bytes))
 }

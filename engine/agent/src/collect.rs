@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fathom_sink::good_name;
+
 use crate::error::{AgentError, At};
 use crate::frame::{self, FrameError, Held, Message};
 use crate::held;
@@ -139,7 +141,7 @@ impl Connection<'_> {
 		if !same(key.as_bytes(), self.shared.settings.key.as_bytes()) {
 			return Err((false, "the key is wrong".into()));
 		}
-		if !held::good_name(node) {
+		if !good_name(node) {
 			return Err((false, format!("{node:?} is no name of a node's folder")));
 		}
 		if let Ok(mut known) = self.shared.job.lock() {
@@ -198,7 +200,7 @@ fn same(one: &[u8], other: &[u8]) -> bool {
 }
 
 fn check_name(name: &str) -> Result<(), FrameError> {
-	if held::good_name(name) && held::kept(name) {
+	if good_name(name) && held::kept(name) {
 		return Ok(());
 	}
 	Err(std::io::Error::other(format!("{name:?} is no file of a node's")).into())

@@ -4,16 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use fathom_sink::good_name;
+
 use crate::frame::Held;
 
 /// What a collector writes beside them.
 pub const NOTE: &str = "collected";
-
-/// A name that stays inside its folder, and is no other file there by another spelling.
-pub fn good_name(name: &str) -> bool {
-	let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-	!name.is_empty() && name.len() <= 255 && !name.starts_with('.') && name.chars().all(plain)
-}
 
 /// Files that belong to a node's part of a run. Streams only grow; the others are small and may change.
 pub fn kept(name: &str) -> bool {

@@ -15,7 +15,7 @@ mod ship;
 mod system;
 mod values;
 
-pub use agent::{Settings, random, run};
+pub use agent::{Settings, run};
 pub use collect::{Collector, collect};
 pub use error::AgentError;
 pub use send::Target;

@@ -10,6 +10,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use fathom_sink::good_name;
+
 use crate::frame::{self, FrameError, Message, PIECE};
 use crate::held;
 
@@ -154,7 +156,7 @@ impl Link {
 		for entry in fs::read_dir(&self.folder)? {
 			let entry = entry?;
 			let name = entry.file_name().to_string_lossy().into_owned();
-			if held::good_name(&name) && held::kept(&name) && name != "run.json" {
+			if good_name(&name) && held::kept(&name) && name != "run.json" {
 				files.push((name, entry.path()));
 			}
 		}

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -142,7 +142,8 @@ impl Ship {
 				self.round(all);
 			}
 		};
-		if !self.round(true) || !complete {
+		let read = self.look().is_some() && self.round(true);
+		if !read || !complete {
 			self.spool = None; // not all of it is in blocks: it stays
 		}
 		self.end()
@@ -182,26 +183,34 @@ impl Ship {
 		})
 	}
 
+	/// How many bytes wait.
+	fn look(&mut self) -> Option<u64> {
+		let looked = self.spool.as_mut()?.look();
+		looked.map_err(|error| self.unreadable(&error)).ok()
+	}
+
+	fn unreadable(&mut self, error: &io::Error) {
+		self.trouble.push(format!("what waits cannot be read: {error}"));
+	}
+
 	/// Is there something to ship now, and is it all, or what is whole?
 	fn due(&mut self) -> Option<bool> {
-		let waits = self.spool.as_mut()?.look().unwrap_or(0);
-		let full = waits >= self.plan.mark;
+		let full = self.look()? >= self.plan.mark;
 		match self.plan.flush {
 			Flush::Full => Some(false),
 			Flush::Step if full => {
 				let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
 				thread::sleep(BEAT - Duration::from_nanos(u64::from(now.subsec_nanos())));
-				Some(true)
+				self.look().map(|_| true)
 			}
 			Flush::End if full => Some(true),
 			_ => None,
 		}
 	}
 
-	/// Blocks of what waits; false: it cannot be read.
+	/// Blocks of what was seen to wait; false: it cannot be read.
 	fn round(&mut self, all: bool) -> bool {
-		let Some(spool) = &mut self.spool else { return false };
-		let mut read = spool.look().map(drop);
+		let mut read = Ok(());
 		while read.is_ok() {
 			// What is stored should be a transfer's size; how far it shrinks is known from the blocks before.
 			let size = (self.plan.size as f64 * self.ratio) as usize;
@@ -216,10 +225,7 @@ impl Ship {
 			}
 		}
 		self.commit();
-		if let Err(error) = &read {
-			self.trouble.push(format!("what waits cannot be read: {error}"));
-		}
-		read.is_ok()
+		read.map_err(|error| self.unreadable(&error)).is_ok()
 	}
 
 	/// One block, by the next server that takes it.
@@ -269,7 +275,7 @@ impl Ship {
 					self.targets.push_back(target);
 				}
 				Ok(failed) => {
-					let why = std::io::Error::from_raw_os_error(failed[0].errno as i32);
+					let why = io::Error::from_raw_os_error(failed[0].errno as i32);
 					let reason = format!("{}: {} ranges failed: {why}", target.name, failed.len());
 					self.lost(target, reason);
 				}
@@ -297,14 +303,14 @@ impl Ship {
 		}
 	}
 
-	fn own_file(&mut self) -> std::io::Result<&mut (String, File)> {
+	fn own_file(&mut self) -> io::Result<&mut (String, File)> {
 		if self.own.is_none() {
 			let name = format!("own-{:016x}.blocks", self.source);
 			let folder = self.run.join("sink");
 			fs::create_dir_all(&folder)?;
 			self.own = Some((name.clone(), File::create_new(folder.join(name))?));
 		}
-		self.own.as_mut().ok_or_else(|| std::io::ErrorKind::NotFound.into())
+		self.own.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
 	}
 
 	/// The block is in that file.

@@ -347,7 +347,7 @@ fn collect(
 	}
 	let key = match key {
 		Some(key) => key,
-		None => format!("{:016x}", fathom_agent::random().map_err(|error| error.to_string())?),
+		None => format!("{:016x}", fathom_sink::random().map_err(|error| error.to_string())?),
 	};
 	print_line(&format!("{address}/{key}"))?;
 	let settings = Collector { run, key, nodes };

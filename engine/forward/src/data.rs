@@ -5,11 +5,12 @@ use fathom_wire::number::flag;
 use fathom_wire::{Extent, Handle, Hints, Request, encode};
 use rustix::io::Errno;
 
+use crate::answers::failure;
 use crate::client::{Doing, Early};
 use crate::names::release;
 use crate::pulls::is_pulled;
 use crate::queue::{Access, Key};
-use crate::server::{Done, Server, failure};
+use crate::server::{Done, Server};
 use crate::store::Store;
 use crate::writes::write;
 

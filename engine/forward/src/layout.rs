@@ -76,8 +76,8 @@ impl Layout {
 		whole + if blocks % count == row { rest } else { 0 }
 	}
 
-	pub fn servers(&self) -> std::ops::Range<usize> {
-		0..self.count as usize
+	pub fn servers(&self) -> Vec<usize> {
+		(0..self.count as usize).collect()
 	}
 
 	/// The name of its data files.
@@ -112,9 +112,32 @@ impl FromStr for Layout {
 	}
 }
 
+/// Bytes from, to of parts that follow each other.
+pub fn cut<'a>(parts: &[&'a [u8]], (from, to): (usize, usize)) -> Vec<&'a [u8]> {
+	let mut at = 0;
+	let mut some = Vec::new();
+	for part in parts {
+		let (begin, end) = (from.max(at), to.min(at + part.len()));
+		if begin < end {
+			some.push(&part[begin - at..end - at]);
+		}
+		at += part.len();
+	}
+	some
+}
+
 #[cfg(test)]
 mod tests {
 	use super::*;
+
+	#[test]
+	fn a_range_is_cut_out_of_parts() {
+		let parts: [&[u8]; 3] = [b"abc", b"", b"defg"];
+		let text = |range| cut(&parts, range).concat();
+		assert_eq!(text((0, 7)), b"abcdefg");
+		assert_eq!(text((2, 5)), b"cde");
+		assert_eq!(text((3, 3)), b"");
+	}
 
 	const LAYOUT: Layout = Layout { id: 7, size: 10, count: 3, first: 2 };
 
@@ -151,7 +174,8 @@ mod tests {
 	#[test]
 	fn lengths_of_data_files_and_the_size_fit() {
 		for size in 0..200u64 {
-			let most: Vec<u64> = LAYOUT.servers().map(|server| LAYOUT.most(server, size)).collect();
+			let most: Vec<u64> =
+				LAYOUT.servers().into_iter().map(|s| LAYOUT.most(s, size)).collect();
 			assert_eq!(most.iter().sum::<u64>(), size);
 			let ends = most.iter().enumerate().map(|(server, length)| LAYOUT.end(server, *length));
 			assert_eq!(ends.max(), Some(size));

@@ -1,6 +1,7 @@
 //! The forwarding server: many clients' I/O, done on one directory. docs/forwarding.md says what is promised,
 //! docs/forwarding-protocol.md how it is asked for.
 
+mod answers;
 mod appends;
 mod auth;
 mod client;
@@ -12,8 +13,10 @@ mod files;
 mod freeing;
 mod group;
 mod journal;
+mod kept;
 mod layout;
 mod ledger;
+mod listen;
 mod names;
 mod owner;
 mod peer;

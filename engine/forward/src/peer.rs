@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use crate::auth::{CLIENT, Challenge, SERVER, random};
 use crate::connection::Socket;
+use crate::layout::cut;
 use crate::server::{INLINE, Trouble};
 
 /// The first pause before a lost connection is tried again, and the longest.
@@ -295,13 +296,9 @@ fn told(status: u32, failure: &Failure) -> Lost {
 /// The bytes that a pull asks for, as the body of a frame.
 fn pulled_part(data: &[&[u8]], pull: Pull) -> Vec<u8> {
 	let mut body = pull.at.to_le_bytes().to_vec();
-	let (mut skip, mut left) = (pull.at as usize, pull.length as usize);
-	for part in data {
-		let from = skip.min(part.len());
-		let some = &part[from..part.len().min(from.saturating_add(left))];
-		body.extend_from_slice(some);
-		(skip, left) = (skip - from, left - some.len());
-	}
+	let from = pull.at as usize;
+	let some = cut(data, (from, from.saturating_add(pull.length as usize)));
+	some.iter().for_each(|part| body.extend_from_slice(part));
 	body
 }
 

@@ -4,9 +4,10 @@ use fathom_wire::number::{flag, hint, kind, level};
 use fathom_wire::{Handle, Header, Hints, Pull, encode};
 use rustix::io::Errno;
 
+use crate::answers::reply_header;
 use crate::client::{Doing, Early, Pending, Writing};
 use crate::queue::{Key, Piece};
-use crate::server::{Server, UNFINISHED, reply_header};
+use crate::server::{Server, UNFINISHED};
 use crate::traced::caller_of;
 use crate::writes::written_reply;
 

@@ -7,9 +7,10 @@ use fathom_wire::number::{flag, kind, limit};
 use fathom_wire::{Extent, HEADER, Handle, Header, Hints, Reply, Request};
 use rustix::io::Errno;
 
+use crate::answers::reply_header;
 use crate::client::{Doing, Reading};
 use crate::queue::{Access, Key};
-use crate::server::{AHEAD, Done, Got, Server, Trouble, reply_header};
+use crate::server::{AHEAD, Done, Got, Server, Trouble};
 use crate::store::{Object, Store};
 
 impl Server {

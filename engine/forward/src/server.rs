@@ -6,22 +6,18 @@ use std::fs;
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fathom_wire::number::{flag, kind, limit, op, status};
-use fathom_wire::{
-	Extent, Failure, HEADER, Handle, Header, Hints, Part, Reply, Request, Text, WireError, encode,
-};
+use fathom_wire::{Extent, Handle, Header, Hints, Part, Reply, Request, WireError};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
 use crate::Settings;
 use crate::auth::random;
-use crate::client::{Arrival, Client, Early, Pending};
+use crate::client::{Arrival, Client, Pending};
 use crate::connection::{Buffers, Came, Connection, Socket, Stage};
 use crate::data::Count;
 use crate::files::Files;
@@ -29,11 +25,11 @@ use crate::freeing::{Doomed, is_of_peer};
 use crate::group::Group;
 use crate::journal::OWN;
 use crate::ledger::Ledger;
+use crate::listen::{group, listen_tcp, listen_unix, raise_descriptor_limit, stop_signals};
 use crate::owner::{Answer, Asker, Owner, Served};
 use crate::queue::{Key, Piece};
 use crate::store::{Data, Object, Store, said};
 use crate::throttle::Throttle;
-use crate::traced::{name_of, record};
 use crate::workers::Workers;
 
 /// Largest data that a request may carry itself.
@@ -116,18 +112,6 @@ impl From<Errno> for Trouble {
 	}
 }
 
-/// Why a connection is ended.
-pub struct Refusal {
-	status: u32,
-	what: String,
-}
-
-impl Refusal {
-	pub fn new(status: u32, what: &str) -> Refusal {
-		Refusal { status, what: what.to_owned() }
-	}
-}
-
 pub struct Server {
 	pub settings: Settings,
 	pub epoch: u64,
@@ -148,7 +132,7 @@ pub struct Server {
 	pub hungry: VecDeque<Key>,
 	pub count: Count,
 	/// Of requests that are not done.
-	dues: BTreeSet<(Instant, Key)>,
+	pub dues: BTreeSet<(Instant, Key)>,
 	pub store: Arc<Store>,
 	pub buffers: Buffers,
 	/// What this thread did itself, with when it was begun; taken as what workers did is.
@@ -194,61 +178,6 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 	}
 	server.last_words();
 	ended
-}
-
-fn stop_signals() -> Result<UnixStream, String> {
-	let text = |error: io::Error| format!("signals: {error}");
-	let (stop, raised) = UnixStream::pair().map_err(text)?;
-	for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
-		let raised = raised.try_clone().map_err(text)?;
-		signal_hook::low_level::pipe::register(signal, raised).map_err(text)?;
-	}
-	// a file that is larger than this user's limit is an errno of one write, not the server's end
-	let ignored = Arc::new(std::sync::atomic::AtomicBool::new(false));
-	signal_hook::flag::register(signal_hook::consts::SIGXFSZ, ignored).map_err(text)?;
-	Ok(stop)
-}
-
-/// A socket that only this user can connect to; one that a dead server left is taken over.
-fn listen_unix(path: &Path) -> Result<UnixListener, String> {
-	let text = |error: io::Error| format!("--unix {}: {error}", path.display());
-	if UnixStream::connect(path).is_ok() {
-		return Err(format!("--unix {}: a server listens there", path.display()));
-	}
-	let _ = fs::remove_file(path);
-	let mask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
-	let listener = UnixListener::bind(path);
-	rustix::process::umask(mask);
-	let listener = listener.map_err(text)?;
-	fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(text)?;
-	listener.set_nonblocking(true).map_err(text)?;
-	Ok(listener)
-}
-
-fn listen_tcp(address: &str, settings: &Settings) -> Result<TcpListener, String> {
-	if settings.token.is_none() {
-		return Err(format!("--tcp {address}: others could connect; give --token FILE"));
-	}
-	let text = |error: io::Error| format!("--tcp {address}: {error}");
-	let listener = TcpListener::bind(address).map_err(text)?;
-	listener.set_nonblocking(true).map_err(text)?;
-	Ok(listener)
-}
-
-/// A descriptor per client and file: as many as the system lets this user have.
-fn raise_descriptor_limit() {
-	use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-	let limit = getrlimit(Resource::Nofile);
-	let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-}
-
-/// The servers that share the directory.
-fn group(settings: &Settings) -> Result<Group, String> {
-	let Some(path) = &settings.group else { return Ok(Group::default()) };
-	let unix = settings.unix.as_ref().map(|path| format!("unix:{}", path.display()));
-	let tcp = settings.tcp.as_ref().map(|address| format!("tcp:{address}"));
-	let mine: Vec<String> = unix.into_iter().chain(tcp).collect();
-	Group::read(path, &mine, settings.token.as_deref(), &settings.name, settings.striping.is_some())
 }
 
 impl Server {
@@ -495,129 +424,8 @@ impl Server {
 		self.begin(key, request, data);
 	}
 
-	/// A request that was done is answered again; one that is being done goes on, for this connection.
-	fn repeated(&mut self, number: u64, header: &Header) -> bool {
-		let key = (header.client, header.seq);
-		let Some(client) = self.clients.get_mut(&key.0) else { return false };
-		if let Some(answer) = client.answers.get(&key.1).cloned() {
-			self.count.repeated += 1;
-			self.send(number, answer, 0);
-			return true;
-		}
-		let Some(pending) = client.find(key.1) else { return false };
-		self.count.repeated += 1;
-		pending.connection = number;
-		self.dues.remove(&(pending.due, key));
-		pending.due = Instant::now() + deadline(header, &self.settings);
-		self.dues.insert((pending.due, key));
-		let answered = pending.answered().filter(|early| *early == Early::Accepted);
-		client.set_answered(key.1, answered);
-		self.pull_again(key);
-		true
-	}
-
-	/// The answer to a request, kept for a retry if the request changed something.
-	pub fn answer(&mut self, key: Key, flags: u32, reply: &Reply, data: &[u8], held: usize) {
-		let mut frame = vec![0; HEADER];
-		frame.extend(reply.encode(&Hints::default()));
-		frame.extend(data);
-		self.answer_frame(key, flags, frame, held);
-	}
-
-	/// The same with the reply in its frame.
-	pub fn answer_frame(&mut self, key: Key, flags: u32, frame: Vec<u8>, held: usize) {
-		let crc = self.pending(key).map_or(0, |p| p.header.flags & flag::BODY_CRC);
-		self.end(key, flags | crc, status::OK, frame, held);
-	}
-
-	/// What failed: `range` of which file.
-	pub fn fail(&mut self, key: Key, errno: Errno, range: (u64, u64)) {
-		self.fail_with(key, errno.raw_os_error() as u32, range, &said(errno));
-	}
-
-	pub fn fail_with(&mut self, key: Key, status: u32, range: (u64, u64), why: &str) {
-		let Some(pending) = self.pending(key) else { return };
-		let (name, handle) = (name_of(pending.header.op), pending.handle);
-		let said_path = match &pending.request {
-			Request::Lookup { path, .. } | Request::Open { path, .. } => Some(path),
-			Request::Rename { path, .. } | Request::Link { path, .. } => Some(path),
-			Request::Unlink { path, .. } | Request::Mkdir { path, .. } => Some(path),
-			Request::Rmdir { path, .. } | Request::Symlink { path, .. } => Some(path),
-			_ => None,
-		};
-		let said_path = said_path.map(|path| String::from_utf8_lossy(&path.0).into_owned());
-		let path = self.files.get(&handle).map(|file| file.path.clone()).unwrap_or_default();
-		let path = [path, said_path.unwrap_or_default()].join("/");
-		let path = path.trim_matches('/');
-		let what = format!("{name} {path} on server {}: {why}", self.settings.name);
-		let mut frame = vec![0; HEADER];
-		frame.extend(encode(&failure(&what, range, Hints::default())));
-		self.end(key, 0, status, frame, 0);
-	}
-
-	fn end(&mut self, key: Key, flags: u32, status: u32, mut frame: Vec<u8>, held: usize) {
-		let Some(client) = self.clients.get_mut(&key.0) else { return self.free(held) };
-		let Some(pending) = client.end(key.1) else { return self.free(held) };
-		self.dues.remove(&(pending.due, key));
-		record(&mut self.files, &pending, status);
-		Header { flags, status, ..reply_header(&pending.header) }.seal(&mut frame);
-		if changes(pending.header.op) && pending.answered() != Some(Early::Accepted) {
-			client.answers.insert(key.1, frame.clone());
-		}
-		match pending.answered() {
-			None => self.send(pending.connection, frame, held),
-			Some(_) => self.free(held),
-		}
-	}
-
-	/// An answer before the request is done.
-	pub fn answer_early(&mut self, key: Key, early: Early, status: u32, body: &[u8]) {
-		let Some(client) = self.clients.get_mut(&key.0) else { return };
-		let Some(pending) = client.find(key.1) else { return };
-		let frame = Header { status, ..reply_header(&pending.header) }.frame(body);
-		let connection = pending.connection;
-		client.set_answered(key.1, Some(early));
-		if early == Early::Accepted {
-			client.answers.insert(key.1, frame.clone());
-		}
-		self.send(connection, frame, 0);
-	}
-
-	fn refuse_request(&mut self, number: u64, header: &Header, status: u32, what: &str) {
-		let body = encode(&failure(what, (0, 0), Hints::default()));
-		self.send(number, Header { status, ..reply_header(header) }.frame(&body), 0);
-	}
-
-	/// A frame that breaks the protocol: said, and the connection ends.
-	fn wrong(&mut self, number: u64, header: Option<Header>, error: &WireError) {
-		let status = Errno::PROTO.raw_os_error() as u32;
-		match header {
-			Some(header) => self.refuse(number, &header, &Refusal::new(status, &error.to_string())),
-			None => self.close(number),
-		}
-	}
-
-	pub fn refuse(&mut self, number: u64, header: &Header, refusal: &Refusal) {
-		self.refuse_request(number, header, refusal.status, &refusal.what);
-		self.leave(number);
-		if let Some(connection) = self.connections.get_mut(&number) {
-			connection.stage = Stage::Closing;
-		}
-		self.flush(number);
-	}
-
-	pub fn send(&mut self, number: u64, frame: Vec<u8>, held: usize) {
-		match self.connections.get_mut(&number) {
-			Some(connection) => {
-				connection.send(frame, held);
-				self.flush(number);
-			}
-			None => self.free(held),
-		}
-	}
-
 	/// Send what fits, and ask to be told when more does.
-	fn flush(&mut self, number: u64) {
+	pub fn flush(&mut self, number: u64) {
 		let Some(connection) = self.connections.get_mut(&number) else { return };
 		let before = connection.waiting_out;
 		let (freed, alive) = connection.flush(&mut self.buffers);
@@ -650,7 +458,7 @@ impl Server {
 		readers.into_iter().flatten().for_each(|key| self.read_on(key));
 	}
 
-	fn close(&mut self, number: u64) {
+	pub fn close(&mut self, number: u64) {
 		self.leave(number);
 		if let Some(connection) = self.connections.remove(&number) {
 			let _ = epoll::delete(&self.epoll, &connection.socket);
@@ -660,7 +468,7 @@ impl Server {
 	}
 
 	/// The connection is its client's no more.
-	fn leave(&mut self, number: u64) {
+	pub fn leave(&mut self, number: u64) {
 		let Some(connection) = self.connections.get_mut(&number) else { return };
 		let Stage::Known(id) = connection.stage else { return };
 		connection.stage = Stage::Closing;
@@ -740,40 +548,9 @@ impl Server {
 }
 
 /// How long a request may take.
-fn deadline(header: &Header, settings: &Settings) -> Duration {
+pub fn deadline(header: &Header, settings: &Settings) -> Duration {
 	match header.deadline {
 		0 => settings.deadline,
 		some => Duration::from_millis(u64::from(some)),
 	}
-}
-
-/// The reply to a request, with status 0.
-pub fn reply_header(request: &Header) -> Header {
-	Header {
-		kind: kind::REPLY,
-		op: request.op,
-		client: request.client,
-		seq: request.seq,
-		..Header::default()
-	}
-}
-
-pub fn failure(what: &str, (offset, length): (u64, u64), hints: Hints) -> Failure {
-	Failure { offset, length, what: Text::from(what), hints }
-}
-
-/// Whether a request changes something, so that it must not be done twice.
-fn changes(op: u16) -> bool {
-	!matches!(
-		op,
-		op::PING
-			| op::STATUS
-			| op::LOOKUP
-			| op::GETATTR
-			| op::READDIR
-			| op::READLINK
-			| op::STATFS
-			| op::READ
-			| op::GAPS
-	)
 }

@@ -5,9 +5,10 @@ use std::time::Instant;
 use fathom_wire::number::{frame, hint, limit, status};
 use fathom_wire::{Header, Hello, Hints, Reply, Request, Session, encode};
 
+use crate::answers::{Refusal, failure, reply_header};
 use crate::auth::{CLIENT, Challenge, SERVER, random};
 use crate::connection::{Socket, Stage};
-use crate::server::{Refusal, Server, failure, reply_header};
+use crate::server::Server;
 
 impl Server {
 	/// hello or auth; whatever else comes first is refused.

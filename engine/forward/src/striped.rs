@@ -9,15 +9,12 @@ use fathom_wire::{Attr, Extent, Handle, Reply, Request, SetAttr, Time};
 use rustix::io::Errno;
 
 use crate::directory::OWN_ROOT;
-use crate::layout::{Layout, Share};
+use crate::layout::{Layout, Share, cut};
 use crate::peer::Came;
 use crate::server::Trouble;
 use crate::stripes::{DATA, FILES, Object, Stripes, bare, mismatch, named};
 
 type Result<T> = std::result::Result<T, Trouble>;
-
-/// Data files whose handles are kept in mind.
-const MOST: usize = 16384;
 
 /// The same of several servers, at once.
 fn all<T: Send, S: Sync>(each: &[S], work: impl Fn(&S) -> Result<T> + Sync) -> Vec<Result<T>> {
@@ -46,7 +43,7 @@ impl Stripes {
 	/// Attributes of the file as a whole, from those of what stands for it.
 	pub fn with_data(&self, attr: Attr, layout: &Layout) -> Result<Attr> {
 		let mut whole = bare(attr);
-		let servers: Vec<usize> = layout.servers().collect();
+		let servers = layout.servers();
 		for (server, found) in
 			all(&servers, |server| self.look(layout, *server)).into_iter().enumerate()
 		{
@@ -66,7 +63,7 @@ impl Stripes {
 		let request = Request::Lookup { dir: OWN_ROOT, flags: lookup::NOFOLLOW, path };
 		match self.ask(server, &request, &[]).map(|came| came.reply) {
 			Ok(Reply::Lookup { handle, attr }) => {
-				self.remember(layout, server, handle);
+				self.data.put((layout.id, server), handle);
 				Ok(Some((handle, attr)))
 			}
 			Err(trouble) if trouble.errno == Errno::NOENT => Ok(None),
@@ -83,17 +80,8 @@ impl Stripes {
 			return mismatch();
 		};
 		self.ask(server, &Request::Release { handle }, &[])?;
-		self.remember(layout, server, handle);
+		self.data.put((layout.id, server), handle);
 		Ok(handle)
-	}
-
-	fn remember(&self, layout: &Layout, server: usize, handle: Handle) {
-		if let Ok(mut known) = self.data.lock() {
-			if known.len() >= MOST {
-				known.clear();
-			}
-			known.insert((layout.id, server), handle);
-		}
 	}
 
 	/// About a data file, which is made if it is to be; None: there is none.
@@ -104,7 +92,7 @@ impl Stripes {
 		data: &[&[u8]],
 	) -> Result<Option<Came>> {
 		let key = (layout.id, server);
-		let mut known = self.data.lock().map_err(|_| Errno::IO)?.get(&key).copied();
+		let mut known = self.data.get(&key);
 		loop {
 			let handle = match known {
 				Some(handle) => Some(handle),
@@ -118,7 +106,7 @@ impl Stripes {
 			match self.ask(server, &request(handle), data) {
 				// its server was started anew, or knew too many others meanwhile
 				Err(Trouble { errno: Errno::STALE, .. }) if known.is_some() => {
-					self.data.lock().map_err(|_| Errno::IO)?.remove(&key);
+					self.data.forget(|one| *one == key);
 					known = None;
 				}
 				answered => return answered.map(Some),
@@ -194,8 +182,8 @@ impl Stripes {
 	/// Every data file ends where the file does; that of the last byte is as long as it must be.
 	pub fn truncate(&self, layout: &Layout, size: u64) -> Result<()> {
 		let last = size.checked_sub(1).map(|last| layout.place(last).0);
-		let servers: Vec<usize> = layout.servers().collect();
-		let cut = all(&servers, |server| {
+		let servers = layout.servers();
+		let done = all(&servers, |server| {
 			let set = SetAttr {
 				which: set::SIZE,
 				size: layout.most(*server, size),
@@ -204,11 +192,11 @@ impl Stripes {
 			let request = |handle| Request::SetAttr { handle, set: set.clone() };
 			self.at_data((layout, *server, last == Some(*server)), request, &[]).map(drop)
 		});
-		cut.into_iter().collect()
+		done.into_iter().collect()
 	}
 
 	pub fn set_times(&self, layout: &Layout, set: &SetAttr) -> Result<()> {
-		let servers: Vec<usize> = layout.servers().collect();
+		let servers = layout.servers();
 		let request = |handle| Request::SetAttr { handle, set: set.clone() };
 		let done =
 			all(&servers, |server| self.at_data((layout, *server, false), request, &[]).map(drop));
@@ -221,7 +209,7 @@ impl Stripes {
 		let (home, _) = self.at_home(object, request)?;
 		is_synced(&home)?;
 		let Ok(layout) = object.layout() else { return Ok(()) };
-		let servers: Vec<usize> = layout.servers().collect();
+		let servers = layout.servers();
 		let done = all(&servers, |server| {
 			match self.at_data((&layout, *server, false), request, &[])? {
 				Some(came) => is_synced(&came.reply),
@@ -248,7 +236,7 @@ impl Stripes {
 
 	/// A removed file's data goes, and last the name by which it is known to be removed.
 	pub fn free(&self, layout: &Layout) -> Result<()> {
-		let servers: Vec<usize> = layout.servers().collect();
+		let servers = layout.servers();
 		let gone = |server: usize, directory| {
 			let request = Request::Unlink { dir: OWN_ROOT, path: named(directory, layout) };
 			match self.ask(server, &request, &[]) {
@@ -257,9 +245,7 @@ impl Stripes {
 			}
 		};
 		all(&servers, |server| gone(*server, DATA)).into_iter().collect::<Result<()>>()?;
-		if let Ok(mut known) = self.data.lock() {
-			known.retain(|(id, _), _| *id != layout.id);
-		}
+		self.data.forget(|(id, _)| *id == layout.id);
 		gone(0, FILES)
 	}
 }
@@ -278,20 +264,6 @@ fn is_synced(reply: &Reply) -> Result<()> {
 	}
 }
 
-/// Bytes from, to of parts that follow each other.
-fn cut<'a>(parts: &[&'a [u8]], (from, to): (usize, usize)) -> Vec<&'a [u8]> {
-	let mut at = 0;
-	let mut some = Vec::new();
-	for part in parts {
-		let (begin, end) = (from.max(at), to.min(at + part.len()));
-		if begin < end {
-			some.push(&part[begin - at..end - at]);
-		}
-		at += part.len();
-	}
-	some
-}
-
 fn add_space(mut sum: Reply, other: &Reply) -> Reply {
 	let Reply::StatFs { frsize: unit, blocks, bfree, bavail, files, ffree, .. } = &mut sum else {
 		return sum;
@@ -304,18 +276,4 @@ fn add_space(mut sum: Reply, other: &Reply) -> Reply {
 		(*files, *ffree) = (files.saturating_add(*n), ffree.saturating_add(*m));
 	}
 	sum
-}
-
-#[cfg(test)]
-mod tests {
-	use super::*;
-
-	#[test]
-	fn a_range_is_cut_out_of_parts() {
-		let parts: [&[u8]; 3] = [b"abc", b"", b"defg"];
-		let text = |range| cut(&parts, range).concat();
-		assert_eq!(text((0, 7)), b"abcdefg");
-		assert_eq!(text((2, 5)), b"cde");
-		assert_eq!(text((3, 3)), b"");
-	}
 }

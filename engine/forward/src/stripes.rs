@@ -2,8 +2,7 @@
 //! a file on each: all of it is asked for by the ordinary operations on the servers' own directories, which are
 //! answered there without asking on.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use fathom_wire::number::{lookup, open, set};
 use fathom_wire::{Attr, Entry, Extent, Handle, Reply, Request, SetAttr, Text};
@@ -11,6 +10,7 @@ use rustix::io::Errno;
 
 use crate::auth::random;
 use crate::directory::OWN_ROOT;
+use crate::kept::Kept;
 use crate::layout::Layout;
 use crate::peer::{Came, Patience, Peer, Question};
 use crate::server::Trouble;
@@ -21,8 +21,6 @@ type Result<T> = std::result::Result<T, Trouble>;
 pub const FILES: &str = ".fathom-forward/files";
 /// Where the data files are.
 pub const DATA: &str = ".fathom-forward/data";
-/// What is kept in mind at once of layouts and of data files.
-const MOST: usize = 16384;
 /// How often an open begins anew that others make and remove the name of.
 const TRIES: usize = 20;
 
@@ -55,9 +53,9 @@ pub struct Stripes {
 	pub peers: Vec<Arc<Peer>>,
 	pub striping: Striping,
 	pub patience: Patience,
-	layouts: Mutex<HashMap<Handle, Layout>>,
+	layouts: Kept<Handle, Layout>,
 	/// Handles of data files, by the file's id and the server.
-	pub data: Mutex<HashMap<(u128, usize), Handle>>,
+	pub data: Kept<(u128, usize), Handle>,
 }
 
 /// What was answered is not what was asked for.
@@ -72,7 +70,7 @@ pub fn named(directory: &str, layout: &Layout) -> Text {
 
 impl Stripes {
 	pub fn new(peers: Vec<Arc<Peer>>, striping: Striping, patience: Patience) -> Stripes {
-		let (layouts, data) = (Mutex::default(), Mutex::default());
+		let (layouts, data) = (Kept::default(), Kept::default());
 		Stripes { peers, striping, patience, layouts, data }
 	}
 
@@ -129,8 +127,7 @@ impl Stripes {
 	}
 
 	fn layout_of(&self, home: Handle) -> Result<Layout> {
-		let kept = self.layouts.lock().map_err(|_| Errno::IO)?.get(&home).copied();
-		if let Some(layout) = kept {
+		if let Some(layout) = self.layouts.get(&home) {
 			return Ok(layout);
 		}
 		let extents = vec![Extent { offset: 0, length: 4096 }];
@@ -143,17 +140,8 @@ impl Stripes {
 			let why = format!("it is striped over {count} servers; --stripe names {here}");
 			return Err(Trouble::new(Errno::NODEV, why));
 		}
-		self.keep(home, layout);
+		self.layouts.put(home, layout);
 		Ok(layout)
-	}
-
-	fn keep(&self, home: Handle, layout: Layout) {
-		if let Ok(mut kept) = self.layouts.lock() {
-			if kept.len() >= MOST {
-				kept.clear();
-			}
-			kept.insert(home, layout);
-		}
 	}
 
 	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
@@ -212,7 +200,7 @@ impl Stripes {
 		let Reply::Open { handle, .. } = self.ask_first(&request)? else { return mismatch() };
 		match self.lay_out(handle, &layout, dir, path) {
 			Ok(attr) => {
-				self.keep(handle, layout);
+				self.layouts.put(handle, layout);
 				let striped = handle_of(handle, Some(&layout));
 				let object = Object { handle: striped, home: handle, layout: Some(layout) };
 				Ok((object, bare(attr)))

@@ -53,10 +53,7 @@ fn bring_in_spool(run: &Path, rings: &Path, spool: &Path) -> Result<(), PackErro
 		return Ok(());
 	}
 	for folder in fs::read_dir(spool.join("streams")).into_iter().flatten().flatten() {
-		let mut source = [0; 8];
-		let random = Path::new("/dev/urandom");
-		File::open(random).and_then(|mut from| from.read_exact(&mut source)).at(random)?;
-		fathom_sink::bring_in(&folder.path(), run, u64::from_le_bytes(source)).at(spool)?;
+		fathom_sink::bring_in(&folder.path(), run).at(spool)?;
 	}
 	Ok(())
 }

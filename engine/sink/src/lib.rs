@@ -13,7 +13,7 @@ pub use block::{Codec, Head, MOST_RAW, Piece, compress, seal};
 pub use index::{Entry, index_record, read_index};
 pub use scan::{Bytes, Found, scan};
 pub use sink::{Files, INDEX, Lost, Report, Sink, good_name};
-pub use spool::{Spool, bring_in};
+pub use spool::{Spool, bring_in, random};
 
 /// Why bytes are no block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

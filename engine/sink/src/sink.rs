@@ -17,7 +17,7 @@ const SUFFIX: &str = "blocks";
 /// Most bytes of blocks that are kept for the next reader of one of their streams.
 const CACHE: usize = 128 << 20;
 
-/// A name that stays inside its folder.
+/// A name that stays inside its folder, and is no other file there by another spelling.
 pub fn good_name(name: &str) -> bool {
 	let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
 	!name.is_empty() && name.len() <= 255 && !name.starts_with('.') && name.chars().all(plain)

@@ -149,8 +149,16 @@ impl Spool {
 	}
 }
 
+/// A number that nobody has: a source's, a stream's.
+pub fn random() -> io::Result<u64> {
+	let mut bytes = [0; 8];
+	rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+	Ok(u64::from_le_bytes(bytes))
+}
+
 /// Ships what an agent that was killed left of a node into a shared file of its own, `RUN/sink/NAME.blocks`.
-pub fn bring_in(folder: &Path, run: &Path, source: u64) -> io::Result<u64> {
+pub fn bring_in(folder: &Path, run: &Path) -> io::Result<u64> {
+	let source = random()?;
 	let sink = run.join("sink");
 	fs::create_dir_all(&sink)?;
 	let mut file = File::create_new(sink.join(format!("left-{source:016x}.blocks")))?;

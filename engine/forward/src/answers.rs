@@ -1,0 +1,180 @@
+//! Answers to requests: made, kept for who asks again, sent; and refusals.
+
+use std::time::Instant;
+
+use fathom_wire::number::{flag, kind, op, status};
+use fathom_wire::{Failure, HEADER, Header, Hints, Reply, Request, Text, WireError, encode};
+use rustix::io::Errno;
+
+use crate::client::Early;
+use crate::connection::Stage;
+use crate::queue::Key;
+use crate::server::{Server, deadline};
+use crate::store::said;
+use crate::traced::{name_of, record};
+
+/// Why a connection is ended.
+pub struct Refusal {
+	status: u32,
+	what: String,
+}
+
+impl Refusal {
+	pub fn new(status: u32, what: &str) -> Refusal {
+		Refusal { status, what: what.to_owned() }
+	}
+}
+
+impl Server {
+	/// A request that was done is answered again; one that is being done goes on, for this connection.
+	pub fn repeated(&mut self, number: u64, header: &Header) -> bool {
+		let key = (header.client, header.seq);
+		let Some(client) = self.clients.get_mut(&key.0) else { return false };
+		if let Some(answer) = client.answers.get(&key.1).cloned() {
+			self.count.repeated += 1;
+			self.send(number, answer, 0);
+			return true;
+		}
+		let Some(pending) = client.find(key.1) else { return false };
+		self.count.repeated += 1;
+		pending.connection = number;
+		self.dues.remove(&(pending.due, key));
+		pending.due = Instant::now() + deadline(header, &self.settings);
+		self.dues.insert((pending.due, key));
+		let answered = pending.answered().filter(|early| *early == Early::Accepted);
+		client.set_answered(key.1, answered);
+		self.pull_again(key);
+		true
+	}
+
+	/// The answer to a request, kept for a retry if the request changed something.
+	pub fn answer(&mut self, key: Key, flags: u32, reply: &Reply, data: &[u8], held: usize) {
+		let mut frame = vec![0; HEADER];
+		frame.extend(reply.encode(&Hints::default()));
+		frame.extend(data);
+		self.answer_frame(key, flags, frame, held);
+	}
+
+	/// The same with the reply in its frame.
+	pub fn answer_frame(&mut self, key: Key, flags: u32, frame: Vec<u8>, held: usize) {
+		let crc = self.pending(key).map_or(0, |p| p.header.flags & flag::BODY_CRC);
+		self.end(key, flags | crc, status::OK, frame, held);
+	}
+
+	/// What failed: `range` of which file.
+	pub fn fail(&mut self, key: Key, errno: Errno, range: (u64, u64)) {
+		self.fail_with(key, errno.raw_os_error() as u32, range, &said(errno));
+	}
+
+	pub fn fail_with(&mut self, key: Key, status: u32, range: (u64, u64), why: &str) {
+		let Some(pending) = self.pending(key) else { return };
+		let (name, handle) = (name_of(pending.header.op), pending.handle);
+		let said_path = match &pending.request {
+			Request::Lookup { path, .. } | Request::Open { path, .. } => Some(path),
+			Request::Rename { path, .. } | Request::Link { path, .. } => Some(path),
+			Request::Unlink { path, .. } | Request::Mkdir { path, .. } => Some(path),
+			Request::Rmdir { path, .. } | Request::Symlink { path, .. } => Some(path),
+			_ => None,
+		};
+		let said_path = said_path.map(|path| String::from_utf8_lossy(&path.0).into_owned());
+		let path = self.files.get(&handle).map(|file| file.path.clone()).unwrap_or_default();
+		let path = [path, said_path.unwrap_or_default()].join("/");
+		let path = path.trim_matches('/');
+		let what = format!("{name} {path} on server {}: {why}", self.settings.name);
+		let mut frame = vec![0; HEADER];
+		frame.extend(encode(&failure(&what, range, Hints::default())));
+		self.end(key, 0, status, frame, 0);
+	}
+
+	fn end(&mut self, key: Key, flags: u32, status: u32, mut frame: Vec<u8>, held: usize) {
+		let Some(client) = self.clients.get_mut(&key.0) else { return self.free(held) };
+		let Some(pending) = client.end(key.1) else { return self.free(held) };
+		self.dues.remove(&(pending.due, key));
+		record(&mut self.files, &pending, status);
+		Header { flags, status, ..reply_header(&pending.header) }.seal(&mut frame);
+		if changes(pending.header.op) && pending.answered() != Some(Early::Accepted) {
+			client.answers.insert(key.1, frame.clone());
+		}
+		match pending.answered() {
+			None => self.send(pending.connection, frame, held),
+			Some(_) => self.free(held),
+		}
+	}
+
+	/// An answer before the request is done.
+	pub fn answer_early(&mut self, key: Key, early: Early, status: u32, body: &[u8]) {
+		let Some(client) = self.clients.get_mut(&key.0) else { return };
+		let Some(pending) = client.find(key.1) else { return };
+		let frame = Header { status, ..reply_header(&pending.header) }.frame(body);
+		let connection = pending.connection;
+		client.set_answered(key.1, Some(early));
+		if early == Early::Accepted {
+			client.answers.insert(key.1, frame.clone());
+		}
+		self.send(connection, frame, 0);
+	}
+
+	pub fn refuse_request(&mut self, number: u64, header: &Header, status: u32, what: &str) {
+		let body = encode(&failure(what, (0, 0), Hints::default()));
+		self.send(number, Header { status, ..reply_header(header) }.frame(&body), 0);
+	}
+
+	/// A frame that breaks the protocol: said, and the connection ends.
+	pub fn wrong(&mut self, number: u64, header: Option<Header>, error: &WireError) {
+		let status = Errno::PROTO.raw_os_error() as u32;
+		match header {
+			Some(header) => self.refuse(number, &header, &Refusal::new(status, &error.to_string())),
+			None => self.close(number),
+		}
+	}
+
+	pub fn refuse(&mut self, number: u64, header: &Header, refusal: &Refusal) {
+		self.refuse_request(number, header, refusal.status, &refusal.what);
+		self.leave(number);
+		if let Some(connection) = self.connections.get_mut(&number) {
+			connection.stage = Stage::Closing;
+		}
+		self.flush(number);
+	}
+
+	pub fn send(&mut self, number: u64, frame: Vec<u8>, held: usize) {
+		match self.connections.get_mut(&number) {
+			Some(connection) => {
+				connection.send(frame, held);
+				self.flush(number);
+			}
+			None => self.free(held),
+		}
+	}
+}
+
+/// The reply to a request, with status 0.
+pub fn reply_header(request: &Header) -> Header {
+	Header {
+		kind: kind::REPLY,
+		op: request.op,
+		client: request.client,
+		seq: request.seq,
+		..Header::default()
+	}
+}
+
+pub fn failure(what: &str, (offset, length): (u64, u64), hints: Hints) -> Failure {
+	Failure { offset, length, what: Text::from(what), hints }
+}
+
+/// Whether a request changes something, so that it must not be done twice.
+fn changes(op: u16) -> bool {
+	!matches!(
+		op,
+		op::PING
+			| op::STATUS
+			| op::LOOKUP
+			| op::GETATTR
+			| op::READDIR
+			| op::READLINK
+			| op::STATFS
+			| op::READ
+			| op::GAPS
+	)
+}

@@ -1,0 +1,68 @@
+//! What a server begins with: its signals, its sockets, its group.
+
+use std::fs;
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::Settings;
+use crate::group::Group;
+
+/// A socket that can be read once SIGTERM or SIGINT came.
+pub fn stop_signals() -> Result<UnixStream, String> {
+	let text = |error: io::Error| format!("signals: {error}");
+	let (stop, raised) = UnixStream::pair().map_err(text)?;
+	for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+		let raised = raised.try_clone().map_err(text)?;
+		signal_hook::low_level::pipe::register(signal, raised).map_err(text)?;
+	}
+	// a file that is larger than this user's limit is an errno of one write, not the server's end
+	let ignored = Arc::new(std::sync::atomic::AtomicBool::new(false));
+	signal_hook::flag::register(signal_hook::consts::SIGXFSZ, ignored).map_err(text)?;
+	Ok(stop)
+}
+
+/// A socket that only this user can connect to; one that a dead server left is taken over.
+pub fn listen_unix(path: &Path) -> Result<UnixListener, String> {
+	let text = |error: io::Error| format!("--unix {}: {error}", path.display());
+	if UnixStream::connect(path).is_ok() {
+		return Err(format!("--unix {}: a server listens there", path.display()));
+	}
+	let _ = fs::remove_file(path);
+	let mask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
+	let listener = UnixListener::bind(path);
+	rustix::process::umask(mask);
+	let listener = listener.map_err(text)?;
+	fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(text)?;
+	listener.set_nonblocking(true).map_err(text)?;
+	Ok(listener)
+}
+
+pub fn listen_tcp(address: &str, settings: &Settings) -> Result<TcpListener, String> {
+	if settings.token.is_none() {
+		return Err(format!("--tcp {address}: others could connect; give --token FILE"));
+	}
+	let text = |error: io::Error| format!("--tcp {address}: {error}");
+	let listener = TcpListener::bind(address).map_err(text)?;
+	listener.set_nonblocking(true).map_err(text)?;
+	Ok(listener)
+}
+
+/// A descriptor per client and file: as many as the system lets this user have.
+pub fn raise_descriptor_limit() {
+	use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+	let limit = getrlimit(Resource::Nofile);
+	let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// The servers that share the directory.
+pub fn group(settings: &Settings) -> Result<Group, String> {
+	let Some(path) = &settings.group else { return Ok(Group::default()) };
+	let unix = settings.unix.as_ref().map(|path| format!("unix:{}", path.display()));
+	let tcp = settings.tcp.as_ref().map(|address| format!("tcp:{address}"));
+	let mine: Vec<String> = unix.into_iter().chain(tcp).collect();
+	Group::read(path, &mine, settings.token.as_deref(), &settings.name, settings.striping.is_some())
+}
