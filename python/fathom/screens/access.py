@@ -6,7 +6,7 @@ from typing import Any
 from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number
 from fathom.screens.captured import captured
-from fathom.screens.near import near
+from fathom.screens.near import near_file
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.span import bins_of, lane_count
@@ -33,7 +33,7 @@ def extent(view: View, selection: Selection, file: int, bins: int) -> Extent:
     text = statement("access_span", file=str(file), selected=conditions.calls(selection))
     # Three pictures of a file stand on it, and ask at the same time.
     rows = view.opened.kept.answer(
-        text, False, lambda: near(view, selection).rows(text), view.stop.check
+        text, False, lambda: near_file(view, selection, file).rows(text), view.stop.check
     )
     seen = [row for row in rows if row["low"] is not None]
     if selection.layers is None:
@@ -113,6 +113,6 @@ def access(
 
 
 def _cells(view: View, selection: Selection, file: int, text: str, unknown: int) -> Table:
-    return near(view, selection).table(
+    return near_file(view, selection, file).table(
         text, {"x": "count", "y": "count"}, note=note_of(view, selection, file, unknown)
     )

@@ -20,7 +20,7 @@ from fathom.database import quoted
 from fathom.derived import Derived, Watch
 from fathom.screens.kept import FOLDER
 
-COPY = Derived(f"{FOLDER}/calls_by_time.duckdb", "fathom.calls_by_time", 3)
+COPY = Derived(f"{FOLDER}/calls_by_time.duckdb", "fathom.calls_by_time", 4)
 #: What sorting may take of memory; beyond it spills to disk.
 MEMORY = "4 GiB"
 #: Parts of the run: one after the other, in each one process after the other, so that both find their calls together.
@@ -29,6 +29,8 @@ COLUMNS = (
     "id", "stream", "process", "rank", "parent", "depth", "layer", "op", "kind", "file", "start",
     "duration", "nested", "file_offset", "size", "bytes", "error", "selection",
 )  # fmt: skip
+#: Columns of a few words, held as their numbers: grouped and compared in two thirds of the time.
+WORDS = ("layer", "op", "kind")
 
 
 def attach(connection: duckdb.DuckDBPyConnection, tables: Path) -> bool:
@@ -76,9 +78,15 @@ def _write(con: duckdb.DuckDBPyConnection, tables: Path, file: Path) -> None:
     """Made aside and moved over, so that a reader finds a whole file or none."""
     aside = file.with_name(f"{file.name}.{os.getpid()}")
     part = f"start // greatest(1, (select max(duration) from runs) // {PARTS})"
-    rows = f"select {', '.join(COLUMNS)}, start + duration as stop from calls"
+    columns = [f"{name}::aside.{name}s as {name}" if name in WORDS else name for name in COLUMNS]
+    rows = f"select {', '.join(columns)}, start + duration as stop from calls"
     try:
         con.execute(f"attach {quoted(str(aside))} as aside (storage_version 'latest')")
+        con.execute(f"create temp table words as select distinct {', '.join(WORDS)} from calls")
+        for name in WORDS:
+            con.execute(
+                f"create type aside.{name}s as enum (select distinct {name} from words order by 1)"
+            )
         con.execute(f"create table aside.calls as {rows} order by {part}, process, start")
         con.execute(f"create table aside.made as select {quoted(COPY.made_of(tables))} as made_of")
         con.execute("detach aside")

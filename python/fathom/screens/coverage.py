@@ -12,7 +12,7 @@ from fathom.analysis.distribution.views import bytes_of
 from fathom.database import quoted
 from fathom.screens import answer, conditions, number, table
 from fathom.screens.access import Extent, extent, note_of
-from fathom.screens.near import near
+from fathom.screens.near import near_file
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
@@ -87,7 +87,7 @@ def coverage(view: View, selection: Selection, file: int, width: int = 512) -> d
     """`bins`: bytes of each of `width` equal parts of the file; `begin`, `step`: where they are."""
     place = extent(view, selection, file, width)
     text = _text(selection, file, place)
-    of_calls = near(view, selection)
+    of_calls = near_file(view, selection, file)
     rows = of_calls.sql(text)
     asked = asked_of(
         view,

@@ -1,6 +1,6 @@
 """Where the calls of a selection are looked for: among all, or, in a large run, among those of its time alone."""
 
-from fathom.screens import by_time
+from fathom.screens import by_time, conditions
 from fathom.screens.opened import View
 from fathom.screens.selection import Ranges, Selection
 from fathom.screens.span import duration, lane_count
@@ -19,6 +19,18 @@ def near(view: View, selection: Selection, inside: bool = False) -> View:
     found = View(view.opened, view.runs, view.stop)
     found.look_at(by_time.within(_with_inner(view, times) if inside else times))
     return found
+
+
+def near_file(view: View, selection: Selection, file: int) -> View:
+    """The same for statements on one file: its calls of that time and those lanes, held for the statements and requests
+    that look at them next."""
+    found = near(view, selection)
+    if found is view or selection.t is None:
+        return view
+    lanes = conditions.calls(Selection(lanes=selection.lanes))
+    text = f"select * from calls as c where file = {file} and {lanes}"
+    held = view.opened.latest((selection.t, text), lambda: found.sql(text), view.stop.check)
+    return found.looking_at(held)
 
 
 def _with_inner(view: View, times: Times) -> Times:

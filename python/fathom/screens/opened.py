@@ -3,6 +3,7 @@
 import contextlib
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ import pyarrow as pa
 from fathom import database
 from fathom.errors import FathomError, UsageError
 from fathom.screens import by_time, table
-from fathom.screens.kept import Kept
+from fathom.screens.kept import Kept, Turns
 from fathom.screens.table import Table
 from fathom.store import Run, open_run
 
@@ -21,6 +22,8 @@ T = TypeVar("T")
 
 #: What the statements of all requests of a run may use together; beyond it they spill to disk.
 MEMORY = "4 GiB"
+#: Parts of its calls that are held at a time.
+HELD = 4
 
 
 class NoSuchRun(FathomError):
@@ -72,6 +75,8 @@ class Opened:
         self._kept: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
+        self._latest: OrderedDict[Hashable, pa.Table] = OrderedDict()
+        self._turns = Turns()
 
     def sort(self, stop: Stop) -> None:
         """Makes the copy of its calls that answers on a part of the time are read from."""
@@ -87,6 +92,21 @@ class Opened:
             if key not in self._kept:
                 self._kept[key] = make()
             return self._kept[key]  # type: ignore[no-any-return]
+
+    def latest(
+        self, key: Hashable, make: Callable[[], pa.Table], check: Callable[[], None]
+    ) -> pa.Table:
+        """What `make` gives, made by the first who asks and held until others were asked for; who waits for it looks
+        by `check` whether it may give up."""
+        with self._turns.of(key, check):
+            with self._lock:
+                found = self._latest.pop(key, None)
+            made = make() if found is None else found
+            with self._lock:
+                self._latest[key] = made
+                while len(self._latest) > HELD:
+                    self._latest.popitem(last=False)
+            return made
 
 
 class View:
@@ -126,6 +146,12 @@ class View:
         """From here on `calls` has no others than these."""
         columns = f"* exclude (stop){database.COMPUTED['calls']}"
         self.cursor.execute(f"create temp view calls as select {columns} from {calls}")
+
+    def looking_at(self, calls: pa.Table) -> "View":
+        """The same run, where `calls` are these rows."""
+        found = View(self.opened, self.runs, self.stop)
+        found.cursor.register("calls", calls)
+        return found
 
     def value(self, text: str) -> Any:
         """The one value of a statement; none where it has no row."""

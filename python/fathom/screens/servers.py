@@ -33,7 +33,7 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
         begin=str(begin),
         width=str(width),
         bins=str(bins),
-        limit=str(MOST),
+        named=_named(view),
     )
     every = view.remembered(totals, lambda: view.table(totals, UNITS, limit=5000))
     folded = every["total"] - MOST
@@ -48,6 +48,13 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
             over_time, UNITS, note=notes(captured(view, selection).note, together)
         ),
     }
+
+
+def _named(view: View) -> str:
+    """Of rows with a `server`: it is drawn by its name."""
+    text = statement("servers_named", limit=str(MOST))
+    names = tuple(row["server"] for row in view.once("servers named", lambda: view.rows(text)))
+    return conditions.one_of("server", names) if names else "false"
 
 
 def _left_out(view: View, shown: Table, chosen: str) -> str | None:

@@ -1,5 +1,5 @@
 -- What each server did over time: bins of {width} ns from {begin} on. A call's time and bytes are spread over the bins it lasts through, it
--- counts in that in which it began. The {limit} servers with the most time by name, the others together.
+-- counts in that in which it began. Servers by their names in the picture; those without one together.
 with {latency/servers},
 holder as (
 	select id from calls where {holders}
@@ -13,25 +13,25 @@ work as (
 	from (select * from calls as c where {selected}) as c join server_process as s using (process)
 	where c.layer = 'server'
 ),
-named as (
-	select server, if(row_number() over (order by sum(time) desc, server) > {limit}, null, server) as name from asked group by server
-),
 placed as (
 	select
-		n.name as server, w.kind, coalesce(w.bytes, 0) as bytes, w.start, w.duration,
+		if({named}, w.server, null) as server, w.kind, coalesce(w.bytes, 0) as bytes, w.start, w.duration,
 		if(w.start < {begin}, -1, (w.start - {begin}) // {width}) as first,
 		if(w.start + w.duration <= {begin}, -1, (w.start + greatest(w.duration, 1) - 1 - {begin}) // {width}) as last
-	from work as w join named as n using (server)
+	from work as w
 ),
+-- Its first bin, its last, and those between.
 pieces as (
 	select server, kind, first as bin, 1 as call, least(start + duration, {begin} + (first + 1) * {width}) - start as time, bytes, duration
 	from placed
 	union all
-	select
-		server, kind, unnest(range(first + 1, least(last, {bins}) + 1)) as bin, 0,
-		least(start + duration, {begin} + (bin + 1) * {width}) - ({begin} + bin * {width}), bytes, duration
+	select server, kind, last, 0, start + duration - ({begin} + last * {width}), bytes, duration
 	from placed
 	where last > first
+	union all
+	select server, kind, unnest(range(first + 1, least(last, {bins}))), 0, {width}, bytes, duration
+	from placed
+	where last > first + 1
 )
 select
 	server, bin::integer as bin,
