@@ -10,10 +10,12 @@ import pyarrow as pa
 from fathom import cost
 from fathom.analysis import findings as conclusions
 from fathom.analysis import statement as analysis
+from fathom.analysis import summary
 from fathom.screens import answer
 from fathom.screens.lanes import lanes
 from fathom.screens.opened import MEMORY, View
 from fathom.screens.selection import Selection
+from fathom.screens.servers import totals_of
 from fathom.screens.span import duration
 from fathom.screens.statements import statement
 from fathom.screens.table import Table
@@ -45,6 +47,8 @@ def _facts(shown: Page) -> list[list[Any]]:
     command = shlex.join(str(word) for word in manifest.get("command", []))
     end = manifest.get("exit", {})
     ended = f"signal {end['signal']}" if "signal" in end else end.get("status")
+    by_choice = manifest.get("configuration", {}).get("counted", [])
+    seen = summary.coverage(shown.source, by_choice)
     return [
         ["command", command or "batch environment", "text"],
         ["started", f"{started:%Y-%m-%d %H:%M:%S} UTC", "text"],
@@ -52,8 +56,12 @@ def _facts(shown: Page) -> list[list[Any]]:
         ["ranks", runs["ranks"], "count"],
         ["processes", runs["processes"], "count"],
         ["nodes", runs["nodes"], "count"],
-        ["calls recorded in full", runs["events"], "count"],
-        ["calls only counted", runs["counted"], "count"],
+        ["calls recorded in full", seen["recorded"], "count"],
+        ["calls only counted", seen["counted"], "count"],
+        *(
+            [f"calls of layer {layer}, by choice only counted", calls, "count"]
+            for layer, calls in seen["by_choice"]
+        ),
         ["exit status", ended, "text"],
     ]
 
@@ -118,7 +126,7 @@ def _straggler(view: View) -> list[dict[str, Any]]:
 
 def _hot_server(view: View) -> list[dict[str, Any]]:
     """The server whose calls took the longest on average, where it stands out."""
-    rows = view.table(statement("servers_totals", selected="true")).records()
+    rows = view.table(totals_of("true")).records()
     asked = [row for row in rows if row["calls"] and row["of the mean"] >= HARDLY]
     each = [(row["busy"] / row["calls"], row) for row in asked]
     if len(each) < 3:

@@ -16,16 +16,22 @@ from fathom.screens.statements import statement
 from fathom.screens.table import Table, notes
 
 MOST = 40  # servers drawn by name
+HARDLY = 0.01  # of the most; web/src/screens/servers/query.ts has the same
 UNITS = {"read": "bytes", "written": "bytes", "of the mean": "share"}
 NO_SAMPLES = "not captured: no agent read the system; run with --sample 1"
 TRACKS = 16  # of each group of measures and unit: as many as the page draws
+
+
+def totals_of(selected: str) -> str:
+    """What each server was asked by what is selected of the whole run."""
+    return statement("servers_totals", selected=selected, hardly=str(HARDLY))
 
 
 @answer("servers", bins=number(1, 512))
 def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]:
     """`stands`: what a server is here; `totals` of every level that knows files; `bins` of calls."""
     begin, width = bins_of(view, selection, bins)
-    totals = statement("servers_totals", selected=conditions.calls(replace(selection, t=None)))
+    totals = totals_of(conditions.calls(replace(selection, t=None)))
     over_time = statement(
         "servers_bins",
         selected=conditions.calls(selection),

@@ -1,4 +1,5 @@
--- What each server was asked, from counters: of every level that knows files. The longest call is the first of those that lasted so long.
+-- What each server was asked, from counters: of every level that knows files. A directory that was asked hardly
+-- anything (/etc is read at the start) stands for no server of the job's storage, so the mean is without it.
 with {latency/servers},
 sums as (
 	select
@@ -13,6 +14,6 @@ sums as (
 )
 select
 	server, read::bigint as read, written::bigint as written, busy::bigint as busy, calls::bigint as calls, longest::bigint as longest,
-	busy / nullif(avg(busy) over (), 0) as "of the mean"
-from sums
+	busy / nullif(avg(busy) filter (weighs) over (), 0) as "of the mean"
+from (select *, (select traced from served) or busy >= {hardly} * max(busy) over () as weighs from sums)
 order by busy desc, server

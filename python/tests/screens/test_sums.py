@@ -261,7 +261,9 @@ def totals_of(oracle: Breakdown, traced: bool) -> dict[str, dict[str, Any]]:
     for (server, layer), some in oracle.groups(without="t").items():
         calls[server] += some if layer == "server" or not traced else []
     busy = {server: sum(c["duration"] for c in some) for server, some in calls.items() if some}
-    mean = sum(busy.values()) / max(1, len(busy))
+    least = 0 if traced else 0.01 * max(busy.values(), default=0)
+    weighs = [time for time in busy.values() if time >= least]
+    mean = sum(weighs) / max(1, len(weighs))
     return {
         server: {
             "read": sum(c["bytes"] or 0 for c in calls[server] if c["kind"] == "read"),

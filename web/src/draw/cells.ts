@@ -53,6 +53,9 @@ export function boxOf(map: CellMap, frame: Frame, a: readonly [number, number], 
 	return [left, top, right - left, Math.max(first, last) - top];
 }
 
+/** Of the scale: where all cells have the same. */
+const MIDDLE = 0.5;
+
 export function paintCells(map: CellMap): (ink: Ink, box: Box, palette: Palette) => void {
 	const most = map.cells.reduce((far, one) => Math.max(far, one[2]), 0);
 	const least = map.cells.reduce((near, one) => Math.min(near, one[2]), most);
@@ -62,7 +65,7 @@ export function paintCells(map: CellMap): (ink: Ink, box: Box, palette: Palette)
 		for (const [column, row, value] of map.cells) {
 			const [x, y, width, height] = boxOf(map, frame, [column, row], [column, row]);
 			const [left, top] = [Math.round(x), Math.round(y)]; // whole pixels: no seams between cells
-			ink.fillStyle = heat(palette, most > least ? logShare(value, least, most) : 0.5);
+			ink.fillStyle = heat(palette, most > least ? logShare(value, least, most) : MIDDLE);
 			ink.fillRect(left, top, Math.max(1, Math.round(x + width) - left), Math.max(1, Math.round(y + height) - top));
 		}
 		lines(ink, map, frame, palette);
@@ -115,6 +118,13 @@ function legend(ink: Ink, map: CellMap, frame: Frame, box: Box, palette: Palette
 	ink.fillStyle = palette.quiet;
 	ink.textBaseline = "middle";
 	ink.textAlign = "left";
+	if (map.says(least) === map.says(most)) {
+		ink.fillStyle = heat(palette, MIDDLE);
+		ink.fillRect(frame.left, y, 10, 10);
+		ink.fillStyle = palette.quiet;
+		ink.fillText(`${map.says(most)} ${map.what}`, frame.left + 16, y + 5);
+		return;
+	}
 	const low = map.says(least);
 	ink.fillText(low, frame.left, y + 5);
 	const start = frame.left + low.length * 6.4 + 6;

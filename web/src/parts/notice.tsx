@@ -1,8 +1,10 @@
 /** Why there is nothing to see: four different reasons, in four different sentences. */
 import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { NoAnswer } from "../source";
 import type { Answer } from "../state/answers";
 import { SELECTION, type SelectionName } from "../state/page";
+import { currentRun } from "../state/runs";
 import { change, selection } from "../state/state";
 
 export function clearSelection(): void {
@@ -14,7 +16,28 @@ export function Loading({ height }: { height?: number }): JSX.Element {
 	return (
 		<div class="notice loading" style={{ minHeight: `${height ?? 48}px` }} role="status">
 			Asking…
+			<Waits />
 		</div>
+	);
+}
+
+const SHORT = 3; // seconds that need no reason
+const LARGE = 1_000_000; // calls; of more an answer on the whole run is worked out once and kept
+
+/** Why it takes long, and how long already: of a large run the first to look waits. */
+function Waits(): JSX.Element | null {
+	const [seconds, setSeconds] = useState(0);
+	useEffect(() => {
+		const timer = setInterval(() => setSeconds((before) => before + 1), 1000);
+		return () => clearInterval(timer);
+	}, []);
+	const calls = currentRun.value?.events ?? 0;
+	if (seconds < SHORT) return null;
+	return (
+		<>
+			{calls > LARGE && ` This run has ${calls.toLocaleString("en-US")} calls. What is said of all of them is worked out now, and kept: the next opening has it at once.`}
+			<span aria-hidden="true">{` ${seconds} s`}</span>
+		</>
 	);
 }
 

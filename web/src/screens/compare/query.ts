@@ -31,7 +31,8 @@ export interface Change {
 function nameOf(by: string, one: Record<string, Cell>): string {
 	const [first, ...rest] = (KEYS[by] ?? []).map((key) => one[key]).filter((value) => value !== null && value !== undefined && value !== "");
 	const name = by === "ranks" ? `rank ${String(first)}` : String(first);
-	return rest.length ? `${name} (${rest.join(" < ")})` : name;
+	const [layer, caller] = rest;
+	return layer === undefined ? name : `${name} (${String(layer)}${caller === undefined ? "" : `, called from ${String(caller)}`})`;
 }
 
 /** The quantity that rows are compared by: its name without `_a`; exclusive time where there is more than one. */

@@ -19,6 +19,18 @@ test("rows stand by the size of their change; a row that one run lacks counts as
 	expect(drawn(changes(table, "layers")).map((one) => one.name)).toEqual(["mpiio", "stdio"]);
 });
 
+test("a function says its layer and from where it was called", () => {
+	const ops: Table = {
+		...table,
+		columns: ["op", "layer", "caller", "seconds_a", "seconds_b"].map((name) => ({ name, unit: "text" })),
+		rows: [
+			["pwrite", "posix", "mpiio", 1, 3],
+			["MPI_File_write", "mpiio", null, 1, 2],
+		],
+	};
+	expect(changes(ops, "ops").map((one) => one.name)).toEqual(["pwrite (posix, called from mpiio)", "MPI_File_write (mpiio)"]);
+});
+
 test("A, B, change and ratio stand beside each other; what one run lacks has no ratio", () => {
 	const made = beside(table, "layers", true);
 	expect(made.columns.map((one) => one.name).slice(0, 9)).toEqual(["layer", "exclusive A", "exclusive B", "exclusive: change", "exclusive: B / A", "inclusive A", "inclusive B", "inclusive: change", "inclusive: B / A"]);
