@@ -8,6 +8,7 @@ import random
 import resource
 import signal
 import socket
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -77,6 +78,38 @@ def test_names_are_those_of_the_directory(served: Server) -> None:
     client.ask("unlink", ROOT_HANDLE, b"again")
     assert client.read(handle, (0, 10)) == [b"hel"]
     assert client.ask("statfs", ROOT_HANDLE)[7] == os.statvfs(served.export).f_namemax
+
+
+def test_the_space_of_a_removed_file_is_given_back_when_nobody_holds_it(served: Server) -> None:
+    def removed(names: set[str]) -> None:
+        """Of files without a name the server has these open, in a while."""
+        end = time.monotonic() + 60
+        while True:
+            there = {os.readlink(fd) for fd in Path(f"/proc/{served.process.pid}/fd").iterdir()}
+            found = {Path(name).name for name in there if name.endswith(" (deleted)")}
+            if found == {f"{name} (deleted)" for name in names}:
+                return
+            assert time.monotonic() < end, found
+            time.sleep(0.01)
+
+    client = served.client()
+    handles = {name: client.open(name) for name in ("held", "replaced", "new", "released")}
+    for name, handle in handles.items():
+        client.write(handle, 0, bytes(4096))
+        if name != "held":
+            client.ask("release", handle)
+    client.ask("unlink", ROOT_HANDLE, b"held")
+    client.ask("unlink", ROOT_HANDLE, b"released")
+    client.ask("rename", ROOT_HANDLE, b"new", ROOT_HANDLE, b"replaced", 0)
+    removed({"held"})
+    assert client.read(handles["held"], (0, 9999)) == [bytes(4096)]
+    client.ask("release", handles["held"])
+    removed(set())
+    with pytest.raises(Refused, match="Stale file handle"):
+        client.size(handles["held"])
+    directory = client.ask("mkdir", ROOT_HANDLE, 0o755, b"d")[0]
+    client.ask("rmdir", ROOT_HANDLE, b"d")
+    assert stat.S_ISDIR(client.ask("getattr", directory)[0])  # it may be a working directory
 
 
 def test_errors_name_what_where_and_why(served: Server) -> None:

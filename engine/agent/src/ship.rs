@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fathom_forward::{Remote, read_token};
-use fathom_sink::{Codec, Entry, Head, Spool, index_record};
+use fathom_sink::{Codec, Entry, Head, Records, Spool};
 use fathom_wire::Handle;
 
 /// Between two looks at what waits.
@@ -90,7 +90,7 @@ impl Shipping {
 			source,
 			targets: VecDeque::new(),
 			own: None,
-			entries: Vec::new(),
+			index: Some(Records::default()),
 			sums: Sums::default(),
 			ratio: 1.0,
 			trouble: Vec::new(),
@@ -123,7 +123,8 @@ struct Ship {
 	targets: VecDeque<Target>,
 	/// The file of this node alone.
 	own: Option<(String, File)>,
-	entries: Vec<Entry>,
+	/// What of the index is not written yet; `None`: it cannot be written any more, and readers scan.
+	index: Option<Records>,
 	sums: Sums,
 	/// Bytes of files to a stored byte, as it was.
 	ratio: f64,
@@ -321,7 +322,8 @@ impl Ship {
 		if let Some(Err(error)) = self.spool.as_mut().map(|spool| spool.safe(&head)) {
 			self.trouble.push(format!("memory that cannot be given back: {error}"));
 		}
-		self.entries.push(Entry { file, offset, head });
+		let record = self.index.as_mut().and_then(|index| index.add(&Entry { file, offset, head }));
+		record.into_iter().for_each(|record| self.write_index(&record));
 	}
 
 	fn end(&mut self) -> String {
@@ -330,7 +332,8 @@ impl Ship {
 			self.ship(head, block);
 			self.commit();
 		}
-		self.write_index();
+		let record = self.index.as_mut().and_then(Records::rest);
+		record.into_iter().for_each(|record| self.write_index(&record));
 		let said = self.say();
 		match self.spool.take().map(Spool::remove) {
 			Some(Err(error)) => format!("{said}; what was shipped cannot be removed: {error}"),
@@ -339,15 +342,16 @@ impl Ship {
 	}
 
 	/// By the first server for all nodes, so that records do not meet. Without it, readers scan.
-	fn write_index(&mut self) {
+	fn write_index(&mut self, record: &[u8]) {
 		let own = self.targets.iter().find(|target| target.name == "0.blocks");
 		let made = match (own, self.targets.is_empty()) {
-			(_, true) => return,
-			(Some(target), _) => self.index_by(&target.remote),
-			(None, _) => self.first().and_then(|remote| self.index_by(&remote)),
+			(_, true) => return self.index = None,
+			(Some(target), _) => self.index_by(&target.remote, record),
+			(None, _) => self.first().and_then(|remote| self.index_by(&remote, record)),
 		};
 		if let Err(reason) = made {
-			self.trouble.push(format!("no index: {reason}"));
+			self.trouble.push(format!("the index ends early: {reason}"));
+			self.index = None;
 		}
 	}
 
@@ -357,12 +361,9 @@ impl Ship {
 		Remote::new(address, token, "trace sink", PATIENCE)
 	}
 
-	fn index_by(&self, remote: &Remote) -> Result<(), String> {
+	fn index_by(&self, remote: &Remote, record: &[u8]) -> Result<(), String> {
 		let handle = remote.open(&format!("{}/{}", self.exported()?, fathom_sink::INDEX))?;
-		for entries in self.entries.chunks(4096) {
-			remote.append(handle, &index_record(entries), false)?;
-		}
-		Ok(())
+		remote.append(handle, record, false).map(drop)
 	}
 
 	fn say(&mut self) -> String {

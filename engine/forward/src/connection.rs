@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fathom_wire::number::{kind, limit};
@@ -104,6 +105,17 @@ impl Socket {
 			Socket::Tcp(s) => s.set_read_timeout(most).and_then(|()| s.set_write_timeout(most)),
 		}
 	}
+}
+
+/// A server that accepts nothing, as its queue is full, is waited for so long.
+pub fn connect_unix(path: &Path, most: Duration) -> io::Result<UnixStream> {
+	use rustix::net::sockopt::{Timeout, set_socket_timeout};
+	use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+	let (stream, flags) = (SocketType::STREAM, SocketFlags::CLOEXEC);
+	let socket = rustix::net::socket_with(AddressFamily::UNIX, stream, flags, None)?;
+	set_socket_timeout(&socket, Timeout::Send, Some(most))?;
+	rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+	Ok(socket.into())
 }
 
 /// How far a connection is.

@@ -69,7 +69,7 @@ pub struct Directory {
 	/// Of the device that the root is on.
 	nearness: Nearness,
 	device: [u8; 8],
-	/// Files that have lost the last of their names but the one by their id.
+	/// Files that have lost their names.
 	pub removed: Removed,
 }
 
@@ -478,10 +478,13 @@ fn sync(object: &Object) -> Result<()> {
 	Ok(())
 }
 
-/// Striped files of which nothing but the name by their id is left: their data is to be freed.
+/// Files that were removed.
 #[derive(Default)]
 pub struct Removed {
+	/// Striped ones of which nothing but the name by their id is left: their data is to be freed.
 	found: Mutex<Vec<(Handle, Layout)>>,
+	/// Those without any name: they take room as long as they are open.
+	nameless: Mutex<Vec<Handle>>,
 }
 
 impl Removed {
@@ -489,7 +492,15 @@ impl Removed {
 	fn check(&self, file: Option<OwnedFd>) {
 		let Some(file) = file else { return };
 		let Ok((object, attr)) = Object::of(file) else { return };
-		if attr.nlink != 1 || attr.mode & 0o170_000 != 0o100_000 || attr.size > 4096 {
+		if attr.mode & 0o170_000 != 0o100_000 {
+			return; // a removed directory takes no room, and may be somebody's working directory
+		}
+		if attr.nlink == 0
+			&& let Ok(mut nameless) = self.nameless.lock()
+		{
+			nameless.push(object.handle);
+		}
+		if attr.nlink != 1 || attr.size > 4096 {
 			return;
 		}
 		let mut text = [0; 4096];
@@ -502,6 +513,10 @@ impl Removed {
 
 	pub fn take(&self) -> Vec<(Handle, Layout)> {
 		self.found.lock().map(|mut found| std::mem::take(&mut *found)).unwrap_or_default()
+	}
+
+	pub fn take_nameless(&self) -> Vec<Handle> {
+		self.nameless.lock().map(|mut lost| std::mem::take(&mut *lost)).unwrap_or_default()
 	}
 }
 

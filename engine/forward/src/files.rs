@@ -1,6 +1,7 @@
 //! Files that the server knows by handle, the end of those that are appended to, and the gaps in them.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use fathom_wire::{Gap, Handle, Wanted};
@@ -52,6 +53,11 @@ impl End {
 }
 
 impl File {
+	/// Nobody holds it, and nothing is being done to it.
+	fn is_idle(&self) -> bool {
+		self.holds == 0 && self.queue.is_empty() && !self.is_appended()
+	}
+
 	/// Whether somebody counts on the end staying where appends left it.
 	pub fn is_appended(&self) -> bool {
 		(self.end.at.is_some() && self.holds > 0) || !self.end.is_quiet()
@@ -62,6 +68,8 @@ impl File {
 pub struct Files {
 	known: HashMap<Handle, File>,
 	clock: u64,
+	/// Files that have lost their last name, which who looked them up before may make known after: until they are not.
+	gone: HashSet<Handle>,
 	/// Objects that are not held any more, so many times.
 	pub left: Vec<(Arc<Object>, u32)>,
 }
@@ -107,8 +115,7 @@ impl Files {
 		if self.known.len() <= MOST {
 			return;
 		}
-		let idle = |file: &File| file.holds == 0 && file.queue.is_empty() && !file.is_appended();
-		let idle: Vec<_> = self.known.values().filter(|file| idle(file)).collect();
+		let idle: Vec<_> = self.known.values().filter(|file| file.is_idle()).collect();
 		let mut used: Vec<(u64, Handle)> =
 			idle.iter().map(|f| (f.used, f.object.handle())).collect();
 		used.sort_unstable();
@@ -117,6 +124,32 @@ impl Files {
 		{
 			self.known.remove(handle);
 		}
+	}
+
+	/// Files have lost their last names.
+	pub fn lose(&mut self, handles: &[Handle]) {
+		self.gone.extend(handles);
+	}
+
+	/// Of files without a name, those among these that nobody uses: they are known no more.
+	pub fn end(&mut self, handles: &[Handle]) -> Vec<Arc<Object>> {
+		let mut ended = Vec::new();
+		for handle in handles.iter().filter(|handle| self.gone.contains(handle)) {
+			if let Entry::Occupied(file) = self.known.entry(*handle)
+				&& file.get().is_idle()
+			{
+				ended.push(file.remove().object);
+			}
+		}
+		ended
+	}
+
+	/// The same of all.
+	pub fn end_all(&mut self) -> Vec<Arc<Object>> {
+		let all: Vec<Handle> = self.gone.iter().copied().collect();
+		let ended = self.end(&all);
+		self.gone.retain(|handle| self.known.contains_key(handle));
+		ended
 	}
 
 	pub fn add_root(&mut self, root: Arc<Object>) {

@@ -1,5 +1,6 @@
-//! Striped files and their end: who holds them, and when the data of one that was removed goes.
+//! The end of files: who holds them, and when what one took that was removed is given back.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fathom_record::Caller;
@@ -36,9 +37,30 @@ impl Server {
 		self.callers.as_ref().filter(|_| striped).unwrap_or(&self.workers)
 	}
 
-	/// Tell the first server which files are not held here any more.
+	/// Files that are held less: the first server of striped ones is told, and removed ones may be over.
 	pub fn let_go(&mut self) {
 		let left = std::mem::take(&mut self.files.left);
+		let mut over: Vec<Handle> = left.iter().map(|(object, _)| object.handle()).collect();
+		self.tell_first(left);
+		let lost = self.store.here.removed.take_nameless();
+		self.files.lose(&lost);
+		over.extend(lost);
+		let ended = self.files.end(&over);
+		self.close_all(ended);
+	}
+
+	/// Closed by a worker: the file system gives the space back then, which may take long.
+	fn close_all(&self, ended: Vec<Arc<Object>>) {
+		if !ended.is_empty() {
+			let work = move |_: &Store| {
+				drop(ended);
+				Done::LetGo
+			};
+			self.workers.give(Caller::default(), Box::new(work));
+		}
+	}
+
+	fn tell_first(&self, left: Vec<(Arc<Object>, u32)>) {
 		let (true, Some(callers)) = (self.store.stripes.is_some(), &self.callers) else { return };
 		for (object, times) in left.into_iter().filter(|(object, _)| is_striped(&object.handle())) {
 			let work = move |store: &Store| {
@@ -71,6 +93,8 @@ impl Server {
 
 	/// Free the data of removed files that nobody holds.
 	pub fn free_removed(&mut self) {
+		let ended = self.files.end_all();
+		self.close_all(ended);
 		if self.store.stripes.is_none() {
 			return;
 		}

@@ -7,9 +7,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::Settings;
+use crate::connection::connect_unix;
 use crate::group::Group;
+
+/// How long a server that listens already may take to take a connection.
+const LISTENS: Duration = Duration::from_secs(1);
 
 /// A socket that can be read once SIGTERM or SIGINT came.
 pub fn stop_signals() -> Result<UnixStream, String> {
@@ -28,7 +33,8 @@ pub fn stop_signals() -> Result<UnixStream, String> {
 /// A socket that only this user can connect to; one that a dead server left is taken over.
 pub fn listen_unix(path: &Path) -> Result<UnixListener, String> {
 	let text = |error: io::Error| format!("--unix {}: {error}", path.display());
-	if UnixStream::connect(path).is_ok() {
+	let there = connect_unix(path, LISTENS);
+	if there.is_ok() || there.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
 		return Err(format!("--unix {}: a server listens there", path.display()));
 	}
 	let _ = fs::remove_file(path);

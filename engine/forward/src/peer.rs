@@ -3,7 +3,7 @@
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -17,12 +17,14 @@ use fathom_wire::{
 use rustix::io::Errno;
 
 use crate::auth::{CLIENT, Challenge, SERVER, random};
-use crate::connection::Socket;
+use crate::connection::{Socket, connect_unix};
 use crate::layout::cut;
 use crate::server::{INLINE, Trouble};
 
 /// The first pause before a lost connection is tried again, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
+/// How long one that was away may take to say hello, which a server does before all else.
+const HELLO: Duration = Duration::from_secs(1);
 
 pub struct Peer {
 	pub address: String,
@@ -33,7 +35,7 @@ pub struct Peer {
 	name: String,
 	seq: AtomicU64,
 	idle: Mutex<Vec<Link>>,
-	/// The last question had no answer in time: for the next it is not waited for again.
+	/// The last question had no answer in time: before the next it must say hello.
 	away: AtomicBool,
 	/// Of the server that was met last; 0: none yet.
 	epoch: AtomicU64,
@@ -125,12 +127,25 @@ impl Peer {
 
 	/// The same of a server that has its own patience; one that was away is not waited for again.
 	pub fn seek(&self, question: Question<'_>, patience: Patience) -> Result<Came, Trouble> {
+		if self.away.load(Ordering::Relaxed) {
+			self.look_again(HELLO.min(patience.reach))?;
+		}
 		let now = Instant::now();
-		let limits = match self.away.load(Ordering::Relaxed) {
-			true => (now, now + patience.reach.min(patience.answer)),
-			false => (now + patience.reach, now + patience.answer),
-		};
-		self.ask(question, limits)
+		self.ask(question, (now + patience.reach, now + patience.answer))
+	}
+
+	/// One that was away may be back.
+	fn look_again(&self, most: Duration) -> Result<(), Trouble> {
+		match self.connect(Instant::now() + most) {
+			Ok(link) => {
+				self.keep(link);
+				self.away.store(false, Ordering::Relaxed);
+				Ok(())
+			}
+			Err(Lost::Refused(trouble)) => Err(self.named(trouble)),
+			Err(Lost::Forgotten) => Err(self.named(Errno::PROTO.into())),
+			Err(Lost::Connection(error)) => Err(self.unreachable(&error)),
+		}
 	}
 
 	/// Until when it may be away, and until when it may take to answer.
@@ -147,9 +162,7 @@ impl Peer {
 				let seq = *seq.get_or_insert_with(|| self.seq.fetch_add(1, Ordering::Relaxed) + 1);
 				sent = true;
 				let came = link.ask((self.id, seq), question, deadline)?;
-				if let Ok(mut idle) = self.idle.lock() {
-					idle.push(link);
-				}
+				self.keep(link);
 				Ok(came)
 			});
 			let error = match asked {
@@ -172,15 +185,26 @@ impl Peer {
 			self.hang_up(); // the others are lost with it
 			if Instant::now() + pause >= reach.min(deadline) {
 				self.away.store(true, Ordering::Relaxed);
-				let errno = match Errno::from_io_error(&error) {
-					Some(Errno::AGAIN) | None => Errno::TIMEDOUT,
-					Some(errno) => errno,
-				};
-				return Err(self.named(errno.into()));
+				return Err(self.unreachable(&error));
 			}
 			question.flags |= flag::RETRY;
 			thread::sleep(pause);
 			pause = (pause * 2).min(PAUSE.1);
+		}
+	}
+
+	fn unreachable(&self, error: &io::Error) -> Trouble {
+		let errno = match Errno::from_io_error(error) {
+			Some(Errno::AGAIN) | None => Errno::TIMEDOUT,
+			Some(errno) => errno,
+		};
+		self.named(errno.into())
+	}
+
+	/// A connection for the next question.
+	fn keep(&self, link: Link) {
+		if let Ok(mut idle) = self.idle.lock() {
+			idle.push(link);
 		}
 	}
 
@@ -205,7 +229,7 @@ impl Peer {
 
 	fn connect(&self, deadline: Instant) -> Result<Link, Lost> {
 		let socket = match self.address.split_once(':') {
-			Some(("unix", path)) => Socket::Unix(UnixStream::connect(path)?),
+			Some(("unix", path)) => Socket::Unix(connect_unix(Path::new(path), left(deadline)?)?),
 			Some(("tcp", place)) => {
 				let found = place.to_socket_addrs()?.next();
 				let found = found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
@@ -402,5 +426,52 @@ impl Link {
 			}
 		}
 		Ok(())
+	}
+}
+
+#[cfg(test)]
+mod tests {
+	use std::os::unix::net::UnixListener;
+	use std::sync::mpsc::channel;
+
+	use super::*;
+
+	/// A server that hangs: connections are taken by the kernel, and nobody says anything.
+	fn hung(name: &str) -> (UnixListener, Peer) {
+		let name = format!("fathom-{name}-{}", std::process::id());
+		let path = std::env::temp_dir().join(name);
+		let _ = std::fs::remove_file(&path);
+		let listener = UnixListener::bind(&path).unwrap();
+		let peer = Peer::new(&format!("unix:{}", path.display()), None, "test").unwrap();
+		(listener, peer)
+	}
+
+	fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+		let (done, told) = channel();
+		thread::spawn(move || done.send(work()));
+		told.recv_timeout(Duration::from_secs(60)).expect("it is waited for without end")
+	}
+
+	#[test]
+	fn a_server_that_hangs_is_waited_for_once() {
+		let (_listener, peer) = hung("waited-once");
+		let hour = Duration::from_secs(3600);
+		peer.away.store(true, Ordering::Relaxed);
+		let came = in_time(move || {
+			let ping = Request::Ping {};
+			peer.seek(Question::of(&ping), Patience { reach: hour, answer: hour }).err()
+		});
+		assert_eq!(came.map(|trouble| trouble.errno), Some(Errno::TIMEDOUT));
+	}
+
+	#[test]
+	fn a_server_that_takes_no_connection_is_not_waited_for_without_end() {
+		let (listener, peer) = hung("full");
+		rustix::net::listen(&listener, 0).unwrap();
+		let path = listener.local_addr().unwrap().as_pathname().unwrap().to_owned();
+		let _first = std::os::unix::net::UnixStream::connect(path).unwrap();
+		let due = Instant::now() + Duration::from_millis(100);
+		let came = in_time(move || peer.call(&Request::Ping {}, due).err());
+		assert_eq!(came.map(|trouble| trouble.errno), Some(Errno::TIMEDOUT));
 	}
 }

@@ -71,7 +71,7 @@ pub enum Done {
 	Journaled(Handle, Vec<Served>, Result<(), Errno>),
 	/// What another server answered.
 	Asked(Asker, Result<Answer, Trouble>),
-	/// Other servers were told that a file is not held any more.
+	/// Files are not held any more: other servers were told, or they were closed.
 	LetGo,
 	/// The data of removed files.
 	Freed(Vec<(Doomed, Result<(), Trouble>)>),

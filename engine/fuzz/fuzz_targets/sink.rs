@@ -1,7 +1,7 @@
 //! `cargo fuzz run sink`, from engine/: any bytes as a shared file and as its index.
 #![no_main]
 
-use fathom_sink::{index_record, read_index, scan};
+use fathom_sink::{index, read_index, scan};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -12,5 +12,5 @@ fuzz_target!(|data: &[u8]| {
 	}
 	let (entries, torn) = read_index(data);
 	assert!(torn as usize <= data.len());
-	assert_eq!(read_index(&index_record(&entries)), (entries, 0));
+	assert_eq!(read_index(&index(&entries)), (entries, 0));
 });

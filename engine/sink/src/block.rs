@@ -100,6 +100,9 @@ impl Head {
 
 	fn check(&self) -> Result<(), Flaw> {
 		let sum = self.pieces.iter().map(|piece| u64::from(piece.length)).sum::<u64>();
+		if self.number == u64::MAX {
+			return Err(Flaw::Impossible("a block's number"));
+		}
 		if self.raw as usize > MOST_RAW || self.stored > self.raw || sum != u64::from(self.raw) {
 			return Err(Flaw::Impossible("a length"));
 		}

@@ -19,19 +19,53 @@ pub struct Entry {
 	pub head: Head,
 }
 
-/// A record of the index.
-pub fn index_record(entries: &[Entry]) -> Vec<u8> {
-	let mut out = vec![0; HEADER];
-	for entry in entries {
-		put_text(&mut out, entry.file.as_bytes());
-		put_varint(&mut out, entry.offset);
-		put_text(&mut out, &entry.head.bytes());
+/// Most bytes of a record, unless one block takes more: a server takes it at once.
+const MOST: usize = 1 << 20;
+
+/// An index that is being made: what is in no record yet.
+#[derive(Debug, Default)]
+pub struct Records {
+	waits: Vec<u8>,
+	count: u32,
+}
+
+impl Records {
+	/// One block more. What this gives back, when there is enough, is a record.
+	pub fn add(&mut self, entry: &Entry) -> Option<Vec<u8>> {
+		let mut more = Vec::new();
+		put_text(&mut more, entry.file.as_bytes());
+		put_varint(&mut more, entry.offset);
+		put_text(&mut more, &entry.head.bytes());
+		let full = self.waits.len() + more.len() > MOST;
+		let record = if full { self.rest() } else { None };
+		self.waits.append(&mut more);
+		self.count += 1;
+		record
 	}
-	let payload = (out.len() - HEADER) as u32;
+
+	/// A record of what is in none.
+	pub fn rest(&mut self) -> Option<Vec<u8>> {
+		let (waits, count) = (std::mem::take(&mut self.waits), std::mem::take(&mut self.count));
+		(count > 0).then(|| record_of(&waits, count))
+	}
+}
+
+/// The index of these blocks.
+pub fn index(entries: &[Entry]) -> Vec<u8> {
+	let mut records = Records::default();
+	let mut all: Vec<u8> =
+		entries.iter().filter_map(|entry| records.add(entry)).flatten().collect();
+	all.extend(records.rest().unwrap_or_default());
+	all
+}
+
+fn record_of(payload: &[u8], count: u32) -> Vec<u8> {
+	let mut out = vec![0; HEADER];
+	out.extend(payload);
 	let mut put = |at: usize, value: u32| out[at..at + 4].copy_from_slice(&value.to_le_bytes());
 	put(8, VERSION);
-	put(12, entries.len() as u32);
-	put(16, payload);
+	put(12, count);
+	put(16, payload.len() as u32);
 	out[..8].copy_from_slice(MAGIC);
 	let crc = checksum(&out);
 	out[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
@@ -76,7 +110,11 @@ fn record(data: &[u8]) -> Option<(Vec<Entry>, usize)> {
 	for _ in 0..u32_at(bytes, 12) {
 		let file = std::str::from_utf8(from.text().ok()?).ok().filter(|name| good_name(name))?;
 		let offset = from.varint().ok()?;
-		let (head, _) = Head::read(from.text().ok()?).ok()?;
+		let (head, length) = Head::read(from.text().ok()?).ok()?;
+		let end = offset.checked_add(length as u64 + u64::from(head.stored))?;
+		if end > i64::MAX as u64 {
+			return None; // no file is as long
+		}
 		entries.push(Entry { file: file.to_owned(), offset, head });
 	}
 	from.is_empty().then_some((entries, length))

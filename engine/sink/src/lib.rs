@@ -10,7 +10,7 @@ mod sink;
 mod spool;
 
 pub use block::{Codec, Head, MOST_RAW, Piece, compress, seal};
-pub use index::{Entry, index_record, read_index};
+pub use index::{Entry, Records, index, read_index};
 pub use scan::{Bytes, Found, scan};
 pub use sink::{Files, INDEX, Lost, Report, Sink, good_name};
 pub use spool::{Spool, bring_in, random};

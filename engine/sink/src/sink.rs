@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::block::{Codec, Head};
-use crate::index::{Entry, index_record, read_index};
+use crate::index::{Entry, index, read_index};
 use crate::scan::{Bytes, scan};
 
 /// Name of the index.
@@ -257,8 +257,7 @@ impl Sink {
 	/// Makes the index anew: aside, then moved over the old one.
 	pub fn write_index(&self) -> io::Result<()> {
 		let aside = self.folder.join(format!("{INDEX}.{}.tmp", std::process::id()));
-		let records: Vec<u8> = self.blocks.chunks(4096).flat_map(index_record).collect();
-		fs::write(&aside, records)?;
+		fs::write(&aside, index(&self.blocks))?;
 		fs::rename(aside, self.folder.join(INDEX))
 	}
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fathom_sink::{Codec, Entry, Head, INDEX, Piece, Sink, index_record, read_index, scan, seal};
+use fathom_sink::{Codec, Entry, Head, INDEX, Piece, Records, Sink, index, read_index, scan, seal};
 use proptest::prelude::*;
 
 const NODE: &str = "b00t-host";
@@ -96,7 +96,7 @@ proptest! {
 		let folder = Folder::new();
 		let made = blocks(&streams, size, if zstd { Codec::Zstd } else { Codec::Plain });
 		let entries = write(&folder.0, &made, files);
-		let index: Vec<u8> = entries.chunks(3).flat_map(index_record).collect();
+		let index: Vec<u8> = entries.chunks(3).flat_map(index).collect();
 		for index in [None, Some(&index[..]), Some(&index[..cut.index(index.len())])] {
 			let _ = fs::remove_file(folder.0.join(INDEX));
 			if let Some(bytes) = index {
@@ -179,4 +179,41 @@ fn a_block_sent_twice_is_one() {
 	let sink = Sink::open(&folder.0).unwrap().unwrap();
 	assert_eq!(all(&sink), streams);
 	assert_eq!(sink.lost(), []);
+}
+
+#[test]
+fn numbers_that_no_writer_makes_are_refused() {
+	let folder = Folder::new();
+	let streams = Streams::from([("1.a.fts".to_owned(), vec![5; 100])]);
+	let made = blocks(&streams, 100, Codec::Plain);
+	let (good, stored) = &made[0];
+	let crafted = seal(Head { number: u64::MAX, ..good.clone() }, &vec![5; good.raw as usize]);
+	write(&folder.0, &[made.clone(), vec![crafted.clone()]].concat(), 1);
+	let far = Entry { file: "0.blocks".into(), offset: u64::MAX - 9, head: good.clone() };
+	let entries = [Entry { head: crafted.0, offset: 0, ..far.clone() }, far];
+	for entry in &entries {
+		let bytes = index(std::slice::from_ref(entry));
+		assert_eq!(read_index(&bytes), (Vec::new(), bytes.len() as u64), "{entry:?}");
+	}
+	fs::write(folder.0.join(INDEX), index(&entries)).unwrap();
+	let sink = Sink::open(&folder.0).unwrap().unwrap();
+	assert_eq!(all(&sink), streams);
+	assert_eq!((sink.lost(), sink.report.skipped), (vec![], stored.len() as u64));
+}
+
+#[test]
+fn records_of_an_index_have_bounds() {
+	let piece = |n: u32| Piece { file: format!("{n:0200}"), at: 0, length: 0 };
+	let head =
+		Head { pieces: (0..2000).map(piece).collect(), ..Head::new(7, 0, NODE, Codec::Plain) };
+	let of = |offset| Entry { file: "0.blocks".into(), offset, head: head.clone() };
+	let mut records = Records::default();
+	let mut made: Vec<Vec<u8>> = (0..20).filter_map(|number| records.add(&of(number))).collect();
+	made.extend(records.rest());
+	assert!(made.len() > 4 && made.iter().all(|record| record.len() < 2 << 20));
+	let (entries, torn) = read_index(&made.concat());
+	let offsets: Vec<u64> = entries.iter().map(|entry| entry.offset).collect();
+	assert_eq!((offsets, torn), ((0..20).collect(), 0));
+	assert_eq!(index(&entries), made.concat());
+	assert_eq!(records.rest(), None);
 }
