@@ -188,6 +188,24 @@ int fathom_fwd_mkdir(struct fathom_fwd *client, const struct fathom_fwd_handle *
 	return call_end(&k);
 }
 
+int fathom_fwd_mknod(struct fathom_fwd *client, const struct fathom_fwd_handle *dir,
+		     const char *path, uint32_t mode, uint64_t rdev,
+		     struct fathom_fwd_handle *handle, struct fathom_fwd_attr *attr,
+		     struct fathom_fwd_hints *hints)
+{
+	struct call k;
+
+	if (!call_begin(&k, client, hints, FWD_OP_MKNOD, dir, FIELDS + strlen(path), 0)) {
+		put_handle(&k.w, or_root(dir));
+		put_u32(&k.w, mode);
+		put_u64(&k.w, rdev);
+		put_text(&k.w, path);
+		if (!call_ask(&k))
+			take_file(&k, handle, attr);
+	}
+	return call_end(&k);
+}
+
 /* Entries of one reply; 0, or what the visitor returned. */
 static int visit_entries(struct reader *r, uint64_t *cookie,
 			 int (*visit)(void *with, const struct fathom_fwd_entry *entry), void *with)

@@ -75,26 +75,17 @@ void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	}
 }
 
-/* By the name it was last found by, if that still is this file; else ESTALE, and the kernel looks it up anew. Its directory
- * may bear another name by now; a server that was started anew knows paths only. */
+/* By its handle, whatever became of its names. */
 static int open_found(struct ask *a, int flags)
 {
-	const struct fathom_fwd_handle *wanted = node_handle(a->node);
-	const uint32_t asked = how(flags) | FATHOM_FWD_NOFOLLOW;
-	struct fathom_fwd_handle found, dir;
-	char name[NAME_MAX + 1];
-	int error = ESTALE;
+	const struct fathom_fwd_handle *file = node_handle(a->node);
+	int error;
 
-	if (node_place(a->node, &dir, name))
-		error = fathom_fwd_open(mount_point.client, &dir, name, asked, 0, &found, NULL,
+	do
+		error = fathom_fwd_open(mount_point.client, file, "", how(flags), 0, NULL, NULL,
 					&a->hints);
-	if (error == ESTALE)
-		error = fathom_fwd_open(mount_point.client, NULL, a->path, asked, 0, &found, NULL,
-					&a->hints);
-	if (error || !memcmp(&found, wanted, sizeof(found)))
-		return error;
-	give_back(&found);
-	return ESTALE;
+	while (ask_again(a, error, 0));
+	return error;
 }
 
 void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

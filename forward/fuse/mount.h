@@ -38,8 +38,6 @@ fuse_ino_t node_number(const struct node *node);
 const struct fathom_fwd_handle *node_handle(const struct node *node);
 /* From the exported root, as it was last found. */
 void node_path(const struct node *node, char path[PATH_MAX]);
-/* The directory in which it was found, and its name there; false: it is the root, or the name is too long for one. */
-bool node_place(const struct node *node, struct fathom_fwd_handle *dir, char name[NAME_MAX + 1]);
 
 /* ---- ask.c: one call of the client ---- */
 

@@ -59,15 +59,13 @@ void do_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 	struct ask a;
 	int error;
 
-	(void)device;
-	if (!S_ISREG(mode)) {
-		fuse_reply_err(req, EOPNOTSUPP);
-		return;
-	}
 	ask_begin(&a, parent);
 	do
-		error = fathom_fwd_create(mount_point.client, node_handle(a.node), name, mode,
-					  &made, &attr, &a.hints);
+		error = S_ISREG(mode)
+				? fathom_fwd_create(mount_point.client, node_handle(a.node), name,
+						    mode, &made, &attr, &a.hints)
+				: fathom_fwd_mknod(mount_point.client, node_handle(a.node), name,
+						   mode, device, &made, &attr, &a.hints);
 	while (ask_again(&a, error, 0));
 	give_made(req, &a, name, &made, &attr, error);
 }

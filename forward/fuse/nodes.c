@@ -113,20 +113,6 @@ void node_forget(struct node *node, uint64_t times)
 	pthread_mutex_unlock(&nodes.lock);
 }
 
-bool node_place(const struct node *node, struct fathom_fwd_handle *dir, char name[NAME_MAX + 1])
-{
-	bool fits;
-
-	pthread_mutex_lock(&nodes.lock);
-	fits = node->parent && node->name && strlen(node->name) <= NAME_MAX;
-	if (fits) {
-		*dir = node->parent->handle;
-		strcpy(name, node->name);
-	}
-	pthread_mutex_unlock(&nodes.lock);
-	return fits;
-}
-
 /* Written from its end. */
 void node_path(const struct node *node, char path[PATH_MAX])
 {

@@ -194,7 +194,8 @@ FATHOM_FWD_API int fathom_fwd_lookup(struct fathom_fwd *client, const struct fat
 				     const char *path, uint32_t flags,
 				     struct fathom_fwd_handle *handle, struct fathom_fwd_attr *attr,
 				     struct fathom_fwd_hints *hints);
-/* enum fathom_fwd_open_flags. The file is held, even if unlinked, until it was released as often as opened. */
+/* enum fathom_fwd_open_flags. An empty path is the file `dir` itself. The file is held, even if unlinked,
+ * until it was released as often as opened. */
 FATHOM_FWD_API int fathom_fwd_open(struct fathom_fwd *client, const struct fathom_fwd_handle *dir,
 				   const char *path, uint32_t flags, uint32_t mode,
 				   struct fathom_fwd_handle *handle, struct fathom_fwd_attr *attr,
@@ -229,6 +230,11 @@ FATHOM_FWD_API int fathom_fwd_readlink(struct fathom_fwd *client,
 				       size_t size, struct fathom_fwd_hints *hints);
 FATHOM_FWD_API int fathom_fwd_mkdir(struct fathom_fwd *client, const struct fathom_fwd_handle *dir,
 				    const char *path, uint32_t mode,
+				    struct fathom_fwd_handle *handle, struct fathom_fwd_attr *attr,
+				    struct fathom_fwd_hints *hints);
+/* A FIFO, a socket's name or a device (`rdev`), by the type in `mode`. */
+FATHOM_FWD_API int fathom_fwd_mknod(struct fathom_fwd *client, const struct fathom_fwd_handle *dir,
+				    const char *path, uint32_t mode, uint64_t rdev,
 				    struct fathom_fwd_handle *handle, struct fathom_fwd_attr *attr,
 				    struct fathom_fwd_hints *hints);
 /* Calls `visit` for each entry from `cookie` (0: the first) on; it returns 0 to go on, else that ends the

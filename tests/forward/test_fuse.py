@@ -132,6 +132,21 @@ def test_tools_of_a_shell(place: Place, script: str) -> None:
     assert place.both(["bash", "-euo", "pipefail", "-c", SCRIPTS[script], "bash", "DIR"])
 
 
+def test_fifos_sockets_and_files_without_a_name(place: Place) -> None:
+    """They are the kernel's, as on a local directory."""
+    code = (
+        "import os, socket, stat, sys, threading; os.chdir(sys.argv[1]); os.mkfifo('p', 0o640)\n"
+        "writer = threading.Thread(target=lambda: open('p', 'w').write('through')); writer.start()\n"
+        "print(open('p').read(), oct(os.stat('p').st_mode)); writer.join()\n"
+        "s = socket.socket(socket.AF_UNIX); s.bind('s'); s.listen(); c = socket.socket(socket.AF_UNIX)\n"
+        "c.connect('s'); print(stat.S_ISSOCK(os.stat('s').st_mode), sorted(os.listdir()))\n"
+        "f = open('f', 'w+'); f.write('still there'); f.flush(); os.unlink('f')\n"
+        "print(open(f'/proc/self/fd/{f.fileno()}').read())\n"
+    )
+    said = place.both([sys.executable, "-c", code, "DIR"])
+    assert said.splitlines() == ["through 0o10640", "True ['p', 's']", "still there"]
+
+
 def test_programs_run_from_there(place: Place) -> None:
     shutil.copy2(PROGRAMS / "static_twins", place.at / "twins")
     done = subprocess.run([place.at / "twins", place.at / "f", place.local / "f", "50", "7"])

@@ -46,6 +46,16 @@ def errno_of(what: object) -> str:
     return os.strerror(what.status)
 
 
+def test_a_file_is_opened_by_its_handle_alone(served: Server) -> None:
+    client = served.client()
+    handle = client.open("f")
+    client.ask("unlink", ROOT_HANDLE, b"f")
+    assert client.ask("open", handle, READ | WRITE, 0, b"")[0] == handle
+    client.ask("release", handle)
+    client.write(handle, 0, b"still there")
+    assert client.read(handle, (0, 99)) == [b"still there"]
+
+
 def test_names_are_those_of_the_directory(served: Server) -> None:
     client = served.client()
     made = client.ask("mkdir", ROOT_HANDLE, 0o755, b"d")[0]
@@ -59,6 +69,12 @@ def test_names_are_those_of_the_directory(served: Server) -> None:
     soft = client.ask("lookup", ROOT_HANDLE, 1, b"soft")[0]
     assert client.ask("readlink", soft) == [b"d/f"]
     assert client.ask("lookup", ROOT_HANDLE, 0, b"soft")[0] == handle
+    fifo = client.ask("mknod", ROOT_HANDLE, stat.S_IFIFO | 0o640, 0, b"pipe")[1]
+    assert fifo == (served.export / "pipe").stat().st_mode == stat.S_IFIFO | 0o640
+    client.ask("unlink", ROOT_HANDLE, b"pipe")
+    for kind in (0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
+        with pytest.raises(Refused, match=r"mknod no on server .*Invalid argument"):
+            client.ask("mknod", ROOT_HANDLE, kind | 0o640, 0, b"no")
     client.ask("rename", made, b"f", ROOT_HANDLE, b"g", 0)
     assert sorted(path.name for path in served.export.iterdir()) == ["again", "d", "g", "soft"]
     assert (served.export / "again").read_text() == "hello"
@@ -85,8 +101,9 @@ def test_the_space_of_a_removed_file_is_given_back_when_nobody_holds_it(served: 
         """Of files without a name the server has these open, in a while."""
         end = time.monotonic() + 60
         while True:
-            there = {os.readlink(fd) for fd in Path(f"/proc/{served.process.pid}/fd").iterdir()}
-            found = {Path(name).name for name in there if name.endswith(" (deleted)")}
+            opened = Path(f"/proc/{served.process.pid}/fd").iterdir()
+            there = {fd.readlink().name for fd in opened}
+            found = {name for name in there if name.endswith(" (deleted)")}
             if found == {f"{name} (deleted)" for name in names}:
                 return
             assert time.monotonic() < end, found

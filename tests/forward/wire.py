@@ -20,14 +20,14 @@ SESSION = "QIIIQIIIIt"
 REQUEST = {
     "hello": "HH16 32 t", "auth": "32 ", "ping": "", "status": "",
     "lookup": "hIt", "open": "hIIt", "release": "h", "getattr": "h",
-    "setattr": "hIIIIQqIqI", "rename": "hthtI", "link": "hht", "unlink": "ht", "mkdir": "hIt",
+    "setattr": "hIIIIQqIqI", "rename": "hthtI", "link": "hht", "unlink": "ht", "mkdir": "hIt", "mknod": "hIQt",
     "rmdir": "ht", "readdir": "hQI", "symlink": "htt", "readlink": "h", "statfs": "h",
     "read": "he", "write": "he", "append": "hQ", "commit": "hB", "gaps": "hQ", "reserve": "hIQ[QQQI][QQQQI]",
 }  # fmt: skip
 REPLY = {
     "hello": SESSION, "auth": SESSION, "ping": "", "status": "",
     "lookup": "h" + ATTR, "open": "h" + ATTR + "B", "release": "", "getattr": ATTR,
-    "setattr": ATTR, "rename": "", "link": ATTR, "unlink": "", "mkdir": "h" + ATTR, "rmdir": "",
+    "setattr": ATTR, "rename": "", "link": ATTR, "unlink": "", "mkdir": "h" + ATTR, "mknod": "h" + ATTR, "rmdir": "",
     "readdir": "[QQBt]", "symlink": "h" + ATTR, "readlink": "t", "statfs": "QQQQQQQI",
     "read": "n", "write": "QB", "append": "QB", "commit": "[hQQQI]", "gaps": "[QQQQI]", "reserve": "n",
 }  # fmt: skip

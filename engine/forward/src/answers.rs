@@ -74,6 +74,7 @@ impl Server {
 			Request::Rename { path, .. } | Request::Link { path, .. } => Some(path),
 			Request::Unlink { path, .. } | Request::Mkdir { path, .. } => Some(path),
 			Request::Rmdir { path, .. } | Request::Symlink { path, .. } => Some(path),
+			Request::Mknod { path, .. } => Some(path),
 			_ => None,
 		};
 		let said_path = said_path.map(|path| String::from_utf8_lossy(&path.0).into_owned());

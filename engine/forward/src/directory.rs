@@ -10,8 +10,8 @@ use fathom_record::{Access, Place};
 use fathom_wire::number::{limit, open, rename, set};
 use fathom_wire::{Attr, Entry, Handle, Reply, SetAttr, Text, Time};
 use rustix::fs::{
-	AtFlags, Gid, Mode, OFlags, RawDir, RenameFlags, ResolveFlags, SeekFrom, Statx, StatxFlags,
-	Timespec, Timestamps, Uid,
+	AtFlags, FileType, Gid, Mode, OFlags, RawDir, RenameFlags, ResolveFlags, SeekFrom, Statx,
+	StatxFlags, Timespec, Timestamps, Uid,
 };
 use rustix::io::{Errno, ReadWriteFlags};
 
@@ -179,6 +179,12 @@ impl Directory {
 		mode: u32,
 	) -> Result<(Object, Attr, bool)> {
 		let wanted = open_flags(flags);
+		if path.0.is_empty() {
+			self.pass(0, 0);
+			let again = wanted & !OFlags::NOFOLLOW; // of a name that is the kernel's
+			let file = rustix::fs::open(proc_path(&dir.place), again | CLOSED, Mode::empty())?;
+			return self.opened(dir, path, file, flags, false);
+		}
 		for _ in 0..100 {
 			if flags & open::CREATE != 0 {
 				self.pass(1, 0);
@@ -274,6 +280,16 @@ impl Directory {
 		self.access(Access::Mkdir, dir.named(path), 1, || {
 			let (parent, name) = parent(dir, path)?;
 			rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(mode & 0o7777))
+		})?;
+		self.lookup(dir, path, true)
+	}
+
+	/// A FIFO, a socket's name, a device; the kernel says who may.
+	pub fn mknod(&self, dir: &Object, path: &Text, mode: u32, rdev: u64) -> Result<(Object, Attr)> {
+		self.access(Access::Mknod, dir.named(path), 1, || {
+			let (parent, name) = parent(dir, path)?;
+			let (kind, mode) = (FileType::from_raw_mode(mode), Mode::from_raw_mode(mode & 0o7777));
+			rustix::fs::mknodat(&parent, name, kind, mode, rdev)
 		})?;
 		self.lookup(dir, path, true)
 	}
@@ -565,9 +581,10 @@ impl Object {
 		Place { file: self.place.as_raw_fd(), path: None }
 	}
 
-	/// What a path in this directory names.
+	/// What a path in this directory names; an empty one names the file itself.
 	fn named<'a>(&self, path: &'a Text) -> Place<'a> {
-		Place { file: self.place.as_raw_fd(), path: Some(&path.0) }
+		let path = Some(&path.0[..]).filter(|path| !path.is_empty());
+		Place { file: self.place.as_raw_fd(), path }
 	}
 
 	fn attr(&self) -> Result<Attr> {
@@ -685,8 +702,7 @@ fn timespec(time: &Time, given: bool, now: bool) -> Timespec {
 }
 
 /// DT_* of a directory entry.
-fn kind_of(kind: rustix::fs::FileType) -> u8 {
-	use rustix::fs::FileType;
+fn kind_of(kind: FileType) -> u8 {
 	match kind {
 		FileType::Fifo => 1,
 		FileType::CharacterDevice => 2,

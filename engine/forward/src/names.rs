@@ -183,7 +183,7 @@ impl Server {
 	fn path_of(&mut self, dir: Handle, path: &Text) -> String {
 		let above = self.files.get(&dir).map(|file| file.path.clone()).unwrap_or_default();
 		let path = String::from_utf8_lossy(&path.0).into_owned();
-		if above.is_empty() { path } else { format!("{above}/{path}") }
+		if above.is_empty() || path.is_empty() { above + &path } else { format!("{above}/{path}") }
 	}
 
 	fn begin_names(&mut self, key: Key, request: Request) -> Result<(), Errno> {
@@ -213,6 +213,13 @@ impl Server {
 				self.give_met(key, said, move |store| {
 					let (object, attr) = store.mkdir(&dir, &path, mode)?;
 					Ok((Reply::Mkdir { handle: object.handle(), attr }, object))
+				});
+			}
+			Request::Mknod { dir, mode, rdev, path } => {
+				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
+				self.give_met(key, said, move |store| {
+					let (object, attr) = store.mknod(&dir, &path, mode, rdev)?;
+					Ok((Reply::Mknod { handle: object.handle(), attr }, object))
 				});
 			}
 			Request::Symlink { dir, path, target } => {

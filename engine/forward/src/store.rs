@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fathom_record::Place;
 use fathom_wire::{Attr, Entry, Extent, Handle, Reply, SetAttr, Text};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use crate::directory::{self, Directory};
@@ -160,6 +161,21 @@ impl Store {
 			return Ok((Object::Striped(object), attr));
 		}
 		let (object, attr) = self.here.mkdir(dir.here()?, path, mode)?;
+		Ok((Object::Here(object), attr))
+	}
+
+	/// No other kind: a regular file is opened instead, so that striped ones have their layout.
+	pub fn mknod(&self, dir: &Object, path: &Text, mode: u32, rdev: u64) -> Result<(Object, Attr)> {
+		use FileType::{BlockDevice, CharacterDevice, Fifo, Socket};
+		let kind = FileType::from_raw_mode(mode);
+		if !matches!(kind, Fifo | Socket | CharacterDevice | BlockDevice) {
+			return Err(Errno::INVAL.into());
+		}
+		if let Some(stripes) = self.stripes(dir) {
+			let (object, attr) = stripes.mknod(dir.striped()?, path, mode, rdev)?;
+			return Ok((Object::Striped(object), attr));
+		}
+		let (object, attr) = self.here.mknod(dir.here()?, path, mode, rdev)?;
 		Ok((Object::Here(object), attr))
 	}
 

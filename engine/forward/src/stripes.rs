@@ -323,6 +323,12 @@ impl Stripes {
 		self.lookup(dir, path, true)
 	}
 
+	pub fn mknod(&self, dir: &Object, path: &Text, mode: u32, rdev: u64) -> Result<(Object, Attr)> {
+		let request = Request::Mknod { dir: dir.home, mode, rdev, path: path.clone() };
+		self.done(&request, Errno::EXIST)?;
+		self.lookup(dir, path, true)
+	}
+
 	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
 		let (path, target) = (path.clone(), target.clone());
 		let request = Request::Symlink { dir: dir.home, path: path.clone(), target };

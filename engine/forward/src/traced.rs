@@ -16,7 +16,7 @@ use crate::store::Store;
 use crate::workers::Work;
 
 /// What operations are called, in messages and in the trace.
-const NAMES: [(u16, &CStr); 21] = [
+const NAMES: [(u16, &CStr); 22] = [
 	(op::PING, c"ping"),
 	(op::STATUS, c"status"),
 	(op::LOOKUP, c"lookup"),
@@ -33,6 +33,7 @@ const NAMES: [(u16, &CStr); 21] = [
 	(op::SYMLINK, c"symlink"),
 	(op::READLINK, c"readlink"),
 	(op::STATFS, c"statfs"),
+	(op::MKNOD, c"mknod"),
 	(op::READ, c"read"),
 	(op::WRITE, c"write"),
 	(op::APPEND, c"append"),

@@ -71,6 +71,7 @@ messages! {
 		Symlink = SYMLINK (dir: Handle, path: Text, target: Text);
 		ReadLink = READLINK (handle: Handle);
 		StatFs = STATFS (handle: Handle);
+		Mknod = MKNOD (dir: Handle, mode: u32, rdev: u64, path: Text);
 		Read = READ (handle: Handle, extents: Vec<Extent>);
 		Write = WRITE "data" (handle: Handle, extents: Vec<Extent>);
 		Append = APPEND "data" (handle: Handle, length: u64);
@@ -106,6 +107,7 @@ messages! {
 			bsize: u64, frsize: u64, blocks: u64, bfree: u64, bavail: u64, files: u64, ffree: u64,
 			namemax: u32
 		);
+		Mknod = MKNOD (handle: Handle, attr: Attr);
 		Read = READ "data" (lengths: Vec<u64>);
 		Write = WRITE (bytes: u64, level: u8);
 		Append = APPEND (offset: u64, level: u8);
