@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import fathom
 import pytest
 
 from .client import CREATE, EXCLUSIVE, READ, ROOT_HANDLE, TRUNCATE, WRITE, Client, Refused, Server
@@ -415,3 +416,45 @@ def test_what_was_accepted_is_written_when_all_are_ended_at_once(tmp_path: Path)
             servers.servers[number] = servers.start(number)
         client = servers.servers[1].client()
         assert client.read(client.open("f", READ), (0, len(content))) == [content]
+
+
+def test_what_is_written_together_on_another_server_names_all_callers(tmp_path: Path) -> None:
+    run, stream = tmp_path / "r.fathom", 0x1122334455667788
+    with stripes(tmp_path, 2, KIB, "--patience", "100", "--record", str(run)) as servers:
+        one, other = servers.servers
+        asker, *clients = [one.client() for _ in range(5)]
+        handle = asker.open("f")
+        asker.write(handle, 0, bytes(2 * KIB))
+        first = int(servers.by_id()[0].read_text().split()[-1])
+        there = 0 if first == 1 else KIB
+        before, asked = asker.status()["requests"], 0
+        other.process.send_signal(signal.SIGSTOP)
+        writes = []
+        for client, at in zip(clients, (500, 0, 10, 20), strict=True):
+            call = {"call": (stream, at + 1)}
+            args = (handle, there + at, bytes(10))
+            writes.append(threading.Thread(target=client.write, args=args, kwargs=call))
+            writes[-1].start()
+            arrived = (
+                0  # the first one is under way then; the others wait for it, and are put together
+            )
+            while arrived < len(writes):
+                asked += 1
+                arrived = asker.status()["requests"] - before - asked
+        other.process.send_signal(signal.SIGCONT)
+        for write in writes:
+            write.join()
+        for server in servers.servers:
+            server.process.terminate()
+        assert [server.process.wait(60) for server in servers.servers] == [0, 0]
+        found = fathom.open(run).sql(
+            "select c.bytes as whole, l.to_seq, l.bytes, l.kind from links l join calls c on c.id = l.from_call"
+            f" where c.op = 'pwritev' and l.to_stream = {stream} order by l.to_seq"
+        )
+        servers.servers.clear()
+    assert [tuple(row.values()) for row in found.to_pylist()] == [
+        (30, 1, 10, "carries"),
+        (30, 11, 10, "carries"),
+        (30, 21, 10, "carries"),
+        (10, 501, 10, "carries"),
+    ]

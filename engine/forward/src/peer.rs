@@ -20,6 +20,7 @@ use crate::auth::{CLIENT, Challenge, SERVER, random};
 use crate::connection::{Socket, connect_unix};
 use crate::layout::cut;
 use crate::server::{INLINE, Trouble};
+use crate::traced::carries;
 
 /// The first pause before a lost connection is tried again, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
@@ -43,18 +44,19 @@ pub struct Peer {
 	anew: AtomicBool,
 }
 
-/// What is asked, with the data of a write, for which client's call; flags of a request.
+/// What is asked, with the data of a write, for which clients' calls; flags of a request.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
 	pub request: &'a Request,
 	pub data: &'a [&'a [u8]],
-	pub caller: Caller,
+	/// The first is the one that it serves; of a write, in the order of their bytes.
+	pub callers: &'a [Caller],
 	pub flags: u32,
 }
 
 impl<'a> Question<'a> {
 	pub fn of(request: &'a Request) -> Question<'a> {
-		Question { request, data: &[], caller: Caller::default(), flags: 0 }
+		Question { request, data: &[], callers: &[], flags: 0 }
 	}
 }
 
@@ -348,7 +350,9 @@ impl Link {
 		question: Question<'_>,
 		deadline: Instant,
 	) -> Result<Result<Came, (u32, Failure)>, Lost> {
-		let Question { request, data, caller, flags } = question;
+		let Question { request, data, callers, flags } = question;
+		let caller = callers.first().copied().unwrap_or_default();
+		let hints = if data.is_empty() { Hints::default() } else { carries(callers) };
 		let most = u128::from(u32::MAX);
 		let deadline_ms = left(deadline)?.as_millis().clamp(1, most) as u32;
 		let pulled = data.iter().map(|part| part.len()).sum::<usize>() > INLINE;
@@ -363,7 +367,7 @@ impl Link {
 			call_seq: caller.seq,
 			..Header::default()
 		};
-		let mut body = request.encode(&Hints::default());
+		let mut body = request.encode(&hints);
 		if !pulled {
 			data.iter().for_each(|part| body.extend_from_slice(part));
 		}

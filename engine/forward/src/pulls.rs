@@ -8,7 +8,7 @@ use crate::answers::reply_header;
 use crate::client::{Doing, Early, Pending, Writing};
 use crate::queue::{Key, Piece};
 use crate::server::{Server, UNFINISHED};
-use crate::traced::caller_of;
+use crate::traced::callers_of;
 use crate::writes::written_reply;
 
 /// Bytes of a request that are asked for and have not come.
@@ -112,14 +112,15 @@ impl Server {
 		let unfinished = self.clients.get(&key.0).map_or(0, |client| client.pending().len());
 		let Some(pending) = self.pending(key) else { return self.free(held) };
 		let drop = pending.hints.has(hint::DROP_IO);
-		let caller = caller_of(&pending.header, 0);
+		let length = (data.0.len() - data.1) as u64;
+		let callers = callers_of(&pending.header, &pending.hints, at..at + length);
 		let Doing::Writing(writing) = &pending.doing else { return self.free(held) };
-		let extents = writing.slice(at, (data.0.len() - data.1) as u64);
+		let extents = writing.slice(at, length);
 		let nonblocking = pending.header.flags & flag::NONBLOCKING != 0;
 		let accepted = nonblocking && !writing.waited && writing.got == writing.total;
 		let accepted = accepted && pending.answered().is_none() && unfinished < UNFINISHED / 2;
 		let reply = written_reply(writing, level::ACCEPTED);
-		let piece = Piece { key, extents, data: data.0, start: data.1, held, drop, caller };
+		let piece = Piece { key, extents, data: data.0, start: data.1, held, drop, callers };
 		if let Some(file) = self.files.get(&handle) {
 			file.queue.ready(piece);
 		}

@@ -30,8 +30,8 @@ pub struct Piece {
 	pub held: usize,
 	/// Taken and dropped.
 	pub drop: bool,
-	/// The client's call that it is of.
-	pub caller: Caller,
+	/// The client's calls that it is of, in the order of their bytes.
+	pub callers: Vec<Caller>,
 }
 
 impl Piece {
@@ -209,8 +209,16 @@ fn meet(a: &[Extent], b: &[Extent]) -> bool {
 /// Bytes of pieces that lie one after the other in the file: one access.
 pub struct Run<'a> {
 	pub offset: u64,
-	/// Piece, and its bytes.
-	pub parts: Vec<(usize, &'a [u8])>,
+	pub parts: Vec<Part<'a>>,
+}
+
+/// Bytes of a piece.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+	pub piece: usize,
+	/// Where they begin in it.
+	pub at: u64,
+	pub bytes: &'a [u8],
 }
 
 /// All pieces' bytes in order of offset, put together where they touch. A piece's own extents that overlap keep their
@@ -221,24 +229,26 @@ pub fn runs(pieces: &[Piece]) -> Vec<Run<'_>> {
 		let mut at = piece.start;
 		for extent in piece.extents.iter().filter(|extent| extent.length > 0) {
 			let end = at + extent.length as usize;
-			parts.push((extent.offset, number, &piece.data[at..end]));
+			let part =
+				Part { piece: number, at: (at - piece.start) as u64, bytes: &piece.data[at..end] };
+			parts.push((extent.offset, part));
 			at = end;
 		}
 	}
-	let apart = |parts: &[(u64, usize, &[u8])]| {
-		parts.windows(2).all(|two| two[0].0 + two[0].2.len() as u64 <= two[1].0)
+	let apart = |parts: &[(u64, Part<'_>)]| {
+		parts.windows(2).all(|two| two[0].0 + two[0].1.bytes.len() as u64 <= two[1].0)
 	};
 	let mut sorted = parts.clone();
 	sorted.sort_by_key(|part| part.0);
 	let parts = if apart(&sorted) { sorted } else { parts };
 	let mut runs: Vec<Run<'_>> = Vec::new();
 	let mut end = None;
-	for (offset, number, bytes) in parts {
+	for (offset, part) in parts {
 		match runs.last_mut() {
-			Some(run) if end == Some(offset) => run.parts.push((number, bytes)),
-			_ => runs.push(Run { offset, parts: vec![(number, bytes)] }),
+			Some(run) if end == Some(offset) => run.parts.push(part),
+			_ => runs.push(Run { offset, parts: vec![part] }),
 		}
-		end = Some(offset + bytes.len() as u64);
+		end = Some(offset + part.bytes.len() as u64);
 	}
 	runs
 }
@@ -255,7 +265,7 @@ mod tests {
 		let extents = extents(at);
 		let length = extents.iter().map(|e| e.length as usize).sum();
 		let data = vec![key.1 as u8; length];
-		Piece { key, extents, data, start: 0, held: 0, drop: false, caller: Caller::default() }
+		Piece { key, extents, data, start: 0, held: 0, drop: false, callers: Vec::new() }
 	}
 
 	#[test]

@@ -3,7 +3,6 @@
 
 use std::thread::{self, ScopedJoinHandle};
 
-use fathom_record::Caller;
 use fathom_wire::number::{level, lookup, open, set};
 use fathom_wire::{Attr, Extent, Handle, Reply, Request, SetAttr, Time};
 use rustix::io::Errno;
@@ -21,12 +20,13 @@ fn all<T: Send, S: Sync>(each: &[S], work: impl Fn(&S) -> Result<T> + Sync) -> V
 	if let [one] = each {
 		return vec![work(one)];
 	}
-	let caller: Caller = fathom_record::works_for_whom();
+	let (callers, together) = fathom_record::works_for_whom();
 	let (work, lost) = (&work, || Err(Errno::IO.into()));
 	thread::scope(|scope| {
 		let for_one = |one| {
+			let callers = callers.clone();
 			let begun = thread::Builder::new().spawn_scoped(scope, move || {
-				fathom_record::works_for(vec![caller], false);
+				fathom_record::works_for(callers, together);
 				work(one)
 			});
 			begun.map_err(|_| work(one)) // no thread is to be had: one after the other
@@ -159,7 +159,12 @@ impl Stripes {
 	) -> Result<Vec<(Extent, Trouble)>> {
 		let layout = object.layout()?;
 		let shares = layout.shares(offset, parts.iter().map(|part| part.len()).sum());
+		let (callers, _) = fathom_record::works_for_whom();
 		let written = all(&shares, |share| {
+			let of = |(from, to): &(usize, usize)| {
+				fathom_record::cut(&callers, *from as u64..*to as u64)
+			};
+			fathom_record::works_for(share.parts.iter().flat_map(of).collect(), true);
 			let data: Vec<&[u8]> =
 				share.parts.iter().flat_map(|range| cut(parts, *range)).collect();
 			let extents = vec![Extent { offset: share.start, length: share.length() }];

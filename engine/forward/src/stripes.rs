@@ -79,9 +79,9 @@ impl Stripes {
 	}
 
 	pub fn ask(&self, server: usize, request: &Request, data: &[&[u8]]) -> Result<Came> {
-		let caller = fathom_record::works_for_whom();
+		let (callers, _) = fathom_record::works_for_whom();
 		let peer = self.peers.get(server).ok_or(Errno::NODEV)?;
-		peer.seek(Question { request, data, caller, flags: 0 }, self.patience)
+		peer.seek(Question { request, data, callers: &callers, flags: 0 }, self.patience)
 	}
 
 	fn ask_first(&self, request: &Request) -> Result<Reply> {

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::client::{Doing, Early, Writing};
 use crate::pulls::is_pulled;
-use crate::queue::{Access, Key, Piece, Run, runs};
+use crate::queue::{Access, Key, Part, Piece, Run, runs};
 use crate::server::{Done, INLINE, Server, Trouble};
 use crate::store::{Object, Store, said};
 
@@ -128,9 +128,9 @@ pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>)
 	let mut failed = vec![Vec::new(); pieces.len()];
 	let mut accesses = 0;
 	for run in runs(&pieces) {
-		let parts: Vec<&[u8]> = run.parts.iter().map(|(_, bytes)| *bytes).collect();
+		let parts: Vec<&[u8]> = run.parts.iter().map(|part| part.bytes).collect();
 		accesses += 1;
-		fathom_record::works_for(callers(&pieces, &run), true);
+		fathom_record::works_for(callers(&pieces, &run.parts), true);
 		let lost = store.write(object, &parts, run.offset);
 		if lost.is_empty() {
 			continue;
@@ -140,13 +140,11 @@ pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>)
 			continue;
 		}
 		let mut offset = run.offset;
-		for (number, bytes) in &run.parts {
+		for part in &run.parts {
 			accesses += 1;
-			let length = bytes.len() as u64;
-			let caller = Caller { bytes: length, ..pieces[*number].caller };
-			fathom_record::works_for(vec![caller], true);
-			failed[*number].extend(store.write(object, &[bytes], offset));
-			offset += length;
+			fathom_record::works_for(callers(&pieces, &[*part]), true);
+			failed[part.piece].extend(store.write(object, &[part.bytes], offset));
+			offset += part.bytes.len() as u64;
 		}
 	}
 	Done::Written(handle, pieces.into_iter().zip(failed).collect(), accesses)
@@ -155,28 +153,24 @@ pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>)
 /// Whose bytes the ranges are that failed.
 fn blame(run: &Run<'_>, lost: &[(Extent, Trouble)], failed: &mut [Vec<(Extent, Trouble)>]) {
 	let mut at = run.offset;
-	for (number, bytes) in &run.parts {
+	for Part { piece, bytes, .. } in &run.parts {
 		let end = at + bytes.len() as u64;
 		for (range, trouble) in lost {
 			let (from, to) = (range.offset.max(at), range.end().min(end));
 			if from < to {
 				let range = Extent { offset: from, length: to - from };
-				failed[*number].push((range, trouble.clone()));
+				failed[*piece].push((range, trouble.clone()));
 			}
 		}
 		at = end;
 	}
 }
 
-/// The calls whose bytes make a run, each with how many are its.
-fn callers(pieces: &[Piece], run: &Run<'_>) -> Vec<Caller> {
-	let mut callers: Vec<Caller> = Vec::new();
-	for (number, bytes) in &run.parts {
-		let (of, bytes) = (pieces[*number].caller, bytes.len() as u64);
-		match callers.iter_mut().find(|c| (c.stream, c.seq) == (of.stream, of.seq)) {
-			Some(caller) => caller.bytes += bytes,
-			None => callers.push(Caller { bytes, ..of }),
-		}
-	}
-	callers
+/// The calls whose bytes these are, in their order.
+fn callers(pieces: &[Piece], parts: &[Part<'_>]) -> Vec<Caller> {
+	let of = |part: &Part<'_>| {
+		let range = part.at..part.at + part.bytes.len() as u64;
+		fathom_record::cut(&pieces[part.piece].callers, range)
+	};
+	parts.iter().flat_map(of).collect()
 }

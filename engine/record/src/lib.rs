@@ -7,6 +7,7 @@ mod encoder;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 use std::fs;
+use std::ops::Range;
 use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -99,16 +100,43 @@ pub fn request(request: &Request) {
 	}
 }
 
-/// From here on this thread works for these calls; `together`: their bytes make one access.
+/// From here on this thread works for these calls; `together`: their bytes, in this order, make one access.
 pub fn works_for(callers: Vec<Caller>, together: bool) {
 	if is_on() {
 		CALLERS.set((callers, together));
 	}
 }
 
-/// The calls that this thread works for: the first of them.
-pub fn works_for_whom() -> Caller {
-	CALLERS.with_borrow(|(callers, _)| callers.first().copied().unwrap_or_default())
+/// The calls that this thread works for, as it was told.
+pub fn works_for_whom() -> (Vec<Caller>, bool) {
+	CALLERS.with_borrow(Clone::clone)
+}
+
+/// Whose a range is of bytes that are these calls', one call's after the other's.
+pub fn cut(callers: &[Caller], range: Range<u64>) -> Vec<Caller> {
+	let mut some = Vec::new();
+	let mut at = 0u64;
+	for caller in callers {
+		let end = at.saturating_add(caller.bytes);
+		let (from, to) = (range.start.max(at), range.end.min(end));
+		if from < to {
+			some.push(Caller { bytes: to - from, ..*caller });
+		}
+		at = end;
+	}
+	some
+}
+
+/// Each call once, with the sum of its bytes.
+fn sums(callers: &[Caller]) -> Vec<Caller> {
+	let mut sums: Vec<Caller> = Vec::new();
+	for caller in callers {
+		match sums.iter_mut().find(|c| (c.stream, c.seq) == (caller.stream, caller.seq)) {
+			Some(sum) => sum.bytes += caller.bytes,
+			None => sums.push(*caller),
+		}
+	}
+	sums
 }
 
 /// An access to the store, `extent` its size and offset; `bytes` says how many were moved. None is made inside another.
@@ -127,7 +155,9 @@ pub fn access<T>(
 	let done = work();
 	let error = done.as_ref().err().map_or(0, |errno| errno.raw_os_error());
 	let moved = done.as_ref().map_or(0, bytes) as i64;
-	CALLERS.with_borrow(|(callers, together)| encoder::leave(error, moved, callers, *together));
+	CALLERS.with_borrow(|(callers, together)| {
+		encoder::leave(error, moved, &sums(callers), *together);
+	});
 	done
 }
 
@@ -167,6 +197,16 @@ mod tests {
 			assert_eq!(encoder::op(c"disk", name), Some(access as u32), "{name:?}");
 		}
 		assert_eq!(encoder::op(c"disk", c"append"), None);
+	}
+
+	#[test]
+	fn calls_are_cut_and_summed_by_their_bytes() {
+		let of = |seq, bytes| Caller { stream: 1, seq, bytes };
+		let all = [of(1, 10), of(2, 5), of(1, 10)];
+		assert_eq!(cut(&all, 0..25), all);
+		assert_eq!(cut(&all, 8..16), [of(1, 2), of(2, 5), of(1, 1)]);
+		assert_eq!(cut(&all, 25..99), []);
+		assert_eq!(sums(&all), [of(1, 20), of(2, 5)]);
 	}
 
 	#[test]
