@@ -83,7 +83,7 @@ def test_the_slow_server_is_named(run: Any) -> None:
     assert sorted(slowest.values()) == [0, 1]
     rule = findings.read(places.catalog() / "findings" / "slow-server.sql")
     (row,) = findings.Asked(run).rows(rule)
-    assert row["server"].endswith(f"/{slowest[1]}")
+    assert row["server"].endswith("/slow") and slowest[1] == 1
     assert row["why"].startswith("its disk")
 
 

@@ -47,12 +47,18 @@ def with_servers(dice: random.Random, calls: list[dict[str, Any]]) -> None:
     for _ in range(dice.randrange(1, 9)):
         op, kind = dice.choice(OPS)
         calls.append({"id": len(calls) + 1, "layer": "server", "op": op, "kind": kind, "bytes": 7,
-                      "process": dice.randrange(3, 6), "start": 0, "duration": dice.randrange(50)})  # fmt: skip
+                      "process": dice.randrange(3, 10), "start": 0, "duration": dice.randrange(50)})  # fmt: skip
 
 
-#: Three clients on one node; two servers on the next, one on the third.
+#: Servers by process: their node, and their name where they were given one.
+SERVERS = {
+    3: (1, ""), 4: (1, ""), 5: (2, ""), 6: (2, "slow"), 7: (3, "fwd0"), 8: (3, "fwd0"), 9: (3, "fwd1"),
+}  # fmt: skip
+#: Three clients on another node.
 PROCESSES = [{"process": p, "rank": p, "node": 0} for p in range(3)] + [
-    {"process": 3, "node": 1}, {"process": 4, "node": 1}, {"process": 5, "node": 2}]  # fmt: skip
+    {"process": p, "node": node, "command": ["fathom-engine", *(["--name", name] if name else [])]}
+    for p, (node, name) in SERVERS.items()
+]
 
 
 def run_of(folder: Path, calls: list[dict[str, Any]]) -> Any:
@@ -63,7 +69,7 @@ def run_of(folder: Path, calls: list[dict[str, Any]]) -> Any:
             calls=calls,
             counters=counters_of(calls),
             processes=PROCESSES,
-            nodes=[{"node": n, "host": f"n{n}"} for n in range(3)],
+            nodes=[{"node": n, "host": f"n{n}"} for n in range(4)],
             ops=[{"layer": "mpi", "op": "MPI_Init", "kind": "comm"}],
             files=[
                 {"file": n, "path": path, "kind": kind, "file_system": "proc" if "proc" in path else "ext4"}
@@ -78,11 +84,10 @@ def server_of(call: dict[str, Any], by_id: dict[int, Any], served: set[int]) -> 
     if served:
         if call["layer"] != "server":
             return None
-        host = f"n{PROCESSES[call['process']]['node']}"
-        here = sorted(
-            p for p in served if PROCESSES[p]["node"] == PROCESSES[call["process"]]["node"]
-        )
-        return host if len(here) == 1 else f"{host}/{here.index(call['process'])}"
+        node, name = SERVERS[call["process"]]
+        same = sorted(p for p in served if SERVERS[p] == (node, name))
+        said = f"n{node}/{name}" if name else f"n{node}"
+        return said if len(same) == 1 else f"{said}/{same.index(call['process'])}"
     parent = by_id.get(call.get("parent"))
     if parent and (parent["layer"] in STORAGE or parent["kind"] == "comm"):
         return None

@@ -15,10 +15,11 @@ def are_traced(source: Source) -> bool:
 def servers(source: Source) -> pa.Table:
     """One row per server, by number; none where files are not known (level `job`).
 
-    Columns: number (of queries: the place of its name in their order); server (host, host/0… where several served on
-    one, or a directory); calls; accesses (reads and writes that did not fail); errors; bytes_read; bytes_written;
-    seconds (summed over calls); mean_seconds; longest_seconds; mb_per_s (bytes over summed time: what one call gets);
-    files; processes (those that called; of a traced server itself). Errors: `fathom.errors.RunError` of a damaged run.
+    Columns: number (of queries: the place of its name in their order); server (host/name as it was configured, host or
+    host/0… without a name, or a directory); calls; accesses (reads and writes that did not fail); errors; bytes_read;
+    bytes_written; seconds (summed over calls); mean_seconds; longest_seconds; mb_per_s (bytes over summed time: what
+    one call gets); files; processes (those that called; of a traced server itself). Errors: `fathom.errors.RunError` of
+    a damaged run.
     """
     rows = source.sql(statement("latency/server_totals"))
     times = {
