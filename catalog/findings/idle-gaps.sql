@@ -10,7 +10,7 @@
 with each as (
 	select id, process, stream, thread, kind, file, start, duration, lag(stream) over () as stream_before, lag(start + duration) over () as stop_before
 	from calls
-	where {outermost_call} and layer not in ('user', 'threads', 'fathom')
+	where {outermost_call} and layer not in ('user', 'threads', 'fathom', 'server', 'disk')
 ),
 -- What the program's own messages took of the gaps, where they were only counted.
 messages as (

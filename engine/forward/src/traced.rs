@@ -13,7 +13,7 @@ use crate::client::{Doing, Pending};
 use crate::files::Files;
 use crate::queue::Key;
 use crate::server::{Done, Server};
-use crate::store::Store;
+use crate::store::{Object, Store};
 use crate::workers::Work;
 
 /// What operations are called, in messages and in the trace.
@@ -45,6 +45,15 @@ const NAMES: [(u16, &CStr); 22] = [
 pub fn name_of(op: u16) -> &'static str {
 	let named = NAMES.iter().find(|(number, _)| *number == op);
 	named.and_then(|(_, name)| name.to_str().ok()).unwrap_or("request")
+}
+
+/// Number in the trace of what is done by asking other servers. It is none of an operation here: theirs are rows too.
+fn relayed(op: u16) -> Option<u32> {
+	fathom_record::op(match op {
+		op::READ => c"relay_read",
+		op::WRITE | op::APPEND => c"relay_write",
+		_ => c"relay",
+	})
 }
 
 /// Number in the trace of each operation, by its number in the protocol.
@@ -102,15 +111,23 @@ pub fn record(files: &mut Files, pending: &Pending, status: u32) {
 	if !fathom_record::is_on() {
 		return;
 	}
-	let Some(op) = traced(pending.header.op) else { return };
 	let file = files.get(&pending.met.unwrap_or(pending.handle));
+	let (place, relays) = file.map_or((-1, false), |file| {
+		(i64::from(file.object.place().file), matches!(*file.object, Object::Striped(_)))
+	});
+	let op = match pending.header.op {
+		op::PING | op::STATUS => traced(pending.header.op),
+		op if relays => relayed(op),
+		op => traced(op),
+	};
+	let Some(op) = op else { return };
 	let queued = pending.begun.map_or(0, |begun| (begun - pending.arrived.at).as_nanos() as i64);
 	let (size, offset, moved) = extent_of(pending);
 	let bytes = if status == status::OK { moved as i64 } else { 0 };
 	fathom_record::request(&Row {
 		op,
 		error: status as i32,
-		file: file.map_or(-1, |file| i64::from(file.object.place().file)),
+		file: place,
 		arrived: pending.arrived.traced,
 		queued,
 		size: size as i64,

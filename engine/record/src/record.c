@@ -73,6 +73,9 @@ const struct op ops[] = {
 	DATA_REQUEST("append", "write"),
 	REQUEST("commit", "sync"),
 	REQUEST("gaps", "meta"),
+	REQUEST("relay", "comm"),
+	DATA_REQUEST("relay_read", "comm"),
+	DATA_REQUEST("relay_write", "comm"),
 };
 const uint32_t ops_count = sizeof(ops) / sizeof(ops[0]);
 

@@ -11,7 +11,7 @@ work as (
 	union all
 	select s.server, c.kind, c.bytes, c.start, c.duration
 	from (select * from calls as c where {selected}) as c join server_process as s using (process)
-	where c.layer = 'server'
+	where c.layer = 'server' and c.kind <> 'comm'
 ),
 placed as (
 	select

@@ -97,7 +97,7 @@ class Forest:
                 call["call"] = by_id[call["parent"]]["call"]
 
     def _serve(self) -> None:
-        """Some storage calls are served by one to three servers, in parts that may begin early and end late."""
+        """Some storage calls are served by one to three servers, in parts that may begin early and end late, or be relayed."""
         at_least_one = False
         for client in list(self.calls):
             if client["layer"] not in ("posix", "stdio", "mpiio") or self.dice.random() < 0.3:
@@ -112,7 +112,7 @@ class Forest:
     def _part(self, client: Call, server: int) -> None:
         start = client["start"] + self.dice.randrange(-10, client["duration"] + 5)
         took = self.dice.randrange(0, 60)
-        kind = self.dice.choice(["read", "write", "meta"])
+        kind = self.dice.choice(["read", "write", "meta", "comm"])
         row = self._add(
             None, "server", start, took, process=server, stream=100 + server, rank=None,
             kind=kind, bytes=self.dice.choice([0, 64]), call=0,

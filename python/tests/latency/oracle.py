@@ -85,14 +85,14 @@ class Oracle:
         )
         return f"n{node}" if len(same) == 1 else f"n{node}/{same.index(process)}"
 
-    def parts(self, client: Call) -> dict[str, Request]:
-        """Per server that worked for this call."""
-        rows: dict[str, list[Call]] = defaultdict(list)
+    def parts(self, client: Call) -> dict[tuple[str, bool], Request]:
+        """Per server that worked for this call, apart from what it had others do."""
+        rows: dict[tuple[str, bool], list[Call]] = defaultdict(list)
         for link in self.links:
             if link["to_call"] == client["id"]:
                 row = self.by_id[link["from_call"]]
-                rows[self.server_name(row["process"])].append(row)
-        return {name: self.part(client, name, each) for name, each in rows.items()}
+                rows[self.server_name(row["process"]), row["kind"] == "comm"].append(row)
+        return {key: self.part(client, key[0], each) for key, each in rows.items()}
 
     def part(self, client: Call, name: str, rows: list[Call]) -> Request:
         left = client["start"] + client["duration"]
@@ -157,7 +157,11 @@ class Oracle:
         """Names in their order: those that anything of the run reached."""
         if self.traced:
             return sorted(
-                {self.server_name(c["process"]) for c in self.calls if c["layer"] == "server"}
+                {
+                    self.server_name(c["process"])
+                    for c in self.calls
+                    if c["layer"] == "server" and c["kind"] != "comm"
+                }
             )
         names = set()
         for call in self.calls:
@@ -174,9 +178,9 @@ class Oracle:
         for unit in self.units:
             for call in self.under(unit):
                 if self.traced:
-                    for part in self.parts(call).values():
+                    for (_, relayed), part in self.parts(call).items():
                         part.unit = unit
-                        out.append(part)
+                        out += [] if relayed else [part]
                 elif (
                     call["layer"] in STORAGE and call["file"] is not None and call["file"] not in TALK
                     and not any(c["layer"] in STORAGE for c in self.between(unit, call))

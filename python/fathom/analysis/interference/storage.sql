@@ -8,5 +8,5 @@ at_server as (
 	union all
 	select s.server, '', c.process, c.layer, c.op, c.kind, greatest(0, coalesce(c.bytes, 0)), c.start, c.duration
 	from calls as c join server_process as s using (process)
-	where c.layer = 'server'
+	where c.layer = 'server' and c.kind <> 'comm'
 )

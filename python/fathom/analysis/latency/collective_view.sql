@@ -30,10 +30,13 @@ below as materialized (
 talked as (
 	select member, sum(duration) as time from below where layer = 'mpi' and first group by member
 ),
-stored as (
-	select b.member, sum(r.time) as time, sum(r.accesses) as accesses, list(distinct r.number) as servers
+reached as (
+	select b.member, max(r.time) as time, sum(r.accesses) as accesses, list(r.number) as servers
 	from below as b join every_request as r on r.id = b.id
-	group by b.member
+	group by b.member, b.id
+),
+stored as (
+	select member, sum(time) as time, sum(accesses) as accesses, list_distinct(flatten(list(servers))) as servers from reached group by member
 ),
 each as (
 	select

@@ -1,7 +1,7 @@
 -- `part`: what each server did for each call that it served. Clipped to that call: `time`; what went on when it had returned: `after`. Several
 -- rows of one server for one call add up, but to no more than from the first's begin to the last's end. `disk` is what the server
 -- spent in recorded calls of its own meanwhile: those inside its row, and its calls of layer `disk` that are linked to the call served. `sent`: of each call served the slowest server's time, since they work side by side (equation
--- 2.1). `disk_calls`: how many those of its own were. $traced: was a server? Both are empty where none was. A part, after servers.sql.
+-- 2.1). `relayed`: what it had other servers do, whose rows are parts too. `disk_calls`: how many those of its own were. $traced: was a server? Both are empty where none was. A part, after servers.sql.
 of_rows as (
 	select c.parent as id, sum(c.duration) as time, count(*) as calls
 	from calls as c join calls as s on s.id = c.parent
@@ -16,7 +16,7 @@ of_links as (
 ),
 pair as (
 	select
-		l.to_call as client, p.server, s.kind, s.error, coalesce(s.bytes, 0) as bytes, s.start, s.duration, c.duration as took,
+		l.to_call as client, p.server, s.kind, s.kind = 'comm' as relayed, s.error, coalesce(s.bytes, 0) as bytes, s.start, s.duration, c.duration as took,
 		coalesce(i.time, 0) as inside, coalesce(i.calls, 0) as inside_calls,
 		least(c.duration, s.duration - greatest(0, s.start + s.duration - greatest(c.start + c.duration, s.start))) as within
 	from links as l
@@ -28,7 +28,7 @@ pair as (
 ),
 part as materialized (
 	select
-		client, server,
+		pair.client, pair.server, relayed,
 		count(*) as requests,
 		count(*) filter (kind in ('read', 'write') and error = 0) as accesses,
 		sum(bytes) as bytes,
@@ -37,8 +37,8 @@ part as materialized (
 		whole - time as after,
 		least(sum(inside) + coalesce(any_value(d.spent), 0), time) as disk,
 		sum(inside_calls) + coalesce(any_value(d.calls), 0) as disk_calls
-	from pair left join of_links as d using (client, server)
-	group by client, server
+	from pair left join of_links as d on d.client = pair.client and d.server = pair.server and not relayed
+	group by pair.client, pair.server, relayed
 ),
 sent as materialized (
 	select client, sum(requests) as requests, max(time) as time, max(disk) as disk, max(after) as after, sum(disk_calls) as disk_calls

@@ -1,7 +1,7 @@
 -- What a server is: the process that made calls of layer `server`, named after its host and by its own name (host/fwd0; host/0, host/1 where
 -- several served on one and had none, or host/fwd0/0 where they had the same). Of a run that has none, the directory of a file stands for one, and the lowest calls on that file are what it was asked.
 -- `server_process` and `server_file` say whose, `asked` is the rows of `counters` that reached one, `server` numbers those of the run in
--- the order of their names. A part of other statements, after `with`.
+-- the order of their names. What a server had others do (kind `comm`) is their work. A part of other statements, after `with`.
 served as (
 	select count(*) > 0 as traced from counters where layer = 'server'
 ),
@@ -23,7 +23,7 @@ server_file as (
 asked as (
 	select c.*, s.server
 	from counters as c join server_process as s using (process)
-	where c.layer = 'server'
+	where c.layer = 'server' and c.kind <> 'comm'
 	union all
 	select c.*, s.server
 	from counters as c join server_file as s using (file)
