@@ -1,8 +1,10 @@
 -- title:  Accesses are slow while the node is loaded
 -- layer:  node
 -- limit:  loaded: of an interval between two samples more than 90 % of the processors' time was used, or tasks waited for processors, for
---   memory for 20 % of it and more, or a disk was busy for 80 %. Accesses of the same size and file then take 2 times as
---   long as in the other intervals: what mere chance gives stays below. 20 accesses of each kind, 1 % of the run and 10 ms
+--   memory for 20 % of it and more, or a disk was busy for 80 %, or an interface carried more than half of the most that it
+--   carried in the run, and 12.5 MB/s, a tenth of what the slowest usual one can (of files on local file systems that is not asked).
+--   Accesses of the same size and file then take 2 times as long as in the other intervals: what mere chance gives stays
+--   below. 20 accesses of each kind, 1 % of the run and 10 ms
 -- says:   on {host}, {n:count} accesses made while {what} ({share:percent} of the I/O time) took {times:times} as long as the same at other times:
 --   {seconds:seconds} of the slowest process instead of {expected:seconds}
 -- lost:   their time less that of the same accesses in calm intervals, of the process that lost most
@@ -14,7 +16,8 @@ with node_sample as (
 	select
 		node, what, device, time, value - lag(value) over moment as grew, time - lag(time) over moment as lasted
 	from samples
-	where process is null and what in ('cpu.idle', 'cpu.user', 'cpu.system', 'cpu.iowait', 'pressure.cpu.some', 'pressure.memory.some', 'disk.busy')
+	where process is null and what in ('cpu.idle', 'cpu.user', 'cpu.system', 'cpu.iowait', 'pressure.cpu.some', 'pressure.memory.some', 'disk.busy',
+		'net.rx_bytes', 'net.tx_bytes', 'infiniband.rx_bytes', 'infiniband.tx_bytes') and device is distinct from 'lo'
 	window moment as (partition by node, what, device order by time)
 ),
 -- Values that stay as they are were left out, so each is spread over the common intervals: 100 ms.
@@ -30,6 +33,10 @@ part as (
 	from piece
 	group by all
 ),
+-- Bytes in a ns, of an interface also as a share of its most.
+carried as (
+	select *, share / nullif(max(share) over (partition by node, what, device), 0) as of_most from part
+),
 slot as (
 	select
 		node, slot,
@@ -37,8 +44,9 @@ slot as (
 		coalesce(sum(share) filter (what in ('cpu.idle', 'cpu.iowait')), 0) as idle,
 		coalesce(max(share) filter (what = 'pressure.cpu.some'), 0) as cpu,
 		coalesce(max(share) filter (what = 'pressure.memory.some'), 0) as memory,
-		coalesce(max(share) filter (what = 'disk.busy'), 0) as disk
-	from part
+		coalesce(max(share) filter (what = 'disk.busy'), 0) as disk,
+		coalesce(max(of_most) filter (what like '%_bytes' and share >= 0.0125), 0) as network
+	from carried
 	group by all
 ),
 state as (
@@ -47,13 +55,14 @@ state as (
 		unnest([
 			{'what': 'processors were all busy', 'loaded': used > 0.9 * (used + idle) and used > 0 or cpu > 0.2},
 			{'what': 'memory was short', 'loaded': memory > 0.2},
-			{'what': 'a disk was busy', 'loaded': disk > 0.8}
+			{'what': 'a disk was busy', 'loaded': disk > 0.8},
+			{'what': 'the network was busy', 'loaded': network > 0.5}
 		], recursive := true)
 	from slot
 ),
 access as (
 	select
-		p.node, c.process, c.file, c.layer, c.op, floor(log2(1 + greatest(0, coalesce(c.bytes, 0)))) as size, c.start // 100000000 as slot,
+		p.node, c.process, c.file, coalesce(f.file_system, '') in ('ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'zfs', 'tmpfs', 'overlay') as is_local, c.layer, c.op, floor(log2(1 + greatest(0, coalesce(c.bytes, 0)))) as size, c.start // 100000000 as slot,
 		count(*) as n, sum(c.duration) as time, arg_max(c.id, c.duration) as worst, max(c.duration) as longest
 	from calls as c join processes as p using (process) join files as f using (file)
 	where c.kind in ('read', 'write', 'sync') and c.layer in ('posix', 'stdio') and {of_files}
@@ -65,6 +74,7 @@ class as (
 		sum(a.time) filter (not s.loaded) / sum(a.n) filter (not s.loaded) as calm_mean,
 		coalesce(sum(a.n) filter (not s.loaded), 0) as calm
 	from access as a join state as s using (node, slot)
+	where not (s.what = 'the network was busy' and a.is_local)
 	group by all
 	having sum(a.n) filter (not s.loaded) >= 20 and sum(a.n) filter (s.loaded) >= 20
 ),
@@ -91,6 +101,7 @@ select
 	case what
 		when 'processors were all busy' then 'leave a processor for the system, or look who else runs on the node; threads that wait by spinning use it up too'
 		when 'memory was short' then 'give the job more memory or fewer ranks per node: dirty pages and caches have no room'
+		when 'the network was busy' then 'see what else goes through it: messages of this job while it reads or writes, other jobs; let them not fall together'
 		else 'see who else uses this disk; let I/O of other jobs, or syncs of this one, not fall together'
 	end as mend
 from found as f left join nodes as h using (node)

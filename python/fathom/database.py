@@ -128,6 +128,12 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0]
 
 
+def _wrong(error: duckdb.Error) -> UsageError:
+    """What is wrong with a statement, where, and the names there are."""
+    lines = [line for line in str(error).strip().splitlines() if line.strip()]
+    return UsageError("\n  ".join(["SQL: " + lines[0], *lines[1:]]))
+
+
 def _told(error: duckdb.Error) -> FathomError:
     """What went wrong, and whose fault it is."""
     said = _first_line(error)
@@ -139,7 +145,7 @@ def _told(error: duckdb.Error) -> FathomError:
             " fathom query RUN --sql 'select * from calls order by greatest(bytes, duration) desc limit 10'"
             f" ({said[:150]})"
         )
-    return UsageError(f"SQL: {said}")
+    return _wrong(error)
 
 
 def check_reading(con: duckdb.DuckDBPyConnection, text: str) -> None:
@@ -147,7 +153,7 @@ def check_reading(con: duckdb.DuckDBPyConnection, text: str) -> None:
     try:
         statements = con.extract_statements(text)
     except duckdb.Error as error:
-        raise UsageError(f"SQL: {_first_line(error)}") from error
+        raise _wrong(error) from error
     if len(statements) != 1:
         raise UsageError(f"SQL: one statement is expected, {len(statements)} given")
     # SHOW, DESCRIBE and SUMMARIZE count as SELECT; EXPLAIN ANALYZE would run a COPY.

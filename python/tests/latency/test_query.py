@@ -132,6 +132,22 @@ def test_exclusive_latency_by_hand(tmp_path: Path, capsys: Captured) -> None:
     assert sum(rounded(call, *names)) == 100
 
 
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("select nope from calls", ['"nope" not found', 'Candidate bindings: "op"']),
+        ("select * from call", ["call does not exist", 'Did you mean "calls"?']),
+        ("select * frm calls", ['at or near "calls"', "LINE 1: select * frm calls", "      ^"]),
+    ],
+)
+def test_wrong_sql_is_shown_with_what_could_stand_there(
+    tmp_path: Path, capsys: Captured, sql: str, says: list[str]
+) -> None:
+    assert main(["query", str(hand(tmp_path)), "--sql", sql]) == 2
+    said = capsys.readouterr().err
+    assert all(each in said for each in says), said
+
+
 def test_extremes_by_hand(tmp_path: Path, capsys: Captured) -> None:
     answer = ask(hand(tmp_path), "latency operation max", capsys=capsys)
     assert answer["servers"] == [{"server": 0, "name": "s0"}, {"server": 1, "name": "s1"}]
@@ -186,7 +202,8 @@ def test_a_collective_by_hand(tmp_path: Path, capsys: Captured) -> None:
         "servers",
         "accesses",
     ]
-    assert rounded(row, *names) == [100, 5, 100, 0, 75, 2, 4]
+    # storage: max(30, 10) + max(10, 25), as server above
+    assert rounded(row, *names) == [100, 5, 100, 0, 55, 2, 4]
     assert row["communication_seconds"] is None
 
 

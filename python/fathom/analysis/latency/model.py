@@ -44,7 +44,10 @@ def _nothing(ask: Question) -> UsageError:
         said = ", ".join(there) or "none in this run"
         return query.wrong("servers", f"no such server; there are {said}")
     if query.subcalls.ranges is not None:
-        return query.wrong("subcalls", "no such sub-call of these calls on these servers")
+        counted = statement("latency/any_subcall", servers_set="true")
+        most = ask.ask("most_subcalls", counted=counted)["most"][0].as_py()
+        there = f"; of these calls there are 0-{most - 1}" if most else ""
+        return query.wrong("subcalls", f"no such sub-call of these calls on these servers{there}")
     if query.servers.ranges is not None:
         return query.wrong("servers", "these calls did not reach these servers")
     return UsageError("query: these calls reached no server and no file")

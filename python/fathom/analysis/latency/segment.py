@@ -149,6 +149,8 @@ def select(source: Source, query: Query, segment: Segment) -> Part:
         if not _any(source, who, narrower.which, narrower.values):
             noun = who if name == "procs" else "I/O call"
             there = _span(source, part, column)
+            if name == "calls":
+                there += " (all that a program calls is counted, I/O or not)"
             raise query.wrong(
                 name, f"no {noun} {str(numbers)[1:-1]} in this part of the run; there are {there}"
             )
