@@ -84,7 +84,8 @@ def test_a_kernel_through_four_servers_that_stripe_leaves_the_files_of_a_direct_
     assert row["n"] > 0
     # A stripe is the bytes of the server that has it, not also of the one that had it written there.
     written = run.sql(
-        "select c.bytes, sum(s.bytes) filter (s.kind = 'write')::bigint as there, sum(s.bytes) filter (s.kind = 'comm')::bigint as relayed"
+        "select c.bytes, sum(s.bytes) filter (s.kind = 'write')::bigint as there,"
+        " sum(s.bytes) filter (s.kind = 'comm')::bigint as relayed"
         " from calls c join links l on l.to_call = c.id join calls s on s.id = l.from_call"
         " where c.layer = 'posix' and c.kind = 'write' and c.bytes > 0 and s.layer = 'server' group by c.id, c.bytes"
     ).to_pylist()

@@ -97,7 +97,7 @@ class Forest:
                 call["call"] = by_id[call["parent"]]["call"]
 
     def _serve(self) -> None:
-        """Some storage calls are served by one to three servers, in parts that may begin early and end late, or be relayed."""
+        """Some storage calls are served by one to three servers; parts may begin early, end late, be relayed."""
         at_least_one = False
         for client in list(self.calls):
             if client["layer"] not in ("posix", "stdio", "mpiio") or self.dice.random() < 0.3:

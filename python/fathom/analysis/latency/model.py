@@ -46,8 +46,8 @@ def _nothing(ask: Question) -> UsageError:
     if query.subcalls.ranges is not None:
         counted = statement("latency/any_subcall", servers_set="true")
         most = ask.ask("most_subcalls", counted=counted)["most"][0].as_py()
-        there = f"; of these calls there are 0-{most - 1}" if most else ""
-        return query.wrong("subcalls", f"no such sub-call of these calls on these servers{there}")
+        known = f"; of these calls there are 0-{most - 1}" if most else ""
+        return query.wrong("subcalls", f"no such sub-call of these calls on these servers{known}")
     if query.servers.ranges is not None:
         return query.wrong("servers", "these calls did not reach these servers")
     return UsageError("query: these calls reached no server and no file")
