@@ -2,7 +2,7 @@
 -- layer:  server
 -- limit:  what it is asked takes twice as long as the same (function, size within a factor of 4) takes the median server, of two the
 --   other one: directories and servers of one system differ by less. Said when it loses 1 % of the run and 10 ms. Until servers
---   are traced, a directory stands for one
+--   are traced, a directory stands for one. Of a traced one the reason is what took half of its time or more: its disk, or its queue
 -- says:   {server}: {calls_made:count} calls took {seconds:seconds}, {times:times} as long as elsewhere ({expected:seconds}); {why}
 -- lost:   the time of the process that lost most on it, less what its calls take the usual server
 -- sure:   0.7
@@ -88,11 +88,18 @@ disk as (
 busiest as (
 	select server, max(busy) as busy, arg_max(device, busy) as device from disk group by server
 ),
--- Of traced servers: the share of their time that their disks took.
+-- Of traced servers: the share of their time that their disks took, and that in which requests waited for their turn there.
+queued as (
+	select c.process, sum(a.value) / sum(c.duration) as share
+	from calls as c join server_process as p using (process) left join args as a on a.call = c.id and a.name = 'queued'
+	where c.layer = 'server' and c.kind <> 'comm' and p.server in (select server from slow)
+	group by c.process
+),
 traced as (
-	select a.server, sum(c.time) / sum(a.time) as disk_share
+	select a.server, sum(c.time) / sum(a.time) as disk_share, max(q.share) as queue_share
 	from (select server, process, sum(time) as time from asked where layer = 'server' group by all) as a
 		join (select process, sum(time) as time from counters where layer = 'disk' group by process) as c using (process)
+		left join queued as q using (process)
 	group by a.server
 ),
 reason as (
@@ -101,12 +108,13 @@ reason as (
 		q.calls,
 		case
 			when t.disk_share >= 0.5 then 'disk'
+			when t.queue_share >= 0.5 then 'own queue'
 			when q.alone >= 5 and q.alone_times < 1.5 and q.together_times >= 2 * q.alone_times then 'queue'
 			when b.busy >= 0.8 then 'busy disk'
 			when q.alone >= 5 and q.alone_times >= 2 then 'itself'
 			else 'unknown'
 		end as cause,
-		q.alone_times, q.together_times, q.at_once, b.busy, b.device, t.disk_share
+		q.alone_times, q.together_times, q.at_once, b.busy, b.device, t.disk_share, t.queue_share
 	from slow as s left join queue as q using (server) left join busiest as b using (server) left join traced as t using (server)
 )
 select
@@ -114,14 +122,15 @@ select
 	seconds / expected as times,
 	case cause
 		when 'disk' then format('its disk: {:.0f} % of its time', 100 * disk_share)
+		when 'own queue' then format('its queue: requests wait there for {:.0f} % of their time', 100 * queue_share)
 		when 'queue' then format('its queue: a call that is there alone takes {:.1f} times the usual, together ({:.1f} at once) {:.1f} times (medians)', alone_times, at_once, together_times)
 		when 'busy disk' then format('the disk: {} was busy {:.0f} % of that time', device, 100 * busy)
 		when 'itself' then format('not its queue: a call of this run that is there alone takes {:.1f} times the usual too; network or disk, not known which', alone_times)
 		else 'why is not known'
 	end as why,
-	case cause
-		when 'queue' then 'spread the files over more servers, or let fewer ranks write there at once (collective calls)'
-		when 'unknown' then 'leave it out (stripes and directories on other servers); to know why, record all calls and `--agent`'
+	case
+		when cause in ('queue', 'own queue') then 'spread the files over more servers, or let fewer ranks write there at once (collective calls)'
+		when cause = 'unknown' then 'leave it out (stripes and directories on other servers); to know why, record all calls and `--agent`'
 		else 'leave it out: stripes and directories on other servers; tell those who run it'
 	end as mend,
 	if(cause in ('unknown'), 0.5, 0.7) as sure

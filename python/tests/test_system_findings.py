@@ -333,22 +333,32 @@ def test_why_a_server_is_slow(tmp_path: Path, why: str) -> None:
         assert rows[0]["lost"] == pytest.approx(excess)
 
 
-def test_a_traced_server_knows_its_disk(tmp_path: Path) -> None:
-    """Processes 2 to 4 are servers; the last takes five times as long, nearly all of it at its disk."""
+@pytest.mark.parametrize(
+    ("at_disk", "why"),
+    [
+        (45 * 10**7, "its disk: 90 % of its time"),
+        (10**8, "its queue: requests wait there for 75 % of their time"),
+    ],
+)
+def test_a_traced_server_knows_why(tmp_path: Path, at_disk: int, why: str) -> None:
+    """Processes 2 to 4 are servers; the last takes five times as long: at its disk, or waiting for it."""
     counters = [
         {"process": p, "layer": layer, "op": "w", "kind": "write", "calls": 100, "bytes": 10**6, "time": time}
-        for p, times in ((2, (10**8, 5 * 10**7)), (3, (10**8, 5 * 10**7)), (4, (5 * 10**8, 45 * 10**7)))
+        for p, times in ((2, (10**8, 5 * 10**7)), (3, (10**8, 5 * 10**7)), (4, (5 * 10**8, at_disk)))
         for layer, time in zip(("server", "disk"), times, strict=True)
     ]  # fmt: skip
+    served = {"process": 4, "layer": "server", "op": "w", "kind": "write", "duration": 5 * 10**6}
     run = write_run(
         tmp_path / "r",
         runs=[{"duration": 10**9}],
         processes=[{"process": p, "node": p} for p in range(5)],
         nodes=[{"node": p, "host": f"n{p}"} for p in range(5)],
         counters=counters,
+        calls=[served | {"id": n, "start": n * 5 * 10**6} for n in range(100)],
+        args=[{"call": n, "name": "queued", "value": 375 * 10**4} for n in range(100)],
     )
     (row,) = ask(findings.Asked(fathom.open(run)), "slow-server")
-    assert (row["server"], row["why"]) == ("n4", "its disk: 90 % of its time")
+    assert (row["server"], row["why"]) == ("n4", why)
     assert row["lost"] == pytest.approx(0.4)
 
 
