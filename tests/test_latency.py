@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import fathom
 import pytest
+from fathom.analysis import statement
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
 from fathom.store import Run
@@ -70,6 +71,22 @@ def under(run: Run, op: str) -> dict[int, tuple[dict[str, Any], list[dict[str, A
     return roots
 
 
+def check_own(run: Run) -> None:
+    """What the packer says of the own call around each call is what climbing from parent to parent finds."""
+
+    def rows(source: str) -> list[dict[str, Any]]:
+        text = f"with recursive {statement('own_calls')}, {statement(source)}"
+        columns = "id, own, own_duration, topmost, alone"
+        text += f"select {columns} from inside_own where layer <> 'fathom' order by id"
+        return run.sql(text, regions=True, talk=False).to_pylist()
+
+    told, climbed = rows("latency/told"), rows("latency/climbed")
+    requests = Counter(row["own"] for row in climbed if row["alone"] is not None)
+    for row in climbed:
+        row["alone"] = None if row["alone"] is None else requests[row["own"]] == 1
+    assert told == climbed and told
+
+
 @pytest.mark.parametrize(
     ("mpi", "kernel", "op"),
     [
@@ -80,6 +97,7 @@ def under(run: Run, op: str) -> dict[int, tuple[dict[str, Any], list[dict[str, A
 )
 def test_s3d(mpi: str, kernel: str, op: str, tmp_path: Path) -> None:
     run = traced(mpi, kernel, tmp_path)
+    check_own(run)
     writes = Segment(function=op)
     roots = {(root["rank"], root["call"]): calls for root, calls in under(run, op).values()}
     assert len(roots) == 4 * 8  # four variables in two checkpoints, of four ranks

@@ -19,6 +19,7 @@ SMALL = 16 << 20
 COMPUTED = {"calls": ", duration - nested as exclusive"}
 # What came after the first version: tables that older runs lack are empty, columns null.
 LATER = {
+    "calls": "own u64, own_duration i64, topmost bool, alone bool",
     "counters": """sequential u64, consecutive u64, strided u64, unaligned_file u64, unaligned_memory u64,
         contiguous u64, holes_memory u64, holes_file u64, holes_both u64, switches u64, size_histogram u64[],
         extent_histogram u64[]""",
@@ -37,6 +38,7 @@ TYPES = {
     "u16": "usmallint",
     "u8": "utinyint",
     "i64": "bigint",
+    "bool": "boolean",
     "text": "varchar",
 }
 

@@ -39,6 +39,8 @@ def _schemas() -> dict[str, pa.Schema]:
 
 
 SCHEMAS = _schemas()
+REGIONS = ("user", "threads")
+STORAGE = ("posix", "stdio", "aio")
 PARTED = ("calls", "args", "links")
 
 
@@ -66,8 +68,35 @@ def table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
     return pa.table(columns, schema=pa.schema([f.with_nullable(True) for f in schema]))
 
 
+def told(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The calls with what the packer says of the own call around each."""
+    by_id = {call.get("id"): call for call in calls}
+    first: dict[int, dict[str, Any]] = {}
+    rows = []
+    for call in calls:
+        around, above = [call], call
+        while above.get("parent") in by_id:
+            above = by_id[above["parent"]]
+            around.append(above)
+        while around and around[-1]["layer"] in REGIONS:
+            around.pop()
+        own = around[-1] if around else call
+        if own["layer"] in (*REGIONS, "fathom") or own.get("kind") == "comm":
+            own, around = call, []
+        layers = [each["layer"] for each in around[1:]]
+        row = call | {"topmost": call["layer"] not in layers}
+        if own is not call:
+            row |= {"own": own["id"], "own_duration": own["duration"]}
+        if around and call["layer"] in STORAGE and not set(layers) & set(STORAGE):
+            row["alone"] = id(own) not in first
+            first.setdefault(id(own), row)["alone"] = row["alone"]
+        rows.append(row)
+    return rows
+
+
 def write_run(directory: Path, **rows: list[dict[str, Any]]) -> Path:
     """A packed run of these rows."""
+    rows["calls"] = told(rows.get("calls", []))
     for name in SCHEMAS:
         path = directory / "tables" / f"{name}.parquet"
         if name in PARTED:

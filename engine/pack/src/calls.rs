@@ -14,6 +14,7 @@ use crate::counters::{
 };
 use crate::define::{MAX_TARGETS, Op, Target};
 use crate::heat::{Bin, Heat, HeatKey, Moved};
+use crate::own::{Nature, Tree};
 use crate::shape::shape;
 use crate::survey::Interrupted;
 use crate::walk::{Row, State, Visitor};
@@ -59,6 +60,7 @@ pub struct Plan {
 	pub has_offset: bool,
 	pub has_size: bool,
 	pub moves: Option<Moves>,
+	nature: Nature,
 	/// The field that says how many pieces of memory a call moves.
 	pieces: Option<usize>,
 }
@@ -77,6 +79,7 @@ impl Plan {
 			has_offset: op.field(Target::Offset).is_some(),
 			has_size: op.field(Target::Size).is_some(),
 			moves: op.direction.map(|direction| Moves { direction, layer }),
+			nature: Nature::new(op, layer),
 			pieces: op.pieces,
 		}
 	}
@@ -250,7 +253,7 @@ impl Writing<'_, '_, '_> {
 			None => rows.roots_done as u32,
 			Some(list) => list.get(rows.roots_done).copied().unwrap_or(0),
 		};
-		call.valid |= has::CALL;
+		call.valid |= has::CALL | rows.maps.nature(call.op).outermost();
 		rows.roots_done += 1;
 		if call.start == NO_TIME {
 			call.start = call.duration;
@@ -399,6 +402,8 @@ impl Writing<'_, '_, '_> {
 		guess_starts(pending);
 		let mut open: Vec<usize> = Vec::new();
 		let mut around: Vec<u16> = Vec::with_capacity(pending.len());
+		let mut tree = Tree::default();
+		let stream = u64::from(self.rows.facts.stream) << 40;
 		let mut ordinal = 0;
 		for i in 0..pending.len() {
 			let call = pending[i];
@@ -424,6 +429,8 @@ impl Writing<'_, '_, '_> {
 			} else if call.valid & has::PARENT != 0 {
 				pending[i].valid &= !has::PARENT; // its row is nowhere: an unbroken tree matters more
 			}
+			let nature = self.rows.maps.nature(call.op);
+			tree.add(pending, i, open.last().copied(), stream, nature);
 			enclosing = self.rows.inside.of(call.seq).unwrap_or(enclosing);
 			around.push(enclosing);
 			open.push(i);
@@ -557,6 +564,11 @@ impl StreamRows<'_> {
 }
 
 impl ImageMaps<'_> {
+	#[inline]
+	fn nature(&self, op: u16) -> Nature {
+		self.plans.get(usize::from(op)).map_or(Nature::UNKNOWN, |plan| plan.nature)
+	}
+
 	#[inline]
 	fn access(&self, call: &CallRow) -> Access {
 		let known = |bit, value: i64| (call.valid & bit != 0 && value >= 0).then_some(value);

@@ -6,14 +6,14 @@ use arrow_array::types::{
 	ArrowPrimitiveType, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-	ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, StringArray, UInt16Array,
+	ArrayRef, BooleanArray, DictionaryArray, PrimitiveArray, RecordBatch, StringArray, UInt16Array,
 };
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use crate::define::Op;
 
-/// Bits of [`CallRow::valid`]: columns that are not null.
+/// Bits of [`CallRow::valid`]: columns that are not null, and those of yes or no that are yes.
 pub mod has {
 	pub const PARENT: u16 = 1;
 	pub const CALL: u16 = 1 << 1;
@@ -27,6 +27,11 @@ pub mod has {
 	pub const SITE: u16 = 1 << 9;
 	pub const SELECTION: u16 = 1 << 10;
 	pub const COLLECTIVE: u16 = 1 << 11;
+	pub const OWN: u16 = 1 << 12;
+	pub const TOPMOST: u16 = 1 << 13;
+	/// Column `alone` is not null.
+	pub const REQUEST: u16 = 1 << 14;
+	pub const ALONE: u16 = 1 << 15;
 }
 
 pub const OFFSET_FROM: [&str; 3] = ["given", "tracked", "unknown"];
@@ -38,6 +43,9 @@ pub struct CallRow {
 	pub seq: u64,
 	/// Its id: stream and seq.
 	pub parent: u64,
+	/// Id and time of the program's own call around it.
+	pub own: u64,
+	pub own_duration: i64,
 	pub call: u32,
 	pub op: u16,
 	pub valid: u16,
@@ -137,6 +145,12 @@ impl CallColumns {
 		nulls(self.rows.iter().map(|row| row.valid), bit)
 	}
 
+	/// A column of yes or no.
+	fn yes(&self, bit: u16, nulls: Option<NullBuffer>) -> ArrayRef {
+		let values = BooleanBuffer::from_iter(self.rows.iter().map(|row| row.valid & bit != 0));
+		Arc::new(BooleanArray::new(values, nulls))
+	}
+
 	/// A column that is the same for all rows of a stream.
 	fn shared<T: ArrowPrimitiveType>(&self, get: impl Fn(&StreamFacts) -> T::Native) -> ArrayRef {
 		let mut values: Vec<T::Native> = Vec::with_capacity(self.rows.len());
@@ -218,7 +232,11 @@ impl CallColumns {
 			"error" => self.column::<Int32Type>(|row| row.error),
 			"site" => self.optional::<UInt32Type>(has::SITE, |row| row.site),
 			"selection" => self.optional::<UInt32Type>(has::SELECTION, |row| row.selection),
-			_ => self.optional::<UInt32Type>(has::COLLECTIVE, |row| row.collective),
+			"collective" => self.optional::<UInt32Type>(has::COLLECTIVE, |row| row.collective),
+			"own" => self.optional::<UInt64Type>(has::OWN, |row| row.own),
+			"own_duration" => self.optional::<Int64Type>(has::OWN, |row| row.own_duration),
+			"topmost" => self.yes(has::TOPMOST, None),
+			_ => self.yes(has::ALONE, self.nulls(has::REQUEST)),
 		}
 	}
 
@@ -307,11 +325,15 @@ pub fn call_schema() -> SchemaRef {
 		may("site", DataType::UInt32),
 		may("selection", DataType::UInt32),
 		may("collective", DataType::UInt32),
+		may("own", DataType::UInt64),
+		may("own_duration", DataType::Int64),
+		must("topmost", DataType::Boolean),
+		may("alone", DataType::Boolean),
 	]))
 }
 
 /// Columns of `calls` whose values are alike but in no order.
-pub const SCATTERED: [&str; 2] = ["duration", "nested"];
+pub const SCATTERED: [&str; 3] = ["duration", "nested", "own_duration"];
 
 #[derive(Debug, Default)]
 pub struct ArgColumns {

@@ -20,6 +20,7 @@ mod merge;
 mod missing;
 mod order;
 mod output;
+mod own;
 mod pack;
 mod progress;
 mod recover;

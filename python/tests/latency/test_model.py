@@ -8,12 +8,16 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import fathom
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
 from fathom.errors import FathomError, UsageError
 from latency.forest import PATHS, SITES, Call, Forest
 from latency.oracle import Oracle, Request, energy, groups, own_time, place, server_rate
+from schema import counters_of, table, write_run
 
 #: Forests that are asked each kind of question; the first two have regions and collectives. FATHOM_FORESTS: how many.
 SEEDS = range(4, 4 + int(os.environ.get("FATHOM_FORESTS", "2")))
@@ -385,6 +389,71 @@ def groups_of(units: list[Call]) -> dict[Any, int]:
         key = (unit["process"], unit["call"])
         out[key] = out.get(key, 0) + unit["duration"]
     return out
+
+
+#: Two own calls, both held up by servers: a pwrite that one served straight away, and MPI-IO whose pwrite two served.
+SERVED = [
+    {"id": 1, "layer": "posix", "op": "pwrite", "kind": "write", "start": 0, "duration": 100, "call": 0},
+    {"id": 2, "layer": "mpiio", "op": "MPI_File_write", "kind": "write", "start": 200, "duration": 90, "nested": 50,
+     "call": 1},
+    {"id": 3, "parent": 2, "depth": 1, "layer": "posix", "op": "pwrite", "kind": "write", "start": 210, "duration": 50,
+     "call": 1},
+    *({"id": 4 + n, "process": 1 + n % 2, "layer": "server", "op": "write", "kind": "write", "start": start,
+       "duration": took, "bytes": 8} for n, (start, took) in enumerate([(10, 70), (215, 40), (220, 30)])),
+    {"id": 7, "process": 1, "layer": "disk", "op": "write", "kind": "write", "start": 20, "duration": 25},
+]  # fmt: skip
+LINKS = [(4, 1, "serves"), (5, 3, "serves"), (6, 3, "serves"), (7, 1, "carries")]
+
+
+def test_a_call_that_a_server_served_straight_away(tmp_path: Path) -> None:
+    run = fathom.open(
+        write_run(
+            tmp_path / "r.fathom",
+            runs=[{"duration": 300}],
+            calls=SERVED,
+            counters=counters_of(SERVED),
+            links=[{"from_call": a, "to_call": b, "kind": kind} for a, b, kind in LINKS],
+            processes=[{"process": p, "node": p} for p in range(3)],
+            nodes=[{"node": n, "host": f"n{n}"} for n in range(3)],
+        )
+    )
+
+    def ask(query: str, view: str, *columns: str, top: int = 0) -> list[tuple[Any, ...]]:
+        table = model.answer(run, language.parse(query), Segment(), top).views[view]
+        return [tuple(row[name] for name in columns) for row in table.to_pylist()]
+
+    calls = [(0, "pwrite", 1, 1, 8), (1, "MPI_File_write", 1, 2, 16)]
+    assert ask("call", "call", "call", "function", "subcalls", "servers", "bytes") == calls
+    assert ask("call", "call", "call", top=1) == [(0,)]
+    assert ask("call", "server", "server_name", "calls", "requests") == [("n1", 2, 2), ("n2", 1, 1)]
+    longest = ask("latency operation max", "call", "call", "seconds", "server_name")
+    assert longest == [(0, 70e-9, "n1"), (1, 40e-9, "n2")]
+    requests = ask("latency operation list", "request", "call", "server", "id", "seconds")
+    assert requests == [(0, 0, 1, 70e-9), (1, 0, 3, 30e-9), (1, 1, 3, 40e-9)]
+    layers = [f"{layer}_seconds" for layer in ("mpiio", "posix", "server", "disk")]
+    kept = ask("latency breakdown exclusive", "call", *layers)
+    assert kept == [(0, 30e-9, 45e-9, 25e-9), (40e-9, 10e-9, 40e-9, 0)]
+
+
+@pytest.mark.parametrize("query", ["latency breakdown inclusive", "latency operation max"])
+def test_where_tables_do_not_tell_own_calls_they_are_climbed_to(
+    query: str, traced: bool, tmp_path: Path
+) -> None:
+    asked = Asked(WITH_REGIONS, traced, tmp_path, query, whole=True)
+    told = asked.answer()
+    tables = asked.run.path / "tables"
+    calls = pq.read_table(tables / "calls" / "0.parquet")
+
+    def climbed(changed: pa.Table) -> None:
+        pq.write_table(changed, tables / "calls" / "0.parquet")
+        asked.run = fathom.open(asked.run.path)
+        answer = asked.answer()
+        assert told and answer and answer.views == told.views
+
+    climbed(calls.drop_columns(["own", "own_duration", "topmost", "alone"]))  # of an older packer
+    pq.write_table(table("streams", [{"side": True}]), tables / "streams.parquet")
+    place = calls.column_names.index("own")  # of calls that signal handlers made it is not known
+    climbed(calls.set_column(place, "own", pa.nulls(calls.num_rows, pa.uint64())))
 
 
 def test_an_empty_part_says_what_there_is(tmp_path: Path) -> None:

@@ -9,12 +9,9 @@ import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
 from fathom.analysis.latency.language import Query
-from fathom.analysis.latency.segment import Part
+from fathom.analysis.latency.segment import INSIDE, Part
 from fathom.analysis.latency.servers import are_traced, servers
 from fathom.analysis.own import SECOND, own_values
-
-#: Layers whose calls reach the storage.
-STORAGE = ("posix", "stdio", "aio")
 
 
 @dataclass
@@ -37,14 +34,14 @@ class Question:
     def ask(self, name: str, values: dict[str, Any] | None = None, **parts: str) -> pa.Table:
         """Rows of one statement of this folder."""
         given = {"who": self.part.who, "which": self.part.which, "base": "unit"} | parts
-        few = given["base"] == "picked"
-        given["within"] = "semi join chosen using (process, call)" if few else ""
+        base = given["base"]
+        given["around"] = self.part.around if base == "unit" else INSIDE.format(base=base)
+        given["told"] = statement("latency/told" if self.told else "latency/climbed")
         return self.source.sql(
             statement(f"latency/{name}", **given),
             **self.part.values,
             **own_values(self.source),
             traced=are_traced(self.source),
-            layers=self.layers,
             **(values or {}),
         )
 
@@ -63,11 +60,13 @@ class Question:
         return self.ask(name, values, base=base, counted=counted, **sets, **parts)
 
     @cached_property
-    def layers(self) -> list[str]:
-        """Those of the run; what is told apart by its place comes first (inside.sql)."""
-        rows = self.source.sql("select distinct layer from counters order by layer")
-        first = ["server", *STORAGE]
-        return first + [name for name in rows["layer"].to_pylist() if name not in first]
+    def told(self) -> bool:
+        """Do the tables say of all calls in which own call they lie?"""
+        rows = self.source.sql(
+            "select not exists (select 1 from streams where side)"
+            " and coalesce((select topmost is not null from calls limit 1), true) as told"
+        )
+        return bool(rows["told"][0].as_py())
 
     @cached_property
     def servers(self) -> dict[int, str]:

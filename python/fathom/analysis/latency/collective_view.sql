@@ -2,6 +2,9 @@
 -- slowest member's (members work side by side) and, named so, sums. Communication is the library's own, inside the member.
 with recursive {units},
 {requests},
+inner_call as not materialized (
+	select * from calls where parent is not null
+),
 shown as materialized (
 	select c.*
 	from collectives as c

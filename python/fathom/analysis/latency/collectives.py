@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from fathom.analysis import Source, statement
 from fathom.analysis.latency.ask import Answer, Question
-from fathom.analysis.latency.segment import Part
+from fathom.analysis.latency.segment import whole
 
 COLUMNS = {
     "collective": "collective", "layer": "layer", "function": "op", "path": "path", "ranks_seen": "ranks_seen",
@@ -26,9 +26,7 @@ def _communication_known(source: Source) -> bool:
 
 def collectives(ask: Question) -> Answer:
     """View `collective`: those that the calls asked for are part of, with their members at all ranks."""
-    everywhere = Question(
-        ask.source, ask.query, Part(ask.part.who, "true", ask.part.values), ask.top
-    )
+    everywhere = Question(ask.source, ask.query, whole(ask.part.who, ask.part.values), ask.top)
     rows = everywhere.ask(
         "collective_view",
         {"top": ask.top},

@@ -1,16 +1,13 @@
--- Each process and server. Energy: $active watts while the server serves the call, $inactive until the call ends. Requests that are outermost calls
--- themselves, most of a long run's, are summed by file before it is asked whose server the file's is.
+-- Each process and server. Energy: $active watts while the server serves the call, $inactive until the call ends. Requests that are the only one of
+-- their call, most of a long run's, are summed by file before it is asked whose server the file's is.
 with recursive {units},
 {requests},
+{single},
 of_file as (
 	select
 		who, file, count(*) as calls, count(*) filter (data and error = 0) as accesses, sum(bytes) filter (data) as bytes,
-		sum(duration) as time, sum(duration) filter (data and error = 0) as data_time, max(duration) as longest, min(duration) as shortest
-	from (
-		select who, file, duration, bytes, error, kind in ('read', 'write') as data
-		from unit
-		where outermost and layer in ('posix', 'stdio', 'aio') and {first_set}
-	)
+		sum(time) as time, sum(time) filter (data and error = 0) as data_time, max(time) as longest, min(time) as shortest, sum(took) as took
+	from (select *, kind in ('read', 'write') as data from lone)
 	group by who, file
 ),
 several as (
@@ -25,7 +22,7 @@ several as (
 each as (
 	select
 		who, number, calls, calls as subcalls, calls as requests, accesses, bytes, time, data_time, 0 as after, longest, shortest,
-		time * $active as energy
+		time * $active + (took - time) * $inactive as energy
 	from of_file join numbered_file using (file)
 	where {servers_set}
 	union all

@@ -13,6 +13,6 @@ every_request as not materialized (
 	select o.unit, o.id, o.who, o.process, o.call, o.op, o.start, o.took, o.alone, f.number, o.duration, 0,
 		if(o.kind in ('read', 'write'), coalesce(o.bytes, 0), 0), (o.kind in ('read', 'write') and o.error = 0)::integer, 1
 	from one as o join numbered_file as f using (file)
-	where not $traced and o.layer in ('posix', 'stdio', 'aio') and not o.stored
+	where not $traced and o.request
 ),
 {counted}

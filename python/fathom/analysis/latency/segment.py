@@ -73,11 +73,24 @@ def time(word: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a run as SQL: the condition on own calls and the values in it; `who` is `rank` or `process`."""
+    """A part of a run as SQL: conditions on own calls `o` and on calls `c` inside them, the values in these; `who` is
+    `rank` or `process`."""
 
     who: str
     which: str
+    around: str
     values: dict[str, Any]
+
+
+#: Of calls inside own calls, those inside these.
+INSIDE = "c.own in (select id from {base})"
+#: The same of whole processes and outermost calls, which a call inside tells itself: nothing needs to be looked up.
+WITHIN = "c.{who} is not null and (not $talk or c.own not in (select id from calls where file in (from talk)))"
+
+
+def whole(who: str, values: dict[str, Any]) -> Part:
+    """All own calls."""
+    return Part(who, "true", WITHIN.format(who=who), values)
 
 
 def _any(source: Source, who: str, which: str, values: dict[str, Any]) -> bool:
@@ -123,7 +136,7 @@ def select(source: Source, query: Query, segment: Segment) -> Part:
     was recorded in full.
     """
     who = who_of(source)
-    part = Part(who, "true", {})
+    part = whole(who, {})
     if not _any(source, who, "true", {}):
         raise RunError(
             "query: no I/O call of this run was recorded in full; record it with --level call"
@@ -136,7 +149,8 @@ def select(source: Source, query: Query, segment: Segment) -> Part:
                 else _choices(source, who, WHAT[option])
             )
             raise UsageError(f"query: no call fits {option}; there are {choices}")
-        part = Part(who, f"{part.which} and {condition}", part.values | values)
+        which = f"{part.which} and {condition}"
+        part = Part(who, which, INSIDE.format(base="unit"), part.values | values)
         if not _any(source, who, part.which, part.values):
             raise UsageError(f"query: no call fits {option} and what is asked besides")
     for name, numbers, column in (
@@ -145,7 +159,9 @@ def select(source: Source, query: Query, segment: Segment) -> Part:
     ):
         if numbers.ranges is None:
             continue
-        narrower = Part(who, f"{part.which} and {numbers.condition(column)}", part.values)
+        which = f"{part.which} and {numbers.condition(column)}"
+        around = f"{part.around} and {numbers.condition(column.replace('o.', 'c.'))}"
+        narrower = Part(who, which, around, part.values)
         if not _any(source, who, narrower.which, narrower.values):
             noun = who if name == "procs" else "I/O call"
             there = _span(source, part, column)

@@ -1,6 +1,14 @@
--- Requests that are outermost calls themselves, straight from the units: a scan, of which the longest are found without a look at the others.
+-- Requests that are the only one of their outermost call, straight from the calls: a scan, of which the longest are found without a look at the
+-- others. `lone`: before it is asked whose server the file's is.
+lone as not materialized (
+	select id, process, call, who, start, duration as time, duration as took, kind, bytes, error, file
+	from unit
+	where outermost and layer in ('posix', 'stdio', 'aio') and not $traced and {first_set}
+	union all
+	select id, process, call, who, start, duration, took, kind, bytes, error, file
+	from held
+	where alone and not $traced and {first_set}
+),
 single as not materialized (
-	select o.id, o.process, o.call, o.who, o.start, o.duration as time, f.number
-	from unit as o join numbered_file as f using (file)
-	where o.outermost and o.layer in ('posix', 'stdio', 'aio') and {first_set} and {servers_set}
+	select o.*, f.number from lone as o join numbered_file as f using (file) where {servers_set}
 )

@@ -1,9 +1,17 @@
 -- Inclusive and exclusive time of each layer, by {by}: a call inside another of its layer adds nothing inclusive; what a server did for a call
--- is taken from the call that it served, and no more than that kept for itself. `units`, `units_time`: of own calls, not of those inside. A
--- part, after units.sql.
+-- is taken from the call that it served, and no more than that kept for itself. `units`, `units_time`: of own calls, not of those inside.
+-- `covered`: served calls that are inside another one. A part, after units.sql.
 {inside},
+above as (
+	select id, parent from inside_own where $traced and id in (select client from sent)
+	union all
+	select a.id, c.parent from above as a join inside_own as c on c.id = a.parent
+),
+covered as materialized (
+	select distinct id from above where parent in (select client from sent)
+),
 served_call as materialized (
-	select o.who, o.process, o.call, o.layer, o.unserved, s.*,
+	select o.who, o.process, o.call, o.layer, o.id not in (from covered) as unserved, s.*,
 		least(s.time, o.duration - o.nested) as kept_time, least(s.disk, o.duration - o.nested) as kept_disk
 	from one as o join sent as s on s.client = o.id
 	where $traced
