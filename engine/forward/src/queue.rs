@@ -133,13 +133,16 @@ impl Queue {
 
 	/// The next pieces to write, together; none while others are being written.
 	pub fn next_writes(&mut self) -> Vec<Piece> {
+		if self.writing {
+			return Vec::new();
+		}
+		let far = self.waiting.len().min(FAR);
+		let ready = |at: &usize| !self.waiting[*at].ready.is_empty() && self.is_free(*at);
+		let free: Vec<usize> = (0..far).filter(ready).collect();
 		let (mut pieces, mut bytes) = (Vec::new(), 0);
-		for at in 0..self.waiting.len().min(FAR) {
-			if self.writing || bytes >= MOST {
+		for at in self.by_runs(free) {
+			if bytes >= MOST {
 				break;
-			}
-			if self.waiting[at].ready.is_empty() || !self.is_free(at) {
-				continue;
 			}
 			while let Some(piece) = self.waiting[at].ready.pop_front() {
 				bytes += piece.length();
@@ -151,6 +154,26 @@ impl Queue {
 		}
 		self.writing |= !pieces.is_empty();
 		pieces
+	}
+
+	/// Which to write first, if not all can be: the one that waits longest, then the longest runs of bytes that lie one after
+	/// the other, each from its beginning. None of them touches what another does.
+	fn by_runs(&self, free: Vec<usize>) -> Vec<usize> {
+		let pieces = |at: usize| self.waiting[at].ready.iter();
+		let bytes = free.iter().flat_map(|at| pieces(*at)).map(Piece::length).sum::<usize>();
+		let Some(oldest) = free.first().copied().filter(|_| bytes > MOST) else { return free };
+		let extents = |at: usize| pieces(at).flat_map(|piece| &piece.extents);
+		let mut all: Vec<(u64, u64, usize)> = free
+			.iter()
+			.flat_map(|at| extents(*at).map(|extent| (extent.offset, extent.end(), *at)))
+			.collect();
+		all.sort_unstable();
+		let mut runs: Vec<&[(u64, u64, usize)]> = all.chunk_by(|a, b| a.1 == b.0).collect();
+		let length =
+			|run: &[(u64, u64, usize)]| run.iter().map(|(from, to, _)| to - from).sum::<u64>();
+		runs.sort_by_key(|run| std::cmp::Reverse(length(run)));
+		let in_runs = runs.into_iter().flatten().map(|(_, _, at)| *at);
+		std::iter::once(oldest).chain(in_runs).collect()
 	}
 
 	pub fn written(&mut self) {
@@ -282,6 +305,29 @@ mod tests {
 		assert_eq!(runs.len(), 1);
 		assert_eq!((runs[0].offset, runs[0].parts.len()), (0, 32));
 		assert!(queue.next_writes().is_empty());
+	}
+
+	#[test]
+	fn of_more_than_fits_what_lies_together_is_written_together() {
+		const KIB: u64 = 1024;
+		let mut queue = Queue::default();
+		for (rank, step) in (0..4).flat_map(|rank| (0..100).map(move |step| (rank, step))) {
+			let (key, at) = ((rank, step + 1), [((step * 4 + rank) * 64 * KIB, 64 * KIB)]);
+			queue.push(key, Access::Write, extents(&at));
+			queue.ready(piece(key, &at));
+		}
+		queue.push((9, 1), Access::Write, extents(&[(1 << 40, KIB)]));
+		queue.ready(piece((9, 1), &[(1 << 40, KIB)]));
+		let (mut accesses, mut written) = (0, 0);
+		while !queue.is_empty() {
+			let pieces = queue.next_writes();
+			let oldest = queue.waiting[0].key;
+			assert!(pieces.iter().any(|piece| piece.key == oldest));
+			(accesses, written) = (accesses + runs(&pieces).len(), written + pieces.len());
+			pieces.iter().for_each(|piece| drop(queue.finish(piece.key)));
+			queue.written();
+		}
+		assert_eq!((accesses, written), (5, 401));
 	}
 
 	#[test]
