@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help deps venv engine native web no-npm build demo test test-full test-rust test-native test-units test-python test-web \
+.PHONY: help deps venv engine native web no-npm build demo test test-full test-rust test-native test-python test-alone test-web \
 	lint lint-c lint-rust lint-python lint-shell lint-web format bench pictures install wheel clean
 
 PREFIX ?= /usr/local
@@ -68,7 +68,7 @@ demo: build
 
 # Each suite prints its runner's closing line and its seconds. A suite that ran no test fails:
 # pytest by exit 5, ctest by --no-tests=error. FULL=1, set by test-full, adds the long tests.
-test: test-rust test-native test-units test-python test-web
+test: test-rust test-native test-python test-alone test-web
 
 test-full:
 	@$(MAKE) --no-print-directory FULL=1 test
@@ -80,12 +80,15 @@ test-rust: deps
 test-native: native
 	@$(TIMED) ctest ctest --test-dir build --parallel $(JOBS) --output-on-failure --no-tests=error
 
-# Unit tests, and those of servers, which wait most of the time, run side by side; the others have the processors for their ranks.
-test-units: build
-	@$(if $(FULL),FATHOM_FORESTS=40) $(TIMED) 'pytest of units' $(PYTEST) --numprocesses $(JOBS) --dist loadfile python/tests tests/forward
+# Tests wait for programs most of the time and run side by side; the programs of ALONE have the machine for themselves: what
+# findings say are seconds, a browser and its server share the processors, instructions are counted.
+ALONE = tests/test_findings.py tests/gates tests/browser bench
 
 test-python: build
-	@$(TIMED) pytest $(PYTEST) --ignore tests/forward tests bench
+	@$(if $(FULL),FATHOM_FORESTS=40) $(TIMED) pytest $(PYTEST) --numprocesses $(JOBS) --dist loadfile $(ALONE:%=--ignore %) python/tests tests
+
+test-alone: build
+	@$(TIMED) 'pytest, one by one' $(PYTEST) $(ALONE)
 
 test-web: web/node_modules/.package-lock.json
 	@$(TIMED) vitest npm --prefix web run --silent test
