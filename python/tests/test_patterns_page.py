@@ -247,7 +247,8 @@ def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "x_0_bin" not in page
     assert main(["patterns", run, "--file", "*.h5"]) == 2
     assert (
-        capsys.readouterr().err == "fathom: patterns: no read or write of a file like '*.h5' in r\n"
+        capsys.readouterr().err
+        == "fathom: patterns: no read or write of a file like '*.h5' in r; there are x.0.bin, x.1.bin\n"
     )
 
 

@@ -32,12 +32,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="raw numbers, units in the names")
 
 
-def _check(found: Patterns, name: str, asked: str | None) -> None:
+MOST = 12  # files that a message names
+
+
+def _of_files(found: Patterns, name: str, glob: str) -> Patterns:
+    """The same of files like these; there must be one, or none at all."""
+    kept = found.only(
+        lambda path: fnmatchcase(path, glob) or fnmatchcase(PurePosixPath(path).name, glob)
+    )
+    there = sorted({PurePosixPath(path).name for use in found.uses for path in use.paths})
+    if there and not (kept.patterns or kept.unplaced):
+        more = f" and {len(there) - MOST} more" if len(there) > MOST else ""
+        raise UsageError(
+            f"patterns: no read or write of a file like '{glob}' in {name}; there are {', '.join(there[:MOST])}{more}"
+        )
+    return kept
+
+
+def _check(found: Patterns, name: str) -> None:
     """Something must be there to show."""
     if found.patterns or found.unplaced:
         return
-    if asked and found.made:
-        raise UsageError(f"patterns: no read or write of a file like '{asked}' in {name}")
     if found.made:
         raise RunError(
             f"{name}: none of its {found.made:,} reads and writes was recorded in full (level file or job):"
@@ -53,11 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     opened = fathom.open(arguments.run)
     found = patterns(Remembered(opened))
     if arguments.file:
-        glob = arguments.file
-        found = found.only(
-            lambda path: fnmatchcase(path, glob) or fnmatchcase(PurePosixPath(path).name, glob)
-        )
-    _check(found, opened.name, arguments.file)
+        found = _of_files(found, opened.name, arguments.file)
+    _check(found, opened.name)
     if arguments.json:
         content = view.as_json(found, opened.name, arguments.top)
         print(json.dumps(content, indent=2, ensure_ascii=False))
