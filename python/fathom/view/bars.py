@@ -235,6 +235,12 @@ def _paint(axes: Axes, of: Picture) -> list[float]:
     return tops
 
 
+def lowest(of: Picture, tops: list[float]) -> float:
+    """Where the axis begins: so that on a logarithmic one the smallest bar is seen too."""
+    values = tops if of.stacked else [value for each in of.series for value in each.values]
+    return min((value for value in values if value > 0), default=0.0) / 2 if of.logarithmic else 0.0
+
+
 def save(path: Path, of: Picture) -> None:
     """Draws into a file; its ending says the form. Errors: `UsageError` where it cannot be written."""
     check(path)
@@ -252,7 +258,9 @@ def save(path: Path, of: Picture) -> None:
         if of.logarithmic:
             axes.set_yscale("log")
         axes.margins(x=0.01 if count > 3 else 0.3)
-        axes.set_ylim(top=max(tops, default=1.0) * (2.5 if of.logarithmic else 1.12) or 1.0)
+        axes.set_ylim(
+            lowest(of, tops), max(tops, default=1.0) * (2.5 if of.logarithmic else 1.12) or 1.0
+        )
         _words(axes, of, tops)
         if of.footnote:
             figure.supxlabel(of.footnote, fontsize=7, color="#555555")

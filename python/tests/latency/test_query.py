@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +299,14 @@ def test_a_picture_of_many_calls_stays_readable(tmp_path: Path) -> None:
 def test_colours_are_told_apart_and_bars_wide_apart_are_logarithmic() -> None:
     assert len(set(bars.COLOURS)) == len(bars.COLOURS)
     assert bars.wide([1, 31]) and not bars.wide([1, 29]) and not bars.wide([0, 0])
+
+
+def test_the_smallest_bar_of_a_logarithmic_axis_is_seen() -> None:
+    each = [bars.Series("a", "#000", [8.0, 400.0]), bars.Series("b", "#111", [2.0, 0.0])]
+    of = bars.Picture("", "", "", ["x", "y"], each, False, True, [], [])
+    assert bars.lowest(of, [8.0, 400.0]) == 1.0
+    assert bars.lowest(replace(of, stacked=True), [10.0, 400.0]) == 5.0
+    assert bars.lowest(replace(of, logarithmic=False), [10.0, 400.0]) == 0.0
 
 
 def test_other_commands_do_not_load_matplotlib(run_directory: Path) -> None:
