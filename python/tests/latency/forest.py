@@ -117,7 +117,7 @@ class Forest:
             None, "server", start, took, process=server, stream=100 + server, rank=None,
             kind=kind, bytes=self.dice.choice([0, 64]), call=0,
         )  # fmt: skip
-        for _ in range(self.dice.randrange(3)):
+        for _ in range(0 if kind == "comm" else self.dice.randrange(3)):
             left = took - row["nested"]
             disk = self.dice.randrange(0, left + 1)
             layer = self.dice.choice(["posix", "fathom"])
