@@ -27,14 +27,12 @@ export interface Series {
 	total: number;
 	/** Total against the mean of all servers. */
 	ofMean: number;
-	/** Part of the mean. */
-	weighs: boolean;
 }
 
 /** Where directories stand for servers, one that was asked less than this part of the most is none of the job's storage: /etc is read at the start. */
 const HARDLY = 0.01;
 
-/** Values of each server, those farthest from the mean first. */
+/** Values of each server, those farthest from the mean first; a directory that was hardly asked is none. */
 export function series(answer: ServersAnswer, metric: Metric): Series[] {
 	const found = new Map<string, number[]>();
 	const table = answer.bins;
@@ -45,20 +43,20 @@ export function series(answer: ServersAnswer, metric: Metric): Series[] {
 		line[bin[at] ?? 0] = values[at] ?? 0;
 		found.set(name, line);
 	});
-	const all = [...found].map(([name, line]): Series => ({ server: name, values: line, total: line.reduce((a, b) => a + b, 0), ofMean: 0, weighs: false }));
-	const apart = all.filter((one) => one.server !== OTHERS);
-	const least = answer.stands === "directory" ? HARDLY * Math.max(0, ...apart.map((one) => one.total)) : 0;
-	for (const one of apart) one.weighs = one.total >= least;
-	const named = all.filter((one) => one.weighs);
+	const every = [...found].map(([name, line]): Series => ({ server: name, values: line, total: line.reduce((a, b) => a + b, 0), ofMean: 0 }));
+	const isNamed = (one: Series): boolean => one.server !== OTHERS;
+	const least = answer.stands === "directory" ? HARDLY * Math.max(0, ...every.filter(isNamed).map((one) => one.total)) : 0;
+	const all = every.filter((one) => !isNamed(one) || one.total >= least);
+	const named = all.filter(isNamed);
 	const mean = named.reduce((sum, one) => sum + one.total, 0) / Math.max(1, named.length);
 	for (const one of all) one.ofMean = mean > 0 ? one.total / mean : 0;
-	const far = (one: Series): number => (one.weighs ? Math.abs(one.ofMean - 1) : -1);
+	const far = (one: Series): number => (isNamed(one) ? Math.abs(one.ofMean - 1) : -1);
 	return all.sort((a, b) => far(b) - far(a) || b.total - a.total);
 }
 
 /** In each bin the most loaded server against the mean: 1 is balance. Bins in which nothing runs are not known. */
 export function imbalance(all: Series[]): (number | null)[] {
-	const named = all.filter((one) => one.weighs);
+	const named = all.filter((one) => one.server !== OTHERS);
 	return Array.from({ length: BINS }, (_, at) => {
 		const values = named.map((one) => one.values[at] ?? 0);
 		const sum = values.reduce((a, b) => a + b, 0);
@@ -82,7 +80,7 @@ export function serverTracks(all: Series[], metric: Metric, width: number): Trac
 	const colour = (palette: Palette): string => layerColour(palette, "server");
 	const says = inWords(metric, width);
 	const made = all.slice(0, PANELS).map((one): Track => ({ name: `${one.server} ×${one.ofMean.toFixed(2)}`, least: one.values, most: one.values, says, colour, top }));
-	if (all.filter((one) => one.weighs).length < 2) return made;
+	if (all.filter((one) => one.server !== OTHERS).length < 2) return made;
 	const uneven = imbalance(all);
 	return [{ name: "imbalance", least: uneven, most: uneven, says: (value) => `${value.toFixed(2)} × the mean`, colour: (palette) => palette.mark }, ...made];
 }

@@ -25,7 +25,7 @@ export function Servers(): JSX.Element {
 	);
 }
 
-const STAND_IN = "No server was recorded. Each directory stands for one: its figures are those of this run's calls on the files in it, as the clients saw them; what other programs asked of the same disks is not in them. A directory that was asked less than 1 % of the most is left out of the mean.";
+const STAND_IN = "No server was recorded. Each directory stands for one: its figures are those of this run's calls on the files in it, as the clients saw them; what other programs asked of the same disks is not in them. A directory that was asked less than 1 % of the most is in the table alone.";
 
 function Balance({ servers }: { servers: ServersAnswer }): JSX.Element {
 	const metric = chosen<Metric>("shows", METRICS);
