@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from fathom.screens import answer, conditions, number
+from fathom.screens import answer, conditions, number, table
 from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
@@ -24,8 +24,10 @@ def strips(view: View, selection: Selection, *, width: int = 1024) -> dict[str, 
     shown = replace(selection, lanes=((0, LANES - 1, 1),)) if is_cut else selection
     where = conditions.calls(shown)
     of_calls = near(view, shown)
-    if of_calls.value(f"select count(*) from calls where {where}") <= LIMIT:
-        spans = of_calls.table(statement("strips_spans", which=where), note=note)
+    # One more than may be shown are looked at, in any order: so many are soon found where there are more.
+    few = of_calls.sql(statement("strips_spans", which=f"{where} limit {LIMIT + 1}"))
+    if few.num_rows <= LIMIT:
+        spans = table.of(few, statement("strips_spans", which=where), note=note)
         return {"spans": spans, "bins": None, "limit": LIMIT}
     first, last = selection.t or (0, duration(view))
     numbers = {"first": first, "last": last, "span": last - first, "width": width}

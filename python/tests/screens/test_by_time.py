@@ -5,11 +5,12 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from fathom import onefile, screens
-from fathom.screens import by_time
-from fathom.screens.near import near
-from fathom.screens.opened import Runs, Stop
+from fathom.screens import by_time, conditions
+from fathom.screens.near import near, near_file
+from fathom.screens.opened import HELD, Runs, Stop
 from fathom.screens.selection import Selection
 from latency.forest import Forest
 
@@ -119,3 +120,27 @@ def test_a_run_as_one_file_goes_without(tmp_path: Path) -> None:
     names = zipfile.ZipFile(tmp_path / "one.fathom").namelist()
     assert any("calls/" in name for name in names)
     assert not any("by_time" in name for name in names)
+
+
+def test_pictures_of_a_file_look_at_its_calls_alone(tmp_path: Path) -> None:
+    runs = Runs([Forest(11, traced=False).write(tmp_path).path])
+    runs.all["r"].sort(Stop())
+    view, shown = runs.view("r"), Selection(t=(200, 900), lanes=((0, 6, 1),))
+    found = near_file(view, shown, 0).rows("select id from calls order by id")
+    where = f"file = 0 and {conditions.calls(Selection(lanes=shown.lanes))}"
+    assert found == near(view, shown).rows(f"select id from calls where {where} order by id")
+    assert found
+
+
+def test_the_last_parts_that_were_asked_for_are_held(tmp_path: Path) -> None:
+    opened = Runs([Forest(11, traced=False).write(tmp_path).path]).all["r"]
+    made: list[int] = []
+
+    def ask(key: int) -> pa.Table:
+        return opened.latest(
+            key, lambda: made.append(key) or pa.table({"key": [key]}), Stop().check
+        )
+
+    for key in (*range(HELD), 0, HELD, 0, 1):
+        assert ask(key)["key"].to_pylist() == [key]
+    assert made == [*range(HELD), HELD, 1]
