@@ -40,10 +40,10 @@ def attach(connection: duckdb.DuckDBPyConnection, tables: Path) -> bool:
         return False
     try:
         connection.execute(f"attach {quoted(str(file))} as by_time (read_only)")
-        made = connection.execute("select made_of from by_time.made").fetchone()
+        made = connection.execute("select made_of from by_time.made").fetchall()
     except duckdb.Error:  # damaged, or of a newer version
-        made = None
-    if made == (COPY.made_of(tables),):
+        made = []
+    if made == [(COPY.made_of(tables),)]:
         return True
     with contextlib.suppress(duckdb.Error):
         connection.execute("detach by_time")

@@ -79,6 +79,7 @@ def test_it_is_made_once_and_anew_of_other_calls(tmp_path: Path) -> None:
     Runs([path]).all["r"].sort(Stop())
     made, again = copy.stat().st_mtime_ns, Runs([path]).all["r"]
     assert again.by_time
+    assert again.run.sql("select events from runs").num_rows == 1  # nothing was left unread
     again.sort(Stop())
     assert copy.stat().st_mtime_ns == made
     os.utime(path / "tables" / "calls" / "0.parquet", ns=(1, 1))
