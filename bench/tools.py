@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "build" / "bench"
+NESTED = PROGRAMS / "nested_mpich"
 FATHOM = ROOT / "build" / "fathom"
 ENGINE = ROOT / "engine" / "target" / "release" / "fathom-engine"
 
@@ -36,7 +37,9 @@ class BenchError(Exception):
 
 
 def run(
-    command: list[str | Path], env: dict[str, str] | None = None, cwd: Path | None = None
+    command: list[str | Path],
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
 ) -> str:
     """Runs a command with extra environment, gives its standard output; its failure is an error."""
     words = [str(word) for word in command]
@@ -81,11 +84,12 @@ def pack(directory: Path, env: dict[str, str] | None = None) -> None:
 
 
 @contextmanager
-def regular_run(calls: int) -> Iterator[Path]:
-    """A run in memory, not packed: 8-byte accesses, the most own calls that so many events can be."""
+def regular_run(calls: int, program: Path = PROGRAMS / "regular") -> Iterator[Path]:
+    """A run in memory, not packed: 8-byte accesses, the most own calls that so many events can be; of `NESTED` each
+    call makes two events."""
     with scratch("/dev/shm") as directory:
         recorded, data = directory / "run.fathom", directory / "data"
-        run([*fathom_run(recorded, "--budget", "1GiB"), PROGRAMS / "regular", data, str(calls)])
+        run([*fathom_run(recorded, "--budget", "1GiB"), program, data, str(calls)])
         data.unlink()
         yield recorded
 
