@@ -25,7 +25,7 @@ failed as (
 		c.kind in ('read', 'write', 'sync', 'close') and c.layer in ('posix', 'stdio', 'aio') as data,
 		coalesce(p.place, nullif(regexp_replace(o.name, '[0-9]+', '*', 'g'), ''), 'an unknown file') as path,
 		count(*) as n, sum(c.duration) / 1e9 as seconds, max_by(c.id, c.duration, 8) as worst, max(c.duration) as longest
-	from (select *, {outermost_call} as own from calls where error <> 0) as c
+	from (select *, {outermost_call} as is_own from calls where error <> 0) as c
 		left join {places} as p using (file) left join objects as o using (object)
 	where c.layer in ('posix', 'stdio', 'aio') and c.kind <> 'comm'
 		-- not now: EINTR, EAGAIN, EINPROGRESS, ETIMEDOUT; asked of what has no such thing: ESPIPE, ENOTTY, ENODATA, EOPNOTSUPP
@@ -34,7 +34,7 @@ failed as (
 		and (p.file is not null or c.file is null and coalesce(c.site not in (from wire), true)
 			and coalesce(c.parent not in (select id from calls where kind = 'open'), true))
 		-- What a library looks for is its own affair, unless data are lost; what MPI does when it starts and ends is no I/O of the program's.
-		and (c.own or data and c.parent not in (select id from calls where kind = 'comm'))
+		and (c.is_own or data and c.parent not in (select id from calls where kind = 'comm'))
 	group by all
 ),
 process as (

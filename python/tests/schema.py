@@ -86,7 +86,7 @@ def told(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
         layers = [each["layer"] for each in around[1:]]
         row = call | {"topmost": call["layer"] not in layers}
         if own is not call:
-            row |= {"own": own["id"], "own_duration": own["duration"]}
+            row |= {"own": own["id"], "own_duration": own.get("duration", 0)}
         if around and call["layer"] in STORAGE and not set(layers) & set(STORAGE):
             row["alone"] = id(own) not in first
             first.setdefault(id(own), row)["alone"] = row["alone"]

@@ -85,7 +85,7 @@ def test_query_forms(capsys: Captured, run_directory: Path) -> None:
 
 @pytest.mark.parametrize("sql", [
     "create table x as select 1", "copy calls to '/tmp/x.csv'", "attach '/tmp/x.db'", "set threads = 1",
-    "select 1; select 2", "selec 1", "select nothing from calls", "explain analyze copy (select 1) to 'x'",
+    "select 1; select 2", "explain analyze copy (select 1) to 'x'",
     "from read_csv('/etc/passwd')", "from glob('/*')", "",
 ])  # fmt: skip
 def test_query_only_reads_this_run(capsys: Captured, run_directory: Path, sql: str) -> None:
