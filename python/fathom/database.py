@@ -186,10 +186,10 @@ def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
         raise _told(error) from error
 
 
-def keep(con: duckdb.DuckDBPyConnection, name: str, text: str) -> None:
+def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = None) -> None:
     """Keeps the rows of one reading statement as a table of this connection."""
     check_reading(con, text)
     try:
-        con.execute(f'create temp table "{name}" as {text}')
+        con.execute(f'create temp table "{name}" as {text}', values)
     except duckdb.Error as error:
         raise _told(error) from error

@@ -72,6 +72,13 @@ class Run:
         """Makes a table of one reading statement's rows, for what is asked of this run after it."""
         database.keep(self.connection, name, text)
 
+    def looking_at(self, text: str, **values: Any) -> "Run":
+        """The same run, where `calls` are the rows of this statement."""
+        found = Run(self.path, self._memory)
+        found.connection = self.connection.cursor()
+        database.keep(found.connection, "calls", text, values)
+        return found
+
 
 def streams_lost(directory: Path) -> bool:
     """Is a stream file that the tables were made of no longer there? Then packing again would lose its calls."""

@@ -27,7 +27,6 @@ from pathlib import Path
 import pyarrow as pa
 
 import fathom
-from fathom.analysis import Remembered
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency import segment as segments
 from fathom.commands.arguments import add_run
@@ -148,8 +147,7 @@ def _ask(arguments: argparse.Namespace) -> int:
             f"query: no table '{arguments.view}' of this query; there are {', '.join(there)}"
         )
     top = TOP if arguments.top is None else arguments.top
-    source = Remembered(fathom.open(arguments.run))
-    answer = model.answer(source, query, segment, top, _views(arguments))
+    answer = model.answer(fathom.open(arguments.run), query, segment, top, _views(arguments))
     one = arguments.view or next(iter(answer.views))
     if arguments.plot:
         bars.save(arguments.plot, bars.picture(query, answer))

@@ -7,11 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Remembered, statement
 from fathom.analysis.latency.language import Query
 from fathom.analysis.latency.segment import INSIDE, Part
 from fathom.analysis.latency.servers import are_traced, servers
 from fathom.analysis.own import SECOND, own_values
+from fathom.store import Run
 
 
 @dataclass
@@ -25,25 +26,35 @@ class Answer:
     notes: list[str] = field(default_factory=list)
 
 
+def chosen(rows: pa.Table) -> dict[str, list[int]]:
+    """Outermost calls that a statement found, as others are given them."""
+    return {"processes": rows["process"].to_pylist(), "ordinals": rows["call"].to_pylist()}
+
+
 class Question:
     """A query on a part of a run; `top`: of calls and requests so many, the longest; 0: all."""
 
-    def __init__(self, source: Source, query: Query, part: Part, top: int) -> None:
-        self.source, self.query, self.part, self.top = source, query, part, top
+    def __init__(self, run: Run, query: Query, part: Part, top: int) -> None:
+        self.run, self.query, self.part, self.top = run, query, part, top
+        self.source = Remembered(run)
 
-    def ask(self, name: str, values: dict[str, Any] | None = None, **parts: str) -> pa.Table:
-        """Rows of one statement of this folder."""
-        given = {"who": self.part.who, "which": self.part.which, "base": "unit"} | parts
-        base = given["base"]
-        given["around"] = self.part.around if base == "unit" else INSIDE.format(base=base)
-        given["told"] = statement("latency/told" if self.told else "latency/climbed")
-        return self.source.sql(
-            statement(f"latency/{name}", **given),
-            **self.part.values,
-            **own_values(self.source),
-            traced=are_traced(self.source),
-            **(values or {}),
-        )
+    def units(self, name: str, values: dict[str, Any], **parts: str) -> pa.Table:
+        """Rows of one statement of this folder on units alone."""
+        given = {"who": self.part.who, "which": self.part.which} | parts
+        text = statement(f"latency/{name}", **given)
+        return self.source.sql(text, **self.part.values, **own_values(self.source), **values)
+
+    def ask(
+        self, name: str, values: dict[str, Any] | None = None, base: str = "unit", **parts: str
+    ) -> pa.Table:
+        """Rows of one statement on units and what is inside them."""
+        inside = {
+            "base": base,
+            "around": self.part.around if base == "unit" else INSIDE.format(base=base),
+            "told": statement("latency/told" if self.told else "latency/climbed"),
+        }
+        traced = {"traced": are_traced(self.source)}
+        return self.units(name, traced | (values or {}), **inside, **parts)
 
     def requests(
         self, name: str, values: dict[str, Any], base: str = "unit", **parts: str
@@ -58,6 +69,14 @@ class Question:
         }
         counted = statement(f"latency/{some}", **sets)
         return self.ask(name, values, base=base, counted=counted, **sets, **parts)
+
+    def near(self, calls: dict[str, list[int]]) -> "Question":
+        """The same, to be asked of these few outermost calls: they are read out of all once, not by each statement. What
+        traced servers and signal handlers did stands elsewhere, so there it is asked of all."""
+        if not self.top or not self.told or are_traced(self.source):
+            return self
+        near = self.run.looking_at(statement("latency/chosen_calls"), **calls)
+        return Question(near, self.query, self.part, self.top)
 
     @cached_property
     def told(self) -> bool:

@@ -26,7 +26,7 @@ def _communication_known(source: Source) -> bool:
 
 def collectives(ask: Question) -> Answer:
     """View `collective`: those that the calls asked for are part of, with their members at all ranks."""
-    everywhere = Question(ask.source, ask.query, whole(ask.part.who, ask.part.values), ask.top)
+    everywhere = Question(ask.run, ask.query, whole(ask.part.who, ask.part.values), ask.top)
     rows = everywhere.ask(
         "collective_view",
         {"top": ask.top},

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis.latency.ask import Answer, Question
+from fathom.analysis.latency.ask import Answer, Question, chosen
 from fathom.analysis.latency.servers import are_traced
 from fathom.analysis.own import SECOND
 
@@ -39,7 +39,8 @@ def breakdown(ask: Question, views: frozenset[str]) -> Answer:
     traced = are_traced(ask.source)
     found = {}
     if "call" in views:
-        rows = ask.ask("breakdown_calls", {"top": ask.top}, base="picked", by="process, call")
+        calls = chosen(ask.units("longest_units", {"top": ask.top}))
+        rows = ask.near(calls).ask("breakdown_calls", calls, base="picked", by="process, call")
         found["call"] = _by_call(rows.to_pylist(), layers, what, who, traced)
     found["process"] = _by_process(every, layers, what, who, traced)
     found["layer"] = _by_layer(every, layers, what, who)

@@ -6,7 +6,7 @@ adds up. Inclusive: time in a layer, what lies below included; exclusive: less t
 among them, and less the servers' work.
 """
 
-from fathom.analysis import Source, statement
+from fathom.analysis import statement
 from fathom.analysis.latency import segment as segments
 from fathom.analysis.latency.ask import Answer, Question
 from fathom.analysis.latency.collectives import collectives
@@ -17,6 +17,7 @@ from fathom.analysis.latency.segment import Segment
 from fathom.analysis.latency.servers import are_traced
 from fathom.analysis.own import own
 from fathom.errors import UsageError
+from fathom.store import Run
 
 
 def _views_of(name: str) -> tuple[str, ...]:
@@ -79,14 +80,14 @@ def _notes(ask: Question, answer: Answer) -> list[str]:
 
 
 def answer(
-    source: Source, query: Query, segment: Segment, top: int, views: frozenset[str] = VIEWS
+    run: Run, query: Query, segment: Segment, top: int, views: frozenset[str] = VIEWS
 ) -> Answer:
     """The answer; of calls and requests the `top` longest, 0: all; of its `views` those named.
 
     Errors: `UsageError` where nothing is left of the run, with the place in the query and what there is; `RunError`
     where no call was recorded in full.
     """
-    ask = Question(source, query, segments.select(source, query, segment), top)
+    ask = Question(run, query, segments.select(run, query, segment), top)
     if query.name.startswith("latency breakdown"):
         found = breakdown(ask, views)
     else:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis.latency.ask import Answer, Question
+from fathom.analysis.latency.ask import Answer, Question, chosen
 
 Columns = dict[str, str]
 
@@ -59,9 +59,7 @@ def _columns(name: str, who: str) -> dict[str, Columns]:
 
 def _list(ask: Question) -> Answer:
     longest = ask.requests("longest_requests", {"top": ask.top})
-    values = {
-        "processes": longest["process"].to_pylist(),
-        "ordinals": longest["call"].to_pylist(),
+    values = chosen(longest) | {
         "ids": longest["id"].to_pylist(),
         "numbers": longest["number"].to_pylist(),
     }
@@ -151,14 +149,14 @@ def operations(ask: Question, views: frozenset[str]) -> Answer:
     watts = {"active": query.active, "inactive": query.inactive}
     columns = _columns(query.name, ask.part.who)
     rows: dict[str, pa.Table] = {}
-    longest = ask.requests("longest_calls", {"top": ask.top})
-    calls = {"processes": longest["process"].to_pylist(), "ordinals": longest["call"].to_pylist()}
+    calls = chosen(ask.requests("longest_calls", {"top": ask.top}))
+    near = ask.near(calls)
     if "call" in views:
-        rows["call"] = ask.requests("call_view", calls | watts, base="picked")
+        rows["call"] = near.requests("call_view", calls | watts, base="picked")
     if views & {"server", "pair"}:
         rows |= _of_servers(ask, watts)
     if "subcall" in views & columns.keys():
-        rows["subcall"] = ask.requests("subcall_view", calls | {"top": ask.top}, base="picked")
+        rows["subcall"] = near.requests("subcall_view", calls | {"top": ask.top}, base="picked")
     if "detail" in views & columns.keys():
-        rows["detail"] = ask.requests("detail_view", calls | watts, base="picked")
+        rows["detail"] = near.requests("detail_view", calls | watts, base="picked")
     return Answer(ask.part.who, {name: ask.table(rows[name], columns[name]) for name in rows})

@@ -5,10 +5,10 @@ with recursive {units},
 {single},
 of_file as (
 	select
-		who, file, count(*) as calls, count(*) filter (data and error = 0) as accesses, sum(bytes) filter (data) as bytes,
-		sum(time) as time, sum(time) filter (data and error = 0) as data_time, max(time) as longest, min(time) as shortest, sum(took) as took
+		who, file, data, data and error = 0 as accessed, count(*) as calls, sum(bytes) as bytes, sum(time) as time,
+		max(time) as longest, min(time) as shortest, sum(took) as took
 	from (select *, kind in ('read', 'write') as data from lone)
-	group by who, file
+	group by who, file, data, accessed
 ),
 several as (
 	select
@@ -21,8 +21,8 @@ several as (
 ),
 each as (
 	select
-		who, number, calls, calls as subcalls, calls as requests, accesses, bytes, time, data_time, 0 as after, longest, shortest,
-		time * $active + (took - time) * $inactive as energy
+		who, number, calls, calls as subcalls, calls as requests, if(accessed, calls, 0) as accesses, if(data, bytes, 0) as bytes, time,
+		if(accessed, time, 0) as data_time, 0 as after, longest, shortest, time * $active + (took - time) * $inactive as energy
 	from of_file join numbered_file using (file)
 	where {servers_set}
 	union all
