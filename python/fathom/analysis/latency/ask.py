@@ -71,8 +71,10 @@ class Question:
         return self.ask(name, values, base=base, counted=counted, **sets, **parts)
 
     def near(self, calls: dict[str, list[int]]) -> "Question":
-        """The same, to be asked of these few outermost calls: they are read out of all once, not by each statement. What
-        traced servers and signal handlers did stands elsewhere, so there it is asked of all."""
+        """The same, to be asked of these few outermost calls: they are read out of all once, not by each statement.
+
+        What traced servers and signal handlers did stands elsewhere, so there it is asked of all.
+        """
         if not self.top or not self.told or are_traced(self.source):
             return self
         near = self.run.looking_at(statement("latency/chosen_calls"), **calls)
