@@ -22,7 +22,7 @@ view as (
 	group by o.file
 ),
 data as (
-	select file, count(*) / count(distinct process) as n from {transfers} group by file
+	select file, sum(calls - errors) / count(distinct process) as n from counters where layer = 'mpiio' and kind in ('read', 'write') group by file
 )
 select
 	p.place as path,

@@ -1,4 +1,5 @@
--- Reads and writes of MPI-IO, and what the system calls below each did. Times in ns.
+-- Reads and writes of MPI-IO, and what the system calls below each did. Times in ns. Left out, since nothing can be better about the
+-- way they are made and there may be millions: independent ones of one stretch of the file, unless below a call of netCDF.
 -- Columns: id, parent, process, rank, file, object, kind, collective (its number, null: independent), start, duration, size (bytes
 -- asked), first, span (bytes of the file from the first to the last that were asked; null: not known), pieces (of the file that
 -- size is in; null: not known), moves (system calls of the same kind), moved (their bytes), other, other_moved (the same of reads
@@ -7,6 +8,9 @@ with data as (
 	select c.*, p.rank as own_rank
 	from calls as c join processes as p using (process)
 	where c.layer = 'mpiio' and c.kind in ('read', 'write') and c.error = 0 and c.state = 'done' and coalesce(c.size, 0) >= 0
+		and (c.collective is not null
+			or c.selection in (select selection from selections where not exact or blocks <> 1 or period not in (0, total))
+			or c.parent in (select id from calls where layer in ('netcdf', 'pnetcdf')))
 ),
 below as (
 	select

@@ -226,30 +226,42 @@ class Asked:
         self._made.add(name)
 
 
-# The lines of some calls: where the outermost call around each was made from.
-LINES = """
-	with recursive up as (
-		select id as example, id, parent, site from calls where id in (select unnest($calls))
-		union all
-		select up.example, c.id, c.parent, c.site from up join calls as c on c.id = up.parent
-	)
-	select example, s.source, s.line, s.function, s.module
-	from up join sites as s using (site)
-	order by example, up.id
-"""
-
-
 def _place(row: dict[str, Any]) -> str:
     where = f"{row['source']}:{row['line']}" if row["source"] else row["module"] or "unknown module"
     return f"{where} {row['function'] or ''}".strip()
 
 
+def _around(run: Run, calls: set[int]) -> dict[int, dict[str, Any]]:
+    """Parent and site of these calls and of all around them. One step of the tree at a time, since of a list of ids
+    the database reads only the stretches of the table that can hold one."""
+    around: dict[int, dict[str, Any]] = {}
+    asked: set[int] = set()
+    while new := calls - asked:
+        listed = ", ".join(map(str, new))
+        rows = run.sql(f"select id, parent, site from calls where id in ({listed})").to_pylist()
+        around |= {row["id"]: row for row in rows}
+        asked |= new
+        calls = {row["parent"] for row in rows if row["parent"] is not None}
+    return around
+
+
 def _lines(run: Run, findings: Sequence[Finding]) -> dict[int, str]:
-    """Call to the line that the outermost call around it was made from."""
-    calls = sorted({call for finding in findings for call in finding.calls})
-    if not calls:
-        return {}
-    return {row["example"]: _place(row) for row in run.sql(LINES, calls=calls).to_pylist()}
+    """Call to the line that it, or the nearest call around it of which that is known, was made from."""
+    examples = {call for finding in findings for call in finding.calls}
+    around = _around(run, examples)
+    known = run.sql(
+        "from sites where list_contains($known, site)",
+        known=[row["site"] for row in around.values()],
+    )
+    sites = {row["site"]: row for row in known.to_pylist()}
+    lines: dict[int, str] = {}
+    for example in examples:
+        at = around.get(example)
+        while at and at["site"] not in sites:
+            at = around.get(at["parent"])
+        if at:
+            lines[example] = _place(sites[at["site"]])
+    return lines
 
 
 def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
