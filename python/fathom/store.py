@@ -13,8 +13,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.dataset
-import pyarrow.parquet
+from pyarrow.parquet import ParquetFile
 
 from fathom import database, manifest, onefile
 from fathom.directory import engine, resolve
@@ -47,6 +46,8 @@ class Run:
         files = database.table_files(self.path / "tables")
         if name not in files:
             raise DamagedRun(f"{self.path}: no table '{name}'; there are {', '.join(files)}")
+        import pyarrow.dataset  # takes as long to load as DuckDB; SQL does without
+
         pattern = files[name]
         try:
             parts = [str(part) for part in sorted(pattern.parent.glob(pattern.name))]
@@ -86,7 +87,8 @@ def streams_lost(directory: Path) -> bool:
     if not known.is_file():
         return False
     try:
-        paths = pyarrow.parquet.read_table(known, columns=["path"])["path"].to_pylist()
+        with ParquetFile(known) as file:
+            paths = file.read(columns=["path"])["path"].to_pylist()
     except (OSError, pa.ArrowException) as error:
         raise DamagedRun(f"{known}: {error}; pack the run again") from error
     own = {path for path in paths if path.startswith("streams/")}

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
 
@@ -46,7 +45,7 @@ def own(source: Source) -> pa.Table:
 def is_complete(source: Source) -> bool:
     """Was each of the program's own calls recorded in full?"""
     rows = own(source)
-    return bool(pc.all(pc.equal(rows["recorded"], rows["calls"])).as_py())
+    return bool(rows["recorded"].to_pylist() == rows["calls"].to_pylist())
 
 
 def lines(source: Source) -> pa.Table:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fathom.analysis.latency.ask import Answer
 from fathom.view import numbers, tables
@@ -84,8 +83,9 @@ def longest(table: pa.Table, most: int) -> pa.Table:
     )
     if table.num_rows <= most or by is None:
         return table.slice(0, most)
-    best = pc.sort_indices(table[by], sort_keys=[("", "descending")])[:most]
-    return table.take(sorted(best.to_pylist()))
+    times = table[by].to_pylist()
+    best = sorted(range(len(times)), key=lambda row: -(times[row] or 0))[:most]
+    return pa.concat_tables([table.slice(row, 1) for row in sorted(best)])
 
 
 def title(view: str, answer: Answer) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from fathom.analysis import accesses, collectives, ranklist, summary
-from fathom.analysis.latency.servers import servers
 from fathom.view import collectives as shape
 from fathom.view import ending, numbers
 from fathom.view.column import Column
@@ -266,7 +265,7 @@ PARTS = (
         "Reads and writes of POSIX and C streams, < the call that made them (in caller: all of its time)",
         "origin", ORIGINS,
     ),
-    Part("servers", servers, by="server", columns=SERVERS),
+    Part("servers", summary.servers, by="server", columns=SERVERS),
     Part("variables", summary.variables, "Variables", "variable", VARIABLES),
     Part("memory", summary.memory, "Raw data and metadata of HDF5, on POSIX", "memory", MEMORY),
     Part(

@@ -1,4 +1,7 @@
-"""A table of text: boxed and coloured on a terminal, plain aligned columns in a pipe."""
+"""A table of text: boxed and coloured on a terminal, plain aligned columns in a pipe.
+
+rich is loaded where there is a terminal: others do not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,14 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from fathom.view.column import Column as Column
 from fathom.view.fit import fit
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
 # Where prose is wrapped that goes to no terminal.
 PIPE = 120
@@ -44,7 +46,15 @@ def on_terminal(stream: TextIO) -> bool:
 
 
 def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
     return Console(file=stream, no_color=bool(os.environ.get("NO_COLOR")), highlight=False)
+
+
+def _bold(words: str) -> Text:
+    from rich.text import Text
+
+    return Text(words, style="bold")
 
 
 def _cells(columns: Sequence[Column], rows: pa.Table) -> list[list[str]]:
@@ -58,7 +68,7 @@ def heading(words: str, stream: TextIO | None = None) -> None:
     """A line above a table."""
     out = stream or sys.stdout
     if on_terminal(out):
-        _console(out).print(Text(words, style="bold"))
+        _console(out).print(_bold(words))
     else:
         print(words, file=out)
 
@@ -80,12 +90,15 @@ def emphasised(label: str, words: str, stream: TextIO | None = None) -> None:
         line = wrapped.replace("\u00a0", " ")
         left = label if number == 0 else " " * len(label)
         if on_terminal(out):
-            _console(out).print(Text(left, style="bold") + Text(line), soft_wrap=True)
+            _console(out).print(_bold(left) + line, soft_wrap=True)
         else:
             print(left + line, file=out)
 
 
 def _boxless(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline")
     for column in columns:
         table.add_column(

@@ -309,11 +309,19 @@ def test_the_smallest_bar_of_a_logarithmic_axis_is_seen() -> None:
     assert bars.lowest(replace(of, logarithmic=False), [10.0, 400.0]) == 0.0
 
 
-def test_other_commands_do_not_load_matplotlib(run_directory: Path) -> None:
+def test_what_a_query_in_a_pipe_does_not_need_is_not_loaded(tmp_path: Path) -> None:
+    asked = (
+        "--schema",
+        "latency breakdown inclusive",
+        "latency operation max",
+        "throughput --json",
+    )
     code = (
-        "import sys; from fathom.__main__ import main; main(['query', sys.argv[1], '--sql', 'from runs']);"
-        "assert 'matplotlib' not in sys.modules"
+        "import sys; from fathom.__main__ import main\n"
+        "for words in sys.argv[2:]: assert main(['query', sys.argv[1], *words.split()]) == 0\n"
+        "heavy = {'matplotlib', 'pyarrow.compute', 'pyarrow.dataset', 'rich'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
     )
     subprocess.run(
-        [sys.executable, "-c", code, str(run_directory)], check=True, capture_output=True
+        [sys.executable, "-c", code, str(hand(tmp_path)), *asked], check=True, capture_output=True
     )

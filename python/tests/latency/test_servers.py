@@ -9,7 +9,8 @@ import fathom
 import pytest
 from fathom.__main__ import main
 from fathom.analysis.breakdown import breakdown
-from fathom.analysis.latency.servers import are_traced, servers
+from fathom.analysis.latency.servers import are_traced
+from fathom.analysis.summary import servers
 from schema import counters_of, write_run
 
 OPS = [("pwrite", "write"), ("pread", "read"), ("open", "open")]

@@ -5,12 +5,11 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fathom.analysis import Remembered, statement
 from fathom.analysis.latency.language import Query
 from fathom.analysis.latency.segment import INSIDE, Part
-from fathom.analysis.latency.servers import are_traced, servers
+from fathom.analysis.latency.servers import are_traced, names
 from fathom.analysis.own import SECOND, own_values
 from fathom.store import Run
 
@@ -92,21 +91,19 @@ class Question:
     @cached_property
     def servers(self) -> dict[int, str]:
         """Names of the run's servers."""
-        rows = servers(self.source)
-        return dict(zip(rows["number"].to_pylist(), rows["server"].to_pylist(), strict=True))
+        return names(self.source)
 
     def table(self, rows: pa.Table, columns: dict[str, str]) -> pa.Table:
         """Columns under new names; those that end in `seconds` become them, `server_name` is the name of a number."""
         out = {}
         for new, old in columns.items():
             column = rows[old]
-            if new.endswith("seconds"):
-                column = pc.divide(pc.cast(column, pa.float64()), SECOND)
-            elif new.endswith("joules"):  # watts times ns
-                column = pc.divide(column, SECOND)
+            if new.endswith(("seconds", "joules")):  # of ns; of watts times ns
+                values = [None if v is None else float(v) / SECOND for v in column.to_pylist()]
+                column = pa.array(values, pa.float64())
             elif new == "server_name":
                 column = pa.array([self.servers.get(n) for n in column.to_pylist()], pa.string())
             elif pa.types.is_decimal(column.type):
-                column = pc.cast(column, pa.int64())
+                column = pa.array(column.to_pylist(), pa.int64())
             out[new] = column
         return pa.table(out)

@@ -137,7 +137,8 @@ def _of_servers(ask: Question, watts: dict[str, float]) -> dict[str, pa.Table]:
     table = pa.Table.from_pylist(rows)
     for name in ("best_rate", "server_rate", "best_who"):
         kind = pa.int64() if name == "best_who" else pa.float64()
-        table = table.set_column(table.column_names.index(name), name, table[name].cast(kind))
+        values = pa.array([row[name] for row in rows], kind)
+        table = table.set_column(table.column_names.index(name), name, values)
     return {"server": table, "pair": pairs}
 
 
