@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from fathom.analysis import Remembered, statement
 from fathom.analysis.latency.language import Query
-from fathom.analysis.latency.segment import INSIDE, Part
+from fathom.analysis.latency.segment import INSIDE, WHOLE, Part
 from fathom.analysis.latency.servers import are_traced, names
 from fathom.analysis.own import SECOND, own_values
 from fathom.store import Run
@@ -67,7 +67,10 @@ class Question:
             "first_set": "true" if 0 in subcalls else "false",
         }
         counted = statement(f"latency/{some}", **sets)
-        return self.ask(name, values, base=base, counted=counted, **sets, **parts)
+        straight = self.told and self.part.which == WHOLE
+        which = {"who": self.part.who, "which": self.part.which}
+        lone = statement(f"latency/lone{'_whole' * straight}", **which, **sets)
+        return self.ask(name, values, base=base, counted=counted, lone=lone, **sets, **parts)
 
     def near(self, calls: dict[str, list[int]]) -> "Question":
         """The same, to be asked of these few outermost calls: they are read out of all once, not by each statement.

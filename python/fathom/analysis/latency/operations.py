@@ -4,6 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fathom.analysis import statement
 from fathom.analysis.latency.ask import Answer, Question, chosen
 
 Columns = dict[str, str]
@@ -24,6 +25,8 @@ def _extremes(who: str, which: str) -> dict[str, Columns]:
     }  # fmt: skip
 
 
+#: Which request of each server is told apart; times what it is the largest.
+EXTREMES = {"latency operation max": ("longest", 1), "latency operation min": ("shortest", -1)}
 #: Of the other queries: columns of all views, of `call` alone, of `server` alone.
 MEASURES: dict[str, tuple[Columns, Columns, Columns]] = {
     "latency operation avg": ({"subcalls": "subcalls", "mean_seconds": "mean"}, {"servers": "servers"}, {}),
@@ -43,8 +46,8 @@ MEASURES: dict[str, tuple[Columns, Columns, Columns]] = {
 
 def _columns(name: str, who: str) -> dict[str, Columns]:
     """Of each view of a query its columns, and those of the rows they come from."""
-    if name in ("latency operation max", "latency operation min"):
-        return _extremes(who, "longest" if name.endswith("max") else "shortest")
+    if name in EXTREMES:
+        return _extremes(who, EXTREMES[name][0])
     measures, of_call, of_server = MEASURES[name]
     call = {who: "who", "call": "call"}
     server = {"server": "number", "server_name": "number"}
@@ -63,7 +66,7 @@ def _list(ask: Question) -> Answer:
         "ids": longest["id"].to_pylist(),
         "numbers": longest["number"].to_pylist(),
     }
-    rows = ask.requests("request_list", values, base="picked")
+    rows = ask.near(chosen(longest)).requests("request_list", values, base="picked")
     columns = {
         ask.part.who: "who", "call": "call", "subcall": "subcall", "server": "number", "server_name": "number",
         "function": "op", "id": "id", "start_seconds": "start", "seconds": "time",
@@ -72,7 +75,7 @@ def _list(ask: Question) -> Answer:
     return Answer(ask.part.who, {"request": ask.table(rows, columns)})
 
 
-def _server_rows(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _server_rows(pairs: list[dict[str, Any]], which: str | None) -> list[dict[str, Any]]:
     """Sums of each server over the processes, and who was most in it; ties go to the lowest number."""
     of: dict[int, list[dict[str, Any]]] = {}
     for row in pairs:
@@ -102,44 +105,39 @@ def _server_rows(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "server_rate": row["bytes"] / data_time * 1e3 if data_time else None,
             "best_who": best["who"] if best else None, "best_rate": best["server_rate"] if best else None,
         }  # fmt: skip
+        if which:
+            lasted = [one for one in rows if one[which] == row[which]]
+            row["first_id"] = min(lasted, key=lambda one: one["who"])["first_id"]
         out.append(row)
     return out
 
 
-def _place(ask: Question, rows: list[dict[str, Any]], which: str) -> None:
-    """Adds where the longest or the shortest request of each was: the first such of the lowest process."""
-    times = ", ".join(str(time) for time in sorted({row[which] for row in rows}))
-    found = ask.requests("extremes", {}, times=times).to_pylist()
-    first: dict[tuple[int, int], dict[str, Any]] = {}
-    for each in sorted(found, key=lambda each: each["who"]):
-        first.setdefault((each["number"], each["time"]), each)
-    mine = [first[row["number"], row[which]] for row in rows]
-    values = {
-        "processes": [each["process"] for each in mine],
-        "ordinals": [each["call"] for each in mine],
-        "ids": [each["id"] for each in mine],
-    }
-    places = {row["id"]: row for row in ask.requests("places", values, base="picked").to_pylist()}
-    for row, each in zip(rows, mine, strict=True):
-        row |= {f"{which}_{name}": places[each["id"]][name] for name in ("who", "call", "subcall")}
+def _holders(ask: Question, servers: list[dict[str, Any]]) -> dict[str, list[int]]:
+    """Outermost calls that hold each server's longest or shortest request."""
+    ids = ", ".join(str(row["first_id"]) for row in servers)
+    return chosen(ask.source.sql(statement("latency/calls_of", ids=ids)))
 
 
-def _of_servers(ask: Question, watts: dict[str, float]) -> dict[str, pa.Table]:
-    """Views `pair` and `server`."""
-    pairs = ask.requests("pair_view", watts)
-    if not pairs.num_rows:
-        return {}
-    rows = _server_rows(pairs.to_pylist())
-    which = {"max": "longest", "min": "shortest"}.get(ask.query.name.rpartition(" ")[2])
-    if which:
-        _place(ask, rows, which)
-    # Null in all rows would have no type.
-    table = pa.Table.from_pylist(rows)
+def _place(
+    near: Question, servers: list[dict[str, Any]], held: dict[str, list[int]], which: str
+) -> None:
+    """Adds where the longest or the shortest request of each server stands, in the calls that hold them."""
+    values = held | {"ids": [row["first_id"] for row in servers]}
+    found = near.requests("places", values, base="picked").to_pylist()
+    places = {row["id"]: row for row in found}
+    for row in servers:
+        place = places[row["first_id"]]
+        row |= {f"{which}_{name}": place[name] for name in ("who", "call", "subcall")}
+
+
+def _server_table(servers: list[dict[str, Any]]) -> pa.Table:
+    """Null in all rows would have no type."""
+    table = pa.Table.from_pylist(servers)
     for name in ("best_rate", "server_rate", "best_who"):
         kind = pa.int64() if name == "best_who" else pa.float64()
-        values = pa.array([row[name] for row in rows], kind)
+        values = pa.array([row[name] for row in servers], kind)
         table = table.set_column(table.column_names.index(name), name, values)
-    return {"server": table, "pair": pairs}
+    return table
 
 
 def operations(ask: Question, views: frozenset[str]) -> Answer:
@@ -147,15 +145,24 @@ def operations(ask: Question, views: frozenset[str]) -> Answer:
     query = ask.query
     if query.name == "latency operation list":
         return _list(ask)
+    which, sign = EXTREMES.get(query.name, (None, 0))
     watts = {"active": query.active, "inactive": query.inactive}
     columns = _columns(query.name, ask.part.who)
-    rows: dict[str, pa.Table] = {}
     calls = chosen(ask.requests("longest_calls", {"top": ask.top}))
-    near = ask.near(calls)
+    pairs, servers, held = None, [], dict[str, list[int]]()
+    if views & {"server", "pair"}:
+        pairs = ask.requests("pair_view", watts | {"sign": sign})
+        servers = _server_rows(pairs.to_pylist(), which)
+    if servers and which:
+        held = _holders(ask, servers)
+    near = ask.near({key: each + held.get(key, []) for key, each in calls.items()})
+    rows: dict[str, pa.Table] = {}
     if "call" in views:
         rows["call"] = near.requests("call_view", calls | watts, base="picked")
-    if views & {"server", "pair"}:
-        rows |= _of_servers(ask, watts)
+    if servers:
+        if which:
+            _place(near, servers, held, which)
+        rows |= {"server": _server_table(servers), "pair": pairs}
     if "subcall" in views & columns.keys():
         rows["subcall"] = near.requests("subcall_view", calls | {"top": ask.top}, base="picked")
     if "detail" in views & columns.keys():

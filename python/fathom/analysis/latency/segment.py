@@ -88,9 +88,13 @@ INSIDE = "c.own in (select id from {base})"
 WITHIN = "c.{who} is not null and (not $talk or c.own not in (select id from calls where file in (from talk)))"
 
 
+#: Of own calls: any.
+WHOLE = "true"
+
+
 def whole(who: str, values: dict[str, Any]) -> Part:
     """All own calls."""
-    return Part(who, "true", WITHIN.format(who=who), values)
+    return Part(who, WHOLE, WITHIN.format(who=who), values)
 
 
 def _any(source: Source, who: str, which: str, values: dict[str, Any]) -> bool:

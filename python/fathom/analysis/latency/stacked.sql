@@ -5,7 +5,7 @@
 above as (
 	select id, parent from inside_own where $traced and id in (select client from sent)
 	union all
-	select a.id, c.parent from above as a join inside_own as c on c.id = a.parent
+	select a.id, c.parent from above as a join inside_own as c on c.id = a.parent where $traced
 ),
 covered as materialized (
 	select distinct id from above where parent in (select client from sent)
