@@ -9,13 +9,26 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from tools import FATHOM, ROOT, BenchError, Row, cost, pack, regular_run, run, scratch
+from tools import (
+    FATHOM,
+    NESTED,
+    PROGRAMS,
+    ROOT,
+    BenchError,
+    Row,
+    cost,
+    pack,
+    regular_run,
+    run,
+    scratch,
+)
 
 sys.path.insert(0, str(ROOT / "tests"))
 
-from harness import mistakes
+from harness import mistakes, needs
 from harness.runner import Failed
 
 EVENTS = 10_000_000
@@ -32,12 +45,15 @@ def seconds_of(pair: mistakes.Pair, words: str, run_directory: Path | None) -> f
         return float(mistakes.execute(pair, words, tmp, run_directory))
 
 
-def estimated(pair: mistakes.Pair, directory: Path) -> float:
-    """What the finding says of the guilty program, over all that it names."""
+def estimated(pair: mistakes.Pair, directory: Path) -> float | None:
+    """What the finding says of the guilty program, over all that it names; None: a danger, no loss of time."""
     traced = directory / "guilty.fathom"
     seconds_of(pair, pair.guilty, traced)
     said = json.loads(run([FATHOM, "show", traced, "--findings", pair.finding, "--json"]))
-    return float(sum(one["lost_seconds"] or 0 for one in said))
+    if not said:
+        raise Failed("not found of the guilty program")
+    seconds = [one["lost_seconds"] for one in said if one["lost_seconds"] is not None]
+    return float(sum(seconds)) if seconds else None
 
 
 def won(pair: mistakes.Pair, rounds: int) -> float:
@@ -48,44 +64,66 @@ def won(pair: mistakes.Pair, rounds: int) -> float:
     )
 
 
-def estimate_row(path: Path, rounds: int) -> Row:
-    """One test file."""
-    try:
-        pair = mistakes.load(path)
-        with scratch() as directory:
-            said = estimated(pair, directory)
-        real = won(pair, rounds)
-    except (mistakes.MistakeError, Failed) as error:
-        raise BenchError(str(error)) from error
+def compared(pair: mistakes.Pair, rounds: int) -> Row:
+    """Seconds said and won. What is a danger has none, and is not measured."""
+    with scratch() as directory:
+        said = estimated(pair, directory)
+    if said is None:
+        return Row(f"{pair.path.stem}: said to be a danger, no seconds", None, "s")
+    real = won(pair, rounds)
     ratio = said / real if real > LEAST_WON else None
     within = pair.within
     return Row(
-        f"{path.stem}: seconds said to be lost; won when mended",
+        f"{pair.path.stem}: seconds said to be lost; won when mended",
         said,
         "s",
         baseline=real,
         ratio=ratio,
-        target=f"within {within:g}x" if ratio else "a danger: no seconds",
+        target=f"within {within:g}x" if ratio else "won too little for the clock to tell",
         met=1 / within <= ratio <= within if ratio else None,
     )
 
 
-def cost_rows(events: int) -> list[Row]:
-    """All findings of one run of so many calls: seconds, and the most memory of the process that asks."""
-    with regular_run(events) as recorded:
-        pack(recorded)
-        took = cost([FATHOM, "show", recorded, "--findings", "--json"])
-    full = events >= EVENTS
-    what = f"of {events / 1e6:.1f} M events"
+def estimate_row(path: Path, rounds: int) -> Row:
+    """One test file."""
+    try:
+        pair = mistakes.load(path)
+        wanted = [*pair.needs, *(needs.of_mpi(pair.mpi) if pair.ranks else [])]
+        lacking = next(filter(None, map(needs.missing, wanted)), "")
+        if lacking:
+            return Row(f"{path.stem}: not measured: {lacking}", None, "s")
+        return compared(pair, rounds)
+    except Failed as error:
+        # The others are measured all the same.
+        return Row(f"{path.stem}: {str(error).splitlines()[0]}", None, "s", met=False)
+    except mistakes.MistakeError as error:
+        raise BenchError(str(error)) from error
+
+
+def cost_rows(what: str, recorded: Path, full: bool) -> list[Row]:
+    """All findings of one run: seconds, and the memory of the process that asks; `full`: is it of the promised size."""
+    took = cost([FATHOM, "show", recorded, "--findings", "--json"])
     return [
-        Row(f"all findings {what}", took.seconds, "s", target=f"<= {SECONDS:g} s" if full else "",
+        Row(f"all findings of {what}", took.seconds, "s", target=f"<= {SECONDS:g} s" if full else "",
             met=took.seconds <= SECONDS if full else None),
-        Row(f"memory of asking them {what}", took.gib, "GiB", target=f"<= {MEMORY_GIB:g} GiB" if full else "",
+        Row("  processor seconds", took.processor_seconds, "s"),
+        Row("  memory", took.gib, "GiB", target=f"<= {MEMORY_GIB:g} GiB" if full else "",
             met=took.gib <= MEMORY_GIB if full else None),
     ]  # fmt: skip
+
+
+def costs(events: int) -> Iterator[Row]:
+    """Runs of so many events, in the one of POSIX alone, in the other of MPI-IO with POSIX inside."""
+    programs = [("calls of POSIX", PROGRAMS / "regular", 1)]
+    if NESTED.exists():  # MPICH is installed
+        programs.append(("MPI-IO and POSIX inside it", NESTED, 2))
+    for what, program, of_a_call in programs:
+        with regular_run(events // of_a_call, program) as recorded:
+            pack(recorded)
+            yield from cost_rows(f"{events / 1e6:g} M {what}", recorded, events >= EVENTS)
 
 
 def rows(quick: bool) -> list[Row]:
     """Every test file of findings, then the cost."""
     estimates = [estimate_row(path, 1 if quick else ROUNDS) for path in mistakes.pairs()]
-    return [*estimates, *cost_rows(EVENTS // 10 if quick else EVENTS)]
+    return [*estimates, *costs(EVENTS // 10 if quick else EVENTS)]

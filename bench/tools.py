@@ -24,7 +24,7 @@ class Row:
     """One line of the result. `met` is None where there is no target: the figure is information."""
 
     what: str
-    measured: float
+    measured: float | None  # None: it could not be, `what` says why
     unit: str
     baseline: float | None = None  # the same thing without Fathom, in the same run and unit
     ratio: float | None = None

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import findings
 from tools import FATHOM, ROOT, BenchError, Row, cost, scratch, size_of
 
 sys.path.insert(0, str(ROOT / "tests"))
@@ -175,4 +176,6 @@ def rows(quick: bool) -> list[Row]:
                 "  bytes of its tables", size_of(run.path / "tables", "*.parquet") / MEGABYTE, "MB"
             ),
         ]
-        return [*made, *of_run(run, chromium, number >= CALLS), *report(run.path, directory)]
+        full = number >= CALLS
+        found = findings.cost_rows("that run, asked by fathom show", run.path, full)
+        return [*made, *found, *of_run(run, chromium, full), *report(run.path, directory)]

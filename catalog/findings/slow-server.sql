@@ -1,8 +1,9 @@
 -- title:  A server is slower than the others
 -- layer:  server
 -- limit:  what it is asked takes twice as long as the same (function, size within a factor of 4) takes the median server, of two the
---   other one: directories and servers of one system differ by less. Said when it loses 1 % of the run and 10 ms. Until servers
---   are traced, a directory stands for one. Of a traced one the reason is what took half of its time or more: its disk, or its queue
+--   other one: directories and servers of one system differ by less. Said when it loses 1 % of the run and 10 ms. Where servers
+--   are not traced, a directory stands for one. Of a traced one the reason is the largest of its disk, its queue and the way to it, which took
+--   a third of the time or more that its clients waited: less of three parts is no reason
 -- says:   {server}: {calls_made:count} calls took {seconds:seconds}, {times:times} as long as elsewhere ({expected:seconds}); {why}
 -- lost:   the time of the process that lost most on it, less what its calls take the usual server
 -- sure:   0.7
@@ -10,12 +11,34 @@
 -- needs:  counters
 -- seen:   Islam, Mueller et al.: OST stragglers; thesis 2.5.3
 with {latency/servers},
+-- Clients' calls that one traced server served, nobody else, nor passed on: what each took beside the server's work, by the client's clock, is the way
+-- there and back.
+served_call as (
+	select
+		k.id, any_value(s.server) as server, any_value(k.process) as process, any_value(c.op) as op, any_value(k.start) as start,
+		any_value(k.duration) as waited, sum(greatest(0, c.bytes)) as bytes, max(c.start + c.duration) - min(c.start) as inside
+	from calls as c join server_process as s using (process) join links as l on l.from_call = c.id and l.kind = 'serves' join calls as k on k.id = l.to_call
+	where exists (from server_process) and c.layer = 'server'
+	group by k.id
+	having count(distinct c.process) = 1 and bool_and(c.kind <> 'comm')
+),
+-- The median of a server's, times the calls: in some a client only lost its processor.
+way as (
+	select server, process, op, size, count(*) as calls, count(*) * any_value(typical) as time, min(start) as first, max(start + waited) as last
+	from (
+		select *, floor(log2(1 + bytes) / 2) as size, median(greatest(0, waited - inside)) over (partition by server, op, size) as typical
+		from served_call
+	)
+	group by all
+),
 each as (
 	select
 		server, process, layer, op, floor(log2(1 + bytes / calls) / 2) as size, sum(calls) as calls, sum(time) as time,
 		min(first_start) as first, max(last_stop) as last
 	from (select a.* exclude (bytes), greatest(a.bytes, 0) as bytes from asked as a where kind not in ('comm', 'wait') and calls > 0)
 	group by all
+	union all
+	select server, process, 'way', op, size, calls, time, first, last from way
 ),
 -- What the program keeps its data on: a directory of settings that a library looks at is no server to compare with.
 used as (
@@ -32,7 +55,7 @@ usual as (
 	having count(*) >= 2
 ),
 of_process as (
-	select server, process, sum(calls)::bigint as calls, sum(time) / 1e9 as seconds, sum(calls * usual) / 1e9 as expected,
+	select server, process, coalesce(sum(calls) filter (layer <> 'way'), 0)::bigint as calls, sum(time) / 1e9 as seconds, sum(calls * usual) / 1e9 as expected,
 		min(first) as first, max(last) as last
 	from each join usual using (layer, op, size)
 	group by server, process
@@ -88,41 +111,54 @@ disk as (
 busiest as (
 	select server, max(busy) as busy, arg_max(device, busy) as device from disk group by server
 ),
--- Of traced servers: the share of their time that their disks took, and that in which requests waited for their turn there.
+-- Of traced servers: how much of the time that their clients waited the disks took, requests waited for their turn there, and was spent on the way.
 queued as (
-	select c.process, sum(a.value) / sum(c.duration) as share
+	select p.server, sum(a.value) / sum(c.duration) as share
 	from calls as c join server_process as p using (process) left join args as a on a.call = c.id and a.name = 'queued'
 	where c.layer = 'server' and c.kind <> 'comm' and p.server in (select server from slow)
-	group by c.process
+	group by p.server
+),
+spent as (
+	select server, layer, sum(time) as time from each where layer in ('server', 'way') group by server, layer
+	union all
+	select p.server, 'disk', sum(c.time) from counters as c join server_process as p using (process) where c.layer = 'disk' group by p.server
+),
+whole as (
+	select server, sum(time) filter (layer <> 'disk') as time from spent group by server
 ),
 traced as (
-	select a.server, sum(c.time) / sum(a.time) as disk_share, max(q.share) as queue_share
-	from (select server, process, sum(time) as time from asked where layer = 'server' group by all) as a
-		join (select process, sum(time) as time from counters where layer = 'disk' group by process) as c using (process)
-		left join queued as q using (process)
-	group by a.server
+	select
+		s.server, coalesce(sum(s.time) filter (layer = 'disk') / any_value(w.time), 0) as disk,
+		coalesce(any_value(q.share) * sum(s.time) filter (layer = 'server') / any_value(w.time), 0) as queue,
+		coalesce(sum(s.time) filter (layer = 'way') / any_value(w.time), 0) as way
+	from spent as s join whole as w using (server) left join queued as q using (server)
+	group by s.server
+),
+example as (
+	select server, max_by(id, waited, 8) as calls from served_call group by server
 ),
 reason as (
 	select
 		s.*,
-		q.calls,
+		coalesce(q.calls, e.calls) as calls,
 		case
-			when t.disk_share >= 0.5 then 'disk'
-			when t.queue_share >= 0.5 then 'own queue'
+			when greatest(t.disk, t.queue, t.way) >= 1 / 3 then case greatest(t.disk, t.queue, t.way) when t.disk then 'disk' when t.queue then 'own queue' else 'network' end
 			when q.alone >= 5 and q.alone_times < 1.5 and q.together_times >= 2 * q.alone_times then 'queue'
 			when b.busy >= 0.8 then 'busy disk'
 			when q.alone >= 5 and q.alone_times >= 2 then 'itself'
 			else 'unknown'
 		end as cause,
-		q.alone_times, q.together_times, q.at_once, b.busy, b.device, t.disk_share, t.queue_share
+		q.alone_times, q.together_times, q.at_once, b.busy, b.device, t.disk, t.queue, t.way
 	from slow as s left join queue as q using (server) left join busiest as b using (server) left join traced as t using (server)
+		left join example as e using (server)
 )
 select
 	*,
 	seconds / expected as times,
 	case cause
-		when 'disk' then format('its disk: {:.0f} % of its time', 100 * disk_share)
-		when 'own queue' then format('its queue: requests wait there for {:.0f} % of their time', 100 * queue_share)
+		when 'disk' then format('its disk: {:.0f} % of its time', 100 * disk)
+		when 'own queue' then format('its queue: requests wait there for {:.0f} % of their time', 100 * queue)
+		when 'network' then format('the network: {:.0f} % of the time that its clients waited passed on the way there and back', 100 * way)
 		when 'queue' then format('its queue: a call that is there alone takes {:.1f} times the usual, together ({:.1f} at once) {:.1f} times (medians)', alone_times, at_once, together_times)
 		when 'busy disk' then format('the disk: {} was busy {:.0f} % of that time', device, 100 * busy)
 		when 'itself' then format('not its queue: a call of this run that is there alone takes {:.1f} times the usual too; network or disk, not known which', alone_times)
@@ -130,6 +166,7 @@ select
 	end as why,
 	case
 		when cause in ('queue', 'own queue') then 'spread the files over more servers, or let fewer ranks write there at once (collective calls)'
+		when cause = 'network' then 'look at the network between it and the nodes of this job; let them ask a nearer server, or by fewer and larger requests (collective calls)'
 		when cause = 'unknown' then 'leave it out (stripes and directories on other servers); to know why, record all calls and `--agent`'
 		else 'leave it out: stripes and directories on other servers; tell those who run it'
 	end as mend,

@@ -362,6 +362,63 @@ def test_a_traced_server_knows_why(tmp_path: Path, at_disk: int, why: str) -> No
     assert row["lost"] == pytest.approx(0.4)
 
 
+def served(server: int, way: int, relayed: bool) -> tuple[list[Call], list[Call]]:
+    """A client's 100 writes that the server took 1 ms for, each `way` ns longer by the client's clock; its links."""
+    calls, links = [], []
+    for n in range(100):
+        asked = 2 * (100 * server + n)
+        write = {"op": "w", "kind": "write", "bytes": 10**4, "state": "done"}
+        work = {
+            "id": asked,
+            "process": server,
+            "stream": server,
+            "layer": "server",
+            "start": n * 10**7,
+        }
+        kind = "comm" if relayed else "write"
+        calls.append(write | work | {"duration": 10**6, "kind": kind})
+        client = {"id": asked + 1, "process": 0, "layer": "posix", "duration": 10**6 + way}
+        calls.append(write | client | {"start": n * 10**7 - way // 2})
+        links.append({"from_call": asked, "to_call": asked + 1, "kind": "serves"})
+    return calls, links
+
+
+@pytest.mark.parametrize(
+    ("way", "relayed", "why"),
+    [
+        (4 * 10**6, False, "the network: 80 % of the time that its clients waited"),
+        (10**5, False, ""),
+        (4 * 10**6, True, ""),
+    ],
+)
+def test_the_way_to_a_traced_server(tmp_path: Path, way: int, relayed: bool, why: str) -> None:
+    """Processes 2 to 4 are servers that work alike. What a server passed on says nothing of the way to it."""
+    all_served = [
+        served(server, way if server == 4 else 10**5, relayed and server == 4)
+        for server in (2, 3, 4)
+    ]
+    counters = [
+        {"process": p, "layer": layer, "op": "w", "kind": "write", "calls": 100, "bytes": 10**6, "time": time}
+        for p in (2, 3, 4)
+        for layer, time in (("server", 10**8), ("disk", 5 * 10**7))
+    ]  # fmt: skip
+    run = write_run(
+        tmp_path / "r",
+        runs=[{"duration": 10**9}],
+        processes=[{"process": p, "node": p} for p in range(5)],
+        nodes=[{"node": p, "host": f"n{p}"} for p in range(5)],
+        counters=counters,
+        calls=[call for calls, _ in all_served for call in calls],
+        links=[link for _, links in all_served for link in links],
+    )
+    rows = ask(findings.Asked(fathom.open(run)), "slow-server")
+    assert [row["server"] for row in rows] == (["n4"] if why else [])
+    for row in rows:
+        assert row["why"].startswith(why)
+        assert row["lost"] == pytest.approx(100 * (way - 10**5) / 1e9)
+        assert len(row["calls"]) == 8
+
+
 def processors(loaded: list[bool]) -> list[Call]:
     """Samples every 100 ms: all busy, or nearly idle."""
     busy, samples = 0, []

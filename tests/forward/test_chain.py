@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import fathom
@@ -22,23 +28,53 @@ BLOCKS, BLOCK = 20, 65536
 LATENCY = 0.03
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Two ranks write and read, each through a server of its own; the second server's store is slow."""
-    place = tmp_path_factory.mktemp("chain")
+def pass_on(source: socket.socket, sink: socket.socket, delay: float) -> None:
+    with suppress(OSError):  # an end is gone
+        while data := source.recv(1 << 20):
+            time.sleep(delay)
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+
+
+@contextmanager
+def way_to(address: str, delay: float) -> Iterator[str]:
+    """A way to a TCP server on which all that is sent lies for `delay` seconds; the address that it begins at."""
+    _, host, port = address.split(":")
+    begin = socket.create_server(("127.0.0.1", 0))
+    with ExitStack() as ends, ThreadPoolExecutor(32) as pool:
+
+        def carry() -> None:
+            with suppress(OSError):  # shut down: the end
+                while True:
+                    client = ends.enter_context(begin.accept()[0])
+                    server = ends.enter_context(socket.create_connection((host, int(port))))
+                    pool.submit(pass_on, client, server, delay)
+                    pool.submit(pass_on, server, client, delay)
+
+        ends.enter_context(begin)
+        pool.submit(carry)
+        yield f"tcp:127.0.0.1:{begin.getsockname()[1]}"
+        begin.shutdown(socket.SHUT_RDWR)
+
+
+def copied(place: Path, servers: str, delay: float | None = None) -> Any:
+    """The run of two ranks that write and read, each through a server of its own; `delay`: on the way to the second."""
     (place / "x").mkdir()
     (place / "data").write_bytes(os.urandom(BLOCKS * BLOCK))
-    slow = f"[[server]]\nname = 'slow'\nthrottle = 'latency={LATENCY}'\n"
-    (place / "servers.toml").write_text(f"path = '{place}/x'\n[[server]]\n{slow}")
+    (place / "servers.toml").write_text(f"path = '{place}/x'\n{servers}")
     made = subprocess.run(
         [paths.FATHOM, "env", "-o", place / "r", "--shell", "json"], capture_output=True, check=True
     )
     told = {k: v for k, v in json.loads(made.stdout).items() if v is not None}
     rings = {name: value for name, value in told.items() if name != "LD_PRELOAD"}
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as open_ways:
         for name, value in rings.items():
             patch.setenv(name, value)
         clients = up(place, "servers.toml", "--record", "r")
+        if delay is not None:
+            first, second = clients["FATHOM_FORWARD_SERVERS"].split(";")
+            second = open_ways.enter_context(way_to(second, delay))
+            clients["FATHOM_FORWARD_SERVERS"] = f"{first};{second}"
         for rank in range(2):
             ranked = {"PMI_RANK": str(rank), "PMI_SIZE": "2"}
             preload = {"LD_PRELOAD": f"{told['LD_PRELOAD']}:{PRELOAD}"}
@@ -48,6 +84,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
             )
         assert forward(place, "down").returncode == 0
     return fathom.open(place / "r.fathom")
+
+
+def slow_servers(run: Any) -> list[dict[str, Any]]:
+    rule = findings.read(places.catalog() / "findings" / "slow-server.sql")
+    return findings.Asked(run).rows(rule)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The second server's store is slow."""
+    slow = f"name = 'slow'\nthrottle = 'latency={LATENCY}'\n"
+    return copied(tmp_path_factory.mktemp("chain"), f"[[server]]\n[[server]]\n{slow}")
 
 
 def ask(run: Any, text: str) -> dict[str, list[dict[str, Any]]]:
@@ -81,10 +129,18 @@ def test_a_breakdown_goes_down_to_the_disk(run: Any) -> None:
 def test_the_slow_server_is_named(run: Any) -> None:
     slowest = {call["rank"]: call["server"] for call in ask(run, "latency operation max")["call"]}
     assert sorted(slowest.values()) == [0, 1]
-    rule = findings.read(places.catalog() / "findings" / "slow-server.sql")
-    (row,) = findings.Asked(run).rows(rule)
+    (row,) = slow_servers(run)
     assert row["server"].endswith("/slow") and slowest[1] == 1
     assert row["why"].startswith("its disk")
+
+
+@pytest.mark.parametrize("delay", [LATENCY, 0])
+def test_a_long_way_to_a_server_is_named(tmp_path: Path, delay: float) -> None:
+    """The stores are equally slow, so that a busy machine makes neither server twice as slow as the other."""
+    server = f"[[server]]\nprotocol = 'tcp'\nthrottle = 'latency={LATENCY}'\n"
+    found = slow_servers(copied(tmp_path, f"{server}{server}name = 'far'\n", delay))
+    assert [row["server"].split("/")[-1] for row in found] == (["far"] if delay else [])
+    assert all(row["why"].startswith("the network: ") for row in found)
 
 
 def test_what_servers_do_is_not_the_programs_own(run: Any) -> None:
