@@ -60,12 +60,18 @@ state as (
 		], recursive := true)
 	from slot
 ),
+-- What was so now and then: of what always was there is nothing to compare with.
+changing as (
+	select * from state
+	window cause as (partition by node, what)
+	qualify bool_or(loaded) over cause and bool_or(not loaded) over cause
+),
 access as (
 	select
-		p.node, c.process, c.file, coalesce(f.file_system, '') in ('ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'zfs', 'tmpfs', 'overlay') as is_local, c.layer, c.op, floor(log2(1 + greatest(0, coalesce(c.bytes, 0)))) as size, c.start // 100000000 as slot,
+		p.node, c.process, c.file, c.layer, c.op, floor(log2(1 + greatest(0, coalesce(c.bytes, 0)))) as size, c.start // 100000000 as slot,
 		count(*) as n, sum(c.duration) as time, arg_max(c.id, c.duration) as worst, max(c.duration) as longest
 	from calls as c join processes as p using (process) join files as f using (file)
-	where c.kind in ('read', 'write', 'sync') and c.layer in ('posix', 'stdio') and {of_files}
+	where p.node in (select node from changing) and c.kind in ('read', 'write', 'sync') and c.layer in ('posix', 'stdio') and {of_files}
 	group by all
 ),
 class as (
@@ -73,8 +79,9 @@ class as (
 		a.node, s.what, a.file, a.layer, a.op, a.size,
 		sum(a.time) filter (not s.loaded) / sum(a.n) filter (not s.loaded) as calm_mean,
 		coalesce(sum(a.n) filter (not s.loaded), 0) as calm
-	from access as a join state as s using (node, slot)
-	where not (s.what = 'the network was busy' and a.is_local)
+	from access as a join changing as s using (node, slot) join files as f using (file)
+	where s.what <> 'the network was busy'
+		or coalesce(f.file_system, '') not in ('ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'zfs', 'tmpfs', 'overlay')
 	group by all
 	having sum(a.n) filter (not s.loaded) >= 20 and sum(a.n) filter (s.loaded) >= 20
 ),
@@ -82,7 +89,7 @@ of_process as (
 	select
 		a.node, c.what, a.process, sum(a.n) as n, sum(a.time) / 1e9 as seconds, sum(a.n * c.calm_mean) / 1e9 as expected,
 		max_by(a.worst, a.longest, 8) as worst
-	from access as a join state as s using (node, slot) join class as c using (node, what, file, layer, op, size)
+	from access as a join changing as s using (node, slot) join class as c using (node, what, file, layer, op, size)
 	where s.loaded
 	group by all
 ),
