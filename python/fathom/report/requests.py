@@ -88,20 +88,11 @@ def of_files(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
         for path in [row[1] for row in rows if row[0] is None][:3]:
             asked.append(Request("files", {"run": run, "by": "file", "under": path}))
             yield asked[-1]
-    most = [row[0] for row in sorted(files, key=lambda row: -row[-1])]
-    for file in list(dict.fromkeys([*_opened_first(run, answers), *most]))[:FILES]:
+    most = [str(row[0]) for row in sorted(files, key=lambda row: -row[-1])]
+    for file in ["", *most[:FILES]]:  # none given: the one that the screen begins with
         for across in ("time", "lane"):
-            yield Request("access", {"run": run, "file": str(file), "across": across})
-        yield Request("coverage", {"run": run, "file": str(file)})
-
-
-def _opened_first(run: str, answers: Mapping[str, Any]) -> list[int]:
-    """The file of the longest call on one."""
-    answer = answers.get(Request("files", {"run": run, "by": "call"}).key)
-    if not answer or not answer["table"]["rows"]:
-        return []
-    at = [column["name"] for column in answer["table"]["columns"]].index("file")
-    return [answer["table"]["rows"][0][at]]
+            yield Request("access", {"run": run, "file": file, "across": across})
+        yield Request("coverage", {"run": run, "file": file})
 
 
 def of_findings(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:

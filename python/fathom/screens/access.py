@@ -6,7 +6,7 @@ from typing import Any
 from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number
 from fathom.screens.captured import captured
-from fathom.screens.near import near_file
+from fathom.screens.near import near, near_file
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.span import bins_of, lane_count
@@ -15,7 +15,21 @@ from fathom.screens.table import Table, notes
 
 #: Of one transfer that several layers saw, the lowest layer's is drawn.
 LOWEST = ("posix", "aio", "stdio", "mpiio")
+#: Number of none: no call is on it.
+NO_FILE = -1
 PAGE = 4096  # what counters judge alignment by
+
+
+def file_of(view: View, selection: Selection, file: int | None) -> int:
+    """The file that is asked for; where none is, that of the longest of the selected calls on files, or NO_FILE."""
+    if file is not None:
+        return file
+    text = statement("access_longest", selected=conditions.calls(selection))
+    # The pictures of the screen ask at the same time.
+    found = view.opened.kept.answer(
+        text, False, lambda: near(view, selection).value(text), view.stop.check
+    )
+    return NO_FILE if found is None else int(found)
 
 
 @dataclass(frozen=True)
@@ -49,9 +63,8 @@ def extent(view: View, selection: Selection, file: int, bins: int) -> Extent:
 def note_of(view: View, selection: Selection, file: int, unknown: int) -> str | None:
     """What is missing of a file's picture."""
     left_out = f"{unknown:,} calls are left out: their place in the file is not known"
-    return notes(
-        captured(view, replace(selection, files=(file,))).note, left_out if unknown else None
-    )
+    shown = selection if file == NO_FILE else replace(selection, files=(file,))
+    return notes(captured(view, shown).note, left_out if unknown else None)
 
 
 def _lanes(view: View, selection: Selection, width: int) -> tuple[int, int]:
@@ -65,7 +78,6 @@ def _lanes(view: View, selection: Selection, width: int) -> tuple[int, int]:
 
 @answer(
     "access",
-    required=("file",),
     file=number(),
     across=choice("time", "lane"),
     width=number(1, 512),
@@ -74,12 +86,13 @@ def _lanes(view: View, selection: Selection, width: int) -> tuple[int, int]:
 def access(
     view: View,
     selection: Selection,
-    file: int,
+    file: int | None = None,
     across: str = "time",
     width: int = 256,
     height: int = 128,
 ) -> dict[str, Any]:
     """`cells` of `width` columns and `height` rows; `x`, `y`: where they begin and how wide they are."""
+    file = file_of(view, selection, file)
     place = extent(view, selection, file, height)
     bins = bins_of if across == "time" else _lanes
     begin, step = bins(view, selection, width)
@@ -99,6 +112,7 @@ def access(
         "access_sizes", file=str(file), selected=conditions.calls(replace(selection, t=None))
     )
     return {
+        "file": None if file == NO_FILE else file,
         "path": view.value(f"select path from files where file = {file}"),
         "x": {"begin": begin, "width": step, "bins": width},
         "y": {"begin": place.low, "width": place.step, "bins": height},

@@ -8,6 +8,7 @@ from fathom.analysis.latency.servers import are_traced
 from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number
 from fathom.screens.captured import Captured, captured
+from fathom.screens.longest import least
 from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
@@ -146,7 +147,12 @@ def _with(table: Table, beside: str | None) -> Table:
 
 def by_call(view: View, selection: Selection, of: str, limit: int) -> Table:
     """The longest of the selected calls that no other I/O call holds, each with the layers below it."""
-    chosen = statement("outermost_calls", selected=conditions.calls(selection), limit=str(limit))
+    chosen = statement(
+        "outermost_calls",
+        selected=conditions.calls(selection),
+        least=least(view, selection, limit, "enclosing_layer is null"),
+        limit=str(limit),
+    )
     roots = near(view, selection).rows(chosen)
     text = statement(
         "breakdown_by_call",

@@ -11,7 +11,7 @@ from fathom.analysis.distribution.spans import NOTHING, Spans, spans, union
 from fathom.analysis.distribution.views import bytes_of
 from fathom.database import quoted
 from fathom.screens import answer, conditions, number, table
-from fathom.screens.access import Extent, extent, note_of
+from fathom.screens.access import Extent, extent, file_of, note_of
 from fathom.screens.near import near_file
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
@@ -82,9 +82,12 @@ def asked_of(view: View, rows: pa.Table) -> Spans | None:
     return union(found)
 
 
-@answer("coverage", required=("file",), file=number(), width=number(1, 2048))
-def coverage(view: View, selection: Selection, file: int, width: int = 512) -> dict[str, Any]:
+@answer("coverage", file=number(), width=number(1, 2048))
+def coverage(
+    view: View, selection: Selection, file: int | None = None, width: int = 512
+) -> dict[str, Any]:
     """`bins`: bytes of each of `width` equal parts of the file; `begin`, `step`: where they are."""
+    file = file_of(view, selection, file)
     place = extent(view, selection, file, width)
     text = _text(selection, file, place)
     of_calls = near_file(view, selection, file)

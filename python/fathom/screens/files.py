@@ -5,14 +5,16 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from fathom.database import quoted
-from fathom.screens import answer, choice, conditions, number, text
+from fathom.screens import answer, choice, conditions, number, table, text
 from fathom.screens.captured import NO_FILES, captured
+from fathom.screens.longest import how_many, least
 from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
+from fathom.screens.table import Table
 
-STATEMENTS = {"file": "files_tree", "rank": "files_ranks", "op": "files_ops", "call": "files_each"}
+STATEMENTS = {"file": "files_tree", "rank": "files_ranks", "op": "files_ops"}
 UNITS = {"files": "count", "most lanes": "count"}
 
 
@@ -25,13 +27,15 @@ def common_folder(view: View) -> str:
     return str(os.path.commonpath(folders)).rstrip("/") + "/"
 
 
-@answer("files", by=choice(*STATEMENTS), under=text, limit=number(1, 5000))
+@answer("files", by=choice(*STATEMENTS, "call"), under=text, limit=number(1, 5000))
 def files(
     view: View, selection: Selection, by: str = "file", under: str = "", limit: int = 500
 ) -> dict[str, Any]:
     """`under`: the folder that is shown (none given: the deepest that holds all), with a slash; `table`."""
     folder = under or view.once("common folder", lambda: common_folder(view))
     folder = folder if folder.endswith("/") else folder + "/"
+    if by == "call":
+        return {"under": folder, "table": _each(view, selection, limit)}
     counted = selection.t is None
     parts = {
         "selected": conditions.calls(selection),
@@ -40,14 +44,22 @@ def files(
     }
     base = statement("files_counted" if counted else "files_calls", **parts)
     sums = statement("files_sums", **parts)
-    table = near(view, selection).table(
-        statement(STATEMENTS[by], made=base, sums=sums, **parts),
-        UNITS,
-        limit,
-        _note(view, selection, by),
-        few=by != "call",
+    made = statement(STATEMENTS[by], made=base, sums=sums, **parts)
+    note = _note(view, selection, by)
+    return {"under": folder, "table": near(view, selection).table(made, UNITS, limit, note)}
+
+
+def _each(view: View, selection: Selection, limit: int) -> Table:
+    on_files = "file is not null"
+    text = statement(
+        "files_each",
+        selected=conditions.calls(selection),
+        least=least(view, selection, limit, on_files),
+        limit=str(limit),
     )
-    return {"under": folder, "table": table}
+    rows = near(view, selection).sql(text)
+    total = how_many(view, selection, on_files) if rows.num_rows == limit else None
+    return table.of(rows, text, UNITS, total, _note(view, selection, "call"))
 
 
 def _note(view: View, selection: Selection, by: str) -> str | None:

@@ -10,6 +10,7 @@ from fathom.database import quoted
 from fathom.errors import UsageError
 from fathom.screens import answer, choice, conditions, number, table
 from fathom.screens.lines import around
+from fathom.screens.longest import how_many, least
 from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
@@ -85,12 +86,15 @@ def _brief(view: View, row: Row) -> Row:
 
 
 def _thread(view: View, call: int) -> str:
-    """The table that has the calls of a call's thread: each look at all calls costs more than one at these."""
+    """The table that has the calls of a call's thread: each look at all calls costs more than one at these, which are
+    held for the calls of it that are looked at next."""
     stream = _stream(call)
     events = view.value(f"select events from streams where stream = {stream}")
     if events is None or events > THREAD:
         return "calls"
-    view.keep("thread", f"from calls where stream = {stream}")
+    text = f"from calls where stream = {stream}"
+    held = view.opened.latest(text, lambda: view.sql(text), view.stop.check)
+    view.cursor.register("thread", held)
     return "thread"
 
 
@@ -324,11 +328,15 @@ def _bundle(one: Row, under: str) -> Row:
 def slowest(view: View, selection: Selection, *, limit: int = 200, by: str = "duration") -> Table:
     """The longest I/O calls that are selected, or those that kept the most for themselves."""
     where = conditions.calls(selection)
-    size = "duration" if by == "duration" else "duration - nested"
-    chosen = statement("longest", which=where, size=size, limit=str(limit))
+    is_longest = by == "duration"
+    chosen = statement(
+        "longest",
+        which=where,
+        least=least(view, selection, limit) if is_longest else "true",
+        size="duration" if is_longest else "duration - nested",
+        limit=str(limit),
+    )
     sql = f"with {statement('brief', chosen=chosen)} order by {by} desc, call"
-    of_calls = near(view, selection)
-    rows: pa.Table = of_calls.sql(sql)
-    every = f"select count(*) from calls as c where {where} and {statement('any_io')}"
-    total = of_calls.value(every) if rows.num_rows == limit else None
+    rows: pa.Table = near(view, selection).sql(sql)
+    total = how_many(view, selection) if rows.num_rows == limit else None
     return table.of(rows, sql, {"file": "file", "path": "text"}, total)

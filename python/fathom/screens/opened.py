@@ -164,21 +164,13 @@ class View:
         units: Mapping[str, str] | None = None,
         limit: int | None = None,
         note: str | None = None,
-        few: bool = False,
     ) -> Table:
-        """The answer that a statement gives; of more rows than `limit` the first, and how many there were. `few`: there
-        are never so many that to look for the first alone would be quicker."""
+        """The answer that a statement gives; of more rows than `limit` the first, and how many there were."""
+        rows = self.sql(text)
         if limit is None:
-            return table.of(self.sql(text), text, units, note=note)
+            return table.of(rows, text, units, note=note)
         limited = f"{text}\nlimit {limit}"
-        if few:
-            every = self.sql(text)
-            return table.of(every.slice(0, limit), limited, units, every.num_rows, note)
-        rows = self.sql(limited)
-        total = rows.num_rows
-        if total == limit:
-            total = self.value(f"select count(*) from ({text})")
-        return table.of(rows, limited, units, total, note)
+        return table.of(rows.slice(0, limit), limited, units, rows.num_rows, note)
 
     def remembered(self, key: str, make: Callable[[], Table]) -> Any:
         """A part of several answers as JSON has it, held as these are."""

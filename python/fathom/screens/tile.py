@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fathom import tiles
+from fathom.database import quoted
 from fathom.errors import DamagedRun, UsageError
 from fathom.screens import answer, conditions, number, text
 from fathom.screens.near import near
@@ -66,7 +67,11 @@ def outliers(view: View) -> list[dict[str, Any]]:
     """The longest calls of each layer, the longest first."""
 
     def look() -> list[dict[str, Any]]:
-        rows = view.rows(statement("outliers", limit=str(OUTLIERS)))
+        limit = str(OUTLIERS)
+        known = view.rows(statement("least_of_layers", limit=limit))
+        each = " ".join(f"when {quoted(row['layer'])} then {row['least']}" for row in known)
+        least = f"case layer {each} else 0 end" if known else "0"
+        rows = view.rows(statement("outliers", limit=limit, least=least))
         return [{**row, "call": str(row["call"])} for row in rows]
 
     found: list[dict[str, Any]] = view.opened.kept.answer("outliers", True, look, view.stop.check)

@@ -9,6 +9,7 @@ import pytest
 from fathom import screens
 from fathom.analysis import difference
 from fathom.analysis.difference import Side
+from fathom.screens import tile
 from fathom.screens.opened import Runs
 from latency.forest import PATHS, Call
 from latency.oracle import Oracle
@@ -285,6 +286,18 @@ def share_of(call: Call, begin: int, end: int) -> float:
     return max(0, min(stop, end) - max(start, begin)) / (stop - start)
 
 
+def test_the_longest_of_each_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tile, "OUTLIERS", 3)
+    for seed in SEEDS:
+        asked = Asked(tmp_path, seed)
+        found, expected = defaultdict(list), defaultdict(list)
+        for one in asked.ask("levels")["outliers"]:
+            found[one["layer"]].append(one["duration"])
+        for call in asked.calls:
+            expected[call["layer"]].append(call["duration"])
+        assert found == {layer: sorted(each)[:-4:-1] for layer, each in expected.items()}
+
+
 def test_files(tmp_path: Path) -> None:
     for seed in SEEDS:
         asked = Asked(tmp_path, seed)
@@ -309,6 +322,11 @@ def test_files(tmp_path: Path) -> None:
         assert answer["total"] == len(every)
         slowest = sorted(every, key=lambda c: (-c["duration"], c["id"]))[:4]
         assert [row["call"] for row in asked.rows(answer)] == [str(c["id"]) for c in slowest]
+        assert asked.ask("access")["file"] == (slowest[0]["file"] if slowest else None)
+        longest = sorted(asked.selected(), key=lambda c: (-c["duration"], c["id"]))[:4]
+        answer = asked.ask("slowest", limit=4)
+        assert [row["call"] for row in asked.rows(answer)] == [str(c["id"]) for c in longest]
+        assert answer["total"] == len(asked.selected())
         ops = asked.rows(asked.ask("files", by="op")["table"])
         assert sum(row["time"] for row in ops) == sum(c["duration"] for c in every)
 

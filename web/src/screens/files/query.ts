@@ -83,6 +83,8 @@ function ofCall(one: Record<string, Cell>): Node["values"] {
 }
 
 export interface AccessAnswer {
+	/** Null: no call is on a file. */
+	file: number | null;
 	path: string | null;
 	x: Bins;
 	y: Bins;

@@ -35,6 +35,7 @@ test("the tree can begin with the files", () => {
 });
 
 const access: AccessAnswer = {
+	file: 7,
 	path: "/scratch/out.h5",
 	x: { begin: 0, width: 1e6, bins: 256 },
 	y: { begin: 0, width: 1 << 20, bins: 128 },

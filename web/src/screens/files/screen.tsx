@@ -7,15 +7,15 @@ import { Choose } from "../../parts/choose";
 import { Figure } from "../../parts/figure";
 import { Empty, Shown } from "../../parts/notice";
 import { TrackFigure } from "../../parts/tracks";
-import { column, type Parameters, type Table } from "../../source";
-import { isReport, useAnswer } from "../../state/answers";
+import type { Parameters, Table } from "../../source";
+import { useAnswer } from "../../state/answers";
 import { choose, chosen } from "../../state/choice";
 import { laneWord } from "../../state/lanes";
 import { formatRange } from "../../state/page";
 import { currentRun } from "../../state/runs";
 import { change, given, scope } from "../../state/state";
 import { paintSizes, sizesHeight } from "./paint";
-import { accessMap, COVERED, coverageTracks, KINDS, ORDERS, sizeBars, type AccessAnswer, type CoverageAnswer, type FilesAnswer, type Moved, type Order } from "./query";
+import { accessMap, COVERED, coverageTracks, KINDS, ORDERS, sizeBars, type AccessAnswer, type CoverageAnswer, type Moved, type Order } from "./query";
 import { Tree } from "./tree";
 
 export function Files(): JSX.Element {
@@ -31,39 +31,30 @@ export function Files(): JSX.Element {
 	);
 }
 
-/** The file of the maps: as asked, else of the longest call on a file. */
+/** Maps of the file that was asked for, else of that of the longest call on one. */
 function OneFile(): JSX.Element {
 	const asked = given("file");
-	const longest = useAnswer<FilesAnswer>("files", asked ? null : { ...scope.value, by: "call", ...(isReport() ? {} : { limit: "1" }) });
-	if (asked) return <Maps file={asked} />;
-	return (
-		<Shown answer={longest} height={300}>
-			{({ table }) => {
-				const first = table.rows[0]?.[column(table, "file")];
-				return typeof first === "number" ? <Maps file={String(first)} /> : <Empty note={table.note} what="calls on files one by one" />;
-			}}
-		</Shown>
-	);
+	const answer = useAnswer<AccessAnswer>("access", accessOf(asked, "time"));
+	return answer.value?.file === null ? <Empty note={answer.value.cells.note} what="calls on files one by one" /> : <Maps asked={asked} access={answer.value} />;
 }
 
-function Maps({ file }: { file: string }): JSX.Element {
-	const path = useAnswer<AccessAnswer>("access", accessOf(file, "time")).value?.path;
+function Maps({ asked, access }: { asked: string; access: AccessAnswer | null }): JSX.Element {
 	const moved = chosen<Moved>("moved", KINDS);
 	return (
 		<section aria-labelledby="file">
 			<div class="bar">
-				<h2 id="file">{path ?? `file ${file}`}</h2>
+				<h2 id="file">{access?.path ?? "One file"}</h2>
 				<Choose label="bytes" options={KINDS} chosen={moved} choose={choose("moved", KINDS[0])} />
-				<button type="button" onClick={() => change({ files: file })}>
+				<button type="button" disabled={!access} onClick={() => access && change({ files: access.file })}>
 					Select this file in all screens
 				</button>
 			</div>
 			<div class="columns">
-				<Access file={file} across="time" moved={moved} />
-				<Access file={file} across="lane" moved={moved} />
+				<Access file={asked} across="time" moved={moved} />
+				<Access file={asked} across="lane" moved={moved} />
 			</div>
-			<SizesOf file={file} />
-			<Coverage file={file} />
+			{access && <Sizes sizes={access.sizes} layers={access.layers} />}
+			<Coverage file={asked} />
 		</section>
 	);
 }
@@ -114,12 +105,6 @@ function AccessMap({ access, across, moved }: { access: AccessAnswer } & Omit<As
 			{access.cells.note && <p class="quiet">{access.cells.note}</p>}
 		</>
 	);
-}
-
-/** From the same answer as the map over time, which is kept. */
-function SizesOf({ file }: { file: string }): JSX.Element | null {
-	const answer = useAnswer<AccessAnswer>("access", accessOf(file, "time"));
-	return answer.value && <Sizes sizes={answer.value.sizes} layers={answer.value.layers} />;
 }
 
 function Sizes({ sizes, layers }: { sizes: Table; layers: string[] }): JSX.Element {
