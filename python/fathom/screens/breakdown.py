@@ -21,6 +21,13 @@ KEYS = {
     "lane": "lane.lane",
     "server": "coalesce(server_process.server, server_file.server)",
 }
+#: Whose each call is, where keys need it.
+WHOSE = {
+    "layer": "",
+    "op": "",
+    "lane": "left join lane using (process)",
+    "server": "left join server_process using (process) left join server_file using (file)",
+}
 UNITS = {"sub-calls": "count"}
 DIRECTORIES = "no server was recorded: each directory stands for one, with the calls on its files"
 ASIDE = "communication inside I/O calls is in the time of the layer that called it: "
@@ -57,6 +64,13 @@ def holders(view: View, by: str) -> str:
     return f"(layer, op) in ({', '.join(pairs)})" if pairs else "false"
 
 
+def _holds(view: View) -> str:
+    """Ops of which calls hold calls: of most calls nothing is to be looked for below."""
+    text = "select distinct enclosing from counters where enclosing is not null order by all"
+    found = view.once(text, lambda: view.rows(text))
+    return conditions.one_of("op", tuple(row["enclosing"] for row in found)) if found else "false"
+
+
 def _near(view: View, selection: Selection) -> str:
     """When calls inside the selected ones can have begun: no call outlasts the longest."""
     if selection.t is None:
@@ -75,6 +89,8 @@ def _parts(view: View, selection: Selection, by: str, of: str) -> dict[str, str]
     return {
         "by": by,
         "key": KEYS[by],
+        "whose": WHOSE[by],
+        "holds": _holds(view),
         "selected": conditions.calls(selection),
         "inside": "c.enclosing_layer is not distinct from c.layer"
         if by in ("layer", "lane")

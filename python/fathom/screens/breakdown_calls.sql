@@ -4,9 +4,9 @@ holder as (
 	select id, layer from calls where {holders}
 ),
 picked as materialized (
-	select c.id, c.layer, c.start, c.duration, c.nested, c.bytes, {key} as key, server_file.server, h.id is not null as inside
+	select c.id, c.layer, c.op, c.file, c.duration, c.nested, c.bytes, {key} as key, h.id is not null as inside
 	from (select * from calls as c where {selected} and {any_io} and {reaches}) as c
-		left join lane using (process) left join server_process using (process) left join server_file using (file)
+		{whose}
 		left join holder as h on h.id = c.parent and {same}
 ),
 sums as (
@@ -21,7 +21,7 @@ below as (
 	select
 		p.key, p.layer, count(*) as calls, sum(b.duration) filter (b.kind = 'comm') as talked, count(*) filter (b.kind = 'comm') as talks,
 		sum(b.bytes) filter (b.kind = 'comm') as exchanged, max(b.duration) filter (b.kind = 'comm') as longest_talk
-	from calls as b join picked as p on b.parent = p.id
+	from calls as b join (from picked where {holds}) as p on b.parent = p.id
 	where b.layer <> 'fathom' and {near}
 	group by p.key, p.layer
 ),
@@ -32,5 +32,6 @@ longest_call as (
 	group by s.key, s.layer
 ),
 of_files as (
-	select key, layer, server, duration as time from picked where {kept}
+	select key, layer, server, time
+	from (select key, layer, file, sum(duration) as time from picked where {kept} group by all) left join server_file using (file)
 )

@@ -6,7 +6,7 @@ covered as (
 		from (
 			select {key} as key, c.layer, c.start, c.start + c.duration as stop
 			from (select * from calls as c where {selected} and {any_io} and {reached}) as c
-				left join lane using (process) left join server_process using (process) left join server_file using (file)
+				{whose}
 		)
 	)
 	group by key, layer

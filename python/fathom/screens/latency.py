@@ -20,7 +20,7 @@ OVER_TIME = """select layer, "time bin", bucket, sum(calls)::bigint as calls
 
 @answer("latency", by=choice("op", "layer"), width=number(1, 1024))
 def latency(view: View, selection: Selection, by: str = "op", width: int = 256) -> dict[str, Any]:
-    """`buckets`, `over time` and, of every level, `counted`: the mean and the extremes of each op."""
+    """`buckets`, `over time` and, where no call was recorded one by one, `counted`: mean and extremes of each op."""
     note = captured(view, selection).note
     selected = conditions.calls(selection)
     begin, step = bins_of(view, selection, width)
@@ -28,25 +28,22 @@ def latency(view: View, selection: Selection, by: str = "op", width: int = 256) 
     op = "op" if by == "op" else "null::varchar"
     of_calls = near(view, selection)
     of_calls.keep("cells", statement("latency_cells", **parts))
+    buckets = of_calls.sql(BUCKETS.format(op=op))
     return {
-        "buckets": table.of(
-            of_calls.sql(BUCKETS.format(op=op)),
-            statement("latency_buckets", op=op, **parts),
-            note=note,
-        ),
+        "buckets": table.of(buckets, statement("latency_buckets", op=op, **parts), note=note),
         "over time": table.of(
             of_calls.sql(OVER_TIME),
             statement("latency_over_time", **parts),
             {"time bin": "count"},
             note=note,
         ),
-        "counted": _counted(view, selection),
+        "counted": None if buckets.num_rows else _counted(view, selection),
         "begin": begin,
         "width": step,
     }
 
 
-def _counted(view: View, selection: Selection) -> dict[str, Any]:
+def _counted(view: View, selection: Selection) -> table.Table:
     text = statement("latency_counted", selected=conditions.calls(replace(selection, t=None)))
     known = "counters know no time: these are of the whole run" if selection.t else None
-    return {**view.remembered(text, lambda: view.table(text, {"shortest": "ns"})), "note": known}
+    return view.table(text, {"shortest": "ns"}, note=known)

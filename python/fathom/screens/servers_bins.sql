@@ -4,18 +4,21 @@ with {latency/servers},
 holder as (
 	select id from calls where {holders}
 ),
+named as (
+	select server, if({named}, server, null) as name from (select server from server_process union select server from server_file)
+),
 work as (
-	select s.server, c.kind, c.bytes, c.start, c.duration
-	from (select * from calls as c where {selected}) as c join server_file as s using (file)
+	select s.name, c.kind, c.bytes, c.start, c.duration
+	from (select * from calls as c where {selected}) as c join (from server_file join named using (server)) as s using (file)
 	where c.layer in ('posix', 'stdio', 'aio') and (c.parent is null or c.parent not in (from holder))
 	union all
-	select s.server, c.kind, c.bytes, c.start, c.duration
-	from (select * from calls as c where {selected}) as c join server_process as s using (process)
+	select s.name, c.kind, c.bytes, c.start, c.duration
+	from (select * from calls as c where {selected}) as c join (from server_process join named using (server)) as s using (process)
 	where c.layer = 'server' and c.kind <> 'comm'
 ),
 placed as (
 	select
-		if({named}, w.server, null) as server, w.kind, coalesce(w.bytes, 0) as bytes, w.start, w.duration,
+		w.name as server, w.kind, coalesce(w.bytes, 0) as bytes, w.start, w.duration,
 		if(w.start < {begin}, -1, (w.start - {begin}) // {width}) as first,
 		if(w.start + w.duration <= {begin}, -1, (w.start + greatest(w.duration, 1) - 1 - {begin}) // {width}) as last
 	from work as w

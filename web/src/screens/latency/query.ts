@@ -7,7 +7,8 @@ import { column, numbers, records, type Cell, type Table } from "../../source";
 export interface LatencyAnswer {
 	buckets: Table;
 	"over time": Table;
-	counted: Table;
+	/** Where no call was recorded one by one. */
+	counted: Table | null;
 	begin: number;
 	width: number;
 }

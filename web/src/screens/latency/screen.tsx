@@ -31,7 +31,7 @@ function Counted({ latency }: { latency: LatencyAnswer }): JSX.Element {
 	return (
 		<>
 			<Empty note={latency.buckets.note} what="calls one by one" />
-			<DataTable table={latency.counted} caption="Mean and extremes, from counters" name="latency-counted" what="calls" />
+			{latency.counted && <DataTable table={latency.counted} caption="Mean and extremes, from counters" name="latency-counted" what="calls" />}
 		</>
 	);
 }
