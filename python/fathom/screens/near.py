@@ -6,6 +6,8 @@ from fathom.screens.selection import Ranges, Selection
 from fathom.screens.span import duration, lane_count
 
 Times = tuple[int, int]
+#: So many calls are read from the copy in the order of time before one is unpacked from table `calls`, at least.
+READ = 8
 
 
 def near(view: View, selection: Selection, inside: bool = False) -> View:
@@ -14,7 +16,7 @@ def near(view: View, selection: Selection, inside: bool = False) -> View:
     times = selection.t
     if not view.opened.by_time or times is None:
         return view
-    if _part(view, selection.lanes) < _long(view, times):
+    if READ * _part(view, selection.lanes) < _long(view, times):
         return view
     found = View(view.opened, view.runs, view.stop)
     found.look_at(by_time.within(_with_inner(view, times) if inside else times))
