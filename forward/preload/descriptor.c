@@ -23,8 +23,16 @@ static uint32_t open_flags(int flags)
 	return flags & O_CREAT ? wanted : wanted & ~(uint32_t)FATHOM_FWD_EXCLUSIVE;
 }
 
+/* Looked up by another rank, and made or emptied by none of these. */
+static bool is_known(const struct known *known, int flags)
+{
+	return known && !(flags & (O_TRUNC | O_DIRECTORY)) &&
+	       (known->writable || (flags & O_ACCMODE) == O_RDONLY);
+}
+
 int forward_open(const struct place *at, int flags, mode_t mode)
 {
+	const struct known *known = opened_by_all(at);
 	struct fathom_fwd_handle handle;
 	struct fathom_fwd_attr attr;
 	struct asking a;
@@ -36,6 +44,8 @@ int forward_open(const struct place *at, int flags, mode_t mode)
 	}
 	if ((flags & O_TMPFILE) == O_TMPFILE)
 		return skin_refuse("open with O_TMPFILE", false);
+	if (is_known(known, flags))
+		return file_new(&known->handle, at->path, flags, &known->attr, true);
 	error = asking_begin(&a, at->text);
 	asking_mixed(&a);
 	if (!error)
@@ -43,7 +53,7 @@ int forward_open(const struct place *at, int flags, mode_t mode)
 					mode & ~mask_now() & 07777, &handle, &attr, &a.hints);
 	if (asking_end(&a, error))
 		return -1;
-	fd = file_new(&handle, at->path, flags, &attr);
+	fd = file_new(&handle, at->path, flags, &attr, false);
 	if (fd < 0) {
 		error = errno;
 		if (!asking_begin(&a, at->text))

@@ -135,7 +135,7 @@ static void let_go(struct file *f)
 		file_set(lock, NULL);
 		next_close(lock);
 	}
-	if (atomic_load(&f->holder) == getpid()) {
+	if (atomic_load(&f->holder) == getpid() && !atomic_load(&f->borrowed)) {
 		int error = asking_begin(&a, f->shared->path);
 
 		asking_end(&a, error ? error
@@ -262,7 +262,7 @@ static struct shared *new_shared(int memory)
 }
 
 int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags,
-	     const struct fathom_fwd_attr *attr)
+	     const struct fathom_fwd_attr *attr, bool borrowed)
 {
 	int memory = memfd_create(MEMORY_NAME, MFD_CLOEXEC);
 	struct shared *s = new_shared(memory);
@@ -285,6 +285,7 @@ int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags
 	snprintf(s->path, sizeof(s->path), "%s", path);
 	f->shared = s;
 	f->inherited = false;
+	atomic_store(&f->borrowed, borrowed);
 	atomic_store(&f->holder, getpid());
 	file_set(memory, f);
 	return memory;
@@ -322,8 +323,10 @@ static bool open_again(struct asking *a, struct file *f)
 	if (fathom_fwd_open(a->client, NULL, f->shared->path, how_opened(f->shared), 0, &handle,
 			    NULL, &a->hints))
 		return false;
-	if (!memcmp(&handle, &f->shared->handle, sizeof(handle)))
+	if (!memcmp(&handle, &f->shared->handle, sizeof(handle))) {
+		atomic_store(&f->borrowed, false);
 		return true;
+	}
 	fathom_fwd_release(a->client, &handle, &a->hints);
 	return false;
 }
@@ -406,6 +409,7 @@ static void inherit(int fd, const char *path)
 		f = free_file();
 		f->shared = s;
 		f->inherited = true;
+		atomic_store(&f->borrowed, false);
 		atomic_store(&f->holder, 0);
 	}
 	if (f)

@@ -9,6 +9,7 @@ static int look_up(struct asking *a, const struct place *at, int flags,
 		   struct fathom_fwd_handle *handle, struct fathom_fwd_attr *attr)
 {
 	uint32_t follow = flags & AT_SYMLINK_NOFOLLOW && !at->slash ? FATHOM_FWD_NOFOLLOW : 0;
+	const struct known *known = opened_by_all(at);
 	struct fathom_fwd_attr got;
 	int error;
 
@@ -18,6 +19,13 @@ static int look_up(struct asking *a, const struct place *at, int flags,
 		if (handle)
 			*handle = at->handle;
 		return fathom_fwd_getattr(a->client, &at->handle, attr, &a->hints);
+	}
+	if (known && !(follow && known->link)) {
+		if (handle)
+			*handle = known->handle;
+		if (attr)
+			*attr = known->attr;
+		return 0;
 	}
 	error = fathom_fwd_lookup(a->client, NULL, at->path, follow, handle, &got, &a->hints);
 	if (!error && at->slash && !S_ISDIR(got.mode))

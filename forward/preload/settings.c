@@ -73,7 +73,7 @@ static bool read_all(void)
 {
 	const char *servers = getenv("FATHOM_FORWARD_SERVERS"),
 		   *timeout = getenv("FATHOM_FORWARD_TIMEOUT"),
-		   *level = getenv("FATHOM_FORWARD_LEVEL");
+		   *level = getenv("FATHOM_FORWARD_LEVEL"), *mpiio = getenv("FATHOM_FORWARD_MPIIO");
 
 	read_prefixes(getenv("FATHOM_FORWARD_PREFIX"));
 	if (!kept.prefixes)
@@ -87,6 +87,7 @@ static bool read_all(void)
 	if (level && kept.level == FATHOM_FWD_WRITTEN && strcmp(level, "written") != 0)
 		complain(27, "FATHOM_FORWARD_LEVEL: '%.40s' is neither accepted nor written",
 			 level);
+	kept.mpiio = !mpiio || strcmp(mpiio, "library") != 0;
 	kept.token = getenv("FATHOM_FORWARD_TOKEN");
 	kept.timeout = timeout ? (uint32_t)(strtod(timeout, NULL) * 1000) : 0;
 	return true;

@@ -38,6 +38,7 @@ struct file {
 	_Atomic pid_t holder;   /* the process whose client holds it at the server */
 	_Atomic int lock;       /* descriptor that its locks are on; 0: none yet */
 	bool inherited;         /* through exec */
+	_Atomic bool borrowed;  /* somebody else holds it at the server as long as it is open */
 	struct shared *shared;
 };
 
@@ -60,6 +61,7 @@ struct settings {
 	const char *token;
 	uint32_t timeout; /* ms; 0: the server's */
 	uint8_t level;    /* enum fathom_fwd_level that a write has reached when it returns */
+	bool mpiio;       /* reads and writes of MPI-IO become list requests */
 };
 
 /* NULL: nothing is forwarded. */
@@ -126,9 +128,9 @@ enum {
 struct file *file_get(int fd);
 void file_put(struct file *f);
 bool file_has(int fd);
-/* A new descriptor of a file that the client opened; -1 and errno. */
+/* A new descriptor of a file that the client opened, or borrowed; -1 and errno. */
 int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags,
-	     const struct fathom_fwd_attr *attr);
+	     const struct fathom_fwd_attr *attr, bool borrowed);
 /* The descriptor stands for f from now on, or for nothing of ours; takes over the caller's hold. */
 void file_set(int fd, struct file *f);
 /* The program closes it. */
@@ -151,6 +153,20 @@ void files_forget(unsigned int first, unsigned int last);
 
 /* Absolute, as the program names it, in `path` of PATH_MAX; false: not ours. */
 bool file_path(int fd, char *path);
+
+/* ---- mpiio.c ---- */
+
+/* A file that is being opened by many ranks, as one of them looked it up. */
+struct known {
+	struct fathom_fwd_handle handle;
+	struct fathom_fwd_attr attr;
+	bool link; /* the name leads to it by a symbolic link */
+	bool here; /* this process's server knows it */
+	bool writable;
+	char path[PATH_MAX]; /* from the server's root */
+};
+/* NULL: this path is not being opened so by this thread. */
+const struct known *opened_by_all(const struct place *at);
 
 /* ---- cwd.c ---- */
 

@@ -17,8 +17,11 @@ static struct {
 	uint32_t mask;
 	uint64_t *libraries; /* by wrapper: link map of the original's module, 0: free */
 	const struct module *self, *probes; /* probes: what --probes built; NULL: nothing */
-	unsigned long long unloaded;        /* modules gone when copies were last freed */
-	uint32_t layers;                    /* whose symbols are patched */
+	const struct module *client;        /* the forwarding client; NULL: none */
+	/* What the client does instead of a function; NULL: nothing. */
+	void *(*before)(const char *name, void *original);
+	unsigned long long unloaded; /* modules gone when copies were last freed */
+	uint32_t layers;             /* whose symbols are patched */
 	bool ready;
 	const char *full; /* a symbol that ran out of copies, for the note */
 } targets;
@@ -246,6 +249,14 @@ static void *with_va_list(const struct edge_symbol *s, const void *original)
 	return found && !elf_undefined(found) ? elf_address(&m->elf, found) : NULL;
 }
 
+/* The forwarding client stands before what it does otherwise; it calls the library's where it does not. */
+static void *with_client(const struct edge_symbol *s, void *original)
+{
+	void *before = targets.before ? targets.before(s->name, original) : NULL;
+
+	return before ? before : original;
+}
+
 static void *choose_copy(const struct edge_symbol *s, void *original)
 {
 	uint32_t free = UINT32_MAX;
@@ -254,6 +265,9 @@ static void *choose_copy(const struct edge_symbol *s, void *original)
 		original = with_va_list(s, original);
 	if (!original)
 		return NULL;
+	const uint64_t library = library_of(original);
+
+	original = with_client(s, original);
 	for (uint32_t i = s->wrapper; i < s->wrapper + s->copies; i++) {
 		if (targets.libraries[i] && *edge_original(i) == original)
 			return edge_wrapper(i);
@@ -265,7 +279,7 @@ static void *choose_copy(const struct edge_symbol *s, void *original)
 		return NULL;
 	}
 	*edge_original(free) = original;
-	targets.libraries[free] = library_of(original);
+	targets.libraries[free] = library;
 	atomic_thread_fence(memory_order_release);
 	return edge_wrapper(free);
 }
@@ -295,6 +309,12 @@ void *target_choose(struct module *m, const struct target *t, void *original)
 	return to == original ? NULL : to;
 }
 
+/* What the client stands before stays its own: it knows of one MPI, which is not unloaded. */
+static bool is_client(const void *original)
+{
+	return targets.before && elf_inside(&targets.client->elf, (uintptr_t)original);
+}
+
 /* Copies whose original was unloaded serve the next original. */
 void targets_free(void)
 {
@@ -302,7 +322,7 @@ void targets_free(void)
 		return;
 	targets.unloaded = modules_unloaded();
 	for (uint32_t i = 0; i < edge_tables.wrappers_count; i++)
-		if (targets.libraries[i] > 1 &&
+		if (targets.libraries[i] > 1 && !is_client(*edge_original(i)) &&
 		    !module_alive(targets.libraries[i], (uintptr_t)*edge_original(i)))
 			targets.libraries[i] = 0;
 }
@@ -325,6 +345,16 @@ static void seed_hooks(const struct hook *hooks, uint32_t count)
 	}
 }
 
+static void find_before(const struct module *m)
+{
+	struct elf_query q = elf_query("fathom_fwd_before", NULL);
+	const ElfW(Sym) *found = elf_find(&m->elf, &q);
+	void *address = found && !elf_undefined(found) ? elf_address(&m->elf, found) : NULL;
+
+	memcpy(&targets.before, &address, sizeof(address));
+	targets.client = m;
+}
+
 bool targets_ready(uint32_t layers)
 {
 	if (targets.ready)
@@ -337,6 +367,8 @@ bool targets_ready(uint32_t layers)
 			targets.self = m;
 		else if (!targets.probes && user_probes(&m->elf))
 			targets.probes = m;
+		else if (!targets.before && target_client(m))
+			find_before(m);
 	}
 	targets.ready = targets.self && make_tables(layers);
 	if (targets.ready) {

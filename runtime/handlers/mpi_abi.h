@@ -46,6 +46,7 @@ struct mpi_facts {
 	uint32_t status_bytes;
 	uintptr_t status_ignore;                          /* also that of arrays */
 	int in_status;                                    /* MPI_ERR_IN_STATUS */
+	int error_io;                                     /* MPI_ERR_IO */
 	uint32_t status_source, status_tag, status_error; /* where they lie in a status */
 	uintptr_t in_place;
 	int any_source, proc_null;

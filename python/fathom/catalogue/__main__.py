@@ -1,4 +1,4 @@
-"""python -m fathom.catalogue generate OUT FILE…  |  docs OUT FILE…  |  check FILE…  |  preload OUT SERVED FILE…"""
+"""python -m fathom.catalogue generate OUT FILE… | docs OUT FILE… | check FILE… | preload, before OUT SERVED FILE…"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from . import describe
+from .before import before
 from .generate import generate, write
 from .load import load
 from .model import CatalogueError
@@ -17,11 +18,11 @@ def main(arguments: list[str]) -> int:
     """Run one of the commands; a mistake is one line and status 2."""
     parser = argparse.ArgumentParser(prog="python -m fathom.catalogue", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("generate", "docs", "check", "preload"):
+    for name in ("generate", "docs", "check", "preload", "before"):
         command = commands.add_parser(name)
         if name != "check":
             command.add_argument("out", type=Path)
-        if name == "preload":
+        if name in ("preload", "before"):
             command.add_argument("served", type=Path)
         command.add_argument("files", type=Path, nargs="+")
     options = parser.parse_args(arguments)
@@ -31,6 +32,8 @@ def main(arguments: list[str]) -> int:
             generate(catalogue, options.out)
         elif options.command == "preload":
             preload(catalogue, options.served, options.out)
+        elif options.command == "before":
+            before(catalogue, options.served, options.out)
         elif options.command == "docs":
             write(
                 options.out, {f"{api.path.stem}.md": describe.page(api) for api in catalogue.apis}

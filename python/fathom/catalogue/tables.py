@@ -38,7 +38,7 @@ def handlers_h(catalogue: Catalogue) -> str:
         *_headers(catalogue),
         '#include "core/call.h"',
         "",
-        *_typedefs(catalogue),
+        *typedefs(catalogue),
     ]
     seen: set[str] = set()
     for api in catalogue.apis:
@@ -141,7 +141,7 @@ def _headers(catalogue: Catalogue) -> list[str]:
     return [*(f"#include <{name}>" for name in names), ""]
 
 
-def _typedefs(catalogue: Catalogue) -> list[str]:
+def typedefs(catalogue: Catalogue) -> list[str]:
     """Opaque types of libraries whose headers the runtime never includes."""
     types: dict[str, str] = {}
     for api in catalogue.apis:
