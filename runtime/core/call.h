@@ -204,6 +204,8 @@ extern struct handle_table mpi_files, mpi_requests, mpi_datatypes, mpi_comms, hd
 /* Descriptors (runtime/core/descriptors.c). */
 uint32_t descriptor_object(
 	int fd); /* defines an inherited one at first sight; 0: not open or not a valid fd */
+/* The same of one that holds bytes of another file, whose name it is given at first sight. */
+uint32_t descriptor_stands_for(int fd, const char *path);
 int64_t descriptor_position(int fd); /* tracked offset, or UNKNOWN_OFFSET */
 /* After a read or write at the tracked offset; returns the offset to record: `from`, or UNKNOWN_OFFSET
  * when another thread moved the same description meanwhile. Call it once for each descriptor_position. */

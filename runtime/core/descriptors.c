@@ -158,7 +158,10 @@ static void tell(int fd, struct statx *st)
 		     STATX_TYPE | STATX_MODE | STATX_INO | STATX_BTIME, (long)st, 0);
 }
 
-static uint32_t define(struct thread *t, struct call *c, int fd, int flags, bool inherited,
+/* Flags of a descriptor's object, docs/stream-format.md. */
+enum { INHERITED = 1, STANDS_FOR = 2 };
+
+static uint32_t define(struct thread *t, struct call *c, int fd, int flags, uint64_t how,
 		       mode_t *mode)
 {
 	struct object_def def = {.name = t->path, .numbers = 10};
@@ -175,7 +178,7 @@ static uint32_t define(struct thread *t, struct call *c, int fd, int flags, bool
 	def.number[6] = st.stx_mask & STATX_BTIME ? st.stx_btime.tv_nsec : 0;
 	def.number[7] = (uint64_t)(unsigned)flags;
 	def.number[8] = 0;
-	def.number[9] = inherited;
+	def.number[9] = how;
 	return object_define_in(t, c, OBJECT_DESCRIPTOR, &def);
 }
 
@@ -216,7 +219,7 @@ static uint32_t open_in(struct thread *t, struct call *c, int fd, int dirfd, con
 	uint32_t object;
 
 	path_absolute(t->path, sizeof(t->path), path ? dirfd : fd, path ? path : "");
-	object = define(t, c, fd, flags, false, &mode);
+	object = define(t, c, fd, flags, 0, &mode);
 	if (t->is_vfork) {
 		vfork_child_has(t, fd, object);
 		return object;
@@ -243,24 +246,27 @@ uint32_t descriptor_open(struct call *c, int fd, int dirfd, const char *path, in
 	return object;
 }
 
-/* A descriptor that this image did not open: from its parent, or from a call that we do not see. */
-static uint32_t inherit_in(struct thread *t, int fd)
+/* A descriptor that this image did not open: from its parent, or from a call that we do not see. `name`: of
+ * what it stands for; NULL: nothing but itself. */
+static uint32_t inherit_in(struct thread *t, int fd, const char *name)
 {
+	const uint64_t how = name ? STANDS_FOR : INHERITED;
+
 	struct descriptor *slot = slot_of(fd, true);
 	struct description *d, *none = NULL;
 	mode_t mode;
 
-	path_absolute(t->path, sizeof(t->path), fd, "");
+	path_absolute(t->path, sizeof(t->path), fd, name ? name : "");
 	if (!slot || !t->path[0])
 		return 0; /* not open */
 	if (in_vfork_child()) {
-		vfork_child_has(self, fd, define(t, NULL, fd, 0, true, &mode));
+		vfork_child_has(self, fd, define(t, NULL, fd, 0, how, &mode));
 		return vfork_child_object(self, fd, 0);
 	}
 	d = description_make();
 	if (!d)
 		return 0;
-	d->object = define(t, NULL, fd, 0, true, &mode);
+	d->object = define(t, NULL, fd, 0, how, &mode);
 	d->unknown = SHARED;
 	if (atomic_compare_exchange_strong(&slot->description, &none, d)) {
 		atomic_store(&slot->object, d->object);
@@ -270,19 +276,19 @@ static uint32_t inherit_in(struct thread *t, int fd)
 	return none->object;
 }
 
-static uint32_t inherit(int fd)
+static uint32_t inherit(int fd, const char *name)
 {
 	struct thread *t = fd < 0 || levels_see_nothing() ? NULL : thread_claim();
 	uint32_t object;
 
 	if (!t)
 		return 0;
-	object = inherit_in(t, fd);
+	object = inherit_in(t, fd, name);
 	thread_release(t);
 	return object;
 }
 
-uint32_t descriptor_object(int fd)
+static inline uint32_t object_of(int fd, const char *name)
 {
 	struct descriptor_table *all = atomic_load_explicit(&descriptors, memory_order_relaxed);
 	struct descriptor *page =
@@ -295,7 +301,17 @@ uint32_t descriptor_object(int fd)
 
 	if (unlikely(in_vfork_child()))
 		object = vfork_child_object(self, fd, object);
-	return likely(object) ? object : inherit(fd);
+	return likely(object) ? object : inherit(fd, name);
+}
+
+uint32_t descriptor_object(int fd)
+{
+	return object_of(fd, NULL);
+}
+
+uint32_t descriptor_stands_for(int fd, const char *path)
+{
+	return object_of(fd, path);
 }
 
 /* ---- where it stands ---- */

@@ -418,9 +418,12 @@ def test_what_was_accepted_is_written_when_all_are_ended_at_once(tmp_path: Path)
         assert client.read(client.open("f", READ), (0, len(content))) == [content]
 
 
-def test_what_is_written_together_on_another_server_names_all_callers(tmp_path: Path) -> None:
+def test_what_is_written_together_on_another_server_names_all_callers_and_their_file(
+    tmp_path: Path,
+) -> None:
     run, stream = tmp_path / "r.fathom", 0x1122334455667788
-    with stripes(tmp_path, 2, KIB, "--patience", "100", "--record", str(run)) as servers:
+    options = ["--patience", "100", "--record", str(run), "--mount", "/m"]
+    with stripes(tmp_path, 2, KIB, *options) as servers:
         one, other = servers.servers
         asker, *clients = [one.client() for _ in range(5)]
         handle = asker.open("f")
@@ -447,14 +450,26 @@ def test_what_is_written_together_on_another_server_names_all_callers(tmp_path: 
         for server in servers.servers:
             server.process.terminate()
         assert [server.process.wait(60) for server in servers.servers] == [0, 0]
-        found = fathom.open(run).sql(
-            "select c.bytes as whole, l.to_seq, l.bytes, l.kind from links l join calls c on c.id = l.from_call"
-            f" where c.op = 'pwritev' and l.to_stream = {stream} order by l.to_seq"
+        found, paths = (
+            [tuple(row.values()) for row in fathom.open(run).sql(text).to_pylist()]
+            for text in (
+                "select c.op, c.bytes as whole, l.to_seq, l.bytes, l.kind from links l"
+                " join calls c on c.id = l.from_call"
+                f" where c.op in ('pwritev', 'write') and l.to_stream = {stream} order by c.op, l.to_seq",
+                "select distinct coalesce(f.path, o.name) as path from calls c left join files f using (file)"
+                " left join objects o using (object) where c.layer in ('server', 'disk')"
+                " and c.op not in ('ping', 'status', 'release') order by path",
+            )
         )
         servers.servers.clear()
-    assert [tuple(row.values()) for row in found.to_pylist()] == [
-        (30, 1, 10, "carries"),
-        (30, 11, 10, "carries"),
-        (30, 21, 10, "carries"),
-        (10, 501, 10, "carries"),
+    of_each = [
+        (30, 1, 10),
+        (30, 11, 10),
+        (30, 21, 10),
+        (10, 501, 10),
     ]
+    assert found == [
+        *[("pwritev", *each, "carries") for each in of_each],
+        *[("write", *each, "serves") for each in of_each],
+    ]
+    assert paths == [("/m/f",)]

@@ -47,6 +47,9 @@ pub struct Forward {
 	/// Servers that a file is striped over, 0 for all
 	#[arg(long, default_value_t = 0, value_name = "N", requires = "stripe")]
 	stripe_count: u32,
+	/// Where programs see the striped files, for names in the trace; default: the directory
+	#[arg(long, value_name = "DIR", requires = "stripe")]
+	mount: Option<PathBuf>,
 	/// Seconds that another server may take to answer
 	#[arg(long, default_value_t = 10.0, value_name = "S")]
 	patience: f64,
@@ -86,7 +89,9 @@ pub fn forward(said: Forward) -> Result<(), String> {
 	if said.unix.is_none() && said.tcp.is_none() {
 		return Err("nowhere to listen: give --unix PATH or --tcp ADDRESS:PORT".to_owned());
 	}
+	let mount = said.mount.unwrap_or_else(|| said.export.clone());
 	let settings = Settings {
+		mount: said.stripe.as_ref().map(|_| mount),
 		export: said.export,
 		unix: said.unix,
 		tcp: said.tcp,

@@ -6,8 +6,9 @@ use fathom_wire::number::{flag, kind, op, status};
 use fathom_wire::{Failure, HEADER, Header, Hints, Reply, Request, Text, WireError, encode};
 use rustix::io::Errno;
 
-use crate::client::Early;
+use crate::client::{Early, Pending};
 use crate::connection::Stage;
+use crate::files::Files;
 use crate::queue::Key;
 use crate::server::{Server, deadline};
 use crate::store::said;
@@ -67,20 +68,10 @@ impl Server {
 	}
 
 	pub fn fail_with(&mut self, key: Key, status: u32, range: (u64, u64), why: &str) {
-		let Some(pending) = self.pending(key) else { return };
-		let (name, handle) = (name_of(pending.header.op), pending.handle);
-		let said_path = match &pending.request {
-			Request::Lookup { path, .. } | Request::Open { path, .. } => Some(path),
-			Request::Rename { path, .. } | Request::Link { path, .. } => Some(path),
-			Request::Unlink { path, .. } | Request::Mkdir { path, .. } => Some(path),
-			Request::Rmdir { path, .. } | Request::Symlink { path, .. } => Some(path),
-			Request::Mknod { path, .. } => Some(path),
-			_ => None,
-		};
-		let said_path = said_path.map(|path| String::from_utf8_lossy(&path.0).into_owned());
-		let path = self.files.get(&handle).map(|file| file.path.clone()).unwrap_or_default();
-		let path = [path, said_path.unwrap_or_default()].join("/");
-		let path = path.trim_matches('/');
+		let pending = self.clients.get(&key.0).and_then(|client| client.pending().get(&key.1));
+		let Some(pending) = pending else { return };
+		let name = name_of(pending.header.op);
+		let path = said_path(&mut self.files, pending);
 		let what = format!("{name} {path} on server {}: {why}", self.settings.name);
 		let mut frame = vec![0; HEADER];
 		frame.extend(encode(&failure(&what, range, Hints::default())));
@@ -91,7 +82,7 @@ impl Server {
 		let Some(client) = self.clients.get_mut(&key.0) else { return self.free(held) };
 		let Some(pending) = client.end(key.1) else { return self.free(held) };
 		self.dues.remove(&(pending.due, key));
-		record(&mut self.files, &pending, status);
+		record(&mut self.files, &pending, status, self.settings.mount.as_deref());
 		Header { flags, status, ..reply_header(&pending.header) }.seal(&mut frame);
 		if changes(pending.header.op) && pending.answered() != Some(Early::Accepted) {
 			client.answers.insert(key.1, frame.clone());
@@ -147,6 +138,21 @@ impl Server {
 			None => self.free(held),
 		}
 	}
+}
+
+/// The path that a request is about, from the exported root, as far as it is known.
+pub fn said_path(files: &mut Files, pending: &Pending) -> String {
+	let said = match &pending.request {
+		Request::Lookup { path, .. } | Request::Open { path, .. } => Some(path),
+		Request::Rename { path, .. } | Request::Link { path, .. } => Some(path),
+		Request::Unlink { path, .. } | Request::Mkdir { path, .. } => Some(path),
+		Request::Rmdir { path, .. } | Request::Symlink { path, .. } => Some(path),
+		Request::Mknod { path, .. } => Some(path),
+		_ => None,
+	};
+	let said = said.map(|path| String::from_utf8_lossy(&path.0).into_owned());
+	let path = files.get(&pending.handle).map(|file| file.path.clone()).unwrap_or_default();
+	[path, said.unwrap_or_default()].join("/").trim_matches('/').to_owned()
 }
 
 /// The reply to a request, with status 0.

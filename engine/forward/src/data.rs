@@ -1,6 +1,6 @@
 //! Requests on a file's data, of all kinds: their place in the file's order, what begins, what came of it.
 
-use fathom_record::Caller;
+use fathom_record::Purpose;
 use fathom_wire::number::flag;
 use fathom_wire::{Extent, Handle, Hints, Request, encode};
 use rustix::io::Errno;
@@ -80,8 +80,9 @@ impl Server {
 		let object = file.object.clone();
 		if !pieces.is_empty() {
 			let object = object.clone();
+			let purpose = self.purpose(pieces[0].key, 0);
 			let work = move |store: &Store| write(store, handle, &object, pieces);
-			self.workers_of(&handle).give(Caller::default(), Box::new(work));
+			self.workers_of(&handle).give(purpose, Box::new(work));
 		}
 		for key in begun {
 			if key.0 == 0 {
@@ -89,7 +90,7 @@ impl Server {
 				let work = move |store: &Store| {
 					Done::Size(handle, key, store.attr(&object).map(|attr| attr.size))
 				};
-				self.workers_of(&handle).give(Caller::default(), Box::new(work));
+				self.workers_of(&handle).give(Purpose::default(), Box::new(work));
 				continue;
 			}
 			match self.pending(key).map(|pending| pending.request.clone()) {

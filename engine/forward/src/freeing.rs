@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fathom_record::Caller;
+use fathom_record::Purpose;
 use fathom_wire::{Handle, Request};
 
 use crate::directory::OWN_ROOT;
@@ -56,7 +56,7 @@ impl Server {
 				drop(ended);
 				Done::LetGo
 			};
-			self.workers.give(Caller::default(), Box::new(work));
+			self.workers.give(Purpose::default(), Box::new(work));
 		}
 	}
 
@@ -69,7 +69,7 @@ impl Server {
 				}
 				Done::LetGo
 			};
-			callers.give(Caller::default(), Box::new(work));
+			callers.give(Purpose::default(), Box::new(work));
 		}
 	}
 
@@ -108,7 +108,7 @@ impl Server {
 		self.doomed = later;
 		let (false, Some(callers)) = (free.is_empty(), &self.callers) else { return };
 		let work = move |store: &Store| Done::Freed(free_all(store, free));
-		callers.give(Caller::default(), Box::new(work));
+		callers.give(Purpose::default(), Box::new(work));
 	}
 
 	/// Data on a server that is away is freed later.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use fathom_record::Caller;
+use fathom_record::Purpose;
 use fathom_wire::{Handle, Reply, Request};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -93,7 +93,7 @@ impl Server {
 		};
 		let deadline = Instant::now() + self.settings.patience;
 		callers.give(
-			Caller::default(),
+			Purpose::default(),
 			Box::new(move |_| {
 				let answer = ask_peer(&peer, id, &asker, ask, deadline);
 				Done::Asked(asker, answer)

@@ -66,6 +66,8 @@ pub struct Settings {
 	pub group: Option<PathBuf>,
 	/// Each of them has a directory of its own, and files are striped over them.
 	pub striping: Option<Striping>,
+	/// Where programs see striped files.
+	pub mount: Option<PathBuf>,
 	/// How long another server may take to answer.
 	pub patience: Duration,
 	pub data: Data,

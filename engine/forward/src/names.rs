@@ -88,8 +88,7 @@ impl Server {
 					Done::Simple(key, reply, None)
 				};
 				if here {
-					let caller = self.caller(key);
-					self.do_here(caller, work);
+					self.do_here(key, work);
 				} else {
 					self.do_for(key, Box::new(work));
 				}

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use fathom_record::Caller;
+use fathom_record::Purpose;
 use fathom_wire::number::{limit, reserve};
 use fathom_wire::{Extent, Gap, Handle, Reply, Wanted};
 use rustix::io::Errno;
@@ -194,7 +194,7 @@ impl Server {
 		if !std::mem::replace(&mut file.busy, true) {
 			let journal = file.journal.clone();
 			self.workers
-				.give(Caller::default(), Box::new(move |_| Done::Journal(id, journal.read())));
+				.give(Purpose::default(), Box::new(move |_| Done::Journal(id, journal.read())));
 		}
 	}
 
@@ -232,7 +232,7 @@ impl Server {
 		let journal = file.journal.clone();
 		let whole = file.ledger.as_ref().filter(|_| journal.is_long()).map(Ledger::lines);
 		self.workers.give(
-			Caller::default(),
+			Purpose::default(),
 			Box::new(move |_| {
 				let written = match whole {
 					Some(whole) => journal.rewrite(&whole),
@@ -276,7 +276,7 @@ impl Server {
 		file.busy = true;
 		let journal = file.journal.clone();
 		let work = move |_: &Store| Done::Journaled(id, Vec::new(), journal.rewrite(&lines));
-		self.workers.give(Caller::default(), Box::new(work));
+		self.workers.give(Purpose::default(), Box::new(work));
 	}
 
 	/// Another server is gone: what it was to write is not written.

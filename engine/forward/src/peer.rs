@@ -1,6 +1,7 @@
 //! Another server, as worker threads ask it: each call waits for its answer, and no longer than its deadline. A
 //! connection that is lost, or a server that starts anew, is met by asking again under the same number.
 
+use std::ffi::CStr;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
@@ -20,7 +21,7 @@ use crate::auth::{CLIENT, Challenge, SERVER, random};
 use crate::connection::{Socket, connect_unix};
 use crate::layout::cut;
 use crate::server::{INLINE, Trouble};
-use crate::traced::carries;
+use crate::traced;
 
 /// The first pause before a lost connection is tried again, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
@@ -51,12 +52,14 @@ pub struct Question<'a> {
 	pub data: &'a [&'a [u8]],
 	/// The first is the one that it serves; of a write, in the order of their bytes.
 	pub callers: &'a [Caller],
+	/// The path by which programs know the file.
+	pub known_as: Option<&'a CStr>,
 	pub flags: u32,
 }
 
 impl<'a> Question<'a> {
 	pub fn of(request: &'a Request) -> Question<'a> {
-		Question { request, data: &[], callers: &[], flags: 0 }
+		Question { request, data: &[], callers: &[], known_as: None, flags: 0 }
 	}
 }
 
@@ -350,9 +353,9 @@ impl Link {
 		question: Question<'_>,
 		deadline: Instant,
 	) -> Result<Result<Came, (u32, Failure)>, Lost> {
-		let Question { request, data, callers, flags } = question;
+		let Question { request, data, callers, known_as, flags } = question;
 		let caller = callers.first().copied().unwrap_or_default();
-		let hints = if data.is_empty() { Hints::default() } else { carries(callers) };
+		let hints = traced::told(if data.is_empty() { &[] } else { callers }, known_as);
 		let most = u128::from(u32::MAX);
 		let deadline_ms = left(deadline)?.as_millis().clamp(1, most) as u32;
 		let pulled = data.iter().map(|part| part.len()).sum::<usize>() > INLINE;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use fathom_record::Caller;
+use fathom_record::Purpose;
 use fathom_wire::number::{flag, kind, limit};
 use fathom_wire::{Extent, HEADER, Handle, Header, Hints, Reply, Request};
 use rustix::io::Errno;
@@ -62,9 +62,9 @@ impl Server {
 			return self.hungry.push_back(key);
 		}
 		let Ok(object) = self.object(key, handle) else { return self.free(held) };
-		let caller = Caller { bytes: wanted, ..self.caller(key) };
+		let purpose = self.purpose(key, wanted);
 		let mut frame = self.buffers.take_filled(head + wanted as usize);
-		if let Some(parts) = self.read_here(&object, &parts, &mut frame[head..], caller) {
+		if let Some(parts) = self.read_here(&object, &parts, &mut frame[head..], &purpose) {
 			let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
 			frame.truncate(head + moved as usize);
 			let got = Got { frame, parts, error: None, held };
@@ -76,7 +76,7 @@ impl Server {
 			frame.truncate(head + moved as usize);
 			Done::Read(key, Got { frame, parts, error, held })
 		};
-		self.workers_of(&handle).give(caller, Box::new(work));
+		self.workers_of(&handle).give(purpose, Box::new(work));
 	}
 
 	/// The parts, if they can be had without waiting.
@@ -85,12 +85,12 @@ impl Server {
 		object: &Object,
 		parts: &[Extent],
 		into: &mut [u8],
-		caller: Caller,
+		purpose: &Purpose,
 	) -> Option<Vec<(u64, u64)>> {
 		if into.len() > self.piece {
 			return None;
 		}
-		fathom_record::works_for(vec![caller], false);
+		fathom_record::works_for(purpose.clone());
 		let mut at = 0;
 		let mut read = |part: &Extent| {
 			let place = &mut into[at..at + part.length as usize];

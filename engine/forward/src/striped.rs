@@ -20,13 +20,13 @@ fn all<T: Send, S: Sync>(each: &[S], work: impl Fn(&S) -> Result<T> + Sync) -> V
 	if let [one] = each {
 		return vec![work(one)];
 	}
-	let (callers, together) = fathom_record::works_for_whom();
+	let purpose = fathom_record::works_for_what();
 	let (work, lost) = (&work, || Err(Errno::IO.into()));
 	thread::scope(|scope| {
 		let for_one = |one| {
-			let callers = callers.clone();
+			let purpose = purpose.clone();
 			let begun = thread::Builder::new().spawn_scoped(scope, move || {
-				fathom_record::works_for(callers, together);
+				fathom_record::works_for(purpose);
 				work(one)
 			});
 			begun.map_err(|_| work(one)) // no thread is to be had: one after the other
@@ -159,12 +159,12 @@ impl Stripes {
 	) -> Result<Vec<(Extent, Trouble)>> {
 		let layout = object.layout()?;
 		let shares = layout.shares(offset, parts.iter().map(|part| part.len()).sum());
-		let (callers, _) = fathom_record::works_for_whom();
+		let callers = fathom_record::works_for_what().callers;
 		let written = all(&shares, |share| {
 			let of = |(from, to): &(usize, usize)| {
 				fathom_record::cut(&callers, *from as u64..*to as u64)
 			};
-			fathom_record::works_for(share.parts.iter().flat_map(of).collect(), true);
+			fathom_record::puts_together(share.parts.iter().flat_map(of).collect());
 			let data: Vec<&[u8]> =
 				share.parts.iter().flat_map(|range| cut(parts, *range)).collect();
 			let extents = vec![Extent { offset: share.start, length: share.length() }];

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use fathom_record::Purpose;
 use fathom_wire::number::{lookup, open, set};
 use fathom_wire::{Attr, Entry, Extent, Handle, Reply, Request, SetAttr, Text};
 use rustix::io::Errno;
@@ -79,9 +80,10 @@ impl Stripes {
 	}
 
 	pub fn ask(&self, server: usize, request: &Request, data: &[&[u8]]) -> Result<Came> {
-		let (callers, _) = fathom_record::works_for_whom();
+		let Purpose { callers, known_as, .. } = fathom_record::works_for_what();
 		let peer = self.peers.get(server).ok_or(Errno::NODEV)?;
-		peer.seek(Question { request, data, callers: &callers, flags: 0 }, self.patience)
+		let known_as = known_as.as_deref();
+		peer.seek(Question { request, data, callers: &callers, known_as, flags: 0 }, self.patience)
 	}
 
 	fn ask_first(&self, request: &Request) -> Result<Reply> {

@@ -1,19 +1,23 @@
 //! What a server records of itself: a row for each request, once it is done, with the client's call that it serves.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use fathom_record::{Caller, Request as Row};
+use fathom_record::{Caller, Purpose, Request as Row};
 use fathom_wire::number::{hint, limit, op, status};
 use fathom_wire::{Extent, Handle, Header, Hints, Request};
 
+use crate::answers::said_path;
 use crate::client::{Doing, Pending};
 use crate::files::Files;
 use crate::queue::Key;
 use crate::server::{Done, Server};
 use crate::store::{Object, Store};
+use crate::stripes::is_striped;
 use crate::workers::Work;
 
 /// What operations are called, in messages and in the trace.
@@ -80,10 +84,17 @@ const CALLS: usize = limit::HINT as usize / CALL;
 /// Bytes of a call there.
 const CALL: usize = 24;
 /// Hints of calls in a request; those of a write that has more are not told.
-const MOST: usize = 32;
+const MOST: usize = 60;
 
-/// That a write is put together of several calls' bytes.
-pub fn carries(callers: &[Caller]) -> Hints {
+/// What another server's rows are to say of a request: what its file is known as, and that its data is put together of several
+/// calls' bytes.
+pub fn told(callers: &[Caller], known_as: Option<&CStr>) -> Hints {
+	let path = known_as.map(CStr::to_bytes).filter(|path| path.len() <= limit::HINT as usize);
+	let hints = carries(callers);
+	path.map_or_else(|| hints.clone(), |path| hints.clone().with(hint::KNOWN_AS, path))
+}
+
+fn carries(callers: &[Caller]) -> Hints {
 	let one = |c: &Caller| [c.stream, c.seq, c.bytes].map(u64::to_le_bytes).concat();
 	let values = callers.chunks(CALLS).take(MOST).map(|some| some.iter().flat_map(one).collect());
 	let several = callers.len() > 1;
@@ -100,14 +111,26 @@ pub fn callers_of(header: &Header, hints: &Hints, range: Range<u64>) -> Vec<Call
 		bytes: number(&call[16..]),
 	};
 	let callers: Vec<Caller> = values.flat_map(|value| value.chunks_exact(CALL).map(one)).collect();
-	match callers.is_empty() {
+	match callers.is_empty() || range.is_empty() {
 		true => vec![caller_of(header, range.end - range.start)],
 		false => fathom_record::cut(&callers, range),
 	}
 }
 
+/// The path by which programs know the file that a request is about, where the store calls it otherwise: what another server
+/// says, or, on striped files, its path below `mount`.
+fn known_as(files: &mut Files, pending: &Pending, mount: Option<&Path>) -> Option<Arc<CStr>> {
+	if !fathom_record::is_on() {
+		return None;
+	}
+	let below = |mount: &Path| mount.join(said_path(files, pending)).into_os_string().into_vec();
+	let told = pending.hints.value(hint::KNOWN_AS).map(<[u8]>::to_vec);
+	let path = told.or_else(|| mount.filter(|_| is_striped(&pending.handle)).map(below))?;
+	CString::new(path).ok().map(Arc::from)
+}
+
 /// A request is done, with this status.
-pub fn record(files: &mut Files, pending: &Pending, status: u32) {
+pub fn record(files: &mut Files, pending: &Pending, status: u32, mount: Option<&Path>) {
 	if !fathom_record::is_on() {
 		return;
 	}
@@ -123,7 +146,12 @@ pub fn record(files: &mut Files, pending: &Pending, status: u32) {
 	let Some(op) = op else { return };
 	let queued = pending.begun.map_or(0, |begun| (begun - pending.arrived.at).as_nanos() as i64);
 	let (size, offset, moved) = extent_of(pending);
-	let bytes = if status == status::OK { moved as i64 } else { 0 };
+	let moved = if status == status::OK { moved } else { 0 };
+	let callers = match pending.doing {
+		Doing::Writing(_) => callers_of(&pending.header, &pending.hints, 0..moved),
+		_ => vec![caller_of(&pending.header, moved)],
+	};
+	let known_as = known_as(files, pending, mount.filter(|_| relays));
 	fathom_record::request(&Row {
 		op,
 		error: status as i32,
@@ -132,8 +160,9 @@ pub fn record(files: &mut Files, pending: &Pending, status: u32) {
 		queued,
 		size: size as i64,
 		offset: offset as i64,
-		bytes,
-		caller: caller_of(&pending.header, 0),
+		bytes: moved as i64,
+		known_as: known_as.as_deref(),
+		callers: &fathom_record::sums(&callers),
 	});
 }
 
@@ -154,22 +183,28 @@ fn extent_of(pending: &Pending) -> (u64, u64, u64) {
 }
 
 impl Server {
-	/// The call that a request serves.
-	pub fn caller(&mut self, key: Key) -> Caller {
-		self.pending(key).map_or_else(Caller::default, |p| caller_of(&p.header, 0))
+	/// What is done for a request, which moves so many bytes: the call that it serves, and its file.
+	pub fn purpose(&mut self, key: Key, bytes: u64) -> Purpose {
+		if !fathom_record::is_on() {
+			return Purpose::default();
+		}
+		let pending = self.clients.get(&key.0).and_then(|client| client.pending().get(&key.1));
+		let Some(pending) = pending else { return Purpose::default() };
+		let known_as = known_as(&mut self.files, pending, self.settings.mount.as_deref());
+		Purpose::of(caller_of(&pending.header, bytes), known_as)
 	}
 
 	/// Something to do with the store for a request.
 	pub fn do_for(&mut self, key: Key, work: Work<Done>) {
-		let caller = self.caller(key);
+		let purpose = self.purpose(key, 0);
 		let handle = self.pending(key).map_or(Handle::ROOT, |pending| pending.handle);
-		self.workers_of(&handle).give(caller, work);
+		self.workers_of(&handle).give(purpose, work);
 	}
 
 	/// Something that cannot block: this thread does it. What came of it is taken before the next request.
-	pub fn do_here(&mut self, caller: Caller, work: impl FnOnce(&Store) -> Done) {
+	pub fn do_here(&mut self, key: Key, work: impl FnOnce(&Store) -> Done) {
 		let began = Instant::now();
-		fathom_record::works_for(vec![caller], false);
+		fathom_record::works_for(self.purpose(key, 0));
 		self.done_here.push_back((began, work(&self.store)));
 	}
 

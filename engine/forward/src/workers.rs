@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use fathom_record::Caller;
+use fathom_record::Purpose;
 use rustix::event::EventfdFlags;
 
 use crate::store::Store;
@@ -23,13 +23,13 @@ struct Waiting<T> {
 }
 
 struct Heap<T> {
-	work: VecDeque<(Caller, Work<T>)>,
+	work: VecDeque<(Purpose, Work<T>)>,
 	over: bool,
 }
 
 impl<T> Waiting<T> {
 	/// The next; none at the end.
-	fn next(&self) -> Option<(Caller, Work<T>)> {
+	fn next(&self) -> Option<(Purpose, Work<T>)> {
 		let mut heap = self.work.lock().ok()?;
 		loop {
 			match heap.work.pop_front() {
@@ -79,10 +79,10 @@ impl<T: Send + 'static> Workers<T> {
 		Ok(Workers { waiting, done, bell })
 	}
 
-	/// Something to do for a client's call.
-	pub fn give(&self, caller: Caller, work: Work<T>) {
+	/// Something to do, and for what.
+	pub fn give(&self, purpose: Purpose, work: Work<T>) {
 		if let Ok(mut heap) = self.waiting.work.lock() {
-			heap.work.push_back((caller, work));
+			heap.work.push_back((purpose, work));
 		}
 		self.waiting.more.notify_one();
 	}
@@ -109,9 +109,9 @@ impl<T> Drop for Workers<T> {
 }
 
 fn work_on<T>(waiting: &Waiting<T>, store: &Store, results: &Sender<(Instant, T)>, bell: &Bell) {
-	while let Some((caller, work)) = waiting.next() {
+	while let Some((purpose, work)) = waiting.next() {
 		let began = Instant::now();
-		fathom_record::works_for(vec![caller], false);
+		fathom_record::works_for(purpose);
 		if results.send((began, work(store))).is_err() {
 			break;
 		}

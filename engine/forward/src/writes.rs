@@ -130,7 +130,7 @@ pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>)
 	for run in runs(&pieces) {
 		let parts: Vec<&[u8]> = run.parts.iter().map(|part| part.bytes).collect();
 		accesses += 1;
-		fathom_record::works_for(callers(&pieces, &run.parts), true);
+		fathom_record::puts_together(callers(&pieces, &run.parts));
 		let lost = store.write(object, &parts, run.offset);
 		if lost.is_empty() {
 			continue;
@@ -142,7 +142,7 @@ pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>)
 		let mut offset = run.offset;
 		for part in &run.parts {
 			accesses += 1;
-			fathom_record::works_for(callers(&pieces, &[*part]), true);
+			fathom_record::puts_together(callers(&pieces, &[*part]));
 			failed[part.piece].extend(store.write(object, &[part.bytes], offset));
 			offset += part.bytes.len() as u64;
 		}

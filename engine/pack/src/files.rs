@@ -215,6 +215,9 @@ fn birth(object: &ObjectDef) -> Option<i64> {
 	(ns != 0).then_some(ns)
 }
 
+/// Flag of a descriptor: it holds bytes of the file that it is named after, and is another.
+const STANDS_FOR: u64 = 2;
+
 #[derive(Debug, PartialEq, Eq, Hash, Clone)]
 enum Identity {
 	Inode {
@@ -271,7 +274,11 @@ impl Files {
 					file
 				}
 			};
-			self.name(file, place.node, &object.name, is_shared(mount));
+			if object.numbers.get(9).is_some_and(|flags| flags & STANDS_FOR != 0) {
+				self.call(file, &object.name);
+			} else {
+				self.name(file, place.node, &object.name, is_shared(mount));
+			}
 		}
 	}
 
@@ -295,13 +302,18 @@ impl Files {
 		if path.is_empty() {
 			return;
 		}
-		let row = &mut self.rows[file as usize];
-		if !row.paths.iter().any(|known| known == path) {
-			row.paths.push(path.to_owned());
-		}
+		self.call(file, path);
 		self.by_path.insert((node, path.to_owned()), file);
 		if everywhere {
 			self.by_path_anywhere.insert(path.to_owned(), file);
+		}
+	}
+
+	/// A path of the file, by which it is not found.
+	fn call(&mut self, file: u32, path: &str) {
+		let paths = &mut self.rows[file as usize].paths;
+		if !paths.iter().any(|known| known == path) {
+			paths.push(path.to_owned());
 		}
 	}
 
@@ -399,6 +411,22 @@ mod tests {
 		let place = Place { node: 0, boot_id: "b", mounts: &mounts, removed: &removed };
 		files.add_descriptors(&place, &definitions);
 		assert_eq!(files.of(&place, &definitions, &mpi), Some(0));
+	}
+
+	#[test]
+	fn a_path_is_that_of_the_file_not_of_what_holds_bytes_of_it() {
+		let mut definitions = Definitions::default();
+		definitions.objects.insert(1, descriptor(1, "/m/f", (8, 1), 9));
+		let mut part = descriptor(2, "/m/f", (8, 1), 10);
+		part.numbers[9] = STANDS_FOR;
+		definitions.objects.insert(2, part);
+		let named = ObjectDef { class: 2, ..descriptor(3, "/m/f", (0, 0), 0) };
+		let (mounts, removed) = (Mounts::default(), RemovedNames::default());
+		let place = Place { node: 0, boot_id: "b", mounts: &mounts, removed: &removed };
+		let mut files = Files::default();
+		files.add_descriptors(&place, &definitions);
+		assert_eq!(files.of(&place, &definitions, &named), Some(0));
+		assert_eq!(files.rows[1].paths, ["/m/f"]);
 	}
 
 	#[test]

@@ -16,9 +16,8 @@ pub struct Caller {
 }
 
 /// A request that has its answer.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Request {
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
 	/// By `op`.
 	pub op: u32,
 	/// An errno, or another status of the protocol; 0: none.
@@ -32,7 +31,33 @@ pub struct Request {
 	pub size: i64,
 	pub offset: i64,
 	pub bytes: i64,
-	pub caller: Caller,
+	/// The file's path where it is another's part, or no descriptor's.
+	pub known_as: Option<&'a CStr>,
+	pub callers: &'a [Caller],
+}
+
+/// The same, laid out as in record.h.
+#[repr(C)]
+struct RawRequest {
+	op: u32,
+	error: i32,
+	file: i64,
+	arrived: u64,
+	queued: i64,
+	size: i64,
+	offset: i64,
+	bytes: i64,
+	known_as: *const c_char,
+	callers: *const Caller,
+	count: usize,
+}
+
+/// What an access is about, laid out as in record.h.
+#[repr(C)]
+struct RawPlace {
+	file: i32,
+	path: *const c_char,
+	known_as: *const c_char,
 }
 
 unsafe extern "C" {
@@ -40,8 +65,8 @@ unsafe extern "C" {
 	fn server_end();
 	fn server_now() -> u64;
 	fn server_op(layer: *const c_char, name: *const c_char) -> u32;
-	fn server_request(request: *const Request);
-	fn server_enter(op: u32, file: i32, path: *const c_char, size: i64, offset: i64);
+	fn server_request(request: *const RawRequest);
+	fn server_enter(op: u32, place: *const RawPlace, size: i64, offset: i64);
 	fn server_leave(error: i32, bytes: i64, callers: *const Caller, count: usize, together: bool);
 	fn server_closed(file: i32);
 }
@@ -71,14 +96,36 @@ pub fn op(layer: &CStr, name: &CStr) -> Option<u32> {
 	(op != u32::MAX).then_some(op)
 }
 
-pub fn request(request: &Request) {
-	// SAFETY: laid out as in record.h, read during the call.
-	unsafe { server_request(request) }
+pub fn request(request: &Request<'_>) {
+	let Request { op, error, file, arrived, queued, size, offset, bytes, known_as, callers } =
+		*request;
+	let (known_as, count, callers) = (pointer(known_as), callers.len(), callers.as_ptr());
+	let raw = RawRequest {
+		op,
+		error,
+		file,
+		arrived,
+		queued,
+		size,
+		offset,
+		bytes,
+		known_as,
+		callers,
+		count,
+	};
+	// SAFETY: laid out as in record.h, with terminated texts or NULL; read during the call.
+	unsafe { server_request(&raw) }
 }
 
-pub fn enter(op: u32, file: RawFd, path: Option<&CStr>, size: i64, offset: i64) {
-	// SAFETY: a terminated text or NULL, read during the call.
-	unsafe { server_enter(op, file, pointer(path), size, offset) }
+pub fn enter(
+	op: u32,
+	file: RawFd,
+	(path, known_as): (Option<&CStr>, Option<&CStr>),
+	(size, offset): (i64, i64),
+) {
+	let place = RawPlace { file, path: pointer(path), known_as: pointer(known_as) };
+	// SAFETY: laid out as in record.h, with terminated texts or NULL; read during the call.
+	unsafe { server_enter(op, &place, size, offset) }
 }
 
 pub fn leave(error: i32, bytes: i64, callers: &[Caller], together: bool) {

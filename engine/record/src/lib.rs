@@ -5,12 +5,15 @@
 mod encoder;
 
 use std::cell::RefCell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::{CStr, CString};
 use std::fs;
 use std::ops::Range;
 use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::Errno;
@@ -48,8 +51,18 @@ pub struct Place<'a> {
 static ON: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-	/// For whom this thread works, and whether their bytes are put together.
-	static CALLERS: RefCell<(Vec<Caller>, bool)> = const { RefCell::new((Vec::new(), false)) };
+	/// What this thread works for.
+	static PURPOSE: RefCell<Purpose> = RefCell::new(Purpose::default());
+}
+
+/// What work is done for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Purpose {
+	pub callers: Vec<Caller>,
+	/// Their bytes, in this order, make one access.
+	pub together: bool,
+	/// The path by which programs know the file, where it is not what the store calls it.
+	pub known_as: Option<Arc<CStr>>,
 }
 
 /// Begin to record into a run directory, made if need be; without one, into that of FATHOM_RUN, if there is one.
@@ -94,22 +107,39 @@ pub fn op(name: &CStr) -> Option<u32> {
 }
 
 /// A request has its answer, now.
-pub fn request(request: &Request) {
+pub fn request(request: &Request<'_>) {
 	if is_on() {
 		encoder::request(request);
 	}
 }
 
-/// From here on this thread works for these calls; `together`: their bytes, in this order, make one access.
-pub fn works_for(callers: Vec<Caller>, together: bool) {
-	if is_on() {
-		CALLERS.set((callers, together));
+impl Purpose {
+	/// One call's.
+	pub fn of(caller: Caller, known_as: Option<Arc<CStr>>) -> Purpose {
+		let callers = if is_on() { vec![caller] } else { Vec::new() };
+		Purpose { callers, together: false, known_as }
 	}
 }
 
-/// The calls that this thread works for, as it was told.
-pub fn works_for_whom() -> (Vec<Caller>, bool) {
-	CALLERS.with_borrow(Clone::clone)
+/// From here on this thread works for this.
+pub fn works_for(purpose: Purpose) {
+	if is_on() {
+		PURPOSE.set(purpose);
+	}
+}
+
+/// The same file, and an access that puts these calls' bytes together, in this order.
+pub fn puts_together(callers: Vec<Caller>) {
+	if is_on() {
+		PURPOSE.with_borrow_mut(|purpose| {
+			(purpose.callers, purpose.together) = (callers, true);
+		});
+	}
+}
+
+/// What this thread works for, as it was told.
+pub fn works_for_what() -> Purpose {
+	PURPOSE.with_borrow(Clone::clone)
 }
 
 /// Whose a range is of bytes that are these calls', one call's after the other's.
@@ -128,12 +158,16 @@ pub fn cut(callers: &[Caller], range: Range<u64>) -> Vec<Caller> {
 }
 
 /// Each call once, with the sum of its bytes.
-fn sums(callers: &[Caller]) -> Vec<Caller> {
+pub fn sums(callers: &[Caller]) -> Vec<Caller> {
 	let mut sums: Vec<Caller> = Vec::new();
+	let mut known: HashMap<(u64, u64), usize> = HashMap::new();
 	for caller in callers {
-		match sums.iter_mut().find(|c| (c.stream, c.seq) == (caller.stream, caller.seq)) {
-			Some(sum) => sum.bytes += caller.bytes,
-			None => sums.push(*caller),
+		match known.entry((caller.stream, caller.seq)) {
+			Entry::Occupied(at) => sums[*at.get()].bytes += caller.bytes,
+			Entry::Vacant(free) => {
+				free.insert(sums.len());
+				sums.push(*caller);
+			}
 		}
 	}
 	sums
@@ -151,11 +185,14 @@ pub fn access<T>(
 		return work();
 	}
 	let path = place.path.and_then(|path| CString::new(path).ok());
-	encoder::enter(what as u32, place.file, path.as_deref(), extent.0 as i64, extent.1 as i64);
+	PURPOSE.with_borrow(|Purpose { known_as, .. }| {
+		let paths = (path.as_deref(), known_as.as_deref());
+		encoder::enter(what as u32, place.file, paths, (extent.0 as i64, extent.1 as i64));
+	});
 	let done = work();
 	let error = done.as_ref().err().map_or(0, |errno| errno.raw_os_error());
 	let moved = done.as_ref().map_or(0, bytes) as i64;
-	CALLERS.with_borrow(|(callers, together)| {
+	PURPOSE.with_borrow(|Purpose { callers, together, .. }| {
 		encoder::leave(error, moved, &sums(callers), *together);
 	});
 	done

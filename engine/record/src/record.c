@@ -1,6 +1,7 @@
 /* The encoder of runtime/core, in a server: its requests, and what it did to the store for them. */
 #include "record.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "core/call.h"
@@ -123,9 +124,29 @@ static void set_extent(struct call *c, int64_t size, int64_t offset, int64_t byt
 	c->field[2] = bytes;
 }
 
+static uint32_t object_of(const struct server_place *place)
+{
+	if (place->path || place->file < 0)
+		return place->known_as ? path_object(AT_FDCWD, place->known_as)
+				       : path_object(place->file, place->path);
+	return place->known_as ? descriptor_stands_for(place->file, place->known_as)
+			       : descriptor_object(place->file);
+}
+
+/* The calls that a row is linked to. */
+static void link_all(struct call *c, const struct server_caller *callers, size_t count,
+		     enum link_kind kind)
+{
+	for (size_t i = 0; i < count; i++)
+		if (callers[i].stream)
+			call_link(c, (struct call_ref){callers[i].stream, callers[i].seq}, kind,
+				  callers[i].bytes, 100);
+}
+
 void server_request(const struct server_request *r)
 {
-	const uint32_t object = r->file >= 0 ? descriptor_object((int)r->file) : 0;
+	const struct server_place place = {.file = (int)r->file, .known_as = r->known_as};
+	const uint32_t object = object_of(&place);
 	struct call c;
 
 	if (!call_enter(&c, r->op, object, r->size, r->offset, __builtin_frame_address(0),
@@ -136,15 +157,13 @@ void server_request(const struct server_request *r)
 	if (moves_data(r->op))
 		set_extent(&c, r->size, r->offset, r->bytes);
 	c.field[ops[r->op].nfields - 1] = r->queued;
-	if (r->caller.stream)
-		call_link(&c, (struct call_ref){r->caller.stream, r->caller.seq}, LINK_SERVES,
-			  (uint64_t)r->bytes, 100);
+	link_all(&c, r->callers, r->count, LINK_SERVES);
 	call_leave(&c, ticks_now());
 }
 
-void server_enter(uint32_t op, int file, const char *path, int64_t size, int64_t offset)
+void server_enter(uint32_t op, const struct server_place *place, int64_t size, int64_t offset)
 {
-	const uint32_t object = path ? path_object(file, path) : descriptor_object(file);
+	const uint32_t object = object_of(place);
 
 	accessing = call_enter(&current, op, object, size, offset, __builtin_frame_address(0),
 			       __builtin_return_address(0));
@@ -163,10 +182,7 @@ void server_leave(int32_t error, int64_t bytes, const struct server_caller *call
 	current.error = error;
 	if (moves_data(current.op))
 		current.field[2] = bytes;
-	for (size_t i = 0; i < count; i++)
-		if (callers[i].stream)
-			call_link(&current, (struct call_ref){callers[i].stream, callers[i].seq},
-				  together ? LINK_CARRIES : LINK_SERVES, callers[i].bytes, 100);
+	link_all(&current, callers, count, together ? LINK_CARRIES : LINK_SERVES);
 	call_leave(&current, ended);
 }
 

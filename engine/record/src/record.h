@@ -21,7 +21,10 @@ struct server_request {
 	uint64_t arrived; /* server_now() */
 	int64_t queued;   /* ns until the first access to the store began */
 	int64_t size, offset, bytes;
-	struct server_caller caller;
+	const char *
+		known_as; /* the file's path where it is another's part, or no descriptor's; NULL */
+	const struct server_caller *callers;
+	size_t count;
 };
 
 /* The run to record into; NULL: what FATHOM_RUN says. False: nothing is recorded. */
@@ -32,9 +35,14 @@ uint64_t server_now(void);
 uint32_t server_op(const char *layer, const char *name); /* UINT32_MAX: there is none */
 
 void server_request(const struct server_request *request);
-/* An access to the store, by this thread: a row of layer `disk`; one at a time. `path`, if not NULL, is relative
- * to the directory `file`. */
-void server_enter(uint32_t op, int file, const char *path, int64_t size, int64_t offset);
+/* What an access is about. `path`, if not NULL, is relative to the directory `file`; `known_as`, if not NULL, is the
+ * path by which programs know it. */
+struct server_place {
+	int file;
+	const char *path, *known_as;
+};
+/* An access to the store, by this thread: a row of layer `disk`; one at a time. */
+void server_enter(uint32_t op, const struct server_place *place, int64_t size, int64_t offset);
 /* `together`: these calls' bytes were put together into one access; else it serves each of them. */
 void server_leave(int32_t error, int64_t bytes, const struct server_caller *callers, size_t count,
 		  bool together);

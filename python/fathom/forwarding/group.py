@@ -151,6 +151,8 @@ class Group:
             file = self.folder.resolve() / f"{one.name}.group"
             file.write_text("\n".join(group) + "\n", encoding="utf-8")
             said += ["--stripe" if is_striped else "--group", str(file)]
+        if is_striped:
+            said += ["--mount", mounts(all_of_them)[one.name]]
         return said
 
     def _ready(
