@@ -18,6 +18,7 @@ mod layout;
 mod ledger;
 mod listen;
 mod names;
+mod overlaps;
 mod owner;
 mod peer;
 mod pulls;

@@ -1,10 +1,12 @@
 //! The order of requests on one file: what touches the same bytes is done in the order of arrival, the rest at once.
 //! Writes that wait are put together into accesses of the store.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use fathom_record::Caller;
 use fathom_wire::Extent;
+
+use crate::overlaps::{Number, Overlaps};
 
 /// A request: client and seq.
 pub type Key = (u64, u64);
@@ -44,23 +46,35 @@ struct Waiting {
 	key: Key,
 	access: Access,
 	extents: Vec<Extent>,
-	/// From the first byte touched to the last.
-	span: Extent,
 	ready: VecDeque<Piece>,
 	running: bool,
 	/// A read that began while earlier writes elsewhere in the file were not done.
 	behind: bool,
+	/// An earlier one that touches the same bytes; when that is done, the next is looked for.
+	waits_for: Option<Number>,
+	awaited_by: Vec<Number>,
 }
 
+/// What waits and is being done, each by its number. One request on the whole file waits for all before it, and all behind it
+/// wait for it; others wait for those whose bytes they touch.
 #[derive(Default)]
 pub struct Queue {
-	waiting: VecDeque<Waiting>,
+	waiting: BTreeMap<Number, Waiting>,
+	numbers: HashMap<Key, Number>,
+	next: Number,
+	overlaps: Overlaps,
+	wholes: BTreeSet<Number>,
+	writes: BTreeSet<Number>,
+	/// Not begun, and waiting for nobody's bytes: reads and whole-file requests, and writes that have data.
+	free: BTreeSet<Number>,
+	writable: BTreeSet<Number>,
 	writing: bool,
 }
 
-/// Most bytes of one access, and how far the queue is searched for what fits.
+/// Most bytes of one access.
 const MOST: usize = 8 << 20;
-const FAR: usize = 512;
+/// Writes that are looked at for one access, the oldest: as many as are sorted in less time than that access takes.
+const LOOK: usize = 16384;
 
 impl Queue {
 	pub fn is_empty(&self) -> bool {
@@ -69,64 +83,108 @@ impl Queue {
 
 	/// A request's place in the order; it is done when `finish` is called.
 	pub fn push(&mut self, key: Key, access: Access, extents: Vec<Extent>) {
-		let (extents, span) = in_order(extents);
-		let ready = VecDeque::new();
-		self.waiting.push_back(Waiting {
-			key,
-			access,
-			extents,
-			span,
-			ready,
-			running: false,
-			behind: false,
-		});
+		let number = self.next;
+		self.next += 1;
+		self.numbers.insert(key, number);
+		let (ready, awaited_by) = (VecDeque::new(), Vec::new());
+		let (running, behind, waits_for) = (false, false, None);
+		let extents = in_order(extents);
+		match access {
+			Access::Whole => drop(self.wholes.insert(number)),
+			Access::Write => drop(self.writes.insert(number)),
+			Access::Read => {}
+		}
+		self.overlaps.insert(number, &extents, access == Access::Write);
+		let waiting =
+			Waiting { key, access, extents, ready, running, behind, waits_for, awaited_by };
+		self.waiting.insert(number, waiting);
+		self.wait(number);
 	}
 
 	/// Where a write goes that has its place in the order already.
 	pub fn place(&mut self, key: Key, extents: Vec<Extent>) {
-		if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.key == key) {
-			(waiting.extents, waiting.span) = in_order(extents);
-		}
+		let Some(number) = self.numbers.get(&key).copied() else { return };
+		let Some(waiting) = self.waiting.get_mut(&number) else { return };
+		waiting.extents = in_order(extents);
+		self.overlaps.insert(number, &waiting.extents, true);
+		let extents = waiting.extents.clone();
+		let behind: Vec<Number> =
+			self.overlaps.of(&extents, true).filter(|other| *other > number).collect();
+		self.wait(number);
+		behind.into_iter().for_each(|later| self.wait(later));
 	}
 
 	/// Data of a write that is in the queue.
 	pub fn ready(&mut self, piece: Piece) {
-		if let Some(waiting) =
-			self.waiting.iter_mut().rev().find(|waiting| waiting.key == piece.key)
-		{
+		let Some(number) = self.numbers.get(&piece.key).copied() else { return };
+		if let Some(waiting) = self.waiting.get_mut(&number) {
 			waiting.ready.push_back(piece);
 		}
+		self.settle(number);
 	}
 
 	/// The request is done or given up; what it had ready is returned.
 	pub fn finish(&mut self, key: Key) -> Vec<Piece> {
-		let at = self.waiting.iter().position(|waiting| waiting.key == key);
-		let done = at.and_then(|at| self.waiting.remove(at));
-		done.map_or_else(Vec::new, |done| done.ready.into())
+		let Some(number) = self.numbers.remove(&key) else { return Vec::new() };
+		let Some(done) = self.waiting.remove(&number) else { return Vec::new() };
+		for set in [&mut self.wholes, &mut self.writes, &mut self.free, &mut self.writable] {
+			set.remove(&number);
+		}
+		self.overlaps.remove(number, &done.extents);
+		done.awaited_by.into_iter().for_each(|later| self.wait(later));
+		done.ready.into()
+	}
+
+	/// It waits for an earlier one that touches its bytes, or for none.
+	fn wait(&mut self, number: Number) {
+		let Some(this) = self.waiting.get_mut(&number) else { return };
+		let writes = this.access == Access::Write;
+		let earlier = self.overlaps.of(&this.extents, writes).find(|other| *other < number);
+		this.waits_for = earlier;
+		if let Some(earlier) = earlier.and_then(|earlier| self.waiting.get_mut(&earlier)) {
+			earlier.awaited_by.push(number);
+		}
+		self.settle(number);
+	}
+
+	/// Is it one of those that may be next?
+	fn settle(&mut self, number: Number) {
+		let Some(this) = self.waiting.get(&number) else { return };
+		let (set, able) = match this.access {
+			Access::Write => (&mut self.writable, !this.ready.is_empty()),
+			_ => (&mut self.free, !this.running),
+		};
+		match able && this.waits_for.is_none() {
+			true => set.insert(number),
+			false => set.remove(&number),
+		};
 	}
 
 	/// Reads and whole-file requests that may begin now.
 	pub fn begin(&mut self) -> Vec<Key> {
-		let free: Vec<usize> = (0..self.waiting.len().min(FAR))
-			.filter(|&at| !self.waiting[at].running && self.waiting[at].access != Access::Write)
-			.filter(|&at| self.is_free(at))
-			.collect();
-		for at in &free {
-			let write = |earlier: &Waiting| earlier.access == Access::Write;
-			self.waiting[*at].behind = self.waiting.iter().take(*at).any(write);
-			self.waiting[*at].running = true;
-		}
-		free.iter().map(|at| self.waiting[*at].key).collect()
+		let whole = self.wholes.first().copied();
+		let first = self.waiting.first_key_value().map(|(number, _)| *number);
+		let last = whole.map_or(Number::MAX, |whole| whole + u64::from(first == Some(whole)));
+		let begun: Vec<Number> = self.free.range(..last).copied().collect();
+		let begin = |number| {
+			let this = self.waiting.get_mut(&number)?;
+			this.behind = self.writes.first().is_some_and(|write| *write < number);
+			this.running = true;
+			self.free.remove(&number);
+			Some(this.key)
+		};
+		begun.into_iter().filter_map(begin).collect()
 	}
 
 	/// A read has met the end of the file. If earlier writes may have moved it, the read begins again behind them.
 	pub fn again(&mut self, key: Key) -> bool {
-		let Some(read) = self.waiting.iter_mut().find(|waiting| waiting.key == key) else {
-			return false;
-		};
+		let Some(number) = self.numbers.get(&key).copied() else { return false };
+		let Some(read) = self.waiting.get_mut(&number) else { return false };
 		let again = std::mem::take(&mut read.behind);
 		if again {
 			(read.access, read.running) = (Access::Whole, false);
+			self.wholes.insert(number);
+			self.settle(number);
 		}
 		again
 	}
@@ -136,21 +194,21 @@ impl Queue {
 		if self.writing {
 			return Vec::new();
 		}
-		let far = self.waiting.len().min(FAR);
-		let ready = |at: &usize| !self.waiting[*at].ready.is_empty() && self.is_free(*at);
-		let free: Vec<usize> = (0..far).filter(ready).collect();
+		let last = self.wholes.first().copied().unwrap_or(Number::MAX);
+		let free: Vec<Number> = self.writable.range(..last).take(LOOK).copied().collect();
 		let (mut pieces, mut bytes) = (Vec::new(), 0);
-		for at in self.by_runs(free) {
+		for number in self.by_runs(free) {
 			if bytes >= MOST {
 				break;
 			}
-			while let Some(piece) = self.waiting[at].ready.pop_front() {
+			let Some(waiting) = self.waiting.get_mut(&number) else { continue };
+			while bytes < MOST
+				&& let Some(piece) = waiting.ready.pop_front()
+			{
 				bytes += piece.length();
 				pieces.push(piece);
-				if bytes >= MOST {
-					break;
-				}
 			}
+			self.settle(number);
 		}
 		self.writing |= !pieces.is_empty();
 		pieces
@@ -158,75 +216,34 @@ impl Queue {
 
 	/// Which to write first, if not all can be: the one that waits longest, then the longest runs of bytes that lie one after
 	/// the other, each from its beginning. None of them touches what another does.
-	fn by_runs(&self, free: Vec<usize>) -> Vec<usize> {
-		let pieces = |at: usize| self.waiting[at].ready.iter();
-		let bytes = free.iter().flat_map(|at| pieces(*at)).map(Piece::length).sum::<usize>();
+	fn by_runs(&self, free: Vec<Number>) -> Vec<Number> {
+		let pieces = |number: &Number| self.waiting.get(number).into_iter().flat_map(|w| &w.ready);
+		let bytes = free.iter().flat_map(pieces).map(Piece::length).sum::<usize>();
 		let Some(oldest) = free.first().copied().filter(|_| bytes > MOST) else { return free };
-		let extents = |at: usize| pieces(at).flat_map(|piece| &piece.extents);
-		let mut all: Vec<(u64, u64, usize)> = free
+		let extents = |number| pieces(number).flat_map(|piece| &piece.extents);
+		let mut all: Vec<(u64, u64, Number)> = free
 			.iter()
-			.flat_map(|at| extents(*at).map(|extent| (extent.offset, extent.end(), *at)))
+			.flat_map(|number| extents(number).map(|e| (e.offset, e.end(), *number)))
 			.collect();
 		all.sort_unstable();
-		let mut runs: Vec<&[(u64, u64, usize)]> = all.chunk_by(|a, b| a.1 == b.0).collect();
+		let mut runs: Vec<&[(u64, u64, Number)]> = all.chunk_by(|a, b| a.1 == b.0).collect();
 		let length =
-			|run: &[(u64, u64, usize)]| run.iter().map(|(from, to, _)| to - from).sum::<u64>();
+			|run: &[(u64, u64, Number)]| run.iter().map(|(from, to, _)| to - from).sum::<u64>();
 		runs.sort_by_key(|run| std::cmp::Reverse(length(run)));
-		let in_runs = runs.into_iter().flatten().map(|(_, _, at)| *at);
+		let in_runs = runs.into_iter().flatten().map(|(_, _, number)| *number);
 		std::iter::once(oldest).chain(in_runs).collect()
 	}
 
 	pub fn written(&mut self) {
 		self.writing = false;
 	}
-
-	/// No earlier request touches what this one does.
-	fn is_free(&self, at: usize) -> bool {
-		let this = &self.waiting[at];
-		self.waiting.iter().take(at).all(|earlier| !conflict(earlier, this))
-	}
 }
 
-/// Extents by offset, and from their first byte to the last.
-fn in_order(mut extents: Vec<Extent>) -> (Vec<Extent>, Extent) {
+/// Extents by offset.
+fn in_order(mut extents: Vec<Extent>) -> Vec<Extent> {
 	extents.retain(|extent| extent.length > 0);
 	extents.sort_unstable_by_key(|extent| extent.offset);
-	let first = extents.first().map_or(0, |extent| extent.offset);
-	let last = extents.iter().map(Extent::end).max().unwrap_or(0);
-	(extents, Extent { offset: first, length: last - first })
-}
-
-fn conflict(a: &Waiting, b: &Waiting) -> bool {
-	match (a.access, b.access) {
-		(Access::Whole, _) | (_, Access::Whole) => true,
-		(Access::Read, Access::Read) => false,
-		_ => touch(&a.span, &b.span) && meet(&a.extents, &b.extents),
-	}
-}
-
-fn touch(a: &Extent, b: &Extent) -> bool {
-	a.length > 0 && b.length > 0 && a.offset < b.end() && b.offset < a.end()
-}
-
-/// Whether two lists, each in order of offset, have a byte in common. Extents of one list may overlap.
-fn meet(a: &[Extent], b: &[Extent]) -> bool {
-	let (mut i, mut j) = (0, 0);
-	let (mut end_a, mut end_b) = (0, 0); // furthest of those passed
-	while i < a.len() || j < b.len() {
-		let from_a = j == b.len() || (i < a.len() && a[i].offset <= b[j].offset);
-		if from_a {
-			if a[i].offset < end_b {
-				return true;
-			}
-			(end_a, i) = (end_a.max(a[i].end()), i + 1);
-		} else {
-			if b[j].offset < end_a {
-				return true;
-			}
-			(end_b, j) = (end_b.max(b[j].end()), j + 1);
-		}
-	}
-	false
+	extents
 }
 
 /// Bytes of pieces that lie one after the other in the file: one access.
@@ -321,7 +338,7 @@ mod tests {
 		let (mut accesses, mut written) = (0, 0);
 		while !queue.is_empty() {
 			let pieces = queue.next_writes();
-			let oldest = queue.waiting[0].key;
+			let oldest = queue.waiting.first_key_value().map(|(_, oldest)| oldest.key).unwrap();
 			assert!(pieces.iter().any(|piece| piece.key == oldest));
 			(accesses, written) = (accesses + runs(&pieces).len(), written + pieces.len());
 			pieces.iter().for_each(|piece| drop(queue.finish(piece.key)));
@@ -386,11 +403,74 @@ mod tests {
 	}
 
 	#[test]
-	fn interleaved_lists_do_not_meet() {
-		let a = extents(&[(0, 10), (20, 10), (40, 10)]);
-		assert!(!meet(&a, &extents(&[(10, 10), (30, 10)])));
-		assert!(meet(&a, &extents(&[(10, 10), (30, 11)])));
-		assert!(meet(&extents(&[(0, 100), (10, 1)]), &extents(&[(50, 1)])));
+	fn writes_are_put_together_however_many_wait_before_them() {
+		let mut queue = Queue::default();
+		for seq in 1..=5000 {
+			queue.push((1, seq), Access::Write, extents(&[((1 << 30) + seq * 100, 50)])); // without data yet
+		}
+		for rank in 2..6 {
+			queue.push((rank, 1), Access::Write, extents(&[(rank * 100, 100)]));
+			queue.ready(piece((rank, 1), &[(rank * 100, 100)]));
+		}
+		assert_eq!(runs(&queue.next_writes()).len(), 1);
+		queue.push((9, 1), Access::Read, extents(&[(0, 10)]));
+		assert_eq!(queue.begin(), [(9, 1)]);
+	}
+
+	/// Requests as they came, and who is being done: what the order allows, by asking all.
+	#[derive(Default)]
+	struct Plain(Vec<(Key, Access, (u64, u64), bool)>);
+
+	impl Plain {
+		fn may_begin(&self, at: usize) -> bool {
+			let (_, access, (from, to), _) = self.0[at];
+			self.0[..at].iter().all(|(_, other, (begin, end), _)| match (access, *other) {
+				(Access::Whole, _) | (_, Access::Whole) => false,
+				(Access::Read, Access::Read) => true,
+				_ => to <= *begin || *end <= from,
+			})
+		}
+
+		fn begin(&mut self, kind: impl Fn(Access) -> bool) -> Vec<Key> {
+			let able = |at: &usize| !self.0[*at].3 && kind(self.0[*at].1) && self.may_begin(*at);
+			let begun: Vec<usize> = (0..self.0.len()).filter(able).collect();
+			begun.iter().for_each(|at| self.0[*at].3 = true);
+			begun.iter().map(|at| self.0[*at].0).collect()
+		}
+	}
+
+	#[test]
+	fn the_order_is_that_of_a_list_in_which_all_are_asked() {
+		let (mut queue, mut plain, mut chance) = (Queue::default(), Plain::default(), 12345u64);
+		let mut next = move |below: u64| {
+			chance = chance.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+			(chance >> 33) % below
+		};
+		for seq in 0..20000 {
+			if next(10) < 5 {
+				let (from, length) = (next(200), 1 + next(8));
+				let access = match next(20) {
+					0 => Access::Whole,
+					1..8 => Access::Read,
+					_ => Access::Write,
+				};
+				let at = if access == Access::Whole { vec![] } else { vec![(from, length)] };
+				queue.push((1, seq), access, extents(&at));
+				plain.0.push(((1, seq), access, (from, from + length), false));
+				if access == Access::Write {
+					queue.ready(piece((1, seq), &at));
+				}
+			} else if let running @ 1.. = plain.0.iter().filter(|one| one.3).count() as u64 {
+				let nth = next(running) as usize;
+				let at = plain.0.iter().enumerate().filter(|(_, one)| one.3).nth(nth).unwrap().0;
+				queue.finish(plain.0.remove(at).0);
+			}
+			assert_eq!(queue.begin(), plain.begin(|access| access != Access::Write));
+			let written: Vec<Key> = queue.next_writes().iter().map(|piece| piece.key).collect();
+			assert_eq!(written, plain.begin(|access| access == Access::Write));
+			queue.written();
+		}
+		assert!(!plain.0.is_empty());
 	}
 
 	#[test]
