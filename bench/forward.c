@@ -4,7 +4,8 @@
  *	forward raw-copy SIZE N FILE|-           bytes to a child that writes them to FILE; prints bytes a second
  *	forward raw-fetch SIZE N FILE            bytes that a child reads from FILE; prints bytes a second
  *	forward round SERVER write|read|getattr SIZE N
- *	forward stream SERVER write|read SIZE N LEVEL
+ *	forward stream SERVER write|read|append SIZE N LEVEL
+ *	forward connect SERVER N                 clients that come and go
  *	forward strided FILE RANK RANKS SIZE N START   plain pwrite of every RANKS-th piece, from START (seconds since 1970) on,
  *	                                               through whatever is preloaded; prints seconds
  */
@@ -186,11 +187,14 @@ static void move(const char *op, char *bytes, size_t size, uint64_t offset, uint
 	struct iovec piece = {bytes, size};
 	struct fathom_fwd_extent extent = {offset, size};
 	struct fathom_fwd_attr attr;
+	uint64_t where;
 
 	if (!strcmp(op, "write"))
 		check(fathom_fwd_write(server, &file, &piece, 1, &extent, 1, NULL, &hints), op);
 	else if (!strcmp(op, "read"))
 		check(fathom_fwd_read(server, &file, &piece, 1, &extent, 1, NULL, &hints), op);
+	else if (!strcmp(op, "append"))
+		check(fathom_fwd_append(server, &file, &piece, 1, &where, &hints), op);
 	else
 		check(fathom_fwd_getattr(server, &file, &attr, &hints), op);
 }
@@ -207,6 +211,14 @@ static void round_trips(const char *op, size_t size, size_t n)
 		move(op, bytes, size, strcmp(op, "write") ? 0 : i * size, FATHOM_FWD_ACCEPTED);
 	}
 	printf("%.9f\n", (now() - began) / (double)n);
+}
+
+static void connects(const char *address, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		check(fathom_fwd_init(&server, address, NULL, NULL), address);
+		fathom_fwd_finalize(server);
+	}
 }
 
 static void stream(const char *op, size_t size, size_t n, uint8_t level)
@@ -260,6 +272,8 @@ int main(int n, char **word)
 		begin(word[2]);
 		stream(word[3], number(word[4]), number(word[5]), (uint8_t)number(word[6]));
 		fathom_fwd_finalize(server);
+	} else if (!strcmp(what, "connect") && n == 4) {
+		connects(word[2], number(word[3]));
 	} else if (!strcmp(what, "strided") && n == 8) {
 		strided(word[2], number(word[3]), number(word[4]), number(word[5]), number(word[6]),
 			word[7]);

@@ -24,6 +24,7 @@ import kernel
 import linear
 import per_call
 import query
+import sink
 import start
 import view
 import volume
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "exact": exact.rows,
     "findings": findings.rows,
     "forward": forwarding.rows,
+    "sink": sink.rows,
     "view": view.rows,
 }
 VERDICT = {True: "yes", False: "NO", None: ""}
