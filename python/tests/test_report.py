@@ -104,8 +104,8 @@ def test_sizes(capsys: Captured, tmp_path: Path, run_directory: Path) -> None:
 
 def test_what_does_not_fit_is_said(run_directory: Path) -> None:
     runs = Runs([run_directory])
-    whole = collect(runs, 10**7, lambda _: None)
-    cut = collect(runs, 4_000, lambda _: None)
+    whole = collect(runs, 10**7, 9999.0, lambda _: None)
+    cut = collect(runs, 4_000, 9999.0, lambda _: None)
     assert whole.left_out == []
     assert len(cut.answers) < len(whole.answers)
     assert any("for want of room" in one for one in cut.left_out)
@@ -114,7 +114,7 @@ def test_what_does_not_fit_is_said(run_directory: Path) -> None:
 
 
 def test_what_fails_is_told_apart_from_what_is_left_out(run_directory: Path) -> None:
-    payload = Payload(Runs([run_directory]), 10**7, lambda _: None)
+    payload = Payload(Runs([run_directory]), 10**7, 9999.0, lambda _: None)
     payload.every("calls", iter([Request("call", {"run": "small", "call": "99"})]))
     assert payload.left_out == []
     assert payload.said() == [
@@ -124,7 +124,7 @@ def test_what_fails_is_told_apart_from_what_is_left_out(run_directory: Path) -> 
 
 def test_the_tree_that_the_page_asks_for_is_there(run_directory: Path) -> None:
     """Of each call that has an answer: of the call that holds all others."""
-    answers = collect(Runs([run_directory]), 10**7, lambda _: None).answers
+    answers = collect(Runs([run_directory]), 10**7, 9999.0, lambda _: None).answers
     calls = [one for key, one in answers.items() if key.startswith("call?")]
     roots = {(one["ancestors"] or [one["call"]])[0]["call"] for one in calls}
     assert any(one["ancestors"] for one in calls)
@@ -132,7 +132,7 @@ def test_the_tree_that_the_page_asks_for_is_there(run_directory: Path) -> None:
 
 
 def test_several_runs_can_be_compared(run_directory: Path, tmp_path: Path) -> None:
-    payload = collect(Runs([run_directory, hostile(tmp_path)]), 10**7, lambda _: None)
+    payload = collect(Runs([run_directory, hostile(tmp_path)]), 10**7, 9999.0, lambda _: None)
     assert Request("compare", {"run": "small", "with": "<b>"}).key in payload.answers
     assert payload.answers["compare?run=%3Cb%3E&with=small"]["b"] == "small"
 

@@ -30,8 +30,14 @@ def _size(word: str) -> int:
     return size
 
 
+def _seconds(word: str) -> float:
+    if not re.fullmatch(r"\d{1,6}(\.\d{1,3})?", word, re.ASCII):
+        raise argparse.ArgumentTypeError(f"'{word}' is no number of seconds, as 60")
+    return float(word)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """RUN…, the file, its size."""
+    """RUN…, the file, its size, the time it may take."""
     parser.add_argument(
         "runs", metavar="RUN", nargs="+", help="run directories, to be compared where several"
     )
@@ -42,6 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT,
         metavar="SIZE",
         help="most of the file, as 5MB (the default); up to 20MB",
+    )
+    parser.add_argument(
+        "--patience",
+        type=_seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="most for the chains of calls of a run, the rest are left out (default: 60)",
     )
 
 
@@ -70,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     room = arguments.size - len(form.encode()) - 2 * len(said.encode()) - 8192
     if room <= 0:
         raise UsageError(f"report: the page alone has {len(form):,} bytes; give a larger --size")
-    payload = collect(runs, room, _say)
+    payload = collect(runs, room, arguments.patience, _say)
     text = document(form, runs, said, payload)
     path = arguments.output or Path(f"{next(iter(runs.all))}.html")
     _write(path, text)

@@ -17,8 +17,6 @@ from fathom.report.requests import Request
 from fathom.screens.opened import Runs
 
 Say = Callable[[str], None]
-#: Seconds for the chains of calls, of which there are hundreds; the first are those that findings stand on.
-PATIENCE = 60.0
 LIVE = "`fathom view` at the run itself has it"
 
 
@@ -102,8 +100,11 @@ def _text(answers: dict[str, Any]) -> bytes:
     return text.encode(errors="replace")
 
 
-def collect(runs: Runs, budget: int, say: Say) -> Payload:
-    """Screens, findings, files, chains of calls, then tiles, coarse before fine: what comes last is left out first."""
+def collect(runs: Runs, budget: int, patience: float, say: Say) -> Payload:
+    """Screens, findings, files, chains of calls, then tiles, coarse before fine: what comes last is left out first.
+
+    `patience`: seconds for the chains of calls of a run, of which there are hundreds; those of findings are the first.
+    """
     payload = Payload(runs, budget, say)
     payload.every("screens", requests.first(runs))
     for run in runs.all:
@@ -111,7 +112,7 @@ def collect(runs: Runs, budget: int, say: Say) -> Payload:
     for run in runs.all:
         payload.every(f"what findings of {run} show", requests.of_findings(run, payload.answers))
         payload.every(f"files of {run}", requests.of_files(run, payload.answers))
-        payload.every(f"chains of calls of {run}", requests.chains(run, payload.answers), PATIENCE)
+        payload.every(f"chains of calls of {run}", requests.chains(run, payload.answers), patience)
     for run in runs.all:
         _finer(payload, run)
     return payload
