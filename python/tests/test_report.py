@@ -114,7 +114,7 @@ def test_what_does_not_fit_is_said(run_directory: Path) -> None:
 
 
 def test_what_fails_is_told_apart_from_what_is_left_out(run_directory: Path) -> None:
-    payload = Payload(Runs([run_directory]), 10**7, 9999.0, lambda _: None)
+    payload = Payload(Runs([run_directory]), 10**7, lambda _: None)
     payload.every("calls", iter([Request("call", {"run": "small", "call": "99"})]))
     assert payload.left_out == []
     assert payload.said() == [
