@@ -4,15 +4,16 @@
 --   call has one stretch of what they have in pieces; as many calls by each rank, so that it can be made
 -- says:   {path}: {n:count} independent {what}s by {ranks} ranks ask for {asked:size} in pieces between one another's; {moves:count} system
 --   calls moved {moved:size}; the slowest rank took {seconds:seconds}
--- lost:   the calls of the slowest rank, less the same bytes moved by {aggregators} aggregators in pieces of 16 MiB at the store's own
---   cost, and sent to them at the rate of this run's own exchanges, where it has any
+-- lost:   the accesses and locks below the calls of the slowest rank, less the same bytes moved by {aggregators} aggregators in pieces of
+--   16 MiB at the store's own cost, and sent to them at the rate of this run's own exchanges, where it has any; what the library itself
+--   takes to find and copy the pieces stays, since a collective call has to do the same
 -- sure:   0.7
 -- fix:    MPI_File_{what}_all (HDF5: H5Pset_dxpl_mpio collective; netCDF: nc_var_par_access NC_COLLECTIVE; PnetCDF: the _all calls)
 -- seen:   Thakur, Gropp, Lusk 1999; Darshan and Drishti, "no collective I/O"
 with rank as (
 	select
 		file, kind, process, count(*) as n, sum(size)::bigint as asked, sum(moves)::bigint as moves, sum(moved + other_moved)::bigint as moved,
-		sum(duration) / 1e9 as seconds, min(lowest) as lowest, max(highest) as highest, max_by(id, duration, 2) as calls
+		sum(duration) / 1e9 as seconds, sum(io + locking) / 1e9 as below, min(lowest) as lowest, max(highest) as highest, max_by(id, duration, 2) as calls
 	from {transfers}
 	where collective is null and size > 0 and span > size and moves > 0
 	group by file, kind, process
@@ -20,7 +21,7 @@ with rank as (
 file as (
 	select
 		file, kind, count(*) as ranks, sum(n)::bigint as n, max(n) as most, sum(asked)::bigint as asked, sum(moves)::bigint as moves,
-		sum(moved)::bigint as moved, max(seconds) as seconds, sum(highest - lowest) > 1.5 * (max(highest) - min(lowest)) as overlap,
+		sum(moved)::bigint as moved, max(seconds) as seconds, max(below) as below, sum(highest - lowest) > 1.5 * (max(highest) - min(lowest)) as overlap,
 		flatten(max_by(calls, seconds, 4)) as calls
 	from rank
 	group by file, kind
@@ -46,7 +47,7 @@ select
 	f.seconds,
 	least(f.ranks, coalesce(h.cb_nodes, nodes)) as aggregators,
 	f.calls,
-	f.seconds - greatest(f.most, ceil(f.asked / aggregators / 16777216)) * s.latency - f.asked / aggregators * s.per_byte
+	f.below - greatest(f.most, ceil(f.asked / aggregators / 16777216)) * s.latency - f.asked / aggregators * s.per_byte
 		- f.asked * coalesce(e.per_byte, 0) as lost
 from file as f join {places} as p using (file) join {cost} as s using (file, kind) left join hint as h using (file), nodes, exchanged as e
 where f.overlap and lost > 0
