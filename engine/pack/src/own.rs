@@ -8,9 +8,19 @@ use crate::define::Op;
 enum Role {
 	/// A region, or a wait for threads: what it holds may be the program's own.
 	Region,
-	/// No I/O, nor is what it holds.
+	/// No I/O of the program's, nor is what it holds.
 	Aside,
 	Own,
+}
+
+impl Role {
+	fn of(layer: &str, kind: &str) -> Role {
+		match (layer, kind) {
+			("user" | "threads", _) => Role::Region,
+			("fathom" | "server" | "disk", _) | (_, "comm") => Role::Aside,
+			_ => Role::Own,
+		}
+	}
 }
 
 /// What counts of an op.
@@ -28,13 +38,8 @@ impl Nature {
 
 	/// `layer`: number of the op's layer.
 	pub fn new(op: &Op, layer: u8) -> Nature {
-		let role = match (op.layer.as_str(), op.kind.as_str()) {
-			("user" | "threads", _) => Role::Region,
-			("fathom", _) | (_, "comm") => Role::Aside,
-			_ => Role::Own,
-		};
 		Nature {
-			role,
+			role: Role::of(&op.layer, &op.kind),
 			layer: 1u64.checked_shl(u32::from(layer)).unwrap_or(0),
 			storage: matches!(op.layer.as_str(), "posix" | "stdio" | "aio"),
 		}
@@ -115,5 +120,29 @@ impl Tree {
 			_ => calls[i].valid |= has::ALONE,
 		}
 		self.request = Some((own, i));
+	}
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	/// Own call of a POSIX call inside a call of this layer.
+	fn own_inside(layer: &str, kind: &str) -> Option<u64> {
+		let nature = |layer, kind| Nature { role: Role::of(layer, kind), layer: 0, storage: true };
+		let inner = CallRow { seq: 8, depth: 1, valid: has::PARENT, ..CallRow::default() };
+		let mut calls = [CallRow { seq: 7, ..CallRow::default() }, inner];
+		let mut tree = Tree::default();
+		tree.add(&mut calls, 0, None, 0, nature(layer, kind));
+		tree.add(&mut calls, 1, Some(0), 0, nature("posix", "write"));
+		(calls[1].valid & has::OWN != 0).then_some(calls[1].own)
+	}
+
+	#[test]
+	fn what_servers_do_is_not_the_programs_own() {
+		assert_eq!(own_inside("mpiio", "write"), Some(7));
+		assert_eq!(own_inside("user", "region"), None);
+		assert_eq!(own_inside("server", "write"), None);
+		assert_eq!(own_inside("mpi", "comm"), None);
 	}
 }
