@@ -81,7 +81,7 @@ def told(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
         while around and around[-1]["layer"] in REGIONS:
             around.pop()
         own = around[-1] if around else call
-        if own["layer"] in (*REGIONS, "fathom") or own.get("kind") == "comm":
+        if own["layer"] in (*REGIONS, "fathom", "server", "disk") or own.get("kind") == "comm":
             own, around = call, []
         layers = [each["layer"] for each in around[1:]]
         row = call | {"topmost": call["layer"] not in layers}
