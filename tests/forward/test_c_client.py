@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -76,7 +77,7 @@ def served(tmp_path: Path) -> Iterator[Server]:
 
 
 FAULTS = ["", "7,drop=20", "7,truncate=20", "7,deaf=20", "7,delay=50", "7,duplicate=20",
-          "8,drop=9,truncate=9,duplicate=9,delay=20,deaf=9"]  # fmt: skip
+          "7,reorder=300", "8,drop=9,truncate=9,duplicate=9,delay=20,reorder=200,deaf=9"]  # fmt: skip
 
 
 def test_names_attributes_and_directories(served: Server) -> None:
@@ -134,6 +135,21 @@ def test_records_tile_the_file_in_order(served: Server, fault: str) -> None:
 def test_threads_share_a_connection(served: Server, fault: str) -> None:
     served.drive("threads", fault=fault)
     assert (served.export / "threads").stat().st_size == 6 * 40000
+
+
+@pytest.mark.parametrize(
+    "fault", ["", "1,reorder=300", "2,reorder=700", "3,reorder=200,drop=2,duplicate=20"]
+)
+def test_messages_in_another_order(served: Server, fault: str) -> None:
+    """24 requests in flight on the same bytes: each reads what those before it wrote, appends lie in their order."""
+    said = served.drive("pipeline", "600", "11", fault=fault)
+    appended, passed = map(int, said.split())
+    assert (served.export / "log").stat().st_size == appended
+    assert (passed > 100) == bool(fault)
+    if "drop" not in fault:
+        asked = [ENGINE, "forward-status", served.address]
+        counters = json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)
+        assert counters["repeated"] == 0 and counters["requests"] > 600
 
 
 def test_more_than_a_request_takes(served: Server) -> None:

@@ -272,6 +272,94 @@ static void threads(const char *address, char **words)
 	fathom_fwd_finalize(shared.c);
 }
 
+/* ---- pipeline: ADDRESS STEPS SEED: many requests in flight on the same bytes, waited for in any order ---- */
+
+enum { FLIGHT = 24, AREA = 300000, LONGEST = 70000 };
+
+struct flight {
+	struct fathom_fwd_request *request;
+	uint64_t number; /* what it is to say */
+	uint8_t *memory, *wanted;
+};
+
+static struct pipeline {
+	struct fathom_fwd *c;
+	struct fathom_fwd_handle file, log;
+	uint64_t seed, appended;
+	uint8_t model[AREA]; /* the file, once all that was posted is done */
+	struct flight flight[FLIGHT];
+} pipe_line;
+
+static void post_one(struct pipeline *p, struct flight *f)
+{
+	uint64_t most = random_below(&p->seed, 2) ? LONGEST : 2000;
+	struct fathom_fwd_extent e = {random_below(&p->seed, AREA - LONGEST),
+				      1 + random_below(&p->seed, most)};
+	struct iovec memory = {malloc(e.length), e.length};
+	uint64_t what = random_below(&p->seed, 3);
+
+	*f = (struct flight){.memory = memory.iov_base, .number = e.length};
+	memset(f->memory, (int)random_next(&p->seed), e.length);
+	hints.level = (uint8_t)random_below(&p->seed, 3);
+	if (what == 0) {
+		FINE(fathom_fwd_post_write(p->c, &p->file, &memory, 1, &e, 1, &f->request, &hints));
+		memcpy(p->model + e.offset, f->memory, e.length);
+	} else if (what == 1) {
+		FINE(fathom_fwd_post_append(p->c, &p->log, &memory, 1, &f->request, &hints));
+		f->number = p->appended;
+		p->appended += e.length;
+	} else {
+		f->wanted = malloc(e.length);
+		memcpy(f->wanted, p->model + e.offset, e.length);
+		FINE(fathom_fwd_post_read(p->c, &p->file, &memory, 1, &e, 1, &f->request, &hints));
+	}
+	hints.level = 0;
+}
+
+static void wait_one(struct pipeline *p, struct flight *f)
+{
+	struct fathom_fwd_result result;
+
+	if (!f->request)
+		return;
+	FINE(fathom_fwd_wait(p->c, f->request, &result, &hints));
+	CHECK(result.number == f->number);
+	CHECK(!f->wanted || !memcmp(f->wanted, f->memory, f->number));
+	free(f->memory);
+	free(f->wanted);
+	*f = (struct flight){.request = NULL};
+}
+
+static void pipeline(const char *address, char **words)
+{
+	struct pipeline *p = &pipe_line;
+	struct fathom_fwd_extent all = {0, AREA};
+	uint8_t *found = malloc(AREA);
+	uint64_t done;
+
+	p->seed = strtoull(words[1], NULL, 10);
+	p->c = connect_to(address);
+	p->file = open_file(p->c, "pipeline");
+	p->log = open_file(p->c, "log");
+	FINE(fathom_fwd_resize(p->c, &p->file, 0, &hints));
+	FINE(fathom_fwd_resize(p->c, &p->file, AREA, &hints));
+	for (long step = atol(words[0]); step > 0; step--) {
+		struct flight *f = &p->flight[random_below(&p->seed, FLIGHT)];
+
+		wait_one(p, f);
+		post_one(p, f);
+	}
+	for (int i = 0; i < FLIGHT; i++)
+		wait_one(p, &p->flight[i]);
+	FINE(fathom_fwd_read(p->c, &p->file, &(struct iovec){found, AREA}, 1, &all, 1, &done,
+			     &hints));
+	CHECK(done == AREA && !memcmp(found, p->model, AREA));
+	FINE(fathom_fwd_commit(p->c, NULL, FATHOM_FWD_WRITTEN, NULL, &hints));
+	fathom_fwd_finalize(p->c);
+	printf("%llu %llu\n", (unsigned long long)p->appended, (unsigned long long)fault_reordered);
+	free(found);
+}
+
 /* ---- fork: the child has a connection of its own, the parent's goes on ---- */
 
 static void append_lines(struct fathom_fwd *c, const struct fathom_fwd_handle *file, char mark)
@@ -447,7 +535,7 @@ static const struct {
 } scenarios[] = {
 	{"fsx", fsx, 3},     {"large", large, 1},         {"threads", threads, 0},
 	{"forks", forks, 0}, {"stopped", stopped, 1},     {"records", records, 2},
-	{"names", names, 0}, {"restarted", restarted, 0},
+	{"names", names, 0}, {"restarted", restarted, 0}, {"pipeline", pipeline, 2},
 };
 
 int main(int count, char **words)

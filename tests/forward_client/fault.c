@@ -5,12 +5,15 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../core/check.h"
-#include "bytes.h"
 #include "frame.h"
+#include "reorder.h"
 #include "transport.h"
 
 enum { DROP, TRUNCATE, DUPLICATE, REORDER, DELAY, DEAF, GARBLE, KINDS };
@@ -18,43 +21,36 @@ enum { DROP, TRUNCATE, DUPLICATE, REORDER, DELAY, DEAF, GARBLE, KINDS };
 static const char *const kinds[KINDS] = {"drop",  "truncate", "duplicate", "reorder",
 					 "delay", "deaf",     "garble"};
 
-struct bytes {
-	uint8_t *at;
-	size_t length, room;
-};
-
 struct fault {
 	struct link inner;
 	uint64_t seed;
 	uint64_t permille[KINDS];
-	struct bytes taken;   /* of the client, no whole frame yet */
-	struct bytes ready;   /* damaged, on its way */
-	struct bytes delayed; /* a frame that lets the next one pass */
+	struct bytes taken;     /* of the client, no whole frame yet */
+	struct bytes ready;     /* damaged, on its way */
+	struct bytes came;      /* of the server, no whole frame yet */
+	struct bytes ours;      /* for the client */
+	struct reorder out, in; /* both ways */
+	int clock;              /* readable when frames were held long enough */
 	bool dead;
 };
 
 static uint64_t connections; /* each has other luck */
-
-static void add(struct bytes *b, const void *from, size_t length)
-{
-	if (b->length + length > b->room) {
-		b->room = 2 * (b->length + length);
-		b->at = realloc(b->at, b->room);
-	}
-	if (length)
-		memcpy(b->at + b->length, from, length);
-	b->length += length;
-}
-
-static void take(struct bytes *b, size_t length)
-{
-	b->length -= length;
-	memmove(b->at, b->at + length, b->length);
-}
+uint64_t fault_reordered;
 
 static bool happens(struct fault *f, int kind)
 {
 	return random_below(&f->seed, 1000) < f->permille[kind];
+}
+
+/* Held frames are let go by those that follow, or, where none does, by the clock. */
+static bool hold(struct fault *f, struct reorder *r, const uint8_t *frame, size_t length)
+{
+	static const struct itimerspec soon = {.it_value.tv_nsec = 1000000};
+
+	if (!happens(f, REORDER) || !reorder_hold(r, frame, length, 1 + random_below(&f->seed, 6)))
+		return false;
+	timerfd_settime(f->clock, 0, &soon, NULL);
+	return true;
 }
 
 static void damage(struct fault *f, const uint8_t *frame, size_t length)
@@ -64,34 +60,40 @@ static void damage(struct fault *f, const uint8_t *frame, size_t length)
 		return;
 	}
 	if (happens(f, TRUNCATE)) {
-		add(&f->ready, frame, random_below(&f->seed, length));
+		bytes_add(&f->ready, frame, random_below(&f->seed, length));
 		f->dead = true;
 		return;
 	}
 	if (happens(f, DELAY))
 		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-	if (happens(f, REORDER) && !f->delayed.length) {
-		add(&f->delayed, frame, length);
+	if (hold(f, &f->out, frame, length))
 		return;
-	}
-	add(&f->ready, frame, length);
+	reorder_pass(&f->out, frame, length, &f->ready);
 	if (frame[5] == FWD_KIND_REQUEST && happens(f, DUPLICATE))
-		add(&f->ready, frame, length);
-	add(&f->ready, f->delayed.at, f->delayed.length);
-	f->delayed.length = 0;
+		bytes_add(&f->ready, frame, length);
 }
 
 static void damage_whole_frames(struct fault *f)
 {
-	while (f->taken.length >= FWD_FRAME_HEADER) {
-		struct reader r = {.at = f->taken.at + 12, .end = f->taken.at + 16};
-		size_t length = FWD_FRAME_HEADER + get_u32(&r);
+	size_t length;
 
-		if (f->taken.length < length)
-			return;
+	while ((length = bytes_frame(&f->taken))) {
 		damage(f, f->taken.at, length);
-		take(&f->taken, length);
+		bytes_take(&f->taken, length);
 	}
+}
+
+/* What the client waits on: the connection, or that frames were held long enough. */
+static int watch(struct fault *f)
+{
+	struct epoll_event readable = {.events = EPOLLIN};
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	f->clock = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	CHECK(fd >= 0 && f->clock >= 0);
+	CHECK(!epoll_ctl(fd, EPOLL_CTL_ADD, f->inner.fd, &readable));
+	CHECK(!epoll_ctl(fd, EPOLL_CTL_ADD, f->clock, &readable));
+	return fd;
 }
 
 static int fault_open(struct link *link, const char *address, int64_t due)
@@ -109,25 +111,17 @@ static int fault_open(struct link *link, const char *address, int64_t due)
 				break;
 			}
 	error = link_open(&f->inner, next + 1, due);
-	link->fd = f->inner.fd;
-	link->state = f;
-	if (error)
+	if (error) {
 		free(f);
-	return error;
+		return error;
+	}
+	link->fd = watch(f);
+	link->state = f;
+	return 0;
 }
 
-static ssize_t fault_send(struct link *link, const struct iovec *part, int parts)
+static int send_ready(struct fault *f)
 {
-	struct fault *f = link->state;
-	size_t taken = 0;
-
-	if (f->dead && !f->ready.length)
-		return -EPIPE;
-	for (int i = 0; i < parts; i++) {
-		add(&f->taken, part[i].iov_base, part[i].iov_len);
-		taken += part[i].iov_len;
-	}
-	damage_whole_frames(f);
 	while (f->ready.length) {
 		struct iovec one = {f->ready.at, f->ready.length};
 		ssize_t n = f->inner.transport->send(&f->inner, &one, 1);
@@ -137,23 +131,78 @@ static ssize_t fault_send(struct link *link, const struct iovec *part, int parts
 			continue;
 		}
 		if (n < 0)
-			return n;
-		take(&f->ready, (size_t)n);
+			return (int)-n;
+		bytes_take(&f->ready, (size_t)n);
 	}
 	if (f->dead)
 		shutdown(f->inner.fd,
 			 SHUT_RDWR); /* both sides see the end, after what was sent before */
-	return (ssize_t)taken;
+	return 0;
+}
+
+static ssize_t fault_send(struct link *link, const struct iovec *part, int parts)
+{
+	struct fault *f = link->state;
+	size_t taken = 0;
+	int error;
+
+	if (f->dead && !f->ready.length)
+		return -EPIPE;
+	for (int i = 0; i < parts; i++) {
+		bytes_add(&f->taken, part[i].iov_base, part[i].iov_len);
+		taken += part[i].iov_len;
+	}
+	damage_whole_frames(f);
+	error = send_ready(f);
+	return error ? -error : (ssize_t)taken;
+}
+
+/* Frames of the server, some of them held; how many bytes are there for the client, or -errno. */
+static ssize_t receive_frames(struct fault *f)
+{
+	uint8_t part[65536];
+	ssize_t n = f->inner.transport->receive(&f->inner, part, sizeof(part));
+	size_t length;
+
+	if (n <= 0 && n != -EAGAIN)
+		return n;
+	if (n > 0)
+		bytes_add(&f->came, part, (size_t)n);
+	while ((length = bytes_frame(&f->came))) {
+		if (!hold(f, &f->in, f->came.at, length))
+			reorder_pass(&f->in, f->came.at, length, &f->ours);
+		bytes_take(&f->came, length);
+	}
+	return f->ours.length ? (ssize_t)f->ours.length : -EAGAIN;
+}
+
+static ssize_t receive_in_order(struct fault *f, void *to, size_t room)
+{
+	ssize_t n = f->ours.length ? (ssize_t)f->ours.length : receive_frames(f);
+
+	if (n <= 0)
+		return n;
+	n = (size_t)n < room ? n : (ssize_t)room;
+	memcpy(to, f->ours.at, (size_t)n);
+	bytes_take(&f->ours, (size_t)n);
+	return n;
 }
 
 static ssize_t fault_receive(struct link *link, void *to, size_t room)
 {
 	struct fault *f = link->state;
+	uint64_t rang;
 	ssize_t n;
 
 	if (f->dead || happens(f, DEAF))
 		return 0;
-	n = f->inner.transport->receive(&f->inner, to, room);
+	if (read(f->clock, &rang, sizeof(rang)) > 0) {
+		reorder_let_go(&f->in, &f->ours);
+		reorder_let_go(&f->out, &f->ready);
+		send_ready(f);
+	}
+	n = f->permille[REORDER] ? receive_in_order(f, to, room)
+				 : f->inner.transport->receive(&f->inner, to, room);
 	for (int flips = 3; n > 0 && flips && happens(f, GARBLE); flips--)
 		((uint8_t *)to)[random_below(&f->seed, (uint64_t)n)] ^=
 			1 << random_below(&f->seed, 8);
@@ -165,9 +214,15 @@ static void fault_close(struct link *link)
 	struct fault *f = link->state;
 
 	f->inner.transport->close(&f->inner);
+	reorder_let_go(&f->out, &f->ours); /* they are lost */
+	reorder_let_go(&f->in, &f->ours);
+	fault_reordered += f->out.passed + f->in.passed;
 	free(f->taken.at);
 	free(f->ready.at);
-	free(f->delayed.at);
+	free(f->came.at);
+	free(f->ours.at);
+	close(f->clock);
+	close(link->fd);
 	free(f);
 }
 
