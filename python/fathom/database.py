@@ -3,6 +3,7 @@
 import os
 import re
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import duckdb
 import pyarrow as pa
 
 from fathom.errors import DamagedRun, FathomError, UsageError
+
+# Of `few`, which copies because that is quicker there.
+warnings.filterwarnings("ignore", message="Arrow output on a DB-API result")
 
 # Tables that the packer splits into parts (docs/tables.md).
 PARTED = ("calls", "args", "links")
@@ -150,7 +154,7 @@ def _told(error: duckdb.Error) -> FathomError:
     return _wrong(error)
 
 
-def check_reading(con: duckdb.DuckDBPyConnection, text: str) -> None:
+def reading(con: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:
     """One statement that only reads, or UsageError."""
     try:
         statements = con.extract_statements(text)
@@ -161,11 +165,12 @@ def check_reading(con: duckdb.DuckDBPyConnection, text: str) -> None:
     # SHOW, DESCRIBE and SUMMARIZE count as SELECT; EXPLAIN ANALYZE would run a COPY.
     if statements[0].type != duckdb.StatementType.SELECT:
         raise UsageError(f"SQL: only reading is allowed, this is {statements[0].type.name}")
+    return statements[0]
 
 
 def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.Table:
     """Runs one reading statement and gives its rows. Anything that would write is refused."""
-    check_reading(con, text)
+    reading(con, text)
     try:
         relation = con.sql(text, params=values) if values else con.sql(text)
         if relation is None:
@@ -175,11 +180,24 @@ def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.
         raise _told(error) from error
 
 
-def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
-    """As `ask`, by name and as Python has them: for few rows, since for Arrow planning alone takes twice as long."""
-    check_reading(con, text)
+def few(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
+    """As `ask`, for up to some ten thousand rows: copied once more, but planned once less, which takes longer."""
+    return _done(con, text).to_arrow_table()
+
+
+def _done(con: duckdb.DuckDBPyConnection, text: str) -> duckdb.DuckDBPyConnection:
+    """Runs one reading statement, parsed once."""
+    statement = reading(con, text)
     try:
-        done = con.execute(text)
+        return con.execute(statement)
+    except duckdb.Error as error:
+        raise _told(error) from error
+
+
+def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
+    """As `few`, by name and as Python has them."""
+    done = _done(con, text)
+    try:
         names = [one[0] for one in done.description or ()]
         return [dict(zip(names, row, strict=True)) for row in done.fetchall()]
     except duckdb.Error as error:
@@ -188,7 +206,7 @@ def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
 
 def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = None) -> None:
     """Keeps the rows of one reading statement as a table of this connection."""
-    check_reading(con, text)
+    reading(con, text)
     try:
         con.execute(f'create temp table "{name}" as {text}', values)
     except duckdb.Error as error:

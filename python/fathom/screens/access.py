@@ -5,7 +5,7 @@ from typing import Any
 
 from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number
-from fathom.screens.captured import captured
+from fathom.screens.captured import missing
 from fathom.screens.near import near, near_file
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
@@ -64,7 +64,7 @@ def note_of(view: View, selection: Selection, file: int, unknown: int) -> str | 
     """What is missing of a file's picture."""
     left_out = f"{unknown:,} calls are left out: their place in the file is not known"
     shown = selection if file == NO_FILE else replace(selection, files=(file,))
-    return notes(captured(view, shown).note, left_out if unknown else None)
+    return notes(missing(view, shown), left_out if unknown else None)
 
 
 def _lanes(view: View, selection: Selection, width: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import Any
 from fathom.analysis.latency.servers import are_traced
 from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number
-from fathom.screens.captured import Captured, captured
+from fathom.screens.captured import Captured, captured, missing
 from fathom.screens.longest import least
 from fathom.screens.near import near
 from fathom.screens.opened import View
@@ -178,7 +178,7 @@ def by_call(view: View, selection: Selection, of: str, limit: int) -> Table:
         end=str(max((row["start"] + row["duration"] for row in roots), default=0)),
         exclusive=str(of == "exclusive").lower(),
     )
-    made = view.table(text, note=captured(view, selection).note, units={"key": "call"})
+    made = view.table(text, note=missing(view, selection), units={"key": "call"})
     return _with(made, _talk(view, of, counted=False))
 
 

@@ -37,3 +37,8 @@ def captured(view: View, selection: Selection) -> Captured:
     text = statement("captured", selected=conditions.calls(replace(selection, t=None)))
     (row,) = view.once(("captured", text), lambda: view.rows(text))
     return Captured(row["made"], row["events"])
+
+
+def missing(view: View, selection: Selection) -> str | None:
+    """What to say where calls of a selection are missing; of a run that has them all nothing is looked up."""
+    return None if captured(view, Selection()).complete else captured(view, selection).note

@@ -22,7 +22,7 @@ ENTRY = re.compile(r"^\| ([a-z_, ]+) \| [^|]+ \| (.*) \|$", re.ASCII)
 def sql(view: View, _: Selection, *, q: str, limit: int = 1000) -> Table:
     """The first rows of one reading statement, and how many it has."""
     statement = q.strip().rstrip(";").strip()
-    database.check_reading(view.cursor, statement)
+    database.reading(view.cursor, statement)
     rows = view.sql(f"from (\n{statement}\n) limit {limit + 1}")
     total = rows.num_rows
     if total > limit:
@@ -59,7 +59,8 @@ def schema(view: View, _: Selection) -> Table:
     said = _meanings(path) if path else {}
     sql = (
         'select table_name as "table", column_name as "column", data_type as "type"'
-        " from information_schema.columns order by table_name, ordinal_position"
+        " from information_schema.columns where table_catalog = 'memory' and table_schema = 'main'"
+        " order by table_name, ordinal_position"
     )
     found = view.table(sql)
     columns = [*found.columns, ("meaning", "text")]

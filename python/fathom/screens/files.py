@@ -6,7 +6,7 @@ from typing import Any
 
 from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number, table, text
-from fathom.screens.captured import NO_FILES, captured
+from fathom.screens.captured import NO_FILES, missing
 from fathom.screens.longest import how_many, least
 from fathom.screens.near import near
 from fathom.screens.opened import View
@@ -67,4 +67,4 @@ def _note(view: View, selection: Selection, by: str) -> str | None:
         return NO_FILES
     if selection.t is None and by != "call":
         return None
-    return captured(view, selection).note
+    return missing(view, selection)

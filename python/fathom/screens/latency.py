@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from fathom.screens import answer, choice, conditions, number, table
-from fathom.screens.captured import captured
+from fathom.screens.captured import missing
 from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
@@ -21,7 +21,7 @@ OVER_TIME = """select layer, "time bin", bucket, sum(calls)::bigint as calls
 @answer("latency", by=choice("op", "layer"), width=number(1, 1024))
 def latency(view: View, selection: Selection, by: str = "op", width: int = 256) -> dict[str, Any]:
     """`buckets`, `over time` and, where no call was recorded one by one, `counted`: mean and extremes of each op."""
-    note = captured(view, selection).note
+    note = missing(view, selection)
     selected = conditions.calls(selection)
     begin, step = bins_of(view, selection, width)
     parts = {"selected": selected, "begin": str(begin), "width": str(step)}

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from fathom import database
 from fathom.errors import FathomError, UsageError
-from fathom.screens import by_time, table
+from fathom.screens import by_time, known, table
 from fathom.screens.kept import Kept, Turns
 from fathom.screens.table import Table
 from fathom.store import Run, open_run
@@ -121,16 +121,26 @@ class View:
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one reading statement. Errors: UsageError, OverLimit, or why it was stopped."""
-        return self._asked(lambda: database.ask(self.cursor, text, values or None))
+        return self._asked(text, lambda run: database.ask(self.cursor, run, values or None))
+
+    def few(self, text: str) -> pa.Table:
+        """The same of a statement that gives up to some ten thousand rows."""
+        return self._asked(text, lambda run: database.few(self.cursor, run))
 
     def rows(self, text: str) -> list[dict[str, Any]]:
         """Rows of one statement, each by its columns' names."""
-        return self._asked(lambda: database.rows(self.cursor, text))
+        return self._asked(text, lambda run: database.rows(self.cursor, run))
 
-    def _asked(self, ask: Callable[[], T]) -> T:
+    def _run(self, text: str) -> str:
+        """The statement as it is run."""
+        return known.shortened(
+            text, lambda part: self.once(part, lambda: known.make(self.cursor, part))
+        )
+
+    def _asked(self, text: str, ask: Callable[[str], T]) -> T:
         self.stop.check()
         try:
-            return ask()
+            return ask(self._run(text))
         except UsageError as error:
             self.stop.check()
             if isinstance(error.__cause__, duckdb.OutOfMemoryException):
@@ -140,7 +150,7 @@ class View:
     def keep(self, name: str, text: str) -> None:
         """Makes a table of a statement's rows, for the statements of this request that come after it."""
         self.stop.check()
-        database.keep(self.cursor, name, text)
+        database.keep(self.cursor, name, self._run(text))
 
     def look_at(self, calls: str) -> None:
         """From here on `calls` has no others than these."""
@@ -166,7 +176,7 @@ class View:
         note: str | None = None,
     ) -> Table:
         """The answer that a statement gives; of more rows than `limit` the first, and how many there were."""
-        rows = self.sql(text)
+        rows = self.few(text)
         if limit is None:
             return table.of(rows, text, units, note=note)
         limited = f"{text}\nlimit {limit}"

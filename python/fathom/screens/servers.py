@@ -7,7 +7,7 @@ from fathom.analysis.latency.servers import are_traced
 from fathom.database import quoted
 from fathom.screens import answer, conditions, number, text
 from fathom.screens.breakdown import holders
-from fathom.screens.captured import NO_FILES, captured
+from fathom.screens.captured import NO_FILES, missing
 from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
@@ -32,10 +32,11 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
     """`stands`: what a server is here; `totals` of every level that knows files; `bins` of calls."""
     begin, width = bins_of(view, selection, bins)
     totals = totals_of(conditions.calls(replace(selection, t=None)))
+    traced = view.once("traced", lambda: are_traced(view))
     over_time = statement(
         "servers_bins",
         selected=conditions.calls(selection),
-        holders=holders(view, "server"),
+        **_reached(view, traced),
         begin=str(begin),
         width=str(width),
         bins=str(bins),
@@ -44,16 +45,24 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
     every = view.remembered(totals, lambda: view.table(totals, UNITS, limit=5000))
     folded = every["total"] - MOST
     together = f"{folded:,} servers are together" if folded > 0 else None
-    traced = view.once("traced", lambda: are_traced(view))
     return {
         "stands": "process" if traced else "directory",
         "begin": begin,
         "width": width,
         "totals": every if every["rows"] else {**every, "note": NO_FILES},
         "bins": near(view, selection).table(
-            over_time, UNITS, note=notes(captured(view, selection).note, together)
+            over_time, UNITS, note=notes(missing(view, selection), together)
         ),
     }
+
+
+def _reached(view: View, traced: bool) -> dict[str, str]:
+    """Which calls a server had to do, and whose they are."""
+    if traced:
+        reached = statement("servers_bins_traced")
+        return {"stands": "server_process", "whose": "process", "reached": reached}
+    reached = statement("servers_bins_untraced", holders=holders(view, "server"))
+    return {"stands": "server_file", "whose": "file", "reached": reached}
 
 
 def _named(view: View) -> str:
