@@ -82,8 +82,9 @@ class Client:
                 assert shown == mine
         if frame.status:
             raise Refused(frame)
-        session, _ = unpack(REPLY["hello"], frame.body)
+        session, rest = unpack(REPLY["hello"], frame.body)
         self.epoch, self.window, self.inline, self.piece = session[:4]
+        self.is_locking = HINT["unlocked"] not in unpack_hints(rest)[0]
 
     def send(self, op: str, body: bytes, *, seq: int | None = None, **head: Any) -> int:
         """Send a request; its seq."""

@@ -30,6 +30,9 @@ FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], b
     "request-append": ("request", "append", {"flags": 2}, [FILE, 5], {4: b"\0\x10\0\0", 3: b""}, b"hello"),
     "request-commit": ("request", "commit", {}, [FILE, 3], {}, b""),
     "request-reserve": ("request", "reserve", {}, [FILE, 1, 4096, WANTED, [(10, 6, 1, 2, 5)]], {}, b""),
+    "request-lock": ("request", "lock", {"deadline": 250}, [FILE, 7, 8, 1 | 4, 2, 4711, 4096, 0], {}, b""),
+    "request-unlock": ("request", "unlock", {}, [FILE, 0, 8, 0, 0, 0, 0, 1 << 40], {}, b""),
+    "request-locked": ("request", "locked", {}, [FILE, 0, 8, 2, 1, 0, 0, 0], {}, b""),
     "reply-hello": ("reply", "hello", {"seq": 0}, SERVER, {}, b""),
     "reply-auth": ("reply", "auth", {"seq": 0}, SERVER, {2: NONCE}, b""),
     "reply-ping": ("reply", "ping", {}, [], {}, b""),
@@ -42,6 +45,8 @@ FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], b
     "reply-append": ("reply", "append", {}, [1 << 33, 1], {}, b""),
     "reply-commit": ("reply", "commit", {}, [[(FILE, 9, 4096, 512, 28)]], {}, b""),
     "reply-reserve": ("reply", "reserve", {}, [[(4096,), (1 << 33,)]], {}, b""),
+    "reply-lock": ("reply", "lock", {}, [], {}, b""),
+    "reply-locked": ("reply", "locked", {}, [7, 9, 0, 2, 4712, 5, 6], {}, b""),
     "reply-gaps": ("reply", "gaps", {}, [[(10, 6, 1, 2, 5), (90, 6, 0, 0, 0)]], {}, b""),
 }  # fmt: skip
 

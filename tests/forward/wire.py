@@ -17,19 +17,22 @@ HEADER = struct.Struct("<IBBHIIQQIIQQI")
 # 16, 32: that many bytes; others: lists and records below.
 ATTR = "IIIIIQQQQQ" + "qI" * 4
 SESSION = "QIIIQIIIIt"
+CLAIM = "QQIBIQQ"
 REQUEST = {
     "hello": "HH16 32 t", "auth": "32 ", "ping": "", "status": "",
     "lookup": "hIt", "open": "hIIt", "release": "h", "getattr": "h",
     "setattr": "hIIIIQqIqI", "rename": "hthtI", "link": "hht", "unlink": "ht", "mkdir": "hIt", "mknod": "hIQt",
     "rmdir": "ht", "readdir": "hQI", "symlink": "htt", "readlink": "h", "statfs": "h",
-    "read": "he", "write": "he", "append": "hQ", "commit": "hB", "gaps": "hQ", "reserve": "hIQ[QQQI][QQQQI]",
+    "read": "he", "write": "he", "append": "hQ", "commit": "hB", "gaps": "hQ",
+    "lock": "h" + CLAIM, "unlock": "h" + CLAIM, "locked": "h" + CLAIM, "reserve": "hIQ[QQQI][QQQQI]",
 }  # fmt: skip
 REPLY = {
     "hello": SESSION, "auth": SESSION, "ping": "", "status": "",
     "lookup": "h" + ATTR, "open": "h" + ATTR + "B", "release": "", "getattr": ATTR,
     "setattr": ATTR, "rename": "", "link": ATTR, "unlink": "", "mkdir": "h" + ATTR, "mknod": "h" + ATTR, "rmdir": "",
     "readdir": "[QQBt]", "symlink": "h" + ATTR, "readlink": "t", "statfs": "QQQQQQQI",
-    "read": "n", "write": "QB", "append": "QB", "commit": "[hQQQI]", "gaps": "[QQQQI]", "reserve": "n",
+    "read": "n", "write": "QB", "append": "QB", "commit": "[hQQQI]", "gaps": "[QQQQI]",
+    "lock": "", "unlock": "", "locked": CLAIM, "reserve": "n",
 }  # fmt: skip
 FAILURE = "QQt"
 

@@ -183,5 +183,6 @@ fn changes(op: u16) -> bool {
 			| op::STATFS
 			| op::READ
 			| op::GAPS
+			| op::LOCKED
 	)
 }

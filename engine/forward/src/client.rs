@@ -1,8 +1,9 @@
 //! What a server keeps of a client: its requests, its answers, the errors it has not been told.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
+use fathom_wire::number::op;
 use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
 
 use crate::server::Trouble;
@@ -22,6 +23,8 @@ pub struct Client {
 	unanswered: usize,
 	pub held: HashMap<Handle, u32>,
 	pub connections: u32,
+	/// Requests that wait for a lock.
+	pub parked: BTreeSet<u64>,
 	/// Another server, that stripes files over this one too.
 	pub is_peer: bool,
 	/// Since when it has none.
@@ -60,6 +63,11 @@ impl Client {
 		while self.answers.first_key_value().is_some_and(|(seq, _)| *seq <= last) {
 			self.answers.pop_first();
 		}
+	}
+
+	/// What it locked is locked no more: nor is it said so again.
+	pub fn forget_locks(&mut self) {
+		self.answers.retain(|_, frame| frame[6..8] != op::LOCK.to_le_bytes());
 	}
 
 	/// Requests that are not done.
@@ -175,6 +183,8 @@ pub enum Doing {
 	Met(Box<Reply>),
 	Reading(Reading),
 	Writing(Writing),
+	/// Waiting for a lock.
+	Locking,
 	/// Of several files: how many are not done.
 	Committing(usize),
 }

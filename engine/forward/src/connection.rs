@@ -155,6 +155,8 @@ pub struct Connection {
 	pub readers: Vec<Key>,
 	/// The peer has gone.
 	over: bool,
+	/// It closed the connection, or died; of one that broke that is not known.
+	pub ended: bool,
 	/// When the peer last took or gave a byte.
 	pub moved: Instant,
 }
@@ -189,6 +191,7 @@ impl Connection {
 			watched: EventFlags::IN,
 			readers: Vec::new(),
 			over: false,
+			ended: false,
 			moved: Instant::now(),
 		}
 	}
@@ -304,16 +307,22 @@ impl Connection {
 
 	fn took(&mut self, got: io::Result<usize>) -> Option<usize> {
 		match got {
-			Ok(0) => self.over = true,
+			Ok(0) => (self.over, self.ended) = (true, true),
 			Ok(bytes) => {
 				self.moved = Instant::now();
 				return Some(bytes);
 			}
 			Err(error) if error.kind() == io::ErrorKind::Interrupted => return Some(0),
 			Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-			Err(_) => self.over = true,
+			Err(_) => self.broke(),
 		}
 		None
+	}
+
+	/// Nothing lies between us and who has a Unix socket: it is closed.
+	fn broke(&mut self) {
+		self.over = true;
+		self.ended = matches!(self.socket, Socket::Unix(_));
 	}
 
 	fn none_or_closed(&self) -> Came {
@@ -348,7 +357,10 @@ impl Connection {
 				}
 				Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
 				Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-				Err(_) => return (freed, false),
+				Err(_) => {
+					self.broke();
+					return (freed, false);
+				}
 			}
 		}
 		(freed, true)

@@ -142,6 +142,9 @@ impl Server {
 
 	/// A request's deadline has passed: it is answered. One whose data does not come is given up.
 	pub fn late(&mut self, key: Key) {
+		if self.unpark(key, Errno::AGAIN) {
+			return;
+		}
 		let late = Errno::TIMEDOUT.raw_os_error() as u32;
 		let waits = self.pending(key).is_some_and(|pending| match &pending.doing {
 			Doing::Writing(writing) => is_pulled(pending) && writing.got < writing.total,
@@ -161,7 +164,10 @@ impl Server {
 			Some(client) => client.pending().keys().copied().collect(),
 			None => return,
 		};
-		unfinished.into_iter().for_each(|seq| self.give_up((id, seq), Errno::CONNRESET));
+		for seq in unfinished {
+			self.unpark((id, seq), Errno::CONNRESET);
+			self.give_up((id, seq), Errno::CONNRESET);
+		}
 		if self.clients.get(&id).is_some_and(|client| !client.pending().is_empty()) {
 			return; // what the store still does for it ends first
 		}
@@ -172,5 +178,6 @@ impl Server {
 			self.leave_end(handle);
 		}
 		self.abandon_extents(id);
+		self.give_locks_back(id);
 	}
 }

@@ -17,6 +17,8 @@ mod kept;
 mod layout;
 mod ledger;
 mod listen;
+mod locking;
+mod locks;
 mod names;
 mod overlaps;
 mod owner;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -55,6 +55,18 @@ pub fn listen_tcp(address: &str, settings: &Settings) -> Result<TcpListener, Str
 	let listener = TcpListener::bind(address).map_err(text)?;
 	listener.set_nonblocking(true).map_err(text)?;
 	Ok(listener)
+}
+
+/// A connection of a node that vanished is found to be broken once nothing was heard of it for a lease.
+pub fn ready_tcp(socket: &TcpStream, lease: Duration) -> io::Result<()> {
+	use rustix::net::sockopt;
+	let second = Duration::from_secs(1);
+	socket.set_nonblocking(true)?;
+	socket.set_nodelay(true)?;
+	sockopt::set_socket_keepalive(socket, true)?;
+	sockopt::set_tcp_keepidle(socket, lease.max(second))?;
+	sockopt::set_tcp_keepintvl(socket, (lease / 8).max(second))?;
+	Ok(sockopt::set_tcp_keepcnt(socket, 4)?)
 }
 
 /// A descriptor per client and file: as many as the system lets this user have.

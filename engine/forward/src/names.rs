@@ -51,6 +51,9 @@ impl Server {
 				self.own(id_of(handle), Asker::Peer(key), ask);
 				Ok(())
 			}
+			Request::Lock { handle, claim } => self.begin_lock(key, handle, &claim),
+			Request::Unlock { handle, claim } => self.begin_unlock(key, handle, &claim),
+			Request::Locked { handle, claim } => self.begin_locked(key, handle, &claim),
 			request => self.begin_names(key, request),
 		};
 		if let Err(errno) = begun {

@@ -25,7 +25,10 @@ use crate::freeing::{Doomed, is_of_peer};
 use crate::group::Group;
 use crate::journal::OWN;
 use crate::ledger::Ledger;
-use crate::listen::{group, listen_tcp, listen_unix, raise_descriptor_limit, stop_signals};
+use crate::listen::{
+	group, listen_tcp, listen_unix, raise_descriptor_limit, ready_tcp, stop_signals,
+};
+use crate::locks::Locks;
 use crate::owner::{Answer, Asker, Owner, Served};
 use crate::queue::{Key, Piece};
 use crate::store::{Data, Object, Store, said};
@@ -42,6 +45,8 @@ pub const AHEAD: usize = 512 << 10;
 const FULL: usize = 4 << 20;
 /// Requests of a client that have an answer and are not done.
 pub const UNFINISHED: usize = 4096;
+/// So many requests after one that waits for a lock it is answered: the window would close.
+const PARKED: u64 = limit::WINDOW as u64 / 2;
 /// How often what has no event of its own is looked at.
 const TICK: Duration = Duration::from_millis(500);
 /// Threads that ask other servers.
@@ -122,6 +127,7 @@ pub struct Server {
 	pub clients: HashMap<u64, Client>,
 	pub files: Files,
 	pub owner: Owner,
+	pub locks: Locks,
 	pub workers: Workers<Done>,
 	pub group: Group,
 	/// Threads that wait for other servers; the store's never do, so no two servers wait for each other.
@@ -206,6 +212,7 @@ impl Server {
 			clients: HashMap::new(),
 			files,
 			owner: Owner::new(journals),
+			locks: Locks::default(),
 			workers: Workers::start(settings.workers, store.clone()).map_err(text)?,
 			doomed: Vec::new(),
 			store,
@@ -305,9 +312,7 @@ impl Server {
 		while let Some(Ok(socket)) = next() {
 			let ready = match &socket {
 				Socket::Unix(socket) => socket.set_nonblocking(true),
-				Socket::Tcp(socket) => {
-					socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true))
-				}
+				Socket::Tcp(socket) => ready_tcp(socket, self.settings.lease),
 			};
 			let number = self.next_connection;
 			if ready.is_ok() && self.watch(number, &socket).is_ok() {
@@ -405,7 +410,7 @@ impl Server {
 		client.is_peer |= is_of_peer(&request, self.store.stripes.is_some());
 		if self.draining.is_some()
 			&& !client.is_peer
-			&& !matches!(header.op, op::COMMIT | op::RELEASE)
+			&& !matches!(header.op, op::COMMIT | op::RELEASE | op::UNLOCK)
 		{
 			return self.refuse_request(number, header, status::DRAINING, "the server is ending");
 		}
@@ -416,11 +421,15 @@ impl Server {
 		client.highest = client.highest.max(header.seq);
 		let oldest = client.highest.saturating_sub(u64::from(limit::WINDOW));
 		client.forget_answers(oldest);
+		let parked = client.parked.first().copied();
 		let arrived = Arrival::now();
 		let due = arrived.at + deadline(header, &self.settings);
 		let pending = Pending::new(*header, request.clone(), hints, number, arrived, due);
 		client.begin(key.1, pending);
 		self.dues.insert((due, key));
+		if let Some(seq) = parked.filter(|seq| key.1 - *seq >= PARKED) {
+			self.unpark((key.0, seq), Errno::AGAIN);
+		}
 		self.begin(key, request, data);
 	}
 
@@ -472,10 +481,13 @@ impl Server {
 		let Some(connection) = self.connections.get_mut(&number) else { return };
 		let Stage::Known(id) = connection.stage else { return };
 		connection.stage = Stage::Closing;
-		if let Some(client) = self.clients.get_mut(&id) {
-			client.connections = client.connections.saturating_sub(1);
-			if client.connections == 0 {
-				client.alone = Some(Instant::now());
+		let ended = connection.ended;
+		let Some(client) = self.clients.get_mut(&id) else { return };
+		client.connections = client.connections.saturating_sub(1);
+		if client.connections == 0 {
+			client.alone = Some(Instant::now());
+			if ended {
+				self.give_locks_back(id);
 			}
 		}
 	}
@@ -518,6 +530,7 @@ impl Server {
 
 	fn drain(&mut self) {
 		self.draining.get_or_insert_with(Instant::now);
+		self.unpark_all();
 	}
 
 	fn is_drained(&self) -> bool {

@@ -21,7 +21,7 @@ use crate::stripes::is_striped;
 use crate::workers::Work;
 
 /// What operations are called, in messages and in the trace.
-const NAMES: [(u16, &CStr); 22] = [
+const NAMES: [(u16, &CStr); 25] = [
 	(op::PING, c"ping"),
 	(op::STATUS, c"status"),
 	(op::LOOKUP, c"lookup"),
@@ -44,6 +44,9 @@ const NAMES: [(u16, &CStr); 22] = [
 	(op::APPEND, c"append"),
 	(op::COMMIT, c"commit"),
 	(op::GAPS, c"gaps"),
+	(op::LOCK, c"lock"),
+	(op::UNLOCK, c"unlock"),
+	(op::LOCKED, c"locked"),
 ];
 
 pub fn name_of(op: u16) -> &'static str {

@@ -16,7 +16,9 @@ pub use field::{Field, Text, decode, encode};
 pub use header::{HEADER, Header};
 pub use hints::Hints;
 pub use message::{Failure, Part, Pull, Reply, Request};
-pub use types::{Attr, Entry, Extent, Failed, Gap, Handle, Hello, Session, SetAttr, Time, Wanted};
+pub use types::{
+	Attr, Claim, Entry, Extent, Failed, Gap, Handle, Hello, Session, SetAttr, Time, Wanted,
+};
 
 use number::limit;
 

@@ -6,7 +6,8 @@ use crate::field::{Field, Text, record};
 use crate::number::op;
 use crate::types::with_hints;
 use crate::{
-	Attr, Entry, Extent, Failed, Gap, Handle, Hello, Hints, Session, SetAttr, Wanted, WireError,
+	Attr, Claim, Entry, Extent, Failed, Gap, Handle, Hello, Hints, Session, SetAttr, Wanted,
+	WireError,
 };
 
 /// An enum of messages by op: fields to bytes and back. "data" marks those that data may follow.
@@ -77,6 +78,9 @@ messages! {
 		Append = APPEND "data" (handle: Handle, length: u64);
 		Commit = COMMIT (handle: Handle, level: u8);
 		Gaps = GAPS (handle: Handle, from: u64);
+		Lock = LOCK (handle: Handle, claim: Claim);
+		Unlock = UNLOCK (handle: Handle, claim: Claim);
+		Locked = LOCKED (handle: Handle, claim: Claim);
 		Reserve = RESERVE (
 			handle: Handle, flags: u32, size: u64, wanted: Vec<Wanted>, told: Vec<Gap>
 		);
@@ -113,6 +117,9 @@ messages! {
 		Append = APPEND (offset: u64, level: u8);
 		Commit = COMMIT (failed: Vec<Failed>);
 		Gaps = GAPS (gaps: Vec<Gap>);
+		Lock = LOCK ();
+		Unlock = UNLOCK ();
+		Locked = LOCKED (claim: Claim);
 		Reserve = RESERVE (offsets: Vec<u64>);
 	}
 }

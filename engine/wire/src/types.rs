@@ -142,6 +142,25 @@ impl Item for Wanted {
 	const MOST: u32 = limit::FAILED;
 }
 
+record!(
+	/// A lock that is wanted, given back, asked for, or in the way of another.
+	Claim, "a lock" {
+		/// The client whose end is the lock's, 0: who asks.
+		client: u64,
+		/// Locks of one owner of a client are not in each other's way.
+		owner: u64,
+		/// number::lock.
+		flags: u32,
+		/// number::mode.
+		mode: u8,
+		/// Of the process, for people.
+		pid: u32,
+		start: u64,
+		/// 0: to the end of all files.
+		length: u64,
+	}
+);
+
 /// Fields of a body, and where its data begins.
 pub(crate) fn with_hints(from: &mut Cursor<'_>, data: bool) -> Result<(Hints, usize), WireError> {
 	let hints = Hints::get(from)?;

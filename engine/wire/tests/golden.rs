@@ -4,10 +4,10 @@
 
 use std::path::PathBuf;
 
-use fathom_wire::number::{flag, hint, kind, op, open, set, status};
+use fathom_wire::number::{flag, hint, kind, lock, mode, op, open, set, status};
 use fathom_wire::{
-	Attr, Entry, Extent, Failed, Failure, Gap, HEADER, Handle, Header, Hello, Hints, Part, Pull,
-	Reply, Request, Session, SetAttr, Text, Time, Wanted, decode, encode,
+	Attr, Claim, Entry, Extent, Failed, Failure, Gap, HEADER, Handle, Header, Hello, Hints, Part,
+	Pull, Reply, Request, Session, SetAttr, Text, Time, Wanted, decode, encode,
 };
 
 fn bytes_of(name: &str) -> Vec<u8> {
@@ -209,6 +209,37 @@ fn data() {
 	answers("reply-gaps", 0, Reply::Gaps { gaps }, none(), b"");
 	let offsets = vec![4096, 1 << 33];
 	answers("reply-reserve", 0, Reply::Reserve { offsets }, none(), b"");
+}
+
+#[test]
+fn locks() {
+	let wanted = Claim {
+		client: 7,
+		owner: 8,
+		flags: lock::WAIT | lock::PROCESS,
+		mode: mode::EXCLUSIVE,
+		pid: 4711,
+		start: 4096,
+		length: 0,
+	};
+	let asked = Request::Lock { handle: file(), claim: wanted };
+	asks("request-lock", |h| h.deadline = 250, asked, none(), b"");
+	let given_back = Claim { owner: 8, length: 1 << 40, ..Claim::default() };
+	let asked = Request::Unlock { handle: file(), claim: given_back };
+	asks("request-unlock", same, asked, none(), b"");
+	let whole = Claim { owner: 8, flags: lock::WHOLE, mode: mode::SHARED, ..Claim::default() };
+	asks("request-locked", same, Request::Locked { handle: file(), claim: whole }, none(), b"");
+	answers("reply-lock", 0, Reply::Lock {}, none(), b"");
+	let claim = Claim {
+		client: 7,
+		owner: 9,
+		flags: 0,
+		mode: mode::EXCLUSIVE,
+		pid: 4712,
+		start: 5,
+		length: 6,
+	};
+	answers("reply-locked", 0, Reply::Locked { claim }, none(), b"");
 }
 
 #[test]

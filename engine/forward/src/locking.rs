@@ -1,0 +1,124 @@
+//! Requests for locks. One that waits is a request without an answer, no thread: it is answered when it is granted, at its
+//! deadline, or when its client's window would close over it; who still wants the lock asks again.
+
+use fathom_wire::number::{mode, status};
+use fathom_wire::{Claim, Handle, Reply};
+use rustix::io::Errno;
+
+use crate::client::Doing;
+use crate::locks::{Lock, Outcome};
+use crate::owner::id_of;
+use crate::queue::Key;
+use crate::server::Server;
+
+impl Server {
+	/// What a request claims, and on which file.
+	fn claimed(&mut self, key: Key, handle: Handle, claim: &Claim) -> Result<Lock, Errno> {
+		if let Some(pending) = self.pending(key) {
+			pending.handle = handle;
+		}
+		if self.settings.group.is_some() {
+			return Err(Errno::OPNOTSUPP); // another server may be asked for the same file
+		}
+		Lock::claimed(claim, key.0)
+	}
+
+	pub fn begin_lock(&mut self, key: Key, handle: Handle, claim: &Claim) -> Result<(), Errno> {
+		let lock = self.claimed(key, handle, claim)?;
+		self.object(key, handle)?;
+		if claim.mode == mode::NONE {
+			return Err(Errno::INVAL);
+		}
+		if self.clients.get(&lock.owner.client).is_none_or(|client| client.connections == 0) {
+			return Err(Errno::NOLCK); // its end would be nobody's
+		}
+		let mut granted = Vec::new();
+		let outcome = self.locks.lock(id_of(handle), (key, lock, claim.flags), &mut granted);
+		match outcome {
+			Outcome::Granted => self.answer(key, 0, &Reply::Lock {}, b"", 0),
+			Outcome::Waits => self.park(key),
+			Outcome::Busy => return Err(Errno::AGAIN),
+			Outcome::Deadlock => return Err(Errno::DEADLK),
+			Outcome::Full => return Err(Errno::NOLCK),
+		}
+		self.granted(granted);
+		Ok(())
+	}
+
+	pub fn begin_unlock(&mut self, key: Key, handle: Handle, claim: &Claim) -> Result<(), Errno> {
+		let range = self.claimed(key, handle, claim)?;
+		let mut granted = Vec::new();
+		self.locks.unlock(id_of(handle), &range, claim.flags, &mut granted);
+		self.answer(key, 0, &Reply::Unlock {}, b"", 0);
+		self.granted(granted);
+		Ok(())
+	}
+
+	pub fn begin_locked(&mut self, key: Key, handle: Handle, claim: &Claim) -> Result<(), Errno> {
+		let wanted = self.claimed(key, handle, claim)?;
+		let found = self.locks.in_the_way(id_of(handle), &wanted, claim.flags);
+		let claim = found.map(|lock| lock.told(claim.flags)).unwrap_or_default();
+		self.answer(key, 0, &Reply::Locked { claim }, b"", 0);
+		Ok(())
+	}
+
+	fn park(&mut self, key: Key) {
+		self.set_doing(key, Doing::Locking);
+		if let Some(client) = self.clients.get_mut(&key.0) {
+			client.parked.insert(key.1);
+		}
+	}
+
+	/// Requests that waited have their locks.
+	fn granted(&mut self, granted: Vec<Key>) {
+		for key in granted {
+			self.leave_park(key);
+			self.answer(key, 0, &Reply::Lock {}, b"", 0);
+		}
+	}
+
+	fn leave_park(&mut self, key: Key) {
+		if let Some(client) = self.clients.get_mut(&key.0) {
+			client.parked.remove(&key.1);
+		}
+	}
+
+	/// A request that waits for a lock is answered without it. False: it is none.
+	pub fn unpark(&mut self, key: Key, errno: Errno) -> bool {
+		self.unpark_with(key, errno.raw_os_error() as u32, &crate::store::said(errno))
+	}
+
+	fn unpark_with(&mut self, key: Key, status: u32, why: &str) -> bool {
+		let Some(pending) = self.pending(key) else { return false };
+		let (Doing::Locking, handle) = (&pending.doing, pending.handle) else { return false };
+		self.leave_park(key);
+		self.locks.give_up(id_of(handle), key);
+		self.fail_with(key, status, (0, 0), why);
+		true
+	}
+
+	/// The server ends.
+	pub fn unpark_all(&mut self) {
+		let of = |(id, client): (&u64, &crate::client::Client)| {
+			client.parked.iter().map(|seq| (*id, *seq)).collect::<Vec<Key>>()
+		};
+		let parked: Vec<Key> = self.clients.iter().flat_map(of).collect();
+		for key in parked {
+			self.unpark_with(key, status::DRAINING, "the server is ending");
+		}
+	}
+
+	/// A client has ended, or is gone for a lease. It is told if it comes back.
+	pub fn give_locks_back(&mut self, id: u64) {
+		let parked = self.clients.get(&id).map(|client| client.parked.clone()).unwrap_or_default();
+		for seq in parked {
+			self.unpark((id, seq), Errno::CONNRESET);
+		}
+		if let Some(client) = self.clients.get_mut(&id) {
+			client.forget_locks();
+		}
+		let mut granted = Vec::new();
+		self.locks.leave(id, &mut granted);
+		self.granted(granted);
+	}
+}

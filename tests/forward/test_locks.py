@@ -1,0 +1,194 @@
+"""Locks that a server keeps: against the kernel's own, with clients that wait, end and come back. Few seconds."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import random
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .client import Client, Refused, Server, server
+from .wire import NUMBERS, request
+
+LOCK, MODE, STATUS = NUMBERS["lock"], NUMBERS["mode"], NUMBERS["status"]
+NONE, SHARED, EXCLUSIVE = MODE["none"], MODE["shared"], MODE["exclusive"]
+WAIT, WHOLE, PROCESS = LOCK["wait"], LOCK["whole"], LOCK["process"]
+TOKEN = b"0123456789abcdef" * 4
+STEPS = int(os.environ.get("FORWARD_LOCK_STEPS", "3000"))
+FLOCK = struct.Struct("hhqqi4x")  # struct flock of x86-64
+KINDS = {NONE: fcntl.F_UNLCK, SHARED: fcntl.F_RDLCK, EXCLUSIVE: fcntl.F_WRLCK}
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Server]:
+    with server(tmp_path) as started:
+        yield started
+
+
+def claim(
+    mode: int = EXCLUSIVE, start: int = 0, length: int = 0, *, flags: int = 0, owner: int = 0, of: int = 0
+) -> list[int]:  # fmt: skip
+    return [of, owner, flags, mode, os.getpid(), start, length]
+
+
+def code(client: Client, op: str, handle: bytes, said: list[int], **head: int) -> int:
+    """0, or the status with which it was refused."""
+    try:
+        client.ask(op, handle, *said, **head)
+    except Refused as refused:
+        return refused.status
+    return 0
+
+
+def kernel(fd: int, command: int, mode: int, start: int, length: int) -> tuple[int, ...]:
+    """What the kernel says of a lock: errno, or the lock as it is left."""
+    try:
+        said = FLOCK.pack(KINDS[mode], os.SEEK_SET, start, length, 0)
+        return FLOCK.unpack(fcntl.fcntl(fd, command, said))
+    except OSError as error:
+        return (error.errno or -1,)
+
+
+def test_locks_are_those_of_the_kernel(served: Server, tmp_path: Path) -> None:
+    """Open files of a local file are owners as clients' numbers are: the same steps get the same answers."""
+    chance = random.Random(4)
+    clients = [served.client() for _ in range(3)]
+    handle = clients[0].open("f")
+    owners = [(client, number) for client in clients for number in (5, 6)]
+    fds = [os.open(tmp_path / "local", os.O_CREAT | os.O_RDWR) for _ in owners]
+    refused = 0
+    for step in range(STEPS):
+        at = chance.randrange(len(owners))
+        (client, owner), fd = owners[at], fds[at]
+        mode = chance.choice([NONE, NONE, SHARED, EXCLUSIVE])
+        start = chance.choice([chance.randrange(40), chance.randrange(40), 1 << 62])
+        length = chance.choice([0, 1, 2, 7, 20])
+        said = claim(mode, start, length, owner=owner)
+        if chance.random() < 0.2:
+            whole = claim(mode, owner=owner, flags=WHOLE)
+            ours = code(client, "lock" if mode else "unlock", handle, whole)
+            how = {NONE: fcntl.LOCK_UN, SHARED: fcntl.LOCK_SH, EXCLUSIVE: fcntl.LOCK_EX}[mode]
+            try:
+                fcntl.flock(fd, how | fcntl.LOCK_NB)
+                theirs = 0
+            except BlockingIOError:
+                theirs = errno.EAGAIN
+            assert ours == theirs, step
+        elif mode and chance.random() < 0.3:
+            found = client.ask("locked", handle, *said)
+            theirs_found = kernel(fd, fcntl.F_OFD_GETLK, mode, start, length)
+            assert (found[3] == NONE) == (theirs_found[0] == fcntl.F_UNLCK), step
+        else:
+            ours = code(client, "lock" if mode else "unlock", handle, said)
+            (*_, last) = kernel(fd, fcntl.F_OFD_SETLK, mode, start, length)
+            assert ours == (last if last == errno.EAGAIN else 0), step
+            refused += bool(ours)
+    assert STEPS / 20 < refused < STEPS / 2
+
+
+def test_a_lock_that_waits_is_granted_when_it_is_free_and_keeps_nobody_else(served: Server) -> None:
+    holder, waiter = served.client(), served.client()
+    handle = holder.open("f")
+    holder.ask("lock", handle, *claim(EXCLUSIVE, 10, 10))
+    seqs = [
+        waiter.send("lock", request("lock", [handle, *claim(mode, start, 5, flags=WAIT)]))
+        for mode, start in ((SHARED, 8), (EXCLUSIVE, 15))
+    ]
+    waiter.ask("ping")  # answered though those wait
+    assert waiter.ask("locked", handle, *claim(EXCLUSIVE, 0, 0))[3:] == [
+        EXCLUSIVE,
+        os.getpid(),
+        10,
+        10,
+    ]
+    holder.ask("unlock", handle, *claim(NONE, 14, 2))
+    holder.ask("unlock", handle, *claim(NONE, 16, 4))
+    waiter.reply(seqs[1])
+    holder.ask("unlock", handle, *claim(NONE))
+    waiter.reply(seqs[0])
+    assert code(holder, "lock", handle, claim(SHARED, 0, 13)) == 0
+    assert code(holder, "lock", handle, claim(EXCLUSIVE, 12, 1)) == errno.EAGAIN
+
+
+def test_what_waits_is_answered_at_its_deadline_and_before_the_window_closes(
+    served: Server,
+) -> None:
+    holder, waiter = served.client(), served.client()
+    handle = holder.open("f")
+    holder.ask("lock", handle, *claim())
+    assert code(waiter, "lock", handle, claim(flags=WAIT), deadline=50) == errno.EAGAIN
+    seq = waiter.send("lock", request("lock", [handle, *claim(flags=WAIT)]))
+    for _ in range(waiter.window // 2):
+        waiter.send("ping", request("ping", []))
+    with pytest.raises(Refused, match="lock f on server"):
+        waiter.reply(seq)
+
+
+def test_processes_that_wait_for_each_other_are_told(served: Server) -> None:
+    one, other = served.client(), served.client()
+    handle = one.open("f")
+    one.ask("lock", handle, *claim(EXCLUSIVE, 0, 1))
+    other.ask("lock", handle, *claim(EXCLUSIVE, 1, 1))
+    waits = [handle, *claim(EXCLUSIVE, 1, 1, flags=WAIT | PROCESS)]
+    seq = one.send("lock", request("lock", waits))
+    circle = claim(EXCLUSIVE, 0, 1, flags=WAIT | PROCESS)
+    one.ask("ping")
+    assert code(other, "lock", handle, circle) == errno.EDEADLK
+    other.ask("unlock", handle, *claim(NONE))
+    one.reply(seq)
+
+
+@pytest.mark.parametrize("how", ["unix", "tcp"])
+def test_locks_end_with_their_client_and_who_comes_back_hears_of_it(
+    tmp_path: Path, how: str
+) -> None:
+    token = tmp_path / "token"
+    token.write_bytes(TOKEN)
+    token.chmod(0o600)
+    options = ["--tcp", "127.0.0.1:0", "--token", str(token)] if how == "tcp" else []
+    with server(tmp_path, *options) as served:
+        address = next(a for a in served.addresses if a.startswith(how))
+        ended, other = (Client(address, token=TOKEN) for _ in range(2))
+        handle = ended.open("f")
+        ended.ask("lock", handle, *claim(EXCLUSIVE, 0, 5))
+        assert Client(address, token=TOKEN, like=ended).is_locking
+        waits = request("lock", [handle, *claim(SHARED, 4, 1, flags=WAIT)])
+        ended.close()
+        other.reply(other.send("lock", waits))
+        assert not Client(address, token=TOKEN, like=ended).is_locking
+
+
+def test_a_lock_lives_as_long_as_the_session_that_it_is_of(served: Server) -> None:
+    life, child, other = served.client(), served.client(), served.client()
+    handle = child.open("f")
+    said = claim(EXCLUSIVE, flags=WHOLE, of=life.id)
+    child.ask("lock", handle, *said)
+    child.close()
+    assert code(other, "lock", handle, said) == 0  # the same owner, whoever asks
+    assert code(other, "lock", handle, claim(SHARED, flags=WHOLE)) == errno.EAGAIN
+    waits = request("lock", [handle, *claim(SHARED, flags=WHOLE | WAIT)])
+    seq = other.send("lock", waits)
+    life.close()
+    other.reply(seq)
+    assert code(other, "lock", handle, said) == errno.ENOLCK  # nobody's any more
+
+
+def test_what_cannot_be_is_refused(served: Server) -> None:
+    client = served.client()
+    handle = client.open("f")
+    most = (1 << 63) - 1
+    for wrong in (
+        claim(NONE),
+        claim(3),
+        claim(start=most + 1),
+        claim(start=2, length=most),
+        claim(flags=64),
+    ):
+        assert code(client, "lock", handle, wrong) == errno.EINVAL
+    assert code(client, "lock", handle, claim(start=most, length=1)) == 0
+    assert code(client, "lock", bytes([1]) * 32, claim()) == errno.ESTALE
