@@ -92,11 +92,12 @@ export function bucketAxis(first: number, bins: number): Axis {
 		value: (bin) => bucketEdge(first + bin),
 		says: (bin) => `${time(bucketEdge(first + bin))} to ${time(bucketEdge(first + bin + 1))}`,
 		ticks: (most) => {
-			const inside = (all: number[]): Tick[] => all.map((one) => ({ at: 4 * Math.log2(one) - first, label: time(one) })).filter((one) => one.at >= 0 && one.at <= bins);
+			const place = (one: number): number => 4 * Math.log2(one) - first;
+			const inside = (all: number[]): number[] => all.filter((one) => place(one) >= 0 && place(one) <= bins);
 			const tens = inside(POWERS);
 			const found = tens.length > 2 ? tens : inside(POWERS.flatMap((one) => [one, 2 * one, 5 * one]));
 			const every = Math.ceil(found.length / Math.max(1, most));
-			return found.filter((_, at) => at % every === 0);
+			return found.filter((_, at) => at % every === 0).map((one) => ({ at: place(one), label: time(one) }));
 		},
 	};
 }

@@ -104,13 +104,18 @@ export function layerColour(palette: Palette, layer: string): string {
 }
 
 function mix(a: string, b: string, share: number): string {
-	const part = (at: number): string => {
-		const [x, y] = [parseInt(a.slice(at, at + 2), 16), parseInt(b.slice(at, at + 2), 16)];
-		return Math.round(x + (y - x) * share)
-			.toString(16)
-			.padStart(2, "0");
-	};
-	return `#${part(1)}${part(3)}${part(5)}`;
+	const [from, to] = [channels(a), channels(b)];
+	const mixed = from.reduce((all, one, at) => all * 256 + Math.round(one + ((to[at] ?? one) - one) * share), 1);
+	return `#${mixed.toString(16).slice(1)}`;
+}
+
+const CHANNELS = new Map<string, number[]>();
+
+/** Red, green and blue of #rrggbb; a picture asks for those of a few colours thousands of times. */
+function channels(colour: string): number[] {
+	const known = CHANNELS.get(colour) ?? [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+	CHANNELS.set(colour, known);
+	return known;
 }
 
 /** WCAG's contrast of two colours #rrggbb. */

@@ -9,11 +9,13 @@ const TIMES: [number, string][] = [
 ];
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const NONE = "–";
+// One for all: making it takes longer than what it writes, and a screen writes thousands of numbers.
+const GROUPED = new Intl.NumberFormat("en-US");
 
 /** Three significant digits, never in powers of ten below a million. */
 function short(value: number): string {
 	const size = Math.abs(value);
-	if (size >= 100 || value === Math.round(value)) return Math.round(value).toLocaleString("en-US");
+	if (size >= 100 || value === Math.round(value)) return GROUPED.format(Math.round(value));
 	return value.toFixed(size >= 10 ? 1 : 2);
 }
 
@@ -47,7 +49,7 @@ export function rate(bytesPerSecond: number): string {
 }
 
 export function count(value: number): string {
-	return Number.isInteger(value) ? value.toLocaleString("en-US") : short(value);
+	return Number.isInteger(value) ? GROUPED.format(value) : short(value);
 }
 
 export function share(value: number): string {

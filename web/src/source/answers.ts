@@ -195,5 +195,10 @@ export function numbers(table: Table, name: string): number[] {
 
 /** Rows as objects by column name. */
 export function records(table: Table): Record<string, Cell>[] {
-	return table.rows.map((row) => Object.fromEntries(table.columns.map((one, index) => [one.name, row[index] ?? null])));
+	const names = table.columns.map((one) => one.name);
+	return table.rows.map((row) => {
+		const record: Record<string, Cell> = {};
+		names.forEach((name, index) => (record[name] = row[index] ?? null));
+		return record;
+	});
 }

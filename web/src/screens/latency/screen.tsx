@@ -46,8 +46,8 @@ function Page({ latency }: { latency: LatencyAnswer }): JSX.Element {
 	const shown = all.find((one) => one.name === given("op")) ?? all[0];
 	const slow = slowBucket();
 	const table = useMemo(() => percentiles(all, slow, latency.buckets.sql), [all, slow]);
-	if (!shown) return <Empty note={latency.buckets.note} what="calls" />;
-	const map = overTime(latency, shown.layer, slow);
+	const map = useMemo(() => shown && overTime(latency, shown.layer, slow), [latency, shown?.layer, slow]);
+	if (!shown || !map) return <Empty note={latency.buckets.note} what="calls" />;
 	const selectTime = (from: readonly [number, number], to: readonly [number, number]): void => {
 		const ends = [from[0], to[0]].sort((a, b) => a - b) as [number, number];
 		change({ t: formatRange(map.x.value(ends[0]), map.x.value(ends[1] + 1)) });
