@@ -6,11 +6,15 @@ import contextlib
 import os
 import random
 import resource
+import shutil
 import signal
 import socket
 import stat
+import subprocess
+import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,8 +33,9 @@ from .client import (
     resident,
     server,
 )
-from .wire import NUMBERS, OPS, Frame, crc32c, pack, request
+from .wire import NUMBERS, OPS, ROOT, Frame, crc32c, pack, request
 
+FORWARD = ROOT / "build/bench/forward"
 FLAG, HINT, STATUS = NUMBERS["flag"], NUMBERS["hint"], NUMBERS["status"]
 NONBLOCKING, RETRY, PULL = FLAG["nonblocking"], FLAG["retry"], FLAG["pull"]
 
@@ -545,3 +550,36 @@ def test_many_idle_clients_take_little(served: Server) -> None:
     assert clients[-1].status()["clients"] == 1000
     [client.close() for client in clients]
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def requests_counted(tmp_path: Path, op: str, export: Path) -> tuple[Counter[str], Counter[str]]:
+    """System calls of the C client and of the server for 1,000 small requests, beyond those for none."""
+    counts = []
+    for requests in (0, 1000):
+        ours, theirs = tmp_path / "client.strace", tmp_path / "server.strace"
+        strace = ["strace", "-f", "-c", "-U", "name,calls", "-o"]
+        served = Server(export, "--unix", str(tmp_path / "s"), under=[*strace, str(theirs)])
+        words = [FORWARD, "round", served.addresses[0], op, "64", str(requests)]
+        subprocess.run([*strace, str(ours), *words], check=True, stdout=subprocess.DEVNULL)
+        os.kill(int(served.client().status()["pid"]), signal.SIGTERM)
+        served.process.wait(60)
+        counts.append([Counter(calls(path.read_text())) for path in (ours, theirs)])
+    (client, server), (client_more, server_more) = counts
+    return client_more - client, server_more - server
+
+
+def calls(summary: str) -> dict[str, int]:
+    """Of a summary of strace -c."""
+    lines = [line.split() for line in summary.splitlines()]
+    return {line[0]: int(line[1]) for line in lines if line[1:] and line[1].isdigit()}
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace: apt-get install strace")
+@pytest.mark.parametrize("op", ["write", "read", "getattr"])
+def test_a_small_request_costs_six_system_calls_on_both_sides(tmp_path: Path, op: str) -> None:
+    """In memory; the server: wait, receive, access, send. The client: send, receive."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as export:
+        client, server = requests_counted(tmp_path, op, Path(export) / "store")
+    # a client may be interrupted, and the server's clock ticks
+    assert client["total"] < 2 * 1000 + 100, client
+    assert server["total"] < 4 * 1000 + 100, server

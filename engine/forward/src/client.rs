@@ -1,11 +1,12 @@
 //! What a server keeps of a client: its requests, its answers, the errors it has not been told.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use fathom_wire::number::op;
 use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
 
+use crate::Map;
 use crate::server::Trouble;
 
 /// Most failed ranges that are kept apart; beyond, one of the whole file stands for them.
@@ -18,10 +19,10 @@ pub struct Client {
 	pub highest: u64,
 	/// Frames of the answers that a retry may ask for again.
 	pub answers: BTreeMap<u64, Vec<u8>>,
-	pending: HashMap<u64, Pending>,
+	pending: Map<u64, Pending>,
 	/// How many of them have no answer.
 	unanswered: usize,
-	pub held: HashMap<Handle, u32>,
+	pub held: Map<Handle, u32>,
 	pub connections: u32,
 	/// Requests that wait for a lock.
 	pub parked: BTreeSet<u64>,
@@ -71,7 +72,7 @@ impl Client {
 	}
 
 	/// Requests that are not done.
-	pub fn pending(&self) -> &HashMap<u64, Pending> {
+	pub fn pending(&self) -> &Map<u64, Pending> {
 		&self.pending
 	}
 

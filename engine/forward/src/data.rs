@@ -12,7 +12,6 @@ use crate::pulls::is_pulled;
 use crate::queue::{Access, Key};
 use crate::server::{Done, Server};
 use crate::store::Store;
-use crate::writes::write;
 
 /// What a server has done so far.
 #[derive(Default)]
@@ -76,13 +75,11 @@ impl Server {
 	pub fn pump(&mut self, handle: Handle) {
 		let Some(file) = self.files.get(&handle) else { return };
 		let begun = file.queue.begin();
-		let pieces = file.queue.next_writes();
 		let object = file.object.clone();
-		if !pieces.is_empty() {
-			let object = object.clone();
-			let purpose = self.purpose(pieces[0].key, 0);
-			let work = move |store: &Store| write(store, handle, &object, pieces);
-			self.workers_of(&handle).give(purpose, Box::new(work));
+		if self.store.may_write_now(&object) {
+			self.soon.insert(handle);
+		} else {
+			self.write_next(handle);
 		}
 		for key in begun {
 			if key.0 == 0 {

@@ -4,6 +4,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use fathom_record::{Access, Place};
@@ -69,10 +70,14 @@ pub struct Directory {
 	/// Of the device that the root is on.
 	nearness: Nearness,
 	device: [u8; 8],
+	/// Its file system cannot say that a write would wait.
+	always_waits: AtomicBool,
 	/// Files that have lost their names.
 	pub removed: Removed,
 }
 
+/// Parts that the kernel takes at once.
+const IOV_MAX: usize = 1024;
 const CLOSED: OFlags = OFlags::CLOEXEC;
 
 impl Directory {
@@ -83,7 +88,8 @@ impl Directory {
 		let this = Object::of(rustix::io::fcntl_dupfd_cloexec(&root, 0)?)?.0;
 		let (roots, device) = ([Handle::ROOT, OWN_ROOT, this.handle], this.device());
 		let removed = Removed::default();
-		Ok(Directory { root, roots, data, throttle, nearness, device, removed })
+		let always_waits = AtomicBool::new(false);
+		Ok(Directory { root, roots, data, throttle, nearness, device, always_waits, removed })
 	}
 
 	/// The exported directory; `own`: as other servers see it.
@@ -363,6 +369,32 @@ impl Directory {
 		}
 	}
 
+	/// All these bytes, one after the other, if that needs no waiting; if it does, some of them may be written.
+	pub fn write_now(&self, object: &Object, parts: &[&[u8]], offset: u64) -> bool {
+		let wanted = parts.iter().map(|part| part.len()).sum::<usize>();
+		let slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
+		match self.nearness {
+			_ if !self.may_write_now(object) => false,
+			Nearness::Memory => self.write(object, parts, offset).is_ok(),
+			_ if slices.len() > IOV_MAX => false,
+			_ => {
+				let cached = ReadWriteFlags::NOWAIT;
+				let file = object.writing();
+				let done = file.and_then(|f| rustix::io::pwritev2(f, &slices, offset, cached));
+				let unable = done == Err(Errno::OPNOTSUPP);
+				self.always_waits.fetch_or(unable, Ordering::Relaxed);
+				done == Ok(wanted)
+			}
+		}
+	}
+
+	/// Whether it is worth a try to write without waiting.
+	pub fn may_write_now(&self, object: &Object) -> bool {
+		let near = self.is_quick(object) && self.data == Data::Files;
+		let unrecorded = !fathom_record::is_on() && !self.always_waits.load(Ordering::Relaxed);
+		near && (self.nearness == Nearness::Memory || unrecorded)
+	}
+
 	/// One access to the store: all these bytes, one after the other.
 	pub fn write(&self, object: &Object, parts: &[&[u8]], offset: u64) -> Result<()> {
 		let total = parts.iter().map(|part| part.len()).sum();
@@ -467,7 +499,7 @@ fn write_all(object: &Object, parts: &[&[u8]], mut offset: u64) -> Result<()> {
 	let mut left = slices.as_mut_slice();
 	IoSlice::advance_slices(&mut left, 0);
 	while !left.is_empty() {
-		let some = &left[..left.len().min(1024)]; // IOV_MAX
+		let some = &left[..left.len().min(IOV_MAX)];
 		match rustix::io::pwritev(object.writing()?, some, offset) {
 			Err(Errno::INTR) => {}
 			Err(error) => return Err(error),

@@ -1,7 +1,7 @@
 //! Files that the server knows by handle, the end of those that are appended to, and the gaps in them.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+
 use std::sync::Arc;
 
 use fathom_wire::{Gap, Handle, Wanted};
@@ -9,6 +9,7 @@ use fathom_wire::{Gap, Handle, Wanted};
 use crate::directory::OWN_ROOT;
 use crate::queue::{Key, Queue};
 use crate::store::Object;
+use crate::{Map, Set};
 
 /// Files known at once, while nobody holds them.
 const MOST: usize = 4096;
@@ -66,10 +67,10 @@ impl File {
 
 #[derive(Default)]
 pub struct Files {
-	known: HashMap<Handle, File>,
+	known: Map<Handle, File>,
 	clock: u64,
 	/// Files that have lost their last name, which who looked them up before may make known after: until they are not.
-	gone: HashSet<Handle>,
+	gone: Set<Handle>,
 	/// Objects that are not held any more, so many times.
 	pub left: Vec<(Arc<Object>, u32)>,
 }

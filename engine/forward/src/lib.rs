@@ -76,3 +76,7 @@ pub struct Settings {
 	pub data: Data,
 	pub rates: Option<Rates>,
 }
+
+/// Looked up some ten times a request, and keyed by what only our own user says.
+type Map<K, V> = std::collections::HashMap<K, V, ahash::RandomState>;
+type Set<K> = std::collections::HashSet<K, ahash::RandomState>;

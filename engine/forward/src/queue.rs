@@ -1,11 +1,12 @@
 //! The order of requests on one file: what touches the same bytes is done in the order of arrival, the rest at once.
 //! Writes that wait are put together into accesses of the store.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fathom_record::Caller;
 use fathom_wire::Extent;
 
+use crate::Map;
 use crate::overlaps::{Number, Overlaps};
 
 /// A request: client and seq.
@@ -60,7 +61,7 @@ struct Waiting {
 #[derive(Default)]
 pub struct Queue {
 	waiting: BTreeMap<Number, Waiting>,
-	numbers: HashMap<Key, Number>,
+	numbers: Map<Key, Number>,
 	next: Number,
 	overlaps: Overlaps,
 	wholes: BTreeSet<Number>,

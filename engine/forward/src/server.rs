@@ -1,7 +1,7 @@
 //! The thread that owns connections, clients and files. It never waits for a store or a peer: what blocks is given to
 //! workers, what does not fit into a socket is kept until it does.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::io;
 use std::net::TcpListener;
@@ -15,7 +15,6 @@ use fathom_wire::{Extent, Handle, Header, Hints, Part, Reply, Request, WireError
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
-use crate::Settings;
 use crate::auth::random;
 use crate::client::{Arrival, Client, Pending};
 use crate::connection::{Buffers, Came, Connection, Socket, Stage};
@@ -34,6 +33,7 @@ use crate::queue::{Key, Piece};
 use crate::store::{Data, Object, Store, said};
 use crate::throttle::Throttle;
 use crate::workers::Workers;
+use crate::{Map, Settings};
 
 /// Largest data that a request may carry itself.
 pub const INLINE: usize = 16 << 10;
@@ -123,8 +123,8 @@ pub struct Server {
 	/// Largest part of the data that is moved at once.
 	pub piece: usize,
 	pub pool_free: usize,
-	pub connections: HashMap<u64, Connection>,
-	pub clients: HashMap<u64, Client>,
+	pub connections: Map<u64, Connection>,
+	pub clients: Map<u64, Client>,
 	pub files: Files,
 	pub owner: Owner,
 	pub locks: Locks,
@@ -141,6 +141,8 @@ pub struct Server {
 	pub dues: BTreeSet<(Instant, Key)>,
 	pub store: Arc<Store>,
 	pub buffers: Buffers,
+	/// Files with data that came in this round and may be written without waiting.
+	pub soon: BTreeSet<Handle>,
 	/// What this thread did itself, with when it was begun; taken as what workers did is.
 	pub done_here: VecDeque<(Instant, Done)>,
 	/// Connections whose peers have read: requests that came meanwhile go on.
@@ -208,8 +210,8 @@ impl Server {
 			epoch: u64::from_le_bytes(random()?),
 			piece: PIECE.min(settings.pool),
 			pool_free: settings.pool,
-			connections: HashMap::new(),
-			clients: HashMap::new(),
+			connections: Map::default(),
+			clients: Map::default(),
 			files,
 			owner: Owner::new(journals),
 			locks: Locks::default(),
@@ -220,6 +222,7 @@ impl Server {
 			count: Count::default(),
 			dues: BTreeSet::new(),
 			buffers: Buffers::default(),
+			soon: BTreeSet::new(),
 			done_here: VecDeque::new(),
 			resumed: Vec::new(),
 			epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(said)?,
@@ -275,6 +278,7 @@ impl Server {
 			self.let_go();
 			self.expire();
 			self.finish_here();
+			self.write_soon();
 			if self.is_drained() {
 				return Ok(());
 			}
@@ -292,7 +296,7 @@ impl Server {
 	}
 
 	/// What this thread did itself; one after the other, as each may begin the next.
-	fn finish_here(&mut self) {
+	pub fn finish_here(&mut self) {
 		while let Some((began, done)) = self.done_here.pop_front() {
 			self.begun(&done, began);
 			self.finish(done);

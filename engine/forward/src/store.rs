@@ -231,6 +231,16 @@ impl Store {
 		}
 	}
 
+	/// It may be that writes to it need no waiting.
+	pub fn may_write_now(&self, object: &Object) -> bool {
+		matches!(object, Object::Here(object) if self.here.may_write_now(object))
+	}
+
+	/// Bytes that lie one after the other, if that needs no waiting; if it does, some of them may be written.
+	pub fn write_now(&self, object: &Object, parts: &[&[u8]], offset: u64) -> bool {
+		matches!(object, Object::Here(object) if self.here.write_now(object, parts, offset))
+	}
+
 	/// One access to each store that has some of these bytes, which lie one after the other; ranges that failed.
 	pub fn write(&self, object: &Object, parts: &[&[u8]], offset: u64) -> Vec<(Extent, Trouble)> {
 		let length = parts.iter().map(|part| part.len() as u64).sum();

@@ -1,5 +1,8 @@
 //! Writes: what is asked, what of them was written, what failed.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use fathom_record::Caller;
 use fathom_wire::number::{flag, level, limit};
 use fathom_wire::{Extent, Failed, Handle, Reply};
@@ -45,6 +48,53 @@ impl Server {
 			length if !pulled && length == total && length <= INLINE as u64 => Ok(()),
 			_ => Err(Errno::MSGSIZE),
 		}
+	}
+
+	/// What may be written now of a file, by a worker.
+	pub fn write_next(&mut self, handle: Handle) {
+		let Some(file) = self.files.get(&handle) else { return };
+		let (pieces, object) = (file.queue.next_writes(), file.object.clone());
+		self.write_by_worker(handle, object, pieces);
+	}
+
+	fn write_by_worker(&mut self, handle: Handle, object: Arc<Object>, pieces: Vec<Piece>) {
+		let Some(first) = pieces.first() else { return };
+		let purpose = self.purpose(first.key, 0);
+		let work = move |store: &Store| write(store, handle, &object, pieces);
+		self.workers_of(&handle).give(purpose, Box::new(work));
+	}
+
+	/// What came in this round and may be written now, by this thread if it is little and need not wait.
+	pub fn write_soon(&mut self) {
+		while let Some(handle) = self.soon.pop_first() {
+			let Some(file) = self.files.get(&handle) else { continue };
+			let (pieces, object) = (file.queue.next_writes(), file.object.clone());
+			match self.write_here(&object, &pieces) {
+				Some((began, accesses)) => {
+					let done = pieces.into_iter().map(|piece| (piece, Vec::new())).collect();
+					self.done_here.push_back((began, Done::Written(handle, done, accesses)));
+				}
+				None => self.write_by_worker(handle, object, pieces),
+			}
+			self.finish_here();
+		}
+	}
+
+	/// When it was begun, and accesses to the store. None: a worker has to write these.
+	fn write_here(&mut self, object: &Object, pieces: &[Piece]) -> Option<(Instant, u64)> {
+		let (first, bytes) = (pieces.first()?, pieces.iter().map(Piece::length).sum::<usize>());
+		if bytes > self.piece {
+			return None;
+		}
+		let began = Instant::now();
+		fathom_record::works_for(self.purpose(first.key, 0));
+		let runs = runs(pieces);
+		let mut write = |run: &Run<'_>| {
+			let parts: Vec<&[u8]> = run.parts.iter().map(|part| part.bytes).collect();
+			fathom_record::puts_together(callers(pieces, &run.parts));
+			self.store.write_now(object, &parts, run.offset)
+		};
+		runs.iter().all(&mut write).then_some((began, runs.len() as u64))
 	}
 
 	/// A write of which all is done leaves its file's order; an append's end is told first.
