@@ -9,6 +9,9 @@ Times = tuple[int, int]
 #: So many calls are read from the copy in the order of time before one is unpacked from table `calls`, at least.
 READ = 8
 
+#: What statements on one file ask of its calls.
+COLUMNS = "id, parent, process, layer, op, kind, file, start, duration, file_offset, size, bytes, error, selection"
+
 
 def near(view: View, selection: Selection, inside: bool = False) -> View:
     """The run for statements on calls that are selected, those that hold them, and, if `inside`, those that they hold:
@@ -30,7 +33,7 @@ def near_file(view: View, selection: Selection, file: int) -> View:
     if found is view or selection.t is None:
         return view
     lanes = conditions.calls(Selection(lanes=selection.lanes))
-    text = f"select * from calls as c where file = {file} and {lanes}"
+    text = f"select {COLUMNS} from calls as c where file = {file} and {lanes}"
     held = view.opened.latest((selection.t, text), lambda: found.sql(text), view.stop.check)
     return found.looking_at(held)
 
