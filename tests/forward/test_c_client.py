@@ -152,6 +152,13 @@ def test_messages_in_another_order(served: Server, fault: str) -> None:
         assert counters["repeated"] == 0 and counters["requests"] > 600
 
 
+def test_requests_that_wait_for_each_other_share_a_small_pool(tmp_path: Path) -> None:
+    with server(tmp_path, "--unix", str(tmp_path / "s/sock"), "--pool", "100000") as small:
+        for seed in "12":
+            small.drive("pipeline", "300", seed, fault=f"{seed},reorder=400")
+            (small.export / "log").unlink()
+
+
 def test_more_than_a_request_takes(served: Server) -> None:
     served.drive("large", str(70 << 20))
     assert (served.export / "large").stat().st_size == 70 << 20

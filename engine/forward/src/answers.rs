@@ -82,6 +82,7 @@ impl Server {
 		let Some(client) = self.clients.get_mut(&key.0) else { return self.free(held) };
 		let Some(pending) = client.end(key.1) else { return self.free(held) };
 		self.dues.remove(&(pending.due, key));
+		self.unfinished.remove(&(pending.arrived.at, key));
 		record(&mut self.files, &pending, status, self.settings.mount.as_deref());
 		Header { flags, status, ..reply_header(&pending.header) }.seal(&mut frame);
 		if changes(pending.header.op) && pending.answered() != Some(Early::Accepted) {
@@ -91,6 +92,7 @@ impl Server {
 			None => self.send(pending.connection, frame, held),
 			Some(_) => self.free(held),
 		}
+		self.feed_hungry(); // another one is the oldest now
 	}
 
 	/// An answer before the request is done.

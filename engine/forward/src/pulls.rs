@@ -46,7 +46,11 @@ impl Server {
 			if wanted == 0 || (pulled > got && pulled + wanted - got > PULLED_AHEAD) {
 				return;
 			}
-			let room = self.take(wanted as usize);
+			let alone = pulled == got; // else it asks again when the next part comes
+			let room = match alone {
+				true => self.take_in_turn(key, wanted as usize),
+				false => self.take(wanted as usize),
+			};
 			let Some(Doing::Writing(writing)) = self.pending(key).map(|p| &mut p.doing) else {
 				return;
 			};
@@ -55,11 +59,7 @@ impl Server {
 				writing.reserved += wanted as usize;
 				self.ask_for(key, Pull { at: pulled, length: wanted as u32 });
 			} else {
-				writing.waited = true;
-				if pulled == got {
-					self.hungry.push_back(key); // else it asks again when the next part comes
-				}
-				return;
+				return writing.waited = true;
 			}
 		}
 	}
@@ -167,21 +167,44 @@ impl Server {
 		enough
 	}
 
-	/// Room again: who waited for it goes on.
+	/// The same, or the request waits for it. The oldest never does, and takes a part beyond the pool: the room may be
+	/// held by others that wait for it.
+	pub fn take_in_turn(&mut self, key: Key, bytes: usize) -> bool {
+		let Some(place) = self.pending(key).map(|pending| (pending.arrived.at, key)) else {
+			return false;
+		};
+		let oldest = self.unfinished.first() == Some(&place);
+		if self.take(bytes) {
+			return true;
+		}
+		if oldest {
+			self.overdrawn += bytes - std::mem::take(&mut self.pool_free);
+		} else {
+			self.hungry.insert(place);
+		}
+		oldest
+	}
+
+	/// Room again.
 	pub fn free(&mut self, bytes: usize) {
 		if bytes == 0 {
 			return;
 		}
-		self.pool_free += bytes;
-		for _ in 0..self.hungry.len() {
-			let Some(key) = self.hungry.pop_front() else { return };
-			let before = self.hungry.len();
-			match self.pending(key).map(|p| &p.doing) {
-				Some(Doing::Reading(_)) => self.read_on(key),
-				Some(Doing::Writing(_)) => self.pull(key),
+		let repaid = bytes.min(self.overdrawn);
+		self.overdrawn -= repaid;
+		self.pool_free += bytes - repaid;
+		self.feed_hungry();
+	}
+
+	/// Who waited for room goes on, the oldest first.
+	pub fn feed_hungry(&mut self) {
+		while let Some(first) = self.hungry.pop_first() {
+			match self.pending(first.1).map(|p| &p.doing) {
+				Some(Doing::Reading(_)) => self.read_on(first.1),
+				Some(Doing::Writing(_)) => self.pull(first.1),
 				_ => {}
 			}
-			if self.hungry.len() > before {
+			if self.hungry.contains(&first) {
 				break; // still no room
 			}
 		}

@@ -58,8 +58,8 @@ impl Server {
 			return connection.readers.push(key);
 		}
 		let held = (wanted as usize).min(self.settings.pool);
-		if !self.take(held) {
-			return self.hungry.push_back(key);
+		if !self.take_in_turn(key, held) {
+			return;
 		}
 		let Ok(object) = self.object(key, handle) else { return self.free(held) };
 		let purpose = self.purpose(key, wanted);

@@ -134,8 +134,12 @@ pub struct Server {
 	pub callers: Option<Workers<Done>>,
 	/// Striped files that were removed.
 	pub doomed: Vec<Doomed>,
-	/// Requests that wait for room in the pool.
-	pub hungry: VecDeque<Key>,
+	/// Requests that wait for room in the pool, by their arrival.
+	pub hungry: BTreeSet<(Instant, Key)>,
+	/// All with data that are not done, by their arrival.
+	pub unfinished: BTreeSet<(Instant, Key)>,
+	/// Bytes that the oldest request took beyond the pool.
+	pub overdrawn: usize,
 	pub count: Count,
 	/// Of requests that are not done.
 	pub dues: BTreeSet<(Instant, Key)>,
@@ -218,7 +222,9 @@ impl Server {
 			workers: Workers::start(settings.workers, store.clone()).map_err(text)?,
 			doomed: Vec::new(),
 			store,
-			hungry: VecDeque::new(),
+			hungry: BTreeSet::new(),
+			unfinished: BTreeSet::new(),
+			overdrawn: 0,
 			count: Count::default(),
 			dues: BTreeSet::new(),
 			buffers: Buffers::default(),
@@ -433,6 +439,9 @@ impl Server {
 		self.dues.insert((due, key));
 		if let Some(seq) = parked.filter(|seq| key.1 - *seq >= PARKED) {
 			self.unpark((key.0, seq), Errno::AGAIN);
+		}
+		if matches!(header.op, op::READ | op::WRITE | op::APPEND) {
+			self.unfinished.insert((arrived.at, key));
 		}
 		self.begin(key, request, data);
 	}
