@@ -4,6 +4,7 @@ import contextlib
 import math
 import os
 import tempfile
+import threading
 from decimal import Decimal
 from functools import cached_property
 from os import PathLike
@@ -32,6 +33,7 @@ class Run:
     def __init__(self, path: Path, memory: str | None = None) -> None:
         """Of a directory that is packed; `open_run` sees to that. `memory`: limit of the database's."""
         self.path, self._memory = path, memory
+        self._turn = threading.Lock()  # a connection keeps the rows of one statement
         self.name = path.name.removesuffix(".fathom")
         self.manifest = manifest.read(path)
         self.unpacked: tempfile.TemporaryDirectory[str] | None = None  # goes when the run does
@@ -66,8 +68,13 @@ class Run:
         return database.connect(self.path / "tables", self._memory)
 
     def sql(self, text: str, **values: Any) -> pa.Table:
-        """Rows of one reading statement; `$name` in it stands for a value given by that name."""
-        return database.ask(self.connection, text, values or None)
+        """Rows of one reading statement; `$name` in it stands for a value given by that name. Of millions: `many`."""
+        with self._turn:
+            return database.ask(self.connection, text, values or None)
+
+    def many(self, text: str) -> pa.Table:
+        """Rows of one reading statement, millions of them in half the memory that `sql` takes."""
+        return database.many(self.connection, text)
 
     def keep(self, name: str, text: str) -> None:
         """Makes a table of one reading statement's rows, for what is asked of this run after it."""

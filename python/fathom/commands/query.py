@@ -174,7 +174,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.words:
         return _ask(arguments)
     statement = _statement(arguments)
-    rows = fathom.open(arguments.run).sql(statement)
+    rows = fathom.open(arguments.run).many(statement)
     if arguments.json:
         print(json.dumps(as_json(rows), indent=1, ensure_ascii=False))
     elif arguments.csv:

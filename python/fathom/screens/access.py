@@ -130,7 +130,7 @@ def _cells(
 ) -> Table:
     """What `access_cells.sql` gives, of fewer steps than it has to stand by itself: a statement of many is planned for
     longer than it runs."""
-    placed = near_file(view, selection, file).few(statement("access_placed", **parts))
+    placed = near_file(view, selection, file).sql(statement("access_placed", **parts))
     return table.of(
         spread.cells(placed, place.step),
         statement("access_cells", **parts),

@@ -123,10 +123,6 @@ class View:
         """Rows of one reading statement. Errors: UsageError, OverLimit, or why it was stopped."""
         return self._asked(text, lambda run: database.ask(self.cursor, run, values or None))
 
-    def few(self, text: str) -> pa.Table:
-        """The same of a statement that gives up to some ten thousand rows."""
-        return self._asked(text, lambda run: database.few(self.cursor, run))
-
     def rows(self, text: str) -> list[dict[str, Any]]:
         """Rows of one statement, each by its columns' names."""
         return self._asked(text, lambda run: database.rows(self.cursor, run))
@@ -176,7 +172,7 @@ class View:
         note: str | None = None,
     ) -> Table:
         """The answer that a statement gives; of more rows than `limit` the first, and how many there were."""
-        rows = self.few(text)
+        rows = self.sql(text)
         if limit is None:
             return table.of(rows, text, units, note=note)
         limited = f"{text}\nlimit {limit}"

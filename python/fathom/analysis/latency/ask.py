@@ -48,12 +48,14 @@ class Question:
     ) -> pa.Table:
         """Rows of one statement on units and what is inside them."""
         inside = {
+            "traced": str(self.traced).lower(),
+            "parts": statement(f"latency/{'' if self.traced else 'no_'}parts"),
+            "reached": statement(f"latency/reached_{'servers' if self.traced else 'files'}"),
             "base": base,
             "around": self.part.around if base == "unit" else INSIDE.format(base=base),
             "told": statement("latency/told" if self.told else "latency/climbed"),
         }
-        traced = {"traced": are_traced(self.source)}
-        return self.units(name, traced | (values or {}), **inside, **parts)
+        return self.units(name, values or {}, **inside, **parts)
 
     def requests(
         self, name: str, values: dict[str, Any], base: str = "unit", **parts: str
@@ -68,7 +70,7 @@ class Question:
         }
         counted = statement(f"latency/{some}", **sets)
         straight = self.told and self.part.which == WHOLE
-        which = {"who": self.part.who, "which": self.part.which}
+        which = {"who": self.part.who, "which": self.part.which, "traced": str(self.traced).lower()}
         lone = statement(f"latency/lone{'_whole' * straight}", **which, **sets)
         return self.ask(name, values, base=base, counted=counted, lone=lone, **sets, **parts)
 
@@ -77,10 +79,15 @@ class Question:
 
         What traced servers and signal handlers did stands elsewhere, so there it is asked of all.
         """
-        if not self.top or not self.told or are_traced(self.source):
+        if not self.top or not self.told or self.traced:
             return self
         near = self.run.looking_at(statement("latency/chosen_calls"), **calls)
         return Question(near, self.query, self.part, self.top)
+
+    @cached_property
+    def traced(self) -> bool:
+        """Was a server traced?"""
+        return are_traced(self.source)
 
     @cached_property
     def told(self) -> bool:

@@ -2,6 +2,6 @@
 lone as not materialized (
 	select id, process, call, {who}::bigint as who, start, duration as time, coalesce(own_duration, duration) as took, kind, bytes, error, file
 	from calls
-	where alone and (depth = 0 or not $regions) and {who} is not null and not $traced and {first_set}
+	where alone and (depth = 0 or not $regions) and {who} is not null and not {traced} and {first_set}
 		and (not $talk or own is null or own not in (select id from calls where file in (from talk)))
 )

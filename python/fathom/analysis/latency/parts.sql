@@ -1,17 +1,18 @@
 -- `part`: what each server did for each call that it served. Clipped to that call: `time`; what went on when it had returned: `after`. Several
 -- rows of one server for one call add up, but to no more than from the first's begin to the last's end. `disk` is what the server
 -- spent in recorded calls of its own meanwhile: those inside its row, and its calls of layer `disk` that are linked to the call served. `sent`: of each call served the slowest server's time, since they work side by side (equation
--- 2.1). `relayed`: what it had other servers do, whose rows are parts too. `disk_calls`: how many those of its own were. $traced: was a server? Both are empty where none was. A part, after servers.sql.
+-- 2.1). `relayed`: what it had other servers do, whose rows are parts too. `disk_calls`: how many those of its own were.
+-- Where no server was traced, no_parts.sql stands for it. A part, after servers.sql.
 of_rows as (
 	select c.parent as id, sum(c.duration) as time, count(*) as calls
 	from calls as c join calls as s on s.id = c.parent
-	where c.parent is not null and $traced and s.layer = 'server' and c.layer not in ('server', 'fathom')
+	where c.parent is not null and s.layer = 'server' and c.layer not in ('server', 'fathom')
 	group by c.parent
 ),
 of_links as (
 	select l.to_call as client, p.server, sum(c.duration) as spent, count(*) as calls
 	from links as l join calls as c on c.id = l.from_call join server_process as p on p.process = c.process
-	where $traced and l.kind in ('serves', 'carries') and c.layer = 'disk'
+	where l.kind in ('serves', 'carries') and c.layer = 'disk'
 	group by l.to_call, p.server
 ),
 pair as (
@@ -24,7 +25,7 @@ pair as (
 		join calls as c on c.id = l.to_call
 		join server_process as p on p.process = s.process
 		left join of_rows as i on i.id = s.id
-	where $traced and l.kind = 'serves' and s.layer = 'server'
+	where l.kind = 'serves' and s.layer = 'server'
 ),
 part as materialized (
 	select

@@ -3,9 +3,9 @@
 -- `covered`: served calls that are inside another one. A part, after units.sql.
 {inside},
 above as (
-	select id, parent from inside_own where $traced and id in (select client from sent)
+	select id, parent from inside_own where {traced} and id in (select client from sent)
 	union all
-	select a.id, c.parent from above as a join inside_own as c on c.id = a.parent where $traced
+	select a.id, c.parent from above as a join inside_own as c on c.id = a.parent where {traced}
 ),
 covered as materialized (
 	select distinct id from above where parent in (select client from sent)
@@ -14,7 +14,7 @@ served_call as materialized (
 	select o.who, o.process, o.call, o.layer, o.id not in (from covered) as unserved, s.*,
 		least(s.time, o.duration - o.nested) as kept_time, least(s.disk, o.duration - o.nested) as kept_disk
 	from one as o join sent as s on s.client = o.id
-	where $traced
+	where {traced}
 ),
 stacked as not materialized (
 	select {by}, layer, count(*) as calls, sum(duration) as inclusive, sum(duration - nested) as exclusive, 0 as after,
