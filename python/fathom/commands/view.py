@@ -23,7 +23,7 @@ import uvicorn
 
 from fathom import live
 from fathom.errors import FathomError, UsageError
-from fathom.report.requests import Request, whole
+from fathom.report.requests import Request, pictures, whole
 from fathom.screens import ask
 from fathom.screens.desk import Desk
 from fathom.screens.now import Follower
@@ -98,7 +98,7 @@ class Ahead:
         prepare(view)
         if view.value("select events from runs") > LARGE:
             view.opened.sort(self._stop)
-            for one in whole(name, {}):
+            for one in (*whole(name, {}), *pictures(name)):
                 self._ask(one)
 
     def _ask(self, one: Request) -> None:

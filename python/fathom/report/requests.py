@@ -89,10 +89,15 @@ def of_files(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
             asked.append(Request("files", {"run": run, "by": "file", "under": path}))
             yield asked[-1]
     most = [str(row[0]) for row in sorted(files, key=lambda row: -row[-1])]
-    for file in ["", *most[:FILES]]:  # none given: the one that the screen begins with
-        for across in ("time", "lane"):
-            yield Request("access", {"run": run, "file": file, "across": across})
-        yield Request("coverage", {"run": run, "file": file})
+    for file in ["", *most[:FILES]]:
+        yield from pictures(run, file)
+
+
+def pictures(run: str, file: str = "") -> Iterator[Request]:
+    """Where in a file it was read and written; none given: in the one that the screen begins with."""
+    for across in ("time", "lane"):
+        yield Request("access", {"run": run, "file": file, "across": across})
+    yield Request("coverage", {"run": run, "file": file})
 
 
 def of_findings(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:

@@ -43,7 +43,7 @@ MOMENT = frozenset({"now", "again"})
 WHOLE = frozenset(("overview", "findings", "levels"))
 # What else is kept in files when nothing is selected: nothing outside the run has a part in it.
 LASTING = WHOLE | {
-    "lanes", "slowest", "breakdown", "files", "servers", "samples", "latency"
+    "lanes", "slowest", "breakdown", "files", "access", "coverage", "servers", "samples", "latency"
 }  # fmt: skip
 
 _ANSWERS: dict[str, Answer] = {}
@@ -144,8 +144,15 @@ def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | No
 
     if name in MOMENT:
         return kept.written(make())
-    is_whole = name in LASTING and chosen == selection.Selection()
+    is_whole = is_lasting(name, parameters)
     return view.opened.kept.written(_question(name, parameters), is_whole, make, view.stop.check)
+
+
+def is_lasting(name: str, parameters: Mapping[str, str]) -> bool:
+    """Is it worked out once for a run, however long it takes, and kept? Errors: UsageError of a selection's value."""
+    return name in WHOLE or (
+        name in LASTING and selection.read(parameters) == selection.Selection()
+    )
 
 
 def _question(name: str, parameters: Mapping[str, str]) -> str:

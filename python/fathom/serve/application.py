@@ -23,8 +23,6 @@ from fathom.serve.page import NOT_BUILT, page
 AT_A_TIME = 4
 #: Seconds that an answer may take.
 SECONDS = 60.0
-# Worked out once for each run, or for each look at one that grows, however long it takes.
-PATIENT = frozenset(("overview", "findings", "levels", "again"))
 # A statement is interrupted again and again until its thread is done: one that begins in between is not missed.
 AGAIN = 0.05
 STATUS = {UsageError: 400, NoSuchRun: 404, OverLimit: 422}
@@ -85,7 +83,8 @@ class Answers:
             thread = asyncio.ensure_future(
                 anyio.to_thread.run_sync(screens.ask_written, self.runs, name, parameters, stop)
             )
-            await asyncio.wait({thread}, timeout=None if name in PATIENT else self.seconds)
+            is_patient = name == "again" or screens.is_lasting(name, parameters)
+            await asyncio.wait({thread}, timeout=None if is_patient else self.seconds)
             while not thread.done():
                 stop.now(OverLimit(f"{name} took longer than {self.seconds:g} s; choose less"))
                 await asyncio.wait({thread}, timeout=AGAIN)

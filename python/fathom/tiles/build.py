@@ -24,16 +24,20 @@ FLOOR = 131_072
 TILES = Derived("tiles.parquet", "fathom.tiles", 2)
 # Below so many calls a line of progress is not worth it.
 MANY = 1_000_000
+# Of many calls the cells of a level are counted in every so many of its rows.
+EVERY = 8
 # Cells that are read at a time: a tile is at most a few of these.
 GROUP = 32_768
 
 
 def _deepest(con: duckdb.DuckDBPyConnection, geometry: Geometry, calls: int) -> int:
-    """The finest level that is worth it; each has more cells than the one before."""
+    """The finest level that is worth it, about; each has more cells than the one before."""
+
+    every = EVERY if calls >= MANY else 1
 
     def is_too_fine(level: Level) -> bool:
         most = max(calls // PART, FLOOR if level.z <= geometry.first_whole else 0)
-        ((cells,),) = con.sql(statements.count(level, most)).fetchall()
+        ((cells,),) = con.sql(statements.count(level, most, every)).fetchall()
         return bool(cells > most)
 
     return max(0, bisect.bisect_left(geometry.levels(LEVELS), True, key=is_too_fine) - 1)

@@ -1,17 +1,20 @@
 -- How many cells a level would have, at most: those in which a call starts, about, and those that calls last into beyond it, each once; the
--- latter, for which calls are sorted, are left out where the former alone are more than {most}.
+-- latter, for which calls are sorted, are left out where the former alone are more than {most}. Of every {every}th row, as many times as much.
 with {one},
 {placed},
+looked_at as not materialized (
+	select * from placed where row % {every} = 0
+),
 started as (
-	select approx_count_distinct(hash(layer, op, row, first_bin)) as cells from placed
+	select {every} * approx_count_distinct(hash(layer, op, row, first_bin)) as cells from looked_at
 ),
 lasting as (
 	select first_bin, last_bin, max(last_bin) over (
 		partition by layer, op, row order by first_bin rows between unbounded preceding and 1 preceding
 	) as before
-	from placed
+	from looked_at
 	where last_bin > first_bin and (select cells from started) <= {most}
 )
 select
-	((select cells from started) + coalesce(sum(greatest(0, last_bin - greatest(first_bin, coalesce(before, first_bin)))), 0))::bigint as cells
+	((select cells from started) + {every} * coalesce(sum(greatest(0, last_bin - greatest(first_bin, coalesce(before, first_bin)))), 0))::bigint as cells
 from lasting

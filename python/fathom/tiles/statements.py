@@ -5,12 +5,17 @@ from fathom.tiles.geometry import Level
 
 _statement = of_folder(__package__)
 
+#: Numbers whose products 64 bits hold.
+HALF = 2**31
+
 
 def _due(what: str, at: str, width: int) -> str:
-    """How much of a row's total is due up to the begin of bin `at`."""
+    """How much of a row's total is due up to the begin of bin `at`; in 128 bits where 64 do not hold the product."""
+    part = f"({at} * {width} - start)"
     return (
-        f"case when {at} <= first_bin then 0 when {at} > last_bin then {what}"
-        f" else ({what}::hugeint * ({at} * {width} - start) // duration)::bigint end"
+        f"case when {at} <= first_bin then 0 when {at} > last_bin then {what} when {what} = duration then {part}"
+        f" when {what} <= {HALF} and duration <= {HALF} then {what} * {part} // duration"
+        f" else ({what}::hugeint * {part} // duration)::bigint end"
     )
 
 
@@ -34,10 +39,12 @@ def cells(level: Level, first: int, last: int) -> str:
     )
 
 
-def count(level: Level, most: int) -> str:
-    """An upper bound on the cells of a level; of one with more than `most`, any number above it."""
+def count(level: Level, most: int, every: int) -> str:
+    """About how many cells a level has, rather more than less, from every so many rows of it; of one with more than
+    `most`, any number above it."""
+    numbers = {"lanes": level.lanes, "width": level.width, "most": most, "every": every}
     return _statement(
-        "count", one=rows("calls"), lanes=str(level.lanes), width=str(level.width), most=str(most)
+        "count", one=rows("calls"), **{name: str(number) for name, number in numbers.items()}
     )
 
 
