@@ -436,6 +436,8 @@ static void welcome(struct fathom_fwd *c, const struct link *link, const struct 
 {
 	if (c->server.epoch && c->server.epoch != server->epoch)
 		ledger_server_restarted(&c->ledger);
+	if (server->unlocked)
+		locks_lost(&c->locks);
 	c->server = *server;
 	c->link = *link;
 	c->up = true;
@@ -696,6 +698,7 @@ void engine_end(struct fathom_fwd *c)
 		free_request(r);
 	}
 	ledger_free(&c->ledger);
+	locks_free(&c->locks);
 	free(c->in);
 	if (c->whose)
 		munmap(c->whose, sizeof(*c->whose));
@@ -710,6 +713,7 @@ static void begin_anew(struct fathom_fwd *c)
 		c->first = c->last = NULL;
 		c->out_first = NULL;
 		c->ledger = (struct ledger){.line = NULL};
+		c->locks = (struct locks){.line = NULL};
 	}
 	close_link(c);
 	close(c->wake);
@@ -720,6 +724,7 @@ static void begin_anew(struct fathom_fwd *c)
 	c->pumping = c->in_receive = c->sending = false;
 	c->server.epoch = 0;
 	ledger_free(&c->ledger);
+	locks_free(&c->locks);
 	c->refused = new_places(c);
 	c->next_attempt = 0;
 }

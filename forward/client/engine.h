@@ -12,6 +12,19 @@
 #include "messages.h"
 #include "transport.h"
 
+/* Who has locks on a file. */
+struct lock_line {
+	struct fathom_fwd_handle handle;
+	uint64_t owner;
+	bool whole;
+	bool lost; /* at the server; the owner was not told yet */
+};
+
+struct locks {
+	struct lock_line *line;
+	uint32_t n, room;
+};
+
 enum {
 	TOKEN_BYTES = 256,
 	FILE_BYTES = 128, /* of a file's name in messages */
@@ -55,6 +68,7 @@ struct server { /* what hello said */
 	uint32_t piece;
 	uint64_t data;
 	uint32_t deadline;
+	bool unlocked; /* it keeps no lock of ours */
 };
 
 /* Data of a read that goes from the connection to its place in the user's memory. */
@@ -98,6 +112,7 @@ struct fathom_fwd {
 	size_t in_room, in_have;
 	struct landing landing;
 	struct ledger ledger;
+	struct locks locks;
 };
 
 /* ---- engine.c ---- */
@@ -116,6 +131,10 @@ int engine_wait(struct fathom_fwd *c, struct fathom_fwd_request *r);
 void engine_progress(struct fathom_fwd *c);
 /* Frees a request that is answered or was never posted; another is abandoned. */
 void engine_drop(struct fathom_fwd *c, struct fathom_fwd_request *r);
+
+/* ---- locks.c ---- */
+void locks_lost(struct locks *l);
+void locks_free(struct locks *l);
 
 /* ---- session.c ---- */
 /* Connects and says hello; 0, or an errno, `final` if it would be the same next time. */

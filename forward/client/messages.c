@@ -100,6 +100,19 @@ void put_commit(struct writer *w, const struct fathom_fwd_handle *handle, uint8_
 	put_u8(w, level);
 }
 
+void put_claim(struct writer *w, const struct fathom_fwd_handle *handle,
+	       const struct fathom_fwd_lock *lock)
+{
+	put_handle(w, handle);
+	put_u64(w, lock->session);
+	put_u64(w, lock->owner);
+	put_u32(w, lock->flags);
+	put_u8(w, lock->mode);
+	put_u32(w, lock->pid);
+	put_u64(w, lock->start);
+	put_u64(w, lock->length);
+}
+
 void put_hints(struct writer *w, const struct fathom_fwd_hint *hints, uint16_t n)
 {
 	if (n > FWD_LIMIT_HINTS)
@@ -208,6 +221,20 @@ struct fathom_fwd_gap get_gap(struct reader *r)
 	gap.seq = get_u64(r);
 	gap.code = (int)get_u32(r);
 	return gap;
+}
+
+struct fathom_fwd_lock get_claim(struct reader *r)
+{
+	struct fathom_fwd_lock lock;
+
+	lock.session = get_u64(r);
+	lock.owner = get_u64(r);
+	lock.flags = get_u32(r);
+	lock.mode = get_u8(r);
+	lock.pid = get_u32(r);
+	lock.start = get_u64(r);
+	lock.length = get_u64(r);
+	return lock;
 }
 
 struct fathom_fwd_entry get_entry(struct reader *r, struct text *name)

@@ -51,6 +51,8 @@ void put_extents(struct writer *w, const struct fathom_fwd_handle *handle,
 /* Of append its length, of gaps where they begin. */
 void put_file_number(struct writer *w, const struct fathom_fwd_handle *handle, uint64_t number);
 void put_commit(struct writer *w, const struct fathom_fwd_handle *handle, uint8_t level);
+void put_claim(struct writer *w, const struct fathom_fwd_handle *handle,
+	       const struct fathom_fwd_lock *lock);
 void put_hints(struct writer *w, const struct fathom_fwd_hint *hints, uint16_t n);
 
 struct session get_session(struct reader *r);
@@ -59,6 +61,7 @@ struct fathom_fwd_attr get_attr(struct reader *r);
 struct fathom_fwd_statfs get_statfs(struct reader *r);
 struct fathom_fwd_failed get_failed(struct reader *r);
 struct fathom_fwd_gap get_gap(struct reader *r);
+struct fathom_fwd_lock get_claim(struct reader *r);
 /* The entry's name lies in the frame. */
 struct fathom_fwd_entry get_entry(struct reader *r, struct text *name);
 struct failure get_failure(struct reader *r);

@@ -187,15 +187,22 @@ static int authenticate(const struct fathom_fwd *c, struct link *link, struct gr
 
 static int welcomed(const struct greeting *g, struct server *server)
 {
-	struct reader r = {.at = g->body, .end = g->body + g->head.body};
+	struct reader r = {.at = g->body, .end = g->body + g->head.body}, hints;
 	struct session s;
 
 	if (g->head.status)
 		return frame_errno(g->head.status);
 	s = get_session(&r);
+	hints = r;
 	if (!get_end(&r) || !s.window || !s.piece || s.piece > FWD_LIMIT_PIECE)
 		return EPROTO;
-	*server = (struct server){s.epoch, s.window, s.inline_bytes, s.piece, s.data, s.deadline};
+	*server = (struct server){s.epoch,
+				  s.window,
+				  s.inline_bytes,
+				  s.piece,
+				  s.data,
+				  s.deadline,
+				  get_hint(&hints, FWD_HINT_UNLOCKED, 0) != NULL};
 	return 0;
 }
 

@@ -15,6 +15,14 @@ static uint32_t how(int flags)
 	return said | (flags & O_TRUNC ? FATHOM_FWD_TRUNCATE : 0);
 }
 
+/* From now on; ENOMEM. */
+static int remember(struct fuse_file_info *fi)
+{
+	fi->direct_io = 1;
+	fi->fh = (uintptr_t)opened_new();
+	return fi->fh ? 0 : ENOMEM;
+}
+
 static void give_back(const struct fathom_fwd_handle *handle)
 {
 	fathom_fwd_release(mount_point.client, handle, NULL);
@@ -60,16 +68,20 @@ void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 					&a.hints);
 	error = ask_end(&a, error);
 	if (!error) {
-		error = mount_entry(&entry, parent, name, &handle, &attr);
-		if (error)
+		error = remember(fi);
+		if (!error)
+			error = mount_entry(&entry, parent, name, &handle, &attr);
+		if (error) {
+			opened_end(parent, fi);
 			give_back(&handle);
+		}
 	}
 	if (error) {
 		fuse_reply_err(req, error);
 		return;
 	}
-	fi->direct_io = 1;
 	if (fuse_reply_create(req, &entry, fi) == -ENOENT) { /* the caller was killed */
+		opened_end(entry.ino, fi);
 		give_back(&handle);
 		node_forget(node_of(entry.ino), 1);
 	}
@@ -96,13 +108,16 @@ void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	ask_begin(&a, ino);
 	ask_mixed(&a);
 	error = ask_end(&a, open_found(&a, fi->flags));
+	if (!error && (error = remember(fi)))
+		give_back(node_handle(a.node));
 	if (error) {
 		fuse_reply_err(req, error);
 		return;
 	}
-	fi->direct_io = 1;
-	if (fuse_reply_open(req, fi) == -ENOENT)
+	if (fuse_reply_open(req, fi) == -ENOENT) {
+		opened_end(ino, fi);
 		give_back(node_handle(a.node));
+	}
 }
 
 void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
@@ -175,7 +190,7 @@ static void commit(fuse_req_t req, fuse_ino_t ino, enum fathom_fwd_level level)
 
 void do_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	(void)fi;
+	opened_flush(ino, fi);
 	if (mount_point.level == FATHOM_FWD_ACCEPTED)
 		commit(req, ino, FATHOM_FWD_WRITTEN);
 	else
@@ -192,7 +207,7 @@ void do_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct ask a;
 
-	(void)fi;
+	opened_end(ino, fi);
 	ask_begin(&a, ino);
 	ask_end(&a, fathom_fwd_release(mount_point.client, node_handle(a.node), &a.hints));
 	fuse_reply_err(req, 0); /* nobody is told */

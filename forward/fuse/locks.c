@@ -1,38 +1,263 @@
-/* Locks are not the server's yet; one that only this mount knew of would be no lock. */
-#include <stdio.h>
+/* Locks, kept by the server. The kernel names their owners: a process's table of descriptors, or an open file. A lock that waits
+ * has a thread of its own: those of the mount are needed by whoever is to give it back. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "mount.h"
 
-static void refuse(fuse_req_t req, fuse_ino_t ino)
+enum {
+	ROUND = 250, /* ms that a lock is waited for until it is looked whether the caller was interrupted */
+	MOST_WAITS = 1024, /* at once; more are refused: ENOLCK */
+};
+
+struct opened {
+	pthread_mutex_t lock;
+	uint64_t *owner; /* of ranges locked by it, that have not closed it since */
+	uint32_t n, room;
+};
+
+/* A lock that is waited for. */
+struct wait {
+	fuse_req_t req;
+	fuse_ino_t ino;
+	struct fathom_fwd_lock lock;
+};
+
+static struct {
+	_Atomic int count;
+	_Atomic bool over; /* the mount ends */
+} waits;
+
+struct opened *opened_new(void)
 {
-	static _Atomic bool said;
+	struct opened *o = calloc(1, sizeof(*o));
+
+	if (o)
+		pthread_mutex_init(&o->lock, NULL);
+	return o;
+}
+
+static struct opened *opened_of(const struct fuse_file_info *fi)
+{
+	return (struct opened *)(uintptr_t)fi->fh;
+}
+
+static int note(struct opened *o, uint64_t owner)
+{
+	int error = 0;
+
+	pthread_mutex_lock(&o->lock);
+	for (uint32_t i = 0; i < o->n; i++)
+		if (o->owner[i] == owner)
+			goto out;
+	if (o->n == o->room) {
+		uint64_t *more = realloc(o->owner, (2 * o->room + 2) * sizeof(*more));
+
+		if (!more) {
+			error = ENOMEM;
+			goto out;
+		}
+		o->owner = more;
+		o->room = 2 * o->room + 2;
+	}
+	o->owner[o->n++] = owner;
+out:
+	pthread_mutex_unlock(&o->lock);
+	return error;
+}
+
+static bool forget(struct opened *o, uint64_t owner)
+{
+	bool had = false;
+
+	pthread_mutex_lock(&o->lock);
+	for (uint32_t i = 0; i < o->n && !had; i++) {
+		had = o->owner[i] == owner;
+		if (had)
+			o->owner[i] = o->owner[--o->n];
+	}
+	pthread_mutex_unlock(&o->lock);
+	return had;
+}
+
+static int unlock(fuse_ino_t ino, const struct fathom_fwd_lock *lock)
+{
 	struct ask a;
 
-	if (!atomic_exchange(&said, true)) {
-		ask_begin(&a, ino);
-		fprintf(stderr, "fathom forward: a lock of %s is not done: ENOTSUP\n", a.path);
-	}
-	fuse_reply_err(req, EOPNOTSUPP);
+	ask_begin(&a, ino);
+	return ask_end(&a,
+		       fathom_fwd_unlock(mount_point.client, node_handle(a.node), lock, &a.hints));
 }
 
-void do_getlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *lock)
+static void unlock_all(fuse_ino_t ino, uint64_t owner, uint32_t flags)
 {
-	(void)fi, (void)lock;
-	refuse(req, ino);
+	struct fathom_fwd_lock all = {.owner = owner, .flags = flags};
+	struct ask a;
+
+	ask_begin(&a, ino);
+	if (fathom_fwd_has_locks(mount_point.client, node_handle(a.node), &all))
+		unlock(ino, &all);
 }
 
-void do_setlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *lock,
+/* Of a file that another descriptor of the process locked, too: so POSIX wants it. */
+void opened_flush(fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct opened *o = opened_of(fi);
+
+	if (!o)
+		return;
+	forget(o, fi->lock_owner);
+	unlock_all(ino, fi->lock_owner, 0);
+}
+
+void opened_end(fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct opened *o = opened_of(fi);
+
+	if (!o)
+		return;
+	for (uint32_t i = 0; i < o->n; i++)
+		unlock_all(ino, o->owner[i], 0);
+	if (fi->flock_release)
+		unlock_all(ino, fi->lock_owner, FATHOM_FWD_LOCK_WHOLE);
+	free(o->owner);
+	free(o);
+	fi->fh = 0;
+}
+
+/* Once; `round` ms at most, 0: as any call. */
+static int try(fuse_ino_t ino, const struct fathom_fwd_lock *lock, uint32_t round)
+{
+	struct ask a;
+	int error;
+
+	ask_begin(&a, ino);
+	if (round)
+		a.hints.timeout = round;
+	do
+		error = fathom_fwd_lock(mount_point.client, node_handle(a.node), lock, &a.hints);
+	while (ask_again(&a, error, 0));
+	return round && error == ETIMEDOUT ? EAGAIN : ask_end(&a, error);
+}
+
+static void *wait_for(void *with)
+{
+	struct wait *w = with;
+	int error;
+
+	do
+		error = try(w->ino, &w->lock, ROUND);
+	while (error == EAGAIN && !fuse_req_interrupted(w->req) && !atomic_load(&waits.over));
+	fuse_reply_err(w->req, error == EAGAIN ? EINTR : error);
+	free(w);
+	atomic_fetch_sub(&waits.count, 1);
+	return NULL;
+}
+
+static int begin_wait(fuse_req_t req, fuse_ino_t ino, const struct fathom_fwd_lock *lock)
+{
+	struct wait *w = malloc(sizeof(*w));
+	pthread_t thread;
+	int error = w ? 0 : ENOMEM;
+
+	if (atomic_fetch_add(&waits.count, 1) >= MOST_WAITS)
+		error = ENOLCK;
+	if (!error) {
+		*w = (struct wait){.req = req, .ino = ino, .lock = *lock};
+		w->lock.flags |= FATHOM_FWD_LOCK_WAIT;
+		error = pthread_create(&thread, NULL, wait_for, w);
+	}
+	if (!error) {
+		pthread_detach(thread);
+		return 0;
+	}
+	free(w);
+	atomic_fetch_sub(&waits.count, 1);
+	return error;
+}
+
+void locks_end(void)
+{
+	atomic_store(&waits.over, true);
+	while (atomic_load(&waits.count))
+		usleep(ROUND * 1000 / 10);
+}
+
+/* What can be had at once is; only the rest needs a thread. */
+static void lock(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
+		 const struct fathom_fwd_lock *wanted, bool wait)
+{
+	bool range = !(wanted->flags & FATHOM_FWD_LOCK_WHOLE);
+	int error = range && opened_of(fi) ? note(opened_of(fi), wanted->owner) : 0;
+
+	if (!error)
+		error = try(ino, wanted, 0);
+	if (error == EAGAIN && wait) {
+		error = begin_wait(req, ino, wanted);
+		if (!error)
+			return; /* the thread answers */
+	}
+	fuse_reply_err(req, error);
+}
+
+static struct fathom_fwd_lock range_of(const struct fuse_file_info *fi, const struct flock *said)
+{
+	return (struct fathom_fwd_lock){.owner = fi->lock_owner,
+					.flags = FATHOM_FWD_LOCK_PROCESS,
+					.mode = said->l_type == F_RDLCK ? FATHOM_FWD_LOCK_SHARED
+						: said->l_type == F_WRLCK
+							? FATHOM_FWD_LOCK_EXCLUSIVE
+							: FATHOM_FWD_LOCK_NONE,
+					.pid = (uint32_t)said->l_pid,
+					.start = (uint64_t)said->l_start,
+					.length = (uint64_t)said->l_len};
+}
+
+void do_getlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *said)
+{
+	struct fathom_fwd_lock found = range_of(fi, said);
+	struct ask a;
+	int error;
+
+	ask_begin(&a, ino);
+	error = ask_end(
+		&a, fathom_fwd_locked(mount_point.client, node_handle(a.node), &found, &a.hints));
+	if (error) {
+		fuse_reply_err(req, error);
+		return;
+	}
+	said->l_type = found.mode == FATHOM_FWD_LOCK_NONE     ? F_UNLCK
+		       : found.mode == FATHOM_FWD_LOCK_SHARED ? F_RDLCK
+							      : F_WRLCK;
+	said->l_whence = SEEK_SET;
+	said->l_start = (off_t)found.start;
+	said->l_len = (off_t)found.length;
+	said->l_pid = (pid_t)found.pid;
+	fuse_reply_lock(req, said);
+}
+
+void do_setlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *said,
 	      int wait)
 {
-	(void)fi, (void)wait;
-	if (lock->l_type == F_UNLCK)
-		fuse_reply_err(req, 0); /* there is none */
+	struct fathom_fwd_lock wanted = range_of(fi, said);
+
+	if (wanted.mode == FATHOM_FWD_LOCK_NONE)
+		fuse_reply_err(req, unlock(ino, &wanted));
 	else
-		refuse(req, ino);
+		lock(req, ino, fi, &wanted, wait);
 }
 
 void do_flock(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, int operation)
 {
-	(void)fi, (void)operation;
-	refuse(req, ino);
+	struct fathom_fwd_lock wanted = {.owner = fi->lock_owner, .flags = FATHOM_FWD_LOCK_WHOLE};
+
+	if (operation & LOCK_UN) {
+		fuse_reply_err(req, unlock(ino, &wanted));
+		return;
+	}
+	wanted.mode = operation & LOCK_SH ? FATHOM_FWD_LOCK_SHARED : FATHOM_FWD_LOCK_EXCLUSIVE;
+	lock(req, ino, fi, &wanted, !(operation & LOCK_NB));
 }

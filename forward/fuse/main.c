@@ -145,6 +145,7 @@ int main(int argc, char **argv)
 		fclose(stdout);
 		failed = serve(s);
 		fuse_session_unmount(s);
+		locks_end();
 	}
 	if (s)
 		fuse_session_destroy(s);

@@ -97,6 +97,18 @@ void do_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t from, struct fuse_file_info *fi);
 void do_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 
+/* ---- locks.c ---- */
+
+/* An open file, in fi->fh: who has locks by it. */
+struct opened;
+struct opened *opened_new(void);
+/* The kernel closes it: what it locked as an open file (OFD, flock) is locked no more. */
+void opened_end(fuse_ino_t ino, struct fuse_file_info *fi);
+/* A process has closed it: its locks on the file end. */
+void opened_flush(fuse_ino_t ino, struct fuse_file_info *fi);
+/* No lock is waited for any more. */
+void locks_end(void);
+
 void do_getlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *lock);
 void do_setlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *lock,
 	      int wait);

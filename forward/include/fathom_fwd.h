@@ -305,6 +305,51 @@ FATHOM_FWD_API int fathom_fwd_gaps(struct fathom_fwd *client,
 				   struct fathom_fwd_gap *gaps, uint32_t room, uint32_t *n,
 				   struct fathom_fwd_hints *hints);
 
+/* ---- locks, which hold up only who asks for them. Kept by the server, for clients on all machines ---- */
+
+enum fathom_fwd_lock_mode {
+	FATHOM_FWD_LOCK_NONE = 0,
+	FATHOM_FWD_LOCK_SHARED = 1,
+	FATHOM_FWD_LOCK_EXCLUSIVE = 2,
+};
+
+enum fathom_fwd_lock_flags {
+	FATHOM_FWD_LOCK_WAIT = 1,  /* until it is free, or the time is over: EAGAIN */
+	FATHOM_FWD_LOCK_WHOLE = 2, /* of the file, as flock; apart from locks of ranges, as fcntl */
+	FATHOM_FWD_LOCK_PROCESS = 4, /* the owner waits for nothing else: EDEADLK for circles */
+};
+
+struct fathom_fwd_lock {
+	uint64_t session; /* 0: it ends with this client; else with that session */
+	uint64_t owner;   /* any number: locks of one owner are not in each other's way */
+	uint32_t flags;
+	uint8_t mode;
+	uint32_t pid;           /* whose, for others to read */
+	uint64_t start, length; /* 0: to the end of all files */
+};
+
+/* The range is the owner's in that mode, whatever it had there. EAGAIN: others have some of it. ENOLCK: there are too many,
+ * the session has ended, or (once) the owner's locks were lost, as the server was started anew. ETIMEDOUT: unknown; unlock. */
+FATHOM_FWD_API int fathom_fwd_lock(struct fathom_fwd *client,
+				   const struct fathom_fwd_handle *handle,
+				   const struct fathom_fwd_lock *lock,
+				   struct fathom_fwd_hints *hints);
+/* The range is the owner's no more; it need not have been. ENOLCK: as of lock. */
+FATHOM_FWD_API int fathom_fwd_unlock(struct fathom_fwd *client,
+				     const struct fathom_fwd_handle *handle,
+				     const struct fathom_fwd_lock *lock,
+				     struct fathom_fwd_hints *hints);
+/* `lock` becomes one that is in its way, or has mode FATHOM_FWD_LOCK_NONE. */
+FATHOM_FWD_API int fathom_fwd_locked(struct fathom_fwd *client,
+				     const struct fathom_fwd_handle *handle,
+				     struct fathom_fwd_lock *lock, struct fathom_fwd_hints *hints);
+/* 1: the owner has or had locks of that kind on the file, and did not unlock them from 0 to the end. Asks nobody. */
+FATHOM_FWD_API int fathom_fwd_has_locks(struct fathom_fwd *client,
+					const struct fathom_fwd_handle *handle,
+					const struct fathom_fwd_lock *lock);
+/* A session lasts as long as any process has its descriptor open: by fork, as an open file does. */
+FATHOM_FWD_API int fathom_fwd_session(struct fathom_fwd *client, uint64_t *session, int *fd);
+
 /* ---- non-blocking. A post returns once the request is queued, or waits while the server's window (64 requests) is full;
  * memory must stay as it is until the request was waited for. Data moves while any thread is in any call of the
  * client. One post is one request: EMSGSIZE where it is more than the server takes at once. ---- */

@@ -1,76 +1,182 @@
-/* Locks. Who reaches a server by its Unix socket is on its node, so the node's kernel can keep them: on a file of this
- * user's in memory that stands for the forwarded one. It releases them when a process dies. */
+/* Locks, kept by the server. Those of fcntl are this process's; those of an open file (flock, OFD) last as long as a process has
+ * it: their session is a connection that fork hands on as it does the file. */
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "skin.h"
 
-static bool same_node(void)
+enum { ROUND = 250 /* ms that a lock is waited for until signals are looked at */ };
+
+typedef int lock_call(struct fathom_fwd *, const struct fathom_fwd_handle *,
+		      const struct fathom_fwd_lock *, struct fathom_fwd_hints *);
+
+static _Atomic bool locks_were_made; /* of this process, or of one that it was forked from */
+
+/* One question, for at most `timeout` ms (0: as any call); an errno. That a round was too short is nobody's trouble. */
+static int ask(struct file *f, lock_call *call, const struct fathom_fwd_lock *lock,
+	       uint32_t timeout)
 {
-	return !strncmp(settings()->address, "unix:", 5);
+	struct asking a;
+	int error = file_asking(&a, f);
+
+	if (timeout)
+		a.hints.timeout = timeout;
+	if (!error)
+		error = call(a.client, &f->shared->handle, lock, &a.hints);
+	if (file_found_again(&a, f, error))
+		error = call(a.client, &f->shared->handle, lock, &a.hints);
+	asking_end(&a, timeout && error == ETIMEDOUT ? 0 : error);
+	return error;
 }
 
-bool own_directory(char *path)
+/* A signal came that the program handles, and wants to hear of in calls that wait. */
+static bool is_interrupted(const sigset_t *blocked)
 {
-	struct stat about;
+	struct sigaction action;
+	sigset_t came;
 
-	snprintf(path, OWN_NAME, "/dev/shm/fathom-forward-%u", (unsigned)geteuid());
-	if (next_mkdir(path, 0700) && errno != EEXIST)
-		return false;
-	return !next_lstat(path, &about) && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
-	       !(about.st_mode & 077);
+	sigpending(&came);
+	for (int signal = 1; signal < NSIG; signal++)
+		if (sigismember(&came, signal) == 1 && sigismember(blocked, signal) == 0 &&
+		    !sigaction(signal, NULL, &action) && action.sa_handler != SIG_IGN &&
+		    action.sa_handler != SIG_DFL && !(action.sa_flags & SA_RESTART))
+			return true;
+	return false;
 }
 
-static int open_lock(const struct fathom_fwd_handle *handle)
+/* Signals wait for the end of a round; those that interrupt nothing are handled between two. */
+static int wait_for(struct file *f, const struct fathom_fwd_lock *lock)
 {
-	char path[OWN_NAME];
-	size_t length;
+	uint32_t round = ROUND;
+	bool interrupted;
+	sigset_t signals;
+	int error;
 
-	if (!own_directory(path)) {
-		errno = ENOLCK;
+	do {
+		hold_signals(&signals);
+		error = ask(f, fathom_fwd_lock, lock, round);
+		interrupted = is_interrupted(&signals);
+		pthread_sigmask(SIG_SETMASK, &signals, NULL);
+		if (error != EAGAIN && (error != ETIMEDOUT || !round))
+			return error;
+		round = error == ETIMEDOUT ? 0 : ROUND; /* then it has the time of any call */
+	} while (!interrupted);
+	return EINTR;
+}
+
+static int change(struct file *f, const struct fathom_fwd_lock *lock)
+{
+	int error;
+
+	if (lock->mode == FATHOM_FWD_LOCK_NONE)
+		error = ask(f, fathom_fwd_unlock, lock, 0);
+	else if (lock->flags & FATHOM_FWD_LOCK_WAIT)
+		error = wait_for(f, lock);
+	else
+		error = ask(f, fathom_fwd_lock, lock, 0);
+	if (error)
+		errno = error;
+	return error ? -1 : 0;
+}
+
+/* ---- sessions ---- */
+
+static int new_session(struct file *f)
+{
+	uint64_t session, none = 0;
+	struct asking a;
+	int fd = -1, error = asking_begin(&a, f->shared->path), no_fd = 0;
+
+	if (!error)
+		error = fathom_fwd_session(a.client, &session, &fd);
+	if (asking_end(&a, error))
 		return -1;
+	if (!atomic_compare_exchange_strong(&f->shared->session, &none, session)) {
+		next_close(fd); /* another thread or process was faster */
+		return 0;
 	}
-	length = strlen(path);
-	path[length++] = '/';
-	for (size_t i = 0; i < sizeof(handle->bytes); i++)
-		length += (size_t)snprintf(path + length, OWN_NAME - length, "%02x",
-					   handle->bytes[i]);
-	return next_open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = file_private(fd);
+	if (!atomic_compare_exchange_strong(&f->lock, &no_fd, fd))
+		next_close(fd);
+	return 0;
 }
 
-/* The descriptor that this open file's locks are on; -1 and errno. */
-static int lock_of(struct file *f)
+/* The server has let go of it: so have its locks. */
+static bool is_over(struct file *f)
 {
-	int made, none = 0;
+	int fd = atomic_load(&f->lock);
+	char byte;
+	ssize_t n = fd ? recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) : 1;
 
-	if (atomic_load(&f->lock))
-		return atomic_load(&f->lock);
-	made = open_lock(&f->shared->handle);
-	if (made < 0)
-		return -1;
-	made = file_private(made);
-	if (atomic_compare_exchange_strong(&f->lock, &none, made))
-		return made;
-	file_set(made, NULL);
-	next_close(made);
-	return none;
+	return n == 0 || (n < 0 && errno != EAGAIN);
 }
 
-/* What libc's lock is relative to, only we know. */
-static int from_start(struct file *f, const struct flock *asked, struct flock *lock)
+static void end_session(struct file *f)
+{
+	int fd = atomic_exchange(&f->lock, 0);
+
+	atomic_store(&f->shared->session, 0);
+	if (fd) {
+		file_set(fd, NULL);
+		next_close(fd);
+	}
+}
+
+/* The session of the open file; 0 and errno. */
+static uint64_t session_of(struct file *f, const char *what)
+{
+	if (atomic_load(&f->shared->session) && is_over(f)) {
+		end_session(f);
+		complain(26, "the locks of %s were lost: the server was started anew, or was away",
+			 f->shared->path);
+		errno = ENOLCK;
+		return 0;
+	}
+	if (!atomic_load(&f->shared->session) && f->inherited) {
+		skin_refuse(what, true); /* whoever else has the open file would not hold it */
+		return 0;
+	}
+	if (!atomic_load(&f->shared->session) && new_session(f))
+		return 0;
+	return atomic_load(&f->shared->session);
+}
+
+/* ---- fcntl ---- */
+
+static uint8_t mode_of(short type)
+{
+	return type == F_UNLCK   ? FATHOM_FWD_LOCK_NONE
+	       : type == F_RDLCK ? FATHOM_FWD_LOCK_SHARED
+				 : FATHOM_FWD_LOCK_EXCLUSIVE;
+}
+
+/* What libc's lock is relative to, only we know; a negative length lies before the start. */
+static int from_start(struct file *f, const struct flock *asked, struct fathom_fwd_lock *lock)
 {
 	struct fathom_fwd_attr attr;
+	off_t start = asked->l_start, length = asked->l_len;
 
-	*lock = *asked;
 	if (asked->l_whence == SEEK_CUR)
-		lock->l_start += f->shared->position;
+		start += f->shared->position;
 	if (asked->l_whence == SEEK_END && attributes(f, &attr))
 		return -1;
 	if (asked->l_whence == SEEK_END)
-		lock->l_start += (off_t)attr.size;
-	lock->l_whence = SEEK_SET;
+		start += (off_t)attr.size;
+	if (length < 0) {
+		start += length;
+		length = -length;
+	}
+	if (start < 0 || asked->l_whence < SEEK_SET || asked->l_whence > SEEK_END ||
+	    asked->l_type < F_RDLCK || asked->l_type > F_UNLCK) {
+		errno = EINVAL;
+		return -1;
+	}
+	lock->start = (uint64_t)start;
+	lock->length = (uint64_t)length;
+	lock->mode = mode_of(asked->l_type);
 	return 0;
 }
 
@@ -82,53 +188,94 @@ static bool may_lock(const struct file *f, short type)
 	       access == (type == F_WRLCK ? O_WRONLY : O_RDONLY);
 }
 
+static int find_lock(struct file *f, struct fathom_fwd_lock *lock, struct flock *asked)
+{
+	struct asking a;
+	int error = file_asking(&a, f);
+
+	if (!error)
+		error = fathom_fwd_locked(a.client, &f->shared->handle, lock, &a.hints);
+	if (asking_end(&a, error))
+		return -1;
+	if (lock->mode == FATHOM_FWD_LOCK_NONE)
+		asked->l_type = F_UNLCK;
+	else
+		*asked = (struct flock){.l_type = lock->mode == FATHOM_FWD_LOCK_SHARED ? F_RDLCK
+										       : F_WRLCK,
+					.l_whence = SEEK_SET,
+					.l_start = (off_t)lock->start,
+					.l_len = (off_t)lock->length,
+					.l_pid = (pid_t)lock->pid};
+	return 0;
+}
+
 /* F_SETLK and its kin: of the process, or of the open file (OFD). */
 int lock_range(struct file *f, int cmd, struct flock *asked)
 {
 	bool of_file = cmd == F_OFD_SETLK || cmd == F_OFD_SETLKW || cmd == F_OFD_GETLK;
-	struct flock lock;
-	int fd, done;
+	bool get = cmd == F_GETLK || cmd == F_OFD_GETLK;
+	struct fathom_fwd_lock lock = {.pid = of_file ? (uint32_t)-1 : (uint32_t)getpid(),
+				       .flags = of_file ? 0 : FATHOM_FWD_LOCK_PROCESS};
 
-	if (!same_node() || (of_file && f->inherited))
-		return skin_refuse("a lock (fcntl)", true);
-	if (cmd != F_GETLK && cmd != F_OFD_GETLK && !may_lock(f, asked->l_type)) {
+	if ((of_file && asked->l_pid) || (get && asked->l_type == F_UNLCK)) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (!get && !may_lock(f, asked->l_type)) {
 		errno = EBADF;
 		return -1;
 	}
-	fd = lock_of(f);
-	if (fd < 0 || from_start(f, asked, &lock))
+	if (from_start(f, asked, &lock))
 		return -1;
-	done = next_fcntl(fd, cmd, (uintptr_t)&lock);
-	if (!done && (cmd == F_GETLK || cmd == F_OFD_GETLK)) {
-		if (lock.l_type == F_UNLCK)
-			asked->l_type = F_UNLCK;
-		else
-			*asked = lock;
-	}
-	return done;
+	if (of_file && !(lock.session = session_of(f, "a lock (fcntl)")))
+		return -1;
+	if (get)
+		return find_lock(f, &lock, asked);
+	if (cmd == F_SETLKW || cmd == F_OFD_SETLKW)
+		lock.flags |= FATHOM_FWD_LOCK_WAIT;
+	if (!of_file)
+		atomic_store(&locks_were_made, true);
+	return change(f, &lock);
 }
 
 /* By the rules of POSIX the process's locks end when it closes any of the file's descriptors. */
 void lock_closed(struct file *f)
 {
-	struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
-	int before = errno;
+	struct fathom_fwd_lock all = {.owner = 0};
+	struct asking a;
+	int error;
 
-	if (atomic_load(&f->lock))
-		next_fcntl(atomic_load(&f->lock), F_SETLK, (uintptr_t)&all);
-	errno = before;
+	if (!atomic_load(&locks_were_made))
+		return;
+	error = asking_begin(&a, f->shared->path);
+	if (!error && fathom_fwd_has_locks(a.client, &f->shared->handle, &all))
+		error = fathom_fwd_unlock(a.client, &f->shared->handle, &all, &a.hints);
+	asking_end(&a, error);
+	errno = a.before;
 }
 
 int forward_flock(struct file *f, int operation)
 {
-	int fd;
+	struct fathom_fwd_lock lock = {.flags = FATHOM_FWD_LOCK_WHOLE, .pid = (uint32_t)-1};
 
-	if (!same_node() || f->inherited)
-		return skin_refuse("a lock (flock)", true);
-	fd = lock_of(f);
-	return fd < 0 ? -1 : next_flock(fd, operation);
+	switch (operation & ~LOCK_NB) {
+	case LOCK_SH:
+		lock.mode = FATHOM_FWD_LOCK_SHARED;
+		break;
+	case LOCK_EX:
+		lock.mode = FATHOM_FWD_LOCK_EXCLUSIVE;
+		break;
+	case LOCK_UN:
+		break;
+	default:
+		errno = EINVAL;
+		return -1;
+	}
+	if (!(operation & LOCK_NB))
+		lock.flags |= FATHOM_FWD_LOCK_WAIT;
+	lock.session = session_of(f, "a lock (flock)");
+	return lock.session ? change(f, &lock) : -1;
 }
-
 int forward_lockf(struct file *f, int operation, off_t length)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_CUR, .l_len = length};

@@ -151,8 +151,7 @@ static int connect_once(void)
 	return code == ENOENT ? ECONNREFUSED : code;
 }
 
-/* Signals that tell of a mistake of the program itself stay. */
-static void hold_signals(struct asking *a)
+void hold_signals(sigset_t *before)
 {
 	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
 	sigset_t all;
@@ -160,8 +159,7 @@ static void hold_signals(struct asking *a)
 	sigfillset(&all);
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		sigdelset(&all, own[i]);
-	pthread_sigmask(SIG_BLOCK, &all, &a->signals);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &a->cancel);
+	pthread_sigmask(SIG_BLOCK, &all, before);
 }
 
 int asking_begin(struct asking *a, const char *name)
@@ -169,7 +167,8 @@ int asking_begin(struct asking *a, const char *name)
 	int error = 0;
 
 	*a = (struct asking){.before = errno, .hints = {.file = name}};
-	hold_signals(a);
+	hold_signals(&a->signals);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &a->cancel);
 	in_client = true;
 	if (after_vfork()) {
 		complain(28, "a forwarded file is used between vfork and exec: ENOTSUP");

@@ -27,7 +27,8 @@ struct shared {
 	mode_t mode;       /* type of file */
 	int cwd;           /* it is there as somebody's working directory */
 	struct fathom_fwd_time birth;
-	uint64_t dev, ino; /* at the server */
+	_Atomic uint64_t session; /* of its locks; 0: none was made yet */
+	uint64_t dev, ino;        /* at the server */
 	struct fathom_fwd_handle handle;
 	char path[PATH_MAX]; /* from the server's root, when it was opened */
 };
@@ -36,7 +37,7 @@ struct shared {
 struct file {
 	_Atomic uint32_t users; /* descriptors and calls under way; 0: a free place */
 	_Atomic pid_t holder;   /* the process whose client holds it at the server */
-	_Atomic int lock;       /* descriptor that its locks are on; 0: none yet */
+	_Atomic int lock;       /* descriptor of its locks' session; 0: not this process's */
 	bool inherited;         /* through exec */
 	_Atomic bool borrowed;  /* somebody else holds it at the server as long as it is open */
 	struct shared *shared;
@@ -95,6 +96,8 @@ struct asking {
 	int before; /* errno */
 };
 
+/* All but those that tell of a mistake of the program itself. */
+void hold_signals(sigset_t *before);
 /* 0, or the errno that asking_end is to be told. `name` is for messages. */
 int asking_begin(struct asking *a, const char *name);
 /* Programs append and also write elsewhere, or cut: the end moves with all of it. */
@@ -176,11 +179,6 @@ int cwd_descriptor(void);
 void cwd_inherited(int fd);
 
 /* ---- lock.c ---- */
-
-enum { OWN_NAME = 160 };
-
-/* A directory in memory that is this user's alone: its path in `path` of OWN_NAME. */
-bool own_directory(char *path);
 
 int lock_range(struct file *f, int cmd, struct flock *asked);
 void lock_closed(struct file *f);

@@ -4,6 +4,7 @@ directory. 30 s."""
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import shutil
@@ -240,11 +241,6 @@ def test_files_are_the_callers_and_modes_hold(place: Place) -> None:
 def test_what_is_not_done_is_refused_by_name(place: Place) -> None:
     path = place.at / "f"
     path.touch()
-    refused = []
-    for words in (["flock", path, "true"], ["setfattr", "-n", "user.a", "-v", "1", path]):
-        if shutil.which(words[0]):
-            refused.append(subprocess.run(words, capture_output=True, text=True).stderr)
-    assert refused and all("not supported" in line for line in refused), refused
     with pytest.raises(OSError) as error:
         os.setxattr(path, "user.a", b"1")
     assert error.value.errno == errno.ENOTSUP
@@ -252,7 +248,20 @@ def test_what_is_not_done_is_refused_by_name(place: Place) -> None:
     path.write_bytes(bytes(10))
     shared = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
     assert "No such device" in shared.stderr
-    assert "a lock of f is not done" in place.mounts[0].log.read_text()
+
+
+def test_locks_are_those_of_a_local_file(place: Place) -> None:
+    script = Path(__file__).with_name("lock_program.py")
+    assert place.both(["python3", "-S", script, "DIR"]).count("\n") == 18
+    other = place.mount().at
+    with (place.at / "f").open("r+b") as file, (other / "f").open("r+b") as same:
+        fcntl.lockf(file, fcntl.LOCK_EX, 10)
+        with pytest.raises(BlockingIOError):
+            fcntl.lockf(same, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 9)
+        fcntl.flock(same, fcntl.LOCK_EX)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    assert not any("lock" in mounted.log.read_text() for mounted in place.mounts)
 
 
 @pytest.mark.parametrize("level", ["written", "accepted"])

@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from .client import Client, Refused, Server, server
+from .test_group import Group, group
 from .wire import NUMBERS, request
 
 LOCK, MODE, STATUS = NUMBERS["lock"], NUMBERS["mode"], NUMBERS["status"]
 NONE, SHARED, EXCLUSIVE = MODE["none"], MODE["shared"], MODE["exclusive"]
 WAIT, WHOLE, PROCESS = LOCK["wait"], LOCK["whole"], LOCK["process"]
 TOKEN = b"0123456789abcdef" * 4
-STEPS = int(os.environ.get("FORWARD_LOCK_STEPS", "3000"))
+STEPS = int(os.environ.get("FORWARD_LOCK_STEPS", "1500"))
 FLOCK = struct.Struct("hhqqi4x")  # struct flock of x86-64
 KINDS = {NONE: fcntl.F_UNLCK, SHARED: fcntl.F_RDLCK, EXCLUSIVE: fcntl.F_WRLCK}
 
@@ -192,3 +193,48 @@ def test_what_cannot_be_is_refused(served: Server) -> None:
         assert code(client, "lock", handle, wrong) == errno.EINVAL
     assert code(client, "lock", handle, claim(start=most, length=1)) == 0
     assert code(client, "lock", bytes([1]) * 32, claim()) == errno.ESTALE
+
+
+def owner_of(servers: Group, handle: bytes) -> int:
+    """Number of the server that keeps a file's locks: it alone answers without asking another."""
+    said = [server.client().status()["ends"] for server in servers.servers]
+    assert not any(said)
+    servers.servers[0].client().append(handle, b"x")
+    return servers.owner()
+
+
+def test_locks_of_a_group_are_its_owners(tmp_path: Path) -> None:
+    with group(tmp_path, 3) as servers:
+        clients = [server.client() for server in servers.servers]
+        handle, *_ = (client.open("f") for client in clients)
+        owner = owner_of(servers, handle)
+        one, other = (client for at, client in enumerate(clients) if at != owner)
+        one.ask("lock", handle, *claim(EXCLUSIVE, 0, 10))
+        for client in (clients[owner], other):
+            assert code(client, "lock", handle, claim(SHARED, 9, 1)) == errno.EAGAIN
+            assert client.ask("locked", handle, *claim(SHARED))[5:] == [0, 10]
+            assert code(client, "lock", handle, claim(flags=WAIT), deadline=50) == errno.EAGAIN
+        waits = request("lock", [handle, *claim(EXCLUSIVE, flags=WAIT)])
+        seq = other.send("lock", waits)
+        one.ask("unlock", handle, *claim(NONE, 0, 10))
+        other.reply(seq)
+        seq = one.send("lock", waits)
+        other.close()  # its server says so to the owner
+        one.reply(seq)
+        # that server dies, and what it asked for ends with the lease
+        servers.restart(clients.index(one))
+        clients[owner].reply(clients[owner].send("lock", waits))
+
+
+def test_a_client_hears_that_the_owner_has_lost_its_lock(tmp_path: Path) -> None:
+    with group(tmp_path, 2) as servers:
+        clients = [server.client() for server in servers.servers]
+        handle, *_ = (client.open("f") for client in clients)
+        owner = owner_of(servers, handle)
+        holder = clients[1 - owner]
+        holder.ask("lock", handle, *claim())
+        assert servers.servers[1 - owner].client(like=holder).is_locking
+        servers.restart(owner)
+        with pytest.raises(ConnectionError):
+            holder.frame()  # until its server has found out
+        assert not servers.servers[1 - owner].client(like=holder).is_locking

@@ -12,6 +12,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -38,8 +39,9 @@ pytestmark = pytest.mark.skipif(
 class Skin:
     """A server, a prefix, and programs under the preload library."""
 
-    def __init__(self, place: Path) -> None:
-        self.server = Server(place)
+    def __init__(self, place: Path, *options: str, token: Path | None = None) -> None:
+        self.server = Server(place, *options)
+        self.token = {"FATHOM_FORWARD_TOKEN": str(token)} if token else {}
         self.export = self.server.export
         self.prefix = place / "fwd"  # there is no such directory here
         self.local = place / "local"
@@ -51,6 +53,7 @@ class Skin:
             "FATHOM_FORWARD_PREFIX": str(self.prefix),
             "FATHOM_FORWARD_SERVERS": self.server.address,
             "FATHOM_FORWARD_TIMEOUT": "20",
+            **self.token,
             **more,
         }
 
@@ -77,13 +80,24 @@ class Skin:
         return said
 
 
-@pytest.fixture
-def skin(tmp_path: Path) -> Iterator[Skin]:
-    made = Skin(tmp_path)
+@contextmanager
+def by(way: str, place: Path) -> Iterator[Skin]:
+    """A server on a Unix socket or on TCP."""
+    token = place / "token"
+    token.touch(0o600)
+    token.write_text("0123456789abcdef" * 4)
+    tcp = ("--tcp", "127.0.0.1:0", "--token", str(token))
+    made = Skin(place, *tcp, token=token) if way == "tcp" else Skin(place)
     try:
         yield made
     finally:
         made.server.end(signal.SIGKILL)
+
+
+@pytest.fixture
+def skin(tmp_path: Path) -> Iterator[Skin]:
+    with by("unix", tmp_path) as made:
+        yield made
 
 
 def test_accepted_writes_are_seen_at_once_and_are_written_when_close_returns(skin: Skin) -> None:
@@ -320,10 +334,17 @@ def test_kernels_write_the_same_files(skin: Skin, mpi: str, kernel: str, way: st
         assert same_but_times((skin.local / name).read_bytes(), (skin.export / name).read_bytes())
 
 
-@pytest.mark.parametrize("mpi", ["mpich", "romio321"])
-def test_strided_independent_io_and_atomic_mode_of_romio(skin: Skin, mpi: str) -> None:
+@pytest.mark.parametrize(("mpi", "way"), [("mpich", "tcp"), ("romio321", "unix")])
+def test_strided_independent_io_and_atomic_mode_of_romio(
+    tmp_path: Path, mpi: str, way: str
+) -> None:
     """Data sieving and atomic mode stand on locks: the program checks what each rank reads, on a local file too."""
     needs.require(needs.of_mpi(mpi))
+    with by(way, tmp_path) as skin:
+        run_strided(skin, mpi)
+
+
+def run_strided(skin: Skin, mpi: str) -> None:
     program = ROOT / f"build/tests/programs/mpi/strided_{needs.MPI[mpi]}"
     command = [*LAUNCH[mpi].split(), "-n", "4", "env"]
     ours = [f"{k}={v}" for k, v in skin.environment().items() if k.startswith(("LD_P", "FATHOM"))]
@@ -350,35 +371,32 @@ def same_but_times(one: bytes, two: bytes) -> bool:
     return all(any(is_time(at - k) for k in range(4)) for at in np.flatnonzero(a != b).tolist())
 
 
-LOCKS = """
-import fcntl, os, signal, sys, time
-f = open(sys.argv[1], "w+b", 0)
-def locked(how, *where):
-    try: how(*where); return True
-    except OSError as e: assert e.errno in (11, 13), e; return False
-def child(what):
-    ends = os.pipe()
-    pid = os.fork()
-    if not pid:
-        with open(sys.argv[1], "r+b", 0) as g: os.write(ends[1], b"%d" % what(g)); time.sleep(60)
-    return pid, os.read(ends[0], 9)
-def end(pid): os.kill(pid, signal.SIGKILL); os.waitpid(pid, 0)
-wait, now = fcntl.LOCK_EX, fcntl.LOCK_EX | fcntl.LOCK_NB
-fcntl.lockf(f, wait, 100, 50)
-pid, got = child(lambda g: locked(fcntl.lockf, g, now, 10, 140)); print(got); end(pid)
-pid, got = child(lambda g: locked(fcntl.lockf, g, now, 10, 150)); print(got)
-print(locked(fcntl.lockf, f, now, 20, 140)); end(pid); print(locked(fcntl.lockf, f, now, 20, 140))
-os.close(os.dup(f.fileno()))
-pid, got = child(lambda g: locked(fcntl.lockf, g, now, 10, 60)); print(got); end(pid)
-fcntl.flock(f, wait)
-pid, got = child(lambda g: locked(fcntl.flock, g, now)); print(got); end(pid)
-pid, got = child(lambda g: locked(fcntl.flock, f, now)); print(got); end(pid)
-f.close()
-pid, got = child(lambda g: locked(fcntl.flock, g, now)); print(got); end(pid)
+@pytest.mark.parametrize("way", ["unix", "tcp"])
+def test_locks_are_those_of_a_local_file(tmp_path: Path, way: str) -> None:
+    with by(way, tmp_path) as skin:
+        script = Path(__file__).with_name("lock_program.py")
+        assert skin.shell(f"python3 -S {script} $1").count("\n") == 18
+
+
+def test_a_lock_that_a_restarted_server_lost_is_told(skin: Skin) -> None:
+    program = """
+import errno, fcntl, os, sys
+file = open(sys.argv[1] + "/f", "w+b", 0)
+fcntl.lockf(file, fcntl.LOCK_EX, 5)
+fcntl.flock(file, fcntl.LOCK_EX)
+print("locked", flush=True); sys.stdin.readline()
+for unlock in (fcntl.lockf, fcntl.flock):
+    try: unlock(file, fcntl.LOCK_UN)
+    except OSError as error: print(errno.errorcode[error.errno], flush=True)
+    unlock(file, fcntl.LOCK_EX)
 """
-
-
-def test_locks_are_those_of_a_local_file(skin: Skin) -> None:
-    script = skin.local.parent / "locks.py"
-    script.write_text(LOCKS)
-    assert len(skin.shell(f"python3 -S {script} $1/f").split()) == 8
+    running = subprocess.Popen(
+        [sys.executable, "-c", program, skin.prefix], env=skin.environment(), text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert running.stdout and running.stdout.readline() == "locked\n"
+    skin.server.end(signal.SIGKILL)
+    skin.server = Server(skin.export.parent)
+    said = running.communicate("go on\n", timeout=60)
+    assert (running.returncode, said[0]) == (0, "ENOLCK\nENOLCK\n"), said
+    assert "the locks of f were lost" in said[1]

@@ -8,7 +8,7 @@
 
 enum {
 	FRAME_ROOM = FWD_FRAME_HEADER + 4096,
-	GOLDENS = 31, /* in forward/golden */
+	GOLDENS = 36, /* in forward/golden */
 };
 
 static const uint64_t client = 0x0123456789abcdef;
@@ -135,6 +135,14 @@ static void requests_of_data(void)
 	struct frame seq = {.seq = 42}, summed = {.seq = 42, .flags = FWD_FLAG_BODY_CRC};
 	struct frame pulled = {.seq = 42, .flags = FWD_FLAG_PULL | FWD_FLAG_NONBLOCKING};
 	struct frame retried = {.seq = 42, .flags = FWD_FLAG_RETRY};
+	struct frame waits = {.seq = 42, .deadline = 250};
+	static const struct fathom_fwd_lock wanted = {.session = 7,
+						      .owner = 8,
+						      .flags = FATHOM_FWD_LOCK_WAIT |
+							       FATHOM_FWD_LOCK_PROCESS,
+						      .mode = FATHOM_FWD_LOCK_EXCLUSIVE,
+						      .pid = 4711,
+						      .start = 4096};
 	uint8_t b[4096];
 	struct writer w;
 
@@ -153,6 +161,9 @@ static void requests_of_data(void)
 	w = (struct writer){b, b + sizeof(b), false};
 	put_commit(&w, &file, FATHOM_FWD_SYNCED);
 	made("request-commit", FWD_OP_COMMIT, seq, &w, b, NULL, 0, "");
+	w = (struct writer){b, b + sizeof(b), false};
+	put_claim(&w, &file, &wanted);
+	made("request-lock", FWD_OP_LOCK, waits, &w, b, NULL, 0, "");
 }
 
 static void replies_of_names(void)
@@ -200,6 +211,7 @@ static void replies_of_data(void)
 	struct reader r = body_of(&g);
 	struct fathom_fwd_failed failed;
 	struct fathom_fwd_gap gap;
+	struct fathom_fwd_lock lock;
 	struct failure failure;
 
 	CHECK(get_count(&r, 4096, 8) == 2 && get_u64(&r) == 3 && get_u64(&r) == 0);
@@ -220,6 +232,11 @@ static void replies_of_data(void)
 	gap = get_gap(&r);
 	CHECK(gap.offset == 10 && gap.length == 6 && gap.client == 1 && gap.seq == 2);
 	CHECK(gap.code == 5 && get_gap(&r).offset == 90 && get_end(&r));
+	g = load("reply-locked");
+	r = body_of(&g);
+	lock = get_claim(&r);
+	CHECK(lock.session == 7 && lock.owner == 9 && lock.mode == FATHOM_FWD_LOCK_EXCLUSIVE);
+	CHECK(lock.pid == 4712 && lock.start == 5 && lock.length == 6 && get_end(&r));
 	g = load("reply-failure");
 	r = body_of(&g);
 	failure = get_failure(&r);
@@ -250,6 +267,9 @@ static void decode_all(struct reader r)
 	for (uint32_t n = get_count(&again, FWD_LIMIT_FAILED, 60); n && !again.bad; n--)
 		get_failed(&again);
 	again = r;
+	get_claim(&again);
+	get_end(&again);
+	again = r;
 	get_failure(&again);
 	get_end(&again);
 }
@@ -257,13 +277,13 @@ static void decode_all(struct reader r)
 /* Golden frames cut, with bits flipped, with lengths made up: nothing is read outside of what there is. */
 static void damage(uint64_t rounds)
 {
-	static const char *const names[] = {"reply-hello",   "reply-auth",   "reply-open",
-					    "reply-readdir", "reply-commit", "reply-failure",
-					    "reply-read",    "reply-gaps",   "data"};
+	static const char *const names[] = {
+		"reply-hello",   "reply-auth", "reply-open", "reply-readdir", "reply-commit",
+		"reply-failure", "reply-read", "reply-gaps", "reply-locked",  "data"};
 	uint64_t seed = 7, refused = 0;
 
 	for (uint64_t i = 0; i < rounds; i++) {
-		struct golden g = load(names[random_below(&seed, 9)]);
+		struct golden g = load(names[random_below(&seed, sizeof(names) / sizeof(*names))]);
 		size_t length = random_below(&seed, g.length - FWD_FRAME_HEADER + 1);
 		uint8_t *exact = malloc(length + 1); /* so that a sanitizer sees one byte too far */
 		struct frame head;

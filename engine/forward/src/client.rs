@@ -7,6 +7,7 @@ use fathom_wire::number::op;
 use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
 
 use crate::Map;
+use crate::relaying::{Elsewhere, Relaying};
 use crate::server::Trouble;
 
 /// Most failed ranges that are kept apart; beyond, one of the whole file stands for them.
@@ -26,6 +27,8 @@ pub struct Client {
 	pub connections: u32,
 	/// Requests that wait for a lock.
 	pub parked: BTreeSet<u64>,
+	/// Its locks on files of other servers.
+	pub elsewhere: Elsewhere,
 	/// Another server, that stripes files over this one too.
 	pub is_peer: bool,
 	/// Since when it has none.
@@ -186,6 +189,8 @@ pub enum Doing {
 	Writing(Writing),
 	/// Waiting for a lock.
 	Locking,
+	/// The same, of a lock that another server keeps.
+	Relaying(Relaying),
 	/// Of several files: how many are not done.
 	Committing(usize),
 }

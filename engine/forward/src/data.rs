@@ -113,6 +113,7 @@ impl Server {
 			Done::Freed(done) => self.freed(done),
 			Done::Journal(id, read) => self.has_journal(id, read),
 			Done::Journaled(id, served, written) => self.journaled(id, served, written),
+			Done::Relayed(key, id, client, came) => self.relayed(key, id, client, came),
 			Done::Asked(asker, answer) => self.served(asker, answer),
 			Done::Size(handle, probe, size) => self.sized(handle, probe, size),
 			Done::Read(key, got) => self.has_read(key, got),
@@ -168,6 +169,7 @@ impl Server {
 		if self.clients.get(&id).is_some_and(|client| !client.pending().is_empty()) {
 			return; // what the store still does for it ends first
 		}
+		self.give_locks_back(id);
 		let Some(mut client) = self.clients.remove(&id) else { return };
 		self.log_untold(id, &client);
 		for (handle, times) in client.held.clone() {
@@ -175,6 +177,5 @@ impl Server {
 			self.leave_end(handle);
 		}
 		self.abandon_extents(id);
-		self.give_locks_back(id);
 	}
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fathom_record::Purpose;
+use fathom_wire::number::lock;
 use fathom_wire::{Handle, Request};
 
 use crate::directory::OWN_ROOT;
@@ -145,11 +146,14 @@ fn free_all(store: &Store, free: Vec<Doomed>) -> Vec<(Doomed, Result<(), Trouble
 	free.into_iter().map(free_one).collect()
 }
 
-/// Only another server asks for ends of files, and, where servers stripe, for what lies in this one's own directory.
+/// Only another server asks for ends of files, for its clients' locks, and, where servers stripe, for what lies in this one's own directory.
 pub fn is_of_peer(request: &Request, stripes: bool) -> bool {
 	let own = |handle: &Handle| stripes && *handle == OWN_ROOT;
 	match request {
 		Request::Reserve { .. } => true,
+		Request::Lock { claim, .. }
+		| Request::Unlock { claim, .. }
+		| Request::Locked { claim, .. } => claim.flags & lock::RELAYED != 0,
 		Request::Lookup { dir, .. } | Request::Open { dir, .. } | Request::Unlink { dir, .. } => {
 			own(dir)
 		}

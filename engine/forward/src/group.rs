@@ -58,6 +58,11 @@ impl Group {
 		(self.me as u32, self.servers.len().max(1) as u32)
 	}
 
+	/// Who keeps a file's locks; None: this server.
+	pub fn locker(&self, handle: &Handle) -> Option<Arc<Peer>> {
+		self.owner(&id_of(*handle))
+	}
+
 	/// Who owns a file's end; None: this server. Rendezvous hashing: a server more or less moves only its share.
 	fn owner(&self, id: &Handle) -> Option<Arc<Peer>> {
 		let weight = |peer: &Arc<Peer>| {

@@ -26,6 +26,7 @@ mod peer;
 mod pulls;
 mod queue;
 mod reads;
+mod relaying;
 mod remote;
 mod server;
 mod session;

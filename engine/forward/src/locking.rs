@@ -1,7 +1,7 @@
 //! Requests for locks. One that waits is a request without an answer, no thread: it is answered when it is granted, at its
 //! deadline, or when its client's window would close over it; who still wants the lock asks again.
 
-use fathom_wire::number::{mode, status};
+use fathom_wire::number::{lock, mode, status};
 use fathom_wire::{Claim, Handle, Reply};
 use rustix::io::Errno;
 
@@ -12,31 +12,42 @@ use crate::queue::Key;
 use crate::server::Server;
 
 impl Server {
-	/// What a request claims, and on which file.
-	fn claimed(&mut self, key: Key, handle: Handle, claim: &Claim) -> Result<Lock, Errno> {
+	/// What a request claims, and on which file. None: its owner, another server, is asked.
+	fn claimed(&mut self, key: Key, handle: Handle, claim: &Claim) -> Result<Option<Lock>, Errno> {
 		if let Some(pending) = self.pending(key) {
 			pending.handle = handle;
 		}
-		if self.settings.group.is_some() {
-			return Err(Errno::OPNOTSUPP); // another server may be asked for the same file
+		let relayed = claim.flags & lock::RELAYED != 0;
+		let lock = Lock::claimed(claim, key.0)?;
+		// another client's end must be seen here to be the lock's
+		if !relayed && self.clients.get(&lock.owner.client).is_none_or(|c| c.connections == 0) {
+			return Err(Errno::NOLCK);
 		}
-		Lock::claimed(claim, key.0)
+		match self.group.locker(&handle).filter(|_| !relayed) {
+			Some(peer) => {
+				self.relay(key, peer);
+				Ok(None)
+			}
+			None => Ok(Some(lock)),
+		}
 	}
 
 	pub fn begin_lock(&mut self, key: Key, handle: Handle, claim: &Claim) -> Result<(), Errno> {
-		let lock = self.claimed(key, handle, claim)?;
-		self.object(key, handle)?;
 		if claim.mode == mode::NONE {
 			return Err(Errno::INVAL);
 		}
-		if self.clients.get(&lock.owner.client).is_none_or(|client| client.connections == 0) {
-			return Err(Errno::NOLCK); // its end would be nobody's
+		if claim.flags & lock::RELAYED == 0 {
+			self.object(key, handle)?;
 		}
+		let Some(lock) = self.claimed(key, handle, claim)? else { return Ok(()) };
 		let mut granted = Vec::new();
 		let outcome = self.locks.lock(id_of(handle), (key, lock, claim.flags), &mut granted);
 		match outcome {
 			Outcome::Granted => self.answer(key, 0, &Reply::Lock {}, b"", 0),
-			Outcome::Waits => self.park(key),
+			Outcome::Waits => {
+				self.set_doing(key, Doing::Locking);
+				self.park(key);
+			}
 			Outcome::Busy => return Err(Errno::AGAIN),
 			Outcome::Deadlock => return Err(Errno::DEADLK),
 			Outcome::Full => return Err(Errno::NOLCK),
@@ -46,24 +57,28 @@ impl Server {
 	}
 
 	pub fn begin_unlock(&mut self, key: Key, handle: Handle, claim: &Claim) -> Result<(), Errno> {
-		let range = self.claimed(key, handle, claim)?;
+		let Some(range) = self.claimed(key, handle, claim)? else { return Ok(()) };
 		let mut granted = Vec::new();
-		self.locks.unlock(id_of(handle), &range, claim.flags, &mut granted);
+		if claim.flags & lock::ALL != 0 {
+			self.locks.leave_file(id_of(handle), range.owner.client, &mut granted);
+		} else {
+			self.locks.unlock(id_of(handle), &range, claim.flags, &mut granted);
+		}
 		self.answer(key, 0, &Reply::Unlock {}, b"", 0);
 		self.granted(granted);
 		Ok(())
 	}
 
 	pub fn begin_locked(&mut self, key: Key, handle: Handle, claim: &Claim) -> Result<(), Errno> {
-		let wanted = self.claimed(key, handle, claim)?;
+		let Some(wanted) = self.claimed(key, handle, claim)? else { return Ok(()) };
 		let found = self.locks.in_the_way(id_of(handle), &wanted, claim.flags);
 		let claim = found.map(|lock| lock.told(claim.flags)).unwrap_or_default();
 		self.answer(key, 0, &Reply::Locked { claim }, b"", 0);
 		Ok(())
 	}
 
-	fn park(&mut self, key: Key) {
-		self.set_doing(key, Doing::Locking);
+	/// It is one of those that wait.
+	pub fn park(&mut self, key: Key) {
 		if let Some(client) = self.clients.get_mut(&key.0) {
 			client.parked.insert(key.1);
 		}
@@ -77,7 +92,7 @@ impl Server {
 		}
 	}
 
-	fn leave_park(&mut self, key: Key) {
+	pub fn leave_park(&mut self, key: Key) {
 		if let Some(client) = self.clients.get_mut(&key.0) {
 			client.parked.remove(&key.1);
 		}
@@ -89,8 +104,13 @@ impl Server {
 	}
 
 	fn unpark_with(&mut self, key: Key, status: u32, why: &str) -> bool {
+		if self.relay_ends(key) {
+			return true;
+		}
 		let Some(pending) = self.pending(key) else { return false };
-		let (Doing::Locking, handle) = (&pending.doing, pending.handle) else { return false };
+		let (Doing::Locking | Doing::Relaying(_), handle) = (&pending.doing, pending.handle) else {
+			return false;
+		};
 		self.leave_park(key);
 		self.locks.give_up(id_of(handle), key);
 		self.fail_with(key, status, (0, 0), why);
@@ -120,5 +140,11 @@ impl Server {
 		let mut granted = Vec::new();
 		self.locks.leave(id, &mut granted);
 		self.granted(granted);
+		self.give_back_elsewhere(id);
+	}
+
+	/// A client may have locks.
+	pub fn is_locking(&self, id: u64) -> bool {
+		self.locks.has(id) || self.clients.get(&id).is_some_and(|c| !c.elsewhere.is_empty())
 	}
 }

@@ -26,6 +26,8 @@ pub struct Lock {
 	pub first: u64,
 	pub last: u64,
 	pub pid: u32,
+	/// Who asked: with its end the lock ends too.
+	pub asker: u64,
 }
 
 impl Lock {
@@ -37,7 +39,9 @@ impl Lock {
 			0 => Some(most),
 			length => claim.start.checked_add(length - 1),
 		};
-		let known = lock::WAIT | lock::WHOLE | lock::PROCESS;
+		let own = lock::WAIT | lock::WHOLE | lock::PROCESS;
+		let relayed = claim.flags & lock::RELAYED != 0;
+		let known = if relayed { lock::WHOLE | lock::RELAYED | lock::ALL } else { own };
 		let last = last.filter(|last| claim.start <= *last && *last <= most).ok_or(Errno::INVAL)?;
 		if claim.flags & !known != 0 || claim.mode > mode::EXCLUSIVE {
 			return Err(Errno::INVAL);
@@ -48,6 +52,7 @@ impl Lock {
 			first: claim.start,
 			last,
 			pid: claim.pid,
+			asker: if relayed { asker } else { client },
 		})
 	}
 
@@ -147,11 +152,15 @@ impl Table {
 		counts.change(wanted.owner.client, before, self.held.len());
 	}
 
-	/// Those of a client are given back.
+	/// Those of a client, and those that it asked for, are given back.
 	fn leave(&mut self, client: u64, counts: &mut Counts) {
-		let before = self.held.len();
-		self.held.retain(|lock| lock.owner.client != client);
-		counts.change(client, before, self.held.len());
+		self.held.retain(|lock| {
+			let left = lock.owner.client == client || lock.asker == client;
+			if left {
+				counts.change(lock.owner.client, 1, 0);
+			}
+			!left
+		});
 	}
 }
 
@@ -295,15 +304,15 @@ impl Locks {
 
 	/// All locks of a client are given back.
 	pub fn leave(&mut self, client: u64, granted: &mut Vec<Key>) {
-		if !self.has(client) {
-			return;
-		}
 		let ids: Vec<Handle> = self.files.keys().copied().collect();
-		for id in ids {
-			let Some(file) = self.files.get_mut(&id) else { continue };
-			file.tables().into_iter().for_each(|table| table.leave(client, &mut self.counts));
-			self.settle(id, granted);
-		}
+		ids.into_iter().for_each(|id| self.leave_file(id, client, granted));
+	}
+
+	/// Those on one file.
+	pub fn leave_file(&mut self, id: Handle, client: u64, granted: &mut Vec<Key>) {
+		let Some(file) = self.files.get_mut(&id) else { return };
+		file.tables().into_iter().for_each(|table| table.leave(client, &mut self.counts));
+		self.settle(id, granted);
 	}
 
 	/// Whoever can have what it waits for has it; a file without locks is forgotten.

@@ -43,6 +43,8 @@ pub struct Peer {
 	epoch: AtomicU64,
 	/// Another one was met after it.
 	anew: AtomicBool,
+	/// When it last answered.
+	heard: Mutex<Option<Instant>>,
 }
 
 /// What is asked, with the data of a write, for which clients' calls; flags of a request.
@@ -112,6 +114,7 @@ impl Peer {
 			away: AtomicBool::new(false),
 			epoch: AtomicU64::new(0),
 			anew: AtomicBool::new(false),
+			heard: Mutex::new(None),
 		})
 	}
 
@@ -128,6 +131,22 @@ impl Peer {
 	/// Was the server started anew since this was asked last? Then what it had only accepted is lost.
 	pub fn started_anew(&self) -> bool {
 		self.anew.swap(false, Ordering::Relaxed)
+	}
+
+	/// Which of the servers at this address it is.
+	pub fn epoch(&self) -> u64 {
+		self.epoch.load(Ordering::Relaxed)
+	}
+
+	fn answered(&self) {
+		if let Ok(mut heard) = self.heard.lock() {
+			*heard = Some(Instant::now());
+		}
+	}
+
+	/// It has answered nothing for so long.
+	pub fn is_silent_for(&self, time: Duration) -> bool {
+		self.heard.lock().is_ok_and(|heard| heard.is_none_or(|at| at.elapsed() > time))
 	}
 
 	/// The same of a server that has its own patience; one that was away is not waited for again.
@@ -173,10 +192,12 @@ impl Peer {
 			let error = match asked {
 				Ok(came) => {
 					self.away.store(false, Ordering::Relaxed);
+					self.answered();
 					return Ok(came);
 				}
 				Err(Lost::Refused(trouble)) => {
 					self.away.store(false, Ordering::Relaxed);
+					self.answered();
 					return Err(self.named(Trouble { again, ..trouble }));
 				}
 				Err(Lost::Forgotten) => {

@@ -76,6 +76,8 @@ pub enum Done {
 	Journaled(Handle, Vec<Served>, Result<(), Errno>),
 	/// What another server answered.
 	Asked(Asker, Result<Answer, Trouble>),
+	/// What another server answered about a lock that a client wants.
+	Relayed(Key, Handle, u64, Result<Reply, Trouble>),
 	/// Files are not held any more: other servers were told, or they were closed.
 	LetGo,
 	/// The data of removed files.
@@ -128,6 +130,8 @@ pub struct Server {
 	pub files: Files,
 	pub owner: Owner,
 	pub locks: Locks,
+	/// When owners of files are asked again for locks.
+	pub relays: BTreeSet<(Instant, Key)>,
 	pub workers: Workers<Done>,
 	pub group: Group,
 	/// Threads that wait for other servers; the store's never do, so no two servers wait for each other.
@@ -219,6 +223,7 @@ impl Server {
 			files,
 			owner: Owner::new(journals),
 			locks: Locks::default(),
+			relays: BTreeSet::new(),
 			workers: Workers::start(settings.workers, store.clone()).map_err(text)?,
 			doomed: Vec::new(),
 			store,
@@ -282,6 +287,7 @@ impl Server {
 				self.receive(connection);
 			}
 			self.let_go();
+			self.relay_again();
 			self.expire();
 			self.finish_here();
 			self.write_soon();
@@ -310,10 +316,9 @@ impl Server {
 	}
 
 	fn timeout(&self) -> Timespec {
-		let next = self
-			.dues
-			.first()
-			.map_or(TICK, |(due, _)| due.saturating_duration_since(Instant::now()).min(TICK));
+		let first = [&self.dues, &self.relays].into_iter().filter_map(BTreeSet::first).min();
+		let next =
+			first.map_or(TICK, |(due, _)| due.saturating_duration_since(Instant::now()).min(TICK));
 		let next = if self.resumed.is_empty() { next } else { Duration::ZERO };
 		Timespec { tv_sec: next.as_secs() as i64, tv_nsec: i64::from(next.subsec_nanos()) + 1 }
 	}
@@ -499,7 +504,7 @@ impl Server {
 		client.connections = client.connections.saturating_sub(1);
 		if client.connections == 0 {
 			client.alone = Some(Instant::now());
-			if ended {
+			if ended && !client.is_peer {
 				self.give_locks_back(id);
 			}
 		}
@@ -539,6 +544,7 @@ impl Server {
 			self.clients.iter().filter(|(_, c)| gone(c)).map(|(id, _)| *id).collect();
 		gone.into_iter().for_each(|id| self.bury(id));
 		self.free_removed();
+		self.keep_elsewhere();
 	}
 
 	fn drain(&mut self) {

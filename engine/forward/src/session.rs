@@ -84,7 +84,7 @@ impl Server {
 		connection.stage = Stage::Known(header.client);
 		connection.moved = Instant::now();
 		let session = self.session();
-		let locked = self.locks.has(header.client);
+		let locked = self.is_locking(header.client);
 		let hints = if locked { hints } else { hints.with(hint::UNLOCKED, b"") };
 		let reply = match header.op {
 			fathom_wire::number::op::HELLO => Reply::Hello { session },

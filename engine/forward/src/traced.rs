@@ -218,7 +218,7 @@ impl Server {
 		}
 		let keys: Vec<Key> = match done {
 			Done::Simple(key, ..) | Done::Some(key, _) | Done::Size(_, key, _) => vec![*key],
-			Done::Read(key, ..) | Done::Synced(key, ..) => vec![*key],
+			Done::Read(key, ..) | Done::Synced(key, ..) | Done::Relayed(key, ..) => vec![*key],
 			Done::Written(_, pieces, _) => pieces.iter().map(|(piece, _)| piece.key).collect(),
 			Done::Journal(..) | Done::Journaled(..) | Done::Asked(..) => return,
 			Done::LetGo | Done::Freed(_) => return,

@@ -1,0 +1,193 @@
+//! Locks of files that another server of the group owns. It is asked without waiting, by a thread that asks servers, and again
+//! after a pause while a client waits; so no thread waits for a lock, and the owner knows whose end ends it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fathom_record::Purpose;
+use fathom_wire::number::lock;
+use fathom_wire::{Claim, Handle, Reply, Request};
+use rustix::io::Errno;
+
+use crate::client::Doing;
+use crate::connection::Stage;
+use crate::owner::id_of;
+use crate::peer::Peer;
+use crate::queue::Key;
+use crate::server::{Done, Server, Trouble};
+
+/// Between two questions for a lock that somebody else has; doubles.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(128));
+
+/// A request for a lock of another server's file.
+#[derive(Default)]
+pub struct Relaying {
+	/// The owner is being asked.
+	asking: bool,
+	/// Its answer is the request's: the deadline has passed.
+	last: bool,
+	pause: Duration,
+}
+
+/// Where a client may have locks, by file: with the owner's epoch, 0 until it granted one.
+pub type Elsewhere = HashMap<Handle, (Arc<Peer>, u64)>;
+
+impl Server {
+	/// A claim is sent on to the owner of the file.
+	pub fn relay(&mut self, key: Key, peer: Arc<Peer>) {
+		let Some(pending) = self.pending(key) else { return };
+		let (Request::Lock { handle, claim }
+		| Request::Unlock { handle, claim }
+		| Request::Locked { handle, claim }) = &pending.request
+		else {
+			return;
+		};
+		let (id, mut claim) = (id_of(*handle), claim.clone());
+		if claim.client == 0 {
+			claim.client = key.0;
+		}
+		claim.flags = claim.flags & lock::WHOLE | lock::RELAYED;
+		let request = match pending.request {
+			Request::Lock { .. } => Request::Lock { handle: id, claim: claim.clone() },
+			Request::Unlock { .. } => Request::Unlock { handle: id, claim: claim.clone() },
+			_ => Request::Locked { handle: id, claim: claim.clone() },
+		};
+		let pause = match &pending.doing {
+			Doing::Relaying(relaying) => (relaying.pause * 2).min(PAUSE.1),
+			_ => PAUSE.0,
+		};
+		pending.doing = Doing::Relaying(Relaying { asking: true, last: false, pause });
+		if let (Request::Lock { .. }, Some(client)) =
+			(&request, self.clients.get_mut(&claim.client))
+		{
+			client.elsewhere.entry(id).or_insert_with(|| (peer.clone(), 0));
+		}
+		let deadline = Instant::now() + self.settings.patience;
+		self.call(move || {
+			let came = peer.call(&request, deadline).map(|came| came.reply);
+			Done::Relayed(key, id, claim.client, came)
+		});
+	}
+
+	fn call(&self, work: impl FnOnce() -> Done + Send + 'static) {
+		if let Some(callers) = &self.callers {
+			callers.give(Purpose::default(), Box::new(move |_| work()));
+		}
+	}
+
+	/// The owner of a file has answered.
+	pub fn relayed(&mut self, key: Key, id: Handle, client: u64, came: Result<Reply, Trouble>) {
+		if matches!(came, Ok(Reply::Lock {})) {
+			self.has_elsewhere(id, client);
+		}
+		let Some(pending) = self.pending(key) else { return };
+		let waits = matches!(&pending.request, Request::Lock { claim, .. } if claim.flags & lock::WAIT != 0);
+		let Doing::Relaying(relaying) = &mut pending.doing else { return };
+		relaying.asking = false;
+		let (last, pause) = (relaying.last, relaying.pause);
+		match came {
+			Ok(reply) => {
+				self.leave_park(key);
+				self.answer(key, 0, &reply, b"", 0);
+			}
+			Err(trouble) if trouble.errno == Errno::AGAIN && waits && !last => {
+				self.park(key);
+				self.relays.insert((Instant::now() + pause, key));
+			}
+			Err(trouble) => {
+				self.leave_park(key);
+				self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
+			}
+		}
+	}
+
+	/// A lock that a client has on another server; if the client has ended meanwhile, it is given back.
+	fn has_elsewhere(&mut self, id: Handle, client: u64) {
+		let Some(known) = self.clients.get_mut(&client) else { return };
+		if let Some((peer, epoch)) = known.elsewhere.get_mut(&id)
+			&& *epoch == 0
+		{
+			*epoch = peer.epoch();
+		}
+		if known.connections == 0 {
+			self.give_locks_back(client);
+		}
+	}
+
+	/// Locks that are asked for again.
+	pub fn relay_again(&mut self) {
+		let now = Instant::now();
+		while let Some((due, key)) = self.relays.first().copied().filter(|(due, _)| *due <= now) {
+			self.relays.remove(&(due, key));
+			let Some(pending) = self.pending(key) else { continue };
+			let handle = pending.handle;
+			let pausing = matches!(&pending.doing, Doing::Relaying(relaying) if !relaying.asking);
+			if let (true, Some(peer)) = (pausing, self.group.locker(&handle)) {
+				self.relay(key, peer);
+			}
+		}
+	}
+
+	/// A request for a lock waits no more: it ends with the next answer, or (false) at once.
+	pub fn relay_ends(&mut self, key: Key) -> bool {
+		match self.pending(key).map(|pending| &mut pending.doing) {
+			Some(Doing::Relaying(relaying)) if relaying.asking => relaying.last = true,
+			_ => return false,
+		}
+		true
+	}
+
+	/// The owners of files give back what a client has there.
+	pub fn give_back_elsewhere(&mut self, client: u64) {
+		let Some(known) = self.clients.get_mut(&client) else { return };
+		let deadline = Instant::now() + self.settings.patience;
+		for (handle, (peer, _)) in std::mem::take(&mut known.elsewhere) {
+			let flags = lock::RELAYED | lock::ALL;
+			let claim = Claim { client, flags, ..Claim::default() };
+			self.call(move || {
+				// one that cannot be told finds out: this server asks it no more
+				let _ = peer.call(&Request::Unlock { handle, claim }, deadline);
+				Done::LetGo
+			});
+		}
+	}
+
+	/// Owners of files hear from this server while its clients may have locks there. One that was started anew, or was not
+	/// reached for a lease, has none any more: these clients lose all, and hear of it as they come back.
+	pub fn keep_elsewhere(&mut self) {
+		let lease = self.settings.lease;
+		let mut quiet: HashMap<String, Arc<Peer>> = HashMap::new();
+		let mut lost = Vec::new();
+		for (id, client) in &self.clients {
+			for (peer, epoch) in client.elsewhere.values().filter(|(_, epoch)| *epoch != 0) {
+				if peer.epoch() != *epoch || peer.is_silent_for(lease) {
+					lost.push(*id);
+				} else if peer.is_silent_for(lease / 4) {
+					quiet.insert(peer.address.clone(), peer.clone());
+				}
+			}
+		}
+		for peer in quiet.into_values() {
+			let deadline = Instant::now() + lease / 4;
+			self.call(move || {
+				let _ = peer.call(&Request::Ping {}, deadline);
+				Done::LetGo
+			});
+		}
+		lost.dedup();
+		lost.into_iter().for_each(|client| self.lose_locks(client));
+	}
+
+	fn lose_locks(&mut self, client: u64) {
+		eprintln!(
+			"fathom-engine: client {client:016x} has lost its locks: the server that kept them was away"
+		);
+		let of =
+			|c: &crate::connection::Connection| matches!(c.stage, Stage::Known(id) if id == client);
+		let theirs = self.connections.iter().filter(|(_, connection)| of(connection));
+		let theirs: Vec<u64> = theirs.map(|(number, _)| *number).collect();
+		self.give_locks_back(client);
+		theirs.into_iter().for_each(|number| self.close(number));
+	}
+}

@@ -1,0 +1,211 @@
+/* Locks. The server keeps them; here is kept who has some, so that it hears when they are lost. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "call.h"
+
+enum {
+	FIELDS = 73,    /* handle and claim */
+	PAUSE = 10,     /* ms, before a wait that the server broke off goes on */
+	CONNECT = 5000, /* ms */
+};
+
+static struct lock_line *line_of(struct locks *l, const struct fathom_fwd_handle *handle,
+				 const struct fathom_fwd_lock *lock)
+{
+	bool whole = lock->flags & FATHOM_FWD_LOCK_WHOLE;
+
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->line[i].owner == lock->owner && l->line[i].whole == whole &&
+		    !memcmp(&l->line[i].handle, handle, sizeof(*handle)))
+			return &l->line[i];
+	return NULL;
+}
+
+/* A lock of a session is its session's, not this client's. */
+static int note(struct locks *l, const struct fathom_fwd_handle *handle,
+		const struct fathom_fwd_lock *lock)
+{
+	struct lock_line *line = l->line;
+
+	if (lock->session || line_of(l, handle, lock))
+		return 0;
+	if (l->n == l->room) {
+		uint32_t room = l->room ? 2 * l->room : 8;
+
+		line = realloc(line, room * sizeof(*line));
+		if (!line)
+			return ENOMEM;
+		l->line = line;
+		l->room = room;
+	}
+	line[l->n++] = (struct lock_line){.handle = *handle,
+					  .owner = lock->owner,
+					  .whole = lock->flags & FATHOM_FWD_LOCK_WHOLE};
+	return 0;
+}
+
+static void forget(struct locks *l, struct lock_line *line)
+{
+	*line = l->line[--l->n];
+}
+
+void locks_lost(struct locks *l)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		l->line[i].lost = true;
+}
+
+void locks_free(struct locks *l)
+{
+	free(l->line);
+	*l = (struct locks){.line = NULL};
+}
+
+/* Its owner is told once. */
+static int check_lost(struct call *k, const struct fathom_fwd_lock *lock)
+{
+	struct locks *l = &k->client->locks;
+	struct lock_line *line = line_of(l, &k->request->handle, lock);
+
+	if (lock->session || !line || !line->lost)
+		return 0;
+	forget(l, line);
+	return call_fail(k, ENOLCK,
+			 "what was locked is locked no more: the server was started anew, or the "
+			 "connection was away");
+}
+
+static int ask(struct call *k, struct fathom_fwd *c, uint16_t op,
+	       const struct fathom_fwd_handle *handle, const struct fathom_fwd_lock *lock,
+	       struct fathom_fwd_hints *hints)
+{
+	if (call_begin(k, c, hints, op, handle, FIELDS, 0) || check_lost(k, lock))
+		return k->code;
+	k->request->offset = lock->start;
+	k->request->length = lock->length;
+	put_claim(&k->w, handle, lock);
+	if (call_ask(k))
+		return k->code;
+	return check_lost(k, lock); /* it may be found out on the way */
+}
+
+static int lock_once(struct fathom_fwd *c, const struct fathom_fwd_handle *handle,
+		     const struct fathom_fwd_lock *lock, struct fathom_fwd_hints *hints)
+{
+	struct call k;
+	bool unwanted = false;
+
+	if (!ask(&k, c, FWD_OP_LOCK, handle, lock, hints)) {
+		if (note(&c->locks, handle, lock))
+			unwanted = call_fail(&k, ENOMEM, "its loss could not be told");
+	} else {
+		unwanted = k.r.at && !k.request->reply_head.status; /* granted all the same */
+	}
+	if (!unwanted)
+		return call_end(&k);
+	call_end(&k);
+	fathom_fwd_unlock(c, handle, lock, NULL);
+	return k.code;
+}
+
+static uint32_t time_for(struct fathom_fwd *c, const struct fathom_fwd_hints *hints)
+{
+	return hints->timeout ? hints->timeout
+	       : c->timeout   ? c->timeout
+			      : engine_server(c).deadline;
+}
+
+/* The server breaks a wait off where the window would close over it: it goes on until the time is over. */
+int fathom_fwd_lock(struct fathom_fwd *client, const struct fathom_fwd_handle *handle,
+		    const struct fathom_fwd_lock *lock, struct fathom_fwd_hints *hints)
+{
+	struct fathom_fwd_hints none = {.timeout = 0}, *h = hints ? hints : &none;
+	uint32_t asked = h->timeout;
+	int64_t due = now_ms() + time_for(client, h), left;
+	int error;
+
+	for (;;) {
+		error = lock_once(client, handle, lock, h);
+		left = due - now_ms() - PAUSE;
+		if (error != EAGAIN || !(lock->flags & FATHOM_FWD_LOCK_WAIT) || left <= 0)
+			break;
+		usleep(PAUSE * 1000);
+		h->timeout = (uint32_t)left;
+	}
+	h->timeout = asked;
+	return error;
+}
+
+int fathom_fwd_unlock(struct fathom_fwd *client, const struct fathom_fwd_handle *handle,
+		      const struct fathom_fwd_lock *lock, struct fathom_fwd_hints *hints)
+{
+	struct fathom_fwd_lock none = *lock;
+	struct lock_line *line;
+	struct call k;
+
+	none.mode = FATHOM_FWD_LOCK_NONE;
+	none.flags &= FATHOM_FWD_LOCK_WHOLE;
+	if (!ask(&k, client, FWD_OP_UNLOCK, handle, &none, hints) && !lock->start &&
+	    !lock->length && !lock->session && (line = line_of(&client->locks, handle, lock)))
+		forget(&client->locks, line);
+	return call_end(&k);
+}
+
+int fathom_fwd_locked(struct fathom_fwd *client, const struct fathom_fwd_handle *handle,
+		      struct fathom_fwd_lock *lock, struct fathom_fwd_hints *hints)
+{
+	struct fathom_fwd_lock found;
+	struct call k;
+
+	if (!ask(&k, client, FWD_OP_LOCKED, handle, lock, hints)) {
+		found = get_claim(&k.r);
+		if (!k.r.bad)
+			*lock = found;
+	}
+	return call_end(&k);
+}
+
+int fathom_fwd_has_locks(struct fathom_fwd *client, const struct fathom_fwd_handle *handle,
+			 const struct fathom_fwd_lock *lock)
+{
+	int before = errno, has;
+
+	engine_lock(client);
+	has = line_of(&client->locks, handle, lock) != NULL;
+	engine_unlock(client);
+	errno = before;
+	return has;
+}
+
+int fathom_fwd_session(struct fathom_fwd *client, uint64_t *session, int *fd)
+{
+	struct fathom_fwd *other = calloc(1, sizeof(*other));
+	int before = errno, error;
+	bool final;
+
+	if (!other)
+		return ENOMEM;
+	engine_lock(client); /* its name, address and token stay as they are */
+	*other = (struct fathom_fwd){.address = client->address,
+				     .name = client->name,
+				     .checksum = client->checksum,
+				     .lowest = client->lowest};
+	memcpy(other->token, client->token, sizeof(other->token));
+	engine_unlock(client);
+	error = session_identity(other);
+	if (!error)
+		error = session_begin(other, &other->link, &other->server, now_ms() + CONNECT,
+				      &final);
+	if (!error) {
+		*session = other->id;
+		*fd = other->link.fd;
+	}
+	explicit_bzero(other->token, sizeof(other->token));
+	free(other);
+	errno = before;
+	return error;
+}
