@@ -6,7 +6,7 @@ import type { Bar, Part } from "./query";
 
 export const ROW = 24;
 export const TOP = 26;
-const VALUE = 84;
+const LETTER = 6.4;
 const LEAST = 1e3; // ns: where a logarithmic axis begins
 
 export interface Drawn {
@@ -30,10 +30,13 @@ function label({ bars, marks }: Drawn, width: number): number {
 /** A bar per key with a part per layer. Parts that hold one another stand under each other, others one behind the other. */
 export function paintBreakdown(drawn: Drawn): (ink: Ink, box: Box, palette: Palette) => void {
 	const { bars, grouped, logarithmic } = drawn;
-	const longest = Math.max(...bars.map((one) => (grouped ? Math.max(...one.parts.map((part) => part.time)) : one.total)), 1);
+	const ofBar = (bar: Bar): number => (grouped ? Math.max(...bar.parts.map((one) => one.time)) : bar.total);
+	const longest = Math.max(...bars.map(ofBar), 1);
+	const values = bars.map((bar) => time(ofBar(bar)));
+	const value = 14 + LETTER * Math.max(...values.map((one) => one.length), 11);
 	return (ink, box, palette) => {
 		const start = label(drawn, box.width);
-		const room = Math.max(20, box.width - start - VALUE);
+		const room = Math.max(20, box.width - start - value);
 		const length = (ns: number): number => (logarithmic ? logShare(ns, LEAST, longest) : ns / longest) * room;
 		legend(ink, bars, palette);
 		bars.forEach((bar, row) => {
@@ -43,7 +46,7 @@ export function paintBreakdown(drawn: Drawn): (ink: Ink, box: Box, palette: Pale
 			ink.font = SMALL;
 			ink.fillStyle = palette.quiet;
 			ink.textAlign = "left";
-			ink.fillText(time(grouped ? Math.max(...bar.parts.map((one) => one.time)) : bar.total), end + 6, top + ROW / 2);
+			ink.fillText(values[row] ?? "", end + 6, top + ROW / 2);
 		});
 	};
 }
@@ -90,6 +93,6 @@ function legend(ink: Ink, bars: Bar[], palette: Palette): void {
 		ink.fillRect(at, 6, 10, 10);
 		ink.fillStyle = palette.quiet;
 		ink.fillText(layer, at + 14, 11);
-		at += 26 + layer.length * 6.4;
+		at += 26 + layer.length * LETTER;
 	}
 }
