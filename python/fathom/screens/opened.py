@@ -70,6 +70,7 @@ class Opened:
         """`name`: as requests call it; `at`: ns since 1970 when it was read."""
         self.name, self.run, self.at = name, run, at
         self.kept = Kept(run.path)
+        self.calls = sum(filter(None, run.sql("select events from runs")["events"].to_pylist()))
         self.by_time = by_time.attach(run.connection, run.path / "tables")
         self.now: dict[str, Any] | None = None  # while it runs (screens/now.py)
         self._kept: dict[Hashable, Any] = {}

@@ -21,8 +21,8 @@ from fathom.serve.page import NOT_BUILT, page
 
 #: Answers that are worked out at a time; further requests wait.
 AT_A_TIME = 4
-#: Seconds that an answer may take.
-SECONDS = 60.0
+#: Seconds that an answer may take, and how many more for each call of the run.
+SECONDS, OF_A_CALL = 60.0, 1e-6
 # A statement is interrupted again and again until its thread is done: one that begins in between is not missed.
 AGAIN = 0.05
 STATUS = {UsageError: 400, NoSuchRun: 404, OverLimit: 422}
@@ -84,11 +84,17 @@ class Answers:
                 anyio.to_thread.run_sync(screens.ask_written, self.runs, name, parameters, stop)
             )
             is_patient = name == "again" or screens.is_lasting(name, parameters)
-            await asyncio.wait({thread}, timeout=None if is_patient else self.seconds)
+            seconds = self._allowed(parameters.get("run", ""))
+            await asyncio.wait({thread}, timeout=None if is_patient else seconds)
             while not thread.done():
-                stop.now(OverLimit(f"{name} took longer than {self.seconds:g} s; choose less"))
+                stop.now(OverLimit(f"{name} took longer than {seconds:.3g} s; choose less"))
                 await asyncio.wait({thread}, timeout=AGAIN)
             return thread.result()
+
+    def _allowed(self, run: str) -> float:
+        """Seconds that an answer of this run may take."""
+        opened = self.runs.all.get(run)
+        return self.seconds + (opened.calls * OF_A_CALL if opened else 0)
 
 
 async def _gone(request: Request) -> None:
