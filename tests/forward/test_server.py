@@ -583,3 +583,36 @@ def test_a_small_request_costs_six_system_calls_on_both_sides(tmp_path: Path, op
     # a client may be interrupted, and the server's clock ticks
     assert client["total"] < 2 * 1000 + 100, client
     assert server["total"] < 4 * 1000 + 100, server
+
+
+def test_a_client_holds_its_share_of_the_pool_and_no_more(tmp_path: Path) -> None:
+    mib = 1 << 20
+    with server(tmp_path, "--pool", str(8 * mib), "--client-pool", str(mib)) as served:
+        greedy, other = served.client(), served.client()
+        handle = greedy.open("f")
+        body = [request("write", [handle, [(at * mib, mib)]]) for at in range(16)]
+        for one in body:
+            greedy.send("write", one, flags=PULL | NONBLOCKING)
+        free = other.status()["pool_free_bytes"]
+        while (now := other.status()["pool_free_bytes"]) != free:
+            free = now  # until it has asked for all that it will
+        assert 7 * mib <= free < 8 * mib
+        theirs = other.open("g")
+        written = other.write(theirs, 0, bytes(mib), pull=True, flags=NONBLOCKING)
+        assert written == 1  # accepted: there is room for it
+        data = random.Random(1).randbytes(mib)
+        _, (failed,), _ = greedy.reply(greedy.send("commit", request("commit", [handle, 3])), data)
+        assert failed == []
+        assert (served.export / "f").read_bytes() == data * 16
+        assert other.status()["pool_free_bytes"] == 8 * mib
+
+
+def test_a_client_has_a_bounded_number_of_open_files(tmp_path: Path) -> None:
+    with server(tmp_path, "--client-files", "3") as served:
+        client = served.client()
+        handles = [client.open(f"f{i}") for i in range(3)]
+        with pytest.raises(Refused, match="Too many open files"):
+            client.open("one-more")
+        served.client().open("of-another")
+        client.ask("release", handles[0])
+        client.open("one-more")

@@ -29,6 +29,12 @@ pub struct Forward {
 	/// Bytes of buffers for data on its way
 	#[arg(long, default_value_t = 256 << 20, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(4096..))]
 	pool: u64,
+	/// Bytes of them that one client may hold at once; default: half
+	#[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(4096..))]
+	client_pool: Option<u64>,
+	/// Files that one client may have open at once
+	#[arg(long, default_value_t = 65536, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+	client_files: u32,
 	/// Seconds that a client without connections is kept
 	#[arg(long, default_value_t = 30.0, value_name = "S")]
 	lease: f64,
@@ -99,6 +105,8 @@ pub fn forward(said: Forward) -> Result<(), String> {
 		name: said.name,
 		workers: usize::from(said.workers),
 		pool: said.pool as usize,
+		client_pool: said.client_pool.unwrap_or(said.pool / 2) as usize,
+		client_files: said.client_files as usize,
 		lease: seconds("lease", said.lease)?,
 		deadline: seconds("deadline", said.deadline)?,
 		striping: said

@@ -33,7 +33,7 @@ impl Server {
 		let Some(client) = self.clients.get_mut(&key.0) else { return false };
 		if let Some(answer) = client.answers.get(&key.1).cloned() {
 			self.count.repeated += 1;
-			self.send(number, answer, 0);
+			self.send(number, answer);
 			return true;
 		}
 		let Some(pending) = client.find(key.1) else { return false };
@@ -79,8 +79,8 @@ impl Server {
 	}
 
 	fn end(&mut self, key: Key, flags: u32, status: u32, mut frame: Vec<u8>, held: usize) {
-		let Some(client) = self.clients.get_mut(&key.0) else { return self.free(held) };
-		let Some(pending) = client.end(key.1) else { return self.free(held) };
+		let Some(client) = self.clients.get_mut(&key.0) else { return self.free(key.0, held) };
+		let Some(pending) = client.end(key.1) else { return self.free(key.0, held) };
 		self.dues.remove(&(pending.due, key));
 		self.unfinished.remove(&(pending.arrived.at, key));
 		record(&mut self.files, &pending, status, self.settings.mount.as_deref());
@@ -89,8 +89,8 @@ impl Server {
 			client.answers.insert(key.1, frame.clone());
 		}
 		match pending.answered() {
-			None => self.send(pending.connection, frame, held),
-			Some(_) => self.free(held),
+			None => self.send_held(key, pending.connection, frame, held),
+			Some(_) => self.free(key.0, held),
 		}
 		self.feed_hungry(); // another one is the oldest now
 	}
@@ -105,12 +105,12 @@ impl Server {
 		if early == Early::Accepted {
 			client.answers.insert(key.1, frame.clone());
 		}
-		self.send(connection, frame, 0);
+		self.send(connection, frame);
 	}
 
 	pub fn refuse_request(&mut self, number: u64, header: &Header, status: u32, what: &str) {
 		let body = encode(&failure(what, (0, 0), Hints::default()));
-		self.send(number, Header { status, ..reply_header(header) }.frame(&body), 0);
+		self.send(number, Header { status, ..reply_header(header) }.frame(&body));
 	}
 
 	/// A frame that breaks the protocol: said, and the connection ends.
@@ -131,13 +131,18 @@ impl Server {
 		self.flush(number);
 	}
 
-	pub fn send(&mut self, number: u64, frame: Vec<u8>, held: usize) {
+	pub fn send(&mut self, number: u64, frame: Vec<u8>) {
+		self.send_held((0, 0), number, frame, 0);
+	}
+
+	/// A frame that holds bytes of the pool, of a request.
+	pub fn send_held(&mut self, key: Key, number: u64, frame: Vec<u8>, held: usize) {
 		match self.connections.get_mut(&number) {
 			Some(connection) => {
 				connection.send(frame, held);
 				self.flush(number);
 			}
-			None => self.free(held),
+			None => self.free(key.0, held),
 		}
 	}
 }

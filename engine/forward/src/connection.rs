@@ -131,6 +131,8 @@ pub enum Stage {
 pub struct Connection {
 	pub socket: Socket,
 	pub stage: Stage,
+	/// Whose it is or was; 0: nobody said so yet.
+	pub client: u64,
 	/// Key shown in hello.
 	pub key: [u8; 16],
 	pub name: String,
@@ -177,6 +179,7 @@ impl Connection {
 		Connection {
 			socket,
 			stage: Stage::New(None),
+			client: 0,
 			key: [0; 16],
 			name: String::new(),
 			last_seq: 0,

@@ -67,7 +67,7 @@ impl Server {
 	pub fn leave_queue(&mut self, key: Key) {
 		let Some(handle) = self.pending(key).map(|pending| pending.handle) else { return };
 		let left = self.files.get(&handle).map(|file| file.queue.finish(key)).unwrap_or_default();
-		left.into_iter().for_each(|piece| self.free(piece.held));
+		left.into_iter().for_each(|piece| self.free(piece.key.0, piece.held));
 		self.pump(handle);
 	}
 
@@ -124,7 +124,7 @@ impl Server {
 					file.queue.written();
 				}
 				for (piece, failed) in pieces {
-					self.free(piece.held);
+					self.free(piece.key.0, piece.held);
 					self.count.written += piece.length() as u64;
 					if let Some(Doing::Writing(w)) = self.pending(piece.key).map(|p| &mut p.doing) {
 						w.done += piece.length() as u64;
@@ -170,6 +170,7 @@ impl Server {
 			return; // what the store still does for it ends first
 		}
 		self.give_locks_back(id);
+		self.sated.remove(&id);
 		let Some(mut client) = self.clients.remove(&id) else { return };
 		self.log_untold(id, &client);
 		for (handle, times) in client.held.clone() {

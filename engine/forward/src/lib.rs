@@ -62,6 +62,10 @@ pub struct Settings {
 	pub workers: usize,
 	/// Bytes of buffers.
 	pub pool: usize,
+	/// Bytes of them that one client may hold.
+	pub client_pool: usize,
+	/// Files that one client may hold open.
+	pub client_files: usize,
 	/// How long a client without connections is kept.
 	pub lease: Duration,
 	/// Of requests that name none.

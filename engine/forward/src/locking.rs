@@ -77,11 +77,15 @@ impl Server {
 		Ok(())
 	}
 
-	/// It is one of those that wait.
+	/// It is one of those that wait; who waits for room in the pool does not wait for it.
 	pub fn park(&mut self, key: Key) {
+		if let Some(at) = self.pending(key).map(|pending| pending.arrived.at) {
+			self.unfinished.remove(&(at, key));
+		}
 		if let Some(client) = self.clients.get_mut(&key.0) {
 			client.parked.insert(key.1);
 		}
+		self.feed_hungry();
 	}
 
 	/// Requests that waited have their locks.

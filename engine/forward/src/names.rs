@@ -12,9 +12,6 @@ use crate::queue::{Access, Key};
 use crate::server::{Done, Server, Trouble};
 use crate::store::{Object, Store};
 
-/// Files that a client may hold open at once.
-const HELD: usize = 65536;
-
 impl Server {
 	/// Start a new request.
 	pub fn begin(&mut self, key: Key, request: Request, data: (Vec<u8>, usize)) {
@@ -200,7 +197,7 @@ impl Server {
 			}
 			Request::Open { dir, flags, mode, path } => {
 				let held = self.clients.get(&key.0).map_or(0, |client| client.held.len());
-				if held >= HELD {
+				if held >= self.settings.client_files {
 					return Err(Errno::MFILE);
 				}
 				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);

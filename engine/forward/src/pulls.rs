@@ -1,5 +1,7 @@
 //! Data of writes on its way in: pulled piece by piece, as there is room in the pool.
 
+use std::collections::BTreeSet;
+
 use fathom_wire::number::{flag, hint, kind, level};
 use fathom_wire::{Handle, Header, Hints, Pull, encode};
 use rustix::io::Errno;
@@ -21,8 +23,8 @@ impl Server {
 			return self.pull(key);
 		}
 		let length = data.0.len() - data.1;
-		let held = if self.take(length) { length } else { 0 };
-		let Some(pending) = self.pending(key) else { return self.free(held) };
+		let held = if self.take(key.0, length) { length } else { 0 };
+		let Some(pending) = self.pending(key) else { return self.free(key.0, held) };
 		let handle = pending.handle;
 		if let Doing::Writing(writing) = &mut pending.doing {
 			writing.waited = held < length;
@@ -49,7 +51,7 @@ impl Server {
 			let alone = pulled == got; // else it asks again when the next part comes
 			let room = match alone {
 				true => self.take_in_turn(key, wanted as usize),
-				false => self.take(wanted as usize),
+				false => self.take(key.0, wanted as usize),
 			};
 			let Some(Doing::Writing(writing)) = self.pending(key).map(|p| &mut p.doing) else {
 				return;
@@ -81,7 +83,7 @@ impl Server {
 		if let Some(connection) = self.connections.get_mut(&number) {
 			connection.pulled += 1;
 		}
-		self.send(number, header.frame(&encode(&pull)), 0);
+		self.send(number, header.frame(&encode(&pull)));
 	}
 
 	/// Data came. What nobody asked for, or has been given already, is dropped.
@@ -110,11 +112,11 @@ impl Server {
 		held: usize,
 	) {
 		let unfinished = self.clients.get(&key.0).map_or(0, |client| client.pending().len());
-		let Some(pending) = self.pending(key) else { return self.free(held) };
+		let Some(pending) = self.pending(key) else { return self.free(key.0, held) };
 		let drop = pending.hints.has(hint::DROP_IO);
 		let length = (data.0.len() - data.1) as u64;
 		let callers = callers_of(&pending.header, &pending.hints, at..at + length);
-		let Doing::Writing(writing) = &pending.doing else { return self.free(held) };
+		let Doing::Writing(writing) = &pending.doing else { return self.free(key.0, held) };
 		let extents = writing.slice(at, length);
 		let nonblocking = pending.header.flags & flag::NONBLOCKING != 0;
 		let accepted = nonblocking && !writing.waited && writing.got == writing.total;
@@ -147,7 +149,7 @@ impl Server {
 		writing.done += total - got;
 		let held = std::mem::take(&mut writing.reserved);
 		let unplaced = writing.append && writing.offset.is_none();
-		self.free(held);
+		self.free(key.0, held);
 		if unplaced {
 			if let Some(file) = self.files.get(&handle) {
 				file.end.waiting.retain(|waiting| *waiting != key);
@@ -158,13 +160,21 @@ impl Server {
 		self.check_written(key);
 	}
 
-	/// Room in the pool, if there is so much.
-	pub fn take(&mut self, bytes: usize) -> bool {
-		let enough = self.pool_free >= bytes;
+	/// Room in the pool for a client, if there is so much, and it holds less than its share.
+	pub fn take(&mut self, client: u64, bytes: usize) -> bool {
+		let enough = self.pool_free >= bytes && !self.is_sated(client, bytes);
 		if enough {
 			self.pool_free -= bytes;
+			*self.used.entry(client).or_default() += bytes;
 		}
 		enough
+	}
+
+	/// It would hold more than its share. One part it may always have; other servers ask for many clients.
+	fn is_sated(&self, client: u64, bytes: usize) -> bool {
+		let Some(used) = self.used.get(&client) else { return false };
+		let peer = self.clients.get(&client).is_some_and(|client| client.is_peer);
+		!peer && used + bytes > self.settings.client_pool
 	}
 
 	/// The same, or the request waits for it. The oldest never does, and takes a part beyond the pool: the room may be
@@ -174,11 +184,16 @@ impl Server {
 			return false;
 		};
 		let oldest = self.unfinished.first() == Some(&place);
-		if self.take(bytes) {
+		if self.take(key.0, bytes) {
 			return true;
 		}
 		if oldest {
-			self.overdrawn += bytes - std::mem::take(&mut self.pool_free);
+			let there = bytes.min(self.pool_free);
+			self.pool_free -= there;
+			self.overdrawn += bytes - there;
+			*self.used.entry(key.0).or_default() += bytes;
+		} else if self.is_sated(key.0, bytes) {
+			self.sated.entry(key.0).or_default().insert(place);
 		} else {
 			self.hungry.insert(place);
 		}
@@ -186,27 +201,55 @@ impl Server {
 	}
 
 	/// Room again.
-	pub fn free(&mut self, bytes: usize) {
+	pub fn free(&mut self, client: u64, bytes: usize) {
 		if bytes == 0 {
 			return;
 		}
 		let repaid = bytes.min(self.overdrawn);
 		self.overdrawn -= repaid;
 		self.pool_free += bytes - repaid;
+		if let Some(used) = self.used.get_mut(&client) {
+			*used -= bytes;
+			if *used == 0 {
+				self.used.remove(&client);
+			}
+		}
+		self.feed_sated(client);
 		self.feed_hungry();
+	}
+
+	/// Requests of a client that waited for its own to be done.
+	fn feed_sated(&mut self, client: u64) {
+		while let Some(first) = self.sated.get_mut(&client).and_then(BTreeSet::pop_first) {
+			self.go_on(first.1);
+			if self.sated.get(&client).is_some_and(|sated| sated.contains(&first)) {
+				return; // still no room
+			}
+		}
+		self.sated.remove(&client);
 	}
 
 	/// Who waited for room goes on, the oldest first.
 	pub fn feed_hungry(&mut self) {
+		let oldest = self.unfinished.first().copied();
+		if let Some(oldest) = oldest
+			&& self.sated.get_mut(&oldest.1.0).is_some_and(|sated| sated.remove(&oldest))
+		{
+			self.go_on(oldest.1);
+		}
 		while let Some(first) = self.hungry.pop_first() {
-			match self.pending(first.1).map(|p| &p.doing) {
-				Some(Doing::Reading(_)) => self.read_on(first.1),
-				Some(Doing::Writing(_)) => self.pull(first.1),
-				_ => {}
-			}
+			self.go_on(first.1);
 			if self.hungry.contains(&first) {
 				break; // still no room
 			}
+		}
+	}
+
+	fn go_on(&mut self, key: Key) {
+		match self.pending(key).map(|p| &p.doing) {
+			Some(Doing::Reading(_)) => self.read_on(key),
+			Some(Doing::Writing(_)) => self.pull(key),
+			_ => {}
 		}
 	}
 }

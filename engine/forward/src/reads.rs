@@ -61,7 +61,7 @@ impl Server {
 		if !self.take_in_turn(key, held) {
 			return;
 		}
-		let Ok(object) = self.object(key, handle) else { return self.free(held) };
+		let Ok(object) = self.object(key, handle) else { return self.free(key.0, held) };
 		let purpose = self.purpose(key, wanted);
 		let mut frame = self.buffers.take_filled(head + wanted as usize);
 		if let Some(parts) = self.read_here(&object, &parts, &mut frame[head..], &purpose) {
@@ -105,27 +105,27 @@ impl Server {
 		let Got { mut frame, parts, error, held } = got;
 		let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
 		self.count.read += moved;
-		let Some(pending) = self.pending(key) else { return self.free(held) };
+		let Some(pending) = self.pending(key) else { return self.free(key.0, held) };
 		let handle = pending.handle;
 		if let Some((extent, trouble)) = error {
-			self.free(held);
+			self.free(key.0, held);
 			self.leave_queue(key);
 			let range = (extent.offset, extent.length);
 			return self.fail_with(key, trouble.status(), range, &trouble.why);
 		}
 		let short = parts.iter().any(|(asked, bytes)| bytes < asked);
 		if short && self.files.get(&handle).is_some_and(|file| file.queue.again(key)) {
-			self.free(held);
+			self.free(key.0, held);
 			return self.pump(handle);
 		}
-		let Some(pending) = self.pending(key) else { return self.free(held) };
+		let Some(pending) = self.pending(key) else { return self.free(key.0, held) };
 		let number = pending.connection;
 		let crc = pending.header.flags & flag::BODY_CRC;
 		let header = Header { kind: kind::DATA, flags: crc, ..reply_header(&pending.header) };
 		let (Request::Read { extents, .. }, Doing::Reading(reading)) =
 			(&pending.request, &mut pending.doing)
 		else {
-			return self.free(held);
+			return self.free(key.0, held);
 		};
 		reading.advance(extents, &parts);
 		let over = reading.next.0 >= extents.len();
@@ -142,7 +142,7 @@ impl Server {
 		if !over {
 			self.read_on(key); // while this is sent
 		}
-		self.send(number, frame, held);
+		self.send_held(key, number, frame, held);
 		if over {
 			self.leave_queue(key);
 			self.answer(key, 0, &reply, b"", 0);

@@ -144,6 +144,10 @@ pub struct Server {
 	pub unfinished: BTreeSet<(Instant, Key)>,
 	/// Bytes that the oldest request took beyond the pool.
 	pub overdrawn: usize,
+	/// Bytes of the pool that each client holds.
+	pub used: Map<u64, usize>,
+	/// Requests of clients that hold their share of it, by client.
+	pub sated: Map<u64, BTreeSet<(Instant, Key)>>,
 	pub count: Count,
 	/// Of requests that are not done.
 	pub dues: BTreeSet<(Instant, Key)>,
@@ -230,6 +234,8 @@ impl Server {
 			hungry: BTreeSet::new(),
 			unfinished: BTreeSet::new(),
 			overdrawn: 0,
+			used: Map::default(),
+			sated: Map::default(),
 			count: Count::default(),
 			dues: BTreeSet::new(),
 			buffers: Buffers::default(),
@@ -454,7 +460,7 @@ impl Server {
 	/// Send what fits, and ask to be told when more does.
 	pub fn flush(&mut self, number: u64) {
 		let Some(connection) = self.connections.get_mut(&number) else { return };
-		let before = connection.waiting_out;
+		let (before, owner) = (connection.waiting_out, connection.client);
 		let (freed, alive) = connection.flush(&mut self.buffers);
 		let after = connection.waiting_out;
 		let over = after == 0 && matches!(connection.stage, Stage::Closing);
@@ -476,7 +482,7 @@ impl Server {
 		if after <= AHEAD {
 			self.read_behind(number);
 		}
-		self.free(freed);
+		self.free(owner, freed);
 	}
 
 	/// Reads that waited for what was read before them to be sent.
@@ -489,7 +495,7 @@ impl Server {
 		self.leave(number);
 		if let Some(connection) = self.connections.remove(&number) {
 			let _ = epoll::delete(&self.epoll, &connection.socket);
-			self.free(connection.held());
+			self.free(connection.client, connection.held());
 			connection.readers.iter().for_each(|key| self.read_on(*key));
 		}
 	}

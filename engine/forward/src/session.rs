@@ -51,7 +51,7 @@ impl Server {
 				let hints = Hints::default().with(hint::NONCE, &server);
 				let body = encode(&failure("token", (0, 0), hints));
 				let reply = Header { status: status::AUTH, ..reply_header(header) };
-				self.send(id, reply.frame(&body), 0);
+				self.send(id, reply.frame(&body));
 				Ok(())
 			}
 		}
@@ -82,6 +82,7 @@ impl Server {
 		client.connections += 1;
 		client.alone = None;
 		connection.stage = Stage::Known(header.client);
+		connection.client = header.client;
 		connection.moved = Instant::now();
 		let session = self.session();
 		let locked = self.is_locking(header.client);
@@ -91,7 +92,7 @@ impl Server {
 			_ => Reply::Auth { session },
 		};
 		let frame = reply_header(header).frame(&reply.encode(&hints));
-		self.send(id, frame, 0);
+		self.send(id, frame);
 		Ok(())
 	}
 
