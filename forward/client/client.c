@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "compress.h"
 
 enum { CONNECT_TIMEOUT = 10000 /* ms */ };
 
@@ -26,6 +27,9 @@ static int describe_client(struct fathom_fwd *c, const char *server,
 	c->name = options->name ? strdup(options->name) : own_name();
 	c->timeout = options->timeout;
 	c->checksum = options->checksum;
+	c->compress = options->compress;
+	if (c->compress && !compress_begin())
+		return ELIBACC;
 	if (!c->address || !c->name)
 		return ENOMEM;
 	return options->token_file ? session_token(c, options->token_file) : 0;
@@ -57,7 +61,8 @@ static void tell(struct fathom_fwd_error *error, const char *server, int code)
 	snprintf(error->server, sizeof(error->server), "%s", server);
 	snprintf(error->what, sizeof(error->what), "connecting to server %.100s: %s%s", server,
 		 strerror(code),
-		 code == EINVAL ? "; an address is unix:PATH or tcp:HOST:PORT"
+		 code == EINVAL    ? "; an address is unix:PATH or tcp:HOST:PORT"
+		 : code == ELIBACC ? "; data is to be compressed and libzstd.so.1 is not installed"
 		 : code == EACCES
 			 ? "; is it your server, the right token, a token file of mode 0600?"
 			 : "; is it running? See `fathom-engine forward`");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "compress.h"
 
 enum {
 	FIELDS = 64, /* of these requests, but their extents */
@@ -96,6 +97,24 @@ static void spread(struct call *k, const uint64_t *got, uint64_t packed)
 	}
 }
 
+/* The data behind the reply's fields, all there is. */
+static bool take_rest(struct call *k, uint64_t bytes)
+{
+	struct fathom_fwd_request *r = k->request;
+	int64_t n = (int64_t)bytes;
+
+	if (bytes && r->reply_head.flags & FWD_FLAG_COMPRESSED)
+		n = k->client->server.compresses
+			    ? expand_memory(&r->memory, 0, r->memory.bytes, k->r.at, bytes)
+			    : -1;
+	else if (bytes > r->memory.bytes)
+		n = -1;
+	else
+		memory_put(&r->memory, 0, k->r.at, bytes);
+	r->received += n < 0 ? 0 : (uint64_t)n;
+	return n >= 0;
+}
+
 static uint64_t take_read(struct call *k)
 {
 	struct fathom_fwd_request *r = k->request;
@@ -114,11 +133,10 @@ static uint64_t take_read(struct call *k)
 	}
 	get_hint(&k->r, 0, 0);
 	here = k->r.bad ? 0 : (uint64_t)(k->r.end - k->r.at);
-	if (k->r.bad || sum != here + r->received || (here && r->received)) {
+	if (k->r.bad || (here && r->received) || !take_rest(k, here) || sum != r->received) {
 		k->r.bad = true;
 		sum = 0;
 	} else {
-		memory_put(&r->memory, r->received, k->r.at, here);
 		spread(k, got, sum);
 	}
 	free(got);

@@ -1,5 +1,6 @@
 /* Requests in flight. No thread of its own: of the threads that wait, one at a time pumps for all. */
 #include "engine.h"
+#include "compress.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -73,13 +74,19 @@ static bool window_is_open(const struct fathom_fwd *c)
 
 /* ---- sending ---- */
 
+static void free_out(struct out *o)
+{
+	free(o->packed);
+	free(o);
+}
+
 static void free_outs(struct fathom_fwd *c)
 {
 	while (c->out_first) {
 		struct out *o = c->out_first;
 
 		c->out_first = o->next;
-		free(o);
+		free_out(o);
 	}
 	c->out_last = NULL;
 	c->outs = 0;
@@ -117,11 +124,8 @@ static int queue_data(struct fathom_fwd *c, struct fathom_fwd_request *r, uint64
 		      uint32_t length)
 {
 	struct out *o = add_out(c, r);
-	struct frame head = {.kind = FWD_KIND_DATA,
-			     .op = r->head.op,
-			     .body = length + 8,
-			     .client = c->id,
-			     .seq = r->head.seq};
+	struct frame head = {
+		.kind = FWD_KIND_DATA, .op = r->head.op, .client = c->id, .seq = r->head.seq};
 	struct writer w;
 
 	if (!o)
@@ -129,12 +133,17 @@ static int queue_data(struct fathom_fwd *c, struct fathom_fwd_request *r, uint64
 	o->data = true;
 	o->at = at;
 	o->length = length;
+	o->packed =
+		c->server.compresses ? compress_memory(&r->memory, at, length, &o->length) : NULL;
+	head.flags = o->packed ? FWD_FLAG_COMPRESSED : 0;
+	head.body = o->length + 8;
 	w = (struct writer){.at = o->head + FWD_FRAME_HEADER, .end = o->head + sizeof(o->head)};
 	put_u64(&w, at);
 	if (c->checksum) {
-		head.flags = FWD_FLAG_BODY_CRC;
+		head.flags |= FWD_FLAG_BODY_CRC;
 		head.body_crc = frame_crc(0, o->head + FWD_FRAME_HEADER, 8);
-		head.body_crc = memory_crc(&r->memory, at, length, head.body_crc);
+		head.body_crc = o->packed ? frame_crc(head.body_crc, o->packed, o->length)
+					  : memory_crc(&r->memory, at, length, head.body_crc);
 	}
 	frame_encode(o->head, &head);
 	return 0;
@@ -151,6 +160,10 @@ static int rest_of(const struct out *o, struct iovec *part)
 		sent = head;
 	}
 	sent -= head;
+	if (o->packed && sent < o->length)
+		part[n++] = (struct iovec){o->packed + sent, o->length - sent};
+	if (o->packed)
+		return n;
 	if (o->data)
 		return n + memory_pieces(&o->request->memory, o->at + sent, o->length - sent,
 					 part + n, SEND_PARTS - n);
@@ -187,7 +200,7 @@ static void flush(struct fathom_fwd *c)
 		if (!o->next)
 			c->out_last = NULL;
 		c->outs--;
-		free(o);
+		free_out(o);
 	}
 }
 
@@ -230,6 +243,24 @@ static const char *take_pull(struct fathom_fwd *c, struct fathom_fwd_request *r,
 	return NULL;
 }
 
+static const char *take_compressed(struct fathom_fwd *c, struct fathom_fwd_request *r,
+				   struct reader in, uint64_t at)
+{
+	int64_t n;
+
+	if (!c->server.compresses)
+		return "compressed data that was not agreed on";
+	if (r->abandoned)
+		return NULL;
+	if (at != r->received)
+		return "data of a read at another place than where it goes on";
+	n = expand_memory(&r->memory, at, r->memory.bytes - at, in.at, (size_t)(in.end - in.at));
+	if (n < 0)
+		return "compressed data that is not what it says";
+	r->received += (uint64_t)n;
+	return NULL;
+}
+
 /* The frame's data as far as it has come; the rest is received where it belongs. */
 static const char *take_data(struct fathom_fwd *c, struct fathom_fwd_request *r,
 			     const struct frame *head, const uint8_t *body, size_t have)
@@ -239,6 +270,8 @@ static const char *take_data(struct fathom_fwd *c, struct fathom_fwd_request *r,
 
 	if (in.bad || r->head.op != FWD_OP_READ)
 		return "data that nobody asked for";
+	if (head->flags & FWD_FLAG_COMPRESSED)
+		return take_compressed(c, r, in, at);
 	if (!r->abandoned) {
 		if (at != r->received || length > r->memory.bytes - at)
 			return "data of a read at another place than where it goes on";
@@ -274,13 +307,14 @@ static const char *take_frame(struct fathom_fwd *c, const struct frame *head, co
 	}
 }
 
-/* Data without a checksum need not be there as a whole: the request whose memory it goes into at once; or NULL. */
+/* Data without a checksum, as it is, need not be there as a whole: the request whose memory it goes into at once; or NULL. */
 static struct fathom_fwd_request *can_land(struct fathom_fwd *c, const struct frame *head,
 					   size_t have)
 {
 	struct fathom_fwd_request *r = NULL;
 
-	if (head->kind == FWD_KIND_DATA && !(head->flags & FWD_FLAG_BODY_CRC) && have >= 8 &&
+	if (head->kind == FWD_KIND_DATA &&
+	    !(head->flags & (FWD_FLAG_BODY_CRC | FWD_FLAG_COMPRESSED)) && have >= 8 &&
 	    head->client == c->id)
 		r = find_request(c, head->seq);
 	return r && r->head.op == head->op ? r : NULL;
@@ -337,7 +371,7 @@ static void take_bytes(struct fathom_fwd *c, size_t n)
 	size_t need;
 
 	c->in_have += n;
-	need = take_frames(c);
+	c->in_need = need = take_frames(c);
 	if (need > c->in_room) {
 		uint8_t *larger = realloc(c->in, FWD_FRAME_HEADER + FWD_LIMIT_BODY);
 
@@ -376,6 +410,8 @@ static size_t in_room(const struct fathom_fwd *c)
 {
 	size_t room = c->in_room - c->in_have;
 
+	if (c->in_need > c->in_have + FEW)
+		return c->in_need - c->in_have;
 	for (const struct fathom_fwd_request *r = c->first; r && room > FEW; r = r->next)
 		if (is_open(r) && r->head.op == FWD_OP_READ && r->memory.bytes > c->server.piece)
 			return FEW;
@@ -423,7 +459,7 @@ static void close_link(struct fathom_fwd *c)
 	if (c->up)
 		c->link.transport->close(&c->link);
 	c->up = c->broken = false;
-	c->in_have = 0;
+	c->in_have = c->in_need = 0;
 	c->landing.request = NULL;
 	free_outs(c);
 	forget_abandoned(c);

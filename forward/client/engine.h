@@ -38,6 +38,7 @@ struct out {
 	uint32_t length;
 	uint32_t sent; /* bytes of the frame */
 	bool data;
+	uint8_t *packed; /* the data compressed, `length` bytes; NULL: as it is in memory */
 	uint8_t head[FWD_FRAME_HEADER + 8];
 };
 
@@ -68,7 +69,8 @@ struct server { /* what hello said */
 	uint32_t piece;
 	uint64_t data;
 	uint32_t deadline;
-	bool unlocked; /* it keeps no lock of ours */
+	bool unlocked;   /* it keeps no lock of ours */
+	bool compresses; /* data may be compressed, both ways */
 };
 
 /* Data of a read that goes from the connection to its place in the user's memory. */
@@ -85,6 +87,7 @@ struct fathom_fwd {
 	char token[TOKEN_BYTES];
 	uint32_t timeout; /* ms, 0: the server's */
 	bool checksum;
+	bool compress;   /* it is asked for */
 	uint32_t lowest; /* number of our descriptors */
 
 	pthread_mutex_t lock;
@@ -110,6 +113,7 @@ struct fathom_fwd {
 	uint32_t outs;
 	uint8_t *in; /* its bytes are the pumping thread's alone */
 	size_t in_room, in_have;
+	size_t in_need; /* of the frame that they begin with */
 	struct landing landing;
 	struct ledger ledger;
 	struct locks locks;

@@ -189,12 +189,14 @@ static int welcomed(const struct greeting *g, struct server *server)
 {
 	struct reader r = {.at = g->body, .end = g->body + g->head.body}, hints;
 	struct session s;
+	const uint8_t *format;
 
 	if (g->head.status)
 		return frame_errno(g->head.status);
 	s = get_session(&r);
 	hints = r;
-	if (!get_end(&r) || !s.window || !s.piece || s.piece > FWD_LIMIT_PIECE)
+	format = get_hint(&r, FWD_HINT_COMPRESS, 1);
+	if (r.bad || r.at != r.end || !s.window || !s.piece || s.piece > FWD_LIMIT_PIECE)
 		return EPROTO;
 	*server = (struct server){s.epoch,
 				  s.window,
@@ -202,12 +204,15 @@ static int welcomed(const struct greeting *g, struct server *server)
 				  s.piece,
 				  s.data,
 				  s.deadline,
-				  get_hint(&hints, FWD_HINT_UNLOCKED, 0) != NULL};
+				  get_hint(&hints, FWD_HINT_UNLOCKED, 0) != NULL,
+				  format && *format == FWD_COMPRESS_ZSTD};
 	return 0;
 }
 
 static int greet(const struct fathom_fwd *c, struct link *link, struct server *server, int64_t due)
 {
+	static const uint8_t formats[] = {FWD_COMPRESS_ZSTD};
+	const struct fathom_fwd_hint compress = {FWD_HINT_COMPRESS, sizeof(formats), formats};
 	uint8_t frame[GREETING], nonce[NONCE_BYTES];
 	struct writer w = {.at = frame + FWD_FRAME_HEADER, .end = frame + sizeof(frame)};
 	struct greeting g;
@@ -216,7 +221,7 @@ static int greet(const struct fathom_fwd *c, struct link *link, struct server *s
 	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return EIO;
 	put_hello(&w, c->key, nonce, c->name);
-	put_hints(&w, NULL, 0);
+	put_hints(&w, &compress, c->compress);
 	if ((error = say(c, link, FWD_OP_HELLO, frame, &w, due)) ||
 	    (error = hear(c, link, FWD_OP_HELLO, &g, due)))
 		return error;

@@ -143,6 +143,7 @@ struct fathom_fwd_options {
 	uint32_t timeout;  /* ms, of each call; 0: the server's default */
 	uint32_t connect;  /* ms, of fathom_fwd_init; 0: 10,000 */
 	uint32_t checksum; /* 1: a CRC-32C of all that is sent */
+	uint32_t compress; /* 1: data goes compressed where that is shorter, if the server agrees */
 	uint32_t lowest; /* the client's descriptors are numbered from here on, if there is room */
 };
 

@@ -132,8 +132,10 @@ uint32_t lowest_private(void)
 static int connect_once(void)
 {
 	const struct settings *s = settings();
-	struct fathom_fwd_options options = {
-		.token_file = s->token, .timeout = s->timeout, .lowest = lowest_private()};
+	struct fathom_fwd_options options = {.token_file = s->token,
+					     .compress = s->compress,
+					     .timeout = s->timeout,
+					     .lowest = lowest_private()};
 	struct fathom_fwd *made = NULL;
 	struct fathom_fwd_error error;
 	int code = 0;

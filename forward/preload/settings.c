@@ -73,7 +73,8 @@ static bool read_all(void)
 {
 	const char *servers = getenv("FATHOM_FORWARD_SERVERS"),
 		   *timeout = getenv("FATHOM_FORWARD_TIMEOUT"),
-		   *level = getenv("FATHOM_FORWARD_LEVEL"), *mpiio = getenv("FATHOM_FORWARD_MPIIO");
+		   *level = getenv("FATHOM_FORWARD_LEVEL"), *mpiio = getenv("FATHOM_FORWARD_MPIIO"),
+		   *compress = getenv("FATHOM_FORWARD_COMPRESS");
 
 	read_prefixes(getenv("FATHOM_FORWARD_PREFIX"));
 	if (!kept.prefixes)
@@ -89,6 +90,7 @@ static bool read_all(void)
 			 level);
 	kept.mpiio = !mpiio || strcmp(mpiio, "library") != 0;
 	kept.token = getenv("FATHOM_FORWARD_TOKEN");
+	kept.compress = compress && !strcmp(compress, "1");
 	kept.timeout = timeout ? (uint32_t)(strtod(timeout, NULL) * 1000) : 0;
 	return true;
 }

@@ -66,7 +66,17 @@ def frames() -> dict[str, bytes]:
     made["reply-challenge"] = frame("reply", "hello", {"seq": 0, "status": 1001}, challenge)
     made["pull"] = frame("pull", "write", {}, pack("QI", [1 << 20, 65536]))
     made["data"] = frame("data", "write", {}, pack("Q", [1 << 20]) + b"0123456789abcdef")
+    run = {"flags": NUMBERS["flag"]["compressed"]}
+    made["data-compressed"] = frame(
+        "data", "write", run, pack("QI", [1 << 20, 2000]) + zstd_run(b"a", 2000)
+    )
     return made
+
+
+def zstd_run(byte: bytes, length: int) -> bytes:
+    """A frame of Zstandard (RFC 8878) that is a byte repeated: one block of type 1, no window, no checksum."""
+    head = bytes.fromhex("28b52ffd") + b"\x60" + (length - 256).to_bytes(2, "little")
+    return head + (length << 3 | 1 << 1 | 1).to_bytes(3, "little") + byte
 
 
 def frame(kind: str, op: str, head: dict[str, Any], body: bytes) -> bytes:
@@ -88,6 +98,7 @@ def said() -> str:
     )
     lines.append("pull: write, at 1 MiB, length 65536")
     lines.append("data: write, at 1 MiB, 16 bytes '0123456789abcdef'")
+    lines.append("data-compressed: the same with flag 64, at 1 MiB, 2000 bytes 'a'")
     return "\n".join(lines) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,6 +76,21 @@ def server(place: Path, *options: str) -> Iterator[Server]:
 def served(tmp_path: Path) -> Iterator[Server]:
     with server(tmp_path) as started:
         yield started
+
+
+def status(served: Server) -> dict[str, Any]:
+    """The server's counters."""
+    asked = [ENGINE, "forward-status", served.address]
+    counters: dict[str, Any] = json.loads(
+        subprocess.run(asked, capture_output=True, check=True).stdout
+    )
+    return counters
+
+
+def on_the_wire(served: Server) -> tuple[int, int]:
+    """Bytes that the server received and sent so far."""
+    counters = status(served)
+    return counters["came_bytes"], counters["sent_bytes"]
 
 
 FAULTS = ["", "7,drop=20", "7,truncate=20", "7,deaf=20", "7,delay=50", "7,duplicate=20",
@@ -144,9 +161,34 @@ def test_messages_in_another_order(served: Server, fault: str) -> None:
     appended, passed = map(int, said.split())
     assert (served.export / "log").stat().st_size == appended
     assert (passed > 100) == bool(fault)
-    asked = [ENGINE, "forward-status", served.address]
-    counters = json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)
+    counters = status(served)
     assert counters["repeated"] == 0 and counters["requests"] > 600
+
+
+def test_compressed_data_is_fewer_bytes(served: Server) -> None:
+    """Counted by the server: runs of bytes shrink, both ways; random bytes go plain."""
+    moved = [on_the_wire(served)]
+    for asked in ({}, {"COMPRESS": "1"}):
+        for scenario in (["pipeline", "300", "5"], ["large", "3000000"]):
+            served.drive(*scenario, **asked)
+            (served.export / "log").unlink(missing_ok=True)
+            moved.append(on_the_wire(served))
+    runs, noise, runs_packed, noise_packed = (
+        [b - a for a, b in zip(*pair, strict=True)] for pair in itertools.pairwise(moved)
+    )
+    assert all(packed < plain / 3 for plain, packed in zip(runs, runs_packed, strict=True))
+    assert all(
+        abs(packed - plain) < 4096 for plain, packed in zip(noise, noise_packed, strict=True)
+    )
+
+
+@pytest.mark.parametrize("fault", ["5,drop=10,reorder=200,deaf=10", "6,truncate=10,duplicate=20"])
+def test_compressed_data_on_a_damaged_connection(
+    served: Server, tmp_path: Path, fault: str
+) -> None:
+    local = tmp_path / "local"
+    served.drive("fsx", str(local), "150", "4", fault=fault, COMPRESS="1", RUNS="1")
+    assert (served.export / "fsx").read_bytes() == local.read_bytes()
 
 
 def test_requests_that_wait_for_each_other_share_a_small_pool(tmp_path: Path) -> None:

@@ -30,7 +30,9 @@ static void fine(int error, const char *call, int line)
 
 static struct fathom_fwd *connect_to(const char *address)
 {
-	struct fathom_fwd_options options = {.token_file = getenv("TOKEN"), .checksum = 1};
+	struct fathom_fwd_options options = {.token_file = getenv("TOKEN"),
+					     .checksum = !getenv("PLAIN"),
+					     .compress = getenv("COMPRESS") != NULL};
 	struct fathom_fwd_error error = {.code = 0};
 	struct fathom_fwd *c;
 
@@ -110,6 +112,7 @@ static uint32_t random_vectors(struct pair *p, uint8_t *base, struct fathom_fwd_
 
 static void random_write(struct pair *p)
 {
+	const char *runs = getenv("RUNS"); /* of equal bytes */
 	struct fathom_fwd_extent extents[VECTOR];
 	struct iovec memory[VECTOR];
 	uint32_t memories, n = random_vectors(p, p->ours, extents, memory, &memories);
@@ -118,7 +121,8 @@ static void random_write(struct pair *p)
 	hints.level = (uint8_t)random_below(&p->seed, 3);
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint64_t b = 0; b < extents[i].length; b++)
-			p->ours[total + b] = (uint8_t)random_next(&p->seed);
+			p->ours[total + b] =
+				runs ? (uint8_t)(b >> 9) : (uint8_t)random_next(&p->seed);
 		CHECK(pwrite(p->local, p->ours + total, extents[i].length,
 			     (off_t)extents[i].offset) == (ssize_t)extents[i].length);
 		total += extents[i].length;

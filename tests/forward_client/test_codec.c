@@ -3,12 +3,13 @@
 #include <limits.h>
 
 #include "../core/check.h"
+#include "compress.h"
 #include "messages.h"
 #include "sha256.h"
 
 enum {
 	FRAME_ROOM = FWD_FRAME_HEADER + 4096,
-	GOLDENS = 36, /* in forward/golden */
+	GOLDENS = 37, /* in forward/golden */
 };
 
 static const uint64_t client = 0x0123456789abcdef;
@@ -248,6 +249,31 @@ static void replies_of_data(void)
 	CHECK(!r.bad && r.at == r.end);
 }
 
+/* The document's frame is read; ours are read again; what is longer than it says, or than there is room for, is not. */
+static void compressed(void)
+{
+	struct golden g = load("data-compressed");
+	struct reader r = body_of(&g);
+	uint8_t plain[3000] = {0}, back[3000], *packed;
+	struct memory from = {&(struct iovec){plain, sizeof(plain)}, 1, sizeof(plain)};
+	struct memory to = {&(struct iovec){back, sizeof(back)}, 1, sizeof(back)};
+	uint64_t seed = 5;
+	uint32_t n;
+
+	CHECK(compress_begin() && g.head.flags == FWD_FLAG_COMPRESSED && get_u64(&r) == 1 << 20);
+	CHECK(expand_memory(&to, 10, 2990, r.at, (size_t)(r.end - r.at)) == 2000);
+	CHECK(back[10] == 'a' && !memcmp(back + 10, back + 11, 1999));
+	CHECK(expand_memory(&to, 10, 1999, r.at, (size_t)(r.end - r.at)) < 0);
+	CHECK(expand_memory(&to, 10, 2990, r.at, (size_t)(r.end - r.at) - 1) < 0);
+	packed = compress_memory(&from, 5, 2900, &n);
+	CHECK(packed && n < 100 && expand_memory(&to, 0, 2900, packed, n) == 2900);
+	CHECK(!memcmp(back, plain, 2900));
+	free(packed);
+	for (size_t i = 0; i < sizeof(plain); i++)
+		plain[i] = (uint8_t)random_next(&seed);
+	CHECK(!compress_memory(&from, 0, 3000, &n) && !compress_memory(&from, 0, 100, &n));
+}
+
 static void decode_all(struct reader r)
 {
 	struct reader again = r;
@@ -270,6 +296,10 @@ static void decode_all(struct reader r)
 	get_claim(&again);
 	get_end(&again);
 	again = r;
+	if (get_u64(&again) != 1 && !again.bad)
+		expand_memory(&(struct memory){.bytes = 0}, 0, 4096, again.at,
+			      (size_t)(again.end - again.at));
+	again = r;
 	get_failure(&again);
 	get_end(&again);
 }
@@ -277,9 +307,10 @@ static void decode_all(struct reader r)
 /* Golden frames cut, with bits flipped, with lengths made up: nothing is read outside of what there is. */
 static void damage(uint64_t rounds)
 {
-	static const char *const names[] = {
-		"reply-hello",   "reply-auth", "reply-open", "reply-readdir", "reply-commit",
-		"reply-failure", "reply-read", "reply-gaps", "reply-locked",  "data"};
+	static const char *const names[] = {"reply-hello",   "reply-auth",     "reply-open",
+					    "reply-readdir", "reply-commit",   "reply-failure",
+					    "reply-read",    "reply-gaps",     "reply-locked",
+					    "data",          "data-compressed"};
 	uint64_t seed = 7, refused = 0;
 
 	for (uint64_t i = 0; i < rounds; i++) {
@@ -377,6 +408,7 @@ int main(void)
 	requests_of_data();
 	replies_of_names();
 	replies_of_data();
+	compressed();
 	rules();
 	digests();
 	damage(rounds ? strtoull(rounds, NULL, 10) : 20000);

@@ -136,6 +136,10 @@ pub struct Connection {
 	/// Key shown in hello.
 	pub key: [u8; 16],
 	pub name: String,
+	/// Its data may be compressed, both ways.
+	pub compresses: bool,
+	/// Bytes that came and were not counted.
+	pub came: u64,
 	/// Largest new seq on this connection.
 	pub last_seq: u64,
 	/// Data frames that were asked for and have not come.
@@ -182,6 +186,8 @@ impl Connection {
 			client: 0,
 			key: [0; 16],
 			name: String::new(),
+			compresses: false,
+			came: 0,
 			last_seq: 0,
 			pulled: 0,
 			left: Vec::new(),
@@ -313,6 +319,7 @@ impl Connection {
 			Ok(0) => (self.over, self.ended) = (true, true),
 			Ok(bytes) => {
 				self.moved = Instant::now();
+				self.came += bytes as u64;
 				return Some(bytes);
 			}
 			Err(error) if error.kind() == io::ErrorKind::Interrupted => return Some(0),

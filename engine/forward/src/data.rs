@@ -24,6 +24,9 @@ pub struct Count {
 	pub accesses: u64,
 	pub appends: u64,
 	pub read: u64,
+	/// Bytes on the connections.
+	pub came: u64,
+	pub sent: u64,
 }
 
 /// The flag that says there is more.
@@ -43,6 +46,7 @@ impl Server {
 			"requests": count.requests, "repeated": count.repeated, "late": count.late,
 			"writes": count.writes, "written_bytes": count.written, "store_writes": count.accesses,
 			"appends": count.appends, "read_bytes": count.read,
+			"came_bytes": count.came, "sent_bytes": count.sent,
 		})
 		.to_string()
 	}

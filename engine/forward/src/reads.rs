@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use fathom_record::Purpose;
 use fathom_wire::number::{flag, kind, limit};
-use fathom_wire::{Extent, HEADER, Handle, Header, Hints, Reply, Request};
+use fathom_wire::{Extent, HEADER, Handle, Header, Hints, Reply, Request, compress};
 use rustix::io::Errno;
 
 use crate::answers::reply_header;
@@ -52,10 +52,12 @@ impl Server {
 		let wanted: u64 = parts.iter().map(|part| part.length).sum();
 		let (handle, number, large) = (pending.handle, pending.connection, reading.large);
 		let head = if large { HEADER + 8 } else { HEADER + reply_bytes(extents.len()) };
-		if let Some(connection) = self.connections.get_mut(&number)
-			&& large && connection.waiting_out > AHEAD
-		{
-			return connection.readers.push(key);
+		let mut compresses = false;
+		if let Some(connection) = self.connections.get_mut(&number) {
+			if large && connection.waiting_out > AHEAD {
+				return connection.readers.push(key);
+			}
+			compresses = connection.compresses;
 		}
 		let held = (wanted as usize).min(self.settings.pool);
 		if !self.take_in_turn(key, held) {
@@ -64,17 +66,20 @@ impl Server {
 		let Ok(object) = self.object(key, handle) else { return self.free(key.0, held) };
 		let purpose = self.purpose(key, wanted);
 		let mut frame = self.buffers.take_filled(head + wanted as usize);
-		if let Some(parts) = self.read_here(&object, &parts, &mut frame[head..], &purpose) {
+		if !compresses // which would hold up all others
+			&& let Some(parts) = self.read_here(&object, &parts, &mut frame[head..], &purpose)
+		{
 			let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
 			frame.truncate(head + moved as usize);
-			let got = Got { frame, parts, error: None, held };
+			let got = Got { frame, parts, error: None, compressed: false, held };
 			return self.done_here.push_back((Instant::now(), Done::Read(key, got)));
 		}
 		let work = move |store: &Store| {
 			let (parts, error) = read(store, &object, &parts, &mut frame[head..]);
 			let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
 			frame.truncate(head + moved as usize);
-			Done::Read(key, Got { frame, parts, error, held })
+			let compressed = compresses && compress(&mut frame, head);
+			Done::Read(key, Got { frame, parts, error, compressed, held })
 		};
 		self.workers_of(&handle).give(purpose, Box::new(work));
 	}
@@ -102,7 +107,7 @@ impl Server {
 	}
 
 	pub fn has_read(&mut self, key: Key, got: Got) {
-		let Got { mut frame, parts, error, held } = got;
+		let Got { mut frame, parts, error, compressed, held } = got;
 		let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
 		self.count.read += moved;
 		let Some(pending) = self.pending(key) else { return self.free(key.0, held) };
@@ -121,7 +126,9 @@ impl Server {
 		let Some(pending) = self.pending(key) else { return self.free(key.0, held) };
 		let number = pending.connection;
 		let crc = pending.header.flags & flag::BODY_CRC;
-		let header = Header { kind: kind::DATA, flags: crc, ..reply_header(&pending.header) };
+		let packed = if compressed { flag::COMPRESSED } else { 0 };
+		let header =
+			Header { kind: kind::DATA, flags: crc | packed, ..reply_header(&pending.header) };
 		let (Request::Read { extents, .. }, Doing::Reading(reading)) =
 			(&pending.request, &mut pending.doing)
 		else {
@@ -134,7 +141,7 @@ impl Server {
 			let fields = reply.encode(&Hints::default());
 			frame[HEADER..HEADER + fields.len()].copy_from_slice(&fields);
 			self.leave_queue(key);
-			return self.answer_frame(key, 0, frame, held);
+			return self.answer_frame(key, packed, frame, held);
 		}
 		frame[HEADER..HEADER + 8].copy_from_slice(&reading.sent.to_le_bytes());
 		reading.sent += moved;

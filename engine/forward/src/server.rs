@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fathom_wire::number::{flag, kind, limit, op, status};
-use fathom_wire::{Extent, Handle, Header, Hints, Part, Reply, Request, WireError};
+use fathom_wire::{Extent, Handle, Header, Hints, Part, Reply, Request, WireError, expand};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
@@ -90,6 +90,8 @@ pub struct Got {
 	/// Of each part: bytes asked for and read.
 	pub parts: Vec<(u64, u64)>,
 	pub error: Option<(Extent, Trouble)>,
+	/// Its data was compressed.
+	pub compressed: bool,
 	/// Bytes of the pool that it holds.
 	pub held: usize,
 }
@@ -364,6 +366,7 @@ impl Server {
 		}
 		if let Some(connection) = self.connections.get_mut(&number) {
 			connection.rest(&mut self.buffers);
+			self.count.came += std::mem::take(&mut connection.came);
 		}
 	}
 
@@ -376,15 +379,15 @@ impl Server {
 		match (header.kind, known) {
 			(kind::DATA, Some(client)) if client == header.client => {
 				connection.pulled = connection.pulled.saturating_sub(1);
-				match Part::decode(&body) {
-					Ok(part) => self.data((client, header.seq), part.at, body),
+				match self.plain(number, header, body) {
+					Ok((at, body)) => self.data((client, header.seq), at, body),
 					Err(error) => self.wrong(number, Some(*header), &error),
 				}
 			}
 			(kind::REQUEST, _) => match Request::decode(header.op, &body) {
 				Err(error) => self.wrong(number, Some(*header), &error),
 				Ok((request, hints, at)) => match known {
-					None => self.greet(number, header, request),
+					None => self.greet(number, header, request, &hints),
 					Some(client) if client == header.client && header.seq > 0 => {
 						self.request(number, header, request, hints, (body, at));
 					}
@@ -393,6 +396,26 @@ impl Server {
 			},
 			_ => self.wrong(number, Some(*header), &WireError::Impossible("a frame of that kind")),
 		}
+	}
+
+	/// Where a part of the data belongs, and the part behind 8 bytes, as it was before it was compressed.
+	fn plain(
+		&mut self,
+		number: u64,
+		header: &Header,
+		body: Vec<u8>,
+	) -> Result<(u64, Vec<u8>), WireError> {
+		let part = Part::decode(&body)?;
+		if header.flags & flag::COMPRESSED == 0 {
+			return Ok((part.at, body));
+		}
+		if !self.connections.get(&number).is_some_and(|connection| connection.compresses) {
+			return Err(WireError::Impossible("compressed"));
+		}
+		let mut plain = self.buffers.take(8 + self.piece);
+		plain.extend(&body[..8]);
+		expand(part.bytes, &mut plain, self.piece)?;
+		Ok((part.at, plain))
 	}
 
 	fn request(
@@ -463,6 +486,7 @@ impl Server {
 		let (before, owner) = (connection.waiting_out, connection.client);
 		let (freed, alive) = connection.flush(&mut self.buffers);
 		let after = connection.waiting_out;
+		self.count.sent += (before - after) as u64;
 		let over = after == 0 && matches!(connection.stage, Stage::Closing);
 		if alive && !over {
 			let mut wanted = epoll::EventFlags::empty();
@@ -494,6 +518,7 @@ impl Server {
 	pub fn close(&mut self, number: u64) {
 		self.leave(number);
 		if let Some(connection) = self.connections.remove(&number) {
+			self.count.came += connection.came;
 			let _ = epoll::delete(&self.epoll, &connection.socket);
 			self.free(connection.client, connection.held());
 			connection.readers.iter().for_each(|key| self.read_on(*key));

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use fathom_wire::number::{frame, hint, limit, status};
+use fathom_wire::number::{compress, frame, hint, limit, status};
 use fathom_wire::{Header, Hello, Hints, Reply, Request, Session, encode};
 
 use crate::answers::{Refusal, failure, reply_header};
@@ -12,9 +12,13 @@ use crate::server::Server;
 
 impl Server {
 	/// hello or auth; whatever else comes first is refused.
-	pub fn greet(&mut self, connection: u64, header: &Header, request: Request) {
+	pub fn greet(&mut self, connection: u64, header: &Header, request: Request, hints: &Hints) {
 		let outcome = match request {
-			Request::Hello { hello } => self.hello(connection, header, &hello),
+			Request::Hello { hello } => {
+				let formats = hints.value(hint::COMPRESS).unwrap_or_default();
+				let compresses = formats.contains(&compress::ZSTD);
+				self.hello(connection, header, &hello, compresses)
+			}
 			Request::Auth { proof } => self.prove(connection, header, &proof),
 			_ => Err(Refusal::new(status::AUTH, "say hello first")),
 		};
@@ -23,7 +27,13 @@ impl Server {
 		}
 	}
 
-	fn hello(&mut self, id: u64, header: &Header, hello: &Hello) -> Result<(), Refusal> {
+	fn hello(
+		&mut self,
+		id: u64,
+		header: &Header,
+		hello: &Hello,
+		compresses: bool,
+	) -> Result<(), Refusal> {
 		let version = frame::VERSION as u16;
 		if hello.lowest > version || hello.highest < version {
 			let what = format!("this server speaks version {version}");
@@ -31,6 +41,7 @@ impl Server {
 		}
 		let Some(connection) = self.connections.get_mut(&id) else { return Ok(()) };
 		connection.key = hello.key;
+		connection.compresses = compresses;
 		connection.name = String::from_utf8_lossy(&hello.name.0).into_owned();
 		match &connection.socket {
 			Socket::Unix(socket) => {
@@ -84,9 +95,14 @@ impl Server {
 		connection.stage = Stage::Known(header.client);
 		connection.client = header.client;
 		connection.moved = Instant::now();
+		let compresses = connection.compresses;
 		let session = self.session();
 		let locked = self.is_locking(header.client);
 		let hints = if locked { hints } else { hints.with(hint::UNLOCKED, b"") };
+		let hints = match compresses {
+			true => hints.with(hint::COMPRESS, &[compress::ZSTD]),
+			false => hints,
+		};
 		let reply = match header.op {
 			fathom_wire::number::op::HELLO => Reply::Hello { session },
 			_ => Reply::Auth { session },

@@ -5,8 +5,13 @@ use crate::number::{flag, frame, kind, limit, op};
 
 /// Length of a header.
 pub const HEADER: usize = frame::HEADER as usize;
-const FLAGS: u32 =
-	flag::BODY_CRC | flag::RETRY | flag::PULL | flag::MORE | flag::NONBLOCKING | flag::SYNC;
+const FLAGS: u32 = flag::BODY_CRC
+	| flag::RETRY
+	| flag::PULL
+	| flag::MORE
+	| flag::NONBLOCKING
+	| flag::SYNC
+	| flag::COMPRESSED;
 
 /// What a header says; magic, version and its checksum are made and checked here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -88,6 +93,11 @@ impl Header {
 		}
 		if self.client == 0 || (self.seq == 0) != matches!(self.op, op::HELLO | op::AUTH) {
 			return Err(WireError::Impossible("client and seq"));
+		}
+		let holds_data =
+			self.kind == kind::DATA || (self.kind == kind::REPLY && self.op == op::READ);
+		if self.flags & flag::COMPRESSED != 0 && !holds_data {
+			return Err(WireError::Impossible("compressed"));
 		}
 		let asks = self.kind == kind::REQUEST;
 		let answers = self.kind == kind::REPLY;

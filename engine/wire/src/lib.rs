@@ -1,6 +1,7 @@
 //! The forwarding protocol (`docs/forwarding-protocol.md`): frames to bytes and back. No socket, no file. Whatever the
 //! bytes are, decoding ends in a value or a reason, and asks for no more memory than the bytes are long.
 
+mod compress;
 mod field;
 mod header;
 mod hints;
@@ -12,6 +13,7 @@ pub mod number {
 	include!(concat!(env!("OUT_DIR"), "/protocol.rs"));
 }
 
+pub use compress::{compress, expand};
 pub use field::{Field, Text, decode, encode};
 pub use header::{HEADER, Header};
 pub use hints::Hints;
@@ -41,6 +43,8 @@ pub enum WireError {
 	TooMany(&'static str, u64, u32),
 	#[error("{0} that cannot be")]
 	Impossible(&'static str),
+	#[error("compressed data of {0} bytes that are not what they say")]
+	Compressed(usize),
 	#[error("the body ends within {0}")]
 	Ended(&'static str),
 	#[error("{0} bytes after the end of the body's fields")]

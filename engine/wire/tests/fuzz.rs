@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use fathom_wire::{
-	Failure, Field, HEADER, Header, Part, Pull, Reply, Request, WireError, decode, encode,
+	Failure, Field, HEADER, Header, Part, Pull, Reply, Request, WireError, decode, encode, expand,
 };
 use proptest::prelude::*;
 
@@ -66,7 +66,14 @@ fn every_decoder(op: u16, body: &[u8]) -> bool {
 	}
 	same::<Failure>(body);
 	same::<Pull>(body);
-	let _ = Part::decode(body);
+	if let Ok(part) = Part::decode(body) {
+		let mut plain = vec![1; 3];
+		let taken = expand(part.bytes, &mut plain, 4096).is_ok();
+		assert!(
+			plain.len() <= 3 + 4096
+				&& (!taken || part.bytes[..4] == ((plain.len() - 3) as u32).to_le_bytes())
+		);
+	}
 	request.is_ok() || reply.is_ok()
 }
 

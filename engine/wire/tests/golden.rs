@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use fathom_wire::number::{flag, hint, kind, lock, mode, op, open, set, status};
 use fathom_wire::{
 	Attr, Claim, Entry, Extent, Failed, Failure, Gap, HEADER, Handle, Header, Hello, Hints, Part,
-	Pull, Reply, Request, Session, SetAttr, Text, Time, Wanted, decode, encode,
+	Pull, Reply, Request, Session, SetAttr, Text, Time, Wanted, decode, encode, expand,
 };
 
 fn bytes_of(name: &str) -> Vec<u8> {
@@ -266,6 +266,11 @@ fn failures_pulls_and_parts() {
 	assert_eq!(decode::<Pull>(split(&frame).1).unwrap(), pull);
 	assert_eq!(header(kind::PULL, op::WRITE).frame(&encode(&pull)), frame);
 
+	let frame = bytes_of("data-compressed");
+	let (head, mut plain) = (Header::decode(frame.first_chunk().unwrap()).unwrap(), Vec::new());
+	assert_eq!((head.kind, head.flags), (kind::DATA, flag::COMPRESSED));
+	expand(Part::decode(split(&frame).1).unwrap().bytes, &mut plain, 2000).unwrap();
+	assert_eq!(plain, [b'a'; 2000]);
 	let frame = bytes_of("data");
 	let part = Part::decode(split(&frame).1).unwrap();
 	assert_eq!((part.at, part.bytes), (1 << 20, b"0123456789abcdef".as_slice()));
