@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from .wire import ROOT
+from .client import Client
+from .wire import NUMBERS, ROOT, request
 
 ENGINE = ROOT / "engine/target/release/fathom-engine"
 DRIVE = ROOT / "build/tests/forward_client/forward_drive"
@@ -193,9 +194,26 @@ def test_compressed_data_on_a_damaged_connection(
 
 def test_requests_that_wait_for_each_other_share_a_small_pool(tmp_path: Path) -> None:
     with server(tmp_path, "--unix", str(tmp_path / "s/sock"), "--pool", "100000") as small:
+        holder, waiter = Client(small.address), Client(small.address)
+        claim = [
+            holder.open("locked"),
+            0,
+            0,
+            NUMBERS["lock"]["wait"],
+            NUMBERS["mode"]["exclusive"],
+            0,
+            0,
+            0,
+        ]
+        holder.ask("lock", *claim)
+        waits = waiter.send(
+            "lock", request("lock", claim)
+        )  # the oldest request, and it needs no room
         for seed in "12":
             small.drive("pipeline", "300", seed, fault=f"{seed},reorder=400")
             (small.export / "log").unlink()
+        holder.close()
+        waiter.reply(waits)
 
 
 def test_more_than_a_request_takes(served: Server) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from .client import Client, Refused, Server, server
 from .test_group import Group, group
+from .test_striped import stripes
 from .wire import NUMBERS, request
 
 LOCK, MODE, STATUS = NUMBERS["lock"], NUMBERS["mode"], NUMBERS["status"]
@@ -238,3 +239,22 @@ def test_a_client_hears_that_the_owner_has_lost_its_lock(tmp_path: Path) -> None
         with pytest.raises(ConnectionError):
             holder.frame()  # until its server has found out
         assert not servers.servers[1 - owner].client(like=holder).is_locking
+
+
+def test_locks_of_striped_files_hold_whichever_server_is_asked(tmp_path: Path) -> None:
+    with stripes(tmp_path, 3, 1 << 16) as servers:
+        clients = [server.client() for server in servers.servers]
+        for number in range(6):  # owned by this server or that
+            path = f"f{number}"
+            handle, *_ = (client.open(path) for client in clients)
+            holder, *others = clients[number % 3 :] + clients[: number % 3]
+            holder.ask("lock", handle, *claim(EXCLUSIVE, 5, 5))
+            assert [code(client, "lock", handle, claim(SHARED)) for client in others] == [
+                errno.EAGAIN
+            ] * 2
+            waits = request("lock", [handle, *claim(SHARED, flags=WAIT)])
+            seqs = [client.send("lock", waits) for client in others]
+            holder.ask("unlock", handle, *claim(NONE))
+            for client, seq in zip(others, seqs, strict=True):
+                client.reply(seq)
+            assert code(holder, "lock", handle, claim()) == errno.EAGAIN
