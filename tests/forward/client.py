@@ -51,7 +51,13 @@ class Client:
     """One connection of a client; `seq` and id can be another's, to say again what that one said."""
 
     def __init__(
-        self, address: str, *, token: bytes = b"", like: Client | None = None, key: bytes = b""
+        self,
+        address: str,
+        *,
+        token: bytes = b"",
+        like: Client | None = None,
+        key: bytes = b"",
+        hints: dict[int, bytes] | None = None,
     ) -> None:
         self.id = like.id if like else secrets.randbits(64) | 1
         self.key = key or like.key if like else secrets.token_bytes(16)
@@ -64,11 +70,11 @@ class Client:
             host, _, port = place.rpartition(":")
             self.socket = socket.create_connection((host, int(port)))
         self.socket.settimeout(60)
-        self._greet(token)
+        self._greet(token, hints)
 
-    def _greet(self, token: bytes) -> None:
+    def _greet(self, token: bytes, hints: dict[int, bytes] | None) -> None:
         nonce = secrets.token_bytes(32)
-        self.send("hello", request("hello", [1, 1, self.key, nonce, b"test"]), seq=0)
+        self.send("hello", request("hello", [1, 1, self.key, nonce, b"test"], hints), seq=0)
         frame = self.frame()
         if frame.status == NUMBERS["status"]["auth"]:
             told = Refused(frame).hints[HINT["nonce"]] + nonce + struct.pack("<Q", self.id)
@@ -84,7 +90,8 @@ class Client:
             raise Refused(frame)
         session, rest = unpack(REPLY["hello"], frame.body)
         self.epoch, self.window, self.inline, self.piece = session[:4]
-        self.is_locking = HINT["unlocked"] not in unpack_hints(rest)[0]
+        self.agreed = unpack_hints(rest)[0]
+        self.is_locking = HINT["unlocked"] not in self.agreed
 
     def send(self, op: str, body: bytes, *, seq: int | None = None, **head: Any) -> int:
         """Send a request; its seq."""

@@ -22,7 +22,7 @@ from fathom.catalogue.preload import load_served, why_passed
 from harness import needs
 from harness.runner import LAUNCH, STACK_ENV
 
-from .test_c_client import Server, serves
+from .test_c_client import Server, on_the_wire, serves
 from .wire import ROOT
 
 PRELOAD = ROOT / "build/libfathom_fwd_preload.so"
@@ -262,6 +262,17 @@ def test_without_a_server_a_program_gets_an_error(skin: Skin) -> None:
     done = skin.run("cat", skin.prefix / "f", FATHOM_FORWARD_SERVERS="unix:/nowhere/sock")
     assert done.returncode == 1 and "Connection refused" in done.stderr
     assert "connecting to server unix:/nowhere/sock" in done.stderr
+
+
+def test_a_program_is_asked_to_compress(skin: Skin) -> None:
+    data = b"".join(bytes([n]) * 40_000 for n in range(100))
+    (skin.local / "f").write_bytes(data)
+    for way in ({"FATHOM_FORWARD_COMPRESS": "1"}, {}):
+        before = sum(on_the_wire(skin.server))
+        assert skin.run("cp", skin.local / "f", skin.prefix / "f", **way).returncode == 0
+        assert skin.run("cmp", skin.prefix / "f", skin.local / "f", **way).returncode == 0
+        moved = sum(on_the_wire(skin.server)) - before
+        assert (moved < len(data) / 5) == bool(way)
 
 
 def test_without_a_prefix_nothing_changes(tmp_path: Path) -> None:

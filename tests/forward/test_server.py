@@ -33,6 +33,7 @@ from .client import (
     resident,
     server,
 )
+from .golden import zstd_run
 from .wire import NUMBERS, OPS, ROOT, Frame, crc32c, pack, request
 
 FORWARD = ROOT / "build/bench/forward"
@@ -438,6 +439,34 @@ def test_after_sigkill_what_was_written_is_there_and_appends_go_on_behind_it(
         assert [other.append(handle, b"next"), other.append(handle, b"last")] == [200, 204]
     assert offsets == list(range(0, 200, 10))
     assert (store / "log").read_bytes() == b"0123456789" * 20 + b"nextlast"
+
+
+ZSTD = {HINT["compress"]: b"\x01"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "length", "written"),
+    [(ZSTD, 20_000, True), (ZSTD, 19_999, False), (ZSTD, 1 << 31, False), ({}, 20_000, False)],
+)
+def test_compressed_data_is_what_was_agreed_on_and_as_long_as_it_says(
+    served: Server, asked: dict[int, bytes], length: int, written: bool
+) -> None:
+    client = Client(served.addresses[0], hints=asked)
+    assert (HINT["compress"] in client.agreed) == bool(asked)
+    handle = client.open("f")
+    seq = client.send("write", request("write", [handle, [(0, 20_000)]]), flags=PULL)
+    assert client.frame().kind == NUMBERS["kind"]["pull"]
+    body = pack("QI", [0, length]) + zstd_run(b"x", 20_000)
+    part = Frame(4, OPS["write"], client.id, seq, FLAG["compressed"], body=body)
+    client.socket.sendall(part.encode())
+    if written:
+        assert client.reply(seq)[1][0] == 20_000
+        assert (served.export / "f").read_bytes() == b"x" * 20_000
+        return
+    with pytest.raises(Refused, match="compressed"):
+        client.reply(seq)
+    with pytest.raises(ConnectionError):
+        client.frame()
 
 
 def test_tcp_asks_for_the_token(tmp_path: Path) -> None:
