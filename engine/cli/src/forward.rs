@@ -35,6 +35,9 @@ pub struct Forward {
 	/// Files that one client may have open at once
 	#[arg(long, default_value_t = 65536, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
 	client_files: u32,
+	/// Bytes of files' blocks that are kept after they were read as a whole for small reads, where the store is slow per access; 0: none
+	#[arg(long, default_value_t = 64 << 20, value_name = "BYTES")]
+	cache: u64,
 	/// Seconds that a client without connections is kept
 	#[arg(long, default_value_t = 30.0, value_name = "S")]
 	lease: f64,
@@ -107,6 +110,7 @@ pub fn forward(said: Forward) -> Result<(), String> {
 		pool: said.pool as usize,
 		client_pool: said.client_pool.unwrap_or(said.pool / 2) as usize,
 		client_files: said.client_files as usize,
+		cache: said.cache as usize,
 		lease: seconds("lease", said.lease)?,
 		deadline: seconds("deadline", said.deadline)?,
 		striping: said

@@ -195,12 +195,15 @@ pub enum Doing {
 	Committing(usize),
 }
 
+#[derive(Default)]
 pub struct Reading {
 	pub lengths: Vec<u64>,
 	/// Extent and position in it where reading goes on.
 	pub next: (usize, u64),
 	pub sent: u64,
 	pub large: bool,
+	/// No block is waited for.
+	pub direct: bool,
 }
 
 impl Reading {

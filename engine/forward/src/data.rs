@@ -27,6 +27,7 @@ pub struct Count {
 	/// Bytes on the connections.
 	pub came: u64,
 	pub sent: u64,
+	pub store_reads: u64,
 }
 
 /// The flag that says there is more.
@@ -47,6 +48,9 @@ impl Server {
 			"writes": count.writes, "written_bytes": count.written, "store_writes": count.accesses,
 			"appends": count.appends, "read_bytes": count.read,
 			"came_bytes": count.came, "sent_bytes": count.sent,
+			"store_reads": count.store_reads,
+			"cache_bytes": self.cache.bytes(), "cache_blocks_read": self.cache.fills,
+			"cache_reads": self.cache.hits, "cache_read_bytes": self.cache.hit_bytes,
 		})
 		.to_string()
 	}
@@ -121,6 +125,7 @@ impl Server {
 			Done::Asked(asker, answer) => self.served(asker, answer),
 			Done::Size(handle, probe, size) => self.sized(handle, probe, size),
 			Done::Read(key, got) => self.has_read(key, got),
+			Done::Filled(handle, block, data) => self.filled(handle, block, data),
 			Done::Synced(key, handle, result) => self.synced(key, handle, result),
 			Done::Written(handle, pieces, accesses) => {
 				self.count.accesses += accesses;
@@ -128,6 +133,7 @@ impl Server {
 					file.queue.written();
 				}
 				for (piece, failed) in pieces {
+					self.cache.written(handle, &piece.extents);
 					self.free(piece.key.0, piece.held);
 					self.count.written += piece.length() as u64;
 					if let Some(Doing::Writing(w)) = self.pending(piece.key).map(|p| &mut p.doing) {

@@ -349,6 +349,11 @@ impl Directory {
 		self.throttle.is_none() && self.nearness != Nearness::Far && object.device() == self.device
 	}
 
+	/// Every access to the file may take long.
+	pub fn is_slow(&self, object: &Object) -> bool {
+		self.data == Data::Files && !self.is_quick(object)
+	}
+
 	/// As read, if that needs no waiting.
 	pub fn read_now(&self, object: &Object, into: &mut [u8], offset: u64) -> Option<usize> {
 		if self.data == Data::Nothing && self.throttle.is_none() {

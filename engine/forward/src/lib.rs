@@ -4,6 +4,8 @@
 mod answers;
 mod appends;
 mod auth;
+mod cache;
+mod cached;
 mod client;
 mod commits;
 mod connection;
@@ -78,6 +80,8 @@ pub struct Settings {
 	pub mount: Option<PathBuf>,
 	/// How long another server may take to answer.
 	pub patience: Duration,
+	/// Bytes of blocks that are read ahead and kept, 0: none.
+	pub cache: usize,
 	pub data: Data,
 	pub rates: Option<Rates>,
 }

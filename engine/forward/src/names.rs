@@ -291,6 +291,7 @@ impl Server {
 		if let Some(pending) = self.pending(key) {
 			pending.met = handle.or(pending.met);
 		}
+		self.check_cache(key, handle, &result);
 		let flags = match self.pending(key).map(|pending| &pending.request) {
 			Some(Request::Open { flags, .. }) => Some(*flags),
 			_ => None,

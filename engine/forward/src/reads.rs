@@ -25,7 +25,7 @@ impl Server {
 		let total = total.filter(|t| *t <= u64::from(limit::DATA)).ok_or(Errno::MSGSIZE)?;
 		let lengths = vec![0; extents.len()];
 		let large = total > self.piece as u64;
-		self.set_doing(key, Doing::Reading(Reading { lengths, next: (0, 0), sent: 0, large }));
+		self.set_doing(key, Doing::Reading(Reading { lengths, large, ..Reading::default() }));
 		self.enqueue(key, handle, Access::Read, extents);
 		Ok(())
 	}
@@ -51,6 +51,7 @@ impl Server {
 		}
 		let wanted: u64 = parts.iter().map(|part| part.length).sum();
 		let (handle, number, large) = (pending.handle, pending.connection, reading.large);
+		let reading_direct = reading.direct;
 		let head = if large { HEADER + 8 } else { HEADER + reply_bytes(extents.len()) };
 		let mut compresses = false;
 		if let Some(connection) = self.connections.get_mut(&number) {
@@ -65,7 +66,17 @@ impl Server {
 		}
 		let Ok(object) = self.object(key, handle) else { return self.free(key.0, held) };
 		let purpose = self.purpose(key, wanted);
-		let mut frame = self.buffers.take_filled(head + wanted as usize);
+		let cached = !large && !reading_direct && self.may_cache(&object);
+		let frame = self.buffers.take_filled(head + wanted as usize);
+		let mut got = Got { frame, parts: Vec::new(), error: None, compressed: false, held };
+		if cached {
+			match self.read_cached(key, handle, &parts, head, got) {
+				Some(back) => got = back,
+				None => return,
+			}
+		}
+		let mut frame = got.frame;
+		self.count.store_reads += parts.len() as u64;
 		if !compresses // which would hold up all others
 			&& let Some(parts) = self.read_here(&object, &parts, &mut frame[head..], &purpose)
 		{

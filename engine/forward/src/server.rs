@@ -16,6 +16,7 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
 use crate::auth::random;
+use crate::cache::Cache;
 use crate::client::{Arrival, Client, Pending};
 use crate::connection::{Buffers, Came, Connection, Socket, Stage};
 use crate::data::Count;
@@ -68,6 +69,8 @@ pub enum Done {
 	Some(Key, Result<(Reply, bool), Trouble>),
 	Size(Handle, Key, Result<u64, Trouble>),
 	Read(Key, Got),
+	/// A block that is to be kept.
+	Filled(Handle, u64, Option<Vec<u8>>),
 	/// Pieces and what of them failed; accesses of the store.
 	Written(Handle, Vec<(Piece, Vec<(Extent, Trouble)>)>, u64),
 	Synced(Key, Handle, Result<(), Trouble>),
@@ -151,6 +154,7 @@ pub struct Server {
 	/// Requests of clients that hold their share of it, by client.
 	pub sated: Map<u64, BTreeSet<(Instant, Key)>>,
 	pub count: Count,
+	pub cache: Cache,
 	/// Of requests that are not done.
 	pub dues: BTreeSet<(Instant, Key)>,
 	pub store: Arc<Store>,
@@ -239,6 +243,7 @@ impl Server {
 			used: Map::default(),
 			sated: Map::default(),
 			count: Count::default(),
+			cache: Cache::new(settings.cache),
 			dues: BTreeSet::new(),
 			buffers: Buffers::default(),
 			soon: BTreeSet::new(),

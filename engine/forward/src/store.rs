@@ -223,6 +223,11 @@ impl Store {
 		matches!(object, Object::Here(object) if self.here.is_quick(object))
 	}
 
+	/// Every access to the file may take long, however little it reads.
+	pub fn is_slow(&self, object: &Object) -> bool {
+		matches!(object, Object::Here(object) if self.here.is_slow(object))
+	}
+
 	/// As read, if that needs no waiting.
 	pub fn read_now(&self, object: &Object, into: &mut [u8], offset: u64) -> Option<usize> {
 		match object {

@@ -29,12 +29,14 @@ class Server:
     store: str = "posix"
     throttle: str = ""
     workers: int = 4
+    cache: int = 64 << 20  # bytes of blocks that are kept; 0: none
     stripe: int = 0  # bytes of a stripe; 0: the server's default
     mount: str = ""  # where programs see striped files; empty: the first server's path
 
     def options(self) -> list[str]:
         """Of `fathom-engine forward`, but for where to listen."""
         said = ["--name", self.name, "--workers", str(self.workers), "--store", self.store]
+        said += ["--cache", str(self.cache)]
         if self.stripe:
             said += ["--stripe-size", str(self.stripe)]
         return said + (["--throttle", self.throttle] if self.throttle else [])
@@ -42,7 +44,12 @@ class Server:
 
 KEYS = {field.name: field.type for field in fields(Server)}
 CHOICES = {"role": ROLES, "protocol": ("", *PROTOCOLS), "store": STORES}
-RANGES = {"port": range(65536), "workers": range(1, 1025), "stripe": range(1 << 40)}
+RANGES = {
+    "port": range(65536),
+    "workers": range(1, 1025),
+    "stripe": range(1 << 40),
+    "cache": range(1 << 40),
+}
 
 
 def _checked(where: str, said: dict[str, Any]) -> dict[str, Any]:

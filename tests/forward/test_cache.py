@@ -1,0 +1,149 @@
+"""Blocks that a server keeps of a store which is slow per access: fewer accesses, and never another byte.
+
+Takes some six seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from .client import READ, Client, Refused, server
+from .wire import NUMBERS, REPLY, request, unpack
+
+NONBLOCKING = NUMBERS["flag"]["nonblocking"]
+SHARED = {NUMBERS["hint"]["append_shared"]: b""}
+SLOW = ("--throttle", "latency=0.001")
+MIB = 1 << 20
+
+
+def stored(tmp_path: Path, name: str, size: int) -> bytes:
+    """A file that is in the store before its server is."""
+    (tmp_path / "store").mkdir()
+    content = random.Random(size).randbytes(size)
+    (tmp_path / "store" / name).write_bytes(content)
+    os.utime(tmp_path / "store" / name, (1, 1))
+    return content
+
+
+@pytest.mark.parametrize("clients", [1, 4])
+def test_small_reads_side_by_side_are_few_accesses(tmp_path: Path, clients: int) -> None:
+    size = 3 * MIB - 8192  # nothing is read ahead behind the end
+    content = stored(tmp_path, "f", size)
+    with server(tmp_path, *SLOW) as served:
+        everyone = [served.client() for _ in range(clients)]
+        handles = [client.open("f", READ) for client in everyone]
+        for turn, at in enumerate(range(0, size, 8192)):  # strided, if there are several
+            client, handle = everyone[turn % clients], handles[turn % clients]
+            assert client.read(handle, (at, 8192)) == [content[at : at + 8192]]
+        said = everyone[0].status()
+    # the first is not known to be one of many, then each block is one
+    assert (said["store_reads"], said["cache_blocks_read"]) == (4, 3)
+    assert (said["cache_reads"], said["cache_read_bytes"]) == (382, 382 * 8192)
+    assert said["cache_bytes"] == size
+
+
+@pytest.mark.parametrize("options", [(), (*SLOW, "--cache", "0")])
+def test_nothing_is_kept_of_a_local_store_or_without_room(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    stored(tmp_path, "f", MIB)
+    with server(tmp_path, *options) as served:
+        client = served.client()
+        handle = client.open("f", READ)
+        for at in range(0, 100 * 4096, 4096):
+            client.read(handle, (at, 4096))
+        said = client.status()
+    assert (said["store_reads"], said["cache_reads"], said["cache_bytes"]) == (100, 0, 0)
+
+
+def test_an_open_sees_what_something_else_has_written(tmp_path: Path) -> None:
+    stored(tmp_path, "f", MIB)
+    with server(tmp_path, *SLOW) as served:
+        client = served.client()
+        handle = client.open("f", READ)
+        for at in range(4):
+            client.read(handle, (at * 10, 10))
+        assert client.status()["cache_bytes"] == MIB
+        (served.export / "f").write_bytes(b"y" * MIB)
+        handle = client.open("f", READ)
+        assert client.read(handle, (20, 10)) == [b"y" * 10]
+
+
+class Model:
+    """What a file must be, and what pipelined requests on it must answer."""
+
+    def __init__(self) -> None:
+        self.content = bytearray()
+        self.expected: list[tuple[int, bytes | int | None]] = []
+
+    def write(self, client: Client, handle: bytes, at: int, data: bytes, flags: int) -> None:
+        body = request("write", [handle, [(at, len(data))]], SHARED) + data
+        self.expected.append((client.send("write", body, flags=flags), None))
+        self.content.extend(bytes(max(0, at - len(self.content))))
+        self.content[at : at + len(data)] = data
+
+    def cut(self, client: Client, handle: bytes, size: int) -> None:
+        body = request("setattr", [handle, 8, 0, 0, 0, size, 0, 0, 0, 0], SHARED)
+        self.expected.append((client.send("setattr", body), None))
+        del self.content[size:]
+        self.content.extend(bytes(size - len(self.content)))
+
+    def append(self, client: Client, handle: bytes, data: bytes) -> None:
+        body = request("append", [handle, len(data)], SHARED) + data
+        self.expected.append((client.send("append", body), len(self.content)))
+        self.content.extend(data)
+
+    def read(self, client: Client, handle: bytes, at: int, length: int) -> None:
+        seq = client.send("read", request("read", [handle, [(at, length)]]))
+        self.expected.append((seq, bytes(self.content[at : at + length])))
+
+    def check(self, client: Client, where: object) -> None:
+        """Answers may come in any order."""
+        expected = dict(self.expected)
+        self.expected.clear()
+        while expected:
+            frame = client.frame()
+            if frame.status:
+                raise Refused(frame)
+            answer = expected.pop(frame.seq)
+            if isinstance(answer, bytes):
+                fields, data = unpack(REPLY["read"], frame.body)
+                assert (fields[0], data[2:]) == ([(len(answer),)], answer), where
+            elif answer is not None:
+                assert unpack(REPLY["append"], frame.body)[0][0] == answer, where
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_reads_are_what_was_written_by_whoever_whenever(tmp_path: Path, seed: int) -> None:
+    """Batches of requests that are under way together, each of one of three clients."""
+    chance, model = random.Random(seed), Model()
+    with server(tmp_path, "--throttle", "latency=0.0002", "--cache", str(6 * MIB)) as served:
+        everyone = [served.client() for _ in range(3)]
+        handles = [client.open("f") for client in everyone]
+        everyone[0].write(handles[0], 0, first := chance.randbytes(2 * MIB))
+        model.content.extend(first)
+        for step in range(500):
+            client, handle = chance.choice([*zip(everyone, handles, strict=True)])
+            at = chance.randrange(4) * (MIB // 2) + chance.randrange(3000)
+            for turn in range(chance.randrange(1, 12)):
+                match chance.randrange(30):
+                    case 0 | 1:
+                        data = chance.randbytes(chance.choice([1, 100, 3000]))
+                        flags = chance.choice([0, NONBLOCKING])
+                        model.write(client, handle, at + chance.randrange(5000), data, flags)
+                    case 2 if chance.random() < 0.2:
+                        model.cut(client, handle, at + chance.randrange(MIB))
+                    case 3 if chance.random() < 0.3:
+                        model.append(client, handle, chance.randbytes(700))
+                    case _:
+                        model.read(client, handle, at + turn * 500, 500)
+                        if at + turn * 500 + 500 > len(model.content):
+                            model.check(client, step)  # a later write may move the end before it
+            model.check(client, step)
+        said = everyone[0].status()
+        assert said["cache_reads"] > 500, said
+        assert (served.export / "f").read_bytes() == model.content
