@@ -8,10 +8,12 @@
  *	forward connect SERVER N                 clients that come and go
  *	forward strided FILE RANK RANKS SIZE N START   plain pwrite of every RANKS-th piece, from START (seconds since 1970) on,
  *	                                               through whatever is preloaded; prints seconds
+ *	forward strided-read FILE RANK RANKS SIZE N START   plain pread of the same, which must be what was written
  */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,13 +234,22 @@ static void stream(const char *op, size_t size, size_t n, uint8_t level)
 	printf("%.0f\n", (double)size * (double)n / (now() - began));
 }
 
-static void strided(const char *name, size_t rank, size_t ranks, size_t size, size_t n,
+static bool moves(bool reads, int fd, char *bytes, char *space, size_t size, size_t piece)
+{
+	off_t at = (off_t)(piece * size);
+
+	if (!reads)
+		return pwrite(fd, bytes, size, at) == (ssize_t)size;
+	return pread(fd, space, size, at) == (ssize_t)size && !memcmp(space, bytes, size);
+}
+
+static void strided(bool reads, const char *name, size_t rank, size_t ranks, size_t size, size_t n,
 		    const char *start)
 {
 	struct timespec all = {.tv_sec = (time_t)number(start)};
-	char *bytes = memory(size);
+	char *bytes = memory(size), *space = memory(size);
 	double began;
-	int fd = open(name, O_WRONLY | O_CREAT, 0600);
+	int fd = open(name, reads ? O_RDONLY : O_WRONLY | O_CREAT, 0600);
 
 	if (fd < 0)
 		err(1, "%s", name);
@@ -247,7 +258,7 @@ static void strided(const char *name, size_t rank, size_t ranks, size_t size, si
 			NULL); /* ranks of a program begin together */
 	began = now();
 	for (size_t i = 0; i < n; i++)
-		if (pwrite(fd, bytes, size, (off_t)((i * ranks + rank) * size)) != (ssize_t)size)
+		if (!moves(reads, fd, bytes, space, size, i * ranks + rank))
 			err(1, "%s", name);
 	if (close(fd))
 		err(1, "%s", name);
@@ -274,9 +285,9 @@ int main(int n, char **word)
 		fathom_fwd_finalize(server);
 	} else if (!strcmp(what, "connect") && n == 4) {
 		connects(word[2], number(word[3]));
-	} else if (!strcmp(what, "strided") && n == 8) {
-		strided(word[2], number(word[3]), number(word[4]), number(word[5]), number(word[6]),
-			word[7]);
+	} else if ((!strcmp(what, "strided") || !strcmp(what, "strided-read")) && n == 8) {
+		strided(strcmp(what, "strided") != 0, word[2], number(word[3]), number(word[4]),
+			number(word[5]), number(word[6]), word[7]);
 	} else {
 		errx(2, "words as at the top of bench/forward.c");
 	}

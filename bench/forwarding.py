@@ -1,4 +1,4 @@
-"""Forwarding against the bare thing: a request and a Unix socket's round trip, streams, small writes."""
+"""Forwarding against the bare thing: a request and a Unix socket's round trip, streams, small writes and reads."""
 
 from __future__ import annotations
 
@@ -166,12 +166,12 @@ def streams(quick: bool) -> list[Row]:
     return result
 
 
-def together(file: Path, count: int, env: dict[str, str]) -> float:
-    """Seconds of the slowest of four processes that write a file, strided."""
+def together(file: Path, count: int, env: dict[str, str], does: str = "strided") -> float:
+    """Seconds of the slowest of four processes that write, or read, a file, strided."""
     start = str(int(time.time()) + 2)
     running = [
         subprocess.Popen(
-            [FORWARD, "strided", file, str(rank), str(RANKS), str(BLOCK), str(count), start],
+            [FORWARD, does, file, str(rank), str(RANKS), str(BLOCK), str(count), start],
             env={**os.environ, **env},
             stdout=subprocess.PIPE,
             text=True,
@@ -184,29 +184,64 @@ def together(file: Path, count: int, env: dict[str, str]) -> float:
     return max(map(float, said))
 
 
+def slow_store(place: Path) -> dict[str, str]:
+    """Environment in which files below a place are on the slow store."""
+    return {
+        "LD_PRELOAD": str(SLOW_STORE),
+        "SLOW_STORE_LATENCY_US": str(1e6 / OPERATIONS),
+        "SLOW_STORE_RATE_MB": str(MEGABYTES),
+        "SLOW_STORE_UNDER": str(place),
+        "SLOW_STORE_QUEUE": str(place / "queue"),
+    }
+
+
+def forwarded(one: Server, level: str = "written") -> dict[str, str]:
+    """Environment in which files below /fwd are those of a server."""
+    return {
+        "LD_PRELOAD": str(PRELOAD),
+        "FATHOM_FORWARD_PREFIX": "/fwd",
+        "FATHOM_FORWARD_SERVERS": one.address,
+        "FATHOM_FORWARD_LEVEL": level,
+    }
+
+
+def strided_reads(quick: bool) -> list[Row]:
+    """Four processes read 4 KiB blocks in turn, from a slow store: directly, and through a server."""
+    count = 200 if quick else 1000
+    with scratch("/dev/shm") as place:
+        (place / "export").mkdir()
+        together(place / "export" / "data", count, {})
+        direct = together(place / "export" / "data", count, slow_store(place), "strided-read")
+        result = []
+        for kept in (0, 64 * MIB):
+            rates = f"operations={OPERATIONS},megabytes={MEGABYTES}"
+            with server(place, "--throttle", rates, "--cache", str(kept)) as one:
+                took = together(Path("/fwd/data"), count, forwarded(one), "strided-read")
+            what = "strided 4 KiB reads of 4 processes, slow store, blocks "
+            result.append(
+                Row(
+                    what + ("kept" if kept else "not kept"),
+                    took,
+                    "s",
+                    direct,
+                    direct / took,
+                    f">= {COALESCED:g} x faster" if kept else "",
+                    direct / took >= COALESCED if kept else None,
+                )
+            )
+    return result
+
+
 def strided(quick: bool) -> list[Row]:
     """Four processes write 4 KiB blocks in turn, to a slow store: directly, and through a server."""
     count = 200 if quick else 1000
     with scratch("/dev/shm") as place:
-        slow = {
-            "LD_PRELOAD": str(SLOW_STORE),
-            "SLOW_STORE_LATENCY_US": str(1e6 / OPERATIONS),
-            "SLOW_STORE_RATE_MB": str(MEGABYTES),
-            "SLOW_STORE_UNDER": str(place),
-            "SLOW_STORE_QUEUE": str(place / "queue"),
-        }
-        direct = together(place / "direct", count, slow)
+        direct = together(place / "direct", count, slow_store(place))
         result = []
         rates = f"operations={OPERATIONS},megabytes={MEGABYTES}"
         for level in ("written", "accepted"):
             with server(place, "--throttle", rates) as one:
-                env = {
-                    "LD_PRELOAD": str(PRELOAD),
-                    "FATHOM_FORWARD_PREFIX": "/fwd",
-                    "FATHOM_FORWARD_SERVERS": one.address,
-                    "FATHOM_FORWARD_LEVEL": level,
-                }
-                took = together(Path("/fwd/data"), count, env)
+                took = together(Path("/fwd/data"), count, forwarded(one, level))
             written = place / "export" / "data"
             if written.read_bytes() != (place / "direct").read_bytes():
                 raise BenchError("the forwarded file differs from the direct one")
@@ -228,4 +263,4 @@ def strided(quick: bool) -> list[Row]:
 
 def rows(quick: bool) -> list[Row]:
     """Requests, streams, coalescing."""
-    return [*small(quick), *streams(quick), *strided(quick)]
+    return [*small(quick), *streams(quick), *strided(quick), *strided_reads(quick)]

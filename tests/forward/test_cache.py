@@ -1,17 +1,19 @@
-"""Blocks that a server keeps of a store which is slow per access: fewer accesses, and never another byte.
+"""A store that is slow per access: blocks that a server keeps, and questions that it asks once for many.
 
-Takes some six seconds.
+Takes some eight seconds.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import random
+import signal
 from pathlib import Path
 
 import pytest
 
-from .client import READ, Client, Refused, server
+from .client import CREATE, EXCLUSIVE, READ, ROOT_HANDLE, WRITE, Client, Refused, server
 from .wire import NUMBERS, REPLY, request, unpack
 
 NONBLOCKING = NUMBERS["flag"]["nonblocking"]
@@ -147,3 +149,41 @@ def test_reads_are_what_was_written_by_whoever_whenever(tmp_path: Path, seed: in
         said = everyone[0].status()
         assert said["cache_reads"] > 500, said
         assert (served.export / "f").read_bytes() == model.content
+
+
+def test_what_many_ask_at_once_is_asked_of_the_store_twice(tmp_path: Path) -> None:
+    """Once for the first, once for all that came meanwhile: the server reads them all before it looks who is done."""
+    with server(tmp_path, "--throttle", "latency=0.05") as served:
+        everyone = [served.client() for _ in range(20)]
+        handle = everyone[0].open("f")
+        everyone[0].write(handle, 0, b"12345")
+        requests = {
+            "open": [ROOT_HANDLE, READ | WRITE | CREATE, 0o644, b"new"],
+            "lookup": [ROOT_HANDLE, 0, b"f"],
+            "getattr": [handle],
+        }
+        for op, fields in requests.items():
+            before = everyone[0].status()["joined"]
+            os.kill(served.process.pid, signal.SIGSTOP)
+            seqs = [client.send(op, request(op, fields)) for client in everyone]
+            os.kill(served.process.pid, signal.SIGCONT)
+            answers = [client.reply(seq)[1] for client, seq in zip(everyone, seqs, strict=True)]
+            assert everyone[0].status()["joined"] - before == 18
+            if op == "open":
+                assert len({answer[0] for answer in answers}) == 1
+                assert sorted(answer[-1] for answer in answers) == [0] * 19 + [1]
+            else:
+                assert {answer[9 if op == "lookup" else 8] for answer in answers} == {5}
+        for client in everyone:  # each holds it
+            client.ask("release", everyone[0].open("new"))
+
+
+def test_exclusive_opens_are_not_answered_together(tmp_path: Path) -> None:
+    with server(tmp_path, "--throttle", "latency=0.02") as served:
+        client = served.client()
+        body = request("open", [ROOT_HANDLE, WRITE | CREATE | EXCLUSIVE, 0o644, b"mine"])
+        for _ in range(10):
+            client.send("open", body)
+        statuses = sorted(client.frame().status for _ in range(10))  # in any order
+        assert statuses == [0] + [errno.EEXIST] * 9
+        assert client.status()["joined"] == 0

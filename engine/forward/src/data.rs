@@ -28,6 +28,8 @@ pub struct Count {
 	pub came: u64,
 	pub sent: u64,
 	pub store_reads: u64,
+	/// Lookups, opens and getattrs that another's access has answered.
+	pub joined: u64,
 }
 
 /// The flag that says there is more.
@@ -48,7 +50,7 @@ impl Server {
 			"writes": count.writes, "written_bytes": count.written, "store_writes": count.accesses,
 			"appends": count.appends, "read_bytes": count.read,
 			"came_bytes": count.came, "sent_bytes": count.sent,
-			"store_reads": count.store_reads,
+			"store_reads": count.store_reads, "joined": count.joined,
 			"cache_bytes": self.cache.bytes(), "cache_blocks_read": self.cache.fills,
 			"cache_reads": self.cache.hits, "cache_read_bytes": self.cache.hit_bytes,
 		})
@@ -112,7 +114,15 @@ impl Server {
 	/// Something that a worker was given is done.
 	pub fn finish(&mut self, done: Done) {
 		match done {
-			Done::Simple(key, result, met) => self.named(key, result, met),
+			Done::Simple(key, result, met) => {
+				let handle = met.as_ref().map(|(object, _)| object.handle());
+				met.into_iter().for_each(|(object, path)| self.files.learn(object, path));
+				self.named(key, result, handle);
+			}
+			Done::Met(question, met) => self.has_met(question, met),
+			Done::Attr(keys, reply) => {
+				keys.into_iter().for_each(|key| self.named(key, reply.clone(), None));
+			}
 			Done::Some(key, Ok((reply, more))) => self.answer(key, is_tail(more), &reply, b"", 0),
 			Done::Some(key, Err(trouble)) => {
 				self.fail_with(key, trouble.status(), (0, 0), &trouble.why);

@@ -36,6 +36,7 @@ mod store;
 mod striped;
 mod stripes;
 mod throttle;
+mod together;
 mod traced;
 mod workers;
 mod writes;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fathom_wire::number::{lookup, open, set};
+use fathom_wire::number::{open, set};
 use fathom_wire::{Handle, Reply, Request, Text};
 use rustix::io::Errno;
 
@@ -81,17 +81,14 @@ impl Server {
 	/// It is its turn.
 	pub fn run_whole(&mut self, key: Key, object: Arc<Object>, request: Request) {
 		match request {
-			Request::GetAttr { .. } => {
-				let here = self.store.is_quick(&object);
-				let work = move |store: &Store| {
+			Request::GetAttr { handle } => {
+				if !self.store.is_quick(&object) {
+					return self.get_attr(key, handle, object);
+				}
+				self.do_here(key, move |store| {
 					let reply = store.attr(&object).map(|attr| Reply::GetAttr { attr });
 					Done::Simple(key, reply, None)
-				};
-				if here {
-					self.do_here(key, work);
-				} else {
-					self.do_for(key, Box::new(work));
-				}
+				});
 			}
 			Request::SetAttr { handle, set } if set.which & set::SIZE != 0 => {
 				self.cut_end(key, handle, set.size);
@@ -99,7 +96,7 @@ impl Server {
 			Request::SetAttr { set, .. } => self.give(key, move |store| {
 				store.set_attr(&object, &set).map(|attr| Reply::SetAttr { attr })
 			}),
-			Request::Lookup { .. } | Request::Open { .. } if self.has_met(key) => {
+			Request::Lookup { .. } | Request::Open { .. } if self.is_met(key) => {
 				let met = self.pending(key).map(|p| std::mem::replace(&mut p.doing, Doing::Simple));
 				let Some(Doing::Met(reply)) = met else { return };
 				self.give(key, move |store| {
@@ -179,7 +176,7 @@ impl Server {
 		self.do_for(key, Box::new(work));
 	}
 
-	fn path_of(&mut self, dir: Handle, path: &Text) -> String {
+	pub fn path_of(&mut self, dir: Handle, path: &Text) -> String {
 		let above = self.files.get(&dir).map(|file| file.path.clone()).unwrap_or_default();
 		let path = String::from_utf8_lossy(&path.0).into_owned();
 		if above.is_empty() || path.is_empty() { above + &path } else { format!("{above}/{path}") }
@@ -187,25 +184,13 @@ impl Server {
 
 	fn begin_names(&mut self, key: Key, request: Request) -> Result<(), Errno> {
 		match request {
-			Request::Lookup { dir, flags, path } => {
-				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
-				self.give_met(key, said, move |store| {
-					let nofollow = flags & lookup::NOFOLLOW != 0;
-					let (object, attr) = store.lookup(&dir, &path, nofollow)?;
-					Ok((Reply::Lookup { handle: object.handle(), attr }, object))
-				});
-			}
-			Request::Open { dir, flags, mode, path } => {
+			Request::Lookup { .. } => return self.ask_together(key, request),
+			Request::Open { .. } => {
 				let held = self.clients.get(&key.0).map_or(0, |client| client.held.len());
 				if held >= self.settings.client_files {
 					return Err(Errno::MFILE);
 				}
-				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
-				self.give_met(key, said, move |store| {
-					let (object, attr, made) = store.open_file(&dir, &path, flags, mode)?;
-					let handle = object.handle();
-					Ok((Reply::Open { handle, attr, created: u8::from(made) }, object))
-				});
+				return self.ask_together(key, request);
 			}
 			Request::Mkdir { dir, mode, path } => {
 				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
@@ -278,16 +263,7 @@ impl Server {
 	}
 
 	/// What came of work on a name: the file is known, and held if it was opened.
-	pub fn named(
-		&mut self,
-		key: Key,
-		result: Result<Reply, Trouble>,
-		met: Option<(Object, String)>,
-	) {
-		let handle = met.as_ref().map(|(object, _)| object.handle());
-		if let Some((object, path)) = met {
-			self.files.learn(object, path);
-		}
+	pub fn named(&mut self, key: Key, result: Result<Reply, Trouble>, handle: Option<Handle>) {
 		if let Some(pending) = self.pending(key) {
 			pending.met = handle.or(pending.met);
 		}
@@ -338,7 +314,7 @@ impl Server {
 		}
 	}
 
-	fn has_met(&mut self, key: Key) -> bool {
+	fn is_met(&mut self, key: Key) -> bool {
 		self.pending(key).is_some_and(|pending| matches!(pending.doing, Doing::Met(_)))
 	}
 

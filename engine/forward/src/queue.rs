@@ -177,6 +177,24 @@ impl Queue {
 		begun.into_iter().filter_map(begin).collect()
 	}
 
+	/// Requests on the whole file behind one that has begun, up to one that is not `same` or writes: they are done with it.
+	pub fn join(&mut self, key: Key, same: impl Fn(Key) -> bool) -> Vec<Key> {
+		let Some(number) = self.numbers.get(&key).copied() else { return Vec::new() };
+		let mut joined = Vec::new();
+		for (number, behind) in self.waiting.range_mut(number + 1..) {
+			match behind.access {
+				Access::Read => {}
+				Access::Whole if same(behind.key) => {
+					behind.running = true;
+					self.free.remove(number);
+					joined.push(behind.key);
+				}
+				_ => break,
+			}
+		}
+		joined
+	}
+
 	/// A read has met the end of the file. If earlier writes may have moved it, the read begins again behind them.
 	pub fn again(&mut self, key: Key) -> bool {
 		let Some(number) = self.numbers.get(&key).copied() else { return false };
@@ -385,6 +403,31 @@ mod tests {
 		queue.finish((1, 1));
 		assert_eq!(queue.begin(), [(1, 2)]);
 		assert!(!queue.again((1, 2)));
+	}
+
+	#[test]
+	fn what_asks_the_same_of_a_whole_file_is_done_together_up_to_the_next_write() {
+		let mut queue = Queue::default();
+		for seq in [1, 2, 4, 6] {
+			queue.push((1, seq), Access::Whole, vec![]);
+			if seq == 2 {
+				queue.push((1, 3), Access::Read, extents(&[(0, 10)]));
+			} else if seq == 4 {
+				queue.push((1, 5), Access::Write, extents(&[(0, 10)]));
+			}
+		}
+		assert_eq!(queue.begin(), [(1, 1)]);
+		assert_eq!(queue.join((1, 1), |_| true), [(1, 2), (1, 4)]);
+		assert!(queue.begin().is_empty());
+		for seq in [1, 2] {
+			queue.finish((1, seq));
+			assert_eq!(queue.begin(), if seq == 1 { vec![] } else { vec![(1, 3)] });
+		}
+		queue.finish((1, 4));
+		queue.finish((1, 3));
+		assert!(queue.begin().is_empty());
+		queue.finish((1, 5));
+		assert_eq!(queue.begin(), [(1, 6)]);
 	}
 
 	#[test]

@@ -33,6 +33,7 @@ use crate::owner::{Answer, Asker, Owner, Served};
 use crate::queue::{Key, Piece};
 use crate::store::{Data, Object, Store, said};
 use crate::throttle::Throttle;
+use crate::together::{Askers, Met, Question};
 use crate::workers::Workers;
 use crate::{Map, Settings};
 
@@ -65,6 +66,9 @@ const FIRST: u64 = 16;
 pub enum Done {
 	/// An answer; a file that was met on the way, with its path.
 	Simple(Key, Result<Reply, Trouble>, Option<(Object, String)>),
+	/// Answers to all that asked at once.
+	Met(Question, Met),
+	Attr(Vec<Key>, Result<Reply, Trouble>),
 	/// The same with flag more.
 	Some(Key, Result<(Reply, bool), Trouble>),
 	Size(Handle, Key, Result<u64, Trouble>),
@@ -155,6 +159,8 @@ pub struct Server {
 	pub sated: Map<u64, BTreeSet<(Instant, Key)>>,
 	pub count: Count,
 	pub cache: Cache,
+	/// Lookups and opens that the store is asked for.
+	pub asking: Map<Question, Askers>,
 	/// Of requests that are not done.
 	pub dues: BTreeSet<(Instant, Key)>,
 	pub store: Arc<Store>,
@@ -244,6 +250,7 @@ impl Server {
 			sated: Map::default(),
 			count: Count::default(),
 			cache: Cache::new(settings.cache),
+			asking: Map::default(),
 			dues: BTreeSet::new(),
 			buffers: Buffers::default(),
 			soon: BTreeSet::new(),

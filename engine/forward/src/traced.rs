@@ -221,6 +221,8 @@ impl Server {
 			Done::Read(key, ..) | Done::Synced(key, ..) | Done::Relayed(key, ..) => vec![*key],
 			Done::Written(_, pieces, _) => pieces.iter().map(|(piece, _)| piece.key).collect(),
 			Done::Journal(..) | Done::Journaled(..) | Done::Asked(..) => return,
+			Done::Met(question, _) => self.askers(question),
+			Done::Attr(keys, _) => keys.clone(),
 			Done::Filled(handle, block, _) => self.cache.waiting(handle, *block),
 			Done::LetGo | Done::Freed(_) => return,
 		};

@@ -1,0 +1,145 @@
+//! Requests that ask the store the same at once: those that wait while it is asked are answered by the next access, together.
+
+use std::sync::Arc;
+
+use fathom_record::Purpose;
+use fathom_wire::number::{lookup, op, open};
+use fathom_wire::{Handle, Reply, Request, Text};
+use rustix::io::Errno;
+
+use crate::queue::Key;
+use crate::server::{Done, Server, Trouble};
+use crate::store::{Object, Store};
+
+/// A lookup or open, of which one access can answer many.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Question {
+	op: u16,
+	dir: Handle,
+	flags: u32,
+	mode: u32,
+	path: Vec<u8>,
+	/// The only one that it is asked for.
+	alone: Option<Key>,
+}
+
+/// Who asks it: of the store now, and in the next access.
+#[derive(Default)]
+pub struct Askers {
+	now: Vec<Key>,
+	next: Vec<Key>,
+}
+
+/// What was asked, and the file that was met.
+pub type Met = Result<(Reply, Object), Trouble>;
+
+impl Server {
+	/// A lookup or open begins: its access is the next one that has not begun.
+	pub fn ask_together(&mut self, key: Key, request: Request) -> Result<(), Errno> {
+		let (op, dir, flags, mode, path) = match request {
+			Request::Lookup { dir, flags, path } => (op::LOOKUP, dir, flags, 0, path),
+			Request::Open { dir, flags, mode, path } => (op::OPEN, dir, flags, mode, path),
+			_ => return Err(Errno::OPNOTSUPP),
+		};
+		let striped = matches!(*self.object(key, dir)?, Object::Striped(_));
+		// one of many makes a file; and each open that other servers are asked for is released there
+		let alone = flags & open::EXCLUSIVE != 0 || striped;
+		let alone = Some(key).filter(|_| op == op::OPEN && alone);
+		let question = Question { op, dir, flags, mode, path: path.0, alone };
+		if let Some(askers) = self.asking.get_mut(&question) {
+			askers.next.push(key);
+			return Ok(());
+		}
+		self.asking.insert(question.clone(), Askers { now: vec![key], next: Vec::new() });
+		self.ask_store(question);
+		Ok(())
+	}
+
+	fn ask_store(&mut self, question: Question) {
+		let keys = self.asking.get(&question).map(|askers| askers.now.clone()).unwrap_or_default();
+		let purpose = self.purpose_of_all(&keys);
+		let Some(dir) = self.files.get(&question.dir).map(|file| file.object.clone()) else {
+			return self.has_met(question, Err(Errno::STALE.into()));
+		};
+		let handle = question.dir;
+		let work = move |store: &Store| {
+			let met = question.ask(store, &dir);
+			Done::Met(question, met)
+		};
+		self.workers_of(&handle).give(purpose, Box::new(work));
+	}
+
+	/// Those that the access was for have their answer; those that came meanwhile have theirs from the next.
+	pub fn has_met(&mut self, question: Question, met: Met) {
+		let Some(askers) = self.asking.get_mut(&question) else { return };
+		let keys = std::mem::replace(&mut askers.now, std::mem::take(&mut askers.next));
+		let (over, path) = (askers.now.is_empty(), Text(question.path.clone()));
+		let path = self.path_of(question.dir, &path);
+		if over {
+			self.asking.remove(&question);
+		} else {
+			self.ask_store(question);
+		}
+		let (mut result, handle) = match met {
+			Ok((reply, object)) => {
+				let handle = object.handle();
+				self.files.learn(object, path);
+				(Ok(reply), Some(handle))
+			}
+			Err(trouble) => (Err(trouble), None),
+		};
+		self.count.joined += keys.len().saturating_sub(1) as u64;
+		for key in keys {
+			self.named(key, result.clone(), handle);
+			if let Ok(Reply::Open { created, .. }) = &mut result {
+				*created = 0; // by the first
+			}
+		}
+	}
+
+	/// Attributes of a file, for a request whose turn it is and those behind it that ask the same.
+	pub fn get_attr(&mut self, key: Key, handle: Handle, object: Arc<Object>) {
+		let clients = &self.clients;
+		let same = |key: Key| {
+			let pending = clients.get(&key.0).and_then(|client| client.pending().get(&key.1));
+			pending.is_some_and(|pending| matches!(pending.request, Request::GetAttr { .. }))
+		};
+		let mut keys = vec![key];
+		keys.extend(self.files.get(&handle).map(|f| f.queue.join(key, same)).unwrap_or_default());
+		self.count.joined += keys.len() as u64 - 1;
+		let purpose = self.purpose_of_all(&keys);
+		let work = move |store: &Store| {
+			Done::Attr(keys, store.attr(&object).map(|attr| Reply::GetAttr { attr }))
+		};
+		self.workers_of(&handle).give(purpose, Box::new(work));
+	}
+
+	fn purpose_of_all(&mut self, keys: &[Key]) -> Purpose {
+		let mut all = Purpose::default();
+		for key in keys.iter().take(if fathom_record::is_on() { usize::MAX } else { 0 }) {
+			let one = self.purpose(*key, 0);
+			all.callers.extend(one.callers);
+			all.known_as = one.known_as.or(all.known_as);
+		}
+		all
+	}
+
+	/// Who an access is for that answers a question.
+	pub fn askers(&self, question: &Question) -> Vec<Key> {
+		self.asking.get(question).map(|askers| askers.now.clone()).unwrap_or_default()
+	}
+}
+
+impl Question {
+	fn ask(&self, store: &Store, dir: &Object) -> Met {
+		let path = Text(self.path.clone());
+		if self.op == op::LOOKUP {
+			let nofollow = self.flags & lookup::NOFOLLOW != 0;
+			let (object, attr) = store.lookup(dir, &path, nofollow)?;
+			return Ok((Reply::Lookup { handle: object.handle(), attr }, object));
+		}
+		let (object, attr, made) = store.open_file(dir, &path, self.flags, self.mode)?;
+		let handle = object.handle();
+		Ok((Reply::Open { handle, attr, created: u8::from(made) }, object))
+	}
+}
