@@ -83,19 +83,21 @@ def test_a_request_and_its_accesses_are_rows_that_name_the_clients_call(tmp_path
 
 def test_one_write_for_three_clients_is_one_row_with_three_links(tmp_path: Path) -> None:
     run = tmp_path / "r.fathom"
-    with recorded(run, tmp_path, "--workers", "1", "--throttle", "latency=0.2") as served:
+    with recorded(run, tmp_path, "--workers", "1", "--throttle", "latency=1") as served:
         clients = [served.client() for _ in range(4)]
-        handles = [client.open("f") for client in clients]
+        handle = clients[0].open("f")
         threads = [
             threading.Thread(
                 target=client.write,
                 args=(handle, 1000 if n == 0 else n * 10, b"y" * 10),
                 kwargs=called(n),
             )
-            for n, (client, handle) in enumerate(zip(clients, handles, strict=True))
+            for n, client in enumerate(clients)
         ]
+        asked = clients[1].status()["requests"]
         threads[0].start()  # the store is busy with this one: the others wait, and are put together
-        time.sleep(0.1)
+        while clients[1].status()["requests"] == (asked := asked + 1):  # which counts itself
+            time.sleep(0.01)
         for thread in threads[1:]:
             thread.start()
         for thread in threads:
@@ -114,9 +116,7 @@ def test_one_write_for_three_clients_is_one_row_with_three_links(tmp_path: Path)
         "select a.value as queued, c.duration from args a join calls c on c.id = a.call"
         " where c.layer = 'server' and c.op = 'write' and a.name = 'queued' order by c.start",
     )
-    assert waited[0]["queued"] < 0.1e9
-    for row in waited[1:]:
-        assert 0.05e9 < row["queued"] < row["duration"]
+    assert all(waited[0]["queued"] < row["queued"] < row["duration"] for row in waited[1:])
 
 
 def test_what_a_killed_server_had_recorded_is_there(
