@@ -8,6 +8,7 @@ examples:
   fathom view s3d.1 s3d.2
   fathom view s3d.1 --no-browser --port 8080
   fathom view s3d.1 --socket ~/.fathom.sock
+  fathom view s3d.1 --prepare          # at the end of a job: the first opening of a large run is as quick as any
 """
 
 import argparse
@@ -16,6 +17,7 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -58,6 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--socket", type=Path, metavar="PATH", help="a socket of your own instead of a port"
     )
+    where.add_argument(
+        "--prepare", action="store_true", help="only work out what the page begins with, and end"
+    )
     parser.add_argument(
         "--allow-start", action="store_true", help="let the page start programs here, as you"
     )
@@ -78,38 +83,64 @@ def _start_browser(bound: socket.socket, token: str) -> Path | None:
 
 
 class Ahead:
-    """Works out what takes long while the browser opens: the first screen; what pictures are drawn from; what the other
+    """Works out what takes long before it is asked for: the first screen; what pictures are drawn from; what the other
     screens of a large run begin with; and last, since it takes longest, what loses time."""
 
-    def __init__(self, runs: Runs) -> None:
-        self._runs, self._stop = runs, Stop()
-        self._thread = threading.Thread(target=self._work, daemon=True)
+    def __init__(self, runs: Runs, say: Callable[[str], None] = lambda _: None) -> None:
+        """`say` is told what is being worked out, and what could not be."""
+        self._runs, self._say, self._stop = runs, say, Stop()
+        self._thread = threading.Thread(target=self.work, daemon=True)
+
+    def start(self) -> None:
+        """Beside everything else."""
         self._thread.start()
 
-    def _work(self) -> None:
+    def work(self) -> int:
+        """How much could not be worked out."""
+        failed = 0
         for name in list(self._runs.all):
-            self._ask(Request("overview", {"run": name}))
-            with contextlib.suppress(FathomError):
-                self._prepare(name)
-            self._ask(Request("findings", {"run": name}))
+            for what, make in self._steps(name):
+                self._say(f"{name}: {what}")
+                try:
+                    make()
+                except FathomError as error:
+                    failed += 1
+                    self._say(f"{name}: {what}: {error}")
+        return failed
 
-    def _prepare(self, name: str) -> None:
+    def _steps(self, name: str) -> Iterator[tuple[str, Callable[[], object]]]:
+        yield from self._asked(Request("overview", {"run": name}))
         view = self._runs.view(name, self._stop)
-        prepare(view)
-        if view.value("select events from runs") > LARGE:
-            view.opened.sort(self._stop)
+        yield "tiles", partial(prepare, view)
+        if view.opened.calls > LARGE:
+            yield "calls in the order of time", partial(view.opened.sort, self._stop)
             for one in (*whole(name, {}), *pictures(name)):
-                self._ask(one)
+                yield from self._asked(one)
+        yield from self._asked(Request("findings", {"run": name}))
 
-    def _ask(self, one: Request) -> None:
-        with contextlib.suppress(FathomError):
-            ask(self._runs, one.name, one.parameters, self._stop)
+    def _asked(self, one: Request) -> Iterator[tuple[str, Callable[[], object]]]:
+        yield one.name, partial(ask, self._runs, one.name, one.parameters, self._stop)
 
     def end(self) -> None:
         """A statement that begins in between is not missed."""
         while self._thread.is_alive():
             self._stop.now(Gone("the server ends"))
             self._thread.join(AGAIN)
+
+
+def _tell(text: str) -> None:
+    print(f"fathom: {text}", file=sys.stderr, flush=True)
+
+
+def _prepare(runs: Runs) -> int:
+    """Works out and keeps what the page begins with; the exit status."""
+    for opened in runs.all.values():
+        tables = opened.run.path / "tables"
+        if opened.run.unpacked or not os.access(tables, os.W_OK):
+            raise UsageError(
+                f"view: {opened.name}: nothing can be kept beside its tables: --prepare needs a run directory of yours"
+            )
+    return 1 if Ahead(runs, _tell).work() else 0
 
 
 def _follow(runs: Runs) -> None:
@@ -130,6 +161,8 @@ def _open(runs: Runs, path: Path) -> str:
 def run(arguments: argparse.Namespace) -> int:
     """Serves until it is interrupted."""
     runs = Runs(arguments.runs)
+    if arguments.prepare:
+        return _prepare(runs)
     _follow(runs)
     if arguments.allow_start:
         runs.desk = Desk(partial(_open, runs))
@@ -144,6 +177,7 @@ def run(arguments: argparse.Namespace) -> int:
     print("fathom: open this link; each works once. Ctrl-C ends", file=sys.stderr)
     _say(bound, keys.token)
     ahead = Ahead(runs)
+    ahead.start()
     behind = [at_path, None if arguments.no_browser else _start_browser(bound, keys.token)]
     config = uvicorn.Config(
         application(runs, keys), log_level="warning", access_log=False, server_header=False, lifespan="off",

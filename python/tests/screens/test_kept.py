@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom import screens
-from fathom.screens import kept
+from fathom import onefile, screens
+from fathom.__main__ import main
+from fathom.commands import view
+from fathom.screens import kept, overview
 from fathom.screens.kept import Kept
 from fathom.screens.opened import Gone, Runs
 
@@ -110,3 +112,26 @@ def test_kept_answers_are_those_that_are_worked_out(run_directory: Path) -> None
         assert (with_selection == said) >= (name in screens.WHOLE)
     kept_files = list((run_directory / "tables" / kept.FOLDER).iterdir())
     assert len(kept_files) >= len(screens.LASTING)
+
+
+def test_a_run_is_prepared_before_it_is_looked_at(
+    run_directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(view, "LARGE", 0)
+    assert main(["view", str(run_directory), "--prepare"]) == 0
+    said = capsys.readouterr().err
+    assert all(f": {step}\n" in said for step in ("overview", "tiles", "breakdown", "findings"))
+    tables = run_directory / "tables"
+    assert (tables / "tiles.parquet").is_file() and next(tables.rglob("calls_by_time.duckdb"))
+    runs = Runs([str(run_directory)])
+    monkeypatch.setattr(overview, "_page", None)  # nothing is worked out again
+    assert "verdict" in str(screens.ask(runs, "overview", {"run": next(iter(runs.all))}))
+
+
+def test_what_cannot_be_kept_is_not_prepared(
+    run_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = tmp_path / "one.fathom"
+    onefile.write(run_directory, one)
+    assert main(["view", str(one), "--prepare"]) == 2
+    assert "--prepare needs a run directory" in capsys.readouterr().err
