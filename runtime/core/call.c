@@ -241,6 +241,8 @@ static void enter_with_row(struct thread *t, struct call *c, const struct decisi
 	if (t->uncut >> op_of(c->op)->layer & 1)
 		counters_cut(t);
 	say_inside(t, is_around(t) ? t->around.seen : 0);
+	while (t->flush_began) /* of what was just said, too: it began before this call does */
+		stream_flush_row(t);
 	t->standing[t->depth] = d->stands;
 	t->standing[t->depth].seq = (uint32_t)t->next_seq;
 	c->object &= ~OBJECT_LEFT_OUT;
@@ -323,12 +325,13 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 	d = decide(t, l, c, frame, site);
 	if (d.level && !t->op_seen[op])
 		stream_op(t, op); /* should it never end, the reader must know its name */
-	if (t->flush_began)
-		stream_flush_row(t);
-	if (d.level == LEVEL_EVENT && !t->counting)
+	if (d.level == LEVEL_EVENT && !t->counting) {
 		enter_with_row(t, c, &d, size, offset, frame, site);
-	else
+	} else {
+		if (t->flush_began)
+			stream_flush_row(t);
 		enter_without_row(t, c, &d, frame);
+	}
 	release(t);
 	return true;
 }

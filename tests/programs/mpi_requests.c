@@ -47,15 +47,18 @@ static void wait_some(void)
 
 static void test_all_kinds(void)
 {
-	int done = 0, index, found, left = 4, some[4];
+	int done, index, found, left = 4, some[4];
 	MPI_Status status[4];
-	char byte;
-	MPI_Request other = message(&byte);
+	char byte[3];
+	MPI_Request other = message(&byte[0]);
+	/* MPICH's Testall asks a request that is done again, and aborts: one write only. */
+	MPI_Request mixed[3] = {message(&byte[1]), posted[13], message(&byte[2])};
 
-	while (!done)
-		MPI_MUST(MPI_Test(&posted[10], &done, MPI_STATUS_IGNORE));
+	for (int i = 10; i < 13; i++)
+		for (done = 0; !done;)
+			MPI_MUST(MPI_Test(&posted[i], &done, MPI_STATUS_IGNORE));
 	for (done = 0; !done;)
-		MPI_MUST(MPI_Testall(3, &posted[11], &done, ignored));
+		MPI_MUST(MPI_Testall(3, mixed, &done, ignored));
 	for (done = 0; !done;)
 		MPI_MUST(MPI_Testany(1, &posted[14], &index, &done, &status[0]));
 	while (left > 0) {
