@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "flock.h"
 #include "mount.h"
 
 enum {
@@ -207,10 +208,7 @@ static struct fathom_fwd_lock range_of(const struct fuse_file_info *fi, const st
 {
 	return (struct fathom_fwd_lock){.owner = fi->lock_owner,
 					.flags = FATHOM_FWD_LOCK_PROCESS,
-					.mode = said->l_type == F_RDLCK ? FATHOM_FWD_LOCK_SHARED
-						: said->l_type == F_WRLCK
-							? FATHOM_FWD_LOCK_EXCLUSIVE
-							: FATHOM_FWD_LOCK_NONE,
+					.mode = flock_mode(said->l_type),
 					.pid = (uint32_t)said->l_pid,
 					.start = (uint64_t)said->l_start,
 					.length = (uint64_t)said->l_len};
@@ -229,13 +227,7 @@ void do_getlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct 
 		fuse_reply_err(req, error);
 		return;
 	}
-	said->l_type = found.mode == FATHOM_FWD_LOCK_NONE     ? F_UNLCK
-		       : found.mode == FATHOM_FWD_LOCK_SHARED ? F_RDLCK
-							      : F_WRLCK;
-	said->l_whence = SEEK_SET;
-	said->l_start = (off_t)found.start;
-	said->l_len = (off_t)found.length;
-	said->l_pid = (pid_t)found.pid;
+	flock_found(said, &found);
 	fuse_reply_lock(req, said);
 }
 

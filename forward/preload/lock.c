@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "flock.h"
 #include "skin.h"
 
 enum { ROUND = 250 /* ms that a lock is waited for until signals are looked at */ };
@@ -146,13 +147,6 @@ static uint64_t session_of(struct file *f, const char *what)
 
 /* ---- fcntl ---- */
 
-static uint8_t mode_of(short type)
-{
-	return type == F_UNLCK   ? FATHOM_FWD_LOCK_NONE
-	       : type == F_RDLCK ? FATHOM_FWD_LOCK_SHARED
-				 : FATHOM_FWD_LOCK_EXCLUSIVE;
-}
-
 /* What libc's lock is relative to, only we know; a negative length lies before the start. */
 static int from_start(struct file *f, const struct flock *asked, struct fathom_fwd_lock *lock)
 {
@@ -176,7 +170,7 @@ static int from_start(struct file *f, const struct flock *asked, struct fathom_f
 	}
 	lock->start = (uint64_t)start;
 	lock->length = (uint64_t)length;
-	lock->mode = mode_of(asked->l_type);
+	lock->mode = flock_mode(asked->l_type);
 	return 0;
 }
 
@@ -197,15 +191,7 @@ static int find_lock(struct file *f, struct fathom_fwd_lock *lock, struct flock 
 		error = fathom_fwd_locked(a.client, &f->shared->handle, lock, &a.hints);
 	if (asking_end(&a, error))
 		return -1;
-	if (lock->mode == FATHOM_FWD_LOCK_NONE)
-		asked->l_type = F_UNLCK;
-	else
-		*asked = (struct flock){.l_type = lock->mode == FATHOM_FWD_LOCK_SHARED ? F_RDLCK
-										       : F_WRLCK,
-					.l_whence = SEEK_SET,
-					.l_start = (off_t)lock->start,
-					.l_len = (off_t)lock->length,
-					.l_pid = (pid_t)lock->pid};
+	flock_found(asked, lock);
 	return 0;
 }
 

@@ -353,11 +353,8 @@ mod tests {
 	#[test]
 	fn reads_are_what_a_plain_file_says_whatever_is_written_meanwhile() {
 		let (mut cache, mut file) = (Cache::new(8 << 20), vec![0; END as usize]);
-		let (mut chance, mut fills, mut kept) = (99u64, Vec::<(u64, Vec<u8>)>::new(), 0);
-		let mut next = move |below: u64| {
-			chance = chance.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-			(chance >> 33) % below
-		};
+		let (mut fills, mut kept) = (Vec::<(u64, Vec<u8>)>::new(), 0);
+		let mut next = crate::chance::from(99);
 		for step in 0..30_000u64 {
 			let (offset, length) = (next(6) * (BLOCK / 2) + next(5), 1 + next(200));
 			match next(20) {

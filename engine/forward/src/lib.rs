@@ -6,6 +6,8 @@ mod appends;
 mod auth;
 mod cache;
 mod cached;
+#[cfg(test)]
+mod chance;
 mod client;
 mod commits;
 mod connection;

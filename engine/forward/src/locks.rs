@@ -460,11 +460,8 @@ mod tests {
 
 	#[test]
 	fn locks_are_those_of_a_table_of_all_bytes() {
-		let (mut locks, mut plain, mut chance) = (Locks::default(), Plain::default(), 54321u64);
-		let mut next = move |below: u64| {
-			chance = chance.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-			(chance >> 33) % below
-		};
+		let (mut locks, mut plain) = (Locks::default(), Plain::default());
+		let mut next = crate::chance::from(54321);
 		let mut seen = [0; 4];
 		for seq in 0..40_000 {
 			let (file, owner) = (next(FILES as u64) as usize, next(OWNERS as u64) as usize);

@@ -485,11 +485,8 @@ mod tests {
 
 	#[test]
 	fn the_order_is_that_of_a_list_in_which_all_are_asked() {
-		let (mut queue, mut plain, mut chance) = (Queue::default(), Plain::default(), 12345u64);
-		let mut next = move |below: u64| {
-			chance = chance.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-			(chance >> 33) % below
-		};
+		let (mut queue, mut plain) = (Queue::default(), Plain::default());
+		let mut next = crate::chance::from(12345);
 		for seq in 0..20000 {
 			if next(10) < 5 {
 				let (from, length) = (next(200), 1 + next(8));
