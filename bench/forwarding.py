@@ -32,6 +32,7 @@ SIZES = {
 # A store as slow as a busy shared one, fixed before anything was measured with it: 2,000 accesses and 500 MB a second.
 OPERATIONS = 2000
 MEGABYTES = 500
+SLOW = ("--throttle", f"operations={OPERATIONS},megabytes={MEGABYTES}")
 RANKS = 4
 BLOCK = 4096
 
@@ -205,6 +206,13 @@ def forwarded(one: Server, level: str = "written") -> dict[str, str]:
     }
 
 
+def strided_row(what: str, took: float, direct: float, gated: bool) -> Row:
+    """Seconds through a server beside those directly."""
+    won = direct / took
+    target = f">= {COALESCED:g} x faster" if gated else ""
+    return Row(what, took, "s", direct, won, target, won >= COALESCED if gated else None)
+
+
 def strided_reads(quick: bool) -> list[Row]:
     """Four processes read 4 KiB blocks in turn, from a slow store: directly, and through a server."""
     count = 200 if quick else 1000
@@ -214,21 +222,10 @@ def strided_reads(quick: bool) -> list[Row]:
         direct = together(place / "export" / "data", count, slow_store(place), "strided-read")
         result = []
         for kept in (0, 64 * MIB):
-            rates = f"operations={OPERATIONS},megabytes={MEGABYTES}"
-            with server(place, "--throttle", rates, "--cache", str(kept)) as one:
+            with server(place, *SLOW, "--cache", str(kept)) as one:
                 took = together(Path("/fwd/data"), count, forwarded(one), "strided-read")
-            what = "strided 4 KiB reads of 4 processes, slow store, blocks "
-            result.append(
-                Row(
-                    what + ("kept" if kept else "not kept"),
-                    took,
-                    "s",
-                    direct,
-                    direct / took,
-                    f">= {COALESCED:g} x faster" if kept else "",
-                    direct / took >= COALESCED if kept else None,
-                )
-            )
+            what = f"strided 4 KiB reads of 4 processes, slow store, blocks {'' if kept else 'not '}kept"
+            result.append(strided_row(what, took, direct, kept > 0))
     return result
 
 
@@ -238,26 +235,15 @@ def strided(quick: bool) -> list[Row]:
     with scratch("/dev/shm") as place:
         direct = together(place / "direct", count, slow_store(place))
         result = []
-        rates = f"operations={OPERATIONS},megabytes={MEGABYTES}"
         for level in ("written", "accepted"):
-            with server(place, "--throttle", rates) as one:
+            with server(place, *SLOW) as one:
                 took = together(Path("/fwd/data"), count, forwarded(one, level))
             written = place / "export" / "data"
             if written.read_bytes() != (place / "direct").read_bytes():
                 raise BenchError("the forwarded file differs from the direct one")
             written.unlink()
-            gated = level == "accepted"
-            result.append(
-                Row(
-                    f"strided 4 KiB writes of 4 processes, slow store, level {level}",
-                    took,
-                    "s",
-                    direct,
-                    direct / took,
-                    f">= {COALESCED:g} x faster" if gated else "",
-                    direct / took >= COALESCED if gated else None,
-                )
-            )
+            what = f"strided 4 KiB writes of 4 processes, slow store, level {level}"
+            result.append(strided_row(what, took, direct, level == "accepted"))
     return result
 
 

@@ -180,11 +180,11 @@ def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.
         raise _told(error) from error
 
 
-def many(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.Table:
+def many(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
     """As `ask`, for millions of rows: they are there once, but the statement is planned twice, up to 0.1 s."""
     reading(con, text)
     try:
-        relation = con.sql(text, params=values) if values else con.sql(text)
+        relation = con.sql(text)
         if relation is None:
             raise UsageError("SQL: the statement gives no rows")
         return relation.to_arrow_table()

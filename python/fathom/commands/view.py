@@ -109,17 +109,17 @@ class Ahead:
         return failed
 
     def _steps(self, name: str) -> Iterator[tuple[str, Callable[[], object]]]:
-        yield from self._asked(Request("overview", {"run": name}))
+        yield self._asked(Request("overview", {"run": name}))
         view = self._runs.view(name, self._stop)
         yield "tiles", partial(prepare, view)
         if view.opened.calls > LARGE:
             yield "calls in the order of time", partial(view.opened.sort, self._stop)
             for one in (*whole(name, {}), *pictures(name)):
-                yield from self._asked(one)
-        yield from self._asked(Request("findings", {"run": name}))
+                yield self._asked(one)
+        yield self._asked(Request("findings", {"run": name}))
 
-    def _asked(self, one: Request) -> Iterator[tuple[str, Callable[[], object]]]:
-        yield one.name, partial(ask, self._runs, one.name, one.parameters, self._stop)
+    def _asked(self, one: Request) -> tuple[str, Callable[[], object]]:
+        return one.name, partial(ask, self._runs, one.name, one.parameters, self._stop)
 
     def end(self) -> None:
         """A statement that begins in between is not missed."""

@@ -1,14 +1,7 @@
 -- Where in file {file} the selected reads and writes went: {across} across, offset up. A call's bytes are spread over the {height} bins of
 -- {step} bytes from {low} on that it touches; it counts in that in which it begins.
 with {lane},
-access as (
-	select {x} as x, kind, file_offset as a, file_offset + bytes as z
-	from (select * from calls as c where file = {file} and {selected}) as c join lane using (process)
-	where {which} and file_offset is not null and bytes > 0
-),
-placed as (
-	select x, kind, a, z, (a - {low}) // {step} as first, (z - 1 - {low}) // {step} as last from access
-),
+{access_rows},
 -- What begins and ends inside a bin, and, as steps up and down, the bins that are touched from end to end.
 pieces as (
 	select x, kind, first as y, count(*) as calls, sum(least(z, {low} + (first + 1) * {step}) - a) as bytes, 0 as up from placed group by all

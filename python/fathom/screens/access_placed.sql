@@ -1,14 +1,7 @@
 -- Where in file {file} the selected reads and writes went: how many of each column began in which row of {step} bytes from {low} on and ended in
 -- which, and their bytes in these two; access_cells.sql says what a cell is.
 with {lane},
-access as (
-	select {x} as x, kind, file_offset as a, file_offset + bytes as z
-	from (select * from calls as c where file = {file} and {selected}) as c join lane using (process)
-	where {which} and file_offset is not null and bytes > 0
-),
-placed as (
-	select x, kind, a, z, (a - {low}) // {step} as first, (z - 1 - {low}) // {step} as last from access
-)
+{access_rows}
 select
 	x, kind::varchar as kind, first, last, count(*) as calls,
 	sum(least(z, {low} + (first + 1) * {step}) - a)::bigint as head,

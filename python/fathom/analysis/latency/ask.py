@@ -39,8 +39,7 @@ class Question:
 
     def units(self, name: str, values: dict[str, Any], **parts: str) -> pa.Table:
         """Rows of one statement of this folder on units alone."""
-        given = {"who": self.part.who, "which": self.part.which} | parts
-        text = statement(f"latency/{name}", **given)
+        text = statement(f"latency/{name}", **self._selected | parts)
         return self.source.sql(text, **self.part.values, **own_values(self.source), **values)
 
     def ask(
@@ -48,7 +47,6 @@ class Question:
     ) -> pa.Table:
         """Rows of one statement on units and what is inside them."""
         inside = {
-            "traced": str(self.traced).lower(),
             "parts": statement(f"latency/{'' if self.traced else 'no_'}parts"),
             "reached": statement(f"latency/reached_{'servers' if self.traced else 'files'}"),
             "base": base,
@@ -70,8 +68,7 @@ class Question:
         }
         counted = statement(f"latency/{some}", **sets)
         straight = self.told and self.part.which == WHOLE
-        which = {"who": self.part.who, "which": self.part.which, "traced": str(self.traced).lower()}
-        lone = statement(f"latency/lone{'_whole' * straight}", **which, **sets)
+        lone = statement(f"latency/lone{'_whole' * straight}", **self._selected, **sets)
         return self.ask(name, values, base=base, counted=counted, lone=lone, **sets, **parts)
 
     def near(self, calls: dict[str, list[int]]) -> "Question":
@@ -83,6 +80,15 @@ class Question:
             return self
         near = self.run.looking_at(statement("latency/chosen_calls"), **calls)
         return Question(near, self.query, self.part, self.top)
+
+    @cached_property
+    def _selected(self) -> dict[str, str]:
+        """What each statement is told: the part that is asked about, and whether a server was traced."""
+        return {
+            "who": self.part.who,
+            "which": self.part.which,
+            "traced": str(self.traced).lower(),
+        }
 
     @cached_property
     def traced(self) -> bool:

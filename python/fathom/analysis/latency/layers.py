@@ -6,7 +6,6 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.analysis.latency.ask import Answer, Question, chosen
-from fathom.analysis.latency.servers import are_traced
 from fathom.analysis.own import SECOND
 
 #: From the program's call down; layers of a user's own catalogue stand above.
@@ -36,13 +35,12 @@ def breakdown(ask: Question, views: frozenset[str]) -> Answer:
     what, who = ask.query.name.rpartition(" ")[2], ask.part.who
     every = ask.ask("breakdown_ranks", by="who").to_pylist()
     layers = stack({row["layer"] for row in every if row["layer"] and (row["calls"] or row[what])})
-    traced = are_traced(ask.source)
     found = {}
     if "call" in views:
         calls = chosen(ask.units("longest_units", {"top": ask.top}))
         rows = ask.near(calls).ask("breakdown_calls", calls, base="picked", by="process, call")
-        found["call"] = _by_call(rows.to_pylist(), layers, what, who, traced)
-    found["process"] = _by_process(every, layers, what, who, traced)
+        found["call"] = _by_call(rows.to_pylist(), layers, what, who, ask.traced)
+    found["process"] = _by_process(every, layers, what, who, ask.traced)
     found["layer"] = _by_layer(every, layers, what, who)
     return Answer(who, found, layers)
 

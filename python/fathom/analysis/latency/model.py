@@ -14,7 +14,6 @@ from fathom.analysis.latency.language import Query, forms
 from fathom.analysis.latency.layers import breakdown
 from fathom.analysis.latency.operations import operations
 from fathom.analysis.latency.segment import Segment
-from fathom.analysis.latency.servers import are_traced
 from fathom.analysis.own import own
 from fathom.errors import UsageError
 from fathom.store import Run
@@ -74,7 +73,7 @@ def _notes(ask: Question, answer: Answer) -> list[str]:
             notes.append(
                 f"the {ask.top:,} longest {name}s; --top N gives more or fewer, --top 0 all"
             )
-    if answer.servers and not are_traced(ask.source):
+    if answer.servers and not ask.traced:
         notes.append("no server was traced: the directory of a file stands for one")
     return notes
 
