@@ -33,6 +33,8 @@ FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], b
     "request-lock": ("request", "lock", {"deadline": 250}, [FILE, 7, 8, 1 | 4, 2, 4711, 4096, 0], {}, b""),
     "request-unlock": ("request", "unlock", {}, [FILE, 0, 8, 0, 0, 0, 0, 1 << 40], {}, b""),
     "request-locked": ("request", "locked", {}, [FILE, 0, 8, 2, 1, 0, 0, 0], {}, b""),
+    "request-holders": ("request", "holders", {}, [FILE, 7, 8, 8, 2, 4711, 4096, 0], {}, b""),
+    "request-awaited": ("request", "awaited", {}, [[(7, 8), (7, 9)]], {}, b""),
     "reply-hello": ("reply", "hello", {"seq": 0}, SERVER, {}, b""),
     "reply-auth": ("reply", "auth", {"seq": 0}, SERVER, {2: NONCE}, b""),
     "reply-ping": ("reply", "ping", {}, [], {}, b""),
@@ -47,6 +49,8 @@ FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], b
     "reply-reserve": ("reply", "reserve", {}, [[(4096,), (1 << 33,)]], {}, b""),
     "reply-lock": ("reply", "lock", {}, [], {}, b""),
     "reply-locked": ("reply", "locked", {}, [7, 9, 0, 2, 4712, 5, 6], {}, b""),
+    "reply-holders": ("reply", "holders", {}, [[(7, 9), (10, 1)]], {}, b""),
+    "reply-awaited": ("reply", "awaited", {}, [[(FILE, 7, 9, 8, 1, 4712, 5, 6, 42)]], {}, b""),
     "reply-gaps": ("reply", "gaps", {}, [[(10, 6, 1, 2, 5), (90, 6, 0, 0, 0)]], {}, b""),
 }  # fmt: skip
 

@@ -6,8 +6,12 @@ import errno
 import fcntl
 import os
 import random
+import select
 import struct
+import threading
+import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -239,6 +243,91 @@ def test_a_client_hears_that_the_owner_has_lost_its_lock(tmp_path: Path) -> None
         with pytest.raises(ConnectionError):
             holder.frame()  # until its server has found out
         assert not servers.servers[1 - owner].client(like=holder).is_locking
+
+
+def keeper(servers: Group, handle: bytes) -> int:
+    """Number of the server that keeps a file's locks, as the document has it."""
+    file = handle[:8] + bytes(8) + handle[16:]
+    addresses = [server.addresses[0].encode() for server in servers.servers]
+    return max(range(len(addresses)), key=lambda at: sha256(addresses[at] + file).digest())
+
+
+def kept_by(servers: Group, number: int, stem: str) -> bytes:
+    """The handle of a new file whose locks that server keeps; all servers know it."""
+    client = servers.servers[0].client()
+    names = (f"{stem}.{i}" for i in range(1000))
+    name = next(name for name in names if keeper(servers, client.open(name)) == number)
+    first, *_ = (server.client().open(name) for server in servers.servers)
+    return first
+
+
+@pytest.mark.parametrize("away", [0, 1])
+@pytest.mark.parametrize(("count", "circle"), [(2, 2), (3, 2), (3, 3), (2, 5)])
+def test_processes_that_wait_for_each_other_by_way_of_servers_are_told(
+    tmp_path: Path, count: int, circle: int, away: int
+) -> None:
+    """Each has what the one before it wants: kept by that one's own server, or by the next."""
+    with group(tmp_path, count) as servers:
+        clients = [servers.servers[at % count].client() for at in range(circle)]
+        wants = [kept_by(servers, (at + away) % count, f"f{at}") for at in range(circle)]
+        for at, client in enumerate(clients):
+            client.ask("lock", wants[at - 1], *claim())
+        seqs = {}
+        for at, client in enumerate(clients):
+            waits = request("lock", [wants[at], *claim(flags=WAIT | PROCESS)])
+            seqs[client.socket] = at, client.send("lock", waits)
+        told = 0
+        while seqs:
+            ready, _, _ = select.select(list(seqs), [], [], 60)
+            assert ready, "they wait for each other"
+            at, seq = seqs.pop(ready[0])
+            try:
+                clients[at].reply(seq)
+            except Refused as refused:
+                assert refused.status == errno.EDEADLK
+                told += 1
+            for handle in (wants[at], wants[at - 1]):
+                clients[at].ask("unlock", handle, *claim(NONE))
+        assert 0 < told < circle
+
+
+def takes_turns(
+    client: Client, handles: list[bytes], seed: int, ordered: bool, said: list[int]
+) -> None:
+    """Locks some of these files, at last all at once, and gives them back: so many times."""
+    chance = random.Random(seed)
+    for _ in range(12):
+        wanted = chance.sample(handles, 2)
+        wanted = sorted(wanted, key=handles.index) if ordered else wanted
+        while True:
+            codes = []
+            for handle in wanted:
+                codes.append(code(client, "lock", handle, claim(flags=WAIT | PROCESS)))
+                if codes[-1]:
+                    break
+                time.sleep(0.01)
+            for handle in wanted:
+                client.ask("unlock", handle, *claim(NONE))
+            said += codes
+            if not any(codes):
+                break
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_processes_that_take_locks_of_many_servers_go_on(tmp_path: Path, ordered: bool) -> None:
+    """In one order nobody is ever refused; in any order nobody waits for ever."""
+    with group(tmp_path, 3) as servers:
+        clients = [servers.servers[at % 3].client() for at in range(5)]
+        opened = [[client.open(f"f{n}") for n in range(4)] for client in clients]
+        said: list[int] = []
+        threads = [
+            threading.Thread(target=takes_turns, args=[client, handles, at, ordered, said])
+            for at, (client, handles) in enumerate(zip(clients, opened, strict=True))
+        ]
+        [thread.start() for thread in threads]
+        [thread.join(120) for thread in threads]
+        assert not any(thread.is_alive() for thread in threads)
+        assert set(said) == {0} if ordered else set(said) <= {0, errno.EDEADLK}
 
 
 def test_locks_of_striped_files_hold_whichever_server_is_asked(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ REQUEST = {
     "rmdir": "ht", "readdir": "hQI", "symlink": "htt", "readlink": "h", "statfs": "h",
     "read": "he", "write": "he", "append": "hQ", "commit": "hB", "gaps": "hQ",
     "lock": "h" + CLAIM, "unlock": "h" + CLAIM, "locked": "h" + CLAIM, "reserve": "hIQ[QQQI][QQQQI]",
+    "holders": "h" + CLAIM, "awaited": "[QQ]",
 }  # fmt: skip
 REPLY = {
     "hello": SESSION, "auth": SESSION, "ping": "", "status": "",
@@ -33,6 +34,7 @@ REPLY = {
     "readdir": "[QQBt]", "symlink": "h" + ATTR, "readlink": "t", "statfs": "QQQQQQQI",
     "read": "n", "write": "QB", "append": "QB", "commit": "[hQQQI]", "gaps": "[QQQQI]",
     "lock": "", "unlock": "", "locked": CLAIM, "reserve": "n",
+    "holders": "[QQ]", "awaited": "[h" + CLAIM + "Q]",
 }  # fmt: skip
 FAILURE = "QQt"
 

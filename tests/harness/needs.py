@@ -11,6 +11,7 @@ import shutil
 import struct
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -51,11 +52,27 @@ def _namespaces() -> bool:
     return _root() and subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
+def _loop() -> bool:
+    """A file as a disk: mount needs a device of its own for it."""
+    try:
+        control = os.open("/dev/loop-control", os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        number = fcntl.ioctl(control, 0x4C82)  # LOOP_CTL_GET_FREE
+    except OSError:
+        return False
+    finally:
+        os.close(control)
+    return Path(f"/dev/loop{number}").exists() and _namespaces()
+
+
 #: Needs that a container may deny for good: skipped there too.
 NOT_EVERYWHERE = {
     "root": "must be root to mount a small tmpfs",
     "fuse": "/dev/fuse is not there, or not for this user",
     "namespaces": "must be root, and allowed to make namespaces, to emulate nodes",
+    "loop": "must be root, and allowed to mount a file as a disk",
     "io_uring": "the kernel or a sandbox forbids io_uring",
     "mmap_dirty": "the kernel is older than 6.7, or userfaultfd is forbidden",
 }
@@ -64,6 +81,7 @@ SPECIAL: dict[str, Callable[[], bool]] = {
     "root": _root,
     "fuse": lambda: os.access("/dev/fuse", os.R_OK | os.W_OK),
     "namespaces": _namespaces,
+    "loop": _loop,
     "io_uring": _io_uring,
     "mmap_dirty": _mmap_dirty,
 }

@@ -132,6 +132,7 @@ impl Server {
 			Done::Journal(id, read) => self.has_journal(id, read),
 			Done::Journaled(id, served, written) => self.journaled(id, served, written),
 			Done::Relayed(key, id, client, came) => self.relayed(key, id, client, came),
+			Done::Followed(key, gave_way, circle) => self.followed(key, gave_way, circle),
 			Done::Asked(asker, answer) => self.served(asker, answer),
 			Done::Size(handle, probe, size) => self.sized(handle, probe, size),
 			Done::Read(key, got) => self.has_read(key, got),

@@ -4,7 +4,6 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use fathom_record::{Access, Place};
@@ -20,6 +19,7 @@ use crate::journal::OWN;
 use crate::layout::Layout;
 use crate::stripes::{DATA, FILES};
 use crate::throttle::Throttle;
+use crate::tries::Tries;
 
 type Result<T> = std::result::Result<T, Errno>;
 
@@ -70,8 +70,8 @@ pub struct Directory {
 	/// Of the device that the root is on.
 	nearness: Nearness,
 	device: [u8; 8],
-	/// Its file system cannot say that a write would wait.
-	always_waits: AtomicBool,
+	/// Of writes that may not wait.
+	quick_writes: Tries,
 	/// Files that have lost their names.
 	pub removed: Removed,
 }
@@ -88,8 +88,8 @@ impl Directory {
 		let this = Object::of(rustix::io::fcntl_dupfd_cloexec(&root, 0)?)?.0;
 		let (roots, device) = ([Handle::ROOT, OWN_ROOT, this.handle], this.device());
 		let removed = Removed::default();
-		let always_waits = AtomicBool::new(false);
-		Ok(Directory { root, roots, data, throttle, nearness, device, always_waits, removed })
+		let quick_writes = Tries::default();
+		Ok(Directory { root, roots, data, throttle, nearness, device, quick_writes, removed })
 	}
 
 	/// The exported directory; `own`: as other servers see it.
@@ -379,15 +379,18 @@ impl Directory {
 		let wanted = parts.iter().map(|part| part.len()).sum::<usize>();
 		let slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
 		match self.nearness {
-			_ if !self.may_write_now(object) => false,
+			_ if !self.is_near(object) => false,
 			Nearness::Memory => self.write(object, parts, offset).is_ok(),
 			_ if slices.len() > IOV_MAX => false,
 			_ => {
 				let cached = ReadWriteFlags::NOWAIT;
 				let file = object.writing();
 				let done = file.and_then(|f| rustix::io::pwritev2(f, &slices, offset, cached));
-				let unable = done == Err(Errno::OPNOTSUPP);
-				self.always_waits.fetch_or(unable, Ordering::Relaxed);
+				match done {
+					Ok(bytes) if bytes == wanted => self.quick_writes.granted(),
+					Err(Errno::OPNOTSUPP) => self.quick_writes.refused_for_good(),
+					_ => self.quick_writes.refused(),
+				}
 				done == Ok(wanted)
 			}
 		}
@@ -395,9 +398,13 @@ impl Directory {
 
 	/// Whether it is worth a try to write without waiting.
 	pub fn may_write_now(&self, object: &Object) -> bool {
+		self.is_near(object) && (self.nearness == Nearness::Memory || self.quick_writes.is_worth())
+	}
+
+	/// A write to the file may be one that does not wait. What is refused is not recorded.
+	fn is_near(&self, object: &Object) -> bool {
 		let near = self.is_quick(object) && self.data == Data::Files;
-		let unrecorded = !fathom_record::is_on() && !self.always_waits.load(Ordering::Relaxed);
-		near && (self.nearness == Nearness::Memory || unrecorded)
+		near && (self.nearness == Nearness::Memory || !fathom_record::is_on())
 	}
 
 	/// One access to the store: all these bytes, one after the other.

@@ -63,14 +63,23 @@ impl Group {
 		self.owner(&id_of(*handle))
 	}
 
-	/// Who owns a file's end; None: this server. Rendezvous hashing: a server more or less moves only its share.
+	/// All of them, this one too.
+	pub fn servers(&self) -> &[Arc<Peer>] {
+		&self.servers
+	}
+
+	/// Who owns a file's end; None: this server.
 	fn owner(&self, id: &Handle) -> Option<Arc<Peer>> {
-		let weight = |peer: &Arc<Peer>| {
-			Sha256::new().chain_update(&peer.address).chain_update(id.0).finalize()
-		};
-		let owner = (0..self.servers.len()).max_by_key(|at| weight(&self.servers[*at]))?;
+		let owner = owner_among(&self.servers, id)?;
 		(owner != self.me).then(|| self.servers[owner].clone())
 	}
+}
+
+/// Rendezvous hashing: a server more or less moves only its share.
+pub fn owner_among(servers: &[Arc<Peer>], id: &Handle) -> Option<usize> {
+	let weight =
+		|peer: &Arc<Peer>| Sha256::new().chain_update(&peer.address).chain_update(id.0).finalize();
+	(0..servers.len()).max_by_key(|at| weight(&servers[*at]))
 }
 
 impl Group {

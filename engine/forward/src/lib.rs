@@ -8,6 +8,7 @@ mod cache;
 mod cached;
 #[cfg(test)]
 mod chance;
+mod circles;
 mod client;
 mod commits;
 mod connection;
@@ -40,6 +41,7 @@ mod stripes;
 mod throttle;
 mod together;
 mod traced;
+mod tries;
 mod workers;
 mod writes;
 

@@ -82,8 +82,8 @@ impl Server {
 		if let Some(at) = self.pending(key).map(|pending| pending.arrived.at) {
 			self.unfinished.remove(&(at, key));
 		}
-		if let Some(client) = self.clients.get_mut(&key.0) {
-			client.parked.insert(key.1);
+		if self.clients.get_mut(&key.0).is_some_and(|client| client.parked.insert(key.1)) {
+			self.follow(key);
 		}
 		self.feed_hungry();
 	}
@@ -108,7 +108,7 @@ impl Server {
 	}
 
 	fn unpark_with(&mut self, key: Key, status: u32, why: &str) -> bool {
-		if self.relay_ends(key) {
+		if self.relay_ends(key, status, why) {
 			return true;
 		}
 		let Some(pending) = self.pending(key) else { return false };

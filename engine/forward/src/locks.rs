@@ -1,7 +1,7 @@
 //! Who has locked what: locks of ranges and of whole files, by the rules of Linux's fcntl and flock. What waits is granted in
 //! the order in which it came, as soon as nothing is in its way.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use fathom_wire::number::{limit, lock, mode};
 use fathom_wire::{Claim, Handle};
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use crate::queue::Key;
 
 /// Locks of one owner are not in each other's way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Owner {
 	/// Its end is the lock's.
 	pub client: u64,
@@ -288,6 +288,14 @@ impl Locks {
 	pub fn in_the_way(&mut self, id: Handle, wanted: &Lock, flags: u32) -> Option<Lock> {
 		let file = self.files.get_mut(&id)?;
 		file.table(flags).in_the_way(wanted).next().copied()
+	}
+
+	/// Who has ranges that are in the way of one.
+	pub fn holders(&self, id: Handle, wanted: &Lock) -> Vec<Owner> {
+		let Some(file) = self.files.get(&id) else { return Vec::new() };
+		let owners: BTreeSet<Owner> =
+			file.ranges.in_the_way(wanted).map(|held| held.owner).collect();
+		owners.into_iter().collect()
 	}
 
 	/// A request waits no more.

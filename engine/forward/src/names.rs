@@ -51,6 +51,11 @@ impl Server {
 			Request::Lock { handle, claim } => self.begin_lock(key, handle, &claim),
 			Request::Unlock { handle, claim } => self.begin_unlock(key, handle, &claim),
 			Request::Locked { handle, claim } => self.begin_locked(key, handle, &claim),
+			Request::Holders { handle, claim } => self.begin_holders(key, handle, &claim),
+			Request::Awaited { owners } => {
+				self.begin_awaited(key, &owners);
+				Ok(())
+			}
 			request => self.begin_names(key, request),
 		};
 		if let Err(errno) = begun {

@@ -25,8 +25,8 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_mi
 pub struct Relaying {
 	/// The owner is being asked.
 	asking: bool,
-	/// Its answer is the request's: the deadline has passed.
-	last: bool,
+	/// It is asked no more: what is answered if the lock cannot be had now.
+	last: Option<(u32, String)>,
 	pause: Duration,
 }
 
@@ -57,7 +57,7 @@ impl Server {
 			Doing::Relaying(relaying) => (relaying.pause * 2).min(PAUSE.1),
 			_ => PAUSE.0,
 		};
-		pending.doing = Doing::Relaying(Relaying { asking: true, last: false, pause });
+		pending.doing = Doing::Relaying(Relaying { asking: true, last: None, pause });
 		if let (Request::Lock { .. }, Some(client)) =
 			(&request, self.clients.get_mut(&claim.client))
 		{
@@ -85,16 +85,22 @@ impl Server {
 		let waits = matches!(&pending.request, Request::Lock { claim, .. } if claim.flags & lock::WAIT != 0);
 		let Doing::Relaying(relaying) = &mut pending.doing else { return };
 		relaying.asking = false;
-		let (last, pause) = (relaying.last, relaying.pause);
+		let (last, pause) = (relaying.last.take(), relaying.pause);
 		match came {
 			Ok(reply) => {
 				self.leave_park(key);
 				self.answer(key, 0, &reply, b"", 0);
 			}
-			Err(trouble) if trouble.errno == Errno::AGAIN && waits && !last => {
-				self.park(key);
-				self.relays.insert((Instant::now() + pause, key));
-			}
+			Err(trouble) if trouble.errno == Errno::AGAIN && waits => match last {
+				None => {
+					self.park(key);
+					self.relays.insert((Instant::now() + pause, key));
+				}
+				Some((status, why)) => {
+					self.leave_park(key);
+					self.fail_with(key, status, (0, 0), &why);
+				}
+			},
 			Err(trouble) => {
 				self.leave_park(key);
 				self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
@@ -130,9 +136,11 @@ impl Server {
 	}
 
 	/// A request for a lock waits no more: it ends with the next answer, or (false) at once.
-	pub fn relay_ends(&mut self, key: Key) -> bool {
+	pub fn relay_ends(&mut self, key: Key, status: u32, why: &str) -> bool {
 		match self.pending(key).map(|pending| &mut pending.doing) {
-			Some(Doing::Relaying(relaying)) if relaying.asking => relaying.last = true,
+			Some(Doing::Relaying(relaying)) if relaying.asking => {
+				relaying.last.get_or_insert_with(|| (status, why.to_owned()));
+			}
 			_ => return false,
 		}
 		true

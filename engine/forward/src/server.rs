@@ -17,6 +17,7 @@ use rustix::io::Errno;
 
 use crate::auth::random;
 use crate::cache::Cache;
+use crate::circles::{Circle, Circles};
 use crate::client::{Arrival, Client, Pending};
 use crate::connection::{Buffers, Came, Connection, Socket, Stage};
 use crate::data::Count;
@@ -85,6 +86,8 @@ pub enum Done {
 	Asked(Asker, Result<Answer, Trouble>),
 	/// What another server answered about a lock that a client wants.
 	Relayed(Key, Handle, u64, Result<Reply, Trouble>),
+	/// A wait for a lock was followed.
+	Followed(Key, bool, Option<Circle>),
 	/// Files are not held any more: other servers were told, or they were closed.
 	LetGo,
 	/// The data of removed files.
@@ -141,6 +144,7 @@ pub struct Server {
 	pub locks: Locks,
 	/// When owners of files are asked again for locks.
 	pub relays: BTreeSet<(Instant, Key)>,
+	pub circles: Circles,
 	pub workers: Workers<Done>,
 	pub group: Group,
 	/// Threads that wait for other servers; the store's never do, so no two servers wait for each other.
@@ -240,6 +244,7 @@ impl Server {
 			owner: Owner::new(journals),
 			locks: Locks::default(),
 			relays: BTreeSet::new(),
+			circles: Circles::default(),
 			workers: Workers::start(settings.workers, store.clone()).map_err(text)?,
 			doomed: Vec::new(),
 			store,
@@ -308,6 +313,7 @@ impl Server {
 			}
 			self.let_go();
 			self.relay_again();
+			self.follow_on();
 			self.expire();
 			self.finish_here();
 			self.write_soon();
@@ -336,9 +342,12 @@ impl Server {
 	}
 
 	fn timeout(&self) -> Timespec {
-		let first = [&self.dues, &self.relays].into_iter().filter_map(BTreeSet::first).min();
-		let next =
-			first.map_or(TICK, |(due, _)| due.saturating_duration_since(Instant::now()).min(TICK));
+		let first =
+			[&self.dues, &self.relays].into_iter().filter_map(BTreeSet::first).map(|(due, _)| *due);
+		let next = first
+			.chain(self.circles.next())
+			.min()
+			.map_or(TICK, |due| due.saturating_duration_since(Instant::now()).min(TICK));
 		let next = if self.resumed.is_empty() { next } else { Duration::ZERO };
 		Timespec { tv_sec: next.as_secs() as i64, tv_nsec: i64::from(next.subsec_nanos()) + 1 }
 	}

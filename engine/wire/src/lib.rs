@@ -19,7 +19,8 @@ pub use header::{HEADER, Header};
 pub use hints::Hints;
 pub use message::{Failure, Part, Pull, Reply, Request};
 pub use types::{
-	Attr, Claim, Entry, Extent, Failed, Gap, Handle, Hello, Session, SetAttr, Time, Wanted,
+	Attr, Awaited, Claim, Entry, Extent, Failed, Gap, Handle, Hello, Holder, Session, SetAttr,
+	Time, Wanted,
 };
 
 use number::limit;

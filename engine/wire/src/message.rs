@@ -6,8 +6,8 @@ use crate::field::{Field, Text, record};
 use crate::number::op;
 use crate::types::with_hints;
 use crate::{
-	Attr, Claim, Entry, Extent, Failed, Gap, Handle, Hello, Hints, Session, SetAttr, Wanted,
-	WireError,
+	Attr, Awaited, Claim, Entry, Extent, Failed, Gap, Handle, Hello, Hints, Holder, Session,
+	SetAttr, Wanted, WireError,
 };
 
 /// An enum of messages by op: fields to bytes and back. "data" marks those that data may follow.
@@ -84,6 +84,8 @@ messages! {
 		Reserve = RESERVE (
 			handle: Handle, flags: u32, size: u64, wanted: Vec<Wanted>, told: Vec<Gap>
 		);
+		Holders = HOLDERS (handle: Handle, claim: Claim);
+		Awaited = AWAITED (owners: Vec<Holder>);
 	}
 }
 
@@ -121,6 +123,8 @@ messages! {
 		Unlock = UNLOCK ();
 		Locked = LOCKED (claim: Claim);
 		Reserve = RESERVE (offsets: Vec<u64>);
+		Holders = HOLDERS (owners: Vec<Holder>);
+		Awaited = AWAITED (locks: Vec<Awaited>);
 	}
 }
 

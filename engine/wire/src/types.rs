@@ -161,6 +161,26 @@ record!(
 	}
 );
 
+record!(
+	/// Whose a lock is: a number of a client's.
+	Holder, "owners of locks" { client: u64, owner: u64 }
+);
+
+impl Item for Holder {
+	const LEAST: usize = 16;
+	const MOST: u32 = limit::HOLDERS;
+}
+
+record!(
+	/// A lock that a process waits for, by which request of its client. The claim names the client.
+	Awaited, "locks that are waited for" { handle: Handle, claim: Claim, seq: u64 }
+);
+
+impl Item for Awaited {
+	const LEAST: usize = 81;
+	const MOST: u32 = limit::HOLDERS;
+}
+
 /// Fields of a body, and where its data begins.
 pub(crate) fn with_hints(from: &mut Cursor<'_>, data: bool) -> Result<(Hints, usize), WireError> {
 	let hints = Hints::get(from)?;

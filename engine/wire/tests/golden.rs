@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use fathom_wire::number::{flag, hint, kind, lock, mode, op, open, set, status};
 use fathom_wire::{
-	Attr, Claim, Entry, Extent, Failed, Failure, Gap, HEADER, Handle, Header, Hello, Hints, Part,
-	Pull, Reply, Request, Session, SetAttr, Text, Time, Wanted, decode, encode, expand,
+	Attr, Awaited, Claim, Entry, Extent, Failed, Failure, Gap, HEADER, Handle, Header, Hello,
+	Hints, Holder, Part, Pull, Reply, Request, Session, SetAttr, Text, Time, Wanted, decode,
+	encode, expand,
 };
 
 fn bytes_of(name: &str) -> Vec<u8> {
@@ -240,6 +241,36 @@ fn locks() {
 		length: 6,
 	};
 	answers("reply-locked", 0, Reply::Locked { claim }, none(), b"");
+}
+
+#[test]
+fn waits() {
+	let claim = Claim {
+		client: 7,
+		owner: 8,
+		flags: lock::RELAYED,
+		mode: mode::EXCLUSIVE,
+		pid: 4711,
+		start: 4096,
+		length: 0,
+	};
+	asks("request-holders", same, Request::Holders { handle: file(), claim }, none(), b"");
+	let holder = |client, owner| Holder { client, owner };
+	let owners = vec![holder(7, 8), holder(7, 9)];
+	asks("request-awaited", same, Request::Awaited { owners }, none(), b"");
+	let owners = vec![holder(7, 9), holder(10, 1)];
+	answers("reply-holders", 0, Reply::Holders { owners }, none(), b"");
+	let claim = Claim {
+		client: 7,
+		owner: 9,
+		flags: lock::RELAYED,
+		mode: mode::SHARED,
+		pid: 4712,
+		start: 5,
+		length: 6,
+	};
+	let locks = vec![Awaited { handle: file(), claim, seq: 42 }];
+	answers("reply-awaited", 0, Reply::Awaited { locks }, none(), b"");
 }
 
 #[test]

@@ -1,0 +1,67 @@
+//! Whether it is worth to ask the kernel for something that it may refuse.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Refused so often in a row it is asked seldom: as often as that.
+const IN_A_ROW: u64 = 16;
+const SELDOM: u64 = 64;
+
+/// Refusals since it was granted last, and times that it was not asked for. A refusal can be for good (ext4), that of a file (on
+/// btrfs all that are copied on write), or of a moment.
+#[derive(Default)]
+pub struct Tries(AtomicU64);
+
+impl Tries {
+	const NEVER: u64 = u64::MAX;
+
+	/// Each time that this says no counts.
+	pub fn is_worth(&self) -> bool {
+		match self.0.load(Ordering::Relaxed) {
+			Tries::NEVER => false,
+			count if count < IN_A_ROW || count % SELDOM == 0 => true,
+			_ => {
+				self.0.fetch_add(1, Ordering::Relaxed);
+				false
+			}
+		}
+	}
+
+	pub fn granted(&self) {
+		self.0.store(0, Ordering::Relaxed);
+	}
+
+	pub fn refused(&self) {
+		self.0.fetch_add(1, Ordering::Relaxed);
+	}
+
+	/// It is not known here.
+	pub fn refused_for_good(&self) {
+		self.0.store(Tries::NEVER, Ordering::Relaxed);
+	}
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	#[test]
+	fn what_is_refused_in_a_row_is_tried_seldom_until_it_is_granted() {
+		let tries = Tries::default();
+		let asked = |times: u64| {
+			(0..times)
+				.filter(|_| {
+					tries.is_worth() && {
+						tries.refused();
+						true
+					}
+				})
+				.count() as u64
+		};
+		assert_eq!(asked(IN_A_ROW), IN_A_ROW);
+		assert_eq!(asked(10 * SELDOM), 10);
+		tries.granted();
+		assert_eq!(asked(IN_A_ROW + 1), IN_A_ROW);
+		tries.refused_for_good();
+		assert_eq!(asked(1000), 0);
+	}
+}
