@@ -11,7 +11,7 @@ use crate::directory::OWN_ROOT;
 use crate::layout::{Layout, Share, cut};
 use crate::peer::Came;
 use crate::server::Trouble;
-use crate::stripes::{DATA, FILES, Object, Stripes, bare, mismatch, named};
+use crate::stripes::{DATA, FILES, Object, Stripes, TRIES, bare, is_stale, mismatch, named};
 
 type Result<T> = std::result::Result<T, Trouble>;
 
@@ -93,7 +93,9 @@ impl Stripes {
 	) -> Result<Option<Came>> {
 		let key = (layout.id, server);
 		let mut known = self.data.get(&key);
+		let mut tries = TRIES;
 		loop {
+			tries -= 1;
 			let handle = match known {
 				Some(handle) => Some(handle),
 				None => self.look(layout, server)?.map(|(handle, _)| handle),
@@ -103,14 +105,13 @@ impl Stripes {
 				None if make => self.make_data(layout, server)?,
 				None => return Ok(None),
 			};
-			match self.ask(server, &request(handle), data) {
-				// its server was started anew, or knew too many others meanwhile
-				Err(Trouble { errno: Errno::STALE, .. }) if known.is_some() => {
-					self.data.forget(|one| *one == key);
-					known = None;
-				}
-				answered => return answered.map(Some),
+			let answered = self.ask(server, &request(handle), data);
+			if tries == 0 || !is_stale(&answered) {
+				return answered.map(Some);
 			}
+			// its server was started anew, or knew too many others meanwhile
+			self.data.forget(|one| *one == key);
+			known = None;
 		}
 	}
 

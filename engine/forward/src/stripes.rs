@@ -22,8 +22,8 @@ type Result<T> = std::result::Result<T, Trouble>;
 pub const FILES: &str = ".fathom-forward/files";
 /// Where the data files are.
 pub const DATA: &str = ".fathom-forward/data";
-/// How often an open begins anew that others make and remove the name of.
-const TRIES: usize = 20;
+/// How often something begins anew whose name others make and remove, or whose server is started anew.
+pub const TRIES: usize = 20;
 
 /// What files are striped like.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +57,11 @@ pub struct Stripes {
 	layouts: Kept<Handle, Layout>,
 	/// Handles of data files, by the file's id and the server.
 	pub data: Kept<(u128, usize), Handle>,
+}
+
+/// A server does not know a handle, as it was started anew, maybe since it gave it: what leads to it is asked for again.
+pub fn is_stale<T>(answer: &Result<T>) -> bool {
+	answer.as_ref().is_err_and(|trouble| trouble.errno == Errno::STALE)
 }
 
 /// What was answered is not what was asked for.
@@ -96,14 +101,12 @@ impl Stripes {
 		object: &Object,
 		request: impl Fn(Handle) -> Request,
 	) -> Result<(Reply, bool)> {
-		let asked = self.ask(0, &request(object.home), &[]);
-		let asked = match (&asked, object.layout) {
-			(Err(Trouble { errno: Errno::STALE, .. }), Some(layout)) => {
-				self.find(&layout)?;
-				self.ask(0, &request(object.home), &[])
-			}
-			_ => asked,
-		};
+		let mut asked = self.ask(0, &request(object.home), &[]);
+		for _ in 1..TRIES {
+			let (true, Some(layout)) = (is_stale(&asked), object.layout) else { break };
+			self.find(&layout)?;
+			asked = self.ask(0, &request(object.home), &[]);
+		}
 		asked.map(|came| (came.reply, came.more))
 	}
 
@@ -149,10 +152,17 @@ impl Stripes {
 	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
 		let flags = if nofollow { lookup::NOFOLLOW } else { 0 };
 		let request = Request::Lookup { dir: dir.home, flags, path: path.clone() };
-		match self.ask_first(&request)? {
-			Reply::Lookup { handle, attr } => self.known(handle, attr),
-			_ => mismatch(),
+		let mut found = Err(Errno::STALE.into());
+		for _ in 0..TRIES {
+			found = match self.ask_first(&request)? {
+				Reply::Lookup { handle, attr } => self.known(handle, attr),
+				_ => mismatch(),
+			};
+			if !is_stale(&found) {
+				break;
+			}
 		}
+		found
 	}
 
 	/// The file, its attributes, whether it was made. The first server holds it until `release`.
@@ -165,6 +175,7 @@ impl Stripes {
 	) -> Result<(Object, Attr, bool)> {
 		let plain = flags & !(open::CREATE | open::EXCLUSIVE | open::TRUNCATE);
 		let (create, exclusive) = (flags & open::CREATE != 0, flags & open::EXCLUSIVE != 0);
+		let mut last = Trouble::from(Errno::NOENT);
 		for _ in 0..TRIES {
 			if !(create && exclusive) {
 				let request =
@@ -172,17 +183,24 @@ impl Stripes {
 				match self.ask_first(&request) {
 					Err(Trouble { errno: Errno::NOENT, .. }) if create => {}
 					Err(trouble) => return Err(trouble),
-					Ok(Reply::Open { handle, attr, .. }) => return self.opened(handle, attr),
+					Ok(Reply::Open { handle, attr, .. }) => match self.opened(handle, attr) {
+						Err(trouble) if trouble.errno == Errno::STALE => {
+							last = trouble;
+							continue;
+						}
+						opened => return opened,
+					},
 					Ok(_) => return mismatch(),
 				}
 			}
 			match self.make(dir, path, plain, mode) {
 				// made by another meanwhile
 				Err(Trouble { errno: Errno::EXIST, .. }) if !exclusive => {}
+				Err(trouble) if trouble.errno == Errno::STALE => last = trouble,
 				made => return made.map(|(object, attr)| (object, attr, true)),
 			}
 		}
-		Err(Errno::NOENT.into())
+		Err(last)
 	}
 
 	fn opened(&self, home: Handle, attr: Attr) -> Result<(Object, Attr, bool)> {
@@ -231,9 +249,11 @@ impl Stripes {
 		match self.ask_first(&request) {
 			Ok(Reply::Link { attr }) => Ok(attr),
 			// it may be ours, made before the connection was lost
-			Err(trouble) if trouble.again && trouble.errno == Errno::EXIST => {
-				match self.lookup(dir, path, true)? {
-					(object, attr) if object.home == handle => Ok(attr),
+			Err(trouble)
+				if trouble.again && matches!(trouble.errno, Errno::EXIST | Errno::STALE) =>
+			{
+				match self.lookup(dir, path, true) {
+					Ok((object, attr)) if object.home == handle => Ok(attr),
 					_ => Err(trouble),
 				}
 			}
