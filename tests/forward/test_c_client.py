@@ -130,13 +130,6 @@ def test_garbled_answers_break_no_program(
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
 
 
-@pytest.mark.full
-def test_random_operations_for_long(served: Server, tmp_path: Path) -> None:
-    local = tmp_path / "local"
-    served.drive("fsx", str(local), "20000", "5", TIMEOUT="60000")
-    assert (served.export / "fsx").read_bytes() == local.read_bytes()
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 def test_records_tile_the_file_in_order(served: Server, fault: str) -> None:
     lines = served.drive("records", "log", "200", fault=fault).splitlines()

@@ -27,8 +27,6 @@ from .test_preload import PROGRAMS, SCRIPTS
 from .wire import ROOT
 
 MOUNTER = ROOT / "build/fathom-forward-fuse"
-STEPS = int(os.environ.get("FORWARD_STEPS", "600"))
-MANY_STEPS = int(os.environ.get("FORWARD_MANY_STEPS", "1000000"))
 PJDFSTEST = "0.2.2"
 
 pytestmark = pytest.mark.skipif(
@@ -107,25 +105,6 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield made
     finally:
         made.end()
-
-
-def twins(place: Place, program: str, steps: int, seed: str) -> None:
-    command = [PROGRAMS / program, place.at / "f", place.local / "f", str(steps), seed]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60 + steps / 100, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (place.export / "f").read_bytes() == (place.local / "f").read_bytes()
-
-
-@pytest.mark.parametrize("program", ["preload_twins", "static_twins"])
-def test_random_operations_equal_a_local_file(place: Place, program: str) -> None:
-    twins(place, program, STEPS, "5")
-
-
-@pytest.mark.full
-def test_random_operations_for_long(place: Place) -> None:
-    twins(place, "static_twins", MANY_STEPS, "6")
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -65,8 +65,19 @@ def test_ranks_of_another_server_look_the_file_up_there(tmp_path: Path) -> None:
     assert asked["open"] == 1 + RANKS // 2
 
 
-@pytest.mark.parametrize("mpi", ["mpich", "romio321"])
-def test_atomic_mode_is_the_librarys(tmp_path: Path, mpi: str) -> None:
+@pytest.mark.parametrize(
+    ("mpi", "level", "name"),
+    [
+        ("mpich", "written", "strided"),
+        ("mpich", "accepted", "strided_fortran"),
+        ("romio321", "accepted", "strided"),
+    ],
+)
+def test_atomic_mode_is_the_librarys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpi: str, level: str, name: str
+) -> None:
     """The program ends with 1 where a rank reads what no order of the writes can have left."""
     needs.require(needs.of_mpi(mpi))
-    served(mpi, tmp_path, "--forward=1", name="strided")
+    monkeypatch.setenv("FATHOM_FORWARD_LEVEL", level)
+    asked = served(mpi, tmp_path, "--forward=2", name=name)
+    assert asked["lock"] > 0 and asked["unlock"] > 0  # of data sieving too

@@ -27,8 +27,6 @@ from .wire import ROOT
 
 PRELOAD = ROOT / "build/libfathom_fwd_preload.so"
 PROGRAMS = ROOT / "build/tests/forward_preload"
-STEPS = int(os.environ.get("FORWARD_STEPS", "2000"))
-MANY_STEPS = int(os.environ.get("FORWARD_MANY_STEPS", "1000000"))
 
 pytestmark = pytest.mark.skipif(
     not serves() or not PRELOAD.exists(),
@@ -153,26 +151,6 @@ def _functions(library: Path) -> set[str]:
     )
     words = [line.split() for line in said.stdout.splitlines()]
     return {w[2].split("@")[0] for w in words if w[1] in "TWi" and "GLIBC_PRIVATE" not in w[2]}
-
-
-@pytest.mark.parametrize("seed", ["1", "2"])
-def test_random_operations_equal_a_local_file(skin: Skin, seed: str) -> None:
-    twins(skin, STEPS, seed)
-
-
-@pytest.mark.full
-def test_random_operations_for_long(skin: Skin) -> None:
-    twins(skin, MANY_STEPS, "3")
-
-
-def twins(skin: Skin, steps: int, seed: str) -> None:
-    command = [PROGRAMS / "preload_twins", skin.prefix / "f", skin.local / "f", str(steps), seed]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60 + steps / 100,
-        env=skin.environment(), check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (skin.export / "f").read_bytes() == (skin.local / "f").read_bytes()
 
 
 SCRIPTS: dict[str, str] = tomllib.loads((ROOT / "tests/forward_preload/tools.toml").read_text())
@@ -345,19 +323,23 @@ def test_kernels_write_the_same_files(skin: Skin, mpi: str, kernel: str, way: st
         assert same_but_times((skin.local / name).read_bytes(), (skin.export / name).read_bytes())
 
 
-@pytest.mark.parametrize(("mpi", "way"), [("mpich", "tcp"), ("romio321", "unix")])
+@pytest.mark.parametrize("name", ["strided", "strided_fortran"])
+@pytest.mark.parametrize(
+    ("mpi", "way", "level"),
+    [("mpich", "tcp", "accepted"), ("romio321", "unix", "written")],
+)
 def test_strided_independent_io_and_atomic_mode_of_romio(
-    tmp_path: Path, mpi: str, way: str
+    tmp_path: Path, mpi: str, way: str, level: str, name: str
 ) -> None:
     """Data sieving and atomic mode stand on locks: the program checks what each rank reads, on a local file too."""
     needs.require(needs.of_mpi(mpi))
     with by(way, tmp_path) as skin:
-        run_strided(skin, mpi)
+        run_strided(skin, mpi, level, name)
 
 
-def run_strided(skin: Skin, mpi: str) -> None:
-    program = ROOT / f"build/tests/programs/mpi/strided_{needs.MPI[mpi]}"
-    command = [*LAUNCH[mpi].split(), "-n", "4", "env"]
+def run_strided(skin: Skin, mpi: str, level: str, name: str) -> None:
+    program = ROOT / f"build/tests/programs/mpi/{name}_{needs.MPI[mpi]}"
+    command = [*LAUNCH[mpi].split(), "-n", "4", "env", f"FATHOM_FORWARD_LEVEL={level}"]
     ours = [f"{k}={v}" for k, v in skin.environment().items() if k.startswith(("LD_P", "FATHOM"))]
     for more, place in (([], skin.local), (ours, skin.prefix)):
         done = subprocess.run(

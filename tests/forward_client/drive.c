@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../core/check.h"
+#include "../core/progress.h"
 #include "fathom_fwd.h"
 #include "fault.h"
 
@@ -169,15 +170,17 @@ static void random_size(struct pair *p)
 static void fsx(const char *address, char **words)
 {
 	struct pair p = {.c = connect_to(address), .seed = strtoull(words[2], NULL, 10)};
+	long steps = atol(words[1]);
 
 	p.file = open_file(p.c, "fsx");
 	FINE(fathom_fwd_resize(p.c, &p.file, 0, &hints));
 	p.local = open(words[0], O_RDWR | O_CREAT | O_TRUNC, 0600);
 	p.ours = malloc(2 * MOST);
 	p.theirs = malloc(MOST);
-	for (long step = atol(words[1]); step > 0; step--) {
+	for (long step = 0; step < steps; step++) {
 		uint64_t what = random_below(&p.seed, 10);
 
+		progress(step, steps);
 		if (what < 4)
 			random_write(&p);
 		else if (what < 8)

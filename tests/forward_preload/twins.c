@@ -10,6 +10,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "../core/progress.h"
+
 enum { LONGEST = 300000, PIECE = 70000 };
 
 static const char *path[2], *other[2];
@@ -235,8 +237,10 @@ int main(int argc, char **argv)
 	}
 	steps = atol(argv[3]);
 	srandom((unsigned)atol(argv[4]));
-	for (step = 0; step < steps; step++)
+	for (step = 0; step < steps; step++) {
+		progress(step, steps);
 		operations[pick(sizeof(operations) / sizeof(*operations))]();
+	}
 	printf("%ld steps\n", steps);
 	return 0;
 }
