@@ -76,6 +76,10 @@ impl Head {
 			crc: u32_at(bytes, 48),
 		};
 		head.check()?;
+		if head.bytes().len() != length {
+			// its numbers are longer than need be, and its data would be looked for elsewhere
+			return Err(Flaw::Impossible("a directory"));
+		}
 		Ok((head, length))
 	}
 

@@ -4,35 +4,22 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../stream/tests/common/splitmix.rs"]
+mod splitmix;
+
 use std::path::PathBuf;
 
 use fathom_wire::{
 	Failure, Field, HEADER, Header, Part, Pull, Reply, Request, WireError, decode, encode, expand,
 };
 use proptest::prelude::*;
+use splitmix::Random;
 
 fn golden() -> Vec<Vec<u8>> {
 	let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../forward/golden");
 	let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
 	let frames = entries.filter(|path| path.extension().is_some_and(|e| e == "frame"));
 	frames.map(|path| std::fs::read(path).unwrap()).collect()
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-	fn next(&mut self) -> u64 {
-		self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-		let mut z = self.0;
-		z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-		z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-		z ^ z >> 31
-	}
-
-	fn below(&mut self, limit: usize) -> usize {
-		(self.next() % limit.max(1) as u64) as usize
-	}
 }
 
 fn mutate(random: &mut Random, body: &mut Vec<u8>) {

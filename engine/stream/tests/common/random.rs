@@ -1,23 +1,13 @@
 //! Random numbers and calls for fuzzing: the same everywhere.
 
+#[path = "splitmix.rs"]
+mod splitmix;
+
+pub use splitmix::Random;
+
 use super::common::Act;
 
-/// SplitMix64.
-pub struct Random(pub u64);
-
 impl Random {
-	pub fn next(&mut self) -> u64 {
-		self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-		let mut z = self.0;
-		z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-		z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-		z ^ z >> 31
-	}
-
-	pub fn below(&mut self, limit: usize) -> usize {
-		(self.next() % limit.max(1) as u64) as usize
-	}
-
 	pub fn act(&mut self) -> Act {
 		match self.below(9) {
 			0..=3 => Act::Enter {
