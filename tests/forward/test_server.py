@@ -383,12 +383,16 @@ def test_strided_writes_of_four_ranks_become_few_accesses_of_a_slow_store(tmp_pa
     with server(tmp_path, "--throttle", "latency=0.5") as served:
         clients = [served.client() for _ in range(4)]
         handles = [client.open("f") for client in clients]
-        clients[0].write(handles[0], 1 << 20, b"the store is busy", flags=NONBLOCKING)
+        served.process.send_signal(signal.SIGSTOP)  # it finds all at once, however slow this is
+        busy = request("write", [handles[0], [(1 << 20, 17)]]) + b"the store is busy"
+        seqs = [clients[0].send("write", busy, flags=NONBLOCKING)]
         for rank, (client, handle) in enumerate(zip(clients, handles, strict=True)):
             extents = [((step * 4 + rank) * 25, 25) for step in range(250)]
-            data = bytes([rank + 1]) * 6250
-            level = client.ask("write", handle, extents, data=data, flags=NONBLOCKING)[1]
-            assert level == NUMBERS["level"]["accepted"]
+            body = request("write", [handle, extents]) + bytes([rank + 1]) * 6250
+            seqs.append(client.send("write", body, flags=NONBLOCKING))
+        served.process.send_signal(signal.SIGCONT)
+        for client, seq in zip([clients[0], *clients], seqs, strict=True):
+            assert client.reply(seq)[1][1] == NUMBERS["level"]["accepted"]
         assert [c.commit(h, 2) for c, h in zip(clients, handles, strict=True)] == [[]] * 4
         assert clients[0].status()["store_writes"] == 2
         expected = b"".join(bytes([rank + 1]) * 25 for rank in range(4)) * 250

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import subprocess
@@ -16,7 +17,8 @@ import fathom
 import pytest
 from harness import paths
 
-from .client import READ, WRITE, Server
+from .client import READ, ROOT_HANDLE, WRITE, Server
+from .wire import request
 
 #: A client's calls, as a trace would name them: stream and seq.
 STREAM = 0x1122334455667788
@@ -117,6 +119,61 @@ def test_one_write_for_three_clients_is_one_row_with_three_links(tmp_path: Path)
         " where c.layer = 'server' and c.op = 'write' and a.name = 'queued' order by c.start",
     )
     assert all(waited[0]["queued"] < row["queued"] < row["duration"] for row in waited[1:])
+
+
+#: Accesses to the store, with the client's calls that each serves.
+SERVED = """
+    select c.op, c.file_offset, c.bytes, list(l.to_seq order by l.to_seq) as calls
+    from calls c join links l on c.id = l.from_call
+    where c.layer = 'disk' and l.kind = 'serves' and l.to_stream = 1234605616436508552
+    group by c.id, c.op, c.file_offset, c.bytes, c.start order by c.start"""
+
+
+def test_an_access_that_answers_many_names_each_call(tmp_path: Path) -> None:
+    """What comes while the store is asked for the first is answered by the next access, all of it."""
+    run = tmp_path / "r.fathom"
+    with recorded(run, tmp_path, "--throttle", "latency=0.05") as served:
+        clients = [served.client() for _ in range(6)]
+        handle = clients[0].open("f")
+        asked = {"lookup": [ROOT_HANDLE, 0, b"f"], "open": [ROOT_HANDLE, READ, 0, b"f"]}
+        asked["getattr"] = [handle]
+        for turn, (op, fields) in enumerate(asked.items()):
+            served.process.send_signal(signal.SIGSTOP)
+            seqs = [
+                client.send(op, request(op, fields), **called(10 * turn + n))
+                for n, client in enumerate(clients)
+            ]
+            served.process.send_signal(signal.SIGCONT)
+            for client, seq in zip(clients, seqs, strict=True):
+                client.reply(seq)
+    answered = [(row["op"], row["calls"]) for row in rows(run, SERVED)]
+    for turn, (op, (first, rest)) in enumerate(
+        zip(("stat", "open", "stat"), zip(answered[::2], answered[1::2], strict=True), strict=True)
+    ):
+        assert (first[0], rest[0]) == (op, op)
+        assert (len(first[1]), len(rest[1])) == (1, 5)
+        assert sorted(first[1] + rest[1]) == [10 * turn + n for n in range(6)]
+
+
+def test_a_block_that_is_kept_is_one_access_of_the_call_for_which_it_was_read(
+    tmp_path: Path,
+) -> None:
+    run, size = tmp_path / "r.fathom", 500_000
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store/f").write_bytes(bytes(size))
+    os.utime(tmp_path / "store/f", (1, 1))
+    with recorded(run, tmp_path, "--throttle", "latency=0.001") as served:
+        client = served.client()
+        handle = client.open("f", READ)
+        for n in range(10):
+            client.ask("read", handle, [(n * 1000, 1000)], **called(n))
+    # the first read is not known to be one of many, the second has the block read, the others find their bytes there
+    assert [tuple(row.values()) for row in rows(run, SERVED)] == [
+        ("pread", 0, 1000, [0]),
+        ("pread", 0, size, [1]),
+    ]
+    own = rows(run, "select count(*) as n from calls where layer = 'server' and op = 'read'")
+    assert own == [{"n": 10}]
 
 
 def test_what_a_killed_server_had_recorded_is_there(
