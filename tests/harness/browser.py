@@ -36,6 +36,14 @@ FLAGS = [
 ]
 PATIENCE = 60.0
 QUIET = 0.15
+#: Between two looks: each costs processor time that page and server would have.
+LOOKS = 50.0
+#: When the frame was shown that changed the page last. A canvas that is painted is given its size: a change.
+WATCH = """addEventListener('DOMContentLoaded', () => {
+    const shown = () => setTimeout(() => { window.shownLast = performance.now() });
+    new MutationObserver(() => requestAnimationFrame(shown)).observe(
+        document.documentElement, { subtree: true, childList: true, attributes: true, characterData: true });
+})"""
 #: Nothing is on its way: no picture waits for an answer.
 SETTLED = """() => document.querySelector('main h1, main .notice, noscript + *') !== null
     && document.querySelector('.loading, [aria-busy="true"]') === null"""
@@ -116,11 +124,13 @@ class Look:
         return self.settle() - began
 
     def go(self, screen: str, **given: str | int) -> float:
-        """A screen with these parameters and no others, as a copied address opens it; gives the seconds that took."""
+        """A screen with these parameters and no others, as a copied address opens it; gives the seconds, by the page's
+        clock, until the last change of it was on screen."""
         given = {name: value for name, value in {**self.shared(), **given}.items() if value != ""}
-        began = time.monotonic()
-        self.page.evaluate("hash => { location.hash = hash }", address(screen, **given))
-        return self.settle() - began
+        went = "hash => { location.hash = hash; return performance.now() }"
+        began = self.page.evaluate(went, address(screen, **given))
+        self.settle()
+        return max(0.0, float(self.page.evaluate("window.shownLast")) - began) / 1000
 
     def shared(self) -> dict[str, str]:
         """Run and theme of the address."""
@@ -143,7 +153,7 @@ class Look:
             quiet = 0.0 if busy else quiet or time.monotonic()
             if quiet and time.monotonic() - quiet > QUIET:
                 return quiet
-            self.page.wait_for_timeout(20)
+            self.page.wait_for_timeout(LOOKS)
         raise AssertionError(
             f"{self.page.url}: not drawn after {PATIENCE:g} s; still asked: {[one.url for one in self._flying]}"
         )
@@ -210,6 +220,7 @@ def looking(browser: Browser, **context: Any) -> Iterator[Look]:
     given = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", **context}
     opened = browser.new_context(**given)
     try:
+        opened.add_init_script(WATCH)
         look = Look(opened.new_page())
         yield look
         assert look.complaints == [], look.complaints

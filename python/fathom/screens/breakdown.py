@@ -34,6 +34,8 @@ ASIDE = "communication inside I/O calls is in the time of the layer that called 
 STORAGE = ("posix", "stdio", "aio")
 #: Calls of which the union of times is worked out; sorting more takes longer than a look may.
 SORTED = 1_000_000
+#: Condition of no call.
+NONE = "false"
 
 
 def is_counted(selection: Selection, by: str, of: str) -> bool:
@@ -61,7 +63,7 @@ def holders(view: View, by: str) -> str:
         ),
     )
     pairs = [f"({quoted(r['enclosing_layer'])}, {quoted(r['enclosing'])})" for r in found]
-    return f"(layer, op) in ({', '.join(pairs)})" if pairs else "false"
+    return f"(layer, op) in ({', '.join(pairs)})" if pairs else NONE
 
 
 def _holds(view: View) -> str:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from fathom import database
 from fathom.errors import FathomError, UsageError
+from fathom.polite import politely
 from fathom.screens import by_time, known, table
 from fathom.screens.kept import Kept, Turns
 from fathom.screens.table import Table
@@ -82,7 +83,7 @@ class Opened:
     def sort(self, stop: Stop) -> None:
         """Makes the copy of its calls that answers on a part of the time are read from."""
         tables = self.run.path / "tables"
-        if not self.by_time and by_time.make(tables, stop.watch):
+        if not self.by_time and politely(lambda: by_time.make(tables, stop.watch)):
             self.by_time = by_time.attach(self.run.connection.cursor(), tables)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:

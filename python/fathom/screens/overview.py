@@ -11,6 +11,7 @@ from fathom import cost
 from fathom.analysis import findings as conclusions
 from fathom.analysis import statement as analysis
 from fathom.analysis import summary
+from fathom.polite import politely
 from fathom.screens import answer
 from fathom.screens.lanes import lanes
 from fathom.screens.opened import MEMORY, View
@@ -177,7 +178,11 @@ class _Stoppable(Run):
 
 @answer("findings")
 def findings(view: View, _: Selection) -> list[dict[str, Any]]:
-    """All that was found, the most seconds first."""
+    """All that was found, the most seconds first. Of a large run that takes minutes, and gives way to gestures."""
+    return politely(lambda: _found(view))
+
+
+def _found(view: View) -> list[dict[str, Any]]:
     run = _Stoppable(view)
     found = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
     view.stop.check()  # a rule that was interrupted counts as broken, and the others as all

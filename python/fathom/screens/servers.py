@@ -6,7 +6,7 @@ from typing import Any
 from fathom.analysis.latency.servers import are_traced
 from fathom.database import quoted
 from fathom.screens import answer, conditions, number, text
-from fathom.screens.breakdown import holders
+from fathom.screens.breakdown import NONE, holders
 from fathom.screens.captured import NO_FILES, missing
 from fathom.screens.near import near
 from fathom.screens.opened import View
@@ -61,7 +61,14 @@ def _reached(view: View, traced: bool) -> dict[str, str]:
     if traced:
         reached = statement("servers_bins_traced")
         return {"stands": "server_process", "whose": "process", "reached": reached}
-    reached = statement("servers_bins_untraced", holders=holders(view, "server"))
+    holding = holders(view, "server")
+    # Of most runs none: two looks at all calls are not planned then.
+    unheld = (
+        "true"
+        if holding == NONE
+        else f"(parent is null or parent not in (select id from calls where {holding}))"
+    )
+    reached = statement("servers_bins_untraced", unheld=unheld)
     return {"stands": "server_file", "whose": "file", "reached": reached}
 
 

@@ -153,10 +153,14 @@ def _cells(view: View, selection: Selection, level: Level, first: int, last: int
 
 def encode(cells: pa.Table) -> bytes:
     """As docs/view-api.md has it."""
-    names = list(zip(cells["op"].to_pylist(), cells["kind"].to_pylist(), strict=True))
-    ops = sorted(set(names))
-    which = {name: at for at, name in enumerate(ops)}
-    op = np.array([which[name] for name in names], "<u2")
+    names = pa.table([cells["op"], cells["kind"]], ["op", "kind"])
+    ops = sorted(
+        (row["op"], row["kind"])
+        for row in names.group_by(names.column_names).aggregate([]).to_pylist()
+    )
+    op = np.zeros(cells.num_rows, "<u2")
+    for at, (name, kind) in enumerate(ops):
+        op[pc.and_(pc.equal(cells["op"], name), pc.equal(cells["kind"], kind)).to_numpy()] = at
     cell = cells["cell"].to_numpy().astype("<u2")
     columns = [cell, op, cells["calls"].to_numpy().astype("<u4")]
     columns += [cells[name].to_numpy().astype("<f4") for name in ("time", "bytes", "longest")]
@@ -167,10 +171,10 @@ def encode(cells: pa.Table) -> bytes:
 
 def _marks(cells: pa.Table, cell: Any, op: Any) -> bytes:
     longest = cells["longest"].to_numpy().astype("<f8")
-    calls = cells["call"].to_pylist()
     order = np.argsort(-longest, kind="stable")[:MARKED]
+    calls = cells["call"].take(order).to_pylist()
     return b"".join(
-        struct.pack("<HHQd", cell[at], op[at], calls[at], longest[at])
-        for at in order
-        if calls[at] is not None
+        struct.pack("<HHQd", cell[at], op[at], call, longest[at])
+        for at, call in zip(order, calls, strict=True)
+        if call is not None
     )

@@ -1,5 +1,5 @@
 /** Answers as screens wait for them: kept for a while, cancelled when nobody waits any more. */
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { requestKey, type Parameters, type Source } from "../source";
 import { revision } from "./state";
 
@@ -93,7 +93,8 @@ export function useAnswer<T>(name: string, parameters: Parameters | null): Answe
 export function useReader<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Answer<T> {
 	const full = `${revision.value} ${key}`; // of a run that has grown, what is asked is another question at once
 	const [answer, setAnswer] = useState<Answer<T> & { full: string }>({ value: null, error: null, loading: key !== "", full });
-	useEffect(() => {
+	// Before the page is drawn: an effect would ask a frame later.
+	useLayoutEffect(() => {
 		if (key === "") return;
 		const cancel = new AbortController();
 		const show = (value: T | null, error: Error | null): void => {

@@ -1,5 +1,21 @@
-import type { Finding, Landmark, Table } from "../../source";
+import type { Finding, Landmark, Overview, Run, Table } from "../../source";
 import { column } from "../../source";
+
+export type Fact = Overview["facts"][number];
+
+/** What the run says of itself, before any of its calls is read: something true while the rest of a large run is worked out. */
+export function known(run: Run): Fact[] {
+	return [
+		["command", run.command, "text"],
+		["ran", run.duration, "ns"],
+		["ranks", run.ranks, "count"],
+		["processes", run.processes, "count"],
+		["nodes", run.nodes, "count"],
+		["calls recorded in full", run.events, "count"],
+		["calls only counted", run.counted, "count"],
+		["layers", run.layers.join(", "), "text"],
+	];
+}
 
 /** What one finding or landmark opens: a screen, with its own selection instead of the one before. */
 export function opens(one: Finding | Landmark): Record<string, string | null> {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
-import type { Finding, Table } from "../../source";
+import type { Finding, Run, Table } from "../../source";
 import { barsHeight, paintBars } from "./paint";
-import { lowest, opens, ranked, rates } from "./query";
+import { known, lowest, opens, ranked, rates } from "./query";
 
 const rate: Table = {
 	columns: [
@@ -84,4 +84,11 @@ test("communication stands behind the layer's own time, and is told", () => {
 		[130, 150],
 	]);
 	expect(made).toContain("2 s itself, 20 %; 5 s communication");
+});
+
+test("what is known before any call is read has the units of the facts that follow", () => {
+	const run = { command: "mpiexec -n 4 s3d", duration: 5e9, ranks: null, processes: 4, nodes: 1, events: 10, counted: 2, layers: ["mpiio", "posix"] } as Run;
+	expect(known(run)).toContainEqual(["ran", 5e9, "ns"]);
+	expect(known(run)).toContainEqual(["ranks", null, "count"]);
+	expect(known(run)).toContainEqual(["layers", "mpiio, posix", "text"]);
 });

@@ -12,14 +12,31 @@ import { useAnswer } from "../../state/answers";
 import { currentRun } from "../../state/runs";
 import { address, scope } from "../../state/state";
 import { barsHeight, paintBars, type LayerBar } from "./paint";
-import { lowest, opens, ranked, rates } from "./query";
+import { known, lowest, opens, ranked, rates, type Fact } from "./query";
 
 export function Overview(): JSX.Element {
 	const answer = useAnswer<Answer>("overview", scope.value);
+	const run = currentRun.value;
 	return (
-		<Shown answer={answer} height={600}>
-			{(overview) => <Page overview={overview} />}
-		</Shown>
+		<>
+			{answer.value === null && run && <Facts facts={known(run)} />}
+			<Shown answer={answer} height={600}>
+				{(overview) => <Page overview={overview} />}
+			</Shown>
+		</>
+	);
+}
+
+function Facts({ facts }: { facts: Fact[] }): JSX.Element {
+	return (
+		<dl class="facts">
+			{facts.map(([label, value, unit]) => (
+				<div key={label} class={String(value).length > 40 ? "wide" : ""}>
+					<dt>{label}</dt>
+					<dd>{format(value, unit)}</dd>
+				</div>
+			))}
+		</dl>
 	);
 }
 
@@ -33,14 +50,7 @@ function Page({ overview }: { overview: Answer }): JSX.Element {
 				))}
 			</ul>
 			<Landmarks landmarks={overview.landmarks} />
-			<dl class="facts">
-				{overview.facts.map(([label, value, unit]) => (
-					<div key={label} class={String(value).length > 40 ? "wide" : ""}>
-						<dt>{label}</dt>
-						<dd>{format(value, unit)}</dd>
-					</div>
-				))}
-			</dl>
+			<Facts facts={overview.facts} />
 			<div class="columns">
 				<Layers table={overview.layers} />
 				<Rate table={overview.rate} />
