@@ -300,7 +300,7 @@ def _lacking(side: Side, facts: Row) -> Iterator[str]:
 
 def _only(a: Side, b: Side, first: Sequence[str], second: Sequence[str]) -> str:
     parts = [
-        f"only in {side.name} {' '.join(sorted(set(mine) - set(other)))}"
+        f"only in {side.name}: {' '.join(sorted(set(mine) - set(other)))}"
         for side, mine, other in ((a, first, second), (b, second, first))
         if set(mine) - set(other)
     ]

@@ -89,9 +89,9 @@ export function Figure(props: FigureProps): JSX.Element {
 	return (
 		<figure class="figure">
 			<figcaption class="bar">
-				<strong>{title}</strong>
-				{says && <span class="quiet">{says}</span>}
-				<span class="grow" />
+				<span class="caption">
+					<strong>{title}</strong> {says && <span class="quiet">{says}</span>}
+				</span>
 				{tools}
 				<Export name={name} picture={{ paint, box: { width, height } }} table={table} sql={sql} />
 			</figcaption>
