@@ -69,12 +69,12 @@ function ground(ink: Ink, at: Layout, { lane, pinned }: TimelinePicture, palette
 	ink.textAlign = "left";
 }
 
-/** Pixels of an item: at least one wide, so that a short call is not lost. Null outside. */
+/** Pixels of an item, whole ones, so that bins side by side show no seams; at least one wide, so that a short call is not lost. Null outside. */
 export function itemBox(at: Layout, item: Pick<Item, "lane" | "layer" | "start" | "end">): [number, number, number, number] | null {
 	const top = at.tops.get(rowName(item.lane, item.layer));
 	if (top === undefined || item.end < at.x.from || item.start > at.x.to) return null;
-	const left = Math.max(at.x.start, place(at.x, item.start));
-	const right = Math.min(at.x.end, place(at.x, item.end));
+	const left = Math.round(Math.max(at.x.start, place(at.x, item.start)));
+	const right = Math.round(Math.min(at.x.end, place(at.x, item.end)));
 	return [left, top, Math.max(1, right - left), at.row - 1];
 }
 
@@ -86,7 +86,7 @@ function strip(ink: Ink, at: Layout, item: Item, palette: Palette): void {
 	const colour = layerColour(palette, item.layer);
 	const filled = Math.max(Math.min(3, height), height * item.busy);
 	ink.fillStyle = colour;
-	ink.fillRect(left, top + height - filled, width > 4 ? width - 0.5 : width, filled);
+	ink.fillRect(left, top + height - filled, width > 4 && item.busy === 1 ? width - 1 : width, filled);
 	if (height < 11 || width < 40 || item.busy < 1) return;
 	ink.fillStyle = contrast(colour, "#000000") > contrast(colour, "#ffffff") ? "#000000" : "#ffffff";
 	ink.font = SMALL;
