@@ -21,6 +21,8 @@ use crate::server::{Done, Server};
 const LONG: Duration = Duration::from_millis(20);
 /// Several in a circle may find it at once. The one with the largest number is told; another, if the circle is still there then.
 const YIELD: Duration = Duration::from_millis(80);
+/// One that seemed to have an end is followed again as long as it lasts: what it leads to may have changed while it was looked at.
+const AGAIN: Duration = Duration::from_millis(250);
 /// A server that takes longer to answer has no part in a circle.
 const PATIENCE: Patience =
 	Patience { reach: Duration::from_millis(500), answer: Duration::from_secs(1) };
@@ -96,7 +98,9 @@ impl Server {
 			Some(_) => {
 				self.circles.due.insert((Instant::now() + YIELD, key, true));
 			}
-			None => {}
+			None => {
+				self.circles.due.insert((Instant::now() + AGAIN, key, false));
+			}
 		}
 	}
 
@@ -151,7 +155,7 @@ impl From<Owner> for Holder {
 fn certain_circle(servers: &[Arc<Peer>], wait: &Awaited) -> Option<Circle> {
 	let seen = circle(servers, wait)?;
 	if circle(servers, wait)? != seen {
-		return None; // waits have begun since, and those are followed themselves
+		return None; // waits have begun or ended since
 	}
 	let largest = seen.iter().map(|wait| Owner::from(&wait.claim)).max();
 	Some(Circle { is_largest: largest == Some(Owner::from(&wait.claim)) })
