@@ -1,6 +1,8 @@
 /* What bench/forward.py measures with: the forwarding client's calls, and the same bytes over a bare Unix socket.
  *
  *	forward raw-round REQUEST REPLY N        a child answers; prints seconds of a round trip
+ *	forward raw-served REQUEST REPLY N write|read|getattr FILE   the same to a child that waits by epoll, as a server
+ *	                                               of many must, and does that access, of 64 bytes, for each
  *	forward raw-copy SIZE N FILE|-           bytes to a child that writes them to FILE; prints bytes a second
  *	forward raw-fetch SIZE N FILE            bytes that a child reads from FILE; prints bytes a second
  *	forward round SERVER write|read|getattr SIZE N
@@ -18,7 +20,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,8 +31,9 @@
 
 enum {
 	WARM = 200,
-	WRAP = 64
-}; /* rounds before the clock starts; a file of so many pieces is gone over again */
+	WRAP = 64,
+	SMALL = 64
+}; /* rounds before the clock starts; a file of so many pieces is gone over again; bytes of a small access */
 
 static double now(void)
 {
@@ -89,18 +94,50 @@ static int split(pid_t *pid)
 	return both[*pid ? 0 : 1];
 }
 
-static void raw_round(size_t request, size_t reply, size_t n)
+/* The least that a server does for a request. */
+static void access_file(const char *op, int file, char *bytes)
 {
-	char *out = memory(request), *in = memory(reply);
+	struct stat about;
+	ssize_t n = SMALL;
+
+	if (!strcmp(op, "write"))
+		n = pwrite(file, bytes, SMALL, 0);
+	else if (!strcmp(op, "read"))
+		n = pread(file, bytes, SMALL, 0);
+	else if (fstat(file, &about))
+		n = -1;
+	if (n != SMALL)
+		err(1, "%s", op);
+}
+
+/* The child: answers as it comes, or (op) waits by epoll and does an access first. */
+static void answer_all(int fd, char *in, size_t request, char *out, size_t reply, const char *op,
+		       int file)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int waits = epoll_create1(EPOLL_CLOEXEC);
+
+	if (waits < 0 || epoll_ctl(waits, EPOLL_CTL_ADD, fd, &event))
+		err(1, "epoll");
+	if (op)
+		access_file("write", file, in);
+	while ((!op || epoll_wait(waits, &event, 1, -1) == 1) && take(fd, in, request)) {
+		if (op)
+			access_file(op, file, in);
+		give(fd, out, reply);
+	}
+	_exit(0);
+}
+
+static void raw_round(size_t request, size_t reply, size_t n, const char *op, int file)
+{
+	char *out = memory(request + SMALL), *in = memory(reply);
 	double began = 0;
 	pid_t pid;
 	int fd = split(&pid);
 
-	while (!pid) {
-		if (!take(fd, out, request))
-			_exit(0);
-		give(fd, in, reply);
-	}
+	if (!pid)
+		answer_all(fd, out, request, in, reply, op, file);
 	for (size_t i = 0; i < n + WARM; i++) {
 		if (i == WARM)
 			began = now();
@@ -108,6 +145,8 @@ static void raw_round(size_t request, size_t reply, size_t n)
 		take(fd, in, reply);
 	}
 	printf("%.9f\n", (now() - began) / (double)n);
+	close(fd);
+	wait(NULL); /* its processor time is ours */
 }
 
 /* A descriptor of the file, -1 for none. */
@@ -270,7 +309,10 @@ int main(int n, char **word)
 	const char *what = n > 1 ? word[1] : "";
 
 	if (!strcmp(what, "raw-round") && n == 5) {
-		raw_round(number(word[2]), number(word[3]), number(word[4]));
+		raw_round(number(word[2]), number(word[3]), number(word[4]), NULL, -1);
+	} else if (!strcmp(what, "raw-served") && n == 7) {
+		raw_round(number(word[2]), number(word[3]), number(word[4]), word[5],
+			  file_or_none(word[6]));
 	} else if (!strcmp(what, "raw-copy") && n == 5) {
 		raw_copy(number(word[2]), number(word[3]), word[4]);
 	} else if (!strcmp(what, "raw-fetch") && n == 5) {

@@ -2,6 +2,7 @@
 #ifndef FWD_BYTES_H
 #define FWD_BYTES_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,11 +40,9 @@ static inline void put_bytes(struct writer *w, const void *bytes, size_t length)
 
 static inline void put_number(struct writer *w, uint64_t value, unsigned bytes)
 {
-	uint8_t little[8];
+	uint64_t little = htole64(value);
 
-	for (unsigned i = 0; i < bytes; i++)
-		little[i] = (uint8_t)(value >> 8 * i);
-	put_bytes(w, little, bytes);
+	put_bytes(w, &little, bytes);
 }
 
 static inline void put_u8(struct writer *w, uint8_t value)
@@ -93,11 +92,11 @@ static inline const uint8_t *get_bytes(struct reader *r, size_t length)
 static inline uint64_t get_number(struct reader *r, unsigned bytes)
 {
 	const uint8_t *from = get_bytes(r, bytes);
-	uint64_t value = 0;
+	uint64_t little = 0;
 
-	for (unsigned i = 0; from && i < bytes; i++)
-		value |= (uint64_t)from[i] << 8 * i;
-	return value;
+	if (from)
+		memcpy(&little, from, bytes);
+	return le64toh(little);
 }
 
 static inline uint8_t get_u8(struct reader *r)

@@ -32,20 +32,20 @@ const struct fathom_fwd_handle *or_root(const struct fathom_fwd_handle *handle)
 	return handle ? handle : &root;
 }
 
-/* The caller's name for the file, else the first half of its handle. */
-static void name_file(char *out, const char *name, const struct fathom_fwd_handle *handle)
+/* The caller's name for a request's file, else the first half of its handle. Made when something is said of it: it
+ * would be most of what a small request costs. */
+static const char *file_of(const struct fathom_fwd_request *r, char out[FILE_BYTES])
 {
-	if (name) {
-		snprintf(out, FILE_BYTES, "%s", name);
-		return;
-	}
-	if (!memcmp(handle, &root, sizeof(root))) {
-		snprintf(out, FILE_BYTES, "the exported root");
-		return;
-	}
-	out += snprintf(out, FILE_BYTES, "handle ");
-	for (size_t i = 0; i < sizeof(handle->bytes) / 2; i++)
-		out += sprintf(out, "%02x", handle->bytes[i]);
+	char *at = out;
+
+	if (!r || *r->file)
+		return r ? r->file : "a file";
+	if (!memcmp(&r->handle, &root, sizeof(root)))
+		return "the exported root";
+	at += snprintf(out, FILE_BYTES, "handle ");
+	for (size_t i = 0; i < sizeof(r->handle.bytes) / 2; i++)
+		at += sprintf(at, "%02x", r->handle.bytes[i]);
+	return out;
 }
 
 static uint32_t timeout_of(const struct call *k)
@@ -90,15 +90,19 @@ static void describe(struct call *k, uint16_t op, const struct fathom_fwd_handle
 		fathom_current(&r->head.call_stream, &r->head.call_seq);
 	r->due = now_ms() + timeout + (timeout / 4 < GRACE ? timeout / 4 : GRACE);
 	r->handle = *file;
-	name_file(r->file, k->hints->file, file);
+	if (k->hints->file)
+		snprintf(r->file, sizeof(r->file), "%s", k->hints->file);
 }
 
 int call_begin(struct call *k, struct fathom_fwd *c, struct fathom_fwd_hints *hints, uint16_t op,
 	       const struct fathom_fwd_handle *file, size_t room, uint64_t data)
 {
-	call_resume(k, c, hints, calloc(1, sizeof(*k->request)));
+	call_resume(
+		k, c, hints,
+		malloc(sizeof(*k->request))); /* calloc takes nothing that the thread has freed */
 	if (!k->request)
 		return call_fail(k, ENOMEM, "");
+	memset(k->request, 0, sizeof(*k->request));
 	describe(k, op, or_root(file));
 	room += hint_bytes(k->hints) + (data <= c->server.inline_bytes ? (size_t)data : 0);
 	k->request->body = malloc(room);
@@ -124,6 +128,7 @@ int call_fail(struct call *k, int code, const char *why)
 {
 	struct fathom_fwd_error *e = &k->hints->error;
 	const struct fathom_fwd_request *r = k->request;
+	char file[FILE_BYTES];
 
 	*e = (struct fathom_fwd_error){.code = code};
 	if (r) {
@@ -132,7 +137,7 @@ int call_fail(struct call *k, int code, const char *why)
 	}
 	snprintf(e->server, sizeof(e->server), "%s", k->client->address);
 	snprintf(e->what, sizeof(e->what), "%s of %s (%llu bytes at %llu): %s%s%s",
-		 r ? op_names[r->head.op] : "a call", r ? r->file : "a file",
+		 r ? op_names[r->head.op] : "a call", file_of(r, file),
 		 (unsigned long long)e->length, (unsigned long long)e->offset, strerror(code),
 		 *why ? ": " : "", why);
 	return k->code = code;
@@ -164,6 +169,7 @@ static int server_failed(struct call *k)
 	struct fathom_fwd_error *e = &k->hints->error;
 	uint32_t status = k->request->reply_head.status;
 	struct failure failure = get_failure(&k->r);
+	char file[FILE_BYTES];
 
 	if (!get_end(&k->r))
 		return call_fail(k, EPROTO, "the server's answer is cut");
@@ -173,7 +179,7 @@ static int server_failed(struct call *k)
 				       .length = failure.length};
 	snprintf(e->server, sizeof(e->server), "%s", k->client->address);
 	snprintf(e->what, sizeof(e->what), "%s of %s: %.*s", op_names[k->request->head.op],
-		 k->request->file, failure.what.length, failure.what.at);
+		 file_of(k->request, file), failure.what.length, failure.what.at);
 	return k->code = e->code;
 }
 

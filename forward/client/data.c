@@ -58,6 +58,17 @@ static void wish_level(struct call *k)
 		k->request->head.flags |= FWD_FLAG_SYNC;
 }
 
+/* The answer says of each how much was read. */
+static int keep_extents(struct fathom_fwd_request *r, const struct vectors *v)
+{
+	r->extents = malloc(v->n * sizeof(*r->extents) + 1);
+	if (!r->extents)
+		return ENOMEM;
+	memcpy(r->extents, v->extents, v->n * sizeof(*r->extents));
+	r->n = v->n;
+	return 0;
+}
+
 /* Posts one read or write; k is left for call_wait or call_end. */
 static int post_vectors(struct call *k, struct fathom_fwd *client, uint16_t op,
 			const struct fathom_fwd_handle *handle, const struct vectors *v,
@@ -73,11 +84,9 @@ static int post_vectors(struct call *k, struct fathom_fwd *client, uint16_t op,
 	name_range(r, v->extents, v->n);
 	if (v->bytes > client->server.data || v->n > FWD_LIMIT_EXTENTS)
 		return call_fail(k, EMSGSIZE, "more than the server takes in one request");
-	r->n = v->n;
-	r->extents = malloc(v->n * sizeof(*r->extents) + 1);
-	if (!r->extents || memory_take(&r->memory, v->memory, v->memories, v->from, v->bytes))
+	if (memory_take(&r->memory, v->memory, v->memories, v->from, v->bytes) ||
+	    (op == FWD_OP_READ && keep_extents(r, v)))
 		return call_fail(k, ENOMEM, "");
-	memcpy(r->extents, v->extents, v->n * sizeof(*r->extents));
 	wish_level(k);
 	put_extents(&k->w, handle, v->extents, v->n);
 	call_hints(k);
@@ -228,7 +237,8 @@ static int transfer(struct fathom_fwd *client, uint16_t op, const struct fathom_
 		    struct vectors *all, uint64_t *done, struct fathom_fwd_hints *hints)
 {
 	uint32_t room = all->n < FWD_LIMIT_EXTENTS ? all->n : FWD_LIMIT_EXTENTS;
-	struct fathom_fwd_extent *extents = malloc((room + 1) * sizeof(*extents));
+	struct fathom_fwd_extent few[4];
+	struct fathom_fwd_extent *extents = room > 4 ? malloc(room * sizeof(*extents)) : few;
 	struct vectors part = *all;
 	uint64_t ignored, at = 0, most = engine_server(client).data;
 	int error = 0;
@@ -244,7 +254,8 @@ static int transfer(struct fathom_fwd *client, uint16_t op, const struct fathom_
 		error = transfer_part(client, op, handle, &part, done, hints);
 		at += part.bytes;
 	} while (!error && at < all->bytes);
-	free(extents);
+	if (extents != few)
+		free(extents);
 	return error;
 }
 

@@ -77,7 +77,8 @@ static bool window_is_open(const struct fathom_fwd *c)
 static void free_out(struct out *o)
 {
 	free(o->packed);
-	free(o);
+	if (o->data)
+		free(o); /* else it is a part of its request */
 }
 
 static void free_outs(struct fathom_fwd *c)
@@ -92,47 +93,37 @@ static void free_outs(struct fathom_fwd *c)
 	c->outs = 0;
 }
 
-static struct out *add_out(struct fathom_fwd *c, struct fathom_fwd_request *r)
+static void add_out(struct fathom_fwd *c, struct out *o)
 {
-	struct out *o = calloc(1, sizeof(*o));
-
-	if (!o)
-		return NULL;
-	o->request = r;
 	if (c->out_last)
 		c->out_last->next = o;
 	else
 		c->out_first = o;
 	c->out_last = o;
 	c->outs++;
-	return o;
 }
 
-static int queue_request(struct fathom_fwd *c, struct fathom_fwd_request *r)
+static void queue_request(struct fathom_fwd *c, struct fathom_fwd_request *r)
 {
-	struct out *o = add_out(c, r);
-
-	if (!o)
-		return ENOMEM;
+	r->out = (struct out){.request = r};
 	if (r->begun)
 		r->head.flags |= FWD_FLAG_RETRY;
-	frame_encode(o->head, &r->head);
-	return 0;
+	frame_encode(r->out.head, &r->head);
+	add_out(c, &r->out);
 }
 
 static int queue_data(struct fathom_fwd *c, struct fathom_fwd_request *r, uint64_t at,
 		      uint32_t length)
 {
-	struct out *o = add_out(c, r);
+	struct out *o = malloc(sizeof(*o));
 	struct frame head = {
 		.kind = FWD_KIND_DATA, .op = r->head.op, .client = c->id, .seq = r->head.seq};
 	struct writer w;
 
 	if (!o)
 		return ENOMEM;
-	o->data = true;
-	o->at = at;
-	o->length = length;
+	*o = (struct out){.request = r, .data = true, .at = at, .length = length};
+	add_out(c, o);
 	o->packed =
 		c->server.compresses ? compress_memory(&r->memory, at, length, &o->length) : NULL;
 	head.flags = o->packed ? FWD_FLAG_COMPRESSED : 0;
@@ -206,9 +197,22 @@ static void flush(struct fathom_fwd *c)
 
 /* ---- receiving ---- */
 
+static bool is_being_sent(const struct fathom_fwd *c, const struct fathom_fwd_request *r)
+{
+	const struct out *o = c->out_first;
+
+	while (o && o->request != r)
+		o = o->next;
+	return o;
+}
+
 static const char *take_reply(struct fathom_fwd *c, struct fathom_fwd_request *r,
 			      const struct frame *head, const uint8_t *body)
 {
+	if (is_being_sent(
+		    c,
+		    r)) /* and its memory is about to be the user's again: only a new connection ends this */
+		return "an answer to a request that is still being sent";
 	if (r->abandoned) {
 		unlink_request(c, r);
 		free_request(r);
@@ -480,8 +484,8 @@ static void welcome(struct fathom_fwd *c, const struct link *link, const struct 
 	c->pause = 0;
 	c->trouble = 0;
 	for (struct fathom_fwd_request *r = c->first; r && !c->broken; r = r->next)
-		if (is_open(r) && queue_request(c, r))
-			c->broken = true;
+		if (is_open(r))
+			queue_request(c, r);
 }
 
 /* Polls without the lock; true if the descriptor has one of the events. */
@@ -626,10 +630,8 @@ int engine_post(struct fathom_fwd *c, struct fathom_fwd_request *r)
 		return error;
 	r->head.client = c->id;
 	r->head.seq = c->next_seq;
-	if (c->up && queue_request(c, r)) {
-		r->head.seq = 0;
-		return ENOMEM;
-	}
+	if (c->up)
+		queue_request(c, r);
 	c->next_seq++;
 	if (c->last)
 		c->last->next = r;

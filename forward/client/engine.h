@@ -45,6 +45,7 @@ struct out {
 struct fathom_fwd_request {
 	struct fathom_fwd_request *next; /* in order of seq; owned by who waits, once answered */
 	struct frame head;
+	struct out out;
 	uint8_t *body; /* fields, hints and data that go with them */
 	struct memory memory;
 	uint64_t received; /* bytes of a read that came in data frames */
@@ -59,7 +60,7 @@ struct fathom_fwd_request {
 	struct fathom_fwd_extent *extents; /* of a read */
 	uint32_t n;
 	struct fathom_fwd_handle handle;
-	char file[FILE_BYTES]; /* its name in messages */
+	char file[FILE_BYTES]; /* its name in messages, if the caller gave one */
 };
 
 struct server { /* what hello said */

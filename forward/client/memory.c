@@ -51,7 +51,7 @@ int memory_take(struct memory *m, const struct iovec *part, uint32_t parts, uint
 	*m = (struct memory){.bytes = length};
 	if (!length)
 		return 0;
-	m->part = calloc(parts, sizeof(*m->part));
+	m->part = parts == 1 ? &m->one : malloc(parts * sizeof(*m->part));
 	if (!m->part)
 		return ENOMEM;
 	m->parts = (uint32_t)memory_pieces(&all, from, length, m->part, (int)parts);
@@ -60,7 +60,8 @@ int memory_take(struct memory *m, const struct iovec *part, uint32_t parts, uint
 
 void memory_free(struct memory *m)
 {
-	free(m->part);
+	if (m->part != &m->one)
+		free(m->part);
 	*m = (struct memory){.part = NULL};
 }
 

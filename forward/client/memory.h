@@ -9,6 +9,7 @@ struct memory {
 	struct iovec *part; /* a copy; what it points to is the user's */
 	uint32_t parts;
 	uint64_t bytes;
+	struct iovec one; /* that copy, where it is one part */
 };
 
 /* Bytes of a vector; UINT64_MAX if that is no number. */

@@ -39,6 +39,7 @@ from .wire import NUMBERS, OPS, ROOT, Frame, crc32c, pack, request
 FORWARD = ROOT / "build/bench/forward"
 FLAG, HINT, STATUS = NUMBERS["flag"], NUMBERS["hint"], NUMBERS["status"]
 NONBLOCKING, RETRY, PULL = FLAG["nonblocking"], FLAG["retry"], FLAG["pull"]
+WRITTEN = NUMBERS["level"]["written"]
 
 
 @pytest.fixture
@@ -616,6 +617,26 @@ def test_a_small_request_costs_six_system_calls_on_both_sides(tmp_path: Path, op
     # a client may be interrupted, and the server's clock ticks
     assert client["total"] < 2 * 1000 + 100, client
     assert server["total"] < 4 * 1000 + 100, server
+
+
+def test_a_small_write_that_meets_nobody_is_written_at_once_and_once(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as export:
+        served = Server(Path(export) / "store", "--unix", str(tmp_path / "s"))
+        client, other = served.client(), served.client()
+        handle = client.open("f")
+        body = request("write", [handle, [(3, 4)]]) + b"once"
+        seq = client.send("write", body, flags=NONBLOCKING)
+        answer = client.reply(seq)[1]
+        assert answer == [4, WRITTEN]
+        assert other.write(handle, 3, b"more", flags=NONBLOCKING) == WRITTEN
+        client.send("write", body, seq=seq, flags=NONBLOCKING | RETRY)
+        assert client.reply(seq)[1] == answer  # as it was kept: it is not done again
+        assert other.read(handle, (0, 100)) == [b"\0\0\0more"]
+        counts = client.status()
+        assert (counts["writes"], counts["store_writes"], counts["repeated"]) == (2, 2, 1)
+        assert counts["pool_free_bytes"] == counts["pool_bytes"]
+        served.process.kill()
+        served.process.wait(60)
 
 
 def test_a_client_holds_its_share_of_the_pool_and_no_more(tmp_path: Path) -> None:

@@ -255,8 +255,10 @@ static void compressed(void)
 	struct golden g = load("data-compressed");
 	struct reader r = body_of(&g);
 	uint8_t plain[3000] = {0}, back[3000], *packed;
-	struct memory from = {&(struct iovec){plain, sizeof(plain)}, 1, sizeof(plain)};
-	struct memory to = {&(struct iovec){back, sizeof(back)}, 1, sizeof(back)};
+	struct memory from = {
+		.part = &(struct iovec){plain, sizeof(plain)}, .parts = 1, .bytes = sizeof(plain)};
+	struct memory to = {
+		.part = &(struct iovec){back, sizeof(back)}, .parts = 1, .bytes = sizeof(back)};
 	uint64_t seed = 5;
 	uint32_t n;
 

@@ -51,7 +51,7 @@ impl Server {
 	/// The answer to a request, kept for a retry if the request changed something.
 	pub fn answer(&mut self, key: Key, flags: u32, reply: &Reply, data: &[u8], held: usize) {
 		let mut frame = vec![0; HEADER];
-		frame.extend(reply.encode(&Hints::default()));
+		reply.put(&mut frame, &Hints::default());
 		frame.extend(data);
 		self.answer_frame(key, flags, frame, held);
 	}
@@ -178,7 +178,7 @@ pub fn failure(what: &str, (offset, length): (u64, u64), hints: Hints) -> Failur
 }
 
 /// Whether a request changes something, so that it must not be done twice.
-fn changes(op: u16) -> bool {
+pub fn changes(op: u16) -> bool {
 	!matches!(
 		op,
 		op::PING

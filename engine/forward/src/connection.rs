@@ -381,6 +381,11 @@ impl Connection {
 		self.out.iter().map(|(_, held)| held).sum()
 	}
 
+	/// Frames may have come behind the last one.
+	pub fn has_more(&self) -> bool {
+		self.reads > 0 || self.looked < self.left.len()
+	}
+
 	/// A frame of which a part has come.
 	pub fn in_frame(&self) -> bool {
 		!self.left.is_empty() || self.body.is_some()

@@ -376,13 +376,13 @@ impl Directory {
 
 	/// All these bytes, one after the other, if that needs no waiting; if it does, some of them may be written.
 	pub fn write_now(&self, object: &Object, parts: &[&[u8]], offset: u64) -> bool {
-		let wanted = parts.iter().map(|part| part.len()).sum::<usize>();
-		let slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
 		match self.nearness {
 			_ if !self.is_near(object) => false,
 			Nearness::Memory => self.write(object, parts, offset).is_ok(),
-			_ if slices.len() > IOV_MAX => false,
+			_ if parts.len() > IOV_MAX => false,
 			_ => {
+				let wanted = parts.iter().map(|part| part.len()).sum::<usize>();
+				let slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
 				let cached = ReadWriteFlags::NOWAIT;
 				let file = object.writing();
 				let done = file.and_then(|f| rustix::io::pwritev2(f, &slices, offset, cached));

@@ -24,6 +24,7 @@ mod ledger;
 mod listen;
 mod locking;
 mod locks;
+mod lone;
 mod names;
 mod overlaps;
 mod owner;

@@ -169,7 +169,7 @@ impl Server {
 }
 
 /// Bytes of the reply's fields and hints, before its data.
-fn reply_bytes(extents: usize) -> usize {
+pub fn reply_bytes(extents: usize) -> usize {
 	4 + 8 * extents + 2
 }
 

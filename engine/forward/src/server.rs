@@ -169,6 +169,8 @@ pub struct Server {
 	pub dues: BTreeSet<(Instant, Key)>,
 	pub store: Arc<Store>,
 	pub buffers: Buffers,
+	/// One connection alone has something to say in this round.
+	pub alone: bool,
 	/// Files with data that came in this round and may be written without waiting.
 	pub soon: BTreeSet<Handle>,
 	/// What this thread did itself, with when it was begun; taken as what workers did is.
@@ -258,6 +260,7 @@ impl Server {
 			asking: Map::default(),
 			dues: BTreeSet::new(),
 			buffers: Buffers::default(),
+			alone: false,
 			soon: BTreeSet::new(),
 			done_here: VecDeque::new(),
 			resumed: Vec::new(),
@@ -296,6 +299,7 @@ impl Server {
 				Ok(_) | Err(Errno::INTR) => {}
 				Err(error) => return Err(said(error)),
 			}
+			self.alone = events.len() == 1;
 			for event in &events {
 				match event.data.u64() {
 					BELL => self.take_done(),
@@ -368,7 +372,10 @@ impl Server {
 
 	/// A connection can be read or written.
 	fn receive(&mut self, number: u64) {
-		self.flush(number);
+		let Some(connection) = self.connections.get(&number) else { return };
+		if connection.waiting_out > 0 || matches!(connection.stage, Stage::Closing) {
+			self.flush(number);
+		}
 		if let Some(connection) = self.connections.get_mut(&number) {
 			connection.begin(&mut self.buffers);
 		}
@@ -487,14 +494,30 @@ impl Server {
 		let oldest = client.highest.saturating_sub(u64::from(limit::WINDOW));
 		client.forget_answers(oldest);
 		let parked = client.parked.first().copied();
+		if let Some(seq) = parked.filter(|seq| key.1 - *seq >= PARKED) {
+			self.unpark((key.0, seq), Errno::AGAIN);
+		}
+		if !self.do_lone(number, header, &request, &hints, &data.0[data.1..]) {
+			self.take_on(number, header, request, hints, data);
+		}
+	}
+
+	/// A request whose answer may have to wait.
+	fn take_on(
+		&mut self,
+		number: u64,
+		header: &Header,
+		request: Request,
+		hints: Hints,
+		data: (Vec<u8>, usize),
+	) {
+		let key = (header.client, header.seq);
+		let Some(client) = self.clients.get_mut(&key.0) else { return };
 		let arrived = Arrival::now();
 		let due = arrived.at + deadline(header, &self.settings);
 		let pending = Pending::new(*header, request.clone(), hints, number, arrived, due);
 		client.begin(key.1, pending);
 		self.dues.insert((due, key));
-		if let Some(seq) = parked.filter(|seq| key.1 - *seq >= PARKED) {
-			self.unpark((key.0, seq), Errno::AGAIN);
-		}
 		if matches!(header.op, op::READ | op::WRITE | op::APPEND) {
 			self.unfinished.insert((arrived.at, key));
 		}

@@ -27,11 +27,16 @@ macro_rules! messages {
 			/// Fields and hints as bytes; data, where there is any, follows them.
 			pub fn encode(&self, hints: &Hints) -> Vec<u8> {
 				let mut out = Vec::new();
-				match self {
-					$($enum::$name { $($field),* } => { $($field.put(&mut out);)* })*
-				}
-				hints.put(&mut out);
+				self.put(&mut out, hints);
 				out
+			}
+
+			/// The same behind what is there.
+			pub fn put(&self, out: &mut Vec<u8>, hints: &Hints) {
+				match self {
+					$($enum::$name { $($field),* } => { $($field.put(out);)* })*
+				}
+				hints.put(out);
 			}
 
 			/// Message, hints, and where its data begins in the body.
