@@ -488,7 +488,8 @@ static void welcome(struct fathom_fwd *c, const struct link *link, const struct 
 			queue_request(c, r);
 }
 
-/* Polls without the lock; true if the descriptor has one of the events. */
+/* Polls without the lock; true if the descriptor has one of the events. A receive that waits would be a call less, and more
+ * work: on a Unix socket it is woken once more by each message of ours that the server takes. */
 static bool poll_unlocked(struct fathom_fwd *c, int fd, short events, int64_t until)
 {
 	struct pollfd p[2] = {{.fd = c->wake, .events = POLLIN}, {.fd = fd, .events = events}};
@@ -532,30 +533,6 @@ static void connect_again(struct fathom_fwd *c, int64_t due)
 	c->next_attempt = now_ms() + c->pause;
 }
 
-/* With nothing to send, one system call waits and reads: into `in` only, as users' memory may be taken back meanwhile.
- * True if it could. */
-static bool receive_unlocked(struct fathom_fwd *c, int64_t due)
-{
-	uint8_t *to = c->in + c->in_have;
-	size_t room = in_room(c);
-	ssize_t n;
-
-	if (c->out_first || c->landing.request || !c->link.transport->receive_waiting ||
-	    due - now_ms() < TRANSPORT_WAIT)
-		return false;
-	c->in_receive = true;
-	pthread_mutex_unlock(&c->lock);
-	n = c->link.transport->receive_waiting(&c->link, to, room);
-	pthread_mutex_lock(&c->lock);
-	c->in_receive = false;
-	if (came(c, n))
-		take_bytes(c, (size_t)n);
-	if (n > 0 && c->landing.request)
-		receive(c);
-	flush(c);
-	return true;
-}
-
 static void pump_once(struct fathom_fwd *c, int64_t due)
 {
 	if (c->broken)
@@ -565,25 +542,12 @@ static void pump_once(struct fathom_fwd *c, int64_t due)
 		return;
 	}
 	flush(c);
-	if (c->broken || receive_unlocked(c, due))
+	if (c->broken)
 		return;
 	if (poll_unlocked(c, c->link.fd, POLLIN | (c->out_first ? POLLOUT : 0), due)) {
 		receive(c);
 		flush(c);
 	}
-}
-
-/* The pumping thread waits for bytes that only come once ours are sent. */
-static void send_beside(struct fathom_fwd *c, int64_t due)
-{
-	int fd = c->link.fd;
-
-	c->sending = true;
-	pthread_mutex_unlock(&c->lock);
-	wait_fd(fd, POLLOUT, due < now_ms() + TRANSPORT_WAIT ? due : now_ms() + TRANSPORT_WAIT);
-	pthread_mutex_lock(&c->lock);
-	c->sending = false;
-	flush(c);
 }
 
 static void wait_moved(struct fathom_fwd *c, int64_t due)
@@ -601,10 +565,6 @@ static int wait_until(struct fathom_fwd *c, const struct fathom_fwd_request *r, 
 			return c->refused;
 		if (now_ms() >= due)
 			return ETIMEDOUT;
-		if (c->pumping && c->in_receive && c->out_first && c->up && !c->sending) {
-			send_beside(c, due);
-			continue;
-		}
 		if (c->pumping) {
 			wait_moved(c, due);
 			continue;
@@ -759,7 +719,7 @@ static void begin_anew(struct fathom_fwd *c)
 		memory_free(&r->memory);
 		r->lost = ECHILD;
 	}
-	c->pumping = c->in_receive = c->sending = false;
+	c->pumping = false;
 	c->server.epoch = 0;
 	ledger_free(&c->ledger);
 	locks_free(&c->locks);

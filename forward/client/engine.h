@@ -94,8 +94,6 @@ struct fathom_fwd {
 	pthread_mutex_t lock;
 	pthread_cond_t moved; /* something was answered, or nobody pumps */
 	bool pumping;         /* a thread waits and reads for all */
-	bool in_receive;      /* and it waits for bytes only: `wake` does not reach it */
-	bool sending;         /* another one waits to send meanwhile */
 	int wake;             /* eventfd: there is more to send */
 	uint64_t id;
 	uint8_t key[KEY_BYTES];

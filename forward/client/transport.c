@@ -71,25 +71,6 @@ static ssize_t socket_receive(struct link *link, void *to, size_t room)
 	return n < 0 ? -errno : n;
 }
 
-static ssize_t socket_receive_waiting(struct link *link, void *to, size_t room)
-{
-	ssize_t n = recv(link->fd, to, room, 0);
-
-	return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
-}
-
-/* Receiving may wait from now on, but not for long. */
-static int bound_waiting(const struct link *link)
-{
-	const struct timeval most = {.tv_usec = 1000L * TRANSPORT_WAIT};
-	int flags = fcntl(link->fd, F_GETFL);
-
-	if (setsockopt(link->fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) || flags < 0 ||
-	    fcntl(link->fd, F_SETFL, flags & ~O_NONBLOCK))
-		return errno;
-	return 0;
-}
-
 static void socket_close(struct link *link)
 {
 	close(link->fd);
@@ -115,8 +96,6 @@ static int connect_by(struct link *link, const struct sockaddr *address, socklen
 	} else {
 		error = errno;
 	}
-	if (!error)
-		error = bound_waiting(link);
 	if (error)
 		socket_close(link);
 	return error;
@@ -192,10 +171,10 @@ static int tcp_open(struct link *link, const char *where, int64_t due)
 	return error;
 }
 
-static const struct transport over_unix = {
-	"unix:", unix_open, socket_send, socket_receive, socket_receive_waiting, socket_close};
-static const struct transport over_tcp = {
-	"tcp:", tcp_open, socket_send, socket_receive, socket_receive_waiting, socket_close};
+static const struct transport over_unix = {"unix:", unix_open, socket_send, socket_receive,
+					   socket_close};
+static const struct transport over_tcp = {"tcp:", tcp_open, socket_send, socket_receive,
+					  socket_close};
 
 const struct transport *fwd_transports[TRANSPORTS] = {&over_unix, &over_tcp};
 

@@ -21,12 +21,10 @@ struct transport {
 	/* Neither waits: how many bytes went, or -errno (-EAGAIN: none now). */
 	ssize_t (*send)(struct link *link, const struct iovec *part, int parts);
 	ssize_t (*receive)(struct link *link, void *to, size_t room); /* 0: the end */
-	/* As receive, but waits for the first byte, for TRANSPORT_WAIT ms at most, then -EAGAIN. NULL: only poll can wait. */
-	ssize_t (*receive_waiting)(struct link *link, void *to, size_t room);
 	void (*close)(struct link *link);
 };
 
-enum { TRANSPORTS = 4, TRANSPORT_WAIT = 200 };
+enum { TRANSPORTS = 4 };
 extern const struct transport *fwd_transports[TRANSPORTS]; /* NULL: free places */
 
 /* By the address's scheme. EINVAL: none has it. */

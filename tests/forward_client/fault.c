@@ -226,8 +226,8 @@ static void fault_close(struct link *link)
 	free(f);
 }
 
-static const struct transport fault = {"fault:",      fault_open, fault_send,
-				       fault_receive, NULL,       fault_close};
+static const struct transport fault = {"fault:", fault_open, fault_send, fault_receive,
+				       fault_close};
 
 void fault_add(void)
 {
