@@ -60,7 +60,9 @@ impl Server {
 		}
 		let file = self.files.get(&handle)?;
 		let idle = file.queue.is_empty() && file.end.at.is_none() && file.end.is_quiet();
-		if !idle || !self.store.write_now(&file.object, &[data], extents[0].offset) {
+		let object = &file.object;
+		let may = idle && self.store.may_write_now(object);
+		if !may || !self.store.write_now(object, &[data], extents[0].offset) {
 			return None;
 		}
 		self.cache.written(handle, extents);
