@@ -121,6 +121,8 @@ static const char *about_server(const struct fathom_fwd *c)
 {
 	if (c->broken_rule)
 		return c->broken_rule;
+	if (*c->why)
+		return c->why;
 	return c->trouble ? strerror(c->trouble) : "it does not answer";
 }
 
@@ -146,19 +148,20 @@ int call_fail(struct call *k, int code, const char *why)
 /* The request could not be asked, or had no answer. */
 static int no_answer(struct call *k, int code)
 {
-	char why[320];
+	char why[400];
 
 	switch (code) {
 	case ETIMEDOUT:
 		snprintf(why, sizeof(why),
-			 "server %.150s: %.60s; whether it was done is unknown; see if it runs",
+			 "server %.150s: %.120s; whether it was done is unknown; see if it runs",
 			 k->client->address, about_server(k->client));
 		break;
 	case ECHILD:
 		snprintf(why, sizeof(why), "it was posted before fork, by the parent");
 		break;
 	default:
-		snprintf(why, sizeof(why), "server %.150s", k->client->address);
+		snprintf(why, sizeof(why), "server %.150s%s%.150s", k->client->address,
+			 *k->client->why ? ": " : "", k->client->why);
 	}
 	return call_fail(k, code, why);
 }

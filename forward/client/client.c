@@ -25,22 +25,24 @@ static int describe_client(struct fathom_fwd *c, const char *server,
 {
 	c->address = strdup(server);
 	c->name = options->name ? strdup(options->name) : own_name();
+	c->munge = options->munge ? strdup(options->munge) : NULL;
 	c->timeout = options->timeout;
 	c->checksum = options->checksum;
 	c->compress = options->compress;
 	if (c->compress && !compress_begin())
 		return ELIBACC;
-	if (!c->address || !c->name)
+	if (!c->address || !c->name || (options->munge && !c->munge))
 		return ENOMEM;
 	return options->token_file ? session_token(c, options->token_file) : 0;
 }
 
 static int first_connection(struct fathom_fwd *c, uint32_t timeout)
 {
-	bool final;
-	int error = session_begin(c, &c->link, &c->server, now_ms() + timeout, &final);
+	struct verdict verdict;
+	int error = session_begin(c, &c->link, &c->server, now_ms() + timeout, &verdict);
 
 	c->up = !error;
+	memcpy(c->why, verdict.why, sizeof(c->why));
 	return error;
 }
 
@@ -49,23 +51,33 @@ static void free_client(struct fathom_fwd *c)
 	engine_end(c);
 	free(c->address);
 	free(c->name);
+	free(c->munge);
 	explicit_bzero(c->token, sizeof(c->token));
 	free(c);
 }
 
-static void tell(struct fathom_fwd_error *error, const char *server, int code)
+static const char *advice(int code)
+{
+	switch (code) {
+	case EINVAL:
+		return "an address is unix:PATH or tcp:HOST:PORT";
+	case ELIBACC:
+		return "data is to be compressed and libzstd.so.1 is not installed";
+	case EACCES:
+		return "is it your server, the right token, a token file of mode 0600?";
+	default:
+		return "is it running? See `fathom-engine forward`";
+	}
+}
+
+static void tell(struct fathom_fwd_error *error, const char *server, int code, const char *why)
 {
 	if (!error)
 		return;
 	*error = (struct fathom_fwd_error){.code = code};
 	snprintf(error->server, sizeof(error->server), "%s", server);
-	snprintf(error->what, sizeof(error->what), "connecting to server %.100s: %s%s", server,
-		 strerror(code),
-		 code == EINVAL    ? "; an address is unix:PATH or tcp:HOST:PORT"
-		 : code == ELIBACC ? "; data is to be compressed and libzstd.so.1 is not installed"
-		 : code == EACCES
-			 ? "; is it your server, the right token, a token file of mode 0600?"
-			 : "; is it running? See `fathom-engine forward`");
+	snprintf(error->what, sizeof(error->what), "connecting to server %.100s: %s; %s", server,
+		 strerror(code), *why ? why : advice(code));
 }
 
 int fathom_fwd_init(struct fathom_fwd **client, const char *server,
@@ -85,7 +97,7 @@ int fathom_fwd_init(struct fathom_fwd **client, const char *server,
 	if (!code)
 		code = first_connection(c, options->connect ? options->connect : CONNECT_TIMEOUT);
 	if (code) {
-		tell(error, server, code);
+		tell(error, server, code, c->why);
 		free_client(c);
 		c = NULL;
 	}

@@ -468,6 +468,7 @@ static void close_link(struct fathom_fwd *c)
 	free_outs(c);
 	forget_abandoned(c);
 	c->trouble = ECONNRESET;
+	*c->why = 0;
 	for (struct fathom_fwd_request *r = c->first; r; r = r->next)
 		r->received = 0;
 }
@@ -483,6 +484,7 @@ static void welcome(struct fathom_fwd *c, const struct link *link, const struct 
 	c->up = true;
 	c->pause = 0;
 	c->trouble = 0;
+	*c->why = 0;
 	for (struct fathom_fwd_request *r = c->first; r && !c->broken; r = r->next)
 		if (is_open(r))
 			queue_request(c, r);
@@ -511,7 +513,7 @@ static void connect_again(struct fathom_fwd *c, int64_t due)
 	int64_t now = now_ms(), limit = due < now + HANDSHAKE ? due : now + HANDSHAKE;
 	struct server server;
 	struct link link;
-	bool final = false;
+	struct verdict verdict;
 	int error;
 
 	if (now < c->next_attempt) {
@@ -519,14 +521,15 @@ static void connect_again(struct fathom_fwd *c, int64_t due)
 		return;
 	}
 	pthread_mutex_unlock(&c->lock);
-	error = session_begin(c, &link, &server, limit, &final);
+	error = session_begin(c, &link, &server, limit, &verdict);
 	pthread_mutex_lock(&c->lock);
 	if (!error) {
 		welcome(c, &link, &server);
 		return;
 	}
 	c->trouble = error;
-	c->refused = final ? error : 0;
+	c->refused = verdict.final ? error : 0;
+	memcpy(c->why, verdict.why, sizeof(c->why));
 	c->pause = c->pause ? 2 * c->pause : FIRST_PAUSE;
 	if (c->pause > LONGEST_PAUSE)
 		c->pause = LONGEST_PAUSE;

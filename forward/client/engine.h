@@ -28,6 +28,7 @@ struct locks {
 enum {
 	TOKEN_BYTES = 256,
 	FILE_BYTES = 128, /* of a file's name in messages */
+	WHY = 200,        /* of what is said of a connection */
 };
 
 /* A frame that waits to be sent: a request, or the part of its data that was pulled. */
@@ -86,6 +87,7 @@ struct fathom_fwd {
 	char *address;
 	char *name;
 	char token[TOKEN_BYTES];
+	char *munge;      /* munged's socket, "": the usual one; NULL: not by munge */
 	uint32_t timeout; /* ms, 0: the server's */
 	bool checksum;
 	bool compress;   /* it is asked for */
@@ -103,6 +105,7 @@ struct fathom_fwd {
 	bool broken;             /* the pumping thread is to close it */
 	int refused;             /* errno: connecting again is of no use */
 	int trouble;             /* errno of the last attempt to connect, 0 */
+	char why[WHY];           /* what more is known of it */
 	const char *broken_rule; /* of the protocol, by the server; NULL */
 	int64_t next_attempt;    /* ms */
 	int pause;               /* ms, between attempts */
@@ -140,9 +143,14 @@ void locks_lost(struct locks *l);
 void locks_free(struct locks *l);
 
 /* ---- session.c ---- */
-/* Connects and says hello; 0, or an errno, `final` if it would be the same next time. */
+/* What came of connecting. */
+struct verdict {
+	bool final;    /* it would be the same next time */
+	char why[WHY]; /* "": the errno says it */
+};
+/* Connects and says hello; 0 or an errno. */
 int session_begin(const struct fathom_fwd *c, struct link *link, struct server *server, int64_t due,
-		  bool *final);
+		  struct verdict *verdict);
 int session_identity(struct fathom_fwd *c);
 int session_token(struct fathom_fwd *c, const char *file);
 

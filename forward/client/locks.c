@@ -185,13 +185,14 @@ int fathom_fwd_session(struct fathom_fwd *client, uint64_t *session, int *fd)
 {
 	struct fathom_fwd *other = calloc(1, sizeof(*other));
 	int before = errno, error;
-	bool final;
+	struct verdict verdict;
 
 	if (!other)
 		return ENOMEM;
 	engine_lock(client); /* its name, address and token stay as they are */
 	*other = (struct fathom_fwd){.address = client->address,
 				     .name = client->name,
+				     .munge = client->munge,
 				     .checksum = client->checksum,
 				     .lowest = client->lowest};
 	memcpy(other->token, client->token, sizeof(other->token));
@@ -199,7 +200,7 @@ int fathom_fwd_session(struct fathom_fwd *client, uint64_t *session, int *fd)
 	error = session_identity(other);
 	if (!error)
 		error = session_begin(other, &other->link, &other->server, now_ms() + CONNECT,
-				      &final);
+				      &verdict);
 	if (!error) {
 		*session = other->id;
 		*fd = other->link.fd;

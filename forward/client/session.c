@@ -1,7 +1,8 @@
-/* The beginning of a connection: hello, and on TCP the proof of the token, both ways. */
+/* The beginning of a connection: hello, and on TCP the proof of the token or of the user, both ways. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "engine.h"
+#include "munge.h"
 #include "sha256.h"
 
 enum {
@@ -19,6 +21,11 @@ struct greeting { /* an answer of the server, with its body */
 	struct frame head;
 	uint8_t body[GREETING];
 };
+
+static struct reader body_of(const struct greeting *g)
+{
+	return (struct reader){.at = g->body, .end = g->body + g->head.body};
+}
 
 int session_identity(struct fathom_fwd *c)
 {
@@ -139,61 +146,142 @@ static int hear(const struct fathom_fwd *c, struct link *link, uint16_t op, stru
 	return error;
 }
 
-static void prove(const struct fathom_fwd *c, const char *who, const uint8_t theirs[NONCE_BYTES],
-		  const uint8_t ours[NONCE_BYTES], uint8_t proof[PROOF_BYTES])
+/* What a side proves: which of the two it is, both nonces, the client. */
+struct statement {
+	uint8_t bytes[128];
+	size_t length;
+};
+
+static struct statement state(const struct fathom_fwd *c, const char *who,
+			      const uint8_t theirs[NONCE_BYTES], const uint8_t ours[NONCE_BYTES])
 {
-	uint8_t id[8];
-	struct writer w = {.at = id, .end = id + sizeof(id)};
+	struct statement s;
+	struct writer w = {.at = s.bytes, .end = s.bytes + sizeof(s.bytes)};
+
+	put_bytes(&w, who, strlen(who));
+	put_bytes(&w, theirs, NONCE_BYTES);
+	put_bytes(&w, ours, NONCE_BYTES);
+	put_u64(&w, c->id);
+	s.length = (size_t)(w.at - s.bytes);
+	return s;
+}
+
+static void sign(const struct fathom_fwd *c, const struct statement *s, uint8_t proof[PROOF_BYTES])
+{
 	struct hmac h;
 
-	put_u64(&w, c->id);
 	hmac_begin(&h, c->token, strlen(c->token));
-	hmac_add(&h, who, strlen(who));
-	hmac_add(&h, theirs, NONCE_BYTES);
-	hmac_add(&h, ours, NONCE_BYTES);
-	hmac_add(&h, id, sizeof(id));
+	hmac_add(&h, s->bytes, s->length);
 	hmac_end(&h, proof);
 }
 
-/* The server asked who we are: g is its challenge, and then its welcome. */
-static int authenticate(const struct fathom_fwd *c, struct link *link, struct greeting *g,
-			const uint8_t nonce[NONCE_BYTES], int64_t due)
+/* What each of the two must state. */
+struct statements {
+	struct statement client, server;
+};
+
+static int prove_token(const struct fathom_fwd *c, struct link *link, struct greeting *g,
+		       const struct statements *s, int64_t due)
 {
-	struct reader r = {.at = g->body, .end = g->body + g->head.body};
-	uint8_t frame[FWD_FRAME_HEADER + PROOF_BYTES + 2], proof[PROOF_BYTES], theirs[NONCE_BYTES];
+	uint8_t frame[FWD_FRAME_HEADER + PROOF_BYTES + 2], proof[PROOF_BYTES];
 	struct writer w = {.at = frame + FWD_FRAME_HEADER, .end = frame + sizeof(frame)};
+	struct reader r;
 	const uint8_t *hint;
 	int error;
 
-	if (!*c->token)
-		return EACCES;
-	get_failure(&r);
-	hint = get_hint(&r, FWD_HINT_NONCE, NONCE_BYTES);
-	if (!hint)
-		return EPROTO;
-	memcpy(theirs, hint, NONCE_BYTES);
-	prove(c, "fathom-forward client", theirs, nonce, proof);
+	sign(c, &s->client, proof);
 	put_bytes(&w, proof, PROOF_BYTES);
 	put_hints(&w, NULL, 0);
 	if ((error = say(c, link, FWD_OP_AUTH, frame, &w, due)) ||
 	    (error = hear(c, link, FWD_OP_AUTH, g, due)) || g->head.status)
 		return error;
-	prove(c, "fathom-forward server", theirs, nonce, proof);
-	r = (struct reader){.at = g->body, .end = g->body + g->head.body};
+	sign(c, &s->server, proof);
+	r = body_of(g);
 	get_session(&r);
 	hint = get_hint(&r, FWD_HINT_PROOF, PROOF_BYTES);
 	return hint && same_proof(hint, proof) ? 0 : EACCES; /* it does not know the token either */
 }
 
-static int welcomed(const struct greeting *g, struct server *server)
+static struct munge_statement by_munge(const struct fathom_fwd *c, const struct statement *s)
 {
-	struct reader r = {.at = g->body, .end = g->body + g->head.body}, hints;
+	return (struct munge_statement){c->munge, s->bytes, s->length, geteuid()};
+}
+
+static int prove_user(const struct fathom_fwd *c, struct link *link, struct greeting *g,
+		      const struct statements *s, int64_t due, char *why)
+{
+	struct munge_statement mine = by_munge(c, &s->client), theirs = by_munge(c, &s->server);
+	uint8_t frame[FWD_FRAME_HEADER + MUNGE_CREDENTIAL + 4];
+	struct writer w = {.at = frame + FWD_FRAME_HEADER, .end = frame + sizeof(frame)};
+	char credential[GREETING];
+	struct reader r;
+	struct text text;
+	int error;
+
+	if (!munge_seal(&mine, credential, why))
+		return EACCES;
+	put_text(&w, credential);
+	put_hints(&w, NULL, 0);
+	if ((error = say(c, link, FWD_OP_MUNGE, frame, &w, due)) ||
+	    (error = hear(c, link, FWD_OP_MUNGE, g, due)) || g->head.status)
+		return error;
+	r = body_of(g);
+	get_session(&r);
+	text = get_text(&r);
+	snprintf(credential, sizeof(credential), "%.*s", text.length, text.at);
+	return munge_check(&theirs, credential, why) ? 0 : EACCES;
+}
+
+/* The server asked who we are: g is its challenge, and then its welcome. */
+static int authenticate(const struct fathom_fwd *c, struct link *link, struct greeting *g,
+			const uint8_t nonce[NONCE_BYTES], int64_t due, char *why)
+{
+	struct reader r = body_of(g), hints;
+	const uint8_t *theirs;
+	struct statements s;
+	bool takes_munge;
+
+	get_failure(&r);
+	hints = r;
+	theirs = get_hint(&r, FWD_HINT_NONCE, NONCE_BYTES);
+	takes_munge = get_hint(&hints, FWD_HINT_MUNGE, 0) != NULL;
+	if (!theirs)
+		return EPROTO;
+	s.client = state(c, "fathom-forward client", theirs, nonce);
+	s.server = state(c, "fathom-forward server", theirs, nonce);
+	if (c->munge && takes_munge)
+		return prove_user(c, link, g, &s, due, why);
+	if (*c->token)
+		return prove_token(c, link, g, &s, due);
+	snprintf(why, WHY, "it asks for %s",
+		 c->munge      ? "a token, and takes no munge credential"
+		 : takes_munge ? "a token or a munge credential"
+			       : "a token");
+	return EACCES;
+}
+
+/* The server's own words. */
+static int refused(const struct greeting *g, char *why)
+{
+	struct reader r = body_of(g);
+	struct failure failure = get_failure(&r);
+
+	if (!r.bad)
+		snprintf(why, WHY, "%.*s", failure.what.length, failure.what.at);
+	return frame_errno(g->head.status);
+}
+
+static int welcomed(const struct greeting *g, struct server *server, char *why)
+{
+	struct reader r = body_of(g), hints;
 	struct session s;
 	const uint8_t *format;
 
 	if (g->head.status)
-		return frame_errno(g->head.status);
+		return refused(g, why);
 	s = get_session(&r);
+	if (g->head.op == FWD_OP_MUNGE)
+		get_text(&r);
 	hints = r;
 	format = get_hint(&r, FWD_HINT_COMPRESS, 1);
 	if (r.bad || r.at != r.end || !s.window || !s.piece || s.piece > FWD_LIMIT_PIECE)
@@ -209,7 +297,8 @@ static int welcomed(const struct greeting *g, struct server *server)
 	return 0;
 }
 
-static int greet(const struct fathom_fwd *c, struct link *link, struct server *server, int64_t due)
+static int greet(const struct fathom_fwd *c, struct link *link, struct server *server, int64_t due,
+		 char *why)
 {
 	static const uint8_t formats[] = {FWD_COMPRESS_ZSTD};
 	const struct fathom_fwd_hint compress = {FWD_HINT_COMPRESS, sizeof(formats), formats};
@@ -225,22 +314,24 @@ static int greet(const struct fathom_fwd *c, struct link *link, struct server *s
 	if ((error = say(c, link, FWD_OP_HELLO, frame, &w, due)) ||
 	    (error = hear(c, link, FWD_OP_HELLO, &g, due)))
 		return error;
-	if (g.head.status == FWD_STATUS_AUTH && (error = authenticate(c, link, &g, nonce, due)))
+	if (g.head.status == FWD_STATUS_AUTH &&
+	    (error = authenticate(c, link, &g, nonce, due, why)))
 		return error;
-	return welcomed(&g, server);
+	return welcomed(&g, server, why);
 }
 
 int session_begin(const struct fathom_fwd *c, struct link *link, struct server *server, int64_t due,
-		  bool *final)
+		  struct verdict *verdict)
 {
 	int error = link_open(link, c->address, due);
 
+	*verdict = (struct verdict){.final = false};
 	if (!error) {
 		link->fd = raise_fd(link->fd, c->lowest);
-		error = greet(c, link, server, due);
+		error = greet(c, link, server, due, verdict->why);
 		if (error)
 			link->transport->close(link);
 	}
-	*final = error == EACCES || error == EPROTONOSUPPORT || error == EINVAL;
+	verdict->final = error == EACCES || error == EPROTONOSUPPORT || error == EINVAL;
 	return error;
 }

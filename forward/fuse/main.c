@@ -53,7 +53,7 @@ const struct fuse_lowlevel_ops mount_operations = {
 
 static int usage(void)
 {
-	fputs("usage: fathom-forward-fuse [--token FILE] [--timeout S] "
+	fputs("usage: fathom-forward-fuse [--token FILE] [--munge[=SOCKET]] [--timeout S] "
 	      "[--level accepted|written|synced] ADDRESS DIR\n",
 	      stderr);
 	return 2;
@@ -73,6 +73,7 @@ static uint8_t level_of(const char *word)
 static bool read_options(int argc, char **argv, struct fathom_fwd_options *options)
 {
 	static const struct option known[] = {{"token", required_argument, NULL, 't'},
+					      {"munge", optional_argument, NULL, 'm'},
 					      {"timeout", required_argument, NULL, 's'},
 					      {"level", required_argument, NULL, 'l'},
 					      {0}};
@@ -83,6 +84,9 @@ static bool read_options(int argc, char **argv, struct fathom_fwd_options *optio
 		switch (word) {
 		case 't':
 			options->token_file = optarg;
+			break;
+		case 'm':
+			options->munge = optarg ? optarg : "";
 			break;
 		case 's':
 			seconds = strtod(optarg, NULL);

@@ -145,6 +145,8 @@ struct fathom_fwd_options {
 	uint32_t checksum; /* 1: a CRC-32C of all that is sent */
 	uint32_t compress; /* 1: data goes compressed where that is shorter, if the server agrees */
 	uint32_t lowest; /* the client's descriptors are numbered from here on, if there is room */
+	const char *
+		munge; /* TCP: be known by munge, where the server takes it: munged's socket, "": the usual */
 };
 
 enum fathom_fwd_open_flags {

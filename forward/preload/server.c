@@ -133,6 +133,7 @@ static int connect_once(void)
 {
 	const struct settings *s = settings();
 	struct fathom_fwd_options options = {.token_file = s->token,
+					     .munge = s->munge,
 					     .compress = s->compress,
 					     .timeout = s->timeout,
 					     .lowest = lowest_private()};

@@ -74,7 +74,8 @@ static bool read_all(void)
 	const char *servers = getenv("FATHOM_FORWARD_SERVERS"),
 		   *timeout = getenv("FATHOM_FORWARD_TIMEOUT"),
 		   *level = getenv("FATHOM_FORWARD_LEVEL"), *mpiio = getenv("FATHOM_FORWARD_MPIIO"),
-		   *compress = getenv("FATHOM_FORWARD_COMPRESS");
+		   *compress = getenv("FATHOM_FORWARD_COMPRESS"),
+		   *munge = getenv("FATHOM_FORWARD_MUNGE");
 
 	read_prefixes(getenv("FATHOM_FORWARD_PREFIX"));
 	if (!kept.prefixes)
@@ -90,6 +91,8 @@ static bool read_all(void)
 			 level);
 	kept.mpiio = !mpiio || strcmp(mpiio, "library") != 0;
 	kept.token = getenv("FATHOM_FORWARD_TOKEN");
+	if (munge && *munge)
+		kept.munge = strcmp(munge, "1") != 0 ? munge : "";
 	kept.compress = compress && !strcmp(compress, "1");
 	kept.timeout = timeout ? (uint32_t)(strtod(timeout, NULL) * 1000) : 0;
 	return true;

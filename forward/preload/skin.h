@@ -60,6 +60,7 @@ struct settings {
 	} prefix[PREFIXES];
 	char address[ADDRESS]; /* of the server that this process uses */
 	const char *token;
+	const char *munge; /* munged's socket, "": the usual one; NULL: not by munge */
 	bool compress;
 	uint32_t timeout; /* ms; 0: the server's */
 	uint8_t level;    /* enum fathom_fwd_level that a write has reached when it returns */

@@ -12,7 +12,7 @@ import signal
 import socket
 import struct
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,7 @@ class Client:
         address: str,
         *,
         token: bytes = b"",
+        munge: Callable[[bytes], bytes] | None = None,
         like: Client | None = None,
         key: bytes = b"",
         hints: dict[int, bytes] | None = None,
@@ -70,25 +71,37 @@ class Client:
             host, _, port = place.rpartition(":")
             self.socket = socket.create_connection((host, int(port)))
         self.socket.settimeout(60)
-        self._greet(token, hints)
+        self._greet(token, munge, hints)
 
-    def _greet(self, token: bytes, hints: dict[int, bytes] | None) -> None:
+    def _greet(
+        self,
+        token: bytes,
+        munge: Callable[[bytes], bytes] | None,
+        hints: dict[int, bytes] | None,
+    ) -> None:
         nonce = secrets.token_bytes(32)
         self.send("hello", request("hello", [1, 1, self.key, nonce, b"test"], hints), seq=0)
         frame = self.frame()
         if frame.status == NUMBERS["status"]["auth"]:
-            told = Refused(frame).hints[HINT["nonce"]] + nonce + struct.pack("<Q", self.id)
-            proof = hmac.digest(token, b"fathom-forward client" + told, hashlib.sha256)
-            self.send("auth", request("auth", [proof]), seq=0)
+            challenge = Refused(frame)
+            told = challenge.hints[HINT["nonce"]] + nonce + struct.pack("<Q", self.id)
+            if munge:
+                assert HINT["munge"] in challenge.hints
+                credential = munge(b"fathom-forward client" + told)
+                self.send("munge", request("munge", [credential]), seq=0)
+            else:
+                proof = hmac.digest(token, b"fathom-forward client" + told, hashlib.sha256)
+                self.send("auth", request("auth", [proof]), seq=0)
             frame = self.frame()
-            if frame.status == 0:
+            if frame.status == 0 and not munge:
                 _, rest = unpack(REPLY["auth"], frame.body)
                 shown = unpack_hints(rest)[0][HINT["proof"]]
                 mine = hmac.digest(token, b"fathom-forward server" + told, hashlib.sha256)
                 assert shown == mine
         if frame.status:
             raise Refused(frame)
-        session, rest = unpack(REPLY["hello"], frame.body)
+        op = "munge" if frame.op == OPS["munge"] else "hello"
+        session, rest = unpack(REPLY[op], frame.body)
         self.epoch, self.window, self.inline, self.piece = session[:4]
         self.agreed = unpack_hints(rest)[0]
         self.is_locking = HINT["unlocked"] not in self.agreed

@@ -12,12 +12,14 @@ KEY, NONCE = bytes(range(16)), bytes(range(200, 232))
 TIMES = [1_700_000_000, 1, 1_700_000_001, 2, 1_700_000_002, 999_999_999, -5, 0]
 ATTRIBUTES = [0o100644, 1, 1000, 1001, 4096, 0, 0x801, 1234567, 1 << 40, 8, *TIMES]
 SERVER = [0x1122334455667788, 64, 16384, 1 << 20, 64 << 20, 30000, 60000, 0, 1, b"server"]
+CREDENTIAL = b"MUNGE:AwQDAAD:"
 WANTED = [(7, 8, 5, 1), (7, 9, 6, 512)]
 
 # name: (kind, op, what the header has else, values of the fields, hints, data)
 FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], bytes]] = {
     "request-hello": ("request", "hello", {"seq": 0}, [1, 1, KEY, NONCE, b"s3d host 4711"], {}, b""),
     "request-auth": ("request", "auth", {"seq": 0}, [NONCE], {}, b""),
+    "request-munge": ("request", "munge", {"seq": 0}, [CREDENTIAL], {}, b""),
     "request-ping": ("request", "ping", {"deadline": 250}, [], {}, b""),
     "request-lookup": ("request", "lookup", {}, [bytes(32), 1, b"a/b"], {}, b""),
     "request-open": ("request", "open", {"call": (7, 8)}, [DIRECTORY, 1 | 64, 0o640, b"out.h5"], {}, b""),
@@ -37,6 +39,7 @@ FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], b
     "request-awaited": ("request", "awaited", {}, [[(7, 8), (7, 9)]], {}, b""),
     "reply-hello": ("reply", "hello", {"seq": 0}, SERVER, {}, b""),
     "reply-auth": ("reply", "auth", {"seq": 0}, SERVER, {2: NONCE}, b""),
+    "reply-munge": ("reply", "munge", {"seq": 0}, [*SERVER, CREDENTIAL], {}, b""),
     "reply-ping": ("reply", "ping", {}, [], {}, b""),
     "reply-open": ("reply", "open", {}, [FILE, *ATTRIBUTES, 1], {}, b""),
     "reply-getattr": ("reply", "getattr", {}, ATTRIBUTES, {}, b""),
@@ -68,6 +71,8 @@ def frames() -> dict[str, bytes]:
     )
     challenge = pack(FAILURE, [0, 0, b"token"]) + pack_hints({1: NONCE})
     made["reply-challenge"] = frame("reply", "hello", {"seq": 0, "status": 1001}, challenge)
+    challenge = pack(FAILURE, [0, 0, b"token or munge"]) + pack_hints({1: NONCE, 9: b""})
+    made["reply-challenge-munge"] = frame("reply", "hello", {"seq": 0, "status": 1001}, challenge)
     made["pull"] = frame("pull", "write", {}, pack("QI", [1 << 20, 65536]))
     made["data"] = frame("data", "write", {}, pack("Q", [1 << 20]) + b"0123456789abcdef")
     run = {"flags": NUMBERS["flag"]["compressed"]}
@@ -100,6 +105,7 @@ def said() -> str:
     lines.append(
         "reply-challenge: hello, seq 0, status 1001, offset 0, length 0, what 'token', hint 1 = nonce"
     )
+    lines.append("reply-challenge-munge: the same, what 'token or munge', then hint 9")
     lines.append("pull: write, at 1 MiB, length 65536")
     lines.append("data: write, at 1 MiB, 16 bytes '0123456789abcdef'")
     lines.append("data-compressed: the same with flag 64, at 1 MiB, 2000 bytes 'a'")

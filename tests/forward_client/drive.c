@@ -32,6 +32,7 @@ static void fine(int error, const char *call, int line)
 static struct fathom_fwd *connect_to(const char *address)
 {
 	struct fathom_fwd_options options = {.token_file = getenv("TOKEN"),
+					     .munge = getenv("MUNGE"),
 					     .checksum = !getenv("PLAIN"),
 					     .compress = getenv("COMPRESS") != NULL};
 	struct fathom_fwd_error error = {.code = 0};

@@ -9,7 +9,7 @@
 
 enum {
 	FRAME_ROOM = FWD_FRAME_HEADER + 4096,
-	GOLDENS = 41, /* in forward/golden */
+	GOLDENS = 44, /* in forward/golden */
 };
 
 static const uint64_t client = 0x0123456789abcdef;
@@ -108,6 +108,9 @@ static void requests_of_names(void)
 	put_bytes(&w, nonce, PROOF_BYTES);
 	made("request-auth", FWD_OP_AUTH, first, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
+	put_text(&w, "MUNGE:AwQDAAD:");
+	made("request-munge", FWD_OP_MUNGE, first, &w, b, NULL, 0, "");
+	w = (struct writer){b, b + sizeof(b), false};
 	made("request-ping", FWD_OP_PING, ping, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_lookup(&w, &root, FWD_LOOKUP_NOFOLLOW, "a/b");
@@ -184,6 +187,15 @@ static void replies_of_names(void)
 	r = body_of(&g);
 	get_session(&r);
 	CHECK(!memcmp(get_hint(&r, FWD_HINT_PROOF, PROOF_BYTES), nonce, PROOF_BYTES));
+	g = load("reply-munge");
+	r = body_of(&g);
+	get_session(&r);
+	name = get_text(&r);
+	CHECK(name.length == 14 && !memcmp(name.at, "MUNGE:AwQDAAD:", 14) && get_end(&r));
+	g = load("reply-challenge-munge");
+	r = body_of(&g);
+	get_failure(&r);
+	CHECK(get_hint(&r, FWD_HINT_MUNGE, 0) != NULL && g.head.status == FWD_STATUS_AUTH);
 	g = load("reply-open");
 	r = body_of(&g);
 	handle = get_handle(&r);
@@ -284,6 +296,13 @@ static void decode_all(struct reader r)
 	get_session(&again);
 	get_hint(&again, FWD_HINT_PROOF, PROOF_BYTES);
 	again = r;
+	get_session(&again);
+	get_text(&again);
+	get_end(&again);
+	again = r;
+	get_failure(&again);
+	get_hint(&again, FWD_HINT_MUNGE, 0);
+	again = r;
 	get_handle(&again);
 	get_attr(&again);
 	get_end(&again);
@@ -309,10 +328,10 @@ static void decode_all(struct reader r)
 /* Golden frames cut, with bits flipped, with lengths made up: nothing is read outside of what there is. */
 static void damage(uint64_t rounds)
 {
-	static const char *const names[] = {"reply-hello",   "reply-auth",     "reply-open",
-					    "reply-readdir", "reply-commit",   "reply-failure",
-					    "reply-read",    "reply-gaps",     "reply-locked",
-					    "data",          "data-compressed"};
+	static const char *const names[] = {"reply-hello",   "reply-auth",    "reply-open",
+					    "reply-munge",   "reply-readdir", "reply-commit",
+					    "reply-failure", "reply-read",    "reply-gaps",
+					    "reply-locked",  "data",          "data-compressed"};
 	uint64_t seed = 7, refused = 0;
 
 	for (uint64_t i = 0; i < rounds; i++) {

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import needs
+from harness import munge, needs
 
 #: Inside a node's namespaces, before its command: mounts that nobody else sees.
 ENTER = """
@@ -107,18 +107,7 @@ class Slurm:
 
     def start(self) -> None:
         (self.at / "state").mkdir()
-        key = self.at / "munge.key"
-        key.write_bytes(os.urandom(128))
-        key.chmod(0o600)
-        files = {
-            "key-file": key,
-            "socket": self.at / "munge.sock",
-            "pid-file": self.at / "munge.pid",
-        }
-        files |= {"log-file": self.at / "munge.log", "seed-file": self.at / "munge.seed"}
-        self._start(
-            "munged", "-F", "--force", *(f"--{name}={file}" for name, file in files.items())
-        )
+        self._start(*munge.command(self.at))
         self._until((self.at / "munge.sock").exists)
         self._start("slurmctld", "-D", "-f", self.conf)
         for node in self.nodes:

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fathom_forward::{Remote, read_token};
+use fathom_forward::{Remote, Secrets};
 use fathom_sink::{Codec, Entry, Head, Records, Spool};
 use fathom_wire::Handle;
 
@@ -58,10 +58,17 @@ pub struct Plan {
 	pub mark: u64,
 	pub nonblocking: bool,
 	pub codec: Codec,
-	/// As in FATHOM_FORWARD_SERVERS, FATHOM_FORWARD_PREFIX and FATHOM_FORWARD_TOKEN.
+	/// As in FATHOM_FORWARD_SERVERS, FATHOM_FORWARD_PREFIX, FATHOM_FORWARD_TOKEN and FATHOM_FORWARD_MUNGE.
 	pub servers: String,
 	pub prefix: String,
 	pub token: Option<PathBuf>,
+	pub munge: Option<String>,
+}
+
+impl Plan {
+	fn secrets(&self) -> Result<Secrets, String> {
+		Secrets::told(self.token.as_deref(), self.munge.as_deref())
+	}
 }
 
 /// A server and its shared file.
@@ -156,14 +163,14 @@ impl Ship {
 			Ok(path) => path,
 			Err(reason) => return self.trouble.push(reason),
 		};
-		let token = match self.plan.token.as_deref().map(read_token).transpose() {
-			Ok(token) => token,
+		let secrets = match self.plan.secrets() {
+			Ok(secrets) => secrets,
 			Err(reason) => return self.trouble.push(reason),
 		};
 		let all: Vec<String> = self.plan.servers.split(';').map(str::to_owned).collect();
 		let first = self.source as usize % all.len();
 		for number in (0..all.len().min(MOST_SERVERS)).map(|i| (first + i) % all.len()) {
-			let made = target(&all[number], token.clone(), &path, &format!("{number}.blocks"));
+			let made = target(&all[number], secrets.clone(), &path, &format!("{number}.blocks"));
 			match made {
 				Ok(target) => self.targets.push_back(target),
 				Err(reason) => self.trouble.push(reason),
@@ -356,9 +363,9 @@ impl Ship {
 	}
 
 	fn first(&self) -> Result<Remote, String> {
-		let token = self.plan.token.as_deref().map(read_token).transpose()?;
+		let secrets = self.plan.secrets()?;
 		let address = self.plan.servers.split(';').next().unwrap_or_default();
-		Remote::new(address, token, "trace sink", PATIENCE)
+		Remote::new(address, secrets, "trace sink", PATIENCE)
 	}
 
 	fn index_by(&self, remote: &Remote, record: &[u8]) -> Result<(), String> {
@@ -390,8 +397,8 @@ impl Ship {
 	}
 }
 
-fn target(address: &str, token: Option<Vec<u8>>, path: &str, name: &str) -> Result<Target, String> {
-	let remote = Remote::new(address, token, "trace sink", PATIENCE)?;
+fn target(address: &str, secrets: Secrets, path: &str, name: &str) -> Result<Target, String> {
+	let remote = Remote::new(address, secrets, "trace sink", PATIENCE)?;
 	remote.directory(path)?;
 	let handle = remote.open(&format!("{path}/{name}"))?;
 	Ok(Target { remote, name: name.to_owned(), handle, accepted: Vec::new() })

@@ -4,8 +4,27 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use fathom_forward::{Data, Rates, Settings, Striping, read_token, serve, status};
+use fathom_forward::{Data, Munge, Rates, Secrets, Settings, Striping, serve, status};
 use serde_json::{Value, json};
+
+/// How the sides of a connection that is no Unix socket know each other.
+#[derive(Args)]
+struct Proofs {
+	/// File (mode 0600) whose first line clients must know
+	#[arg(long, value_name = "FILE")]
+	token: Option<PathBuf>,
+	/// Take clients of this user by munge, too; SOCKET: munged's, if it is not the usual one
+	#[arg(long, value_name = "SOCKET", num_args = 0..=1)]
+	munge: Option<Option<PathBuf>>,
+}
+
+impl Proofs {
+	fn secrets(self) -> Result<Secrets, String> {
+		let secrets = Secrets::told(self.token.as_deref(), None)?;
+		let munge = self.munge.map(|socket| Munge::new(socket.as_deref())).transpose()?;
+		Ok(Secrets { munge, ..secrets })
+	}
+}
 
 #[derive(Args)]
 pub struct Forward {
@@ -14,12 +33,11 @@ pub struct Forward {
 	/// Listen on this Unix socket; only this user may connect
 	#[arg(long, value_name = "PATH")]
 	unix: Option<PathBuf>,
-	/// Listen on TCP; needs --token
+	/// Listen on TCP; needs --token or --munge
 	#[arg(long, value_name = "ADDRESS:PORT")]
 	tcp: Option<String>,
-	/// File (mode 0600) whose first line clients must know
-	#[arg(long, value_name = "FILE")]
-	token: Option<PathBuf>,
+	#[command(flatten)]
+	proofs: Proofs,
 	/// What the server is called in messages
 	#[arg(long, default_value = "server", value_name = "NAME")]
 	name: String,
@@ -78,9 +96,8 @@ pub struct ForwardStatus {
 	/// Servers: unix:PATH or tcp:HOST:PORT
 	#[arg(required = true, value_name = "ADDRESS")]
 	addresses: Vec<String>,
-	/// File whose first line the servers' clients must know
-	#[arg(long, value_name = "FILE")]
-	token: Option<PathBuf>,
+	#[command(flatten)]
+	proofs: Proofs,
 	/// Seconds that each may take to answer
 	#[arg(long, default_value_t = 2.0, value_name = "S")]
 	patience: f64,
@@ -104,7 +121,7 @@ pub fn forward(said: Forward) -> Result<(), String> {
 		export: said.export,
 		unix: said.unix,
 		tcp: said.tcp,
-		token: said.token.as_deref().map(read_token).transpose()?,
+		secrets: said.proofs.secrets()?,
 		name: said.name,
 		workers: usize::from(said.workers),
 		pool: said.pool as usize,
@@ -135,10 +152,10 @@ pub fn forward(said: Forward) -> Result<(), String> {
 
 /// One line of JSON per server: what it says of itself, or `error`.
 pub fn forward_status(said: ForwardStatus) -> Result<(), String> {
-	let token = said.token.as_deref().map(read_token).transpose()?;
+	let secrets = said.proofs.secrets()?;
 	let patience = seconds("patience", said.patience)?;
 	for address in &said.addresses {
-		let answered = status(address, token.clone(), patience);
+		let answered = status(address, secrets.clone(), patience);
 		let parsed = answered.and_then(|text| {
 			serde_json::from_str::<Value>(&text).map_err(|error| format!("its answer: {error}"))
 		});

@@ -234,6 +234,7 @@ impl SinkWords {
 			servers: told("FATHOM_FORWARD_SERVERS").unwrap_or_default(),
 			prefix: told("FATHOM_FORWARD_PREFIX").unwrap_or_default(),
 			token: told("FATHOM_FORWARD_TOKEN").map(PathBuf::from),
+			munge: told("FATHOM_FORWARD_MUNGE"),
 		})
 	}
 }

@@ -1,14 +1,15 @@
-//! Who may speak to a server: the same user on a Unix socket, who knows the token on TCP.
+//! Who may speak to a server: the same user on a Unix socket; on TCP who knows the token, or is the same user by munge.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use fathom_munge::Munge;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
 /// The token of a 0600 file: its first line.
-pub fn read_token(path: &Path) -> Result<Vec<u8>, String> {
+fn read_token(path: &Path) -> Result<Vec<u8>, String> {
 	let place = path.display();
 	let about = fs::metadata(path).map_err(|error| format!("--token {place}: {error}"))?;
 	if about.mode() & 0o077 != 0 {
@@ -24,6 +25,21 @@ pub fn read_token(path: &Path) -> Result<Vec<u8>, String> {
 	Ok(line)
 }
 
+/// By what this side is known to others, and they to it.
+#[derive(Clone, Default)]
+pub struct Secrets {
+	pub token: Option<Vec<u8>>,
+	pub munge: Option<Munge>,
+}
+
+impl Secrets {
+	/// As `FATHOM_FORWARD_TOKEN` and `FATHOM_FORWARD_MUNGE` say them.
+	pub fn told(token: Option<&Path>, munge: Option<&str>) -> Result<Secrets, String> {
+		let token = token.map(read_token).transpose()?;
+		Ok(Secrets { token, munge: munge.map(Munge::told).transpose()? })
+	}
+}
+
 /// The sides of a connection, as their proofs name them.
 pub const CLIENT: &str = "fathom-forward client";
 pub const SERVER: &str = "fathom-forward server";
@@ -36,12 +52,14 @@ pub struct Challenge {
 }
 
 impl Challenge {
+	/// What a side proves.
+	pub fn statement(&self, who: &str) -> Vec<u8> {
+		[who.as_bytes(), &self.server, &self.client, &self.id.to_le_bytes()].concat()
+	}
+
 	fn mac(&self, token: &[u8], who: &str) -> Option<Hmac<Sha256>> {
 		let mut mac = Hmac::<Sha256>::new_from_slice(token).ok()?;
-		mac.update(who.as_bytes());
-		mac.update(&self.server);
-		mac.update(&self.client);
-		mac.update(&self.id.to_le_bytes());
+		mac.update(&self.statement(who));
 		Some(mac)
 	}
 

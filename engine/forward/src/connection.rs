@@ -120,8 +120,10 @@ pub fn connect_unix(path: &Path, most: Duration) -> io::Result<UnixStream> {
 
 /// How far a connection is.
 pub enum Stage {
-	/// Nothing was said yet, or the token is asked for.
+	/// Nothing was said yet, or a proof is asked for.
 	New(Option<Box<Challenge>>),
+	/// munged is asked whose credential it showed.
+	Asking,
 	/// Of this client.
 	Known(u64),
 	/// What is queued is sent, then it ends.
@@ -302,7 +304,7 @@ impl Connection {
 	/// Longest body that is taken: of data only what was pulled, of strangers little.
 	fn most(&self, header: &Header) -> u32 {
 		match self.stage {
-			Stage::New(_) => 8 << 10,
+			Stage::New(_) | Stage::Asking => 8 << 10,
 			_ if header.kind == kind::DATA => {
 				if self.pulled > 0 {
 					limit::BODY

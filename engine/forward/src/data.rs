@@ -128,6 +128,7 @@ impl Server {
 				self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
 			}
 			Done::LetGo => {}
+			Done::Known(connection, header, ours) => self.known(connection, &header, ours),
 			Done::Freed(done) => self.freed(done),
 			Done::Journal(id, read) => self.has_journal(id, read),
 			Done::Journaled(id, served, written) => self.journaled(id, served, written),

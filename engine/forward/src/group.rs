@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use crate::Settings;
+use crate::auth::Secrets;
 use crate::owner::{Answer, Ask, Asker, id_of};
 use crate::peer::{Patience, Peer};
 use crate::server::{Done, Server, Trouble};
@@ -31,7 +32,7 @@ impl Group {
 	pub fn read(
 		path: &Path,
 		mine: &[String],
-		token: Option<&[u8]>,
+		secrets: &Secrets,
 		name: &str,
 		is_striping: bool,
 	) -> Result<Group, String> {
@@ -48,7 +49,7 @@ impl Group {
 				mine.join(" or ")
 			)
 		})?;
-		let peer = |line: &&str| Peer::new(line, token.map(<[u8]>::to_vec), name).map(Arc::new);
+		let peer = |line: &&str| Peer::new(line, secrets.clone(), name).map(Arc::new);
 		let servers = lines.iter().map(peer).collect::<Result<_, _>>()?;
 		Ok(Group { servers, me, is_striping })
 	}
@@ -143,7 +144,9 @@ mod tests {
 	use super::*;
 
 	fn owners(count: usize) -> Vec<String> {
-		let peer = |at: usize| Arc::new(Peer::new(&format!("unix:/s{at}"), None, "").unwrap());
+		let peer = |at: usize| {
+			Arc::new(Peer::new(&format!("unix:/s{at}"), Secrets::default(), "").unwrap())
+		};
 		let group =
 			Group { servers: (0..count).map(peer).collect(), me: count, is_striping: false };
 		let mut files = (0..1000u64).map(|file| {

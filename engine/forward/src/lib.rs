@@ -49,7 +49,8 @@ mod writes;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use auth::read_token;
+pub use auth::Secrets;
+pub use fathom_munge::Munge;
 pub use peer::status;
 pub use remote::Remote;
 pub use server::serve;
@@ -63,9 +64,9 @@ pub struct Settings {
 	pub export: PathBuf,
 	/// Unix socket to listen on.
 	pub unix: Option<PathBuf>,
-	/// TCP address to listen on; asks for a token.
+	/// TCP address to listen on; asks for a proof.
 	pub tcp: Option<String>,
-	pub token: Option<Vec<u8>>,
+	pub secrets: Secrets,
 	pub name: String,
 	pub workers: usize,
 	/// Bytes of buffers.

@@ -48,8 +48,8 @@ pub fn listen_unix(path: &Path) -> Result<UnixListener, String> {
 }
 
 pub fn listen_tcp(address: &str, settings: &Settings) -> Result<TcpListener, String> {
-	if settings.token.is_none() {
-		return Err(format!("--tcp {address}: others could connect; give --token FILE"));
+	if settings.secrets.token.is_none() && settings.secrets.munge.is_none() {
+		return Err(format!("--tcp {address}: others could connect; give --token FILE or --munge"));
 	}
 	let text = |error: io::Error| format!("--tcp {address}: {error}");
 	let listener = TcpListener::bind(address).map_err(text)?;
@@ -82,5 +82,5 @@ pub fn group(settings: &Settings) -> Result<Group, String> {
 	let unix = settings.unix.as_ref().map(|path| format!("unix:{}", path.display()));
 	let tcp = settings.tcp.as_ref().map(|address| format!("tcp:{address}"));
 	let mine: Vec<String> = unix.into_iter().chain(tcp).collect();
-	Group::read(path, &mine, settings.token.as_deref(), &settings.name, settings.striping.is_some())
+	Group::read(path, &mine, &settings.secrets, &settings.name, settings.striping.is_some())
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fathom_munge::Munge;
 use fathom_record::Caller;
 use fathom_wire::number::{flag, frame, hint, kind, limit, status};
 use fathom_wire::{
@@ -17,7 +18,7 @@ use fathom_wire::{
 };
 use rustix::io::Errno;
 
-use crate::auth::{CLIENT, Challenge, SERVER, random};
+use crate::auth::{CLIENT, Challenge, SERVER, Secrets, random};
 use crate::connection::{Socket, connect_unix};
 use crate::layout::cut;
 use crate::server::{INLINE, Trouble};
@@ -30,7 +31,7 @@ const HELLO: Duration = Duration::from_secs(1);
 
 pub struct Peer {
 	pub address: String,
-	token: Option<Vec<u8>>,
+	secrets: Secrets,
 	/// This server, as the peer's client.
 	id: u64,
 	key: [u8; 16],
@@ -95,6 +96,12 @@ impl From<io::Error> for Lost {
 	}
 }
 
+impl From<Errno> for Lost {
+	fn from(errno: Errno) -> Lost {
+		Lost::Refused(errno.into())
+	}
+}
+
 impl From<WireError> for Lost {
 	fn from(error: WireError) -> Lost {
 		Lost::Refused(Trouble::new(Errno::PROTO, error.to_string()))
@@ -102,10 +109,10 @@ impl From<WireError> for Lost {
 }
 
 impl Peer {
-	pub fn new(address: &str, token: Option<Vec<u8>>, name: &str) -> Result<Peer, String> {
+	pub fn new(address: &str, secrets: Secrets, name: &str) -> Result<Peer, String> {
 		Ok(Peer {
 			address: address.to_owned(),
-			token,
+			secrets,
 			id: u64::from_le_bytes(random()?) | 1,
 			key: random()?,
 			name: name.to_owned(),
@@ -271,8 +278,7 @@ impl Peer {
 	}
 
 	fn greet(&self, link: &mut Link, deadline: Instant) -> Result<(), Lost> {
-		let refused = |why: String| Lost::Refused(Trouble::new(Errno::ACCESS, why));
-		let nonce: [u8; 32] = random().map_err(refused)?;
+		let nonce: [u8; 32] = random().map_err(|why| refused(&why))?;
 		let version = frame::VERSION as u16;
 		let name = self.name.as_str().into();
 		let hello = Hello { lowest: version, highest: version, key: self.key, nonce, name };
@@ -283,31 +289,63 @@ impl Peer {
 			Err((status::AUTH, failure)) => failure.hints,
 			Err((status, failure)) => return Err(told(status, &failure)),
 		};
-		let token = self.token.as_deref();
-		let server = server.value(hint::NONCE).and_then(|nonce| nonce.try_into().ok());
-		let (Some(token), Some(server)) = (token, server) else {
-			return Err(refused("it asks for a token: give --token FILE".to_owned()));
-		};
+		let nonce_of_server = server.value(hint::NONCE).and_then(|nonce| nonce.try_into().ok());
+		let takes_munge = server.has(hint::MUNGE);
+		let Some(server) = nonce_of_server else { return Err(Errno::PROTO.into()) };
 		let challenge = Challenge { server, client: nonce, id: self.id };
+		match &self.secrets {
+			Secrets { munge: Some(munge), .. } if takes_munge => {
+				self.show_user(link, munge, &challenge, deadline)
+			}
+			Secrets { token: Some(token), .. } => {
+				self.show_token(link, token, &challenge, deadline)
+			}
+			_ if takes_munge => {
+				Err(refused("it asks for a token or munge: give --token FILE or --munge"))
+			}
+			_ => Err(refused("it asks for a token: give --token FILE")),
+		}
+	}
+
+	fn show_token(
+		&self,
+		link: &mut Link,
+		token: &[u8],
+		challenge: &Challenge,
+		deadline: Instant,
+	) -> Result<(), Lost> {
 		let proof = challenge.proof(token, CLIENT).try_into().unwrap_or_default();
 		let auth = Request::Auth { proof };
-		match link.exchange(id, Question::of(&auth), deadline)? {
-			Ok(came)
-				if came
-					.hints
-					.value(hint::PROOF)
-					.is_some_and(|proof| challenge.holds(token, SERVER, proof)) =>
-			{
-				self.met(&came)
-			}
-			Ok(_) => Err(refused("it does not know the token".to_owned())),
-			Err((status, failure)) => Err(told(status, &failure)),
+		let came = link.ask((self.id, 0), Question::of(&auth), deadline)?;
+		let proof = came.hints.value(hint::PROOF).unwrap_or_default();
+		if !challenge.holds(token, SERVER, proof) {
+			return Err(refused("it does not know the token"));
 		}
+		self.met(&came)
+	}
+
+	fn show_user(
+		&self,
+		link: &mut Link,
+		munge: &Munge,
+		challenge: &Challenge,
+		deadline: Instant,
+	) -> Result<(), Lost> {
+		let credential = munge.seal(&challenge.statement(CLIENT)).map_err(|why| refused(&why))?;
+		let ours = Request::Munge { credential: credential.as_str().into() };
+		let came = link.ask((self.id, 0), Question::of(&ours), deadline)?;
+		let Reply::Munge { credential, .. } = &came.reply else {
+			return Err(Errno::PROTO.into());
+		};
+		let checked = munge.check(&credential.0, &challenge.statement(SERVER));
+		checked.map_err(|why| refused(&why))?;
+		self.met(&came)
 	}
 
 	fn met(&self, came: &Came) -> Result<(), Lost> {
 		let (Reply::Hello { session: Session { epoch, .. } }
-		| Reply::Auth { session: Session { epoch, .. } }) = &came.reply
+		| Reply::Auth { session: Session { epoch, .. } }
+		| Reply::Munge { session: Session { epoch, .. }, .. }) = &came.reply
 		else {
 			return Ok(());
 		};
@@ -320,10 +358,14 @@ impl Peer {
 }
 
 /// How a server is: its counters as JSON. `address`: unix:PATH or tcp:HOST:PORT.
-pub fn status(address: &str, token: Option<Vec<u8>>, patience: Duration) -> Result<String, String> {
-	let peer = Peer::new(address, token, "fathom-engine forward-status")?;
+pub fn status(address: &str, secrets: Secrets, patience: Duration) -> Result<String, String> {
+	let peer = Peer::new(address, secrets, "fathom-engine forward-status")?;
 	let came = peer.call(&Request::Status {}, Instant::now() + patience);
 	came.map(|came| String::from_utf8_lossy(&came.data).into_owned()).map_err(|trouble| trouble.why)
+}
+
+fn refused(why: &str) -> Lost {
+	Lost::Refused(Trouble::new(Errno::ACCESS, why.to_owned()))
 }
 
 /// Time until a deadline; none left is an error, as a zero timeout would be for ever.
@@ -470,7 +512,8 @@ mod tests {
 		let path = std::env::temp_dir().join(name);
 		let _ = std::fs::remove_file(&path);
 		let listener = UnixListener::bind(&path).unwrap();
-		let peer = Peer::new(&format!("unix:{}", path.display()), None, "test").unwrap();
+		let peer =
+			Peer::new(&format!("unix:{}", path.display()), Secrets::default(), "test").unwrap();
 		(listener, peer)
 	}
 

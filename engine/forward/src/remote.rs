@@ -6,6 +6,7 @@ use fathom_wire::number::{flag, level, open};
 use fathom_wire::{Failed, Handle, Reply, Request};
 use rustix::io::Errno;
 
+use crate::auth::Secrets;
 use crate::peer::{Came, Peer, Question};
 
 pub struct Remote {
@@ -18,11 +19,11 @@ impl Remote {
 	/// `address`: unix:PATH or tcp:HOST:PORT; `name`: for people.
 	pub fn new(
 		address: &str,
-		token: Option<Vec<u8>>,
+		secrets: Secrets,
 		name: &str,
 		patience: Duration,
 	) -> Result<Remote, String> {
-		Ok(Remote { peer: Peer::new(address, token, name)?, patience })
+		Ok(Remote { peer: Peer::new(address, secrets, name)?, patience })
 	}
 
 	fn due(&self) -> Instant {

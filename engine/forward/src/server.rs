@@ -88,6 +88,8 @@ pub enum Done {
 	Relayed(Key, Handle, u64, Result<Reply, Trouble>),
 	/// A wait for a lock was followed.
 	Followed(Key, bool, Option<Circle>),
+	/// What munged said of a connection's client: our own credential, or why it is refused.
+	Known(u64, Header, Result<String, String>),
 	/// Files are not held any more: other servers were told, or they were closed.
 	LetGo,
 	/// The data of removed files.
@@ -149,6 +151,8 @@ pub struct Server {
 	pub group: Group,
 	/// Threads that wait for other servers; the store's never do, so no two servers wait for each other.
 	pub callers: Option<Workers<Done>>,
+	/// A thread that waits for munged.
+	pub provers: Option<Workers<Done>>,
 	/// Striped files that were removed.
 	pub doomed: Vec<Doomed>,
 	/// Requests that wait for room in the pool, by their arrival.
@@ -195,8 +199,8 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 	let mut server = Server::new(settings)?;
 	server.watch_edges(BELL, server.workers.bell())?;
 	server.watch(STOP, &stop.as_fd())?;
-	if let Some(callers) = &server.callers {
-		server.watch_edges(BELL, callers.bell())?;
+	for others in [&server.callers, &server.provers].into_iter().flatten() {
+		server.watch_edges(BELL, others.bell())?;
 	}
 	let mut addresses = Vec::new();
 	if let (Some(listener), Some(path)) = (&unix, &server.settings.unix) {
@@ -234,9 +238,13 @@ impl Server {
 		let journals = kept.then(|| settings.export.join(OWN).join("appends"));
 		let text = |error: io::Error| error.to_string();
 		let callers = settings.group.is_some().then(|| Workers::start(CALLERS, store.clone()));
+		let munge = settings.secrets.munge.as_ref();
+		munge.map(|munge| munge.seal(b"")).transpose().map_err(|why| format!("--munge: {why}"))?;
+		let provers = munge.map(|_| Workers::start(1, store.clone()));
 		Ok(Server {
 			group,
 			callers: callers.transpose().map_err(text)?,
+			provers: provers.transpose().map_err(text)?,
 			epoch: u64::from_le_bytes(random()?),
 			piece: PIECE.min(settings.pool),
 			pool_free: settings.pool,
@@ -329,8 +337,9 @@ impl Server {
 
 	/// What workers and callers have done.
 	fn take_done(&mut self) {
-		let called = self.callers.as_mut().map(Workers::done).unwrap_or_default();
-		for (began, done) in self.workers.done().into_iter().chain(called) {
+		let others = [&mut self.callers, &mut self.provers].into_iter().flatten();
+		let others: Vec<_> = others.flat_map(Workers::done).collect();
+		for (began, done) in self.workers.done().into_iter().chain(others) {
 			self.begun(&done, began);
 			self.finish(done);
 			self.finish_here();

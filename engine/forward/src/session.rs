@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
-use fathom_wire::number::{compress, frame, hint, limit, status};
+use fathom_record::Purpose;
+use fathom_wire::number::{compress, frame, hint, limit, op, status};
 use fathom_wire::{Header, Hello, Hints, Reply, Request, Session, encode};
 
 use crate::answers::{Refusal, failure, reply_header};
 use crate::auth::{CLIENT, Challenge, SERVER, random};
 use crate::connection::{Socket, Stage};
-use crate::server::Server;
+use crate::server::{Done, Server};
 
 impl Server {
 	/// hello or auth; whatever else comes first is refused.
@@ -20,6 +21,7 @@ impl Server {
 				self.hello(connection, header, &hello, compresses)
 			}
 			Request::Auth { proof } => self.prove(connection, header, &proof),
+			Request::Munge { credential } => self.ask_munge(connection, *header, credential.0),
 			_ => Err(Refusal::new(status::AUTH, "say hello first")),
 		};
 		if let Err(refusal) = outcome {
@@ -60,7 +62,13 @@ impl Server {
 				let challenge = Challenge { server, client: hello.nonce, id: header.client };
 				connection.stage = Stage::New(Some(Box::new(challenge)));
 				let hints = Hints::default().with(hint::NONCE, &server);
-				let body = encode(&failure("token", (0, 0), hints));
+				let secrets = &self.settings.secrets;
+				let (what, hints) = match (&secrets.token, &secrets.munge) {
+					(_, None) => ("token", hints),
+					(None, _) => ("munge", hints.with(hint::MUNGE, b"")),
+					_ => ("token or munge", hints.with(hint::MUNGE, b"")),
+				};
+				let body = encode(&failure(what, (0, 0), hints));
 				let reply = Header { status: status::AUTH, ..reply_header(header) };
 				self.send(id, reply.frame(&body));
 				Ok(())
@@ -70,8 +78,9 @@ impl Server {
 
 	fn prove(&mut self, id: u64, header: &Header, proof: &[u8; 32]) -> Result<(), Refusal> {
 		let refused = || Refusal::new(status::REFUSED, "this is not the server's token");
+		let no_token = || Refusal::new(status::REFUSED, "it takes no token, but munge");
 		let connection = self.connections.get(&id).ok_or_else(refused)?;
-		let token = self.settings.token.as_deref().ok_or_else(refused)?;
+		let token = self.settings.secrets.token.as_deref().ok_or_else(no_token)?;
 		let Stage::New(Some(challenge)) = &connection.stage else { return Err(refused()) };
 		if challenge.id != header.client || !challenge.holds(token, CLIENT, proof) {
 			return Err(refused());
@@ -80,7 +89,58 @@ impl Server {
 		self.welcome(id, header, hints)
 	}
 
+	/// Whose the credential is, munged says to a thread that may wait for it.
+	fn ask_munge(&mut self, id: u64, header: Header, credential: Vec<u8>) -> Result<(), Refusal> {
+		let refused = |why| Refusal::new(status::REFUSED, why);
+		let (Some(munge), Some(provers)) = (&self.settings.secrets.munge, &self.provers) else {
+			return Err(refused("it takes no munge credential, but a token"));
+		};
+		let Some(connection) = self.connections.get_mut(&id) else { return Ok(()) };
+		let before = std::mem::replace(&mut connection.stage, Stage::Asking);
+		let Stage::New(Some(challenge)) = before else { return Err(refused("say hello first")) };
+		if challenge.id != header.client {
+			return Err(refused("another client said hello"));
+		}
+		let munge = munge.clone();
+		provers.give(
+			Purpose::default(),
+			Box::new(move |_| {
+				let known = munge.check(&credential, &challenge.statement(CLIENT));
+				let ours = known.and_then(|()| munge.seal(&challenge.statement(SERVER)));
+				Done::Known(id, header, ours)
+			}),
+		);
+		Ok(())
+	}
+
+	/// munged has said whose it is, and who we are.
+	pub fn known(&mut self, id: u64, header: &Header, ours: Result<String, String>) {
+		let ours = ours.map_err(|why| Refusal::new(status::REFUSED, &why));
+		let outcome = ours.and_then(|credential| {
+			self.enter(id, header, Hints::default(), |session| Reply::Munge {
+				session,
+				credential: credential.as_str().into(),
+			})
+		});
+		if let Err(refusal) = outcome {
+			self.refuse(id, header, &refusal);
+		}
+	}
+
 	fn welcome(&mut self, id: u64, header: &Header, hints: Hints) -> Result<(), Refusal> {
+		self.enter(id, header, hints, |session| match header.op {
+			op::HELLO => Reply::Hello { session },
+			_ => Reply::Auth { session },
+		})
+	}
+
+	fn enter(
+		&mut self,
+		id: u64,
+		header: &Header,
+		hints: Hints,
+		answer: impl FnOnce(Session) -> Reply,
+	) -> Result<(), Refusal> {
 		let Some(connection) = self.connections.get_mut(&id) else { return Ok(()) };
 		let client = self.clients.entry(header.client).or_default();
 		if client.key == [0; 16] {
@@ -103,11 +163,7 @@ impl Server {
 			true => hints.with(hint::COMPRESS, &[compress::ZSTD]),
 			false => hints,
 		};
-		let reply = match header.op {
-			fathom_wire::number::op::HELLO => Reply::Hello { session },
-			_ => Reply::Auth { session },
-		};
-		let frame = reply_header(header).frame(&reply.encode(&hints));
+		let frame = reply_header(header).frame(&answer(session).encode(&hints));
 		self.send(id, frame);
 		Ok(())
 	}

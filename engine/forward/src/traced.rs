@@ -224,7 +224,7 @@ impl Server {
 			Done::Met(question, _) => self.askers(question),
 			Done::Attr(keys, _) => keys.clone(),
 			Done::Filled(handle, block, _) => self.cache.waiting(handle, *block),
-			Done::LetGo | Done::Freed(_) | Done::Followed(..) => return,
+			Done::LetGo | Done::Freed(_) | Done::Followed(..) | Done::Known(..) => return,
 		};
 		for key in keys {
 			if let Some(pending) = self.pending(key) {

@@ -91,7 +91,9 @@ impl Header {
 		if self.body > limit::BODY {
 			return Err(WireError::Body(self.body));
 		}
-		if self.client == 0 || (self.seq == 0) != matches!(self.op, op::HELLO | op::AUTH) {
+		if self.client == 0
+			|| (self.seq == 0) != matches!(self.op, op::HELLO | op::AUTH | op::MUNGE)
+		{
 			return Err(WireError::Impossible("client and seq"));
 		}
 		let holds_data =

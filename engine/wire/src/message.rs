@@ -63,6 +63,7 @@ messages! {
 		Auth = AUTH (proof: [u8; 32]);
 		Ping = PING ();
 		Status = STATUS ();
+		Munge = MUNGE (credential: Text);
 		Lookup = LOOKUP (dir: Handle, flags: u32, path: Text);
 		Open = OPEN (dir: Handle, flags: u32, mode: u32, path: Text);
 		Release = RELEASE (handle: Handle);
@@ -101,6 +102,7 @@ messages! {
 		Auth = AUTH (session: Session);
 		Ping = PING ();
 		Status = STATUS "data" ();
+		Munge = MUNGE (session: Session, credential: Text);
 		Lookup = LOOKUP (handle: Handle, attr: Attr);
 		Open = OPEN (handle: Handle, attr: Attr, created: u8);
 		Release = RELEASE ();

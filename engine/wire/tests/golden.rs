@@ -29,7 +29,7 @@ fn directory() -> Handle {
 }
 
 fn header(kind: u8, op: u16) -> Header {
-	let seq = if op == op::HELLO || op == op::AUTH { 0 } else { 42 };
+	let seq = if [op::HELLO, op::AUTH, op::MUNGE].contains(&op) { 0 } else { 42 };
 	Header { kind, op, client: 0x0123_4567_89ab_cdef, seq, ..Header::default() }
 }
 
@@ -124,6 +124,10 @@ fn sessions() {
 	answers("reply-hello", 0, Reply::Hello { session: session() }, none(), b"");
 	let proof = none().with(hint::PROOF, &counting::<32>(200));
 	answers("reply-auth", 0, Reply::Auth { session: session() }, proof, b"");
+	let credential = Text::from("MUNGE:AwQDAAD:");
+	let shown = Request::Munge { credential: credential.clone() };
+	asks("request-munge", same, shown, none(), b"");
+	answers("reply-munge", 0, Reply::Munge { session: session(), credential }, none(), b"");
 	answers("reply-ping", 0, Reply::Ping {}, none(), b"");
 }
 
@@ -289,6 +293,12 @@ fn failures_pulls_and_parts() {
 	let frame = bytes_of("reply-challenge");
 	let hints = none().with(hint::NONCE, &counting::<32>(200));
 	let failure = Failure { offset: 0, length: 0, what: "token".into(), hints };
+	let made = Header { status: status::AUTH, ..header(kind::REPLY, op::HELLO) };
+	assert_eq!(made.frame(&encode(&failure)), frame);
+
+	let frame = bytes_of("reply-challenge-munge");
+	let hints = none().with(hint::NONCE, &counting::<32>(200)).with(hint::MUNGE, b"");
+	let failure = Failure { offset: 0, length: 0, what: "token or munge".into(), hints };
 	let made = Header { status: status::AUTH, ..header(kind::REPLY, op::HELLO) };
 	assert_eq!(made.frame(&encode(&failure)), frame);
 

@@ -1,5 +1,6 @@
 """Fathom itself: are its parts there, does the loader take the library, what is recorded by default?"""
 
+import ctypes
 import json
 import os
 import subprocess
@@ -94,4 +95,16 @@ def temporary() -> Iterator[Finding]:
         yield Finding("temporary files", "limit", f"{place} is not writable", "set TMPDIR")
 
 
-CHECKS = (parts, library, layers, temporary)
+def forwarding() -> Iterator[Finding]:
+    """Which of what forwarding may load is there?"""
+    said = ["by Unix sockets and TCP"]
+    for what, name in (("munge", "libmunge.so.2"),):
+        try:
+            ctypes.CDLL(name)
+            said.append(f"{what}: {name} is there")
+        except OSError:
+            said.append(f"{what}: {name} is not installed")
+    yield Finding("forwarding", "ok", "; ".join(said))
+
+
+CHECKS = (parts, library, layers, temporary, forwarding)

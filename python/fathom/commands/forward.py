@@ -249,16 +249,25 @@ def _environment(group: Group, started: list[Started]) -> dict[str, str]:
         "FATHOM_FORWARD_SERVERS": ";".join(one.address for one in started),
         "FATHOM_FORWARD_PREFIX": ":".join(dict.fromkeys(one.mount for one in started)),
     }
-    if any(one.address.startswith("tcp:") for one in started):
+    proved = [one for one in started if not one.address.startswith("unix:")]
+    if any(not one.munge for one in proved):
         said["FATHOM_FORWARD_TOKEN"] = str(group.token.resolve())
+    if munge := _munge(proved):
+        said["FATHOM_FORWARD_MUNGE"] = munge
     return said
+
+
+def _munge(servers: list[Started]) -> str:
+    """FATHOM_FORWARD_MUNGE of who speaks to all of them."""
+    return next((one.munge for one in servers if one.munge), "")
 
 
 def _states(group: Group) -> list[dict[str, Any]]:
     """Of each server what it is, and what it says of itself or why it does not."""
     servers = group.servers()
     states = []
-    for one, said in zip(servers, group.ask([one.address for one in servers]), strict=True):
+    answers = group.ask([one.address for one in servers], _munge(servers))
+    for one, said in zip(servers, answers, strict=True):
         about = {key: getattr(one, key) for key in ("name", "host", "address", "export", "log")}
         if "pool_bytes" in said:
             about["buffered_bytes"] = said["pool_bytes"] - said["pool_free_bytes"]

@@ -43,6 +43,7 @@ class Started:
     start: list[str]  # words that start a command on its host
     mount: str  # the directory below which programs reach it
     role: str
+    munge: str  # FATHOM_FORWARD_MUNGE of its clients; empty: by token
 
 
 class Group:
@@ -137,7 +138,7 @@ class Group:
         kind, _, place = listen[one.name].partition(":")
         said = [f"--{kind}", place]
         if kind == "tcp":
-            said += ["--token", str(self.token.resolve())]
+            said += self.proof(one.munge())
         is_striped = one.role == "striped"
         fellows = [
             other for other in all_of_them
@@ -165,23 +166,32 @@ class Group:
         process.stdout.close()
         if not address:
             raise FathomError(f"server {one.name} did not start: {self._last_line(one)}")
-        state = self.ask([address])[0]
+        state = self.ask([address], one.munge())[0]
         if "error" in state:
             raise FathomError(f"server {one.name}, {address}: {state['error']}")
         return Started(
             one.name, address, str(Path(one.path).resolve()), one.host, str(self._log(one)),
             state["pid"], process.pid, began(process.pid) or 0, before, mount, one.role,
+            one.munge(),
         )  # fmt: skip
 
     def _last_line(self, one: Server) -> str:
         lines = self._log(one).read_text(encoding="utf-8", errors="replace").splitlines()
         return lines[-1] if lines else f"it said nothing within {START:.0f} s"
 
-    def ask(self, addresses: list[str]) -> list[dict[str, Any]]:
+    def proof(self, munge: str) -> list[str]:
+        """Options by which a server and its clients know each other where no Unix socket does it."""
+        if munge:
+            return ["--munge" if munge == "1" else f"--munge={munge}"]
+        return ["--token", str(self.token.resolve())]
+
+    def ask(self, addresses: list[str], munge: str) -> list[dict[str, Any]]:
         """What each server says of itself: its counters, or `error`."""
         command = [str(places.engine()), "forward-status", *addresses]
         if self.token.exists():
-            command += ["--token", str(self.token)]
+            command += self.proof("")
+        if munge:
+            command += self.proof(munge)
         said = subprocess.run(command, capture_output=True, text=True, check=False)
         if said.returncode:
             raise FathomError(said.stderr.strip())

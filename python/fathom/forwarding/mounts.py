@@ -74,7 +74,7 @@ def mount(group: Group, directory: Path, name: str, level: str) -> Mount:
     log = group.folder.resolve() / f"mount-{zlib.crc32(bytes(at)):08x}.log"
     command = [str(places.mounter()), "--level", level, one.address, str(at)]
     if one.address.startswith("tcp:"):
-        command[1:1] = ["--token", str(group.token.resolve())]
+        command[1:1] = group.proof(one.munge)
     with log.open("a", encoding="utf-8") as said:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said,

@@ -13,6 +13,7 @@ from fathom.errors import UsageError
 ROLES = ("forward", "striped")
 PROTOCOLS = ("unix", "tcp")
 STORES = ("posix", "null")
+PROOFS = ("token", "munge")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,12 @@ class Server:
     cache: int = 64 << 20  # bytes of blocks that are kept; 0: none
     stripe: int = 0  # bytes of a stripe; 0: the server's default
     mount: str = ""  # where programs see striped files; empty: the first server's path
+    auth: str = "token"  # by what it and its clients know each other where no Unix socket does it
+    munge_socket: str = ""  # of auth "munge"; empty: munged's usual one
+
+    def munge(self) -> str:
+        """FATHOM_FORWARD_MUNGE of its clients; empty: by token."""
+        return (self.munge_socket or "1") if self.auth == "munge" else ""
 
     def options(self) -> list[str]:
         """Of `fathom-engine forward`, but for where to listen."""
@@ -43,7 +50,7 @@ class Server:
 
 
 KEYS = {field.name: field.type for field in fields(Server)}
-CHOICES = {"role": ROLES, "protocol": ("", *PROTOCOLS), "store": STORES}
+CHOICES = {"role": ROLES, "protocol": ("", *PROTOCOLS), "store": STORES, "auth": PROOFS}
 RANGES = {
     "port": range(65536),
     "workers": range(1, 1025),
