@@ -60,7 +60,7 @@ static const char *advice(int code)
 {
 	switch (code) {
 	case EINVAL:
-		return "an address is unix:PATH or tcp:HOST:PORT";
+		return "an address is unix:PATH, tcp:HOST:PORT or ofi:HOST:PORT";
 	case ELIBACC:
 		return "data is to be compressed and libzstd.so.1 is not installed";
 	case EACCES:

@@ -547,7 +547,8 @@ static void pump_once(struct fathom_fwd *c, int64_t due)
 	flush(c);
 	if (c->broken)
 		return;
-	if (poll_unlocked(c, c->link.fd, POLLIN | (c->out_first ? POLLOUT : 0), due)) {
+	if (poll_unlocked(c, c->link.fd,
+			  link_events(&c->link, POLLIN | (c->out_first ? POLLOUT : 0)), due)) {
 		receive(c);
 		flush(c);
 	}

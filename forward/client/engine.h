@@ -27,8 +27,8 @@ struct locks {
 
 enum {
 	TOKEN_BYTES = 256,
-	FILE_BYTES = 128, /* of a file's name in messages */
-	WHY = 200,        /* of what is said of a connection */
+	FILE_BYTES = 128,    /* of a file's name in messages */
+	WHY = TRANSPORT_WHY, /* of what is said of a connection */
 };
 
 /* A frame that waits to be sent: a request, or the part of its data that was pulled. */

@@ -201,6 +201,10 @@ int fathom_fwd_session(struct fathom_fwd *client, uint64_t *session, int *fd)
 	if (!error)
 		error = session_begin(other, &other->link, &other->server, now_ms() + CONNECT,
 				      &verdict);
+	if (!error && other->link.state) { /* not a descriptor alone, so no child of fork has it */
+		other->link.transport->close(&other->link);
+		error = ENOTSUP;
+	}
 	if (!error) {
 		*session = other->id;
 		*fd = other->link.fd;

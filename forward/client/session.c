@@ -84,7 +84,9 @@ static int send_all(struct link *link, const void *bytes, size_t length, int64_t
 
 	while (part.iov_len) {
 		ssize_t n = link->transport->send(link, &part, 1);
-		int error = n == -EAGAIN ? wait_fd(link->fd, POLLOUT, due) : n < 0 ? (int)-n : 0;
+		int error = n == -EAGAIN ? wait_fd(link->fd, link_events(link, POLLOUT), due)
+			    : n < 0      ? (int)-n
+					 : 0;
 
 		if (error)
 			return error;
@@ -102,7 +104,7 @@ static int receive_all(struct link *link, void *bytes, size_t length, int64_t du
 
 	while (length) {
 		ssize_t n = link->transport->receive(link, at, length);
-		int error = n == -EAGAIN ? wait_fd(link->fd, POLLIN, due)
+		int error = n == -EAGAIN ? wait_fd(link->fd, link_events(link, POLLIN), due)
 			    : n == 0     ? ECONNRESET
 			    : n < 0      ? (int)-n
 					 : 0;
@@ -323,9 +325,10 @@ static int greet(const struct fathom_fwd *c, struct link *link, struct server *s
 int session_begin(const struct fathom_fwd *c, struct link *link, struct server *server, int64_t due,
 		  struct verdict *verdict)
 {
-	int error = link_open(link, c->address, due);
+	int error;
 
 	*verdict = (struct verdict){.final = false};
+	error = link_open(link, c->address, due, verdict->why);
 	if (!error) {
 		link->fd = raise_fd(link->fd, c->lowest);
 		error = greet(c, link, server, due, verdict->why);

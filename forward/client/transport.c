@@ -1,4 +1,4 @@
-/* Unix sockets and TCP. */
+/* Unix sockets, TCP, and libfabric by ofi.h. */
 #include "transport.h"
 
 #include <errno.h>
@@ -13,6 +13,9 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "host.h"
+#include "ofi.h"
 
 int64_t now_ms(void)
 {
@@ -112,11 +115,12 @@ static int check_peer(const struct link *link)
 	return peer.uid == geteuid() ? 0 : EACCES;
 }
 
-static int unix_open(struct link *link, const char *path, int64_t due)
+static int unix_open(struct link *link, const char *path, int64_t due, char *why)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int error;
 
+	(void)why;
 	if (strlen(path) >= sizeof(address.sun_path))
 		return ENAMETOOLONG;
 	memcpy(address.sun_path, path, strlen(path));
@@ -127,34 +131,14 @@ static int unix_open(struct link *link, const char *path, int64_t due)
 	return error;
 }
 
-/* HOST:PORT, or [HOST]:PORT for addresses with colons. */
-static int split_host(const char *from, char *host, size_t size, const char **port)
-{
-	const char *colon = strrchr(from, ':');
-	size_t length;
-
-	if (!colon || colon == from || !colon[1])
-		return EINVAL;
-	length = (size_t)(colon - from);
-	if (*from == '[' && from[length - 1] == ']') {
-		from++;
-		length -= 2;
-	}
-	if (length >= size)
-		return EINVAL;
-	memcpy(host, from, length);
-	host[length] = 0;
-	*port = colon + 1;
-	return 0;
-}
-
-static int tcp_open(struct link *link, const char *where, int64_t due)
+static int tcp_open(struct link *link, const char *where, int64_t due, char *why)
 {
 	struct addrinfo want = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *found;
 	const char *port = NULL;
 	char host[256];
 	int on = 1, error = split_host(where, host, sizeof(host), &port);
 
+	(void)why;
 	if (error)
 		return error;
 	if (getaddrinfo(host, port, &want, &found))
@@ -171,14 +155,61 @@ static int tcp_open(struct link *link, const char *where, int64_t due)
 	return error;
 }
 
-static const struct transport over_unix = {"unix:", unix_open, socket_send, socket_receive,
-					   socket_close};
-static const struct transport over_tcp = {"tcp:", tcp_open, socket_send, socket_receive,
-					  socket_close};
+static int libfabric_open(struct link *link, const char *where, int64_t due, char *why)
+{
+	struct ofi *o;
+	int error = ofi_connect(&o, where, due, why);
 
-const struct transport *fwd_transports[TRANSPORTS] = {&over_unix, &over_tcp};
+	if (error)
+		return error;
+	link->state = o;
+	link->fd = ofi_descriptor(o);
+	return 0;
+}
 
-int link_open(struct link *link, const char *address, int64_t due)
+static ssize_t libfabric_send(struct link *link, const struct iovec *part, int parts)
+{
+	return ofi_send(link->state, part, parts);
+}
+
+static ssize_t libfabric_receive(struct link *link, void *to, size_t room)
+{
+	return ofi_receive(link->state, to, room);
+}
+
+static short libfabric_events(struct link *link, short events)
+{
+	ofi_watch(link->state, events & POLLIN, events & POLLOUT);
+	return POLLIN;
+}
+
+static void libfabric_close(struct link *link)
+{
+	ofi_close(link->state);
+	close(link->fd);
+	link->fd = -1;
+}
+
+static const struct transport over_unix = {.scheme = "unix:",
+					   .open = unix_open,
+					   .send = socket_send,
+					   .receive = socket_receive,
+					   .close = socket_close};
+static const struct transport over_tcp = {.scheme = "tcp:",
+					  .open = tcp_open,
+					  .send = socket_send,
+					  .receive = socket_receive,
+					  .close = socket_close};
+static const struct transport over_libfabric = {.scheme = "ofi",
+						.open = libfabric_open,
+						.send = libfabric_send,
+						.receive = libfabric_receive,
+						.events = libfabric_events,
+						.close = libfabric_close};
+
+const struct transport *fwd_transports[TRANSPORTS] = {&over_unix, &over_tcp, &over_libfabric};
+
+int link_open(struct link *link, const char *address, int64_t due, char why[TRANSPORT_WHY])
 {
 	for (int i = 0; i < TRANSPORTS; i++) {
 		const struct transport *t = fwd_transports[i];
@@ -187,7 +218,12 @@ int link_open(struct link *link, const char *address, int64_t due)
 		if (!t || strncmp(address, t->scheme, scheme) != 0)
 			continue;
 		*link = (struct link){.transport = t, .fd = -1};
-		return t->open(link, address + scheme, due);
+		return t->open(link, address + scheme, due, why);
 	}
 	return EINVAL;
+}
+
+short link_events(struct link *link, short events)
+{
+	return link->transport->events ? link->transport->events(link, events) : events;
 }

@@ -175,7 +175,7 @@ enum fathom_fwd_rename_flags {
 	FATHOM_FWD_EXCHANGE = 2,
 };
 
-/* Connects to `server`: unix:PATH or tcp:HOST:PORT. EINVAL: another address; EACCES: another user's server,
+/* Connects to `server`: unix:PATH, tcp:HOST:PORT or ofi:HOST:PORT. EINVAL: another address; EACCES: another user's server,
  * a wrong token, a token file that others may read; ECONNREFUSED, ENOENT: nobody listens. `error` may be NULL. */
 FATHOM_FWD_API int fathom_fwd_init(struct fathom_fwd **client, const char *server,
 				   const struct fathom_fwd_options *options,

@@ -81,8 +81,8 @@ static bool read_all(void)
 	if (!kept.prefixes)
 		return false;
 	if (!servers || !choose_server(servers)) {
-		complain(30, "FATHOM_FORWARD_SERVERS names no server: unix:PATH or tcp:HOST:PORT, "
-			     "several with ';' between");
+		complain(30, "FATHOM_FORWARD_SERVERS names no server: unix:PATH, tcp:HOST:PORT or "
+			     "ofi:HOST:PORT, several with ';' between");
 		return false;
 	}
 	kept.level = level && !strcmp(level, "accepted") ? FATHOM_FWD_ACCEPTED : FATHOM_FWD_WRITTEN;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,14 +41,20 @@ static bool happens(struct fault *f, int kind)
 	return random_below(&f->seed, 1000) < f->permille[kind];
 }
 
-/* Held frames are let go by those that follow, or, where none does, by the clock. */
-static bool hold(struct fault *f, struct reorder *r, const uint8_t *frame, size_t length)
+/* The client is to look again, soon. */
+static void ring(struct fault *f)
 {
 	static const struct itimerspec soon = {.it_value.tv_nsec = 1000000};
 
+	timerfd_settime(f->clock, 0, &soon, NULL);
+}
+
+/* Held frames are let go by those that follow, or, where none does, by the clock. */
+static bool hold(struct fault *f, struct reorder *r, const uint8_t *frame, size_t length)
+{
 	if (!happens(f, REORDER) || !reorder_hold(r, frame, length, 1 + random_below(&f->seed, 6)))
 		return false;
-	timerfd_settime(f->clock, 0, &soon, NULL);
+	ring(f);
 	return true;
 }
 
@@ -96,7 +101,7 @@ static int watch(struct fault *f)
 	return fd;
 }
 
-static int fault_open(struct link *link, const char *address, int64_t due)
+static int fault_open(struct link *link, const char *address, int64_t due, char *why)
 {
 	struct fault *f = calloc(1, sizeof(*f));
 	char *next;
@@ -110,7 +115,7 @@ static int fault_open(struct link *link, const char *address, int64_t due)
 				f->permille[kind] = strtoull(next + 1, &next, 10);
 				break;
 			}
-	error = link_open(&f->inner, next + 1, due);
+	error = link_open(&f->inner, next + 1, due, why);
 	if (error) {
 		free(f);
 		return error;
@@ -127,7 +132,8 @@ static int send_ready(struct fault *f)
 		ssize_t n = f->inner.transport->send(&f->inner, &one, 1);
 
 		if (n == -EAGAIN) {
-			wait_fd(f->inner.fd, POLLOUT, now_ms() + 1000);
+			wait_fd(f->inner.fd, link_events(&f->inner, POLLOUT), now_ms() + 1000);
+			link_events(&f->inner, POLLIN);
 			continue;
 		}
 		if (n < 0)
@@ -135,8 +141,7 @@ static int send_ready(struct fault *f)
 		bytes_take(&f->ready, (size_t)n);
 	}
 	if (f->dead)
-		shutdown(f->inner.fd,
-			 SHUT_RDWR); /* both sides see the end, after what was sent before */
+		ring(f); /* the client sees the end, and then the server, after what was sent before */
 	return 0;
 }
 
@@ -226,8 +231,11 @@ static void fault_close(struct link *link)
 	free(f);
 }
 
-static const struct transport fault = {"fault:", fault_open, fault_send, fault_receive,
-				       fault_close};
+static const struct transport fault = {.scheme = "fault:",
+				       .open = fault_open,
+				       .send = fault_send,
+				       .receive = fault_receive,
+				       .close = fault_close};
 
 void fault_add(void)
 {

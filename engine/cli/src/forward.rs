@@ -36,6 +36,9 @@ pub struct Forward {
 	/// Listen on TCP; needs --token or --munge
 	#[arg(long, value_name = "ADDRESS:PORT")]
 	tcp: Option<String>,
+	/// Listen over libfabric, on its choice of provider or on +PROVIDER:ADDRESS:PORT; needs the same
+	#[arg(long, value_name = "ADDRESS:PORT")]
+	ofi: Option<String>,
 	#[command(flatten)]
 	proofs: Proofs,
 	/// What the server is called in messages
@@ -93,7 +96,7 @@ pub struct Forward {
 
 #[derive(Args)]
 pub struct ForwardStatus {
-	/// Servers: unix:PATH or tcp:HOST:PORT
+	/// Servers: unix:PATH, tcp:HOST:PORT or ofi:HOST:PORT
 	#[arg(required = true, value_name = "ADDRESS")]
 	addresses: Vec<String>,
 	#[command(flatten)]
@@ -112,8 +115,9 @@ enum Store {
 }
 
 pub fn forward(said: Forward) -> Result<(), String> {
-	if said.unix.is_none() && said.tcp.is_none() {
-		return Err("nowhere to listen: give --unix PATH or --tcp ADDRESS:PORT".to_owned());
+	if said.unix.is_none() && said.tcp.is_none() && said.ofi.is_none() {
+		let ways = "--unix PATH, --tcp ADDRESS:PORT or --ofi ADDRESS:PORT";
+		return Err(format!("nowhere to listen: give {ways}"));
 	}
 	let mount = said.mount.unwrap_or_else(|| said.export.clone());
 	let settings = Settings {
@@ -121,6 +125,7 @@ pub fn forward(said: Forward) -> Result<(), String> {
 		export: said.export,
 		unix: said.unix,
 		tcp: said.tcp,
+		ofi: said.ofi.map(|at| if at.starts_with('+') { at } else { format!(":{at}") }),
 		secrets: said.proofs.secrets()?,
 		name: said.name,
 		workers: usize::from(said.workers),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use fathom_wire::number::{kind, limit};
 use fathom_wire::{HEADER, Header, WireError};
 use rustix::buffer::spare_capacity;
-use rustix::event::epoll::EventFlags;
+use rustix::event::epoll::{self, EventFlags};
 
 use crate::auth::Challenge;
 use crate::queue::Key;
@@ -71,6 +71,7 @@ impl Buffers {
 pub enum Socket {
 	Unix(UnixStream),
 	Tcp(TcpStream),
+	Ofi(fathom_ofi::Link),
 }
 
 impl AsFd for Socket {
@@ -78,6 +79,7 @@ impl AsFd for Socket {
 		match self {
 			Socket::Unix(socket) => socket.as_fd(),
 			Socket::Tcp(socket) => socket.as_fd(),
+			Socket::Ofi(link) => link.as_fd(),
 		}
 	}
 }
@@ -87,6 +89,7 @@ impl Socket {
 		match self {
 			Socket::Unix(socket) => socket.read(into),
 			Socket::Tcp(socket) => socket.read(into),
+			Socket::Ofi(link) => link.read(into),
 		}
 	}
 
@@ -94,15 +97,42 @@ impl Socket {
 		match self {
 			Socket::Unix(socket) => socket.write(bytes),
 			Socket::Tcp(socket) => socket.write(bytes),
+			Socket::Ofi(link) => link.write(bytes),
+		}
+	}
+
+	/// Behind what there is, as far as there is room.
+	fn read_spare(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
+		match self {
+			Socket::Unix(socket) => Ok(rustix::io::read(socket, spare_capacity(into))?),
+			Socket::Tcp(socket) => Ok(rustix::io::read(socket, spare_capacity(into))?),
+			Socket::Ofi(link) => link.read_spare(into),
+		}
+	}
+
+	/// What epoll is to tell of it.
+	pub fn watch(&mut self, epoll: &OwnedFd, number: u64, wanted: EventFlags) {
+		match self {
+			Socket::Ofi(link) => {
+				link.watch(wanted.contains(EventFlags::IN), wanted.contains(EventFlags::OUT));
+			}
+			socket => {
+				let data = epoll::EventData::new_u64(number);
+				let _ = epoll::modify(epoll, socket, data, wanted);
+			}
 		}
 	}
 
 	/// How long one read or write may wait.
-	pub fn set_timeout(&self, most: Duration) -> io::Result<()> {
-		let most = Some(most);
+	pub fn set_timeout(&mut self, most: Duration) -> io::Result<()> {
+		let some = Some(most);
 		match self {
-			Socket::Unix(s) => s.set_read_timeout(most).and_then(|()| s.set_write_timeout(most)),
-			Socket::Tcp(s) => s.set_read_timeout(most).and_then(|()| s.set_write_timeout(most)),
+			Socket::Unix(s) => s.set_read_timeout(some).and_then(|()| s.set_write_timeout(some)),
+			Socket::Tcp(s) => s.set_read_timeout(some).and_then(|()| s.set_write_timeout(some)),
+			Socket::Ofi(link) => {
+				link.set_patience(most);
+				Ok(())
+			}
 		}
 	}
 }
@@ -295,7 +325,7 @@ impl Connection {
 			}
 		};
 		let wanted = room.capacity() - room.len();
-		let got = rustix::io::read(&self.socket, spare_capacity(room)).map_err(io::Error::from);
+		let got = self.socket.read_spare(room);
 		let all = got.as_ref().is_ok_and(|bytes| *bytes < wanted);
 		self.reads = if all { 0 } else { self.reads - 1 };
 		self.took(got).is_some()

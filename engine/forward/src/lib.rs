@@ -66,6 +66,8 @@ pub struct Settings {
 	pub unix: Option<PathBuf>,
 	/// TCP address to listen on; asks for a proof.
 	pub tcp: Option<String>,
+	/// The same over libfabric: `:ADDRESS:PORT` or `+PROVIDER:ADDRESS:PORT`.
+	pub ofi: Option<String>,
 	pub secrets: Secrets,
 	pub name: String,
 	pub workers: usize,

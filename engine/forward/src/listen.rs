@@ -9,7 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fathom_ofi::Listener;
+
 use crate::Settings;
+use crate::auth::Secrets;
 use crate::connection::connect_unix;
 use crate::group::Group;
 
@@ -47,10 +50,25 @@ pub fn listen_unix(path: &Path) -> Result<UnixListener, String> {
 	Ok(listener)
 }
 
-pub fn listen_tcp(address: &str, settings: &Settings) -> Result<TcpListener, String> {
-	if settings.secrets.token.is_none() && settings.secrets.munge.is_none() {
-		return Err(format!("--tcp {address}: others could connect; give --token FILE or --munge"));
+/// Where others could connect they must show who they are.
+fn need_proof(option: &str, address: &str, settings: &Settings) -> Result<(), String> {
+	match &settings.secrets {
+		Secrets { token: None, munge: None } => {
+			Err(format!("{option} {address}: others could connect; give --token FILE or --munge"))
+		}
+		_ => Ok(()),
 	}
+}
+
+/// With the address at which clients find it.
+pub fn listen_ofi(place: &str, settings: &Settings) -> Result<(Listener, String), String> {
+	let said = place.trim_start_matches(':');
+	need_proof("--ofi", said, settings)?;
+	Listener::listen(place).map_err(|error| format!("--ofi {said}: {error}"))
+}
+
+pub fn listen_tcp(address: &str, settings: &Settings) -> Result<TcpListener, String> {
+	need_proof("--tcp", address, settings)?;
 	let text = |error: io::Error| format!("--tcp {address}: {error}");
 	let listener = TcpListener::bind(address).map_err(text)?;
 	listener.set_nonblocking(true).map_err(text)?;
@@ -81,6 +99,7 @@ pub fn group(settings: &Settings) -> Result<Group, String> {
 	let Some(path) = &settings.group else { return Ok(Group::default()) };
 	let unix = settings.unix.as_ref().map(|path| format!("unix:{}", path.display()));
 	let tcp = settings.tcp.as_ref().map(|address| format!("tcp:{address}"));
-	let mine: Vec<String> = unix.into_iter().chain(tcp).collect();
+	let ofi = settings.ofi.as_ref().map(|place| format!("ofi{place}"));
+	let mine: Vec<String> = unix.into_iter().chain(tcp).chain(ofi).collect();
 	Group::read(path, &mine, &settings.secrets, &settings.name, settings.striping.is_some())
 }

@@ -231,7 +231,10 @@ impl Peer {
 			Some(Errno::AGAIN) | None => Errno::TIMEDOUT,
 			Some(errno) => errno,
 		};
-		self.named(errno.into())
+		self.named(match error.get_ref() {
+			Some(words) => Trouble::new(errno, words.to_string()),
+			None => errno.into(),
+		})
 	}
 
 	/// A connection for the next question.
@@ -270,7 +273,11 @@ impl Peer {
 				socket.set_nodelay(true)?;
 				Socket::Tcp(socket)
 			}
-			_ => return Err(Lost::Refused(Errno::INVAL.into())),
+			_ => {
+				let place = self.address.strip_prefix("ofi");
+				let place = place.ok_or_else(|| Lost::Refused(Errno::INVAL.into()))?;
+				Socket::Ofi(fathom_ofi::Link::connect(place, left(deadline)?)?)
+			}
 		};
 		let mut link = Link { socket };
 		self.greet(&mut link, deadline)?;
@@ -357,7 +364,7 @@ impl Peer {
 	}
 }
 
-/// How a server is: its counters as JSON. `address`: unix:PATH or tcp:HOST:PORT.
+/// How a server is: its counters as JSON. `address`: unix:PATH, tcp:HOST:PORT or ofi:HOST:PORT.
 pub fn status(address: &str, secrets: Secrets, patience: Duration) -> Result<String, String> {
 	let peer = Peer::new(address, secrets, "fathom-engine forward-status")?;
 	let came = peer.call(&Request::Status {}, Instant::now() + patience);

@@ -16,7 +16,7 @@ pub struct Remote {
 }
 
 impl Remote {
-	/// `address`: unix:PATH or tcp:HOST:PORT; `name`: for people.
+	/// `address`: unix:PATH, tcp:HOST:PORT or ofi:HOST:PORT; `name`: for people.
 	pub fn new(
 		address: &str,
 		secrets: Secrets,

@@ -10,6 +10,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fathom_ofi::Listener;
 use fathom_wire::number::{flag, kind, limit, op, status};
 use fathom_wire::{Extent, Handle, Header, Hints, Part, Reply, Request, WireError, expand};
 use rustix::event::{Timespec, epoll};
@@ -27,7 +28,7 @@ use crate::group::Group;
 use crate::journal::OWN;
 use crate::ledger::Ledger;
 use crate::listen::{
-	group, listen_tcp, listen_unix, raise_descriptor_limit, ready_tcp, stop_signals,
+	group, listen_ofi, listen_tcp, listen_unix, raise_descriptor_limit, ready_tcp, stop_signals,
 };
 use crate::locks::Locks;
 use crate::owner::{Answer, Asker, Owner, Served};
@@ -61,6 +62,7 @@ const BELL: u64 = 0;
 const STOP: u64 = 1;
 const UNIX: u64 = 2;
 const TCP: u64 = 3;
+const OFI: u64 = 4;
 const FIRST: u64 = 16;
 
 /// What came of work on the store.
@@ -196,6 +198,7 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 	let stop = stop_signals()?;
 	let unix = settings.unix.as_deref().map(listen_unix).transpose()?;
 	let tcp = settings.tcp.as_deref().map(|at| listen_tcp(at, &settings)).transpose()?;
+	let ofi = settings.ofi.as_deref().map(|at| listen_ofi(at, &settings)).transpose()?;
 	let mut server = Server::new(settings)?;
 	server.watch_edges(BELL, server.workers.bell())?;
 	server.watch(STOP, &stop.as_fd())?;
@@ -212,13 +215,19 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 		let address = listener.local_addr().map_err(|error| error.to_string())?;
 		addresses.push(format!("tcp:{address}"));
 	}
+	if let Some((listener, address)) = &ofi {
+		server.watch(OFI, &listener.as_fd())?;
+		addresses.push(address.clone());
+	}
+	let ofi = ofi.map(|(listener, _)| listener);
 	server.find_removed()?;
 	ready(&addresses.join(" "));
-	let ended = server.run(unix.as_ref(), tcp.as_ref());
+	let ended = server.run(unix.as_ref(), tcp.as_ref(), ofi.as_ref());
 	if let Some(path) = &server.settings.unix {
 		let _ = fs::remove_file(path);
 	}
 	server.last_words();
+	server.connections.clear(); // before what they came by
 	ended
 }
 
@@ -297,6 +306,7 @@ impl Server {
 		&mut self,
 		unix: Option<&UnixListener>,
 		tcp: Option<&TcpListener>,
+		ofi: Option<&Listener>,
 	) -> Result<(), String> {
 		let mut events = Vec::with_capacity(256);
 		loop {
@@ -317,6 +327,7 @@ impl Server {
 					}),
 					TCP => self
 						.accept(|| tcp.map(|l| l.accept().map(|(socket, _)| Socket::Tcp(socket)))),
+					OFI => self.accept(|| ofi.map(|l| l.accept().map(Socket::Ofi))),
 					connection => self.receive(connection),
 				}
 			}
@@ -366,10 +377,16 @@ impl Server {
 	}
 
 	fn accept(&mut self, mut next: impl FnMut() -> Option<io::Result<Socket>>) {
-		while let Some(Ok(socket)) = next() {
+		while let Some(next) = next() {
+			let socket = match next {
+				Ok(socket) => socket,
+				Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+				Err(_) => return,
+			};
 			let ready = match &socket {
 				Socket::Unix(socket) => socket.set_nonblocking(true),
 				Socket::Tcp(socket) => ready_tcp(socket, self.settings.lease),
+				Socket::Ofi(_) => Ok(()),
 			};
 			let number = self.next_connection;
 			if ready.is_ok() && self.watch(number, &socket).is_ok() {
@@ -547,8 +564,7 @@ impl Server {
 			wanted.set(epoll::EventFlags::OUT, after > 0);
 			if connection.watched != wanted {
 				connection.watched = wanted;
-				let data = epoll::EventData::new_u64(number);
-				let _ = epoll::modify(&self.epoll, &connection.socket, data, wanted);
+				connection.socket.watch(&self.epoll, number, wanted);
 			}
 		} else {
 			self.close(number);

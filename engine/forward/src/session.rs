@@ -57,7 +57,7 @@ impl Server {
 				}
 				self.welcome(id, header, Hints::default())
 			}
-			Socket::Tcp(_) => {
+			Socket::Tcp(_) | Socket::Ofi(_) => {
 				let server = random().map_err(|what| Refusal::new(status::REFUSED, &what))?;
 				let challenge = Challenge { server, client: hello.nonce, id: header.client };
 				connection.stage = Stage::New(Some(Box::new(challenge)));

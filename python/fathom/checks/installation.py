@@ -98,7 +98,7 @@ def temporary() -> Iterator[Finding]:
 def forwarding() -> Iterator[Finding]:
     """Which of what forwarding may load is there?"""
     said = ["by Unix sockets and TCP"]
-    for what, name in (("munge", "libmunge.so.2"),):
+    for what, name in (("munge", "libmunge.so.2"), ("ofi", "libfabric.so.1")):
         try:
             ctypes.CDLL(name)
             said.append(f"{what}: {name} is there")

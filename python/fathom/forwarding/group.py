@@ -128,16 +128,19 @@ class Group:
         elsewhere = bool(hosts.starter(one.host, start))
         if one.protocol == "unix" and elsewhere:
             raise UsageError(f"server {one.name}: a Unix socket serves this machine only; use tcp")
-        if (one.protocol or ("tcp" if elsewhere else "unix")) == "unix":
+        protocol = one.protocol or ("tcp" if elsewhere else "unix")
+        if protocol == "unix":
             return f"unix:{sockets / one.name}"
-        return f"tcp:{one.host or '127.0.0.1'}:{one.port}"
+        place = f"{one.host or '127.0.0.1'}:{one.port}"
+        return f"ofi+{one.provider}:{place}" if one.provider else f"{protocol}:{place}"
 
     def _listen(self, one: Server, all_of_them: list[Server], listen: dict[str, str]) -> list[str]:
         """Those of one directory share the ends of its files, where all addresses are known before they listen; those
         that stripe must know them."""
         kind, _, place = listen[one.name].partition(":")
-        said = [f"--{kind}", place]
-        if kind == "tcp":
+        kind, plus, provider = kind.partition("+")
+        said = [f"--{kind}", f"+{provider}:{place}" if plus else place]
+        if kind != "unix":
             said += self.proof(one.munge())
         is_striped = one.role == "striped"
         fellows = [
@@ -147,7 +150,7 @@ class Group:
         group = [listen[other.name] for other in fellows]
         known = not any(address.endswith(":0") for address in group)
         if is_striped and not known:
-            raise UsageError(f"server {one.name}: striped servers on TCP need a port each")
+            raise UsageError(f"server {one.name}: striped servers on {kind} need a port each")
         if is_striped or (len(group) > 1 and known):
             file = self.folder.resolve() / f"{one.name}.group"
             file.write_text("\n".join(group) + "\n", encoding="utf-8")

@@ -73,7 +73,7 @@ def mount(group: Group, directory: Path, name: str, level: str) -> Mount:
     at = directory.resolve()
     log = group.folder.resolve() / f"mount-{zlib.crc32(bytes(at)):08x}.log"
     command = [str(places.mounter()), "--level", level, one.address, str(at)]
-    if one.address.startswith("tcp:"):
+    if not one.address.startswith("unix:"):
         command[1:1] = group.proof(one.munge)
     with log.open("a", encoding="utf-8") as said:
         process = subprocess.Popen(

@@ -11,7 +11,7 @@ from typing import Any
 from fathom.errors import UsageError
 
 ROLES = ("forward", "striped")
-PROTOCOLS = ("unix", "tcp")
+PROTOCOLS = ("unix", "tcp", "ofi")
 STORES = ("posix", "null")
 PROOFS = ("token", "munge")
 
@@ -25,6 +25,7 @@ class Server:
     name: str = ""
     host: str = ""  # empty: this machine
     protocol: str = ""  # empty: unix on this machine, tcp elsewhere
+    provider: str = ""  # libfabric's, of protocol ofi; empty: its choice
     port: int = 0
     log: str = ""
     store: str = "posix"
@@ -91,7 +92,10 @@ def read(file: Path) -> list[Server]:
         whole = of_all | _checked(where, one)
         if not whole.get("path"):
             raise UsageError(f"{where}: path is missing: the directory that it exports")
-        servers.append(Server(**whole))
+        server = Server(**whole)
+        if server.provider and server.protocol != "ofi":
+            raise UsageError(f"{where}: provider is of protocol = 'ofi'")
+        servers.append(server)
     return named(servers)
 
 
