@@ -145,7 +145,7 @@ enum Command {
 	#[command(
 		after_help = "Examples:\n  fathom-engine forward /scratch/run1 --unix /run/user/1000/f.sock\n  fathom-engine forward /scratch/run1 --tcp 127.0.0.1:0 --token ~/.fathom-token"
 	)]
-	Forward(forward::Forward),
+	Forward(Box<forward::Forward>),
 	/// How forwarding servers are: a line of JSON for each
 	#[command(after_help = "Example:\n  fathom-engine forward-status unix:/run/user/1000/f.sock")]
 	ForwardStatus(forward::ForwardStatus),
@@ -295,7 +295,7 @@ fn run(command: Command) -> Result<(), String> {
 			fathom_agent::run(&settings).map_err(|error| error.to_string())
 		}
 		Command::Collect { run, listen, key, nodes } => collect(run, &listen, key, nodes),
-		Command::Forward(said) => forward::forward(said),
+		Command::Forward(said) => forward::forward(*said),
 		Command::ForwardStatus(said) => forward::forward_status(said),
 		Command::Join { into, parts } => {
 			for part in &parts {
