@@ -115,6 +115,16 @@ enum fathom_fwd_hint_key {
 	FATHOM_FWD_APPEND_SHARED = 3, /* no value: appends and writes beyond the end may be mixed */
 	FATHOM_FWD_APPEND_ALIGN = 4,  /* 4 bytes, little-endian: the offset is a multiple of it */
 	FATHOM_FWD_DROP_IO = 5,       /* no value: data is taken and dropped */
+	FATHOM_FWD_STRIPING = 12,     /* struct fathom_fwd_striping, of an open that makes a file */
+};
+
+#define FATHOM_FWD_ANY_SERVER UINT32_MAX
+
+/* Where servers stripe. What cannot be is made what comes nearest; zeros and ANY_SERVER: as the server does it. */
+struct fathom_fwd_striping {
+	uint64_t size;    /* bytes of a stripe */
+	uint32_t servers; /* so many */
+	uint32_t first;   /* from this one of the servers' list on, numbered from 0 */
 };
 
 enum fathom_fwd_level {                          /* that written data has reached */

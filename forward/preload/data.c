@@ -446,7 +446,7 @@ void *forward_mmap(struct file *f, void *wanted, size_t length, int protection, 
 	void *made;
 
 	if ((flags & MAP_TYPE) != MAP_PRIVATE) {
-		complain(27, "a shared mapping of %s is not done: ENODEV", f->shared->path);
+		complain(25, "a shared mapping of %s is not done: ENODEV", f->shared->path);
 		errno = ENODEV;
 		return MAP_FAILED;
 	}

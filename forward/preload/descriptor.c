@@ -48,6 +48,8 @@ int forward_open(const struct place *at, int flags, mode_t mode)
 		return file_new(&known->handle, at->path, flags, &known->attr, true);
 	error = asking_begin(&a, at->text);
 	asking_mixed(&a);
+	if (flags & O_CREAT)
+		asking_makes(&a, &settings()->striping);
 	if (!error)
 		error = fathom_fwd_open(a.client, NULL, at->path, open_flags(flags),
 					mode & ~mask_now() & 07777, &handle, &attr, &a.hints);

@@ -100,7 +100,26 @@ static int open_told(struct asking *a, const char *path, uint32_t flags, struct 
 			       &told->attr, &a->hints);
 }
 
-static void look_up_once(const struct place *at, int amode, struct told *told)
+/* MPI's reserved hints of this name; what is not said is as the environment says. */
+static struct fathom_fwd_striping striping_hints(const struct mpi_abi *abi, uintptr_t info)
+{
+	struct fathom_fwd_striping wish = settings()->striping;
+	char value[32];
+	int found;
+
+	if (mpi_handle(abi, info) == abi->info_null)
+		return wish;
+	if (!abi->info_get(info, "striping_unit", sizeof(value) - 1, value, &found) && found)
+		wish.size = strtoull(value, NULL, 10);
+	if (!abi->info_get(info, "striping_factor", sizeof(value) - 1, value, &found) && found)
+		wish.servers = (uint32_t)strtoul(value, NULL, 10);
+	if (!abi->info_get(info, "start_iodevice", sizeof(value) - 1, value, &found) && found)
+		wish.first = (uint32_t)strtoul(value, NULL, 10);
+	return wish;
+}
+
+static void look_up_once(const struct place *at, int amode,
+			 const struct fathom_fwd_striping *striping, struct told *told)
 {
 	const uint32_t flags = open_flags(amode);
 	const int before = errno;
@@ -108,6 +127,7 @@ static void look_up_once(const struct place *at, int amode, struct told *told)
 
 	told->error = asking_begin(&a, at->text);
 	asking_mixed(&a);
+	asking_makes(&a, striping);
 	if (!told->error)
 		told->error = open_told(&a, at->path, flags | FATHOM_FWD_NOFOLLOW, told);
 	told->link = told->error == ELOOP;
@@ -134,24 +154,25 @@ static bool is_served(const struct mpiio_library *mpi, uintptr_t comm, const cha
 
 /* One rank asks for all, and one more time each that has another server. Whether it is open is what the first was told. */
 static bool ask_for_all(const struct mpiio_library *mpi, uintptr_t comm, int rank,
-			const struct place *at, int amode, struct told *told)
+			const struct place *at, int amode, uintptr_t info, struct told *told)
 {
+	const struct fathom_fwd_striping striping = striping_hints(mpi->abi, info);
 	int ranks = 1;
 
 	if (rank == 0)
-		look_up_once(at, amode, told);
+		look_up_once(at, amode, &striping, told);
 	snprintf(told->server, sizeof(told->server), "%s", settings()->address);
 	if (mpi->abi->comm_size(comm, &ranks) != 0 ||
 	    (ranks > 1 && mpi->bcast(told, sizeof(*told), mpi->abi->byte, 0, comm) != 0) ||
 	    told->error)
 		return false;
 	if (strcmp(told->server, settings()->address) != 0)
-		look_up_once(at, amode & ~(MODE_CREATE | MODE_EXCL), told);
+		look_up_once(at, amode & ~(MODE_CREATE | MODE_EXCL), &striping, told);
 	return true;
 }
 
 /* NULL: the library alone has it. */
-static struct mpi_open *begin_open(uintptr_t comm, const char *name, int amode)
+static struct mpi_open *begin_open(uintptr_t comm, const char *name, int amode, uintptr_t info)
 {
 	const struct mpiio_library *mpi = settings() ? mpiio_library() : NULL;
 	struct told told = {0};
@@ -160,7 +181,7 @@ static struct mpi_open *begin_open(uintptr_t comm, const char *name, int amode)
 	int rank = 0;
 
 	if (!is_served(mpi, comm, name, amode, &at) || mpi->abi->comm_rank(comm, &rank) != 0 ||
-	    !ask_for_all(mpi, comm, rank, &at, amode, &told))
+	    !ask_for_all(mpi, comm, rank, &at, amode, info, &told))
 		return NULL;
 	m = calloc(1, sizeof(*m));
 	if (!m)
@@ -221,7 +242,7 @@ static void forget(struct mpi_open *m)
 int forward_MPI_File_open(next_MPI_File_open *next, uintptr_t comm, const char *filename, int amode,
 			  uintptr_t info, uintptr_t *fh)
 {
-	struct mpi_open *m = begin_open(comm, filename, amode);
+	struct mpi_open *m = begin_open(comm, filename, amode, info);
 	int result;
 
 	opening = m && m->known.here ? &m->known : NULL;

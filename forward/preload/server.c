@@ -187,10 +187,17 @@ int asking_begin(struct asking *a, const char *name)
 
 void asking_mixed(struct asking *a)
 {
-	static const struct fathom_fwd_hint mixed = {.key = FATHOM_FWD_APPEND_SHARED};
+	a->hint[a->hints.count++] = (struct fathom_fwd_hint){.key = FATHOM_FWD_APPEND_SHARED};
+	a->hints.hint = a->hint;
+}
 
-	a->hints.hint = &mixed;
-	a->hints.count = 1;
+void asking_makes(struct asking *a, const struct fathom_fwd_striping *striping)
+{
+	if (!striping->size && !striping->servers && striping->first == FATHOM_FWD_ANY_SERVER)
+		return;
+	a->hint[a->hints.count++] = (struct fathom_fwd_hint){
+		.key = FATHOM_FWD_STRIPING, .length = sizeof(*striping), .value = striping};
+	a->hints.hint = a->hint;
 }
 
 /* What a program's own message cannot tell. */

@@ -69,6 +69,48 @@ static bool choose_server(const char *all)
 	return true;
 }
 
+/* NAME=NUMBER at `text`, and what is behind it; a number of bytes may end in k, m or g. */
+static const char *read_number(const char *text, const char *name, uint64_t *into)
+{
+	static const char units[] = "kmg";
+	const size_t length = strlen(name);
+	const char *unit;
+	char *end;
+
+	if (strncmp(text, name, length) != 0 || text[length] < '0' || text[length] > '9')
+		return NULL;
+	*into = strtoull(text + length, &end, 10);
+	unit = *end ? strchr(units, *end | 32) : NULL;
+	if (unit) {
+		*into <<= 10 * (unit - units + 1);
+		end++;
+	}
+	return *end == ',' || !*end ? end + (*end == ',') : NULL;
+}
+
+/* What cannot be read is said, and nothing of it is wished. */
+static struct fathom_fwd_striping read_striping(const char *text)
+{
+	uint64_t size = 0, servers = 0, first = FATHOM_FWD_ANY_SERVER;
+	const char *at = text;
+
+	while (at && *at) {
+		const char *from = at;
+
+		at = read_number(from, "size=", &size);
+		if (!at)
+			at = read_number(from, "servers=", &servers);
+		if (!at)
+			at = read_number(from, "first=", &first);
+	}
+	if (text && !at)
+		complain(24, "FATHOM_FORWARD_STRIPING: '%.60s' is not size=BYTES,servers=N,first=N",
+			 text);
+	if (!at)
+		return (struct fathom_fwd_striping){.first = FATHOM_FWD_ANY_SERVER};
+	return (struct fathom_fwd_striping){size, (uint32_t)servers, (uint32_t)first};
+}
+
 static bool read_all(void)
 {
 	const char *servers = getenv("FATHOM_FORWARD_SERVERS"),
@@ -90,6 +132,7 @@ static bool read_all(void)
 		complain(27, "FATHOM_FORWARD_LEVEL: '%.40s' is neither accepted nor written",
 			 level);
 	kept.mpiio = !mpiio || strcmp(mpiio, "library") != 0;
+	kept.striping = read_striping(getenv("FATHOM_FORWARD_STRIPING"));
 	kept.token = getenv("FATHOM_FORWARD_TOKEN");
 	if (munge && *munge)
 		kept.munge = strcmp(munge, "1") != 0 ? munge : "";

@@ -65,6 +65,7 @@ struct settings {
 	uint32_t timeout; /* ms; 0: the server's */
 	uint8_t level;    /* enum fathom_fwd_level that a write has reached when it returns */
 	bool mpiio;       /* reads and writes of MPI-IO become list requests */
+	struct fathom_fwd_striping striping; /* of files that are made */
 };
 
 /* NULL: nothing is forwarded. */
@@ -93,6 +94,7 @@ bool place_pair(struct place *a, int a_directory, const char *a_path, struct pla
 struct asking {
 	struct fathom_fwd *client;
 	struct fathom_fwd_hints hints;
+	struct fathom_fwd_hint hint[2];
 	sigset_t signals;
 	int cancel;
 	int before; /* errno */
@@ -104,6 +106,8 @@ void hold_signals(sigset_t *before);
 int asking_begin(struct asking *a, const char *name);
 /* Programs append and also write elsewhere, or cut: the end moves with all of it. */
 void asking_mixed(struct asking *a);
+/* The call may make a file, to be striped like that. */
+void asking_makes(struct asking *a, const struct fathom_fwd_striping *striping);
 /* 0, or -1 and errno. Says what programs cannot know: that the server is gone, or does not answer. */
 int asking_end(struct asking *a, int error);
 /* In a call to the server: what this thread does now is the client's own. */

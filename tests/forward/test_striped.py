@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import struct
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import fathom
 import pytest
+from harness import paths
 
 from .client import CREATE, EXCLUSIVE, READ, ROOT_HANDLE, TRUNCATE, WRITE, Client, Refused, Server
 from .wire import NUMBERS
@@ -473,3 +476,85 @@ def test_what_is_written_together_on_another_server_names_all_callers_and_their_
         *[("write", *each, "serves") for each in of_each],
     ]
     assert paths == [("/m/f",)]
+
+
+def shares(size: int, stripe: int, order: list[int]) -> dict[int, int]:
+    """Length of each server's data file, byte by byte."""
+    ends: dict[int, int] = {}
+    for at in range(size):
+        block = at // stripe
+        server = order[block % len(order)]
+        ends[server] = block // len(order) * stripe + at % stripe + 1
+    return ends
+
+
+def on_servers(servers: Stripes, path: str) -> dict[int, int]:
+    """The same, as it is on the disks: of the one file there is."""
+    assert len(servers.by_id()) == 1, path
+    found = {}
+    for number in range(servers.count):
+        for one in (servers.store(number) / ".fathom-forward/data").iterdir():
+            found[number] = one.stat().st_size
+    return found
+
+
+def test_a_file_lies_on_the_servers_that_were_wished(tmp_path: Path) -> None:
+    striping = NUMBERS["hint"]["striping"]
+    with stripes(tmp_path, 4, 4 * KIB) as servers:
+        one, other = servers.servers[1].client(), servers.servers[2].client()
+        wishes = [
+            (0, 3, 3, 4 * KIB, [3, 0, 1]),
+            (1000, 1, 2, 1000, [2]),
+            (7, 0, 2**32 - 1, 7, None),
+            (0, 9, 5, 4 * KIB, [1, 2, 3, 0]),
+        ]
+        for size, count, first, stripe, order in wishes:
+            hints = {striping: struct.pack("<QII", size, count, first)}
+            flags = CREATE | WRITE | READ
+            handle = one.ask("open", ROOT_HANDLE, flags, 0o644, b"f", hints=hints)[0]
+            content = os.urandom(30_001)
+            one.write(handle, 0, content)
+            assert other.read(other.open("f"), (0, 40_000)) == [content]
+            assert other.size(handle) == len(content)
+            made = int(next(iter(servers.by_id())).name, 16) % 4
+            order = order or [(made + row) % 4 for row in range(4)]
+            assert on_servers(servers, "f") == shares(len(content), stripe, order)
+            other.ask("setattr", other.open("f"), SIZE, 0, 0, 0, 12_345, 0, 0, 0, 0)
+            assert one.read(handle, (0, 40_000)) == [content[:12_345]]
+            kept = on_servers(servers, "f")
+            assert {server: kept[server] for server, length in kept.items() if length} == shares(
+                12_345, stripe, order
+            )
+            one.ask("release", handle)
+            other.ask("unlink", ROOT_HANDLE, b"f")
+            one.close()
+            other.close()
+            settled(servers, 0, 0)
+            one, other = servers.servers[1].client(), servers.servers[2].client()
+
+
+def test_programs_wish_by_the_environment(tmp_path: Path) -> None:
+    with stripes(tmp_path, 3, 4 * KIB) as servers:
+        (tmp_path / "in").write_bytes(os.urandom(50_000))
+        env = {
+            **os.environ,
+            "LD_PRELOAD": str(paths.BUILD / "libfathom_fwd_preload.so"),
+            "FATHOM_FORWARD_SERVERS": f"unix:{tmp_path}/s0",
+            "FATHOM_FORWARD_PREFIX": "/fwd",
+        }
+        for said, order in (("size=8k,servers=2,first=2", [2, 0]), ("servers=1,first=1", [1])):
+            env["FATHOM_FORWARD_STRIPING"] = said
+            subprocess.run(["cp", str(tmp_path / "in"), "/fwd/f"], env=env, check=True)
+            stripe = 8 * KIB if "8k" in said else 4 * KIB
+            assert on_servers(servers, "f") == shares(50_000, stripe, order)
+            subprocess.run(["rm", "/fwd/f"], env=env, check=True)
+            settled(servers, 0, 0)
+        env["FATHOM_FORWARD_STRIPING"] = "servers=2,width=3"
+        done = subprocess.run(
+            ["cp", str(tmp_path / "in"), "/fwd/f"],
+            env=env,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert "FATHOM_FORWARD_STRIPING: 'servers=2,width=3' is not" in done.stderr

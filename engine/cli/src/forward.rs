@@ -135,10 +135,11 @@ pub fn forward(said: Forward) -> Result<(), String> {
 		cache: said.cache as usize,
 		lease: seconds("lease", said.lease)?,
 		deadline: seconds("deadline", said.deadline)?,
-		striping: said
-			.stripe
-			.as_ref()
-			.map(|_| Striping { size: said.stripe_size, count: said.stripe_count }),
+		striping: said.stripe.as_ref().map(|_| Striping {
+			size: said.stripe_size,
+			count: said.stripe_count,
+			first: None,
+		}),
 		group: said.group.or(said.stripe),
 		patience: seconds("patience", said.patience)?,
 		data: match said.store {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The first line of a file that stands for a striped one.
-const TITLE: &str = "fathom-forward stripes 1";
+const TITLE: &str = "fathom-forward stripes 2";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
@@ -12,9 +12,10 @@ pub struct Layout {
 	pub id: u128,
 	/// Bytes of a block.
 	pub size: u64,
-	/// Over so many servers, the first of which is this one.
+	/// Over so many of all servers, from this one on.
 	pub count: u32,
 	pub first: u32,
+	pub of: u32,
 }
 
 /// Bytes of a file that one server has, one after the other in its data file.
@@ -54,30 +55,34 @@ impl Layout {
 	/// Whose a byte is, and where it is in the data file.
 	pub fn place(&self, offset: u64) -> (usize, u64) {
 		let (block, count) = (offset / self.size, u64::from(self.count));
-		let server = (u64::from(self.first) + block) % count;
+		let server = (u64::from(self.first) + block % count) % u64::from(self.of);
 		(server as usize, block / count * self.size + offset % self.size)
 	}
 
 	/// Where the file ends for all that a data file of that length tells.
 	pub fn end(&self, server: usize, length: u64) -> u64 {
 		let Some(last) = length.checked_sub(1) else { return 0 };
-		let count = u64::from(self.count);
-		let row = (server as u64 + count - u64::from(self.first)) % count;
+		let (row, count) = (self.row(server), u64::from(self.count));
 		let block = (last / self.size).saturating_mul(count).saturating_add(row);
 		block.saturating_mul(self.size).saturating_add(last % self.size + 1)
 	}
 
 	/// How long a data file may be in a file of that size.
 	pub fn most(&self, server: usize, size: u64) -> u64 {
-		let count = u64::from(self.count);
-		let row = (server as u64 + count - u64::from(self.first)) % count;
+		let (row, count) = (self.row(server), u64::from(self.count));
 		let (blocks, rest) = (size / self.size, size % self.size);
 		let whole = (blocks + count - 1 - row) / count * self.size;
 		whole + if blocks % count == row { rest } else { 0 }
 	}
 
+	/// Which of the blocks of a round is that server's, one of the file's.
+	fn row(&self, server: usize) -> u64 {
+		let of = u64::from(self.of);
+		(server as u64 + of - u64::from(self.first)) % of
+	}
+
 	pub fn servers(&self) -> Vec<usize> {
-		(0..self.count as usize).collect()
+		(0..self.count).map(|row| ((self.first + row) % self.of) as usize).collect()
 	}
 
 	/// The name of its data files.
@@ -88,8 +93,8 @@ impl Layout {
 
 impl fmt::Display for Layout {
 	fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-		let Layout { id, size, count, first } = self;
-		writeln!(f, "{TITLE}\nid {id:032x}\nsize {size}\ncount {count}\nfirst {first}")
+		let Layout { id, size, count, first, of } = self;
+		writeln!(f, "{TITLE}\nid {id:032x}\nsize {size}\ncount {count}\nfirst {first}\nof {of}")
 	}
 }
 
@@ -107,8 +112,9 @@ impl FromStr for Layout {
 		let size = value("size")?.parse().map_err(drop)?;
 		let count = value("count")?.parse().map_err(drop)?;
 		let first = value("first")?.parse().map_err(drop)?;
-		let right = size > 0 && first < count;
-		right.then_some(Layout { id, size, count, first }).ok_or(())
+		let of = value("of")?.parse().map_err(drop)?;
+		let right = size > 0 && (1..=of).contains(&count) && first < of;
+		right.then_some(Layout { id, size, count, first, of }).ok_or(())
 	}
 }
 
@@ -139,7 +145,9 @@ mod tests {
 		assert_eq!(text((3, 3)), b"");
 	}
 
-	const LAYOUT: Layout = Layout { id: 7, size: 10, count: 3, first: 2 };
+	const LAYOUT: Layout = Layout { id: 7, size: 10, count: 3, first: 2, of: 3 };
+	/// Over servers 3, 4, 0.
+	const SOME: Layout = Layout { first: 3, of: 5, ..LAYOUT };
 
 	#[test]
 	fn a_layout_is_what_its_text_says() {
@@ -148,37 +156,42 @@ mod tests {
 		(0..text.len() - 2).for_each(|cut| assert!(text[..cut].parse::<Layout>().is_err()));
 		assert!(text.replace("size 10", "size 0").parse::<Layout>().is_err());
 		assert!(text.replace("first 2", "first 3").parse::<Layout>().is_err());
+		assert!(text.replace("of 3", "of 2").parse::<Layout>().is_err());
+		assert!(text.replace("count 3", "count 0").parse::<Layout>().is_err());
+		assert_eq!(SOME.to_string().parse(), Ok(SOME));
 	}
 
 	#[test]
 	fn blocks_go_round_from_the_first_server() {
 		let placed: Vec<_> = [0, 9, 10, 20, 30, 35].map(|at| LAYOUT.place(at)).into();
 		assert_eq!(placed, [(2, 0), (2, 9), (0, 0), (1, 0), (2, 10), (2, 15)]);
+		let placed: Vec<_> = [0, 9, 10, 20, 30, 35].map(|at| SOME.place(at)).into();
+		assert_eq!(placed, [(3, 0), (3, 9), (4, 0), (0, 0), (3, 10), (3, 15)]);
 	}
 
 	#[test]
 	fn shares_of_a_range_are_its_bytes_once() {
-		for (offset, length) in [(0, 100), (7, 5), (15, 61), (29, 1), (30, 0)] {
-			let mut seen = vec![0; length];
-			for share in LAYOUT.shares(offset, length) {
-				let bytes = share.parts.iter().flat_map(|(from, to)| *from..*to);
-				for (byte, at) in bytes.zip(share.start..) {
-					assert_eq!(LAYOUT.place(offset + byte as u64), (share.server, at));
-					seen[byte] += 1;
+		for layout in [LAYOUT, SOME] {
+			for (offset, length) in [(0, 100), (7, 5), (15, 61), (29, 1), (30, 0)] {
+				let mut seen = vec![0; length];
+				for share in layout.shares(offset, length) {
+					let bytes = share.parts.iter().flat_map(|(from, to)| *from..*to);
+					for (byte, at) in bytes.zip(share.start..) {
+						assert_eq!(layout.place(offset + byte as u64), (share.server, at));
+						seen[byte] += 1;
+					}
 				}
+				assert!(seen.iter().all(|times| *times == 1), "{offset} {length}: {seen:?}");
 			}
-			assert!(seen.iter().all(|times| *times == 1), "{offset} {length}: {seen:?}");
 		}
 	}
 
 	#[test]
 	fn lengths_of_data_files_and_the_size_fit() {
-		for size in 0..200u64 {
-			let most: Vec<u64> =
-				LAYOUT.servers().into_iter().map(|s| LAYOUT.most(s, size)).collect();
-			assert_eq!(most.iter().sum::<u64>(), size);
-			let ends = most.iter().enumerate().map(|(server, length)| LAYOUT.end(server, *length));
-			assert_eq!(ends.max(), Some(size));
+		for (layout, size) in (0..200u64).flat_map(|size| [(LAYOUT, size), (SOME, size)]) {
+			let most = layout.servers().into_iter().map(|s| (s, layout.most(s, size)));
+			assert_eq!(most.clone().map(|(_, length)| length).sum::<u64>(), size);
+			assert_eq!(most.map(|(server, length)| layout.end(server, length)).max(), Some(size));
 		}
 	}
 }

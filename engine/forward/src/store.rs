@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::directory::{self, Directory};
 pub use crate::directory::{Data, said};
 use crate::server::Trouble;
-use crate::stripes::{self, Stripes};
+use crate::stripes::{self, Stripes, Striping};
 use crate::throttle::Throttle;
 
 type Result<T> = std::result::Result<T, Trouble>;
@@ -107,11 +107,12 @@ impl Store {
 		&self,
 		dir: &Object,
 		path: &Text,
-		flags: u32,
-		mode: u32,
+		(flags, mode): (u32, u32),
+		wish: Striping,
 	) -> Result<(Object, Attr, bool)> {
 		if let Some(stripes) = self.stripes(dir) {
-			let (object, attr, made) = stripes.open_file(dir.striped()?, path, flags, mode)?;
+			let how = (flags, mode);
+			let (object, attr, made) = stripes.open_file(dir.striped()?, path, how, wish)?;
 			return Ok((Object::Striped(object), attr, made));
 		}
 		let (object, attr, made) = self.here.open_file(dir.here()?, path, flags, mode)?;

@@ -44,11 +44,10 @@ impl Stripes {
 	pub fn with_data(&self, attr: Attr, layout: &Layout) -> Result<Attr> {
 		let mut whole = bare(attr);
 		let servers = layout.servers();
-		for (server, found) in
-			all(&servers, |server| self.look(layout, *server)).into_iter().enumerate()
-		{
+		let found = all(&servers, |server| self.look(layout, *server));
+		for (server, found) in servers.iter().zip(found) {
 			let Some((_, attr)) = found? else { continue };
-			whole.size = whole.size.max(layout.end(server, attr.size));
+			whole.size = whole.size.max(layout.end(*server, attr.size));
 			whole.blocks += attr.blocks;
 			whole.atime = later(whole.atime, attr.atime);
 			whole.mtime = later(whole.mtime, attr.mtime);

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use fathom_record::Purpose;
-use fathom_wire::number::{lookup, open, set};
-use fathom_wire::{Attr, Entry, Extent, Handle, Reply, Request, SetAttr, Text};
+use fathom_wire::number::{hint, lookup, open, set};
+use fathom_wire::{Attr, Entry, Extent, Handle, Hints, Reply, Request, SetAttr, Text};
 use rustix::io::Errno;
 
 use crate::auth::random;
@@ -24,14 +24,32 @@ pub const FILES: &str = ".fathom-forward/files";
 pub const DATA: &str = ".fathom-forward/data";
 /// How often something begins anew whose name others make and remove, or whose server is started anew.
 pub const TRIES: usize = 20;
+/// Bytes of a block.
+const MOST_SIZE: u64 = 1 << 40;
 
-/// What files are striped like.
-#[derive(Debug, Clone, Copy)]
+/// What files that are made are striped like: as a server does it, or as a client wishes (hint `striping`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Striping {
-	/// Bytes of a block.
+	/// Bytes of a block; of a wish, 0: as the server does it.
 	pub size: u64,
-	/// Over so many servers; 0: all.
+	/// Over so many servers; 0: all, of a wish as the server does it.
 	pub count: u32,
+	/// From this one on; None: by the file's id.
+	pub first: Option<u32>,
+}
+
+impl Striping {
+	/// What the hints of an open say.
+	pub fn wished(hints: &Hints) -> Striping {
+		let Some(value) = hints.value(hint::STRIPING) else { return Striping::default() };
+		let number = |at: usize| {
+			let four = value.get(at..at + 4).and_then(|four| four.try_into().ok());
+			four.map_or(0, u32::from_le_bytes)
+		};
+		let first = Some(number(12)).filter(|first| value.len() >= 16 && *first != u32::MAX);
+		let size = u64::from(number(4)) << 32 | u64::from(number(0));
+		Striping { size, count: number(8), first }
+	}
 }
 
 /// A file, directory or symbolic link as clients see it.
@@ -140,9 +158,9 @@ impl Stripes {
 		let layout = String::from_utf8_lossy(&came.data).parse::<Layout>();
 		let why = "it stands for no striped file, but lies where only such may";
 		let layout = layout.map_err(|()| Trouble::new(Errno::BADMSG, why.to_owned()))?;
-		if layout.count as usize > self.peers.len() {
-			let (count, here) = (layout.count, self.peers.len());
-			let why = format!("it is striped over {count} servers; --stripe names {here}");
+		if layout.of as usize > self.peers.len() {
+			let (of, here) = (layout.of, self.peers.len());
+			let why = format!("it is striped over some of {of} servers; --stripe names {here}");
 			return Err(Trouble::new(Errno::NODEV, why));
 		}
 		self.layouts.put(home, layout);
@@ -170,8 +188,8 @@ impl Stripes {
 		&self,
 		dir: &Object,
 		path: &Text,
-		flags: u32,
-		mode: u32,
+		(flags, mode): (u32, u32),
+		wish: Striping,
 	) -> Result<(Object, Attr, bool)> {
 		let plain = flags & !(open::CREATE | open::EXCLUSIVE | open::TRUNCATE);
 		let (create, exclusive) = (flags & open::CREATE != 0, flags & open::EXCLUSIVE != 0);
@@ -193,7 +211,7 @@ impl Stripes {
 					Ok(_) => return mismatch(),
 				}
 			}
-			match self.make(dir, path, plain, mode) {
+			match self.make(dir, path, (plain, mode), wish) {
 				// made by another meanwhile
 				Err(Trouble { errno: Errno::EXIST, .. }) if !exclusive => {}
 				Err(trouble) if trouble.errno == Errno::STALE => last = trouble,
@@ -212,8 +230,14 @@ impl Stripes {
 	}
 
 	/// A new file: by its id first, with its layout in it, and then by its name, so that no name is without a layout.
-	fn make(&self, dir: &Object, path: &Text, flags: u32, mode: u32) -> Result<(Object, Attr)> {
-		let layout = self.new_layout()?;
+	fn make(
+		&self,
+		dir: &Object,
+		path: &Text,
+		(flags, mode): (u32, u32),
+		wish: Striping,
+	) -> Result<(Object, Attr)> {
+		let layout = self.new_layout(wish)?;
 		let by_id = named(FILES, &layout);
 		let flags = flags & !(open::NOFOLLOW | open::DIRECTORY) | open::CREATE | open::WRITE;
 		let request = Request::Open { dir: OWN_ROOT, flags, mode, path: by_id.clone() };
@@ -233,12 +257,15 @@ impl Stripes {
 		}
 	}
 
-	fn new_layout(&self) -> Result<Layout> {
+	/// As wished; what cannot be is made what comes nearest.
+	fn new_layout(&self, wish: Striping) -> Result<Layout> {
 		let bytes = random().map_err(|why| Trouble::new(Errno::IO, why))?;
-		let (id, servers) = (u128::from_le_bytes(bytes), self.peers.len() as u32);
-		let count =
-			if self.striping.count == 0 { servers } else { self.striping.count.min(servers) };
-		Ok(Layout { id, size: self.striping.size, count, first: (id % u128::from(count)) as u32 })
+		let (id, of) = (u128::from_le_bytes(bytes), self.peers.len() as u32);
+		let size = if wish.size == 0 { self.striping.size } else { wish.size };
+		let counts = [wish.count, self.striping.count, of];
+		let count = counts.into_iter().find(|count| *count > 0).unwrap_or(of).min(of);
+		let first = wish.first.unwrap_or((id % u128::from(of)) as u32) % of;
+		Ok(Layout { id, size: size.clamp(1, MOST_SIZE), count, first, of })
 	}
 
 	fn lay_out(&self, handle: Handle, layout: &Layout, dir: &Object, path: &Text) -> Result<Attr> {

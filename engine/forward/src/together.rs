@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use crate::queue::Key;
 use crate::server::{Done, Server, Trouble};
 use crate::store::{Object, Store};
+use crate::stripes::Striping;
 
 /// A lookup or open, of which one access can answer many.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -19,6 +20,8 @@ pub struct Question {
 	flags: u32,
 	mode: u32,
 	path: Vec<u8>,
+	/// Of a file that is made.
+	striping: Striping,
 	/// The only one that it is asked for.
 	alone: Option<Key>,
 }
@@ -45,7 +48,9 @@ impl Server {
 		// one of many makes a file; and each open that other servers are asked for is released there
 		let alone = flags & open::EXCLUSIVE != 0 || striped;
 		let alone = Some(key).filter(|_| op == op::OPEN && alone);
-		let question = Question { op, dir, flags, mode, path: path.0, alone };
+		let hints = self.pending(key).map(|pending| &pending.hints);
+		let striping = hints.map(Striping::wished).unwrap_or_default();
+		let question = Question { op, dir, flags, mode, path: path.0, striping, alone };
 		if let Some(askers) = self.asking.get_mut(&question) {
 			askers.next.push(key);
 			return Ok(());
@@ -138,7 +143,8 @@ impl Question {
 			let (object, attr) = store.lookup(dir, &path, nofollow)?;
 			return Ok((Reply::Lookup { handle: object.handle(), attr }, object));
 		}
-		let (object, attr, made) = store.open_file(dir, &path, self.flags, self.mode)?;
+		let (object, attr, made) =
+			store.open_file(dir, &path, (self.flags, self.mode), self.striping)?;
 		let handle = object.handle();
 		Ok((Reply::Open { handle, attr, created: u8::from(made) }, object))
 	}
