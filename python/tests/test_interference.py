@@ -52,7 +52,8 @@ def made(place: Path, name: str, calls: list[Call], started: int, key: str = "fs
         counters=counters_of(calls),
     )
     opened = fathom.open(run)
-    return interference.one(name, opened, ["mpiexec", "-n", "9"])
+    (only,) = interference.of_run(name, opened, ["mpiexec", "-n", "9"])
+    return only
 
 
 def seen_spans(calls: list[Call], file: int) -> list[tuple[int, int]]:

@@ -6,13 +6,15 @@ examples:
   fathom landscape s3d --layer posix
   fathom landscape *.fathom --csv > landscape.csv
   fathom landscape s3d other s3d.alone --interference
+  fathom landscape both --interference     programs of one run, with the servers they used
 """
 
 import argparse
 import json
 import sys
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -24,6 +26,8 @@ from fathom.store import Run
 from fathom.view import interference as shared
 from fathom.view import landscape as view
 from fathom.view import numbers, tables
+
+T = TypeVar("T")
 
 GROUP_SECONDS = ("io", "open", "read", "write", "close")
 FEW = 0.01  # of a run's I/O time: file groups found by suffix that have less are not printed
@@ -103,21 +107,26 @@ def _row(path: str, layer: str | None, globs: list[tuple[str, str]]) -> dict[str
     return row
 
 
-def rows(
-    paths: list[str], layer: str | None, globs: list[tuple[str, str]]
-) -> tuple[list[dict[str, Any]], int]:
-    """The rows of all runs that can be read, and the status: of the last that cannot."""
-    rows: dict[str, dict[str, Any]] = {}
+def _done(each: Iterable[Callable[[], T]]) -> tuple[list[T], int]:
+    """What they give, and the status: of the last that could not, which is said."""
+    found: list[T] = []
     status = 0
-    for path in paths:
+    for work in each:
         try:
-            row = _row(path, layer, globs)
-            rows.setdefault(row["path"], row)
+            found.append(work())
         except FathomError as error:
             status = error.status
             if not error.said:
                 print(f"fathom: {error}", file=sys.stderr)
-    return list(rows.values()), status
+    return found, status
+
+
+def rows(
+    paths: list[str], layer: str | None, globs: list[tuple[str, str]]
+) -> tuple[list[dict[str, Any]], int]:
+    """The rows of all runs that can be read, and the status: of the last that cannot."""
+    found, status = _done(partial(_row, path, layer, globs) for path in paths)
+    return list({row["path"]: row for row in found}.values()), status
 
 
 def _distinct(rows: list[dict[str, Any]]) -> None:
@@ -169,31 +178,29 @@ def _flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
 def _interference(arguments: argparse.Namespace) -> int:
     if arguments.baseline or arguments.group or arguments.layer:
         raise UsageError("landscape: --interference goes alone, or with --json or --csv")
-    status = 0
-    runs: dict[str, interference.One] = {}
-    for path in arguments.runs:
-        try:
-            opened = fathom.open(path)
-            command = [str(word) for word in opened.manifest.get("command", [])]
-            runs.setdefault(str(opened.path), interference.one(opened.name, opened, command))
-        except FathomError as error:
-            status = error.status
-            if not error.said:
-                print(f"fathom: {error}", file=sys.stderr)
-    if len(runs) < 2:
-        raise UsageError("landscape: --interference needs two runs, or more")
+    opened, unread = _done(partial(fathom.open, path) for path in arguments.runs)
+    runs = {str(one.path): one for one in opened}
     names = [one.name for one in runs.values()]
-    named = [
-        one if names.count(one.name) == 1 else replace(one, name=path) for path, one in runs.items()
-    ]
-    found = interference.interference(named)
+
+    def parts(path: str, run: Run) -> list[interference.One]:
+        command = [str(word) for word in run.manifest.get("command", [])]
+        name = run.name if names.count(run.name) == 1 else path
+        return interference.of_run(name, run, command)
+
+    each, damaged = _done(partial(parts, path, run) for path, run in runs.items())
+    every = [one for some in each for one in some]
+    if len(every) < 2:
+        raise UsageError(
+            "landscape: --interference needs two runs, or one of several programs and the servers that they used"
+        )
+    found = interference.interference(every)
     if arguments.json:
         print(json.dumps(shared.as_json(found), indent=2, ensure_ascii=False))
     elif arguments.csv:
         sys.stdout.write(tables.csv_text(pa.Table.from_pylist(shared.server_rows(found))))
     else:
         shared.show_interference(found)
-    return status
+    return damaged or unread
 
 
 def run(arguments: argparse.Namespace) -> int:

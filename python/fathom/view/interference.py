@@ -54,7 +54,7 @@ def _lost(found: Interference, run: str) -> float | None:
 
 def run_rows(found: Interference) -> list[dict[str, Any]]:
     """A row per run."""
-    seconds = {run.name: run.duration / SECOND for run in found.runs}
+    seconds = {run.name: run.own / SECOND for run in found.runs}
     rows = []
     for name, taken in seconds.items():
         other = found.alone.get(name)
@@ -100,7 +100,7 @@ def effect_rows(found: Interference) -> list[dict[str, Any]]:
 
 
 def _worth(run: One, lost: float | None) -> bool:
-    return bool(lost and lost > LEAST_SECONDS and lost > LEAST_SHARE * run.duration / SECOND)
+    return bool(lost and lost > LEAST_SECONDS and lost > LEAST_SHARE * run.own / SECOND)
 
 
 def advice(found: Interference) -> list[str]:

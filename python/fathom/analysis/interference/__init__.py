@@ -15,6 +15,7 @@ import pyarrow as pa
 from fathom.analysis import Source, statement
 from fathom.analysis.interference.means import Kind, Mean, Means, Server, kind_of, usual_mean
 from fathom.analysis.interference.spans import Span, common, moved, union
+from fathom.analysis.latency.servers import are_traced
 
 SECOND = 1e9
 # Gaps in a run's time at a server that are shorter than this part of the run are closed: so there are few spans.
@@ -30,12 +31,14 @@ LITTLE = 0.01
 
 @dataclass(frozen=True)
 class One:
-    """One of the runs."""
+    """One of the runs; or one of the programs that a run recorded together with the servers they used."""
 
     name: str
     source: Source
     started: int  # ns since 1970
     duration: int  # ns
+    own: int  # ns, of the program where the run had several
+    processes: tuple[int, ...]  # empty: all
     nodes: frozenset[str]  # boot ids
     program: tuple[Any, ...]  # what tells whether two runs are of the same program on as many ranks
     totals: Mapping[Server, Mapping[str, Any]]
@@ -77,28 +80,61 @@ def _key(rows: Iterable[Mapping[str, Any]], command: Sequence[str]) -> tuple[Any
     return (tuple(programs), tuple(word for word in command if "/" not in word))
 
 
-def one(name: str, source: Source, command: Sequence[str]) -> One:
-    """What is asked of one run. Errors: `fathom.errors.RunError` of a damaged run."""
-    run = source.sql("select started, duration from runs").to_pylist()[0]
+def _one(
+    name: str, source: Source, run: Mapping[str, Any], program: tuple[Any, ...],
+    processes: Sequence[int] = (), own: int | None = None,
+) -> One:  # fmt: skip
     gap = max(LEAST_GAP, run["duration"] // SPANS)
     spans: dict[Server, list[Span]] = defaultdict(list)
-    for row in source.sql(statement("interference/spans"), gap=gap).to_pylist():
+    given = {"processes": list(processes)}
+    for row in source.sql(statement("interference/spans"), gap=gap, **given).to_pylist():
         spans[row["server"], row["key"]].append((row["start"], row["stop"]))
-    totals = source.sql(statement("interference/totals")).to_pylist()
+    totals = source.sql(statement("interference/totals"), **given).to_pylist()
     nodes = source.sql("select boot_id from nodes")["boot_id"].to_pylist()
-    programs = source.sql(
-        "select distinct regexp_extract(exe, '[^/]*$') as program, ranks from processes where rank is not null"
-    )
     return One(
         name=name,
         source=source,
         started=run["started"],
         duration=run["duration"],
+        own=run["duration"] if own is None else own,
+        processes=tuple(processes),
         nodes=frozenset(nodes),
-        program=_key(programs.to_pylist(), command),
+        program=program,
         totals={(row["server"], row["key"]): row for row in totals},
         spans=spans,
     )
+
+
+def of_run(name: str, source: Source, command: Sequence[str]) -> list[One]:
+    """What is asked of one run: of each of its programs if servers were traced that several used.
+
+    Errors: `fathom.errors.RunError` of a damaged run.
+    """
+    run = source.sql("select started, duration from runs").to_pylist()[0]
+    if not are_traced(source):
+        programs = source.sql(
+            "select distinct regexp_extract(exe, '[^/]*$') as program, ranks from processes where rank is not null"
+        )
+        return [_one(name, source, run, _key(programs.to_pylist(), command))]
+    rows = source.sql(statement("interference/programs"), processes=[]).to_pylist()
+    names = _names(name, [row["program"] or "not recorded" for row in rows])
+    return [
+        _one(one, source, run, _key([row], row["words"] or []), row["processes"], row["stop"] - row["start"])
+        for one, row in zip(names, rows, strict=True)
+    ]  # fmt: skip
+
+
+def _names(run: str, programs: Sequence[str]) -> list[str]:
+    """RUN:PROGRAM; numbered where one of them ran several times at once; the run's own if it is alone."""
+    if len(programs) == 1:
+        return [run]
+    seen: dict[str, int] = defaultdict(int)
+    names = []
+    for program in programs:
+        seen[program] += 1
+        number = f".{seen[program]}" if programs.count(program) > 1 else ""
+        names.append(f"{run}:{program}{number}")
+    return names
 
 
 def works_on(run: One) -> set[Server]:
@@ -132,6 +168,7 @@ def classes(run: One, spans: Mapping[Server, Sequence[Span]]) -> pa.Table:
     names = ("servers", "keys", "starts", "stops")
     return run.source.sql(
         statement("interference/classes"),
+        processes=list(run.processes),
         width=max(1, run.duration // BINS),
         **{name: list(column) for name, column in zip(names, columns, strict=True)},
     )
