@@ -22,7 +22,7 @@ static const char *const op_names[] = {
 	[FWD_OP_READLINK] = "readlink", [FWD_OP_READ] = "read",       [FWD_OP_WRITE] = "write",
 	[FWD_OP_APPEND] = "append",     [FWD_OP_COMMIT] = "commit",   [FWD_OP_GAPS] = "gaps",
 	[FWD_OP_MKNOD] = "mknod",       [FWD_OP_LOCK] = "lock",       [FWD_OP_UNLOCK] = "unlock",
-	[FWD_OP_LOCKED] = "locked",
+	[FWD_OP_LOCKED] = "locked",     [FWD_OP_CALL] = "call",
 };
 
 static const struct fathom_fwd_handle root;

@@ -8,7 +8,10 @@
 #include "call.h"
 #include "compress.h"
 
-enum { CONNECT_TIMEOUT = 10000 /* ms */ };
+enum {
+	CONNECT_TIMEOUT = 10000, /* ms */
+	CALL_FIELDS = 64,        /* of a call, but its name */
+};
 
 static char *own_name(void)
 {
@@ -131,19 +134,60 @@ int fathom_fwd_status(struct fathom_fwd *client, char *json, size_t size,
 		      struct fathom_fwd_hints *hints)
 {
 	struct call k;
+	const uint8_t *said;
 	size_t bytes;
 
 	if (call_begin(&k, client, hints, FWD_OP_STATUS, NULL, 0, 0) || call_ask(&k))
 		return call_end(&k);
-	get_hint(&k.r, 0, 0);
-	bytes = k.r.bad ? 0 : (size_t)(k.r.end - k.r.at);
+	said = get_rest(&k.r, &bytes);
 	if (bytes >= size)
 		call_fail(&k, ENOBUFS, "the status is longer than there is room");
 	if (size) {
 		bytes = bytes < size ? bytes : size - 1;
-		memcpy(json, k.r.at, bytes);
+		if (bytes)
+			memcpy(json, said, bytes);
 		json[bytes] = 0;
 	}
-	k.r = (struct reader){.bad = k.r.bad};
+	return call_end(&k);
+}
+
+/* Behind the fields and hints goes what the operation is given. */
+static int ask_operation(struct call *k, const char *name, const struct fathom_fwd_handle *file,
+			 const struct iovec *given, uint32_t room)
+{
+	snprintf(k->request->file, sizeof(k->request->file), "%s", name);
+	put_call(&k->w, or_root(file), name, room);
+	call_hints(k);
+	put_bytes(&k->w, given->iov_base, given->iov_len);
+	return call_post(k) ? k->code : call_wait(k);
+}
+
+int fathom_fwd_call(struct fathom_fwd *client, const char *name,
+		    const struct fathom_fwd_handle *file, const struct iovec *given, void *reply,
+		    size_t room, size_t *length, struct fathom_fwd_hints *hints)
+{
+	static const struct iovec nothing;
+	const uint8_t *said;
+	struct call k;
+	size_t fields;
+
+	given = given ? given : &nothing;
+	fields = CALL_FIELDS + strlen(name) +
+		 (given->iov_len <= FWD_LIMIT_CALL ? given->iov_len : 0);
+	*length = 0;
+	if (call_begin(&k, client, hints, FWD_OP_CALL, file, fields, 0))
+		return call_end(&k);
+	if (given->iov_len > FWD_LIMIT_CALL)
+		call_fail(&k, EMSGSIZE, "more than an operation is given");
+	room = room < FWD_LIMIT_CALL ? room : FWD_LIMIT_CALL;
+	if (k.code || ask_operation(&k, name, file, given, (uint32_t)room))
+		return call_end(&k);
+	said = get_rest(&k.r, length);
+	if (*length > room) {
+		call_fail(&k, EPROTO, "the server's answer is longer than it may be");
+		*length = 0;
+	}
+	if (*length)
+		memcpy(reply, said, *length);
 	return call_end(&k);
 }

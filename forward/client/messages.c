@@ -100,6 +100,14 @@ void put_commit(struct writer *w, const struct fathom_fwd_handle *handle, uint8_
 	put_u8(w, level);
 }
 
+void put_call(struct writer *w, const struct fathom_fwd_handle *handle, const char *name,
+	      uint32_t room)
+{
+	put_handle(w, handle);
+	put_text(w, name);
+	put_u32(w, room);
+}
+
 void put_claim(struct writer *w, const struct fathom_fwd_handle *handle,
 	       const struct fathom_fwd_lock *lock)
 {
@@ -284,6 +292,17 @@ const uint8_t *get_hint(struct reader *r, uint16_t key, uint16_t length)
 			found = value;
 	}
 	return r->bad ? NULL : found;
+}
+
+const uint8_t *get_rest(struct reader *r, size_t *length)
+{
+	const uint8_t *rest;
+
+	get_hint(r, 0, 0);
+	rest = r->bad ? NULL : r->at;
+	*length = r->bad ? 0 : (size_t)(r->end - r->at);
+	r->at = r->bad ? r->at : NULL;
+	return rest;
 }
 
 bool get_end(struct reader *r)

@@ -51,6 +51,8 @@ void put_extents(struct writer *w, const struct fathom_fwd_handle *handle,
 /* Of append its length, of gaps where they begin. */
 void put_file_number(struct writer *w, const struct fathom_fwd_handle *handle, uint64_t number);
 void put_commit(struct writer *w, const struct fathom_fwd_handle *handle, uint8_t level);
+void put_call(struct writer *w, const struct fathom_fwd_handle *handle, const char *name,
+	      uint32_t room);
 void put_claim(struct writer *w, const struct fathom_fwd_handle *handle,
 	       const struct fathom_fwd_lock *lock);
 void put_hints(struct writer *w, const struct fathom_fwd_hint *hints, uint16_t n);
@@ -69,6 +71,8 @@ struct failure get_failure(struct reader *r);
 uint32_t get_count(struct reader *r, uint32_t most, size_t item);
 /* Reads all hints; the value of `key`, if it is there with just that length. */
 const uint8_t *get_hint(struct reader *r, uint16_t key, uint16_t length);
+/* The data behind the hints, and its length; all is read then. */
+const uint8_t *get_rest(struct reader *r, size_t *length);
 /* That the fields and hints were whole and nothing follows them. */
 bool get_end(struct reader *r);
 

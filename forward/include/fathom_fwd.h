@@ -363,6 +363,17 @@ FATHOM_FWD_API int fathom_fwd_has_locks(struct fathom_fwd *client,
 /* A session lasts as long as any process has its descriptor open: by fork, as an open file does. */
 FATHOM_FWD_API int fathom_fwd_session(struct fathom_fwd *client, uint64_t *session, int *fd);
 
+/* ---- operations that plug-ins of the server offer (fathom_fwd_plugin.h), so that data need not travel ---- */
+
+/* Has the server do `name`: `given` (NULL: nothing) is what the operation is given, `reply` has `room` bytes for its answer,
+ * `length` of them are set. `file`: what it is about, NULL: no file; of a file it sees all that this client wrote before.
+ * ENOSYS: no plug-in has it, and hints->error.what says what there is; EMSGSIZE: more than 65,536 bytes are given;
+ * errors of the operation's own. */
+FATHOM_FWD_API int fathom_fwd_call(struct fathom_fwd *client, const char *name,
+				   const struct fathom_fwd_handle *file, const struct iovec *given,
+				   void *reply, size_t room, size_t *length,
+				   struct fathom_fwd_hints *hints);
+
 /* ---- non-blocking. A post returns once the request is queued, or waits while the server's window (64 requests) is full;
  * memory must stay as it is until the request was waited for. Data moves while any thread is in any call of the
  * client. One post is one request: EMSGSIZE where it is more than the server takes at once. ---- */

@@ -37,6 +37,7 @@ FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], b
     "request-locked": ("request", "locked", {}, [FILE, 0, 8, 2, 1, 0, 0, 0], {}, b""),
     "request-holders": ("request", "holders", {}, [FILE, 7, 8, 8, 2, 4711, 4096, 0], {}, b""),
     "request-awaited": ("request", "awaited", {}, [[(7, 8), (7, 9)]], {}, b""),
+    "request-call": ("request", "call", {"flags": 1}, [FILE, b"crc32", 64], {99: b"?"}, b"0+512"),
     "reply-hello": ("reply", "hello", {"seq": 0}, SERVER, {}, b""),
     "reply-auth": ("reply", "auth", {"seq": 0}, SERVER, {2: NONCE}, b""),
     "reply-munge": ("reply", "munge", {"seq": 0}, [*SERVER, CREDENTIAL], {}, b""),
@@ -54,6 +55,7 @@ FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], b
     "reply-locked": ("reply", "locked", {}, [7, 9, 0, 2, 4712, 5, 6], {}, b""),
     "reply-holders": ("reply", "holders", {}, [[(7, 9), (10, 1)]], {}, b""),
     "reply-awaited": ("reply", "awaited", {}, [[(FILE, 7, 9, 8, 1, 4712, 5, 6, 42)]], {}, b""),
+    "reply-call": ("reply", "call", {}, [], {}, b"cafe"),
     "reply-gaps": ("reply", "gaps", {}, [[(10, 6, 1, 2, 5), (90, 6, 0, 0, 0)]], {}, b""),
 }  # fmt: skip
 

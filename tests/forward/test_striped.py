@@ -431,7 +431,8 @@ def test_what_is_written_together_on_another_server_names_all_callers_and_their_
         asker, *clients = [one.client() for _ in range(5)]
         handle = asker.open("f")
         asker.write(handle, 0, bytes(2 * KIB))
-        first = int(servers.by_id()[0].read_text().split()[-1])
+        layout = dict(line.split() for line in servers.by_id()[0].read_text().splitlines()[1:])
+        first = int(layout["first"])
         there = 0 if first == 1 else KIB
         before, asked = asker.status()["requests"], 0
         other.process.send_signal(signal.SIGSTOP)

@@ -25,7 +25,7 @@ REQUEST = {
     "rmdir": "ht", "readdir": "hQI", "symlink": "htt", "readlink": "h", "statfs": "h",
     "read": "he", "write": "he", "append": "hQ", "commit": "hB", "gaps": "hQ",
     "lock": "h" + CLAIM, "unlock": "h" + CLAIM, "locked": "h" + CLAIM, "reserve": "hIQ[QQQI][QQQQI]",
-    "holders": "h" + CLAIM, "awaited": "[QQ]",
+    "holders": "h" + CLAIM, "awaited": "[QQ]", "call": "htI",
 }  # fmt: skip
 REPLY = {
     "hello": SESSION, "auth": SESSION, "ping": "", "status": "", "munge": SESSION + "t",
@@ -34,7 +34,7 @@ REPLY = {
     "readdir": "[QQBt]", "symlink": "h" + ATTR, "readlink": "t", "statfs": "QQQQQQQI",
     "read": "n", "write": "QB", "append": "QB", "commit": "[hQQQI]", "gaps": "[QQQQI]",
     "lock": "", "unlock": "", "locked": CLAIM, "reserve": "n",
-    "holders": "[QQ]", "awaited": "[h" + CLAIM + "Q]",
+    "holders": "[QQ]", "awaited": "[h" + CLAIM + "Q]", "call": "",
 }  # fmt: skip
 FAILURE = "QQt"
 

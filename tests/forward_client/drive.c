@@ -536,6 +536,48 @@ static void restarted(const char *address, char **words)
 	fathom_fwd_finalize(c);
 }
 
+/* ---- calls: ADDRESS N: what a plug-in says of data that was only accepted before; and what is refused ---- */
+
+static void call_ranges(struct fathom_fwd *c, const struct fathom_fwd_handle *file, int n)
+{
+	struct fathom_fwd_extent ranges[] = {{0, 8}, {8, 1 << 20}};
+	const struct iovec given = {ranges, sizeof(ranges)};
+	const struct fathom_fwd_extent place = {0, 24};
+	struct doubles {
+		double least, most, sum;
+		uint64_t count;
+	} answer[2];
+	double numbers[3] = {n, n + 1, -n};
+	size_t length;
+
+	hints.level = FATHOM_FWD_ACCEPTED;
+	FINE(fathom_fwd_write(c, file, &(struct iovec){numbers, 24}, 1, &place, 1, NULL, &hints));
+	hints.level = 0;
+	FINE(fathom_fwd_call(c, "doubles", file, &given, answer, sizeof(answer), &length, &hints));
+	CHECK(length == sizeof(answer) && answer[0].count == 1 && answer[1].count == 2);
+	CHECK(answer[0].sum == n && answer[1].least == -n && answer[1].most == n + 1);
+}
+
+static void calls(const char *address, char **words)
+{
+	struct fathom_fwd *c = connect_to(address);
+	struct fathom_fwd_handle file = open_file(c, "numbers");
+	static char many[65537];
+	size_t length = 9;
+
+	for (int n = 1; n <= atoi(words[0]); n++)
+		call_ranges(c, &file, n);
+	CHECK(fathom_fwd_call(c, "none", NULL, NULL, NULL, 0, &length, &hints) == ENOSYS);
+	CHECK(length == 0 && strstr(hints.error.what, "call of none") != NULL);
+	printf("%s\n", hints.error.what);
+	CHECK(fathom_fwd_call(c, "crc32", &file, &(struct iovec){many, 3}, many, 4, &length,
+			      &hints) == EINVAL);
+	printf("%s\n", hints.error.what);
+	CHECK(fathom_fwd_call(c, "crc32", &file, &(struct iovec){many, sizeof(many)}, many, 4,
+			      &length, &hints) == EMSGSIZE);
+	fathom_fwd_finalize(c);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(const char *address, char **words);
@@ -544,6 +586,7 @@ static const struct {
 	{"fsx", fsx, 3},     {"large", large, 1},         {"threads", threads, 0},
 	{"forks", forks, 0}, {"stopped", stopped, 1},     {"records", records, 2},
 	{"names", names, 0}, {"restarted", restarted, 0}, {"pipeline", pipeline, 2},
+	{"calls", calls, 1},
 };
 
 int main(int count, char **words)

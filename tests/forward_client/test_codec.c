@@ -9,7 +9,7 @@
 
 enum {
 	FRAME_ROOM = FWD_FRAME_HEADER + 4096,
-	GOLDENS = 44, /* in forward/golden */
+	GOLDENS = 46, /* in forward/golden */
 };
 
 static const uint64_t client = 0x0123456789abcdef;
@@ -168,6 +168,9 @@ static void requests_of_data(void)
 	w = (struct writer){b, b + sizeof(b), false};
 	put_claim(&w, &file, &wanted);
 	made("request-lock", FWD_OP_LOCK, waits, &w, b, NULL, 0, "");
+	w = (struct writer){b, b + sizeof(b), false};
+	put_call(&w, &file, "crc32", 64);
+	made("request-call", FWD_OP_CALL, summed, &w, b, &question, 1, "0+512");
 }
 
 static void replies_of_names(void)
@@ -223,6 +226,8 @@ static void replies_of_data(void)
 	struct golden g = load("reply-read");
 	struct reader r = body_of(&g);
 	struct fathom_fwd_failed failed;
+	const uint8_t *rest;
+	size_t length;
 	struct fathom_fwd_gap gap;
 	struct fathom_fwd_lock lock;
 	struct failure failure;
@@ -250,6 +255,10 @@ static void replies_of_data(void)
 	lock = get_claim(&r);
 	CHECK(lock.session == 7 && lock.owner == 9 && lock.mode == FATHOM_FWD_LOCK_EXCLUSIVE);
 	CHECK(lock.pid == 4712 && lock.start == 5 && lock.length == 6 && get_end(&r));
+	g = load("reply-call");
+	r = body_of(&g);
+	rest = get_rest(&r, &length);
+	CHECK(length == 4 && !memcmp(rest, "cafe", 4) && !r.bad);
 	g = load("reply-failure");
 	r = body_of(&g);
 	failure = get_failure(&r);
@@ -292,6 +301,7 @@ static void decode_all(struct reader r)
 {
 	struct reader again = r;
 	struct text name;
+	size_t length;
 
 	get_session(&again);
 	get_hint(&again, FWD_HINT_PROOF, PROOF_BYTES);
@@ -317,6 +327,8 @@ static void decode_all(struct reader r)
 	get_claim(&again);
 	get_end(&again);
 	again = r;
+	get_rest(&again, &length);
+	again = r;
 	if (get_u64(&again) != 1 && !again.bad)
 		expand_memory(&(struct memory){.bytes = 0}, 0, 4096, again.at,
 			      (size_t)(again.end - again.at));
@@ -328,10 +340,10 @@ static void decode_all(struct reader r)
 /* Golden frames cut, with bits flipped, with lengths made up: nothing is read outside of what there is. */
 static void damage(uint64_t rounds)
 {
-	static const char *const names[] = {"reply-hello",   "reply-auth",    "reply-open",
-					    "reply-munge",   "reply-readdir", "reply-commit",
-					    "reply-failure", "reply-read",    "reply-gaps",
-					    "reply-locked",  "data",          "data-compressed"};
+	static const char *const names[] = {
+		"reply-hello",  "reply-auth",    "reply-open",     "reply-munge", "reply-readdir",
+		"reply-commit", "reply-failure", "reply-read",     "reply-gaps",  "reply-locked",
+		"reply-call",   "data",          "data-compressed"};
 	uint64_t seed = 7, refused = 0;
 
 	for (uint64_t i = 0; i < rounds; i++) {

@@ -86,6 +86,9 @@ pub struct Forward {
 	/// What holds the data
 	#[arg(long, value_enum, default_value_t = Store::Posix)]
 	store: Store,
+	/// Shared library whose operations clients may call by name (fathom_fwd_plugin.h); as often as needed
+	#[arg(long, value_name = "FILE", conflicts_with = "stripe")]
+	plugin: Vec<PathBuf>,
 	/// Make the store slow: creates=4000,operations=…,megabytes=… (a second), latency=… (s)
 	#[arg(long, value_name = "RATES")]
 	throttle: Option<Rates>,
@@ -146,6 +149,7 @@ pub fn forward(said: Forward) -> Result<(), String> {
 			Store::Posix => Data::Files,
 			Store::Null => Data::Nothing,
 		},
+		plugins: said.plugin,
 		rates: said.throttle,
 	};
 	fathom_record::begin(said.record.as_deref())?;

@@ -7,6 +7,7 @@ use fathom_wire::number::op;
 use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
 
 use crate::Map;
+use crate::calling::Calling;
 use crate::relaying::{Elsewhere, Relaying};
 use crate::server::Trouble;
 
@@ -187,6 +188,8 @@ pub enum Doing {
 	Met(Box<Reply>),
 	Reading(Reading),
 	Writing(Writing),
+	/// An operation of a plug-in.
+	Calling(Calling),
 	/// Waiting for a lock.
 	Locking,
 	/// The same, of a lock that another server keeps.

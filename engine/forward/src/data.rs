@@ -23,6 +23,8 @@ pub struct Count {
 	pub written: u64,
 	pub accesses: u64,
 	pub appends: u64,
+	/// Of operations of plug-ins.
+	pub calls: u64,
 	pub read: u64,
 	/// Bytes on the connections.
 	pub came: u64,
@@ -48,7 +50,8 @@ impl Server {
 			"pool_bytes": self.settings.pool, "pool_free_bytes": self.pool_free,
 			"requests": count.requests, "repeated": count.repeated, "late": count.late,
 			"writes": count.writes, "written_bytes": count.written, "store_writes": count.accesses,
-			"appends": count.appends, "read_bytes": count.read,
+			"appends": count.appends, "calls": count.calls, "operations": self.offers.names(),
+			"read_bytes": count.read,
 			"came_bytes": count.came, "sent_bytes": count.sent,
 			"store_reads": count.store_reads, "joined": count.joined,
 			"cache_bytes": self.cache.bytes(), "cache_blocks_read": self.cache.fills,
@@ -127,6 +130,7 @@ impl Server {
 			Done::Some(key, Err(trouble)) => {
 				self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
 			}
+			Done::Called(key, answer) => self.called(key, answer),
 			Done::LetGo => {}
 			Done::Known(connection, header, ours) => self.known(connection, &header, ours),
 			Done::Freed(done) => self.freed(done),

@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
@@ -98,6 +98,11 @@ impl Directory {
 		let mut root = Object::of(place)?.0;
 		root.handle = if own { OWN_ROOT } else { Handle::ROOT };
 		Ok(root)
+	}
+
+	/// The exported directory, for others to look beneath.
+	pub fn directory(&self) -> BorrowedFd<'_> {
+		self.root.as_fd()
 	}
 
 	/// Where striped files' layouts and data are.
@@ -633,6 +638,11 @@ impl Object {
 
 	fn attr(&self) -> Result<Attr> {
 		statx(&self.place).map(|said| attr_of(&said))
+	}
+
+	/// To be read by others.
+	pub fn readable(&self) -> Result<BorrowedFd<'_>> {
+		self.reading().map(OwnedFd::as_fd)
 	}
 
 	fn reading(&self) -> Result<&OwnedFd> {

@@ -6,6 +6,7 @@ mod appends;
 mod auth;
 mod cache;
 mod cached;
+mod calling;
 #[cfg(test)]
 mod chance;
 mod circles;
@@ -92,6 +93,8 @@ pub struct Settings {
 	/// Bytes of blocks that are read ahead and kept, 0: none.
 	pub cache: usize,
 	pub data: Data,
+	/// Libraries whose operations clients may call.
+	pub plugins: Vec<PathBuf>,
 	pub rates: Option<Rates>,
 }
 

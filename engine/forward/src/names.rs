@@ -48,6 +48,9 @@ impl Server {
 				self.own(id_of(handle), Asker::Peer(key), ask);
 				Ok(())
 			}
+			Request::Call { handle, name, room } => {
+				self.begin_call(key, (handle, &name, room), data)
+			}
 			Request::Lock { handle, claim } => self.begin_lock(key, handle, &claim),
 			Request::Unlock { handle, claim } => self.begin_unlock(key, handle, &claim),
 			Request::Locked { handle, claim } => self.begin_locked(key, handle, &claim),
@@ -101,6 +104,7 @@ impl Server {
 			Request::SetAttr { set, .. } => self.give(key, move |store| {
 				store.set_attr(&object, &set).map(|attr| Reply::SetAttr { attr })
 			}),
+			Request::Call { .. } => self.run_call(key, Some(object)),
 			Request::Lookup { .. } | Request::Open { .. } if self.is_met(key) => {
 				let met = self.pending(key).map(|p| std::mem::replace(&mut p.doing, Doing::Simple));
 				let Some(Doing::Met(reply)) = met else { return };

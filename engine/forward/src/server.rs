@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use crate::auth::random;
 use crate::cache::Cache;
+use crate::calling::Offers;
 use crate::circles::{Circle, Circles};
 use crate::client::{Arrival, Client, Pending};
 use crate::connection::{Buffers, Came, Connection, Socket, Stage};
@@ -86,6 +87,8 @@ pub enum Done {
 	Journaled(Handle, Vec<Served>, Result<(), Errno>),
 	/// What another server answered.
 	Asked(Asker, Result<Answer, Trouble>),
+	/// What an operation of a plug-in answered.
+	Called(Key, Result<Vec<u8>, Trouble>),
 	/// What another server answered about a lock that a client wants.
 	Relayed(Key, Handle, u64, Result<Reply, Trouble>),
 	/// A wait for a lock was followed.
@@ -155,6 +158,8 @@ pub struct Server {
 	pub callers: Option<Workers<Done>>,
 	/// A thread that waits for munged.
 	pub provers: Option<Workers<Done>>,
+	/// Operations of plug-ins.
+	pub offers: Offers,
 	/// Striped files that were removed.
 	pub doomed: Vec<Doomed>,
 	/// Requests that wait for room in the pool, by their arrival.
@@ -202,8 +207,9 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 	let mut server = Server::new(settings)?;
 	server.watch_edges(BELL, server.workers.bell())?;
 	server.watch(STOP, &stop.as_fd())?;
-	for others in [&server.callers, &server.provers].into_iter().flatten() {
-		server.watch_edges(BELL, others.bell())?;
+	let others = [&server.callers, &server.provers].into_iter().flatten();
+	for workers in others.chain(&server.offers.workers) {
+		server.watch_edges(BELL, workers.bell())?;
 	}
 	let mut addresses = Vec::new();
 	if let (Some(listener), Some(path)) = (&unix, &server.settings.unix) {
@@ -254,6 +260,7 @@ impl Server {
 			group,
 			callers: callers.transpose().map_err(text)?,
 			provers: provers.transpose().map_err(text)?,
+			offers: Offers::load(&settings, &store)?,
 			epoch: u64::from_le_bytes(random()?),
 			piece: PIECE.min(settings.pool),
 			pool_free: settings.pool,
@@ -349,6 +356,7 @@ impl Server {
 	/// What workers and callers have done.
 	fn take_done(&mut self) {
 		let others = [&mut self.callers, &mut self.provers].into_iter().flatten();
+		let others = others.chain(&mut self.offers.workers);
 		let others: Vec<_> = others.flat_map(Workers::done).collect();
 		for (began, done) in self.workers.done().into_iter().chain(others) {
 			self.begun(&done, began);

@@ -1,5 +1,6 @@
 //! What holds files: this server's directory, or stripes over several servers' directories.
 
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -217,6 +218,11 @@ impl Store {
 			Some(stripes) => stripes.read(object.striped()?, into, offset),
 			None => Ok(self.here.read(object.here()?, into, offset)?),
 		}
+	}
+
+	/// A descriptor of the file, to be read by others.
+	pub fn readable<'a>(&self, object: &'a Object) -> Result<BorrowedFd<'a>> {
+		Ok(object.here()?.readable()?)
 	}
 
 	/// The file's attributes can be had without waiting.

@@ -21,7 +21,7 @@ use crate::stripes::is_striped;
 use crate::workers::Work;
 
 /// What operations are called, in messages and in the trace.
-const NAMES: [(u16, &CStr); 25] = [
+const NAMES: [(u16, &CStr); 26] = [
 	(op::PING, c"ping"),
 	(op::STATUS, c"status"),
 	(op::LOOKUP, c"lookup"),
@@ -47,7 +47,13 @@ const NAMES: [(u16, &CStr); 25] = [
 	(op::LOCK, c"lock"),
 	(op::UNLOCK, c"unlock"),
 	(op::LOCKED, c"locked"),
+	(op::CALL, c"call"),
 ];
+
+/// Whether the protocol has an operation of that name.
+pub fn is_operation(name: &str) -> bool {
+	NAMES.iter().any(|(_, known)| known.to_bytes() == name.as_bytes())
+}
 
 pub fn name_of(op: u16) -> &'static str {
 	let named = NAMES.iter().find(|(number, _)| *number == op);
@@ -146,6 +152,10 @@ pub fn record(files: &mut Files, pending: &Pending, status: u32, mount: Option<&
 		op if relays => relayed(op),
 		op => traced(op),
 	};
+	let op = match &pending.doing {
+		Doing::Calling(calling) => calling.offered.traced,
+		_ => op,
+	};
 	let Some(op) = op else { return };
 	let queued = pending.begun.map_or(0, |begun| (begun - pending.arrived.at).as_nanos() as i64);
 	let (size, offset, moved) = extent_of(pending);
@@ -219,6 +229,7 @@ impl Server {
 		let keys: Vec<Key> = match done {
 			Done::Simple(key, ..) | Done::Some(key, _) | Done::Size(_, key, _) => vec![*key],
 			Done::Read(key, ..) | Done::Synced(key, ..) | Done::Relayed(key, ..) => vec![*key],
+			Done::Called(key, _) => vec![*key],
 			Done::Written(_, pieces, _) => pieces.iter().map(|(piece, _)| piece.key).collect(),
 			Done::Journal(..) | Done::Journaled(..) | Done::Asked(..) => return,
 			Done::Met(question, _) => self.askers(question),

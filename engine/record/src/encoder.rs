@@ -65,6 +65,7 @@ unsafe extern "C" {
 	fn server_end();
 	fn server_now() -> u64;
 	fn server_op(layer: *const c_char, name: *const c_char) -> u32;
+	fn server_new_op(name: *const c_char) -> u32;
 	fn server_request(request: *const RawRequest);
 	fn server_enter(op: u32, place: *const RawPlace, size: i64, offset: i64);
 	fn server_leave(error: i32, bytes: i64, callers: *const Caller, count: usize, together: bool);
@@ -93,6 +94,12 @@ pub fn now() -> u64 {
 pub fn op(layer: &CStr, name: &CStr) -> Option<u32> {
 	// SAFETY: terminated texts, read during the call.
 	let op = unsafe { server_op(layer.as_ptr(), name.as_ptr()) };
+	(op != u32::MAX).then_some(op)
+}
+
+pub fn new_op(name: &CStr) -> Option<u32> {
+	// SAFETY: a terminated text, copied during the call.
+	let op = unsafe { server_new_op(name.as_ptr()) };
 	(op != u32::MAX).then_some(op)
 }
 

@@ -106,6 +106,11 @@ pub fn op(name: &CStr) -> Option<u32> {
 	encoder::op(c"server", name)
 }
 
+/// A number for one more operation of a server, by its name; while only one thread records.
+pub fn new_op(name: &CStr) -> Option<u32> {
+	encoder::new_op(name)
+}
+
 /// A request has its answer, now.
 pub fn request(request: &Request<'_>) {
 	if is_on() {

@@ -33,6 +33,8 @@ bool server_begin(const char *run);
 void server_end(void);
 uint64_t server_now(void);
 uint32_t server_op(const char *layer, const char *name); /* UINT32_MAX: there is none */
+/* One more operation of the server; while only one thread records. UINT32_MAX: there is no room. */
+uint32_t server_new_op(const char *name);
 
 void server_request(const struct server_request *request);
 /* What an access is about. `path`, if not NULL, is relative to the directory `file`; `known_as`, if not NULL, is the

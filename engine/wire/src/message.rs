@@ -87,6 +87,7 @@ messages! {
 		Lock = LOCK (handle: Handle, claim: Claim);
 		Unlock = UNLOCK (handle: Handle, claim: Claim);
 		Locked = LOCKED (handle: Handle, claim: Claim);
+		Call = CALL "data" (handle: Handle, name: Text, room: u32);
 		Reserve = RESERVE (
 			handle: Handle, flags: u32, size: u64, wanted: Vec<Wanted>, told: Vec<Gap>
 		);
@@ -129,6 +130,7 @@ messages! {
 		Lock = LOCK ();
 		Unlock = UNLOCK ();
 		Locked = LOCKED (claim: Claim);
+		Call = CALL "data" ();
 		Reserve = RESERVE (offsets: Vec<u64>);
 		Holders = HOLDERS (owners: Vec<Holder>);
 		Awaited = AWAITED (locks: Vec<Awaited>);

@@ -217,6 +217,14 @@ fn data() {
 }
 
 #[test]
+fn calls() {
+	let call = Request::Call { handle: file(), name: "crc32".into(), room: 64 };
+	let checked = |h: &mut Header| h.flags = flag::BODY_CRC;
+	asks("request-call", checked, call, none().with(99, b"?"), b"0+512");
+	answers("reply-call", 0, Reply::Call {}, none(), b"cafe");
+}
+
+#[test]
 fn locks() {
 	let wanted = Claim {
 		client: 7,

@@ -36,6 +36,7 @@ class Server:
     mount: str = ""  # where programs see striped files; empty: the first server's path
     auth: str = "token"  # by what it and its clients know each other where no Unix socket does it
     munge_socket: str = ""  # of auth "munge"; empty: munged's usual one
+    plugins: tuple[str, ...] = ()  # libraries with operations of their own
 
     def munge(self) -> str:
         """FATHOM_FORWARD_MUNGE of its clients; empty: by token."""
@@ -47,6 +48,7 @@ class Server:
         said += ["--cache", str(self.cache)]
         if self.stripe:
             said += ["--stripe-size", str(self.stripe)]
+        said += [word for plugin in self.plugins for word in ("--plugin", plugin)]
         return said + (["--throttle", self.throttle] if self.throttle else [])
 
 
@@ -60,13 +62,19 @@ RANGES = {
 }
 
 
+def _is_a(kind: Any, value: Any) -> bool:
+    if kind in (int, str):
+        return isinstance(value, kind) and not isinstance(value, bool)
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
 def _checked(where: str, said: dict[str, Any]) -> dict[str, Any]:
     for key, value in said.items():
         if key not in KEYS:
             raise UsageError(f"{where}: no key '{key}'; there are {', '.join(KEYS)}")
-        kind = int if KEYS[key] is int else str
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise UsageError(f"{where}: {key} = {value!r}: {kind.__name__} is expected")
+        if not _is_a(KEYS[key], value):
+            kind = "int" if KEYS[key] is int else "str" if KEYS[key] is str else "a list of str"
+            raise UsageError(f"{where}: {key} = {value!r}: {kind} is expected")
         if key in CHOICES and value not in CHOICES[key]:
             can = ", ".join(word for word in CHOICES[key] if word)
             raise UsageError(f"{where}: {key} = {value!r}: this version has {can}")
