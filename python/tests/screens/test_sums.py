@@ -163,7 +163,7 @@ def check(oracle: Breakdown, row: dict[str, Any], calls: list[Call]) -> None:
         times = oracle.of_servers(calls)
         most = max(times, key=lambda name: (times[name], name), default=None)
         least = min(times, key=lambda name: (times[name], name), default=None)
-        assert (row["server of longest"], row["server of least"]) == (most, least)
+        assert (row["server with most"], row["server with least"]) == (most, least)
 
 
 def test_breakdown_by_call(tmp_path: Path) -> None:
