@@ -479,6 +479,28 @@ def test_what_is_written_together_on_another_server_names_all_callers_and_their_
     assert paths == [("/m/f",)]
 
 
+def test_a_list_is_one_request_to_each_server(tmp_path: Path) -> None:
+    """As of a strided view: 500 pieces here and there."""
+    with stripes(tmp_path, 3, 4 * KIB) as servers:
+        one = servers.servers[0].client()
+        handle = one.open("f")
+        one.write(handle, 0, bytes(600_000))
+        watchers = [server.client() for server in servers.servers]
+        before = [watcher.status()["requests"] for watcher in watchers]
+        extents = [(1000 * number + 7, 100) for number in range(500)]
+        data = os.urandom(50_000)
+        assert one.ask("write", handle, extents, data=data)[0] == len(data)
+        parts = one.read(handle, *extents, (599_990, 100))
+        assert b"".join(parts) == data + bytes(10)
+        after = [watcher.status()["requests"] for watcher in watchers]
+        # Status itself; a write, a read; the size, as the last read came short. Nothing grows with the pieces.
+        assert all(b - a <= 8 for a, b in zip(before, after, strict=True)), (before, after)
+        expected = bytearray(600_000)
+        for number, (at, length) in enumerate(extents):
+            expected[at : at + length] = data[100 * number : 100 * number + length]
+        assert one.read(handle, (0, 600_000)) == [bytes(expected)]
+
+
 def shares(size: int, stripe: int, order: list[int]) -> dict[int, int]:
     """Length of each server's data file, byte by byte."""
     ends: dict[int, int] = {}

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use fathom_wire::Extent;
+
 /// The first line of a file that stands for a striped one.
 const TITLE: &str = "fathom-forward stripes 2";
 
@@ -29,8 +31,10 @@ pub struct Share {
 }
 
 impl Share {
-	pub fn length(&self) -> u64 {
-		self.parts.iter().map(|(from, to)| (to - from) as u64).sum()
+	/// In the data file.
+	pub fn extent(&self) -> Extent {
+		let length = self.parts.iter().map(|(from, to)| (to - from) as u64).sum();
+		Extent { offset: self.start, length }
 	}
 }
 

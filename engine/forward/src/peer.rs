@@ -156,9 +156,14 @@ impl Peer {
 		self.heard.lock().is_ok_and(|heard| heard.is_none_or(|at| at.elapsed() > time))
 	}
 
+	/// It was not reached when it was last sought.
+	pub fn is_away(&self) -> bool {
+		self.away.load(Ordering::Relaxed)
+	}
+
 	/// The same of a server that has its own patience; one that was away is not waited for again.
 	pub fn seek(&self, question: Question<'_>, patience: Patience) -> Result<Came, Trouble> {
-		if self.away.load(Ordering::Relaxed) {
+		if self.is_away() {
 			self.look_again(HELLO.min(patience.reach))?;
 		}
 		let now = Instant::now();

@@ -271,6 +271,13 @@ pub struct Run<'a> {
 	pub parts: Vec<Part<'a>>,
 }
 
+impl Run<'_> {
+	pub fn extent(&self) -> Extent {
+		let length = self.parts.iter().map(|part| part.bytes.len() as u64).sum();
+		Extent { offset: self.offset, length }
+	}
+}
+
 /// Bytes of a piece.
 #[derive(Clone, Copy)]
 pub struct Part<'a> {

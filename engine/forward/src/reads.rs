@@ -177,6 +177,11 @@ pub fn reply_bytes(extents: usize) -> usize {
 type Read = (Vec<(u64, u64)>, Option<(Extent, Trouble)>);
 
 fn read(store: &Store, object: &Object, parts: &[Extent], into: &mut [u8]) -> Read {
+	match store.read_list(object, parts, into) {
+		Some(Ok(lengths)) => return (close_up(parts, &lengths, into), None),
+		Some(Err(trouble)) if parts.len() == 1 => return (Vec::new(), Some((parts[0], trouble))),
+		_ => {} // the first that fails is to be named
+	}
 	let (mut lengths, mut at) = (Vec::new(), 0);
 	for part in parts {
 		match store.read(object, &mut into[at..at + part.length as usize], part.offset) {
@@ -188,4 +193,16 @@ fn read(store: &Store, object: &Object, parts: &[Extent], into: &mut [u8]) -> Re
 		}
 	}
 	(lengths, None)
+}
+
+/// What came short is followed by the next at once.
+fn close_up(parts: &[Extent], lengths: &[usize], into: &mut [u8]) -> Vec<(u64, u64)> {
+	let (mut from, mut to) = (0, 0);
+	for (part, length) in parts.iter().zip(lengths) {
+		if from != to {
+			into.copy_within(from..from + length, to);
+		}
+		(from, to) = (from + part.length as usize, to + length);
+	}
+	parts.iter().zip(lengths).map(|(part, length)| (part.length, *length as u64)).collect()
 }

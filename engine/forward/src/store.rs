@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use crate::directory::{self, Directory};
 pub use crate::directory::{Data, said};
 use crate::server::Trouble;
+use crate::striped::{Lost, Stretch};
 use crate::stripes::{self, Stripes, Striping};
 use crate::throttle::Throttle;
 
@@ -214,9 +215,24 @@ impl Store {
 
 	/// Bytes that were read; fewer than asked for only at the end of file.
 	pub fn read(&self, object: &Object, into: &mut [u8], offset: u64) -> Result<usize> {
-		match self.stripes(object) {
-			Some(stripes) => stripes.read(object.striped()?, into, offset),
-			None => Ok(self.here.read(object.here()?, into, offset)?),
+		if let Some(stripes) = self.stripes(object) {
+			let extent = Extent { offset, length: into.len() as u64 };
+			let lengths = stripes.read(object.striped()?, &[extent], into)?;
+			return Ok(lengths.into_iter().sum());
+		}
+		Ok(self.here.read(object.here()?, into, offset)?)
+	}
+
+	/// What is striped is asked for as a list; of other files None.
+	pub fn read_list(
+		&self,
+		object: &Object,
+		extents: &[Extent],
+		into: &mut [u8],
+	) -> Option<Result<Vec<usize>>> {
+		match (self.stripes(object), object) {
+			(Some(stripes), Object::Striped(object)) => Some(stripes.read(object, extents, into)),
+			_ => None,
 		}
 	}
 
@@ -253,19 +269,20 @@ impl Store {
 		matches!(object, Object::Here(object) if self.here.write_now(object, parts, offset))
 	}
 
-	/// One access to each store that has some of these bytes, which lie one after the other; ranges that failed.
-	pub fn write(&self, object: &Object, parts: &[&[u8]], offset: u64) -> Vec<(Extent, Trouble)> {
-		let length = parts.iter().map(|part| part.len() as u64).sum();
-		let written = match (self.stripes(object), object) {
-			(Some(stripes), Object::Striped(object)) => stripes.write(object, parts, offset),
-			(_, Object::Here(object)) => {
-				self.here.write(object, parts, offset).map(|()| Vec::new()).map_err(Into::into)
-			}
-			_ => Err(Errno::XDEV.into()),
-		};
-		match written {
-			Ok(failed) => failed,
-			Err(trouble) => vec![(Extent { offset, length }, trouble)],
+	/// Bytes that lie one after the other, by one access.
+	pub fn write(&self, object: &Object, parts: &[&[u8]], offset: u64) -> Result<()> {
+		Ok(self.here.write(object.here()?, parts, offset)?)
+	}
+
+	/// What is striped is written as a list, with what failed of each; of other files None.
+	pub fn write_list(
+		&self,
+		object: &Object,
+		stretches: &[Stretch<'_>],
+	) -> Option<Result<Vec<Lost>>> {
+		match (self.stripes(object), object) {
+			(Some(stripes), Object::Striped(object)) => Some(stripes.write(object, stretches)),
+			_ => None,
 		}
 	}
 

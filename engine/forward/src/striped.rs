@@ -1,9 +1,11 @@
 //! Data of striped files: each server's share in its data file, which is made at the first write; one that is absent is a
 //! hole. The size is the furthest end, asked for when it is needed.
 
+use std::collections::BTreeMap;
 use std::thread::{self, ScopedJoinHandle};
 
-use fathom_wire::number::{level, lookup, open, set};
+use fathom_record::Caller;
+use fathom_wire::number::{level, limit, lookup, open, set};
 use fathom_wire::{Attr, Extent, Handle, Reply, Request, SetAttr, Time};
 use rustix::io::Errno;
 
@@ -12,6 +14,7 @@ use crate::layout::{Layout, Share, cut};
 use crate::peer::Came;
 use crate::server::Trouble;
 use crate::stripes::{DATA, FILES, Object, Stripes, TRIES, bare, is_stale, mismatch, named};
+use crate::traced::MOST_CALLERS;
 
 type Result<T> = std::result::Result<T, Trouble>;
 
@@ -37,6 +40,76 @@ fn all<T: Send, S: Sync>(each: &[S], work: impl Fn(&S) -> Result<T> + Sync) -> V
 		};
 		threads.into_iter().map(done).collect()
 	})
+}
+
+/// Ranges that were not written, each with why.
+pub type Lost = Vec<(Extent, Trouble)>;
+
+/// Bytes that lie one after the other, to be written.
+pub struct Stretch<'a> {
+	pub offset: u64,
+	pub parts: Vec<&'a [u8]>,
+	/// The calls whose bytes these are, in their order.
+	pub callers: Vec<Caller>,
+}
+
+/// What one server has of a stretch.
+struct Portion<'a> {
+	/// The stretch's number.
+	stretch: usize,
+	/// In the data file.
+	there: Extent,
+	/// In the file.
+	ranges: Vec<Extent>,
+	data: Vec<&'a [u8]>,
+	callers: Vec<Caller>,
+}
+
+impl<'a> Portion<'a> {
+	fn of(number: usize, stretch: &Stretch<'a>, share: Share) -> Portion<'a> {
+		let range = |(from, to): &(usize, usize)| Extent {
+			offset: stretch.offset + *from as u64,
+			length: (to - from) as u64,
+		};
+		let callers = |(from, to): &(usize, usize)| {
+			fathom_record::cut(&stretch.callers, *from as u64..*to as u64)
+		};
+		Portion {
+			stretch: number,
+			there: share.extent(),
+			ranges: share.parts.iter().map(range).collect(),
+			data: share.parts.iter().flat_map(|part| cut(&stretch.parts, *part)).collect(),
+			callers: share.parts.iter().flat_map(callers).collect(),
+		}
+	}
+}
+
+/// Portions cut into as few requests as may be: so many extents, bytes, and calls whose bytes they have.
+fn requests<'a, 'b>(portions: &'b [Portion<'a>]) -> Vec<&'b [Portion<'a>]> {
+	let (mut cuts, mut begin, mut bytes, mut callers) = (Vec::new(), 0, 0, 0);
+	for (at, portion) in portions.iter().enumerate() {
+		let (more, by) = (portion.there.length, portion.callers.len());
+		let is_full = at - begin == limit::EXTENTS as usize
+			|| bytes + more > u64::from(limit::DATA)
+			|| callers + by > MOST_CALLERS;
+		if is_full && at > begin {
+			cuts.push(&portions[begin..at]);
+			(begin, bytes, callers) = (at, 0, 0);
+		}
+		(bytes, callers) = (bytes + more, callers + by);
+	}
+	cuts.push(&portions[begin..]);
+	cuts
+}
+
+/// Where each extent's bytes begin, one extent's behind the other's.
+fn starts(extents: &[Extent]) -> Vec<usize> {
+	let lengths = extents.iter().map(|extent| extent.length as usize);
+	let ends = lengths.scan(0, |end, length| {
+		*end += length;
+		Some(*end)
+	});
+	std::iter::once(0).chain(ends).collect()
 }
 
 impl Stripes {
@@ -114,74 +187,133 @@ impl Stripes {
 		}
 	}
 
-	/// Bytes that were read; fewer than asked for only at the end of file.
-	pub fn read(&self, object: &Object, into: &mut [u8], offset: u64) -> Result<usize> {
+	/// Bytes that were read of each extent into its place, one behind the other; fewer than asked for only at the end of file.
+	/// Each server is asked once, for all that it has.
+	pub fn read(&self, object: &Object, extents: &[Extent], into: &mut [u8]) -> Result<Vec<usize>> {
 		let layout = object.layout()?;
-		let shares = layout.shares(offset, into.len());
-		let asked = all(&shares, |share| self.read_share(&layout, share));
-		into.fill(0);
-		let (mut end, mut absent) = (0, true);
-		for (share, data) in shares.iter().zip(asked) {
-			let Some(data) = data? else { continue };
-			absent = false;
-			let mut at = 0;
-			for (from, to) in &share.parts {
-				let some = &data[at.min(data.len())..data.len().min(at + to - from)];
-				into[*from..from + some.len()].copy_from_slice(some);
-				at += to - from;
-				end = if some.is_empty() { end } else { end.max(from + some.len()) };
+		let starts = starts(extents);
+		let mut of_servers: BTreeMap<usize, Vec<(usize, Share)>> = BTreeMap::new();
+		for (at, extent) in extents.iter().enumerate() {
+			for share in layout.shares(extent.offset, extent.length as usize) {
+				of_servers.entry(share.server).or_default().push((at, share));
 			}
 		}
-		if end == into.len() {
-			return Ok(end); // what came short before is a hole
+		let asked: Vec<_> = of_servers.into_iter().collect();
+		let came = all(&asked, |(server, shares)| self.read_shares(&layout, *server, shares));
+		into.fill(0);
+		let (mut ends, mut absent) = (vec![0; extents.len()], true);
+		for ((_, shares), came) in asked.iter().zip(came) {
+			let Some(came) = came? else { continue };
+			absent = false;
+			for ((extent, share), data) in shares.iter().zip(came) {
+				let mut at = 0;
+				for (from, to) in &share.parts {
+					let some = &data[at.min(data.len())..data.len().min(at + to - from)];
+					let place = starts[*extent] + from;
+					into[place..place + some.len()].copy_from_slice(some);
+					at += to - from;
+					let end = if some.is_empty() { 0 } else { from + some.len() };
+					ends[*extent] = end.max(ends[*extent]);
+				}
+			}
+		}
+		let is_whole = |(extent, end): (&Extent, &usize)| *end as u64 == extent.length;
+		if extents.iter().zip(&ends).all(is_whole) {
+			return Ok(ends); // what came short before is a hole
 		}
 		if absent {
 			self.at_home(object, |handle| Request::GetAttr { handle })?; // it may be removed
 		}
 		let size = self.with_data(Attr::default(), &layout)?.size;
-		let there = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX);
-		Ok(there.clamp(end, into.len()))
+		let there = |(extent, end): (&Extent, &usize)| {
+			let there = usize::try_from(size.saturating_sub(extent.offset)).unwrap_or(usize::MAX);
+			there.clamp(*end, extent.length as usize)
+		};
+		Ok(extents.iter().zip(&ends).map(there).collect())
 	}
 
-	fn read_share(&self, layout: &Layout, share: &Share) -> Result<Option<Vec<u8>>> {
-		let extents = vec![Extent { offset: share.start, length: share.length() }];
-		let request = |handle| Request::Read { handle, extents: extents.clone() };
-		let came = self.at_data((layout, share.server, false), request, &[])?;
-		Ok(came.map(|came| came.data))
-	}
-
-	/// Ranges that failed, each with why.
-	pub fn write(
+	/// The bytes of each share; None: the server has no data of the file.
+	fn read_shares(
 		&self,
-		object: &Object,
-		parts: &[&[u8]],
-		offset: u64,
-	) -> Result<Vec<(Extent, Trouble)>> {
-		let layout = object.layout()?;
-		let shares = layout.shares(offset, parts.iter().map(|part| part.len()).sum());
-		let callers = fathom_record::works_for_what().callers;
-		let written = all(&shares, |share| {
-			let of = |(from, to): &(usize, usize)| {
-				fathom_record::cut(&callers, *from as u64..*to as u64)
+		layout: &Layout,
+		server: usize,
+		shares: &[(usize, Share)],
+	) -> Result<Option<Vec<Vec<u8>>>> {
+		let mut found = Vec::new();
+		for some in shares.chunks(limit::EXTENTS as usize) {
+			let extent = |(_, share): &(usize, Share)| share.extent();
+			let extents: Vec<Extent> = some.iter().map(extent).collect();
+			let request = |handle| Request::Read { handle, extents: extents.clone() };
+			let Some(came) = self.at_data((layout, server, false), request, &[])? else {
+				return Ok(None);
 			};
-			fathom_record::puts_together(share.parts.iter().flat_map(of).collect());
-			let data: Vec<&[u8]> =
-				share.parts.iter().flat_map(|range| cut(parts, *range)).collect();
-			let extents = vec![Extent { offset: share.start, length: share.length() }];
-			let request = |handle| Request::Write { handle, extents: extents.clone() };
-			self.at_data((&layout, share.server, true), request, &data).map(drop)
-		});
-		let mut failed = Vec::new();
-		for (share, written) in shares.iter().zip(written) {
-			let Err(trouble) = written else { continue };
-			let ranges = share.parts.iter().map(|(from, to)| Extent {
-				offset: offset + *from as u64,
-				length: (to - from) as u64,
-			});
-			failed.extend(ranges.map(|range| (range, trouble.clone())));
+			let Reply::Read { lengths } = came.reply else { return mismatch() };
+			let mut data = came.data.as_slice();
+			for length in lengths {
+				let one = data.split_off(..length as usize).ok_or(Errno::PROTO)?;
+				found.push(one.to_vec());
+			}
 		}
-		failed.sort_by_key(|(range, _)| range.offset);
+		Ok(Some(found))
+	}
+
+	/// Ranges of each stretch that failed, and why. Each server is asked once, for all that it has.
+	pub fn write(&self, object: &Object, stretches: &[Stretch<'_>]) -> Result<Vec<Lost>> {
+		let layout = object.layout()?;
+		let mut of_servers: BTreeMap<usize, Vec<Portion<'_>>> = BTreeMap::new();
+		for (number, stretch) in stretches.iter().enumerate() {
+			let length = stretch.parts.iter().map(|part| part.len()).sum();
+			for share in layout.shares(stretch.offset, length) {
+				let portions = of_servers.entry(share.server).or_default();
+				portions.push(Portion::of(number, stretch, share));
+			}
+		}
+		let asked: Vec<_> = of_servers.into_iter().collect();
+		let written =
+			all(&asked, |(server, portions)| Ok(self.write_portions(&layout, *server, portions)));
+		let mut failed = vec![Vec::new(); stretches.len()];
+		for lost in written {
+			for (number, range, trouble) in lost? {
+				failed[number].push((range, trouble));
+			}
+		}
+		for lost in &mut failed {
+			lost.sort_by_key(|(range, _)| range.offset);
+		}
 		Ok(failed)
+	}
+
+	/// In their order: what is written later may lie over what was before.
+	fn write_portions(
+		&self,
+		layout: &Layout,
+		server: usize,
+		portions: &[Portion<'_>],
+	) -> Vec<(usize, Extent, Trouble)> {
+		let mut failed = Vec::new();
+		for some in requests(portions) {
+			let Err(trouble) = self.write_at_once(layout, server, some) else { continue };
+			// what a server that answers has refused is some of it
+			if some.len() > 1 && !self.peers[server].is_away() {
+				for one in some {
+					let lost = self.write_portions(layout, server, std::slice::from_ref(one));
+					failed.extend(lost);
+				}
+				continue;
+			}
+			let ranges = some.iter().flat_map(|p| p.ranges.iter().map(|range| (p.stretch, *range)));
+			failed.extend(ranges.map(|(stretch, range)| (stretch, range, trouble.clone())));
+		}
+		failed
+	}
+
+	fn write_at_once(&self, layout: &Layout, server: usize, some: &[Portion<'_>]) -> Result<()> {
+		let callers = some.iter().flat_map(|portion| portion.callers.iter().copied()).collect();
+		fathom_record::puts_together(fathom_record::joined(callers));
+		let data: Vec<&[u8]> = some.iter().flat_map(|portion| portion.data.clone()).collect();
+		let extents: Vec<Extent> = some.iter().map(|portion| portion.there).collect();
+		let request = |handle| Request::Write { handle, extents: extents.clone() };
+		self.at_data((layout, server, true), request, &data).map(drop)
 	}
 
 	/// Every data file ends where the file does; that of the last byte is as long as it must be.

@@ -94,6 +94,8 @@ const CALLS: usize = limit::HINT as usize / CALL;
 const CALL: usize = 24;
 /// Hints of calls in a request; those of a write that has more are not told.
 const MOST: usize = 60;
+/// Calls that a request between servers can name.
+pub const MOST_CALLERS: usize = CALLS * MOST;
 
 /// What another server's rows are to say of a request: what its file is known as, and that its data is put together of several
 /// calls' bytes.

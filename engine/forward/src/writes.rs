@@ -13,6 +13,7 @@ use crate::pulls::is_pulled;
 use crate::queue::{Access, Key, Part, Piece, Run, runs};
 use crate::server::{Done, INLINE, Server, Trouble};
 use crate::store::{Object, Store, said};
+use crate::striped::Stretch;
 
 impl Server {
 	pub fn begin_write(
@@ -176,28 +177,41 @@ pub fn written_reply(writing: &Writing, level: u8) -> Reply {
 /// Write pieces with as few accesses as they allow. What fails together is tried apart, so that exact ranges are named.
 pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>) -> Done {
 	let mut failed = vec![Vec::new(); pieces.len()];
-	let mut accesses = 0;
-	for run in runs(&pieces) {
-		let parts: Vec<&[u8]> = run.parts.iter().map(|part| part.bytes).collect();
-		accesses += 1;
-		fathom_record::puts_together(callers(&pieces, &run.parts));
-		let lost = store.write(object, &parts, run.offset);
-		if lost.is_empty() {
-			continue;
-		}
-		if matches!(object, Object::Striped(_)) || run.parts.len() == 1 {
-			blame(&run, &lost, &mut failed);
-			continue;
-		}
-		let mut offset = run.offset;
-		for part in &run.parts {
-			accesses += 1;
-			fathom_record::puts_together(callers(&pieces, &[*part]));
-			failed[part.piece].extend(store.write(object, &[part.bytes], offset));
-			offset += part.bytes.len() as u64;
+	let runs = runs(&pieces);
+	let mut accesses = runs.len() as u64;
+	let stretches: Vec<_> = runs.iter().map(|run| stretch(&pieces, run)).collect();
+	if let Some(lost) = store.write_list(object, &stretches) {
+		let none = |trouble| {
+			runs.iter().map(|run| vec![(run.extent(), Trouble::clone(&trouble))]).collect()
+		};
+		let lost: Vec<_> = lost.unwrap_or_else(none);
+		runs.iter().zip(&lost).for_each(|(run, lost)| blame(run, lost, &mut failed));
+	} else {
+		for (run, stretch) in runs.iter().zip(stretches) {
+			fathom_record::puts_together(stretch.callers);
+			let Err(trouble) = store.write(object, &stretch.parts, run.offset) else { continue };
+			if run.parts.len() == 1 {
+				blame(run, &[(run.extent(), trouble)], &mut failed);
+				continue;
+			}
+			let mut offset = run.offset;
+			for part in &run.parts {
+				accesses += 1;
+				fathom_record::puts_together(callers(&pieces, &[*part]));
+				let length = part.bytes.len() as u64;
+				let lost = store.write(object, &[part.bytes], offset).err();
+				failed[part.piece].extend(lost.map(|trouble| (Extent { offset, length }, trouble)));
+				offset += length;
+			}
 		}
 	}
+	drop(runs);
 	Done::Written(handle, pieces.into_iter().zip(failed).collect(), accesses)
+}
+
+fn stretch<'a>(pieces: &[Piece], run: &Run<'a>) -> Stretch<'a> {
+	let parts = run.parts.iter().map(|part| part.bytes).collect();
+	Stretch { offset: run.offset, parts, callers: callers(pieces, &run.parts) }
 }
 
 /// Whose bytes the ranges are that failed.

@@ -162,6 +162,20 @@ pub fn cut(callers: &[Caller], range: Range<u64>) -> Vec<Caller> {
 	some
 }
 
+/// The same with neighbouring bytes of one call as one entry.
+pub fn joined(callers: Vec<Caller>) -> Vec<Caller> {
+	let mut some: Vec<Caller> = Vec::new();
+	for caller in callers {
+		match some.last_mut() {
+			Some(last) if (last.stream, last.seq) == (caller.stream, caller.seq) => {
+				last.bytes += caller.bytes;
+			}
+			_ => some.push(caller),
+		}
+	}
+	some
+}
+
 /// Each call once, with the sum of its bytes.
 pub fn sums(callers: &[Caller]) -> Vec<Caller> {
 	let mut sums: Vec<Caller> = Vec::new();
