@@ -11,6 +11,8 @@ from fathom.view.tables import Column, emphasised, heading, printable, show, tex
 
 # What a run loses that is less than both is noise, as of findings.
 LEAST_SECONDS, LEAST_SHARE = 0.01, 0.01
+# A server at which a run lost less than this part of what it lost at another is not worth leaving out.
+LEAST_OF_MOST = 0.1
 
 RUNS = (
     Column("run", "run", text, right=False),
@@ -107,7 +109,11 @@ def advice(found: Interference) -> list[str]:
     """What to do, the run that lost most first."""
     lines = []
     for run in sorted(found.runs, key=lambda one: -(_lost(found, one.name) or 0.0)):
-        hurt = [one for one in found.effects if one.run == run.name and _worth(run, one.lost_seconds)]  # fmt: skip
+        least = LEAST_OF_MOST * (_lost(found, run.name) or 0.0)
+        hurt = [
+            one for one in found.effects
+            if one.run == run.name and _worth(run, one.lost_seconds) and (one.lost_seconds or 0.0) >= least
+        ]  # fmt: skip
         if not hurt:
             continue
         names = ", ".join(one.server for one in hurt)
