@@ -31,14 +31,6 @@ def at(tmp_path: Path) -> Iterator[Path]:
         yield said
 
 
-@pytest.fixture
-def token(tmp_path: Path) -> Path:
-    made = tmp_path / "token"
-    made.write_text("correct horse" * 3)
-    made.chmod(0o600)
-    return made
-
-
 def credential(at: Path, *options: str, user: int | None = None) -> Callable[[bytes], bytes]:
     """What makes one of a statement."""
 

@@ -21,14 +21,6 @@ OFI = "+tcp:127.0.0.1:0"
 
 
 @pytest.fixture
-def token(tmp_path: Path) -> Path:
-    made = tmp_path / "token"
-    made.write_text("correct horse" * 3)
-    made.chmod(0o600)
-    return made
-
-
-@pytest.fixture
 def served(tmp_path: Path, token: Path) -> Iterator[Server]:
     needs.require(["library:fabric"])
     with server(tmp_path, "--ofi", OFI, "--token", str(token)) as started:

@@ -1,22 +1,23 @@
 //! A directory as the store: every path is resolved by the kernel beneath the exported root, whatever it says.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 
 use fathom_record::{Access, Place};
-use fathom_wire::number::{limit, open, rename, set};
-use fathom_wire::{Attr, Entry, Handle, Reply, SetAttr, Text, Time};
-use rustix::fs::{
-	AtFlags, FileType, Gid, Mode, OFlags, RawDir, RenameFlags, ResolveFlags, SeekFrom, Statx,
-	StatxFlags, Timespec, Timestamps, Uid,
-};
+use fathom_wire::number::{open, rename};
+use fathom_wire::{Attr, Entry, Handle, Reply, SetAttr, Text};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 
 use crate::journal::OWN;
 use crate::layout::Layout;
+pub use crate::object::Object;
+use crate::object::{
+	CLOSED, IOV_MAX, beneath, beneath_name, change, find, list, open_flags, parent, proc_path,
+	read_all, sync, write_all,
+};
 use crate::stripes::{DATA, FILES};
 use crate::throttle::Throttle;
 use crate::tries::Tries;
@@ -29,17 +30,6 @@ pub const OWN_ROOT: Handle = {
 	handle[0] = 3;
 	Handle(handle)
 };
-
-/// A file or directory that is known by its handle.
-pub struct Object {
-	pub handle: Handle,
-	/// Opened with O_PATH: it is the file itself, whatever becomes of its names.
-	place: OwnedFd,
-	reading: OnceLock<OwnedFd>,
-	writing: OnceLock<OwnedFd>,
-	/// The directory in which it was made, to be synced with it once.
-	made_in: Mutex<Option<OwnedFd>>,
-}
 
 /// What holds the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,10 +65,6 @@ pub struct Directory {
 	/// Files that have lost their names.
 	pub removed: Removed,
 }
-
-/// Parts that the kernel takes at once.
-const IOV_MAX: usize = 1024;
-const CLOSED: OFlags = OFlags::CLOEXEC;
 
 impl Directory {
 	pub fn open(root: &Path, data: Data, throttle: Option<Throttle>) -> Result<Directory> {
@@ -439,110 +425,6 @@ fn nearness(place: &OwnedFd) -> Result<Nearness> {
 	})
 }
 
-fn find(dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
-	let follow = if nofollow { OFlags::NOFOLLOW } else { OFlags::empty() };
-	Object::of(beneath(dir, path, OFlags::PATH | follow, Mode::empty())?)
-}
-
-fn change(object: &Object, wanted: &SetAttr) -> Result<Attr> {
-	let path = proc_path(&object.place);
-	let has = |bit| wanted.which & bit != 0;
-	if has(set::SIZE) {
-		rustix::fs::ftruncate(object.writing()?, wanted.size)?;
-	}
-	if has(set::UID) || has(set::GID) {
-		let uid = has(set::UID).then(|| Uid::from_raw(wanted.uid));
-		let gid = has(set::GID).then(|| Gid::from_raw(wanted.gid));
-		rustix::fs::chownat(&object.place, "", uid, gid, AtFlags::EMPTY_PATH)?;
-	}
-	if has(set::MODE) {
-		rustix::fs::chmod(&path, Mode::from_raw_mode(wanted.mode & 0o7777))?;
-	}
-	if has(set::ATIME | set::MTIME | set::ATIME_NOW | set::MTIME_NOW) {
-		let times = Timestamps {
-			last_access: timespec(&wanted.atime, has(set::ATIME), has(set::ATIME_NOW)),
-			last_modification: timespec(&wanted.mtime, has(set::MTIME), has(set::MTIME_NOW)),
-		};
-		rustix::fs::utimensat(rustix::fs::CWD, &path, &times, AtFlags::empty())?;
-	}
-	object.attr()
-}
-
-/// Entries from a cookie on, and whether there are more.
-fn list(dir: &Object, is_root: bool, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
-	let flags = OFlags::RDONLY | OFlags::DIRECTORY | CLOSED;
-	let opened = rustix::fs::open(proc_path(&dir.place), flags, Mode::empty())?;
-	rustix::fs::seek(&opened, SeekFrom::Start(cookie))?;
-	let mut buffer = [MaybeUninit::uninit(); 16384];
-	let mut reading = RawDir::new(opened, &mut buffer);
-	let (mut entries, mut bytes) = (Vec::new(), 0);
-	while let Some(entry) = reading.next() {
-		let entry = entry?;
-		if is_root && entry.file_name().to_bytes() == OWN.as_bytes() {
-			continue; // the server's own
-		}
-		bytes += 19 + entry.file_name().to_bytes().len();
-		if entries.len() >= most.clamp(1, limit::ENTRIES) as usize || bytes > 1 << 20 {
-			return Ok((entries, true));
-		}
-		entries.push(Entry {
-			cookie: entry.next_entry_cookie(),
-			ino: entry.ino(),
-			kind: kind_of(entry.file_type()),
-			name: Text(entry.file_name().to_bytes().to_vec()),
-		});
-	}
-	Ok((entries, false))
-}
-
-fn read_all(object: &Object, mut into: &mut [u8], mut offset: u64) -> Result<usize> {
-	let mut done = 0;
-	while !into.is_empty() {
-		match rustix::io::pread(object.reading()?, &mut *into, offset) {
-			Err(Errno::INTR) => {}
-			Err(error) => return Err(error),
-			Ok(0) => break,
-			Ok(bytes) => {
-				into = &mut into[bytes..];
-				(done, offset) = (done + bytes, offset + bytes as u64);
-			}
-		}
-	}
-	Ok(done)
-}
-
-fn write_all(object: &Object, parts: &[&[u8]], mut offset: u64) -> Result<()> {
-	let mut slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
-	let mut left = slices.as_mut_slice();
-	IoSlice::advance_slices(&mut left, 0);
-	while !left.is_empty() {
-		let some = &left[..left.len().min(IOV_MAX)];
-		match rustix::io::pwritev(object.writing()?, some, offset) {
-			Err(Errno::INTR) => {}
-			Err(error) => return Err(error),
-			Ok(0) => return Err(Errno::IO),
-			Ok(bytes) => {
-				offset += bytes as u64;
-				IoSlice::advance_slices(&mut left, bytes);
-			}
-		}
-	}
-	Ok(())
-}
-
-fn sync(object: &Object) -> Result<()> {
-	match object.writing() {
-		Err(Errno::ISDIR) => rustix::fs::fsync(object.reading()?)?,
-		file => rustix::fs::fsync(file?)?,
-	}
-	let made_in = object.made_in.lock().ok().and_then(|mut made_in| made_in.take());
-	if let Some(directory) = made_in {
-		let flags = OFlags::RDONLY | OFlags::DIRECTORY | CLOSED;
-		rustix::fs::fsync(rustix::fs::open(proc_path(&directory), flags, Mode::empty())?)?;
-	}
-	Ok(())
-}
-
 /// Files that were removed.
 #[derive(Default)]
 pub struct Removed {
@@ -582,190 +464,6 @@ impl Removed {
 
 	pub fn take_nameless(&self) -> Vec<Handle> {
 		self.nameless.lock().map(|mut lost| std::mem::take(&mut *lost)).unwrap_or_default()
-	}
-}
-
-/// Its number will be another file's.
-impl Drop for Object {
-	fn drop(&mut self) {
-		fathom_record::closed(self.place.as_raw_fd());
-	}
-}
-
-impl Object {
-	/// A handle is what a file is, so equal for all its names and after a restart.
-	fn of(place: OwnedFd) -> Result<(Object, Attr)> {
-		let said = statx(&place)?;
-		let birth = said.stx_btime.tv_sec as u64 ^ u64::from(said.stx_btime.tv_nsec) << 32;
-		let device = u64::from(said.stx_dev_major) << 32 | u64::from(said.stx_dev_minor);
-		let mut handle = [0; 32];
-		handle[0..8].copy_from_slice(&1u64.to_le_bytes()); // so that none is the root's zeros
-		handle[8..16].copy_from_slice(&device.to_le_bytes());
-		handle[16..24].copy_from_slice(&said.stx_ino.to_le_bytes());
-		handle[24..32].copy_from_slice(&birth.to_le_bytes());
-		let object = Object {
-			handle: Handle(handle),
-			place,
-			reading: OnceLock::new(),
-			writing: OnceLock::new(),
-			made_in: Mutex::new(None),
-		};
-		Ok((object, attr_of(&said)))
-	}
-
-	/// What it is on, as its handle has it.
-	fn device(&self) -> [u8; 8] {
-		let mut device = [0; 8];
-		device.copy_from_slice(&self.handle.0[8..16]);
-		device
-	}
-
-	/// It was opened for writing, so that it can be written whatever its mode is by now.
-	pub fn is_writable(&self) -> bool {
-		self.writing.get().is_some()
-	}
-
-	/// The file itself, for the trace.
-	pub fn place(&self) -> Place<'_> {
-		Place { file: self.place.as_raw_fd(), path: None }
-	}
-
-	/// What a path in this directory names; an empty one names the file itself.
-	fn named<'a>(&self, path: &'a Text) -> Place<'a> {
-		let path = Some(&path.0[..]).filter(|path| !path.is_empty());
-		Place { file: self.place.as_raw_fd(), path }
-	}
-
-	fn attr(&self) -> Result<Attr> {
-		statx(&self.place).map(|said| attr_of(&said))
-	}
-
-	/// To be read by others.
-	pub fn readable(&self) -> Result<BorrowedFd<'_>> {
-		self.reading().map(OwnedFd::as_fd)
-	}
-
-	fn reading(&self) -> Result<&OwnedFd> {
-		reopened(&self.reading, &self.place, OFlags::RDONLY)
-	}
-
-	fn writing(&self) -> Result<&OwnedFd> {
-		reopened(&self.writing, &self.place, OFlags::WRONLY)
-	}
-}
-
-fn reopened<'a>(
-	slot: &'a OnceLock<OwnedFd>,
-	place: &OwnedFd,
-	flags: OFlags,
-) -> Result<&'a OwnedFd> {
-	if let Some(opened) = slot.get() {
-		return Ok(opened);
-	}
-	// a FIFO must not hold up who opens it
-	let flags = flags | CLOSED | OFlags::NONBLOCK;
-	let opened = rustix::fs::open(proc_path(place), flags, Mode::empty())?;
-	Ok(slot.get_or_init(|| opened))
-}
-
-/// A name for an open file that can be opened again.
-fn proc_path(file: &OwnedFd) -> String {
-	format!("/proc/self/fd/{}", file.as_raw_fd())
-}
-
-fn beneath(dir: &Object, path: &Text, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
-	let path = if path.0.is_empty() { b".".as_slice() } else { &path.0 };
-	let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-	for _ in 0..100 {
-		match rustix::fs::openat2(&dir.place, path, flags | CLOSED, mode, resolve) {
-			Err(Errno::AGAIN) => {} // something was renamed meanwhile
-			opened => return opened,
-		}
-	}
-	Err(Errno::AGAIN)
-}
-
-/// The directory that a path's last component is in, and that component.
-fn parent<'a>(dir: &Object, path: &'a Text) -> Result<(OwnedFd, &'a [u8])> {
-	let end = path.0.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
-	let path = &path.0[..end];
-	let slash = path.iter().rposition(|byte| *byte == b'/');
-	let (above, name) = slash.map_or((&path[..0], path), |at| (&path[..at], &path[at + 1..]));
-	match name {
-		b"" => return Err(Errno::NOENT),
-		b"." | b".." => return Err(Errno::INVAL),
-		_ => {}
-	}
-	let flags = OFlags::PATH | OFlags::DIRECTORY;
-	Ok((beneath(dir, &Text(above.to_vec()), flags, Mode::empty())?, name))
-}
-
-/// What a name stands for now.
-fn beneath_name(dir: &OwnedFd, name: &[u8]) -> Option<OwnedFd> {
-	let flags = OFlags::PATH | OFlags::NOFOLLOW | CLOSED;
-	rustix::fs::openat(dir, name, flags, Mode::empty()).ok()
-}
-
-fn open_flags(flags: u32) -> OFlags {
-	let mut wanted = match (flags & open::READ != 0, flags & open::WRITE != 0) {
-		(true, true) => OFlags::RDWR,
-		(false, true) => OFlags::WRONLY,
-		_ => OFlags::RDONLY,
-	};
-	if flags & open::NOFOLLOW != 0 {
-		wanted |= OFlags::NOFOLLOW;
-	}
-	if flags & open::DIRECTORY != 0 {
-		wanted |= OFlags::DIRECTORY;
-	}
-	wanted | OFlags::NONBLOCK // a FIFO without a writer must not hold a worker
-}
-
-fn statx(place: &OwnedFd) -> Result<Statx> {
-	let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
-	rustix::fs::statx(place, "", AtFlags::EMPTY_PATH, wanted)
-}
-
-fn attr_of(said: &Statx) -> Attr {
-	let time = |t: rustix::fs::StatxTimestamp| Time { seconds: t.tv_sec, nanoseconds: t.tv_nsec };
-	Attr {
-		mode: u32::from(said.stx_mode),
-		nlink: said.stx_nlink,
-		uid: said.stx_uid,
-		gid: said.stx_gid,
-		blksize: said.stx_blksize,
-		rdev: rustix::fs::makedev(said.stx_rdev_major, said.stx_rdev_minor),
-		dev: rustix::fs::makedev(said.stx_dev_major, said.stx_dev_minor),
-		ino: said.stx_ino,
-		size: said.stx_size,
-		blocks: said.stx_blocks,
-		atime: time(said.stx_atime),
-		mtime: time(said.stx_mtime),
-		ctime: time(said.stx_ctime),
-		birth: time(said.stx_btime),
-	}
-}
-
-fn timespec(time: &Time, given: bool, now: bool) -> Timespec {
-	let nanoseconds = match (given, now) {
-		(true, _) => i64::from(time.nanoseconds),
-		(_, true) => rustix::fs::UTIME_NOW,
-		_ => rustix::fs::UTIME_OMIT,
-	};
-	Timespec { tv_sec: time.seconds, tv_nsec: nanoseconds as _ }
-}
-
-/// DT_* of a directory entry.
-fn kind_of(kind: FileType) -> u8 {
-	match kind {
-		FileType::Fifo => 1,
-		FileType::CharacterDevice => 2,
-		FileType::Directory => 4,
-		FileType::BlockDevice => 6,
-		FileType::RegularFile => 8,
-		FileType::Symlink => 10,
-		FileType::Socket => 12,
-		_ => 0,
 	}
 }
 

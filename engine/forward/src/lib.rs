@@ -27,6 +27,7 @@ mod locking;
 mod locks;
 mod lone;
 mod names;
+mod object;
 mod overlaps;
 mod owner;
 mod peer;
