@@ -108,8 +108,10 @@ def test_the_space_of_a_removed_file_is_given_back_when_nobody_holds_it(served: 
         """Of files without a name the server has these open, in a while."""
         end = time.monotonic() + 60
         while True:
-            opened = Path(f"/proc/{served.process.pid}/fd").iterdir()
-            there = {fd.readlink().name for fd in opened}
+            there = set()
+            for fd in Path(f"/proc/{served.process.pid}/fd").iterdir():
+                with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                    there.add(fd.readlink().name)
             found = {name for name in there if name.endswith(" (deleted)")}
             if found == {f"{name} (deleted)" for name in names}:
                 return
