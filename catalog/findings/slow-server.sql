@@ -111,10 +111,12 @@ disk as (
 busiest as (
 	select server, max(busy) as busy, arg_max(device, busy) as device from disk group by server
 ),
--- Of traced servers: how much of the time that their clients waited the disks took, requests waited for their turn there, and was spent on the way.
+-- Of traced servers: how much of the time that their clients waited the disks took, requests waited for their turn there, and was spent on the way: what passed
+-- before and after the server's work, and in it until data had come that it had asked for.
 queued as (
-	select p.server, sum(a.value) / sum(c.duration) as share
-	from calls as c join server_process as p using (process) left join args as a on a.call = c.id and a.name = 'queued'
+	select p.server, sum(q.value) / sum(c.duration) as share, sum(d.value) / sum(c.duration) as pulled
+	from calls as c join server_process as p using (process) left join args as q on q.call = c.id and q.name = 'queued'
+		left join args as d on d.call = c.id and d.name = 'pulled'
 	where c.layer = 'server' and c.kind <> 'comm' and p.server in (select server from slow)
 	group by p.server
 ),
@@ -130,7 +132,7 @@ traced as (
 	select
 		s.server, coalesce(sum(s.time) filter (layer = 'disk') / any_value(w.time), 0) as disk,
 		coalesce(any_value(q.share) * sum(s.time) filter (layer = 'server') / any_value(w.time), 0) as queue,
-		coalesce(sum(s.time) filter (layer = 'way') / any_value(w.time), 0) as way
+		(coalesce(sum(s.time) filter (layer = 'way'), 0) + coalesce(any_value(q.pulled) * sum(s.time) filter (layer = 'server'), 0)) / any_value(w.time) as way
 	from spent as s join whole as w using (server) left join queued as q using (server)
 	group by s.server
 ),

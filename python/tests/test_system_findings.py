@@ -334,14 +334,15 @@ def test_why_a_server_is_slow(tmp_path: Path, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("at_disk", "why"),
+    ("at_disk", "waits", "why"),
     [
-        (45 * 10**7, "its disk: 90 % of its time"),
-        (10**8, "its queue: requests wait there for 75 % of their time"),
+        (45 * 10**7, "queued", "its disk: 90 % of its time"),
+        (10**8, "queued", "its queue: requests wait there for 75 % of their time"),
+        (10**8, "pulled", "the network: 75 % of the time that its clients waited"),
     ],
 )
-def test_a_traced_server_knows_why(tmp_path: Path, at_disk: int, why: str) -> None:
-    """Processes 2 to 4 are servers; the last takes five times as long: at its disk, or waiting for it."""
+def test_a_traced_server_knows_why(tmp_path: Path, at_disk: int, waits: str, why: str) -> None:
+    """Processes 2 to 4 are servers; the last takes five times as long: at its disk, waiting for it, or for data."""
     counters = [
         {"process": p, "layer": layer, "op": "w", "kind": "write", "calls": 100, "bytes": 10**6, "time": time}
         for p, times in ((2, (10**8, 5 * 10**7)), (3, (10**8, 5 * 10**7)), (4, (5 * 10**8, at_disk)))
@@ -355,10 +356,11 @@ def test_a_traced_server_knows_why(tmp_path: Path, at_disk: int, why: str) -> No
         nodes=[{"node": p, "host": f"n{p}"} for p in range(5)],
         counters=counters,
         calls=[served | {"id": n, "start": n * 5 * 10**6} for n in range(100)],
-        args=[{"call": n, "name": "queued", "value": 375 * 10**4} for n in range(100)],
+        args=[{"call": n, "name": waits, "value": 375 * 10**4} for n in range(100)],
     )
     (row,) = ask(findings.Asked(fathom.open(run)), "slow-server")
-    assert (row["server"], row["why"]) == ("n4", why)
+    assert row["server"] == "n4"
+    assert row["why"].startswith(why)
     assert row["lost"] == pytest.approx(0.4)
 
 

@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -57,8 +57,8 @@ def way_to(address: str, delay: float) -> Iterator[str]:
         begin.shutdown(socket.SHUT_RDWR)
 
 
-def copied(place: Path, servers: str, delay: float | None = None) -> Any:
-    """The run of two ranks that write and read, each through a server of its own; `delay`: on the way to the second."""
+def copied(place: Path, servers: str, delays: Sequence[float] = ()) -> Any:
+    """The run of two ranks that write and read, each through a server of its own; `delays`: on the way to each."""
     (place / "x").mkdir()
     (place / "data").write_bytes(os.urandom(BLOCKS * BLOCK))
     (place / "servers.toml").write_text(f"path = '{place}/x'\n{servers}")
@@ -71,10 +71,10 @@ def copied(place: Path, servers: str, delay: float | None = None) -> Any:
         for name, value in rings.items():
             patch.setenv(name, value)
         clients = up(place, "servers.toml", "--record", "r")
-        if delay is not None:
-            first, second = clients["FATHOM_FORWARD_SERVERS"].split(";")
-            second = open_ways.enter_context(way_to(second, delay))
-            clients["FATHOM_FORWARD_SERVERS"] = f"{first};{second}"
+        if delays:
+            ends = clients["FATHOM_FORWARD_SERVERS"].split(";")
+            ways = [way_to(end, delay) for end, delay in zip(ends, delays, strict=True)]
+            clients["FATHOM_FORWARD_SERVERS"] = ";".join(map(open_ways.enter_context, ways))
         for rank in range(2):
             ranked = {"PMI_RANK": str(rank), "PMI_SIZE": "2"}
             preload = {"LD_PRELOAD": f"{told['LD_PRELOAD']}:{PRELOAD}"}
@@ -136,11 +136,18 @@ def test_the_slow_server_is_named(run: Any) -> None:
 
 @pytest.mark.parametrize("delay", [LATENCY, 0])
 def test_a_long_way_to_a_server_is_named(tmp_path: Path, delay: float) -> None:
-    """The stores are equally slow, so that a busy machine makes neither server twice as slow as the other."""
+    """Stores and ways are alike but for the delay: a busy machine makes neither server twice as slow as the other."""
     server = f"[[server]]\nprotocol = 'tcp'\nthrottle = 'latency={LATENCY}'\n"
-    found = slow_servers(copied(tmp_path, f"{server}{server}name = 'far'\n", delay))
+    run = copied(tmp_path, f"{server}{server}name = 'far'\n", (0, delay))
+    found = slow_servers(run)
     assert [row["server"].split("/")[-1] for row in found] == (["far"] if delay else [])
     assert all(row["why"].startswith("the network: ") for row in found)
+    waits = run.sql(
+        "select a.value / 1e9 as seconds"
+        " from args a join links l on l.from_call = a.call join calls c on c.id = l.to_call"
+        " where a.name = 'pulled' and c.rank = 1 and c.kind = 'write'"
+    )["seconds"].to_pylist()
+    assert len(waits) == BLOCKS and min(waits) >= 2 * delay
 
 
 def test_what_servers_do_is_not_the_programs_own(run: Any) -> None:

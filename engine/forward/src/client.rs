@@ -8,6 +8,7 @@ use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
 
 use crate::Map;
 use crate::calling::Calling;
+use crate::pulls::Pulls;
 use crate::relaying::{Elsewhere, Relaying};
 use crate::server::Trouble;
 
@@ -230,6 +231,7 @@ pub struct Writing {
 	/// Bytes asked for and bytes that have come.
 	pub pulled: u64,
 	pub got: u64,
+	pub pulls: Pulls,
 	/// Bytes of the pool that the pull which is under way holds.
 	pub reserved: usize,
 	/// Bytes written or failed.

@@ -1,6 +1,7 @@
 //! Data of writes on its way in: pulled piece by piece, as there is room in the pool.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use fathom_wire::number::{flag, hint, kind, level};
 use fathom_wire::{Handle, Header, Hints, Pull, encode};
@@ -15,6 +16,39 @@ use crate::writes::written_reply;
 
 /// Bytes of a request that are asked for and have not come.
 const PULLED_AHEAD: u64 = 1 << 20;
+
+/// How long a write's data takes to come: the way to its client and back, and the client.
+#[derive(Default)]
+pub struct Pulls {
+	/// Since when data is asked for that has not come.
+	since: Option<Instant>,
+	/// What the first part took.
+	first: Option<Duration>,
+	whole: Duration,
+}
+
+impl Pulls {
+	fn asked(&mut self) {
+		self.since.get_or_insert_with(Instant::now);
+	}
+
+	/// A part came; `all`: no other is under way.
+	fn came(&mut self, all: bool) {
+		let Some(since) = self.since else { return };
+		let now = Instant::now();
+		self.first.get_or_insert(now - since);
+		if all {
+			self.whole += now - since;
+			self.since = None;
+		}
+	}
+
+	/// What the first part took, and all.
+	pub fn took(&self) -> (Duration, Duration) {
+		let open = self.since.map_or(Duration::ZERO, |since| since.elapsed());
+		(self.first.unwrap_or(open), self.whole + open)
+	}
+}
 
 impl Server {
 	/// Data that came with the request; or it is asked for.
@@ -59,6 +93,7 @@ impl Server {
 			if room {
 				writing.pulled += wanted;
 				writing.reserved += wanted as usize;
+				writing.pulls.asked();
 				self.ask_for(key, Pull { at: pulled, length: wanted as u32 });
 			} else {
 				return writing.waited = true;
@@ -98,6 +133,7 @@ impl Server {
 		}
 		writing.got += length;
 		writing.reserved -= length as usize;
+		writing.pulls.came(writing.got == writing.pulled);
 		self.ready(key, handle, at, (body, 8), length as usize);
 		self.pull(key);
 	}

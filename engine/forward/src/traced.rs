@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fathom_record::{Caller, Purpose, Request as Row};
 use fathom_wire::number::{hint, limit, op, status};
@@ -159,7 +159,12 @@ pub fn record(files: &mut Files, pending: &Pending, status: u32, mount: Option<&
 		_ => op,
 	};
 	let Some(op) = op else { return };
-	let queued = pending.begun.map_or(0, |begun| (begun - pending.arrived.at).as_nanos() as i64);
+	let (first, pulled) = match &pending.doing {
+		Doing::Writing(writing) => writing.pulls.took(),
+		_ => Default::default(),
+	};
+	let until = pending.begun.map_or(Duration::ZERO, |begun| begun - pending.arrived.at);
+	let queued = until.saturating_sub(first).as_nanos() as i64;
 	let (size, offset, moved) = extent_of(pending);
 	let moved = if status == status::OK { moved } else { 0 };
 	let callers = match pending.doing {
@@ -173,6 +178,7 @@ pub fn record(files: &mut Files, pending: &Pending, status: u32, mount: Option<&
 		file: place,
 		arrived: pending.arrived.traced,
 		queued,
+		pulled: pulled.as_nanos() as i64,
 		size: size as i64,
 		offset: offset as i64,
 		bytes: moved as i64,

@@ -26,8 +26,10 @@ pub struct Request<'a> {
 	pub file: i64,
 	/// By `now`.
 	pub arrived: u64,
-	/// Nanoseconds until the first access to the store began.
+	/// Nanoseconds until the first access to the store began, but for those that its data took to come.
 	pub queued: i64,
+	/// Of a write: nanoseconds during which its data was asked for and had not come.
+	pub pulled: i64,
 	pub size: i64,
 	pub offset: i64,
 	pub bytes: i64,
@@ -44,6 +46,7 @@ struct RawRequest {
 	file: i64,
 	arrived: u64,
 	queued: i64,
+	pulled: i64,
 	size: i64,
 	offset: i64,
 	bytes: i64,
@@ -104,21 +107,19 @@ pub fn new_op(name: &CStr) -> Option<u32> {
 }
 
 pub fn request(request: &Request<'_>) {
-	let Request { op, error, file, arrived, queued, size, offset, bytes, known_as, callers } =
-		*request;
-	let (known_as, count, callers) = (pointer(known_as), callers.len(), callers.as_ptr());
 	let raw = RawRequest {
-		op,
-		error,
-		file,
-		arrived,
-		queued,
-		size,
-		offset,
-		bytes,
-		known_as,
-		callers,
-		count,
+		op: request.op,
+		error: request.error,
+		file: request.file,
+		arrived: request.arrived,
+		queued: request.queued,
+		pulled: request.pulled,
+		size: request.size,
+		offset: request.offset,
+		bytes: request.bytes,
+		known_as: pointer(request.known_as),
+		callers: request.callers.as_ptr(),
+		count: request.callers.len(),
 	};
 	// SAFETY: laid out as in record.h, with terminated texts or NULL; read during the call.
 	unsafe { server_request(&raw) }

@@ -34,6 +34,12 @@ enum { SERVER = 10, DISK = 11 }; /* places in core/layers.h */
 		.layer_name = "server", .name = NAME, .kind = KIND,                                \
 		.fields = "size,offset,bytes,queued", .layer = SERVER, .nfields = 4, .bytes_at = 3 \
 	}
+#define PULLING_REQUEST(NAME, KIND)                                                                \
+	{                                                                                          \
+		.layer_name = "server", .name = NAME, .kind = KIND,                                \
+		.fields = "size,offset,bytes,queued,pulled", .layer = SERVER, .nfields = 5,        \
+		.bytes_at = 3                                                                      \
+	}
 
 /* Accesses to the store first, in the order of enum Access in lib.rs. */
 const struct op ops[] = {
@@ -71,8 +77,8 @@ const struct op ops[] = {
 	REQUEST("readlink", "meta"),
 	REQUEST("statfs", "meta"),
 	DATA_REQUEST("read", "read"),
-	DATA_REQUEST("write", "write"),
-	DATA_REQUEST("append", "write"),
+	PULLING_REQUEST("write", "write"),
+	PULLING_REQUEST("append", "write"),
 	REQUEST("commit", "sync"),
 	REQUEST("gaps", "meta"),
 	REQUEST("lock", "meta"),
@@ -81,7 +87,7 @@ const struct op ops[] = {
 	REQUEST("call", "meta"),
 	REQUEST("relay", "comm"),
 	DATA_REQUEST("relay_read", "comm"),
-	DATA_REQUEST("relay_write", "comm"),
+	PULLING_REQUEST("relay_write", "comm"),
 };
 const uint32_t ops_count = sizeof(ops) / sizeof(ops[0]);
 
@@ -172,9 +178,13 @@ void server_request(const struct server_request *r)
 		return;
 	c.began = r->arrived;
 	c.error = r->error;
-	if (moves_data(r->op))
+	if (moves_data(r->op)) {
 		set_extent(&c, r->size, r->offset, r->bytes);
-	c.field[op_of(r->op)->nfields - 1] = r->queued;
+		c.field[3] = r->queued;
+		c.field[4] = r->pulled; /* of writes; no column of others */
+	} else {
+		c.field[0] = r->queued;
+	}
 	link_all(&c, r->callers, r->count, LINK_SERVES);
 	call_leave(&c, ticks_now());
 }

@@ -19,7 +19,8 @@ struct server_request {
 	int32_t error;
 	int64_t file;     /* a descriptor of the file that it was about; -1: none */
 	uint64_t arrived; /* server_now() */
-	int64_t queued;   /* ns until the first access to the store began */
+	int64_t queued;   /* ns until the first access to the store began, without its data's */
+	int64_t pulled;   /* of a write: ns that its data was asked for and had not come */
 	int64_t size, offset, bytes;
 	const char *
 		known_as; /* the file's path where it is another's part, or no descriptor's; NULL */
