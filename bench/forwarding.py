@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import collective
 from tools import ENGINE, PROGRAMS, ROOT, BenchError, Row, run, scratch
 
 FORWARD = PROGRAMS / "forward"
@@ -276,5 +277,6 @@ def strided(quick: bool) -> list[Row]:
 
 
 def rows(quick: bool) -> list[Row]:
-    """Requests, streams, coalescing."""
-    return [*small(quick), *streams(quick), *strided(quick), *strided_reads(quick)]
+    """Requests, streams, coalescing, whole programs."""
+    made = (small, streams, strided, strided_reads, collective.rows)
+    return [row for part in made for row in part(quick)]
