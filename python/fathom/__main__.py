@@ -30,6 +30,7 @@ COMMANDS = {
     "collect": "take what agents of other nodes send",
     "recover": "save what killed processes left in shared memory",
     "forward": "servers that do a program's I/O on the real file system",
+    "generate": "parallel I/O code from hints: checked, planned, explained, written",
     "doctor": "what will not work here, and why",
     "probes": "list what Fathom can see",
 }

@@ -1,0 +1,1 @@
+"""Parallel I/O code from hints: language, spec, analysis, optimise, plan, emit, splice, in this order."""

@@ -1,0 +1,60 @@
+"""Accesses as numbers: which box of which variable each rank moves."""
+
+from dataclasses import dataclass
+from math import prod
+
+from fathom.generate.language.expression import Values
+from fathom.generate.spec import Access, Point, Spec, Variable
+
+Numbers = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One box of one rank; `turn` counts the boxes of its access."""
+
+    rank: int
+    access: Access
+    turn: int
+    start: Numbers
+    count: Numbers
+
+    @property
+    def elements(self) -> int:
+        return prod(self.count)
+
+    @property
+    def bytes(self) -> int:
+        return self.elements * self.access.variable.type.size
+
+
+def pieces_of(point: Point, nprocs: int, values: Values) -> list[Piece]:
+    """All boxes of all ranks, access by access."""
+    found = []
+    for access in point.accesses:
+        ranks = range(nprocs) if access.process is None else [access.process]
+        for turn, box in enumerate(access.boxes):
+            for rank in ranks:
+                start = tuple(values.of(one, rank) for one in box.start)
+                count = tuple(values.of(one, rank) for one in box.count)
+                found.append(Piece(rank, access, turn, start, count))
+    return found
+
+
+def lengths(spec: Spec, values: Values, found: list[Piece]) -> dict[str, int]:
+    """Of each dimension; an unlimited one is as long as what is moved makes it."""
+    known = {
+        d.name: values.of(d.length, 0) for d in spec.dimensions.values() if d.length is not None
+    }
+    for piece in found:
+        first = piece.access.variable.dimensions[0]
+        if first.length is None and piece.elements:
+            end = piece.start[0] + piece.count[0]
+            known[first.name] = max(known.get(first.name, 0), end)
+    for dim in spec.dimensions.values():
+        known.setdefault(dim.name, 0)
+    return known
+
+
+def extents(variable: Variable, length: dict[str, int]) -> Numbers:
+    return tuple(length[d.name] for d in variable.dimensions)

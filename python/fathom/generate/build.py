@@ -1,0 +1,323 @@
+"""Statements to a specification; every name is looked up, every number of things counted."""
+
+import re
+from collections.abc import Mapping
+
+from fathom.generate import words
+from fathom.generate.language import expression as ex
+from fathom.generate.language import statements as st
+from fathom.generate.language.mistake import Mistake, Place
+from fathom.generate.language.parse import parse
+from fathom.generate.language.source import Block, scan
+from fathom.generate.options import check_option
+from fathom.generate.spec import (
+    ALIASES,
+    TYPES,
+    Access,
+    Attribute,
+    Box,
+    Buffer,
+    Dimension,
+    Memory,
+    Option,
+    Point,
+    Spec,
+    Type,
+    Variable,
+)
+
+
+def read(path: str, text: str) -> Spec:
+    """The specification of a source; Mistake where it is none."""
+    source = scan(path, text)
+    spec = Spec(source)
+    statements = [(block, parse(source, block)) for block in source.blocks]
+    for block, found in statements:
+        if block.kind not in ("write", "read"):
+            for one in found:
+                _define(spec, block, one)
+    for block, found in statements:
+        if block.kind in ("write", "read"):
+            spec.points.append(_point(spec, block, found))
+    _check_whole(spec)
+    return spec
+
+
+def _define(spec: Spec, block: Block, it: st.Statement) -> None:
+    """What is no access."""
+    if isinstance(it, st.Defined):
+        _name(spec, block.kind, it)
+    elif isinstance(it, st.VariableLine):
+        _variable(spec, it)
+    elif isinstance(it, st.AttributeLine):
+        _attribute(spec, it)
+    elif isinstance(it, st.OptionLine):
+        chosen = spec.options if block.kind == "options" else spec.layout
+        _once(it.name, chosen, "option")
+        check_option(block.kind, it)
+        chosen[it.name.text] = Option(tuple(word.text for word in it.words), it.words[0].place)
+
+
+def _once(name: st.Word, known: Mapping[str, object], what: str) -> None:
+    if name.text in known:
+        raise Mistake(name.place, f"the {what} '{name.text}' is said twice", "take one of them out")
+
+
+def _name(spec: Spec, kind: str, it: st.Defined) -> None:
+    """A parameter or a dimension: both may stand in expressions, so they share their names."""
+    what = kind.removesuffix("s")
+    _once(it.name, {**spec.parameters, **spec.dimensions}, what)
+    words.check(it.name, what)
+    if kind == "dimensions":
+        spec.dimensions[it.name.text] = Dimension(it.name.text, it.length, it.name.place)
+    elif it.length is not None:
+        spec.parameters[it.name.text] = it.length
+
+
+def _type(word: st.Word) -> Type:
+    name = ALIASES.get(word.text, word.text)
+    if name not in TYPES:
+        raise Mistake(
+            word.place,
+            f"no type is called '{word.text}'",
+            f"types are {', '.join(TYPES)}, and {', '.join(list(ALIASES)[:7])}",
+        )
+    return TYPES[name]
+
+
+def _variable(spec: Spec, it: st.VariableLine) -> None:
+    _once(it.name, spec.variables, "variable")
+    kind, rank = _type(it.type), int(it.rank.text)
+    if rank != len(it.dimensions) or rank == 0:
+        raise Mistake(
+            it.rank.place,
+            f"{it.name.text} is said to have {rank} dimensions, {len(it.dimensions)} are named",
+            "name as many as the number says, at least one",
+        )
+    dims = []
+    for at, word in enumerate(it.dimensions):
+        if word.text not in spec.dimensions:
+            raise Mistake(
+                word.place,
+                f"no dimension is called '{word.text}'",
+                _there(spec.dimensions, "dimensions"),
+            )
+        dim = spec.dimensions[word.text]
+        if at > 0 and dim.length is None:
+            raise Mistake(
+                word.place,
+                f"the unlimited dimension {dim.name} is not the first of {it.name.text}",
+                "put it first: only the slowest dimension can grow",
+            )
+        dims.append(dim)
+    path = it.path.text if it.path else it.name.text
+    if not path.strip("/") or any(path == v.path for v in spec.variables.values()):
+        place = (it.path or it.name).place
+        raise Mistake(place, f"'{path}' names no variable, or a second one", "give another path")
+    spec.variables[it.name.text] = Variable(
+        it.name.text, path, kind, tuple(dims), it.name.place, len(spec.variables)
+    )
+
+
+def _there(known: Mapping[str, object], what: str) -> str:
+    names = ", ".join(known)
+    return f"there are {names}" if names else f"write a block of {what} before it"
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+
+
+def _attribute(spec: Spec, it: st.AttributeLine) -> None:
+    variable = None
+    if it.variable.text != "global":
+        if it.variable.text not in spec.variables:
+            raise Mistake(
+                it.variable.place,
+                f"no variable is called '{it.variable.text}'",
+                f"write global, or a variable; {_there(spec.variables, 'variables')}",
+            )
+        variable = spec.variables[it.variable.text]
+    if any(a.name == it.name.text and a.variable is variable for a in spec.attributes):
+        raise Mistake(it.name.place, f"the attribute '{it.name.text}' is said twice", "drop one")
+    text = it.type.text in ("text", "char", "string", "NC_CHAR")
+    kind = None if text else _type(it.type)
+    for word in it.values:
+        _check_value(word, kind)
+    if text and len(it.values) != 1:
+        raise Mistake(it.values[1].place, "a text has one value", "put it all into one")
+    values = tuple(word.text for word in it.values)
+    spec.attributes.append(Attribute(it.name.text, variable, kind, values, it.name.place))
+
+
+def _check_value(word: st.Word, kind: Type | None) -> None:
+    """A number fits its type; a text is one."""
+    quoted = word.place.text[word.place.column - 1 : word.place.column] == '"'
+    if kind is None or quoted:
+        if kind is not None or not quoted:
+            wants = 'a text in "…"' if kind is None else f"a number of type {kind.name}"
+            raise Mistake(word.place, f"'{word.text}' is not {wants}", f"write {wants}")
+        if "\\" in word.text or not word.text.isascii() or not word.text.isprintable():
+            raise Mistake(word.place, "a text of other than plain letters", "write it in ASCII")
+        return
+    if kind.name.startswith("int"):
+        limit = 2 ** (8 * kind.size - 1)
+        if not _WHOLE.fullmatch(word.text) or not -limit < int(word.text) < limit:
+            raise Mistake(
+                word.place,
+                f"'{word.text}' is no number of type {kind.name}",
+                "write a whole number that fits, or change the type",
+            )
+
+
+def _point(spec: Spec, block: Block, found: list[st.Statement]) -> Point:
+    accesses = [_access(spec, it) for it in found if isinstance(it, st.AccessLine)]
+    if not accesses:
+        place = spec.source.place(block.first, 1)
+        raise Mistake(place, f"the block {block.kind} moves nothing", "write an access into it")
+    return Point(block.kind, block.name, tuple(accesses), block)
+
+
+def _access(spec: Spec, it: st.AccessLine) -> Access:
+    if it.variable.text not in spec.variables:
+        raise Mistake(
+            it.variable.place,
+            f"no variable is called '{it.variable.text}'",
+            _there(spec.variables, "variables"),
+        )
+    variable = spec.variables[it.variable.text]
+    buffer = _buffer(it, variable)
+    process = None
+    if it.process is not None:
+        process = ex.Values(1, {}).of(it.process, 0)
+    if it.form == "array":
+        boxes: tuple[Box, ...] = (_turns(it, variable),)
+    elif it.form == "list":
+        boxes = _pairs(it, variable)
+    else:
+        return _global(it, variable, buffer)
+    return Access(it.place, variable, process, boxes, buffer)
+
+
+def _buffer(it: st.AccessLine, variable: Variable) -> Buffer:
+    last = it.items[-1]
+    if not isinstance(last.value, ex.Name):
+        raise Mistake(
+            last.value.place,
+            f"{ex.key(last.value)} is no buffer",
+            "end the statement with the name of the program's array",
+        )
+    for item in it.items[:-1]:
+        if item.elements or item.memory:
+            raise Mistake(
+                item.value.place, "only the buffer, which is last, has a shape", "move it there"
+            )
+    words.check(st.Word(last.value.name, last.value.place), "buffer")
+    memory = None
+    if last.memory:
+        memory = Memory(last.memory.extents, last.memory.start)
+        rank = len(variable.dimensions)
+        if len(memory.extents) != len(memory.start) or len(memory.extents) < rank:
+            raise Mistake(
+                last.value.place,
+                f"{variable.name} has {rank} dimensions, its memory {len(memory.extents)} extents and"
+                f" {len(memory.start)} starts",
+                "give an extent and a start for each, and for components behind them",
+            )
+    return Buffer(last.value.name, last.elements, memory, last.value.place)
+
+
+def _turns(it: st.AccessLine, variable: Variable) -> Box:
+    """Starts and counts in turn, as the array form has them."""
+    numbers = [item.value for item in it.items[:-1]]
+    _count(it.place, variable, len(numbers), 2, "a start and a count")
+    return Box(tuple(numbers[::2]), tuple(numbers[1::2]))
+
+
+def _count(place: Place, variable: Variable, given: int, each: int, what: str) -> None:
+    rank = len(variable.dimensions)
+    if given != rank * each:
+        raise Mistake(
+            place,
+            f"{variable.name} has {rank} dimensions: {rank * each} numbers are wanted, {given} given",
+            f"give {what} for each of {', '.join(d.name for d in variable.dimensions)}",
+        )
+
+
+def _pairs(it: st.AccessLine, variable: Variable) -> tuple[Box, ...]:
+    for one in it.tuples:
+        _count(one[0].place, variable, len(one), 1, "a number")
+    return tuple(Box(a, b) for a, b in zip(it.tuples[::2], it.tuples[1::2], strict=True))
+
+
+def _global(it: st.AccessLine, variable: Variable, buffer: Buffer) -> Access:
+    """<processes, offsets, lengths, strides>: the grid's last dimension is the one that ranks run along first."""
+    for one in it.tuples:
+        _count(one[0].place, variable, len(one), 1, "a number")
+    grid, offsets, lengths, strides = it.tuples
+    place = it.place
+    rank: ex.Expression = ex.Name(place, "rank")
+    starts: list[ex.Expression] = []
+    for at in reversed(range(len(grid))):
+        inner = _product(grid[at + 1 :], place)
+        index = rank if inner is None else ex.Call(place, "div", (rank, inner))
+        if at > 0 and not _is(grid[at], 1):
+            index = ex.Binary(place, "%", index, grid[at])
+        if _is(grid[at], 1):
+            starts.append(offsets[at])
+            continue
+        step = ex.Binary(place, "*", index, strides[at])
+        starts.append(step if _is(offsets[at], 0) else ex.Binary(place, "+", offsets[at], step))
+    boxes = (Box(tuple(reversed(starts)), lengths),)
+    processes = _product(grid, place) or ex.Number(place, 1)
+    return Access(place, variable, None, boxes, buffer, processes)
+
+
+def _is(it: ex.Expression, value: int) -> bool:
+    return isinstance(it, ex.Number) and it.value == value
+
+
+def _product(factors: tuple[ex.Expression, ...], place: Place) -> ex.Expression | None:
+    """None where all are 1."""
+    found: ex.Expression | None = None
+    for one in factors:
+        if not _is(one, 1):
+            found = one if found is None else ex.Binary(place, "*", found, one)
+    return found
+
+
+def _check_whole(spec: Spec) -> None:
+    """What only the whole can lack."""
+    top = spec.source.place(0, 1)
+    if not spec.source.blocks:
+        raise Mistake(top, "no block of hints is in this file", "begin one: #begin_dimensions")
+    if not spec.variables:
+        raise Mistake(top, "no variable is described", "write a block of variables")
+    if not spec.points:
+        raise Mistake(top, "no I/O point is described", "write a block #begin_write or #begin_read")
+    names: dict[tuple[str, str], Point] = {}
+    types: dict[str, Access] = {}
+    for point in spec.points:
+        if (point.kind, point.name) in names:
+            raise Mistake(
+                spec.source.place(point.block.first, 1),
+                f"a second I/O point {point.kind} {point.name}".rstrip(),
+                f"give it a name: #begin_{point.kind} NAME",
+            )
+        names[point.kind, point.name] = point
+        for access in point.accesses:
+            _check_buffer(spec, types, access)
+
+
+def _check_buffer(spec: Spec, types: dict[str, Access], access: Access) -> None:
+    """One buffer has one type, and no parameter's name."""
+    name = access.buffer.name
+    known = types.setdefault(name, access)
+    if known.variable.type != access.variable.type:
+        raise Mistake(
+            access.buffer.place,
+            f"{name} holds {known.variable.type.name} for {known.variable.name}, and"
+            f" {access.variable.type.name} for {access.variable.name}",
+            "use a buffer for each type, or make the variables' types equal",
+        )
+    if name in spec.parameters:
+        raise Mistake(access.buffer.place, f"{name} is a parameter", "name the program's array")

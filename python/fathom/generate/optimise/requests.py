@@ -1,0 +1,81 @@
+"""The bytes of a file that each rank's transfer asks for, and ROMIO's own question: do ranks interleave?"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+from fathom.generate.analysis.pieces import Piece, extents, lengths, pieces_of
+from fathom.generate.spec import Point, Spec, Variable
+
+
+@dataclass(frozen=True)
+class Request:
+    """Of one rank: bytes from first to end (exclusive), in how many contiguous runs."""
+
+    rank: int
+    first: int
+    end: int
+    runs: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What one point asks of the file with so many processes: requests of each transfer, in order."""
+
+    nprocs: int
+    transfers: list[list[Request]]
+
+    def together(self) -> list[Request]:
+        """All transfers as one request per rank, as posted requests are done."""
+        found = []
+        for rank in range(self.nprocs):
+            mine = [r for transfer in self.transfers for r in transfer if r.rank == rank]
+            if mine:
+                first, end = min(r.first for r in mine), max(r.end for r in mine)
+                runs, size = sum(r.runs for r in mine), sum(r.bytes for r in mine)
+                found.append(Request(rank, first, end, runs, size))
+        return found
+
+
+def interleaved(requests: list[Request]) -> bool:
+    """ROMIO's test: a rank begins before the one before it ends (and no rank is empty)."""
+    return any(b.first < a.end for a, b in pairwise(requests))
+
+
+def calls(spec: Spec, point: Point, nprocs: int) -> Calls:
+    """The point's requests; variables lie one after another, as in a classic file or a plain one."""
+    values = spec.values(nprocs)
+    found = pieces_of(point, nprocs, values)
+    length = lengths(spec, values, found)
+    offsets, at = {}, 0
+    for variable in spec.variables.values():
+        offsets[variable.number] = at
+        at += prod(extents(variable, length)) * variable.type.size
+    transfers: dict[tuple[int, int], list[Request]] = {}
+    for piece in found:
+        if piece.elements:
+            variable = piece.access.variable
+            shape = extents(variable, length)
+            request = _request(piece, variable, shape, offsets[variable.number])
+            transfers.setdefault(_transfer(piece), []).append(request)
+    return Calls(nprocs, list(transfers.values()))
+
+
+def _transfer(piece: Piece) -> tuple[int, int]:
+    """Accesses of single processes to one variable and buffer are one transfer."""
+    access = piece.access
+    alone = access.process is None
+    return (id(access) if alone else access.variable.number, piece.turn)
+
+
+def _request(piece: Piece, variable: Variable, shape: tuple[int, ...], offset: int) -> Request:
+    first = last = 0
+    for extent, start, count in zip(shape, piece.start, piece.count, strict=True):
+        first, last = first * extent + start, last * extent + start + count - 1
+    whole = len(shape)  # dimensions from here on are moved whole
+    while whole > 0 and piece.count[whole - 1] == shape[whole - 1]:
+        whole -= 1
+    runs = prod(piece.count[: max(whole - 1, 0)])
+    size = variable.type.size
+    return Request(piece.rank, offset + first * size, offset + (last + 1) * size, runs, piece.bytes)

@@ -1,0 +1,56 @@
+"""The options there are, and what each may be."""
+
+import re
+
+from fathom.generate.language import statements as st
+from fathom.generate.language.mistake import Mistake
+from fathom.generate.optimise.rules import OVERRIDES
+from fathom.generate.spec import LANGUAGES, LIBRARIES
+
+#: A regular expression each word of the option must match, and that in words.
+NAME = (r"[A-Za-z][A-Za-z_0-9]{0,39}", "a name of letters and digits")
+NUMBER = (r"[1-9][0-9]{0,8}", "a whole number from 1")
+SIZE = (r"[1-9][0-9]{0,17}", "a number of bytes")
+
+
+def _one_of(*words: str) -> tuple[str, str]:
+    return "|".join(map(re.escape, words)), f"one of {', '.join(words)}"
+
+
+OPTIONS = {
+    "name": NAME,
+    "library": _one_of(*LIBRARIES),
+    "language": _one_of(*LANGUAGES),
+    "processes": NUMBER,
+    "file": (r"[^\"\\\n]+", "a file's name, or a variable of the program"),
+    "communicator": NAME,
+    "status": NAME,
+    **{name: _one_of(*values) for name, values in OVERRIDES.items()},
+}
+LAYOUT = {
+    "striping_factor": NUMBER,
+    "striping_unit": SIZE,
+    "cb_nodes": NUMBER,
+    "cb_buffer_size": SIZE,
+    "alignment": SIZE,
+}
+SEVERAL = ("processes",)
+
+
+def check_option(kind: str, it: st.OptionLine) -> None:
+    """Mistake for one that is not known, or has no such value."""
+    known = OPTIONS if kind == "options" else LAYOUT
+    if it.name.text not in known:
+        raise Mistake(
+            it.name.place,
+            f"no option of {kind} is called '{it.name.text}'",
+            f"there are {', '.join(known)}",
+        )
+    pattern, wants = known[it.name.text]
+    for word in it.words:
+        if not re.fullmatch(pattern, word.text):
+            raise Mistake(
+                word.place, f"{it.name.text}: '{word.text}' is not {wants}", f"write {wants}"
+            )
+    if len(it.words) > 1 and it.name.text not in SEVERAL:
+        raise Mistake(it.words[1].place, f"{it.name.text} has one value", "take the rest out")
