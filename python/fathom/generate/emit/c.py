@@ -14,7 +14,7 @@ from fathom.generate.emit.seal import sealed
 from fathom.generate.language import expression as ex
 from fathom.generate.plan import Plan, plan
 from fathom.generate.selfcheck import read_all
-from fathom.generate.spec import Point, Spec
+from fathom.generate.spec import Point, Spec, Variable
 
 RAW = ("mpiio", "posix")  # files without a header: where a variable lies follows from all lengths
 
@@ -70,7 +70,7 @@ def _environment(spec: Spec) -> Environment:
 
 def _text(template: str, spec: Spec, content: dict[str, Any]) -> str:
     made = _environment(spec).get_template(f"c/{template}")
-    return sealed(fold(made.render(content | {"seal": ""}).lstrip("\n")), "/* ", ". */")
+    return sealed(fold(made.render(content).lstrip("\n")), "/* ", ". */")
 
 
 def _view(spec: Spec, p: PointText) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _view(spec: Spec, p: PointText) -> dict[str, Any]:
         "creates": p.plan.creates,
         "does_by": "read_file" if reading else "write_file" if p.plan.creates else "update_file",
         "dimensions": _dimensions(spec) if needs_dimensions else [],
-        "transfer_table": _transfers(p),
+        "transfer_table": _transfers(spec, p),
     }
 
 
@@ -102,12 +102,12 @@ def _dimensions(spec: Spec) -> list[dict[str, str]]:
     ]
 
 
-def _transfers(p: PointText) -> str:
+def _transfers(spec: Spec, p: PointText) -> str:
     lines = ["\tconst struct transfer transfers[] = {"]
-    memories = any(t.memory for t in p.transfers)
+    memories = any(a.buffer.memory for point in spec.points for a in point.accesses)
     for t in p.transfers:
         data = f"{t.buffer} + {t.offset}" if t.offset else t.buffer
-        memory = (f", &{t.memory}" if t.memory else ", NULL") if memories or p.memories else ""
+        memory = (f", &{t.memory}" if t.memory else ", NULL") if memories else ""
         lines.append(f"\t\t{{{t.variable}, {t.box}, {data}{memory}}},")
     return "\n".join([*lines, "\t};"])
 
@@ -116,7 +116,7 @@ def _unit(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[st
     knows = LIBRARIES[spec.library]
     creates = any(one.creates for one in plans)
     needed = any(view["dimensions"] for view in views)
-    memories = any(view["memories"] for view in views)
+    memories = any(a.buffer.memory for point in spec.points for a in point.accesses)
     first = plans[0]
     hints = _hints(spec, first)
     return {
@@ -143,6 +143,8 @@ def _unit(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[st
         "nonblocking": first.has("posting") == "nonblocking",
         "collective": first.has("calls") == "collective",
         "metadata": first.has("metadata") == "collective",
+        "walks": False,
+        "records": any(d.length is None for d in spec.dimensions.values()),
         "fill": first.has("gaps") == "fill",
         "format_flag": {"cdf5": " | NC_64BIT_DATA", "cdf2": " | NC_64BIT_OFFSET", "cdf1": ""}[
             first.has("format")
@@ -157,14 +159,20 @@ def _variables(spec: Spec) -> list[dict[str, Any]]:
     order = list(spec.dimensions)
     return [
         {
-            "path": v.path,
+            "path": _path(spec, v),
             "dims": [order.index(d.name) for d in v.dimensions],
             "size": v.type.size,
             "type": v.type.name,
             "number": v.number,
+            "grows": v.dimensions[0].length is None,
         }
         for v in spec.variables.values()
     ]
+
+
+def _path(spec: Spec, variable: Variable) -> str:
+    """Groups are HDF5's; elsewhere a path with them gives way to the name."""
+    return variable.path if spec.library == "hdf5" or "/" not in variable.path else variable.name
 
 
 def _attributes(spec: Spec) -> list[dict[str, Any]]:
@@ -206,7 +214,7 @@ def _check(spec: Spec, plans: list[Plan], points: list[PointText]) -> str:
     given = [*zip(plans, points, strict=True), (whole, own)]
     tries = [_try(spec, one, text) for one, text in given if spec_writes(spec) or one.reading]
     unit = _unit(spec, [whole], tries)
-    unit["uses_dimensions"] = True
+    unit["uses_dimensions"] = unit["walks"] = True
     unit["headers"] = sorted(
         {*unit["headers"], "stdlib.h", "string.h"}
         if unit["memories"]

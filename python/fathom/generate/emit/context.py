@@ -69,6 +69,7 @@ class PointText:
     memories: list[MemoryText] = field(default_factory=list)
     transfers: list[TransferText] = field(default_factory=list)
     uses_rank: bool = False
+    has_cases: bool = False
     uses_nprocs: bool = False
 
 
@@ -160,8 +161,8 @@ def point_text(plan: Plan, function: str, write: Write, all_dimensions: bool) ->
     ]
     text.parameters = [name for name in spec.parameters if name in names.parameters]
     text.locals = list(names.locals.values())
-    cases = any(box.cases for box in text.boxes)
-    text.uses_rank = cases or "rank" in names.seen or any(x.sum == "before" for x in text.locals)
+    text.uses_rank = "rank" in names.seen
+    text.has_cases = any(box.cases for box in text.boxes)
     text.uses_nprocs = "nprocs" in names.seen
     return text
 

@@ -82,7 +82,7 @@ LIBRARIES = {
             "text": ", 't', 1",
         },
     ),
-    "mpiio": Library("MPI-IO", (), "", "bin", ("MPI_Datatype memory",), _fields(_MPI)),
+    "mpiio": Library("MPI-IO", ("limits.h",), "", "bin", ("MPI_Datatype memory",), _fields(_MPI)),
     "posix": Library(
         "POSIX", ("errno.h", "fcntl.h", "sys/stat.h", "unistd.h"), "", "bin", (), _NO_TYPES
     ),

@@ -57,15 +57,17 @@ class Call(Expression):
 def parts(expression: Expression) -> Iterator[Expression]:
     """The expression and all in it."""
     yield expression
-    inner: tuple[Expression, ...] = ()
-    if isinstance(expression, Negative):
-        inner = (expression.operand,)
-    elif isinstance(expression, Binary):
-        inner = (expression.left, expression.right)
-    elif isinstance(expression, Call):
-        inner = expression.arguments
-    for one in inner:
+    for one in inside(expression):
         yield from parts(one)
+
+
+def inside(expression: Expression) -> tuple[Expression, ...]:
+    """What it is directly made of."""
+    if isinstance(expression, Negative):
+        return (expression.operand,)
+    if isinstance(expression, Binary):
+        return (expression.left, expression.right)
+    return expression.arguments if isinstance(expression, Call) else ()
 
 
 def key(expression: Expression) -> str:
@@ -186,17 +188,14 @@ def divided(left: int, right: int, it: Expression, rank: int) -> tuple[int, int]
     return quotient, left - quotient * right
 
 
-def depends_on_rank(expression: Expression, named: dict[str, Expression]) -> bool:
+def depends_on_rank(it: Expression, named: dict[str, Expression]) -> bool:
     """Whether ranks may see different values: by the name rank, by before(), or by a name that does."""
-    for one in parts(expression):
-        if isinstance(one, Call) and one.function == "before":
-            return True
-        if not isinstance(one, Name):
-            continue
-        rest = {name: value for name, value in named.items() if name != one.name}
-        if one.name == "rank" or (one.name in named and depends_on_rank(named[one.name], rest)):
-            return True
-    return False
+    if isinstance(it, Name):
+        rest = {name: value for name, value in named.items() if name != it.name}
+        return it.name == "rank" or (it.name in named and depends_on_rank(named[it.name], rest))
+    if isinstance(it, Call) and it.function in ("before", "total"):
+        return it.function == "before"
+    return any(depends_on_rank(one, named) for one in inside(it))
 
 
 def _within(value: int, it: Expression) -> int:
