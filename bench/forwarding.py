@@ -9,9 +9,10 @@ import signal
 import statistics
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import collective
@@ -74,12 +75,17 @@ def figure(*words: str | Path) -> float:
 Words = Sequence[str | Path]
 
 
+def spent_by(work: Callable[[], float]) -> tuple[float, float]:
+    """What it gives, and the processor seconds of the processes that it waited for."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    given = work()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return given, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def timed(words: Words) -> tuple[float, float]:
     """What bench/forward prints, and the processor seconds of it and of its child."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = figure(*words)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return said, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent_by(partial(figure, *words))
 
 
 def pairs(rounds: int, bare: Words, ours: Words) -> tuple[list[float], list[float]]:
@@ -266,13 +272,18 @@ def strided(quick: bool) -> list[Row]:
         result = []
         for level in ("written", "accepted"):
             with server(place, *SLOW) as one:
-                took = together(Path("/fwd/data"), count, forwarded(one, level))
+                env = forwarded(one, level)
+                took, spent = spent_by(partial(together, Path("/fwd/data"), count, env))
+                spent += one.processor_seconds()
             written = place / "export" / "data"
             if written.read_bytes() != (place / "direct").read_bytes():
                 raise BenchError("the forwarded file differs from the direct one")
             written.unlink()
             what = f"strided 4 KiB writes of 4 processes, slow store, level {level}"
             result.append(strided_row(what, took, direct, level == "accepted"))
+            result.append(
+                Row("  processor time of all, of a write", spent * 1e6 / (RANKS * count), "us")
+            )
     return result
 
 
