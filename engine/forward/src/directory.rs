@@ -347,10 +347,8 @@ impl Directory {
 
 	/// As read, if that needs no waiting.
 	pub fn read_now(&self, object: &Object, into: &mut [u8], offset: u64) -> Option<usize> {
-		if self.data == Data::Nothing && self.throttle.is_none() {
-			return self.read(object, into, offset).ok();
-		}
 		match self.nearness {
+			_ if self.does_nothing() => self.read(object, into, offset).ok(),
 			_ if !self.is_quick(object) => None,
 			Nearness::Memory => self.read(object, into, offset).ok(),
 			// what is not recorded is not known to have been asked for twice
@@ -368,6 +366,7 @@ impl Directory {
 	/// All these bytes, one after the other, if that needs no waiting; if it does, some of them may be written.
 	pub fn write_now(&self, object: &Object, parts: &[&[u8]], offset: u64) -> bool {
 		match self.nearness {
+			_ if self.does_nothing() => self.write(object, parts, offset).is_ok(),
 			_ if !self.is_near(object) => false,
 			Nearness::Memory => self.write(object, parts, offset).is_ok(),
 			_ if parts.len() > IOV_MAX => false,
@@ -389,7 +388,14 @@ impl Directory {
 
 	/// Whether it is worth a try to write without waiting.
 	pub fn may_write_now(&self, object: &Object) -> bool {
-		self.is_near(object) && (self.nearness == Nearness::Memory || self.quick_writes.is_worth())
+		let near = self.is_near(object);
+		self.does_nothing()
+			|| near && (self.nearness == Nearness::Memory || self.quick_writes.is_worth())
+	}
+
+	/// Data is neither kept nor waited for: any amount of it is done with at once.
+	pub fn does_nothing(&self) -> bool {
+		self.data == Data::Nothing && self.throttle.is_none()
 	}
 
 	/// A write to the file may be one that does not wait. What is refused is not recorded.

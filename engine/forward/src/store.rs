@@ -264,6 +264,11 @@ impl Store {
 		matches!(object, Object::Here(object) if self.here.may_write_now(object))
 	}
 
+	/// Any amount of data is done with at once.
+	pub fn does_nothing(&self) -> bool {
+		self.here.does_nothing()
+	}
+
 	/// Bytes that lie one after the other, if that needs no waiting; if it does, some of them may be written.
 	pub fn write_now(&self, object: &Object, parts: &[&[u8]], offset: u64) -> bool {
 		matches!(object, Object::Here(object) if self.here.write_now(object, parts, offset))
