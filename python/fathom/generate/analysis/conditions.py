@@ -7,6 +7,7 @@ was given in the same source.
 import re
 
 from fathom.generate.language.mistake import Mistake
+from fathom.generate.language.source import Source
 from fathom.generate.spec import Point, Spec
 
 _RANK = re.compile(r"MPI_Comm_rank\s*\([^,()]*,\s*&?\s*(\w+)", re.I)
@@ -22,12 +23,21 @@ def check_conditions(spec: Spec) -> None:
     text = "".join(source.lines)
     ranks = {name.lower() for name in _RANK.findall(text)}
     for point in spec.points:
-        before = "".join(source.lines[: point.block.first])
+        before = "".join(_outside_blocks(source)[: point.block.first])
         plain = _blanked(before, source.language)
         find = _under_fortran if source.language == "fortran" else _under_c
         line = find(plain, ranks)
         if line is not None:
             raise _mistake(spec, point, line)
+
+
+def _outside_blocks(source: Source) -> list[str]:
+    """The source's lines, those of blocks empty."""
+    lines = list(source.lines)
+    for block in source.blocks:
+        for at in range(block.first, block.last + 1):
+            lines[at] = "\n"
+    return lines
 
 
 def _blanked(text: str, language: str) -> str:
