@@ -1,4 +1,4 @@
-"""Specifications that cannot be right: each is refused with its line, what is wrong and what to do; nothing is written."""
+"""Specifications that cannot be right: each is refused with its line, what is wrong and what to do."""
 
 from __future__ import annotations
 
