@@ -26,7 +26,7 @@ tls=$(readelf -lW "$lib" | awk '$1 == "TLS" { print $6 }')
 [ $((${tls:-0})) -le 128 ] || complain "takes $((tls)) bytes of static TLS, at most 128"
 
 flags=$(readelf -dW "$lib" | sed -n 's/.*(FLAGS_1).*Flags: //p')
-for flag in INITFIRST NOW; do
+for flag in INITFIRST NOW NODELETE; do
 	case " $flags " in
 	*" $flag "*) ;;
 	*) complain "is not linked with $flag" ;;

@@ -15,6 +15,8 @@ from fathom.view.ascii import tolerate
 # In the order a user meets them; what each does is the first line of its module.
 COMMANDS = {
     "run": "run a program and record its I/O",
+    "attach": "record programs that run already",
+    "detach": "end that; the programs run on",
     "select": "change what is recorded of a run, while it runs",
     "env": "print the environment that records, for batch scripts",
     "show": "one page: where the I/O time of a run went",

@@ -79,8 +79,13 @@ def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
         added["selections"] = changes
     if all(content.get(key) == value for key, value in added.items()):
         return
-    aside = run / f"run.json.{os.getpid()}"
     with contextlib.suppress(OSError):
-        text = json.dumps(content | added, indent=2, ensure_ascii=False) + "\n"
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(run / "run.json")
+        add(run, added)
+
+
+def add(run: Path, said: Manifest) -> None:
+    """Puts these keys into run.json: the file as a whole, made aside."""
+    aside = run / f"run.json.{os.getpid()}"
+    text = json.dumps(read(run) | said, indent=2, ensure_ascii=False) + "\n"
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(run / "run.json")

@@ -165,7 +165,7 @@ void access_add(struct thread *t, struct data_counter *n, const struct call *c)
 		end += r.extent >= 0 ? r.extent : r.amount;
 	add_located(t, n, offset, end);
 	t->uncut |= 1u << op->layer;
-	t->when_ready = READY_SLOWLY;
+	be_slow(t);
 }
 
 void access_scatter(struct data_counter *n, const struct call *c)

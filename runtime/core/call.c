@@ -75,7 +75,7 @@ void process_jumps(const void *stack)
 	struct handler_stack handlers;
 	uint32_t depth = 0;
 
-	if (!stack || !t || t->ready == NOT_READY || !(t->depth || t->around.frame))
+	if (!stack || !t || t->ready <= STALE || !(t->depth || t->around.frame))
 		return;
 	handlers = handler_stack();
 	t->ready = NOT_READY;
@@ -141,7 +141,9 @@ static void say_inside(struct thread *t, uint32_t seen)
 void around_set(struct thread *t, struct around around)
 {
 	t->around = around;
-	t->when_ready = t->flush_began ? READY_SLOWLY : usual_state(t);
+	t->when_ready = usual_state(t);
+	if (t->flush_began)
+		be_slow(t);
 	if (!around.frame)
 		say_inside(t, 0);
 }

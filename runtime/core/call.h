@@ -189,6 +189,8 @@ struct selection_def {
 /* Returns the selection's number; equal selections of a process share one (bounded table). 0: none. */
 uint32_t selection_define(struct call *c, const struct selection_def *def);
 void process_rank(uint32_t rank, uint32_t ranks, const char *mpi); /* learned at MPI_Init */
+/* Zeros, as a fork's child has, and no memory for whole pages of them. NULL: nothing. */
+void memory_wipe(void *at, size_t bytes);
 void note(const char *format, ...)
 	__attribute__((format(printf, 1, 2))); /* one `mark` row: the run's log */
 

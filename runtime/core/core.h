@@ -168,8 +168,9 @@ _Static_assert(sizeof(struct usual) == 64, "a cache line");
 
 enum {
 	NOT_READY = 0,    /* a row is being built, or a fork wiped this */
-	READY = 1,        /* nothing special */
-	READY_SLOWLY = 2, /* counting, what is counted is not cut, or a flush has no row yet */
+	STALE = 1,        /* of a run that the process was detached from: to begin anew */
+	READY = 2,        /* nothing special */
+	READY_SLOWLY = 3, /* counting, what is counted is not cut, or a flush has no row yet */
 };
 
 struct thread {
@@ -203,7 +204,8 @@ struct thread {
 	uint32_t current; /* index of `chunk` in it */
 	uint32_t written; /* chunks of the list that are in the file */
 	struct chunk *chunk_list[CHUNKS_PER_THREAD];
-	uint32_t pid; /* the process's, or the vfork child's */
+	uint32_t pid;     /* the process's, or the vfork child's */
+	uint32_t session; /* config.session when it began */
 	bool is_vfork;
 	struct thread *vfork; /* takes the calls of a vfork child of this thread */
 	struct thread
@@ -260,8 +262,15 @@ static inline uint32_t op_index(uint32_t op)
 /* ---- per process: private memory that a fork wipes ---- */
 
 struct process {
-	uint32_t alive;
+	/* Kept when the process is attached to another run. */
 	atomic_flag lock;
+	struct thread *threads;
+	struct interned *interned;     /* objects.c */
+	struct kept_names *kept_names; /* left_out.c */
+	struct site_table *site_table; /* sites.c */
+	struct ring_header *place;     /* where ring headers are mapped, one after the other */
+	/* Of one run. */
+	uint32_t alive;
 	uint64_t instance;
 	uint32_t pid;
 	uint32_t generation; /* of this process image: raised by each fork up to here */
@@ -274,9 +283,9 @@ struct process {
 	bool file_made;
 	bool introduced; /* the process record is written */
 	bool write_failed;
+	bool over;                /* detached: all that will be is written */
 	struct ring_header *ring; /* NULL: none (yet, or not to be had) */
 	uint64_t ring_used;
-	struct thread *threads;
 	struct spare *spare_chunks, *spare_pages; /* of ended threads */
 	uint32_t chunks;                          /* in use */
 	int write_error;                          /* errno of the first write that failed */
@@ -286,14 +295,12 @@ struct process {
 	char stream_path[PATH_BYTES];
 	char ring_path[PATH_BYTES];
 	char path[PATH_BYTES]; /* lock held: not on the stack, a signal handler's may be small */
-	struct interned *interned;     /* objects.c */
-	struct kept_names *kept_names; /* left_out.c */
-	struct site_table *site_table; /* sites.c */
 };
 
-/* Made once from the environment, survives forks, never written after process_begin but for the rank. */
+/* Made from the environment or by whoever attaches, survives forks, not written while `on` but for the rank. */
 struct config {
 	bool on;
+	uint32_t session; /* raised by each detach */
 	char run[PATH_BYTES];
 	char place
 		[PATH_BYTES]; /* whose streams/ ours go to: the run, or where an agent ships them from */
@@ -370,9 +377,16 @@ static inline uint64_t ticks(void)
  * without a row a call may be seen otherwise. */
 static inline uint8_t usual_state(const struct thread *t)
 {
+	if (unlikely(t->session != config.session))
+		return STALE;
 	return t->counting || t->is_vfork || t->uncut || clock_kind || t->around.frame
 		       ? READY_SLOWLY
 		       : READY;
+}
+
+static inline void be_slow(struct thread *t)
+{
+	t->when_ready = usual_state(t) == STALE ? STALE : READY_SLOWLY;
 }
 
 /* ---- process.c ---- */
@@ -404,6 +418,7 @@ void ring_chunk_free(void *chunk);
 struct thread_page *ring_page(void);
 void ring_page_free(struct thread_page *page);
 void ring_remove(void);
+void ring_forget(void); /* what no thread has of the run before goes back to the system */
 /* A file that grows beyond RLIMIT_FSIZE raises SIGXFSZ: with the lock held all signals are blocked, and
  * ours must not stay pending. */
 long file_result(long result);
@@ -430,6 +445,7 @@ extern _Atomic(struct descriptor_table *) descriptors;
 
 /* ---- thread.c ---- */
 void thread_begin(void);
+void threads_stale(void);          /* each begins anew before it records again; lock held */
 struct thread *thread_claim(void); /* the calling thread's, marked not ready; NULL: none */
 void thread_release(struct thread *t);
 void around_set(struct thread *t, struct around around); /* t is claimed */
@@ -514,6 +530,13 @@ uint32_t objects_left_out(const struct levels *l, uint32_t object); /* tables, a
 /* The bits above a new object's number; its name, for a selection that comes later. */
 uint32_t left_out_bits(enum object_class class, const struct object_def *def);
 void left_out_keep(uint32_t object, enum object_class class, const struct object_def *def);
+
+/* ---- what a process learnt under one run means nothing in the next ---- */
+void handles_forget(void);
+void shapes_forget(void);
+void objects_forget(void);
+void names_forget(void); /* left_out.c */
+void sites_forget(void);
 
 /* ---- objects.c ---- */
 uint32_t object_define_in(struct thread *t, struct call *c, enum object_class class,

@@ -87,3 +87,15 @@ uint64_t handle_take(struct handle_table *table, uint64_t library, uint64_t hand
 	atomic_store_explicit(&s->key, 1, memory_order_release);
 	return value;
 }
+
+void handles_forget(void)
+{
+	struct handle_table *const tables[] = {
+		&mpi_files,    &mpi_requests,   &mpi_datatypes,    &mpi_comms,
+		&hdf5_objects, &netcdf_objects, &pnetcdf_requests, &directories,
+		&mappings,     &user_handles,   &queues,           &queue_files,
+	};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		memory_wipe(atomic_load(&tables[i]->slot), SLOTS * sizeof(struct slot));
+}

@@ -106,3 +106,10 @@ uint32_t path_left_out(const char *path)
 	path_absolute(absolute, sizeof(absolute), AT_FDCWD, path);
 	return levels_leave_out(l, absolute) << OBJECT_LEFT_OUT_SHIFT;
 }
+
+void names_forget(void)
+{
+	memory_wipe(process->kept_names, sizeof(struct kept_names));
+	if (process->kept_names)
+		atomic_store(&process->kept_names->used, 1);
+}

@@ -167,6 +167,12 @@ static struct interned *interned_table(void)
 	return process->interned;
 }
 
+void objects_forget(void)
+{
+	memory_wipe(process->interned, sizeof(struct interned));
+	path_chdir();
+}
+
 /* The entry of a hash, or a free one for it; NULL: no room. `known` is its number, 0 for a free one. */
 static _Atomic uint32_t *intern(uint64_t hash, uint32_t *known)
 {

@@ -76,6 +76,22 @@ void *memory_get(size_t bytes, bool wipe_on_fork)
 	return (void *)at;
 }
 
+void memory_wipe(void *at, size_t bytes)
+{
+	char *begin = at, *end = begin + bytes;
+	char *first = (char *)(((uintptr_t)begin + PAGE - 1) & -(uintptr_t)PAGE);
+	char *last = (char *)((uintptr_t)end & -(uintptr_t)PAGE);
+
+	if (!at)
+		return;
+	if (last <= first || raw3(SYS_madvise, (long)first, last - first, MADV_DONTNEED) != 0) {
+		memset(begin, 0, bytes);
+		return;
+	}
+	memset(begin, 0, (size_t)(first - begin));
+	memset(last, 0, (size_t)(end - last));
+}
+
 uint64_t random_id(void)
 {
 	uint64_t id = 0;
@@ -102,10 +118,23 @@ void process_unlock(uint64_t mask)
 	raw4(SYS_rt_sigprocmask, 2, (long)&mask, 0, sizeof(mask));
 }
 
+/* What whoever attaches says, each as in an environment, an empty one behind them; NULL: the environment counts. */
+static const char *given;
+
+static const char *given_value(const char *name)
+{
+	const size_t length = strlen(name);
+
+	for (const char *at = given; *at; at += strlen(at) + 1)
+		if (strncmp(at, name, length) == 0 && at[length] == '=')
+			return at + length + 1;
+	return NULL;
+}
+
 /* An empty variable is an unset one. */
 static const char *setting(const char *name)
 {
-	const char *value = getenv(name);
+	const char *value = given ? given_value(name) : getenv(name);
 
 	return value && *value ? value : NULL;
 }
@@ -144,8 +173,8 @@ static void read_rank(void)
 {
 	read_local_rank();
 	for (size_t i = 0; i < sizeof(rank_variables) / sizeof(rank_variables[0]); i++) {
-		const char *rank = getenv(rank_variables[i].rank),
-			   *ranks = getenv(rank_variables[i].ranks);
+		const char *rank = setting(rank_variables[i].rank),
+			   *ranks = setting(rank_variables[i].ranks);
 
 		if (rank) {
 			config.rank = (uint32_t)strtoul(rank, NULL, 10) + 1;
@@ -278,6 +307,18 @@ static void read_node(void)
 		  raw3(SYS_uname, (long)&node, 0, 0) == 0 ? node.nodename : "unknown");
 }
 
+/* A page takes the place of that of the run before: somebody may be about to look at it. */
+static struct control_page *settle_control(long at)
+{
+	static struct control_page *place;
+
+	if (place)
+		raw6(SYS_mremap, at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, (long)place, 0);
+	else
+		place = (struct control_page *)at;
+	return place;
+}
+
 /* The node's shared control page, or a private one made from the environment. */
 static void map_control(void)
 {
@@ -286,6 +327,7 @@ static void map_control(void)
 
 	join_path(path, config.ring, "/", "control");
 	control = &control_private;
+	control_shared = false;
 	atomic_store(&control->gate, config.gate & LEVEL_CALL ? config.gate : 0);
 	atomic_store(&control->budget, config.budget);
 	fd = raw3(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -295,16 +337,18 @@ static void map_control(void)
 		raw3(SYS_close, fd, 0, 0);
 	}
 	if (!(at < 0 && at > -4096) && memcmp((void *)at, "FATHOMCP", 8) == 0) {
-		control = (struct control_page *)at;
+		control = settle_control(at);
 		control_shared = true;
 	}
 }
 
-/* A program may overwrite its environment, to show a title. */
-static const char *keep(const char *value)
+/* A program may overwrite its environment, to show a title. `before`: what was kept for another run. */
+static const char *keep(const char *before, const char *value)
 {
 	char *kept = value ? memory_get(strlen(value) + 1, false) : NULL;
 
+	if (before)
+		raw3(SYS_munmap, (long)before, (long)strlen(before) + 1, 0);
 	return kept ? strcpy(kept, value) : NULL;
 }
 
@@ -330,9 +374,26 @@ static void read_settings(const char *run)
 	config.budget = parse_bytes(setting("FATHOM_BUDGET"), 64 << 20);
 	config.gate = parse_gate(setting("FATHOM_LAYERS"), setting("FATHOM_LEVEL"));
 	config.layers = (uint32_t)(config.gate | config.gate >> COUNTED_LAYERS);
-	config.files = keep(setting("FATHOM_FILES"));
-	config.select = keep(setting("FATHOM_SELECT"));
+	config.files = keep(config.files, setting("FATHOM_FILES"));
+	config.select = keep(config.select, setting("FATHOM_SELECT"));
 	config.mmap_dirty = setting("FATHOM_MMAP") && !strcmp(setting("FATHOM_MMAP"), "dirty");
+}
+
+/* What is left of the run before, none of whose calls is recorded any more. */
+static void forget_run(void)
+{
+	const uint64_t mask = process_lock();
+
+	threads_stale();
+	ring_forget();
+	memset(&process->alive, 0, sizeof(*process) - offsetof(struct process, alive));
+	objects_forget();
+	names_forget();
+	sites_forget();
+	handles_forget();
+	shapes_forget();
+	descriptor_close_range(0, FDS_PER_PAGE * FD_PAGES - 1);
+	process_unlock(mask);
 }
 
 static bool begin(const char *run)
@@ -344,13 +405,15 @@ static bool begin(const char *run)
 	map_control();
 	if (!(config.gate & LEVEL_CALL) && !control_shared)
 		return false; /* off, and nobody can turn it on */
-	process = memory_get(sizeof(*process), true);
+	if (process)
+		forget_run();
+	else if ((process = memory_get(sizeof(*process), true)))
+		thread_begin();
 	if (!process) {
 		recording_off();
 		return false;
 	}
 	config.on = true;
-	thread_begin();
 	sites_begin();
 	levels_begin();
 	return true;
@@ -466,12 +529,19 @@ bool process_ready(void)
 	return true;
 }
 
+/* Lock held. */
+static void write_threads(bool end)
+{
+	for (struct thread *t = process->threads; t; t = t->next)
+		if (t->session == config.session)
+			thread_write_snapshot(t, end);
+}
+
 static void write_all(bool end)
 {
 	uint64_t mask = process_lock();
 
-	for (struct thread *t = process->threads; t; t = t->next)
-		thread_write_snapshot(t, end);
+	write_threads(end);
 	process_unlock(mask);
 }
 
@@ -481,11 +551,17 @@ static bool in_other_process(void)
 	return (uint32_t)raw3(SYS_getpid, 0, 0, 0) != process->pid;
 }
 
+/* In a run, and something of it was recorded. */
+static bool is_recorded(void)
+{
+	return config.on && process && process->alive;
+}
+
 void process_end(void)
 {
 	void (*act)(void);
 
-	if (!process || !process->alive)
+	if (!is_recorded())
 		return;
 	if (in_vfork_child()) {
 		stream_next_chunk(self, true);
@@ -500,6 +576,65 @@ void process_end(void)
 	write_all(true);
 	if (!process->write_failed)
 		ring_remove();
+}
+
+bool process_attach(const char *settings)
+{
+	bool began;
+
+	if (config.on)
+		return false;
+	given = settings;
+	began = process_begin();
+	given = NULL;
+	return began;
+}
+
+static bool any_open(void)
+{
+	const uint64_t mask = process_lock();
+	bool open = false;
+
+	for (const struct thread *t = process->alive ? process->threads : NULL; t; t = t->next)
+		open |= t->session == config.session && atomic_load(&t->page->depth);
+	process_unlock(mask);
+	return open;
+}
+
+/* Calls that have begun may end, so that they are told as a whole; not those that last. */
+static void let_end(void)
+{
+	const int64_t moment[2] = {0, 1000000};
+
+	for (int tries = 0; tries < 50 && any_open(); tries++)
+		raw3(SYS_nanosleep, (long)moment, 0, 0);
+}
+
+/* What a thread does meanwhile is written by it, into memory that is its own until it begins anew. */
+bool process_detach(void)
+{
+	uint64_t mask;
+
+	if (!config.on)
+		return false;
+	let_end();
+	config.on = false;
+	recording_off();
+	mask = process_lock();
+	if (process->alive)
+		write_threads(true);
+	config.session++;
+	threads_stale();
+	if (process->alive && !process->write_failed)
+		ring_remove();
+	process->over = true;
+	process_unlock(mask);
+	return true;
+}
+
+const char *process_run(void)
+{
+	return config.on ? config.run : NULL;
 }
 
 void exec_ring(char *path)
@@ -521,7 +656,7 @@ void process_before_exec(void)
 {
 	uint64_t mask;
 
-	if (!process || !process->alive)
+	if (!is_recorded())
 		return;
 	if (in_vfork_child()) {
 		stream_next_chunk(self, true);
@@ -540,7 +675,7 @@ void process_resume(void)
 {
 	uint64_t mask;
 
-	if (!process || !process->alive || in_vfork_child() || in_other_process())
+	if (!is_recorded() || in_vfork_child() || in_other_process())
 		return;
 	mask = process_lock();
 	exec_ring(process->path);

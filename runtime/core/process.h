@@ -9,6 +9,13 @@
 bool process_begin(void);
 /* Of a program that the runtime is a part of: whatever its name, and never a rank. `run` NULL: FATHOM_RUN's. */
 bool process_begin_own(const char *run);
+/* Into a process that runs: by `settings` instead of its environment: NAME=VALUE, each
+ * with a zero behind it, and one more behind all. False: it is recorded
+ * already, or not to be. */
+bool process_attach(const char *settings);
+/* Ends that: all is written, and its ring removed. It can be attached again. False: it is not recorded. */
+bool process_detach(void);
+const char *process_run(void);        /* the run that it is recorded in; NULL: none */
 void process_started(void);           /* the constructor's work is done: its time is a row */
 void process_patched(uint64_t began); /* slots of a library that came later were patched since */
 uint32_t process_layers(void);        /* layers to patch: bit mask */

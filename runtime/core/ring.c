@@ -122,6 +122,17 @@ static uint64_t pid_start(void)
 	return value;
 }
 
+/* A header takes the place of the one before: somebody may be about to look at its gate. */
+static void settle_header(void)
+{
+	if (process->place)
+		raw6(SYS_mremap, (long)process->ring, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+		     (long)process->place, 0);
+	else
+		process->place = process->ring;
+	process->ring = process->place;
+}
+
 static void ring_begin(void)
 {
 	exec_ring(process->path);
@@ -134,6 +145,7 @@ static void ring_begin(void)
 	}
 	if (!process->ring)
 		return;
+	settle_header();
 	process->ring->version = 1;
 	process->ring->page = PAGE;
 	process->ring->instance = process->instance;
@@ -219,4 +231,18 @@ void ring_remove(void)
 	raw3(SYS_unlink, (long)process->ring_path, 0, 0);
 	if (control_is_private()) /* else `fathom run` made the directory, and ends it */
 		raw3(SYS_unlinkat, AT_FDCWD, (long)config.ring, 0x200 /* AT_REMOVEDIR */);
+}
+
+static void unmap_all(struct spare *spare, size_t bytes)
+{
+	for (struct spare *next; spare; spare = next) {
+		next = spare->next;
+		raw3(SYS_munmap, (long)spare, (long)bytes, 0);
+	}
+}
+
+void ring_forget(void)
+{
+	unmap_all(process->spare_chunks, CHUNK_BYTES);
+	unmap_all(process->spare_pages, PAGE);
 }

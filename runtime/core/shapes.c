@@ -20,17 +20,23 @@ struct shapes {
 	uint8_t memory[1 << 20];
 };
 
+static _Atomic(struct shapes *) kept_shapes;
+
 static struct shapes *shapes(void)
 {
-	static _Atomic(struct shapes *) there;
-	struct shapes *all = atomic_load(&there), *made;
+	struct shapes *all = atomic_load(&kept_shapes), *made;
 
 	if (all)
 		return all;
 	made = memory_get(sizeof(*made), true);
-	if (made && !atomic_compare_exchange_strong(&there, &all, made))
+	if (made && !atomic_compare_exchange_strong(&kept_shapes, &all, made))
 		return all; /* another thread was faster: its memory serves */
 	return made;
+}
+
+void shapes_forget(void)
+{
+	memory_wipe(atomic_load(&kept_shapes), sizeof(struct shapes));
 }
 
 void shape_keep(uint32_t selection, const struct selection_def *def)

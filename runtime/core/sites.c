@@ -224,3 +224,8 @@ unsigned site_code(struct thread *t, const struct levels *l, const void *frame, 
 		e->code = number | find_code(l, e->address);
 	return e->code & ((1u << TABLES) - 1);
 }
+
+void sites_forget(void)
+{
+	memory_wipe(process->site_table, sizeof(struct site_table));
+}

@@ -386,7 +386,11 @@ bool stream_write(const struct chunk *chunk)
 {
 	const char *at = (const char *)chunk;
 	size_t left = CHUNK_HEADER + chunk->committed;
-	long fd = open_file(), done = fd;
+	long fd, done;
+
+	if (process->over)
+		return true;
+	fd = done = open_file();
 
 	while (fd >= 0 && left) {
 		done = file_result(raw3(SYS_write, fd, (long)at, (long)left));
@@ -459,7 +463,7 @@ static void stop_stream(struct thread *t)
 	t->put = nowhere.rows;
 	t->limit = (uint8_t *)&nowhere + CHUNK_BYTES - ROW_ROOM;
 	t->counting = 1;
-	t->when_ready = READY_SLOWLY;
+	be_slow(t);
 	t->full = 1;
 }
 
@@ -472,7 +476,7 @@ void stream_ask_budget(struct thread *t)
 	if (t->counting || atomic_load(&process->stream_bytes) <= budget)
 		return;
 	t->counting = 1;
-	t->when_ready = READY_SLOWLY;
+	be_slow(t);
 	said = atomic_exchange(&process->budget_said, true);
 	if (!said || t->number)
 		stream_mark(t, "budget", "events end here, counters go on", budget);
@@ -501,7 +505,7 @@ void stream_next_chunk(struct thread *t, bool last)
 	if (!room)
 		return;
 	t->flush_began = began;
-	t->when_ready = READY_SLOWLY;
+	be_slow(t);
 	t->flush_ended = ticks();
 	t->flush_bytes = bytes;
 	stream_ask_budget(t);

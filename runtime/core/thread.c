@@ -56,6 +56,7 @@ static bool thread_fill(struct thread *t, struct thread *main, bool is_vfork)
 	t->stream = random_id();
 	t->tid = (uint32_t)raw3(SYS_gettid, 0, 0, 0);
 	t->pid = is_vfork ? (uint32_t)raw3(SYS_getpid, 0, 0, 0) : process->pid;
+	t->session = config.session;
 	t->page = make_page(t);
 	t->chunk_list[0] = t->page ? ring_chunk(true) : NULL;
 	t->chunks = t->chunk_list[0] ? 1 : 0;
@@ -132,14 +133,82 @@ static struct thread *side_of(struct thread *t)
 
 	if (!side)
 		return t->side = thread_make(t, false);
-	if (side->ready != NOT_READY && !side->depth && !side->full &&
-	    side->chunk->base_seq != base) {
+	if (side->ready > STALE && !side->depth && !side->full && side->chunk->base_seq != base) {
 		side->ready = NOT_READY;
 		barrier();
 		stream_next_chunk(side, false);
 		thread_release(side);
 	}
 	return side;
+}
+
+/* ---- attached again ---- */
+
+void threads_stale(void)
+{
+	for (struct thread *t = process->threads; t; t = t->next) {
+		uint8_t ready = READY, slowly = READY_SLOWLY;
+
+		/* In the middle of its own work, it takes the one when it is done; else the other now. */
+		__atomic_store_n(&t->when_ready, STALE, __ATOMIC_SEQ_CST);
+		if (!__atomic_compare_exchange_n(&t->ready, &ready, STALE, false, __ATOMIC_SEQ_CST,
+						 __ATOMIC_SEQ_CST))
+			__atomic_compare_exchange_n(&t->ready, &slowly, STALE, false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	}
+}
+
+static bool is_stale(const struct thread *t)
+{
+	return t->alive && t->session != config.session;
+}
+
+static void unlink_thread(const struct thread *t)
+{
+	struct thread **link = &process->threads;
+
+	while (*link && *link != t)
+		link = &(*link)->next;
+	if (*link)
+		*link = t->next;
+}
+
+/* What it had of a ring that is no more; nobody else has it. */
+static void leave_ring(struct thread *t)
+{
+	void *const table[] = {t->counters, t->data, t->tally, t->heat};
+	const uint64_t mask = process_lock();
+
+	unlink_thread(t);
+	process_unlock(mask);
+	for (uint32_t i = 0; i < t->chunks; i++)
+		raw3(SYS_munmap, (long)t->chunk_list[i], CHUNK_BYTES, 0);
+	for (int i = 0; i < 4; i++)
+		if (table[i])
+			raw3(SYS_munmap, (long)table[i], CHUNK_BYTES, 0);
+	if (t->index)
+		raw3(SYS_munmap, (long)t->index, sizeof(*t->index), 0);
+	raw3(SYS_munmap, (long)t->page, PAGE, 0);
+}
+
+static void drop(struct thread *t)
+{
+	leave_ring(t);
+	raw3(SYS_munmap, (long)t, (long)thread_bytes(), 0);
+}
+
+/* Its first call since: by itself, so that nothing is taken from under it. Calls of the run before that are
+ * still open find none of theirs when they end. */
+static struct thread *begin_anew(struct thread *t)
+{
+	struct thread *side = t->side, *main = t->main;
+
+	if (t->vfork && is_stale(t->vfork))
+		drop(t->vfork);
+	leave_ring(t);
+	memory_wipe(t, thread_bytes());
+	t->side = side;
+	return thread_fill(t, main, false) ? t : NULL;
 }
 
 static __attribute__((noinline)) struct thread *claim_slow(void)
@@ -150,11 +219,15 @@ static __attribute__((noinline)) struct thread *claim_slow(void)
 		return NULL;
 	if (!t)
 		return claim_first();
+	if (t->ready == STALE)
+		return begin_anew(t);
 	if (!t->alive && !t->broken)
 		return thread_fill(t, NULL, false) ? t : NULL;
 	while (t && t->ready == NOT_READY &&
 	       !t->broken) /* a signal handler's call in the middle of our own work */
 		t = side_of(t);
+	if (t && t->ready == STALE)
+		return begin_anew(t);
 	return t && !t->broken ? t : NULL;
 }
 
@@ -162,7 +235,7 @@ struct thread *thread_claim(void)
 {
 	struct thread *t = self;
 
-	if (unlikely(!t || t->ready == NOT_READY))
+	if (unlikely(!t || t->ready <= STALE))
 		t = claim_slow();
 	if (t) {
 		t->ready = NOT_READY;
@@ -192,13 +265,9 @@ static void free_counters(struct thread *t)
 
 static void give_back(struct thread *t)
 {
-	struct thread **link = &process->threads;
 	uint64_t mask = process_lock();
 
-	while (*link && *link != t)
-		link = &(*link)->next;
-	if (*link)
-		*link = t->next;
+	unlink_thread(t);
 	while (t->chunks && !process->write_failed)
 		ring_chunk_free(t->chunk_list[--t->chunks]);
 	free_counters(t);
@@ -232,13 +301,17 @@ void thread_end(void *thread)
 		struct thread *side = t->side, *vfork = t->vfork;
 
 		t->ready = NOT_READY;
-		if (t->alive && !t->broken) {
+		if (is_stale(t)) {
+			drop(t);
+		} else if (t->alive && !t->broken) {
 			end_stream(t);
 			give_back(t);
 		} else {
 			raw3(SYS_munmap, (long)t, (long)thread_bytes(), 0);
 		}
-		if (vfork && vfork->alive && !vfork->broken)
+		if (vfork && is_stale(vfork))
+			drop(vfork);
+		else if (vfork && vfork->alive && !vfork->broken)
 			give_back(vfork);
 		t = side;
 	}

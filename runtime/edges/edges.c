@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "core/call.h"
 #include "core/raw.h"
@@ -46,7 +47,7 @@ static void *bound_value(const struct module *m, const ElfW(Rela) * r, void *val
 
 /* Opens the module's RELRO pages once; a page of another read-only segment (text relocations)
  * each time. */
-static void write_slot(struct module *m, void **slot, void *wrapper)
+static void write_slot(struct module *m, void **slot, void *to)
 {
 	uintptr_t at = (uintptr_t)slot, page = at & -(uintptr_t)edges.page;
 	int protection = elf_protection(&m->elf, at);
@@ -60,17 +61,21 @@ static void write_slot(struct module *m, void **slot, void *wrapper)
 	m->relro_open |= relro;
 	if (closed && raw3(SYS_mprotect, (long)page, edges.page, protection | PROT_WRITE))
 		return;
-	atomic_store_explicit((_Atomic(void *) *)slot, wrapper, memory_order_release);
+	atomic_store_explicit((_Atomic(void *) *)slot, to, memory_order_release);
 	if (closed)
 		raw3(SYS_mprotect, (long)page, edges.page, protection);
-	m->marker = slot;
-	m->marked = wrapper;
+}
+
+static bool is_slot(const ElfW(Rela) * r)
+{
+	const unsigned type = ELF64_R_TYPE(r->r_info);
+
+	return type == SLOT_PLT || ((type == SLOT_GOT || type == SLOT_DATA) && !r->r_addend);
 }
 
 /* `inside`: of what m calls of itself, something may be ours too. */
 static void patch_slot(struct module *m, const ElfW(Rela) * r, bool inside)
 {
-	unsigned type = ELF64_R_TYPE(r->r_info);
 	const ElfW(Sym) *symbol = &m->elf.symbols[ELF64_R_SYM(r->r_info)];
 	const bool imported = elf_undefined(symbol);
 	void **slot = (void **)(m->elf.base + r->r_offset);
@@ -78,8 +83,7 @@ static void patch_slot(struct module *m, const ElfW(Rela) * r, bool inside)
 	void *original, *wrapper;
 	const char *name;
 
-	if ((type != SLOT_PLT && type != SLOT_GOT && type != SLOT_DATA) || (!imported && !inside) ||
-	    (type != SLOT_PLT && r->r_addend))
+	if (!is_slot(r) || (!imported && !inside))
 		return;
 	name = m->elf.strings + symbol->st_name;
 	t = target_of(name);
@@ -90,8 +94,19 @@ static void patch_slot(struct module *m, const ElfW(Rela) * r, bool inside)
 	if (!original || target_final(name, original))
 		return;
 	wrapper = target_choose(m, t, original);
-	if (wrapper)
-		write_slot(m, slot, wrapper);
+	if (!wrapper)
+		return;
+	write_slot(m, slot, wrapper);
+	m->marker = slot;
+	m->marked = wrapper;
+}
+
+static void close_relro(struct module *m)
+{
+	if (m->relro_open)
+		raw3(SYS_mprotect, (long)m->elf.relro, (long)(m->elf.relro_end - m->elf.relro),
+		     PROT_READ);
+	m->relro_open = false;
 }
 
 /* What the descriptors that it made stand for, the forwarding client tells. */
@@ -123,10 +138,7 @@ static void patch_module(struct module *m)
 		patch_slot(m, &m->elf.data.entry[i], inside);
 	for (size_t i = 0; i < m->elf.plt.count; i++)
 		patch_slot(m, &m->elf.plt.entry[i], inside);
-	if (m->relro_open)
-		raw3(SYS_mprotect, (long)m->elf.relro, (long)(m->elf.relro_end - m->elf.relro),
-		     PROT_READ);
-	m->relro_open = false;
+	close_relro(m);
 }
 
 static void patch_new(struct module *m)
@@ -194,6 +206,59 @@ void edges_patch(uint32_t layers)
 	modules_locked(patch_all, NULL);
 	targets_say();
 	errno = before;
+}
+
+static void patch_again(void *argument)
+{
+	(void)argument;
+	for (size_t i = 0; i < modules_count(); i++)
+		if (module_number(i)->patched)
+			patch_module(module_number(i));
+}
+
+void edges_patch_live(uint32_t layers)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+
+	edges_patch(layers);
+	raw3(SYS_nanosleep, (long)&moment, 0, 0);
+	modules_locked(patch_again, NULL);
+}
+
+static void restore_table(struct module *m, const struct elf_table *table)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const ElfW(Rela) *r = &table->entry[i];
+		const char *name = m->elf.strings + m->elf.symbols[ELF64_R_SYM(r->r_info)].st_name;
+		void **slot = (void **)(m->elf.base + r->r_offset), *before;
+
+		if (!is_slot(r))
+			continue;
+		before = target_before(name, *slot);
+		if (before)
+			write_slot(m, slot, before);
+	}
+}
+
+static void restore_all(void *argument)
+{
+	(void)argument;
+	for (size_t i = 0; i < modules_count(); i++) {
+		struct module *m = module_number(i);
+
+		m->patched = false;
+		m->marker = NULL;
+		if (target_excluded(m))
+			continue;
+		restore_table(m, &m->elf.data);
+		restore_table(m, &m->elf.plt);
+		close_relro(m);
+	}
+}
+
+void edges_unpatch(void)
+{
+	modules_locked(restore_all, NULL);
 }
 
 struct opened {

@@ -55,6 +55,12 @@ bool edge_tables_add(const struct edge_tables *brought, void *const *wrappers, v
  * symbols of layers in `layers` (bit mask). Never fails: what could not be patched is noted. */
 void edges_patch(uint32_t layers);
 
+/* The same in a program that runs: once more a moment later, since a thread that was just binding a lazy slot
+ * may have written over ours. */
+void edges_patch_live(uint32_t layers);
+/* Points them back to what they held. Threads that are inside a wrapper return through it. */
+void edges_unpatch(void);
+
 /* The library (link map address) that the original of wrapper i lives in: keys handles of private
  * copies. */
 uint64_t edge_library(uint32_t wrapper);

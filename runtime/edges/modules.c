@@ -14,8 +14,14 @@ static struct {
 	struct vector blocks; /* struct module *, all ever made; those not in the list are free */
 	unsigned round;       /* of refreshing */
 	bool started;         /* the first refresh has been */
+	bool late;            /* and was not at the program's start */
 	unsigned long long loaded, unloaded; /* dlpi_adds and dlpi_subs of the last refresh */
 } modules = {.round = 1};
+
+void modules_begin_late(void)
+{
+	modules.late = !modules.started;
+}
 
 size_t modules_count(void)
 {
@@ -192,7 +198,7 @@ static void refresh(const struct dl_phdr_info *now)
 	modules.unloaded = now->dlpi_subs;
 	modules.loaded = now->dlpi_adds;
 	if (!modules.started)
-		scopes_begin();
+		scopes_begin(modules.late);
 	modules.started = true;
 	if (walk.unloaded)
 		scopes_drop();

@@ -27,6 +27,8 @@ struct module {
  * refused: false, nothing was run. */
 bool modules_locked(void (*work)(void *), void *argument);
 unsigned long long modules_loaded(void), modules_unloaded(void); /* how many ever came, went */
+/* The first look is at a program that runs: some modules came by dlopen before. */
+void modules_begin_late(void);
 /* In the order of loading; the first is the program. */
 size_t modules_count(void);
 struct module *module_number(size_t i);

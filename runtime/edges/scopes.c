@@ -200,11 +200,36 @@ const struct module *module_loader(const struct module *m)
 	return NULL;
 }
 
-void scopes_begin(void)
+/* Place behind the last of the modules that m needs; at least `end`. */
+static size_t behind_needed(const struct module *m, size_t end)
 {
-	for (size_t i = 0; i < modules_count(); i++)
-		if (!module_number(i)->vdso)
+	for (const ElfW(Dyn) *d = m->elf.dynamic; d && d->d_tag != DT_NULL; d++)
+		for (size_t i = end; d->d_tag == DT_NEEDED && i < modules_count(); i++)
+			if (module_is_named(module_number(i), m->elf.strings + d->d_un.d_val))
+				end = i + 1;
+	return end;
+}
+
+/* What the program started with lies before all that came by dlopen: it is the program, what it preloads, and
+ * what these need. Whether a later one came with RTLD_GLOBAL, nobody tells. */
+static size_t behind_start(void)
+{
+	size_t end = 1;
+
+	for (size_t i = 0; i < end && i < modules_count(); i++)
+		end = behind_needed(module_number(i), end);
+	return end;
+}
+
+void scopes_begin(bool late)
+{
+	const size_t end = late ? behind_start() : modules_count();
+
+	for (size_t i = 0; i < modules_count(); i++) {
+		module_number(i)->at_start = i < end;
+		if (i < end && !module_number(i)->vdso)
 			list_add(&scopes.global, module_number(i));
+	}
 }
 
 void scopes_drop(void)

@@ -19,7 +19,7 @@ void *lookup_next(const struct module *m, const struct elf_query *q, const struc
 const struct module *module_loader(const struct module *m);
 
 /* For modules.c: the list is made for the first time; modules went, or came to an old place. */
-void scopes_begin(void);
+void scopes_begin(bool late);
 void scopes_drop(void);
 
 #endif

@@ -142,22 +142,27 @@ static void protect(const struct library *own, int protection)
 	}
 }
 
-void self_bind(void)
+bool self_bind(void)
 {
 	struct library own = {0}, libc = {0};
+	bool late = false;
 
 	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
 		struct library l = open_library(map);
 
-		if (map->l_ld == _DYNAMIC)
+		if (map->l_ld == _DYNAMIC) {
 			own = l;
-		else if (l.strings && (uintptr_t)l.strings > l.base && is_libc(&l))
+			late = libc.dynamic;
+		}
+		if (map->l_ld != _DYNAMIC && l.strings && (uintptr_t)l.strings > l.base &&
+		    is_libc(&l))
 			libc = l;
 	}
 	if (!own.dynamic || !libc.dynamic)
-		return;
+		return late;
 	protect(&own, PROT_READ | PROT_WRITE);
 	bind_table(&own, &libc, entry(&own, DT_RELA), entry(&own, DT_RELASZ));
 	bind_table(&own, &libc, entry(&own, DT_JMPREL), entry(&own, DT_PLTRELSZ));
 	protect(&own, PROT_READ);
+	return late;
 }

@@ -2,6 +2,9 @@
 #ifndef FATHOM_SELF_H
 #define FATHOM_SELF_H
 
-void self_bind(void);
+#include <stdbool.h>
+
+/* True: libc was there before us, so we came into a program that runs. */
+bool self_bind(void);
 
 #endif

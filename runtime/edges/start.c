@@ -10,6 +10,7 @@
 #include "edges/gate.h"
 #include "edges/search.h"
 #include "edges/self.h"
+#include "edges/start.h"
 
 __thread struct entry_site entry_site;
 
@@ -27,19 +28,40 @@ static void end_quickly(void)
 	process_end();
 }
 
-__attribute__((constructor)) static void start(int count, char **arguments, char **environment)
+/* True: loaded into a program that runs, and not at its start. */
+static bool is_late;
+
+void start_watch(void)
 {
-	(void)count, (void)arguments;
-	self_bind();
-	if (!environ)
-		environ = environment; /* libc's constructor, still to run, sets the same */
-	search_begin(environment);
-	if (!process_begin())
+	static bool watched;
+
+	if (watched)
 		return;
-	__cxa_atexit(end, NULL, NULL);
+	watched = true;
+	if (!is_late)
+		__cxa_atexit(end, NULL, NULL);
 	at_quick_exit(end_quickly);
 	/* The first handlers registered: the last before the fork, the first after it. */
 	pthread_atfork(modules_before_fork, modules_after_fork, modules_after_fork);
+}
+
+__attribute__((constructor)) static void start(int count, char **arguments, char **environment)
+{
+	(void)count, (void)arguments;
+	is_late = self_bind();
+	if (!environ)
+		environ = environment; /* libc's constructor, still to run, sets the same */
+	search_begin(environment);
+	if (is_late || !process_begin())
+		return;
+	start_watch();
 	edges_patch(process_layers());
 	process_started();
+}
+
+/* An exit handler of ours would run before the program's own, which came first. */
+__attribute__((destructor)) static void end_late(void)
+{
+	if (is_late)
+		process_end();
 }

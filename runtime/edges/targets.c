@@ -16,6 +16,7 @@ static struct {
 	struct target *names; /* open addressing; size is a power of two */
 	uint32_t mask;
 	uint64_t *libraries; /* by wrapper: link map of the original's module, 0: free */
+	void **replaced;     /* by wrapper: what the slots held */
 	const struct module *self, *probes; /* probes: what --probes built; NULL: nothing */
 	const struct module *client;        /* the forwarding client; NULL: none */
 	/* What the client does instead of a function; NULL: nothing. */
@@ -41,8 +42,9 @@ static struct target *add_target(const char *name)
 	uint32_t hash = elf_gnu_hash(name);
 	struct target *t = place_of(name, hash);
 
-	t->name = name;
 	t->hash = hash;
+	atomic_thread_fence(memory_order_release);
+	t->name = name;
 	return t;
 }
 
@@ -72,11 +74,11 @@ static void add_symbol(const struct edge_symbol *s)
 {
 	struct target *t = add_target(s->name);
 
-	if (!t->symbol)
+	if (!t->symbol || s < t->symbol)
 		t->symbol = s;
 }
 
-static bool make_tables(uint32_t layers)
+static bool make_tables(void)
 {
 	uint32_t names = edge_tables.symbols_count + loader_hooks_count + process_hooks_count +
 			 jump_hooks_count,
@@ -87,8 +89,12 @@ static bool make_tables(uint32_t layers)
 	targets.mask = size - 1;
 	targets.names = pages_get(size * sizeof(struct target));
 	targets.libraries = pages_get((edge_tables.wrappers_count + 1) * sizeof(uint64_t));
-	if (!targets.names || !targets.libraries)
-		return false;
+	targets.replaced = pages_get((edge_tables.wrappers_count + 1) * sizeof(void *));
+	return targets.names && targets.libraries && targets.replaced;
+}
+
+static void fill_tables(uint32_t layers)
+{
 	targets.layers = layers;
 	for (uint32_t i = 0; i < edge_tables.symbols_count; i++)
 		if (is_asked(&edge_tables.symbols[i]))
@@ -96,7 +102,6 @@ static bool make_tables(uint32_t layers)
 	add_hooks(loader_hooks, loader_hooks_count);
 	add_hooks(process_hooks, process_hooks_count);
 	add_hooks(jump_hooks, jump_hooks_count);
-	return true;
 }
 
 /* `*` is any run of characters, `?` one. */
@@ -198,10 +203,18 @@ bool target_client(const struct module *m)
 	return is_named(m, own);
 }
 
+/* Frida's part inside the process, which leaves it again. */
+static bool is_injector(const struct module *m)
+{
+	static const char *const own[] = {"frida-agent*", NULL};
+
+	return is_named(m, own);
+}
+
 bool target_excluded(const struct module *m)
 {
-	return m->self || m == targets.probes || m->loader || m->vdso || !m->elf.symbols ||
-	       !m->elf.strings;
+	return m->self || is_injector(m) || m == targets.probes || m->loader || m->vdso ||
+	       !m->elf.symbols || !m->elf.strings;
 }
 
 static bool is_ours(const void *address)
@@ -260,6 +273,7 @@ static void *with_client(const struct edge_symbol *s, void *original)
 static void *choose_copy(const struct edge_symbol *s, void *original)
 {
 	uint32_t free = UINT32_MAX;
+	void *const replaced = original;
 
 	if (s->va)
 		original = with_va_list(s, original);
@@ -280,6 +294,7 @@ static void *choose_copy(const struct edge_symbol *s, void *original)
 	}
 	*edge_original(free) = original;
 	targets.libraries[free] = library;
+	targets.replaced[free] = replaced;
 	atomic_thread_fence(memory_order_release);
 	return edge_wrapper(free);
 }
@@ -355,10 +370,32 @@ static void find_before(const struct module *m)
 	targets.client = m;
 }
 
-bool targets_ready(uint32_t layers)
+static void *before_hook(const struct hook *h, void *wrapper)
 {
-	if (targets.ready)
-		return true;
+	for (uint8_t i = 0; h && i < h->copies; i++)
+		if (h->wrapper[i] == wrapper)
+			return *h->original[i];
+	return wrapper;
+}
+
+void *target_before(const char *name, void *wrapper)
+{
+	const struct target *t = is_ours(wrapper) ? target_of(name) : NULL;
+	const struct edge_symbol *const end = edge_tables.symbols + edge_tables.symbols_count;
+	void *behind = t ? before_hook(t->hook, wrapper) : wrapper;
+
+	if (t && !is_ours(behind))
+		return behind;
+	for (const struct edge_symbol *s = t ? t->symbol : NULL;
+	     s && s < end && !strcmp(s->name, name); s++)
+		for (uint32_t i = s->wrapper; i < s->wrapper + s->copies; i++)
+			if (edge_wrapper(i) == behind)
+				return targets.replaced[i];
+	return NULL;
+}
+
+static void find_own(void)
+{
 	edge_tables_begin();
 	for (size_t i = 0; i < modules_count(); i++) {
 		struct module *m = module_number(i);
@@ -370,8 +407,18 @@ bool targets_ready(uint32_t layers)
 		else if (!targets.before && target_client(m))
 			find_before(m);
 	}
-	targets.ready = targets.self && make_tables(layers);
+}
+
+bool targets_ready(uint32_t layers)
+{
+	if (targets.ready && targets.layers == layers)
+		return true;
+	if (!targets.ready) {
+		find_own();
+		targets.ready = targets.self && make_tables();
+	}
 	if (targets.ready) {
+		fill_tables(layers);
 		seed_hooks(loader_hooks, loader_hooks_count);
 		seed_hooks(process_hooks, process_hooks_count);
 		seed_hooks(jump_hooks, jump_hooks_count);

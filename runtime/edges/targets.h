@@ -13,7 +13,7 @@ struct target {
 	const struct hook *hook;
 };
 
-/* Makes the tables once, for the symbols of these layers. */
+/* Makes the tables, for the symbols of these layers; adds to them in a later run that asks for more. */
 bool targets_ready(uint32_t layers);
 /* NULL: no slot of this name is ours. Takes no lock. */
 const struct target *target_of(const char *name);
@@ -29,6 +29,8 @@ bool target_libc(const struct module *m);
 bool target_final(const char *name, const void *original);
 /* The wrapper for an original as module m shall see it; NULL: leave it. */
 void *target_choose(struct module *m, const struct target *t, void *original);
+/* What a slot of this name held before it was pointed to `wrapper`; NULL: it is none of ours. */
+void *target_before(const char *name, void *wrapper);
 /* Copies whose original was unloaded serve the next original. */
 void targets_free(void);
 /* Notes symbols that ran out of copies. Without the lock. */

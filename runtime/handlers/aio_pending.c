@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 
+#include "handlers/forget.h"
 #include "handlers/aio.h"
 #include "ops.h"
 
@@ -180,4 +181,9 @@ void aio_queue_made(struct call *c, uint64_t queue)
 void aio_queue_gone(uint64_t queue)
 {
 	handle_take(&queues, 0, queue);
+}
+
+void aio_posts_forget(void)
+{
+	memory_wipe(&pending, sizeof(pending));
 }

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "handlers/forget.h"
 #include "handlers/hdf5.h"
 #include "handlers/library.h"
 
@@ -122,4 +123,9 @@ void hdf5_events_closed(struct call *c, int64_t result, int64_t events)
 		return;
 	for (uint32_t i = 0; (p = next_post(lib, events, &i));)
 		atomic_store(&p->state, FREE);
+}
+
+void hdf5_events_forget(void)
+{
+	memory_wipe(&posts, sizeof(posts));
 }

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "handlers/forget.h"
 #include "handlers/library.h"
 #include "handlers/mpi_abi.h"
 #include "handlers/mpiio.h"
@@ -370,4 +371,12 @@ void mpi_closed(struct call *c, int result)
 	}
 	if (f)
 		atomic_store(&f->used, 0);
+}
+
+void mpi_files_forget(void)
+{
+	const uint32_t changes = atomic_load(&files.changes);
+
+	memory_wipe(&files, sizeof(files));
+	atomic_store(&files.changes, changes + 1);
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "handlers/forget.h"
 #include "handlers/mpi_abi.h"
 #include "handlers/mpiio.h"
 
@@ -246,4 +247,9 @@ void mpi_cancelled(struct call *c)
 	if (waiting->n)
 		c->object = requests.pending[waiting->item[0].pending].object;
 	atomic_store(&waiting->used, 0);
+}
+
+void mpi_requests_forget(void)
+{
+	memory_wipe(&requests, sizeof(requests));
 }

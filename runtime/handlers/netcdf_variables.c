@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "handlers/forget.h"
 #include "handlers/library.h"
 #include "handlers/netcdf_model.h"
 
@@ -390,4 +391,9 @@ void nc_renamed(struct call *c, enum nc_api api, int id, int variable)
 
 	if (lib && !c->error) /* it has another name now: to be asked again */
 		handle_take(&netcdf_objects, lib->owner, key_of(id, variable));
+}
+
+void netcdf_forget(void)
+{
+	memory_wipe(&known, sizeof(known));
 }

@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "handlers/forget.h"
 #include "handlers/library.h"
 #include "handlers/mpiio.h"
 #include "handlers/pnetcdf.h"
@@ -190,4 +191,9 @@ void pnetcdf_drop(const struct nc_library *lib, int id)
 		if (atomic_load(&p->used) && p->library == lib->owner && p->id == id)
 			settle(p);
 	}
+}
+
+void pnetcdf_forget(void)
+{
+	memory_wipe(&requests, sizeof(requests));
 }

@@ -1,4 +1,5 @@
 /* io_uring through liburing: its queues are read where its functions are called. */
+#include "handlers/forget.h"
 #include "handlers/uring.h"
 
 #include <fcntl.h>
@@ -330,4 +331,9 @@ void uring_no_files(int result, const struct io_uring *u)
 
 	if (result == 0 && r)
 		forget_files(r, u);
+}
+
+void uring_forget(void)
+{
+	memory_wipe(&rings, sizeof(rings));
 }

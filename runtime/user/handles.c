@@ -4,6 +4,7 @@
 
 #include "core/core.h"
 #include "user/probe.h"
+#include "user/user.h"
 
 enum { NAMES = 4096, NAMES_BYTES = 1 << 18, PROBES = 64 };
 
@@ -89,4 +90,9 @@ void probe_opens(uint32_t api, uint64_t handle, uint32_t object, const char *nam
 void probe_closes(uint32_t api, uint64_t handle)
 {
 	handle_take(&user_handles, api, handle);
+}
+
+void user_forget(void)
+{
+	memory_wipe(atomic_load(&names), sizeof(struct names));
 }

@@ -12,7 +12,7 @@ static struct thread *mine(void)
 {
 	struct thread *t = self;
 
-	while (t && t->alive && t->ready == NOT_READY)
+	while (t && t->alive && t->ready <= STALE)
 		t = t->side;
 	return t && t->alive ? t : NULL;
 }

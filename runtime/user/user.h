@@ -12,5 +12,7 @@ void user_slots(const struct elf *m);
 bool user_probes(const struct elf *m);
 /* What dlsym answers for our own names, in languages that have no fathom.h; NULL: it is none. */
 void *user_symbol(const char *name);
+/* Names of handles mean nothing in the next run that the process is attached to. */
+void user_forget(void);
 
 #endif

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fathom import cost, places
+from fathom.attach import injector
 from fathom.checks.finding import Finding
 from fathom.errors import FathomError
 from fathom.view import numbers
@@ -23,6 +24,18 @@ def parts() -> Iterator[Finding]:
             yield Finding(
                 name, "problem", str(error), "build Fathom (make build), or install it whole"
             )
+
+
+def frida() -> Iterator[Finding]:
+    """Is the optional part there that brings the library into programs that run?"""
+    try:
+        version = injector.frida_module().__version__
+    except FathomError:
+        yield Finding(
+            "Frida", "limit", "not installed: `fathom attach` cannot work", injector.INSTALL
+        )
+        return
+    yield Finding("Frida", "ok", f"{version}, for `fathom attach`")
 
 
 def library() -> Iterator[Finding]:
@@ -107,4 +120,4 @@ def forwarding() -> Iterator[Finding]:
     yield Finding("forwarding", "ok", "; ".join(said))
 
 
-CHECKS = (parts, library, layers, temporary, forwarding)
+CHECKS = (parts, frida, library, layers, temporary, forwarding)

@@ -1,0 +1,178 @@
+"""A process that is to be attached: which it is, and why it cannot be."""
+
+import fnmatch
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from fathom import elf
+from fathom.errors import FathomError, UsageError
+
+#: Set by launchers for each of their ranks; what runtime/core/process.c reads.
+RANK = (
+    "PMI_RANK",
+    "PMI_SIZE",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE",
+    "PMIX_RANK",
+    "PMIX_SIZE",
+    "MV2_COMM_WORLD_RANK",
+    "MV2_COMM_WORLD_SIZE",
+    "SLURM_PROCID",
+    "SLURM_NTASKS",
+)
+LOCAL_RANK = (
+    "MPI_LOCALRANKID",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "PMIX_LOCAL_RANK",
+    "MV2_COMM_WORLD_LOCAL_RANK",
+    "PALS_LOCAL_RANKID",
+    "SLURM_LOCALID",
+)
+#: Between a launcher and a rank's program; they make no I/O that anybody asks about.
+SHELLS = frozenset(
+    "sh bash dash zsh ksh csh tcsh fish busybox env timeout nice nohup taskset numactl time strace".split()
+)
+PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A live process."""
+
+    pid: int
+    program: str
+    command: tuple[str, ...]
+    directory: str
+    variables: dict[str, str]  # RANK and LOCAL_RANK, as it was started with
+    started: int  # ticks since boot: another process may get the number later
+
+    @property
+    def rank(self) -> int | None:
+        """What its launcher says; None: no rank."""
+        for name in RANK[::2]:
+            if self.variables.get(name, "").isdigit():
+                return int(self.variables[name])
+        return None
+
+
+def _text(pid: int, name: str) -> str:
+    return os.fsdecode((PROC / str(pid) / name).read_bytes())
+
+
+def started(pid: int) -> int:
+    """Ticks since boot; 0: there is no such process."""
+    try:
+        return int(_text(pid, "stat").rpartition(")")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _variables(pid: int) -> dict[str, str]:
+    found = {}
+    for word in _text(pid, "environ").split("\0"):
+        name, _, value = word.partition("=")
+        if name in RANK or name in LOCAL_RANK:
+            found[name] = value
+    return found
+
+
+def find(pid: int) -> Target:
+    """The process of this number. Raises its one line when it is not to be attached."""
+    try:
+        exe = (PROC / str(pid) / "exe").readlink()
+        target = Target(
+            pid,
+            exe.name.removesuffix(" (deleted)"),
+            tuple(_text(pid, "cmdline").split("\0")[:-1]),
+            str((PROC / str(pid) / "cwd").readlink()),
+            _variables(pid),
+            started(pid),
+        )
+    except PermissionError as error:
+        raise FathomError(
+            f"process {pid}: it is another user's, or may not be looked at"
+        ) from error
+    except (FileNotFoundError, ProcessLookupError) as error:
+        gone = not (PROC / str(pid)).exists()
+        what = "there is no such process" if gone else "it is the kernel's, or has ended"
+        raise FathomError(f"process {pid}: {what}") from error
+    return target
+
+
+def check(target: Target, library: Path) -> None:
+    """Can the library be loaded into it? Looked up in files, before the process is touched."""
+    path = PROC / str(target.pid) / "exe"
+    try:
+        program = elf.read(path)
+        with path.open("rb") as there, library.open("rb") as ours:
+            theirs, own = _machine(there.read(20)), _machine(ours.read(20))
+    except OSError as error:
+        raise FathomError(f"process {target.pid}: {error.strerror}") from error
+    if theirs != own:
+        raise FathomError(
+            f"process {target.pid}: {target.program} is of another architecture than this Fathom"
+        )
+    if program is None or program.loader is None:
+        raise FathomError(
+            f"process {target.pid}: {target.program} is linked statically: no library can be loaded into it"
+        )
+
+
+def _machine(header: bytes) -> tuple[int, ...]:
+    """Class, byte order, machine."""
+    return struct.unpack_from("<4xBB12xH", header) if len(header) == 20 else ()
+
+
+# ---- by other names than numbers ----
+
+
+def _all() -> list[int]:
+    return sorted(int(path.name) for path in PROC.iterdir() if path.name.isdigit())
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(_text(pid, "stat").rpartition(")")[2].split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def named(pattern: str) -> list[int]:
+    """This user's processes whose program's name is like `pattern`."""
+    found = []
+    for pid in _all():
+        try:
+            name = (PROC / str(pid) / "exe").readlink().name
+            own = (PROC / str(pid)).stat().st_uid == os.getuid()
+        except OSError:
+            continue
+        if own and pid != os.getpid() and fnmatch.fnmatchcase(name, pattern):
+            found.append(pid)
+    if not found:
+        raise UsageError(f"attach: no process of yours runs a program like {pattern}")
+    return found
+
+
+def of_job(launcher: int) -> list[int]:
+    """The ranks that a launcher started on this node: of each, the outermost that is no shell."""
+    children: dict[int, list[int]] = {}
+    for pid in _all():
+        children.setdefault(_parent(pid), []).append(pid)
+    if not started(launcher):
+        raise UsageError(f"attach: --job {launcher}: there is no such process")
+    found, waiting = [], list(children.get(launcher, []))
+    while waiting:
+        pid = waiting.pop(0)
+        try:
+            target = find(pid)
+        except FathomError:
+            continue
+        if target.rank is not None and target.program not in SHELLS:
+            found.append(pid)
+        else:
+            waiting += children.get(pid, [])
+    if not found:
+        raise UsageError(f"attach: --job {launcher}: no rank of an MPI job below it on this node")
+    return found
