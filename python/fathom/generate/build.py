@@ -296,6 +296,7 @@ def _check_whole(spec: Spec) -> None:
         raise Mistake(top, "no I/O point is described", "write a block #begin_write or #begin_read")
     names: dict[tuple[str, str], Point] = {}
     types: dict[str, Access] = {}
+    _check_cases(spec)
     for point in spec.points:
         if (point.kind, point.name) in names:
             raise Mistake(
@@ -306,6 +307,17 @@ def _check_whole(spec: Spec) -> None:
         names[point.kind, point.name] = point
         for access in point.accesses:
             _check_buffer(spec, types, access)
+
+
+def _check_cases(spec: Spec) -> None:
+    """Fortran takes `N` for `n`."""
+    seen: dict[str, str] = {}
+    buffers = {a.buffer.name: a.buffer.place for p in spec.points for a in p.accesses}
+    places = {name: it.place for name, it in spec.parameters.items()} | buffers
+    for name, place in places.items() if spec.language == "fortran" else ():
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise Mistake(place, f"{name} and {other} are one name in Fortran", "rename one")
 
 
 def _check_buffer(spec: Spec, types: dict[str, Access], access: Access) -> None:

@@ -8,6 +8,8 @@ from fathom.generate.emit.seal import digest
 from fathom.generate.language.source import Block, Source
 
 _BEGIN = re.compile(r"\s*(?:/\*|!) fathom generate: begin \[([0-9a-f]{16})\]")
+_HASH = re.compile(r"#(?=begin_|end_)")
+_INDENT = re.compile(r"^([ \t]*)")
 _END = re.compile(r"\s*(?:/\*|!) fathom generate: end\b")
 
 
@@ -43,10 +45,8 @@ def _inert(source: Source, block: Block) -> list[str]:
     if block.spelling != "seed":
         return lines
     if source.language == "fortran":
-        return [
-            "!$iog " + line.replace("#", "", 1 if i in (0, len(lines) - 1) else 0)
-            for i, line in enumerate(lines)
-        ]
+        bare = [_HASH.sub("", line, count=1) for line in (lines[0], lines[-1])]
+        return [_INDENT.sub(r"\1!$iog ", line) for line in (bare[0], *lines[1:-1], bare[1])]
     first = lines[0].replace("#begin", "/*@iog begin", 1)
     last = lines[-1].rstrip("\r\n").replace("#end", "end", 1).rstrip()
     return [first, *lines[1:-1], f"{last} @*/{_end_of(lines[-1])}"]
