@@ -290,6 +290,11 @@ def test_no_ptrace(tmp_path: Path) -> None:
         pytest.skip("no ptrace here at all")
 
 
+def test_no_libcephfs() -> None:
+    (found,) = machine.cephfs("libnone-of-that-name.so.2")
+    assert (found.verdict, found.do) == ("limit", "install libcephfs2")
+
+
 def test_no_fuse(tmp_path: Path) -> None:
     (found,) = machine.fuse(tmp_path / "fuse")
     assert found.verdict == "limit"

@@ -211,9 +211,10 @@ class Server:
     def __init__(
         self, export: Path, *options: str, log: Path | None = None, under: Sequence[str] = ()
     ) -> None:
-        export.mkdir(exist_ok=True)
-        self.export = export
         self.log = log or export.parent / "server.log"
+        if not str(export).startswith("cephfs:"):
+            export.mkdir(exist_ok=True)
+        self.export = export
         said = [*under, ENGINE, "forward", export, *options]
         with self.log.open("a") as log_file:
             self.process = subprocess.Popen(

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from harness import cephfs, needs, paths, runner
+from harness import cephfs, paths, runner
 
 from .client import Server
 
@@ -23,17 +23,12 @@ PRELOAD = paths.BUILD / "libfathom_fwd_preload.so"
 # A shared file, written by all ranks in turns: 16 segments of 4 blocks of 16 transfers of 1,000 bytes.
 STRIDED = ["ior_posix_mpich", "-m", "independent", "16", "16000", "1000"]
 TRANSFERS = 16 * RANKS * 16
+PROGRAMS = [
+    ["s3d_mpiio_mpich", "-c", "1", "16", "16", "16", "2", "2", "1"],
+    ["flash_hdf5_mpich", "-b", "4"],
+]
 
 pytestmark = pytest.mark.full
-
-
-@pytest.fixture(scope="module")
-def ceph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cephfs.CephFS]:
-    needs.require([*needs.of_mpi("mpich"), *cephfs.NEEDS])
-    with cephfs.cluster(tmp_path_factory.mktemp("ceph") / "fs") as made:
-        for rank in range(RANKS):
-            made.mount(f"node{rank}")
-        yield made
 
 
 @contextmanager
@@ -110,14 +105,7 @@ def test_forwarders_that_share_a_file_make_no_more_writes_than_the_program(
     assert len(ceph.writes(served / "ior.bin")) <= TRANSFERS + crossing
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        ["s3d_mpiio_mpich", "-c", "1", "16", "16", "16", "2", "2", "1"],
-        ["flash_hdf5_mpich", "-b", "4"],
-    ],
-    ids=["s3d", "flash"],
-)
+@pytest.mark.parametrize("program", PROGRAMS, ids=["s3d", "flash"])
 def test_kernels_leave_the_same_files(ceph: cephfs.CephFS, program: list[str]) -> None:
     name = program[0]
     direct, served = directory(ceph, f"{name}.direct"), directory(ceph, f"{name}.served")

@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OSDS = 4
+HISTORY = 20000  # operations that an OSD remembers
 PATIENCE = 60.0  # seconds for a daemon or a mount
-# Packages of the same names, and ceph-common; 65 MB. Only long tests need them: packaging/debian-packages.txt does not.
+# Packages of the same names, ceph-common, and libcephfs2, which they bring; 65 MB. Only long tests need them, so
+# packaging/debian-packages.txt does not name them.
 NEEDS = ["root", "fuse", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-mds", "ceph-fuse", "ceph"]
 
 # These intervals of the monitor make a start three times as fast. OSDs keep their last operations to be asked for.
@@ -56,7 +58,7 @@ osd pool default min size = 1
 osd crush chooseleaf type = 0
 osd pool default pg autoscale mode = off
 osd class update on start = false
-osd op history size = 20000
+osd op history size = {history}
 osd op history duration = 600
 paxos propose interval = 0.05
 paxos min wait = 0.01
@@ -67,6 +69,7 @@ mgr initial modules =
 [client]
 admin socket = {at}/run/client.$pid.asok
 fuse disable pagecache = true
+client oc max dirty age = 600
 """
 
 
@@ -119,7 +122,7 @@ class CephFS:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        self.conf.write_text(CONF.format(at=self.at, fsid=fsid, port=port))
+        self.conf.write_text(CONF.format(at=self.at, fsid=fsid, port=port, history=HISTORY))
         self._monitor(fsid, port)
         self.daemons.append(self._daemon("ceph-mgr", "-i", "x"))
         for osd in range(OSDS):
@@ -162,6 +165,25 @@ class CephFS:
         """New files below the directory are striped so."""
         layout = f"stripe_unit={unit} stripe_count={count} object_size={16 * unit}"
         os.setxattr(directory, "ceph.dir.layout", layout.encode())
+
+    def layout(self, file: Path) -> dict[str, str]:
+        """How a file is striped: stripe_unit, stripe_count, object_size, pool."""
+        said = os.getxattr(file, "ceph.file.layout").decode().split()
+        return {key: value for key, _, value in (word.partition("=") for word in said)}
+
+    def killed(self, client: int) -> None:
+        """A client's process was killed: others need not wait until the file system finds that out by itself."""
+        known = json.loads(self.ceph("tell", "mds.a", "client", "ls"))
+        of_it = [one["id"] for one in known if one["client_metadata"]["pid"] == str(client)]
+        for session in of_it:
+            self.ceph("tell", "mds.a", "client", "evict", f"id={session}")
+
+    def forget(self) -> None:
+        """OSDs need not remember what they were asked for: it takes long to tell."""
+        said = ("config", "set", "osd_op_history_size")
+        self.ceph("tell", "osd.*", *said, 0)
+        self.ceph("tell", "osd.*", "dump_historic_ops")  # drops what is too much
+        self.ceph("tell", "osd.*", *said, HISTORY)
 
     def writes(self, file: Path) -> list[Write]:
         """Writes of the file's data that OSDs were asked for and still remember."""

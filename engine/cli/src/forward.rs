@@ -1,10 +1,10 @@
 //! `fathom-engine forward`: what the command line says of a server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use fathom_forward::{Data, Munge, Rates, Secrets, Settings, Striping, serve, status};
+use fathom_forward::{Cluster, Data, Munge, Rates, Secrets, Settings, Striping, serve, status};
 use serde_json::{Value, json};
 
 /// How the sides of a connection that is no Unix socket know each other.
@@ -28,8 +28,14 @@ impl Proofs {
 
 #[derive(Args)]
 pub struct Forward {
-	/// Directory that is exported
+	/// Directory that is exported; cephfs:/PATH: of a CephFS, by libcephfs, without a mount
 	export: PathBuf,
+	/// Ceph's configuration [default: where Ceph looks]
+	#[arg(long, value_name = "FILE")]
+	ceph_conf: Option<PathBuf>,
+	/// Ceph's user, client.ID
+	#[arg(long, default_value = "admin", value_name = "ID")]
+	ceph_id: String,
 	/// Listen on this Unix socket; only this user may connect
 	#[arg(long, value_name = "PATH")]
 	unix: Option<PathBuf>,
@@ -77,8 +83,8 @@ pub struct Forward {
 	/// Servers that a file is striped over, 0 for all
 	#[arg(long, default_value_t = 0, value_name = "N", requires = "stripe")]
 	stripe_count: u32,
-	/// Where programs see the striped files, for names in the trace; default: the directory
-	#[arg(long, value_name = "DIR", requires = "stripe")]
+	/// Where programs see files that are striped or in a CephFS, for names in the trace; default: the directory
+	#[arg(long, value_name = "DIR")]
 	mount: Option<PathBuf>,
 	/// Seconds that another server may take to answer
 	#[arg(long, default_value_t = 10.0, value_name = "S")]
@@ -122,10 +128,13 @@ pub fn forward(said: Forward) -> Result<(), String> {
 		let ways = "--unix PATH, --tcp ADDRESS:PORT or --ofi ADDRESS:PORT";
 		return Err(format!("nowhere to listen: give {ways}"));
 	}
-	let mount = said.mount.unwrap_or_else(|| said.export.clone());
+	let (export, cluster) = exported(&said)?;
+	let elsewhere = said.stripe.is_some() || cluster.is_some();
+	let mount = said.mount.unwrap_or(said.export);
 	let settings = Settings {
-		mount: said.stripe.as_ref().map(|_| mount),
-		export: said.export,
+		mount: elsewhere.then_some(mount),
+		export,
+		cluster,
 		unix: said.unix,
 		tcp: said.tcp,
 		ofi: said.ofi.map(|at| if at.starts_with('+') { at } else { format!(":{at}") }),
@@ -158,6 +167,23 @@ pub fn forward(said: Forward) -> Result<(), String> {
 	});
 	fathom_record::end();
 	served
+}
+
+/// The directory, and the CephFS that it is of.
+fn exported(said: &Forward) -> Result<(PathBuf, Option<Cluster>), String> {
+	let text = said.export.to_string_lossy();
+	let Some(path) = text.strip_prefix("cephfs:") else { return Ok((said.export.clone(), None)) };
+	let not = match () {
+		() if !path.is_empty() && !path.starts_with('/') => "give cephfs:/PATH",
+		() if said.stripe.is_some() => "CephFS stripes by itself, without --stripe",
+		() if !said.plugin.is_empty() => "a plug-in needs a directory of this machine",
+		() if matches!(said.store, Store::Null) => "--store null goes with a directory",
+		() => {
+			let (conf, id) = (said.ceph_conf.clone(), said.ceph_id.clone());
+			return Ok((Path::new("/").join(path), Some(Cluster { conf, id })));
+		}
+	};
+	Err(format!("{text}: {not}"))
 }
 
 /// One line of JSON per server: what it says of itself, or `error`.

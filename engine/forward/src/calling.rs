@@ -136,7 +136,7 @@ fn run(
 		return Err(Trouble::new(Errno::TIMEDOUT, why));
 	}
 	let file = object.map(|object| store.readable(object)).transpose()?;
-	let given = Given { bytes, directory: store.here.directory(), file, left, room };
+	let given = Given { bytes, directory: store.directory()?, file, left, room };
 	operation.run(&given).map_err(|failed| {
 		Trouble::new(failed.errno, format!("operation '{}': {}", operation.name, failed.why))
 	})

@@ -46,12 +46,15 @@ impl Server {
 	}
 
 	pub fn run_commit(&mut self, key: Key, handle: Handle, object: Arc<Object>, level: u8) {
-		if level == level::SYNCED {
-			let sync = move |store: &Store| Done::Synced(key, handle, store.sync(&object));
-			self.do_for(key, Box::new(sync));
-		} else {
-			self.synced(key, handle, Ok(()));
+		if level == level::WRITTEN && !self.store.keeps(&object) {
+			return self.synced(key, handle, Ok(()));
 		}
+		let sync = move |store: &Store| {
+			let synced =
+				if level == level::SYNCED { store.sync(&object) } else { store.flush(&object) };
+			Done::Synced(key, handle, synced)
+		};
+		self.do_for(key, Box::new(sync));
 	}
 
 	/// One of a commit's files is done.

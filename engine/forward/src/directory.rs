@@ -3,23 +3,22 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::Mutex;
 
-use fathom_record::{Access, Place};
+use fathom_record::Access;
 use fathom_wire::number::{open, rename};
 use fathom_wire::{Attr, Entry, Handle, Reply, SetAttr, Text};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 
+use crate::accesses::Accesses;
 use crate::journal::OWN;
-use crate::layout::Layout;
 pub use crate::object::Object;
 use crate::object::{
 	CLOSED, IOV_MAX, beneath, beneath_name, change, find, list, open_flags, parent, proc_path,
 	read_all, sync, write_all,
 };
-use crate::stripes::{DATA, FILES};
-use crate::throttle::Throttle;
+use crate::removed::Removed;
+use crate::stripes::{DATA, FILES, Striping};
 use crate::tries::Tries;
 
 type Result<T> = std::result::Result<T, Errno>;
@@ -56,7 +55,7 @@ pub struct Directory {
 	/// All handles that it has.
 	roots: [Handle; 3],
 	data: Data,
-	throttle: Option<Throttle>,
+	accesses: Accesses,
 	/// Of the device that the root is on.
 	nearness: Nearness,
 	device: [u8; 8],
@@ -67,7 +66,7 @@ pub struct Directory {
 }
 
 impl Directory {
-	pub fn open(root: &Path, data: Data, throttle: Option<Throttle>) -> Result<Directory> {
+	pub fn open(root: &Path, data: Data, accesses: Accesses) -> Result<Directory> {
 		let flags = OFlags::PATH | OFlags::DIRECTORY | CLOSED;
 		let root = rustix::fs::open(root, flags, Mode::empty())?;
 		let nearness = nearness(&root)?;
@@ -75,7 +74,7 @@ impl Directory {
 		let (roots, device) = ([Handle::ROOT, OWN_ROOT, this.handle], this.device());
 		let removed = Removed::default();
 		let quick_writes = Tries::default();
-		Ok(Directory { root, roots, data, throttle, nearness, device, quick_writes, removed })
+		Ok(Directory { root, roots, data, accesses, nearness, device, quick_writes, removed })
 	}
 
 	/// The exported directory; `own`: as other servers see it.
@@ -115,45 +114,8 @@ impl Directory {
 		Ok(())
 	}
 
-	/// Whoever asks the store waits here as long as the throttle says.
-	fn pass(&self, creates: u32, bytes: usize) {
-		if let Some(throttle) = &self.throttle {
-			throttle.pass(creates, bytes);
-		}
-	}
-
-	/// An access that moves no data: recorded, and as slow as the throttle says.
-	fn access<T>(
-		&self,
-		what: Access,
-		place: Place<'_>,
-		creates: u32,
-		work: impl FnOnce() -> Result<T>,
-	) -> Result<T> {
-		let passed = || {
-			self.pass(creates, 0);
-			work()
-		};
-		fathom_record::access(what, place, (0, 0), passed, |_| 0)
-	}
-
-	/// One that moves data: bytes that were moved.
-	fn transfer(
-		&self,
-		what: Access,
-		object: &Object,
-		extent: (usize, u64),
-		work: impl FnOnce() -> Result<usize>,
-	) -> Result<usize> {
-		let passed = || {
-			self.pass(0, extent.0);
-			work()
-		};
-		fathom_record::access(what, object.place(), extent, passed, |bytes| *bytes)
-	}
-
 	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
-		self.access(Access::Stat, dir.named(path), 0, || find(dir, path, nofollow))
+		self.accesses.access(Access::Stat, dir.named(path), 0, || find(dir, path, nofollow))
 	}
 
 	/// The file, its attributes, whether it was made.
@@ -161,8 +123,8 @@ impl Directory {
 		&self,
 		dir: &Object,
 		path: &Text,
-		flags: u32,
-		mode: u32,
+		(flags, mode): (u32, u32),
+		_wish: Striping,
 	) -> Result<(Object, Attr, bool)> {
 		let opened = || self.open_or_make(dir, path, flags, mode);
 		fathom_record::access(Access::Open, dir.named(path), (0, 0), opened, |_| 0)
@@ -177,14 +139,14 @@ impl Directory {
 	) -> Result<(Object, Attr, bool)> {
 		let wanted = open_flags(flags);
 		if path.0.is_empty() {
-			self.pass(0, 0);
+			self.accesses.pass(0, 0);
 			let again = wanted & !OFlags::NOFOLLOW; // of a name that is the kernel's
 			let file = rustix::fs::open(proc_path(&dir.place), again | CLOSED, Mode::empty())?;
 			return self.opened(dir, path, file, flags, false);
 		}
 		for _ in 0..100 {
 			if flags & open::CREATE != 0 {
-				self.pass(1, 0);
+				self.accesses.pass(1, 0);
 				let made = wanted | OFlags::CREATE | OFlags::EXCL;
 				match beneath(dir, path, made, Mode::from_raw_mode(mode & 0o7777)) {
 					Err(Errno::EXIST) if flags & open::EXCLUSIVE == 0 => {}
@@ -192,7 +154,7 @@ impl Directory {
 					Ok(file) => return self.opened(dir, path, file, flags, true),
 				}
 			}
-			self.pass(0, 0);
+			self.accesses.pass(0, 0);
 			match beneath(dir, path, wanted, Mode::empty()) {
 				// removed by another meanwhile: made anew
 				Err(Errno::NOENT) if flags & open::CREATE != 0 => {}
@@ -225,11 +187,11 @@ impl Directory {
 	}
 
 	pub fn attr(&self, object: &Object) -> Result<Attr> {
-		self.access(Access::Stat, object.place(), 0, || object.attr())
+		self.accesses.access(Access::Stat, object.place(), 0, || object.attr())
 	}
 
 	pub fn set_attr(&self, object: &Object, wanted: &SetAttr) -> Result<Attr> {
-		self.access(Access::SetAttr, object.place(), 0, || change(object, wanted))
+		self.accesses.access(Access::SetAttr, object.place(), 0, || change(object, wanted))
 	}
 
 	pub fn rename(&self, from: (&Object, &Text), to: (&Object, &Text), flags: u32) -> Result<()> {
@@ -239,7 +201,7 @@ impl Directory {
 			rename::EXCHANGE => RenameFlags::EXCHANGE,
 			_ => return Err(Errno::INVAL),
 		};
-		self.access(Access::Rename, from.0.named(from.1), 0, || {
+		self.accesses.access(Access::Rename, from.0.named(from.1), 0, || {
 			let (from, from_name) = parent(from.0, from.1)?;
 			let (to, to_name) = parent(to.0, to.1)?;
 			let replaced = beneath_name(&to, to_name);
@@ -250,7 +212,7 @@ impl Directory {
 	}
 
 	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
-		self.access(Access::Link, dir.named(path), 0, || {
+		self.accesses.access(Access::Link, dir.named(path), 0, || {
 			let (dir, name) = parent(dir, path)?;
 			let here = rustix::fs::CWD;
 			let file = proc_path(&object.place);
@@ -264,7 +226,7 @@ impl Directory {
 			true => (Access::Rmdir, AtFlags::REMOVEDIR),
 			false => (Access::Unlink, AtFlags::empty()),
 		};
-		self.access(what, dir.named(path), 0, || {
+		self.accesses.access(what, dir.named(path), 0, || {
 			let (dir, name) = parent(dir, path)?;
 			let removed = beneath_name(&dir, name);
 			rustix::fs::unlinkat(&dir, name, flags)?;
@@ -274,7 +236,7 @@ impl Directory {
 	}
 
 	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
-		self.access(Access::Mkdir, dir.named(path), 1, || {
+		self.accesses.access(Access::Mkdir, dir.named(path), 1, || {
 			let (parent, name) = parent(dir, path)?;
 			rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(mode & 0o7777))
 		})?;
@@ -283,7 +245,7 @@ impl Directory {
 
 	/// A FIFO, a socket's name, a device; the kernel says who may.
 	pub fn mknod(&self, dir: &Object, path: &Text, mode: u32, rdev: u64) -> Result<(Object, Attr)> {
-		self.access(Access::Mknod, dir.named(path), 1, || {
+		self.accesses.access(Access::Mknod, dir.named(path), 1, || {
 			let (parent, name) = parent(dir, path)?;
 			let (kind, mode) = (FileType::from_raw_mode(mode), Mode::from_raw_mode(mode & 0o7777));
 			rustix::fs::mknodat(&parent, name, kind, mode, rdev)
@@ -292,7 +254,7 @@ impl Directory {
 	}
 
 	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
-		self.access(Access::Symlink, dir.named(path), 1, || {
+		self.accesses.access(Access::Symlink, dir.named(path), 1, || {
 			let (parent, name) = parent(dir, path)?;
 			rustix::fs::symlinkat(&target.0[..], &parent, name)
 		})?;
@@ -300,20 +262,21 @@ impl Directory {
 	}
 
 	pub fn read_link(&self, object: &Object) -> Result<Text> {
-		self.access(Access::Readlink, object.place(), 0, || {
+		self.accesses.access(Access::Readlink, object.place(), 0, || {
 			Ok(Text(rustix::fs::readlinkat(&object.place, "", Vec::new())?.into_bytes()))
 		})
 	}
 
 	/// Entries from a cookie on, and whether there are more.
 	pub fn read_dir(&self, dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
-		self.access(Access::Getdents, dir.place(), 0, || {
+		self.accesses.access(Access::Getdents, dir.place(), 0, || {
 			list(dir, self.roots.contains(&dir.handle), cookie, most)
 		})
 	}
 
 	pub fn stat_fs(&self, object: &Object) -> Result<Reply> {
 		let said = self
+			.accesses
 			.access(Access::StatVfs, object.place(), 0, || rustix::fs::fstatvfs(&object.place))?;
 		Ok(Reply::StatFs {
 			bsize: said.f_bsize,
@@ -329,15 +292,19 @@ impl Directory {
 
 	/// Bytes that were read; fewer than asked for only at the end of file.
 	pub fn read(&self, object: &Object, into: &mut [u8], offset: u64) -> Result<usize> {
-		self.transfer(Access::Pread, object, (into.len(), offset), || match self.data {
-			Data::Files => read_all(object, into, offset),
-			Data::Nothing => Ok(0),
+		self.accesses.transfer(Access::Pread, object.place(), (into.len(), offset), || {
+			match self.data {
+				Data::Files => read_all(object, into, offset),
+				Data::Nothing => Ok(0),
+			}
 		})
 	}
 
 	/// The file's attributes can be had without waiting.
 	pub fn is_quick(&self, object: &Object) -> bool {
-		self.throttle.is_none() && self.nearness != Nearness::Far && object.device() == self.device
+		self.accesses.throttle.is_none()
+			&& self.nearness != Nearness::Far
+			&& object.device() == self.device
 	}
 
 	/// Every access to the file may take long.
@@ -395,7 +362,7 @@ impl Directory {
 
 	/// Data is neither kept nor waited for: any amount of it is done with at once.
 	pub fn does_nothing(&self) -> bool {
-		self.data == Data::Nothing && self.throttle.is_none()
+		self.data == Data::Nothing && self.accesses.throttle.is_none()
 	}
 
 	/// A write to the file may be one that does not wait. What is refused is not recorded.
@@ -407,16 +374,19 @@ impl Directory {
 	/// One access to the store: all these bytes, one after the other.
 	pub fn write(&self, object: &Object, parts: &[&[u8]], offset: u64) -> Result<()> {
 		let total = parts.iter().map(|part| part.len()).sum();
-		let written = self.transfer(Access::Pwritev, object, (total, offset), || match self.data {
-			Data::Files => write_all(object, parts, offset).map(|()| total),
-			Data::Nothing => Ok(total),
-		});
+		let written =
+			self.accesses.transfer(Access::Pwritev, object.place(), (total, offset), || match self
+				.data
+			{
+				Data::Files => write_all(object, parts, offset).map(|()| total),
+				Data::Nothing => Ok(total),
+			});
 		written.map(|_| ())
 	}
 
 	/// The file's data and, once after it was made, its name.
 	pub fn sync(&self, object: &Object) -> Result<()> {
-		self.access(Access::Fsync, object.place(), 0, || sync(object))
+		self.accesses.access(Access::Fsync, object.place(), 0, || sync(object))
 	}
 }
 
@@ -429,48 +399,6 @@ fn nearness(place: &OwnedFd) -> Result<Nearness> {
 		kind if DISK.contains(&kind) => Nearness::Disk,
 		_ => Nearness::Far,
 	})
-}
-
-/// Files that were removed.
-#[derive(Default)]
-pub struct Removed {
-	/// Striped ones of which nothing but the name by their id is left: their data is to be freed.
-	found: Mutex<Vec<(Handle, Layout)>>,
-	/// Those without any name: they take room as long as they are open.
-	nameless: Mutex<Vec<Handle>>,
-}
-
-impl Removed {
-	/// A file that has just lost a name.
-	fn check(&self, file: Option<OwnedFd>) {
-		let Some(file) = file else { return };
-		let Ok((object, attr)) = Object::of(file) else { return };
-		if attr.mode & 0o170_000 != 0o100_000 {
-			return; // a removed directory takes no room, and may be somebody's working directory
-		}
-		if attr.nlink == 0
-			&& let Ok(mut nameless) = self.nameless.lock()
-		{
-			nameless.push(object.handle);
-		}
-		if attr.nlink != 1 || attr.size > 4096 {
-			return;
-		}
-		let mut text = [0; 4096];
-		let read = object.reading().and_then(|file| rustix::io::pread(file, &mut text, 0));
-		let layout = read.map(|bytes| String::from_utf8_lossy(&text[..bytes]).parse());
-		if let (Ok(Ok(layout)), Ok(mut found)) = (layout, self.found.lock()) {
-			found.push((object.handle, layout));
-		}
-	}
-
-	pub fn take(&self) -> Vec<(Handle, Layout)> {
-		self.found.lock().map(|mut found| std::mem::take(&mut *found)).unwrap_or_default()
-	}
-
-	pub fn take_nameless(&self) -> Vec<Handle> {
-		self.nameless.lock().map(|mut lost| std::mem::take(&mut *lost)).unwrap_or_default()
-	}
 }
 
 /// An errno as `io::Error` says it.

@@ -10,7 +10,7 @@ use fathom_wire::{Handle, Request};
 use crate::directory::OWN_ROOT;
 use crate::layout::Layout;
 use crate::server::{Done, Server, Trouble};
-use crate::store::{Object, Store, said};
+use crate::store::{Object, Store};
 use crate::stripes::is_striped;
 use crate::workers::Workers;
 
@@ -43,7 +43,7 @@ impl Server {
 		let left = std::mem::take(&mut self.files.left);
 		let mut over: Vec<Handle> = left.iter().map(|(object, _)| object.handle()).collect();
 		self.tell_first(left);
-		let lost = self.store.here.removed.take_nameless();
+		let lost = self.store.take_nameless();
 		self.files.lose(&lost);
 		over.extend(lost);
 		let ended = self.files.end(&over);
@@ -77,7 +77,7 @@ impl Server {
 	/// At the start: what was removed when no server could free it. Those who held it may still be there.
 	pub fn find_removed(&mut self) -> Result<(), String> {
 		if self.store.stripes.is_some() {
-			self.store.here.find_removed().map_err(said)?;
+			self.store.find_removed().map_err(|trouble| trouble.why)?;
 			self.note_removed(self.settings.lease);
 		}
 		Ok(())
@@ -85,7 +85,7 @@ impl Server {
 
 	fn note_removed(&mut self, grace: Duration) {
 		let since = Instant::now() + grace;
-		for (home, layout) in self.store.here.removed.take() {
+		for (home, layout) in self.store.take_removed() {
 			if !self.doomed.iter().any(|doomed| doomed.home == home) {
 				self.doomed.push(Doomed { home, layout, since, said: false });
 			}

@@ -5,8 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use fathom_wire::Handle;
 use rustix::io::Errno;
@@ -18,29 +18,45 @@ pub const OWN: &str = ".fathom-forward";
 /// Bytes after which a journal is written anew with what still matters.
 const LONG: u64 = 4 << 20;
 
+/// Where journals are.
+pub trait Shelf: Send + Sync {
+	/// None: there is none.
+	fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Errno>;
+	/// Made if it is not there.
+	fn open(&self, name: &str) -> Result<Box<dyn Page>, Errno>;
+	/// In the place of another.
+	fn rename(&self, name: &str, to: &str) -> Result<(), Errno>;
+	fn remove(&self, name: &str) -> Result<(), Errno>;
+}
+
+/// A journal that is open.
+pub trait Page: Send {
+	/// Behind what is there; it outlives this process.
+	fn add(&mut self, text: &[u8]) -> Result<(), Errno>;
+}
+
 pub struct Journal {
 	/// None: nothing is kept.
-	path: Option<PathBuf>,
-	open: Mutex<Option<File>>,
+	shelf: Option<Arc<dyn Shelf>>,
+	name: String,
+	open: Mutex<Option<Box<dyn Page>>>,
 	bytes: AtomicU64,
 }
 
 impl Journal {
-	/// A file's, in a directory that need not be there yet.
-	pub fn of(directory: Option<&Path>, id: &Handle) -> Journal {
-		let name: String = id.0[16..].iter().map(|byte| format!("{byte:02x}")).collect();
-		let path = directory.map(|directory| directory.join(name));
-		Journal { path, open: Mutex::new(None), bytes: AtomicU64::new(0) }
+	/// A file's, on a shelf that need not be there yet.
+	pub fn of(shelf: Option<Arc<dyn Shelf>>, id: &Handle) -> Journal {
+		let name = id.0[16..].iter().map(|byte| format!("{byte:02x}")).collect();
+		Journal { shelf, name, open: Mutex::new(None), bytes: AtomicU64::new(0) }
 	}
 
 	/// What it says; whether it was there.
 	pub fn read(&self) -> Result<(Ledger, bool), Errno> {
-		let Some(path) = &self.path else { return Ok((Ledger::default(), false)) };
-		match fs::read(path) {
-			Ok(bytes) => Ok((Ledger::read(&String::from_utf8_lossy(&bytes)), true)),
-			Err(error) if is_absent(&error) => Ok((Ledger::default(), false)),
-			Err(error) => Err(errno_of(&error)),
-		}
+		let Some(shelf) = &self.shelf else { return Ok((Ledger::default(), false)) };
+		Ok(match shelf.read(&self.name)? {
+			Some(bytes) => (Ledger::read(&String::from_utf8_lossy(&bytes)), true),
+			None => (Ledger::default(), false),
+		})
 	}
 
 	pub fn is_long(&self) -> bool {
@@ -48,34 +64,66 @@ impl Journal {
 	}
 
 	pub fn add(&self, lines: &[Line]) -> Result<(), Errno> {
-		let Some(path) = &self.path else { return Ok(()) };
+		let Some(shelf) = &self.shelf else { return Ok(()) };
 		let mut open = self.open.lock().map_err(|_| Errno::IO)?;
-		let file = match &mut *open {
-			Some(file) => file,
-			None => open.insert(create(path).map_err(|error| errno_of(&error))?),
+		let page = match &mut *open {
+			Some(page) => page,
+			None => open.insert(shelf.open(&self.name)?),
 		};
 		let text = text(lines);
 		self.bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
-		file.write_all(text.as_bytes()).map_err(|error| errno_of(&error))
+		page.add(text.as_bytes())
 	}
 
 	/// These lines and no others; without any, the file goes.
 	pub fn rewrite(&self, lines: &[Line]) -> Result<(), Errno> {
-		let Some(path) = &self.path else { return Ok(()) };
+		let Some(shelf) = &self.shelf else { return Ok(()) };
 		let mut open = self.open.lock().map_err(|_| Errno::IO)?;
 		*open = None;
 		self.bytes.store(0, Ordering::Relaxed);
-		let written = if lines.is_empty() {
-			fs::remove_file(path)
-		} else {
-			let new = path.with_extension("new");
-			let made = create(&new).and_then(|mut file| file.write_all(text(lines).as_bytes()));
-			made.and_then(|()| fs::rename(&new, path))
-		};
-		match written {
+		if lines.is_empty() {
+			return shelf.remove(&self.name);
+		}
+		let new = format!("{}.new", self.name);
+		shelf.open(&new)?.add(text(lines).as_bytes())?;
+		shelf.rename(&new, &self.name)
+	}
+}
+
+/// A directory of this machine.
+pub struct Folder(pub PathBuf);
+
+impl Shelf for Folder {
+	fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Errno> {
+		match fs::read(self.0.join(name)) {
+			Ok(bytes) => Ok(Some(bytes)),
+			Err(error) if is_absent(&error) => Ok(None),
+			Err(error) => Err(errno_of(&error)),
+		}
+	}
+
+	fn open(&self, name: &str) -> Result<Box<dyn Page>, Errno> {
+		match create(&self.0.join(name)) {
+			Ok(file) => Ok(Box::new(file)),
+			Err(error) => Err(errno_of(&error)),
+		}
+	}
+
+	fn rename(&self, name: &str, to: &str) -> Result<(), Errno> {
+		fs::rename(self.0.join(name), self.0.join(to)).map_err(|error| errno_of(&error))
+	}
+
+	fn remove(&self, name: &str) -> Result<(), Errno> {
+		match fs::remove_file(self.0.join(name)) {
 			Err(error) if !is_absent(&error) => Err(errno_of(&error)),
 			_ => Ok(()),
 		}
+	}
+}
+
+impl Page for File {
+	fn add(&mut self, text: &[u8]) -> Result<(), Errno> {
+		self.write_all(text).map_err(|error| errno_of(&error))
 	}
 }
 

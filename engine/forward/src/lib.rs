@@ -1,12 +1,14 @@
 //! The forwarding server: many clients' I/O, done on one directory. docs/forwarding.md says what is promised,
 //! docs/forwarding-protocol.md how it is asked for.
 
+mod accesses;
 mod answers;
 mod appends;
 mod auth;
 mod cache;
 mod cached;
 mod calling;
+mod ceph;
 #[cfg(test)]
 mod chance;
 mod circles;
@@ -36,6 +38,7 @@ mod queue;
 mod reads;
 mod relaying;
 mod remote;
+mod removed;
 mod server;
 mod session;
 mod store;
@@ -60,10 +63,20 @@ pub use store::Data;
 pub use stripes::Striping;
 pub use throttle::Rates;
 
+/// Which CephFS, and as whom.
+pub struct Cluster {
+	/// None: where Ceph looks.
+	pub conf: Option<PathBuf>,
+	/// client.ID.
+	pub id: String,
+}
+
 /// What a server is told.
 pub struct Settings {
 	/// The directory that is exported.
 	pub export: PathBuf,
+	/// It is a directory of this CephFS.
+	pub cluster: Option<Cluster>,
 	/// Unix socket to listen on.
 	pub unix: Option<PathBuf>,
 	/// TCP address to listen on; asks for a proof.
@@ -87,7 +100,7 @@ pub struct Settings {
 	pub group: Option<PathBuf>,
 	/// Each of them has a directory of its own, and files are striped over them.
 	pub striping: Option<Striping>,
-	/// Where programs see striped files.
+	/// Where programs see files that are striped or in a CephFS.
 	pub mount: Option<PathBuf>,
 	/// How long another server may take to answer.
 	pub patience: Duration,

@@ -2,7 +2,6 @@
 //! written together, and is answered when it is there.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,7 +11,7 @@ use fathom_wire::{Extent, Gap, Handle, Reply, Wanted};
 use rustix::io::Errno;
 
 use crate::data::is_tail;
-use crate::journal::Journal;
+use crate::journal::{Journal, Shelf};
 use crate::ledger::{Ledger, Line};
 use crate::queue::Key;
 use crate::server::{Done, Server, Trouble};
@@ -148,20 +147,20 @@ impl Owned {
 /// Files whose ends are known.
 pub struct Owner {
 	files: HashMap<Handle, Owned>,
-	journals: Option<PathBuf>,
+	journals: Option<Arc<dyn Shelf>>,
 }
 
 impl Owner {
 	/// `journals`: where they are written; None: nothing outlives the server.
-	pub fn new(journals: Option<PathBuf>) -> Owner {
+	pub fn new(journals: Option<Arc<dyn Shelf>>) -> Owner {
 		Owner { files: HashMap::new(), journals }
 	}
 
 	fn file(&mut self, id: Handle) -> &mut Owned {
-		let journals = self.journals.as_deref();
+		let journals = &self.journals;
 		self.files.entry(id).or_insert_with(|| Owned {
 			ledger: None,
-			journal: Arc::new(Journal::of(journals, &id)),
+			journal: Arc::new(Journal::of(journals.clone(), &id)),
 			askers: HashSet::new(),
 			waiting: Vec::new(),
 			busy: false,

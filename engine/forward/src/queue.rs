@@ -73,7 +73,7 @@ pub struct Queue {
 }
 
 /// Most bytes of one access.
-const MOST: usize = 8 << 20;
+pub const MOST: usize = 8 << 20;
 /// Writes that are looked at for one access, the oldest: as many as are sorted in less time than that access takes.
 const LOOK: usize = 16384;
 
@@ -208,20 +208,26 @@ impl Queue {
 		again
 	}
 
-	/// The next pieces to write, together; none while others are being written.
-	pub fn next_writes(&mut self) -> Vec<Piece> {
+	/// The next pieces to write, together; none while others are being written. Of many, the last ends where a unit does, if
+	/// one of the next does: then what follows begins there.
+	pub fn next_writes(&mut self, unit: u64) -> Vec<Piece> {
 		if self.writing {
 			return Vec::new();
 		}
 		let last = self.wholes.first().copied().unwrap_or(Number::MAX);
 		let free: Vec<Number> = self.writable.range(..last).take(LOOK).copied().collect();
-		let (mut pieces, mut bytes) = (Vec::new(), 0);
+		let (mut pieces, mut bytes): (Vec<Piece>, _) = (Vec::new(), 0);
+		let full = |pieces: &[Piece], bytes| {
+			let last = pieces.last().and_then(|piece| piece.extents.last());
+			let ends = last.is_none_or(|extent| extent.end() % unit == 0);
+			bytes >= MOST && (ends || bytes >= 2 * MOST)
+		};
 		for number in self.by_runs(free) {
-			if bytes >= MOST {
+			if full(&pieces, bytes) {
 				break;
 			}
 			let Some(waiting) = self.waiting.get_mut(&number) else { continue };
-			while bytes < MOST
+			while !full(&pieces, bytes)
 				&& let Some(piece) = waiting.ready.pop_front()
 			{
 				bytes += piece.length();
@@ -342,12 +348,12 @@ mod tests {
 			queue.push((rank, 1), Access::Write, extents(&at));
 			queue.ready(piece((rank, 1), &at));
 		}
-		let pieces = queue.next_writes();
+		let pieces = queue.next_writes(1);
 		assert_eq!(pieces.len(), 4);
 		let runs = runs(&pieces);
 		assert_eq!(runs.len(), 1);
 		assert_eq!((runs[0].offset, runs[0].parts.len()), (0, 32));
-		assert!(queue.next_writes().is_empty());
+		assert!(queue.next_writes(1).is_empty());
 	}
 
 	#[test]
@@ -363,7 +369,7 @@ mod tests {
 		queue.ready(piece((9, 1), &[(1 << 40, KIB)]));
 		let (mut accesses, mut written) = (0, 0);
 		while !queue.is_empty() {
-			let pieces = queue.next_writes();
+			let pieces = queue.next_writes(1);
 			let oldest = queue.waiting.first_key_value().map(|(_, oldest)| oldest.key).unwrap();
 			assert!(pieces.iter().any(|piece| piece.key == oldest));
 			(accesses, written) = (accesses + runs(&pieces).len(), written + pieces.len());
@@ -383,13 +389,13 @@ mod tests {
 		queue.push((5, 1), Access::Whole, vec![]);
 		queue.ready(piece((2, 1), &[(9, 2)]));
 		assert_eq!(queue.begin(), [(4, 1)]);
-		assert!(queue.next_writes().is_empty()); // the first has no data yet
+		assert!(queue.next_writes(1).is_empty()); // the first has no data yet
 		queue.ready(piece((1, 1), &[(0, 10)]));
-		assert_eq!(queue.next_writes()[0].key, (1, 1));
+		assert_eq!(queue.next_writes(1)[0].key, (1, 1));
 		queue.written();
-		assert!(queue.next_writes().is_empty());
+		assert!(queue.next_writes(1).is_empty());
 		queue.finish((1, 1));
-		assert_eq!(queue.next_writes()[0].key, (2, 1));
+		assert_eq!(queue.next_writes(1)[0].key, (2, 1));
 		queue.written();
 		queue.finish((2, 1));
 		assert_eq!(queue.begin(), [(3, 1)]);
@@ -463,7 +469,7 @@ mod tests {
 			queue.push((rank, 1), Access::Write, extents(&[(rank * 100, 100)]));
 			queue.ready(piece((rank, 1), &[(rank * 100, 100)]));
 		}
-		assert_eq!(runs(&queue.next_writes()).len(), 1);
+		assert_eq!(runs(&queue.next_writes(1)).len(), 1);
 		queue.push((9, 1), Access::Read, extents(&[(0, 10)]));
 		assert_eq!(queue.begin(), [(9, 1)]);
 	}
@@ -514,7 +520,7 @@ mod tests {
 				queue.finish(plain.0.remove(at).0);
 			}
 			assert_eq!(queue.begin(), plain.begin(|access| access != Access::Write));
-			let written: Vec<Key> = queue.next_writes().iter().map(|piece| piece.key).collect();
+			let written: Vec<Key> = queue.next_writes(1).iter().map(|piece| piece.key).collect();
 			assert_eq!(written, plain.begin(|access| access == Access::Write));
 			queue.written();
 		}

@@ -26,7 +26,6 @@ use crate::data::Count;
 use crate::files::Files;
 use crate::freeing::{Doomed, is_of_peer};
 use crate::group::Group;
-use crate::journal::OWN;
 use crate::ledger::Ledger;
 use crate::listen::{
 	group, listen_ofi, listen_tcp, listen_unix, raise_descriptor_limit, ready_tcp, stop_signals,
@@ -34,8 +33,7 @@ use crate::listen::{
 use crate::locks::Locks;
 use crate::owner::{Answer, Asker, Owner, Served};
 use crate::queue::{Key, Piece};
-use crate::store::{Data, Object, Store, said};
-use crate::throttle::Throttle;
+use crate::store::{Object, Store, said};
 use crate::together::{Askers, Met, Question};
 use crate::workers::Workers;
 use crate::{Map, Settings};
@@ -57,7 +55,7 @@ const TICK: Duration = Duration::from_millis(500);
 /// Threads that ask other servers.
 const CALLERS: usize = 16;
 /// How long the end waits for what was accepted.
-const DRAIN: Duration = Duration::from_secs(60);
+pub const DRAIN: Duration = Duration::from_secs(60);
 
 const BELL: u64 = 0;
 const STOP: u64 = 1;
@@ -234,23 +232,19 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 	}
 	server.last_words();
 	server.connections.clear(); // before what they came by
-	ended
+	ended.and_then(|()| server.end_store())
 }
 
 impl Server {
 	fn new(settings: Settings) -> Result<Server, String> {
-		let place = settings.export.display().to_string();
-		let throttle = settings.rates.map(Throttle::new);
+		let at = if settings.cluster.is_some() { "cephfs:" } else { "" };
+		let place = format!("{at}{}", settings.export.display());
 		let group = group(&settings)?;
 		let stripes = settings.striping.map(|striping| group.stripes(striping, &settings));
 		let text = |trouble: Trouble| format!("{place}: {}", trouble.why);
-		let store =
-			Store::open(&settings.export, settings.data, throttle, stripes).map_err(text)?;
-		let store = Arc::new(store);
+		let store = Arc::new(Store::open(&settings, stripes).map_err(text)?);
 		let mut files = Files::default();
 		store.roots().map_err(text)?.into_iter().for_each(|root| files.add_root(root));
-		let kept = settings.data == Data::Files;
-		let journals = kept.then(|| settings.export.join(OWN).join("appends"));
 		let text = |error: io::Error| error.to_string();
 		let callers = settings.group.is_some().then(|| Workers::start(CALLERS, store.clone()));
 		let munge = settings.secrets.munge.as_ref();
@@ -267,7 +261,7 @@ impl Server {
 			connections: Map::default(),
 			clients: Map::default(),
 			files,
-			owner: Owner::new(journals),
+			owner: Owner::new(store.shelf(&settings)),
 			locks: Locks::default(),
 			relays: BTreeSet::new(),
 			circles: Circles::default(),
@@ -664,6 +658,14 @@ impl Server {
 		let Some(since) = self.draining else { return false };
 		let idle = self.files.are_idle() && self.clients.values().all(|c| c.pending().is_empty());
 		since.elapsed() > DRAIN || (idle && self.is_left_alone(since))
+	}
+
+	/// What is still under way after all that time may never end: then the store is left as it is.
+	fn end_store(&self) -> Result<(), String> {
+		match self.files.are_idle() {
+			true => self.store.end().map_err(|trouble| trouble.why),
+			false => Ok(()),
+		}
 	}
 
 	/// What nobody was told is in the log at least.

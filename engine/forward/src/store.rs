@@ -1,4 +1,4 @@
-//! What holds files: this server's directory, or stripes over several servers' directories.
+//! What holds files: this server's directory, a CephFS, or stripes over several servers' directories.
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -9,25 +9,58 @@ use fathom_wire::{Attr, Entry, Extent, Handle, Reply, SetAttr, Text};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::directory::{self, Directory};
+use crate::accesses::Accesses;
+use crate::ceph::{self, Ceph};
+use crate::directory::Directory;
 pub use crate::directory::{Data, said};
+use crate::journal::{Folder, OWN, Shelf};
+use crate::layout::Layout;
+use crate::object;
 use crate::server::Trouble;
 use crate::striped::{Lost, Stretch};
 use crate::stripes::{self, Stripes, Striping};
 use crate::throttle::Throttle;
+use crate::{Cluster, Settings};
 
 type Result<T> = std::result::Result<T, Trouble>;
 
 /// A file or directory that is known by its handle.
 pub enum Object {
-	Here(directory::Object),
+	Here(object::Object),
+	Ceph(ceph::Object),
 	Striped(stripes::Object),
 }
+
+/// What a store of one kind knows an object as.
+trait Kind: Into<Object> {
+	fn of(object: &Object) -> Result<&Self>;
+}
+
+macro_rules! kinds {
+	($($name:ident($type:ty)),*) => {$(
+		impl From<$type> for Object {
+			fn from(object: $type) -> Object {
+				Object::$name(object)
+			}
+		}
+
+		impl Kind for $type {
+			fn of(object: &Object) -> Result<&Self> {
+				match object {
+					Object::$name(object) => Ok(object),
+					_ => Err(Errno::XDEV.into()),
+				}
+			}
+		}
+	)*};
+}
+kinds!(Here(object::Object), Ceph(ceph::Object), Striped(stripes::Object));
 
 impl Object {
 	pub fn handle(&self) -> Handle {
 		match self {
 			Object::Here(object) => object.handle,
+			Object::Ceph(object) => object.handle,
 			Object::Striped(object) => object.handle,
 		}
 	}
@@ -36,6 +69,7 @@ impl Object {
 	pub fn is_writable(&self) -> bool {
 		match self {
 			Object::Here(object) => object.is_writable(),
+			Object::Ceph(object) => object.is_writable(),
 			Object::Striped(_) => true,
 		}
 	}
@@ -44,64 +78,137 @@ impl Object {
 	pub fn place(&self) -> Place<'_> {
 		match self {
 			Object::Here(object) => object.place(),
-			Object::Striped(_) => Place { file: -1, path: None },
+			Object::Ceph(_) | Object::Striped(_) => Place { file: -1, path: None },
 		}
 	}
 
-	fn here(&self) -> Result<&directory::Object> {
-		match self {
-			Object::Here(object) => Ok(object),
-			Object::Striped(_) => Err(Errno::XDEV.into()),
-		}
+	/// Its path is not that of a file of this machine.
+	pub fn is_elsewhere(&self) -> bool {
+		!matches!(self, Object::Here(_))
 	}
 
-	fn striped(&self) -> Result<&stripes::Object> {
+	/// Bytes at whose multiples accesses best end.
+	pub fn unit(&self) -> u64 {
 		match self {
-			Object::Striped(object) => Ok(object),
-			Object::Here(_) => Err(Errno::XDEV.into()),
+			Object::Ceph(object) => object.unit,
+			Object::Here(_) | Object::Striped(_) => 1,
 		}
 	}
+}
+
+/// What holds whole files.
+enum Whole {
+	Directory(Directory),
+	Ceph(Ceph),
 }
 
 pub struct Store {
-	pub here: Directory,
-	/// None: files are whole, and here.
+	whole: Whole,
+	/// None: files are whole.
 	pub stripes: Option<Stripes>,
 }
 
+/// Work on an object, by the store that has it, as it knows the object.
+macro_rules! by {
+	($store:ident, $object:expr, $files:ident, $own:ident => $work:expr) => {
+		match ($object, &$store.stripes, &$store.whole) {
+			(Object::Striped($own), Some($files), _) => $work,
+			(Object::Here($own), _, Whole::Directory($files)) => $work,
+			(Object::Ceph($own), _, Whole::Ceph($files)) => $work,
+			_ => Err(Errno::XDEV.into()),
+		}
+	};
+}
+
+/// The same where an object is met.
+macro_rules! met {
+	($store:ident, $object:expr, $files:ident, $own:ident => $work:expr) => {
+		by!($store, $object, $files, $own => {
+			let (object, attr) = $work?;
+			Ok((object.into(), attr))
+		})
+	};
+}
+
 impl Store {
-	pub fn open(
-		root: &Path,
-		data: Data,
-		throttle: Option<Throttle>,
-		stripes: Option<Stripes>,
-	) -> Result<Store> {
-		let here = Directory::open(root, data, throttle)?;
-		if stripes.is_some() {
+	pub fn open(settings: &Settings, stripes: Option<Stripes>) -> Result<Store> {
+		let accesses = Accesses { throttle: settings.rates.map(Throttle::new) };
+		let root: &Path = &settings.export;
+		let whole = match &settings.cluster {
+			Some(Cluster { conf, id }) => {
+				Whole::Ceph(Ceph::open(root, conf.as_deref(), id, settings.patience, accesses)?)
+			}
+			None => Whole::Directory(Directory::open(root, settings.data, accesses)?),
+		};
+		if let (Some(_), Whole::Directory(here)) = (&stripes, &whole) {
 			here.make_own()?;
 		}
-		Ok(Store { here, stripes })
+		Ok(Store { whole, stripes })
 	}
 
 	/// What clients see, and what other servers see.
 	pub fn roots(&self) -> Result<Vec<Arc<Object>>> {
 		let striped = self.stripes.as_ref().map(Stripes::root).map(Object::Striped);
-		let here = Object::Here(self.here.root(self.stripes.is_some())?);
-		Ok(striped.into_iter().chain([here]).map(Arc::new).collect())
+		let whole = match &self.whole {
+			Whole::Directory(here) => Object::Here(here.root(self.stripes.is_some())?),
+			Whole::Ceph(ceph) => Object::Ceph(ceph.root()?),
+		};
+		Ok(striped.into_iter().chain([whole]).map(Arc::new).collect())
 	}
 
-	/// Where an object is: here, or striped.
-	fn stripes(&self, object: &Object) -> Option<&Stripes> {
-		self.stripes.as_ref().filter(|_| matches!(object, Object::Striped(_)))
+	/// Where journals of appends are, of files that are kept.
+	pub fn shelf(&self, settings: &Settings) -> Option<Arc<dyn Shelf>> {
+		match &self.whole {
+			Whole::Directory(_) if settings.data == Data::Nothing => None,
+			Whole::Directory(_) => {
+				Some(Arc::new(Folder(settings.export.join(OWN).join("appends"))))
+			}
+			Whole::Ceph(ceph) => Some(ceph.shelf()),
+		}
+	}
+
+	/// Nothing is under way any more: what was written is made to outlive this process.
+	pub fn end(&self) -> Result<()> {
+		match &self.whole {
+			Whole::Directory(_) => Ok(()),
+			Whole::Ceph(ceph) => ceph.end(),
+		}
+	}
+
+	/// The exported directory, for others to look beneath.
+	pub fn directory(&self) -> Result<BorrowedFd<'_>> {
+		match &self.whole {
+			Whole::Directory(here) => Ok(here.directory()),
+			Whole::Ceph(_) => Err(Errno::OPNOTSUPP.into()),
+		}
+	}
+
+	/// Notes striped files that were removed while no server was there to free their data.
+	pub fn find_removed(&self) -> Result<()> {
+		match &self.whole {
+			Whole::Directory(here) => Ok(here.find_removed()?),
+			Whole::Ceph(_) => Ok(()),
+		}
+	}
+
+	/// Striped files that were removed, of which their data is left.
+	pub fn take_removed(&self) -> Vec<(Handle, Layout)> {
+		match &self.whole {
+			Whole::Directory(here) => here.removed.take(),
+			Whole::Ceph(_) => Vec::new(),
+		}
+	}
+
+	/// Files that have lost their last names.
+	pub fn take_nameless(&self) -> Vec<Handle> {
+		match &self.whole {
+			Whole::Directory(here) => here.removed.take_nameless(),
+			Whole::Ceph(ceph) => ceph.take_nameless(),
+		}
 	}
 
 	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
-		if let Some(stripes) = self.stripes(dir) {
-			let (object, attr) = stripes.lookup(dir.striped()?, path, nofollow)?;
-			return Ok((Object::Striped(object), attr));
-		}
-		let (object, attr) = self.here.lookup(dir.here()?, path, nofollow)?;
-		Ok((Object::Here(object), attr))
+		met!(self, dir, files, own => files.lookup(own, path, nofollow))
 	}
 
 	/// The file, its attributes, whether it was made.
@@ -109,62 +216,39 @@ impl Store {
 		&self,
 		dir: &Object,
 		path: &Text,
-		(flags, mode): (u32, u32),
+		how: (u32, u32),
 		wish: Striping,
 	) -> Result<(Object, Attr, bool)> {
-		if let Some(stripes) = self.stripes(dir) {
-			let how = (flags, mode);
-			let (object, attr, made) = stripes.open_file(dir.striped()?, path, how, wish)?;
-			return Ok((Object::Striped(object), attr, made));
-		}
-		let (object, attr, made) = self.here.open_file(dir.here()?, path, flags, mode)?;
-		Ok((Object::Here(object), attr, made))
+		by!(self, dir, files, own => {
+			let (object, attr, made) = files.open_file(own, path, how, wish)?;
+			Ok((object.into(), attr, made))
+		})
 	}
 
 	pub fn attr(&self, object: &Object) -> Result<Attr> {
-		match self.stripes(object) {
-			Some(stripes) => stripes.attr(object.striped()?),
-			None => Ok(self.here.attr(object.here()?)?),
-		}
+		by!(self, object, files, own => Ok(files.attr(own)?))
 	}
 
 	pub fn set_attr(&self, object: &Object, wanted: &SetAttr) -> Result<Attr> {
-		match self.stripes(object) {
-			Some(stripes) => stripes.set_attr(object.striped()?, wanted),
-			None => Ok(self.here.set_attr(object.here()?, wanted)?),
-		}
+		by!(self, object, files, own => Ok(files.set_attr(own, wanted)?))
 	}
 
 	pub fn rename(&self, from: (&Object, &Text), to: (&Object, &Text), flags: u32) -> Result<()> {
-		match self.stripes(from.0) {
-			Some(stripes) => {
-				stripes.rename((from.0.striped()?, from.1), (to.0.striped()?, to.1), flags)
-			}
-			None => Ok(self.here.rename((from.0.here()?, from.1), (to.0.here()?, to.1), flags)?),
-		}
+		by!(self, from.0, files, own => {
+			Ok(files.rename((own, from.1), (Kind::of(to.0)?, to.1), flags)?)
+		})
 	}
 
 	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
-		match self.stripes(object) {
-			Some(stripes) => stripes.link(object.striped()?, dir.striped()?, path),
-			None => Ok(self.here.link(object.here()?, dir.here()?, path)?),
-		}
+		by!(self, object, files, own => Ok(files.link(own, Kind::of(dir)?, path)?))
 	}
 
 	pub fn unlink(&self, dir: &Object, path: &Text, directory: bool) -> Result<()> {
-		match self.stripes(dir) {
-			Some(stripes) => stripes.unlink(dir.striped()?, path, directory),
-			None => Ok(self.here.unlink(dir.here()?, path, directory)?),
-		}
+		by!(self, dir, files, own => Ok(files.unlink(own, path, directory)?))
 	}
 
 	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
-		if let Some(stripes) = self.stripes(dir) {
-			let (object, attr) = stripes.mkdir(dir.striped()?, path, mode)?;
-			return Ok((Object::Striped(object), attr));
-		}
-		let (object, attr) = self.here.mkdir(dir.here()?, path, mode)?;
-		Ok((Object::Here(object), attr))
+		met!(self, dir, files, own => files.mkdir(own, path, mode))
 	}
 
 	/// No other kind: a regular file is opened instead, so that striped ones have their layout.
@@ -174,53 +258,40 @@ impl Store {
 		if !matches!(kind, Fifo | Socket | CharacterDevice | BlockDevice) {
 			return Err(Errno::INVAL.into());
 		}
-		if let Some(stripes) = self.stripes(dir) {
-			let (object, attr) = stripes.mknod(dir.striped()?, path, mode, rdev)?;
-			return Ok((Object::Striped(object), attr));
-		}
-		let (object, attr) = self.here.mknod(dir.here()?, path, mode, rdev)?;
-		Ok((Object::Here(object), attr))
+		met!(self, dir, files, own => files.mknod(own, path, mode, rdev))
 	}
 
 	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
-		if let Some(stripes) = self.stripes(dir) {
-			let (object, attr) = stripes.symlink(dir.striped()?, path, target)?;
-			return Ok((Object::Striped(object), attr));
-		}
-		let (object, attr) = self.here.symlink(dir.here()?, path, target)?;
-		Ok((Object::Here(object), attr))
+		met!(self, dir, files, own => files.symlink(own, path, target))
 	}
 
 	pub fn read_link(&self, object: &Object) -> Result<Text> {
-		match self.stripes(object) {
-			Some(stripes) => stripes.read_link(object.striped()?),
-			None => Ok(self.here.read_link(object.here()?)?),
-		}
+		by!(self, object, files, own => Ok(files.read_link(own)?))
 	}
 
 	/// Entries from a cookie on, and whether there are more.
 	pub fn read_dir(&self, dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
-		match self.stripes(dir) {
-			Some(stripes) => stripes.read_dir(dir.striped()?, cookie, most),
-			None => Ok(self.here.read_dir(dir.here()?, cookie, most)?),
-		}
+		by!(self, dir, files, own => Ok(files.read_dir(own, cookie, most)?))
 	}
 
 	pub fn stat_fs(&self, object: &Object) -> Result<Reply> {
-		match self.stripes(object) {
-			Some(stripes) => stripes.stat_fs(),
-			None => Ok(self.here.stat_fs(object.here()?)?),
-		}
+		by!(self, object, files, own => Ok(files.stat_fs(own)?))
 	}
 
 	/// Bytes that were read; fewer than asked for only at the end of file.
 	pub fn read(&self, object: &Object, into: &mut [u8], offset: u64) -> Result<usize> {
-		if let Some(stripes) = self.stripes(object) {
-			let extent = Extent { offset, length: into.len() as u64 };
-			let lengths = stripes.read(object.striped()?, &[extent], into)?;
-			return Ok(lengths.into_iter().sum());
+		match (object, &self.stripes, &self.whole) {
+			(Object::Striped(object), Some(stripes), _) => {
+				let extent = Extent { offset, length: into.len() as u64 };
+				let lengths = stripes.read(object, &[extent], into)?;
+				Ok(lengths.into_iter().sum())
+			}
+			(Object::Here(object), _, Whole::Directory(here)) => {
+				Ok(here.read(object, into, offset)?)
+			}
+			(Object::Ceph(object), _, Whole::Ceph(ceph)) => Ok(ceph.read(object, into, offset)?),
+			_ => Err(Errno::XDEV.into()),
 		}
-		Ok(self.here.read(object.here()?, into, offset)?)
 	}
 
 	/// What is striped is asked for as a list; of other files None.
@@ -230,53 +301,64 @@ impl Store {
 		extents: &[Extent],
 		into: &mut [u8],
 	) -> Option<Result<Vec<usize>>> {
-		match (self.stripes(object), object) {
-			(Some(stripes), Object::Striped(object)) => Some(stripes.read(object, extents, into)),
+		match (object, &self.stripes) {
+			(Object::Striped(object), Some(stripes)) => Some(stripes.read(object, extents, into)),
 			_ => None,
 		}
 	}
 
 	/// A descriptor of the file, to be read by others.
 	pub fn readable<'a>(&self, object: &'a Object) -> Result<BorrowedFd<'a>> {
-		Ok(object.here()?.readable()?)
+		Ok(<object::Object as Kind>::of(object)?.readable()?)
+	}
+
+	/// What can be had without waiting, by a directory only.
+	fn near<'a>(&self, object: &'a Object) -> Option<(&Directory, &'a object::Object)> {
+		match (&self.whole, object) {
+			(Whole::Directory(here), Object::Here(object)) => Some((here, object)),
+			_ => None,
+		}
 	}
 
 	/// The file's attributes can be had without waiting.
 	pub fn is_quick(&self, object: &Object) -> bool {
-		matches!(object, Object::Here(object) if self.here.is_quick(object))
+		self.near(object).is_some_and(|(here, object)| here.is_quick(object))
 	}
 
-	/// Every access to the file may take long, however little it reads.
+	/// Every access to the file may take long, however little it reads. libcephfs has a cache of its own.
 	pub fn is_slow(&self, object: &Object) -> bool {
-		matches!(object, Object::Here(object) if self.here.is_slow(object))
+		self.near(object).is_some_and(|(here, object)| here.is_slow(object))
 	}
 
 	/// As read, if that needs no waiting.
 	pub fn read_now(&self, object: &Object, into: &mut [u8], offset: u64) -> Option<usize> {
-		match object {
-			Object::Here(object) => self.here.read_now(object, into, offset),
-			Object::Striped(_) => None,
-		}
+		self.near(object).and_then(|(here, object)| here.read_now(object, into, offset))
 	}
 
 	/// It may be that writes to it need no waiting.
 	pub fn may_write_now(&self, object: &Object) -> bool {
-		matches!(object, Object::Here(object) if self.here.may_write_now(object))
+		self.near(object).is_some_and(|(here, object)| here.may_write_now(object))
 	}
 
 	/// Any amount of data is done with at once.
 	pub fn does_nothing(&self) -> bool {
-		self.here.does_nothing()
+		matches!(&self.whole, Whole::Directory(here) if here.does_nothing())
 	}
 
 	/// Bytes that lie one after the other, if that needs no waiting; if it does, some of them may be written.
 	pub fn write_now(&self, object: &Object, parts: &[&[u8]], offset: u64) -> bool {
-		matches!(object, Object::Here(object) if self.here.write_now(object, parts, offset))
+		self.near(object).is_some_and(|(here, object)| here.write_now(object, parts, offset))
 	}
 
 	/// Bytes that lie one after the other, by one access.
 	pub fn write(&self, object: &Object, parts: &[&[u8]], offset: u64) -> Result<()> {
-		Ok(self.here.write(object.here()?, parts, offset)?)
+		match (object, &self.whole) {
+			(Object::Here(object), Whole::Directory(here)) => {
+				Ok(here.write(object, parts, offset)?)
+			}
+			(Object::Ceph(object), Whole::Ceph(ceph)) => Ok(ceph.write(object, parts, offset)?),
+			_ => Err(Errno::XDEV.into()),
+		}
 	}
 
 	/// What is striped is written as a list, with what failed of each; of other files None.
@@ -285,17 +367,27 @@ impl Store {
 		object: &Object,
 		stretches: &[Stretch<'_>],
 	) -> Option<Result<Vec<Lost>>> {
-		match (self.stripes(object), object) {
-			(Some(stripes), Object::Striped(object)) => Some(stripes.write(object, stretches)),
+		match (object, &self.stripes) {
+			(Object::Striped(object), Some(stripes)) => Some(stripes.write(object, stretches)),
 			_ => None,
+		}
+	}
+
+	/// What is written stays in this process until it is flushed.
+	pub fn keeps(&self, object: &Object) -> bool {
+		matches!(object, Object::Ceph(_))
+	}
+
+	/// What was written outlives this process.
+	pub fn flush(&self, object: &Object) -> Result<()> {
+		match (object, &self.whole) {
+			(Object::Ceph(object), Whole::Ceph(ceph)) => Ok(ceph.flush(object)?),
+			_ => Ok(()),
 		}
 	}
 
 	/// The file's data and, once after it was made, its name.
 	pub fn sync(&self, object: &Object) -> Result<()> {
-		match self.stripes(object) {
-			Some(stripes) => stripes.sync(object.striped()?),
-			None => Ok(self.here.sync(object.here()?)?),
-		}
+		by!(self, object, files, own => Ok(files.sync(own)?))
 	}
 }

@@ -357,7 +357,7 @@ impl Stripes {
 	}
 
 	/// Of all servers together, in units of the first.
-	pub fn stat_fs(&self) -> Result<Reply> {
+	pub fn stat_fs(&self, _any: &Object) -> Result<Reply> {
 		let servers: Vec<usize> = (0..self.peers.len()).collect();
 		let request = Request::StatFs { handle: OWN_ROOT };
 		let said = all(&servers, |server| self.ask(*server, &request, &[]).map(|came| came.reply));

@@ -17,7 +17,6 @@ use crate::files::Files;
 use crate::queue::Key;
 use crate::server::{Done, Server};
 use crate::store::{Object, Store};
-use crate::stripes::is_striped;
 use crate::workers::Work;
 
 /// What operations are called, in messages and in the trace.
@@ -134,9 +133,10 @@ fn known_as(files: &mut Files, pending: &Pending, mount: Option<&Path>) -> Optio
 	if !fathom_record::is_on() {
 		return None;
 	}
+	let elsewhere = files.get(&pending.handle).is_some_and(|file| file.object.is_elsewhere());
 	let below = |mount: &Path| mount.join(said_path(files, pending)).into_os_string().into_vec();
 	let told = pending.hints.value(hint::KNOWN_AS).map(<[u8]>::to_vec);
-	let path = told.or_else(|| mount.filter(|_| is_striped(&pending.handle)).map(below))?;
+	let path = told.or_else(|| mount.filter(|_| elsewhere).map(below))?;
 	CString::new(path).ok().map(Arc::from)
 }
 
@@ -146,8 +146,9 @@ pub fn record(files: &mut Files, pending: &Pending, status: u32, mount: Option<&
 		return;
 	}
 	let file = files.get(&pending.met.unwrap_or(pending.handle));
-	let (place, relays) = file.map_or((-1, false), |file| {
-		(i64::from(file.object.place().file), matches!(*file.object, Object::Striped(_)))
+	let (place, relays, elsewhere) = file.map_or((-1, false, false), |file| {
+		let relays = matches!(*file.object, Object::Striped(_));
+		(i64::from(file.object.place().file), relays, file.object.is_elsewhere())
 	});
 	let op = match pending.header.op {
 		op::PING | op::STATUS => traced(pending.header.op),
@@ -171,7 +172,7 @@ pub fn record(files: &mut Files, pending: &Pending, status: u32, mount: Option<&
 		Doing::Writing(_) => callers_of(&pending.header, &pending.hints, 0..moved),
 		_ => vec![caller_of(&pending.header, moved)],
 	};
-	let known_as = known_as(files, pending, mount.filter(|_| relays));
+	let known_as = known_as(files, pending, mount.filter(|_| elsewhere));
 	fathom_record::request(&Row {
 		op,
 		error: status as i32,

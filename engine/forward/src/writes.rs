@@ -8,7 +8,7 @@ use fathom_wire::number::{flag, level, limit};
 use fathom_wire::{Extent, Failed, Handle, Reply};
 use rustix::io::Errno;
 
-use crate::client::{Doing, Early, Writing};
+use crate::client::{Doing, Early, Pending, Writing};
 use crate::pulls::is_pulled;
 use crate::queue::{Access, Key, Part, Piece, Run, runs};
 use crate::server::{Done, INLINE, Server, Trouble};
@@ -54,22 +54,30 @@ impl Server {
 	/// What may be written now of a file, by a worker.
 	pub fn write_next(&mut self, handle: Handle) {
 		let Some(file) = self.files.get(&handle) else { return };
-		let (pieces, object) = (file.queue.next_writes(), file.object.clone());
+		let (pieces, object) = (file.queue.next_writes(file.object.unit()), file.object.clone());
 		self.write_by_worker(handle, object, pieces);
 	}
 
 	fn write_by_worker(&mut self, handle: Handle, object: Arc<Object>, pieces: Vec<Piece>) {
 		let Some(first) = pieces.first() else { return };
 		let purpose = self.purpose(first.key, 0);
-		let work = move |store: &Store| write(store, handle, &object, pieces);
+		let through = self.is_awaited(handle, &pieces);
+		let work = move |store: &Store| write(store, handle, &object, pieces, through);
 		self.workers_of(&handle).give(purpose, Box::new(work));
+	}
+
+	/// Somebody is told that these are written, or an append's journal says it: they must outlive this process.
+	fn is_awaited(&mut self, handle: Handle, pieces: &[Piece]) -> bool {
+		let appended = self.files.get(&handle).is_some_and(|file| file.is_appended());
+		let accepted = |pending: &mut Pending| pending.answered() == Some(Early::Accepted);
+		appended || pieces.iter().any(|piece| !self.pending(piece.key).is_some_and(accepted))
 	}
 
 	/// What came in this round and may be written now, by this thread if it is little and need not wait.
 	pub fn write_soon(&mut self) {
 		while let Some(handle) = self.soon.pop_first() {
 			let Some(file) = self.files.get(&handle) else { continue };
-			let (pieces, object) = (file.queue.next_writes(), file.object.clone());
+			let (pieces, object) = (file.queue.next_writes(1), file.object.clone());
 			match self.write_here(&object, &pieces) {
 				Some((began, accesses)) => {
 					let done = pieces.into_iter().map(|piece| (piece, Vec::new())).collect();
@@ -175,7 +183,13 @@ pub fn written_reply(writing: &Writing, level: u8) -> Reply {
 }
 
 /// Write pieces with as few accesses as they allow. What fails together is tried apart, so that exact ranges are named.
-pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>) -> Done {
+pub fn write(
+	store: &Store,
+	handle: Handle,
+	object: &Object,
+	pieces: Vec<Piece>,
+	through: bool,
+) -> Done {
 	let mut failed = vec![Vec::new(); pieces.len()];
 	let runs = runs(&pieces);
 	let mut accesses = runs.len() as u64;
@@ -206,7 +220,19 @@ pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>)
 		}
 	}
 	drop(runs);
+	if through {
+		flush(store, object, &pieces, &mut failed);
+	}
 	Done::Written(handle, pieces.into_iter().zip(failed).collect(), accesses)
+}
+
+/// These are not lost with this process any more; which bytes a store did not take that it kept, it does not say.
+fn flush(store: &Store, object: &Object, pieces: &[Piece], failed: &mut [Vec<(Extent, Trouble)>]) {
+	fathom_record::serves(pieces.iter().flat_map(|piece| piece.callers.clone()).collect());
+	let Err(trouble) = store.flush(object) else { return };
+	for (piece, failed) in pieces.iter().zip(failed) {
+		*failed = piece.extents.iter().map(|extent| (*extent, trouble.clone())).collect();
+	}
 }
 
 fn stretch<'a>(pieces: &[Piece], run: &Run<'a>) -> Stretch<'a> {

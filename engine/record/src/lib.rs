@@ -142,6 +142,16 @@ pub fn puts_together(callers: Vec<Caller>) {
 	}
 }
 
+/// The same file, and an access for these calls that moves none of their bytes.
+pub fn serves(callers: Vec<Caller>) {
+	if is_on() {
+		PURPOSE.with_borrow_mut(|purpose| {
+			purpose.callers = callers.into_iter().map(|one| Caller { bytes: 0, ..one }).collect();
+			purpose.together = false;
+		});
+	}
+}
+
 /// What this thread works for, as it was told.
 pub fn works_for_what() -> Purpose {
 	PURPOSE.with_borrow(Clone::clone)

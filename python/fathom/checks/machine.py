@@ -147,6 +147,21 @@ def fuse(device: Path = Path("/dev/fuse")) -> Iterator[Finding]:
         )
 
 
+def cephfs(name: str = "libcephfs.so.2") -> Iterator[Finding]:
+    """Can a forwarding server speak to a CephFS without a mount?"""
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        yield Finding(
+            "libcephfs",
+            "limit",
+            "not there: forwarding servers reach CephFS through a mount only",
+            "install libcephfs2",
+        )
+    else:
+        yield Finding("libcephfs", "ok", "forwarding servers can export cephfs:/PATH")
+
+
 def samples(proc: Path = Path("/proc")) -> Iterator[Finding]:
     """What an agent could sample of this node."""
     try:
@@ -174,4 +189,4 @@ def _lustre(proc: Path) -> Iterator[Finding]:
                       "ask for read access to llite's statistics")  # fmt: skip
 
 
-CHECKS = (rings, run_directory, clock, tracing, fuse, samples)
+CHECKS = (rings, run_directory, clock, tracing, fuse, cephfs, samples)

@@ -103,10 +103,10 @@ class Group:
     def _begin(
         self, one: Server, options: list[str], record: Path | None, start: str
     ) -> tuple[subprocess.Popen[str], list[str]]:
-        if not Path(one.path).is_dir() and hosts.here(one.host):
+        if one.is_here and not Path(one.path).is_dir() and hosts.here(one.host):
             raise UsageError(f"server {one.name}: {one.path} is no directory")
         before = hosts.starter(one.host, start)
-        command = [*before, str(places.engine()), "forward", str(Path(one.path).resolve())]
+        command = [*before, str(places.engine()), "forward", one.exported]
         command += options
         if record:
             command += ["--record", str(record.resolve())]
@@ -173,7 +173,7 @@ class Group:
         if "error" in state:
             raise FathomError(f"server {one.name}, {address}: {state['error']}")
         return Started(
-            one.name, address, str(Path(one.path).resolve()), one.host, str(self._log(one)),
+            one.name, address, one.exported, one.host, str(self._log(one)),
             state["pid"], process.pid, began(process.pid) or 0, before, mount, one.role,
             one.munge(),
         )  # fmt: skip

@@ -33,14 +33,37 @@ class Server:
     workers: int = 4
     cache: int = 64 << 20  # bytes of blocks that are kept; 0: none
     stripe: int = 0  # bytes of a stripe; 0: the server's default
-    mount: str = ""  # where programs see striped files; empty: the first server's path
+    mount: str = ""  # where programs see files that are striped (empty: the first server's path) or in a CephFS
     auth: str = "token"  # by what it and its clients know each other where no Unix socket does it
     munge_socket: str = ""  # of auth "munge"; empty: munged's usual one
+    ceph_conf: str = ""  # of cephfs:/PATH; empty: where Ceph looks
+    ceph_id: str = ""  # client.ID; empty: admin
     plugins: tuple[str, ...] = ()  # libraries with operations of their own
 
     def munge(self) -> str:
         """FATHOM_FORWARD_MUNGE of its clients; empty: by token."""
         return (self.munge_socket or "1") if self.auth == "munge" else ""
+
+    @property
+    def is_here(self) -> bool:
+        """It exports a directory of its machine, not one of a CephFS."""
+        return not self.path.startswith("cephfs:")
+
+    @property
+    def exported(self) -> str:
+        """As the server is told."""
+        return str(Path(self.path).resolve()) if self.is_here else self.path
+
+    @property
+    def seen(self) -> str:
+        """Where programs see its files."""
+        if self.is_here:
+            return self.exported
+        if not self.mount:
+            raise UsageError(
+                f"server {self.name}: mount is missing: the directory below which programs see {self.path}"
+            )
+        return self.mount
 
     def options(self) -> list[str]:
         """Of `fathom-engine forward`, but for where to listen."""
@@ -48,6 +71,11 @@ class Server:
         said += ["--cache", str(self.cache)]
         if self.stripe:
             said += ["--stripe-size", str(self.stripe)]
+        for name in ("ceph_conf", "ceph_id"):
+            if value := getattr(self, name):
+                said += ["--" + name.replace("_", "-"), value]
+        if self.mount and not self.is_here:
+            said += ["--mount", self.mount]
         said += [word for plugin in self.plugins for word in ("--plugin", plugin)]
         return said + (["--throttle", self.throttle] if self.throttle else [])
 
@@ -147,5 +175,5 @@ def mounts(servers: list[Server]) -> dict[str, str]:
     said = [one.mount for one in stripes if one.mount]
     together = (said or [one.path for one in stripes] or [""])[0]
     return {
-        one.name: str(Path(together if one in stripes else one.path).resolve()) for one in servers
+        one.name: str(Path(together).resolve()) if one in stripes else one.seen for one in servers
     }
