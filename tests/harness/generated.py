@@ -48,7 +48,7 @@ def fathom(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return command(sys.executable, "-m", "fathom", "generate", *words)
 
 
-def flags(library: str, stack: str) -> list[str]:
+def flags(library: str, stack: str, language: str) -> list[str]:
     """Of the compiler; skips where the stack has no such library."""
     if library in ("mpiio", "posix"):
         return []
@@ -60,6 +60,12 @@ def flags(library: str, stack: str) -> list[str]:
         needs.require([f"library:{library}"])
         pytest.fail(said.stderr)
     found = shlex.split(said.stdout)
+    if language == "fortran" and library == "hdf5":
+        found += ["-lhdf5_fortran"]
+    if (
+        language == "fortran"
+    ):  # modules lie beside the headers, or where the compiler's version has its own
+        found += [f"-I{path.parent}" for path in Path("/usr/lib").glob("*/fortran/*/pnetcdf.mod")]
     if library == "netcdf4":
         directory = command("pkg-config", "--variable=libdir", package).stdout.strip()
         found.append(f"-I{directory}/netcdf/mpi/include")
@@ -75,7 +81,7 @@ def build(out: Path, name: str, library: str, language: str, stack: str) -> Path
         warnings.append("-pedantic")
     sources = [f"{name}_io{suffix}", f"{name}_check{suffix}"]
     program = out / f"check_{stack}"
-    more = flags(library, stack)
+    more = flags(library, stack, language)
     done = command(f"{compiler}.{stack}", *warnings, "-o", program, *sources, *more, cwd=out)
     assert done.returncode == 0, done.stderr
     assert not done.stderr

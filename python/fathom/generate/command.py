@@ -6,7 +6,7 @@ from pathlib import Path
 from fathom.errors import FathomError, UsageError
 from fathom.generate import build, readme
 from fathom.generate.analysis.check import check
-from fathom.generate.emit import c
+from fathom.generate.emit import c, fortran
 from fathom.generate.emit.context import PointText
 from fathom.generate.emit.seal import check_unedited
 from fathom.generate.emit.seal import sealed as sealed_text
@@ -41,9 +41,8 @@ def checked(path: Path, instead: dict[str, str]) -> tuple[Spec, list[Plan]]:
 def generate(path: Path, instead: dict[str, str], self_check: bool) -> Generated:
     """All files of a specification, as text."""
     spec, plans = checked(path, instead)
-    if spec.language == "fortran":
-        raise UsageError(f"{path}: no Fortran in this version; say `language: c;` in the options")
-    files = c.generate(spec, plans, self_check)
+    make = fortran.generate if spec.language == "fortran" else c.generate
+    files = make(spec, plans, self_check)
     texts = dict(files.texts)
     sealed = [*texts, f"{spec.name}_io.md"]
     page = f"{spec.name}_io.md"
@@ -60,15 +59,16 @@ def generate(path: Path, instead: dict[str, str], self_check: bool) -> Generated
 
 def _regions(spec: Spec, calls: dict[int, PointText]) -> dict[int, list[str]]:
     """Lines behind each I/O point, and behind the first other block what makes the functions known."""
+    emitter = fortran if spec.language == "fortran" else c
     found: dict[int, list[str]] = {}
     points: dict[int, Point] = {id(point.block): point for point in spec.points}
     brought = False
     for number, block in enumerate(spec.source.blocks):
         if id(block) in points:
             text = calls[id(points[id(block)])]
-            found[number] = c.call_lines(spec, text)
+            found[number] = emitter.call_lines(spec, text)
         elif not brought:
-            found[number] = c.bring_lines(spec)
+            found[number] = emitter.bring_lines(spec)
             brought = True
     return found
 

@@ -5,23 +5,17 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from fathom.generate.emit import render
-from fathom.generate.emit.context import PointText, point_text, rank_of
+from fathom.generate.emit import render, shared
+from fathom.generate.emit.context import PointText, point_text
 from fathom.generate.emit.files import Files
 from fathom.generate.emit.folding import fold
 from fathom.generate.emit.libraries import CTYPES, LIBRARIES
 from fathom.generate.emit.seal import sealed
-from fathom.generate.language import expression as ex
 from fathom.generate.plan import Plan, plan
 from fathom.generate.selfcheck import read_all
-from fathom.generate.spec import Point, Spec, Variable
+from fathom.generate.spec import Spec
 
-RAW = ("mpiio", "posix")  # files without a header: where a variable lies follows from all lengths
-
-
-def function_name(spec: Spec, point: Point) -> str:
-    """What the program calls."""
-    return "_".join(filter(None, (spec.name, point.kind, point.name)))
+FORMATS = {"cdf5": " | NC_64BIT_DATA", "cdf2": " | NC_64BIT_OFFSET", "cdf1": ""}
 
 
 def suffixes(spec: Spec) -> tuple[str, str]:
@@ -31,7 +25,7 @@ def suffixes(spec: Spec) -> tuple[str, str]:
 def generate(spec: Spec, plans: list[Plan], check: bool) -> Files:
     """The header and the unit, and the self-check where it is asked for."""
     source, header = suffixes(spec)
-    points = [_point(spec, one, function_name(spec, one.point)) for one in plans]
+    points = [_point(spec, one, shared.function_name(spec, one.point)) for one in plans]
     views = [_view(spec, point) for point in points]
     guard = f"{spec.name}_io{header}".upper().replace(".", "_").replace("+", "X")
     unit = _unit(spec, plans, views)
@@ -45,7 +39,7 @@ def generate(spec: Spec, plans: list[Plan], check: bool) -> Files:
 
 
 def _point(spec: Spec, one: Plan, function: str) -> PointText:
-    return point_text(one, function, render.c, one.creates or spec.library in RAW)
+    return point_text(one, function, render.c, one.creates or spec.library in shared.RAW)
 
 
 def _environment(spec: Spec) -> Environment:
@@ -82,14 +76,14 @@ def _view(spec: Spec, p: PointText) -> dict[str, Any]:
     what = ", ".join(v.name for v in p.plan.point.variables())
     verb = "Reads" if reading else "Writes"
     into = "from" if reading else "into"
-    needs_dimensions = p.plan.creates or spec.library in RAW
+    needs_dimensions = p.plan.creates or spec.library in shared.RAW
     return {
         **vars(p),
         "prototype": f"int {p.function}({', '.join(arguments)})",
         "does": "\n * ".join(wrap(f"{verb} {what} {into} the file at path by {library}.", 90)),
         "reading": reading,
         "creates": p.plan.creates,
-        "does_by": "read_file" if reading else "write_file" if p.plan.creates else "update_file",
+        "does_by": shared.file_function(p.plan),
         "dimensions": _dimensions(spec) if needs_dimensions else [],
         "transfer_table": _transfers(spec, p),
     }
@@ -104,7 +98,7 @@ def _dimensions(spec: Spec) -> list[dict[str, str]]:
 
 def _transfers(spec: Spec, p: PointText) -> str:
     lines = ["\tconst struct transfer transfers[] = {"]
-    memories = any(a.buffer.memory for point in spec.points for a in point.accesses)
+    memories = shared.uses_memory(spec)
     for t in p.transfers:
         data = f"{t.buffer} + {t.offset}" if t.offset else t.buffer
         memory = (f", &{t.memory}" if t.memory else ", NULL") if memories else ""
@@ -113,45 +107,23 @@ def _transfers(spec: Spec, p: PointText) -> str:
 
 
 def _unit(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[str, Any]:
-    knows = LIBRARIES[spec.library]
-    creates = any(one.creates for one in plans)
-    needed = any(view["dimensions"] for view in views)
-    memories = any(a.buffer.memory for point in spec.points for a in point.accesses)
-    first = plans[0]
-    hints = _hints(spec, first)
-    return {
+    knows, first = LIBRARIES[spec.library], plans[0]
+    headers = {*knows.headers, "stdio.h"}
+    if shared.uses_memory(spec):
+        headers |= {"stdlib.h", "string.h"}
+    if spec.library in ("hdf5", "posix"):
+        headers.add("string.h")
+    return shared.content(spec, plans, views) | {
         "points": views,
         "knows": knows,
         "own_header": f"{spec.name}_io{suffixes(spec)[1]}",
-        "headers": sorted(
-            {*knows.headers, "stdio.h", *(["stdlib.h", "string.h"] if memories else [])}
-            | ({"string.h"} if spec.library in ("hdf5", "posix") else set())
-        ),
-        "dimensions": list(spec.dimensions.values()),
+        "headers": sorted(headers),
         "variables": _variables(spec),
-        "attributes": _attributes(spec),
+        "attributes": shared.attributes(spec),
         "most_transfers": max(len(view["transfers"]) for view in views),
-        "rank": rank_of(spec),
-        "memories": memories,
-        "creates": creates,
-        "writes": any(not one.reading for one in plans),
-        "reads": any(one.reading for one in plans),
-        "updates": any(not one.reading and not one.creates for one in plans),
-        "uses_dimensions": needed,
-        "uses_before": any(x.sum == "before" for view in views for x in view["locals"]),
-        "uses_total": any(x.sum == "total" for view in views for x in view["locals"]),
-        "nonblocking": first.has("posting") == "nonblocking",
-        "collective": first.has("calls") == "collective",
-        "metadata": first.has("metadata") == "collective",
         "walks": False,
-        "records": any(d.length is None for d in spec.dimensions.values()),
-        "fill": first.has("gaps") == "fill",
-        "format_flag": {"cdf5": " | NC_64BIT_DATA", "cdf2": " | NC_64BIT_OFFSET", "cdf1": ""}[
-            first.has("format")
-        ],
-        "alignment": spec.layout["alignment"].words[0] if "alignment" in spec.layout else "",
-        "hints": hints,
-        "info": "info" if hints else "MPI_INFO_NULL",
+        "format_flag": FORMATS[first.has("format")],
+        "info": "info" if shared.hints(spec, first) else "MPI_INFO_NULL",
     }
 
 
@@ -159,7 +131,7 @@ def _variables(spec: Spec) -> list[dict[str, Any]]:
     order = list(spec.dimensions)
     return [
         {
-            "path": _path(spec, v),
+            "path": shared.path(spec, v),
             "dims": [order.index(d.name) for d in v.dimensions],
             "size": v.type.size,
             "type": v.type.name,
@@ -170,56 +142,16 @@ def _variables(spec: Spec) -> list[dict[str, Any]]:
     ]
 
 
-def _path(spec: Spec, variable: Variable) -> str:
-    """Groups are HDF5's; elsewhere a path with them gives way to the name."""
-    return variable.path if spec.library == "hdf5" or "/" not in variable.path else variable.name
-
-
-def _attributes(spec: Spec) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": a.name,
-            "variable": -1 if a.variable is None else a.variable.number,
-            "type": a.type.name if a.type else "",
-            "text": a.type is None,
-            "given": a.values,
-            "n": len(a.values) if a.type else len(a.values[0]),
-        }
-        for a in spec.attributes
-    ]
-
-
-def _hints(spec: Spec, one: Plan) -> dict[str, str]:
-    """Of rules 1, 3, 6 and 14."""
-    found = {}
-    if spec.library == "pnetcdf" and one.creates:
-        found["nc_var_align_size"] = "1"
-    if one.has("two_phase") != "auto":
-        for direction in ("read", "write"):
-            value = "enable" if one.has("two_phase") == "force" else "disable"
-            found[f"romio_cb_{direction}"] = value
-    if one.has("sieving") == "off":
-        found.update(romio_ds_write="disable", romio_ds_read="disable")
-    for name, option in spec.layout.items():
-        if name != "alignment":
-            found[name] = option.words[0]
-    return {} if spec.library == "posix" else found
-
-
 def _check(spec: Spec, plans: list[Plan], points: list[PointText]) -> str:
     """A program that writes known values, reads them back by the specification and by other pieces."""
     point = read_all(spec)
     whole = plan(spec, point)
     own = _point(spec, whole, f"{spec.name}_read_pieces")
     given = [*zip(plans, points, strict=True), (whole, own)]
-    tries = [_try(spec, one, text) for one, text in given if spec_writes(spec) or one.reading]
+    tries = [_try(spec, one, text) for one, text in given if shared.writes(spec) or one.reading]
     unit = _unit(spec, [whole], tries)
     unit["uses_dimensions"] = unit["walks"] = True
-    unit["headers"] = sorted(
-        {*unit["headers"], "stdlib.h", "string.h"}
-        if unit["memories"]
-        else {*unit["headers"], "stdlib.h"}
-    )
+    unit["headers"] = sorted({*unit["headers"], "stdlib.h"})
     tries[-1]["own"] = _view(spec, own)
     unit |= {
         "points": [],
@@ -227,18 +159,11 @@ def _check(spec: Spec, plans: list[Plan], points: list[PointText]) -> str:
         "own": tries[-1]["own"],
         "types": list(dict.fromkeys(v.type.name for v in spec.variables.values())),
         "file": f"{spec.name}.{LIBRARIES[spec.library].suffix}",
-        "sample": [(name, render.c(value, _sample)) for name, value in spec.parameters.items()],
+        "sample": [
+            (name, render.c(value, shared.sample)) for name, value in spec.parameters.items()
+        ],
     }
     return _text("check.c.j2", spec, unit)
-
-
-def spec_writes(spec: Spec) -> bool:
-    return any(point.kind == "write" for point in spec.points)
-
-
-def _sample(it: ex.Expression) -> str:
-    assert isinstance(it, ex.Name)
-    return it.name
 
 
 def _try(spec: Spec, one: Plan, entry: PointText) -> dict[str, Any]:

@@ -1,0 +1,105 @@
+"""What the emitters of all languages work out alike."""
+
+from typing import Any
+
+from fathom.generate.language import expression as ex
+from fathom.generate.plan import Plan
+from fathom.generate.spec import Point, Spec, Variable
+
+RAW = ("mpiio", "posix")  # files without a header: where a variable lies follows from all lengths
+
+
+def function_name(spec: Spec, point: Point) -> str:
+    """What the program calls."""
+    return "_".join(filter(None, (spec.name, point.kind, point.name)))
+
+
+def file_function(one: Plan) -> str:
+    """Which function of the library's template does a point."""
+    if one.reading:
+        return "read_file"
+    return "write_file" if one.creates else "update_file"
+
+
+def uses_memory(spec: Spec) -> bool:
+    return any(a.buffer.memory for point in spec.points for a in point.accesses)
+
+
+def writes(spec: Spec) -> bool:
+    return any(point.kind == "write" for point in spec.points)
+
+
+def sample(it: ex.Expression) -> str:
+    """Parameters among each other, in the self-check's main program."""
+    assert isinstance(it, ex.Name)
+    return it.name
+
+
+def path(spec: Spec, variable: Variable) -> str:
+    """Groups are HDF5's; elsewhere a path with them gives way to the name."""
+    grouped = "/" in variable.path
+    return variable.name if grouped and spec.library != "hdf5" else variable.path
+
+
+def attributes(spec: Spec) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": a.name,
+            "variable": -1 if a.variable is None else a.variable.number,
+            "type": a.type.name if a.type else "",
+            "text": a.type is None,
+            "given": a.values,
+            "n": len(a.values) if a.type else len(a.values[0]),
+        }
+        for a in spec.attributes
+    ]
+
+
+def hints(spec: Spec, one: Plan) -> dict[str, str]:
+    """Of rules 1, 3, 6 and 14."""
+    found = {}
+    if spec.library == "pnetcdf" and one.creates:
+        found["nc_var_align_size"] = "1"
+    if one.has("two_phase") != "auto":
+        for direction in ("read", "write"):
+            value = "enable" if one.has("two_phase") == "force" else "disable"
+            found[f"romio_cb_{direction}"] = value
+    if one.has("sieving") == "off":
+        found.update(romio_ds_write="disable", romio_ds_read="disable")
+    for name, option in spec.layout.items():
+        if name != "alignment":
+            found[name] = option.words[0]
+    return {} if spec.library == "posix" else found
+
+
+def content(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the template of a unit or module asks, whatever the language."""
+    first = plans[0]
+    sums = {x.sum for view in views for x in view["locals"]}
+    alignment = spec.layout["alignment"].words[0] if "alignment" in spec.layout else ""
+    return {
+        "dimensions": list(spec.dimensions.values()),
+        "rank": _rank(spec),
+        "memories": uses_memory(spec),
+        "creates": any(one.creates for one in plans),
+        "writes": any(not one.reading for one in plans),
+        "reads": any(one.reading for one in plans),
+        "updates": any(not one.reading and not one.creates for one in plans),
+        "uses_dimensions": any(view["dimensions"] for view in views),
+        "uses_before": "before" in sums,
+        "uses_total": "total" in sums,
+        "nonblocking": first.has("posting") == "nonblocking",
+        "collective": first.has("calls") == "collective",
+        "metadata": first.has("metadata") == "collective",
+        "records": any(d.length is None for d in spec.dimensions.values()),
+        "fill": first.has("gaps") == "fill",
+        "alignment": alignment,
+        "hints": hints(spec, first),
+    }
+
+
+def _rank(spec: Spec) -> int:
+    """Most dimensions that a variable or a memory has."""
+    most = [len(v.dimensions) for v in spec.variables.values()]
+    accesses = [a for p in spec.points for a in p.accesses]
+    return max([*most, *(len(a.buffer.memory.extents) for a in accesses if a.buffer.memory)])
