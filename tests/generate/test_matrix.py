@@ -35,7 +35,7 @@ COVER = [
     ("vpic", "hdf5", "c++", "ompio"),
     ("s3d", "hdf5", "fortran", "mpich"),
     ("flash_corners", "mpiio", "c", "mpich"),
-    ("s3d", "mpiio", "c++", "ompio"),
+    ("s3d", "mpiio", "c++", "romio321"),
     ("flash", "mpiio", "fortran", "romio321"),
     ("vpic", "netcdf4", "c", "romio321"),
     ("flash_plot", "netcdf4", "c++", "ompio"),

@@ -189,7 +189,7 @@ def _offsets(f: Facts) -> Decision | None:
     sums = {p.function for e in needed for p in ex.parts(e) if isinstance(p, ex.Call)}
     if not sums & {"before", "total"}:
         return None
-    return Decision(16, "offsets", "MPI_Exscan, MPI_Allreduce", "each rank knows only its own size")
+    return Decision(16, "offsets", "MPI_Scan, MPI_Allreduce", "each rank knows only its own size")
 
 
 RULES: tuple[Callable[[Facts], Decision | None], ...] = (
