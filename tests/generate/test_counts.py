@@ -73,3 +73,45 @@ def test_counts(
     assert made == writes + HEADER[library]
     if library != "pnetcdf":
         assert read == sum(reading)
+
+
+#: specification, the hand-written kernel's arguments, its file, raw writes of data of both
+KERNELS = [
+    (
+        "s3d",
+        ["-c", "1", "32", "32", "32", "2", "2", "1"],
+        "pressure_wave_test.0.000E+00.field.nc",
+        1,
+    ),
+    ("flash", ["-f", "c"], "flash_chk_0000.nc", 2),
+    ("flash_plot", ["-f", "p"], "flash_plt_cnt_0000.nc", 1),
+    ("flash_corners", ["-f", "k"], "flash_plt_crn_0000.nc", 1),
+]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("name", "arguments", "file", "writes"), KERNELS)
+def test_as_few_as_hand_written(
+    name: str, arguments: list[str], file: str, writes: int, tmp_path: Path
+) -> None:
+    """The kernel's own nonblocking calls, and the same file."""
+    needs.require(["strace", *needs.of_mpi("romio321")])
+    kernel = generated.KERNELS / f"{name.partition('_')[0]}_pnetcdf_openmpi"
+    if not kernel.exists():
+        pytest.skip(f"{kernel.name} is not built: its library is not installed")
+    by_hand, out, path = tmp_path / "by_hand", tmp_path / "out", tmp_path / "data.nc"
+    by_hand.mkdir()
+    theirs = [kernel, "-m", "nonblocking", *arguments, by_hand]
+    done = generated.fathom(generated.SPECS / f"{name}.iog", "-o", out, "--self-check")
+    assert done.returncode == 0, done.stderr
+    ours = [generated.build(out, name, "pnetcdf", "c", "openmpi"), path]
+    counts = []
+    for words, data in ((theirs, by_hand / file), (ours, path)):
+        log = tmp_path / "log"
+        trace = ["strace", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", log]
+        calls = ["-e", "trace=pwrite64,pread64,write,read"]
+        run = generated.command(*trace, *calls, *generated.LAUNCH["romio321"], "-n", "4", *words)
+        assert run.returncode == 0, run.stdout + run.stderr
+        counts.append(seen(log.read_text(), data)[0])
+    assert counts == [writes + 1, writes + 1]
+    assert path.read_bytes() == (by_hand / file).read_bytes()
