@@ -153,6 +153,14 @@ def test_a_gap_is_filled(tmp_path: Path) -> None:
     assert generated.fathom(source, "--check").returncode == 0
 
 
+def test_attributes_that_have_no_place_are_said(tmp_path: Path) -> None:
+    source = generated.SPECS / "s3d.iog"
+    for library, says in (("mpiio", True), ("posix", True), ("pnetcdf", False)):
+        done = generated.fathom(source, "-o", tmp_path / library, "--library", library)
+        assert done.returncode == 0
+        assert ("attributes are left out" in done.stderr) == says
+
+
 FORTRAN = """program heat
   use mpi_f08
   #begin_options

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from fathom.generate import command, readme
+from fathom.generate.emit.shared import RAW
 from fathom.generate.spec import LANGUAGES, LIBRARIES
 
 
@@ -71,6 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     written = command.write(made, source, out)
     for path in written:
         print(path)
+    if made.spec.attributes and made.spec.library in RAW:
+        print(
+            "fathom: attributes are left out: a plain file has no place for them", file=sys.stderr
+        )
     if not written:
         print("fathom: nothing has changed", file=sys.stderr)
     return 0
