@@ -7,36 +7,61 @@
 #include "edges/modules.h"
 #include "edges/start.h"
 #include "handlers/forget.h"
+#include "handlers/mpi_abi.h"
 #include "user/user.h"
 
-enum { ATTACH, DETACH };
+enum { ROOM, ATTACH, DETACH };
 enum { DONE, RECORDED_ALREADY, LEFT_OUT, NOT_RECORDED }; /* python/fathom/attach/injector.py */
 
-static int attach(const char *settings)
+/* Settings go in, the name of a run comes out. */
+static char room[65536];
+
+/* Programs tell which MPI it is by opening files and by starting it: both may be past. */
+static void meet_mpi(void)
+{
+	for (uint32_t i = 0; i < edge_tables.symbols_count; i++) {
+		const struct edge_symbol *s = &edge_tables.symbols[i];
+		const struct edge_api *api = &edge_tables.apis[s->api];
+
+		if (!api->inside && strcmp(api->layer_name, "mpiio") == 0 &&
+		    edge_library(s->wrapper)) {
+			mpi_abi(s->wrapper);
+			return;
+		}
+	}
+}
+
+static int attach(void)
 {
 	handlers_forget();
 	user_forget();
-	if (!process_attach(settings))
+	if (!process_attach(room))
 		return LEFT_OUT;
 	modules_begin_late();
 	start_watch();
 	edges_patch_live(process_layers());
+	meet_mpi();
 	process_started();
 	return DONE;
 }
 
-/* `run`: where to put the name of the run that it is recorded in already, or was until now. */
-__attribute__((used, visibility("hidden"))) int attached_entry(int what, const char *settings,
-							       char *run, size_t size)
+static void say_run(const char *run)
+{
+	strncpy(room, run, sizeof(room) - 1);
+}
+
+/* Says of a process that is recorded already, or was until now, in which run. */
+__attribute__((used, visibility("hidden"))) long attached_entry(long what)
 {
 	const char *now = process_run();
 
-	if (now && size) {
-		strncpy(run, now, size - 1);
-		run[size - 1] = '\0';
-	}
+	if (what == ROOM)
+		return (long)room;
+	if (what == ATTACH && !now)
+		return attach();
+	say_run(now ? now : "");
 	if (what == ATTACH)
-		return now ? RECORDED_ALREADY : attach(settings);
+		return RECORDED_ALREADY;
 	if (!now)
 		return NOT_RECORDED;
 	edges_unpatch();

@@ -203,18 +203,10 @@ bool target_client(const struct module *m)
 	return is_named(m, own);
 }
 
-/* Frida's part inside the process, which leaves it again. */
-static bool is_injector(const struct module *m)
-{
-	static const char *const own[] = {"frida-agent*", NULL};
-
-	return is_named(m, own);
-}
-
 bool target_excluded(const struct module *m)
 {
-	return m->self || is_injector(m) || m == targets.probes || m->loader || m->vdso ||
-	       !m->elf.symbols || !m->elf.strings;
+	return m->self || m == targets.probes || m->loader || m->vdso || !m->elf.symbols ||
+	       !m->elf.strings;
 }
 
 static bool is_ours(const void *address)

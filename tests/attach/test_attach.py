@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,8 +21,8 @@ BLOCK, BLOCKS, WRITERS = 64, 1024, 3
 
 
 @pytest.fixture(autouse=True)
-def frida() -> None:
-    needs.require(["python:frida"])
+def gdb() -> None:
+    needs.require(["gdb"])
 
 
 def fathom(place: Path, *words: object, **more: Any) -> subprocess.CompletedProcess[str]:
@@ -68,23 +69,27 @@ class Program:
         assert self._line() > 0
         assert self.process.wait(timeout=60) == 7
 
+    def _threads(self) -> int:
+        time.sleep(0.001)
+        return len(list(Path(f"/proc/{self.pid}/task").iterdir()))
+
     def holds(self) -> tuple[int, int, int]:
         """Descriptors, mappings, threads."""
         about = Path(f"/proc/{self.pid}")
         maps = (about / "maps").read_text()
-        # the least of many looks: one thread comes and goes
-        tasks = min(len(list((about / "task").iterdir())) for _ in range(100))
+        tasks = min(self._threads() for _ in range(100))  # one comes and goes
         return len(list((about / "fd").iterdir())), maps.count("\n") - maps.count(".ring"), tasks
 
 
 @contextmanager
-def running(place: Path, name: str = "attached") -> Iterator[Program]:
+def running(place: Path, name: str = "attached", **variables: str) -> Iterator[Program]:
     process = subprocess.Popen(
         [PROGRAMS / name, place / "file"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, **variables},
     )
     try:
         yield Program(process)
@@ -136,6 +141,30 @@ def test_each_call_between_attach_and_detach(tmp_path: Path, name: str) -> None:
     assert [one["pid"] for one in said["attached"]] == [program.pid]
     assert said["start_ns"] < said["end_ns"]
     assert not Path(said["configuration"]["ring"]).exists()
+
+
+def test_all_ranks_of_a_job_at_once(tmp_path: Path) -> None:
+    """This test is their launcher: it tells each its rank, and is their parent."""
+    ranks = [{"PMI_RANK": str(rank), "PMI_SIZE": "2"} for rank in range(2)]
+    with running(tmp_path, **ranks[0]) as first, running(tmp_path, **ranks[1]) as second:
+        works(tmp_path, "attach", "--job", os.getpid(), "-o", "run")
+        first.goes_on(500)
+        second.goes_on(500)
+        watched = fathom(tmp_path, "top", "--once", "--json", "run")
+        works(tmp_path, "detach", first.pid)
+        second.goes_on(500)
+        assert "end_ns" not in json.loads((tmp_path / "run.fathom" / "run.json").read_text())
+        works(tmp_path, "detach", "run")
+        first.end()
+        second.end()
+    assert json.loads(watched.stdout)["processes"]["running"] == 2
+    assert "end_ns" in json.loads((tmp_path / "run.fathom" / "run.json").read_text())
+    connection = tables.connect(tmp_path / "run.fathom")
+    calls = "select p.rank, count(*) from calls join processes p using (process) group by all order by all"
+    (rank0, some), (rank1, more) = tables.ask(connection, calls)
+    assert (rank0, rank1) == (0, 1)
+    assert some >= 500
+    assert more >= 1000
 
 
 def cycles(place: Path, program: Program, times: range) -> tuple[int, int, int]:
@@ -235,17 +264,16 @@ def test_a_preloaded_program_is_recorded_already(tmp_path: Path) -> None:
     assert command.returncode == 7
 
 
-def test_without_frida(tmp_path: Path) -> None:
-    (tmp_path / "frida.py").write_text("raise ImportError('none')\n")
-    without = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    assert "pip install 'fathom-io[attach]'" in refused(tmp_path, os.getpid(), env=without)
+def test_without_gdb(tmp_path: Path) -> None:
+    without = {**os.environ, "PATH": str(tmp_path), "FATHOM_PYTHON": paths.PYTHON}
+    assert "attach needs gdb, which is not installed" in refused(tmp_path, os.getpid(), env=without)
 
 
 def test_another_users_process(tmp_path: Path) -> None:
     needs.require(["root"])
     with running(tmp_path) as program:
         words = [
-            "import os, sys, frida, fathom.commands.attach, fathom.__main__ as command",
+            "import os, sys, fathom.commands.attach, fathom.__main__ as command",
             "fathom.places.library(), os.chdir('/'), os.setuid(65534)",
             f"sys.exit(command.main(['attach', '{program.pid}', '-o', '/tmp/refused']))",
         ]

@@ -1,47 +1,58 @@
-"""Frida's part: libfathom.so is loaded into a live process, and told to begin or to end there."""
+"""gdb's part: libfathom.so is loaded into a live process, and told to begin or to end there."""
 
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+import contextlib
+import json
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 from fathom.errors import FathomError
 
-SECONDS = 30.0  # for one process: it may be stopped, or too busy to listen
-INSTALL = "pip install 'fathom-io[attach]'"
-MISSING = f"attach needs Frida, which is not installed: {INSTALL}"
+SECONDS = 60  # for one process: it may be stopped, or too busy to listen
+MISSING = "attach needs gdb, which is not installed (Debian: apt install gdb)"
 
-#: The entry point of libfathom.so's ELF header is its only door: it exports nothing (runtime/edges/start.c).
+#: What gdb does with all threads stopped but for these calls. The entry point of the library's ELF header is its
+#: only door, since it exports nothing (runtime/edges/attached.c): 0 gives the place of what is said, 1 begins, 2 ends.
 SCRIPT = """
-function fathom(path) {
-  const there = Process.findModuleByName('libfathom.so');
-  if (there === null && path === null) return null;
-  return there === null ? Module.load(path) : there;
-}
-rpc.exports = {
-  call(what, path, settings) {
-    const library = fathom(path);
-    if (library === null) return [3, ''];
-    const at = library.base.add(24).readU64();
-    if (at.equals(0)) return [-1, library.path];
-    const entry = new NativeFunction(library.base.add(at), 'int', ['int', 'pointer', 'pointer', 'size_t']);
-    const given = Memory.alloc(settings.length + 1).writeByteArray(settings.concat([0]));
-    const run = Memory.alloc(4096);
-    const status = entry(what, given, run, 4096);
-    return [status, run.readUtf8String()];
-  },
-};
+import gdb, json, struct
+job = json.loads({job!r})
+process = gdb.selected_inferior()
+base = job["base"]
+if not base and job["library"]:
+    gdb.execute("sharedlibrary libc.so.6", to_string=True)
+    handle = gdb.parse_and_eval('((void *(*)(const char *, int))dlopen)("%s", 2)' % job["library"])
+    base = struct.unpack("Q", process.read_memory(int(handle), 8))[0] if int(handle) else 0
+status, run = job["missing"], b""
+if base:
+    entry = base + struct.unpack("Q", process.read_memory(base + 24, 8))[0]
+    call = lambda what: int(gdb.parse_and_eval("((long (*)(long))%d)(%d)" % (entry, what)))
+    room = call(0)
+    process.write_memory(room, job["settings"].encode(errors="surrogateescape") + bytes(1))
+    status = call(job["what"])
+    run = bytes(process.read_memory(room, 4096)).split(bytes(1))[0]
+print("fathom says", json.dumps([status, run.decode(errors="surrogateescape")]))
 """
+FLAGS = [
+    "-nx",
+    "-batch",
+    *("-iex", "set auto-load off"),
+    *("-iex", "set auto-solib-add off"),  # reading their symbols would hold the program up
+    *("-iex", "set debuginfod enabled off"),
+    *("-iex", "set unwindonsignal on"),  # a call that is given up leaves the program where it was
+    *("-ex", "handle all nostop noprint pass"),
+]
 
 
 class Status(IntEnum):
     """What the library answers."""
 
-    OTHER_VERSION = -1
+    REFUSED = -1
     DONE = 0
     RECORDED_ALREADY = 1
     LEFT_OUT = 2
@@ -56,73 +67,78 @@ class Answer:
     run: str
 
 
-def frida_module() -> ModuleType:
-    """The optional part. Raises the line that says how to get it."""
-    try:
-        import frida
-    except ImportError as error:
-        raise FathomError(MISSING) from error
-    module: ModuleType = frida
-    return module
+def gdb() -> str:
+    """The command. Raises the line that says how to get it."""
+    found = shutil.which("gdb")
+    if not found:
+        raise FathomError(MISSING)
+    return found
 
 
-@contextmanager
-def _in_time(frida: ModuleType) -> Iterator[None]:
-    cancellable = frida.Cancellable()
-    timer = threading.Timer(SECONDS, cancellable.cancel)
-    timer.start()
+def _base(pid: int) -> int:
+    """Where the library lies in the process; 0: nowhere."""
     try:
-        with cancellable:
-            yield
-    finally:
-        timer.cancel()
+        maps = Path(f"/proc/{pid}/maps").read_text(errors="replace")
+    except OSError as error:
+        raise FathomError(f"process {pid}: {error.strerror}") from error
+    found = re.search(
+        r"^([0-9a-f]+)-\S+ \S+ 0+ .*/libfathom\.so( \(deleted\))?$", maps, re.MULTILINE
+    )
+    return int(found[1], 16) if found else 0
 
 
 def _call(pid: int, what: int, library: Path | None, settings: Sequence[str]) -> Answer:
-    frida = frida_module()
-    block = b"".join(line.encode(errors="surrogateescape") + b"\0" for line in settings)
-    session: Any = None
+    job = {
+        "base": _base(pid),
+        "library": str(library) if library else "",
+        "missing": Status.REFUSED if library else Status.NOT_RECORDED,
+        "what": what,
+        "settings": "".join(f"{line}\0" for line in settings),
+    }
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+        script.write(SCRIPT.format(job=json.dumps(job)))
+        script.flush()
+        words = [gdb(), *FLAGS, "-p", str(pid), "-x", script.name]
+        output, errors = _run(words, pid)
+    said = re.search(r"^fathom says (.*)$", output, re.MULTILINE)
+    if not said:
+        raise FathomError(f"process {pid}: {_reason(errors)}")
+    status, run = json.loads(said[1])
+    return Answer(Status(status), run)
+
+
+def _run(words: Sequence[str], pid: int) -> tuple[str, str]:
+    """Its output. It is asked to stop, never killed: that would leave the program inside gdb's call."""
+    command = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # a Ctrl-C is for us
+    )
     try:
-        with _in_time(frida):
-            session = frida.get_local_device().attach(pid)
-            script = session.create_script(SCRIPT)
-            script.load()
-            path = str(library) if library else None
-            status, run = script.exports_sync.call(what, path, list(block))
-            script.unload()
-        return Answer(Status(status), run)
-    except frida.ProcessNotFoundError as error:
-        raise FathomError(f"process {pid}: it has ended") from error
-    except frida.PermissionDeniedError as error:
-        raise FathomError(
-            f"process {pid}: not permitted to trace it; `fathom doctor` says what forbids ptrace"
-        ) from error
-    except frida.OperationCancelledError as error:
-        raise FathomError(
-            f"process {pid}: no answer within {SECONDS:.0f} s; is it stopped?"
-        ) from error
-    except (
-        frida.InvalidArgumentError,
-        frida.NotSupportedError,
-        frida.ProcessNotRespondingError,
-        frida.TransportError,
-    ) as error:
-        raise FathomError(f"process {pid}: {error}") from error
-    except frida.core.RPCException as error:
-        raise FathomError(f"process {pid}: {str(error).splitlines()[0]}") from error
-    except frida.InvalidOperationError as error:
-        raise FathomError(f"process {pid}: it ended meanwhile") from error
-    finally:
-        if session is not None:
-            with suppress(Exception):
-                session.detach()
+        return command.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired as error:
+        command.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            command.communicate(timeout=SECONDS)
+        raise FathomError(f"process {pid}: no answer within {SECONDS} s") from error
+
+
+def _reason(errors: str) -> str:
+    for line in errors.splitlines():
+        if "ptrace" in line:
+            return f"{line.strip().rstrip('.')}; `fathom doctor` says what forbids it"
+    lines = [line for line in errors.splitlines() if "rror" in line]
+    return lines[0].strip() if lines else "gdb ended without an answer; has the process ended?"
 
 
 def attach(pid: int, library: Path, settings: Sequence[str]) -> Answer:
     """Loads the library where it is not, and starts recording by `settings` (NAME=VALUE)."""
-    return _call(pid, 0, library, settings)
+    return _call(pid, 1, library, settings)
 
 
 def detach(pid: int) -> Answer:
     """Ends recording; what was recorded is in the run directory afterwards."""
-    return _call(pid, 1, None, [])
+    return _call(pid, 2, None, [])

@@ -26,16 +26,12 @@ def parts() -> Iterator[Finding]:
             )
 
 
-def frida() -> Iterator[Finding]:
-    """Is the optional part there that brings the library into programs that run?"""
+def gdb() -> Iterator[Finding]:
+    """Is the tool there that brings the library into programs that run?"""
     try:
-        version = injector.frida_module().__version__
+        yield Finding("gdb", "ok", f"{injector.gdb()}, for `fathom attach`")
     except FathomError:
-        yield Finding(
-            "Frida", "limit", "not installed: `fathom attach` cannot work", injector.INSTALL
-        )
-        return
-    yield Finding("Frida", "ok", f"{version}, for `fathom attach`")
+        yield Finding("gdb", "limit", "not installed: `fathom attach` cannot work", "install gdb")
 
 
 def library() -> Iterator[Finding]:
@@ -120,4 +116,4 @@ def forwarding() -> Iterator[Finding]:
     yield Finding("forwarding", "ok", "; ".join(said))
 
 
-CHECKS = (parts, frida, library, layers, temporary, forwarding)
+CHECKS = (parts, gdb, library, layers, temporary, forwarding)

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Attaches all of them at once; says for each that could not be why."""
-    injector.frida_module()
+    injector.gdb()
     library = places.library()
     if library is None:
         raise FathomError("no libfathom.so beside this command; build it, or set FATHOM_LIB")
@@ -104,7 +104,8 @@ def _attach_all(
         except FathomError as error:
             return str(error)
 
-    with ThreadPoolExecutor(max_workers=min(len(targets), 4 * (os.cpu_count() or 1))) as pool:
+    most = min(len(targets), 4 * (os.cpu_count() or 1))
+    with ThreadPoolExecutor(max_workers=most) as pool:
         lines = list(pool.map(one, targets))
     done = [wanted for wanted, line in zip(targets, lines, strict=True) if not line]
     return done, [line for line in lines if line]
@@ -119,6 +120,6 @@ def _refused(pid: int, answer: Answer) -> str:
         )
     if answer.status is Status.LEFT_OUT:
         return f"process {pid} runs a launcher or a shell, which only pass things on"
-    if answer.status is Status.OTHER_VERSION:
-        return f"process {pid} has a libfathom.so of another version, {answer.run}"
+    if answer.status is Status.REFUSED:
+        return f"process {pid} does not take {places.library()}"
     return ""

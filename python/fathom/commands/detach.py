@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ends recording in each process, and closes a run that none is left in."""
-    injector.frida_module()
+    injector.gdb()
     runs, pids = _asked(arguments.what)
     with ThreadPoolExecutor(max_workers=max(1, len(pids))) as pool:
         results = list(pool.map(_detach, pids))
@@ -61,6 +61,6 @@ def _detach(pid: int) -> tuple[str, str]:
         return "", "" if not target.started(pid) else str(error)
     if answer.status is Status.NOT_RECORDED:
         return "", f"process {pid} is not recorded"
-    if answer.status is Status.OTHER_VERSION:
-        return "", f"process {pid} has a libfathom.so of another version, {answer.run}"
+    if answer.status is Status.REFUSED:
+        return "", f"process {pid} gives no answer"
     return answer.run, ""
