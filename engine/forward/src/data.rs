@@ -144,7 +144,8 @@ impl Server {
 			Done::Filled(handle, block, data) => self.filled(handle, block, data),
 			Done::Synced(key, handle, result) => self.synced(key, handle, result),
 			Done::Written(handle, pieces, accesses) => {
-				self.count.accesses += accesses;
+				self.count.accesses += accesses.writes;
+				self.count.store_reads += accesses.reads;
 				if let Some(file) = self.files.get(&handle) {
 					file.queue.written();
 				}

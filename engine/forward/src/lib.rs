@@ -19,6 +19,7 @@ mod data;
 mod directory;
 mod files;
 mod freeing;
+mod gaps;
 mod group;
 mod journal;
 mod kept;

@@ -36,6 +36,7 @@ use crate::queue::{Key, Piece};
 use crate::store::{Object, Store, said};
 use crate::together::{Askers, Met, Question};
 use crate::workers::Workers;
+use crate::writes::Accesses;
 use crate::{Map, Settings};
 
 /// Largest data that a request may carry itself.
@@ -77,8 +78,8 @@ pub enum Done {
 	Read(Key, Got),
 	/// A block that is to be kept.
 	Filled(Handle, u64, Option<Vec<u8>>),
-	/// Pieces and what of them failed; accesses of the store.
-	Written(Handle, Vec<(Piece, Vec<(Extent, Trouble)>)>, u64),
+	/// Pieces and what of them failed.
+	Written(Handle, Vec<(Piece, Vec<(Extent, Trouble)>)>, Accesses),
 	Synced(Key, Handle, Result<(), Trouble>),
 	/// What a file's journal says, and whether it was there.
 	Journal(Handle, Result<(Ledger, bool), Errno>),

@@ -22,7 +22,7 @@ use crate::stripes::{self, Stripes, Striping};
 use crate::throttle::Throttle;
 use crate::{Cluster, Settings};
 
-type Result<T> = std::result::Result<T, Trouble>;
+pub type Result<T> = std::result::Result<T, Trouble>;
 
 /// A file or directory that is known by its handle.
 pub enum Object {
@@ -328,6 +328,11 @@ impl Store {
 	/// Every access to the file may take long, however little it reads. libcephfs has a cache of its own.
 	pub fn is_slow(&self, object: &Object) -> bool {
 		self.near(object).is_some_and(|(here, object)| here.is_slow(object))
+	}
+
+	/// What lies between writes to it may be read and written back with them: that takes less time, and nobody else writes there.
+	pub fn fills_gaps(&self, object: &Object) -> bool {
+		self.stripes.is_some() && self.is_slow(object)
 	}
 
 	/// As read, if that needs no waiting.

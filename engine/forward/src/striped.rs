@@ -309,7 +309,7 @@ impl Stripes {
 
 	fn write_at_once(&self, layout: &Layout, server: usize, some: &[Portion<'_>]) -> Result<()> {
 		let callers = some.iter().flat_map(|portion| portion.callers.iter().copied()).collect();
-		fathom_record::puts_together(fathom_record::joined(callers));
+		fathom_record::puts_together(|| fathom_record::joined(callers));
 		let data: Vec<&[u8]> = some.iter().flat_map(|portion| portion.data.clone()).collect();
 		let extents: Vec<Extent> = some.iter().map(|portion| portion.there).collect();
 		let request = |handle| Request::Write { handle, extents: extents.clone() };

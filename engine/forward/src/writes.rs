@@ -9,6 +9,7 @@ use fathom_wire::{Extent, Failed, Handle, Reply};
 use rustix::io::Errno;
 
 use crate::client::{Doing, Early, Pending, Writing};
+use crate::gaps;
 use crate::pulls::is_pulled;
 use crate::queue::{Access, Key, Part, Piece, Run, runs};
 use crate::server::{Done, INLINE, Server, Trouble};
@@ -90,7 +91,7 @@ impl Server {
 	}
 
 	/// When it was begun, and accesses to the store. None: a worker has to write these.
-	fn write_here(&mut self, object: &Object, pieces: &[Piece]) -> Option<(Instant, u64)> {
+	fn write_here(&mut self, object: &Object, pieces: &[Piece]) -> Option<(Instant, Accesses)> {
 		let (first, bytes) = (pieces.first()?, pieces.iter().map(Piece::length).sum::<usize>());
 		if bytes > self.piece && !self.store.does_nothing() {
 			return None;
@@ -100,10 +101,11 @@ impl Server {
 		let runs = runs(pieces);
 		let mut write = |run: &Run<'_>| {
 			let parts: Vec<&[u8]> = run.parts.iter().map(|part| part.bytes).collect();
-			fathom_record::puts_together(callers(pieces, &run.parts));
+			fathom_record::puts_together(|| callers(pieces, &run.parts));
 			self.store.write_now(object, &parts, run.offset)
 		};
-		runs.iter().all(&mut write).then_some((began, runs.len() as u64))
+		let accesses = Accesses { writes: runs.len() as u64, reads: 0 };
+		runs.iter().all(&mut write).then_some((began, accesses))
 	}
 
 	/// A write of which all is done leaves its file's order; an append's end is told first.
@@ -182,6 +184,16 @@ pub fn written_reply(writing: &Writing, level: u8) -> Reply {
 	}
 }
 
+/// Accesses to the store.
+#[derive(Default)]
+pub struct Accesses {
+	pub writes: u64,
+	pub reads: u64,
+}
+
+/// Of each piece what failed.
+type Failures = Vec<Vec<(Extent, Trouble)>>;
+
 /// Write pieces with as few accesses as they allow. What fails together is tried apart, so that exact ranges are named.
 pub fn write(
 	store: &Store,
@@ -192,8 +204,11 @@ pub fn write(
 ) -> Done {
 	let mut failed = vec![Vec::new(); pieces.len()];
 	let runs = runs(&pieces);
-	let mut accesses = runs.len() as u64;
-	let stretches: Vec<_> = runs.iter().map(|run| stretch(&pieces, run)).collect();
+	let stretches = match object {
+		Object::Striped(_) => runs.iter().map(|run| stretch(&pieces, run)).collect(),
+		Object::Here(_) | Object::Ceph(_) => Vec::new(),
+	};
+	let mut accesses = Accesses { writes: runs.len() as u64, reads: 0 };
 	if let Some(lost) = store.write_list(object, &stretches) {
 		let none = |trouble| {
 			runs.iter().map(|run| vec![(run.extent(), Trouble::clone(&trouble))]).collect()
@@ -201,29 +216,63 @@ pub fn write(
 		let lost: Vec<_> = lost.unwrap_or_else(none);
 		runs.iter().zip(&lost).for_each(|(run, lost)| blame(run, lost, &mut failed));
 	} else {
-		for (run, stretch) in runs.iter().zip(stretches) {
-			fathom_record::puts_together(stretch.callers);
-			let Err(trouble) = store.write(object, &stretch.parts, run.offset) else { continue };
-			if run.parts.len() == 1 {
-				blame(run, &[(run.extent(), trouble)], &mut failed);
-				continue;
-			}
-			let mut offset = run.offset;
-			for part in &run.parts {
-				accesses += 1;
-				fathom_record::puts_together(callers(&pieces, &[*part]));
-				let length = part.bytes.len() as u64;
-				let lost = store.write(object, &[part.bytes], offset).err();
-				failed[part.piece].extend(lost.map(|trouble| (Extent { offset, length }, trouble)));
-				offset += length;
-			}
-		}
+		accesses = write_runs(store, object, (&pieces, &runs), &mut failed);
 	}
 	drop(runs);
 	if through {
 		flush(store, object, &pieces, &mut failed);
 	}
 	Done::Written(handle, pieces.into_iter().zip(failed).collect(), accesses)
+}
+
+/// Those that are near each other together, where that is allowed and goes well; the others one by one.
+fn write_runs(
+	store: &Store,
+	object: &Object,
+	(pieces, runs): (&[Piece], &[Run<'_>]),
+	failed: &mut Failures,
+) -> Accesses {
+	let mut accesses = Accesses::default();
+	let purpose = fathom_record::works_for_what();
+	for near in gaps::near(runs, store.fills_gaps(object)) {
+		if near.len() > 1 {
+			let all = || near.iter().flat_map(|run| callers(pieces, &run.parts)).collect();
+			let begins = || fathom_record::puts_together(all);
+			accesses.reads += 1;
+			accesses.writes += 1;
+			if gaps::write(store, object, (near, purpose.clone()), begins).is_ok() {
+				continue;
+			}
+		}
+		let one = |run| write_run(store, object, (pieces, run), failed);
+		accesses.writes += near.iter().map(one).sum::<u64>();
+	}
+	accesses
+}
+
+/// One access, or one for each part if it fails; how many.
+fn write_run(
+	store: &Store,
+	object: &Object,
+	(pieces, run): (&[Piece], &Run<'_>),
+	failed: &mut Failures,
+) -> u64 {
+	let parts: Vec<&[u8]> = run.parts.iter().map(|part| part.bytes).collect();
+	fathom_record::puts_together(|| callers(pieces, &run.parts));
+	let Err(trouble) = store.write(object, &parts, run.offset) else { return 1 };
+	if run.parts.len() == 1 {
+		blame(run, &[(run.extent(), trouble)], failed);
+		return 1;
+	}
+	let mut offset = run.offset;
+	for part in &run.parts {
+		fathom_record::puts_together(|| callers(pieces, &[*part]));
+		let length = part.bytes.len() as u64;
+		let lost = store.write(object, &[part.bytes], offset).err();
+		failed[part.piece].extend(lost.map(|trouble| (Extent { offset, length }, trouble)));
+		offset += length;
+	}
+	1 + run.parts.len() as u64
 }
 
 /// These are not lost with this process any more; which bytes a store did not take that it kept, it does not say.

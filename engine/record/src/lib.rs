@@ -134,10 +134,10 @@ pub fn works_for(purpose: Purpose) {
 }
 
 /// The same file, and an access that puts these calls' bytes together, in this order.
-pub fn puts_together(callers: Vec<Caller>) {
+pub fn puts_together(callers: impl FnOnce() -> Vec<Caller>) {
 	if is_on() {
 		PURPOSE.with_borrow_mut(|purpose| {
-			(purpose.callers, purpose.together) = (callers, true);
+			(purpose.callers, purpose.together) = (callers(), true);
 		});
 	}
 }
