@@ -212,7 +212,7 @@ class Server:
         self, export: Path, *options: str, log: Path | None = None, under: Sequence[str] = ()
     ) -> None:
         self.log = log or export.parent / "server.log"
-        if not str(export).startswith("cephfs:"):
+        if ":" not in str(export):  # else no directory of this machine
             export.mkdir(exist_ok=True)
         self.export = export
         said = [*under, ENGINE, "forward", export, *options]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from harness import needs, paths
 
-from .client import Client
+from .client import Client, server
 
 PRELOAD = paths.BUILD / "libfathom_fwd_preload.so"
 
@@ -102,6 +102,28 @@ def test_a_configuration_says_where_how_and_how_slow(place: Path) -> None:
     client.write(client.open("f"), 0, b"data")
     assert (place / "y" / "f").read_bytes() == b"data"
     assert (place / "slow.log").exists()
+
+
+def test_servers_of_a_configuration_are_before_another(place: Path, tmp_path: Path) -> None:
+    token = place / "home.token"
+    token.touch(0o600)
+    token.write_text("0123456789abcdef" * 4)
+    with server(tmp_path, "--tcp", "127.0.0.1:0", "--token", str(token)) as home:
+        (place / "servers.toml").write_text(
+            f"""
+            path = "{home.addresses[1]}"
+            behind_token = "{token}"
+            mount = "{place}/x"
+            [[server]]
+            [[server]]
+            """
+        )
+        told = up(place, "servers.toml")
+        copy = ["cp", "/etc/services", f"{place}/x/copy"]
+        subprocess.run(copy, env=os.environ | told | {"LD_PRELOAD": str(PRELOAD)}, check=True)
+        assert (place / "store/copy").read_bytes() == Path("/etc/services").read_bytes()
+        assert not list((place / "x").iterdir())
+        assert forward(place, "down").returncode == 0
 
 
 @pytest.mark.parametrize(

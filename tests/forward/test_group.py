@@ -37,7 +37,11 @@ class Group:
         """One of them."""
         name = self.names[number]
         options = ["--unix", str(self.tmp / name), "--name", name, *self.options]
-        return Server(self.tmp / "store", *options, log=self.tmp / f"{name}.log")
+        return Server(self.exports(name), *options, log=self.tmp / f"{name}.log")
+
+    def exports(self, _: str) -> Path:
+        """What a server of that name exports."""
+        return self.tmp / "store"
 
     def restart(self, number: int) -> None:
         """Killed, and started again on its socket."""

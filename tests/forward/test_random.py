@@ -1,6 +1,6 @@
-"""Random operations through each skin do at every step what they do on a local file: over a sound Unix socket, and
-over all that is hard at once. About 30 s. The long tests take FORWARD_MANY_STEPS (1,000,000) steps each, 10 to 20
-minutes of two cores; with pytest -s they say how far they are."""
+"""Random operations through each skin do at every step what they do on a local file: over a sound Unix socket, to a
+server before another one, and over all that is hard at once. About 40 s. The long tests take FORWARD_MANY_STEPS
+(1,000,000) steps each, 10 to 20 minutes of two cores; with pytest -s they say how far they are."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from harness import needs
 
+from .client import Server as Front
 from .damage import damaged
 from .test_c_client import DRIVE, server, serves
 from .test_fuse import MOUNTER, Mounted
@@ -35,10 +36,12 @@ class Way:
     tcp: bool = False
     options: Sequence[str] = ()  # of the server
     permille: Mapping[str, int] = field(default_factory=dict)  # of frames that are damaged
+    behind: bool = False  # another server
 
 
 WAYS = {
     "sound": Way("written"),
+    "behind": Way("accepted", behind=True),
     "hard": Way(
         "accepted", True, ["--pool", "100000"],
         {"drop": 3, "truncate": 3, "duplicate": 3, "delay": 3},
@@ -58,18 +61,23 @@ class Place:
         listen = ["--tcp", "127.0.0.1:0", "--token", str(self.token)]
         listen = listen if way.tcp else ["--unix", str(tmp / "s/sock")]
         self.server = at.enter_context(server(tmp, *listen, *way.options))
+        self.front = self.server.address
+        if way.behind:
+            self.front = f"unix:{tmp}/front"
+            store = Path(self.server.address)
+            at.callback(Front(store, "--unix", f"{tmp}/front", log=tmp / "front.log").stop)
 
     def address(self) -> str:
         """Of the server, or of what damages its connections."""
         if not self.way.permille:
-            return self.server.address
+            return self.front
         place = self.tmp / "s/damaged"
-        return self.at.enter_context(damaged(self.server.address, place, self.way.permille))[0]
+        return self.at.enter_context(damaged(self.front, place, self.way.permille))[0]
 
 
 def api(place: Place, steps: int) -> None:
     """The C client, each write at a random level; its own transport does the damage, and other orders."""
-    address = place.server.address
+    address = place.front
     if place.way.permille:
         kinds = [f"{kind}={permille}" for kind, permille in place.way.permille.items()]
         address = f"fault:{','.join(['7', *kinds, REORDER])}:{address}"

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use fathom_forward::{Cluster, Data, Munge, Rates, Secrets, Settings, Striping, serve, status};
+use fathom_forward::{Data, Export, Munge, Rates, Secrets, Settings, Striping, serve, status};
 use serde_json::{Value, json};
 
 /// How the sides of a connection that is no Unix socket know each other.
@@ -19,16 +19,17 @@ struct Proofs {
 }
 
 impl Proofs {
-	fn secrets(self) -> Result<Secrets, String> {
+	fn secrets(&self) -> Result<Secrets, String> {
 		let secrets = Secrets::told(self.token.as_deref(), None)?;
-		let munge = self.munge.map(|socket| Munge::new(socket.as_deref())).transpose()?;
+		let munge = self.munge.as_ref().map(|socket| Munge::new(socket.as_deref())).transpose()?;
 		Ok(Secrets { munge, ..secrets })
 	}
 }
 
 #[derive(Args)]
 pub struct Forward {
-	/// Directory that is exported; cephfs:/PATH: of a CephFS, by libcephfs, without a mount
+	/// Directory that is exported; cephfs:/PATH: of a CephFS, by libcephfs, without a mount; unix:PATH, tcp:HOST:PORT or
+	/// ofi:HOST:PORT: what the server there exports
 	export: PathBuf,
 	/// Ceph's configuration [default: where Ceph looks]
 	#[arg(long, value_name = "FILE")]
@@ -36,6 +37,9 @@ pub struct Forward {
 	/// Ceph's user, client.ID
 	#[arg(long, default_value = "admin", value_name = "ID")]
 	ceph_id: String,
+	/// File whose first line the server behind must be shown, of a path that is an address
+	#[arg(long, value_name = "FILE")]
+	behind_token: Option<PathBuf>,
 	/// Listen on this Unix socket; only this user may connect
 	#[arg(long, value_name = "PATH")]
 	unix: Option<PathBuf>,
@@ -128,17 +132,20 @@ pub fn forward(said: Forward) -> Result<(), String> {
 		let ways = "--unix PATH, --tcp ADDRESS:PORT or --ofi ADDRESS:PORT";
 		return Err(format!("nowhere to listen: give {ways}"));
 	}
-	let (export, cluster) = exported(&said)?;
-	let elsewhere = said.stripe.is_some() || cluster.is_some();
-	let mount = said.mount.unwrap_or(said.export);
+	let secrets = said.proofs.secrets()?;
+	let export = exported(&said, &secrets)?;
+	let mount = match export {
+		Export::Directory(_) if said.stripe.is_none() => None,
+		Export::Server(..) => said.mount,
+		_ => Some(said.mount.unwrap_or(said.export)),
+	};
 	let settings = Settings {
-		mount: elsewhere.then_some(mount),
+		mount,
 		export,
-		cluster,
 		unix: said.unix,
 		tcp: said.tcp,
 		ofi: said.ofi.map(|at| if at.starts_with('+') { at } else { format!(":{at}") }),
-		secrets: said.proofs.secrets()?,
+		secrets,
 		name: said.name,
 		workers: usize::from(said.workers),
 		pool: said.pool as usize,
@@ -169,19 +176,29 @@ pub fn forward(said: Forward) -> Result<(), String> {
 	served
 }
 
-/// The directory, and the CephFS that it is of.
-fn exported(said: &Forward) -> Result<(PathBuf, Option<Cluster>), String> {
+/// What is exported; what it cannot be together with is refused.
+fn exported(said: &Forward, secrets: &Secrets) -> Result<Export, String> {
 	let text = said.export.to_string_lossy();
-	let Some(path) = text.strip_prefix("cephfs:") else { return Ok((said.export.clone(), None)) };
+	let export = match text.split_once(':') {
+		Some(("cephfs", path)) if path.is_empty() || path.starts_with('/') => {
+			let (conf, id) = (said.ceph_conf.clone(), said.ceph_id.clone());
+			Export::Cephfs { path: Path::new("/").join(path), conf, id }
+		}
+		Some(("cephfs", _)) => return Err(format!("{text}: give cephfs:/PATH")),
+		Some((kind, _)) if ["unix", "tcp", "ofi"].contains(&kind) || kind.starts_with("ofi+") => {
+			let shown = Secrets::told(said.behind_token.as_deref(), None)?;
+			Export::Server(text.to_string(), Secrets { munge: secrets.munge.clone(), ..shown })
+		}
+		_ => return Ok(Export::Directory(said.export.clone())),
+	};
+	let behind = matches!(export, Export::Server(..));
 	let not = match () {
-		() if !path.is_empty() && !path.starts_with('/') => "give cephfs:/PATH",
-		() if said.stripe.is_some() => "CephFS stripes by itself, without --stripe",
+		() if said.stripe.is_some() => "--stripe needs a directory of this machine",
+		() if said.group.is_some() && behind => "--group goes with a directory that all see",
 		() if !said.plugin.is_empty() => "a plug-in needs a directory of this machine",
 		() if matches!(said.store, Store::Null) => "--store null goes with a directory",
-		() => {
-			let (conf, id) = (said.ceph_conf.clone(), said.ceph_id.clone());
-			return Ok((Path::new("/").join(path), Some(Cluster { conf, id })));
-		}
+		() if said.throttle.is_some() && behind => "--throttle is for that server",
+		() => return Ok(export),
 	};
 	Err(format!("{text}: {not}"))
 }

@@ -38,11 +38,11 @@ impl Server {
 		self.callers.as_ref().filter(|_| striped).unwrap_or(&self.workers)
 	}
 
-	/// Files that are held less: the first server of striped ones is told, and removed ones may be over.
+	/// Files that are held less: the server that holds them for us is told, and removed ones may be over.
 	pub fn let_go(&mut self) {
 		let left = std::mem::take(&mut self.files.left);
 		let mut over: Vec<Handle> = left.iter().map(|(object, _)| object.handle()).collect();
-		self.tell_first(left);
+		self.tell_holders(left);
 		let lost = self.store.take_nameless();
 		self.files.lose(&lost);
 		over.extend(lost);
@@ -61,16 +61,15 @@ impl Server {
 		}
 	}
 
-	fn tell_first(&self, left: Vec<(Arc<Object>, u32)>) {
-		let (true, Some(callers)) = (self.store.stripes.is_some(), &self.callers) else { return };
-		for (object, times) in left.into_iter().filter(|(object, _)| is_striped(&object.handle())) {
+	fn tell_holders(&self, left: Vec<(Arc<Object>, u32)>) {
+		let held = |object: &Object| matches!(object, Object::Striped(_) | Object::There(_));
+		for (object, times) in left.into_iter().filter(|(object, _)| held(object)) {
+			let workers = self.workers_of(&object.handle());
 			let work = move |store: &Store| {
-				if let (Some(stripes), Object::Striped(object)) = (&store.stripes, &*object) {
-					stripes.release(object, times);
-				}
+				store.release(&object, times);
 				Done::LetGo
 			};
-			callers.give(Purpose::default(), Box::new(work));
+			workers.give(Purpose::default(), Box::new(work));
 		}
 	}
 

@@ -71,7 +71,7 @@ pub fn write(
 fn cut_back(store: &Store, object: &Object, end: u64) {
 	if store.attr(object).is_ok_and(|attr| attr.size > end) {
 		let wanted = SetAttr { which: set::SIZE, size: end, ..SetAttr::default() };
-		let _ = store.set_attr(object, &wanted);
+		let _ = store.set_attr(object, &wanted, false);
 	}
 }
 

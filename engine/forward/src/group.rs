@@ -21,7 +21,7 @@ use crate::stripes::{Stripes, Striping, is_striped};
 #[derive(Default)]
 pub struct Group {
 	servers: Vec<Arc<Peer>>,
-	/// Which of them is this one.
+	/// Which of them is this one; none of them, if it is before the only one.
 	me: usize,
 	/// They share no directory, but files.
 	is_striping: bool,
@@ -54,9 +54,15 @@ impl Group {
 		Ok(Group { servers, me, is_striping })
 	}
 
+	/// Before another server, which owns all.
+	pub fn before(address: &str, secrets: &Secrets, name: &str) -> Result<Group, String> {
+		let peer = Peer::new(address, secrets.clone(), name)?;
+		Ok(Group { servers: vec![Arc::new(peer)], me: 1, is_striping: false })
+	}
+
 	/// This server's number, and how many there are.
 	pub fn numbers(&self) -> (u32, u32) {
-		(self.me as u32, self.servers.len().max(1) as u32)
+		(self.me as u32, self.servers.len().max(self.me + 1) as u32)
 	}
 
 	/// Who keeps a file's locks; None: this server.
@@ -76,6 +82,12 @@ impl Group {
 	}
 }
 
+/// With a server that has what this one's clients ask for.
+pub fn patience(settings: &Settings) -> Patience {
+	let answer = settings.deadline.mul_f64(0.9); // so that its words come before our own time is over
+	Patience { reach: settings.patience.min(answer), answer }
+}
+
 /// Rendezvous hashing: a server more or less moves only its share.
 pub fn owner_among(servers: &[Arc<Peer>], id: &Handle) -> Option<usize> {
 	let weight =
@@ -86,9 +98,7 @@ pub fn owner_among(servers: &[Arc<Peer>], id: &Handle) -> Option<usize> {
 impl Group {
 	/// Their directories are their own: files are striped over them.
 	pub fn stripes(&self, striping: Striping, settings: &Settings) -> Stripes {
-		let answer = settings.deadline.mul_f64(0.9); // so that its words come before our own time is over
-		let patience = Patience { reach: settings.patience.min(answer), answer };
-		Stripes::new(self.servers.clone(), striping, patience)
+		Stripes::new(self.servers.clone(), striping, patience(settings))
 	}
 
 	pub fn hang_up(&self) {

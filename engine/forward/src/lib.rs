@@ -18,6 +18,7 @@ mod connection;
 mod data;
 mod directory;
 mod files;
+mod forwarder;
 mod freeing;
 mod gaps;
 mod group;
@@ -34,6 +35,7 @@ mod object;
 mod overlaps;
 mod owner;
 mod peer;
+mod portions;
 mod pulls;
 mod queue;
 mod reads;
@@ -52,6 +54,7 @@ mod tries;
 mod workers;
 mod writes;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -64,20 +67,32 @@ pub use store::Data;
 pub use stripes::Striping;
 pub use throttle::Rates;
 
-/// Which CephFS, and as whom.
-pub struct Cluster {
-	/// None: where Ceph looks.
-	pub conf: Option<PathBuf>,
-	/// client.ID.
-	pub id: String,
+/// What is exported.
+pub enum Export {
+	Directory(PathBuf),
+	/// A directory of a CephFS, by Ceph's configuration (None: where Ceph looks) and as client.ID.
+	Cephfs {
+		path: PathBuf,
+		conf: Option<PathBuf>,
+		id: String,
+	},
+	/// What the server at this address exports (unix:PATH, tcp:HOST:PORT or ofi:HOST:PORT), by what it is shown.
+	Server(String, Secrets),
+}
+
+impl fmt::Display for Export {
+	fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+		match self {
+			Export::Directory(path) => write!(to, "{}", path.display()),
+			Export::Cephfs { path, .. } => write!(to, "cephfs:{}", path.display()),
+			Export::Server(address, _) => write!(to, "{address}"),
+		}
+	}
 }
 
 /// What a server is told.
 pub struct Settings {
-	/// The directory that is exported.
-	pub export: PathBuf,
-	/// It is a directory of this CephFS.
-	pub cluster: Option<Cluster>,
+	pub export: Export,
 	/// Unix socket to listen on.
 	pub unix: Option<PathBuf>,
 	/// TCP address to listen on; asks for a proof.
@@ -101,7 +116,7 @@ pub struct Settings {
 	pub group: Option<PathBuf>,
 	/// Each of them has a directory of its own, and files are striped over them.
 	pub striping: Option<Striping>,
-	/// Where programs see files that are striped or in a CephFS.
+	/// Where programs see files that no directory of this machine has.
 	pub mount: Option<PathBuf>,
 	/// How long another server may take to answer.
 	pub patience: Duration,

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use fathom_ofi::Listener;
 
-use crate::Settings;
 use crate::auth::Secrets;
 use crate::connection::connect_unix;
 use crate::group::Group;
+use crate::{Export, Settings};
 
 /// How long a server that listens already may take to take a connection.
 const LISTENS: Duration = Duration::from_secs(1);
@@ -94,9 +94,14 @@ pub fn raise_descriptor_limit() {
 	let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// The servers that share the directory.
+/// The servers that share the directory, or the one that this is before.
 pub fn group(settings: &Settings) -> Result<Group, String> {
-	let Some(path) = &settings.group else { return Ok(Group::default()) };
+	let Some(path) = &settings.group else {
+		return match &settings.export {
+			Export::Server(address, secrets) => Group::before(address, secrets, &settings.name),
+			_ => Ok(Group::default()),
+		};
+	};
 	let unix = settings.unix.as_ref().map(|path| format!("unix:{}", path.display()));
 	let tcp = settings.tcp.as_ref().map(|address| format!("tcp:{address}"));
 	let ofi = settings.ofi.as_ref().map(|place| format!("ofi{place}"));

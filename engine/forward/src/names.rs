@@ -102,7 +102,7 @@ impl Server {
 				self.cut_end(key, handle, set.size);
 			}
 			Request::SetAttr { set, .. } => self.give(key, move |store| {
-				store.set_attr(&object, &set).map(|attr| Reply::SetAttr { attr })
+				store.set_attr(&object, &set, false).map(|attr| Reply::SetAttr { attr })
 			}),
 			Request::Call { .. } => self.run_call(key, Some(object)),
 			Request::Lookup { .. } | Request::Open { .. } if self.is_met(key) => {
@@ -143,11 +143,11 @@ impl Server {
 		};
 		match (request, doing) {
 			(Request::SetAttr { set, .. }, _) => self.give(key, move |store| {
-				store.set_attr(&object, &set).map(|attr| Reply::SetAttr { attr })
+				store.set_attr(&object, &set, true).map(|attr| Reply::SetAttr { attr })
 			}),
 			(_, Doing::Truncating(reply)) => self.give(key, move |store| {
 				let set = fathom_wire::SetAttr { which: set::SIZE, ..Default::default() };
-				let attr = store.set_attr(&object, &set)?;
+				let attr = store.set_attr(&object, &set, true)?;
 				Ok(match *reply {
 					Reply::Open { handle, created, .. } => Reply::Open { handle, attr, created },
 					other => other,

@@ -58,11 +58,16 @@ pub struct Question<'a> {
 	/// The path by which programs know the file.
 	pub known_as: Option<&'a CStr>,
 	pub flags: u32,
+	/// What else is told.
+	pub hints: &'a Hints,
 }
+
+const NO_HINTS: &Hints = &Hints(Vec::new());
 
 impl<'a> Question<'a> {
 	pub fn of(request: &'a Request) -> Question<'a> {
-		Question { request, data: &[], callers: &[], known_as: None, flags: 0 }
+		let (data, callers, known_as) = (&[][..], &[][..], None);
+		Question { request, data, callers, known_as, flags: 0, hints: NO_HINTS }
 	}
 }
 
@@ -428,9 +433,10 @@ impl Link {
 		question: Question<'_>,
 		deadline: Instant,
 	) -> Result<Result<Came, (u32, Failure)>, Lost> {
-		let Question { request, data, callers, known_as, flags } = question;
+		let Question { request, data, callers, known_as, flags, hints: more } = question;
 		let caller = callers.first().copied().unwrap_or_default();
-		let hints = traced::told(if data.is_empty() { &[] } else { callers }, known_as);
+		let mut hints = traced::told(if data.is_empty() { &[] } else { callers }, known_as);
+		hints.0.extend_from_slice(&more.0);
 		let most = u128::from(u32::MAX);
 		let deadline_ms = left(deadline)?.as_millis().clamp(1, most) as u32;
 		let pulled = data.iter().map(|part| part.len()).sum::<usize>() > INLINE;

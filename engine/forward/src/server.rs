@@ -238,16 +238,14 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 
 impl Server {
 	fn new(settings: Settings) -> Result<Server, String> {
-		let at = if settings.cluster.is_some() { "cephfs:" } else { "" };
-		let place = format!("{at}{}", settings.export.display());
 		let group = group(&settings)?;
-		let stripes = settings.striping.map(|striping| group.stripes(striping, &settings));
-		let text = |trouble: Trouble| format!("{place}: {}", trouble.why);
-		let store = Arc::new(Store::open(&settings, stripes).map_err(text)?);
+		let text = |trouble: Trouble| format!("{}: {}", settings.export, trouble.why);
+		let store = Arc::new(Store::open(&settings, &group).map_err(text)?);
 		let mut files = Files::default();
 		store.roots().map_err(text)?.into_iter().for_each(|root| files.add_root(root));
 		let text = |error: io::Error| error.to_string();
-		let callers = settings.group.is_some().then(|| Workers::start(CALLERS, store.clone()));
+		let asks = !group.servers().is_empty();
+		let callers = asks.then(|| Workers::start(CALLERS, store.clone()));
 		let munge = settings.secrets.munge.as_ref();
 		munge.map(|munge| munge.seal(b"")).transpose().map_err(|why| format!("--munge: {why}"))?;
 		let provers = munge.map(|_| Workers::start(1, store.clone()));

@@ -1,7 +1,6 @@
-//! What holds files: this server's directory, a CephFS, or stripes over several servers' directories.
+//! What holds files: this server's directory, a CephFS, another server, or stripes over several servers' directories.
 
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 use std::sync::Arc;
 
 use fathom_record::Place;
@@ -13,14 +12,16 @@ use crate::accesses::Accesses;
 use crate::ceph::{self, Ceph};
 use crate::directory::Directory;
 pub use crate::directory::{Data, said};
+use crate::forwarder::{self, Forwarder};
+use crate::group::{Group, patience};
 use crate::journal::{Folder, OWN, Shelf};
 use crate::layout::Layout;
 use crate::object;
+use crate::portions::{Lost, Stretch};
 use crate::server::Trouble;
-use crate::striped::{Lost, Stretch};
 use crate::stripes::{self, Stripes, Striping};
 use crate::throttle::Throttle;
-use crate::{Cluster, Settings};
+use crate::{Export, Settings};
 
 pub type Result<T> = std::result::Result<T, Trouble>;
 
@@ -28,6 +29,7 @@ pub type Result<T> = std::result::Result<T, Trouble>;
 pub enum Object {
 	Here(object::Object),
 	Ceph(ceph::Object),
+	There(forwarder::Object),
 	Striped(stripes::Object),
 }
 
@@ -54,13 +56,19 @@ macro_rules! kinds {
 		}
 	)*};
 }
-kinds!(Here(object::Object), Ceph(ceph::Object), Striped(stripes::Object));
+kinds!(
+	Here(object::Object),
+	Ceph(ceph::Object),
+	There(forwarder::Object),
+	Striped(stripes::Object)
+);
 
 impl Object {
 	pub fn handle(&self) -> Handle {
 		match self {
 			Object::Here(object) => object.handle,
 			Object::Ceph(object) => object.handle,
+			Object::There(object) => object.handle,
 			Object::Striped(object) => object.handle,
 		}
 	}
@@ -70,7 +78,7 @@ impl Object {
 		match self {
 			Object::Here(object) => object.is_writable(),
 			Object::Ceph(object) => object.is_writable(),
-			Object::Striped(_) => true,
+			Object::There(_) | Object::Striped(_) => true,
 		}
 	}
 
@@ -78,7 +86,9 @@ impl Object {
 	pub fn place(&self) -> Place<'_> {
 		match self {
 			Object::Here(object) => object.place(),
-			Object::Ceph(_) | Object::Striped(_) => Place { file: -1, path: None },
+			Object::Ceph(_) | Object::There(_) | Object::Striped(_) => {
+				Place { file: -1, path: None }
+			}
 		}
 	}
 
@@ -91,7 +101,7 @@ impl Object {
 	pub fn unit(&self) -> u64 {
 		match self {
 			Object::Ceph(object) => object.unit,
-			Object::Here(_) | Object::Striped(_) => 1,
+			Object::Here(_) | Object::There(_) | Object::Striped(_) => 1,
 		}
 	}
 }
@@ -100,6 +110,7 @@ impl Object {
 enum Whole {
 	Directory(Directory),
 	Ceph(Ceph),
+	Forwarder(Forwarder),
 }
 
 pub struct Store {
@@ -115,6 +126,7 @@ macro_rules! by {
 			(Object::Striped($own), Some($files), _) => $work,
 			(Object::Here($own), _, Whole::Directory($files)) => $work,
 			(Object::Ceph($own), _, Whole::Ceph($files)) => $work,
+			(Object::There($own), _, Whole::Forwarder($files)) => $work,
 			_ => Err(Errno::XDEV.into()),
 		}
 	};
@@ -131,14 +143,20 @@ macro_rules! met {
 }
 
 impl Store {
-	pub fn open(settings: &Settings, stripes: Option<Stripes>) -> Result<Store> {
+	pub fn open(settings: &Settings, group: &Group) -> Result<Store> {
 		let accesses = Accesses { throttle: settings.rates.map(Throttle::new) };
-		let root: &Path = &settings.export;
-		let whole = match &settings.cluster {
-			Some(Cluster { conf, id }) => {
-				Whole::Ceph(Ceph::open(root, conf.as_deref(), id, settings.patience, accesses)?)
+		let stripes = settings.striping.map(|striping| group.stripes(striping, settings));
+		let whole = match (&settings.export, group.servers()) {
+			(Export::Directory(root), _) => {
+				Whole::Directory(Directory::open(root, settings.data, accesses)?)
 			}
-			None => Whole::Directory(Directory::open(root, settings.data, accesses)?),
+			(Export::Cephfs { path, conf, id }, _) => {
+				Whole::Ceph(Ceph::open(path, conf.as_deref(), id, settings.patience, accesses)?)
+			}
+			(Export::Server(..), [server]) => {
+				Whole::Forwarder(Forwarder::open(server.clone(), patience(settings))?)
+			}
+			(Export::Server(..), _) => return Err(Errno::INVAL.into()),
 		};
 		if let (Some(_), Whole::Directory(here)) = (&stripes, &whole) {
 			here.make_own()?;
@@ -152,25 +170,26 @@ impl Store {
 		let whole = match &self.whole {
 			Whole::Directory(here) => Object::Here(here.root(self.stripes.is_some())?),
 			Whole::Ceph(ceph) => Object::Ceph(ceph.root()?),
+			Whole::Forwarder(forwarder) => Object::There(forwarder.root()),
 		};
 		Ok(striped.into_iter().chain([whole]).map(Arc::new).collect())
 	}
 
 	/// Where journals of appends are, of files that are kept.
 	pub fn shelf(&self, settings: &Settings) -> Option<Arc<dyn Shelf>> {
-		match &self.whole {
-			Whole::Directory(_) if settings.data == Data::Nothing => None,
-			Whole::Directory(_) => {
-				Some(Arc::new(Folder(settings.export.join(OWN).join("appends"))))
+		match (&self.whole, &settings.export) {
+			(Whole::Directory(_), Export::Directory(root)) if settings.data == Data::Files => {
+				Some(Arc::new(Folder(root.join(OWN).join("appends"))))
 			}
-			Whole::Ceph(ceph) => Some(ceph.shelf()),
+			(Whole::Ceph(ceph), _) => Some(ceph.shelf()),
+			_ => None,
 		}
 	}
 
 	/// Nothing is under way any more: what was written is made to outlive this process.
 	pub fn end(&self) -> Result<()> {
 		match &self.whole {
-			Whole::Directory(_) => Ok(()),
+			Whole::Directory(_) | Whole::Forwarder(_) => Ok(()),
 			Whole::Ceph(ceph) => ceph.end(),
 		}
 	}
@@ -179,7 +198,7 @@ impl Store {
 	pub fn directory(&self) -> Result<BorrowedFd<'_>> {
 		match &self.whole {
 			Whole::Directory(here) => Ok(here.directory()),
-			Whole::Ceph(_) => Err(Errno::OPNOTSUPP.into()),
+			Whole::Ceph(_) | Whole::Forwarder(_) => Err(Errno::OPNOTSUPP.into()),
 		}
 	}
 
@@ -187,7 +206,7 @@ impl Store {
 	pub fn find_removed(&self) -> Result<()> {
 		match &self.whole {
 			Whole::Directory(here) => Ok(here.find_removed()?),
-			Whole::Ceph(_) => Ok(()),
+			Whole::Ceph(_) | Whole::Forwarder(_) => Ok(()),
 		}
 	}
 
@@ -195,7 +214,7 @@ impl Store {
 	pub fn take_removed(&self) -> Vec<(Handle, Layout)> {
 		match &self.whole {
 			Whole::Directory(here) => here.removed.take(),
-			Whole::Ceph(_) => Vec::new(),
+			Whole::Ceph(_) | Whole::Forwarder(_) => Vec::new(),
 		}
 	}
 
@@ -204,6 +223,7 @@ impl Store {
 		match &self.whole {
 			Whole::Directory(here) => here.removed.take_nameless(),
 			Whole::Ceph(ceph) => ceph.take_nameless(),
+			Whole::Forwarder(_) => Vec::new(),
 		}
 	}
 
@@ -229,8 +249,17 @@ impl Store {
 		by!(self, object, files, own => Ok(files.attr(own)?))
 	}
 
-	pub fn set_attr(&self, object: &Object, wanted: &SetAttr) -> Result<Attr> {
-		by!(self, object, files, own => Ok(files.set_attr(own, wanted)?))
+	/// `granted`: the owner of the file's end has granted that it is cut.
+	pub fn set_attr(&self, object: &Object, wanted: &SetAttr, granted: bool) -> Result<Attr> {
+		match (object, &self.stripes, &self.whole) {
+			(Object::Striped(own), Some(files), _) => files.set_attr(own, wanted),
+			(Object::Here(own), _, Whole::Directory(files)) => Ok(files.set_attr(own, wanted)?),
+			(Object::Ceph(own), _, Whole::Ceph(files)) => Ok(files.set_attr(own, wanted)?),
+			(Object::There(own), _, Whole::Forwarder(there)) => {
+				there.set_attr(own, wanted, granted)
+			}
+			_ => Err(Errno::XDEV.into()),
+		}
 	}
 
 	pub fn rename(&self, from: (&Object, &Text), to: (&Object, &Text), flags: u32) -> Result<()> {
@@ -280,29 +309,29 @@ impl Store {
 
 	/// Bytes that were read; fewer than asked for only at the end of file.
 	pub fn read(&self, object: &Object, into: &mut [u8], offset: u64) -> Result<usize> {
-		match (object, &self.stripes, &self.whole) {
-			(Object::Striped(object), Some(stripes), _) => {
+		match (object, &self.whole) {
+			(Object::Here(object), Whole::Directory(here)) => Ok(here.read(object, into, offset)?),
+			(Object::Ceph(object), Whole::Ceph(ceph)) => Ok(ceph.read(object, into, offset)?),
+			_ => {
 				let extent = Extent { offset, length: into.len() as u64 };
-				let lengths = stripes.read(object, &[extent], into)?;
-				Ok(lengths.into_iter().sum())
+				let lengths = self.read_list(object, &[extent], into).ok_or(Errno::XDEV)?;
+				Ok(lengths?.into_iter().sum())
 			}
-			(Object::Here(object), _, Whole::Directory(here)) => {
-				Ok(here.read(object, into, offset)?)
-			}
-			(Object::Ceph(object), _, Whole::Ceph(ceph)) => Ok(ceph.read(object, into, offset)?),
-			_ => Err(Errno::XDEV.into()),
 		}
 	}
 
-	/// What is striped is asked for as a list; of other files None.
+	/// What other servers have is asked for as a list; of other files None.
 	pub fn read_list(
 		&self,
 		object: &Object,
 		extents: &[Extent],
 		into: &mut [u8],
 	) -> Option<Result<Vec<usize>>> {
-		match (object, &self.stripes) {
-			(Object::Striped(object), Some(stripes)) => Some(stripes.read(object, extents, into)),
+		match (object, &self.stripes, &self.whole) {
+			(Object::Striped(object), Some(files), _) => Some(files.read(object, extents, into)),
+			(Object::There(object), _, Whole::Forwarder(there)) => {
+				Some(there.read(object, extents, into))
+			}
 			_ => None,
 		}
 	}
@@ -366,14 +395,19 @@ impl Store {
 		}
 	}
 
-	/// What is striped is written as a list, with what failed of each; of other files None.
+	/// What other servers have is written as a list, with what failed of each; of other files None. `granted`: what is beyond
+	/// the file's end was handed out by its owner.
 	pub fn write_list(
 		&self,
 		object: &Object,
 		stretches: &[Stretch<'_>],
+		granted: bool,
 	) -> Option<Result<Vec<Lost>>> {
-		match (object, &self.stripes) {
-			(Object::Striped(object), Some(stripes)) => Some(stripes.write(object, stretches)),
+		match (object, &self.stripes, &self.whole) {
+			(Object::Striped(object), Some(files), _) => Some(files.write(object, stretches)),
+			(Object::There(object), _, Whole::Forwarder(there)) => {
+				Some(Ok(there.write(object, stretches, granted)))
+			}
 			_ => None,
 		}
 	}
@@ -388,6 +422,15 @@ impl Store {
 		match (object, &self.whole) {
 			(Object::Ceph(object), Whole::Ceph(ceph)) => Ok(ceph.flush(object)?),
 			_ => Ok(()),
+		}
+	}
+
+	/// Nobody here holds the file so many times more: another server need not for us.
+	pub fn release(&self, object: &Object, times: u32) {
+		match (object, &self.stripes, &self.whole) {
+			(Object::Striped(object), Some(stripes), _) => stripes.release(object, times),
+			(Object::There(object), _, Whole::Forwarder(there)) => there.release(object, times),
+			_ => {}
 		}
 	}
 

@@ -4,17 +4,18 @@
 use std::collections::BTreeMap;
 use std::thread::{self, ScopedJoinHandle};
 
-use fathom_record::Caller;
 use fathom_wire::number::{level, limit, lookup, open, set};
 use fathom_wire::{Attr, Extent, Handle, Reply, Request, SetAttr, Time};
 use rustix::io::Errno;
 
 use crate::directory::OWN_ROOT;
-use crate::layout::{Layout, Share, cut};
+use crate::layout::{Layout, Share};
 use crate::peer::Came;
+use crate::portions::{Lost, Portion, Stretch, by_stretch, write_portions};
 use crate::server::Trouble;
-use crate::stripes::{DATA, FILES, Object, Stripes, TRIES, bare, is_stale, mismatch, named};
-use crate::traced::MOST_CALLERS;
+use crate::stripes::{
+	DATA, FILES, Object, Stripes, TRIES, bare, is_stale, is_synced, mismatch, named,
+};
 
 type Result<T> = std::result::Result<T, Trouble>;
 
@@ -40,66 +41,6 @@ fn all<T: Send, S: Sync>(each: &[S], work: impl Fn(&S) -> Result<T> + Sync) -> V
 		};
 		threads.into_iter().map(done).collect()
 	})
-}
-
-/// Ranges that were not written, each with why.
-pub type Lost = Vec<(Extent, Trouble)>;
-
-/// Bytes that lie one after the other, to be written.
-pub struct Stretch<'a> {
-	pub offset: u64,
-	pub parts: Vec<&'a [u8]>,
-	/// The calls whose bytes these are, in their order.
-	pub callers: Vec<Caller>,
-}
-
-/// What one server has of a stretch.
-struct Portion<'a> {
-	/// The stretch's number.
-	stretch: usize,
-	/// In the data file.
-	there: Extent,
-	/// In the file.
-	ranges: Vec<Extent>,
-	data: Vec<&'a [u8]>,
-	callers: Vec<Caller>,
-}
-
-impl<'a> Portion<'a> {
-	fn of(number: usize, stretch: &Stretch<'a>, share: Share) -> Portion<'a> {
-		let range = |(from, to): &(usize, usize)| Extent {
-			offset: stretch.offset + *from as u64,
-			length: (to - from) as u64,
-		};
-		let callers = |(from, to): &(usize, usize)| {
-			fathom_record::cut(&stretch.callers, *from as u64..*to as u64)
-		};
-		Portion {
-			stretch: number,
-			there: share.extent(),
-			ranges: share.parts.iter().map(range).collect(),
-			data: share.parts.iter().flat_map(|part| cut(&stretch.parts, *part)).collect(),
-			callers: share.parts.iter().flat_map(callers).collect(),
-		}
-	}
-}
-
-/// Portions cut into as few requests as may be: so many extents, bytes, and calls whose bytes they have.
-fn requests<'a, 'b>(portions: &'b [Portion<'a>]) -> Vec<&'b [Portion<'a>]> {
-	let (mut cuts, mut begin, mut bytes, mut callers) = (Vec::new(), 0, 0, 0);
-	for (at, portion) in portions.iter().enumerate() {
-		let (more, by) = (portion.there.length, portion.callers.len());
-		let is_full = at - begin == limit::EXTENTS as usize
-			|| bytes + more > u64::from(limit::DATA)
-			|| callers + by > MOST_CALLERS;
-		if is_full && at > begin {
-			cuts.push(&portions[begin..at]);
-			(begin, bytes, callers) = (at, 0, 0);
-		}
-		(bytes, callers) = (bytes + more, callers + by);
-	}
-	cuts.push(&portions[begin..]);
-	cuts
 }
 
 /// Where each extent's bytes begin, one extent's behind the other's.
@@ -262,58 +203,21 @@ impl Stripes {
 		let layout = object.layout()?;
 		let mut of_servers: BTreeMap<usize, Vec<Portion<'_>>> = BTreeMap::new();
 		for (number, stretch) in stretches.iter().enumerate() {
-			let length = stretch.parts.iter().map(|part| part.len()).sum();
-			for share in layout.shares(stretch.offset, length) {
+			for share in layout.shares(stretch.offset, stretch.length()) {
 				let portions = of_servers.entry(share.server).or_default();
 				portions.push(Portion::of(number, stretch, share));
 			}
 		}
 		let asked: Vec<_> = of_servers.into_iter().collect();
-		let written =
-			all(&asked, |(server, portions)| Ok(self.write_portions(&layout, *server, portions)));
-		let mut failed = vec![Vec::new(); stretches.len()];
-		for lost in written {
-			for (number, range, trouble) in lost? {
-				failed[number].push((range, trouble));
-			}
-		}
-		for lost in &mut failed {
-			lost.sort_by_key(|(range, _)| range.offset);
-		}
-		Ok(failed)
-	}
-
-	/// In their order: what is written later may lie over what was before.
-	fn write_portions(
-		&self,
-		layout: &Layout,
-		server: usize,
-		portions: &[Portion<'_>],
-	) -> Vec<(usize, Extent, Trouble)> {
-		let mut failed = Vec::new();
-		for some in requests(portions) {
-			let Err(trouble) = self.write_at_once(layout, server, some) else { continue };
-			// what a server that answers has refused is some of it
-			if some.len() > 1 && !self.peers[server].is_away() {
-				for one in some {
-					let lost = self.write_portions(layout, server, std::slice::from_ref(one));
-					failed.extend(lost);
-				}
-				continue;
-			}
-			let ranges = some.iter().flat_map(|p| p.ranges.iter().map(|range| (p.stretch, *range)));
-			failed.extend(ranges.map(|(stretch, range)| (stretch, range, trouble.clone())));
-		}
-		failed
-	}
-
-	fn write_at_once(&self, layout: &Layout, server: usize, some: &[Portion<'_>]) -> Result<()> {
-		let callers = some.iter().flat_map(|portion| portion.callers.iter().copied()).collect();
-		fathom_record::puts_together(|| fathom_record::joined(callers));
-		let data: Vec<&[u8]> = some.iter().flat_map(|portion| portion.data.clone()).collect();
-		let extents: Vec<Extent> = some.iter().map(|portion| portion.there).collect();
-		let request = |handle| Request::Write { handle, extents: extents.clone() };
-		self.at_data((layout, server, true), request, &data).map(drop)
+		let written = all(&asked, |(server, portions)| {
+			let write = |extents: &[Extent], data: &[&[u8]]| {
+				let request = |handle| Request::Write { handle, extents: extents.to_vec() };
+				self.at_data((&layout, *server, true), request, data).map(drop)
+			};
+			Ok(write_portions(portions, &write, &|| self.peers[*server].is_away()))
+		});
+		let lost: Result<Vec<_>> = written.into_iter().collect();
+		Ok(by_stretch(stretches.len(), lost?.into_iter().flatten().collect()))
 	}
 
 	/// Every data file ends where the file does; that of the last byte is as long as it must be.
@@ -389,16 +293,6 @@ impl Stripes {
 
 fn later(one: Time, other: Time) -> Time {
 	if (other.seconds, other.nanoseconds) > (one.seconds, one.nanoseconds) { other } else { one }
-}
-
-fn is_synced(reply: &Reply) -> Result<()> {
-	match reply {
-		Reply::Commit { failed } => match failed.first() {
-			Some(failed) => Err(Errno::from_raw_os_error(failed.errno as i32).into()),
-			None => Ok(()),
-		},
-		_ => mismatch(),
-	}
 }
 
 fn add_space(mut sum: Reply, other: &Reply) -> Reply {

@@ -87,6 +87,25 @@ pub fn mismatch<T>() -> Result<T> {
 	Err(Errno::PROTO.into())
 }
 
+/// A change of names that was asked for again after the connection was lost: this errno says that it had been done.
+pub fn unless_done(answered: Result<Reply>, had: Errno) -> Result<()> {
+	match answered {
+		Err(trouble) if trouble.again && trouble.errno == had => Ok(()),
+		answered => answered.map(drop),
+	}
+}
+
+/// What a commit at level synced says.
+pub fn is_synced(reply: &Reply) -> Result<()> {
+	match reply {
+		Reply::Commit { failed } => match failed.first() {
+			Some(failed) => Err(Errno::from_raw_os_error(failed.errno as i32).into()),
+			None => Ok(()),
+		},
+		_ => mismatch(),
+	}
+}
+
 /// The names of the directories and of the files in them.
 pub fn named(directory: &str, layout: &Layout) -> Text {
 	Text::from(format!("{directory}/{}", layout.name()).as_str())
@@ -106,7 +125,8 @@ impl Stripes {
 		let Purpose { callers, known_as, .. } = fathom_record::works_for_what();
 		let peer = self.peers.get(server).ok_or(Errno::NODEV)?;
 		let known_as = known_as.as_deref();
-		peer.seek(Question { request, data, callers: &callers, known_as, flags: 0 }, self.patience)
+		let question = Question { data, callers: &callers, known_as, ..Question::of(request) };
+		peer.seek(question, self.patience)
 	}
 
 	fn ask_first(&self, request: &Request) -> Result<Reply> {
@@ -359,12 +379,9 @@ impl Stripes {
 		self.done(&request, Errno::NOENT)
 	}
 
-	/// A change of names; asked again after the connection was lost, this errno says that it had been done.
+	/// A change of names.
 	fn done(&self, request: &Request, had: Errno) -> Result<()> {
-		match self.ask_first(request) {
-			Err(trouble) if trouble.again && trouble.errno == had => Ok(()),
-			answered => answered.map(drop),
-		}
+		unless_done(self.ask_first(request), had)
 	}
 
 	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {

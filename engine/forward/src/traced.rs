@@ -147,7 +147,7 @@ pub fn record(files: &mut Files, pending: &Pending, status: u32, mount: Option<&
 	}
 	let file = files.get(&pending.met.unwrap_or(pending.handle));
 	let (place, relays, elsewhere) = file.map_or((-1, false, false), |file| {
-		let relays = matches!(*file.object, Object::Striped(_));
+		let relays = matches!(*file.object, Object::Striped(_) | Object::There(_));
 		(i64::from(file.object.place().file), relays, file.object.is_elsewhere())
 	});
 	let op = match pending.header.op {

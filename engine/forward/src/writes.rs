@@ -10,11 +10,11 @@ use rustix::io::Errno;
 
 use crate::client::{Doing, Early, Pending, Writing};
 use crate::gaps;
+use crate::portions::Stretch;
 use crate::pulls::is_pulled;
 use crate::queue::{Access, Key, Part, Piece, Run, runs};
 use crate::server::{Done, INLINE, Server, Trouble};
 use crate::store::{Object, Store, said};
-use crate::striped::Stretch;
 
 impl Server {
 	pub fn begin_write(
@@ -62,16 +62,17 @@ impl Server {
 	fn write_by_worker(&mut self, handle: Handle, object: Arc<Object>, pieces: Vec<Piece>) {
 		let Some(first) = pieces.first() else { return };
 		let purpose = self.purpose(first.key, 0);
-		let through = self.is_awaited(handle, &pieces);
-		let work = move |store: &Store| write(store, handle, &object, pieces, through);
+		let appended = self.files.get(&handle).is_some_and(|file| file.is_appended());
+		let through = appended || self.is_awaited(&pieces);
+		let how = How { through, granted: appended };
+		let work = move |store: &Store| write(store, handle, &object, pieces, how);
 		self.workers_of(&handle).give(purpose, Box::new(work));
 	}
 
-	/// Somebody is told that these are written, or an append's journal says it: they must outlive this process.
-	fn is_awaited(&mut self, handle: Handle, pieces: &[Piece]) -> bool {
-		let appended = self.files.get(&handle).is_some_and(|file| file.is_appended());
+	/// Somebody will be told that these are written.
+	fn is_awaited(&mut self, pieces: &[Piece]) -> bool {
 		let accepted = |pending: &mut Pending| pending.answered() == Some(Early::Accepted);
-		appended || pieces.iter().any(|piece| !self.pending(piece.key).is_some_and(accepted))
+		pieces.iter().any(|piece| !self.pending(piece.key).is_some_and(accepted))
 	}
 
 	/// What came in this round and may be written now, by this thread if it is little and need not wait.
@@ -194,22 +195,26 @@ pub struct Accesses {
 /// Of each piece what failed.
 type Failures = Vec<Vec<(Extent, Trouble)>>;
 
-/// Write pieces with as few accesses as they allow. What fails together is tried apart, so that exact ranges are named.
-pub fn write(
-	store: &Store,
-	handle: Handle,
-	object: &Object,
-	pieces: Vec<Piece>,
+/// What holds for all pieces of a write.
+pub struct How {
+	/// Somebody is told that they are written, or an append's journal says it: they must outlive this process.
 	through: bool,
-) -> Done {
+	/// What is beyond the file's end was handed out by its owner.
+	granted: bool,
+}
+
+/// Write pieces with as few accesses as they allow. What fails together is tried apart, so that exact ranges are named.
+pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>, how: How) -> Done {
 	let mut failed = vec![Vec::new(); pieces.len()];
 	let runs = runs(&pieces);
 	let stretches = match object {
-		Object::Striped(_) => runs.iter().map(|run| stretch(&pieces, run)).collect(),
+		Object::Striped(_) | Object::There(_) => {
+			runs.iter().map(|run| stretch(&pieces, run)).collect()
+		}
 		Object::Here(_) | Object::Ceph(_) => Vec::new(),
 	};
 	let mut accesses = Accesses { writes: runs.len() as u64, reads: 0 };
-	if let Some(lost) = store.write_list(object, &stretches) {
+	if let Some(lost) = store.write_list(object, &stretches, how.granted) {
 		let none = |trouble| {
 			runs.iter().map(|run| vec![(run.extent(), Trouble::clone(&trouble))]).collect()
 		};
@@ -219,7 +224,7 @@ pub fn write(
 		accesses = write_runs(store, object, (&pieces, &runs), &mut failed);
 	}
 	drop(runs);
-	if through {
+	if how.through {
 		flush(store, object, &pieces, &mut failed);
 	}
 	Done::Written(handle, pieces.into_iter().zip(failed).collect(), accesses)

@@ -151,7 +151,8 @@ class Group:
         known = not any(address.endswith(":0") for address in group)
         if is_striped and not known:
             raise UsageError(f"server {one.name}: striped servers on {kind} need a port each")
-        if is_striped or (len(group) > 1 and known):
+        shares = len(group) > 1 and known and not one.is_before  # what is behind knows the ends
+        if is_striped or shares:
             file = self.folder.resolve() / f"{one.name}.group"
             file.write_text("\n".join(group) + "\n", encoding="utf-8")
             said += ["--stripe" if is_striped else "--group", str(file)]

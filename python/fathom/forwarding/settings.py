@@ -14,6 +14,7 @@ ROLES = ("forward", "striped")
 PROTOCOLS = ("unix", "tcp", "ofi")
 STORES = ("posix", "null")
 PROOFS = ("token", "munge")
+ADDRESSES = ("unix:", "tcp:", "ofi:", "ofi+")  # a path that begins so is another server's address
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Server:
     mount: str = ""  # where programs see files that are striped (empty: the first server's path) or in a CephFS
     auth: str = "token"  # by what it and its clients know each other where no Unix socket does it
     munge_socket: str = ""  # of auth "munge"; empty: munged's usual one
+    behind_token: str = ""  # of an address as path: the token file of the server there
     ceph_conf: str = ""  # of cephfs:/PATH; empty: where Ceph looks
     ceph_id: str = ""  # client.ID; empty: admin
     plugins: tuple[str, ...] = ()  # libraries with operations of their own
@@ -46,8 +48,13 @@ class Server:
 
     @property
     def is_here(self) -> bool:
-        """It exports a directory of its machine, not one of a CephFS."""
-        return not self.path.startswith("cephfs:")
+        """It exports a directory of its machine, not one of a CephFS or of another server."""
+        return not self.path.startswith(("cephfs:", *ADDRESSES))
+
+    @property
+    def is_before(self) -> bool:
+        """It exports what another server does."""
+        return self.path.startswith(ADDRESSES)
 
     @property
     def exported(self) -> str:
@@ -71,7 +78,7 @@ class Server:
         said += ["--cache", str(self.cache)]
         if self.stripe:
             said += ["--stripe-size", str(self.stripe)]
-        for name in ("ceph_conf", "ceph_id"):
+        for name in ("behind_token", "ceph_conf", "ceph_id"):
             if value := getattr(self, name):
                 said += ["--" + name.replace("_", "-"), value]
         if self.mount and not self.is_here:
