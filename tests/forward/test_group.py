@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import select
 import signal
 import socket
 import threading
@@ -186,6 +187,26 @@ def test_a_truncation_is_known_to_all_and_refused_while_another_appends(tmp_path
         assert second.append(other, b"after") == 4
         assert first.append(first.open("log"), b"!") == 9
         assert (tmp_path / "store/log").read_bytes() == b"0123after!"
+
+
+def test_a_truncation_after_the_last_close_waits_for_a_slow_owner(tmp_path: Path) -> None:
+    with group(tmp_path, 2) as g:
+        probe = g.servers[0].client()
+        held = probe.open("log")
+        probe.append(held, b"x" * 100)
+        owner = g.owner()
+        probe.ask("release", held)
+        client = g.servers[1 - owner].client()
+        handle = client.open("log")
+        client.append(handle, b"x" * 100)
+        g.servers[owner].process.send_signal(signal.SIGSTOP)
+        client.ask("release", handle)  # the owner is told, and does not hear of it yet
+        handle = client.open("log")
+        seq = client.send("setattr", request("setattr", [handle, 8, 0, 0, 0, 7, 0, 0, 0, 0]))
+        assert select.select([client.socket], [], [], 0.3) == ([], [], [])
+        g.servers[owner].process.send_signal(signal.SIGCONT)
+        client.reply(seq)
+        assert (tmp_path / "store/log").read_bytes() == b"x" * 7
 
 
 def test_what_a_dead_server_had_reserved_is_a_gap(tmp_path: Path) -> None:

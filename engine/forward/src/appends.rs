@@ -195,7 +195,8 @@ impl Server {
 	/// Nobody here holds a file that was appended to: its owner need not count on more.
 	pub fn leave_end(&mut self, handle: Handle) {
 		let Some(file) = self.files.get(&handle) else { return };
-		if file.holds > 0 || file.end.at.is_none() || !file.end.is_quiet() {
+		let busy = file.end.asking.is_some() || !file.end.is_quiet();
+		if file.holds > 0 || file.end.at.is_none() || busy {
 			return;
 		}
 		file.end.at = None;

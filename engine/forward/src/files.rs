@@ -44,11 +44,13 @@ pub struct End {
 }
 
 impl End {
-	/// Nothing is under way.
+	/// Nothing is under way, but maybe the word to the owner that nobody appends any more.
 	pub fn is_quiet(&self) -> bool {
+		let leaves =
+			|(wanted, written): &(Vec<Wanted>, Vec<Key>)| wanted.is_empty() && written.is_empty();
 		self.waiting.is_empty()
 			&& self.told.is_empty()
-			&& self.asking.is_none()
+			&& self.asking.as_ref().is_none_or(leaves)
 			&& self.outstanding == 0
 	}
 }
