@@ -193,7 +193,8 @@ fn exported(said: &Forward, secrets: &Secrets) -> Result<Export, String> {
 	};
 	let behind = matches!(export, Export::Server(..));
 	let not = match () {
-		() if said.stripe.is_some() => "--stripe needs a directory of this machine",
+		() if said.stripe.is_some() && behind => "--stripe needs a directory of this machine",
+		() if said.stripe.is_some() => "CephFS stripes by itself, without --stripe",
 		() if said.group.is_some() && behind => "--group goes with a directory that all see",
 		() if !said.plugin.is_empty() => "a plug-in needs a directory of this machine",
 		() if matches!(said.store, Store::Null) => "--store null goes with a directory",
