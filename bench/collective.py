@@ -16,7 +16,7 @@ from tools import FATHOM, BenchError, Row, fathom_run, run, scratch
 LAUNCH: list[str | Path] = ["mpiexec.mpich", "-n", "4"]
 SERVERS = 4
 #: Of the time without servers, for accesses that are list requests; servers and ranks share the processors.
-LIMIT = 1.25
+LIMIT = 1.5
 #: Arguments for a look and for a measurement; each run reads back what it wrote and compares.
 ARGUMENTS = {
     "S3D MPI-IO": (
