@@ -12,19 +12,35 @@ from harness import generated
 
 S3D = ("32", "32", "32", "2", "2", "1")
 VORPAL = ("20", "16", "12", "4", "2", "3", "2", "2", "1")
-FLASH = (("blocks: 80", "blocks: 4"), ("int, 323", "int, 19"))
+#: A grid of processes for 1, 2, 4, 8.
+GRID = (
+    ("npx: 2;", "npx: min(nprocs, 2);"),
+    ("npy: 2;", "npy: max(1, min(div(nprocs, 2), 2));"),
+    ("npz: nprocs / 4;", "npz: max(1, div(nprocs, 4));"),
+)
+#: As many blocks, or particles, as four ranks of the kernel have, in pieces as even as they can be.
+BLOCKS = "blocks: div(19 * (rank + 1), nprocs) - div(19 * rank, nprocs)"
+FLASH = (("blocks: 80 + rank % 3", BLOCKS), ("int, 323", "int, 19"))
+PARTICLES = "count: div(18432 * (rank + 1), nprocs) - div(18432 * rank, nprocs)"
+VPIC = (("count: 4096 + rank % 3 % 2 * 2048", PARTICLES),)
+
+
+def flash(name: str, file: str, written: str) -> generated.Kernel:
+    arguments = ("-b", "4", "-f", file)
+    return generated.Kernel(name, "flash", arguments, written, (1, 2, 3, 4), FLASH)
+
+
+#: VORPAL's rule gives each grid of processes an array of its own: so its array has one.
 KERNELS = {
-    "s3d": generated.Kernel("s3d", "s3d", S3D, "pressure_wave_test.0.000E+00.field"),
-    "flash": generated.Kernel("flash", "flash", ("-b", "4", "-f", "c"), "flash_chk_0000", FLASH),
-    "flash_plot": generated.Kernel(
-        "flash_plot", "flash", ("-b", "4", "-f", "p"), "flash_plt_cnt_0000", FLASH
+    "s3d": generated.Kernel(
+        "s3d", "s3d", S3D, "pressure_wave_test.0.000E+00.field", (1, 2, 4, 8), GRID
     ),
-    "flash_corners": generated.Kernel(
-        "flash_corners", "flash", ("-b", "4", "-f", "k"), "flash_plt_crn_0000", FLASH
-    ),
-    "vpic": generated.Kernel("vpic", "vpic", ("-p", "4096", "-u"), "vpic.0"),
+    "flash": flash("flash", "c", "flash_chk_0000"),
+    "flash_plot": flash("flash_plot", "p", "flash_plt_cnt_0000"),
+    "flash_corners": flash("flash_corners", "k", "flash_plt_crn_0000"),
+    "vpic": generated.Kernel("vpic", "vpic", ("-p", "4096", "-u"), "vpic.0", (1, 2, 3, 4), VPIC),
     "vorpal": generated.Kernel("vorpal", "vorpal", VORPAL, "vorpalio"),
-    "gcrm": generated.Kernel("gcrm", "gcrm", ("5", "2"), "prs"),
+    "gcrm": generated.Kernel("gcrm", "gcrm", ("5", "2"), "prs", (1, 2, 4, 5)),
 }
 #: kernel, library, language, MPI-IO: each library in each language, each kernel in each language or nearly
 COVER = [
@@ -58,10 +74,10 @@ ALL = [
 
 @pytest.mark.parametrize(("kernel", "library", "language", "mpi"), COVER)
 def test_cover(kernel: str, library: str, language: str, mpi: str, tmp_path: Path) -> None:
-    generated.whole(KERNELS[kernel], library, language, mpi, 4, tmp_path)
+    generated.whole(KERNELS[kernel], library, language, mpi, (4,), tmp_path)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(("kernel", "library", "language", "mpi"), ALL)
 def test_all(kernel: str, library: str, language: str, mpi: str, tmp_path: Path) -> None:
-    generated.whole(KERNELS[kernel], library, language, mpi, 4, tmp_path)
+    generated.whole(KERNELS[kernel], library, language, mpi, KERNELS[kernel].ranks, tmp_path)
