@@ -2,42 +2,25 @@
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import signal
 import subprocess
-import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
+from fathom.attach import target
 from fathom.errors import FathomError
 
 SECONDS = 60  # for one process: it may be stopped, or too busy to listen
+PATIENCE = [0.01 * 2**n for n in range(9)]  # seconds, until a thread can be borrowed: 5 in all
 MISSING = "attach needs gdb, which is not installed (Debian: apt install gdb)"
 
-#: What gdb does with all threads stopped but for these calls. The entry point of the library's ELF header is its
-#: only door, since it exports nothing (runtime/edges/attached.c): 0 gives the place of what is said, 1 begins, 2 ends.
-SCRIPT = """
-import gdb, json, struct
-job = json.loads({job!r})
-process = gdb.selected_inferior()
-base = job["base"]
-if not base and job["library"]:
-    gdb.execute("sharedlibrary libc.so.6", to_string=True)
-    handle = gdb.parse_and_eval('((void *(*)(const char *, int))dlopen)("%s", 2)' % job["library"])
-    base = struct.unpack("Q", process.read_memory(int(handle), 8))[0] if int(handle) else 0
-status, run = job["missing"], b""
-if base:
-    entry = base + struct.unpack("Q", process.read_memory(base + 24, 8))[0]
-    call = lambda what: int(gdb.parse_and_eval("((long (*)(long))%d)(%d)" % (entry, what)))
-    room = call(0)
-    process.write_memory(room, job["settings"].encode(errors="surrogateescape") + bytes(1))
-    status = call(job["what"])
-    run = bytes(process.read_memory(room, 4096)).split(bytes(1))[0]
-print("fathom says", json.dumps([status, run.decode(errors="surrogateescape")]))
-"""
+SCRIPT = Path(__file__).with_name("inside.py")
 FLAGS = [
     "-nx",
     "-batch",
@@ -57,6 +40,7 @@ class Status(IntEnum):
     RECORDED_ALREADY = 1
     LEFT_OUT = 2
     NOT_RECORDED = 3
+    BUSY = 4
 
 
 @dataclass(frozen=True)
@@ -80,7 +64,7 @@ def _base(pid: int) -> int:
     try:
         maps = Path(f"/proc/{pid}/maps").read_text(errors="replace")
     except OSError as error:
-        raise FathomError(f"process {pid}: {error.strerror}") from error
+        raise FathomError(f"process {pid}: {target.ENDED}") from error
     found = re.search(
         r"^([0-9a-f]+)-\S+ \S+ 0+ .*/libfathom\.so( \(deleted\))?$", maps, re.MULTILINE
     )
@@ -88,6 +72,17 @@ def _base(pid: int) -> int:
 
 
 def _call(pid: int, what: int, library: Path | None, settings: Sequence[str]) -> Answer:
+    for wait in PATIENCE:
+        answer = _once(pid, what, library, settings)
+        if answer.status is not Status.BUSY:
+            return answer
+        time.sleep(wait)
+    raise FathomError(
+        f"process {pid}: a thread waits inside the memory allocator or the loader; try again later"
+    )
+
+
+def _once(pid: int, what: int, library: Path | None, settings: Sequence[str]) -> Answer:
     job = {
         "base": _base(pid),
         "library": str(library) if library else "",
@@ -95,22 +90,20 @@ def _call(pid: int, what: int, library: Path | None, settings: Sequence[str]) ->
         "what": what,
         "settings": "".join(f"{line}\0" for line in settings),
     }
-    with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
-        script.write(SCRIPT.format(job=json.dumps(job)))
-        script.flush()
-        words = [gdb(), *FLAGS, "-p", str(pid), "-x", script.name]
-        output, errors = _run(words, pid)
+    words = [gdb(), *FLAGS, "-p", str(pid), "-x", str(SCRIPT)]
+    output, errors = _run(words, pid, {**os.environ, "FATHOM_GDB": json.dumps(job)})
     said = re.search(r"^fathom says (.*)$", output, re.MULTILINE)
     if not said:
-        raise FathomError(f"process {pid}: {_reason(errors)}")
+        raise FathomError(f"process {pid}: {_reason(pid, errors)}")
     status, run = json.loads(said[1])
     return Answer(Status(status), run)
 
 
-def _run(words: Sequence[str], pid: int) -> tuple[str, str]:
+def _run(words: Sequence[str], pid: int, environment: dict[str, str]) -> tuple[str, str]:
     """Its output. It is asked to stop, never killed: that would leave the program inside gdb's call."""
     command = subprocess.Popen(
         words,
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -126,12 +119,13 @@ def _run(words: Sequence[str], pid: int) -> tuple[str, str]:
         raise FathomError(f"process {pid}: no answer within {SECONDS} s") from error
 
 
-def _reason(errors: str) -> str:
-    for line in errors.splitlines():
-        if "ptrace" in line:
-            return f"{line.strip().rstrip('.')}; `fathom doctor` says what forbids it"
+def _reason(pid: int, errors: str) -> str:
+    if not target.started(pid):
+        return target.ENDED
+    if "ptrace" in errors:
+        return "not permitted to trace it; `fathom doctor` says what forbids it"
     lines = [line for line in errors.splitlines() if "rror" in line]
-    return lines[0].strip() if lines else "gdb ended without an answer; has the process ended?"
+    return lines[0].strip() if lines else "gdb ended without an answer"
 
 
 def attach(pid: int, library: Path, settings: Sequence[str]) -> Answer:

@@ -2,6 +2,7 @@
 
 import fnmatch
 import os
+import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ SHELLS = frozenset(
     "sh bash dash zsh ksh csh tcsh fish busybox env timeout nice nohup taskset numactl time strace".split()
 )
 PROC = Path("/proc")
+ENDED = "it has ended"
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,9 @@ def check(target: Target, library: Path) -> None:
         program = elf.read(path)
         with path.open("rb") as there, library.open("rb") as ours:
             theirs, own = _machine(there.read(20)), _machine(ours.read(20))
+        tracer = _tracer(target.pid)
     except OSError as error:
-        raise FathomError(f"process {target.pid}: {error.strerror}") from error
+        raise FathomError(f"process {target.pid}: {ENDED}") from error
     if theirs != own:
         raise FathomError(
             f"process {target.pid}: {target.program} is of another architecture than this Fathom"
@@ -118,6 +121,16 @@ def check(target: Target, library: Path) -> None:
         raise FathomError(
             f"process {target.pid}: {target.program} is linked statically: no library can be loaded into it"
         )
+    if tracer:
+        raise FathomError(
+            f"process {target.pid}: process {tracer} traces it already (strace, a debugger); end that first"
+        )
+
+
+def _tracer(pid: int) -> int:
+    """0: nobody."""
+    found = re.search(r"^TracerPid:\s*(\d+)$", _text(pid, "status"), re.MULTILINE)
+    return int(found[1]) if found else 0
 
 
 def _machine(header: bytes) -> tuple[int, ...]:
