@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 MOST = 12  # files that a message names
 
 
-def _of_files(found: Patterns, name: str, glob: str) -> Patterns:
+def of_files(command: str, found: Patterns, name: str, glob: str) -> Patterns:
     """The same of files like these; there must be one, or none at all."""
     kept = found.only(
         lambda path: fnmatchcase(path, glob) or fnmatchcase(PurePosixPath(path).name, glob)
@@ -44,12 +44,12 @@ def _of_files(found: Patterns, name: str, glob: str) -> Patterns:
     if there and not (kept.patterns or kept.unplaced):
         more = f" and {len(there) - MOST} more" if len(there) > MOST else ""
         raise UsageError(
-            f"patterns: no read or write of a file like '{glob}' in {name}; there are {', '.join(there[:MOST])}{more}"
+            f"{command}: no read or write of a file like '{glob}' in {name}; there are {', '.join(there[:MOST])}{more}"
         )
     return kept
 
 
-def _check(found: Patterns, name: str) -> None:
+def check_any(found: Patterns, name: str) -> None:
     """Something must be there to show."""
     if found.patterns or found.unplaced:
         return
@@ -68,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     opened = fathom.open(arguments.run)
     found = patterns(Remembered(opened))
     if arguments.file:
-        found = _of_files(found, opened.name, arguments.file)
-    _check(found, opened.name)
+        found = of_files("patterns", found, opened.name, arguments.file)
+    check_any(found, opened.name)
     if arguments.json:
         content = view.as_json(found, opened.name, arguments.top)
         print(json.dumps(content, indent=2, ensure_ascii=False))

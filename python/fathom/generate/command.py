@@ -23,24 +23,32 @@ class Generated:
     sealed: list[str]  # those that carry a hash of their own
 
 
-def checked(path: Path, instead: dict[str, str]) -> tuple[Spec, list[Plan]]:
-    """The specification, with options replaced by `instead`, and its plans; a FathomError for what is wrong with it."""
+def _text_of(path: Path) -> str:
     try:
-        text = path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not text in UTF-8 (byte {error.start})") from error
-    spec = build.read(str(path), text)
+
+
+def checked(
+    path: Path, instead: dict[str, str], text: str | None = None
+) -> tuple[Spec, list[Plan]]:
+    """The specification, with options replaced by `instead`, and its plans; a FathomError for what is wrong with it.
+    `text`: what the file at `path` would say, where it is not there yet."""
+    spec = build.read(str(path), _text_of(path) if text is None else text)
     for name, word in instead.items():
         spec.options[name] = Option((word,), spec.source.place(0, 1))
     check(spec)
     return spec, [plan(spec, point) for point in spec.points]
 
 
-def generate(path: Path, instead: dict[str, str], self_check: bool) -> Generated:
+def generate(
+    path: Path, instead: dict[str, str], self_check: bool, text: str | None = None
+) -> Generated:
     """All files of a specification, as text."""
-    spec, plans = checked(path, instead)
+    spec, plans = checked(path, instead, text)
     make = fortran.generate if spec.language == "fortran" else c.generate
     files = make(spec, plans, self_check)
     texts = dict(files.texts)
