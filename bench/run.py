@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+import attach
 import exact
 import findings
 import forwarding
@@ -33,6 +34,7 @@ from rich.table import Table
 from tools import BenchError, Row
 
 BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
+    "attach": attach.rows,
     "per-call": per_call.one_thread,
     "threads": per_call.two_threads,
     "kernel": kernel.rows,

@@ -2,27 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from fathom import places
+from fathom.attach import attached
 from forwarding import FORWARD, server
 from per_call import EMPTY
 from tools import PROGRAMS, fathom_run, run
 
 FEW, MANY = 10, 60  # batches; what start and end cost drops out of the difference
 CALLS_IN_BATCH = 2 * 1000  # pwrites and preads
+ATTACHED = 1.0  # more or fewer than with preload: the wrappers are the same
 LIMIT = 128.0  # a little over what was measured: a rise is a finding
+DOOR = PROGRAMS / "libdoor.so"
 REQUESTS = 500
 REQUEST_LIMITS = {"write": 3300.0, "read": 3600.0, "getattr": 2800.0}
 
+#: What stands before the program, and its environment; made in a directory of its own.
+Before = tuple[list[str | Path], dict[str, str]]
+Way = Callable[[Path], Before]
 
-def instructions(directory: Path, batches: int, traced: bool) -> int:
+
+def bare(directory: Path) -> Before:
+    del directory
+    return [], {"LD_PRELOAD": str(EMPTY)}
+
+
+def preloaded(directory: Path) -> Before:
+    return fathom_run(directory / "run.fathom"), {"LD_PRELOAD": str(EMPTY)}
+
+
+def attached_to(directory: Path) -> Before:
+    """Brought in after the start, by the door that gdb uses."""
+    told = attached.create(str(directory / "run"), "calls", [])
+    settings = directory / "settings"
+    settings.write_bytes(
+        b"".join(f"{name}={value}".encode() + bytes(1) for name, value in told.items())
+    )
+    return [], {
+        "LD_PRELOAD": f"{EMPTY} {DOOR}",
+        "DOOR_LIBRARY": str(places.library()),
+        "DOOR_SETTINGS": str(settings),
+    }
+
+
+def instructions(directory: Path, batches: int, way: Way) -> int:
     """Instructions of a whole run of `calls` on empty calls."""
-    before = fathom_run(directory / f"{batches}.fathom") if traced else []
+    directory.mkdir()
+    before, env = way(directory)
     program: list[str | Path] = [PROGRAMS / "calls", "/dev/null", "1", str(batches)]
-    profile = directory / f"profile.{batches}.{traced}"
-    return counted(profile, program, before, {"LD_PRELOAD": str(EMPTY)})
+    return counted(directory / "profile", program, before, env)
 
 
 def counted(
@@ -40,14 +71,20 @@ def counted(
     raise AssertionError(f"{profile} has no summary line")
 
 
-def per_call(directory: Path, traced: bool) -> float:
-    few, many = (instructions(directory, batches, traced) for batches in (FEW, MANY))
+def per_call(directory: Path, way: Way) -> float:
+    few, many = (
+        instructions(directory / f"{way.__name__}.{batches}", batches, way)
+        for batches in (FEW, MANY)
+    )
     return (many - few) / (MANY - FEW) / CALLS_IN_BATCH
 
 
 def test_instructions_added_to_an_empty_call(tmp_path: Path) -> None:
-    added = per_call(tmp_path, True) - per_call(tmp_path, False)
+    before, with_preload, late = (per_call(tmp_path, way) for way in (bare, preloaded, attached_to))
+    added = with_preload - before
     assert 20 < added <= LIMIT, f"{added:.1f} instructions added per call"
+    more = late - with_preload
+    assert abs(more) <= ATTACHED, f"{more:.1f} instructions more when attached"
 
 
 @pytest.mark.parametrize("op", REQUEST_LIMITS)

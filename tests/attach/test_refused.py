@@ -189,7 +189,11 @@ def test_a_program_of_32_bits(tmp_path: Path) -> None:
     (tmp_path / "s.s").write_text(OF_32_BITS)
     words = ["cc", "-m32", "-nostdlib", "-static", "-o", tmp_path / "s", tmp_path / "s.s"]
     subprocess.run(words, check=True)
-    with subprocess.Popen([tmp_path / "s"], stdin=subprocess.PIPE) as program:
+    try:
+        started = subprocess.Popen([tmp_path / "s"], stdin=subprocess.PIPE)
+    except OSError:
+        pytest.skip("this kernel runs no program of 32 bits")
+    with started as program:
         assert "of another architecture than this Fathom" in refused(tmp_path, program.pid)
         program.communicate(b"on\n")
     assert program.returncode == 5

@@ -24,6 +24,10 @@ SCRIPT = Path(__file__).with_name("inside.py")
 FLAGS = [
     "-nx",
     "-batch",
+    *(
+        "-iex",
+        "python import json, os, pathlib, re, struct, typing",
+    ),  # before the program is stopped
     *("-iex", "set auto-load off"),
     *("-iex", "set auto-solib-add off"),  # reading their symbols would hold the program up
     *("-iex", "set debuginfod enabled off"),

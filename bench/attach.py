@@ -1,0 +1,69 @@
+"""What it takes to bring Fathom into programs that run, and how long they stand still meanwhile."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tools import FATHOM, BenchError, Row, run, scratch
+
+MOST = 2.0  # seconds for one process
+RANKS = 4
+#: Says when it runs, and at the end of its input the longest time in which it did not.
+WATCHFUL = """
+import select, sys, time
+print("ready", flush=True)
+last, longest = time.monotonic(), 0.0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    now = time.monotonic()
+    longest, last = max(longest, now - last), now
+print(longest)
+"""
+
+
+@contextmanager
+def watchful() -> Iterator[subprocess.Popen[str]]:
+    """A program that looks at the clock all the time."""
+    words = [sys.executable, "-c", WATCHFUL]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout
+        if program.stdout.readline() != "ready\n":
+            raise BenchError("the program to be attached did not start")
+        try:
+            yield program
+        finally:
+            program.kill()
+
+
+def _attached(directory: Path, count: int) -> tuple[float, float]:
+    """Seconds of the command, and the longest that a program stood still."""
+    with ExitStack() as stack:
+        programs = [stack.enter_context(watchful()) for _ in range(count)]
+        began = time.monotonic()
+        pids = [str(program.pid) for program in programs]
+        run([FATHOM, "attach", "-o", directory / f"{count}", *pids])
+        seconds = time.monotonic() - began
+        still = max(float(program.communicate("")[0]) for program in programs)
+    return seconds, still
+
+
+def rows(quick: bool) -> list[Row]:
+    """The median of some times, alone and of all ranks of a node at once."""
+    found = []
+    for count in (1, RANKS):
+        times = []
+        for _ in range(3 if quick else 9):
+            with scratch() as directory:
+                times.append(_attached(directory, count))
+        seconds, still = (sorted(column)[len(times) // 2] for column in zip(*times, strict=True))
+        what = "1 process" if count == 1 else f"each of {count} at once"
+        each = seconds / count
+        found.append(Row(f"attach {what}", each, "s", target=f"<= {MOST:g} s", met=each <= MOST))
+        found.append(Row(f"a program stands still, {what}", still, "s"))
+    return found
