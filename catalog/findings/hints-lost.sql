@@ -32,7 +32,7 @@ judged as (
 		p.mpi like '%Open MPI%' and a.process not in (from romio) as ompio
 	from asked as a join processes as p using (process) join objects as o on o.object = a.object and o.class = 'mpi_file'
 	left join held as h on h.process = a.process and h.object = a.object and h.key = a.key
-	where a.key not like 'nc_%' and a.key not like 'pnetcdf_%'
+	where a.key not like 'nc_%' and a.key not like 'pnetcdf_%' and a.key not like 'tuned %'
 )
 select
 	coalesce(f.path, 'a file') as path,

@@ -35,6 +35,7 @@ COMMANDS = {
     "generate": "parallel I/O code from hints: checked, planned, explained, written",
     "doctor": "what will not work here, and why",
     "probes": "list what Fathom can see",
+    "knobs": "list what can be set, and what is alive here",
 }
 EPILOG = """examples:
   fathom run -- mpiexec -n 4 ./s3d 200 200 200

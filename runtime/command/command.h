@@ -54,6 +54,7 @@ struct options {
 	const char *ranks;  /* NULL: all */
 	const char *files;  /* newline-separated globs; NULL: all */
 	const char *select; /* the selection file; NULL: level, layers and files above say it */
+	const char *tuned;  /* the settings file; NULL: none */
 	const char *mmap;  /* "dirty": tell which pages of mapped files are written; NULL: do not */
 	const char *shell; /* of `fathom env`: sh, csh, fish, json */
 	const char *probes;  /* the user's own catalogues, colon-separated, absolute; NULL: none */
@@ -91,6 +92,7 @@ struct run {
 	const char *probes_library; /* NULL: none */
 	const char
 		*selection; /* what processes read of the selection file; NULL: none, or not yet */
+	const char *tuned;  /* the same of the settings file */
 	const char *job;
 	uint64_t id, start_ns;
 	const char *start_json;        /* run.json's text without the closing brace */
@@ -115,6 +117,12 @@ void ring_remove_if_done(const char *ring);
 void selection_compile(struct run *run); /* ends with its one line if something is wrong in it */
 void selection_publish(struct run *run); /* for this node, by the first that comes */
 const char *selection_path(const struct run *run); /* in the run directory, for other nodes */
+
+/* tuned.c: what is set in the program. */
+void tuned_compile(struct run *run); /* ends with its one line if something is wrong in it */
+void tuned_publish(struct run *run);
+const char *tuned_path(const struct run *run); /* NULL: nothing is set */
+void tuned_variables(const struct run *run, void (*use)(const char *name, const char *value));
 
 /* agent.c: the process that stays beside the traced ones, one per node. */
 const char *engine_find(void); /* NULL: not installed */

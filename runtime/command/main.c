@@ -10,6 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What the user's files say: a mistake in them is said before anything is made. */
+static void compile(struct run *run)
+{
+	selection_compile(run);
+	tuned_compile(run);
+}
+
 static void prepare(struct run *run, bool with_command, int argc, char **argv)
 {
 	memset(run, 0, sizeof(*run));
@@ -20,7 +27,7 @@ static void prepare(struct run *run, bool with_command, int argc, char **argv)
 	run->launcher = with_command ? launcher_find() : (struct launcher){"", NULL};
 	forwarding_check(run);
 	if (!run->launcher.name[0]) /* a rank finds out whether its node has it already */
-		selection_compile(run);
+		compile(run);
 	run->probes_library = probes_library(run->options.probes, run->library);
 	run->program = with_command ? program_name(run->options.command) : "batch";
 	run_name(run);

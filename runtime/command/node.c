@@ -186,6 +186,7 @@ void node_create(struct run *run)
 	}
 	node_files(run);
 	selection_publish(run);
+	tuned_publish(run);
 	control_create(run->ring, &run->options);
 }
 

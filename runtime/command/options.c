@@ -41,6 +41,9 @@ static const char options_help[] =
 	"                      last match counts\n"
 	"  --select FILE       what to record, and how finely, as a file says\n"
 	"                      (docs/selection.md), in place of the four options above\n"
+	"  --tuned FILE        set these hints, HDF5 properties, variables, layouts in the "
+	"program\n"
+	"                      (docs/settings.md; H5Tuner's XML too)\n"
 	"  --mmap dirty        tell which pages of mapped files are written (Linux 6.7)\n"
 	"  --probes FILE       record the functions of your own catalogue too "
 	"(docs/catalogue.md);\n"
@@ -275,6 +278,9 @@ static void check_select(const struct options *options, bool level)
 			     : options->ranks        ? "--ranks"
 						     : NULL;
 
+	if (options->tuned && options->ranks)
+		fail(EXIT_FATHOM, "--tuned: settings hold on all ranks; leave --ranks out, a "
+				  "selection file may name ranks (--select)");
 	if (options->select && beside)
 		fail(EXIT_FATHOM, "--select: %s is said in the file; leave %s out", beside, beside);
 }
@@ -295,6 +301,7 @@ enum {
 	OPTION_RANKS,
 	OPTION_FILES,
 	OPTION_SELECT,
+	OPTION_TUNED,
 	OPTION_MMAP,
 	OPTION_PROBES,
 	OPTION_AGENT,
@@ -316,6 +323,7 @@ static const struct option long_options[] = {
 	{"files", required_argument, NULL, OPTION_FILES},
 	{"probes", required_argument, NULL, OPTION_PROBES},
 	{"select", required_argument, NULL, OPTION_SELECT},
+	{"tuned", required_argument, NULL, OPTION_TUNED},
 	{"mmap", required_argument, NULL, OPTION_MMAP},
 	{"agent", no_argument, NULL, OPTION_AGENT},
 	{"sample", required_argument, NULL, OPTION_SAMPLE},
@@ -382,6 +390,9 @@ static void take(struct options *options, int option, const char *value, bool ru
 		break;
 	case OPTION_SELECT:
 		options->select = value;
+		break;
+	case OPTION_TUNED:
+		options->tuned = value;
 		break;
 	case OPTION_PROBES:
 		add_probes(options, value);

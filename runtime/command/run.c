@@ -173,13 +173,13 @@ static void json_environment(struct text *out)
 }
 
 /* As the user wrote it. */
-static const char *selection_text(const char *path)
+static const char *user_text(const char *option, const char *path)
 {
 	size_t size = 0;
 	const char *text = read_file(path, &size);
 
 	if (!text)
-		fail(EXIT_FATHOM, "--select: %s: %s", path, strerror(errno));
+		fail(EXIT_FATHOM, "%s: %s: %s", option, path, strerror(errno));
 	return text;
 }
 
@@ -200,7 +200,11 @@ static void json_configuration(struct text *out, const struct run *run)
 	json_list(out, options->files, '\n');
 	if (options->select) {
 		text_add(out, ", \"selection\": ");
-		json_string(out, selection_text(options->select));
+		json_string(out, user_text("--select", options->select));
+	}
+	if (options->tuned) {
+		text_add(out, ", \"tuned\": ");
+		json_string(out, user_text("--tuned", options->tuned));
 	}
 	if (options->probes) {
 		text_add(out, ", \"probes\": ");

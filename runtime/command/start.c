@@ -90,6 +90,8 @@ void environment_each(const struct run *run, void (*use)(const char *name, const
 	use("FATHOM_RANKS", options->ranks);
 	use("FATHOM_FILES", options->files);
 	use("FATHOM_SELECT", selection_path(run));
+	use("FATHOM_TUNED", tuned_path(run));
+	tuned_variables(run, use);
 	use("FATHOM_MMAP", options->mmap);
 	use("FATHOM_PROBES", options->probes);
 }

@@ -313,6 +313,7 @@ struct config {
 	uint32_t layers;                   /* that are patched */
 	const char *files;                 /* FATHOM_FILES or NULL */
 	const char *select;                /* FATHOM_SELECT or NULL */
+	const char *tuned;                 /* FATHOM_TUNED or NULL */
 	bool mmap_dirty;                   /* FATHOM_MMAP=dirty */
 	uint32_t rank, ranks;              /* rank + 1; 0 unknown until MPI_Init */
 	bool first_on_node;                /* of the ranks */

@@ -9,6 +9,9 @@ static const char *const layer_names[] = {
 };
 enum { LAYERS = sizeof(layer_names) / sizeof(layer_names[0]) };
 
+/* Whose opens, creations and transfers take a run's settings: patched where there are some, recorded or not. */
+enum { TUNED_LAYERS = 1 << 1 | 1 << 2 | 1 << 4 }; /* mpiio, hdf5, pnetcdf */
+
 /* In a list `NAME:counted` is a layer whose calls are counted, and are no events. */
 #define LAYER_COUNTED ":counted"
 #define LAYERS_DEFAULT                                                                             \

@@ -376,6 +376,7 @@ static void read_settings(const char *run)
 	config.layers = (uint32_t)(config.gate | config.gate >> COUNTED_LAYERS);
 	config.files = keep(config.files, setting("FATHOM_FILES"));
 	config.select = keep(config.select, setting("FATHOM_SELECT"));
+	config.tuned = keep(config.tuned, setting("FATHOM_TUNED"));
 	config.mmap_dirty = setting("FATHOM_MMAP") && !strcmp(setting("FATHOM_MMAP"), "dirty");
 }
 
@@ -403,7 +404,7 @@ static bool begin(const char *run)
 	config.start_ns = clock_ns();
 	read_settings(run);
 	map_control();
-	if (!(config.gate & LEVEL_CALL) && !control_shared)
+	if (!(config.gate & LEVEL_CALL) && !control_shared && !config.tuned)
 		return false; /* off, and nobody can turn it on */
 	if (process)
 		forget_run();
@@ -481,9 +482,14 @@ void process_patched(uint64_t began)
 	thread_release(t);
 }
 
+const char *process_tuned(void)
+{
+	return config.tuned;
+}
+
 uint32_t process_layers(void)
 {
-	return config.layers;
+	return config.layers | (config.tuned ? TUNED_LAYERS : 0);
 }
 
 static void name_files(void)

@@ -19,6 +19,7 @@ const char *process_run(void);        /* the run that it is recorded in; NULL: n
 void process_started(void);           /* the constructor's work is done: its time is a row */
 void process_patched(uint64_t began); /* slots of a library that came later were patched since */
 uint32_t process_layers(void);        /* layers to patch: bit mask */
+const char *process_tuned(void);      /* the file of the run's settings; NULL: none */
 /* Writes all streams out and removes the ring: destructor, _exit. In a vfork child: its own stream only. */
 void process_end(void);
 /* Before exec: the same, but recording can go on; after a failed exec: it does. */

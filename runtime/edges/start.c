@@ -11,6 +11,7 @@
 #include "edges/search.h"
 #include "edges/self.h"
 #include "edges/start.h"
+#include "tune/tune.h"
 
 __thread struct entry_site entry_site;
 
@@ -55,6 +56,7 @@ __attribute__((constructor)) static void start(int count, char **arguments, char
 	if (is_late || !process_begin())
 		return;
 	start_watch();
+	tune_begin(process_tuned());
 	edges_patch(process_layers());
 	process_started();
 }

@@ -182,6 +182,8 @@ bool hdf5_of_numbers(const struct hdf5_library *lib, int64_t type); /* integers 
 void hdf5_type_hint(struct call *c, const struct hdf5_library *lib, int64_t type);
 void hdf5_dataset_hints(struct call *c, const struct hdf5_library *lib, int64_t dataset,
 			int64_t list);
+/* The name of a file access list's driver; "" when it is not known. */
+const char *hdf5_driver_name(const struct hdf5_library *lib, int64_t list);
 void hdf5_file_hints(struct call *c, const struct hdf5_library *lib, int64_t file, int64_t access,
 		     bool parallel);
 

@@ -235,7 +235,7 @@ void hdf5_dataset_hints(struct call *c, const struct hdf5_library *lib, int64_t 
 
 /* ---- files ---- */
 
-static const char *driver_name(const struct hdf5_library *lib, int64_t list)
+const char *hdf5_driver_name(const struct hdf5_library *lib, int64_t list)
 {
 	const int64_t driver = lib->list_driver ? hdf5_id(lib, lib->list_driver(list)) : -1;
 
@@ -348,7 +348,7 @@ void hdf5_file_hints(struct call *c, const struct hdf5_library *lib, int64_t fil
 	if (list <= 0 && lib->copied_access)
 		list = hdf5_id(lib, *lib->copied_access);
 	if (list > 0) {
-		object_hint(c, c->object, true, "driver", driver_name(lib, list));
+		object_hint(c, c->object, true, "driver", hdf5_driver_name(lib, list));
 		say_sizes(c, lib, list);
 		say_versions(c, lib, list);
 		if (parallel)

@@ -76,6 +76,9 @@ struct mpi_abi {
 	int (*info_key)(uintptr_t info, int n, char *key);
 	int (*info_get)(uintptr_t info, const char *key, int length, char *value, int *flag);
 	int (*info_free)(void *info);
+	int (*info_create)(void *info);
+	int (*info_dup)(uintptr_t info, void *copy);
+	int (*info_set)(uintptr_t info, const char *key, const char *value);
 	int (*file_info)(uintptr_t file, void *info);
 	int (*elements)(const void *status, uintptr_t datatype, int64_t *count);
 	int (*type_size)(uintptr_t datatype, int64_t *size);

@@ -283,6 +283,11 @@ def regions(source: Source) -> pa.Table:
     )
 
 
+def tuned(source: Source) -> pa.Table:
+    """Columns: setting, value, became, files, objects, example."""
+    return source.sql(statement("tuned"))
+
+
 def missing(source: Source) -> pa.Table:
     """What was cut or damaged, from `marks`: kind, detail, processes, value (summed), marks."""
     return source.sql(statement("missing"))

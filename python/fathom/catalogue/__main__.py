@@ -1,4 +1,5 @@
-"""python -m fathom.catalogue generate OUT FILE… | docs OUT FILE… | check FILE… | preload, before OUT SERVED FILE…"""
+"""python -m fathom.catalogue generate OUT FILE… | docs OUT FILE… | check FILE… | preload, before OUT SERVED FILE… |
+knobs, knob-docs OUT FILE…"""
 
 from __future__ import annotations
 
@@ -6,9 +7,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import describe
+from . import describe, knob_pages, knob_table
 from .before import before
 from .generate import generate, write
+from .knobs import load_knobs
 from .load import load
 from .model import CatalogueError
 from .preload import preload
@@ -18,7 +20,7 @@ def main(arguments: list[str]) -> int:
     """Run one of the commands; a mistake is one line and status 2."""
     parser = argparse.ArgumentParser(prog="python -m fathom.catalogue", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("generate", "docs", "check", "preload", "before"):
+    for name in ("generate", "docs", "check", "preload", "before", "knobs", "knob-docs"):
         command = commands.add_parser(name)
         if name != "check":
             command.add_argument("out", type=Path)
@@ -27,6 +29,11 @@ def main(arguments: list[str]) -> int:
         command.add_argument("files", type=Path, nargs="+")
     options = parser.parse_args(arguments)
     try:
+        if options.command.startswith("knob"):
+            knobs = load_knobs(options.files)
+            made = knob_table.table if options.command == "knobs" else knob_pages.pages
+            write(options.out, made(knobs))
+            return 0
         catalogue = load(options.files)
         if options.command == "generate":
             generate(catalogue, options.out)

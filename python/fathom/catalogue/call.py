@@ -58,6 +58,7 @@ def load_call(
         moved=row.text("bytes", ""),
         moves=expression(row, "moves", known | {"went"}, result),
         when=" && ".join(when),
+        tune=row.text("tune", ""),
         before=row.text("before", ""),
         before_changes=row.words("before_changes"),
         after=row.text("after", ""),
@@ -239,6 +240,10 @@ def _check_call(row: Row, call: Call, known: set[str]) -> None:
     for name in call.before_changes:
         if name not in known:
             raise row.error("before_changes", f"'{name}' is no argument")
+    if call.tune and (not is_statement(call.tune) or call.hot or call.when or not call.row):
+        raise row.error(
+            "tune", "must be a call, in a row that is recorded, not hot, without 'when'"
+        )
     if call.before_changes and not call.before:
         raise row.error("before_changes", "needs a 'before' hook")
     if call.always and not (call.before or call.after):

@@ -103,6 +103,7 @@ class Call:
     moved: str  # bytes that truly moved
     moves: str  # how far a stream's position went, where that is something else
     when: str
+    tune: str  # statement that may replace arguments by a run's settings
     before: str
     before_changes: tuple[str, ...]
     after: str

@@ -65,6 +65,7 @@ CALL_KEYS: Mapping[str, type] = {
     "before": str,
     "before_changes": list,
     "after": str,
+    "tune": str,
     "always": bool,
     "hot": bool,
     "row": bool,
@@ -114,7 +115,7 @@ ERRORS = ("errno", "nonzero", "negative", "minus_errno", "none")
 NAME = re.compile(r"[A-Za-z_]\w*")
 #: Names that a wrapper uses itself (wrappers.py).
 RESERVED = frozenset(
-    "c real ended asked at went recorded errno_before original va edge site".split()
+    "c real ended asked at went recorded errno_before original va edge site tuned tunes".split()
 )
 _C_WORDS = frozenset(
     "c wrapper sizeof int long unsigned char void const struct int64_t uint64_t uint32_t int32_t size_t "

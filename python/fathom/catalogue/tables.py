@@ -61,6 +61,7 @@ def wrappers_h(catalogue: Catalogue, edges: Sequence[Edge]) -> str:
         "",
         '#include "handlers.h"',
         *(f'#include "{name}"' for api in catalogue.apis for name in api.include),
+        *(['#include "tune/tune.h"'] if any(call.tune for _, call in catalogue.calls()) else []),
         "",
         "enum edge_number {",
         *(

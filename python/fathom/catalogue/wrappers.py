@@ -196,7 +196,8 @@ class _Body:
             return [*lines, "", *start]
         if not self.call.when:
             lines += self._asked()
-        return [*lines, "\tstruct call c;", "", *start]
+        tuned = ["\tstruct tuned tuned;"] if self.call.tune else []
+        return [*lines, "\tstruct call c;", *tuned, "", *start]
 
     def hooks_only(self) -> list[str]:
         """A row that is not recorded: only its hooks run."""
@@ -214,6 +215,7 @@ class _Body:
         if call.hot:
             lines += block(self._find("true"), "", "\tif (hot.usual) {")
             lines += block(self._usual("true", "\t\t", []), "\t}")
+        lines += self._tune()
         if call.when:
             gate = "" if call.always else f"!layer_on({self.edge.api.layer_number}) || "
             lines += self._unless(f"\tif ({gate}!({self._own(call.when)}))", True)
@@ -236,9 +238,9 @@ class _Body:
         filled = self._error() + self._fields()
         if call.always:
             lines += _when_recorded(filled)
-            lines += block(self._after(), _when_recorded(self._leave()))
+            lines += block(self._after(), self._tuned("&c"), _when_recorded(self._leave()))
         else:
-            lines += block(filled, self._after(), self._leave())
+            lines += block(filled, self._after(), self._tuned("&c"), self._leave())
         return lines + self._return()
 
     def usual(self, unusual: str) -> list[str]:
@@ -293,6 +295,13 @@ class _Body:
     def _pass_through(self, indent: str) -> list[str]:
         """The call as if the wrapper were not there; only a tracked position goes on."""
         call = self.call
+        if call.tune:
+            return block(
+                self._result(indent),
+                "",
+                self._tuned("NULL", indent),
+                [indent + line.lstrip("\t") for line in self._return()],
+            )
         if call.result and not call.at_position and not self.form.va:
             return fold("return real(", self.arguments, ");", indent)
         return block(
@@ -338,19 +347,32 @@ class _Body:
         names = ["&" + p.name if p.name in changes else p.name for p in self.call.parameters]
         return self._hook(self.call.before, names)
 
+    def _tune(self) -> list[str]:
+        """A run's settings take the place of arguments."""
+        if not self.call.tune:
+            return []
+        head = ["\tconst bool tunes = tune_wanted(&tuned);", "", "\tif (tunes)"]
+        return [*head, *self._hook(self.call.tune, [], "\t\t")]
+
+    def _tuned(self, call: str, indent: str = "\t") -> list[str]:
+        """What was set is told, and our copies are given back."""
+        if not self.call.tune:
+            return []
+        return [f"{indent}if (tunes)", f"{indent}\ttune_end(&tuned, {call});"]
+
     def _after(self) -> list[str]:
         names = [self.call.result.name] if self.call.result else []
         return self._hook(
             self.call.after, names + [parameter.name for parameter in self.call.parameters]
         )
 
-    def _hook(self, hook: str, names: list[str]) -> list[str]:
+    def _hook(self, hook: str, names: list[str], indent: str = "\t") -> list[str]:
         if not hook:
             return []
         if is_statement(hook):
             head, _, rest = self._own(hook).partition("(")
-            return fold(f"{head}(", rest.split(", "), ";", "\t")
-        return fold(f"{hook}(", ["&c" if self.call.row else "NULL", *names], ");", "\t")
+            return fold(f"{head}(", rest.split(", "), ";", indent)
+        return fold(f"{hook}(", ["&c" if self.call.row else "NULL", *names], ");", indent)
 
     def _result(self, indent: str = "\t") -> list[str]:
         result = self.call.result

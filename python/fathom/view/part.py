@@ -69,7 +69,8 @@ class Part:
     """One table: `name` in the JSON, `--by BY` alone, under `title` on the page.
 
     `columns` is how people see it (none: words only), `words` what is said below it. The page has it when the
-    part that it `needs` has rows (by default itself; "": always). A part without title is in the JSON only.
+    part that it `needs` has rows (by default itself; "": always), and not where its title is empty. A part without
+    title is in the JSON only.
     `whole`: never cut to the top rows. `alone`: has so many rows that only `--by` prints it, not the page's JSON.
     """
 
@@ -90,4 +91,8 @@ class Part:
     def shown(self, page: Page) -> bool:
         """Has this run's page the part?"""
         needed = self.name if self.needs is None else self.needs
-        return bool(self.title) and (not needed or page.table(needed).num_rows > 0)
+        return (
+            bool(self.title)
+            and bool(self.heading(page))
+            and (not needed or page.table(needed).num_rows > 0)
+        )

@@ -5,7 +5,7 @@ from typing import Any
 
 from fathom.analysis import accesses, collectives, ranklist, summary
 from fathom.view import collectives as shape
-from fathom.view import ending, numbers
+from fathom.view import ending, numbers, tuned
 from fathom.view.column import Column
 from fathom.view.part import Page, Part
 from fathom.view.tables import text
@@ -297,6 +297,7 @@ PARTS = (
         "Regions (summed over processes; I/O in them, but in no region inside)", "region", REGIONS,
     ),
     Part("samples", summary.samples, "System (counters per second)", "sample", SAMPLES),
+    Part("tuned", summary.tuned, tuned.title, "setting", tuned.TUNED, tuned.words, needs="", whole=True),
     Part("collectives", collectives.joined, "Collectives", words=shape.joined, whole=True),
     Part("tracing", summary.tracing, "Coverage", words=ending.coverage, needs="", whole=True),
     Part("missing", summary.missing, _missing_title, words=ending.missing, needs="", whole=True),

@@ -1,0 +1,127 @@
+/* --tuned: a settings file becomes lines that every process reads, variables of the launch, layouts of directories. Python
+ * makes them once, before the program starts; the lines lie in the run directory. */
+#include "command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *hints_path(const struct run *run)
+{
+	return format_text("%s/romio-hints", run->directory);
+}
+
+/* Started inside a run of the same settings, as a launcher's ranks are: theirs hold. */
+static const char *inherited(const struct run *run)
+{
+	const char *outer = getenv("FATHOM_RUN");
+
+	return outer && strcmp(outer, run->directory) == 0 ? getenv("FATHOM_TUNED") : NULL;
+}
+
+const char *tuned_path(const struct run *run)
+{
+	return run->options.tuned ? format_text("%s/tuned", run->directory) : inherited(run);
+}
+
+__attribute__((noreturn)) static void compile_exec(const struct run *run, int out)
+{
+	char *words[] = {"knobs", "--apply", (char *)run->options.tuned, NULL};
+
+	unsetenv("LD_PRELOAD"); /* inside a traced script: no I/O of the program */
+	unsetenv("FATHOM_RUN");
+	dup2(out, STDOUT_FILENO);
+	python_exec(words);
+}
+
+void tuned_compile(struct run *run)
+{
+	int ends[2], status;
+	size_t size = 0;
+	pid_t child;
+
+	if (!run->options.tuned || run->tuned)
+		return;
+	if (pipe2(ends, O_CLOEXEC) || (child = fork()) < 0)
+		fail(EXIT_FATHOM, "--tuned: cannot start a process: %s", strerror(errno));
+	if (child == 0)
+		compile_exec(run, ends[1]);
+	close(ends[1]);
+	run->tuned = read_file(format_text("/dev/fd/%d", ends[0]), &size);
+	close(ends[0]);
+	if (waitpid(child, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
+		exit(EXIT_FATHOM); /* it has said why */
+	if (!run->tuned)
+		fail(EXIT_FATHOM, "--tuned: cannot read the settings: %s", strerror(errno));
+}
+
+/* The next line after *at that begins with this word and a blank, without them; NULL: none. */
+static char *line_of(const char **at, const char *word)
+{
+	const size_t length = strlen(word);
+
+	while (*at && **at) {
+		const char *line = *at, *end = strchrnul(line, '\n');
+
+		*at = *end ? end + 1 : end;
+		if (strncmp(line, word, length) == 0 && line[length] == ' ')
+			return format_text("%.*s", (int)(end - line - length - 1),
+					   line + length + 1);
+	}
+	return NULL;
+}
+
+static void write_hints(const struct run *run)
+{
+	const char *at = run->tuned;
+	struct text hints = {0};
+	char *line;
+
+	while ((line = line_of(&at, "romio")))
+		text_add(&hints, "%s\n", line);
+	if (hints.at)
+		publish(hints_path(run), hints.at, hints.used);
+}
+
+/* Ranks that come at once wait for the one that is first. */
+void tuned_publish(struct run *run)
+{
+	const char *path = tuned_path(run);
+	size_t size = 0;
+	int lock;
+
+	if (!run->options.tuned)
+		return;
+	lock = open(format_text("%s/select.lock", run->ring), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	if (lock < 0 || flock(lock, LOCK_EX))
+		fail(EXIT_FATHOM, "cannot lock %s: %s", run->ring, strerror(errno));
+	if (access(path, F_OK)) {
+		tuned_compile(run);
+		write_hints(run);
+		publish(path, run->tuned, strlen(run->tuned));
+	}
+	close(lock);
+	run->tuned = read_file(path, &size);
+	if (!run->tuned)
+		fail(EXIT_FATHOM, "--tuned: %s: %s", path, strerror(errno));
+}
+
+void tuned_variables(const struct run *run, void (*use)(const char *name, const char *value))
+{
+	const char *at = run->tuned;
+	char *line;
+
+	while ((line = line_of(&at, "environment"))) {
+		char *name = strsep(&line, " ");
+
+		use(name, line);
+	}
+	at = run->tuned;
+	if (line_of(&at, "romio"))
+		use("ROMIO_HINTS", hints_path(run));
+}

@@ -1,0 +1,69 @@
+/* What became of each setting, as hints of the object that it was set for: `tuned NAME`, once per object. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "handlers/library.h"
+#include "tune/settings.h"
+
+enum { KNOWN = 8192, TEXT = 300 };
+
+/* Objects and settings that were told of; a full row is told again. */
+static _Atomic uint64_t known[KNOWN];
+
+void tuned_start(struct tuned *t)
+{
+	t->n = 0;
+	t->info = 0;
+	t->list[0] = t->list[1] = -1;
+}
+
+void tuned_tell(struct tuned *t, const struct setting *s, const char *left)
+{
+	if (t->n == TUNED_MOST)
+		return;
+	t->told[t->n].setting = setting_number(s);
+	t->told[t->n++].left = left;
+}
+
+static bool is_new(uint32_t object, uint16_t setting)
+{
+	const uint64_t key = (uint64_t)object << 16 | setting;
+
+	for (uint32_t i = 0; i < 8; i++) {
+		_Atomic uint64_t *at = &known[((key * 0x9e3779b97f4a7c15u >> 40) + i) % KNOWN];
+		uint64_t there = 0;
+
+		if (atomic_compare_exchange_strong(at, &there, key))
+			return true;
+		if (there == key)
+			return false;
+	}
+	return true;
+}
+
+static void tell(struct call *c, uint16_t number, const char *left)
+{
+	const struct setting *s = setting_at(number);
+	char key[80], value[TEXT];
+
+	if (!is_new(c->object, number))
+		return;
+	snprintf(key, sizeof(key), "tuned %s", s->key);
+	snprintf(value, sizeof(value), "%s%s%s", s->value, left ? "; left: " : "",
+		 left ? left : "");
+	object_hint(c, c->object, false, key, value);
+}
+
+void tune_end(struct tuned *t, struct call *c)
+{
+	KEEP_ERRNO;
+
+	for (uint32_t i = 0; c && c->object && i < t->n; i++)
+		tell(c, t->told[i].setting, t->told[i].left);
+	if (t->info)
+		t->info_free(&t->info);
+	for (int i = 0; i < 2; i++)
+		if (t->list[i] >= 0)
+			t->list_close(t->list[i]);
+}
