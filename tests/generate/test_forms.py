@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fathom.hints import header
 from harness import generated, needs
 
 HEAD = "#begin_options\nname: forms;\nprocesses: 4;\n{options}#end_options\n"
@@ -140,6 +141,49 @@ def checked(text: str, options: str, library: str, language: str, mpi: str, tmp_
 )
 def test_overridden(options: str, library: str, language: str, mpi: str, tmp_path: Path) -> None:
     checked(FORMS["single"], options, library, language, mpi, tmp_path)
+
+
+VALUES = """#begin_parameters
+n: 4 + rank;
+now: 0.75;
+#end_parameters
+#begin_dimensions
+x: total(n);
+#end_dimensions
+#begin_variables
+a: short, 1, x;
+#end_variables
+#begin_attributes
+cells: global, int, x, -x, 7;
+ranks: a, int64, nprocs * 2;
+part: a, short, min(x, 3);
+time: global, double, now;
+half: a, float, now;
+#end_attributes
+#begin_write
+array: *, a, before(n), n, a;
+#end_write
+"""
+WANTED = {"cells": [22, -22, 7], "ranks": [8], "part": [3], "time": [0.75], "half": [0.75]}
+
+
+@pytest.mark.parametrize(
+    ("library", "language", "mpi"),
+    [
+        ("pnetcdf", "c", "ompio"),
+        pytest.param("pnetcdf", "fortran", "ompio", marks=pytest.mark.full),
+        pytest.param("hdf5", "c++", "mpich", marks=pytest.mark.full),
+        ("hdf5", "fortran", "mpich"),
+        pytest.param("netcdf4", "c", "ompio", marks=pytest.mark.full),
+    ],
+)
+def test_attributes_are_worked_out(library: str, language: str, mpi: str, tmp_path: Path) -> None:
+    """Sums over ranks, and what the program gives as an argument."""
+    path = checked(VALUES, "", library, language, mpi, tmp_path)
+    found = header.read(path)
+    assert {a.name: list(a.values) for a in found.attributes} == WANTED
+    types = {a.name: a.type for a in found.attributes}
+    assert (types["cells"], types["ranks"], types["half"]) == ("int32", "int64", "float32")
 
 
 def test_a_gap_is_filled(tmp_path: Path) -> None:

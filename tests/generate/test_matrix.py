@@ -20,7 +20,7 @@ GRID = (
 )
 #: As many blocks, or particles, as four ranks of the kernel have, in pieces as even as they can be.
 BLOCKS = "blocks: div(19 * (rank + 1), nprocs) - div(19 * rank, nprocs)"
-FLASH = (("blocks: 80 + rank % 3", BLOCKS), ("int, 323", "int, 19"))
+FLASH = (("blocks: 80 + rank % 3", BLOCKS),)
 PARTICLES = "count: div(18432 * (rank + 1), nprocs) - div(18432 * rank, nprocs)"
 VPIC = (("count: 4096 + rank % 3 % 2 * 2048", PARTICLES),)
 

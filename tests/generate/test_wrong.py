@@ -80,6 +80,15 @@ WRONG = {
     "name-too-long": ("n: 16;", f"{'n' * 60}: 16;", 6, "a name of 60 letters"),
     "dimension-unknown": ("b: int, 1, y;", "b: int, 1, z;", 14, "no dimension is called 'z'"),
     "variable-unknown": (B, B.replace("b", "c", 1), 21, "no variable is called 'c'"),
+    "attribute-by-rank": ('text, "K"', "int, rank * n", 17, "units depends on the rank"),
+    "attribute-too-large": ('text, "K"', "short, n * 4000", 17, "is 64000 with 4 processes"),
+    "attribute-no-text": ('text, "K"', "text, n", 17, "n is no text"),
+    "attribute-real-in-int": ('text, "K"', "int, t", 17, "t is no whole number"),
+    "attribute-real-in-a-sum": ('text, "K"', "double, t + 1", 17, "t is no whole number"),
+    "real-in-a-dimension": ("x: 8;", "x: t;", 10, "nothing is called 't'"),
+    "cdf1-int64": ("double, 2", "int64, 2", 13, "which cdf1 has not"),
+    "cdf1-size": ("x: 8;", "x: 20000000;", 13, "more than cdf1 can hold"),
+    "cdf1-place": ("x: 8;", "x: 16777100;", 14, "begins behind 2 GiB"),
     "attribute-unknown-variable": ("units: a,", "units: c,", 17, "no variable is called 'c'"),
     "expression-unknown": ("x: 8;", "x: m;", 10, "nothing is called 'm'"),
     "function-unknown": ("x: 8;", "x: abs(8);", 10, "no function 'abs'"),
@@ -178,8 +187,13 @@ del WRONG["block-unknown"]
 
 
 def text_of(name: str) -> str:
+    """The base; with a real parameter, or in an older format, where the case is about these."""
     old, new, _, _ = WRONG[name]
     text = BASE.replace("y: n;", "y: unlimited;") if name == "unlimited-in-a-plain-file" else BASE
+    if "real" in name:
+        text = text.replace("n: 16;", "n: 16; t: 0.5;")
+    if name.startswith("cdf1"):
+        text = text.replace("name: t;", "format: cdf1;")
     assert old in text
     return text.replace(old, new, 1)
 

@@ -47,6 +47,10 @@ def _define(spec: Spec, block: Block, it: st.Statement) -> None:
     """What is no access."""
     if isinstance(it, st.Defined):
         _name(spec, block.kind, it)
+    elif isinstance(it, st.RealLine):
+        _once(it.name, {**spec.parameters, **spec.reals, **spec.dimensions}, "parameter")
+        words.check(it.name, "parameter")
+        spec.reals[it.name.text] = it.value.text
     elif isinstance(it, st.VariableLine):
         _variable(spec, it)
     elif isinstance(it, st.AttributeLine):
@@ -66,7 +70,7 @@ def _once(name: st.Word, known: Mapping[str, object], what: str) -> None:
 def _name(spec: Spec, kind: str, it: st.Defined) -> None:
     """A parameter or a dimension: both may stand in expressions, so they share their names."""
     what = kind.removesuffix("s")
-    _once(it.name, {**spec.parameters, **spec.dimensions}, what)
+    _once(it.name, {**spec.parameters, **spec.reals, **spec.dimensions}, what)
     words.check(it.name, what)
     if kind == "dimensions":
         spec.dimensions[it.name.text] = Dimension(it.name.text, it.length, it.name.place)
@@ -141,16 +145,19 @@ def _attribute(spec: Spec, it: st.AttributeLine) -> None:
         raise Mistake(it.name.place, f"the attribute '{it.name.text}' is said twice", "drop one")
     text = it.type.text in ("text", "char", "string", "NC_CHAR")
     kind = None if text else _type(it.type)
-    for word in it.values:
-        _check_value(word, kind)
+    for one in it.values:
+        _check_value(spec, one, kind)
     if text and len(it.values) != 1:
         raise Mistake(it.values[1].place, "a text has one value", "put it all into one")
-    values = tuple(word.text for word in it.values)
+    values = tuple(one.text if isinstance(one, st.Word) else one for one in it.values)
     spec.attributes.append(Attribute(it.name.text, variable, kind, values, it.name.place))
 
 
-def _check_value(word: st.Word, kind: Type | None) -> None:
-    """A number fits its type; a text is one."""
+def _check_value(spec: Spec, word: st.Word | ex.Expression, kind: Type | None) -> None:
+    """A number fits its type; a text is one; of an expression the checks over all ranks say the rest."""
+    if isinstance(word, ex.Expression):
+        _check_worked_out(spec, word, kind)
+        return
     quoted = word.place.text[word.place.column - 1 : word.place.column] == '"'
     if kind is None or quoted:
         if kind is not None or not quoted:
@@ -167,6 +174,18 @@ def _check_value(word: st.Word, kind: Type | None) -> None:
                 f"'{word.text}' is no number of type {kind.name}",
                 "write a whole number that fits, or change the type",
             )
+
+
+def _check_worked_out(spec: Spec, it: ex.Expression, kind: Type | None) -> None:
+    if kind is None:
+        raise Mistake(it.place, f"{ex.key(it)} is no text", "write a text in quotation marks")
+    reals = [one for one in ex.parts(it) if spec.is_real(one)]
+    if reals and (reals != [it] or not kind.name.startswith("float")):
+        raise Mistake(
+            reals[0].place,
+            f"{ex.key(reals[0])} is no whole number",
+            "it can only be the whole value of an attribute of type float or double",
+        )
 
 
 def _point(spec: Spec, block: Block, found: list[st.Statement]) -> Point:
@@ -331,5 +350,5 @@ def _check_buffer(spec: Spec, types: dict[str, Access], access: Access) -> None:
             f" {access.variable.type.name} for {access.variable.name}",
             "use a buffer for each type, or make the variables' types equal",
         )
-    if name in spec.parameters:
+    if name in spec.parameters or name in spec.reals:
         raise Mistake(access.buffer.place, f"{name} is a parameter", "name the program's array")

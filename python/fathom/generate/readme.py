@@ -26,8 +26,16 @@ def explain(one: Plan) -> list[str]:
         lines.append(f"  rule {d.rule:2}  {d.subject}: {d.choice}{other}; {d.reason}")
     kind = "reads" if one.reading else "writes"
     for nprocs, count in one.raw.items():
-        lines.append(f"  with {nprocs} processes: {count} raw {kind} of data (ROMIO, one node)")
+        what = kind if count != 1 else kind.removesuffix("s")
+        lines.append(f"  with {nprocs} processes: {count} raw {what} of data ({_where(one)})")
     return lines
+
+
+def _where(one: Plan) -> str:
+    """Under what a count holds."""
+    if one.spec.library == "posix":
+        return "each rank its own"
+    return "ROMIO, one node; of Open MPI's OMPIO it is not known"
 
 
 def steps(one: Plan) -> list[str]:

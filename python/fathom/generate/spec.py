@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from fathom.generate.language.expression import Expression, Values
+from fathom.generate.language.expression import Expression, Name, Values
 from fathom.generate.language.mistake import Place
 from fathom.generate.language.source import Block, Source
 
@@ -16,6 +16,11 @@ class Type:
 
     name: str
     size: int
+
+    @property
+    def most(self) -> int:
+        """The largest whole number; also the smallest, but for its sign."""
+        return int(2 ** (8 * self.size - 1) - 1)
 
 
 TYPES = {
@@ -70,12 +75,13 @@ class Variable:
 
 @dataclass(frozen=True)
 class Attribute:
-    """Of a variable, or of the file. `type` None: text."""
+    """Of a variable, or of the file. `type` None: text. A value is a constant as it was written, or worked out when
+    the program runs: whole numbers, or the name of a real parameter."""
 
     name: str
     variable: Variable | None
     type: Type | None
-    values: tuple[str, ...]
+    values: tuple[str | Expression, ...]
     place: Place
 
 
@@ -145,6 +151,7 @@ class Spec:
 
     source: Source
     parameters: dict[str, Expression] = field(default_factory=dict)
+    reals: dict[str, str] = field(default_factory=dict)  # parameters too, of attributes alone
     dimensions: dict[str, Dimension] = field(default_factory=dict)
     variables: dict[str, Variable] = field(default_factory=dict)
     attributes: list[Attribute] = field(default_factory=list)
@@ -178,6 +185,15 @@ class Spec:
         """Parameters and lengths by name: what expressions may name."""
         lengths = {d.name: d.length for d in self.dimensions.values() if d.length is not None}
         return {**self.parameters, **lengths}
+
+    def is_real(self, it: str | Expression) -> bool:
+        """Whether an attribute's value is a real parameter."""
+        return isinstance(it, Name) and it.name in self.reals
+
+    def worked_out(self) -> list[Expression]:
+        """Attributes' values that are whole numbers worked out when the program runs."""
+        values = [value for a in self.attributes for value in a.values]
+        return [v for v in values if isinstance(v, Expression) and not self.is_real(v)]
 
     def values(self, nprocs: int) -> Values:
         return Values(nprocs, self.named())

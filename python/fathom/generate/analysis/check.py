@@ -4,6 +4,7 @@ from math import prod
 
 from fathom.generate.analysis.conditions import check_conditions
 from fathom.generate.analysis.cover import Cover, Fault
+from fathom.generate.analysis.formats import check_format
 from fathom.generate.analysis.pieces import Piece, extents, lengths, pieces_of
 from fathom.generate.language import expression as ex
 from fathom.generate.language.expression import Values
@@ -19,6 +20,7 @@ def check(spec: Spec) -> None:
     _check_lengths(spec)
     for nprocs in spec.processes:
         _check_with(spec, nprocs)
+        _check_attributes(spec, nprocs)
 
 
 def _check_lengths(spec: Spec) -> None:
@@ -36,6 +38,28 @@ def _check_lengths(spec: Spec) -> None:
                 f"{dim.name} is unlimited, and a plain file ({spec.library}) has no records",
                 "give it a length, or choose pnetcdf, netcdf4 or hdf5",
             )
+
+
+def _check_attributes(spec: Spec, nprocs: int) -> None:
+    """What is worked out is one number for all ranks, and fits."""
+    values, named = spec.values(nprocs), spec.named()
+    for attribute in spec.attributes:
+        for one in attribute.values:
+            if not isinstance(one, ex.Expression) or spec.is_real(one):
+                continue
+            if ex.depends_on_rank(one, named):
+                raise Mistake(
+                    one.place,
+                    f"the attribute {attribute.name} depends on the rank: a file has one",
+                    "use total(…) for a sum over all ranks",
+                )
+            value, kind = values.of(one, 0), attribute.type
+            if kind and kind.name.startswith("int") and abs(value) > kind.most:
+                raise Mistake(
+                    one.place,
+                    f"{ex.key(one)} is {value} with {nprocs} processes: too large for {kind.name}",
+                    "choose a larger type",
+                )
 
 
 def _check_with(spec: Spec, nprocs: int) -> None:
@@ -58,6 +82,7 @@ def _check_with(spec: Spec, nprocs: int) -> None:
             _check_bounds(piece, length, nprocs)
             _check_memory(piece, values)
         _check_buffers(point, found[id(point)], values)
+    check_format(spec, length, nprocs)
     if written:
         for variable in spec.variables.values():
             _check_cover(spec, variable, written, length, nprocs)

@@ -11,6 +11,7 @@ from fathom.generate.emit.files import Files
 from fathom.generate.emit.folding import fold
 from fathom.generate.emit.libraries import CTYPES, LIBRARIES
 from fathom.generate.emit.seal import sealed
+from fathom.generate.language import expression as ex
 from fathom.generate.plan import Plan, plan
 from fathom.generate.selfcheck import read_all
 from fathom.generate.spec import Spec
@@ -39,7 +40,8 @@ def generate(spec: Spec, plans: list[Plan], check: bool) -> Files:
 
 
 def _point(spec: Spec, one: Plan, function: str) -> PointText:
-    return point_text(one, function, render.c, one.creates or spec.library in shared.RAW)
+    lengths = one.creates or spec.library in shared.RAW
+    return point_text(one, function, render.c, lengths, shared.needs_attributes(spec, one))
 
 
 def _environment(spec: Spec) -> Environment:
@@ -72,6 +74,7 @@ def _view(spec: Spec, p: PointText) -> dict[str, Any]:
     reading, library = p.plan.reading, LIBRARIES[spec.library].title
     arguments = ["MPI_Comm comm", "const char *path"]
     arguments += [f"int64_t {name}" for name in p.parameters]
+    arguments += [f"double {name}" for name in p.reals]
     arguments += [f"{CTYPES[b.type]} *{b.name}" for b in p.buffers]
     what = ", ".join(v.name for v in p.plan.point.variables())
     verb = "Reads" if reading else "Writes"
@@ -86,6 +89,7 @@ def _view(spec: Spec, p: PointText) -> dict[str, Any]:
         "does_by": shared.file_function(p.plan),
         "dimensions": _dimensions(spec) if needs_dimensions else [],
         "transfer_table": _transfers(spec, p),
+        "kept": shared.kept(p),
     }
 
 
@@ -119,12 +123,27 @@ def _unit(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[st
         "own_header": f"{spec.name}_io{suffixes(spec)[1]}",
         "headers": sorted(headers),
         "variables": _variables(spec),
-        "attributes": shared.attributes(spec),
+        "attributes": _attributes(spec),
         "most_transfers": max(len(view["transfers"]) for view in views),
         "walks": False,
         "format_flag": FORMATS[first.has("format")],
         "info": "info" if shared.hints(spec, first) else "MPI_INFO_NULL",
     }
+
+
+def _attributes(spec: Spec) -> list[dict[str, Any]]:
+    """With values as C writes them."""
+
+    def text(one: str | ex.Expression, kind: str) -> str:
+        if isinstance(one, str):
+            return one
+        member = f"job->{shared.member(spec, one)}"
+        return f"static_cast<{kind}>({member})" if spec.language == "c++" else f"({kind}){member}"
+
+    return [
+        a | {"given": [text(one, CTYPES.get(a["type"], "")) for one in a["given"]]}
+        for a in shared.attributes(spec)
+    ]
 
 
 def _variables(spec: Spec) -> list[dict[str, Any]]:
@@ -160,21 +179,26 @@ def _check(spec: Spec, plans: list[Plan], points: list[PointText]) -> str:
         "types": list(dict.fromkeys(v.type.name for v in spec.variables.values())),
         "file": f"{spec.name}.{LIBRARIES[spec.library].suffix}",
         "sample": [
-            (name, render.c(value, shared.sample)) for name, value in spec.parameters.items()
-        ],
+            ("int64_t", name, render.c(value, shared.sample))
+            for name, value in spec.parameters.items()
+        ]
+        + [("double", name, value) for name, value in spec.reals.items()],
     }
     return _text("check.c.j2", spec, unit)
 
 
 def _try(spec: Spec, one: Plan, entry: PointText) -> dict[str, Any]:
-    text = point_text(one, entry.function, render.c, True)
+    text = point_text(one, entry.function, render.c, True, False)
+    text.parameters = [n for n in spec.parameters if n in {*text.parameters, *entry.parameters}]
     view = _view(spec, text) | {"dimensions": _dimensions(spec)}
-    given = ["comm", "path", *entry.parameters, *(b.name for b in entry.buffers)]
+    given = ["comm", "path", *entry.parameters, *entry.reals, *(b.name for b in entry.buffers)]
     return view | {
         "call": f"{entry.function}({', '.join(given)})",
         "says": f"{'Reads' if one.reading else 'Writes'} by {entry.function}.",
-        "parameters_typed": "".join(f", int64_t {name}" for name in text.parameters),
-        "parameters_given": "".join(f", {name}" for name in text.parameters),
+        "parameters_typed": "".join(
+            [f", int64_t {n}" for n in text.parameters] + [f", double {n}" for n in entry.reals]
+        ),
+        "parameters_given": "".join(f", {name}" for name in [*text.parameters, *entry.reals]),
     }
 
 
@@ -188,7 +212,7 @@ def call_lines(spec: Spec, point: PointText) -> list[str]:
     comm = spec.option("communicator", "MPI_COMM_WORLD")
     file = spec.option("file", f"{spec.name}.{LIBRARIES[spec.library].suffix}")
     path = file if file.isidentifier() else f'"{file}"'
-    given = [comm, path, *point.parameters, *(b.name for b in point.buffers)]
+    given = [comm, path, *point.parameters, *point.reals, *(b.name for b in point.buffers)]
     call = f"{point.function}({', '.join(given)})"
     if "status" in spec.options:
         lines = fold(f"{spec.option('status', '')} = {call};")

@@ -68,6 +68,8 @@ class PointText:
     boxes: list[BoxText] = field(default_factory=list)
     memories: list[MemoryText] = field(default_factory=list)
     transfers: list[TransferText] = field(default_factory=list)
+    reals: list[str] = field(default_factory=list)  # parameters that are no whole numbers
+    worked_out: list[str] = field(default_factory=list)  # values of attributes
     uses_rank: bool = False
     has_cases: bool = False
     uses_nprocs: bool = False
@@ -140,8 +142,11 @@ class _Names:
         return name
 
 
-def point_text(plan: Plan, function: str, write: Write, all_dimensions: bool) -> PointText:
-    """The function of a point; `all_dimensions`: lengths of all are needed (a file is made or laid out)."""
+def point_text(
+    plan: Plan, function: str, write: Write, all_dimensions: bool, attributes: bool
+) -> PointText:
+    """The function of a point; `all_dimensions`: lengths of all are needed (a file is made or laid out); `attributes`:
+    so are their values."""
     spec = plan.spec
     names = _Names(spec, write)
     text = PointText(function, plan, [], [])
@@ -150,6 +155,8 @@ def point_text(plan: Plan, function: str, write: Write, all_dimensions: bool) ->
             if dim.length is not None:
                 names.text(ex.Name(dim.place, dim.name))
     _boxes(text, plan.transfers, names)
+    if attributes:
+        _attributes(text, names)
     text.requirements += names.divisors.values()
     grids = {ex.key(a.processes): a.processes for a in plan.point.accesses if a.processes}
     for name, grid in grids.items():
@@ -165,6 +172,25 @@ def point_text(plan: Plan, function: str, write: Write, all_dimensions: bool) ->
     text.has_cases = any(box.cases for box in text.boxes)
     text.uses_nprocs = "nprocs" in names.seen
     return text
+
+
+def _attributes(text: PointText, names: _Names) -> None:
+    """Values that are worked out, in order; those that do not fit are found when the program runs."""
+    spec = names.spec
+    for attribute in spec.attributes:
+        for one in attribute.values:
+            if isinstance(one, str):
+                continue
+            if spec.is_real(one):
+                text.reals += [ex.key(one)] * (ex.key(one) not in text.reals)
+                continue
+            value = names.text(one)
+            text.worked_out.append(value)
+            kind = attribute.type
+            if kind and kind.name.startswith("int") and kind.size < 8:
+                wrong = f"{value} > {kind.most}"
+                what = f"{ex.key(one)} is too large for the attribute {attribute.name}"
+                text.requirements.append((wrong, what))
 
 
 def _boxes(text: PointText, transfers: list[Transfer], names: _Names) -> None:

@@ -11,6 +11,7 @@ from fathom.generate.emit.files import Files
 from fathom.generate.emit.fortran_lines import fold
 from fathom.generate.emit.libraries import LIBRARIES
 from fathom.generate.emit.seal import sealed
+from fathom.generate.language import expression as ex
 from fathom.generate.plan import Plan, plan
 from fathom.generate.selfcheck import read_all
 from fathom.generate.spec import Spec
@@ -72,6 +73,7 @@ def call_lines(spec: Spec, point: PointText) -> list[str]:
     path = f"trim({file})" if file.isidentifier() else f"'{file}'"
     sizes = [f"int({name}, {spec.name}_int)" for name in point.parameters]
     status = spec.option("status", "")
+    sizes += [f"dble({name})" for name in point.reals]
     given = [comm, path, *sizes, *(b.name for b in point.buffers)]
     if status:
         lines = f"call {point.function}({', '.join([*given, status])})"
@@ -84,7 +86,8 @@ def call_lines(spec: Spec, point: PointText) -> list[str]:
 
 
 def _point(spec: Spec, one: Plan, function: str) -> PointText:
-    return point_text(one, function, render.fortran, one.creates or spec.library in shared.RAW)
+    lengths = one.creates or spec.library in shared.RAW
+    return point_text(one, function, render.fortran, lengths, shared.needs_attributes(spec, one))
 
 
 def _text(template: str, spec: Spec, content: dict[str, Any]) -> str:
@@ -139,7 +142,12 @@ def _view(spec: Spec, p: PointText) -> dict[str, Any]:
         "buffers": [
             {"name": b.name, "declared": TYPES[b.type], "room": _room(b.rooms)} for b in p.buffers
         ],
-        "arguments": ["comm", "path", *p.parameters, *(b.name for b in p.buffers), "error"],
+        "arguments": [
+            *("comm", "path", *p.parameters, *p.reals),
+            *(b.name for b in p.buffers),
+            "error",
+        ],
+        "kept": shared.kept(p),
         "integers": integers,
         "does": "Reads from the file at path." if reading else "Writes into the file at path.",
         "reading": reading,
@@ -191,16 +199,19 @@ def _variables(spec: Spec) -> list[dict[str, Any]]:
     return found
 
 
-def _literal(a: dict[str, Any]) -> str:
+def _literal(spec: Spec, a: dict[str, Any]) -> str:
     """An attribute's values as Fortran writes them."""
     if a["text"]:
         return "'" + str(a["given"][0]).replace("'", "''") + "'"
     kind = KINDS[a["type"]]
-    values = [_number(value, a["type"], kind) for value in a["given"]]
+    values = [_number(spec, value, a["type"], kind) for value in a["given"]]
     return f"[{', '.join(values)}]"
 
 
-def _number(value: str, of_type: str, kind: str) -> str:
+def _number(spec: Spec, value: str | ex.Expression, of_type: str, kind: str) -> str:
+    if not isinstance(value, str):
+        turned = "real" if of_type.startswith("float") else "int"
+        return f"{turned}(job%{shared.member(spec, value)}, {kind})"
     if of_type.startswith("float"):
         return f"{float(value.lower().replace('d', 'e'))!r}_{kind}"
     return f"{int(value)}_{kind}"
@@ -213,6 +224,7 @@ def _module(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[
     used = {"int64", "error_unit", *(KINDS[t] for t in types)}
     used |= {KINDS[a["type"]] for a in attributes if a["type"] and spec.library == "pnetcdf"}
     memories = shared.uses_memory(spec)
+    used |= {KINDS[kind] for kind, _ in shared.members(spec, plans)}
     if memories or spec.library in shared.RAW:
         used.add("int8")
     if spec.library == "hdf5":
@@ -223,7 +235,7 @@ def _module(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[
         "longest": max(len(v["path"]) for v in variables),
         "types": types,
         "nc_types": [NC[v.type.name] for v in spec.variables.values()],
-        "attributes": [a | {"literal": _literal(a)} for a in attributes],
+        "attributes": [a | {"literal": _literal(spec, a)} for a in attributes],
         "kinds": sorted(used),
         "texts": any(a["text"] for a in attributes),
         "grows": [_logical(v.dimensions[0].length is None) for v in spec.variables.values()],
@@ -260,16 +272,23 @@ def _check(spec: Spec, plans: list[Plan], points: list[PointText]) -> str:
             "sample": [
                 (n, render.fortran(value, shared.sample)) for n, value in spec.parameters.items()
             ],
+            "reals": [
+                (n, _number(spec, value, "float64", "real64")) for n, value in spec.reals.items()
+            ],
+            "kinds": sorted({*module["kinds"], *(["real64"] if spec.reals else [])}),
         },
     )
 
 
 def _try(spec: Spec, one: Plan, entry: PointText) -> dict[str, Any]:
-    text = point_text(one, entry.function, render.fortran, True)
-    view = _view(spec, text) | {"dimensions": _lengths(spec)}
-    given = ["comm", "path", *entry.parameters, *(b.name for b in entry.buffers), "error"]
+    text = point_text(one, entry.function, render.fortran, True, False)
+    text.parameters = [n for n in spec.parameters if n in {*text.parameters, *entry.parameters}]
+    text.reals = entry.reals
+    view = _view(spec, text) | {"dimensions": _lengths(spec), "kept": []}
+    given = ["comm", "path", *entry.parameters, *entry.reals]
+    given += [*(b.name for b in entry.buffers), "error"]
     return view | {
         "call": f"{entry.function}({', '.join(given)})",
         "says": f"{'Reads' if one.reading else 'Writes'} by {entry.function}.",
-        "parameters_given": "".join(f", {name}" for name in text.parameters),
+        "parameters_given": "".join(f", {name}" for name in [*text.parameters, *text.reals]),
     }

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fathom.generate.emit.context import PointText
 from fathom.generate.language import expression as ex
 from fathom.generate.plan import Plan
 from fathom.generate.spec import Point, Spec, Variable
@@ -41,17 +42,46 @@ def path(spec: Spec, variable: Variable) -> str:
     return variable.name if grouped and spec.library != "hdf5" else variable.path
 
 
+def member(spec: Spec, it: ex.Expression) -> str:
+    """What the job keeps an attribute's value in that is not constant: a real parameter's name, or value_N."""
+    if spec.is_real(it):
+        return ex.key(it)
+    return f"value_{next(n for n, one in enumerate(spec.worked_out(), 1) if one is it)}"
+
+
+def members(spec: Spec, plans: list[Plan]) -> list[tuple[str, str]]:
+    """All of these, with their types."""
+    if not any(needs_attributes(spec, one) for one in plans):
+        return []
+    values = [value for a in spec.attributes for value in a.values if not isinstance(value, str)]
+    types = {member(spec, it): "float64" if spec.is_real(it) else "int64" for it in values}
+    return [(kind, name) for name, kind in types.items()]
+
+
+def kept(p: PointText) -> list[tuple[str, str]]:
+    """Members of the job that a point's function sets, and to what."""
+    worked = [(f"value_{n}", text) for n, text in enumerate(p.worked_out, 1)]
+    return worked + [(name, name) for name in p.reals]
+
+
+def needs_attributes(spec: Spec, one: Plan) -> bool:
+    """Whether a point puts attributes."""
+    return one.creates and spec.library not in RAW
+
+
 def attributes(spec: Spec) -> list[dict[str, Any]]:
     return [
         {
             "name": a.name,
+            "number": number,
             "variable": -1 if a.variable is None else a.variable.number,
             "type": a.type.name if a.type else "",
             "text": a.type is None,
             "given": a.values,
-            "n": len(a.values) if a.type else len(a.values[0]),
+            "fixed": all(isinstance(value, str) for value in a.values),
+            "n": len(a.values) if a.type else len(str(a.values[0])),
         }
-        for a in spec.attributes
+        for number, a in enumerate(spec.attributes)
     ]
 
 
@@ -95,6 +125,7 @@ def content(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[
         "fill": first.has("gaps") == "fill",
         "alignment": alignment,
         "hints": hints(spec, first),
+        "members": members(spec, plans),
     }
 
 

@@ -152,7 +152,12 @@ class _Maker(Transformer[Token, list[st.Statement]]):
 
     def parameters(self, *found: Any) -> list[st.Statement]:
         pairs = zip(found[::2], found[1::2], strict=True)
-        return [st.Defined(self._word(name), value) for name, value in pairs]
+        return [self._parameter(self._word(name), value) for name, value in pairs]
+
+    def _parameter(self, name: st.Word, value: ex.Expression | Token | st.Word) -> st.Statement:
+        if isinstance(value, ex.Expression):
+            return st.Defined(name, value)
+        return st.RealLine(name, value if isinstance(value, st.Word) else self._word(value))
 
     def fixed(self, name: Token, length: ex.Expression) -> st.Defined:
         return st.Defined(self._word(name), length)
@@ -167,16 +172,27 @@ class _Maker(Transformer[Token, list[st.Statement]]):
         words = tuple(map(self._word, dims))
         return st.VariableLine(self._word(name), in_file, self._word(kind), self._word(rank), words)
 
-    def signed(self, *tokens: Token) -> st.Word:
-        return st.Word("".join(tokens), self._at(tokens[0]))
+    def plus(self, token: Token) -> st.Word:
+        return self._word(token)
 
-    def value(self, one: Token | st.Word) -> st.Word:
-        return one if isinstance(one, st.Word) else self._word(one)
+    def minus(self, token: Token) -> st.Word:
+        return st.Word(f"-{token}", self._at(token))
+
+    def _value(self, one: Token | st.Word | ex.Expression) -> st.Word | ex.Expression:
+        """A constant as it was written, else an expression."""
+        if isinstance(one, Token):
+            return self._word(one)
+        if isinstance(one, ex.Number):
+            return st.Word(str(one.value), one.place)
+        if isinstance(one, ex.Negative) and isinstance(one.operand, ex.Number):
+            return st.Word(f"-{one.operand.value}", one.place)
+        return one
 
     def attribute(
-        self, name: Token, variable: Token, kind: Token, *values: st.Word
+        self, name: Token, variable: Token, kind: Token, *values: Any
     ) -> st.AttributeLine:
-        return st.AttributeLine(self._word(name), self._word(variable), self._word(kind), values)
+        found = tuple(map(self._value, values))
+        return st.AttributeLine(self._word(name), self._word(variable), self._word(kind), found)
 
     def option(self, name: Token, *words: Token) -> st.OptionLine:
         return st.OptionLine(self._word(name), tuple(map(self._word, words)))

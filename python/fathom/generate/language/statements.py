@@ -23,6 +23,14 @@ class Defined:
 
 
 @dataclass(frozen=True)
+class RealLine:
+    """A parameter that is no whole number."""
+
+    name: Word
+    value: Word
+
+
+@dataclass(frozen=True)
 class VariableLine:
     name: Word
     path: Word | None
@@ -36,7 +44,7 @@ class AttributeLine:
     name: Word
     variable: Word
     type: Word
-    values: tuple[Word, ...]
+    values: tuple[Word | Expression, ...]
 
 
 @dataclass(frozen=True)
@@ -81,4 +89,4 @@ class AccessLine:
     items: tuple[Item, ...]
 
 
-Statement = Defined | VariableLine | AttributeLine | OptionLine | AccessLine
+Statement = Defined | RealLine | VariableLine | AttributeLine | OptionLine | AccessLine
