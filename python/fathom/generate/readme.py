@@ -1,5 +1,7 @@
 """What lies beside the generated code: how to build it, what was decided and why, what it will do."""
 
+from pathlib import Path
+
 from fathom.generate.emit.context import PointText
 from fathom.generate.emit.libraries import LIBRARIES
 from fathom.generate.emit.seal import digest
@@ -14,7 +16,13 @@ def build_line(spec: Spec, names: list[str]) -> str:
     sources = " ".join(n for n in names if n.endswith((".c", ".cpp", ".f90")))
     packages = LIBRARIES[spec.library].packages
     flags = f" $(pkg-config --cflags --libs {packages})" if packages else ""
-    return f"{_COMPILERS[spec.language]} -O2 -o PROGRAM PROGRAM_SOURCES {sources}{flags}"
+    path = Path(spec.source.path)
+    program = f"{path.stem} {path.name}" if spec.source.language else "PROGRAM PROGRAM_SOURCES"
+    if (
+        spec.language == "fortran" and spec.source.language
+    ):  # modules come before those that use them
+        program, sources = f"{path.stem} {sources}", path.name
+    return f"{_COMPILERS[spec.language]} -O2 -o {program} {sources}{flags}"
 
 
 def explain(one: Plan) -> list[str]:

@@ -166,7 +166,7 @@ def _check(spec: Spec, plans: list[Plan], points: list[PointText]) -> str:
     point = read_all(spec)
     whole = plan(spec, point)
     own = _point(spec, whole, f"{spec.name}_read_pieces")
-    given = [*zip(plans, points, strict=True), (whole, own)]
+    given = [*shared.writes_first(zip(plans, points, strict=True)), (whole, own)]
     tries = [_try(spec, one, text) for one, text in given if shared.writes(spec) or one.reading]
     unit = _unit(spec, [whole], tries)
     unit["uses_dimensions"] = unit["walks"] = True

@@ -252,7 +252,7 @@ def _check(spec: Spec, plans: list[Plan], points: list[PointText]) -> str:
     """A module that reads all in other pieces, and a program that writes, reads and compares."""
     whole = plan(spec, read_all(spec))
     own = _point(spec, whole, f"{spec.name}_read_pieces")
-    given = [*zip(plans, points, strict=True), (whole, own)]
+    given = [*shared.writes_first(zip(plans, points, strict=True)), (whole, own)]
     tries = [_try(spec, one, text) for one, text in given if shared.writes(spec) or one.reading]
     module = _module(spec, [whole], [_view(spec, own)])
     sums = {x.sum for text in tries for x in text["locals"]}

@@ -1,5 +1,6 @@
 """What the emitters of all languages work out alike."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from fathom.generate.emit.context import PointText
@@ -28,6 +29,13 @@ def uses_memory(spec: Spec) -> bool:
 
 def writes(spec: Spec) -> bool:
     return any(point.kind == "write" for point in spec.points)
+
+
+def writes_first(
+    given: Iterable[tuple[Plan, PointText]],
+) -> list[tuple[Plan, PointText]]:
+    """As the self-check takes I/O points: a program may read before it writes, a check cannot."""
+    return sorted(given, key=lambda one: one[0].reading)
 
 
 def sample(it: ex.Expression) -> str:

@@ -92,7 +92,8 @@ def _sieving(f: Facts) -> Decision | None:
 def _posting(f: Facts) -> Decision | None:
     if f.spec.library != "pnetcdf":
         return None
-    reason = f"{len(f.point.accesses)} accesses become one call of MPI-IO"
+    count = len(f.point.accesses)
+    reason = f"{count} access{'es' * (count > 1)} become{'s' * (count == 1)} one call of MPI-IO"
     return Decision(4, "posting", f.chosen("posting"), f.said("posting") or reason, "posting")
 
 
