@@ -248,19 +248,22 @@ def test_bad_settings_start_nothing(
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("knob", "verdict"),
+    ("knob", "stack", "verdict"),
     [
-        ("romio.cb_buffer_size", "alive"),
-        ("romio.striping_factor", "dead"),
-        ("ompio.collective_buffering", "inverted"),
+        ("romio.cb_buffer_size", "mpich", "alive"),
+        ("romio.striping_factor", "mpich", "dead"),
+        ("ompio.collective_buffering", "ompio", "inverted"),
+        ("forwarder.striping_factor", "forward", "alive"),
+        ("hdf5.alignment", "hdf5-mpich", "alive"),
     ],
 )
-def test_a_knob_is_proved_by_its_effect(tmp_path: Path, knob: str, verdict: str) -> None:
-    mpi = "ompio" if knob.startswith("ompio") else "mpich"
-    needs.require(needs.of_mpi(mpi))
+def test_a_knob_is_proved_by_its_effect(
+    tmp_path: Path, knob: str, stack: str, verdict: str
+) -> None:
+    needs.require(needs.of_mpi("ompio" if stack == "ompio" else "mpich"))
     env = {"XDG_CACHE_HOME": str(tmp_path)}
     done = fathom("knobs", "--prove", knob, env=env)
-    line = next(line for line in done.stdout.splitlines() if line.split()[1] == mpi)
+    line = next(line for line in done.stdout.splitlines() if line.split()[1] == stack)
     assert line.split()[2] == f"{verdict}:", done.stdout + done.stderr
-    listed = fathom("knobs", knob, env=env)
+    listed = fathom("knobs", "--csv", knob, env=env)
     assert f"{verdict} (" in listed.stdout

@@ -40,8 +40,10 @@ SHOWN: Mapping[str, str] = {
     "offset": "where data lies in the file",
     "collective": "collective calls of MPI-IO",
     "locks": "locks taken",
+    "operations": "calls below MPI-IO",
     "opens": "ranks that open the file",
     "files": "files made",
+    "servers": "forwarding servers that have data",
 }
 LAYER_KEYS: Mapping[str, type] = {
     "layer": str, "title": str, "stacks": list, "route": str, "source": str, "tried": bool, "left_out": dict,

@@ -24,7 +24,7 @@ from fathom.catalogue.knobs import ROUTES, SHOWN, Knob
 from fathom.errors import UsageError
 from fathom.tuning import compiled, layouts, settings, toml, xml
 from fathom.tuning.prove import Kept, Verdict, provable, prove
-from fathom.tuning.stacks import here
+from fathom.tuning.stacks import STACKS, here
 from fathom.view import tables
 from fathom.view.tables import Column, text
 
@@ -105,15 +105,9 @@ def state(knob: Knob, kept: Kept) -> str:
         words.setdefault(verdict.verdict if verdict else dead, []).append(stack)
     if words:
         return "; ".join(f"{word} ({', '.join(on)})" for word, on in words.items())
-    return (
-        "not here"
-        if knob.tried and knob.layer.name not in ("forwarder", "ceph")
-        else _elsewhere(knob)
-    )
-
-
-def _elsewhere(knob: Knob) -> str:
-    return "by tests" if knob.tried else "not tried here"
+    if not knob.tried:
+        return "not tried here"
+    return "not here" if STACKS.keys() & set(knob.layer.stacks) else "by tests"
 
 
 def _rows(knobs: Sequence[Knob]) -> list[dict[str, str]]:

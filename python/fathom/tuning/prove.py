@@ -125,7 +125,8 @@ class Bench:
         data.mkdir()
         words: list[str | Path] = [
             places.native_command(), "run", "--no-show", "-o", place / "run",
-            "--layers", "posix,mpiio,hdf5,pnetcdf", "--tuned", place / "settings.toml", "--",
+            "--layers", "posix,mpiio,hdf5,pnetcdf,aio,server,disk", *_between(stack, place),
+            "--tuned", place / "settings.toml", "--",
             stack.launcher, "-n", str(RANKS), program, data / "f", knob.proof.mode,
         ]  # fmt: skip
         environment = {
@@ -144,6 +145,15 @@ class Bench:
         run = open_run(place / "run.fathom")
         row = run.sql(SHOWN, path=str(data / "f"), folder=str(data)).to_pylist()[0]
         return str(row[knob.proof.shows.replace("-", "_")])
+
+
+def _between(stack: Stack, place: Path) -> list[str | Path]:
+    """Options for the servers of a stack that has some."""
+    if not stack.servers:
+        return []
+    (place / "storage").mkdir()
+    storage: list[str | Path] = ["--forward-storage", place / "storage"]
+    return [f"--forward={stack.servers}", "--forward-path", place / "data", *storage]
 
 
 def _as_text(given: Sequence[str]) -> str:

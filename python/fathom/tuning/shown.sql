@@ -18,7 +18,12 @@ select
 	count(distinct process) filter (kind = 'write') as writers,
 	array_to_string(list_sort(list(distinct file_offset) filter (kind = 'write')), ' ') as "offset",
 	count(*) filter (layer = 'mpiio' and op like '%\_all%' escape '\') as collective,
+	string_agg(distinct op, ' ' order by op) filter (layer in ('posix', 'aio')) as operations,
 	count(*) filter (op in ('fcntl', 'flock', 'lockf')) as locks,
 	count(distinct process) filter (kind = 'open') as opens,
+	-- a server also keeps a line of where a file lies
+	(select count(*) from (
+		select process from calls where layer = 'disk' and kind = 'write' group by process having sum(bytes) >= 4096
+	)) as servers,
 	(select count(distinct path) from files where starts_with(path, $folder || '/')) as files
 from accesses

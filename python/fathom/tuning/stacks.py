@@ -20,6 +20,7 @@ STACKS = {
     "hdf5-mpich": ("hdf5", "mpich", "hdf5-mpich", {}),
     "hdf5-openmpi": ("hdf5", "openmpi", "hdf5-openmpi", {"OMPI_MCA_io": "romio321"}),
     "pnetcdf": ("pnetcdf", "openmpi", "pnetcdf", {"OMPI_MCA_io": "romio321"}),
+    "forward": ("mpiio", "mpich", "", {}),
 }
 #: Ranks of one node by more processes than it has processors, as root where that is who we are.
 OPEN_MPI = {
@@ -40,6 +41,11 @@ class Stack:
     flags: tuple[str, ...]
     environment: dict[str, str]
     fingerprint: str
+
+    @property
+    def servers(self) -> int:
+        """Forwarding servers between the program and the disk."""
+        return 2 if self.name == "forward" else 0
 
 
 def _said(*words: str) -> str:

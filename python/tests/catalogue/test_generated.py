@@ -321,6 +321,17 @@ def test_the_reference_page_has_each_op() -> None:
             assert f"| {call.op} | {call.kind} |" in text
 
 
+def test_settings_are_put_in_before_the_call_of_asynchronous_forms_too(full: Path) -> None:
+    text = (full / "wrappers_hdf5.c").read_text(encoding="utf-8")
+    for op, hook in (("H5Fcreate", "tune_file"), ("H5Dwrite", "tune_transfer")):
+        for name in (op, f"{op}_async"):
+            body = text.partition(f" wrap_{name}_0(")[2].partition("\n}\n")[0]
+            assert f"\t\t{hook}(&tuned, EDGE_{name}_0, " in body.partition("call_enter(")[0]
+            passed, done = body.split("tune_end(")[1:]
+            assert passed.startswith("&tuned, NULL)")  # where nothing is recorded
+            assert done.startswith("&tuned, &c)")
+
+
 def test_an_asynchronous_form_is_the_row_with_other_arguments(tmp_path: Path) -> None:
     source = tmp_path / "later.toml"
     source.write_text(
