@@ -16,6 +16,12 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARIES = ("build/libfathom.so", "build/libfathom_fwd_preload.so")
+LINKED = (
+    "build/libfathom-static.a",
+    "build/libfathom-names.a",
+    "build/fathom.specs",
+    "build/fathom.ld",
+)
 MOUNTER = "build/fathom-forward-fuse"
 PAGE = "web/dist/index.html"
 COMMANDS = ("build/fathom", "engine/target/release/fathom-engine")
@@ -55,13 +61,14 @@ class NativeParts(BuildHookInterface[Any]):
         if Path(self.root, MOUNTER).is_file():  # it takes libfuse to build
             libraries.append(Path(self.root, MOUNTER))
         files = [*libraries, *commands]
-        for file in files:
+        for file in [*files, *(Path(self.root, name) for name in LINKED)]:
             if not file.is_file():
                 raise FileNotFoundError(f"{file} is missing; run `make build` before the wheel")
         major, minor = oldest_glibc(files)
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-manylinux_{major}_{minor}_{os.uname().machine}"
         build_data["shared_scripts"] = {str(file): file.name for file in commands}
+        libraries += [Path(self.root, name) for name in LINKED]
         build_data["shared_data"] = {str(file): f"lib/fathom/{file.name}" for file in libraries}
 
     def add_page(self, build_data: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ COMMANDS = {
     "attach": "record programs that run already",
     "detach": "end that; the programs run on",
     "select": "change what is recorded of a run, while it runs",
+    "cc": "link a static program so that it can be recorded",
     "env": "print the environment that records, for batch scripts",
     "show": "one page: where the I/O time of a run went",
     "view": "a run in a web browser: when, where, which call, through all layers",

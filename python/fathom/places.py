@@ -62,6 +62,14 @@ def library() -> Path | None:
     )
 
 
+def linked() -> Path:
+    """The folder of libfathom-static.a and what goes with it: beside libfathom.so."""
+    path = (library() or native_command()).resolve().parent
+    if not (path / "libfathom-static.a").is_file():
+        raise FathomError(f"{path}/libfathom-static.a is missing: build or install it")
+    return path
+
+
 def preload() -> Path:
     """libfathom_fwd_preload.so, which brings a program's files to forwarding servers: beside libfathom.so."""
     path = (library() or native_command()).resolve().parent / "libfathom_fwd_preload.so"

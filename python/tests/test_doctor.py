@@ -53,7 +53,7 @@ def of(path: Path) -> dict[str, Finding]:
 def test_a_static_program(tmp_path: Path) -> None:
     found = of(build(tmp_path, "-static"))["program"]
     assert (found.verdict, "static" in found.detail) == ("problem", True)
-    assert "dynamically" in found.do
+    assert "fathom cc" in found.do
 
 
 @needs("mpicc.mpich", "mpicc.openmpi")

@@ -81,6 +81,9 @@ struct launcher launcher_find(void);
 const char *program_word(char **command); /* of the program, not of the launcher before it */
 const char *program_name(char **command);
 
+/* image.c: can anything be brought into a program, and if not, is Fathom in it already? */
+void image_say(const char *path);
+
 /* run.c: the run and its directory. */
 struct run {
 	struct options options;

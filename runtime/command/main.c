@@ -17,14 +17,24 @@ static void compile(struct run *run)
 	tuned_compile(run);
 }
 
+/* The program behind a launcher is none that is looked for. */
+static void find_program(const struct run *run)
+{
+	char **command = run->options.command;
+	const char *found = program_find(command[0]), *word = program_word(command);
+
+	if (!run->launcher.name[0])
+		image_say(word == command[0] ? found : word);
+}
+
 static void prepare(struct run *run, bool with_command, int argc, char **argv)
 {
 	memset(run, 0, sizeof(*run));
 	options_parse(&run->options, with_command, argc, argv);
 	run->library = library_find();
-	if (with_command)
-		program_find(run->options.command[0]);
 	run->launcher = with_command ? launcher_find() : (struct launcher){"", NULL};
+	if (with_command)
+		find_program(run);
 	forwarding_check(run);
 	if (!run->launcher.name[0]) /* a rank finds out whether its node has it already */
 		compile(run);

@@ -518,8 +518,8 @@ enum record_type {
 };
 enum unfinished_reason { LEFT_BY_JUMP = 1, OPEN_AT_END, THREAD_ENDED };
 
-/* ---- sites.c ---- */
-void sites_begin(void);
+/* ---- where.c, sites.c ---- */
+void where_begin(void);
 uint32_t site_of(struct thread *t, const void *frame, const void *address);
 struct levels;
 /* Tables whose `code` the call from this address is in. */

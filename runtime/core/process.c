@@ -415,7 +415,7 @@ static bool begin(const char *run)
 		return false;
 	}
 	config.on = true;
-	sites_begin();
+	where_begin();
 	levels_begin();
 	return true;
 }

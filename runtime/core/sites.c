@@ -1,11 +1,11 @@
 /* Call sites: return address -> (module, offset), numbered once per process. */
 #include <elf.h>
 #include <link.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <string.h>
 
 #include "core/levels.h"
+#include "core/process.h"
 #include "core/raw.h"
 #include "edges/edges.h"
 
@@ -22,39 +22,6 @@ struct site_table {
 	} module[MODULES];
 	_Atomic uint32_t modules;
 };
-
-/* glibc 2.35's lock-free look-up where there is one; dladdr1 takes the loader's lock. */
-struct find_result {
-	unsigned long long flags;
-	void *begin, *end;
-	struct link_map *map;
-	void *eh_frame;
-	unsigned long long reserved[7];
-};
-static int (*find_object)(void *, struct find_result *);
-
-void sites_begin(void)
-{
-	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
-}
-
-const struct link_map *process_module(const void *address, void **begin)
-{
-	struct find_result found;
-	struct link_map *map = NULL;
-	Dl_info info;
-
-	if (find_object) {
-		if (find_object((void *)address, &found) != 0)
-			return NULL;
-		*begin = found.begin;
-		return found.map;
-	}
-	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP))
-		return NULL;
-	*begin = info.dli_fbase;
-	return map;
-}
 
 /* The build id of a loaded module, from its program headers in memory. */
 static size_t build_id(const char *begin, const char **id)

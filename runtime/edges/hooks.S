@@ -8,8 +8,10 @@
 	.section .note.GNU-stack,"",%progbits
 	.text
 	.hidden originals
+#ifndef FATHOM_LINKED
 	.hidden loader_dlsym
 	.hidden loader_dlvsym
+#endif
 	.hidden before_fork
 	.hidden before_vfork
 	.hidden before_command
@@ -134,8 +136,10 @@
 	END \name
 .endm
 
+#ifndef FATHOM_LINKED /* a static program has no loader to ask */
 ANSWER hook_dlsym, loader_dlsym, %rdx, ORIGINAL_DLSYM
 ANSWER hook_dlvsym, loader_dlvsym, %rcx, ORIGINAL_DLVSYM
+#endif
 
 #elif defined(__aarch64__)
 
@@ -237,8 +241,10 @@ ANSWER hook_dlvsym, loader_dlvsym, %rcx, ORIGINAL_DLVSYM
 	END \name
 .endm
 
+#ifndef FATHOM_LINKED /* a static program has no loader to ask */
 ANSWER hook_dlsym, loader_dlsym, x2, ORIGINAL_DLSYM
 ANSWER hook_dlvsym, loader_dlvsym, x3, ORIGINAL_DLVSYM
+#endif
 
 #else
 #error "no hooks for this architecture yet"

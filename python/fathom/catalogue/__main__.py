@@ -1,5 +1,8 @@
-"""python -m fathom.catalogue generate OUT FILE… | docs OUT FILE… | check FILE… | preload, before OUT SERVED FILE… |
-knobs, knob-docs OUT FILE…"""
+"""What is made of the catalogue.
+
+python -m fathom.catalogue generate OUT FILE… | docs OUT FILE… | check FILE… | preload, before OUT SERVED FILE… |
+linked OUT RUNTIME FILE… | knobs, knob-docs OUT FILE…
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from . import describe, knob_pages, knob_table
 from .before import before
 from .generate import generate, write
 from .knobs import load_knobs
+from .linked import linked
 from .load import load
 from .model import CatalogueError
 from .preload import preload
@@ -20,12 +24,14 @@ def main(arguments: list[str]) -> int:
     """Run one of the commands; a mistake is one line and status 2."""
     parser = argparse.ArgumentParser(prog="python -m fathom.catalogue", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("generate", "docs", "check", "preload", "before", "knobs", "knob-docs"):
+    for name in ("generate", "docs", "check", "preload", "before", "linked", "knobs", "knob-docs"):
         command = commands.add_parser(name)
         if name != "check":
             command.add_argument("out", type=Path)
         if name in ("preload", "before"):
             command.add_argument("served", type=Path)
+        if name == "linked":
+            command.add_argument("runtime", type=Path)
         command.add_argument("files", type=Path, nargs="+")
     options = parser.parse_args(arguments)
     try:
@@ -41,6 +47,8 @@ def main(arguments: list[str]) -> int:
             preload(catalogue, options.served, options.out)
         elif options.command == "before":
             before(catalogue, options.served, options.out)
+        elif options.command == "linked":
+            write(options.out, linked(catalogue, options.runtime))
         elif options.command == "docs":
             write(
                 options.out, {f"{api.path.stem}.md": describe.page(api) for api in catalogue.apis}

@@ -125,12 +125,19 @@ def _rights(path: Path) -> Iterator[Finding]:
         )
 
 
+def _static_program(path: Path) -> Finding:
+    """Fathom may have been linked into it (runtime/linked/start.c leaves a note)."""
+    if b"\x07\0\0\0\x04\0\0\0\x02\0\0\0Fathom\0" in path.read_bytes():
+        return Finding("program", "ok", f"{path}, static, with Fathom inside")
+    detail = f"{path} is static: no library can be brought in"
+    return Finding("program", "problem", detail, "link it with `fathom cc`, or without -static")
+
+
 def _binary(image: elf.Program | None, path: Path) -> Iterator[Finding]:
     if image is None:
         return
     if image.loader is None:
-        detail = f"{path} is static: no library can be brought in"
-        yield Finding("program", "problem", detail, "link it dynamically (without -static)")
+        yield _static_program(path)
     elif image.bits != 64 or "ld-musl" in image.loader:
         detail = f"{path} needs {image.loader}; libfathom.so is 64-bit for the GNU C library"
         yield Finding("program", "problem", detail, "build it for that")

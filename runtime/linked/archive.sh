@@ -1,0 +1,29 @@
+#!/bin/sh
+# Makes libfathom-static.a: the runtime as one object, of which a program sees one symbol, and an object per slot.
+# usage: archive.sh ARCHIVE SLOTS OBJECT…    SLOTS: lines `name real`, as the catalogue's generator writes them
+set -eu
+archive=$1 slots=$2
+shift 2
+here=$(dirname "$0")
+work=$archive.parts
+rm -rf "$work" "$archive"
+mkdir -p "$work/slots"
+cp "$here/slot.$(uname -m).inc" "$work/slot.inc"
+
+# Calls of its own are no calls of the program's: they go past the slots.
+awk '{ print $1, "__real_" $1 }' "$slots" >"$work/past"
+ld -r -o "$work/whole.o" "$@"
+objcopy --redefine-syms="$work/past" --keep-global-symbol=fathom_linked --strip-debug \
+	"$work/whole.o" "$work/fathom.o"
+
+# shellcheck disable=SC2016 # the inner shell's
+xargs -P "$(nproc)" -n 128 sh -c '
+	cd "$0"
+	while [ $# -gt 0 ]; do
+		printf ".include \"slot.inc\"\nSLOT %s, %s\n" "$1" "$2" | as -o "slots/$1.o"
+		shift 2
+	done' "$work" <"$slots"
+find "$work/slots" -name '*.o' | LC_ALL=C sort >"$work/list"
+ar crD "$archive.new" "$work/fathom.o" "@$work/list"
+mv "$archive.new" "$archive"
+rm -rf "$work"
