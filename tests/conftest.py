@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from harness import case, needs, planted, runner
+from harness import case, cephfs, needs, planted, runner
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -70,3 +70,20 @@ def planted_run(tmp_path_factory: pytest.TempPathFactory) -> planted.Planted:
     return planted.make(
         planted.sized(tmp_path_factory.mktemp("planted") / "planted.fathom", 256, 200_000)
     )
+
+
+@pytest.fixture(scope="session")
+def started_ceph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cephfs.CephFS]:
+    """A CephFS with a mount for each of four ranks, node0 to node3."""
+    needs.require([*needs.of_mpi("mpich"), *cephfs.NEEDS])
+    with cephfs.cluster(tmp_path_factory.mktemp("ceph") / "fs") as made:
+        for rank in range(4):
+            made.mount(f"node{rank}")
+        yield made
+
+
+@pytest.fixture
+def ceph(started_ceph: cephfs.CephFS) -> cephfs.CephFS:
+    """The same for all tests, without what its storage daemons remember of the last one."""
+    started_ceph.forget()
+    return started_ceph

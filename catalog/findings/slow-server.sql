@@ -136,8 +136,12 @@ traced as (
 	from spent as s join whole as w using (server) left join queued as q using (server)
 	group by s.server
 ),
+-- Whom it served longest, alone or with others.
 example as (
-	select server, max_by(id, waited, 8) as calls from served_call group by server
+	select p.server, max_by(l.to_call, c.duration, 8) as calls
+	from calls as c join server_process as p using (process) join links as l on l.from_call = c.id and l.kind = 'serves'
+	where c.layer = 'server' and c.kind <> 'comm' and l.to_call is not null and p.server in (select server from slow)
+	group by p.server
 ),
 reason as (
 	select

@@ -60,9 +60,13 @@ size_t agent_words(const struct run *run, const char *engine, const char **words
 {
 	const char *first[] = {engine,    "agent",    run->directory,     "--ring",
 			       run->ring, "--sample", run->options.sample};
-	const size_t count = sizeof(first) / sizeof(*first);
+	size_t count = sizeof(first) / sizeof(*first);
 
 	memcpy(words, first, sizeof(first));
+	if (run->options.ceph) {
+		words[count++] = "--ceph";
+		words[count++] = run->options.ceph;
+	}
 	return count + sink_words(&run->options.sink, words + count);
 }
 
@@ -70,7 +74,7 @@ __attribute__((noreturn)) static void become_agent(const struct run *run, const 
 						   const char *watch)
 {
 	const struct options *options = &run->options;
-	const char *words[24];
+	const char *words[26];
 	size_t count = agent_words(run, engine, words);
 
 	words[count++] = "--locked";
@@ -166,6 +170,19 @@ static const char *engine_or_say(void)
 	return engine;
 }
 
+/* Servers that are asked have to be asked before the program begins: then the agent says a line. */
+static void await_line(int output)
+{
+	struct pollfd said = {.fd = output, .events = POLLIN};
+	char letter;
+
+	while (poll(&said, 1, END_MS) > 0 && read(output, &letter, 1) == 1)
+		if (letter == '\n')
+			return;
+	fprintf(stderr,
+		"fathom: no word from the agent: what Ceph's daemons did first may be missing\n");
+}
+
 /* Starts it unless nobody asked for one or the node has one. With `wait`, it stays until agent_end(). */
 void agent_start(struct run *run, bool wait)
 {
@@ -192,6 +209,8 @@ void agent_start(struct run *run, bool wait)
 	close(output[1]);
 	run->agent_input = input[1];
 	run->agent_output = output[0];
+	if (run->options.ceph)
+		await_line(output[0]);
 }
 
 /* The program has ended: the agent may. What it says at its end is for the user. */
@@ -218,7 +237,7 @@ void agent_print(const struct run *run)
 {
 	const struct options *options = &run->options;
 	const char *engine = options->sample ? engine_or_say() : NULL;
-	const char *log, *collect = "", *words[16];
+	const char *log, *collect = "", *words[18];
 	struct text line = {0};
 	size_t count;
 

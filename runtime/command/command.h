@@ -59,6 +59,7 @@ struct options {
 	const char *shell; /* of `fathom env`: sh, csh, fish, json */
 	const char *probes;  /* the user's own catalogues, colon-separated, absolute; NULL: none */
 	const char *sample;  /* seconds between an agent's samples, 0: none; NULL: no agent */
+	const char *ceph;    /* admin sockets of Ceph's daemons; NULL: they are not asked */
 	const char *collect; /* HOST:PORT/KEY to send the streams to; NULL: nowhere */
 	unsigned servers;    /* forwarding servers started around the program; 0: none */
 	const char *forward_path;    /* what they export; NULL: the current directory */
@@ -129,7 +130,7 @@ void tuned_variables(const struct run *run, void (*use)(const char *name, const 
 
 /* agent.c: the process that stays beside the traced ones, one per node. */
 const char *engine_find(void); /* NULL: not installed */
-size_t agent_words(const struct run *run, const char *engine, const char **words); /* at most 16 */
+size_t agent_words(const struct run *run, const char *engine, const char **words); /* at most 18 */
 void agent_start(struct run *run, bool wait);
 void agent_end(const struct run *run);
 void agent_print(const struct run *run); /* the shell's line that starts it */

@@ -44,7 +44,7 @@ void forwarding_exec(const struct run *run)
 		getenv("LD_PRELOAD"),
 		storage ? format_text("--storage=%s", storage) : NULL,
 	};
-	const char *agent[16];
+	const char *agent[20];
 	const size_t ahead = sizeof(before) / sizeof(*before) - !storage;
 	size_t count = 0, beside = 0, at = ahead;
 	char **words;

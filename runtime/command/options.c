@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,9 @@ static const char options_help[] =
 	"  --agent             one agent per node: samples of processors, memory, network, disks\n"
 	"                      and Lustre each second; saves at once what killed processes leave\n"
 	"  --sample SECONDS    the same with another interval; 0: no samples\n"
+	"  --ceph[=DIR]        the agent asks Ceph's storage daemons (OSDs) on this node what "
+	"they\n"
+	"                      did, by their admin sockets in DIR (default: /var/run/ceph)\n"
 	"  --collect HOST:PORT/KEY\n"
 	"                      the agent sends the node's streams to `fathom collect` there\n"
 	"  --trace-sink forward[=WORDS]\n"
@@ -306,6 +310,7 @@ enum {
 	OPTION_PROBES,
 	OPTION_AGENT,
 	OPTION_SAMPLE,
+	OPTION_CEPH,
 	OPTION_COLLECT,
 	OPTION_NO_SHOW,
 	OPTION_SHELL,
@@ -327,6 +332,7 @@ static const struct option long_options[] = {
 	{"mmap", required_argument, NULL, OPTION_MMAP},
 	{"agent", no_argument, NULL, OPTION_AGENT},
 	{"sample", required_argument, NULL, OPTION_SAMPLE},
+	{"ceph", optional_argument, NULL, OPTION_CEPH},
 	{"collect", required_argument, NULL, OPTION_COLLECT},
 	{"no-show", no_argument, NULL, OPTION_NO_SHOW},
 	{"shell", required_argument, NULL, OPTION_SHELL},
@@ -359,6 +365,28 @@ static void take_forward(struct options *options, int option, const char *value)
 		fail(EXIT_FATHOM, "--forward: '%s' is no number of servers; write 1 to 1024",
 		     value);
 	options->servers = (unsigned)servers;
+}
+
+/* The directory, absolute, where an OSD's socket is in it or in one below. */
+static const char *admin_sockets(const char *directory)
+{
+	const char *whole = realpath(directory, NULL);
+	const char *places[] = {"", "/*"};
+
+	for (size_t i = 0; whole && i < sizeof(places) / sizeof(*places); i++) {
+		glob_t found;
+		int status =
+			glob(format_text("%s%s/*osd.*.asok", whole, places[i]), 0, NULL, &found);
+
+		globfree(&found);
+		if (status == 0)
+			return whole;
+	}
+	fail(EXIT_FATHOM,
+	     "--ceph: %s: no admin socket of an OSD is there (osd.N.asok); on which node do the "
+	     "OSDs "
+	     "run?",
+	     directory);
 }
 
 static void take(struct options *options, int option, const char *value, bool run)
@@ -408,6 +436,10 @@ static void take(struct options *options, int option, const char *value, bool ru
 		break;
 	case OPTION_SAMPLE:
 		options->sample = parse_interval(value);
+		break;
+	case OPTION_CEPH:
+		options->ceph = admin_sockets(value ? value : "/var/run/ceph");
+		options->sample = options->sample ? options->sample : "1";
 		break;
 	case OPTION_COLLECT:
 		options->collect = parse_collector(value);

@@ -10,6 +10,7 @@ use fathom_stream::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{AgentError, At};
+use crate::osds::Osds;
 use crate::recorder::{Pace, Recorder, clock};
 use crate::rings::{Rings, Watched, start_of};
 use crate::send::{Sending, Sent, Target};
@@ -42,6 +43,8 @@ pub struct Settings {
 	pub collect: Option<Target>,
 	/// How the node's streams are shipped into shared files; `None`: they are files of the run.
 	pub sink: Option<Plan>,
+	/// Where the admin sockets of Ceph's daemons on this node are; `None`: they are not asked.
+	pub ceph: Option<PathBuf>,
 	/// Where the system's files are.
 	pub root: PathBuf,
 }
@@ -56,6 +59,10 @@ pub fn run(settings: &Settings) -> Result<(), AgentError> {
 	let streams = if settings.sink.is_some() { &settings.ring.join("sink") } else { &settings.run };
 	let folder = fathom_pack::this_node(streams)?;
 	let mut agent = Agent::new(settings, &folder)?;
+	let osds = settings.ceph.as_ref().map(|ceph| Osds::start(&settings.run, ceph));
+	if osds.is_some() {
+		println!("ready");
+	}
 	let shipping = match &settings.sink {
 		Some(plan) => Some(Shipping::start(&settings.run, &folder, plan, random().at(&folder)?)),
 		None => None,
@@ -63,6 +70,9 @@ pub fn run(settings: &Settings) -> Result<(), AgentError> {
 	let sending = settings.collect.clone();
 	let sending = sending.map(|target| Sending::start(&settings.run, &folder, target));
 	let stayed = agent.stay().and_then(|()| agent.end());
+	if let Some(osds) = osds {
+		osds.end();
+	}
 	if let (Some(sending), Some(target)) = (sending, &settings.collect) {
 		say(sending.finish(), &target.address, &settings.run);
 	}

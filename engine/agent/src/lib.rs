@@ -7,6 +7,7 @@ mod error;
 mod frame;
 mod held;
 mod lustre;
+mod osds;
 mod process;
 mod recorder;
 mod rings;

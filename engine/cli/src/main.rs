@@ -94,6 +94,9 @@ enum Command {
 		/// Send the node's files to `fathom-engine collect` there [default: FATHOM_COLLECT]
 		#[arg(long, value_name = "HOST:PORT/KEY")]
 		collect: Option<Target>,
+		/// Ask Ceph's storage daemons on this node what they do, by their admin sockets there
+		#[arg(long, value_name = "DIR")]
+		ceph: Option<PathBuf>,
 		/// Where the system's files are
 		#[arg(long, default_value = "/", value_name = "DIR")]
 		root: PathBuf,
@@ -149,6 +152,25 @@ enum Command {
 	/// How forwarding servers are: a line of JSON for each
 	#[command(after_help = "Example:\n  fathom-engine forward-status unix:/run/user/1000/f.sock")]
 	ForwardStatus(forward::ForwardStatus),
+	/// Ask a storage daemon of Ceph what it does, and record that into a run, until standard input is closed
+	///
+	/// An agent with --ceph starts one for each. "ready" on stdout: what is done from then on is seen.
+	#[command(
+		after_help = "Example:\n  fathom-engine osd s3d.fathom --socket /run/ceph/ceph-osd.3.asok --name osd.3"
+	)]
+	Osd {
+		/// Run directory, NAME.fathom
+		run: PathBuf,
+		/// Its admin socket
+		#[arg(long, value_name = "SOCKET")]
+		socket: PathBuf,
+		/// The admin socket of a metadata server, which knows files by their inodes; repeatable
+		#[arg(long, value_name = "SOCKET")]
+		metadata: Vec<PathBuf>,
+		/// What the run calls it
+		#[arg(long)]
+		name: String,
+	},
 	/// Bring parts of one run, from nodes without a common file system, into one directory
 	#[command(after_help = "Example:\n  fathom-engine join s3d.fathom node2/s3d.fathom")]
 	Join {
@@ -283,18 +305,47 @@ fn run(command: Command) -> Result<(), String> {
 				.map_err(|error| error.to_string())
 		}
 		Command::Stat { path } => stat::stat(&path),
-		Command::Agent { run, ring, sample, budget, watch, leave, locked, collect, root, sink } => {
+		Command::Agent {
+			run,
+			ring,
+			sample,
+			budget,
+			watch,
+			leave,
+			locked,
+			collect,
+			ceph,
+			root,
+			sink,
+		} => {
 			let sample = interval(sample)?;
 			let collect = match (collect, std::env::var("FATHOM_COLLECT")) {
 				(None, Ok(word)) => Some(word.parse().map_err(|e| format!("FATHOM_COLLECT: {e}"))?),
 				(given, _) => given,
 			};
 			let sink = sink.plan();
-			let settings =
-				Settings { run, ring, sample, budget, watch, leave, locked, collect, sink, root };
+			let settings = Settings {
+				run,
+				ring,
+				sample,
+				budget,
+				watch,
+				leave,
+				locked,
+				collect,
+				sink,
+				ceph,
+				root,
+			};
 			fathom_agent::run(&settings).map_err(|error| error.to_string())
 		}
 		Command::Collect { run, listen, key, nodes } => collect(run, &listen, key, nodes),
+		Command::Osd { run, socket, metadata, name } => {
+			let settings = fathom_osd::Settings { run, socket, metadata, name };
+			// Who started us may not listen.
+			fathom_osd::run(&settings, || print_line("ready").unwrap_or_default())
+				.map_err(|error| error.to_string())
+		}
 		Command::Forward(said) => forward::forward(*said),
 		Command::ForwardStatus(said) => forward::forward_status(said),
 		Command::Join { into, parts } => {

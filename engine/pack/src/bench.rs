@@ -14,6 +14,7 @@ use crate::columns::{OpNames, StreamFacts};
 use crate::define::{Definitions, Op};
 use crate::error::{At, PackError};
 use crate::image::{Content, Loaded};
+use crate::matched::Watched;
 use crate::run::{Image, Source, stream_name};
 use crate::walk::{Row, Visitor, Walker};
 
@@ -52,7 +53,8 @@ pub fn bench(path: &Path, repeat: u32) -> Result<Rates, PackError> {
 	let arg_names = HashMap::new();
 	let plans: Vec<Plan> = ops.iter().map(|op| Plan::new(op, 0, |_| 0)).collect();
 	let streams = HashMap::new();
-	let maps = maps(&definitions, &plans, &arg_names, &streams);
+	let watched = Watched::default();
+	let maps = maps(&definitions, &plans, &arg_names, &streams, &watched);
 	let (names, texts) = (OpNames::new(&ops), OpTexts::new(&ops));
 	for _ in 0..repeat {
 		let begin = seconds();
@@ -90,8 +92,10 @@ fn maps<'m>(
 	plans: &'m [Plan],
 	arg_names: &'m HashMap<String, u16>,
 	streams: &'m HashMap<u64, u32>,
+	watched: &'m Watched,
 ) -> ImageMaps<'m> {
 	let mut maps = ImageMaps {
+		watched,
 		ops: Map::default(),
 		unknown_op: plans.len() as u16 - 1,
 		plans,

@@ -14,6 +14,7 @@ use crate::counters::{
 };
 use crate::define::{MAX_TARGETS, Op, Target};
 use crate::heat::{Bin, Heat, HeatKey, Moved};
+use crate::matched::{Meeting, Watched};
 use crate::own::{Nature, Tree};
 use crate::shape::shape;
 use crate::survey::Interrupted;
@@ -102,6 +103,7 @@ pub struct ImageMaps<'r> {
 	pub arg_names: &'r HashMap<String, u16>,
 	/// Streams of the whole run: random id to index.
 	pub streams: &'r HashMap<u64, u32>,
+	pub watched: &'r Watched,
 }
 
 /// The tables that are being written.
@@ -112,6 +114,7 @@ pub struct Out {
 	pub links: LinkColumns,
 	pub counters: Counters,
 	pub heat: Heat,
+	pub meeting: Meeting,
 	/// Calls whose state is not `done`.
 	pub unfinished: u64,
 }
@@ -202,6 +205,7 @@ impl Visitor for Writing<'_, '_, '_> {
 	fn row(&mut self, row: &Row<'_>) {
 		let mut call = self.convert(row);
 		self.out.unfinished += u64::from(row.state != State::Done);
+		self.rows.maps.watched.note(&call, row.fields, &self.rows.facts, &mut self.out.meeting);
 		self.rows.largest_seq = self.rows.largest_seq.max(row.seq);
 		if row.depth > 0 {
 			self.rows.pending.push(call);

@@ -9,6 +9,7 @@ use crate::collectives::{Collectives, Part};
 use crate::columns::LinkColumns;
 use crate::merge::Merged;
 use crate::survey::{Below, CollectiveCall};
+use crate::tables::MarkRow;
 use crate::view::{Moved, SPREAD};
 
 const CARRIES: u32 = 2;
@@ -23,6 +24,21 @@ pub struct Carries {
 	pub links: LinkColumns,
 	/// Collective calls whose links were too many to be made.
 	pub left_out: i64,
+}
+
+impl Carries {
+	/// For the run's log.
+	pub fn mark(&self) -> Option<MarkRow> {
+		let left_out = self.left_out;
+		(left_out > 0).then(|| MarkRow {
+			kind: "links".into(),
+			detail: format!(
+				"{left_out} collective calls of too many system calls: no links say whose bytes those moved"
+			),
+			value: left_out,
+			..MarkRow::default()
+		})
+	}
 }
 
 /// A system call below a collective one.

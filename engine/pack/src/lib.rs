@@ -16,6 +16,7 @@ mod heat;
 mod image;
 mod index;
 mod join;
+mod matched;
 mod merge;
 mod missing;
 mod order;

@@ -11,6 +11,7 @@ use crate::collectives::Collectives;
 use crate::error::{At, PackError};
 use crate::heat;
 use crate::index::Index;
+use crate::matched;
 use crate::merge::merge;
 use crate::progress::Progress;
 use crate::recover::{self, Recovered};
@@ -122,8 +123,10 @@ fn write_tables(
 	all.sort();
 	let mut carries = carries::find(&merged, &collectives);
 	write_links(folder, "carries", &mut carries.links)?;
+	let (mut matches, unmatched) = matched::find(&merged, std::mem::take(&mut all.meeting));
+	write_links(folder, "matched", &mut matches)?;
 	fill_empty(folder)?;
-	tables.write(&collective_rows, &all, width, carries.left_out)?;
+	tables.write(&collective_rows, &all, width, &[carries.mark(), matched::mark(unmatched)])?;
 	Ok(Packed {
 		fresh: false,
 		events,

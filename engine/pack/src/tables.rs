@@ -50,7 +50,7 @@ impl<'r> Tables<'r> {
 		collectives: &[CollectiveRow],
 		written: &Written,
 		heat_width: i64,
-		carries_left_out: i64,
+		links: &[Option<MarkRow>],
 	) -> Result<(), PackError> {
 		self.runs(written.unfinished)?;
 		self.processes()?;
@@ -68,14 +68,7 @@ impl<'r> Tables<'r> {
 		self.sites()?;
 		let mut marks = self.samples()?;
 		marks.extend(self.missing());
-		marks.extend((carries_left_out > 0).then(|| {
-			MarkRow {
-				kind: "links".into(),
-				detail: format!("{carries_left_out} collective calls of too many system calls: no links say whose bytes those moved"),
-				value: carries_left_out,
-				..MarkRow::default()
-			}
-		}));
+		marks.extend(links.iter().flatten().cloned());
 		self.marks(marks)?;
 		self.ops()
 	}
@@ -592,7 +585,7 @@ const PATTERNS: [(&str, Needs); 10] = [
 	("switches", Needs::Nothing),
 ];
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct MarkRow {
 	pub process: Option<u32>,
 	pub stream: Option<u32>,

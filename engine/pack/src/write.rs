@@ -20,6 +20,7 @@ use crate::define::Op;
 use crate::error::{At, PackError};
 use crate::heat::{Bin, Heat, HeatKey};
 use crate::image::{Content, Loaded};
+use crate::matched::{Meeting, Watched};
 use crate::merge::{ImageState, Merged};
 use crate::output::properties;
 use crate::progress::Progress;
@@ -43,6 +44,7 @@ pub struct Writer<'r> {
 	plans: Vec<Plan>,
 	arg_names: HashMap<String, u16>,
 	arg_values: ArrayRef,
+	watched: Watched,
 }
 
 /// What a part adds to the small tables.
@@ -52,6 +54,8 @@ pub struct Written {
 	/// With their keys.
 	pub tops: Vec<(Key, Top, Option<String>)>,
 	pub heat: Vec<(HeatKey, i64, Bin)>,
+	/// Calls and operations of servers on the same files.
+	pub meeting: Meeting,
 	/// Calls whose state is not `done`.
 	pub unfinished: u64,
 }
@@ -67,12 +71,14 @@ impl Written {
 		}
 		self.sums.extend(sums);
 		self.heat.extend(out.heat.into_rows());
+		self.meeting.add(out.meeting);
 	}
 
 	pub fn add(&mut self, other: Written) {
 		self.sums.extend(other.sums);
 		self.tops.extend(other.tops);
 		self.heat.extend(other.heat);
+		self.meeting.add(other.meeting);
 		self.unfinished += other.unfinished;
 	}
 
@@ -117,6 +123,7 @@ impl<'r> Writer<'r> {
 			op_texts: OpTexts::new(&merged.ops),
 			plans,
 			arg_values: Arc::new(StringArray::from(names)),
+			watched: Watched::new(merged),
 			arg_names,
 		}
 	}
@@ -192,6 +199,7 @@ impl<'r> Writer<'r> {
 			collectives: self.collectives.get(image).cloned().unwrap_or_default(),
 			arg_names: &self.arg_names,
 			streams: &self.merged.streams,
+			watched: &self.watched,
 		};
 		for (number, op) in &state.survey.definitions.ops {
 			let op = self.merged.op_numbers.get(op).copied().unwrap_or(unknown_op);

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char};
+use std::ops::Range;
 use std::os::fd::RawFd;
 use std::ptr;
 
@@ -38,6 +39,35 @@ pub struct Request<'a> {
 	pub callers: &'a [Caller],
 }
 
+/// Where in its file an operation's bytes lie: from `offset` on in pieces that end at multiples of `unit`, each `stride`
+/// bytes behind the one before. 0: in one piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stripes {
+	pub offset: i64,
+	pub unit: i64,
+	pub stride: i64,
+}
+
+/// An operation of another server, which told of it when it was over. Times in ticks.
+#[derive(Debug, Clone)]
+pub struct Told<'a> {
+	/// By `op`, and by `store_op`.
+	pub op: u32,
+	pub store_op: Option<u32>,
+	/// By `told_file`; 0: not known.
+	pub file: u32,
+	pub began: u64,
+	/// While its store worked for it.
+	pub stored: Range<u64>,
+	pub ended: u64,
+	/// Nanoseconds before it was begun with.
+	pub queued: i64,
+	pub bytes: i64,
+	pub place: Option<Stripes>,
+	/// What the server calls the object.
+	pub object: &'a CStr,
+}
+
 /// The same, laid out as in record.h.
 #[repr(C)]
 struct RawRequest {
@@ -63,6 +93,26 @@ struct RawPlace {
 	known_as: *const c_char,
 }
 
+/// What another server says that it did, once it is over; laid out as in record.h.
+#[repr(C)]
+struct RawTold {
+	op: u32,
+	store_op: u32,
+	file: u32,
+	error: i32,
+	began: u64,
+	stored_from: u64,
+	stored_to: u64,
+	ended: u64,
+	queued: i64,
+	size: i64,
+	offset: i64,
+	bytes: i64,
+	unit: i64,
+	stride: i64,
+	object: *const c_char,
+}
+
 unsafe extern "C" {
 	fn server_begin(run: *const c_char) -> bool;
 	fn server_end();
@@ -73,6 +123,10 @@ unsafe extern "C" {
 	fn server_enter(op: u32, place: *const RawPlace, size: i64, offset: i64);
 	fn server_leave(error: i32, bytes: i64, callers: *const Caller, count: usize, together: bool);
 	fn server_closed(file: i32);
+	fn server_told(told: *const RawTold);
+	fn server_told_file(file: i32) -> u32;
+	fn server_moment(ticks: *mut u64, realtime: *mut u64);
+	fn server_note(line: *const c_char);
 }
 
 fn pointer(text: Option<&CStr>) -> *const c_char {
@@ -144,4 +198,48 @@ pub fn leave(error: i32, bytes: i64, callers: &[Caller], together: bool) {
 pub fn closed(file: RawFd) {
 	// SAFETY: a number.
 	unsafe { server_closed(file) }
+}
+
+pub fn told(told: &Told<'_>) {
+	let (offset, unit, stride) = match told.place {
+		Some(place) => (place.offset, place.unit, place.stride),
+		None => (i64::MIN, 0, 0),
+	};
+	let raw = RawTold {
+		op: told.op,
+		store_op: told.store_op.unwrap_or(u32::MAX),
+		file: told.file,
+		error: 0,
+		began: told.began,
+		stored_from: told.stored.start,
+		stored_to: told.stored.end,
+		ended: told.ended,
+		queued: told.queued,
+		size: told.bytes,
+		offset,
+		bytes: told.bytes,
+		unit,
+		stride,
+		object: told.object.as_ptr(),
+	};
+	// SAFETY: laid out as in record.h, with a terminated text; read during the call.
+	unsafe { server_told(&raw) }
+}
+
+pub fn told_file(file: RawFd) -> u32 {
+	// SAFETY: a number; the encoder asks the kernel what it is.
+	unsafe { server_told_file(file) }
+}
+
+/// Ticks, and nanoseconds since 1970.
+pub fn moment() -> (u64, u64) {
+	let (mut ticks, mut realtime) = (0, 0);
+	// SAFETY: two places to write to, for the time of the call.
+	unsafe { server_moment(&mut ticks, &mut realtime) };
+	(ticks, realtime)
+}
+
+pub fn note(line: &CStr) {
+	// SAFETY: a terminated text, read during the call.
+	unsafe { server_note(line.as_ptr()) }
 }

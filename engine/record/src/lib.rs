@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry;
 use std::ffi::{CStr, CString};
 use std::fs;
 use std::ops::Range;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::Errno;
 
-pub use encoder::{Caller, Request};
+pub use encoder::{Caller, Request, Stripes, Told};
 
 /// What is done to the store, by the names of system calls; places in `ops` of record.c.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,6 +231,35 @@ pub fn access<T>(
 pub fn closed(file: RawFd) {
 	if is_on() {
 		encoder::closed(file);
+	}
+}
+
+/// The number of an access to the store by its name.
+pub fn store_op(name: &CStr) -> Option<u32> {
+	encoder::op(c"disk", name)
+}
+
+/// What another server did: on each thread one after another, none beginning before the one before has ended.
+pub fn told(told: &Told<'_>) {
+	if is_on() {
+		encoder::told(told);
+	}
+}
+
+/// A number for the file that outlives the descriptor; 0 where nothing is recorded.
+pub fn told_file(file: BorrowedFd<'_>) -> u32 {
+	if is_on() { encoder::told_file(file.as_raw_fd()) } else { 0 }
+}
+
+/// One moment by the clock of rows, in ticks, and in nanoseconds since 1970.
+pub fn moment() -> (u64, u64) {
+	encoder::moment()
+}
+
+/// One line into the run's log.
+pub fn note(line: &str) {
+	if let (true, Ok(line)) = (is_on(), CString::new(line)) {
+		encoder::note(&line);
 	}
 }
 

@@ -41,6 +41,14 @@ enum { SERVER = 10, DISK = 11 }; /* places in core/layers.h */
 		.bytes_at = 3                                                                      \
 	}
 
+/* Of servers that are asked what they did: told.c. */
+#define TOLD(NAME, KIND)                                                                           \
+	{                                                                                          \
+		.layer_name = "server", .name = NAME, .kind = KIND,                                \
+		.fields = "size,offset,bytes,queued,unit,stride", .layer = SERVER, .nfields = 6,   \
+		.bytes_at = 3                                                                      \
+	}
+
 /* Accesses to the store first, in the order of enum Access in lib.rs. */
 const struct op ops[] = {
 	ACCESS("open", "open"),
@@ -88,6 +96,11 @@ const struct op ops[] = {
 	REQUEST("relay", "comm"),
 	DATA_REQUEST("relay_read", "comm"),
 	PULLING_REQUEST("relay_write", "comm"),
+	TOLD("osd_read", "read"),
+	TOLD("osd_write", "write"),
+	REQUEST("osd_call", "meta"),
+	TRANSFER("fetch", "read", OP_READS),
+	TRANSFER("commit", "write", OP_WRITES),
 };
 const uint32_t ops_count = sizeof(ops) / sizeof(ops[0]);
 

@@ -1,0 +1,224 @@
+//! What an OSD keeps of an operation: a line that says what it was, and when it passed which point.
+
+use serde_json::Value;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+	Read,
+	Write,
+	/// Neither: attributes, removal, metadata that lies beside an object's bytes.
+	Other,
+}
+
+/// Times in nanoseconds since 1970, none before the one above it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+	/// The client's name for it, the same in all answers: `client.4145.0:21`.
+	pub name: String,
+	pub object: String,
+	pub kind: Kind,
+	/// Where in the object, where it is one place.
+	pub at: Option<i64>,
+	pub bytes: i64,
+	pub began: u64,
+	/// It had been waited for its turn.
+	pub taken: u64,
+	/// The store had it.
+	pub stored_from: u64,
+	pub stored_to: u64,
+	pub ended: u64,
+}
+
+impl Operation {
+	/// `None`: no operation of a client, or not told as such.
+	pub fn read(said: &Value) -> Option<Operation> {
+		let what = said.get("description")?.as_str()?.strip_prefix("osd_op(")?;
+		let mut words = what.splitn(4, ' ');
+		let (name, _group, target, rest) =
+			(words.next()?, words.next()?, words.next()?, words.next()?);
+		// POOL:HASH:NAMESPACE:KEY:NAME:SNAPSHOT; colons in names are escaped.
+		let object = target.split(':').nth(4)?.to_owned();
+		let pieces = pieces(rest);
+		let write = pieces.iter().any(|piece| piece.kind == Kind::Write);
+		let read = !write && !pieces.is_empty();
+		let times = Times::read(said)?;
+		Some(Operation {
+			name: name.to_owned(),
+			object,
+			kind: if write {
+				Kind::Write
+			} else if read {
+				Kind::Read
+			} else {
+				Kind::Other
+			},
+			at: if let [one] = pieces.as_slice() { Some(one.at) } else { None },
+			bytes: pieces
+				.iter()
+				.filter(|p| !write || p.kind == Kind::Write)
+				.map(|p| p.length)
+				.sum(),
+			began: times.began,
+			taken: times.taken,
+			stored_from: times.stored_from,
+			stored_to: times.stored_to,
+			ended: times.ended,
+		})
+	}
+}
+
+struct Piece {
+	kind: Kind,
+	at: i64,
+	length: i64,
+}
+
+/// What moves data in `[write 0~4096 [fadvise_dontneed],setxattr parent (30)] snapc …`.
+fn pieces(text: &str) -> Vec<Piece> {
+	let mut pieces = Vec::new();
+	let mut words = text.split(['[', ']', ' ', ',']).peekable();
+	while let Some(word) = words.next() {
+		let kind = match word {
+			"write" | "writefull" | "append" => Kind::Write,
+			"read" | "sparse-read" | "sync_read" => Kind::Read,
+			_ => continue,
+		};
+		let Some((at, length)) = words.peek().and_then(|extent| extent.split_once('~')) else {
+			continue;
+		};
+		if let (Ok(at), Ok(length)) = (at.parse(), length.parse()) {
+			pieces.push(Piece { kind, at, length });
+		}
+	}
+	pieces
+}
+
+struct Times {
+	began: u64,
+	taken: u64,
+	stored_from: u64,
+	stored_to: u64,
+	ended: u64,
+}
+
+impl Times {
+	/// By the times of events: their durations wrap below zero.
+	fn read(said: &Value) -> Option<Times> {
+		let began = moment(said.get("initiated_at")?.as_str()?)?;
+		let events = said.get("type_data")?.get("events")?.as_array()?;
+		let last = |name: &str| {
+			let named = |event: &&Value| event.get("event").and_then(Value::as_str) == Some(name);
+			let event = events.iter().rev().find(named)?;
+			moment(event.get("time")?.as_str()?)
+		};
+		let ended = last("done")?.max(began);
+		let taken = last("reached_pg").unwrap_or(began).clamp(began, ended);
+		let stored_from = last("started").unwrap_or(taken).clamp(taken, ended);
+		let committed = last("op_commit").or_else(|| last("commit_sent"));
+		let stored_to = committed.unwrap_or(ended).clamp(stored_from, ended);
+		Some(Times { began, taken, stored_from, stored_to, ended })
+	}
+}
+
+/// `2026-11-23T11:08:45.247656+0000`, or with `+02:00` or `Z`: nanoseconds since 1970.
+fn moment(text: &str) -> Option<u64> {
+	let (date, rest) = text.split_once('T')?;
+	let zone_at = rest.find(['+', '-', 'Z'])?;
+	let (time, zone) = rest.split_at(zone_at);
+	let mut date = date.split('-').map(str::parse::<i64>);
+	let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
+	let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
+	let mut clock = clock.split(':').map(str::parse::<i64>);
+	let (hour, minute, second) = (clock.next()?.ok()?, clock.next()?.ok()?, clock.next()?.ok()?);
+	let seconds =
+		days(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset(zone)?;
+	let fraction: u64 = format!("{fraction:0<9}").get(..9)?.parse().ok()?;
+	u64::try_from(seconds).ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
+}
+
+/// Seconds that a zone is ahead.
+fn offset(zone: &str) -> Option<i64> {
+	let digits: String = zone.chars().filter(char::is_ascii_digit).collect();
+	if digits.is_empty() {
+		return Some(0);
+	}
+	let (hours, minutes) = (digits.get(..2)?.parse::<i64>(), digits.get(2..4)?.parse::<i64>());
+	let ahead = hours.ok()? * 3600 + minutes.ok()? * 60;
+	Some(if zone.starts_with('-') { -ahead } else { ahead })
+}
+
+/// Days since 1970 of a date of the Gregorian calendar: years begin in March, so that leap days come last.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+	let year = if month <= 2 { year - 1 } else { year };
+	let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+	let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+	era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+	use super::*;
+	use serde_json::json;
+
+	fn told(what: &str, events: &[(&str, &str)]) -> Value {
+		let at = |second: &str| format!("2026-11-23T11:08:{second}+0000");
+		let events: Vec<Value> = events
+			.iter()
+			.map(
+				|(name, second)| json!({"event": name, "time": at(second), "duration": 4294967295.9}),
+			)
+			.collect();
+		json!({"description": what, "initiated_at": at("45.247656"), "type_data": {"events": events}})
+	}
+
+	#[test]
+	fn a_write_has_its_object_its_bytes_and_its_stages() {
+		let what = "osd_op(client.4145.0:21 3.1f 3:faedc8eb:::100000001f6.00000002:head \
+			[write 4096~458752 [fadvise_dontneed]] snapc 1=[] ondisk+write e43)";
+		let events = [
+			("throttled", "45.247650"),
+			("reached_pg", "45.248199"),
+			("started", "45.248280"),
+			("op_commit", "45.254894"),
+			("done", "45.254957"),
+		];
+		let op = Operation::read(&told(what, &events)).unwrap();
+		assert_eq!(
+			(op.name.as_str(), op.object.as_str()),
+			("client.4145.0:21", "100000001f6.00000002")
+		);
+		assert_eq!((op.kind, op.at, op.bytes), (Kind::Write, Some(4096), 458_752));
+		let after = [op.taken, op.stored_from, op.stored_to, op.ended].map(|time| time - op.began);
+		assert_eq!(after, [543_000, 624_000, 7_238_000, 7_301_000]);
+	}
+
+	#[test]
+	fn of_several_places_none_is_said_and_attributes_are_no_data() {
+		let of = |ops: &str| {
+			let what = format!("osd_op(mds.0.4:1 2.7 2:ff5b34d6:::1.00000000:head [{ops}] e33)");
+			let op = Operation::read(&told(&what, &[("done", "46.0")])).unwrap();
+			(op.kind, op.at, op.bytes)
+		};
+		assert_eq!(of("create,setxattr parent (30) in=6b"), (Kind::Other, None, 0));
+		assert_eq!(of("write 0~10,write 50~20"), (Kind::Write, None, 30));
+		assert_eq!(of("writefull 0~90"), (Kind::Write, Some(0), 90));
+		assert_eq!(of("read 8192~100"), (Kind::Read, Some(8192), 100));
+		assert_eq!(of("delete"), (Kind::Other, None, 0));
+	}
+
+	#[test]
+	fn what_is_no_clients_operation_is_none() {
+		assert_eq!(Operation::read(&told("MOSDPGPull(2.5 e36/36 cost 8389608)", &[])), None);
+		assert_eq!(Operation::read(&json!({})), None);
+	}
+
+	#[test]
+	fn times_are_read_in_every_zone() {
+		assert_eq!(moment("1970-01-01T00:00:00.000001+0000"), Some(1000));
+		assert_eq!(moment("1970-01-01T02:00:00+02:00"), Some(0));
+		assert_eq!(moment("2024-02-29T12:00:00.5Z"), Some(1_709_208_000_500_000_000));
+		assert_eq!(moment("2026-11-23T06:08:45.5-0500"), moment("2026-11-23T11:08:45.5+0000"));
+		assert_eq!(moment("yesterday"), None);
+	}
+}
