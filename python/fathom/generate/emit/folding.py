@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 WIDTH = 100
 _TAB = 8
+_AFTER = (", ", "? ", "= ", "> ", "< ", "& ", "| ", "+ ", "- ", "* ")  # where a line may end
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"|/\*.*?\*/')
 
 
@@ -91,6 +92,6 @@ def _cut(line: str) -> int:
         if width > WIDTH:
             break
         depth += 0 if quoted else (letter in "([{") - (letter in ")]}")
-        if not quoted and line[at : at + 2] in (", ", "= ", "? "):
-            found.append((letter == "=", depth, -at - 1))
+        if not quoted and line[at : at + 2] in _AFTER:
+            found.append((letter not in ",?", depth, -at - 1))
     return -min(found)[2] if found else 0
