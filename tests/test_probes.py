@@ -251,6 +251,13 @@ def test_the_examples_compile(name: str, cache: Path) -> None:
     assert int(functions[1]) >= 20
 
 
+@pytest.mark.parametrize("name", ["cephfs", "gluster", "pvfs2"])
+def test_catalogues_of_servers_can_be_built(cache: Path, name: str) -> None:
+    file = paths.ROOT / "catalog" / "probes" / "servers" / f"{name}.toml"
+    done = fathom(cache, "probes", "check", file)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_nothing_of_silo_that_looks_like_io_is_forgotten() -> None:
     """As for built-in catalogues: a row, or left out with a reason; and every row is exported."""
     library = next(Path("/usr/lib").glob("*/libsiloh5.so"), None)
