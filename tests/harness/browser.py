@@ -70,7 +70,7 @@ class Live:
         context = browser.new_context()
         page = context.new_page()
         page.goto(link)
-        page.wait_for_url(f"{self.origin}/")
+        page.wait_for_url(re.compile(re.escape(self.origin) + "/(#.*)?$"))
         self.state = context.storage_state()
         context.close()
 

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
+from playwright.sync_api import Browser
 
 from harness import browser, planted
 
@@ -33,6 +34,55 @@ def screens(run: planted.Planted) -> dict[str, dict[str, str]]:
         },
         "setup": {},
     }
+
+
+SOLVER = """#include <mpi.h>
+#include "solver.h"
+
+int main(int argc, char **argv)
+{
+	struct solver heat;
+	MPI_Init(&argc, &argv);
+	solver_begin(&heat, MPI_COMM_WORLD);
+	for (int step = 0; step < 1000; step++)
+		solver_step(&heat);
+	double *temperature = heat.temperature;
+
+	/* The temperature is to be written here. */
+
+	solver_end(&heat);
+	MPI_Finalize();
+	return 0;
+}
+"""
+
+
+def form(chromium: Browser, folder: Path, directory: Path) -> None:
+    """The form of fathom generate, with a field of blocks: text, fields and who owns what."""
+    path = folder / "solver.c"
+    path.write_text(SOLVER)
+    with browser.live(chromium, "--generate", path) as live:
+        for theme in ("light", "dark"):
+            with live.look(viewport=SIZE) as look:
+                look.go("generate", theme=theme)
+                editor = look.page.get_by_label("Text of solver.c")
+                editor.wait_for()
+                editor.evaluate(
+                    "one => { const at = one.value.indexOf('/* The'); one.focus(); one.setSelectionRange(at, at) }"
+                )
+                look.page.keyboard.press("ArrowLeft")
+                look.page.get_by_role("button", name="Write below").click()
+                look.settle()
+                text = editor.input_value().replace("processes: 4", "processes: 8")
+                cut = "global: field, <nprocs / 2, 2>, <0, 0>, <y / (nprocs / 2), x / 2>, <y / (nprocs / 2), x / 2>"
+                text = text.replace("array: *, field, rank * (y / nprocs), y / nprocs, 0, x", cut)
+                editor.fill(text.replace("checkpoint", "heat").replace("field;", "temperature;"))
+                look.page.get_by_role("button", name="Who owns what").click()
+                look.settle()
+                look.page.wait_for_timeout(1000)
+                look.page.mouse.move(0, 0)
+                save(look, directory / f"generate-{theme}.png")
+                print(f"generate-{theme}.png")
 
 
 def save(look: browser.Look, path: Path) -> None:
@@ -61,6 +111,7 @@ def main() -> None:
                         look.go(screen, theme=theme, **shown)
                         save(look, given.directory / f"{screen}-{theme}.png")
                         print(f"{screen}-{theme}.png")
+        form(chromium, Path(folder), given.directory)
 
 
 if __name__ == "__main__":

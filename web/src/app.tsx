@@ -46,7 +46,10 @@ export function App(): JSX.Element {
 function obstacle(shown: Run | null, loaded: boolean): JSX.Element | null {
 	if (foreignAddress.value) return <Newer what="This address" />;
 	if (!SCREENS.some((one) => one.name === page.value.screen)) return <div class="notice failed">There is no screen “{page.value.screen}”; choose one above.</div>;
-	if (!loaded || (!shown && !run.value)) return <Loading height={200} />;
+	if (!loaded) return <Loading height={200} />;
+	if (SCREENS.find((one) => one.name === page.value.screen)?.alone) return null;
+	if (runs.value?.runs.length === 0) return <div class="notice">No run is open here: <code>fathom view RUN</code> opens one.</div>;
+	if (!shown && !run.value) return <Loading height={200} />;
 	if (!shown) return <div class="notice failed">The run “{run.value}” is not open here; choose one above.</div>;
 	return null;
 }
@@ -54,7 +57,7 @@ function obstacle(shown: Run | null, loaded: boolean): JSX.Element | null {
 function Main({ run: shown, loaded }: { run: Run | null; loaded: boolean }): JSX.Element {
 	const screen = SCREENS.find((one) => one.name === page.value.screen);
 	const why = obstacle(shown, loaded);
-	if (why || !screen || !shown) {
+	if (why || !screen) {
 		return (
 			<>
 				<h1 class="unseen">Fathom</h1>
@@ -67,8 +70,8 @@ function Main({ run: shown, loaded }: { run: Run | null; loaded: boolean }): JSX
 			<h1>
 				{screen.title} <small>{screen.question}</small>
 			</h1>
-			<Running />
-			<screen.Show key={shown.name} />
+			{shown && <Running />}
+			<screen.Show key={screen.alone ? "" : shown?.name} />
 		</>
 	);
 }

@@ -9,6 +9,8 @@ examples:
   fathom view s3d.1 --no-browser --port 8080
   fathom view s3d.1 --socket ~/.fathom.sock
   fathom view s3d.1 --prepare          # at the end of a job: the first opening of a large run is as quick as any
+  fathom view --generate solver.c      # the form of fathom generate: parallel I/O for this program; needs no run
+  fathom view --generate solver.c --allow-write
 """
 
 import argparse
@@ -25,9 +27,11 @@ import uvicorn
 
 from fathom import live
 from fathom.errors import FathomError, UsageError
+from fathom.generate.command import text_of
 from fathom.report.requests import Request, pictures, whole
 from fathom.screens import ask
 from fathom.screens.desk import Desk
+from fathom.screens.generate import Program
 from fathom.screens.now import Follower
 from fathom.screens.opened import Gone, Runs, Stop
 from fathom.screens.tile import prepare
@@ -38,6 +42,8 @@ from fathom.serve.page import NOT_BUILT, page
 
 # A statement of SQL travels in the address.
 LONGEST_REQUEST = 1 << 18
+#: `--generate` without a source.
+NO_SOURCE = Path()
 #: Of more calls than this no screen is there at once, unless it was worked out before it is asked for.
 LARGE = 1_000_000
 
@@ -51,7 +57,14 @@ def _port(word: str) -> int:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN…, where to listen."""
     parser.add_argument(
-        "runs", metavar="RUN", nargs="+", help="run directories: NAME or NAME.fathom"
+        "runs", metavar="RUN", nargs="*", help="run directories: NAME or NAME.fathom"
+    )
+    parser.add_argument(
+        "--generate", metavar="SOURCE", type=Path, nargs="?", const=NO_SOURCE,
+        help="open the form of fathom generate, with this program; RUN may be left out",
+    )  # fmt: skip
+    parser.add_argument(
+        "--allow-write", action="store_true", help="let the form write into SOURCE and beside it"
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
@@ -71,15 +84,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _say(bound: socket.socket, token: str) -> None:
-    print(listen.link(bound, token), flush=True)
-
-
-def _start_browser(bound: socket.socket, token: str) -> Path | None:
+def _start_browser(bound: socket.socket, link: str) -> Path | None:
     has_screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if not has_screen or bound.family != socket.AF_INET:
         return None
-    return listen.open_browser(listen.link(bound, token))
+    return listen.open_browser(link)
+
+
+def _program(arguments: argparse.Namespace) -> Program | None:
+    """What the form opens; None: no form was asked for. Errors: UsageError."""
+    source: Path | None = arguments.generate
+    has_source = source is not None and source != NO_SOURCE
+    if arguments.allow_write and not has_source:
+        raise UsageError("view: --allow-write: beside which program? Add --generate SOURCE")
+    if source is None:
+        return None
+    if not has_source:
+        return Program(None, False)
+    text_of(source)  # what cannot be read is said here
+    return Program(source.resolve(), arguments.allow_write)
 
 
 class Ahead:
@@ -160,7 +183,11 @@ def _open(runs: Runs, path: Path) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serves until it is interrupted."""
+    program = _program(arguments)
+    if not arguments.runs and (program is None or arguments.prepare):
+        raise UsageError("view: name a RUN, or --generate [SOURCE] for the form; add --help")
     runs = Runs(arguments.runs)
+    runs.program = program
     if arguments.prepare:
         return _prepare(runs)
     _follow(runs)
@@ -170,15 +197,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"view: {arguments.socket.parent} is no directory")
     at_path = arguments.socket
     bound = listen.on_socket(at_path) if at_path else listen.on_port(arguments.port or 0)
-    keys = Keys(announce=lambda token: _say(bound, token))
+    link = partial(listen.link, bound, screen="generate" if program else "")
+    keys = Keys(announce=lambda token: print(link(token), flush=True))
     if page() is None:
         print(f"fathom: {NOT_BUILT}; answers are served all the same", file=sys.stderr)
     print(f"fathom: from another machine: {listen.tunnel(bound)}", file=sys.stderr)
     print("fathom: open this link; each works once. Ctrl-C ends", file=sys.stderr)
-    _say(bound, keys.token)
+    print(link(keys.token), flush=True)
     ahead = Ahead(runs)
     ahead.start()
-    behind = [at_path, None if arguments.no_browser else _start_browser(bound, keys.token)]
+    behind = [at_path, None if arguments.no_browser else _start_browser(bound, link(keys.token))]
     config = uvicorn.Config(
         application(runs, keys), log_level="warning", access_log=False, server_header=False, lifespan="off",
         ws="none", h11_max_incomplete_event_size=LONGEST_REQUEST, timeout_graceful_shutdown=1,

@@ -23,7 +23,8 @@ class Generated:
     sealed: list[str]  # those that carry a hash of their own
 
 
-def _text_of(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """What a source says. Errors: UsageError."""
     try:
         return path.read_bytes().decode("utf-8")
     except OSError as error:
@@ -36,8 +37,8 @@ def checked(
     path: Path, instead: dict[str, str], text: str | None = None
 ) -> tuple[Spec, list[Plan]]:
     """The specification, with options replaced by `instead`, and its plans; a FathomError for what is wrong with it.
-    `text`: what the file at `path` would say, where it is not there yet."""
-    spec = build.read(str(path), _text_of(path) if text is None else text)
+    `text`: instead of what the file says."""
+    spec = build.read(str(path), text_of(path) if text is None else text)
     for name, word in instead.items():
         spec.options[name] = Option((word,), spec.source.place(0, 1))
     check(spec)

@@ -7,10 +7,10 @@ from fathom.errors import UsageError
 from fathom.generate.emit.seal import digest
 from fathom.generate.language.source import Block, Source
 
-_BEGIN = re.compile(r"\s*(?:/\*|!) fathom generate: begin \[([0-9a-f]{16})\]")
+BEGIN = re.compile(r"\s*(?:/\*|!) fathom generate: begin \[([0-9a-f]{16})\]")
 _HASH = re.compile(r"#(?=begin_|end_)")
 _INDENT = re.compile(r"^([ \t]*)")
-_END = re.compile(r"\s*(?:/\*|!) fathom generate: end\b")
+END = re.compile(r"\s*(?:/\*|!) fathom generate: end\b")
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ def _inert(source: Source, block: Block) -> list[str]:
 
 def _behind_region(source: Source, at: int) -> int:
     """The line behind the region that an earlier run wrote there; UsageError if it was edited."""
-    found = _BEGIN.match(source.lines[at]) if at < len(source.lines) else None
+    found = BEGIN.match(source.lines[at]) if at < len(source.lines) else None
     if found is None:
         return at
     for end in range(at + 1, len(source.lines)):
-        if not _END.match(source.lines[end]):
+        if not END.match(source.lines[end]):
             continue
         if digest("".join(source.lines[at + 1 : end])) != found[1]:
             raise UsageError(

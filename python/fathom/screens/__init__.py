@@ -33,8 +33,9 @@ class Answer:
     of_all: bool  # of all open runs, so no `run` is given
 
 
-#: Names that do something: asked for by POST, which a page of another origin cannot send unseen.
-ACTS = frozenset({"start", "stop", "again"})
+#: Names that do something, or are given a whole source: asked for by POST, which a page of another origin cannot send
+#: unseen.
+ACTS = frozenset({"start", "stop", "again", "hints", "archive", "save"})
 
 #: Answers of the moment: never kept.
 MOMENT = frozenset({"now", "again"})

@@ -196,6 +196,9 @@ class Runs:
         """Opens them; two of one name are told apart by a number. Errors: `fathom.errors.RunError`."""
         self.all: dict[str, Opened] = {}
         self.desk: Any = None  # where jobs are started (screens/desk.py), if they may be
+        self.program: Any = (
+            None  # whose hints the form opens (screens/generate.py), if one was given
+        )
         self.followers: dict[str, Any] = {}  # of runs that still run (screens/now.py)
         self.generation = 0  # counts how often a run was opened anew
         self._renewing = threading.Lock()

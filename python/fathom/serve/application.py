@@ -25,6 +25,8 @@ AT_A_TIME = 4
 SECONDS, OF_A_CALL = 60.0, 1e-6
 # A statement is interrupted again and again until its thread is done: one that begins in between is not missed.
 AGAIN = 0.05
+#: Of a POST: a source, twice.
+LONGEST_BODY = 16 << 20
 #: Of gzip: a twentieth more bytes than 4, for half the time.
 FAST = 1
 STATUS = {UsageError: 400, NoSuchRun: 404, OverLimit: 422}
@@ -46,12 +48,29 @@ def _error(error: Exception) -> Response:
     return _refusal(f"a fault of Fathom's own: {type(error).__name__}: {error}", 500)
 
 
-def _parameters(request: Request) -> dict[str, str]:
-    given = request.query_params.multi_items()
+async def _parameters(request: Request) -> dict[str, str]:
+    """Those of the address, and of a POST those of its body: a JSON object of texts."""
+    body = await _body(request) if request.method == "POST" else {}
+    given = [*request.query_params.multi_items(), *body.items()]
     parameters = dict(given)
     if len(parameters) < len(given):
         raise UsageError("a parameter is given twice")
     return parameters
+
+
+async def _body(request: Request) -> dict[str, str]:
+    said = b""
+    async for part in request.stream():
+        said += part
+        if len(said) > LONGEST_BODY:
+            raise UsageError(f"a body of more than {LONGEST_BODY >> 20} MiB")
+    try:
+        found = json.loads(said or b"{}")
+    except ValueError as error:
+        raise UsageError(f"the body is no JSON: {error}") from error
+    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+        raise UsageError("the body is no JSON object of texts")
+    return found
 
 
 class Answers:
@@ -65,8 +84,12 @@ class Answers:
         """One answer, worked out in a thread, until it is done, the client gone or the time over."""
         if (request.path_params["name"] in screens.ACTS) != (request.method == "POST"):
             raise HTTPException(405)
-        stop = Stop()
-        work = asyncio.ensure_future(self._work(request, stop))
+        try:
+            parameters = await _parameters(request)
+        except UsageError as error:
+            return _error(error)
+        name, stop = request.path_params["name"], Stop()
+        work = asyncio.ensure_future(self._work(name, parameters, stop))
         gone = asyncio.ensure_future(_gone(request))
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -79,8 +102,7 @@ class Answers:
         finally:
             gone.cancel()
 
-    async def _work(self, request: Request, stop: Stop) -> str | bytes:
-        name, parameters = request.path_params["name"], _parameters(request)
+    async def _work(self, name: str, parameters: dict[str, str], stop: Stop) -> str | bytes:
         async with self.limiter:
             thread = asyncio.ensure_future(
                 anyio.to_thread.run_sync(screens.ask_written, self.runs, name, parameters, stop)

@@ -64,11 +64,11 @@ def _at_host() -> str:
     return f"{getpass.getuser()}@{socket.gethostname()}"
 
 
-def link(bound: socket.socket, token: str) -> str:
-    """The address to open, here or through the tunnel."""
+def link(bound: socket.socket, token: str, screen: str = "") -> str:
+    """The address to open, here or through the tunnel; the page begins with this screen."""
     # Not `localhost`: another user of the machine may listen at the same port of its other address.
     port = bound.getsockname()[1] if bound.family == socket.AF_INET else TUNNEL
-    return f"http://{LOOPBACK}:{port}/?token={token}"
+    return f"http://{LOOPBACK}:{port}/?token={token}{screen and f'#v1/{screen}'}"
 
 
 def tunnel(bound: socket.socket) -> str:

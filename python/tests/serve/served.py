@@ -43,13 +43,13 @@ class Server:
         return http.client.HTTPConnection("127.0.0.1", self.where, timeout=30)
 
     def get(
-        self, path: str, method: str = "GET", **headers: str
+        self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
         """Status, headers, body; with the cookie, if there is one."""
         given = {"Cookie": self.cookie} if self.cookie else {}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         connection = self.connection()
-        connection.request(method, path, headers=given)
+        connection.request(method, path, body, given)
         answer = connection.getresponse()
         return answer.status, answer.headers, answer.read()
 

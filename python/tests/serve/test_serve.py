@@ -1,5 +1,6 @@
 """`fathom view` from outside: who is let in, what is answered, what hostile requests get."""
 
+import json
 import socket
 import stat
 import time
@@ -95,6 +96,18 @@ def test_hostile_requests_are_one_line(server: Server, path: str, expected: int)
 def test_only_reading_methods(server: Server) -> None:
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         assert server.get("/api/v1/runs", method=method)[0] == 405
+
+
+def test_what_is_long_comes_in_the_body_of_a_post(server: Server) -> None:
+    body = json.dumps({"name": "a.c", "text": "x\n" * 200_000}).encode()
+    status, _, answer = server.get("/api/v1/hints", "POST", body)
+    assert status == 200 and b"no block of hints" in answer
+    for wrong in (b"{", b"[]", b'{"name": 1}', b'{"name": "a.c", "what": "x"}'):
+        status, _, answer = server.get("/api/v1/hints", "POST", wrong)
+        assert status == 400 and list(json.loads(answer)) == ["error"], wrong
+    assert server.get("/api/v1/hints?name=b.c", "POST", body)[0] == 400
+    assert server.get("/api/v1/hints?name=b.c")[0] == 405
+    assert server.get("/api/v1/hints", "POST", b" " * (17 << 20))[0] == 400
 
 
 def test_programs_start_where_it_is_allowed_by_post_of_the_page_alone(

@@ -21,7 +21,7 @@ export interface Exported {
 	sql?: string | undefined;
 }
 
-function save(name: string, content: Blob): void {
+export function save(name: string, content: Blob): void {
 	const link = document.createElement("a");
 	link.href = URL.createObjectURL(content);
 	link.download = name;

@@ -22,7 +22,7 @@ export function Header(): JSX.Element {
 				</button>
 			</div>
 			<nav aria-label="Screens" class="tabs">
-				{SCREENS.map((screen) => (
+				{SCREENS.filter((screen) => screen.alone ?? runs.value?.runs.length !== 0).map((screen) => (
 					<a key={screen.name} href={address(screen.name)} aria-current={page.value.screen === screen.name ? "page" : undefined}>
 						{screen.title}
 					</a>

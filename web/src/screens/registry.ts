@@ -3,6 +3,7 @@ import type { ComponentType } from "preact";
 import { CallExplorer } from "./call/screen";
 import { Compare } from "./compare/screen";
 import { Files } from "./files/screen";
+import { Generate } from "./generate/screen";
 import { Heat } from "./heat/screen";
 import { Latency } from "./latency/screen";
 import { Layers } from "./layers/screen";
@@ -19,6 +20,8 @@ export interface Screen {
 	question: string;
 	/** Opens it. */
 	key: string;
+	/** Says nothing of a run, so it needs none. */
+	alone?: true;
 	Show: ComponentType;
 }
 
@@ -33,5 +36,6 @@ export const SCREENS: Screen[] = [
 	{ name: "latency", title: "Latency", question: "How bad are the tails, when, and which calls?", key: "8", Show: Latency },
 	{ name: "compare", title: "Compare", question: "What became slower or faster, and what was set otherwise?", key: "9", Show: Compare },
 	{ name: "sql", title: "SQL", question: "Anything else", key: "0", Show: Sql },
-	{ name: "setup", title: "Set up", question: "Prepare a run, and start it", key: "N", Show: Setup },
+	{ name: "setup", title: "Set up", question: "Prepare a run, and start it", key: "N", alone: true, Show: Setup },
+	{ name: "generate", title: "Generate", question: "Parallel I/O for my program: described here, checked, written as code", key: "G", alone: true, Show: Generate },
 ];

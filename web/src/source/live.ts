@@ -14,18 +14,18 @@ export class LiveSource implements Source {
 	}
 
 	async act(name: string, parameters: Parameters): Promise<unknown> {
-		return this.ask(name, parameters, undefined, (reply) => reply.json(), "POST");
+		return this.ask(name, {}, undefined, (reply) => reply.json(), { method: "POST", body: JSON.stringify(texts(parameters)), headers: { "Content-Type": "application/json" } });
 	}
 
 	async bytes(name: string, parameters: Parameters, signal?: AbortSignal): Promise<ArrayBuffer> {
 		return this.ask(name, parameters, signal, (reply) => reply.arrayBuffer());
 	}
 
-	private async ask<T>(name: string, parameters: Parameters, signal: AbortSignal | undefined, read: (reply: Response) => Promise<T>, method = "GET"): Promise<T> {
+	private async ask<T>(name: string, parameters: Parameters, signal: AbortSignal | undefined, read: (reply: Response) => Promise<T>, how: RequestInit = {}): Promise<T> {
 		await this.turn();
 		try {
 			signal?.throwIfAborted();
-			const reply = await fetch(`api/v1/${requestKey(name, parameters)}`, { method, signal: signal ?? null }).catch((error: unknown) => {
+			const reply = await fetch(`api/v1/${requestKey(name, parameters)}`, { ...how, signal: signal ?? null }).catch((error: unknown) => {
 				if (signal?.aborted) throw error;
 				throw new NoAnswer(AWAY, 0);
 			});
@@ -41,6 +41,11 @@ export class LiveSource implements Source {
 		if (this.running >= IN_FLIGHT) await new Promise<void>((go) => this.waiting.push(go));
 		this.running += 1;
 	}
+}
+
+/** What is given, as the body of a POST has it: a source is too long for an address. */
+function texts(parameters: Parameters): Record<string, string> {
+	return Object.fromEntries(Object.entries(parameters).flatMap(([name, value]) => (value === null || value === undefined ? [] : [[name, String(value)]])));
 }
 
 async function reason(reply: Response): Promise<string> {

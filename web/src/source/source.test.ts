@@ -38,7 +38,7 @@ describe("live", () => {
 		const asked = vi.fn(() => Promise.resolve(new Response("{}")));
 		vi.stubGlobal("fetch", asked);
 		await new LiveSource().act("start", { program: "./a" });
-		expect(asked).toHaveBeenCalledWith("api/v1/start?program=.%2Fa", expect.objectContaining({ method: "POST" }));
+		expect(asked).toHaveBeenCalledWith("api/v1/start", expect.objectContaining({ method: "POST", body: '{"program":"./a"}' }));
 	});
 
 	test("at most four requests are under way, and one that was given up is never sent", async () => {
