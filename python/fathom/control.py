@@ -13,7 +13,21 @@ from fathom.errors import RunError
 MAGIC = b"FATHOMCP"
 RING_MAGIC = b"FATHOMRG"
 #: Bytes of the page, and of the gate in the header of a process's ring.
-GATE, GENERATION, SELECTION, RING_GATE, PAGE = 16, 24, 40, 64, 4096
+GATE, GENERATION, SELECTION, RING_GATE, RUN, PAGE = 16, 24, 40, 64, 1024, 4096
+
+
+def run_of(pid: int) -> Path | None:
+    """The run that a process is recorded in, by the page that it has mapped; None: in none, or nobody can tell."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/maps").read_bytes().splitlines():
+            path = line.split(maxsplit=5)[5:]
+            if not path or not path[0].endswith(b"/control"):
+                continue
+            page = Path(os.fsdecode(path[0])).read_bytes()
+            if page[: len(MAGIC)] == MAGIC and len(page) == PAGE:
+                name = page[RUN:].partition(b"\0")[0]
+                return Path(os.fsdecode(name)) if name else None
+    return None
 
 
 class Node:

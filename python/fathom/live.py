@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fathom import places
+from fathom import control, places
 from fathom.errors import FathomError, RunError
 
 Look = dict[str, Any]
@@ -16,16 +16,20 @@ Look = dict[str, Any]
 
 
 def runs_here() -> list[Path]:
-    """Run directories that a process of this node, as far as we may look at it, carries in its environment."""
+    """Run directories of this node's processes, as far as we may look at them: in their environment or, of attached
+    ones, in their memory."""
     found = set()
     for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
         try:
             words = (process / "environ").read_bytes().split(b"\0")
         except OSError:  # no process, another user's, or just gone
             continue
-        for word in words:
-            if word.startswith(b"FATHOM_RUN="):
-                found.add(Path(os.fsdecode(word.partition(b"=")[2])))
+        named = [word.partition(b"=")[2] for word in words if word.startswith(b"FATHOM_RUN=")]
+        run = Path(os.fsdecode(named[0])) if named else control.run_of(int(process.name))
+        if run is not None:
+            found.add(run)
     return sorted(path for path in found if (path / "streams").is_dir())
 
 

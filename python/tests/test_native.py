@@ -203,7 +203,8 @@ def test_the_program_finds_environment_and_control_page(
     magic, version, size, gate, generation, budget = struct.unpack_from("<8sIIQQQ", page)
     assert (magic, version, size, generation, budget) == (b"FATHOMCP", 1, 4096, 1, 2048)
     assert gate == 0b110 | 1 << 31 | 2 << 32
-    assert not any(page[40:])
+    assert not any(page[40:1024])
+    assert page[1024:].rstrip(b"\0") == f"{tmp_path}/sh.1.fathom".encode()
 
 
 def test_names_count_up_and_name_the_program(

@@ -161,9 +161,11 @@ static void put(unsigned char *page, size_t at, uint64_t value, size_t size)
 }
 
 /* docs/control-page.md. Bit 31: Fathom's own cost is recorded while anything is. */
-static void control_create(const char *ring, const struct options *options)
+static void control_create(const struct run *run)
 {
+	const struct options *options = &run->options;
 	const bool gate = options->level && !options->select;
+	enum { RUN_AT = 1024 };
 	unsigned char page[4096] = "FATHOMCP";
 	uint64_t layers = options->recorded | 1u << 31 | (uint64_t)options->counted << 34;
 
@@ -173,7 +175,8 @@ static void control_create(const char *ring, const struct options *options)
 	put(page, 24, 1, 8);
 	put(page, 32, options->budget, 8);
 	put(page, 40, options->select != NULL, 8);
-	publish(format_text("%s/control", ring), page, sizeof(page));
+	strncpy((char *)page + RUN_AT, run->directory, sizeof(page) - RUN_AT - 1);
+	publish(format_text("%s/control", run->ring), page, sizeof(page));
 }
 
 void node_create(struct run *run)
@@ -187,7 +190,7 @@ void node_create(struct run *run)
 	node_files(run);
 	selection_publish(run);
 	tuned_publish(run);
-	control_create(run->ring, &run->options);
+	control_create(run);
 }
 
 /* Of the files that we made, none is a ring. */

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from harness import browser, paths
+from harness import browser, needs, paths
 from harness.browser import Look
 from playwright.sync_api import Browser
 
@@ -105,6 +105,36 @@ def test_a_running_job_is_followed_to_its_end(chromium: Browser, job: Job) -> No
         (run,) = look.page.evaluate("() => fetch('api/v1/runs').then(a => a.json())")["runs"]
         assert run["events"] > WRITES
         assert not run["live"]
+
+
+def test_an_attached_program_is_followed_until_it_is_let_go(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    needs.require(["gdb"])
+    run, stop, program = tmp_path / "job.fathom", tmp_path / "stop", tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    words = [sys.executable, str(program), str(tmp_path / "out"), str(stop), "0"]
+    process = subprocess.Popen(words)
+    try:
+        until(lambda: (tmp_path / "out").exists() and (tmp_path / "out").stat().st_size > 0)
+        attach = [str(paths.FATHOM), "attach", str(process.pid), "-o", str(run)]
+        subprocess.run(attach, check=True, timeout=PATIENCE)
+        with (
+            browser.live(chromium, run) as view,
+            view.look(browser.address("overview", now="function")) as look,
+        ):
+            look.page.wait_for_selector("#running", timeout=PATIENCE * 1000)
+            until(lambda: writes(look) > 0)
+            first = writes(look)
+            until(lambda: writes(look) > first)
+            detach = [str(paths.FATHOM), "detach", str(run)]
+            subprocess.run(detach, check=True, timeout=PATIENCE)
+            until(lambda: look.page.locator("#running").count() == 0)
+            until(lambda: "pwrite" in look.text())
+            assert "running" not in look.text("header")
+    finally:
+        stop.touch()
+        assert process.wait(timeout=PATIENCE) == 0
 
 
 def drawn(look: Look) -> int:

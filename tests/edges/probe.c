@@ -19,6 +19,7 @@
 #include "edges/edges.h"
 #include "edges/gate.h"
 #include "edges/modules.h"
+#include "tune/tune.h"
 
 extern uint64_t counts[];
 extern const uint32_t wrappers_count;
@@ -94,6 +95,16 @@ uint64_t ticks_now(void)
 uint32_t process_layers(void)
 {
 	return 31; /* one for each API of make_tables.py */
+}
+
+const char *process_tuned(void)
+{
+	return NULL;
+}
+
+void tune_begin(const char *path)
+{
+	(void)path;
 }
 
 void user_slots(const struct elf *m)

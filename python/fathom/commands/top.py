@@ -1,11 +1,13 @@
 """fathom top: what a run does right now, while it runs.
 
-Without RUN: the run that runs on this node, or a list when there are several.
+A number is a process, whose run is meant, also an attached one. Without RUN: the run that runs on this node, or a list
+when there are several.
 On a terminal keys switch: l layer, o function, f file, r rank, s line, TAB the next, q quit.
 
 examples:
   fathom top s3d.1
   fathom top s3d.1 --by file --interval 5
+  fathom top 4711
   fathom top s3d.1 --once --by line
   fathom top s3d.1 --json | jq .in_flight
 """
@@ -23,7 +25,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.live import Live
 
-from fathom import live
+from fathom import control, live
 from fathom.analysis.live import BY
 from fathom.commands.arguments import positive
 from fathom.directory import resolve
@@ -46,7 +48,9 @@ def _interval(word: str) -> float:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, how often to look, and what to show."""
-    parser.add_argument("run", metavar="RUN", nargs="?", help="run directory: NAME or NAME.fathom")
+    parser.add_argument(
+        "run", metavar="RUN|PID", nargs="?", help="run directory, NAME or NAME.fathom, or a process"
+    )
     parser.add_argument(
         "--by", choices=BY, default="layer", help="what calls are grouped by [layer]"
     )
@@ -90,7 +94,24 @@ def _the_run(name: str | None, wait: bool) -> Path:
         with contextlib.suppress(NotARun):
             return resolve(name)
         time.sleep(0.2)
-    return resolve(name)
+    try:
+        return resolve(name)
+    except NotARun:
+        if not name.isdigit():
+            raise
+        return _run_of(int(name))
+
+
+def _run_of(pid: int) -> Path:
+    """Of a process; a run directory that is named by a number comes first."""
+    found = control.run_of(pid)
+    if found is not None:
+        return resolve(str(found))
+    if not Path(f"/proc/{pid}").is_dir():
+        raise RunError(f"top: there is no run and no process {pid} here")
+    raise RunError(
+        f"top: process {pid} is not recorded, or not yours; `fathom attach {pid}` records it"
+    )
 
 
 def _print_lines(watch: live.Watch) -> None:
