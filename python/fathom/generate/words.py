@@ -10,7 +10,7 @@ template this throw true try typename using virtual""".split()
 #: What the generated functions call their own.
 _OURS = """rank nprocs comm path error file box boxes transfers dimensions variables attributes min max div before
 total errno stdin stdout stderr job me ranks transfer variable memory length status dimension mpi well failed
-elements check hints info define sum_before sum_of_all write_file update_file read_file wrong repack contiguous
+elements check copy hints info define sum_before sum_of_all write_file update_file read_file wrong repack contiguous
 scattered walk""".split()
 TAKEN = frozenset(_C + _CXX + _OURS)
 LONGEST = 48  # so that Fortran's 63 letters suffice for what is made of it
