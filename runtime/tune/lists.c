@@ -116,6 +116,7 @@ static bool is_parallel(const char *file)
 struct subject {
 	const char *file, *dataset;
 	bool parallel;
+	bool other;    /* file driver than the usual one and MPI-IO's */
 	int64_t given; /* the program's own list */
 	int64_t type, space;
 };
@@ -163,6 +164,8 @@ static const char *set_one(const struct lists *l, const struct subject *of, cons
 	void *function = l->set[knob - knobs];
 	const char *wrong;
 
+	if (of->other)
+		return "of another file driver";
 	if (!function)
 		return "this HDF5 has it not";
 	if (knob->parallel && !of->parallel)
@@ -236,7 +239,12 @@ void tune_file(struct tuned *t, uint32_t wrapper, const char *name, int64_t *cre
 
 	of.given = hdf5_id(l->lib, of.given);
 	of.file = path_absolute(path, sizeof(path), AT_FDCWD, name);
-	of.parallel = of.given > 0 && strcmp(hdf5_driver_name(l->lib, of.given), "mpio") == 0;
+	if (of.given > 0) {
+		const char *driver = hdf5_driver_name(l->lib, of.given);
+
+		of.parallel = strcmp(driver, "mpio") == 0;
+		of.other = !of.parallel && strcmp(driver, "sec2") != 0;
+	}
 	if (of.parallel)
 		remember_parallel(path);
 	*access = tuned_list(t, l, FILE_ACCESS, &of);

@@ -95,7 +95,7 @@ accept = ["all-ranks"]
 [file.hdf5]
 alignment = [0, "64KiB"]
 istore_k = 8
-page_buffer_size = [4096, 0, 0]
+sieve_buf_size = "1MiB"
 [[file.dataset]]
 name = "*"
 chunk = [16, 16]
@@ -124,7 +124,7 @@ def test_property_lists_reach_hdf5_and_the_data_is_right(tmp_path: Path, mpi: st
     assert case.hints() == {
         "alignment": {"0 65536"},
         "istore_k": {"8"},
-        "page_buffer_size": {"4096 0 0; left: the file is opened by MPI-IO"},
+        "sieve_buf_size": {"1048576; left: the file is opened by MPI-IO"},
         "chunk": {"16 16"},
         "dxpl_mpio": {"1"},
         "alloc_time": {"1"},

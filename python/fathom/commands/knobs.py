@@ -160,13 +160,23 @@ def _prove(arguments: argparse.Namespace, knobs: Sequence[Knob]) -> int:
     return 1 if any(verdict.verdict == "failed" for verdict in found) else 0
 
 
+def _where_apart(first: str, second: str) -> tuple[str, str]:
+    """Lists of many numbers from where they differ."""
+    one, other = first.split(), second.split()
+    if len(one) < 2 and len(other) < 2:
+        return first, second
+    same = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+    a, b = (" ".join(words[same : same + 4]) or "nothing" for words in (one, other))
+    return (f"…{a}…", f"…{b}…") if same else (f"{a}…", f"{b}…")
+
+
 def _sentence(knob: Knob, verdict: Verdict) -> str:
     if verdict.verdict == "failed":
         return f"failed: {verdict.why}"
     what = SHOWN[verdict.shows]
+    values = _where_apart(*verdict.values)
     pairs = [
-        f"{value if len(value) < 40 else value[:37] + '...'} with {setting}"
-        for setting, value in zip(verdict.settings, verdict.values, strict=True)
+        f"{value} with {setting}" for setting, value in zip(verdict.settings, values, strict=True)
     ]
     expected = knob.dead.get(verdict.stack, "")
     reason = f" ({expected})" if verdict.verdict == "dead" and expected else ""

@@ -13,6 +13,7 @@ from fathom import places
 from fathom.catalogue.knobs import Knob
 from fathom.errors import FathomError, RunError
 from fathom.store import open_run
+from fathom.tuning.settings import catalogue
 from fathom.tuning.stacks import Stack, here
 
 RANKS = 4
@@ -162,13 +163,18 @@ def _as_text(given: Sequence[str]) -> str:
 
 def _settings(knob: Knob, given: Sequence[str]) -> str:
     """A settings file of this knob, and of those without which it does nothing."""
-    beside = {name: json.dumps(value) for name, value in knob.beside.items() if name != knob.name}
-    own = json.dumps(list(given) if len(knob.values) > 1 or knob.values[0].many else given[0])
+    known = {one.name: one for one in catalogue().values() if one.layer == knob.layer}
+    beside = {name: _toml(known[name], value.split(",")) for name, value in knob.beside.items()}
+    own = _toml(knob, given)
     lines = [f"{name} = {value}" for name, value in (beside | {knob.name: own}).items()]
     table = f"[[file]]\n[file.{knob.layer.name}]"
     if knob.route in ("environment", "mca"):
         table = f"[launch.{knob.layer.name}]"
     return "\n".join(['accept = ["all-ranks"]', table, *lines]) + "\n"
+
+
+def _toml(knob: Knob, given: Sequence[str]) -> str:
+    return json.dumps(list(given) if len(knob.values) > 1 or knob.values[0].many else given[0])
 
 
 def prove(knobs: Sequence[Knob], again: bool) -> Iterator[tuple[Knob, Verdict]]:

@@ -30,7 +30,25 @@ static void note(hid_t file)
 	H5Sclose(space);
 }
 
-/* Rank `rank` of `ranks` has its rows of it. */
+/* `rows` of the matrix at a time, from row `first` on. */
+static void write_rows(hid_t set, const double *data, hsize_t first, hsize_t rows)
+{
+	const hsize_t count[2] = {rows, COLUMNS};
+	const hid_t memory = good(H5Screate_simple(2, count, NULL));
+
+	for (hsize_t row = 0; row < ROWS; row += rows) {
+		const hsize_t start[2] = {first + row, 0};
+		const hid_t space = good(H5Dget_space(set));
+
+		must(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) < 0);
+		must(H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT,
+			      data + row * COLUMNS) < 0);
+		H5Sclose(space);
+	}
+	H5Sclose(memory);
+}
+
+/* Rank `rank` of `ranks` has its rows of it. One alone writes them one by one. */
 static void matrix(hid_t file, const char *name, int rank, int ranks)
 {
 	static double data[ROWS * COLUMNS];
@@ -45,7 +63,7 @@ static void matrix(hid_t file, const char *name, int rank, int ranks)
 	for (int i = 0; i < ROWS * COLUMNS; i++)
 		data[i] = rank + 1;
 	must(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) < 0);
-	must(H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, data) < 0);
+	write_rows(set, data, start[0], ranks == 1 ? 1 : ROWS);
 	memset(data, 0, sizeof(data));
 	must(H5Dread(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, data) < 0);
 	for (int i = 0; i < ROWS * COLUMNS; i++)
