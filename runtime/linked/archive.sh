@@ -6,8 +6,7 @@ archive=$1 slots=$2
 shift 2
 here=$(dirname "$0")
 work=$archive.parts
-rm -rf "$work" "$archive"
-mkdir -p "$work/slots"
+mkdir -p "$work"
 cp "$here/slot.$(uname -m).inc" "$work/slot.inc"
 
 # Calls of its own are no calls of the program's: they go past the slots.
@@ -16,14 +15,21 @@ ld -r -o "$work/whole.o" "$@"
 objcopy --redefine-syms="$work/past" --keep-global-symbol=fathom_linked --strip-debug \
 	"$work/whole.o" "$work/fathom.o"
 
-# shellcheck disable=SC2016 # the inner shell's
-xargs -P "$(nproc)" -n 128 sh -c '
-	cd "$0"
-	while [ $# -gt 0 ]; do
-		printf ".include \"slot.inc\"\nSLOT %s, %s\n" "$1" "$2" | as -o "slots/$1.o"
-		shift 2
-	done' "$work" <"$slots"
+# Thousands of small objects: made anew only when the list, or what a slot is, has changed.
+cat "$work/slot.inc" "$slots" >"$work/wanted"
+if ! cmp -s "$work/wanted" "$work/made"; then
+	rm -rf "$work/slots" "$work/made"
+	mkdir "$work/slots"
+	# shellcheck disable=SC2016 # the inner shell's
+	xargs -P "$(nproc)" -n 128 sh -c '
+		cd "$0"
+		while [ $# -gt 0 ]; do
+			printf ".include \"slot.inc\"\nSLOT %s, %s\n" "$1" "$2" | as -o "slots/$1.o"
+			shift 2
+		done' "$work" <"$slots"
+	mv "$work/wanted" "$work/made"
+fi
 find "$work/slots" -name '*.o' | LC_ALL=C sort >"$work/list"
+rm -f "$archive.new"
 ar crD "$archive.new" "$work/fathom.o" "@$work/list"
 mv "$archive.new" "$archive"
-rm -rf "$work"
