@@ -4,13 +4,14 @@
 
 #include "core/process.h"
 #include "edges/edges.h"
+#include "edges/hidden.h"
 #include "edges/modules.h"
 #include "edges/start.h"
 #include "handlers/forget.h"
 #include "handlers/mpi_abi.h"
 #include "user/user.h"
 
-enum { ROOM, ATTACH, DETACH };
+enum { ROOM, ATTACH, DETACH, JUMPS };
 enum { DONE, RECORDED_ALREADY, LEFT_OUT, NOT_RECORDED }; /* python/fathom/attach/injector.py */
 
 /* Settings go in, the name of a run comes out. */
@@ -31,6 +32,14 @@ static void meet_mpi(void)
 	}
 }
 
+static const char *told(const char *name)
+{
+	for (const char *at = room; *at; at += strlen(at) + 1)
+		if (strncmp(at, name, strlen(name)) == 0)
+			return at + strlen(name);
+	return NULL;
+}
+
 static int attach(void)
 {
 	handlers_forget();
@@ -39,6 +48,7 @@ static int attach(void)
 		return LEFT_OUT;
 	modules_begin_late();
 	start_watch();
+	hidden_read(told("FATHOM_HIDDEN="));
 	edges_patch_live(process_layers());
 	meet_mpi();
 	process_started();
@@ -57,6 +67,8 @@ __attribute__((used, visibility("hidden"))) long attached_entry(long what)
 
 	if (what == ROOM)
 		return (long)room;
+	if (what == JUMPS)
+		return (long)hidden_jumps();
 	if (what == ATTACH && !now)
 		return attach();
 	say_run(now ? now : "");

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "edges/edges.h"
+#include "edges/hidden.h"
 #include "edges/modules.h"
 
 struct request {
@@ -39,8 +40,11 @@ static void answer(void *argument)
 		return;
 	r->known = true;
 	r->for_good = m->at_start;
-	for (size_t i = 0; i < r->count; i++)
+	for (size_t i = 0; i < r->count; i++) {
 		r->name[i].found = find(&m->elf, r->name[i].name);
+		if (!r->name[i].found && m == module_number(0))
+			r->name[i].found = hidden_find(r->name[i].name);
+	}
 }
 
 bool edge_defined(uint64_t library, struct edge_name *names, size_t count, bool *for_good)

@@ -12,6 +12,7 @@
 #include "core/call.h"
 #include "core/raw.h"
 #include "edges/gate.h"
+#include "edges/hidden.h"
 #include "edges/hooks.h"
 #include "edges/scopes.h"
 #include "edges/targets.h"
@@ -152,6 +153,7 @@ static void patch_all(void *argument)
 	(void)argument;
 	for (size_t i = 0; targets_ready(edges.layers) && i < modules_count(); i++)
 		patch_new(module_number(i));
+	hidden_patch();
 }
 
 /* Modules that came by a dlopen we did not see, or may be new at an old place, get the ticket of
@@ -243,6 +245,7 @@ static void restore_table(struct module *m, const struct elf_table *table)
 static void restore_all(void *argument)
 {
 	(void)argument;
+	hidden_unpatch();
 	for (size_t i = 0; i < modules_count(); i++) {
 		struct module *m = module_number(i);
 

@@ -73,6 +73,9 @@ struct edge_name {
 };
 bool edge_defined(uint64_t library, struct edge_name *names, size_t count, bool *for_good);
 
+/* A function or variable of a library that was linked into the program, and is in no table of ld.so's. NULL: none. */
+void *edge_hidden(const char *name);
+
 /* Where a Fortran entry was called from: set by the entry's trampoline, valid while the frame it
  * was read from still holds the address. `slot` is NULL where return addresses are not on the stack. */
 struct entry_site {

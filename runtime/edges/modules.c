@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 
 #include "edges/gate.h"
+#include "edges/hidden.h"
 #include "edges/list.h"
 #include "edges/scopes.h"
 
@@ -53,7 +54,7 @@ struct module *module_at(uintptr_t address)
 	for (size_t i = 0; i < modules.list.count; i++)
 		if (elf_inside(&module_number(i)->elf, address))
 			return module_number(i);
-	return NULL;
+	return hidden_is_code(address) ? module_number(0) : NULL;
 }
 
 bool module_alive(uint64_t map, uintptr_t address)

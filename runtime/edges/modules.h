@@ -32,7 +32,9 @@ void modules_begin_late(void);
 /* In the order of loading; the first is the program. */
 size_t modules_count(void);
 struct module *module_number(size_t i);
-struct module *module_at(uintptr_t address); /* NULL: in none */
+struct module *module_at(
+	uintptr_t
+		address); /* code of ours for the program's functions is the program's; NULL: in none */
 bool module_alive(uint64_t map, uintptr_t address);
 
 const struct module *module_named(const char *name);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/call.h"
+#include "edges/hidden.h"
 #include "edges/hooks.h"
 #include "edges/scopes.h"
 #include "edges/vector.h"
@@ -231,7 +232,8 @@ static bool is_canonical_plt(const char *name, const void *value)
 
 bool target_final(const char *name, const void *original)
 {
-	return is_ours(original) || is_canonical_plt(name, original);
+	return is_ours(original) || hidden_is_function(original) ||
+	       is_canonical_plt(name, original);
 }
 
 static uint64_t library_of(const void *original)

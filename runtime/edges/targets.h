@@ -25,7 +25,8 @@ bool target_excluded(const struct module *m);
 bool target_client(const struct module *m);
 /* The C library: its own exec, dlopen and fork are what the hooks stand before. */
 bool target_libc(const struct module *m);
-/* An original that is left as it is: a wrapper of ours, or the PLT entry that is a function's address. */
+/* An original that is left as it is: a wrapper of ours, a function that has a jump to one, or the PLT entry that is a
+ * function's address. */
 bool target_final(const char *name, const void *original);
 /* The wrapper for an original as module m shall see it; NULL: leave it. */
 void *target_choose(struct module *m, const struct target *t, void *original);

@@ -30,6 +30,8 @@ static void *either(void *first, void *second, const char *name)
 
 	if (!found && second != NO_LIBRARY)
 		found = dlsym(second, name);
+	if (!found)
+		found = edge_hidden(name);
 	dlerror(); /* what was not found is nobody's error */
 	errno = errno_before;
 	return found;

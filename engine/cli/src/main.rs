@@ -2,6 +2,7 @@
 
 mod dump;
 mod forward;
+mod hidden;
 mod select;
 mod stat;
 
@@ -207,6 +208,18 @@ enum Command {
 		#[arg(long, value_name = "FILE")]
 		program: Vec<PathBuf>,
 	},
+	/// What has to be written into a program so that calls of libraries that were linked into it are seen
+	///
+	/// `fathom attach` asks this. Standard input names the functions. The answer is one line of JSON; OUTPUT is written
+	/// where there is something to do (docs/hidden-format.md).
+	#[command(after_help = "Example:\n  fathom-engine hidden /proc/4711/exe -o hidden < names")]
+	Hidden {
+		/// The program's file
+		program: PathBuf,
+		/// What the runtime reads
+		#[arg(short, long, value_name = "FILE")]
+		output: PathBuf,
+	},
 	/// Measure how fast one core reads a stream file back (of a run: its largest)
 	///
 	/// rows_per_second is into Arrow arrays.
@@ -360,6 +373,7 @@ fn run(command: Command) -> Result<(), String> {
 			Ok(())
 		}
 		Command::Dump { file } => dump::dump(&file),
+		Command::Hidden { program, output } => hidden::hidden(&program, &output),
 		Command::Select { .. } => Ok(()), // has statuses of its own
 		Command::DecodeBench { path, repeat } => {
 			let files = stat::files_of(&path)?;

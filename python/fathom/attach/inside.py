@@ -2,7 +2,8 @@
 
 What is to be done comes as JSON in FATHOM_GDB, the answer is a line of JSON. The entry point of the library's ELF
 header is its only door, since it exports nothing (runtime/edges/attached.c): 0 gives the place of what is said,
-1 begins, 2 ends.
+1 begins, 2 ends, 3
+tells which jumps have to be written into the program (runtime/edges/hidden.h).
 """
 
 import json
@@ -15,7 +16,8 @@ from typing import Any
 import gdb  # type: ignore[import-untyped]
 
 BUSY = 4  # Status.BUSY of injector.py, which this Python does not see
-ROOM, END = 0, bytes(1)
+ROOM, ATTACH, JUMPS, END = 0, 1, 3, bytes(1)
+DONE = 0
 LOCAL_NOW = 2  # RTLD_NOW
 DEEPEST = 256  # frames
 TRIES = 8
@@ -109,6 +111,31 @@ def call(entry: int, what: int) -> int:
     return int(gdb.parse_and_eval(f"((long (*)(long)){entry})({what})"))
 
 
+def step_out(begin: int, end: int) -> None:
+    """No thread may be between the instructions that a jump takes the place of."""
+    for thread in gdb.selected_inferior().threads():
+        thread.switch()
+        while begin < gdb.newest_frame().pc() < end:
+            gdb.execute("set scheduler-locking on")
+            gdb.execute("stepi", to_string=True)
+            gdb.execute("set scheduler-locking off")
+
+
+def jump(process: Any, entry: int, there: bool) -> None:
+    """Writes the jumps over the beginnings of functions, or takes them away again. Code that is not as it was found in
+    the program's file is let alone."""
+    table = call(entry, JUMPS)
+    if not table:
+        return
+    (count,) = struct.unpack("Q", process.read_memory(table, 8))
+    rows = bytes(process.read_memory(table + 8, count * 24))
+    for at, before, after in struct.iter_unpack("Q8s8s", rows):
+        old, new = (before[:5], after[:5]) if there else (after[:5], before[:5])
+        if bytes(process.read_memory(at, 5)) == old:
+            step_out(at, at + 5)
+            process.write_memory(at, new)
+
+
 def act(job: dict[str, Any]) -> tuple[int, str]:
     """The library's status, and the run it names."""
     process = gdb.selected_inferior()
@@ -124,7 +151,11 @@ def act(job: dict[str, Any]) -> tuple[int, str]:
     entry = base + struct.unpack("Q", process.read_memory(base + 24, 8))[0]
     room = call(entry, ROOM)
     process.write_memory(room, job["settings"].encode(errors="surrogateescape") + END)
+    if job["what"] != ATTACH:
+        jump(process, entry, there=False)
     status = call(entry, job["what"])
+    if job["what"] == ATTACH and status == DONE:
+        jump(process, entry, there=True)
     run = bytes(process.read_memory(room, 4096)).split(END)[0]
     return status, run.decode(errors="surrogateescape")
 

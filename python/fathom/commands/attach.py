@@ -10,14 +10,16 @@ examples:
 """
 
 import argparse
+import contextlib
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fathom import places, selection
-from fathom.attach import attached, injector, target
+from fathom.attach import attached, hidden, injector, target
 from fathom.attach.injector import Answer, Status
 from fathom.errors import FathomError, UsageError
 
@@ -47,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     targets, problems = _targets(_pids(arguments), library)
     settings = attached.create(arguments.output, targets[0].program, _options(arguments))
     directory = Path(settings["FATHOM_RUN"])
-    done, failed = _attach_all(targets, library, settings)
+    with tempfile.TemporaryDirectory() as scratch:
+        done, failed = _attach_all(targets, library, settings, _hidden(targets, Path(scratch)))
     for line in problems + failed:
         print(f"fathom: {line}", file=sys.stderr)
     if not done:
@@ -94,11 +97,38 @@ def _options(arguments: argparse.Namespace) -> list[str]:
     return words
 
 
+def _hidden(targets: Sequence[target.Target], scratch: Path) -> dict[int, Path]:
+    """By process, what has to be written so that libraries that were linked into its program are seen."""
+    by_program: dict[tuple[int, int], list[target.Target]] = {}
+    for one in targets:
+        with contextlib.suppress(OSError):  # ended meanwhile: to be said when it is attached
+            about = Path(f"/proc/{one.pid}/exe").stat()
+            by_program.setdefault((about.st_dev, about.st_ino), []).append(one)
+    found: dict[int, Path] = {}
+    for number, same in enumerate(by_program.values()):
+        output = scratch / str(number)
+        try:
+            linked = hidden.prepare(Path(f"/proc/{same[0].pid}/exe"), output)
+        except (OSError, FathomError) as error:
+            print(f"fathom: {same[0].program}: {error}", file=sys.stderr)
+            continue
+        for library, count in linked.items():
+            line = f"fathom: {same[0].program}: {count} functions of {library}, which is linked in"
+            print(line, file=sys.stderr)
+        found |= {one.pid: output for one in same if output.exists()}
+    return found
+
+
 def _attach_all(
-    targets: Sequence[target.Target], library: Path, settings: dict[str, str]
+    targets: Sequence[target.Target],
+    library: Path,
+    settings: dict[str, str],
+    jumps: dict[int, Path],
 ) -> tuple[list[target.Target], list[str]]:
     def one(wanted: target.Target) -> str:
-        given = [f"{name}={value}" for name, value in (settings | wanted.variables).items()]
+        also = {"FATHOM_HIDDEN": str(jumps[wanted.pid])} if wanted.pid in jumps else {}
+        words = settings | wanted.variables | also
+        given = [f"{name}={value}" for name, value in words.items()]
         try:
             return _refused(wanted.pid, injector.attach(wanted.pid, library, given))
         except FathomError as error:
