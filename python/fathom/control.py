@@ -1,19 +1,17 @@
 """What of a run is recorded, changed while its processes run (docs/control-page.md)."""
 
 import contextlib
-import ctypes
-import fcntl
-import mmap
 import os
-from collections.abc import Iterator
+import socket
+import subprocess
 from pathlib import Path
 
-from fathom.errors import RunError
+from fathom import places
+from fathom.errors import FathomError, RunError
 
 MAGIC = b"FATHOMCP"
-RING_MAGIC = b"FATHOMRG"
-#: Bytes of the page, and of the gate in the header of a process's ring.
-GATE, GENERATION, SELECTION, RING_GATE, RUN, PAGE = 16, 24, 40, 64, 1024, 4096
+#: Bytes of the page, and where it names the run.
+PAGE, RUN = 4096, 1024
 
 
 def run_of(pid: int) -> Path | None:
@@ -52,59 +50,36 @@ class Node:
 
     def change(self, compiled: str) -> int:
         """Puts the compiled selection in force. Returns its number."""
-        with self._alone(), _words(self.rings / "control", MAGIC) as page:
-            number = page(GENERATION).value + 1
-            aside = self.rings / f"selection.{number}.{os.getpid()}"
-            aside.write_text(compiled, encoding="utf-8")
-            aside.replace(self.rings / f"selection.{number}")
-            page(SELECTION).value = number
-            page(GENERATION).value = number
-            page(GATE).value = 0
-            self._ask_anew()
-            for old in self.rings.glob("selection.*"):
-                if old.name != f"selection.{number}":
-                    old.unlink(missing_ok=True)
-        return number
-
-    def _ask_anew(self) -> None:
-        """Every process looks at the page before its next call."""
-        for ring in [*self.rings.glob("*.ring"), *self.rings.glob("*.exec")]:
-            with contextlib.suppress(OSError, ValueError, RunError), _words(ring, RING_MAGIC) as at:
-                at(RING_GATE).value = 0
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
+        words = [str(places.engine()), "select-into", str(self.rings)]
         try:
-            lock = os.open(self.rings / "select.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            done = subprocess.run(
+                words, input=compiled, capture_output=True, text=True, check=False
+            )
         except OSError as error:
-            raise RunError(f"{self.rings}: {error.strerror}") from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(lock)
+            raise FathomError(f"{words[0]}: {error.strerror}") from error
+        if done.returncode:
+            raise RunError(done.stderr.strip().removeprefix("fathom-engine: "))
+        return int(done.stdout)
 
-
-class _At:
-    """A number of 64 bits at a byte of a mapped page, stored in one piece."""
-
-    def __init__(self, page: mmap.mmap) -> None:
-        self.page = page
-
-    def __call__(self, byte: int) -> ctypes.c_uint64:
-        return ctypes.c_uint64.from_buffer(self.page, byte)
-
-
-@contextlib.contextmanager
-def _words(path: Path, magic: bytes) -> Iterator[_At]:
-    """The first page of a file that others have mapped."""
-    try:
-        with path.open("r+b") as file:
-            page = mmap.mmap(file.fileno(), PAGE)
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path}: {error}") from error
-    if page[: len(magic)] != magic:
-        page.close()
-        raise RunError(f"{path} is not as fathom wrote it")
-    yield _At(page)
-    # The numbers point into the mapping: it goes with the last of them.
+    def judge(self, run: Path, watch: int) -> None:
+        """Where the selection asks who is critical, starts the agent that says so: it ends with the process `watch` and
+        those recorded here, and at once where the node has one.
+        """
+        texts = (path.read_text(encoding="utf-8") for path in self.rings.glob("selection.*"))
+        if not any("\ncritical " in text for text in texts):
+            return
+        words = [str(places.engine()), "agent", str(run), "--ring", str(self.rings)]
+        words += ["--sample", "0", "--watch", str(watch)]
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        log = run / "streams" / f"{boot_id}-{socket.gethostname()}" / "agent.log"
+        environment = {key: value for key, value in os.environ.items() if key != "FATHOM_COLLECT"}
+        with log.open("ab") as errors:
+            subprocess.Popen(
+                words,
+                env=environment,
+                cwd="/",
+                start_new_session=True,  # a Ctrl-C is for us
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+            )

@@ -15,10 +15,10 @@ Look = dict[str, Any]
 """One line of `fathom-engine watch` (docs/commands/top.md)."""
 
 
-def runs_here() -> list[Path]:
+def carriers() -> dict[Path, list[int]]:
     """Run directories of this node's processes, as far as we may look at them: in their environment or, of attached
-    ones, in their memory."""
-    found = set()
+    ones, in their memory; whose."""
+    found: dict[Path, list[int]] = {}
     for process in Path("/proc").iterdir():
         if not process.name.isdigit():
             continue
@@ -29,8 +29,13 @@ def runs_here() -> list[Path]:
         named = [word.partition(b"=")[2] for word in words if word.startswith(b"FATHOM_RUN=")]
         run = Path(os.fsdecode(named[0])) if named else control.run_of(int(process.name))
         if run is not None:
-            found.add(run)
-    return sorted(path for path in found if (path / "streams").is_dir())
+            found.setdefault(run, []).append(int(process.name))
+    return found
+
+
+def runs_here() -> list[Path]:
+    """Those that are there."""
+    return sorted(path for path in carriers() if (path / "streams").is_dir())
 
 
 class Watch:

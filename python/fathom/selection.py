@@ -12,6 +12,8 @@ from fathom.errors import FathomError, UsageError
 
 LEVELS = ("off", "job", "file", "call")
 COUNTED = ":counted"
+#: In place of a selection: only who is critical in full (docs/selection.md).
+CRITICAL = "critical"
 Configuration = dict[str, Any]
 
 

@@ -183,6 +183,13 @@ static void await_line(int output)
 		"fathom: no word from the agent: what Ceph's daemons did first may be missing\n");
 }
 
+/* Somebody must say who is critical, if that is what the selection asks. */
+static void ask_if_steered(struct run *run)
+{
+	if (!run->options.sample && selection_is_steered(run))
+		run->options.sample = "0";
+}
+
 /* Starts it unless nobody asked for one or the node has one. With `wait`, it stays until agent_end(). */
 void agent_start(struct run *run, bool wait)
 {
@@ -191,6 +198,7 @@ void agent_start(struct run *run, bool wait)
 	int lock;
 
 	run->agent_input = run->agent_output = -1;
+	ask_if_steered(run);
 	if (!run->options.sample || (run->options.sink.on && run->options.servers))
 		return; /* where servers are started for the program, the agent is, too: forwarding.c */
 	engine = engine_or_say();
@@ -233,14 +241,18 @@ void agent_end(const struct run *run)
 }
 
 /* $$ is the script's shell, in its subshells too: the agent stays while the script runs. */
-void agent_print(const struct run *run)
+void agent_print(struct run *run)
 {
 	const struct options *options = &run->options;
-	const char *engine = options->sample ? engine_or_say() : NULL;
-	const char *log, *collect = "", *words[18];
+	const char *log, *engine, *collect = "", *words[18];
 	struct text line = {0};
 	size_t count;
 
+	if (strcmp(options->shell, "json") == 0)
+		return; /* who reads it starts the agent */
+	ask_if_steered(run);
+	environment_check(options);
+	engine = options->sample ? engine_or_say() : NULL;
 	if (!engine)
 		return;
 	log = format_text("%s/agent.log", node_directory(run));

@@ -118,8 +118,10 @@ const char *node_directory(const struct run *run); /* where its streams go */
 void ring_remove_if_done(const char *ring);
 
 /* selection.c: what the engine makes of the selection file. */
-void selection_compile(struct run *run); /* ends with its one line if something is wrong in it */
-void selection_publish(struct run *run); /* for this node, by the first that comes */
+void selection_compile(struct run *run);    /* ends with its one line if something is wrong in it */
+void selection_publish(struct run *run);    /* for this node, by the first that comes */
+bool selection_is_word(const char *select); /* `critical`, no file's name */
+bool selection_is_steered(const struct run *run);  /* it asks the agent who is critical */
 const char *selection_path(const struct run *run); /* in the run directory, for other nodes */
 
 /* tuned.c: what is set in the program. */
@@ -133,7 +135,7 @@ const char *engine_find(void); /* NULL: not installed */
 size_t agent_words(const struct run *run, const char *engine, const char **words); /* at most 18 */
 void agent_start(struct run *run, bool wait);
 void agent_end(const struct run *run);
-void agent_print(const struct run *run); /* the shell's line that starts it */
+void agent_print(struct run *run); /* the shell's line that starts it */
 
 /* probes.c: the library made of them; NULL: of none. */
 const char *probes_library(const char *probes, const char *library);

@@ -141,9 +141,9 @@ void environment_check(const struct options *options)
 		     "--shell csh: eval in csh passes no line ends on; give one --files at most");
 	if (form->variable != sh_variable && options->sample)
 		fail(EXIT_FATHOM,
-		     "--shell %s: only a script for sh can start an agent; leave --agent, --sample "
-		     "and "
-		     "--collect to `fathom run` in the script",
+		     "--shell %s: only a script for sh can start an agent; leave --agent, "
+		     "--sample, "
+		     "--collect and --select critical to `fathom run` in the script",
 		     options->shell);
 }
 

@@ -176,7 +176,7 @@ static void json_environment(struct text *out)
 static const char *user_text(const char *option, const char *path)
 {
 	size_t size = 0;
-	const char *text = read_file(path, &size);
+	const char *text = selection_is_word(path) ? path : read_file(path, &size);
 
 	if (!text)
 		fail(EXIT_FATHOM, "%s: %s: %s", option, path, strerror(errno));

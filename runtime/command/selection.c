@@ -10,6 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+bool selection_is_word(const char *select)
+{
+	return strcmp(select, "critical") == 0;
+}
+
 const char *selection_path(const struct run *run)
 {
 	return run->options.select ? format_text("%s/selection", run->directory) : NULL;
@@ -54,6 +59,14 @@ void selection_compile(struct run *run)
 	if (!run->selection)
 		fail(EXIT_FATHOM, "--select: cannot read what the engine says: %s",
 		     strerror(errno));
+}
+
+bool selection_is_steered(const struct run *run)
+{
+	size_t size = 0;
+	const char *lines = run->options.select ? read_file(selection_path(run), &size) : NULL;
+
+	return lines && strstr(lines, "\ncritical ");
 }
 
 /* Ranks that come at once wait for the one that is first. */

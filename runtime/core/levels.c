@@ -51,7 +51,7 @@ static void resolve(struct levels *l)
 		uint64_t edge = now < k->from ? k->from : k->until;
 
 		if (!k->there || !levels_program(l, &k->programs) || !levels_rank(l, &k->ranks) ||
-		    now >= k->until)
+		    !levels_critical(l, &k->critical) || now >= k->until)
 			continue;
 		l->layers |= k->layers | k->counted; /* files opened before a window belong to it */
 		if (edge < INT64_MAX && edge < l->next_edge)
@@ -169,8 +169,33 @@ static struct levels *load_changed(void)
 	}
 	process->levels_refused = !good;
 	process->levels_changed = ticks();
-	atomic_store(&process->levels_unsaid, true);
 	return next;
+}
+
+static bool asks_critical(const struct levels *l)
+{
+	for (uint32_t i = 0; i < TABLES; i++)
+		if (l->table[i].critical.end)
+			return true;
+	return false;
+}
+
+/* The agent has only named other processes as critical, and says itself which: no mark of each process. */
+static bool is_steered(const struct levels *old, const struct levels *next)
+{
+	const char *was = old->text + old->says, *is = next->text + next->says;
+	const size_t length = strcspn(is, "\n") + 1;
+
+	return !process->levels_refused && asks_critical(next) && strncmp(was, is, length) == 0;
+}
+
+static void change(const struct levels *old)
+{
+	struct levels *next = load_changed();
+
+	use(next);
+	if (!is_steered(old, next))
+		atomic_store(&process->levels_unsaid, true);
 }
 
 /* By somebody who did not raise the generation. */
@@ -188,7 +213,7 @@ static __attribute__((noinline)) void follow(void)
 		if (l == &nothing)
 			break; /* the end has come meanwhile */
 		if (atomic_load(&control->generation) != l->generation || gate_changed(l))
-			use(load_changed());
+			change(l);
 		else if (since_start() >= l->next_edge)
 			use(copy_in_force());
 		else
@@ -243,9 +268,11 @@ void levels_new_image(void)
 
 	if (l == &nothing)
 		return;
-	if (l->objects_before && !atomic_load(&process->objects)) {
-		l = copy_in_force(); /* a fork's child: its objects are all to come */
-		l->objects_before = 0;
+	const bool forked = l->objects_before && !atomic_load(&process->objects);
+
+	if (forked || asks_critical(l)) {
+		l = copy_in_force(); /* a fork's child is another process, its objects are all to come */
+		l->objects_before = forked ? 0 : l->objects_before;
 		use(l);
 	} else {
 		place_gate(l);

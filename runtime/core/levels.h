@@ -19,7 +19,7 @@ struct table {
 	uint8_t operations;       /* OP_READS, OP_WRITES; 0: not asked */
 	uint32_t layers, counted; /* of these, calls are counted only */
 	uint64_t from, until;     /* ns since the process's start */
-	struct lines programs, ranks, files, regions;
+	struct lines programs, ranks, critical, files, regions;
 };
 
 struct code_range {
@@ -63,6 +63,7 @@ static inline bool levels_see_nothing(void)
 /* levels_match.c */
 bool levels_program(const struct levels *l, const struct lines *programs);
 bool levels_rank(const struct levels *l, const struct lines *ranks);
+bool levels_critical(const struct levels *l, const struct lines *critical);
 uint8_t levels_usual(const struct levels *l, uint32_t layer);
 enum level level_asked(const struct levels *l, const struct op *called, uint32_t left_out,
 		       unsigned code);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/levels.h"
+#include "core/raw.h"
 
 enum { CALL = TABLES - 1 }; /* the highest table */
 
@@ -47,6 +48,19 @@ bool levels_rank(const struct levels *l, const struct lines *ranks)
 		return true;
 	for (uint32_t at = ranks->begin; config.rank && at < ranks->end; at = next_line(l, at))
 		if (is_rank(value_of(l, at)))
+			return true;
+	return false;
+}
+
+/* Lines that the agent keeps: a process that is critical now each, or `none`. */
+bool levels_critical(const struct levels *l, const struct lines *critical)
+{
+	const uint32_t pid = process->pid ? process->pid : (uint32_t)raw3(SYS_getpid, 0, 0, 0);
+
+	if (critical->begin == critical->end)
+		return true;
+	for (uint32_t at = critical->begin; at < critical->end; at = next_line(l, at))
+		if (range_has(value_of(l, at), pid))
 			return true;
 	return false;
 }

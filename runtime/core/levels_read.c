@@ -4,7 +4,7 @@
 #include "core/levels.h"
 #include "core/levels_read.h"
 
-static const char head[] = "fathom-selection 1\n";
+static const char *const heads[] = {"fathom-selection 1\n", "fathom-selection 2\n"};
 static const char *const table_names[TABLES] = {"job", "file", "call"};
 
 /* One line on its way in. */
@@ -110,6 +110,12 @@ static bool read_ranks(struct reading *r, const char *value)
 	return add_line(&r->table->ranks, r);
 }
 
+static bool read_critical(struct reading *r, const char *value)
+{
+	(void)value;
+	return add_line(&r->table->critical, r);
+}
+
 static bool read_file(struct reading *r, const char *value)
 {
 	(void)value;
@@ -147,6 +153,7 @@ static bool read_line(struct reading *r)
 		{"time ", read_time},
 		{"program ", read_program},
 		{"ranks ", read_ranks},
+		{"critical ", read_critical},
 		{"file ", read_file},
 		{"region ", read_region},
 		{"code ", read_code},
@@ -167,13 +174,14 @@ static bool read_line(struct reading *r)
 
 bool levels_read(struct levels *l)
 {
-	struct reading r = {.l = l, .at = sizeof(head) - 1};
+	struct reading r = {.l = l, .at = (uint32_t)strlen(heads[0])};
 
 	l->text[l->bytes] = '\0';
 	memset(l->table, 0, sizeof(l->table));
 	l->code_ranges = 0;
 	l->says = 0;
-	if (strncmp(l->text, head, sizeof(head) - 1) != 0 || strlen(l->text) != l->bytes)
+	if ((strncmp(l->text, heads[0], r.at) != 0 && strncmp(l->text, heads[1], r.at) != 0) ||
+	    strlen(l->text) != l->bytes)
 		return false;
 	for (; r.at < l->bytes; r.at = r.end) {
 		const char *end = strchr(l->text + r.at, '\n');
@@ -222,7 +230,7 @@ bool levels_of_gate(struct levels *l, uint64_t gate, const char *files)
 	bool room;
 
 	l->bytes = 0;
-	room = append_text(l, head) && append_text(l, "says level ") && append_text(l, name) &&
+	room = append_text(l, heads[0]) && append_text(l, "says level ") && append_text(l, name) &&
 	       append_text(l, files ? ", some files\n" : "\n");
 	if (level)
 		room = room && append_text(l, "table ") && append_text(l, name) &&

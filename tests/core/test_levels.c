@@ -62,7 +62,7 @@ static void check_refused(void)
 	static const char *const bad[] = {
 		"",
 		"fathom-selection 1\n",
-		"fathom-selection 2\nsays x\n",
+		"fathom-selection 3\nsays x\n",
 		"fathom-selection 1\nsays x",
 		"fathom-selection 1\nsays x\nlayers 1 1\n",
 		"fathom-selection 1\nsays x\ntable cal\n",
@@ -86,7 +86,7 @@ static void check_taken(size_t bytes)
 	for (uint32_t i = 0; i < TABLES; i++) {
 		const struct lines *lines = &levels.table[i].programs;
 
-		for (int key = 0; key < 4; key++, lines++)
+		for (int key = 0; key < 5; key++, lines++)
 			CHECK(lines->begin <= lines->end && lines->end <= bytes);
 	}
 	CHECK(levels.code_ranges <= CODE_RANGES);
@@ -165,6 +165,25 @@ static void check_ranks(uint64_t *seed)
 	CHECK(levels_now()->in_play == 1);
 }
 
+/* Lines that an agent keeps name processes. */
+static void check_critical(void)
+{
+	char text[200];
+
+	put_in_force(
+		"fathom-selection 2\nsays x\ntable file\ntable call\nlayers 1 0\ncritical none\n");
+	CHECK(levels_now()->in_play == 2 && !(gate_now() & 1));
+	snprintf(text, sizeof(text),
+		 "fathom-selection 2\nsays x\ntable file\ntable call\nlayers 1 0\ncritical "
+		 "1\ncritical %u\n",
+		 (unsigned)getpid());
+	put_in_force(text);
+	CHECK(levels_now()->in_play == 6 && (gate_now() & (LEVEL_CALL | 1)) == (LEVEL_CALL | 1));
+	put_in_force(
+		"fathom-selection 2\nsays x\ntable file\ntable call\nlayers 1 0\ncritical 1\n");
+	CHECK(levels_now()->in_play == 2 && !(gate_now() & 1));
+}
+
 /* What nothing but the layer and the program decides leaves the hot path as it is; one that is torn changes nothing. */
 static void check_gate(void)
 {
@@ -213,6 +232,7 @@ int main(void)
 	run_begin("call", "gettime");
 	check_ranks(&seed);
 	check_gate();
+	check_critical();
 	check_window();
 	unlink(path);
 	rmdir(directory);

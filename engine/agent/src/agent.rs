@@ -9,6 +9,7 @@ use fathom_sink::random;
 use fathom_stream::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::critical::Critical;
 use crate::error::{AgentError, At};
 use crate::osds::Osds;
 use crate::recorder::{Pace, Recorder, clock};
@@ -94,6 +95,8 @@ struct Agent<'s> {
 	/// The last ring could not be brought in.
 	failing: bool,
 	samples: Option<Sampling>,
+	/// `None`: it could not go on.
+	critical: Option<Critical>,
 }
 
 struct Sampling {
@@ -137,6 +140,7 @@ impl<'s> Agent<'s> {
 			awaited: true,
 			failing: false,
 			samples,
+			critical: Some(Critical::new(&settings.run, &settings.ring, folder, settings.budget)),
 		})
 	}
 
@@ -146,9 +150,11 @@ impl<'s> Agent<'s> {
 		loop {
 			self.look();
 			self.sample_if_due();
-			let needed = self.starter
-				|| self.watched.as_ref().is_some_and(Watched::alive)
-				|| (!self.settings.leave && !self.rings.processes.is_empty());
+			self.judge(Critical::look_if_due);
+			let needed = self.settings.ring.is_dir() // else the run was closed, as `fathom detach` does
+				&& (self.starter
+					|| self.watched.as_ref().is_some_and(Watched::alive)
+					|| (!self.settings.leave && !self.rings.processes.is_empty()));
 			if before != (self.starter, needed) {
 				(since, before) = (Instant::now(), (self.starter, needed));
 			}
@@ -196,6 +202,13 @@ impl<'s> Agent<'s> {
 		self.failing = done.is_err();
 	}
 
+	fn judge(&mut self, what: impl Fn(&mut Critical) -> Result<(), AgentError>) {
+		if let Some(Err(error)) = self.critical.as_mut().map(what) {
+			eprintln!("who is critical stays as it is from here on: {error}");
+			self.critical = None;
+		}
+	}
+
 	fn sample_if_due(&mut self) {
 		let now = Instant::now();
 		let Some(sampling) = self.samples.as_mut().filter(|sampling| sampling.next <= now) else {
@@ -232,7 +245,10 @@ impl<'s> Agent<'s> {
 
 	/// Until something happens, the next sample is due, or `longest` has passed.
 	fn wait(&mut self, longest: Duration) {
-		let due = self.samples.as_ref().map(|s| s.next.saturating_duration_since(Instant::now()));
+		let sample = self.samples.as_ref().map(|sampling| sampling.next);
+		let epoch = self.critical.as_ref().and_then(Critical::next);
+		let due = sample.into_iter().chain(epoch).min();
+		let due = due.map(|due| due.saturating_duration_since(Instant::now()));
 		let wait = due.unwrap_or(longest).min(longest);
 		let input = std::io::stdin();
 		let mut fds: Vec<BorrowedFd<'_>> =
@@ -257,6 +273,7 @@ impl<'s> Agent<'s> {
 
 	fn end(&mut self) -> Result<(), AgentError> {
 		self.look();
+		self.judge(Critical::end);
 		self.sample();
 		if let Some(sampling) = &mut self.samples {
 			sampling.recorder.finish(clock())?;

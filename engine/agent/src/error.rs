@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use fathom_pack::PackError;
+use fathom_select::ControlError;
+use fathom_watch::WatchError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -10,6 +12,10 @@ pub enum AgentError {
 	Io { path: PathBuf, source: std::io::Error },
 	#[error(transparent)]
 	Pack(#[from] PackError),
+	#[error(transparent)]
+	Watch(#[from] WatchError),
+	#[error(transparent)]
+	Control(#[from] ControlError),
 }
 
 /// Names the path of an I/O error.

@@ -3,6 +3,7 @@
 
 mod agent;
 mod collect;
+mod critical;
 mod error;
 mod frame;
 mod held;

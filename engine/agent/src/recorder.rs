@@ -19,6 +19,8 @@ const CHUNK_BYTES: usize = 256 << 10;
 const RECORD_VALUES: usize = 1 << 14;
 /// Numbers of a node at a time; a client of a thousand Lustre targets has some ten thousand.
 const MOST_SERIES: usize = 1 << 16;
+/// Kind of the marks that are about samples.
+const SAMPLES: &str = "samples";
 /// Rounds after which all names are written again.
 const NAMES_EVERY: u64 = 256;
 
@@ -93,7 +95,12 @@ impl Recorder {
 		list.truncate(MOST_SERIES);
 		let mut out = Out::new(self, now);
 		if too_many {
-			out.mark(now, &format!("more than {MOST_SERIES} numbers: the rest is left out"), 0);
+			out.mark(
+				now,
+				SAMPLES,
+				&format!("more than {MOST_SERIES} numbers: the rest is left out"),
+				0,
+			);
 		}
 		let (mut before, mut current) = (Vec::new(), Vec::new());
 		let mut next = HashMap::with_capacity(list.len());
@@ -140,9 +147,15 @@ impl Recorder {
 	}
 
 	/// A row for the run's log.
-	pub fn mark(&mut self, now: Clock, detail: &str, value: u64) -> Result<(), AgentError> {
+	pub fn mark(
+		&mut self,
+		now: Clock,
+		kind: &str,
+		detail: &str,
+		value: u64,
+	) -> Result<(), AgentError> {
 		let mut out = Out::new(self, now);
-		out.mark(now, detail, value);
+		out.mark(now, kind, detail, value);
 		let bytes = out.finish(0);
 		self.append(&bytes)
 	}
@@ -160,7 +173,7 @@ impl Recorder {
 		const LEAST: u64 = 64 << 10;
 		let left = self.budget.saturating_sub(self.written);
 		if left < LEAST.min(self.budget / 16) {
-			self.mark(now, "the budget is spent: no samples from here on", self.budget)?;
+			self.mark(now, SAMPLES, "the budget is spent: no samples from here on", self.budget)?;
 			return Ok(Pace::Stop);
 		}
 		if left < self.budget >> (self.halvings + 1) {
@@ -174,7 +187,7 @@ impl Recorder {
 	pub fn slower(&mut self, now: Clock, interval: Duration) -> Result<(), AgentError> {
 		let used = self.written >> 10;
 		let detail = format!("{used} KiB written: from here on every {interval:?}");
-		self.mark(now, &detail, u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX))
+		self.mark(now, SAMPLES, &detail, u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX))
 	}
 }
 
@@ -234,8 +247,8 @@ impl Out {
 		}
 	}
 
-	fn mark(&mut self, now: Clock, detail: &str, value: u64) {
-		self.chunk.mark(now.ticks, b"samples", detail.as_bytes(), value);
+	fn mark(&mut self, now: Clock, kind: &str, detail: &str, value: u64) {
+		self.chunk.mark(now.ticks, kind.as_bytes(), detail.as_bytes(), value);
 	}
 
 	fn finish(mut self, flags: u32) -> Vec<Vec<u8>> {

@@ -220,6 +220,12 @@ enum Command {
 		#[arg(short, long, value_name = "FILE")]
 		output: PathBuf,
 	},
+	/// Put compiled lines, from standard input, in force for a node's processes; print their number
+	#[command(hide = true)]
+	SelectInto {
+		/// Where the node's rings lie
+		rings: PathBuf,
+	},
 	/// Measure how fast one core reads a stream file back (of a run: its largest)
 	///
 	/// rows_per_second is into Arrow arrays.
@@ -375,6 +381,7 @@ fn run(command: Command) -> Result<(), String> {
 		Command::Dump { file } => dump::dump(&file),
 		Command::Hidden { program, output } => hidden::hidden(&program, &output),
 		Command::Select { .. } => Ok(()), // has statuses of its own
+		Command::SelectInto { rings } => select::select_into(&rings),
 		Command::DecodeBench { path, repeat } => {
 			let files = stat::files_of(&path)?;
 			let file =

@@ -24,7 +24,16 @@ pub fn select(file: &Path, programs: &[PathBuf]) -> ExitCode {
 	}
 }
 
+pub fn select_into(rings: &Path) -> Result<(), String> {
+	let lines = text_of(Path::new("-")).map_err(|error| error.to_string())?;
+	let changed = fathom_select::Control::new(rings).change(&lines);
+	crate::print_line(&changed.map_err(|error| error.to_string())?.to_string())
+}
+
 fn text_of(file: &Path) -> std::io::Result<String> {
+	if file == Path::new("critical") {
+		return Ok("critical".to_owned());
+	}
 	if file != Path::new("-") {
 		return std::fs::read_to_string(file);
 	}

@@ -11,13 +11,16 @@ use crate::read::{LEVELS, Place, Selection, Table};
 /// What a process has room for.
 pub const MAX_BYTES: usize = 65536;
 pub const MAX_RANGES: usize = 1024;
+/// Begins a line that names a process that is critical now, or none.
+pub const CRITICAL: &str = "critical ";
 /// Of the summary in its one line.
 const MAX_SAID: usize = 1000;
 
 /// The lines of a selection. `programs`: where `code` is looked for, besides the files that a table's own
 /// `programs` name by a path.
 pub fn compile(selection: &Selection, programs: &[PathBuf]) -> Result<String, Mistake> {
-	let mut out = String::from("fathom-selection 1\n");
+	let critical = selection.tables.iter().flatten().any(|table| table.critical);
+	let mut out = format!("fathom-selection {}\n", if critical { 2 } else { 1 });
 	let mut ranges = 0;
 	let _ = writeln!(out, "says {}", said(selection));
 	for (level, table) in LEVELS.iter().zip(&selection.tables) {
@@ -74,6 +77,9 @@ fn write_table(out: &mut String, table: &Table) {
 	}
 	for ranks in &table.ranks {
 		let _ = writeln!(out, "ranks {ranks}");
+	}
+	if table.critical {
+		let _ = writeln!(out, "{CRITICAL}none");
 	}
 	for file in &table.files {
 		let _ = writeln!(out, "file {file}");
@@ -156,6 +162,15 @@ mod tests {
 		sorted.push("");
 		assert_eq!(sorted[0], expected[0]);
 		assert_eq!(sorted[2..], expected[2..]);
+	}
+
+	#[test]
+	fn the_word_stands_for_its_tables() {
+		let lines = compile(&read("critical\n").unwrap(), &[]).unwrap();
+		let says = "says [file] [call] processes = \"critical\"";
+		let expected =
+			format!("fathom-selection 2\n{says}\ntable file\ntable call\ncritical none\n");
+		assert_eq!(lines, expected);
 	}
 
 	#[test]

@@ -3,10 +3,13 @@
 
 mod code;
 mod compile;
+mod control;
+mod map;
 mod read;
 
 pub use code::Modules;
 pub use compile::{MAX_BYTES, MAX_RANGES, compile};
+pub use control::{Control, ControlError};
 pub use read::{LAYERS, LEVELS, Place, Selection, Table, read};
 
 /// What is wrong with a selection, and where.

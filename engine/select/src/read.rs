@@ -14,7 +14,9 @@ pub const LAYERS: [&str; 12] = [
 ];
 /// Tables, the lowest level first.
 pub const LEVELS: [&str; 3] = ["job", "file", "call"];
-const KEYS: &str = "layers, operations, programs, ranks, files, code, time";
+const KEYS: &str = "layers, operations, programs, ranks, processes, files, code, time";
+/// The word that stands for a whole selection, and of which processes are named so.
+const CRITICAL: &str = "critical";
 const COUNTED: &str = ":counted";
 /// Ranks are 32 bits in a process.
 const RANK_LIMIT: u64 = u32::MAX as u64;
@@ -36,6 +38,8 @@ pub struct Table {
 	pub writes: bool,
 	pub programs: Vec<String>,
 	pub ranks: Vec<String>,
+	/// Only the processes that the agent finds critical.
+	pub critical: bool,
 	pub files: Vec<String>,
 	/// With its line.
 	pub code: Vec<(Place, usize)>,
@@ -71,6 +75,8 @@ impl At<'_> {
 
 /// Reads a selection file's text.
 pub fn read(text: &str) -> Result<Selection, Mistake> {
+	let critical = "[file]\n[call]\nprocesses = \"critical\"\n";
+	let text = if text.trim() == CRITICAL { critical } else { text };
 	let at = At { text };
 	let root = DeTable::parse(text).or_else(|error| {
 		let said = error.message().lines().next().unwrap_or("not TOML").to_owned();
@@ -105,6 +111,7 @@ fn read_table(at: &At<'_>, level: &str, table: &DeTable<'_>) -> Result<Table, Mi
 			"operations" => (out.reads, out.writes) = operations(at, level, entry)?,
 			"programs" => out.programs = globs(at, level, entry)?,
 			"ranks" => out.ranks = ranks(at, level, entry)?,
+			"processes" => out.critical = processes(at, level, entry)?,
 			"files" => out.files = globs(at, level, entry)?,
 			"code" => out.code = code(at, level, entry)?,
 			"time" => out.time = Some(time(at, level, entry)?),
@@ -204,6 +211,17 @@ fn operations(at: &At<'_>, level: &str, entry: Entry<'_>) -> Result<(bool, bool)
 
 fn globs(at: &At<'_>, level: &str, entry: Entry<'_>) -> Result<Vec<String>, Mistake> {
 	Ok(texts(at, level, entry)?.into_iter().map(|(text, _)| text.to_owned()).collect())
+}
+
+fn processes(at: &At<'_>, level: &str, entry: Entry<'_>) -> Result<bool, Mistake> {
+	for (text, span) in texts(at, level, entry)? {
+		if text != CRITICAL {
+			let text = shown(text);
+			let message = format!("{level}.processes: '{text}' is not known; write \"{CRITICAL}\"");
+			return at.fault(&span, message);
+		}
+	}
+	Ok(true)
 }
 
 /// `N`, `N-M`, `N-M:STEP`, `first-on-node`, comma-separated.
@@ -392,6 +410,8 @@ mod tests {
 			("[job]\nranks = \"-1\"", 2, "is no rank"),
 			("[job]\nranks = -1", 2, "a list of texts"),
 			("[call]\ntime = \"60-10\"", 2, "call.time: '60-10' is no window; write seconds"),
+			("[call]\nprocesses = 4711", 2, "a list of texts"),
+			("[call]\nprocesses = \"all\"", 2, "call.processes: 'all' is not known; write"),
 			("[call]\ntime = 10", 2, "call.time: '10' is no window"),
 			("[call]\ntime = \"-\"", 2, "is no window"),
 			(
@@ -432,7 +452,7 @@ mod tests {
 
 		#[test]
 		fn any_value_of_any_key_is_read_or_refused_in_one_line(
-			key in "layers|operations|programs|ranks|files|code|time",
+			key in "layers|operations|programs|ranks|processes|files|code|time",
 			value in "\\[?\"[a-z0-9:!*. (),-]{0,20}\"\\]?|[0-9.]{1,9}|\\{\\}|true",
 		) {
 			if let Err(mistake) = read(&format!("[call]\n{key} = {value}\n")) {

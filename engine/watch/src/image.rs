@@ -28,6 +28,14 @@ pub struct Process {
 	pub pid: u32,
 	pub rank: Option<u32>,
 	pub sums: Sums,
+	/// Ticks of communication whose call has yet to end; at most 0. For `own.rs`.
+	pub owed: i64,
+}
+
+impl Process {
+	pub fn new(pid: u32) -> Process {
+		Process { pid, rank: None, sums: Sums::default(), owed: 0 }
+	}
 }
 
 /// Where what a stream says goes.
@@ -427,7 +435,7 @@ fn process_of(processes: &mut Vec<Process>, pid: u32) -> usize {
 	if let Some(index) = processes.iter().position(|process| process.pid == pid) {
 		return index;
 	}
-	processes.push(Process { pid, rank: None, sums: Sums::default() });
+	processes.push(Process::new(pid));
 	processes.len() - 1
 }
 

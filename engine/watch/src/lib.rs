@@ -9,6 +9,7 @@ mod growing;
 mod image;
 mod missed;
 mod names;
+mod own;
 mod report;
 mod ring;
 mod stream;
@@ -24,6 +25,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 pub use error::WatchError;
+pub use own::{Own, Owns};
 use report::Facts;
 use watch::Watch;
 

@@ -76,6 +76,7 @@ pub struct Op {
 	pub bytes: Option<usize>,
 	/// Calls in it are as if outermost: a region of the program, a lock.
 	pub transparent: bool,
+	pub collective: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -186,5 +187,6 @@ fn named(record: &OpRecord<'_>, book: &mut Book) -> Op {
 	let name = OpName { layer: text(record.layer), op: text(record.name), kind: text(record.kind) };
 	let transparent = matches!(name.layer.as_str(), "user" | "threads");
 	let bytes = record.fields.split(|&byte| byte == b',').position(|field| field == b"bytes");
-	Op { number: book.op(name), bytes, transparent }
+	let collective = record.flags & OpRecord::COLLECTIVE != 0;
+	Op { number: book.op(name), bytes, transparent, collective }
 }

@@ -90,8 +90,20 @@ impl Watch {
 		hosts
 	}
 
+	/// The node's stream files are there, not in the run.
+	pub fn with_streams(self, streams: PathBuf) -> Watch {
+		Watch { streams, ..self }
+	}
+
 	/// Takes all that is new. `last`: the run is over.
 	pub fn look(&mut self, last: bool) -> Result<Look, WatchError> {
+		let open = self.read(last)?;
+		let rows = report::rows(self, &open);
+		Ok(Look { rows, open })
+	}
+
+	/// The same without names: the calls in flight, by index in [`Watch::images`].
+	pub fn read(&mut self, last: bool) -> Result<Vec<(usize, Open)>, WatchError> {
 		self.find_rings()?;
 		self.find_files()?;
 		let mut open = Vec::new();
@@ -103,8 +115,7 @@ impl Watch {
 				.map_err(|source| WatchError::Read { pid: image.pid, source })?;
 			open.extend(calls.into_iter().map(|open| (index, open)));
 		}
-		let rows = report::rows(self, &open);
-		Ok(Look { rows, open })
+		Ok(open)
 	}
 
 	/// Forgets the images that are over. To be done after what a look gave was used.

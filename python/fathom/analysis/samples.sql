@@ -9,6 +9,7 @@ with steps as (
 		(value + lag(value) over moment) / 2 as between_them,
 		time - lag(time) over moment as lasted
 	from samples
+	where what <> 'critical'
 	window moment as (partition by node, process, what, device order by time)
 ),
 each as (

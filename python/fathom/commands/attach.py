@@ -6,6 +6,7 @@ Brings Fathom into live processes, all at once, and records from then on into a 
 examples:
   fathom attach 4711 4712
   fathom attach --job 4700 -o slow_job
+  fathom attach --job 4700 --select critical
   fathom attach --name 's3d*' --level file --layers mpiio,posix
 """
 
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fathom import places, selection
+from fathom import control, places, selection
 from fathom.attach import attached, hidden, injector, target
 from fathom.attach.injector import Answer, Status
 from fathom.errors import FathomError, UsageError
@@ -35,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--files", metavar="GLOB", action="append", default=[], help="only these; !GLOB: not these"
     )
-    parser.add_argument("--select", metavar="FILE", help="selection file (docs/selection.md)")
+    parser.add_argument(
+        "--select", metavar="FILE", help="selection file (docs/selection.md), or critical"
+    )
     parser.add_argument("--budget", metavar="SIZE", help="most bytes of stream per process")
     parser.add_argument("--mmap", choices=["dirty"], help="which pages of mapped files are written")
 
@@ -57,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         attached.discard(settings)
         return 3
     attached.note(directory, done)
+    control.Node(Path(settings["FATHOM_RING"])).judge(directory, done[0].pid)
     print(f"fathom: {len(done)} of {len(done) + len(problems + failed)} attached", file=sys.stderr)
     print(f"fathom: run directory {directory}", file=sys.stderr)
     return 3 if problems or failed else 0

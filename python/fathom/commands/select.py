@@ -5,6 +5,7 @@ the run on this node goes by it from its next call on.
 
 examples:
   fathom select s3d.1 restart.toml
+  fathom select s3d.1 critical
   fathom select s3d.1 --level off
   fathom select s3d.1 --level call --layers mpiio --files '*.rst'
 """
@@ -17,7 +18,7 @@ import sys
 import time
 from pathlib import Path
 
-from fathom import control, manifest, selection
+from fathom import control, live, manifest, selection
 from fathom.commands.arguments import add_run
 from fathom.directory import resolve
 from fathom.errors import RunError, UsageError
@@ -26,7 +27,12 @@ from fathom.errors import RunError, UsageError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, and a file or its short forms."""
     add_run(parser)
-    parser.add_argument("file", nargs="?", type=Path, help="selection file (docs/selection.md)")
+    parser.add_argument(
+        "file",
+        nargs="?",
+        type=Path,
+        help="selection file (docs/selection.md), or the word critical",
+    )
     parser.add_argument("--level", choices=selection.LEVELS, help="how finely (default: call)")
     parser.add_argument("--layers", metavar="LIST", help="layers, or +LAYER, -LAYER as in run")
     parser.add_argument(
@@ -49,6 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
     _check_layers(text, configuration)
     number = node.change(compiled)
     _keep(directory, number, text)
+    beside = live.carriers().get(directory.resolve(), []) or node.processes()
+    if beside:
+        node.judge(directory.resolve(), min(beside))
     says = compiled.splitlines()[1].removeprefix("says ")
     count = len(node.processes())
     print(f"fathom: {count} processes of {socket.gethostname()}: {says}", file=sys.stderr)
@@ -68,6 +77,8 @@ def _asked(
         return text, "select"
     if not arguments.file:
         raise UsageError("select: what? name a selection file, or --level, --layers, --files")
+    if arguments.file == Path(selection.CRITICAL):
+        return selection.CRITICAL, "select"
     try:
         return arguments.file.read_text(encoding="utf-8"), str(arguments.file)
     except (OSError, UnicodeDecodeError) as error:

@@ -47,6 +47,10 @@ NOTHING = {
         ("collective", "collective-function", "aggregator"),
         "no collective read or write of MPI-IO was recorded in full (level call)",
     ),
+    **dict.fromkeys(
+        ("critical", "critical-path"),
+        "nobody was found critical: fathom run --select critical looks for who is",
+    ),
     "sieving": "no reads or writes of MPI-IO are known by file (levels file and call)",
     "sieved-call": "no call of MPI-IO that was recorded in full moved more than it asked for",
 }

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fathom.analysis import accesses, collectives, ranklist, summary
+from fathom.analysis import accesses, collectives, critical, ranklist, summary
 from fathom.view import collectives as shape
 from fathom.view import ending, numbers, tuned
 from fathom.view.column import Column
@@ -248,6 +248,29 @@ def _missing_title(page: Page) -> str:
     return "Missing" if ending.missing(page) else "Missing: nothing"
 
 
+CRITICAL = (
+    Column("phase", "phase", numbers.count),
+    Column("start", "start_seconds", numbers.seconds),
+    Column("lasts", "seconds", numbers.seconds),
+    Column("rank", "rank", numbers.count),
+    Column("process", "pid", str, spare=2),
+    Column("host", "host", text, right=False, spare=3),
+    Column("server", "server", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("its I/O", "io_seconds", numbers.seconds),
+    Column("share", "share", numbers.percent),
+    Column("why", "why", text, right=False, spare=1),
+)
+CRITICAL_PATH = (
+    Column("phase", "phase", numbers.count),
+    Column("rank", "rank", numbers.count),
+    Column("path", "steps", text, right=False),
+    Column("layer", "layer", text, right=False, spare=1),
+    Column("calls", "calls", numbers.count),
+    Column("bytes", "bytes", numbers.size, spare=2),
+    Column("time", "seconds", numbers.seconds),
+    Column("of the phase", "share", numbers.percent),
+)
 PARTS = (
     Part(
         "layers", summary.layers, "Layers (times summed over processes; share and MB/s by the clock)",
@@ -266,6 +289,8 @@ PARTS = (
         "origin", ORIGINS,
     ),
     Part("servers", summary.servers, by="server", columns=SERVERS),
+    Part("critical", critical.phases, "Critical, phase by phase", "critical", CRITICAL),
+    Part("critical_path", critical.path, "Critical I/O path", "critical-path", CRITICAL_PATH),
     Part("variables", summary.variables, "Variables", "variable", VARIABLES),
     Part("memory", summary.memory, "Raw data and metadata of HDF5, on POSIX", "memory", MEMORY),
     Part(

@@ -1,0 +1,15 @@
+"""The critical I/O path: whom the agent found to hold the others up, phase by phase, and what its time was (IOPin)."""
+
+import pyarrow as pa
+
+from fathom.analysis import Source, statement
+
+
+def phases(source: Source) -> pa.Table:
+    """Who was critical when, and why."""
+    return source.sql(statement("critical_phases"))
+
+
+def path(source: Source) -> pa.Table:
+    """What it did: its calls, those inside them, and what servers did for these."""
+    return source.sql(statement("critical_path"))
