@@ -29,6 +29,12 @@ uint64_t edge_library(uint32_t wrapper)
 	return wrapper;
 }
 
+void *edge_hidden(const char *name)
+{
+	(void)name;
+	return NULL;
+}
+
 const struct link_map *process_module(const void *address, void **begin)
 {
 	(void)address;

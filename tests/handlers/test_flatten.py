@@ -13,6 +13,7 @@ HANDLERS = ROOT / "runtime" / "handlers"
 SOURCES = [
     "mpi_abi.c",
     "library.c",
+    "library_names.c",
     "mpiio_contents.c",
     "mpiio_tree.c",
     "mpiio_flatten.c",
