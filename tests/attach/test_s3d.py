@@ -53,22 +53,26 @@ def wait_for(place: Path, number: int, program: subprocess.Popen[str]) -> None:
 
 
 def by_rank(run_directory: Path) -> dict[int, Calls]:
-    """What each rank asked of MPI-IO, and did to the checkpoints, in order."""
+    """What each rank asked of MPI-IO, and did to the checkpoints, in order, up to the call that detaching cut off."""
     rows = tables.ask(
         tables.connect(run_directory),
         """
-        select p.rank, layer, op, size, bytes,
+        select p.rank, state = 'done', layer, op, size, bytes,
           case when layer = 'posix' then file_offset end,
           case when layer = 'posix' then regexp_extract(f.path, '[^/]*$') end
         from calls join processes p using (process) left join files f using (file)
-        where state = 'done' and (layer = 'mpiio' and op <> 'MPI_Finalize'
+        where (layer = 'mpiio' and op <> 'MPI_Finalize'
           or f.path like '%.field.bin' and op in ('open', 'pwrite', 'close'))
         order by p.rank, calls.start
         """,
     )
     found = defaultdict(list)
-    for rank, *call in rows:
-        found[rank].append(tuple(call))
+    cut_off = set()
+    for rank, done, *call in rows:
+        if not done:
+            cut_off.add(rank)
+        if rank not in cut_off:
+            found[rank].append(tuple(call))
     return found
 
 
