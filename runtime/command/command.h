@@ -117,6 +117,10 @@ void node_create(struct run *run);
 const char *node_directory(const struct run *run); /* where its streams go */
 void ring_remove_if_done(const char *ring);
 
+/* output.c: what `program` prints, which does not return; NULL: cannot be read. Ends if it fails, having said why. */
+char *output_of(const struct run *run, const char *option, void (*program)(const struct run *run));
+int ring_lock(const struct run *run); /* held until it is closed: ranks that come at once wait */
+
 /* selection.c: what the engine makes of the selection file. */
 void selection_compile(struct run *run);    /* ends with its one line if something is wrong in it */
 void selection_publish(struct run *run);    /* for this node, by the first that comes */

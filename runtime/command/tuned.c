@@ -3,12 +3,8 @@
 #include "command.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *hints_path(const struct run *run)
@@ -29,33 +25,19 @@ const char *tuned_path(const struct run *run)
 	return run->options.tuned ? format_text("%s/tuned", run->directory) : inherited(run);
 }
 
-__attribute__((noreturn)) static void compile_exec(const struct run *run, int out)
+__attribute__((noreturn)) static void compile_exec(const struct run *run)
 {
 	char *words[] = {"knobs", "--apply", (char *)run->options.tuned, NULL};
 
-	unsetenv("LD_PRELOAD"); /* inside a traced script: no I/O of the program */
 	unsetenv("FATHOM_RUN");
-	dup2(out, STDOUT_FILENO);
 	python_exec(words);
 }
 
 void tuned_compile(struct run *run)
 {
-	int ends[2], status;
-	size_t size = 0;
-	pid_t child;
-
 	if (!run->options.tuned || run->tuned)
 		return;
-	if (pipe2(ends, O_CLOEXEC) || (child = fork()) < 0)
-		fail(EXIT_FATHOM, "--tuned: cannot start a process: %s", strerror(errno));
-	if (child == 0)
-		compile_exec(run, ends[1]);
-	close(ends[1]);
-	run->tuned = read_file(format_text("/dev/fd/%d", ends[0]), &size);
-	close(ends[0]);
-	if (waitpid(child, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
-		exit(EXIT_FATHOM); /* it has said why */
+	run->tuned = output_of(run, "--tuned", compile_exec);
 	if (!run->tuned)
 		fail(EXIT_FATHOM, "--tuned: cannot read the settings: %s", strerror(errno));
 }
@@ -97,9 +79,7 @@ void tuned_publish(struct run *run)
 
 	if (!run->options.tuned)
 		return;
-	lock = open(format_text("%s/select.lock", run->ring), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-	if (lock < 0 || flock(lock, LOCK_EX))
-		fail(EXIT_FATHOM, "cannot lock %s: %s", run->ring, strerror(errno));
+	lock = ring_lock(run);
 	if (access(path, F_OK)) {
 		tuned_compile(run);
 		write_hints(run);
