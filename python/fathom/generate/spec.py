@@ -34,6 +34,8 @@ TYPES = {
         ("float64", 8),
     )
 }
+#: Bytes, by name.
+SIZES = {name: it.size for name, it in TYPES.items()}
 #: Other spellings: C's, Fortran's, netCDF's.
 ALIASES = {
     "byte": "int8",

@@ -12,13 +12,13 @@ from fathom.analysis.distribution.found import Pattern, Patterns
 from fathom.analysis.distribution.hpf import directives
 from fathom.analysis.distribution.uses import Use
 from fathom.errors import RunError, UsageError
+from fathom.generate.spec import SIZES
 from fathom.hints import header
 from fathom.hints.decomposition import Unsaid, in_elements, statements, unrolled
 from fathom.hints.header import Maker
 from fathom.hints.sketch import Sketch, name_of
 
 BY_SIZE = {1: "int8", 2: "int16", 4: "float32", 8: "float64"}
-SIZES = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 4, "float64": 8}
 MOST = 12  # groups of files that a message names
 
 

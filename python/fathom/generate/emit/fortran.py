@@ -14,7 +14,7 @@ from fathom.generate.emit.seal import sealed
 from fathom.generate.language import expression as ex
 from fathom.generate.plan import Plan, plan
 from fathom.generate.selfcheck import read_all
-from fathom.generate.spec import Spec
+from fathom.generate.spec import SIZES, Spec
 
 TYPES = {
     "int8": "integer(int8)",
@@ -29,7 +29,6 @@ CONVERT = {
     name: f"{'real' if name.startswith('float') else 'int'}(value, {kind})"
     for name, kind in KINDS.items()
 }
-SIZES = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 4, "float64": 8}
 NC = {
     "int8": "NF90_BYTE",
     "int16": "NF90_SHORT",
