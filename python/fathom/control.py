@@ -6,8 +6,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from fathom import places
-from fathom.errors import FathomError, RunError
+from fathom import engine, places
 
 MAGIC = b"FATHOMCP"
 #: Bytes of the page, and where it names the run.
@@ -50,16 +49,7 @@ class Node:
 
     def change(self, compiled: str) -> int:
         """Puts the compiled selection in force. Returns its number."""
-        words = [str(places.engine()), "select-into", str(self.rings)]
-        try:
-            done = subprocess.run(
-                words, input=compiled, capture_output=True, text=True, check=False
-            )
-        except OSError as error:
-            raise FathomError(f"{words[0]}: {error.strerror}") from error
-        if done.returncode:
-            raise RunError(done.stderr.strip().removeprefix("fathom-engine: "))
-        return int(done.stdout)
+        return int(engine.ask(["select-into", str(self.rings)], compiled))
 
     def judge(self, run: Path, watch: int) -> None:
         """Where the selection asks who is critical, starts the agent that says so: it ends with the process `watch` and

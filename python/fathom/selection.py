@@ -1,14 +1,13 @@
 """Selection files: checked and compiled by the engine (docs/selection.md)."""
 
 import json
-import subprocess
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fathom import places
-from fathom.errors import FathomError, UsageError
+from fathom import engine
+from fathom.errors import RunError, UsageError
 
 LEVELS = ("off", "job", "file", "call")
 COUNTED = ":counted"
@@ -19,17 +18,13 @@ Configuration = dict[str, Any]
 
 def compile_text(text: str, name: str, programs: Sequence[Path]) -> str:
     """What processes read of it. `name` stands for the file in an error's line."""
-    words = [str(places.engine()), "select", "-"]
+    words = ["select", "-"]
     for program in programs:
         words += ["--program", str(program)]
     try:
-        done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise FathomError(f"{words[0]}: {error.strerror}") from error
-    if done.returncode:
-        line = done.stderr.strip().removeprefix("fathom-engine: ")
-        raise UsageError(name + line.removeprefix("selection"))
-    return done.stdout
+        return engine.ask(words, text)
+    except RunError as error:
+        raise UsageError(name + str(error).removeprefix("selection")) from error
 
 
 def layers_of(text: str) -> set[str]:

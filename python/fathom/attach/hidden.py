@@ -2,12 +2,10 @@
 
 import functools
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from fathom import catalogue, elf, places
-from fathom.errors import FathomError
+from fathom import catalogue, elf, engine, places
 
 #: By library: its layers, a function that every copy has, how functions of its inside begin.
 LIBRARIES = {
@@ -62,10 +60,7 @@ def prepare(program: Path, output: Path) -> dict[str, int]:
     libraries = _inside(program)
     if not libraries:
         return {}
-    words = [str(places.engine()), "hidden", str(program), "-o", str(output)]
     lines = "\n".join(_wanted(libraries))
-    done = subprocess.run(words, input=lines, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise FathomError(done.stderr.strip().removeprefix("fathom-engine: "))
-    found: dict[str, int] = json.loads(done.stdout)["libraries"]
+    said = engine.ask(["hidden", str(program), "-o", str(output)], lines)
+    found: dict[str, int] = json.loads(said)["libraries"]
     return found
