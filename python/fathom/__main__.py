@@ -37,6 +37,7 @@ COMMANDS = {
     "doctor": "what will not work here, and why",
     "probes": "list what Fathom can see",
     "knobs": "list what can be set, and what is alive here",
+    "tune": "search for the settings with which a program is fastest",
 }
 EPILOG = """examples:
   fathom run -- mpiexec -n 4 ./s3d 200 200 200

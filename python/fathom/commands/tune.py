@@ -1,0 +1,167 @@
+"""fathom tune: searches for the settings with which a program is fastest, by running it.
+
+Trials are `fathom run --tuned`. After an interruption type the same command: what was tried is not tried again.
+`{out}` in the program's words is a new directory for each trial, compared with the default's and removed.
+
+examples:
+  fathom tune -- mpiexec -n 4 ./vpic {out}/data.h5
+  fathom tune --space space.toml --objective rate --trials 200 -o vpic -- mpiexec -n 4 ./vpic {out}/data.h5
+  fathom tune --objective 'tail -1 log' --maximize --seconds 3600 --space space.toml -- ./job.sh
+  fathom tune show vpic
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+
+from fathom.errors import FathomError, UsageError
+from fathom.search import space
+from fathom.search.execute import OUT
+from fathom.search.ledger import Ledger
+from fathom.search.objective import OBJECTIVES
+from fathom.search.options import Options
+from fathom.search.outputs import WAYS
+from fathom.search.samplers import SAMPLERS
+from fathom.search.search import Result, in_words, search
+from fathom.view import tables
+from fathom.view.tables import Column, text
+
+#: The program's words follow `--`.
+PROGRAM = True
+COLUMNS = (
+    Column("trial", "trial", text),
+    Column("stage", "stage", text, right=False),
+    Column("round", "round", text),
+    Column("became", "state", text, right=False),
+    Column("score", "score", lambda value: "" if value is None else f"{value:.5g}"),
+    Column("cost s", "seconds", lambda value: "" if value is None else f"{value:.1f}"),
+    Column("settings", "settings", text, right=False),
+    Column("why", "why", text, right=False, spare=1),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is searched, how, and for how long."""
+    parser.add_argument("words", nargs="*", metavar="show NAME", help="print a search's trials")
+    parser.add_argument("-o", "--output", metavar="NAME", help="the search is NAME.tune")
+    what = parser.add_argument_group("what for")
+    what.add_argument(
+        "--objective", default="runtime", metavar="WHAT",
+        help=f"{', '.join(OBJECTIVES)}, or a command whose last line is a number (default: runtime)",
+    )  # fmt: skip
+    what.add_argument("--maximize", action="store_true", help="of the command's, more is better")
+    what.add_argument("--group", metavar="GLOB", help="judge by these files only, as 'plot.*.h5'")
+    what.add_argument(
+        "--space", type=Path, metavar="FILE", help="knobs, values, constraints, seeds"
+    )
+    how = parser.add_argument_group("how")
+    how.add_argument("--sampler", choices=SAMPLERS, default="ga", help="who says what is next (ga)")
+    how.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random (0)")
+    how.add_argument("--trials", type=int, default=60, metavar="N", help="most runs of the search")
+    how.add_argument("--seconds", type=float, metavar="S", help="most seconds, before the finals")
+    how.add_argument(
+        "--screen", action="store_true", help="try each knob alone first, drop the inert"
+    )
+    how.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of finalists (5)")
+    how.add_argument("--finalists", type=int, default=3, metavar="N", help="how many (3)")
+    how.add_argument(
+        "--timeout", type=float, metavar="S", help="of a trial (5 times the default's)"
+    )
+    how.add_argument(
+        "--verify",
+        metavar="WAY",
+        help=f"{', '.join(WAYS)}, or a command (checksum, if there is {OUT})",
+    )
+    how.add_argument("--scratch", type=Path, metavar="DIR", help=f"where {OUT} is (in NAME.tune)")
+    parser.add_argument("--json", action="store_true", help="the result, or the trials, as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Searches, or shows."""
+    if arguments.words:
+        if len(arguments.words) != 2 or arguments.words[0] != "show" or arguments.program:
+            raise UsageError("tune: fathom tune show NAME, or fathom tune … -- PROGRAM")
+        return _show(arguments)
+    if not arguments.program:
+        raise UsageError("tune: which program? fathom tune … -- PROGRAM")
+    folder = _folder(arguments.output or Path(arguments.program[0]).name)
+    result = search(folder, _options(arguments, folder), _say)
+    _print(arguments, folder, result)
+    return 0
+
+
+def _say(line: str) -> None:
+    print(f"fathom: tune: {line}", file=sys.stderr, flush=True)
+
+
+def _folder(name: str) -> Path:
+    return Path(name.removesuffix("/").removesuffix(".tune") + ".tune").absolute()
+
+
+def _options(arguments: argparse.Namespace, folder: Path) -> Options:
+    """All that is wrong with them is said before anything runs."""
+    for name, least in (("trials", 1), ("repeats", 3), ("finalists", 1)):
+        if getattr(arguments, name) < least:
+            raise UsageError(f"tune: --{name} is from {least} on")
+    for name in ("seconds", "timeout"):
+        given = getattr(arguments, name)
+        if given is not None and not 0 < given < float("inf"):
+            raise UsageError(f"tune: --{name} is a number above 0")
+    if arguments.maximize and arguments.objective in OBJECTIVES:
+        raise UsageError("tune: --maximize goes with a command as --objective")
+    given_space = space.read(arguments.space) if arguments.space else None
+    if given_space:
+        SAMPLERS[arguments.sampler](given_space, arguments.seed)
+    has_out = any(OUT in word for word in arguments.program)
+    if arguments.verify not in (None, "none") and not has_out:
+        raise UsageError(
+            f"tune: --verify what? write {OUT} where the program's words name its output"
+        )
+    if not has_out:
+        _say(f"no {OUT} in the program's words: what it writes is neither removed nor verified")
+    return Options(
+        tuple(arguments.program), str(Path.cwd()), arguments.objective, arguments.maximize,
+        arguments.group, given_space.data() if given_space else None, arguments.sampler,
+        arguments.seed, arguments.trials, arguments.seconds, arguments.repeats, arguments.finalists,
+        arguments.screen, arguments.verify or ("checksum" if has_out else "none"), arguments.timeout,
+        str((arguments.scratch or folder).absolute()),
+    )  # fmt: skip
+
+
+def _print(arguments: argparse.Namespace, folder: Path, result: Result) -> None:
+    """The verdict; the winner as a file, where there is one."""
+    best = folder / "settings.toml"
+    best.unlink(missing_ok=True)
+    if result.text:
+        best.write_text(result.text, encoding="utf-8")
+    if arguments.json:
+        print(
+            json.dumps(vars(result) | {"verdict": result.sentence()}, indent=1, ensure_ascii=False)
+        )
+        return
+    print(result.sentence())
+    if result.text:
+        print(f"{in_words(result.settings)}\nfathom run --tuned {best} -- …")
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    path = _folder(arguments.words[1]) / "tune.db"
+    if not path.is_file():
+        raise FathomError(f"tune: {path}: there is no such search")
+    rows = [vars(one) for one in Ledger(path).trials()]
+    if arguments.json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        return 0
+    shown = [
+        {**row, "round": row["round"] + 1, "settings": in_words(row["settings"])}
+        for row in rows
+        if row["state"] != "known"
+    ]
+    names = [column.name for column in COLUMNS]
+    tables.show(
+        COLUMNS, pa.Table.from_pylist([{name: row[name] for name in names} for row in shown])
+    )
+    return 0

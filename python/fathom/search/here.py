@@ -1,0 +1,134 @@
+"""The space where no file gives one: what is proved alive here and belongs to what the program does; and seeds."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fathom.analysis import findings
+from fathom.catalogue.knobs import Knob
+from fathom.errors import UsageError
+from fathom.search.space import Dimension, Point, Space
+from fathom.store import Run
+from fathom.tuning.prove import Kept, Verdict
+from fathom.tuning.settings import catalogue
+from fathom.tuning.stacks import here
+from fathom.tuning.values import UNITS, ValueMistake, of_knob
+
+RANGE = re.compile(r"(\S+(?: [KMG]iB)?) … (\S+(?: [KMG]iB)?), powers of two")
+SIZE = re.compile(r"([0-9]+)(?: ([KMG])iB)?")
+#: What sites write in their manuals: as many targets as ranks can use, stripes and buffers of a few MiB.
+EXPERT = 4 << 20
+OMPI_IO = "OMPI_MCA_io"  # which MPI-IO of Open MPI
+
+
+def values(knob: Knob, ranks: int) -> list[Any]:
+    """What the catalogue finds worth a search; nothing where only a person can say."""
+    if len(knob.values) != 1 or knob.values[0].many:
+        return []
+    if not knob.search:
+        return list(knob.values[0].words)
+    if found := RANGE.fullmatch(knob.search):
+        low, high = (_size(word, ranks) for word in found.groups())
+        return [] if low is None or high is None else list(_powers(low, high))
+    return [word for word in knob.search.split(", ") if _is_value(knob, word)]
+
+
+def _size(word: str, ranks: int) -> int | None:
+    if word == "ranks":
+        return ranks
+    found = SIZE.fullmatch(word)
+    return int(found[1]) * UNITS[(found[2] or "").lower()] if found else None
+
+
+def _powers(low: int, high: int) -> Iterator[int]:
+    """From one to the other by doubling, the last one too where it is none."""
+    while low < high:
+        yield low
+        low *= 2
+    yield high
+
+
+def _is_value(knob: Knob, word: str) -> bool:
+    try:
+        return bool(of_knob(knob, word))
+    except ValueMistake:
+        return False
+
+
+def stacks(run: Run, program: Sequence[str]) -> dict[str, str]:
+    """Layers of the catalogue that the program uses -> the stack that their knobs are proved on."""
+    rows = run.sql("select distinct layer from counters").to_pylist()
+    used = {row["layer"] for row in rows}
+    mpi = run.sql("select any_value(mpi) as mpi from processes where mpi is not null").to_pylist()
+    name = (mpi[0]["mpi"] or "").lower() if mpi else ""
+    if not name:
+        return {}
+    open_mpi = "open mpi" in name
+    romio = not open_mpi or "romio321" in [os.environ.get(OMPI_IO), *program]
+    family = "openmpi" if open_mpi else "mpich"
+    found = {"hdf5": f"hdf5-{family}", "pnetcdf": "pnetcdf"}
+    found = {layer: stack for layer, stack in found.items() if layer in used}
+    if "mpiio" in used:
+        ours = "romio321" if open_mpi and romio else "mpich" if romio else "ompio"
+        found["romio" if romio else "ompio"] = ours
+    return found
+
+
+def space(run: Run, program: Sequence[str]) -> tuple[Space, list[str]]:
+    """What is alive for this program, and lines on what was left out."""
+    ranks = run.sql("select coalesce(ranks, 1) as n from runs").to_pylist()[0]["n"]
+    kept, dimensions, unproved = Kept(), [], []
+    for layer, stack in stacks(run, program).items():
+        for knob in catalogue().values():
+            found = values(knob, ranks) if knob.layer.name == layer else []
+            if not found or knob.safety != "free":
+                continue
+            verdict = _verdict(kept, knob, stack)
+            if verdict is None and knob.proof is not None:
+                unproved.append(knob.key)
+            elif verdict is not None and verdict.verdict in ("alive", "inverted"):
+                beside = knob.beside if knob.route != "property-list" else {}
+                dimensions.append(Dimension(knob.key, knob.key, (None, *found), {}, dict(beside)))
+    lines = []
+    if unproved:
+        lines = [f"not proved here, so left out: fathom knobs --prove {' '.join(unproved)}"]
+    if not dimensions:
+        why = f"; {lines[0]}" if lines else ""
+        raise UsageError(
+            f"tune: nothing is known to be alive for this program here{why}; or --space FILE"
+        )
+    implied = {name for one in dimensions for name in one.beside}
+    chosen = [one for one in dimensions if one.knob.rpartition(".")[2] not in implied]
+    return Space(tuple(chosen)), lines
+
+
+def _verdict(kept: Kept, knob: Knob, stack: str) -> Verdict | None:
+    return kept.of(knob, here()[stack]) if stack in here() else None
+
+
+def seeds(run: Run, given: Space) -> list[Point]:
+    """What an expert would set, and each value of the knobs that findings of the run name, alone."""
+    rule = tuple(expert(one) for one in given.dimensions)
+    found = [rule] if given.allowed(rule) else []
+    concluded = findings.find(run, findings.catalogue()).found
+    named = " ".join(one.rule.knob for one in concluded)
+    for number, one in enumerate(given.dimensions):
+        if re.search(rf"\b{catalogue()[one.knob].name}\b", named):
+            alone = (given.alone(number, value) for value in range(1, len(one.values)))
+            found += [point for point in alone if given.allowed(point)]
+    return found
+
+
+def expert(one: Dimension) -> int:
+    """Counts as high as they go, sizes at a few MiB, the rest as it is."""
+    knob = catalogue()[one.knob]
+    kind = knob.values[0].kind if len(knob.values) == 1 else ""
+    if kind not in ("int", "bytes"):
+        return 0
+    numbers = {
+        place: int(of_knob(knob, value)[0]) for place, value in enumerate(one.values) if place
+    }
+    if kind == "int":
+        return max(numbers, key=numbers.__getitem__)
+    return min(numbers, key=lambda place: abs(numbers[place] - EXPERT))

@@ -1,0 +1,81 @@
+"""What a trial is judged by: a figure of its recorded run, or what a command of the user's says."""
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fathom.analysis import statement
+from fathom.errors import FathomError
+from fathom.store import Run
+
+SECOND = 1e9
+Measures = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Its name, unit, and whether more is better."""
+
+    name: str
+    unit: str
+    more: bool
+    of: Callable[[Measures], float]
+
+    def cost(self, score: float) -> float:
+        """Lower is better."""
+        return -score if self.more else score
+
+
+def _rate(measures: Measures) -> float:
+    """Many files: all bytes over the whole run (Behzad et al. 2019)."""
+    seconds = measures["write_seconds" if measures["files"] == 1 else "runtime"]
+    if not measures["bytes_written"] or not seconds:
+        raise FathomError("it wrote no bytes to any file that counts")
+    return measures["bytes_written"] / seconds / 1e6
+
+
+OBJECTIVES = {
+    "runtime": Objective("runtime", "s", False, lambda of: of["runtime"]),
+    "io-time": Objective("io-time", "s", False, lambda of: of["io_seconds"]),
+    "write-time": Objective("write-time", "s", False, lambda of: of["write_seconds"]),
+    "rate": Objective("rate", "MB/s", True, _rate),
+}
+
+
+def measure(run: Run, group: str | None) -> dict[str, float]:
+    """Run time, launcher too; I/O of the slowest process, its opening, writing and closing; bytes; files written."""
+    pattern = group if group is None or "/" in group else f"*/{group}"
+    rows = run.sql(statement("measured"), layer=None, group=pattern).to_pylist()
+    files = {path for row in rows for path in row["written"] or ()}
+    return {
+        "runtime": (run.manifest["end_ns"] - run.manifest["start_ns"]) / SECOND,
+        "io_seconds": max((row["io"] for row in rows), default=0) / SECOND,
+        "write_seconds": max((row["write"] for row in rows), default=0) / SECOND,
+        "bytes_written": sum(row["bytes_written"] for row in rows),
+        "bytes_read": sum(row["bytes_read"] for row in rows),
+        "files": len(files),
+    }
+
+
+def said(command: str, cwd: Path, words: Mapping[str, str], seconds: float | None) -> float:
+    """The number in the last line that the user's command prints."""
+    try:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command], cwd=cwd, env={**os.environ, **words}, capture_output=True,
+            stdin=subprocess.DEVNULL, text=True, errors="replace", check=False, timeout=seconds,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise FathomError(f"the objective's command did not end in {seconds:g} s") from error
+    if done.returncode:
+        raise FathomError(f"the objective's command ended with status {done.returncode}")
+    last = done.stdout.split("\n") if done.stdout.strip() else [""]
+    text = next((line for line in reversed(last) if line.strip()), "")
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not abs(value) < float("inf"):
+        raise FathomError(f"the objective's command printed '{text}', which is no number")
+    return value

@@ -1,0 +1,32 @@
+"""What a search was asked for; kept with it, so that a search goes on as it began."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Options:
+    """All that decides what is tried, and how it is judged."""
+
+    program: tuple[str, ...]
+    directory: str  # where it starts
+    objective: str  # of OBJECTIVES, or a command
+    maximize: bool
+    group: str | None
+    space: dict[str, Any] | None  # of a file; None: what is alive here
+    sampler: str
+    seed: int
+    trials: int
+    seconds: float | None
+    repeats: int
+    finalists: int
+    screen: bool
+    verify: str
+    timeout: float | None
+    scratch: str
+
+    def data(self) -> dict[str, Any]:
+        """As JSON has it."""
+        data: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # lists, no tuples
+        return data

@@ -1,0 +1,346 @@
+"""`fathom tune`: what is tried next, on known grids; real searches that are killed, whose trials fail or are wrong."""
+
+import itertools
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import pytest
+from fathom.errors import UsageError
+from fathom.search import here
+from fathom.search.ledger import Ledger, Trial
+from fathom.search.objective import Objective
+from fathom.search.options import Options
+from fathom.search.outputs import Reference
+from fathom.search.plan import Plan
+from fathom.search.samplers import SAMPLERS, Genetic, Told
+from fathom.search.space import Dimension, Point, Space, of_data, read
+from fathom.tuning.settings import catalogue
+from fathom.tuning.values import of_knob
+from test_commands import fathom, refused
+
+AGG = "ompio.io_ompio_num_aggregators"
+GRID = Space(tuple(Dimension(name, AGG, (None, 1, 2, 4, 8, 16, 32, 64)) for name in "abcd"))
+COST = Objective("cost", "", False, lambda of: of["cost"])
+Grid = Callable[[Point], float]
+
+
+def valley(point: Point) -> float:
+    """Its least is at (5, 2, 6, 3); one knob matters only beside another, as aggregators and buffers do."""
+    a, b, c, d = point
+    return 10 + 3 * (a - 5) ** 2 + (b - 2) ** 2 + abs(c - 6) * (1 + (a > 3)) + 0.1 * (d - 3) ** 2
+
+
+def options(**other: Any) -> Options:
+    plain: dict[str, Any] = {
+        "program": ("true",), "directory": "/", "objective": "cost", "maximize": False, "group": None,
+        "space": None, "sampler": "ga", "seed": 1, "trials": 600, "seconds": None, "repeats": 3,
+        "finalists": 3, "screen": False, "verify": "none", "timeout": None, "scratch": "/",
+    }  # fmt: skip
+    return Options(**{**plain, **other})
+
+
+def play(plan: Plan, cost: Callable[[str, int, Point], float]) -> list[Trial]:
+    """A search whose trials are looked up instead of run."""
+    trials: list[Trial] = []
+    while step := plan.next(trials):
+        measured = plan.measured(trials).get(step.point) if step.known else None
+        score = cost(step.stage, step.round, step.point) if measured is None else measured
+        state = "known" if step.known else "done" if score < float("inf") else "failed"
+        trials.append(
+            Trial(len(trials) + 1, step.stage, step.round, step.point, {}, state, 1, 0.0, 1.0, score, None, None)
+        )  # fmt: skip
+    return trials
+
+
+def asked(name: str, seed: int, count: int, grid: Grid = valley) -> list[Told]:
+    told: list[Told] = []
+    for _ in range(count):
+        point = SAMPLERS[name](GRID, seed).ask(told)
+        if point is None:
+            break
+        told.append(Told(point, grid(point)))
+    return told
+
+
+def test_the_genetic_search_finds_what_the_whole_grid_has() -> None:
+    every = sorted(valley(point) for point in itertools.product(range(8), repeat=4))
+    found, by_chance = [], []
+    for seed in range(10):
+        told = asked("ga", seed, 10_000)
+        assert len(told) == Genetic.POPULATION * Genetic.GENERATIONS == 600
+        tries = len({one.point for one in told})  # what is known is not run again
+        found.append(min(one.cost for one in told))
+        by_chance.append(min(one.cost for one in asked("random", seed, tries)))
+    assert statistics.median(found) <= every[len(every) // 1000]
+    assert statistics.median(found) < statistics.median(by_chance)
+
+
+def test_elites_stay_and_what_failed_has_no_children() -> None:
+    told = asked("ga", 3, 16)
+    assert told[15].point == min(told[:15], key=lambda one: one.cost).point
+    bad = [Told((0, 0, 0, 0), float("inf"))] * 13
+    good = [Told((1, 1, 1, 1), 1.0), Told((2, 2, 2, 2), 2.0)]
+    children: list[Told] = [*bad, *good]
+    while len(children) < 30:
+        point = Genetic(GRID, 7).ask(children)
+        assert point is not None
+        children.append(Told(point, 3.0))
+    for one in children[18:]:  # behind the elites: of the two sound ones, but for one mutated knob
+        assert sum(value not in (1, 2) for value in one.point) <= 1
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_what_is_asked_follows_from_what_was_told(name: str) -> None:
+    first, again, other = (asked(name, seed, 20) for seed in (5, 5, 6))
+    assert first == again != other
+
+
+def test_optuna_learns() -> None:
+    told = asked("tpe", 2, 45)
+    late, early = (statistics.median(one.cost for one in part) for part in (told[30:], told[:15]))
+    assert late < early
+
+
+def test_the_luckiest_run_of_the_search_does_not_win() -> None:
+    lucky, good = (1, 1, 1, 1), (5, 2, 6, 3)
+    space = Space(GRID.dimensions, seeds=(lucky, good))
+    plan = Plan(options(trials=2, finalists=2), COST, space)
+
+    def cost(stage: str, turn: int, point: Point) -> float:
+        if point == lucky:
+            return 1.0 if stage == "search" else 40.0 + turn
+        return {good: 10.0, space.default: 30.0}[point] + turn
+
+    trials = play(plan, cost)
+    finals = plan.costs(trials)
+    assert min(finals, key=lambda point: statistics.median(finals[point])) == good
+    assert [len(costs) for costs in finals.values()] == [3, 3, 3]
+    rounds = [one.point for one in trials if one.stage == "final"]
+    assert all(len(set(rounds[n : n + 3])) == 3 for n in (0, 3, 6))  # interleaved
+    long = play(Plan(options(trials=2, finalists=2, repeats=6), COST, space), cost)
+    runs = [one.point for one in long if one.stage == "final"]
+    assert (runs.count(lucky), runs.count(good), runs.count(space.default)) == (3, 6, 6)
+
+
+def test_what_fails_once_in_the_end_runs_no_more() -> None:
+    frail = (1, 1, 1, 1)
+    plan = Plan(options(trials=1), COST, Space(GRID.dimensions, seeds=(frail,)))
+
+    def cost(stage: str, turn: int, point: Point) -> float:
+        return 30.0 if point != frail else float("inf") if (stage, turn) == ("final", 1) else 1.0
+
+    trials = play(plan, cost)
+    assert len(plan.costs(trials)[frail]) == 2
+
+
+def test_screening_leaves_knobs_alone_that_change_nothing() -> None:
+    plan = Plan(options(screen=True, trials=80), COST, GRID)
+    trials = play(plan, lambda _s, _r, point: float(abs(point[1] - 3) + 5 * abs(point[2] - 6)))
+    assert plan.inert(trials) == {0, 3}
+    searched = [one.point for one in trials if one.stage == "search"][9:]
+    assert searched and all(point[0] == point[3] == 0 for point in searched)
+
+
+KNOB = '[[knob]]\nknob = "romio.cb_nodes"\nvalues = [1, 2, 4]\n'
+SIZE = '[[knob]]\nknob = "romio.cb_buffer_size"\nvalues = ["1MiB", "4MiB"]\n'
+
+
+def test_a_space_is_settings_within_constraints(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    head = 'constraints = ["cb_nodes * cb_buffer_size <= 8 * MiB", "not (cb_nodes == 1)"]\n'
+    seed = "[[seed]]\ncb_nodes = 2\n"
+    beside = KNOB + 'group = "plot.*"\nwith = { cb_config_list = "*:*" }\n'
+    path.write_text(head + beside + SIZE + seed)
+    space = read(path)
+    allowed = [p for p in itertools.product(range(4), range(3)) if space.allowed(p)]
+    assert (
+        (3, 2) not in allowed and (1, 0) not in allowed and {(0, 0), (3, 1), (2, 2)} <= {*allowed}
+    )
+    assert space.seeds == ((2, 0),)
+    text = space.settings((2, 1))
+    assert text.count("[[file]]") == 2 and 'cb_config_list = "*:*"\ncb_nodes = 2\n' in text
+    assert space.settings(space.default) == ""
+    assert of_data(json.loads(json.dumps(space.data()))) == space
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[knob]\n", "space.toml: "), ("x = 1\n", "no key 'x'"), ("", "nothing to search"),
+        ("[[knob]]\nvalues = [1]\n", 'write knob = "romio.cb_nodes"'),
+        ('[[knob]]\nknob = "romio.cb_node"\nvalues = [1]\n', "no knob 'romio.cb_node'"),
+        ('[[knob]]\nknob = "romio.cb_nodes"\n', "its values?"), (KNOB + KNOB, "two knobs are called 'cb_nodes'"),
+        (KNOB + KNOB + 'name = "other"\n', "romio.cb_nodes is there twice for the same files"),
+        (KNOB.replace("4", "-5"), "-5 is out of its range"), (KNOB.replace("4", "2"), "twice"),
+        (KNOB + "wher = 1\n", "no key 'wher'"), ('[[knob]]\nknob = "forwarder.servers"\nvalues = [1]\n', "option"),
+        (KNOB + "[[seed]]\ncb_nodes = 3\n", "[[seed]]"), (KNOB + "[[seed]]\ncb = 1\n", "[[seed]]"),
+        ('constraints = ["cb_node < 2"]\n' + KNOB, "no knob 'cb_node'"),
+        ('constraints = ["cb_nodes <"]\n' + KNOB, "is no condition"),
+        ('constraints = ["open(cb_nodes)"]\n' + KNOB, "'open(cb_nodes)' is none of"),
+        ('constraints = ["cb_nodes < \'a\'"]\n' + KNOB, "not supported"),
+        ('constraints = ["cb_nodes < 4"]\n' + KNOB + "[[seed]]\ncb_nodes = 4\n", "breaks a constraint"),
+    ],
+)  # fmt: skip
+def test_a_bad_space_is_one_line_before_any_run(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"space\.toml") as error:
+        read(path)
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_the_catalogue_says_what_is_worth_a_search() -> None:
+    found = {key: here.values(knob, 6) for key, knob in catalogue().items()}
+    assert found["romio.cb_nodes"] == [1, 2, 4, 6]
+    assert found["romio.cb_config_list"] == ["*:1", "*:2", "*:4", "*:*"]
+    assert found["romio.cb_buffer_size"] == [1 << n for n in range(20, 29)]
+    assert found["romio.romio_cb_write"] == ["automatic", "enable", "disable"]
+    assert found["lustre.striping_factor"] == found["hdf5.alignment"] == []
+    chosen = ("romio.cb_nodes", "romio.cb_buffer_size", "romio.romio_cb_write")
+    every = Space(tuple(Dimension(key, key, (None, *found[key])) for key in chosen))
+    expert = tuple(here.expert(one) for one in every.dimensions)
+    assert list(every.named(expert).values()) == [6, 4 << 20, None]
+    for one in every.dimensions:
+        for value in one.values[1:]:
+            assert of_knob(catalogue()[one.knob], value)
+
+
+def test_a_bad_command_line_runs_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bad = tmp_path / "bad.toml"
+    bad.write_text(KNOB.replace("4", "-5"))
+    for words, said in (
+        ([], "which program"), (["--space", bad, "--", "true"], "out of its range"),
+        (["--trials", "0", "--", "true"], "--trials"), (["--verify", "checksum", "--", "true"], "{out}"),
+        (["--maximize", "--", "true"], "--maximize"), (["--seconds", "nan", "--", "true"], "--seconds"),
+    ):  # fmt: skip
+        assert said in refused(capfd, 2, "tune", *words)
+    assert "no such search" in refused(capfd, 3, "tune", "show", "nothing")
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.toml"]
+
+
+PROGRAM = """
+agg=${OMPI_MCA_io_ompio_num_aggregators:-0}
+echo data > "$1/data"
+case $agg in
+1) echo nonsense > "$1/data"; echo 1; exit ;;
+2) echo 2; exit 3 ;;
+32) sleep 1000 ;;
+esac
+echo $((100 + (agg - 8) * (agg - 8)))
+"""
+#: Ends the command that waits for it, once at each of these trials.
+KILL = """
+n=$(basename "$(dirname "$TUNE_RUN")")
+case $n in {at}) mkdir killed.$n 2>/dev/null && kill -9 $PPID ;; esac
+tail -n 1 "$TUNE_PRINTED"
+"""
+
+
+def start(
+    folder: Path, name: str, kills: str, values: str, *more: str
+) -> subprocess.CompletedProcess[str]:
+    (folder / "p.sh").write_text(PROGRAM)
+    (folder / "space.toml").write_text(
+        f'[[knob]]\nknob = "{AGG}"\nname = "agg"\nvalues = {values}\n'
+    )
+    words = ["tune", "-o", name, "--space", "space.toml", "--objective", KILL.format(at=kills)]
+    words += ["--repeats", "3", "--finalists", "1", *more, "--", "sh", "p.sh", "{out}"]
+    return subprocess.run(
+        [sys.executable, "-m", "fathom", *words], cwd=folder, env=dict(os.environ), text=True,
+        capture_output=True, timeout=500, check=False,
+    )  # fmt: skip
+
+
+def rows(folder: Path, name: str) -> list[tuple[object, ...]]:
+    trials = Ledger(folder / f"{name}.tune" / "tune.db").trials()
+    return [(t.trial, t.stage, t.round, t.point, t.state, t.score) for t in trials]
+
+
+def killed_and_resumed(folder: Path, kills: str, values: str) -> None:
+    whole = start(folder, "whole", "none", values)
+    assert whole.returncode == 0, whole.stderr
+    assert "objective 100 , by default 164" in whole.stdout
+    assert "= 8\n" in (folder / "whole.tune" / "settings.toml").read_text()
+    states = {
+        t.settings.get("agg"): t.state
+        for t in Ledger(folder / "whole.tune/tune.db").trials()
+        if t.seconds
+    }
+    assert (states[1], states[2], states[8]) == ("wrong", "failed", "done")
+    assert not list((folder / "whole.tune").glob("out.*"))
+    done, times = start(folder, "cut", kills, values), 0
+    while done.returncode == -9:
+        times += 1
+        done = start(folder, "cut", kills, values)
+    assert done.returncode == 0, done.stderr
+    assert times == len(list(folder.glob("killed.*"))) >= 4
+    assert rows(folder, "cut") == rows(folder, "whole")
+    tries = [t.tries for t in Ledger(folder / "cut.tune" / "tune.db").trials()]
+    assert sum(tries) == sum(one > 0 for one in tries) + times
+
+
+def test_killed_and_resumed_no_trial_is_lost_or_doubled(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed_and_resumed(tmp_path, "1|2|6|7|8|9|10|11|12", "[1, 2, 8]")
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = fathom(capfd, "tune", "show", "cut")
+    assert status == 0 and "agg=1" in out and "data: differs from the default's" in out
+    other = start(tmp_path, "cut", "none", "[1, 2, 8]", "--seed", "9")
+    assert other.returncode == 2 and "begun otherwise (objective, seed)" in other.stderr
+
+
+@pytest.mark.full
+def test_killed_at_every_trial(tmp_path: Path) -> None:
+    killed_and_resumed(tmp_path, "*", "[1, 2, 4, 8, 16]")
+
+
+@pytest.mark.full
+def test_a_trial_that_hangs_is_ended_and_costs(tmp_path: Path) -> None:
+    done = start(tmp_path, "hung", "none", "[8, 32]", "--timeout", "20")
+    assert done.returncode == 0, done.stderr
+    (hung,) = (t for t in Ledger(tmp_path / "hung.tune" / "tune.db").trials() if t.state == "hung")
+    assert hung.settings == {"agg": 32} and hung.seconds and hung.seconds >= 20
+
+
+def test_output_is_compared_by_checksum_h5diff_or_a_command(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("right", "same", "other")]
+    for folder, value, userblock in zip(folders, (1, 1, 2), (0, 512, 0), strict=True):
+        folder.mkdir()
+        with h5py.File(folder / "f.h5", "w", userblock_size=userblock) as file:
+            file["x"] = [value] * 100
+        (folder / "log").write_text("done")
+    right, same, other = folders
+    extra = shutil.copytree(right, tmp_path / "extra")
+    (extra / "more").touch()
+    for way, wrong in (
+        ("checksum", (False, True, True, True)),
+        ("h5diff", (False, False, True, True)),
+        ('cmp "$TUNE_REFERENCE/log" "$TUNE_OUT/log"', (False, False, False, False)),
+        ('test -e "$TUNE_OUT/more"', (True, True, True, False)),
+    ):
+        if way == "h5diff" and not shutil.which("h5diff"):
+            continue
+        reference = Reference(way, right, 60)
+        assert tuple(bool(reference.wrong(out)) for out in (right, same, other, extra)) == wrong
+
+
+def test_output_that_differs_from_run_to_run_cannot_be_verified(tmp_path: Path) -> None:
+    (tmp_path / "p.sh").write_text('echo $$ > "$1/data"; echo 1')
+    (tmp_path / "space.toml").write_text(KNOB)
+    words = ["tune", "--space", "space.toml", "--", "sh", "p.sh", "{out}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "fathom", *words], cwd=tmp_path, text=True, capture_output=True, check=False
+    )  # fmt: skip
+    assert done.returncode == 3 and "differs from run to run: --verify" in done.stderr
