@@ -36,7 +36,7 @@ def preloaded(directory: Path) -> Before:
 
 def attached_to(directory: Path) -> Before:
     """Brought in after the start, by the door that gdb uses."""
-    told = attached.create(str(directory / "run"), "calls", [])
+    told = attached.create(str(directory / "run"), [])
     settings = directory / "settings"
     settings.write_bytes(
         b"".join(f"{name}={value}".encode() + bytes(1) for name, value in told.items())

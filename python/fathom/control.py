@@ -2,11 +2,10 @@
 
 import contextlib
 import os
-import socket
 import subprocess
 from pathlib import Path
 
-from fathom import engine, places
+from fathom import engine, manifest, places
 
 MAGIC = b"FATHOMCP"
 #: Bytes of the page, and where it names the run.
@@ -51,17 +50,20 @@ class Node:
         """Puts the compiled selection in force. Returns its number."""
         return int(engine.ask(["select-into", str(self.rings)], compiled))
 
+    def asks_who_is_critical(self) -> bool:
+        """The selection says so: an agent is to find out."""
+        texts = (path.read_text(encoding="utf-8") for path in self.rings.glob("selection.*"))
+        return any("\ncritical " in text for text in texts)
+
     def judge(self, run: Path, watch: int) -> None:
         """Where the selection asks who is critical, starts the agent that says so: it ends with the process `watch` and
         those recorded here, and at once where the node has one.
         """
-        texts = (path.read_text(encoding="utf-8") for path in self.rings.glob("selection.*"))
-        if not any("\ncritical " in text for text in texts):
+        if not self.asks_who_is_critical():
             return
         words = [str(places.engine()), "agent", str(run), "--ring", str(self.rings)]
         words += ["--sample", "0", "--watch", str(watch)]
-        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        log = run / "streams" / f"{boot_id}-{socket.gethostname()}" / "agent.log"
+        log = manifest.own_node(run) / "agent.log"
         environment = {key: value for key, value in os.environ.items() if key != "FATHOM_COLLECT"}
         with log.open("ab") as errors:
             subprocess.Popen(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,24 @@ def selections(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+def own_node(run: Path) -> Path:
+    """Where this node's part of the run lies."""
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return run / "streams" / f"{boot_id}-{socket.gethostname()}"
+
+
+def attached(run: Path) -> Manifest:
+    """What each node's `attached.json` says, as run.json has it; empty when none was attached."""
+    files = sorted((run / "streams").glob("*/attached.json"))
+    parts = [json.loads(path.read_text(encoding="utf-8")) for path in files]
+    if not parts:
+        return {}
+    said: Manifest = {"attached": [one for part in parts for one in part["processes"]]}
+    if all("closed_ns" in part for part in parts):
+        said["end_ns"] = max(part["closed_ns"] for part in parts)
+    return said
+
+
 def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
     """Adds layers that fired, what was cut, and all nodes. A read-only directory stays as it is."""
     content = read(run)
@@ -75,6 +94,7 @@ def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
         "cut": cut.slice(0, 1000).to_pylist(),
         "nodes": found if len(found) >= len(content.get("nodes", [])) else content["nodes"],
     }
+    added |= attached(run)
     if changes := selections(run):
         added["selections"] = changes
     if all(content.get(key) == value for key, value in added.items()):
@@ -84,8 +104,12 @@ def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
 
 
 def add(run: Path, said: Manifest) -> None:
-    """Puts these keys into run.json: the file as a whole, made aside."""
-    aside = run / f"run.json.{os.getpid()}"
-    text = json.dumps(read(run) | said, indent=2, ensure_ascii=False) + "\n"
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(run / "run.json")
+    """Puts these keys into run.json."""
+    write(run / "run.json", read(run) | said)
+
+
+def write(path: Path, content: Manifest) -> None:
+    """The file as a whole, made aside under a name that no other node makes."""
+    aside = path.with_name(f"{path.name}.{socket.gethostname()}.{os.getpid()}")
+    aside.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    aside.replace(path)

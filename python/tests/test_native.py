@@ -325,6 +325,22 @@ def test_a_batch_script_of_slurm_is_no_rank(
     assert (tmp_path / "true.7.3.fathom").is_dir()
 
 
+def test_env_of_several_tasks_is_one_run_if_asked(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    words = ["env", "-o", "x", "--shell", "json"]
+    tasks = [rank(environment, number, "job-1") for number in range(2)]
+    said = [run(command, tmp_path, task, *words, "--join") for task in tasks]
+    assert [status for status, _, _ in said] == [0, 0]
+    assert said[0][1] == said[1][1]
+    status, _, err = run(command, tmp_path, tasks[1], *words)
+    assert status == 125
+    assert "x.fathom exists" in err
+    status, _, err = run(command, tmp_path, rank(environment, 0, "job-2"), *words, "--join")
+    assert status == 125
+    assert "holds another run" in err
+
+
 def test_inside_a_run_a_rank_joins_it(
     command: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -392,6 +408,7 @@ def test_env_as_json_and_what_cannot_be_said(
         (["env", "--shell", "csh", *globs], "one --files at most"),
         (["env", "--shell", "powershell"], "none of sh, csh, fish, json"),
         (["run", "--shell", "sh", "true"], "an option of fathom env"),
+        (["run", "--join", "true"], "an option of fathom env"),
     ):
         status, out, err = run(command, tmp_path, environment, *words)
         assert (status, out, err.count("\n")) == (125, "", 1)

@@ -66,6 +66,7 @@ struct options {
 	const char *forward_storage; /* where each keeps stripes of its own; NULL: they share it */
 	struct sink sink;
 	bool show;
+	bool join;      /* of `fathom env`: the run is the one of all that the launcher started */
 	char **command; /* NULL-terminated */
 };
 /* Names of these layers, comma-separated, each with `suffix`. */

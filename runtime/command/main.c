@@ -32,7 +32,8 @@ static void prepare(struct run *run, bool with_command, int argc, char **argv)
 	memset(run, 0, sizeof(*run));
 	options_parse(&run->options, with_command, argc, argv);
 	run->library = library_find();
-	run->launcher = with_command ? launcher_find() : (struct launcher){"", NULL};
+	run->launcher =
+		with_command || run->options.join ? launcher_find() : (struct launcher){"", NULL};
 	if (with_command)
 		find_program(run);
 	forwarding_check(run);

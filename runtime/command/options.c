@@ -85,6 +85,9 @@ static const char run_examples[] =
 	"  srun fathom run --ranks 0-1023:64 --level file -- ./flash\n";
 
 static const char env_examples[] =
+	"  --join              one of the commands that a launcher started, one on each node: all "
+	"of\n"
+	"                      them get one run (default: a run of its own)\n"
 	"  --shell SHELL       for sh (bash, zsh, ksh too), csh (tcsh), fish, or json (default: "
 	"sh)\n"
 	"  -h, --help          this text\n"
@@ -315,6 +318,7 @@ enum {
 	OPTION_COLLECT,
 	OPTION_NO_SHOW,
 	OPTION_SHELL,
+	OPTION_JOIN,
 	OPTION_FORWARD,
 	OPTION_FORWARD_PATH,
 	OPTION_FORWARD_STORAGE,
@@ -337,6 +341,7 @@ static const struct option long_options[] = {
 	{"collect", required_argument, NULL, OPTION_COLLECT},
 	{"no-show", no_argument, NULL, OPTION_NO_SHOW},
 	{"shell", required_argument, NULL, OPTION_SHELL},
+	{"join", no_argument, NULL, OPTION_JOIN},
 	{"forward", optional_argument, NULL, OPTION_FORWARD},
 	{"forward-path", required_argument, NULL, OPTION_FORWARD_PATH},
 	{"forward-storage", required_argument, NULL, OPTION_FORWARD_STORAGE},
@@ -452,6 +457,12 @@ static void take(struct options *options, int option, const char *value, bool ru
 		if (run)
 			fail(EXIT_FATHOM, "run: --shell is an option of fathom env");
 		options->shell = value;
+		break;
+	case OPTION_JOIN:
+		if (run)
+			fail(EXIT_FATHOM, "run: --join is an option of fathom env; behind a "
+					  "launcher fathom run does it always");
+		options->join = true;
 		break;
 	case OPTION_FORWARD:
 	case OPTION_FORWARD_PATH:

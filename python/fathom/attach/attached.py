@@ -15,18 +15,17 @@ from fathom import control, manifest, places
 from fathom.attach import target
 from fathom.errors import FathomError
 
-KEY = "attached"  # in run.json
 OWN = ("control", "select.lock")
 
 
-def _name(program: str) -> str:
+def free(program: str) -> str:
     """The first that is free here, as `fathom run` does."""
     return next(name for n in count(1) if not Path(f"{(name := f'{program}.{n}')}.fathom").exists())
 
 
-def create(name: str | None, program: str, options: Sequence[str]) -> dict[str, str]:
+def create(name: str, options: Sequence[str]) -> dict[str, str]:
     """Makes the run as `fathom env` does; returns what a process must be told."""
-    words = ["env", "--shell", "json", "-o", name or _name(program), *options]
+    words = ["env", "--shell", "json", "-o", name, *options]
     environment = {key: value for key, value in os.environ.items() if key != "FATHOM_RUN"}
     done = subprocess.run(
         [places.native_command(), *words],
@@ -42,58 +41,105 @@ def create(name: str | None, program: str, options: Sequence[str]) -> dict[str, 
 
 
 def discard(settings: dict[str, str]) -> None:
-    """Of a run that nobody is in."""
-    shutil.rmtree(settings["FATHOM_RUN"], ignore_errors=True)
+    """Of a run that nobody of this node is in; all of it, unless other nodes may be."""
+    run = Path(settings["FATHOM_RUN"])
     shutil.rmtree(settings["FATHOM_RING"], ignore_errors=True)
+    shutil.rmtree(manifest.own_node(run) if manifest.read(run).get("launcher") else run, True)
 
 
 def note(run: Path, targets: Sequence[target.Target]) -> None:
-    """Says in run.json which processes they are."""
+    """Says in run.json which processes they are, and in this node's own file, which no other node writes."""
     first = targets[0]
     processes = [
         {"pid": one.pid, "started": one.started, "rank": one.rank, "attached_ns": time.time_ns()}
         for one in targets
     ]
+    manifest.write(_file(run), {"processes": _noted(run) + processes})
     said: manifest.Manifest = {
         "program": first.program,
         "command": list(first.command),
         "directory": first.directory,
-        KEY: processes,
     }
-    manifest.add(run, said)
+    manifest.add(run, said | manifest.attached(run))
+
+
+def _file(run: Path) -> Path:
+    return manifest.own_node(run) / "attached.json"
+
+
+def _own(run: Path) -> dict[str, Any]:
+    """What this node's file says; empty: none of its processes was attached."""
+    try:
+        content: dict[str, Any] = json.loads(_file(run).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return content
+
+
+def _noted(run: Path) -> list[dict[str, Any]]:
+    noted: list[dict[str, Any]] = _own(run).get("processes", [])
+    return noted
+
+
+def is_here(run: Path) -> bool:
+    """Were processes of this node attached?"""
+    return _file(run).is_file()
+
+
+def elsewhere(run: Path) -> list[str]:
+    """Other nodes, by their host names, on which processes are attached that were not let go."""
+    open_ = [
+        path.parent.name
+        for path in sorted((run / "streams").glob("*/attached.json"))
+        if path != _file(run) and "closed_ns" not in json.loads(path.read_text(encoding="utf-8"))
+    ]
+    hosts = {node.get("boot_id"): node.get("host") for node in manifest.nodes(run)}
+    return [hosts.get(name[:36]) or name for name in open_]  # a boot id has 36 characters
 
 
 def processes(run: Path) -> list[int]:
-    """Those of the run that are recorded now: as attached, and what they forked since."""
-    content = manifest.read(run)
-    noted: list[dict[str, Any]] = content.get(KEY, [])
+    """Those of the run that are recorded now on this node: as attached, and what they forked since."""
+    return _living(run, _noted(run))
+
+
+def _living(run: Path, noted: Sequence[dict[str, Any]]) -> list[int]:
     pids = {
         one["pid"]
         for one in noted
         if "detached_ns" not in one and target.started(one["pid"]) == one["started"]
     }
-    rings = manifest.ring_directory(content)
+    rings = manifest.ring_directory(manifest.read(run))
     if rings is not None:
         pids |= set(control.Node(rings).processes())
     return sorted(pids)
 
 
+def is_closed(run: Path) -> bool:
+    """Its end was said, on this node or as a whole."""
+    return "closed_ns" in _own(run) or "end_ns" in manifest.read(run)
+
+
 def detached(run: Path, pids: Sequence[int]) -> None:
-    """Says in run.json that these are not recorded any more; closes the run when none is."""
-    noted: list[dict[str, Any]] = manifest.read(run).get(KEY, [])
+    """Says that these are not recorded any more; closes the run on this node when none is."""
+    noted = _noted(run)
     for one in noted:
         if one["pid"] in pids:
             one.setdefault("detached_ns", time.time_ns())
-    manifest.add(run, {KEY: noted})
-    if not processes(run):
-        close(run)
+    over = not _living(run, noted)
+    now = time.time_ns()
+    if is_here(run):
+        closed = {"closed_ns": now} if over else {}
+        manifest.write(_file(run), {"processes": noted, **closed})
+        manifest.add(run, manifest.attached(run))
+    elif over:
+        manifest.add(run, {"end_ns": now})
+    if over:
+        _clear(run)
 
 
-def close(run: Path) -> None:
-    """No process is left in it: the time of its end, and no page that nobody reads."""
-    content = manifest.read(run)
-    manifest.add(run, {"end_ns": time.time_ns()})
-    rings = manifest.ring_directory(content)
+def _clear(run: Path) -> None:
+    """No page is left that nobody reads."""
+    rings = manifest.ring_directory(manifest.read(run))
     if rings is None or not rings.is_dir():
         return
     names = {path.name for path in rings.iterdir()}

@@ -31,10 +31,13 @@ LOCAL_RANK = (
     "PALS_LOCAL_RANKID",
     "SLURM_LOCALID",
 )
-#: Between a launcher and a rank's program; they make no I/O that anybody asks about.
+#: Between a launcher and a rank's program, launchers among them; they make no I/O that anybody asks about.
 SHELLS = frozenset(
-    "sh bash dash zsh ksh csh tcsh fish busybox env timeout nice nohup taskset numactl time strace".split()
+    "sh bash dash zsh ksh csh tcsh fish busybox env timeout nice nohup taskset numactl time strace"
+    " srun mpiexec mpiexec.hydra mpirun hydra_pmi_proxy hydra_bstrap_proxy orterun orted prterun prted".split()
 )
+#: Steps of Slurm from this number on are a batch script or a shell: they have the variables of a rank and are none.
+NO_TASKS = 0xFFFFFFF0
 PROC = Path("/proc")
 ENDED = "it has ended"
 
@@ -71,13 +74,20 @@ def started(pid: int) -> int:
         return 0
 
 
+def _environment(pid: int) -> dict[str, str]:
+    pairs = (word.partition("=") for word in _text(pid, "environ").split("\0"))
+    return {name: value for name, equals, value in pairs if equals}
+
+
 def _variables(pid: int) -> dict[str, str]:
-    found = {}
-    for word in _text(pid, "environ").split("\0"):
-        name, _, value = word.partition("=")
-        if name in RANK or name in LOCAL_RANK:
-            found[name] = value
-    return found
+    said = _environment(pid)
+    step = said.get("SLURM_STEP_ID", "")
+    a_task = not step.isdigit() or int(step) < NO_TASKS
+    return {
+        name: said[name]
+        for name in (*RANK, *LOCAL_RANK)
+        if name in said and (a_task or not name.startswith("SLURM_"))
+    }
 
 
 def find(pid: int) -> Target:
@@ -173,13 +183,60 @@ def named(pattern: str) -> list[int]:
 
 
 def of_job(launcher: int) -> list[int]:
-    """The ranks that a launcher started on this node: of each, the outermost that is no shell."""
+    """The ranks that a launcher started on this node."""
+    if not started(launcher):
+        raise UsageError(f"attach: --job {launcher}: there is no such process")
+    found = _ranks(launcher, _children())
+    if not found:
+        raise UsageError(
+            f"attach: --job {launcher}: no rank of an MPI job below it on this node"
+            " (ranks of srun are not below it: --slurm names its job)"
+        )
+    return found
+
+
+def of_slurm(job: str) -> list[int]:
+    """The ranks of a job of Slurm, or of a step (JOB.STEP), on this node; not the step that this process is in."""
+    ours = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_STEP_ID")
+    number, _, step = job.partition(".")
+    members = set()
+    for pid in _all():
+        try:
+            said = _environment(pid)
+            of = said.get("SLURM_JOB_ID"), said.get("SLURM_STEP_ID")
+            if of[0] == number and of != ours and step in ("", of[1]) and _is_here(pid):
+                members.add(pid)
+        except OSError:
+            continue  # another user's, or it has ended
+    children = {
+        parent: [one for one in below if one in members] for parent, below in _children().items()
+    }
+    outermost = {parent for parent in children if parent not in members}
+    found = sorted(pid for parent in outermost for pid in _ranks(parent, children))
+    if not found:
+        raise FathomError(f"attach: --slurm {job}: no rank of it on {os.uname().nodename}")
+    return found
+
+
+def _is_here(pid: int) -> bool:
+    """Is its node ours, as a run names nodes?"""
+    name = "proc/sys/kernel/random/boot_id"
+    try:
+        return (PROC / str(pid) / "root" / name).read_bytes() == (Path("/") / name).read_bytes()
+    except FileNotFoundError:
+        return True  # a container without it
+
+
+def _children() -> dict[int, list[int]]:
     children: dict[int, list[int]] = {}
     for pid in _all():
         children.setdefault(_parent(pid), []).append(pid)
-    if not started(launcher):
-        raise UsageError(f"attach: --job {launcher}: there is no such process")
-    found, waiting = [], list(children.get(launcher, []))
+    return children
+
+
+def _ranks(above: int, children: dict[int, list[int]]) -> list[int]:
+    """Those below it: of each, the outermost that is no shell."""
+    found, waiting = [], list(children.get(above, []))
     while waiting:
         pid = waiting.pop(0)
         try:
@@ -190,6 +247,4 @@ def of_job(launcher: int) -> list[int]:
             found.append(pid)
         else:
             waiting += children.get(pid, [])
-    if not found:
-        raise UsageError(f"attach: --job {launcher}: no rank of an MPI job below it on this node")
     return found

@@ -7,20 +7,22 @@ examples:
   fathom attach 4711 4712
   fathom attach --job 4700 -o slow_job
   fathom attach --job 4700 --select critical
+  fathom attach --slurm 81234 -o slow_job
   fathom attach --name 's3d*' --level file --layers mpiio,posix
 """
 
 import argparse
 import contextlib
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fathom import control, places, selection
-from fathom.attach import attached, hidden, injector, target
+from fathom import control, manifest, places, selection
+from fathom.attach import attached, hidden, injector, nodes, target
 from fathom.attach.injector import Answer, Status
 from fathom.errors import FathomError, UsageError
 
@@ -30,6 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pids", metavar="PID", nargs="*", type=int, help="processes of this node")
     parser.add_argument("--job", metavar="PID", type=int, help="all ranks below this mpiexec")
     parser.add_argument("--name", metavar="GLOB", help="all of yours whose program is so named")
+    parser.add_argument(
+        "--slurm",
+        metavar="JOB",
+        nargs="?",
+        const="",
+        help="all ranks of a job of Slurm (or JOB.STEP) on all of its nodes; without JOB: of the one we are in",
+    )
+    parser.add_argument(
+        "--here", action="store_true", help="this node's part: a launcher starts one on each"
+    )
     parser.add_argument("-o", metavar="NAME", dest="output", help="run directory NAME.fathom")
     parser.add_argument("--level", choices=selection.LEVELS, help="how finely (default: call)")
     parser.add_argument("--layers", metavar="LIST", help="layers, or +LAYER, -LAYER as in run")
@@ -45,13 +57,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Attaches all of them at once; says for each that could not be why."""
+    if arguments.here and not arguments.output:
+        raise UsageError("attach: --here: name the run that all nodes share by -o NAME")
+    if arguments.slurm is not None:
+        arguments.slurm = nodes.job_of(arguments.slurm)
+    pids = _pids(arguments)
+    return _here(arguments, pids) if pids else _everywhere(arguments)
+
+
+def _everywhere(arguments: argparse.Namespace) -> int:
+    """By a task on each node of the job. They agree on the run by their step of Slurm."""
+    job = arguments.slurm
+    name = arguments.output or attached.free(f"slurm{job}")
+    directory = Path(name).absolute()
+    if directory.suffix != ".fathom":
+        directory = directory.with_name(f"{directory.name}.fathom")
+    if directory.exists():
+        raise FathomError(f"{directory} exists; name another with -o, or remove it")
+    words = ["attach", "--slurm", job, "--here", "-o", str(directory), *_options(arguments)]
+    status = nodes.each(job, words)
+    if not directory.exists():
+        if status == 0:
+            line = f"run directory {directory} on each node; `fathom pack` joins them"
+            print(f"fathom: {line}", file=sys.stderr)
+        return 3 if status else 0
+    said = manifest.attached(directory)
+    if not said:
+        shutil.rmtree(directory, ignore_errors=True)
+        return 3
+    manifest.add(directory, said)  # the nodes may have said it at the same moment
+    print(f"fathom: run directory {directory}", file=sys.stderr)
+    return 3 if status else 0
+
+
+def _here(arguments: argparse.Namespace, pids: Sequence[int]) -> int:
     injector.gdb()
+    if arguments.here:
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))  # a launcher gives its tasks one
     library = places.library()
     if library is None:
         raise FathomError("no libfathom.so beside this command; build it, or set FATHOM_LIB")
-    targets, problems = _targets(_pids(arguments), library)
-    settings = attached.create(arguments.output, targets[0].program, _options(arguments))
-    directory = Path(settings["FATHOM_RUN"])
+    targets, problems = _targets(pids, library)
+    name = arguments.output or attached.free(targets[0].program)
+    join = ["--join"] if arguments.here else []
+    settings = attached.create(name, [*join, *_options(arguments)])
+    directory, node = Path(settings["FATHOM_RUN"]), control.Node(Path(settings["FATHOM_RING"]))
+    if arguments.here and node.asks_who_is_critical():
+        attached.discard(settings)
+        raise UsageError(
+            "attach: --here: a selection that asks who is critical needs an agent, and the launcher would end it"
+        )
     with tempfile.TemporaryDirectory() as scratch:
         done, failed = _attach_all(targets, library, settings, _hidden(targets, Path(scratch)))
     for line in problems + failed:
@@ -60,16 +115,24 @@ def run(arguments: argparse.Namespace) -> int:
         attached.discard(settings)
         return 3
     attached.note(directory, done)
-    control.Node(Path(settings["FATHOM_RING"])).judge(directory, done[0].pid)
-    print(f"fathom: {len(done)} of {len(done) + len(problems + failed)} attached", file=sys.stderr)
-    print(f"fathom: run directory {directory}", file=sys.stderr)
+    node.judge(directory, done[0].pid)
+    where = f" on {os.uname().nodename}" if arguments.here else ""
+    line = f"{len(done)} of {len(done) + len(problems + failed)} attached{where}"
+    print(f"fathom: {line}", file=sys.stderr)
+    if not arguments.here:
+        print(f"fathom: run directory {directory}", file=sys.stderr)
     return 3 if problems or failed else 0
 
 
 def _pids(arguments: argparse.Namespace) -> list[int]:
-    ways = [bool(arguments.pids), arguments.job is not None, arguments.name is not None]
-    if sum(ways) != 1:
-        raise UsageError("attach: name processes by PID…, by --job PID or by --name GLOB")
+    """Of this node; none: they are on several."""
+    named = (arguments.job, arguments.name, arguments.slurm)
+    if bool(arguments.pids) + sum(way is not None for way in named) != 1:
+        raise UsageError(
+            "attach: name processes by PID…, by --job PID, by --name GLOB or by --slurm JOB"
+        )
+    if arguments.slurm is not None:
+        return target.of_slurm(arguments.slurm) if arguments.here else []
     if arguments.job is not None:
         return target.of_job(arguments.job)
     return target.named(arguments.name) if arguments.name else sorted(set(arguments.pids))

@@ -3,15 +3,17 @@
 examples:
   fathom detach s3d.1
   fathom detach 4711 4712
+  fathom detach --slurm 81234 /local/slow_job
 """
 
 import argparse
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fathom import manifest
-from fathom.attach import attached, injector, target
+from fathom.attach import attached, injector, nodes, target
 from fathom.attach.injector import Status
 from fathom.directory import resolve
 from fathom.errors import FathomError, UsageError
@@ -20,12 +22,56 @@ from fathom.errors import FathomError, UsageError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A run, or some of its processes."""
     parser.add_argument("what", metavar="RUN|PID", nargs="+", help="a run, or processes")
+    parser.add_argument(
+        "--slurm", metavar="JOB", help="a run that each node of this job has on a disk of its own"
+    )
+    parser.add_argument("--here", action="store_true", help="on this node only")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Ends recording in each process, and closes a run that none is left in."""
+    if arguments.slurm:
+        return _each(nodes.job_of(arguments.slurm), _one(arguments.what))
+    if not all(word.isdigit() for word in arguments.what):
+        directory = resolve(_one(arguments.what))
+        others = [] if arguments.here else attached.elsewhere(directory)
+        content = manifest.read(directory)
+        if others and content.get("launcher") == "slurm":
+            return _everywhere(directory, content["job"])
+        if arguments.here and not attached.is_here(directory):
+            return 0  # a node of the job that none of its ranks is on
+        if others and not attached.is_here(directory):
+            raise UsageError(f"detach: {directory}: {_elsewhere(others)}")
+        if others:
+            print(f"fathom: {_elsewhere(others)}", file=sys.stderr)
+    return _here(arguments.what, f" on {os.uname().nodename}" if arguments.here else "")
+
+
+def _elsewhere(others: list[str]) -> str:
+    return f"attached on {', '.join(others)} as well: give the command there, by the launcher"
+
+
+def _each(job: str, run: str) -> int:
+    return 3 if nodes.each(job, ["detach", "--here", run]) else 0
+
+
+def _everywhere(directory: Path, step: str) -> int:
+    status = _each(step.partition(".")[0], str(directory))
+    manifest.add(directory, manifest.attached(directory))  # they may have said it at one moment
+    print(f"fathom: run directory {directory}", file=sys.stderr)
+    return status
+
+
+def _one(words: list[str]) -> str:
+    if len(words) != 1:
+        raise UsageError("detach: name one run, or processes by their numbers")
+    return words[0]
+
+
+def _here(what: list[str], where: str) -> int:
+    """`where`: which node's part of a run this is; empty: it is all."""
     injector.gdb()
-    runs, pids = _asked(arguments.what)
+    runs, pids = _asked(what)
     with ThreadPoolExecutor(max_workers=max(1, len(pids))) as pool:
         results = list(pool.map(_detach, pids))
     for _, line in results:
@@ -34,7 +80,10 @@ def run(arguments: argparse.Namespace) -> int:
     left = [(Path(name), pid) for (name, _), pid in zip(results, pids, strict=True) if name]
     for directory in sorted(runs | {run for run, _ in left}):
         attached.detached(directory, [pid for run, pid in left if run == directory])
-        print(f"fathom: run directory {directory}", file=sys.stderr)
+        if not where:
+            print(f"fathom: run directory {directory}", file=sys.stderr)
+    if where:
+        print(f"fathom: {len(left)} detached{where}", file=sys.stderr)
     return 3 if any(line for _, line in results) else 0
 
 
@@ -44,11 +93,9 @@ def _asked(words: list[str]) -> tuple[set[Path], list[int]]:
         for pid in pids:
             target.find(pid)
         return set(), pids
-    if len(words) != 1:
-        raise UsageError("detach: name one run, or processes by their numbers")
-    directory = resolve(words[0])
+    directory = resolve(_one(words))
     pids = attached.processes(directory)
-    if not pids and "end_ns" in manifest.read(directory):
+    if not pids and attached.is_closed(directory):
         raise UsageError(f"detach: {directory}: none of its processes runs on this node")
     return {directory}, pids
 

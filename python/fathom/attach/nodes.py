@@ -1,0 +1,55 @@
+"""All nodes of a job of Slurm: one task of srun on each does there what was asked here."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+
+from fathom import places
+from fathom.errors import FathomError, UsageError
+
+
+def job_of(said: str) -> str:
+    """As the user named it; empty: the allocation that we are in."""
+    job = said or os.environ.get("SLURM_JOB_ID", "")
+    if not job:
+        raise UsageError("--slurm: no allocation of Slurm is here; name its job: --slurm JOB")
+    if not all(part.isdigit() for part in job.split(".", 1)):
+        raise UsageError(f"--slurm {job}: give the number of a job, or JOB.STEP")
+    return job
+
+
+def _count(job: str) -> int:
+    """How many nodes it has."""
+    said = _run(["squeue", "--noheader", f"--jobs={job}", "--states=RUNNING", "--format=%D"], True)
+    if not said.stdout.strip().isdigit():
+        raise FathomError(f"--slurm {job}: no such job of Slurm runs{_first(said.stderr)}")
+    return int(said.stdout)
+
+
+def _first(errors: str) -> str:
+    lines = errors.strip().splitlines()
+    return f" ({lines[0]})" if lines else ""
+
+
+def _run(words: Sequence[str], quiet: bool = False) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(words, capture_output=quiet, text=True, check=False)
+    except OSError as error:
+        raise FathomError(f"{words[0]}: {error.strerror}") from error
+
+
+def each(job: str, words: Sequence[str]) -> int:
+    """Runs this `fathom` command on every node of the job, all under one key; the worst exit status."""
+    number = job.partition(".")[0]
+    count = str(_count(number))
+    step = [
+        "srun",
+        f"--jobid={number}",
+        "--overlap",
+        "--quiet",
+        f"--nodes={count}",
+        f"--ntasks={count}",
+    ]
+    # A node that fails ends no other.
+    step += ["--ntasks-per-node=1", "--kill-on-bad-exit=0", "--wait=0"]
+    return _run([*step, "--input=none", str(places.native_command()), *words]).returncode
