@@ -30,6 +30,7 @@ COMMANDS = {
     "patterns": "how data are spread over ranks: BLOCK, CYCLIC, …; how files are used",
     "query": "how long calls took in which layer and server; a run's tables by SQL",
     "pack": "make a run's tables from its streams; join parts; one file",
+    "import": "make a run of what another tool recorded",
     "collect": "take what agents of other nodes send",
     "recover": "save what killed processes left in shared memory",
     "forward": "servers that do a program's I/O on the real file system",

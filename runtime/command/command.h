@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum {
 	EXIT_FATHOM = 125, /* as env(1): the command itself failed */
@@ -63,6 +64,7 @@ struct options {
 	const char *collect; /* HOST:PORT/KEY to send the streams to; NULL: nowhere */
 	unsigned servers;    /* forwarding servers started around the program; 0: none */
 	const char *forward_path;    /* what they export; NULL: the current directory */
+	bool strace;                 /* no library: strace records the program */
 	const char *forward_storage; /* where each keeps stripes of its own; NULL: they share it */
 	struct sink sink;
 	bool show;
@@ -82,6 +84,12 @@ struct launcher {
 struct launcher launcher_find(void);
 const char *program_word(char **command); /* of the program, not of the launcher before it */
 const char *program_name(char **command);
+
+/* strace.c: programs that no library can be brought into. */
+void strace_check(struct run *run); /* fails before anything is made */
+__attribute__((noreturn)) void strace_exec(const struct run *run);
+pid_t strace_program(pid_t strace); /* which it follows: signals are for it */
+void strace_import(const struct run *run);
 
 /* image.c: can anything be brought into a program, and if not, is Fathom in it already? */
 void image_say(const char *path);

@@ -78,7 +78,7 @@ void image_say(const char *path)
 	if (is_bare(&image))
 		fprintf(stderr,
 			"fathom: run: %s is linked statically: its own calls are not recorded; "
-			"link it with `fathom cc`\n",
+			"link it with `fathom cc`, or record it with --strace, slower\n",
 			path);
 	munmap((void *)image.at, image.size);
 }

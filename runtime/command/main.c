@@ -23,7 +23,7 @@ static void find_program(const struct run *run)
 	char **command = run->options.command;
 	const char *found = program_find(command[0]), *word = program_word(command);
 
-	if (!run->launcher.name[0])
+	if (!run->launcher.name[0] && !run->options.strace)
 		image_say(word == command[0] ? found : word);
 }
 
@@ -36,6 +36,7 @@ static void prepare(struct run *run, bool with_command, int argc, char **argv)
 		with_command || run->options.join ? launcher_find() : (struct launcher){"", NULL};
 	if (with_command)
 		find_program(run);
+	strace_check(run);
 	forwarding_check(run);
 	if (!run->launcher.name[0]) /* a rank finds out whether its node has it already */
 		compile(run);
@@ -75,6 +76,8 @@ static int command_run(int argc, char **argv)
 	}
 	agent_start(&run, true);
 	status = program_wait(&run);
+	if (run.options.strace)
+		strace_import(&run);
 	run_finish(&run, status);
 	agent_end(&run);
 	ring_remove_if_done(run.ring);

@@ -72,6 +72,11 @@ static const char run_options_help[] =
 	"below\n"
 	"                      DIR; after the program they are copied to where they belong\n";
 
+static const char run_strace_help[] =
+	"  --strace            record by strace, slower and system calls only: for static "
+	"programs,\n"
+	"                      Go, and others that no library can be brought into\n";
+
 static const char run_examples[] =
 	"  --no-show           no summary on stderr at the end\n"
 	"  -h, --help          this text\n"
@@ -298,6 +303,7 @@ static void help(bool run)
 	fputs(run ? run_help : env_help, stdout);
 	fputs(options_help, stdout);
 	fputs(run ? run_options_help : "", stdout);
+	fputs(run ? run_strace_help : "", stdout);
 	fputs(run ? run_examples : env_examples, stdout);
 	exit(0);
 }
@@ -316,6 +322,7 @@ enum {
 	OPTION_SAMPLE,
 	OPTION_CEPH,
 	OPTION_COLLECT,
+	OPTION_STRACE,
 	OPTION_NO_SHOW,
 	OPTION_SHELL,
 	OPTION_JOIN,
@@ -339,6 +346,7 @@ static const struct option long_options[] = {
 	{"sample", required_argument, NULL, OPTION_SAMPLE},
 	{"ceph", optional_argument, NULL, OPTION_CEPH},
 	{"collect", required_argument, NULL, OPTION_COLLECT},
+	{"strace", no_argument, NULL, OPTION_STRACE},
 	{"no-show", no_argument, NULL, OPTION_NO_SHOW},
 	{"shell", required_argument, NULL, OPTION_SHELL},
 	{"join", no_argument, NULL, OPTION_JOIN},
@@ -449,6 +457,11 @@ static void take(struct options *options, int option, const char *value, bool ru
 		break;
 	case OPTION_COLLECT:
 		options->collect = parse_collector(value);
+		break;
+	case OPTION_STRACE:
+		if (!run)
+			fail(EXIT_FATHOM, "env: --strace is an option of fathom run");
+		options->strace = true;
 		break;
 	case OPTION_NO_SHOW:
 		options->show = false;

@@ -262,6 +262,8 @@ static const char *start_json(const struct run *run)
 		 (unsigned long long)run->id, FATHOM_VERSION, job_line(run->job));
 	text_add(&out, "  \"launcher\": \"%s\",\n  \"program\": ", run->launcher.name);
 	json_string(&out, run->program);
+	if (run->options.strace)
+		text_add(&out, ",\n  \"recorder\": \"strace\"");
 	text_add(&out, ",\n  \"command\": [");
 	for (char **word = run->options.command; *word; word++) {
 		if (word != run->options.command)

@@ -164,7 +164,7 @@ void program_exec(char **command)
 
 /* Waits for the child. What somebody sends to us alone is passed on; what a terminal sends (from
  * the kernel, si_code > 0), the child has got as well. */
-static int wait_forwarding(pid_t child, const sigset_t *signals)
+static int wait_forwarding(const struct run *run, pid_t child, const sigset_t *signals)
 {
 	siginfo_t info;
 	int status;
@@ -173,7 +173,7 @@ static int wait_forwarding(pid_t child, const sigset_t *signals)
 		int signal = sigwaitinfo(signals, &info);
 
 		if (signal > 0 && signal != SIGCHLD && info.si_code <= 0)
-			kill(child, signal);
+			kill(run->options.strace ? strace_program(child) : child, signal);
 		if (signal == SIGCHLD && waitpid(child, &status, WNOHANG) == child)
 			return status;
 	}
@@ -196,12 +196,14 @@ int program_wait(const struct run *run)
 		fail(EXIT_FATHOM, "run: cannot start a process: %s", strerror(errno));
 	if (child == 0) {
 		sigprocmask(SIG_SETMASK, &before, NULL);
+		if (run->options.strace)
+			strace_exec(run);
 		environment_set(run);
 		if (run->options.servers)
 			forwarding_exec(run);
 		program_exec(run->options.command);
 	}
-	return wait_forwarding(child, &signals);
+	return wait_forwarding(run, child, &signals);
 }
 
 /* $FATHOM_PYTHON, else beside the command as it was called, else beside the binary, else the

@@ -207,8 +207,8 @@ def test_a_static_program_without_it_is_said(tmp_path: Path) -> None:
     made = link(tmp_path, "bare", "gcc", "-static", SOURCES / "sizes.c", *HEADERS, inside=False)
     connection, said = record(tmp_path, "run", made, "file")
     assert (
-        "bare is linked statically: its own calls are not recorded; link it with `fathom cc`"
-        in said
+        "bare is linked statically: its own calls are not recorded; "
+        "link it with `fathom cc`, or record it with --strace, slower" in said
     )
     assert tables.ask(connection, "select count(*) from calls") == [[0]]
 

@@ -6,7 +6,7 @@ mod hidden;
 mod select;
 mod stat;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -141,6 +141,20 @@ enum Command {
 		/// End when as many nodes have sent all [default: go on]
 		#[arg(long, value_name = "N")]
 		nodes: Option<usize>,
+	},
+	/// Make a run of what strace wrote
+	///
+	/// FILE is what `strace -f -ttt -T -y -o FILE` wrote, or all files of `-ff`. RUN is made; where `fathom run --strace`
+	/// made it, streams are added. A JSON object on stdout says what came of it.
+	#[command(
+		after_help = "Example:\n  strace -f -ttt -T -y -s 0 -o log ./program; fathom-engine strace program.fathom log"
+	)]
+	Strace {
+		/// Run directory, NAME.fathom
+		run: PathBuf,
+		/// What strace wrote; a directory: all files in it
+		#[arg(required = true, value_name = "FILE")]
+		files: Vec<PathBuf>,
 	},
 	/// Do the I/O of other processes on a directory: a forwarding server
 	///
@@ -365,6 +379,7 @@ fn run(command: Command) -> Result<(), String> {
 			fathom_osd::run(&settings, || print_line("ready").unwrap_or_default())
 				.map_err(|error| error.to_string())
 		}
+		Command::Strace { run, files } => strace(&run, &files),
 		Command::Forward(said) => forward::forward(*said),
 		Command::ForwardStatus(said) => forward::forward_status(said),
 		Command::Join { into, parts } => {
@@ -402,6 +417,18 @@ fn run(command: Command) -> Result<(), String> {
 			print_line(&value.to_string())
 		}
 	}
+}
+
+fn strace(run: &Path, files: &[PathBuf]) -> Result<(), String> {
+	let made = fathom_strace::import(run, files).map_err(|error| error.to_string())?;
+	let counts = made.counts;
+	print_line(
+		&serde_json::json!({
+			"processes": made.processes, "bytes": made.bytes, "refused": counts.refused,
+			"torn": counts.torn, "unknown": counts.unknown, "untimed": counts.untimed,
+		})
+		.to_string(),
+	)
 }
 
 fn collect(

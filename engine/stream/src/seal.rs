@@ -1,11 +1,13 @@
-//! The little that the engine itself writes into streams: what `recover` adds to a dead process's chunks, and an
-//! agent's samples. Calls are encoded in C only.
+//! What the engine itself writes into streams: what `recover` adds to a dead process's chunks, an agent's samples, and
+//! the calls of another tool's log. Calls of a program that Fathom records are encoded in C only.
 
 use crate::FLAG_SEALED;
-use crate::chunk::{CRC_AT, Chunk, HEADER, Header, checksum};
+use crate::chunk::{CRC_AT, Chunk, Clock, HEADER, Header, checksum};
 use crate::record::{
-	BINS, Counter, CounterData, FileData, Heat, Order, Samples, Series, Tally, Unfinished,
+	BINS, Counter, CounterData, FileData, Heat, Object, OpRecord, Order, ProcessRecord, Samples,
+	Series, Tally, Text, Unfinished,
 };
+use crate::rows::Call;
 
 pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 	while value >= 0x80 {
@@ -122,6 +124,70 @@ impl ChunkWriter {
 		self.record(7, &payload);
 	}
 
+	pub fn process(&mut self, process: &ProcessRecord<'_>) {
+		let mut payload = Vec::new();
+		put_varint(&mut payload, u64::from(process.parent_pid));
+		let texts = [process.host, process.boot_id, process.executable, process.command];
+		for text in texts.into_iter().chain([process.cwd, process.run]) {
+			put_text(&mut payload, text);
+		}
+		put_varint(&mut payload, process.ticks_per_second);
+		put_varint(&mut payload, process.start);
+		put_varint(&mut payload, u64::from(process.rank));
+		put_varint(&mut payload, u64::from(process.ranks));
+		self.record(10, &payload);
+	}
+
+	pub fn op(&mut self, op: &OpRecord<'_>) {
+		let mut payload = Vec::new();
+		put_varint(&mut payload, u64::from(op.op));
+		for text in [op.layer, op.name, op.kind, op.fields] {
+			put_text(&mut payload, text);
+		}
+		put_varint(&mut payload, op.flags);
+		self.record(1, &payload);
+	}
+
+	/// Of a class whose numbers are all unsigned or small.
+	pub fn object(&mut self, object: &Object<'_>) {
+		let mut payload = Vec::new();
+		for number in [object.object, object.class, object.parent] {
+			put_varint(&mut payload, u64::from(number));
+		}
+		put_varint(&mut payload, object.created_by.wrapping_add(1));
+		put_text(&mut payload, object.name);
+		object.numbers.iter().for_each(|&number| put_varint(&mut payload, number));
+		self.record(2, &payload);
+	}
+
+	pub fn text(&mut self, text: &Text<'_>) {
+		let mut payload = Vec::new();
+		put_varint(&mut payload, text.seq);
+		put_text(&mut payload, text.name);
+		put_text(&mut payload, text.value);
+		self.record(14, &payload);
+	}
+
+	/// A call inside no other, whose op was named in this chunk; `before` is when the one before it ended. Nothing is
+	/// predicted.
+	pub fn call(&mut self, call: &Call<'_>, before: u64) {
+		let fields = !call.fields.is_empty();
+		let what = 1 | u8::from(fields) << 1 | u8::from(call.error != 0) << 2;
+		self.bytes.extend([0x80, 0, what]);
+		for number in [call.op, call.object, call.site, call.depth] {
+			put_varint(&mut self.bytes, u64::from(number));
+		}
+		if fields {
+			self.bytes.push(((1u32 << call.fields.len()) - 1) as u8);
+			call.fields.iter().for_each(|&value| put_zigzag(&mut self.bytes, value));
+		}
+		if call.error != 0 {
+			put_varint(&mut self.bytes, call.error);
+		}
+		put_varint(&mut self.bytes, call.ended - before);
+		put_varint(&mut self.bytes, call.ended - call.began);
+	}
+
 	/// Values must be in the order of their series.
 	pub fn samples(&mut self, samples: &Samples) {
 		let mut payload = Vec::new();
@@ -134,6 +200,13 @@ impl ChunkWriter {
 			before = series;
 		}
 		self.record(33, &payload);
+	}
+
+	/// When the chunk is sealed, where its header did not know it yet.
+	pub fn ends(&mut self, clock: &Clock) {
+		for (at, time) in [(80, clock.ticks), (88, clock.monotonic), (96, clock.realtime)] {
+			self.bytes[at..at + 8].copy_from_slice(&time.to_le_bytes());
+		}
 	}
 
 	/// Length and checksum; `flags` are added to those of the header.

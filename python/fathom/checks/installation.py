@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -32,6 +33,15 @@ def gdb() -> Iterator[Finding]:
         yield Finding("gdb", "ok", f"{injector.gdb()}, for `fathom attach`")
     except FathomError:
         yield Finding("gdb", "limit", "not installed: `fathom attach` cannot work", "install gdb")
+
+
+def strace() -> Iterator[Finding]:
+    """Is the tool there that records what no library can be brought into?"""
+    if found := shutil.which("strace"):
+        yield Finding("strace", "ok", f"{found}, for `fathom run --strace`")
+    else:
+        detail = "not installed: `fathom run --strace` (static programs, Go) cannot work"
+        yield Finding("strace", "limit", detail, "install strace")
 
 
 def library() -> Iterator[Finding]:
@@ -116,4 +126,4 @@ def forwarding() -> Iterator[Finding]:
     yield Finding("forwarding", "ok", "; ".join(said))
 
 
-CHECKS = (parts, gdb, library, layers, temporary, forwarding)
+CHECKS = (parts, gdb, strace, library, layers, temporary, forwarding)

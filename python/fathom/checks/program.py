@@ -130,7 +130,8 @@ def _static_program(path: Path) -> Finding:
     if b"\x07\0\0\0\x04\0\0\0\x02\0\0\0Fathom\0" in path.read_bytes():
         return Finding("program", "ok", f"{path}, static, with Fathom inside")
     detail = f"{path} is static: no library can be brought in"
-    return Finding("program", "problem", detail, "link it with `fathom cc`, or without -static")
+    advice = "link it with `fathom cc`, or without -static; as it is: fathom run --strace, slower"
+    return Finding("program", "problem", detail, advice)
 
 
 def _binary(image: elf.Program | None, path: Path) -> Iterator[Finding]:

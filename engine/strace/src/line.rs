@@ -1,0 +1,180 @@
+//! A line of a log: when, whose, and what.
+
+use crate::text::{self, Descriptor};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line<'a> {
+	/// Where the log has lines of several threads.
+	pub tid: Option<u32>,
+	/// Nanoseconds since 1970.
+	pub time: u64,
+	pub what: What<'a>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What<'a> {
+	/// `read(3</f>, "", 5) = 5 <0.000010>`
+	Call(&'a [u8]),
+	/// `read(3</f>, ` of `read(3</f>,  <unfinished ...>`
+	Begins(&'a [u8]),
+	/// `"", 5) = 5 <0.000010>` of `<... read resumed>"", 5) = 5 <0.000010>`
+	Ends(&'a [u8]),
+	/// `+++ exited with 0 +++`, `+++ killed by SIGKILL +++`
+	Gone,
+	/// A signal, or what strace says of itself.
+	Other,
+}
+
+/// `None`: no line that strace writes with `-ttt`.
+pub fn line(line: &[u8]) -> Option<Line<'_>> {
+	let (tid, rest) = whose(line);
+	let (time, rest) = moment(rest)?;
+	Some(Line { tid, time, what: what(rest) })
+}
+
+/// `28020 …` or `[pid 28020] …`; a time has a point.
+fn whose(line: &[u8]) -> (Option<u32>, &[u8]) {
+	let bracket = line.strip_prefix(b"[pid").map(<[u8]>::trim_ascii_start);
+	let text = bracket.unwrap_or(line);
+	let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+	let after = &text[digits..];
+	let rest = if bracket.is_some() { after.strip_prefix(b"]") } else { Some(after) };
+	match (decimal(&text[..digits]).and_then(|tid| u32::try_from(tid).ok()), rest) {
+		(Some(tid), Some(rest)) if rest.starts_with(b" ") => (Some(tid), rest.trim_ascii_start()),
+		_ => (None, line),
+	}
+}
+
+/// `1795438042.112421 `, as nanoseconds.
+fn moment(text: &[u8]) -> Option<(u64, &[u8])> {
+	let end = text.iter().position(|&byte| byte == b' ')?;
+	Some((nanoseconds(&text[..end])?, text[end..].trim_ascii_start()))
+}
+
+fn nanoseconds(text: &[u8]) -> Option<u64> {
+	let point = text.iter().position(|&byte| byte == b'.')?;
+	let (seconds, fraction) = (decimal(&text[..point])?, &text[point + 1..]);
+	if fraction.is_empty() || fraction.len() > 9 {
+		return None;
+	}
+	let scale = 10u64.pow(9 - fraction.len() as u32);
+	seconds.checked_mul(1_000_000_000)?.checked_add(decimal(fraction)? * scale)
+}
+
+fn decimal(text: &[u8]) -> Option<u64> {
+	let good = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+	good.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten()
+}
+
+fn what(text: &[u8]) -> What<'_> {
+	if text.starts_with(b"+++ ") {
+		return What::Gone;
+	}
+	if let Some(rest) = text.strip_prefix(b"<... ") {
+		let resumed = b" resumed>";
+		let found = rest.windows(resumed.len()).position(|window| window == resumed);
+		return found.map_or(What::Other, |at| What::Ends(&rest[at + resumed.len()..]));
+	}
+	match text.strip_suffix(b"<unfinished ...>") {
+		_ if name(text).is_none() => What::Other,
+		Some(begin) => What::Begins(begin),
+		None => What::Call(text),
+	}
+}
+
+/// Of the system call: what is before the parenthesis.
+pub fn name(text: &[u8]) -> Option<&[u8]> {
+	let end = text.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')?;
+	(end > 0 && text[end] == b'(').then(|| &text[..end])
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outcome {
+	/// `None`: it never returned (`= ?`).
+	pub result: Option<i64>,
+	pub made: Option<Descriptor>,
+	/// By its name: `ENOENT`, `ERESTARTSYS`.
+	pub error: Option<Vec<u8>>,
+	/// Nanoseconds, of `-T`.
+	pub duration: Option<u64>,
+}
+
+/// What stands behind the closing parenthesis: `     = 3</f> <0.000010>`.
+pub fn outcome(text: &[u8]) -> Option<Outcome> {
+	let text = text.trim_ascii().strip_prefix(b"=")?.trim_ascii();
+	let (text, duration) = duration(text);
+	let end = if text.first() == Some(&b'?') { 1 } else { value_end(text) };
+	let (value, rest) = text.split_at(end);
+	let made = text::descriptor(text).filter(|found| found.path.is_some());
+	let result = match &made {
+		Some(made) => Some(made.number),
+		None if value == b"?" => None,
+		None => Some(text::number(value)?),
+	};
+	let error = rest.trim_ascii_start();
+	let letters = error.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+	let named = error.first() == Some(&b'E') && result.is_none_or(|result| result < 0);
+	let error = named.then(|| error[..letters].to_vec());
+	Some(Outcome { result, made, error, duration })
+}
+
+fn value_end(text: &[u8]) -> usize {
+	text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count()
+}
+
+fn duration(text: &[u8]) -> (&[u8], Option<u64>) {
+	let found = text.strip_suffix(b">").and_then(|inside| {
+		let at = inside.iter().rposition(|&byte| byte == b'<')?;
+		Some((text[..at].trim_ascii_end(), nanoseconds(&inside[at + 1..])?))
+	});
+	found.map_or((text, None), |(text, time)| (text, Some(time)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+	use super::*;
+	use proptest::prelude::*;
+
+	#[test]
+	fn lines_say_whose_they_are_in_each_way_of_strace() {
+		for text in ["12 1.000002 sync() = 0", "[pid    12] 1.000002 sync() = 0"] {
+			let found = line(text.as_bytes()).unwrap();
+			assert_eq!((found.tid, found.time), (Some(12), 1_000_002_000));
+			assert_eq!(found.what, What::Call(b"sync() = 0"));
+		}
+		assert_eq!(line(b"1.5 sync() = 0").unwrap().tid, None);
+		assert_eq!(line(b"12:30:01.5 sync() = 0"), None);
+		assert_eq!(line(b"sync() = 0"), None);
+	}
+
+	#[test]
+	fn a_call_in_two_parts_and_what_is_no_call() {
+		let of = |text: &'static str| line(format!("1.0 {text}").leak().as_bytes()).unwrap().what;
+		assert_eq!(of("read(3,  <unfinished ...>"), What::Begins(b"read(3,  "));
+		assert_eq!(of("<... read resumed>\"\", 5) = 0"), What::Ends(b"\"\", 5) = 0"));
+		assert_eq!(of("+++ killed by SIGKILL +++"), What::Gone);
+		assert_eq!(of("--- SIGCHLD {si_signo=SIGCHLD} ---"), What::Other);
+	}
+
+	#[test]
+	fn outcomes_are_numbers_descriptors_errors_or_none() {
+		let of = |text: &str| outcome(text.as_bytes()).unwrap();
+		assert_eq!(of(" = 8589934592 <0.000010>").result, Some(1 << 33));
+		assert_eq!(of(" = 8589934592 <0.000010>").duration, Some(10_000));
+		assert_eq!(of(r" = 3</a\76> <1.5>").made.unwrap().path.unwrap(), b"/a>");
+		assert_eq!(of(" = -1 ENOENT (No such file or directory)").error.unwrap(), b"ENOENT");
+		assert_eq!(of(" = 0x7f00").result, Some(0x7f00));
+		let open = of(" = ? ERESTARTSYS (To be restarted if SA_RESTART is set) <0.1>");
+		assert_eq!((open.result, open.error.unwrap()), (None, b"ERESTARTSYS".to_vec()));
+		assert_eq!(of("     = ?").result, None);
+	}
+
+	proptest! {
+		#[test]
+		fn any_bytes_are_read(text in proptest::collection::vec(any::<u8>(), 0..80)) {
+			let _ = (line(&text), outcome(&text), name(&text));
+		}
+	}
+}

@@ -1,0 +1,217 @@
+//! A run directory of a log: a new one, or one that `fathom run --strace` made.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::log::{Event, Log, events};
+use crate::process::Processes;
+use crate::rows::{Image, Node, random};
+use crate::{Counts, StraceError};
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Imported {
+	pub processes: usize,
+	pub bytes: u64,
+	pub counts: Counts,
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> StraceError {
+	let path = path.display().to_string();
+	move |error| StraceError::File { path: path.clone(), reason: error.to_string() }
+}
+
+/// Into `run`, which must be new or `fathom run`'s. Nothing is made where the logs are none.
+pub fn import(run: &Path, files: &[PathBuf]) -> Result<Imported, StraceError> {
+	let files = &logs_in(files)?;
+	let mut data = Vec::new();
+	for file in files {
+		data.push(fs::read(file).map_err(failed(file))?);
+	}
+	let logs: Vec<Log<'_>> =
+		files.iter().zip(&data).map(|(path, data)| Log { path, data }).collect();
+	let mut counts = Counts::default();
+	let events = events(&logs, &mut counts)?;
+	let named = files.first().map(|file| file.display().to_string()).unwrap_or_default();
+	// Not at its first call: 0 means that nobody knows.
+	let first = events.iter().map(|event| event.began).min().unwrap_or(0);
+	let place = Place::of(run, first.saturating_sub(1_000_000_000))?;
+	let mut processes = Processes::new(&place.node, place.directory.clone(), place.command.clone());
+	events.iter().for_each(|event| processes.take(event));
+	say(&mut processes.images, &place.node, counts);
+	processes.end();
+	let images: Vec<Image> =
+		processes.images.into_iter().filter(|image| !image.bytes.is_empty()).collect();
+	if images.is_empty() && place.new {
+		return Err(StraceError::Empty(named));
+	}
+	let bytes = images.iter().map(|image| image.bytes.len() as u64).sum();
+	if place.new {
+		publish(run, &place, &images, &events)?;
+	} else {
+		write(&place.streams, &images)?;
+	}
+	Ok(Imported { processes: images.len(), bytes, counts })
+}
+
+/// A directory stands for the files in it.
+fn logs_in(named: &[PathBuf]) -> Result<Vec<PathBuf>, StraceError> {
+	let mut files = Vec::new();
+	for path in named {
+		if !path.is_dir() {
+			files.push(path.clone());
+			continue;
+		}
+		let found = fs::read_dir(path).map_err(failed(path))?;
+		let mut inside = Vec::new();
+		for entry in found {
+			inside.push(entry.map_err(failed(path))?.path());
+		}
+		inside.sort();
+		files.extend(inside);
+	}
+	Ok(files)
+}
+
+/// Where streams go.
+struct Place {
+	new: bool,
+	/// The node's folder.
+	streams: PathBuf,
+	node: Node,
+	/// Of the run's start.
+	directory: Option<Vec<u8>>,
+	/// With a zero byte after each word.
+	command: Vec<u8>,
+}
+
+impl Place {
+	fn of(run: &Path, epoch: u64) -> Result<Place, StraceError> {
+		let name = run.display().to_string();
+		let node = |host: &str, boot_id: &str| Node {
+			host: host.to_owned(),
+			boot_id: boot_id.to_owned(),
+			run: name.clone(),
+			epoch,
+		};
+		let said = match fs::read(run.join("run.json")) {
+			Ok(said) => said,
+			Err(error) if error.kind() == io::ErrorKind::NotFound => {
+				let streams = Path::new("streams/strace").to_owned();
+				return Ok(Place {
+					new: true,
+					streams,
+					node: node("unknown", "strace"),
+					directory: None,
+					command: Vec::new(),
+				});
+			}
+			Err(error) => return Err(failed(&run.join("run.json"))(error)),
+		};
+		let said: serde_json::Value = serde_json::from_slice(&said).unwrap_or_default();
+		let of = |key: &str| said["nodes"][0][key].as_str().unwrap_or("unknown").to_owned();
+		let (host, boot_id) = (of("host"), of("boot_id"));
+		let words = said["command"].as_array().into_iter().flatten();
+		let words = words.filter_map(serde_json::Value::as_str);
+		Ok(Place {
+			new: false,
+			streams: run.join("streams").join(format!("{boot_id}-{host}")),
+			node: node(&host, &boot_id),
+			command: words.flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect(),
+			directory: said["directory"].as_str().map(|text| text.as_bytes().to_vec()),
+		})
+	}
+}
+
+/// What is not in the rows, as marks.
+fn say(images: &mut [Image], node: &Node, counts: Counts) {
+	let limits = "recorded by strace: system calls only, no library above them; no inode, so a file is its name; times \
+		are strace's, with what it costs";
+	let said = [
+		(1, limits),
+		(counts.refused, "lines were not understood"),
+		(counts.torn, "logs end within a line"),
+		(counts.unknown, "calls of io_uring and libaio: their operations are not known"),
+		(counts.untimed, "calls have no duration; record with strace -T"),
+	];
+	let Some(image) = images.iter_mut().find(|image| image.goes_on()) else { return };
+	for (count, detail) in said.into_iter().filter(|(count, _)| *count > 0) {
+		image.mark(node, "strace", detail, count);
+	}
+}
+
+fn write(streams: &Path, images: &[Image]) -> Result<(), StraceError> {
+	fs::create_dir_all(streams).map_err(failed(streams))?;
+	for image in images {
+		let path = streams.join(format!("{}.{:016x}.fts", image.pid, image.instance));
+		fs::write(&path, &image.bytes).map_err(failed(&path))?;
+	}
+	Ok(())
+}
+
+/// A new run, made aside, so that it is whole or not there.
+fn publish(
+	run: &Path,
+	place: &Place,
+	images: &[Image],
+	events: &[Event<'_>],
+) -> Result<(), StraceError> {
+	let mut aside = run.as_os_str().to_owned();
+	aside.push(format!(".{:016x}", random()));
+	let aside = PathBuf::from(aside);
+	let made = fill(&aside, place, images, events)
+		.and_then(|()| fs::rename(&aside, run).map_err(failed(run)));
+	if made.is_err() {
+		// What stopped us may stop this too; the error says where.
+		let _ = fs::remove_dir_all(&aside);
+	}
+	made
+}
+
+fn fill(
+	aside: &Path,
+	place: &Place,
+	images: &[Image],
+	events: &[Event<'_>],
+) -> Result<(), StraceError> {
+	let streams = aside.join(&place.streams);
+	write(&streams, images)?;
+	let node = streams.join("node");
+	let text = format!("host={}\nboot_id={}\nclock=strace\n", place.node.host, place.node.boot_id);
+	fs::write(&node, text).map_err(failed(&node))?;
+	let path = aside.join("run.json");
+	let said = serde_json::to_string_pretty(&describe(place, images, events)).unwrap_or_default();
+	fs::write(&path, said + "\n").map_err(failed(&path))
+}
+
+fn describe(place: &Place, images: &[Image], events: &[Event<'_>]) -> serde_json::Value {
+	let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+	let commands = images.iter().map(|image| &image.command).find(|command| !command.is_empty());
+	let command: Vec<String> = commands
+		.map(|words| {
+			words.split(|&byte| byte == 0).filter(|word| !word.is_empty()).map(text).collect()
+		})
+		.unwrap_or_default();
+	let program = command.first().and_then(|word| word.rsplit('/').next()).unwrap_or("strace");
+	let directory = images.first().map(|image| text(&image.directory)).unwrap_or_default();
+	json!({
+		"format": 1,
+		"id": format!("{:016x}", random()),
+		"fathom": env!("CARGO_PKG_VERSION"),
+		"recorder": "strace",
+		"job": "",
+		"launcher": "",
+		"program": program,
+		"command": command,
+		"directory": directory,
+		"environment": {},
+		"configuration": {"layers": ["posix"], "counted": [], "layers_asked": "", "level": "call", "ranks": "", "files": []},
+		"nodes": [{"host": place.node.host, "boot_id": place.node.boot_id, "kernel": "", "clock": "strace", "tsc_hz": 0}],
+		"versions": {},
+		"start_ns": events.iter().map(|event| event.began).min().unwrap_or(0),
+		"end_ns": events.iter().map(|event| event.ended).max().unwrap_or(0),
+	})
+}
