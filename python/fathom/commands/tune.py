@@ -7,7 +7,7 @@ examples:
   fathom tune -- mpiexec -n 4 ./vpic {out}/data.h5
   fathom tune --space space.toml --objective rate --trials 200 -o vpic -- mpiexec -n 4 ./vpic {out}/data.h5
   fathom tune --objective 'tail -1 log' --maximize --seconds 3600 --space space.toml -- ./job.sh
-  fathom tune show vpic
+  fathom tune show vpic --proof
 """
 
 import argparse
@@ -25,16 +25,21 @@ from fathom.search.objective import OBJECTIVES
 from fathom.search.options import Options
 from fathom.search.outputs import WAYS
 from fathom.search.samplers import SAMPLERS
-from fathom.search.search import Result, in_words, search
+from fathom.search.search import in_words, planned, search
+from fathom.search.verdict import Result, result
 from fathom.view import tables
+from fathom.view.proof import proof
 from fathom.view.tables import Column, text
 
 #: The program's words follow `--`.
 PROGRAM = True
+#: Fewer fresh runs of two cannot show at 95 % that one of them is better, when others are compared as well.
+LEAST = 5
 COLUMNS = (
     Column("trial", "trial", text),
     Column("stage", "stage", text, right=False),
     Column("round", "round", text),
+    Column("asked by", "asked", text, right=False, spare=2),
     Column("became", "state", text, right=False),
     Column("score", "score", lambda value: "" if value is None else f"{value:.5g}"),
     Column("cost s", "seconds", lambda value: "" if value is None else f"{value:.1f}"),
@@ -59,14 +64,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how = parser.add_argument_group("how")
     how.add_argument("--sampler", choices=SAMPLERS, default="ga", help="who says what is next (ga)")
+    how.add_argument(
+        "--compare", choices=SAMPLERS, action="append", default=[],
+        help="a further sampler, from nothing and at the same cost, for comparison",
+    )  # fmt: skip
     how.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random (0)")
     how.add_argument("--trials", type=int, default=60, metavar="N", help="most runs of the search")
     how.add_argument("--seconds", type=float, metavar="S", help="most seconds, before the finals")
     how.add_argument(
         "--screen", action="store_true", help="try each knob alone first, drop the inert"
     )
-    how.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of finalists (5)")
-    how.add_argument("--finalists", type=int, default=3, metavar="N", help="how many (3)")
+    how.add_argument("--repeats", type=int, default=5, metavar="N", help="fresh runs of each (5)")
+    how.add_argument("--finalists", type=int, default=3, metavar="N", help="how many race (3)")
+    how.add_argument(
+        "--worth", type=float, default=3.0, metavar="PERCENT", help="least gain worth having (3)"
+    )
     how.add_argument(
         "--timeout", type=float, metavar="S", help="of a trial (5 times the default's)"
     )
@@ -76,6 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(WAYS)}, or a command (checksum, if there is {OUT})",
     )
     how.add_argument("--scratch", type=Path, metavar="DIR", help=f"where {OUT} is (in NAME.tune)")
+    parser.add_argument("--proof", action="store_true", help="of show: the verdict and its figures")
     parser.add_argument("--json", action="store_true", help="the result, or the trials, as JSON")
 
 
@@ -88,8 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.program:
         raise UsageError("tune: which program? fathom tune … -- PROGRAM")
     folder = _folder(arguments.output or Path(arguments.program[0]).name)
-    result = search(folder, _options(arguments, folder), _say)
-    _print(arguments, folder, result)
+    _print(arguments, folder, search(folder, _options(arguments, folder), _say))
     return 0
 
 
@@ -103,7 +115,7 @@ def _folder(name: str) -> Path:
 
 def _options(arguments: argparse.Namespace, folder: Path) -> Options:
     """All that is wrong with them is said before anything runs."""
-    for name, least in (("trials", 1), ("repeats", 3), ("finalists", 1)):
+    for name, least in (("trials", 1), ("repeats", LEAST), ("finalists", 1)):
         if getattr(arguments, name) < least:
             raise UsageError(f"tune: --{name} is from {least} on")
     for name in ("seconds", "timeout"):
@@ -113,8 +125,13 @@ def _options(arguments: argparse.Namespace, folder: Path) -> Options:
     if arguments.maximize and arguments.objective in OBJECTIVES:
         raise UsageError("tune: --maximize goes with a command as --objective")
     given_space = space.read(arguments.space) if arguments.space else None
+    if not 0 <= arguments.worth < float("inf"):
+        raise UsageError("tune: --worth is a percentage, 0 or more")
+    if len({arguments.sampler, *arguments.compare}) <= len(arguments.compare):
+        raise UsageError("tune: --compare with another sampler than --sampler, and each once")
     if given_space:
-        SAMPLERS[arguments.sampler](given_space, arguments.seed)
+        for sampler in (arguments.sampler, *arguments.compare):
+            SAMPLERS[sampler](given_space, arguments.seed)
     has_out = any(OUT in word for word in arguments.program)
     if arguments.verify not in (None, "none") and not has_out:
         raise UsageError(
@@ -125,33 +142,35 @@ def _options(arguments: argparse.Namespace, folder: Path) -> Options:
     return Options(
         tuple(arguments.program), str(Path.cwd()), arguments.objective, arguments.maximize,
         arguments.group, given_space.data() if given_space else None, arguments.sampler,
-        arguments.seed, arguments.trials, arguments.seconds, arguments.repeats, arguments.finalists,
-        arguments.screen, arguments.verify or ("checksum" if has_out else "none"), arguments.timeout,
+        tuple(arguments.compare), arguments.seed, arguments.trials, arguments.seconds,
+        arguments.repeats, arguments.finalists, arguments.worth / 100, arguments.screen,
+        arguments.verify or ("checksum" if has_out else "none"), arguments.timeout,
         str((arguments.scratch or folder).absolute()),
     )  # fmt: skip
 
 
-def _print(arguments: argparse.Namespace, folder: Path, result: Result) -> None:
+def _print(arguments: argparse.Namespace, folder: Path, found: Result) -> None:
     """The verdict; the winner as a file, where there is one."""
     best = folder / "settings.toml"
     best.unlink(missing_ok=True)
-    if result.text:
-        best.write_text(result.text, encoding="utf-8")
+    if found.text:
+        best.write_text(found.text, encoding="utf-8")
     if arguments.json:
-        print(
-            json.dumps(vars(result) | {"verdict": result.sentence()}, indent=1, ensure_ascii=False)
-        )
+        print(json.dumps(found.data(), indent=1, ensure_ascii=False))
         return
-    print(result.sentence())
-    if result.text:
-        print(f"{in_words(result.settings)}\nfathom run --tuned {best} -- …")
+    proof(found)
+    if found.text:
+        print(f"{in_words(found.settings)}\nfathom run --tuned {best} -- …")
 
 
 def _show(arguments: argparse.Namespace) -> int:
     path = _folder(arguments.words[1]) / "tune.db"
     if not path.is_file():
         raise FathomError(f"tune: {path}: there is no such search")
-    rows = [vars(one) for one in Ledger(path).trials()]
+    ledger = Ledger(path)
+    if arguments.proof:
+        return _show_proof(arguments, ledger)
+    rows = [vars(one) for one in ledger.trials()]
     if arguments.json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return 0
@@ -164,4 +183,17 @@ def _show(arguments: argparse.Namespace) -> int:
     tables.show(
         COLUMNS, pa.Table.from_pylist([{name: row[name] for name in names} for row in shown])
     )
+    return 0
+
+
+def _show_proof(arguments: argparse.Namespace, ledger: Ledger) -> int:
+    plan, trials = planned(ledger), ledger.trials()
+    found = result(plan, trials) if plan and plan.next(trials) is None else None
+    if found is None:
+        line = "the search is not at its end; go on with it by the command that began it"
+        raise FathomError(f"tune: {ledger.path.parent}: {line}")
+    if arguments.json:
+        print(json.dumps(found.data(), indent=1, ensure_ascii=False))
+    else:
+        proof(found)
     return 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from fathom import groups, places
 from fathom.errors import FathomError
 from fathom.search.ledger import Outcome
-from fathom.search.objective import OBJECTIVES, Measures, Objective, measure, said
+from fathom.search.objective import OBJECTIVES, Measures, asked_for, measure, said
 from fathom.search.options import Options
 from fathom.search.outputs import Reference
 from fathom.store import open_run
@@ -25,9 +25,7 @@ class Executor:
     def __init__(self, folder: Path, options: Options, lock: int) -> None:
         self.folder, self.options, self.lock = folder, options, lock
         self.reference = Reference(options.verify, folder / "reference", options.timeout)
-        self.objective = OBJECTIVES.get(options.objective) or Objective(
-            "objective", "", options.maximize, lambda of: of["objective"]
-        )
+        self.objective = asked_for(options.objective, options.maximize)
 
     def place(self, number: int) -> Path:
         """Where a trial keeps its settings, run and what it printed."""

@@ -8,6 +8,7 @@ from typing import Any
 from fathom.analysis import findings
 from fathom.catalogue.knobs import Knob
 from fathom.errors import UsageError
+from fathom.search.plan import EXPERT, FINDING
 from fathom.search.space import Dimension, Point, Space
 from fathom.store import Run
 from fathom.tuning.prove import Kept, Verdict
@@ -18,7 +19,7 @@ from fathom.tuning.values import UNITS, ValueMistake, of_knob
 RANGE = re.compile(r"(\S+(?: [KMG]iB)?) … (\S+(?: [KMG]iB)?), powers of two")
 SIZE = re.compile(r"([0-9]+)(?: ([KMG])iB)?")
 #: What sites write in their manuals: as many targets as ranks can use, stripes and buffers of a few MiB.
-EXPERT = 4 << 20
+TYPICAL = 4 << 20
 OMPI_IO = "OMPI_MCA_io"  # which MPI-IO of Open MPI
 
 
@@ -107,16 +108,16 @@ def _verdict(kept: Kept, knob: Knob, stack: str) -> Verdict | None:
     return kept.of(knob, here()[stack]) if stack in here() else None
 
 
-def seeds(run: Run, given: Space) -> list[Point]:
-    """What an expert would set, and each value of the knobs that findings of the run name, alone."""
+def first(run: Run, given: Space) -> list[tuple[str, Point]]:
+    """What an expert would set, and each value of the knobs that findings of the run name, alone; with who asks."""
     rule = tuple(expert(one) for one in given.dimensions)
-    found = [rule] if given.allowed(rule) else []
+    found = [(EXPERT, rule)] if given.allowed(rule) else []
     concluded = findings.find(run, findings.catalogue()).found
     named = " ".join(one.rule.knob for one in concluded)
     for number, one in enumerate(given.dimensions):
         if re.search(rf"\b{catalogue()[one.knob].name}\b", named):
             alone = (given.alone(number, value) for value in range(1, len(one.values)))
-            found += [point for point in alone if given.allowed(point)]
+            found += [(FINDING, point) for point in alone if given.allowed(point)]
     return found
 
 
@@ -131,4 +132,4 @@ def expert(one: Dimension) -> int:
     }
     if kind == "int":
         return max(numbers, key=numbers.__getitem__)
-    return min(numbers, key=lambda place: abs(numbers[place] - EXPERT))
+    return min(numbers, key=lambda place: abs(numbers[place] - TYPICAL))

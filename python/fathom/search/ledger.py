@@ -4,19 +4,21 @@ transaction, so a search that is killed at any moment knows each trial once."""
 import json
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError
 
+FORMAT = 2
 TABLES = """
 create table if not exists search (key text primary key, value text not null) strict;
 create table if not exists trials (
 	trial integer primary key,
-	stage text not null,     -- look, default, search, final
-	round integer not null,  -- of default and final; in search its number
+	stage text not null,     -- look, default, search, race, proof, ablation; past: of an end that was not the last
+	asked text not null,     -- in search, by whom: seed, expert, finding, screen, or a sampler; else empty
+	round integer not null,  -- in search its number
 	point text not null,     -- the number of each knob's value in the space
 	settings text not null,  -- names and values, as JSON
 	state text not null,     -- running, done, failed, hung, wrong, known (measured before)
@@ -31,11 +33,23 @@ create table if not exists trials (
 
 
 @dataclass(frozen=True)
+class Step:
+    """A trial to run; `known`: its point was measured before, and its result stands."""
+
+    stage: str
+    round: int
+    point: tuple[int, ...]
+    asked: str = ""
+    known: bool = False
+
+
+@dataclass(frozen=True)
 class Trial:
     """One row."""
 
     trial: int
     stage: str
+    asked: str
     round: int
     point: tuple[int, ...]
     settings: dict[str, Any]
@@ -80,6 +94,8 @@ class Ledger:
             self.base.executescript(TABLES)
         except sqlite3.Error as error:
             raise FathomError(f"{path}: {error}; it is no search of fathom tune") from error
+        if self.kept("format") not in (None, FORMAT):
+            raise FathomError(f"{path}: written by another version of Fathom; name another with -o")
 
     def kept(self, key: str) -> Any:
         """What was kept under this key, or None."""
@@ -96,33 +112,32 @@ class Ledger:
         rows = map(dict, self.base.execute("select * from trials order by trial"))
         return [Trial(**{**row, **_parsed(row)}) for row in rows]
 
-    def begin(self, stage: str, turn: int, point: tuple[int, ...], named: Mapping[str, Any]) -> int:
+    def begin(self, step: Step, named: Mapping[str, Any]) -> int:
         """A row of a trial that starts now; its number."""
-        return self._add(stage, turn, point, named, "running", 1, None, None)
+        return self._add(step, named, "running", 1, None, None)
 
-    def known(
-        self,
-        stage: str,
-        turn: int,
-        point: tuple[int, ...],
-        named: Mapping[str, Any],
-        score: float | None,
-    ) -> None:
+    def known(self, step: Step, named: Mapping[str, Any], score: float | None) -> None:
         """A trial that is not run, since its point was measured before."""
-        self._add(stage, turn, point, named, "known", 0, 0.0, score)
+        self._add(step, named, "known", 0, 0.0, score)
 
     def _add(
-        self, stage: str, turn: int, point: tuple[int, ...], named: Mapping[str, Any], state: str,
-        tries: int, seconds: float | None, score: float | None,
+        self, step: Step, named: Mapping[str, Any], state: str, tries: int, seconds: float | None,
+        score: float | None,
     ) -> int:  # fmt: skip
-        words = (stage, turn, json.dumps(point), json.dumps(named, ensure_ascii=False), state)
+        texts = (json.dumps(step.point), json.dumps(named, ensure_ascii=False))
         made = self.base.execute(
-            "insert into trials (stage, round, point, settings, state, tries, began, seconds, score)"
-            " values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (*words, tries, time.time(), seconds, score),
+            "insert into trials"
+            " (stage, asked, round, point, settings, state, tries, began, seconds, score)"
+            " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (step.stage, step.asked, step.round, *texts, state, tries, time.time(), seconds, score),
         )
         assert made.lastrowid is not None
         return made.lastrowid
+
+    def pass_over(self, stages: Sequence[str]) -> None:
+        """Trials of these stages cost what they cost, and decide nothing any more."""
+        marks = ", ".join("?" * len(stages))
+        self.base.execute(f"update trials set stage = 'past' where stage in ({marks})", stages)
 
     def again(self, trial: int) -> None:
         """A trial that was cut off starts once more."""

@@ -44,6 +44,12 @@ OBJECTIVES = {
 }
 
 
+def asked_for(name: str, maximize: bool) -> Objective:
+    """By its name, or of a command."""
+    command = Objective("objective", "", maximize, lambda of: of["objective"])
+    return OBJECTIVES.get(name, command)
+
+
 def measure(run: Run, group: str | None) -> dict[str, float]:
     """Run time, launcher too; I/O of the slowest process, its opening, writing and closing; bytes; files written."""
     pattern = group if group is None or "/" in group else f"*/{group}"

@@ -1,6 +1,7 @@
 """What a search was asked for; kept with it, so that a search goes on as it began."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,11 +17,13 @@ class Options:
     group: str | None
     space: dict[str, Any] | None  # of a file; None: what is alive here
     sampler: str
+    compare: tuple[str, ...]  # further samplers, for comparison only
     seed: int
     trials: int
     seconds: float | None
     repeats: int
     finalists: int
+    worth: float  # the least gain worth having, as a fraction
     screen: bool
     verify: str
     timeout: float | None
@@ -30,3 +33,9 @@ class Options:
         """As JSON has it."""
         data: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # lists, no tuples
         return data
+
+
+def of_data(data: Mapping[str, Any]) -> Options:
+    """Those that were kept."""
+    lists = {key: tuple(data[key]) for key in ("program", "compare")}
+    return Options(**{**data, **lists})

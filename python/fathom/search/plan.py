@@ -1,41 +1,37 @@
 """Which trial comes next. It follows from the rows of the ledger alone, so a search may be killed and goes on.
 
-One look at the program as it is, its noise by repeats, the search, then fresh runs of the best: the best of a search is
-also the luckiest, so it is judged only by runs that were not part of it.
+One look at the program as it is, its noise by repeats, the search (one sampler's, then those it is compared with), then
+fresh runs (finals.py).
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from random import Random
 from statistics import median
 
-from fathom.search.ledger import Trial
+from fathom.search.finals import Finals
+from fathom.search.ledger import Step, Trial
 from fathom.search.objective import Objective
 from fathom.search.options import Options
 from fathom.search.samplers import SAMPLERS, Told
 from fathom.search.space import Point, Space
 
-#: Rounds of finals before one may be dropped; proposals in a row that bring nothing new before the search ends.
-ROUNDS, IDLE = 3, 100
-
-
-@dataclass(frozen=True)
-class Next:
-    """A trial to run; `known`: its point was measured before, and its result stands."""
-
-    stage: str
-    round: int
-    point: Point
-    known: bool = False
+#: Proposals in a row that bring nothing new before the search ends.
+IDLE = 100
+#: Who asks for points before the sampler does: by what name they stand in the ledger.
+DEFAULT, SEED, EXPERT, FINDING, SCREEN = "default", "seed", "expert", "finding", "screen"
 
 
 class Plan:
-    """Of one search."""
+    """Of one search. `first`: who asks, and for which point, before the sampler does."""
 
-    def __init__(self, options: Options, objective: Objective, space: Space) -> None:
+    def __init__(
+        self, options: Options, objective: Objective, space: Space, first: Sequence[tuple[str, Point]]
+    ) -> None:  # fmt: skip
         self.options, self.objective, self.space = options, objective, space
-        self.seeds = tuple(dict.fromkeys((space.default, *space.seeds, *self._corners())))
+        asked = [(DEFAULT, space.default), *first, *((SCREEN, one) for one in self._corners())]
+        self.first = {point: by for by, point in reversed(asked)}  # who asked first
+        self.first = {point: self.first[point] for _, point in asked}  # in that order
+        self.expert = next((point for by, point in first if by == EXPERT), None)
 
     def cost(self, trial: Trial) -> float:
         """Lower is better; what failed, hung or was wrong is infinitely bad."""
@@ -43,45 +39,75 @@ class Plan:
             return math.inf
         return self.objective.cost(trial.score)
 
-    def next(self, trials: Sequence[Trial]) -> Next | None:
+    def next(self, trials: Sequence[Trial]) -> Step | None:
         """The next trial; None: the search is done."""
         defaults = [one for one in trials if one.stage == "default"]
         if len(defaults) < self.options.repeats:
-            return Next("default", len(defaults), self.space.default)
-        finals = [one for one in trials if one.stage == "final"]
-        return (None if finals else self._search(trials)) or self._final(trials)
+            return Step("default", len(defaults), self.space.default)
+        for sampler in (self.options.sampler, *self.options.compare):
+            if step := self._search(trials, sampler):
+                return step
+        return self.finals(trials).next(trials)
 
     def measured(self, trials: Sequence[Trial]) -> dict[Point, float]:
         """Median cost of each point that was run before the finals."""
-        costs: dict[Point, list[float]] = {}
+        return {
+            point: median(self.cost(one) for one in found)
+            for point, found in self._runs(trials).items()
+        }
+
+    def _runs(self, trials: Sequence[Trial]) -> dict[Point, list[Trial]]:
+        """Those of each point before the finals."""
+        found: dict[Point, list[Trial]] = {}
         for one in trials:
             if one.stage in ("default", "search") and one.state not in ("known", "running"):
-                costs.setdefault(one.point, []).append(self.cost(one))
-        return {point: median(found) for point, found in costs.items()}
+                found.setdefault(one.point, []).append(one)
+        return found
 
-    def _search(self, trials: Sequence[Trial]) -> Next | None:
-        rows = [one for one in trials if one.stage == "search"]
-        spent = sum(one.seconds or 0.0 for one in trials)
-        run = sum(one.state != "known" for one in rows)
+    def asked(self, trials: Sequence[Trial], sampler: str) -> list[Trial]:
+        """What a sampler's search consists of; seeds and rules belong to the first one's."""
+        ours = [one for one in trials if one.stage == "search"]
+        if sampler in self.options.compare:
+            return [one for one in ours if one.asked == sampler]
+        return [one for one in ours if one.asked not in self.options.compare]
+
+    def price(self, trials: Sequence[Trial], sampler: str) -> tuple[int, float]:
+        """Trials and seconds of a sampler's search alone: what another one had measured costs it the same."""
+        runs = self._runs(trials)
+        points = {one.point for one in self.asked(trials, sampler)} - {self.space.default}
+        seconds = sum(
+            median(run.seconds or 0.0 for run in runs[one]) for one in points & runs.keys()
+        )
+        before = sum(one.seconds or 0.0 for one in trials if one.stage in ("look", "default"))
+        return len(points), seconds + before
+
+    def _search(self, trials: Sequence[Trial], sampler: str) -> Step | None:
+        rows = self.asked(trials, sampler)
+        run, spent = self.price(trials, sampler)
+        known = {one.point for one in rows} | {self.space.default}
         over = self.options.seconds is not None and spent >= self.options.seconds
-        idle = len(rows) >= IDLE and all(one.state == "known" for one in rows[-IDLE:])
-        every = len(self.measured(trials)) >= self.space.size
-        if over or idle or every or run >= self.options.trials:
+        idle = len(rows) >= IDLE and {one.point for one in rows[-IDLE:]} <= {
+            one.point for one in rows[:-IDLE]
+        }
+        if over or idle or len(known) >= self.space.size or run >= self.options.trials:
             return None
-        if len(rows) < len(self.seeds):
-            point: Point | None = self.seeds[len(rows)]
+        first = () if sampler in self.options.compare else tuple(self.first.items())
+        if len(rows) < len(first):
+            point, by = first[len(rows)]
         else:
-            point = self._asked(trials, rows)
-        if point is None:
-            return None
-        return Next("search", len(rows), point, point in self.measured(trials))
+            found = self._ask(trials, rows, sampler)
+            if found is None:
+                return None
+            point, by = found, sampler
+        number = sum(one.stage == "search" for one in trials)
+        return Step("search", number, point, by, point in self.measured(trials))
 
-    def _asked(self, trials: Sequence[Trial], rows: Sequence[Trial]) -> Point | None:
+    def _ask(self, trials: Sequence[Trial], rows: Sequence[Trial], sampler: str) -> Point | None:
         """The sampler's word, in what screening left of the space."""
-        inert = self.inert(trials)
+        inert = frozenset() if sampler in self.options.compare else self.inert(trials)
         space = self.space.without(inert)
         told = [Told(_without(one.point, inert), self.cost(one)) for one in rows]
-        return SAMPLERS[self.options.sampler](space, self.options.seed).ask(told)
+        return SAMPLERS[sampler](space, self.options.seed).ask(told)
 
     def _corners(self) -> list[Point]:
         """For screening: each knob alone, at its first and its last value."""
@@ -109,45 +135,29 @@ class Plan:
         }
         return frozenset(range(len(self.space.dimensions))) - changed
 
-    def finalists(self, trials: Sequence[Trial]) -> list[Point]:
-        """The default, and the best of the search."""
+    def bests(self, trials: Sequence[Trial]) -> dict[str, Point]:
+        """The best point that each sampler itself asked for."""
         found = self.measured(trials)
-        better = [point for point in found if point != self.space.default]
-        good = sorted((one for one in better if math.isfinite(found[one])), key=found.__getitem__)
-        return [self.space.default, *good[: self.options.finalists]]
-
-    def costs(self, trials: Sequence[Trial], before: float = math.inf) -> dict[Point, list[float]]:
-        """What each finalist's fresh runs cost, of the rounds before this one."""
-        found: dict[Point, list[float]] = {point: [] for point in self.finalists(trials)}
+        best: dict[str, Point] = {}
         for one in trials:
-            if one.stage == "final" and one.round < before and one.state != "running":
-                found[one.point].append(self.cost(one))
-        return found
+            if one.stage == "search" and one.asked in (self.options.sampler, *self.options.compare):
+                cost = found.get(one.point, math.inf)
+                if math.isfinite(cost) and cost < found.get(best.get(one.asked, ()), math.inf):
+                    best[one.asked] = one.point
+        return {by: point for by, point in best.items() if point != self.space.default}
 
-    def _final(self, trials: Sequence[Trial]) -> Next | None:
-        """In rounds, each in an order of its own: what drifts on the machine meets all alike."""
-        there = {(one.round, one.point) for one in trials if one.stage == "final"}
-        for turn in range(max(self.options.repeats, ROUNDS)):
-            left = self.racing(trials, turn)
-            Random(f"{self.options.seed} final {turn}").shuffle(left)
-            for point in left:
-                if (turn, point) not in there:
-                    return Next("final", turn, point)
-        return None
-
-    def racing(self, trials: Sequence[Trial], turn: int) -> list[Point]:
-        """Finalists that are still in at this round: those that failed never win, nor those that lost every time."""
-        costs = self.costs(trials, turn)
-        if turn < 1:
-            return list(costs)
-        sound = {point: found for point, found in costs.items() if max(found) < math.inf}
-        least = min((max(found) for found in sound.values()), default=math.inf)
-        return [
-            point
-            for point, found in costs.items()
-            if point == self.space.default
-            or (point in sound and (turn < ROUNDS or min(found) <= least))
-        ]
+    def finals(self, trials: Sequence[Trial]) -> Finals:
+        """Fresh runs of the best; those that samplers are compared by take part in the proof only."""
+        found = self.measured(trials)
+        ours = {one.point for one in self.asked(trials, self.options.sampler)}
+        sound = ours & {one for one, cost in found.items() if math.isfinite(cost)}
+        good = sorted(sound - {self.space.default}, key=lambda point: (found[point], point))
+        contenders = {DEFAULT: self.space.default, **self.bests(trials)}
+        if self.expert is not None and self.expert != self.space.default:
+            contenders[EXPERT] = self.expert
+        return Finals(
+            self.options, self.cost, self.space, good[: self.options.finalists], contenders
+        )
 
 
 def _without(point: Point, inert: frozenset[int]) -> Point:

@@ -4,48 +4,27 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from fathom.errors import FathomError, UsageError
 from fathom.search import here
+from fathom.search import options as asked
 from fathom.search.execute import Executor
-from fathom.search.ledger import Ledger, Trial
+from fathom.search.finals import STAGES
+from fathom.search.ledger import FORMAT, Ledger, Step, Trial
+from fathom.search.objective import asked_for
 from fathom.search.options import Options
-from fathom.search.plan import Next, Plan
-from fathom.search.space import Space, of_data
+from fathom.search.plan import SEED, Plan
+from fathom.search.space import of_data
+from fathom.search.verdict import Result, result
 from fathom.store import open_run
 
 Say = Callable[[str], None]
+#: What may be raised while a search goes on.
+LONGER = ("trials", "seconds")
 #: A trial may take as many times what the program as it is took, and at least these seconds.
 PATIENCE, LEAST = 5, 10.0
-
-
-@dataclass(frozen=True)
-class Result:
-    """What came of it."""
-
-    objective: str
-    unit: str
-    default: float  # median of fresh runs
-    best: float
-    settings: dict[str, Any]  # names and values; empty: the default is best
-    text: str  # as a settings file
-    apart: bool  # every fresh run of the winner was better than every one of the default
-    trials: int
-    seconds: float
-
-    def sentence(self) -> str:
-        """The verdict."""
-        cost = f"{self.trials} trials, {self.seconds:.0f} s"
-        if not self.settings:
-            return f"no gain: the default is best, {self.objective} {self.default:.4g} {self.unit} ({cost})"
-        pair = f"{self.objective} {self.best:.4g} {self.unit}, by default {self.default:.4g}"
-        if not self.apart:
-            return f"no certain gain: {pair}, but their runs overlap ({cost})"
-        return f"{pair}, in fresh runs of both ({cost})"
 
 
 @contextmanager
@@ -84,27 +63,35 @@ class Search:
         self.ledger = Ledger(folder / "tune.db")
         self._same()
         self._look()
-        self.space: Space = of_data(self.ledger.kept("space"))
-        self.plan = Plan(options, self.executor.objective, self.space)
+        plan = planned(self.ledger)
+        assert plan is not None  # the program was looked at
+        self.plan = plan
 
     def _same(self) -> None:
-        """A search goes on as it began, or is another one."""
+        """A search goes on as it began, or for longer, or is another one."""
         data, kept = self.options.data(), self.ledger.kept("options")
         if kept is None:
-            self.ledger.keep("format", 1)
-            self.ledger.keep("options", data)
+            self.ledger.keep("format", FORMAT)
         elif kept != data:
-            other = ", ".join(key for key in data if data[key] != kept.get(key))
-            raise UsageError(
-                f"tune: {self.folder} was begun otherwise ({other}); name another with -o"
-            )
+            self._longer(data, kept)
+        self.ledger.keep("options", data)
+
+    def _longer(self, data: dict[str, Any], kept: dict[str, Any]) -> None:
+        """With more trials or seconds it goes on; what was judged is judged anew then, by other fresh runs."""
+        other = [key for key in data if data[key] != kept.get(key)]
+        less = [key for key in other if key not in LONGER or _limit(data[key]) < _limit(kept[key])]
+        if less:
+            words = ", ".join(less)
+            line = f"was begun otherwise ({words}); more --trials or --seconds are possible"
+            raise UsageError(f"tune: {self.folder} {line}; or name another with -o")
+        self.ledger.pass_over(STAGES)
 
     def _look(self) -> None:
         """The program as it is, recorded closely: whether it runs, what it does, what it writes."""
         trials = self.ledger.trials()
         if not trials or trials[0].state == "running":
             self.say("the program as it is, recorded closely")
-            number = self._number(Next("look", 0, ()), {}, trials)
+            number = self._number(Step("look", 0, ()), {}, trials)
             self.ledger.end(number, self.executor.trial(number, "", self.options.timeout, True))
         self._sound(self.ledger.trials())
         if self.ledger.kept("space") is None:
@@ -116,17 +103,20 @@ class Search:
                 space = of_data(self.options.space)
             for line in lines:
                 self.say(line)
-            seeds = (*space.seeds, *here.seeds(run, space))
-            self.ledger.keep("space", replace(space, seeds=seeds).data())
+            first = [*((SEED, point) for point in space.seeds), *here.first(run, space)]
+            self.ledger.keep("first", first)
+            self.ledger.keep("space", space.data())
 
     def run(self) -> None:
         """Every trial that is left."""
-        self.say(f"{self.space.size:,} settings of {len(self.space.dimensions)} knobs")
+        self.say(f"{self.plan.space.size:,} settings of {len(self.plan.space.dimensions)} knobs")
         while True:
             trials = self.ledger.trials()
             self._sound(trials)
             cut = trials[-1] if trials[-1].state == "running" else None
-            step = Next(cut.stage, cut.round, cut.point) if cut else self.plan.next(trials)
+            step = (
+                Step(cut.stage, cut.round, cut.point, cut.asked) if cut else self.plan.next(trials)
+            )
             if step is None:
                 return
             if step.known:
@@ -134,26 +124,26 @@ class Search:
             else:
                 self._try(step, trials)
 
-    def _known(self, step: Next, trials: list[Trial]) -> None:
+    def _known(self, step: Step, trials: list[Trial]) -> None:
         """What was measured is not measured again: its result stands for this trial too."""
         cost = self.plan.measured(trials)[step.point]
         objective = self.executor.objective
         finite = abs(cost) < float("inf")
         score = objective.cost(cost) if finite else None  # its own inverse
-        named = self.space.named(step.point)
-        self.ledger.known(step.stage, step.round, step.point, named, score)
+        named = self.plan.space.named(step.point)
+        self.ledger.known(step, named, score)
 
-    def _number(self, step: Next, named: dict[str, Any], trials: list[Trial]) -> int:
+    def _number(self, step: Step, named: dict[str, Any], trials: list[Trial]) -> int:
         """Of a new trial, or of the one that was cut off."""
         if trials and trials[-1].state == "running":
             self.ledger.again(trials[-1].trial)
             return trials[-1].trial
-        return self.ledger.begin(step.stage, step.round, step.point, named)
+        return self.ledger.begin(step, named)
 
-    def _try(self, step: Next, trials: list[Trial]) -> None:
-        named = self.space.named(step.point)
+    def _try(self, step: Step, trials: list[Trial]) -> None:
+        named = self.plan.space.named(step.point)
         number = self._number(step, named, trials)
-        settings = self.space.settings(step.point)
+        settings = self.plan.space.settings(step.point)
         outcome = self.executor.trial(number, settings, self._patience(trials), False)
         self.ledger.end(number, outcome)
         became = f"{outcome.state}: {outcome.why}"
@@ -180,24 +170,24 @@ class Search:
                 raise FathomError(f"tune: {why}; then remove {self.folder}")
 
     def result(self) -> Result:
-        """The winner by fresh runs; what was dropped, failed once, or ran less often never wins."""
-        trials = self.ledger.trials()
-        costs = self.plan.costs(trials)
-        rounds = len(costs[self.space.default])
-        full = {p: c for p, c in costs.items() if len(c) == rounds and max(c) < float("inf")}
-        if self.space.default not in full:
-            raise FathomError(
-                "tune: the program as it is failed in the end; fathom tune show says how"
-            )
-        best = min(full, key=lambda point: (median(full[point]), point))
-        objective, default = self.executor.objective, full[self.space.default]
-        named = {name: value for name, value in self.space.named(best).items() if value is not None}
-        return Result(
-            objective.name, objective.unit, objective.cost(median(default)),
-            objective.cost(median(full[best])), named, self.space.settings(best),
-            max(full[best]) < min(default), sum(one.state != "known" for one in trials),
-            sum(one.seconds or 0.0 for one in trials),
-        )  # fmt: skip
+        """What the fresh runs say."""
+        found = result(self.plan, self.ledger.trials())
+        assert found is not None  # no run is missing
+        return found
+
+
+def planned(ledger: Ledger) -> Plan | None:
+    """The plan of a search; None: its program was not looked at yet."""
+    space = ledger.kept("space")
+    if space is None:
+        return None
+    options = asked.of_data(ledger.kept("options"))
+    first = [(by, tuple(point)) for by, point in ledger.kept("first")]
+    return Plan(options, asked_for(options.objective, options.maximize), of_data(space), first)
+
+
+def _limit(given: float | None) -> float:
+    return float("inf") if given is None else given
 
 
 def in_words(named: dict[str, Any]) -> str:

@@ -1,0 +1,210 @@
+"""What `fathom tune` says of its winner: by fresh runs alone, against the noise, at what cost; on known grids."""
+
+import itertools
+import random
+from statistics import median
+from typing import Any
+
+import pytest
+from fathom.search.constraint import parse
+from fathom.search.ledger import Trial
+from fathom.search.objective import Objective
+from fathom.search.plan import EXPERT, SEED, Plan
+from fathom.search.space import Point, Space
+from fathom.search.statistics import cliffs_delta, holm, rank_test, ratio_interval
+from fathom.search.verdict import Result, result
+from test_tune import COST, GRID, Grid, options, play
+
+LUCKY, GOOD, RULE = (1, 1, 1, 1), (5, 2, 6, 3), (7, 0, 7, 0)
+
+
+def by_ranks(ours: list[int], others: list[int]) -> float:
+    """Mann and Whitney's p from its definition: all ways of choosing as many."""
+    every = [*ours, *others]
+    below = [
+        sum(other < one for other in every) + sum(other == one for other in every) / 2
+        for one in every
+    ]
+    middle = sum(below) * len(ours) / len(every)
+    far = abs(sum(below[: len(ours)]) - middle)
+    sums = [abs(sum(some) - middle) for some in itertools.combinations(below, len(ours))]
+    return sum(one >= far - 1e-9 for one in sums) / len(sums)
+
+
+def test_the_rank_test_is_that_of_all_ways_to_choose() -> None:
+    draw = random.Random(4)
+    for _ in range(200):
+        ours, others = (
+            [draw.randrange(6) for _ in range(draw.randint(1, 5))] for _ in range(2)
+        )  # many ties
+        assert rank_test(ours, others) == pytest.approx(by_ranks(ours, others))
+    assert rank_test([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]) == pytest.approx(2 / 252)
+
+
+def test_intervals_are_those_of_all_drawings() -> None:
+    ours, others = [3.0, 4.0, 8.0], [10.0, 11.0, 19.0]
+    every = sorted(
+        median(above) / median(below)
+        for above in itertools.product(others, repeat=3)
+        for below in itertools.product(ours, repeat=3)
+    )
+    within = (every[int(0.025 * len(every))], every[int(0.975 * len(every))])
+    assert ratio_interval(others, ours) == pytest.approx(within)
+    assert ratio_interval([2.0] * 5, [1.0] * 5) == (2.0, 2.0)
+
+
+def test_effects_and_several_tests_at_once() -> None:
+    assert cliffs_delta([1, 2], [3, 4]) == 1 and cliffs_delta([3], [1, 3]) == -0.5
+    assert holm({"a": 0.01, "b": 0.04, "c": 0.03}) == pytest.approx(
+        {"a": 0.03, "b": 0.06, "c": 0.06}
+    )
+    assert holm({"a": 0.6, "b": 0.7}) == {"a": 1.0, "b": 1.0}
+
+
+def plan(*first: tuple[str, Point], objective: Objective = COST, **other: Any) -> Plan:
+    return Plan(options(trials=len(first), **other), objective, GRID, first)
+
+
+def proved(one: Plan, cost: Any) -> tuple[Result, list[Trial]]:
+    trials = play(one, cost)
+    found = result(one, trials)
+    assert found is not None
+    return found, trials
+
+
+def points(trials: list[Trial], stage: str) -> list[Point]:
+    return [one.point for one in trials if one.stage == stage]
+
+
+def test_the_luckiest_run_of_the_search_does_not_win() -> None:
+    def cost(stage: str, turn: int, point: Point) -> float:
+        if point == LUCKY:
+            return 1.0 if stage == "search" else 40.0 + turn
+        return {GOOD: 10.0, RULE: 20.0}.get(point, 30.0) + turn % 5 / 10
+
+    found, trials = proved(plan((SEED, LUCKY), (SEED, GOOD), (EXPERT, RULE)), cost)
+    assert found.verdict == "gain" and found.best == 10.2 and found.default == 30.2
+    race = points(trials, "race")
+    assert (race.count(LUCKY), race.count(GOOD), race.count(RULE)) == (2, 2, 2)  # behind each time
+    rounds = points(trials, "proof")
+    assert len(rounds) == 15
+    assert all({*rounds[n : n + 3]} == {GRID.default, RULE, GOOD} for n in range(0, 15, 3))
+    assert len({tuple(rounds[n : n + 3]) for n in range(0, 15, 3)}) > 1  # each in its own order
+    rows = {one.method: one for one in found.methods}
+    assert rows["expert"].score == 20.2 and rows["winner"].settings == GRID.named(GOOD)
+    assert rows["winner"].compared and rows["winner"].compared.delta == 1
+    assert rows["winner"].compared.p == pytest.approx(4 / 252)  # of two tests
+
+
+@pytest.mark.parametrize(
+    ("factor", "noise", "verdict", "words"),
+    [
+        (0.5, 0.01, "gain", "2.01 times as good"), (0.98, 0.0, "none", "no gain worth having (less than 3%)"),
+        (0.9, 0.5, "uncertain", "no certain gain"), (1.2, 0.01, "none", "no gain worth having"),
+    ],
+)  # fmt: skip
+def test_the_verdict_knows_noise(factor: float, noise: float, verdict: str, words: str) -> None:
+    draw = random.Random(1)
+
+    def cost(stage: str, _turn: int, point: Point) -> float:
+        mean = 30 * factor if point == GOOD else 30.0
+        return 1.0 if stage == "search" else mean * (1 + draw.uniform(-noise, noise))
+
+    found, trials = proved(plan((SEED, GOOD)), cost)
+    assert found.verdict == verdict and words in found.sentence
+    assert bool(found.settings) == bool(points(trials, "ablation")) == (verdict == "gain")
+
+
+def ablated(grid: Grid, space: Space = GRID) -> tuple[Result, int]:
+    one = Plan(options(trials=1), COST, space, [(SEED, GOOD)])
+    found, trials = proved(one, lambda _stage, _turn, point: grid(point))
+    return found, len(points(trials, "ablation"))
+
+
+def test_what_does_nothing_is_dropped() -> None:
+    def first_alone(point: Point) -> float:
+        return 30.0 - 2 * point[0]
+
+    found, runs = ablated(first_alone)
+    assert found.settings == {"a": 16}
+    assert [(one.knob, one.kept) for one in found.knobs] == [
+        ("a", True), ("b", False), ("c", False), ("d", False),
+    ]  # fmt: skip
+    assert runs == 5 * (1 + 4) + 5 * 2  # each knob set back, and all three together
+    assert found.best == 20.0 and found.text.count("=") == 1
+
+
+def test_of_two_that_do_the_same_one_is_kept() -> None:
+    def either(point: Point) -> float:
+        return 30.0 - 10.0 * (point[0] == 5 or point[1] == 2)
+
+    found, _ = ablated(either)
+    assert list(found.settings) in (["a"], ["b"])
+
+
+def test_what_cannot_be_set_back_alone_stays() -> None:
+    space = Space(GRID.dimensions, (parse("c != 32 or a == 16", "abcd"),))
+    found, _ = ablated(lambda point: 30.0 - 2 * point[0] - (point[2] > 0), space)
+    assert set(found.settings) == {"a", "c"}
+
+
+def test_what_fails_once_in_the_end_does_not_win() -> None:
+    def cost(stage: str, turn: int, point: Point) -> float:
+        if point == LUCKY:
+            return float("inf") if (stage, turn) == ("proof", 3) else 1.0
+        return 10.0 if point == GOOD else 30.0
+
+    found, trials = proved(plan((SEED, LUCKY), (SEED, GOOD)), cost)
+    assert found.best == 10.0 and found.cost.failed == 1
+    assert points(trials, "proof").count(GOOD) == 5
+    every, _ = proved(plan((SEED, GOOD)), lambda _s, _t, p: float("inf") if p == GOOD else 30.0)
+    assert every.verdict == "none" and "all that was tried failed" in every.sentence
+
+
+def test_more_is_better_where_it_is() -> None:
+    rate = Objective("rate", "MB/s", True, lambda of: of["cost"])
+    one = plan((SEED, GOOD), (SEED, LUCKY), objective=rate)
+    speeds = {GOOD: 200.0, LUCKY: 50.0}
+    found, _ = proved(one, lambda _stage, turn, point: speeds.get(point, 100.0) + turn % 5)
+    assert found.verdict == "gain" and found.best == 202 and found.default == 102
+    assert found.compared and found.compared.ratio == pytest.approx(202 / 102)
+
+
+def test_scores_below_nought_have_ranks_and_no_ratio() -> None:
+    found, _ = proved(plan((SEED, GOOD)), lambda _s, turn, p: turn - 9.0 - 50 * (p == GOOD))
+    assert found.verdict == "gain" and found.compared and found.compared.ratio is not None
+    found, _ = proved(plan((SEED, GOOD)), lambda _s, turn, p: turn - 2.0 - 50 * (p == GOOD))
+    assert found.verdict == "gain" and found.compared and found.compared.ratio is None
+
+
+def test_the_cost_of_tuning_is_all_of_it() -> None:
+    def cost(_stage: str, _turn: int, point: Point) -> float:
+        return float("inf") if point == LUCKY else 10.0 if point == GOOD else 30.0
+
+    found, trials = proved(plan((SEED, LUCKY), (SEED, GOOD)), cost)
+    ran = sum(one.state != "known" for one in trials)  # a second each
+    fresh = len(points(trials, "proof")) + len(points(trials, "ablation"))
+    assert found.cost.trials == ran and found.cost.failed == 1
+    assert found.cost.search == ran - fresh and found.cost.proof == fresh
+    assert found.saved == 20.0 and found.repaid == 1
+
+
+def test_another_sampler_has_as_many_trials_and_no_seeds() -> None:
+    one = Plan(options(trials=20, compare=("random",)), COST, GRID, [(SEED, GOOD), (EXPERT, RULE)])
+    found, trials = proved(one, lambda _s, _t, p: 30.0 + sum(p) - 20 * (p == GOOD))
+    rows = {row.method: row for row in found.methods}
+    assert rows["random"].trials == rows["winner"].trials == 20
+    alone = [row.point for row in trials if row.asked == "random"]
+    assert GOOD not in alone and len(set(alone)) == 20
+    assert found.cost.comparing == len({*alone}) - len({*alone} & {*points(trials[:26], "search")})
+    assert {*points(trials, "proof")} >= {RULE, GOOD, GRID.default}
+
+
+def test_killed_anywhere_the_next_step_is_the_same() -> None:
+    one = plan((SEED, GOOD), (EXPERT, RULE))
+    trials = play(one, lambda _s, _t, p: 30.0 - 2 * p[0])
+    for number in range(len(trials)):
+        step = one.next(trials[:number])
+        row = trials[number]
+        assert step and (step.stage, step.round, step.point) == (row.stage, row.round, row.point)
+    assert one.next(trials) is None
