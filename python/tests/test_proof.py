@@ -90,6 +90,7 @@ def test_the_luckiest_run_of_the_search_does_not_win() -> None:
     assert len(rounds) == 15
     assert all({*rounds[n : n + 3]} == {GRID.default, RULE, GOOD} for n in range(0, 15, 3))
     assert len({tuple(rounds[n : n + 3]) for n in range(0, 15, 3)}) > 1  # each in its own order
+    assert "an expert's rule 1.5 times" in found.sentence
     rows = {one.method: one for one in found.methods}
     assert rows["expert"].score == 20.2 and rows["winner"].settings == GRID.named(GOOD)
     assert rows["winner"].compared and rows["winner"].compared.delta == 1

@@ -13,7 +13,7 @@ from fathom.errors import FathomError
 from fathom.search.compared import Compared
 from fathom.search.finals import Standing
 from fathom.search.ledger import Trial
-from fathom.search.plan import DEFAULT, EXPERT, Plan
+from fathom.search.plan import DEFAULT, Plan
 from fathom.search.space import Point
 from fathom.search.statistics import holm
 
@@ -123,7 +123,9 @@ def _judged(plan: Plan, standing: Standing, found: Result) -> Result:
             text=plan.space.settings(standing.settings), saved=saved,
             repaid=math.ceil(found.cost.search / saved) if saved > 0 else None,
         )  # fmt: skip
-    return replace(found, sentence=_sentence(found, compared, len(runs), worth))
+    return replace(
+        found, sentence=_sentence(found, compared, len(runs), worth, _expert(plan, standing))
+    )
 
 
 def _score(runs: Sequence[Trial]) -> float | None:
@@ -203,7 +205,19 @@ def _cost(plan: Plan, trials: Sequence[Trial]) -> Cost:
     )  # fmt: skip
 
 
-def _sentence(found: Result, compared: Compared, runs: int, worth: float) -> str:
+def _expert(plan: Plan, standing: Standing) -> str:
+    """What an expert's rule does beside the winner, in words."""
+    if plan.expert is None or standing.winner is None or plan.expert not in standing.proof:
+        return ""
+    finals = plan.finals(())
+    runs, rule = standing.proof[standing.winner], standing.proof[plan.expert]
+    if not finals.compare(runs, rule).gain(plan.options.worth):
+        return "; an expert's rule is as good"
+    over = finals.compare(rule, standing.proof[plan.space.default]).ratio
+    return "; an expert's rule fails" if over is None else f"; an expert's rule {over:.3g} times"
+
+
+def _sentence(found: Result, compared: Compared, runs: int, worth: float, expert: str) -> str:
     """The verdict in one."""
     pair = f"{found.objective} {found.best:.4g} {found.unit}".rstrip()
     pair += f" instead of {found.default:.4g}"
@@ -214,8 +228,5 @@ def _sentence(found: Result, compared: Compared, runs: int, worth: float) -> str
         return f"no gain worth having (less than {worth:.0%}): {pair}"
     if found.verdict == UNCERTAIN:
         return f"no certain gain: {pair}"
-    rule = next((one for one in found.methods if one.method == EXPERT), None)
-    if rule and rule.score is not None and rule.compared and rule.compared.ratio is not None:
-        pair += f"; an expert's rule {rule.compared.ratio:.3g} times"
     repaid = "never" if found.repaid is None else f"after {found.repaid:,} runs"
-    return f"{pair}; tuning took {found.cost.search:.0f} s, repaid {repaid}"
+    return f"{pair}{expert}; tuning took {found.cost.search:.0f} s, repaid {repaid}"
