@@ -9,7 +9,7 @@ import pytest
 from fathom.search.constraint import parse
 from fathom.search.ledger import Trial
 from fathom.search.objective import Objective
-from fathom.search.plan import EXPERT, SEED, Plan
+from fathom.search.plan import AUTO, EXPERT, SEED, Plan
 from fathom.search.space import Point, Space
 from fathom.search.statistics import cliffs_delta, holm, rank_test, ratio_interval
 from fathom.search.verdict import Result, result
@@ -199,6 +199,14 @@ def test_another_sampler_has_as_many_trials_and_no_seeds() -> None:
     assert GOOD not in alone and len(set(alone)) == 20
     assert found.cost.comparing == len({*alone}) - len({*alone} & {*points(trials[:26], "search")})
     assert {*points(trials, "proof")} >= {RULE, GOOD, GRID.default}
+
+
+def test_auto_searches_as_long_as_so_many_plain_runs_take() -> None:
+    trials = play(Plan(options(auto=True), COST, GRID, ()), lambda _s, _t, p: 30.0 + sum(p))
+    searched = {one.point for one in trials if one.stage == "search"} - {GRID.default}
+    assert len(searched) + 5 == AUTO  # each run a second, those of the default too
+    timed = play(Plan(options(seconds=9.0, auto=True), COST, GRID, ()), lambda _s, _t, _p: 1.0)
+    assert len({one.point for one in timed if one.stage == "search"} - {GRID.default}) + 5 == 9
 
 
 def test_killed_anywhere_the_next_step_is_the_same() -> None:

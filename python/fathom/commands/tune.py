@@ -4,7 +4,7 @@ Trials are `fathom run --tuned`. After an interruption type the same command: wh
 `{out}` in the program's words is a new directory for each trial, compared with the default's and removed.
 
 examples:
-  fathom tune -- mpiexec -n 4 ./vpic {out}/data.h5
+  fathom tune auto -- mpiexec -n 4 ./vpic {out}/data.h5
   fathom tune --space space.toml --objective rate --trials 200 -o vpic -- mpiexec -n 4 ./vpic {out}/data.h5
   fathom tune --objective 'tail -1 log' --maximize --seconds 3600 --space space.toml -- ./job.sh
   fathom tune show vpic --proof
@@ -50,7 +50,10 @@ COLUMNS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is searched, how, and for how long."""
-    parser.add_argument("words", nargs="*", metavar="show NAME", help="print a search's trials")
+    parser.add_argument(
+        "words", nargs="*", metavar="auto | show NAME",
+        help="with nothing to be decided; print a search's trials",
+    )  # fmt: skip
     parser.add_argument("-o", "--output", metavar="NAME", help="the search is NAME.tune")
     what = parser.add_argument_group("what for")
     what.add_argument(
@@ -63,13 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--space", type=Path, metavar="FILE", help="knobs, values, constraints, seeds"
     )
     how = parser.add_argument_group("how")
-    how.add_argument("--sampler", choices=SAMPLERS, default="ga", help="who says what is next (ga)")
+    how.add_argument("--sampler", choices=SAMPLERS, help="who says what is next (ga)")
     how.add_argument(
         "--compare", choices=SAMPLERS, action="append", default=[],
         help="a further sampler, from nothing and at the same cost, for comparison",
     )  # fmt: skip
     how.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random (0)")
-    how.add_argument("--trials", type=int, default=60, metavar="N", help="most runs of the search")
+    how.add_argument("--trials", type=int, metavar="N", help="most runs of the search (60)")
     how.add_argument("--seconds", type=float, metavar="S", help="most seconds, before the finals")
     how.add_argument(
         "--screen", action="store_true", help="try each knob alone first, drop the inert"
@@ -94,15 +97,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Searches, or shows."""
-    if arguments.words:
+    auto = arguments.words == ["auto"]
+    if arguments.words and not auto:
         if len(arguments.words) != 2 or arguments.words[0] != "show" or arguments.program:
-            raise UsageError("tune: fathom tune show NAME, or fathom tune … -- PROGRAM")
+            raise UsageError("tune: fathom tune show NAME, or fathom tune [auto] … -- PROGRAM")
         return _show(arguments)
     if not arguments.program:
         raise UsageError("tune: which program? fathom tune … -- PROGRAM")
+    _defaults(arguments, auto)
     folder = _folder(arguments.output or Path(arguments.program[0]).name)
     _print(arguments, folder, search(folder, _options(arguments, folder), _say))
     return 0
+
+
+def _defaults(arguments: argparse.Namespace, auto: bool) -> None:
+    """Of what was not given. `auto` is bounded by seconds, and takes who learns most from few trials."""
+    arguments.auto = auto
+    if arguments.trials is None:
+        arguments.trials = 1000 if auto else 60
+    if arguments.sampler is None:
+        arguments.sampler = "model" if auto and "model" in SAMPLERS else "ga"
 
 
 def _say(line: str) -> None:
@@ -145,7 +159,7 @@ def _options(arguments: argparse.Namespace, folder: Path) -> Options:
         tuple(arguments.compare), arguments.seed, arguments.trials, arguments.seconds,
         arguments.repeats, arguments.finalists, arguments.worth / 100, arguments.screen,
         arguments.verify or ("checksum" if has_out else "none"), arguments.timeout,
-        str((arguments.scratch or folder).absolute()),
+        str((arguments.scratch or folder).absolute()), arguments.auto,
     )  # fmt: skip
 
 

@@ -11,9 +11,9 @@ from fathom.errors import UsageError
 from fathom.search.plan import EXPERT, FINDING
 from fathom.search.space import Dimension, Point, Space
 from fathom.store import Run
-from fathom.tuning.prove import Kept, Verdict
+from fathom.tuning.prove import Kept, Verdict, provable
 from fathom.tuning.settings import catalogue
-from fathom.tuning.stacks import here
+from fathom.tuning.stacks import Stack, here
 from fathom.tuning.values import UNITS, ValueMistake, of_knob
 
 RANGE = re.compile(r"(\S+(?: [KMG]iB)?) … (\S+(?: [KMG]iB)?), powers of two")
@@ -102,6 +102,20 @@ def space(run: Run, program: Sequence[str]) -> tuple[Space, list[str]]:
     implied = {name for one in dimensions for name in one.beside}
     chosen = [one for one in dimensions if one.knob.rpartition(".")[2] not in implied]
     return Space(tuple(chosen)), lines
+
+
+def unproved(run: Run, program: Sequence[str]) -> list[tuple[Knob, Stack]]:
+    """Knobs for this program of which nobody knows yet whether they are alive here."""
+    kept = Kept()
+    return [
+        (knob, here()[stack])
+        for layer, stack in stacks(run, program).items()
+        for knob in catalogue().values()
+        if knob.layer.name == layer
+        and knob.safety == "free"
+        and here().get(stack) in provable(knob)
+        if _verdict(kept, knob, stack) is None
+    ]
 
 
 def _verdict(kept: Kept, knob: Knob, stack: str) -> Verdict | None:

@@ -28,6 +28,7 @@ class Options:
     verify: str
     timeout: float | None
     scratch: str
+    auto: bool = False  # knobs are proved where they were not; the budget is a number of plain runs
 
     def data(self) -> dict[str, Any]:
         """As JSON has it."""

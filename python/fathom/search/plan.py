@@ -17,6 +17,8 @@ from fathom.search.space import Point, Space
 
 #: Proposals in a row that bring nothing new before the search ends.
 IDLE = 100
+#: Without --seconds `auto` searches as long as so many runs of the program as it is take.
+AUTO = 50
 #: Who asks for points before the sampler does: by what name they stand in the ledger.
 DEFAULT, SEED, EXPERT, FINDING, SCREEN = "default", "seed", "expert", "finding", "screen"
 
@@ -81,11 +83,17 @@ class Plan:
         before = sum(one.seconds or 0.0 for one in trials if one.stage in ("look", "default"))
         return len(points), seconds + before
 
+    def _budget(self, trials: Sequence[Trial]) -> float:
+        """Seconds of a sampler's search."""
+        if self.options.seconds is not None or not self.options.auto:
+            return math.inf if self.options.seconds is None else self.options.seconds
+        return AUTO * median(one.seconds or 0.0 for one in trials if one.stage == "default")
+
     def _search(self, trials: Sequence[Trial], sampler: str) -> Step | None:
         rows = self.asked(trials, sampler)
         run, spent = self.price(trials, sampler)
         known = {one.point for one in rows} | {self.space.default}
-        over = self.options.seconds is not None and spent >= self.options.seconds
+        over = spent >= self._budget(trials)
         idle = len(rows) >= IDLE and {one.point for one in rows[-IDLE:]} <= {
             one.point for one in rows[:-IDLE]
         }

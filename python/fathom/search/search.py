@@ -18,7 +18,8 @@ from fathom.search.options import Options
 from fathom.search.plan import SEED, Plan
 from fathom.search.space import of_data
 from fathom.search.verdict import Result, result
-from fathom.store import open_run
+from fathom.store import Run, open_run
+from fathom.tuning.prove import prove_on
 
 Say = Callable[[str], None]
 #: What may be raised while a search goes on.
@@ -51,7 +52,9 @@ def search(folder: Path, options: Options, say: Say) -> Result:
     with _alone(folder, say) as lock:
         one = Search(folder, options, lock, say)
         one.run()
-        return one.result()
+        found = one.result()
+        one.ledger.keep("result", found.data())
+        return found
 
 
 class Search:
@@ -96,6 +99,7 @@ class Search:
         self._sound(self.ledger.trials())
         if self.ledger.kept("space") is None:
             run = open_run(self.executor.run_of(1))
+            self._prove(run)
             lines: list[str] = []
             if self.options.space is None:
                 space, lines = here.space(run, self.options.program)
@@ -106,6 +110,16 @@ class Search:
             first = [*((SEED, point) for point in space.seeds), *here.first(run, space)]
             self.ledger.keep("first", first)
             self.ledger.keep("space", space.data())
+
+    def _prove(self, run: Run) -> None:
+        """Once on a machine: which knobs do anything here."""
+        pairs = []
+        if self.options.auto and self.options.space is None:
+            pairs = here.unproved(run, self.options.program)
+        if pairs:
+            self.say(f"which of {len(pairs)} knobs do anything here? Kept for other searches")
+        for knob, verdict in prove_on(pairs):
+            self.say(f"{knob.key}: {verdict.verdict}")
 
     def run(self) -> None:
         """Every trial that is left."""

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -179,14 +179,20 @@ def _toml(knob: Knob, given: Sequence[str]) -> str:
 
 def prove(knobs: Sequence[Knob], again: bool) -> Iterator[tuple[Knob, Verdict]]:
     """Verdicts as they come; those that are known are not proved anew unless `again`."""
+    return prove_on(((knob, stack) for knob in knobs for stack in provable(knob)), again)
+
+
+def prove_on(
+    pairs: Iterable[tuple[Knob, Stack]], again: bool = False
+) -> Iterator[tuple[Knob, Verdict]]:
+    """The same, of knobs each on one stack."""
     kept = Kept()
     with tempfile.TemporaryDirectory(prefix="fathom-knobs.") as folder:
         bench = Bench(Path(folder))
-        for knob in knobs:
-            for stack in provable(knob):
-                verdict = None if again else kept.of(knob, stack)
-                if verdict is None:
-                    verdict = bench.prove(knob, stack)
-                    if verdict.verdict != "failed":
-                        kept.keep(stack, verdict)
-                yield knob, verdict
+        for knob, stack in pairs:
+            verdict = None if again else kept.of(knob, stack)
+            if verdict is None:
+                verdict = bench.prove(knob, stack)
+                if verdict.verdict != "failed":
+                    kept.keep(stack, verdict)
+            yield knob, verdict
