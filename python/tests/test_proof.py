@@ -9,7 +9,8 @@ import pytest
 from fathom.search.constraint import parse
 from fathom.search.ledger import Trial
 from fathom.search.objective import Objective
-from fathom.search.plan import AUTO, EXPERT, SEED, Plan
+from fathom.search.options import AUTO
+from fathom.search.plan import EXPERT, SEED, Plan
 from fathom.search.space import Point, Space
 from fathom.search.statistics import cliffs_delta, holm, rank_test, ratio_interval
 from fathom.search.verdict import Result, result

@@ -16,12 +16,14 @@ import pytest
 from fathom.errors import UsageError
 from fathom.search import here
 from fathom.search.ledger import Ledger, Trial
+from fathom.search.limits import Limits
 from fathom.search.objective import Objective
 from fathom.search.options import Options
 from fathom.search.outputs import Reference
 from fathom.search.plan import Plan
-from fathom.search.samplers import SAMPLERS, Genetic, Told
+from fathom.search.samplers import SAMPLERS, Genetic
 from fathom.search.space import Dimension, Point, Space, of_data, read
+from fathom.search.told import Told
 from fathom.tuning.settings import catalogue
 from fathom.tuning.values import of_knob
 from test_commands import fathom, refused
@@ -66,7 +68,7 @@ def play(plan: Plan, cost: Callable[[str, int, Point], float]) -> list[Trial]:
 def asked(name: str, seed: int, count: int, grid: Grid = valley) -> list[Told]:
     told: list[Told] = []
     for _ in range(count):
-        point = SAMPLERS[name](GRID, seed).ask(told)
+        point = SAMPLERS[name](GRID, options(sampler=name, seed=seed)).ask(told)
         if point is None:
             break
         told.append(Told(point, grid(point)))
@@ -93,7 +95,7 @@ def test_elites_stay_and_what_failed_has_no_children() -> None:
     good = [Told((1, 1, 1, 1), 1.0), Told((2, 2, 2, 2), 2.0)]
     children: list[Told] = [*bad, *good]
     while len(children) < 30:
-        point = Genetic(GRID, 7).ask(children)
+        point = Genetic(GRID, options(seed=7)).ask(children)
         assert point is not None
         children.append(Told(point, 3.0))
     for one in children[18:]:  # behind the elites: of the two sound ones, but for one mutated knob
@@ -169,11 +171,12 @@ def test_a_bad_space_is_one_line_before_any_run(tmp_path: Path, text: str, said:
 
 
 def test_the_catalogue_says_what_is_worth_a_search() -> None:
-    found = {key: here.values(knob, 6) for key, knob in catalogue().items()}
+    found = {key: here.values(knob, Limits(ranks=6, osds=3)) for key, knob in catalogue().items()}
     assert found["romio.cb_nodes"] == [1, 2, 4, 6]
     assert found["romio.cb_config_list"] == ["*:1", "*:2", "*:4", "*:*"]
     assert found["romio.cb_buffer_size"] == [1 << n for n in range(20, 29)]
     assert found["romio.romio_cb_write"] == ["automatic", "enable", "disable"]
+    assert found["ceph.stripe_count"] == [1, 2, 3] and found["forwarder.striping_factor"] == []
     assert found["lustre.striping_factor"] == found["hdf5.alignment"] == []
     chosen = ("romio.cb_nodes", "romio.cb_buffer_size", "romio.romio_cb_write")
     every = Space(tuple(Dimension(key, key, (None, *found[key])) for key in chosen))

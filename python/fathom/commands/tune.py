@@ -8,6 +8,9 @@ examples:
   fathom tune --space space.toml --objective rate --trials 200 -o vpic -- mpiexec -n 4 ./vpic {out}/data.h5
   fathom tune --objective 'tail -1 log' --maximize --seconds 3600 --space space.toml -- ./job.sh
   fathom tune show vpic --proof
+  fathom tune --sampler model --space space.toml -o vpic -- mpiexec -n 4 ./vpic {out}/data.h5
+  fathom tune model vpic
+  fathom tune model small medium --for large.fathom
 """
 
 import argparse
@@ -21,6 +24,8 @@ from fathom.errors import FathomError, UsageError
 from fathom.search import space
 from fathom.search.execute import OUT
 from fathom.search.ledger import Ledger
+from fathom.search.model import show
+from fathom.search.model.design import DESIGNS
 from fathom.search.objective import OBJECTIVES
 from fathom.search.options import Options
 from fathom.search.outputs import WAYS
@@ -31,6 +36,7 @@ from fathom.view import tables
 from fathom.view.proof import proof
 from fathom.view.tables import Column, text
 
+FOR = "of model: predict for a recorded run of other size or with other ranks"
 #: The program's words follow `--`.
 PROGRAM = True
 #: Fewer fresh runs of two cannot show at 95 % that one of them is better, when others are compared as well.
@@ -51,9 +57,10 @@ COLUMNS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is searched, how, and for how long."""
     parser.add_argument(
-        "words", nargs="*", metavar="auto | show NAME",
-        help="with nothing to be decided; print a search's trials",
+        "words", nargs="*", metavar="auto | show NAME | model NAME…",
+        help="with nothing to be decided; print a search's trials; learn from searches what settings cost",
     )  # fmt: skip
+    parser.add_argument("--for", type=Path, dest="target", metavar="RUN", help=FOR)
     parser.add_argument("-o", "--output", metavar="NAME", help="the search is NAME.tune")
     what = parser.add_argument_group("what for")
     what.add_argument(
@@ -70,6 +77,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--compare", choices=SAMPLERS, action="append", default=[],
         help="a further sampler, from nothing and at the same cost, for comparison",
+    )  # fmt: skip
+    how.add_argument(
+        "--design", choices=DESIGNS, default=DESIGNS[0],
+        help="numbers that --sampler model is trained on: 1, 2, 4, …; the most, its half, …; all (powers)",
     )  # fmt: skip
     how.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random (0)")
     how.add_argument("--trials", type=int, metavar="N", help="most runs of the search (60)")
@@ -99,8 +110,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Searches, or shows."""
     auto = arguments.words == ["auto"]
     if arguments.words and not auto:
+        if arguments.words[0] == "model" and len(arguments.words) > 1 and not arguments.program:
+            folders = [_folder(name) for name in arguments.words[1:]]
+            return show.show(folders, arguments.target, arguments.json)
         if len(arguments.words) != 2 or arguments.words[0] != "show" or arguments.program:
-            raise UsageError("tune: fathom tune show NAME, or fathom tune [auto] … -- PROGRAM")
+            ways = "show NAME, fathom tune model NAME…, or fathom tune [auto] … -- PROGRAM"
+            raise UsageError(f"tune: fathom tune {ways}")
         return _show(arguments)
     if not arguments.program:
         raise UsageError("tune: which program? fathom tune … -- PROGRAM")
@@ -116,7 +131,7 @@ def _defaults(arguments: argparse.Namespace, auto: bool) -> None:
     if arguments.trials is None:
         arguments.trials = 1000 if auto else 60
     if arguments.sampler is None:
-        arguments.sampler = "model" if auto and "model" in SAMPLERS else "ga"
+        arguments.sampler = "model" if auto else "ga"
 
 
 def _say(line: str) -> None:
@@ -143,9 +158,6 @@ def _options(arguments: argparse.Namespace, folder: Path) -> Options:
         raise UsageError("tune: --worth is a percentage, 0 or more")
     if len({arguments.sampler, *arguments.compare}) <= len(arguments.compare):
         raise UsageError("tune: --compare with another sampler than --sampler, and each once")
-    if given_space:
-        for sampler in (arguments.sampler, *arguments.compare):
-            SAMPLERS[sampler](given_space, arguments.seed)
     has_out = any(OUT in word for word in arguments.program)
     if arguments.verify not in (None, "none") and not has_out:
         raise UsageError(
@@ -153,14 +165,18 @@ def _options(arguments: argparse.Namespace, folder: Path) -> Options:
         )
     if not has_out:
         _say(f"no {OUT} in the program's words: what it writes is neither removed nor verified")
-    return Options(
+    options = Options(
         tuple(arguments.program), str(Path.cwd()), arguments.objective, arguments.maximize,
         arguments.group, given_space.data() if given_space else None, arguments.sampler,
         tuple(arguments.compare), arguments.seed, arguments.trials, arguments.seconds,
         arguments.repeats, arguments.finalists, arguments.worth / 100, arguments.screen,
         arguments.verify or ("checksum" if has_out else "none"), arguments.timeout,
-        str((arguments.scratch or folder).absolute()), arguments.auto,
+        str((arguments.scratch or folder).absolute()), arguments.design, arguments.auto,
     )  # fmt: skip
+    if given_space:
+        for sampler in (options.sampler, *options.compare):
+            SAMPLERS[sampler](given_space, options)  # what it needs is missed before a run
+    return options
 
 
 def _print(arguments: argparse.Namespace, folder: Path, found: Result) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from fathom.analysis import findings
 from fathom.catalogue.knobs import Knob
 from fathom.errors import UsageError
+from fathom.search.limits import Limits
 from fathom.search.plan import EXPERT, FINDING
 from fathom.search.space import Dimension, Point, Space
 from fathom.store import Run
@@ -16,30 +17,32 @@ from fathom.tuning.settings import catalogue
 from fathom.tuning.stacks import Stack, here
 from fathom.tuning.values import UNITS, ValueMistake, of_knob
 
-RANGE = re.compile(r"(\S+(?: [KMG]iB)?) … (\S+(?: [KMG]iB)?), powers of two")
+RANGE = re.compile(r"(\S+(?: [KMG]iB)?) … (\S+(?: [KMG]iB)?)(, powers of two)?")
 SIZE = re.compile(r"([0-9]+)(?: ([KMG])iB)?")
 #: What sites write in their manuals: as many targets as ranks can use, stripes and buffers of a few MiB.
 TYPICAL = 4 << 20
 OMPI_IO = "OMPI_MCA_io"  # which MPI-IO of Open MPI
 
 
-def values(knob: Knob, ranks: int) -> list[Any]:
+def values(knob: Knob, limits: Limits) -> list[Any]:
     """What the catalogue finds worth a search; nothing where only a person can say."""
     if len(knob.values) != 1 or knob.values[0].many:
         return []
     if not knob.search:
         return list(knob.values[0].words)
     if found := RANGE.fullmatch(knob.search):
-        low, high = (_size(word, ranks) for word in found.groups())
-        return [] if low is None or high is None else list(_powers(low, high))
+        low, high = (_size(word, limits) for word in found.groups()[:2])
+        if low is None or high is None:
+            return []
+        return list(_powers(low, high) if found[3] else range(low, high + 1))
     return [word for word in knob.search.split(", ") if _is_value(knob, word)]
 
 
-def _size(word: str, ranks: int) -> int | None:
-    if word == "ranks":
-        return ranks
+def _size(word: str, limits: Limits) -> int | None:
     found = SIZE.fullmatch(word)
-    return int(found[1]) * UNITS[(found[2] or "").lower()] if found else None
+    if not found:
+        return limits.of(word)
+    return int(found[1]) * UNITS[(found[2] or "").lower()]
 
 
 def _powers(low: int, high: int) -> Iterator[int]:
@@ -76,13 +79,12 @@ def stacks(run: Run, program: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def space(run: Run, program: Sequence[str]) -> tuple[Space, list[str]]:
+def space(run: Run, program: Sequence[str], limits: Limits) -> tuple[Space, list[str]]:
     """What is alive for this program, and lines on what was left out."""
-    ranks = run.sql("select coalesce(ranks, 1) as n from runs").to_pylist()[0]["n"]
     kept, dimensions, unproved = Kept(), [], []
     for layer, stack in stacks(run, program).items():
         for knob in catalogue().values():
-            found = values(knob, ranks) if knob.layer.name == layer else []
+            found = values(knob, limits) if knob.layer.name == layer else []
             if not found or knob.safety != "free":
                 continue
             verdict = _verdict(kept, knob, stack)

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+#: Without --seconds `auto` searches as long as so many runs of the program as it is take.
+AUTO = 50
+
 
 @dataclass(frozen=True)
 class Options:
@@ -28,6 +31,7 @@ class Options:
     verify: str
     timeout: float | None
     scratch: str
+    design: str = "powers"  # values that a model is trained on
     auto: bool = False  # knobs are proved where they were not; the budget is a number of plain runs
 
     def data(self) -> dict[str, Any]:

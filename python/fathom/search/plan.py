@@ -11,14 +11,13 @@ from statistics import median
 from fathom.search.finals import Finals
 from fathom.search.ledger import Step, Trial
 from fathom.search.objective import Objective
-from fathom.search.options import Options
-from fathom.search.samplers import SAMPLERS, Told
+from fathom.search.options import AUTO, Options
+from fathom.search.samplers import SAMPLERS
 from fathom.search.space import Point, Space
+from fathom.search.told import Sampler, Told
 
 #: Proposals in a row that bring nothing new before the search ends.
 IDLE = 100
-#: Without --seconds `auto` searches as long as so many runs of the program as it is take.
-AUTO = 50
 #: Who asks for points before the sampler does: by what name they stand in the ledger.
 DEFAULT, SEED, EXPERT, FINDING, SCREEN = "default", "seed", "expert", "finding", "screen"
 
@@ -30,6 +29,7 @@ class Plan:
         self, options: Options, objective: Objective, space: Space, first: Sequence[tuple[str, Point]]
     ) -> None:  # fmt: skip
         self.options, self.objective, self.space = options, objective, space
+        self.samplers: dict[tuple[str, frozenset[int]], Sampler] = {}  # by what screening left out
         asked = [(DEFAULT, space.default), *first, *((SCREEN, one) for one in self._corners())]
         self.first = {point: by for by, point in reversed(asked)}  # who asked first
         self.first = {point: self.first[point] for _, point in asked}  # in that order
@@ -113,9 +113,11 @@ class Plan:
     def _ask(self, trials: Sequence[Trial], rows: Sequence[Trial], sampler: str) -> Point | None:
         """The sampler's word, in what screening left of the space."""
         inert = frozenset() if sampler in self.options.compare else self.inert(trials)
-        space = self.space.without(inert)
         told = [Told(_without(one.point, inert), self.cost(one)) for one in rows]
-        return SAMPLERS[sampler](space, self.options.seed).ask(told)
+        key = (sampler, inert)
+        if key not in self.samplers:
+            self.samplers[key] = SAMPLERS[sampler](self.space.without(inert), self.options)
+        return self.samplers[key].ask(told)
 
     def _corners(self) -> list[Point]:
         """For screening: each knob alone, at its first and its last value."""

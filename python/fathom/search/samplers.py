@@ -3,34 +3,20 @@ that was killed goes on as if it had not been."""
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from random import Random
-from typing import Protocol
 
 from fathom.errors import UsageError
+from fathom.search.model.led import Modelled
+from fathom.search.options import Options
 from fathom.search.space import Point, Space
-
-
-@dataclass(frozen=True)
-class Told:
-    """A point that was tried, and what it cost: lower is better, infinite where it failed."""
-
-    point: Point
-    cost: float
-
-
-class Sampler(Protocol):
-    """Ask; what is told stands in the question."""
-
-    def ask(self, told: Sequence[Told]) -> Point | None:
-        """The next point, or None when there is nothing left to try."""
+from fathom.search.told import Sampler, Told
 
 
 class Uniform:
     """Every point at most once, in any order: what other samplers are to be compared with."""
 
-    def __init__(self, space: Space, seed: int) -> None:
-        self.space, self.seed = space, seed
+    def __init__(self, space: Space, options: Options) -> None:
+        self.space, self.seed = space, options.seed
 
     def ask(self, told: Sequence[Told]) -> Point | None:
         random = Random(f"{self.seed} {len(told)}")
@@ -47,8 +33,8 @@ class Genetic:
 
     POPULATION, GENERATIONS, ELITES, MUTATION = 15, 40, 3, 0.15
 
-    def __init__(self, space: Space, seed: int) -> None:
-        self.space, self.seed = space, seed
+    def __init__(self, space: Space, options: Options) -> None:
+        self.space, self.seed = space, options.seed
 
     def ask(self, told: Sequence[Told]) -> Point | None:
         generation, member = divmod(len(told), self.POPULATION)
@@ -89,14 +75,14 @@ def _distinct(ranked: Sequence[Told]) -> list[Point]:
 class Parzen:
     """Optuna's tree-structured Parzen estimator, told the whole history at each question."""
 
-    def __init__(self, space: Space, seed: int) -> None:
+    def __init__(self, space: Space, options: Options) -> None:
         try:
             import optuna
         except ImportError as error:
             line = "tune: --sampler tpe needs Optuna: pip install 'fathom-io[tune]'; or take ga"
             raise UsageError(line) from error
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        self.optuna, self.space, self.seed = optuna, space, seed
+        self.optuna, self.space, self.seed = optuna, space, options.seed
         self.values: dict[str, optuna.distributions.BaseDistribution] = {
             str(number): optuna.distributions.CategoricalDistribution(range(len(one.values)))
             for number, one in enumerate(space.dimensions)
@@ -130,8 +116,9 @@ class Parzen:
         return self.space.draw(Random(f"{self.seed} {len(told)}"))
 
 
-SAMPLERS: dict[str, Callable[[Space, int], Sampler]] = {
+SAMPLERS: dict[str, Callable[[Space, Options], Sampler]] = {
     "ga": Genetic,
+    "model": Modelled,
     "random": Uniform,
     "tpe": Parzen,
 }

@@ -4,11 +4,12 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError, UsageError
-from fathom.search import here
+from fathom.search import here, limits
 from fathom.search import options as asked
 from fathom.search.execute import Executor
 from fathom.search.finals import STAGES
@@ -100,14 +101,17 @@ class Search:
         if self.ledger.kept("space") is None:
             run = open_run(self.executor.run_of(1))
             self._prove(run)
+            found = limits.of_run(run)
             lines: list[str] = []
             if self.options.space is None:
-                space, lines = here.space(run, self.options.program)
+                space, lines = here.space(run, self.options.program, found)
             else:
                 space = of_data(self.options.space)
             for line in lines:
                 self.say(line)
-            first = [*((SEED, point) for point in space.seeds), *here.first(run, space)]
+            rules = here.first(run, limits.limited(space, found))
+            first = [*((SEED, point) for point in space.seeds), *rules]
+            self.ledger.keep("limits", asdict(found))
             self.ledger.keep("first", first)
             self.ledger.keep("space", space.data())
 
@@ -197,7 +201,8 @@ def planned(ledger: Ledger) -> Plan | None:
         return None
     options = asked.of_data(ledger.kept("options"))
     first = [(by, tuple(point)) for by, point in ledger.kept("first")]
-    return Plan(options, asked_for(options.objective, options.maximize), of_data(space), first)
+    known = limits.limited(of_data(space), limits.of_data(ledger.kept("limits")))
+    return Plan(options, asked_for(options.objective, options.maximize), known, first)
 
 
 def _limit(given: float | None) -> float:

@@ -76,6 +76,8 @@ class Space:
 
     def allowed(self, point: Point) -> bool:
         """Does it meet all conditions?"""
+        if not self.constraints:
+            return True
         values = {
             one.name: _plain(one, one.values[number])
             for one, number in zip(self.dimensions, point, strict=True)

@@ -1,0 +1,91 @@
+"""How far counts go here: ranks of the program, forwarding servers, and OSDs where its files are on CephFS."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fathom.search.constraint import parse
+from fathom.search.space import Space
+from fathom.store import Run
+from fathom.tuning.settings import catalogue
+
+#: A knob's `search` in the catalogue names what ends it.
+ENDS = re.compile(r"1 … (ranks|servers|OSDs)\b")
+SERVERS = "FATHOM_FORWARD_SERVERS"
+PATIENCE = 20.0  # seconds that the cluster has to answer
+
+
+@dataclass(frozen=True)
+class Limits:
+    """None: not known, so no limit."""
+
+    ranks: int | None = None
+    servers: int | None = None
+    osds: int | None = None
+
+    def of(self, word: str) -> int | None:
+        """As the catalogue calls it."""
+        return {"ranks": self.ranks, "servers": self.servers, "OSDs": self.osds}.get(word)
+
+
+def of_run(run: Run) -> Limits:
+    """Of a recorded run, and of the machine that it ran on, which is this one."""
+    (row,) = run.sql("select max(ranks) as ranks from runs").to_pylist()
+    servers = [one for one in os.environ.get(SERVERS, "").split(";") if one]
+    kinds = run.sql("select distinct file_system as name from files").to_pylist()
+    osds = _osds() if any("ceph" in (kind["name"] or "") for kind in kinds) else None
+    return Limits(row["ranks"], len(servers) or None, osds)
+
+
+def _osds() -> int | None:
+    """Of the cluster that `ceph` speaks to; None where it says nothing."""
+    try:
+        done = subprocess.run(
+            ["ceph", "osd", "ls", "--format", "json"], capture_output=True, text=True,
+            stdin=subprocess.DEVNULL, timeout=PATIENCE, check=True,
+        )  # fmt: skip
+        return len(json.loads(done.stdout)) or None
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+
+
+def _end(knob: str, limits: Limits) -> int | None:
+    found = ENDS.match(catalogue()[knob].search or "")
+    return limits.of(found[1]) if found else None
+
+
+def limited(space: Space, limits: Limits) -> Space:
+    """Counts above what there is are no other settings: conditions leave them out."""
+    names = [one.name for one in space.dimensions if one.name.isidentifier()]
+    conditions = [
+        parse(f"{one.name} <= {end}", names)
+        for one in space.dimensions
+        if one.name in names and (end := _end(one.knob, limits)) and _above(one.values, end)
+    ]
+    return replace(space, constraints=(*space.constraints, *conditions))
+
+
+def widened(space: Space, limits: Limits) -> Space:
+    """Of a run of another size: counts go on by doubling, as far as it has ranks or servers."""
+    dimensions = []
+    for one in space.dimensions:
+        counts = [value for value in one.values if isinstance(value, int)]
+        end = _end(one.knob, limits)
+        more: list[int] = []
+        while end and counts and max([*counts, *more]) < end:
+            more.append(min(2 * max([*counts, *more]), end))
+        dimensions.append(replace(one, values=(*one.values, *more)))
+    return limited(replace(space, dimensions=tuple(dimensions)), limits)
+
+
+def _above(values: tuple[Any, ...], end: int) -> bool:
+    return any(isinstance(value, int) and value > end for value in values)
+
+
+def of_data(data: Mapping[str, Any] | None) -> Limits:
+    """As they were kept."""
+    return Limits(**(data or {}))
