@@ -146,10 +146,9 @@ static bool is_served(const struct mpiio_library *mpi, uintptr_t comm, const cha
 {
 	int inter = 1;
 
-	return mpi && settings()->mpiio && name && !strchr(name, ':') &&
-	       comm != mpi->abi->comm_null && !(amode & MODE_SEQUENTIAL) &&
-	       place_find(at, AT_FDCWD, name) && *at->path && !at->slash &&
-	       mpi->abi->comm_inter(comm, &inter) == 0 && !inter;
+	return mpi && name && !strchr(name, ':') && comm != mpi->abi->comm_null &&
+	       !(amode & MODE_SEQUENTIAL) && place_find(at, AT_FDCWD, name) && *at->path &&
+	       !at->slash && mpi->abi->comm_inter(comm, &inter) == 0 && !inter;
 }
 
 /* One rank asks for all, and one more time each that has another server. Whether it is open is what the first was told. */
@@ -451,7 +450,7 @@ static bool is_ours(const struct mpi_open *m, unsigned int how)
 {
 	int atomic = 0;
 
-	return m && !m->view.foreign &&
+	return m && settings()->mpiio && !m->view.foreign &&
 	       !(m->amode & (how & MPIIO_WRITE ? MODE_RDONLY : MODE_WRONLY)) &&
 	       mpiio_library()->atomicity(m->fh, &atomic) == 0 && !atomic;
 }

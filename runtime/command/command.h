@@ -140,6 +140,8 @@ const char *selection_path(const struct run *run); /* in the run directory, for 
 /* tuned.c: what is set in the program. */
 void tuned_compile(struct run *run); /* ends with its one line if something is wrong in it */
 void tuned_publish(struct run *run);
+/* The next line after *at that begins with this word and a blank, without them; NULL: none. */
+char *tuned_line(const char **at, const char *word);
 const char *tuned_path(const struct run *run); /* NULL: nothing is set */
 void tuned_variables(const struct run *run, void (*use)(const char *name, const char *value));
 
@@ -155,6 +157,7 @@ const char *probes_library(const char *probes, const char *library);
 
 /* forwarding.c: servers around the program. */
 void forwarding_check(const struct run *run); /* fails before anything is made */
+void forwarding_tuned(struct run *run);       /* the same of what the settings say of servers */
 __attribute__((noreturn)) void forwarding_exec(const struct run *run);
 
 /* environment.c: the environment as a shell reads it. */

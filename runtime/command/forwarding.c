@@ -16,6 +16,47 @@ void forwarding_check(const struct run *run)
 		     "write fathom run --forward -- mpiexec ... in front of the launcher");
 }
 
+/* What the settings say of servers, before one is started: how many there are. */
+void forwarding_tuned(struct run *run)
+{
+	const char *at = run->tuned, *last = NULL;
+	char *line;
+
+	while ((line = tuned_line(&at, "option"))) {
+		last = strsep(&line, " ");
+		if (strcmp(last, "servers") == 0)
+			run->options.servers = (unsigned)strtoul(line, NULL, 10);
+	}
+	if (!last)
+		return;
+	if (!*run->options.command || run->launcher.name[0])
+		fail(EXIT_FATHOM,
+		     "--tuned: %s is of forwarding servers, which start once, for all ranks: "
+		     "write fathom run --tuned FILE -- mpiexec ... in front of the launcher",
+		     last);
+	if (!run->options.servers)
+		fail(EXIT_FATHOM,
+		     "--tuned: %s is of forwarding servers, and none is started: set servers, or "
+		     "add --forward",
+		     last);
+}
+
+/* Of their configuration: the other settings. */
+static size_t add_tuned(const struct run *run, char **words)
+{
+	const char *at = run->tuned;
+	size_t count = 0;
+	char *line;
+
+	while ((line = tuned_line(&at, "option"))) {
+		char *name = strsep(&line, " ");
+
+		if (strcmp(name, "servers") != 0)
+			words[count++] = format_text("--set=%s=%s", name, line);
+	}
+	return count;
+}
+
 static const char *exported(const struct run *run)
 {
 	const char *path = run->options.forward_path;
@@ -46,6 +87,8 @@ void forwarding_exec(const struct run *run)
 	};
 	const char *agent[20];
 	const size_t ahead = sizeof(before) / sizeof(*before) - !storage;
+	const size_t tuned =
+		run->tuned ? strlen(run->tuned) / strlen("option x y") : 0; /* at most */
 	size_t count = 0, beside = 0, at = ahead;
 	char **words;
 
@@ -56,10 +99,11 @@ void forwarding_exec(const struct run *run)
 
 	while (run->options.command[count])
 		count++;
-	words = calloc(ahead + beside + count + 2, sizeof(*words));
+	words = calloc(ahead + tuned + beside + count + 2, sizeof(*words));
 	if (!words)
 		fail(EXIT_FATHOM, "out of memory");
 	memcpy(words, before, ahead * sizeof(*words));
+	at += add_tuned(run, words + at);
 	for (size_t i = 0; i < beside; i++)
 		words[at++] = format_text("--beside=%s", agent[i]);
 	words[at++] = "--";

@@ -40,10 +40,10 @@ void tuned_compile(struct run *run)
 	run->tuned = output_of(run, "--tuned", compile_exec);
 	if (!run->tuned)
 		fail(EXIT_FATHOM, "--tuned: cannot read the settings: %s", strerror(errno));
+	forwarding_tuned(run);
 }
 
-/* The next line after *at that begins with this word and a blank, without them; NULL: none. */
-static char *line_of(const char **at, const char *word)
+char *tuned_line(const char **at, const char *word)
 {
 	const size_t length = strlen(word);
 
@@ -64,7 +64,7 @@ static void write_hints(const struct run *run)
 	struct text hints = {0};
 	char *line;
 
-	while ((line = line_of(&at, "romio")))
+	while ((line = tuned_line(&at, "romio")))
 		text_add(&hints, "%s\n", line);
 	if (hints.at)
 		publish(hints_path(run), hints.at, hints.used);
@@ -96,12 +96,12 @@ void tuned_variables(const struct run *run, void (*use)(const char *name, const 
 	const char *at = run->tuned;
 	char *line;
 
-	while ((line = line_of(&at, "environment"))) {
+	while ((line = tuned_line(&at, "environment"))) {
 		char *name = strsep(&line, " ");
 
 		use(name, line);
 	}
 	at = run->tuned;
-	if (line_of(&at, "romio"))
+	if (tuned_line(&at, "romio"))
 		use("ROMIO_HINTS", hints_path(run));
 }

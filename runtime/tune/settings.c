@@ -102,7 +102,8 @@ static bool take_line(char *line, const char *end)
 		return true;
 	}
 	if (!r) /* what the launch has got */
-		return strcmp(key, "environment") == 0 || strcmp(key, "romio") == 0;
+		return strcmp(key, "environment") == 0 || strcmp(key, "romio") == 0 ||
+		       strcmp(key, "option") == 0;
 	if (!*rest)
 		return false;
 	if (strcmp(key, "file") == 0) {

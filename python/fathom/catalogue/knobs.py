@@ -18,7 +18,7 @@ ROUTES: Mapping[str, str] = {
     "environment": "environment",
     "mca": "MCA parameter",
     "layout": "layout",
-    "option": "option of fathom run",
+    "option": "forwarding servers",
 }
 #: HDF5's lists, by the calls that take them.
 LISTS = ("file-create", "file-access", "dataset-create", "dataset-access", "transfer")

@@ -30,6 +30,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="here, with --export: each server keeps stripes in a directory of its own below DIR",
     )  # fmt: skip
     start.add_argument("--servers", type=positive, default=1, metavar="N", help="so many, here [1]")
+    start.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE",
+        help=f"of all servers, over what FILE says: {', '.join(settings.SET)}",
+    )  # fmt: skip
     start.add_argument(
         "--forward-nodes", type=positive, metavar="K",
         help="one on each of the first K nodes of the Slurm or PBS allocation",
@@ -147,7 +152,9 @@ def _start(group: Group, arguments: argparse.Namespace) -> list[Started]:
     record = Path(arguments.record) if arguments.record else None
     if record and record.suffix != onefile.SUFFIX:
         record = record.with_name(record.name + onefile.SUFFIX)
-    return group.up(_wanted(arguments), record, arguments.start_with)
+    said = settings.assigned(arguments.set)
+    wanted = [replace(one, **said) for one in _wanted(arguments)]
+    return group.up(wanted, record, arguments.start_with)
 
 
 def _with(group: Group, arguments: argparse.Namespace) -> int:

@@ -102,6 +102,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(WAYS)}, or a command (checksum, if there is {OUT})",
     )
     how.add_argument("--scratch", type=Path, metavar="DIR", help=f"where {OUT} is (in NAME.tune)")
+    how.add_argument(
+        "--forward-storage", type=Path, metavar="DIR",
+        help="forwarding servers that a trial starts keep stripes below DIR, as of fathom run",
+    )  # fmt: skip
     parser.add_argument("--proof", action="store_true", help="of show: the verdict and its figures")
     parser.add_argument("--json", action="store_true", help="the result, or the trials, as JSON")
 
@@ -163,6 +167,10 @@ def _options(arguments: argparse.Namespace, folder: Path) -> Options:
         raise UsageError(
             f"tune: --verify what? write {OUT} where the program's words name its output"
         )
+    if given_space and not has_out and given_space.starts_servers():
+        raise UsageError(
+            f"tune: forwarding servers serve {OUT}: write it where the program's words name its output"
+        )
     if not has_out:
         _say(f"no {OUT} in the program's words: what it writes is neither removed nor verified")
     options = Options(
@@ -172,6 +180,7 @@ def _options(arguments: argparse.Namespace, folder: Path) -> Options:
         arguments.repeats, arguments.finalists, arguments.worth / 100, arguments.screen,
         arguments.verify or ("checksum" if has_out else "none"), arguments.timeout,
         str((arguments.scratch or folder).absolute()), arguments.design, arguments.auto,
+        str(arguments.forward_storage.absolute()) if arguments.forward_storage else None,
     )  # fmt: skip
     if given_space:
         for sampler in (options.sampler, *options.compare):

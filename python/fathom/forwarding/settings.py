@@ -3,6 +3,7 @@
 import os
 import stat
 import tomllib
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -33,7 +34,9 @@ class Server:
     throttle: str = ""
     workers: int = 4
     cache: int = 64 << 20  # bytes of blocks that are kept; 0: none
+    pool: int = 0  # bytes of buffers for data on its way; 0: the server's default
     stripe: int = 0  # bytes of a stripe; 0: the server's default
+    stripe_count: int = 0  # servers that a file is striped over; 0: all
     mount: str = ""  # where programs see files that are striped (empty: the first server's path) or in a CephFS
     auth: str = "token"  # by what it and its clients know each other where no Unix socket does it
     munge_socket: str = ""  # of auth "munge"; empty: munged's usual one
@@ -76,8 +79,8 @@ class Server:
         """Of `fathom-engine forward`, but for where to listen."""
         said = ["--name", self.name, "--workers", str(self.workers), "--store", self.store]
         said += ["--cache", str(self.cache)]
-        if self.stripe:
-            said += ["--stripe-size", str(self.stripe)]
+        for name, value in self._numbers():
+            said += [name, str(value)] if value else []
         for name in ("behind_token", "ceph_conf", "ceph_id"):
             if value := getattr(self, name):
                 said += ["--" + name.replace("_", "-"), value]
@@ -86,15 +89,27 @@ class Server:
         said += [word for plugin in self.plugins for word in ("--plugin", plugin)]
         return said + (["--throttle", self.throttle] if self.throttle else [])
 
+    def _numbers(self) -> list[tuple[str, int]]:
+        """What is left to the server where it is 0."""
+        return [
+            ("--pool", self.pool),
+            ("--stripe-size", self.stripe),
+            ("--stripe-count", self.stripe_count),
+        ]
+
 
 KEYS = {field.name: field.type for field in fields(Server)}
 CHOICES = {"role": ROLES, "protocol": ("", *PROTOCOLS), "store": STORES, "auth": PROOFS}
 RANGES = {
     "port": range(65536),
     "workers": range(1, 1025),
+    "pool": range(1 << 40),
     "stripe": range(1 << 40),
+    "stripe_count": range(1025),
     "cache": range(1 << 40),
 }
+#: What may be said of all servers in words, beside where they are (`--set`).
+SET = ("cache", "pool", "store", "stripe", "stripe_count", "throttle", "workers")
 
 
 def _is_a(kind: Any, value: Any) -> bool:
@@ -116,6 +131,18 @@ def _checked(where: str, said: dict[str, Any]) -> dict[str, Any]:
         if key in RANGES and value not in RANGES[key]:
             most = RANGES[key][-1]
             raise UsageError(f"{where}: {key} = {value}: {RANGES[key][0]} to {most} is expected")
+    return said
+
+
+def assigned(words: Sequence[str]) -> dict[str, Any]:
+    """`KEY=VALUE` of each word, for all servers."""
+    said: dict[str, Any] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key not in SET:
+            raise UsageError(f"--set {word}: write KEY=VALUE; there are {', '.join(SET)}")
+        said[key] = int(value) if KEYS[key] is int and value.isdecimal() else value
+        _checked(f"--set {word}", {key: said[key]})
     return said
 
 

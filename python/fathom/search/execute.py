@@ -8,11 +8,13 @@ from pathlib import Path
 
 from fathom import groups, places
 from fathom.errors import FathomError
+from fathom.forwarding.group import Group
 from fathom.search.ledger import Outcome
 from fathom.search.objective import OBJECTIVES, Measures, asked_for, measure, said
 from fathom.search.options import Options
 from fathom.search.outputs import Reference
 from fathom.store import open_run
+from fathom.tuning.settings import read
 
 OUT = "{out}"
 #: The counters of each file are enough to judge by, and cheap; what is looked at closely is every call.
@@ -35,14 +37,20 @@ class Executor:
         """Its run directory."""
         return self.place(number) / "run.fathom"
 
+    def store(self, number: int) -> Path | None:
+        """Where the forwarding servers of a trial keep stripes; None: they share the directory of its output."""
+        storage = self.options.forward_storage
+        return Path(storage) / f"stripes.{number}" if storage else None
+
     def trial(self, number: int, settings: str, timeout: float | None, look: bool) -> Outcome:
         """Runs it; `look`: without settings, recorded closely, and its output is what others are compared with."""
         place, out = self.place(number), Path(self.options.scratch) / f"out.{number}"
-        for old in (place, out):
+        store = self.store(number)
+        for old in filter(None, (place, out, store)):
             shutil.rmtree(old, ignore_errors=True)
         try:
-            place.mkdir(parents=True)
-            out.mkdir(parents=True)
+            for new in filter(None, (place, out, store)):
+                new.mkdir(parents=True)
         except OSError as error:
             raise FathomError(f"tune: {error.filename}: {error.strerror}") from error
         began = time.monotonic()
@@ -51,7 +59,9 @@ class Executor:
         except FathomError as error:
             return Outcome("failed", time.monotonic() - began, why=str(error))
         finally:
-            shutil.rmtree(out, ignore_errors=True)
+            self._end_servers(number)
+            for old in filter(None, (out, store)):
+                shutil.rmtree(old, ignore_errors=True)
             if not look:
                 shutil.rmtree(self.run_of(number), ignore_errors=True)
 
@@ -81,8 +91,22 @@ class Executor:
         if settings:
             file = place / "settings.toml"
             file.write_text(settings.replace(OUT, str(out)), encoding="utf-8")
-            words += ["--tuned", str(file)]
+            words += ["--tuned", str(file), *self._servers(number, file, out)]
         return [*words, "--", *(word.replace(OUT, str(out)) for word in self.options.program)]
+
+    def _servers(self, number: int, file: Path, out: Path) -> list[str]:
+        """Those that the settings start serve its output."""
+        if all(one.knob.route != "option" for one in read(file).launch):
+            return []
+        store = self.store(number)
+        return ["--forward-path", str(out), *(["--forward-storage", str(store)] if store else [])]
+
+    def _end_servers(self, number: int) -> None:
+        """Those of a trial that was killed before it could end them."""
+        group = Group(self.run_of(number) / "forward")
+        if group.file.exists():
+            for _ in group.down(0):
+                pass
 
     def _run(self, words: Sequence[str], place: Path, timeout: float | None) -> int | None:
         """Its status; None: it was ended, having taken too long."""

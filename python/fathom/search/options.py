@@ -33,6 +33,7 @@ class Options:
     scratch: str
     design: str = "powers"  # values that a model is trained on
     auto: bool = False  # knobs are proved where they were not; the budget is a number of plain runs
+    forward_storage: str | None = None  # of a trial's forwarding servers: they stripe
 
     def data(self) -> dict[str, Any]:
         """As JSON has it."""

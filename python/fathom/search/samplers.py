@@ -3,6 +3,7 @@ that was killed goes on as if it had not been."""
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import product
 from random import Random
 
 from fathom.errors import UsageError
@@ -26,6 +27,19 @@ class Uniform:
             if point not in tried:
                 return point
         return None
+
+
+class Grid:
+    """Every point, in order: the last knob changes fastest."""
+
+    def __init__(self, space: Space, _options: Options) -> None:
+        self.space = space
+
+    def ask(self, told: Sequence[Told]) -> Point | None:
+        tried = {one.point for one in told}
+        points = product(*(range(len(one.values)) for one in self.space.dimensions))
+        allowed = (point for point in points if self.space.allowed(point))
+        return next((point for point in allowed if point not in tried), None)
 
 
 class Genetic:
@@ -118,6 +132,7 @@ class Parzen:
 
 SAMPLERS: dict[str, Callable[[Space, Options], Sampler]] = {
     "ga": Genetic,
+    "grid": Grid,
     "model": Modelled,
     "random": Uniform,
     "tpe": Parzen,

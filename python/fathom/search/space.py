@@ -53,6 +53,10 @@ class Space:
         """Nothing set."""
         return (0,) * len(self.dimensions)
 
+    def starts_servers(self) -> bool:
+        """A knob of it is one of forwarding servers, so trials start their own."""
+        return any(catalogue()[one.knob].route == "option" for one in self.dimensions)
+
     def alone(self, number: int, value: int) -> Point:
         """One knob set, at this value."""
         return tuple(value if n == number else 0 for n in range(len(self.dimensions)))

@@ -11,6 +11,11 @@ def text(settings: Settings) -> str:
     """The lines that the launch and every traced process read."""
     lines = [f"environment {name} {value}" for name, value in _variables(settings)]
     lines += [f"romio {one.knob.name} {one.text}" for one in _hints(settings, romio=True)]
+    lines += [
+        f"option {one.knob.name} {one.text}"
+        for one in settings.launch
+        if one.knob.route == "option"
+    ]
     lines += [line for rule in settings.rules for line in _rule(rule)]
     return "\n".join([HEAD, *lines]) + "\n"
 

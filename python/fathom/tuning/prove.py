@@ -168,7 +168,7 @@ def _settings(knob: Knob, given: Sequence[str]) -> str:
     own = _toml(knob, given)
     lines = [f"{name} = {value}" for name, value in (beside | {knob.name: own}).items()]
     table = f"[[file]]\n[file.{knob.layer.name}]"
-    if knob.route in ("environment", "mca"):
+    if knob.route in ("environment", "mca", "option"):
         table = f"[launch.{knob.layer.name}]"
     return "\n".join(['accept = ["all-ranks"]', table, *lines]) + "\n"
 

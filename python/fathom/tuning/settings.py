@@ -16,7 +16,7 @@ from fathom.tuning.values import ValueMistake, of_knob
 
 #: Routes that hold for one file, and those that hold for a whole launch.
 OF_FILES = ("property-list", "mpi-info")
-OF_LAUNCH = ("environment", "mca", "mpi-info")
+OF_LAUNCH = ("environment", "mca", "mpi-info", "option")
 OF_DATASETS = ("dataset-create", "dataset-access", "transfer")
 WORD = re.compile(r"[^\s\x00-\x1f]+")
 
@@ -128,8 +128,6 @@ class Reader:
 def _belongs(knob: Knob) -> str:
     if knob.route == "layout":
         return f"is a layout: write it under [layout.{knob.layer.name}] of a [[layout]]"
-    if knob.route == "option":
-        return "is an option of fathom run"
     if knob.route in OF_FILES:
         return "holds for files: write it under [[file]]"
     return f"holds for the whole launch: write it under [launch.{knob.layer.name}]"
