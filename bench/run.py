@@ -25,6 +25,7 @@ import kernel
 import linear
 import per_call
 import query
+import regenerated
 import sink
 import start
 import view
@@ -44,6 +45,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "start": start.rows,
     "exact": exact.rows,
     "findings": findings.rows,
+    "generate": regenerated.rows,
     "forward": forwarding.rows,
     "sink": sink.rows,
     "view": view.rows,

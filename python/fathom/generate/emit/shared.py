@@ -23,8 +23,14 @@ def file_function(one: Plan) -> str:
     return "write_file" if one.creates else "update_file"
 
 
+def memory_sizes(spec: Spec) -> list[int]:
+    """Bytes of the elements that are moved from, or into, a part of a larger array; largest first."""
+    accesses = [a for point in spec.points for a in point.accesses if a.buffer.memory]
+    return sorted({a.variable.type.size for a in accesses}, reverse=True)
+
+
 def uses_memory(spec: Spec) -> bool:
-    return any(a.buffer.memory for point in spec.points for a in point.accesses)
+    return bool(memory_sizes(spec))
 
 
 def writes(spec: Spec) -> bool:
@@ -119,6 +125,7 @@ def content(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[
         "dimensions": list(spec.dimensions.values()),
         "rank": _rank(spec),
         "memories": uses_memory(spec),
+        "memory_sizes": memory_sizes(spec),
         "creates": any(one.creates for one in plans),
         "writes": any(not one.reading for one in plans),
         "reads": any(one.reading for one in plans),
