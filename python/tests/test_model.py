@@ -3,22 +3,30 @@
 import itertools
 import json
 import math
+import statistics
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from fathom.errors import FathomError
+from fathom.search.ledger import Ledger
 from fathom.search.limits import Limits, limited, widened
-from fathom.search.model import regression
+from fathom.search.model import history, regression
 from fathom.search.model.design import draw
 from fathom.search.model.factors import SIZE, Basis, Row, Scale, Term, named
+from fathom.search.model.judge import choose
 from fathom.search.model.model import KINDS, Model, fit, grid
 from fathom.search.samplers import SAMPLERS
 from fathom.search.space import Dimension, Point, Space
 from fathom.search.told import Told
+from recorded_searches import recorded
+from test_commands import fathom, refused
 from test_tune import options
 
+SMALL = ("column_r1", "column_r2")
 MIB, BAD = 1 << 20, math.inf
 UNKNOWN = Scale()
 COUNTS = tuple(1 << n for n in range(8))
@@ -222,3 +230,157 @@ def test_limits_of_another_run_open_and_close_the_space() -> None:
     assert limited(small, Limits()) == small and widened(small, Limits(ranks=4)) == small
     (wide,) = widened(small, Limits(ranks=24)).dimensions
     assert wide.values == (None, 1, 2, 4, 8, 16, 24)
+
+
+SCRIPT = """
+a=${OMPI_MCA_io_ompio_num_aggregators:-1}
+b=$((${OMPI_MCA_io_ompio_bytes_per_agg:-33554432} / 65536))
+g=${OMPI_MCA_fcoll:-vulcan}
+echo data > "$1/data"
+echo $((2000 + 6400 / a + 90 * a + 12800 / b + 10 * b + 900 * (${#g} > 8)))
+"""
+SEARCHED = """
+[[knob]]
+knob = "ompio.io_ompio_num_aggregators"
+values = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32]
+[[knob]]
+knob = "ompio.io_ompio_bytes_per_agg"
+values = ["64KiB", "128KiB", "256KiB", "512KiB", "1MiB", "2MiB", "4MiB", "8MiB", "16MiB", "32MiB"]
+[[knob]]
+knob = "ompio.fcoll"
+values = ["vulcan", "dynamic", "individual"]
+"""
+
+
+@pytest.mark.full
+def test_a_real_search_finds_the_exact_best_of_a_grid_at_a_tenth_of_its_cost(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "p.sh").write_text(SCRIPT)
+    (tmp_path / "space.toml").write_text(SEARCHED)
+    monkeypatch.chdir(tmp_path)
+    words = ["-o", "s", "--space", "space.toml", "--objective", 'tail -n 1 "$TUNE_PRINTED"']
+    words += ["--sampler", "model", "--json", "--", "sh", "p.sh", "{out}"]
+    status, out, said = fathom(capfd, "tune", *words)
+    assert status == 0, said
+    result = json.loads(out)
+    best = 2000 + 6400 // 8 + 90 * 8 + 12800 // 32 + 10 * 32  # 8 aggregators, 2 MiB
+    assert result["settings"]["io_ompio_num_aggregators"] == 8
+    assert result["settings"]["io_ompio_bytes_per_agg"] == "2MiB"
+    trials = [
+        one for one in Ledger(tmp_path / "s.tune" / "tune.db").trials() if one.stage == "search"
+    ]
+    assert min(one.score for one in trials if one.score) == best
+    assert len(trials) <= 14 * 11 * 4 / 10
+    status, out, _ = fathom(capfd, "tune", "model", "s")
+    assert status == 0
+    assert "/ io_ompio_num_aggregators" in out and "[fcoll = individual]" in out
+
+
+def test_trials_that_were_recorded_are_learnt_and_printed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("column_r1", "column_r2"):
+        recorded(tmp_path, name)
+    status, out, _ = fathom(capfd, "tune", "model", "column_r1", "column_r2")
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[1].startswith("column_r2: ") and lines[1].endswith("0 failed; 2 ranks, 2.0 MiB")
+    assert "1 / rate [1/(MB/s)] = " in out and "rank count" in out and "cb_nodes" in out
+    best = next(n for n, line in enumerate(lines) if line.startswith("predicted  measured")) + 1
+    assert "cb_nodes=2" in lines[best]  # each process has a rate of its own
+    status, out, _ = fathom(capfd, "tune", "model", "column_r1", "column_r2", "--json")
+    data = json.loads(out)
+    assert status == 0 and data["kind"] == "regression" and len(data["best"]) == 20
+    assert {one["kind"] for one in data["held_out"]} == {"regression", "trees"}
+    assert all(one["error"] < 0.3 and one["order"] > 0.5 for one in data["held_out"])
+    model = Model.from_json(data["model"])
+    found = model.best(Scale(2, 2 * MIB))
+    assert [-one.cost for one in found] == [one["predicted"] for one in data["best"]]
+
+
+def test_what_cannot_be_learnt_is_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recorded(tmp_path, "column_r1")
+    other = recorded(tmp_path, "column_r2")
+    assert "no such search" in refused(capfd, 3, "tune", "model", "nothing")
+    assert "fathom tune model NAME…" in refused(capfd, 2, "tune", "model")
+    assert "run directory" in refused(capfd, 3, "tune", "model", "column_r1", "--for", "nothing")
+    ledger = Ledger(other / "tune.db")
+    ledger.keep("options", {**ledger.kept("options"), "objective": "runtime"})
+    said = refused(capfd, 2, "tune", "model", "column_r1", "column_r2")
+    assert "searches of one objective" in said
+    ledger.keep("space", None)
+    assert "nothing to learn from" in refused(capfd, 3, "tune", "model", "column_r2")
+
+
+def costs_of(rows: Sequence[Row]) -> dict[str, float]:
+    """Of each setting its median cost."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        found.setdefault(json.dumps(row.named), []).append(row.cost)
+    return {key: statistics.median(costs) for key, costs in found.items()}
+
+
+def regret(model: Model | None, costs: dict[str, float], scale: Scale) -> float:
+    """How much worse the best of its 20 was than the best that was recorded: rates, so costs are negative."""
+    assert model is not None
+    found = [costs.get(json.dumps(named(model.space, p.point)), 0.0) for p in model.best(scale)]
+    return min(costs.values()) / min(found) - 1
+
+
+def test_regret_on_recorded_trials_falls_with_training(tmp_path: Path) -> None:
+    whole = history.read(recorded(tmp_path, "column"))
+    costs = costs_of(whole.rows)
+    assert len(costs) == whole.space.size == 105  # exhaustive
+    for kind in KINDS:
+        means, by_chance = [], []
+        for count in (10, 20, 40, 80):
+            regrets = []
+            for seed in range(5):
+                random = Random(seed)
+                keys = random.sample(sorted(costs), count)
+                rows = [Row(json.loads(key), costs[key]) for key in keys]
+                regrets.append(regret(fit(whole.space, rows, kind), costs, whole.scale))
+                some = random.sample(sorted(costs), count)
+                by_chance.append(min(costs.values()) / min(costs[key] for key in some) - 1)
+            means.append(statistics.mean(regrets))
+        assert means == sorted(means, reverse=True) and means[-1] == 0.0
+        # 20 trials to train on and its 20 best: more than so many trials by chance bring.
+        assert means[1] <= 0.05 < statistics.mean(by_chance[10:15])
+
+
+def test_what_was_fitted_at_few_ranks_and_small_files_is_good_at_more_and_larger(
+    tmp_path: Path,
+) -> None:
+    small = [history.read(recorded(tmp_path, name)) for name in SMALL]
+    large = history.read(recorded(tmp_path, "column"))
+    assert {one.scale.ranks for one in small} == {1, 2} and large.scale == Scale(4, 8 * MIB)
+    rows = [row for one in small for row in one.rows]
+    costs = costs_of(large.rows)
+    model = fit(large.space, rows, spaces=[one.space for one in small])
+    assert model is not None and regret(model, costs, large.scale) <= 0.1
+    default = costs[json.dumps(named(large.space, large.space.default))]
+    assert costs[json.dumps(named(large.space, model.best(large.scale)[0].point))] < 2 * default
+
+
+def test_the_kind_is_chosen_by_regret_on_applications_that_were_left_out() -> None:
+    random, space = Random(1), Space(SPACE.dimensions[:2])
+    pairs = {point: random.uniform(10, 100) for point in grid(space)}
+
+    def smooth(point: Point) -> float:
+        return writing((*point, 1, 0))
+
+    for cost, kind in ((pairs.__getitem__, "trees"), (smooth, "regression")):
+        rows = [
+            Row(named(space, point), speed * cost(point), application=name)
+            for name, speed in (("one", 1.0), ("two", 1.3), ("three", 0.8))
+            for point in random.sample(grid(space), 60)
+        ]
+        chosen, judged = choose([space], rows)
+        assert chosen == kind
+        assert [one.held for one in judged if one.kind == kind] == ["one", "two", "three"]
+        assert choose([space], rows[:60])[0] == "regression"  # of one application: what can be read

@@ -146,12 +146,13 @@ class Table:
     def of_rows(factors: Sequence[Factor], rows: Sequence[Row]) -> "Table":
         """Of trials."""
         values, places = {}, {}
+        have = [{**row.named, **_of_scale(row.scale)} for row in rows]
         for factor in factors:
-            given = [{**row.named, **_of_scale(row.scale)}.get(factor.name) for row in rows]
-            kept = {json.dumps(value): value for value in given}
-            numbers = {key: number for number, key in enumerate(kept)}
-            values[factor.name] = list(kept.values())
-            places[factor.name] = np.array([numbers[json.dumps(value)] for value in given])
+            given = [one.get(factor.name) for one in have]
+            keys = [json.dumps(value) for value in given]
+            numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+            values[factor.name] = list(dict(zip(keys, given, strict=True)).values())
+            places[factor.name] = np.array([numbers[key] for key in keys])
         return Table(factors, values, places)
 
     @staticmethod

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import product
 from random import Random
 from typing import Any
@@ -21,7 +21,6 @@ from fathom.search.model.factors import (
     Table,
     canonical,
     of_spaces,
-    same,
     text,
 )  # fmt: skip
 from fathom.search.model.regression import Regression
@@ -184,22 +183,16 @@ def _never(
     space: Space, factors: Sequence[Factor], rows: Sequence[Row]
 ) -> dict[str, tuple[Any, ...]]:
     """Values that always failed, twice at least, and those that were never tried and have no number to predict from."""
+    table, ran = Table.of_rows(factors, rows), np.array([math.isfinite(row.cost) for row in rows])
     found = {}
     for factor in factors:
         for one in space.dimensions:
             if one.name == factor.name:
                 values = [canonical(one, given) for given in one.values]
-                found[one.name] = tuple(v for v in values if _unknown(v, factor, rows))
+                tried = [table.has(one.name, value) for value in values]
+                found[one.name] = tuple(
+                    value
+                    for value, hits in zip(values, tried, strict=True)
+                    if not (hits & ran).any() and (hits.sum() > 1 or factor.number(value) is None)
+                )
     return {name: values for name, values in found.items() if values}
-
-
-def _unknown(value: Any, factor: Factor, rows: Sequence[Row]) -> bool:
-    costs = [row.cost for row in rows if same(row.named.get(factor.name), value)]
-    if any(map(math.isfinite, costs)):
-        return False
-    return len(costs) > 1 or factor.number(value) is None
-
-
-def about(model: Model, said: Mapping[str, Any]) -> Model:
-    """The same, with words on where it is from."""
-    return replace(model, about=said)

@@ -91,9 +91,20 @@ def learn(folders: Sequence[Path], run: Path | None) -> Learnt:
     if run is not None:
         opened = open_run(run)
         scale = history.scale_of(opened, last.group)
+        _known(run, scale, histories)
         space = limits.widened(last.space, limits.of_run(opened))
     model = replace(model, space=space, scale=scale, about=_about(histories))
     return Learnt(model, judged, histories, model.best())
+
+
+def _known(run: Path, scale: Scale, histories: Sequence[History]) -> None:
+    """What the searches differ in the model speaks of, so the run has to have it."""
+    for name, lacks, of in (
+        ("no rank of MPI", scale.ranks is None, {one.scale.ranks for one in histories}),
+        ("no file that it wrote or read", scale.bytes is None, {one.scale.bytes for one in histories}),
+    ):  # fmt: skip
+        if lacks and len(of) > 1:
+            raise FathomError(f"tune: {run}: {name}, which the model is about")
 
 
 def _about(histories: Sequence[History]) -> dict[str, Any]:
@@ -160,6 +171,6 @@ def name(learnt: Learnt) -> str:
 
 def of_scale(scale: Scale) -> str:
     """`4 ranks, 32.0 MiB`."""
-    ranks = "ranks not known" if scale.ranks is None else f"{scale.ranks} ranks"
+    ranks = f"{scale.ranks or 'unknown number of'} rank{'s' if scale.ranks != 1 else ''}"
     size = "size not known" if scale.bytes is None else f"{scale.bytes / MIB:,.1f} MiB"
     return f"{ranks}, {size}"

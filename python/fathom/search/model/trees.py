@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fathom.search.model.factors import Basis, Column, Factor, Row, Table
 
-TREES, LEAF = 30, 2
+TREES, LEAF = 30, 3
 #: A node: column, threshold, the nodes below and above; a leaf: column -1, its value.
 Node = tuple[int, float, int, int]
 Numbers = npt.NDArray[np.intp]
