@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fathom.generate import command
+from fathom.generate.options import ruled
 from fathom.generate.plan import plan
 from fathom.generate.selfcheck import read_all
 from harness import generated, needs
@@ -15,9 +16,10 @@ CALL = re.compile(r"\b(pwrite64|pread64|write|read|pwritev|preadv)\(\d+<([^>]*)>
 #: specification, library, MPI-IO, options that switch rules, raw writes of data with 4 ranks
 CASES = [
     ("s3d", "mpiio", "mpich", {}, 4),
-    ("s3d", "mpiio", "mpich", {"calls": "independent", "sieving": "off"}, 32768),
+    ("s3d", "mpiio", "mpich", {"calls": "off", "sieving": "off"}, 32768),
+    ("s3d", "mpiio", "mpich", {"two_phase": "off", "sieving": "off"}, 32768),
     ("s3d", "pnetcdf", "romio321", {}, 1),
-    ("s3d", "pnetcdf", "romio321", {"posting": "blocking"}, 4),
+    ("s3d", "pnetcdf", "romio321", {"posting": "off"}, 4),
     ("s3d", "posix", "mpich", {}, 32768),
     ("flash", "pnetcdf", "romio321", {}, 2),
     ("flash", "pnetcdf", "romio321", {"posting": "blocking"}, 120),
@@ -33,7 +35,7 @@ CASES = [
     ("vpic", "hdf5", "mpich", {}, 32),
     ("gcrm", "hdf5", "mpich", {}, 1),
 ]
-QUICK = (2, 5, 10, 14)
+QUICK = (3, 6, 11, 15)
 #: Besides data, at least and at most. PnetCDF's header is written once at the end of define mode; HDF5's metadata
 #: lie in several places, which the ranks write side by side: two for each rank are its bound.
 HEADER = {"pnetcdf": (1, 1), "mpiio": (0, 0), "posix": (0, 0), "hdf5": (1, 8)}
@@ -59,12 +61,13 @@ def test_counts(
     needs.require(["strace"])
     source, out = tmp_path / f"{name}.iog", tmp_path / "out"
     text = (generated.SPECS / source.name).read_text().replace("processes: 4, 8", "processes: 4")
-    said = "".join(f"{key}: {value};\n" for key, value in options.items())
-    source.write_text(text.replace("#end_options", said + "#end_options", 1))
-    spec, plans = command.checked(source, {"library": library})
+    source.write_text(text)
+    said = [f"{key}={value}" for key, value in options.items()]
+    spec, plans = command.checked(source, {"library": library, **ruled(said)})
     reading = [p.raw[4] for p in [*plans, plan(spec, read_all(spec))] if p.reading]
     assert next(p for p in plans if not p.reading).raw[4] == writes
-    done = generated.fathom(source, "-o", out, "--self-check", "--library", library)
+    rules = [f"--rule={one}" for one in said]
+    done = generated.fathom(source, "-o", out, "--self-check", "--library", library, *rules)
     assert done.returncode == 0, done.stderr
     program = generated.build(out, name, library, "c", needs.MPI[mpi])
     path, log = tmp_path / "data", tmp_path / "log"
@@ -78,6 +81,48 @@ def test_counts(
     assert writes + least <= made <= writes + most
     if library not in ("pnetcdf", "hdf5"):
         assert read == sum(reading)
+
+
+#: specification, library, a rule, raw writes with it and without
+SWITCHED = [
+    ("s3d", "mpiio", "two_phase", 4, 40),
+    ("s3d", "mpiio", "calls", 4, 40),
+    ("flash", "pnetcdf", "posting", 2, 120),
+]
+
+
+@pytest.mark.parametrize(("name", "library", "rule", "on", "off"), SWITCHED)
+def test_a_rule_in_the_file_and_on_the_command_line(
+    name: str, library: str, rule: str, on: int, off: int, tmp_path: Path
+) -> None:
+    """Both say the same, on is the rule's own choice, and the command line has more weight."""
+    text = (generated.SPECS / f"{name}.iog").read_text()
+    for here, there, wanted in (
+        ("", "off", off),
+        ("off", "", off),
+        ("off", "on", on),
+        ("", "", on),
+    ):
+        source = tmp_path / f"{name}.iog"
+        said = f"{rule}: {here};\n" if here else ""
+        source.write_text(text.replace("#end_options", said + "#end_options", 1))
+        rules = ruled([f"{rule}={there}"] if there else [])
+        _, plans = command.checked(source, {"library": library, **rules})
+        assert plans[0].raw[4] == wanted
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("postings=off", "no rule has the option 'postings'; there are two_phase"),
+        ("posting=of", "'of' is not one of nonblocking, blocking, on, off"),
+        ("gaps=off", "'off' is not one of refuse, fill"),
+        ("posting", "'' is not one of"),
+    ],
+)
+def test_no_such_rule(said: str, why: str) -> None:
+    done = generated.fathom(generated.SPECS / "s3d.iog", "--explain", "--rule", said)
+    assert done.returncode == 2 and why in done.stderr
 
 
 #: specification, the hand-written kernel's arguments, its file, raw writes of data of both

@@ -6,6 +6,7 @@ with them is said before anything is written. --from writes the hints first, fro
 examples:
   fathom generate solver.c -o out        out/solver.c with the calls in it, out/NAME_io.c, .h and .md
   fathom generate s3d.iog --explain      what is decided, by which rule, and why
+  fathom generate s3d.iog --explain --rule posting=off    the same without rule 4
   fathom generate s3d.iog --check        only looks for mistakes, over all ranks
   fathom generate s3d.iog -o out --self-check
   fathom generate --from s3d.1 --file '*.field.nc' --library hdf5 -o out
@@ -19,6 +20,7 @@ from pathlib import Path
 from fathom.errors import UsageError
 from fathom.generate import command, readme
 from fathom.generate.emit.shared import RAW
+from fathom.generate.options import ruled
 from fathom.generate.plan import Plan
 from fathom.generate.spec import LANGUAGES, LIBRARIES, TYPES, Spec
 
@@ -53,6 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--library", choices=LIBRARIES, help="instead of the one FILE names")
     parser.add_argument("--language", choices=LANGUAGES, help="instead of FILE's")
     parser.add_argument(
+        "--rule",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a rule's option: on, off, or one of its values; instead of what FILE says (repeatable)",
+    )
+    parser.add_argument(
         "--explain", action="store_true", help="print decisions and reasons; write nothing"
     )
     parser.add_argument(
@@ -79,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         for name in ("library", "language")
         if (value := getattr(arguments, name)) is not None
     }
+    instead |= ruled(arguments.rule)
     if arguments.origin is not None:
         return _from(arguments, instead)
     source: Path = arguments.source

@@ -9,7 +9,7 @@ from fathom.generate.language import statements as st
 from fathom.generate.language.mistake import Mistake, Place
 from fathom.generate.language.parse import parse
 from fathom.generate.language.source import Block, scan
-from fathom.generate.options import check_option
+from fathom.generate.options import check_option, meant
 from fathom.generate.spec import (
     ALIASES,
     TYPES,
@@ -59,7 +59,9 @@ def _define(spec: Spec, block: Block, it: st.Statement) -> None:
         chosen = spec.options if block.kind == "options" else spec.layout
         _once(it.name, chosen, "option")
         check_option(block.kind, it)
-        chosen[it.name.text] = Option(tuple(word.text for word in it.words), it.words[0].place)
+        name = it.name.text
+        words_meant = tuple(meant(name, word.text) for word in it.words)
+        chosen[name] = Option(words_meant, it.words[0].place)
 
 
 def _once(name: st.Word, known: Mapping[str, object], what: str) -> None:

@@ -1,10 +1,12 @@
 """The options there are, and what each may be."""
 
 import re
+from collections.abc import Iterable
 
+from fathom.errors import UsageError
 from fathom.generate.language import statements as st
 from fathom.generate.language.mistake import Mistake
-from fathom.generate.optimise.rules import OVERRIDES
+from fathom.generate.optimise.rules import OFF, OVERRIDES
 from fathom.generate.spec import LANGUAGES, LIBRARIES
 
 #: A regular expression each word of the option must match, and that in words.
@@ -17,6 +19,10 @@ def _one_of(*words: str) -> tuple[str, str]:
     return "|".join(map(re.escape, words)), f"one of {', '.join(words)}"
 
 
+def _switches(name: str) -> list[str]:
+    return [word for word in ("on", "off") if name in OFF and word not in OVERRIDES[name]]
+
+
 OPTIONS = {
     "name": NAME,
     "library": _one_of(*LIBRARIES),
@@ -25,7 +31,7 @@ OPTIONS = {
     "file": (r"[^\"\\\n]+", "a file's name, or a variable of the program"),
     "communicator": NAME,
     "status": NAME,
-    **{name: _one_of(*values) for name, values in OVERRIDES.items()},
+    **{name: _one_of(*values, *_switches(name)) for name, values in OVERRIDES.items()},
 }
 LAYOUT = {
     "striping_factor": NUMBER,
@@ -54,3 +60,27 @@ def check_option(kind: str, it: st.OptionLine) -> None:
             )
     if len(it.words) > 1 and it.name.text not in SEVERAL:
         raise Mistake(it.words[1].place, f"{it.name.text} has one value", "take the rest out")
+
+
+def meant(name: str, word: str) -> str:
+    """A rule that is switched on or off as the value of its option; any other word as it is."""
+    if name in OFF and word in ("on", "off"):
+        return OVERRIDES[name][0] if word == "on" else OFF[name]
+    return word
+
+
+def ruled(said: Iterable[str]) -> dict[str, str]:
+    """Options from `NAME=VALUE`, as --rule has them. Errors: UsageError."""
+    found = {}
+    for one in said:
+        name, _, word = one.partition("=")
+        if name not in OVERRIDES:
+            known = ", ".join(OVERRIDES)
+            raise UsageError(
+                f"generate: --rule {one}: no rule has the option '{name}'; there are {known}"
+            )
+        pattern, wants = OPTIONS[name]
+        if not re.fullmatch(pattern, word):
+            raise UsageError(f"generate: --rule {one}: '{word}' is not {wants}")
+        found[name] = meant(name, word)
+    return found

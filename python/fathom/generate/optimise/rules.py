@@ -10,7 +10,7 @@ from fathom.generate.language import expression as ex
 from fathom.generate.optimise.requests import Calls, interleaved
 from fathom.generate.spec import Point, Spec
 
-#: Options that override a rule, and what each may be.
+#: Options that override a rule, and what each may be; the first is what the rule chooses.
 OVERRIDES = {
     "two_phase": ("auto", "force", "off"),
     "calls": ("collective", "independent"),
@@ -19,6 +19,14 @@ OVERRIDES = {
     "format": ("cdf5", "cdf2", "cdf1"),
     "metadata": ("collective", "independent"),
     "gaps": ("refuse", "fill"),
+}
+#: What a rule that is switched off leaves: I/O as it would be without it.
+OFF = {
+    "two_phase": "off",
+    "calls": "independent",
+    "sieving": "off",
+    "posting": "blocking",
+    "metadata": "independent",
 }
 
 
@@ -51,7 +59,7 @@ class Facts:
 
     def said(self, option: str) -> str:
         """Whether the user said so."""
-        return "as the specification says" if option in self.spec.options else ""
+        return "as asked for" if option in self.spec.options else ""
 
     def interleaves(self) -> bool:
         """In any call, with any of the numbers of processes."""
@@ -117,9 +125,7 @@ def _fill(f: Facts) -> Decision | None:
     if f.spec.library in ("mpiio", "posix") or f.point.kind == "read":
         return None
     if f.chosen("gaps") == "fill":
-        return Decision(
-            7, "fill values", "written", "as the specification says: gaps are filled", "gaps"
-        )
+        return Decision(7, "fill values", "written", "as asked for: gaps are filled", "gaps")
     return Decision(7, "fill values", "never", "the ranks cover every element", "gaps")
 
 
