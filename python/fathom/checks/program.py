@@ -33,7 +33,7 @@ SHOWN = 4  # functions named of a layer
 LIBRARY = re.compile(r"^\s*(\S+)(?: => (.+?))?(?: \(0x[0-9a-f]+\))?$")
 
 
-def _loaded(path: Path) -> dict[str, Path | None]:
+def libraries_of(path: Path) -> dict[str, Path | None]:
     """What the loader would load: soname, and where it is found, if it is."""
     done = subprocess.run(
         ["ldd", str(path)], capture_output=True, text=True, errors="replace", check=False
@@ -144,7 +144,7 @@ def _binary(image: elf.Program | None, path: Path) -> Iterator[Finding]:
         yield Finding("program", "problem", detail, "build it for that")
     else:
         yield Finding("program", "ok", f"{path}, dynamic")
-        loaded = _loaded(path)
+        loaded = libraries_of(path)
         yield from _missing(loaded)
         yield from _mpi(loaded)
         yield from _layers(image, loaded)

@@ -11,6 +11,8 @@ examples:
   fathom tune --sampler model --space space.toml -o vpic -- mpiexec -n 4 ./vpic {out}/data.h5
   fathom tune model vpic
   fathom tune model small medium --for large.fathom
+  fathom tune store add vpic.tune
+  fathom tune store look RUN
 """
 
 import argparse
@@ -57,8 +59,8 @@ COLUMNS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is searched, how, and for how long."""
     parser.add_argument(
-        "words", nargs="*", metavar="auto | show NAME | model NAME…",
-        help="with nothing to be decided; print a search's trials; learn from searches what settings cost",
+        "words", nargs="*", metavar="auto | show NAME | model NAME… | store …",
+        help="with nothing to be decided; print a search's trials; what settings cost; the pattern store",
     )  # fmt: skip
     parser.add_argument("--for", type=Path, dest="target", metavar="RUN", help=FOR)
     parser.add_argument("-o", "--output", metavar="NAME", help="the search is NAME.tune")
@@ -107,11 +109,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="forwarding servers that a trial starts keep stripes below DIR, as of fathom run",
     )  # fmt: skip
     parser.add_argument("--proof", action="store_true", help="of show: the verdict and its figures")
+    parser.add_argument(
+        "--store", type=Path, metavar="FILE", help="the pattern store (FATHOM_STORE, else your own)"
+    )
     parser.add_argument("--json", action="store_true", help="the result, or the trials, as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Searches, or shows."""
+    if arguments.words[:1] == ["store"]:
+        from fathom.commands import tune_store
+
+        return tune_store.run(arguments)
     auto = arguments.words == ["auto"]
     if arguments.words and not auto:
         if arguments.words[0] == "model" and len(arguments.words) > 1 and not arguments.program:
@@ -125,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("tune: which program? fathom tune … -- PROGRAM")
     _defaults(arguments, auto)
     folder = _folder(arguments.output or Path(arguments.program[0]).name)
-    _print(arguments, folder, search(folder, _options(arguments, folder), _say))
+    _print(arguments, folder, search(folder, _options(arguments, folder), _say, arguments.store))
     return 0
 
 

@@ -17,7 +17,7 @@ create table if not exists search (key text primary key, value text not null) st
 create table if not exists trials (
 	trial integer primary key,
 	stage text not null,     -- look, default, search, race, proof, ablation; past: of an end that was not the last
-	asked text not null,     -- in search, by whom: seed, expert, finding, screen, or a sampler; else empty
+	asked text not null,     -- in search, by whom: seed, store, expert, finding, screen, or a sampler; else empty
 	round integer not null,  -- in search its number
 	point text not null,     -- the number of each knob's value in the space
 	settings text not null,  -- names and values, as JSON

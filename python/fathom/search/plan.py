@@ -19,7 +19,9 @@ from fathom.search.told import Sampler, Told
 #: Proposals in a row that bring nothing new before the search ends.
 IDLE = 100
 #: Who asks for points before the sampler does: by what name they stand in the ledger.
-DEFAULT, SEED, EXPERT, FINDING, SCREEN = "default", "seed", "expert", "finding", "screen"
+DEFAULT, SEED, STORE, EXPERT, FINDING, SCREEN = (
+    "default", "seed", "store", "expert", "finding", "screen",
+)  # fmt: skip
 
 
 class Plan:

@@ -4,11 +4,11 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError, UsageError
+from fathom.patternstore.look import look_up
 from fathom.search import here, limits
 from fathom.search import options as asked
 from fathom.search.execute import Executor
@@ -16,8 +16,8 @@ from fathom.search.finals import STAGES
 from fathom.search.ledger import FORMAT, Ledger, Step, Trial
 from fathom.search.objective import asked_for
 from fathom.search.options import Options
-from fathom.search.plan import SEED, Plan
-from fathom.search.space import of_data
+from fathom.search.plan import SEED, STORE, Plan
+from fathom.search.space import Point, Space, of_data
 from fathom.search.verdict import Result, result
 from fathom.store import Run, open_run
 from fathom.tuning.prove import prove_on
@@ -44,14 +44,14 @@ def _alone(folder: Path, say: Say) -> Iterator[int]:
         os.close(handle)
 
 
-def search(folder: Path, options: Options, say: Say) -> Result:
-    """Runs what is left of a search."""
+def search(folder: Path, options: Options, say: Say, store: Path | None = None) -> Result:
+    """Runs what is left of a search. `store`: the pattern store that a new one asks; None: the user's."""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise FathomError(f"tune: {folder}: {error.strerror}") from error
     with _alone(folder, say) as lock:
-        one = Search(folder, options, lock, say)
+        one = Search(folder, options, lock, say, store)
         one.run()
         found = one.result()
         one.ledger.keep("result", found.data())
@@ -61,8 +61,10 @@ def search(folder: Path, options: Options, say: Say) -> Result:
 class Search:
     """One search."""
 
-    def __init__(self, folder: Path, options: Options, lock: int, say: Say) -> None:
-        self.folder, self.options, self.say = folder, options, say
+    def __init__(
+        self, folder: Path, options: Options, lock: int, say: Say, store: Path | None
+    ) -> None:
+        self.folder, self.options, self.say, self.store = folder, options, say, store
         self.executor = Executor(folder, options, lock)
         self.ledger = Ledger(folder / "tune.db")
         self._same()
@@ -109,11 +111,21 @@ class Search:
                 space = of_data(self.options.space)
             for line in lines:
                 self.say(line)
-            rules = here.first(run, limits.limited(space, found))
-            first = [*((SEED, point) for point in space.seeds), *rules]
-            self.ledger.keep("limits", asdict(found))
+            given = [(SEED, point) for point in space.seeds]
+            first = [*given, *self._known_of(run, space), *here.first(run, space)]
             self.ledger.keep("first", first)
             self.ledger.keep("space", space.data())
+
+    def _known_of(self, run: Run, space: Space) -> list[tuple[str, Point]]:
+        """What the pattern store has of programs that access their data alike: a search goes on without it, too."""
+        try:
+            found = look_up(run, self.store)
+        except FathomError as error:
+            self.say(f"the pattern store is left out: {error}")
+            return []
+        for line in found.lines():
+            self.say(f"pattern store: {line}")
+        return [(STORE, point) for point in found.seeds(space)]
 
     def _prove(self, run: Run) -> None:
         """Once on a machine: which knobs do anything here."""

@@ -103,8 +103,8 @@ class Space:
             if one.values[number] is not None:
                 inside = tables.setdefault(_table(one), {})
                 for name, given in one.beside.items():
-                    inside.setdefault(name, json.dumps(given))
-                inside[catalogue()[one.knob].name] = json.dumps(one.values[number])
+                    inside.setdefault(name, _written(given))
+                inside[catalogue()[one.knob].name] = _written(one.values[number])
         if not tables:
             return ""
         lines = [f"accept = {json.dumps(list(self.accept))}"] if self.accept else []
@@ -141,18 +141,23 @@ def _plain(one: Dimension, given: Any) -> Any:
         return given
 
 
+def _written(given: Any) -> str:
+    """As TOML has it: letters beyond the first plane cannot be escaped as JSON does it."""
+    return json.dumps(given, ensure_ascii=False)
+
+
 def _table(one: Dimension) -> tuple[str, ...]:
     """The head of the table that it stands in. Fields of a layout are set together, so they share one."""
     knob, where = catalogue()[one.knob], one.where
     if knob.route == "layout":
-        directory = json.dumps(str(where.get("directory", "")))
+        directory = _written(str(where.get("directory", "")))
         return ("[[layout]]", f"directory = {directory}", f"[layout.{knob.layer.name}]")
     if knob.route not in settings.OF_FILES or where.get("launch"):
         return (f"[launch.{knob.layer.name}]",)
     head = ["[[file]]"]
-    head += [f"{key} = {json.dumps(where[key])}" for key in ("match", "group") if key in where]
+    head += [f"{key} = {_written(where[key])}" for key in ("match", "group") if key in where]
     if "dataset" in where:
-        return (*head, "[[file.dataset]]", f"name = {json.dumps(where['dataset'])}")
+        return (*head, "[[file.dataset]]", f"name = {_written(where['dataset'])}")
     return (*head, f"[file.{knob.layer.name}]")
 
 

@@ -1,0 +1,40 @@
+"""The threshold of the pattern store is what the recorded runs say: bench/transfer.json, made by transfer.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import transfer
+from fathom.patternstore.distance import THRESHOLD
+
+CASES = transfer.read(Path(__file__).with_name("transfer.json"))
+
+
+def test_what_is_nearer_than_the_threshold_serves() -> None:
+    every = transfer.pairs(CASES)
+    near = [one for one in every if one.distance <= THRESHOLD]
+    assert len(near) > 100
+    assert [one for one in near if not one.serves] == []
+    assert next(one for one in every if not one.serves).distance < THRESHOLD + 0.02
+
+
+def test_most_applications_left_out_are_answered_and_the_others_abstain() -> None:
+    """IOR's segments and irregular boxes are like nothing else."""
+    found = transfer.nearest(CASES)
+    answered = {one.case.application for one in found if one.distance <= THRESHOLD}
+    assert answered == {"vpic", "vorpal", "gcrm", "s3d", "flash", "synthetic"}
+    gains = [one.kept for one in found if one.distance <= THRESHOLD and one.kept is not None]
+    assert len(gains) >= 20 and min(gains) >= 0.9
+
+
+@pytest.mark.parametrize(("source", "least", "most"), [("vpic", 0.99, 1.0), ("gcrm", -0.01, 0.01)])
+def test_flash_takes_what_serves_it(source: str, least: float, most: float) -> None:
+    """Behzad et al. 2019 took GCRM's for FLASH: where all share a store they gain nothing, and VPIC's all there is."""
+    kept = [
+        one.kept
+        for one in transfer.pairs(CASES)
+        if one.case.application == "flash" and one.source.application == source and one.store == "shared"
+        and "independent" not in one.source.job and one.kept is not None
+    ]  # fmt: skip
+    assert kept and least <= min(kept) and max(kept) <= most
