@@ -28,6 +28,7 @@ import query
 import regenerated
 import sink
 import start
+import tuning
 import view
 import volume
 from rich.console import Console
@@ -48,6 +49,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "generate": regenerated.rows,
     "forward": forwarding.rows,
     "sink": sink.rows,
+    "tuning": tuning.rows,
     "view": view.rows,
 }
 VERDICT = {True: "yes", False: "NO", None: ""}

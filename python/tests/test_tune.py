@@ -332,3 +332,14 @@ def test_output_that_differs_from_run_to_run_cannot_be_verified(tmp_path: Path) 
         [sys.executable, "-m", "fathom", *words], cwd=tmp_path, text=True, capture_output=True, check=False
     )  # fmt: skip
     assert done.returncode == 3 and "differs from run to run: --verify" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("knob", "words", "is_named"),
+    [
+        ("hdf5.dxpl_mpio", "H5Pset_dxpl_mpio", True), ("romio.cb_nodes", "cb_nodes and cb_config_list", True),
+        ("hdf5.dxpl_mpio", "H5Pset_dxpl_mpio_chunk_opt", False), ("romio.cb_nodes", "", False),
+    ],
+)  # fmt: skip
+def test_findings_name_knobs_by_their_functions_too(knob: str, words: str, is_named: bool) -> None:
+    assert here.is_named(Dimension("a", knob, (None, 1)), words) == is_named

@@ -125,16 +125,23 @@ def _verdict(kept: Kept, knob: Knob, stack: str) -> Verdict | None:
 
 
 def first(run: Run, given: Space) -> list[tuple[str, Point]]:
-    """What an expert would set, and each value of the knobs that findings of the run name, alone; with who asks."""
-    rule = tuple(expert(one) for one in given.dimensions)
-    found = [(EXPERT, rule)] if given.allowed(rule) else []
+    """What an expert would set, with and without what findings of the run name, then each value of the knobs that they
+    name, alone; with who asks."""
     concluded = findings.find(run, findings.catalogue()).found
-    named = " ".join(one.rule.knob for one in concluded)
+    words = " ".join(one.rule.knob for one in concluded)
+    named = [is_named(one, words) for one in given.dimensions]
+    rule = tuple(expert(one) for one in given.dimensions)
+    both = tuple(value or int(is_named) for value, is_named in zip(rule, named, strict=True))
+    found = [(EXPERT, rule)] if both == rule else [(FINDING, both), (EXPERT, rule)]
     for number, one in enumerate(given.dimensions):
-        if re.search(rf"\b{catalogue()[one.knob].name}\b", named):
-            alone = (given.alone(number, value) for value in range(1, len(one.values)))
-            found += [(FINDING, point) for point in alone if given.allowed(point)]
-    return found
+        values = range(1, len(one.values)) if named[number] else ()
+        found += [(FINDING, given.alone(number, value)) for value in values]
+    return [(by, point) for by, point in found if given.allowed(point)]
+
+
+def is_named(one: Dimension, words: str) -> bool:
+    """Findings call HDF5's knobs by the library's functions, too."""
+    return bool(re.search(rf"\b(H5Pset_)?{catalogue()[one.knob].name}\b", words))
 
 
 def expert(one: Dimension) -> int:
