@@ -25,6 +25,7 @@ COMMANDS = {
     "top": "what a run does right now, while it runs",
     "report": "one HTML file with a run's pictures, to mail and to keep",
     "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
+    "replay": "make the I/O of a run again, without its program; or write it as C",
     "study": "record many runs by a plan: ranks, servers, values, programs at once",
     "diff": "two runs side by side: what is slower or faster, what was set otherwise",
     "patterns": "how data are spread over ranks: BLOCK, CYCLIC, …; how files are used",

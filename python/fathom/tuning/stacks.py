@@ -59,7 +59,7 @@ def _said(*words: str) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-def _named(tool: str, family: str) -> str | None:
+def named(tool: str, family: str) -> str | None:
     """`mpicc.mpich`, or a plain `mpicc` that is of this family."""
     found = shutil.which(f"{tool}.{family}")
     plain = shutil.which(tool)
@@ -79,7 +79,7 @@ def here() -> dict[str, Stack]:
 
 def _find() -> Iterator[Stack]:
     for name, (api, family, package, variables) in STACKS.items():
-        compiler, launcher = _named("mpicc", family), _named("mpiexec", family)
+        compiler, launcher = named("mpicc", family), named("mpiexec", family)
         if not compiler or not launcher:
             continue
         flags = shlex.split(_said("pkg-config", "--cflags", "--libs", package)) if package else []

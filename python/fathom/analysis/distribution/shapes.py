@@ -62,8 +62,8 @@ def _shape(row: dict[str, Any]) -> Shape:
     return Shape(row["total"], box, boxes, row["displacement"], row["period"], nest)
 
 
-def _parts(row: dict[str, Any]) -> tuple[Nest | None, Boxes | None]:
-    """A view's repeated blocks: nested strides when there is one such part, else every block."""
+def nests_of(row: dict[str, Any]) -> list[Nest]:
+    """Parts of a view's period that are repeated level within level."""
     nests, used = [], 0
     for start, length, depth in zip(
         row["part_start"] or [], row["part_bytes"] or [], row["part_levels"] or [], strict=True
@@ -71,6 +71,12 @@ def _parts(row: dict[str, Any]) -> tuple[Nest | None, Boxes | None]:
         levels = [*zip(row["part_count"], row["part_stride"], strict=True)][used : used + depth]
         used += depth
         nests.append(settled(Nest(start, length, tuple(reversed(levels)))))
+    return nests
+
+
+def _parts(row: dict[str, Any]) -> tuple[Nest | None, Boxes | None]:
+    """A view's repeated blocks: nested strides when there is one such part, else every block."""
+    nests = nests_of(row)
     if len(nests) == 1:
         return nests[0], None
     blocks = [boxes_of(one) for one in nests]

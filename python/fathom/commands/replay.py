@@ -1,0 +1,93 @@
+"""fathom replay: makes the I/O of a run again, without its program: the same calls, ranks and sizes on other files.
+
+examples:
+  fathom replay s3d.1 --in /scratch/again
+  fathom replay s3d.1 --level posix --think 1 --in /scratch/again
+  fathom replay s3d.1 --emit-c s3d_io.c
+  fathom replay s3d.1 --build s3d_io && fathom tune -- mpiexec -n 4 ./s3d_io {out}
+"""
+
+import argparse
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+import fathom
+from fathom.commands.arguments import add_run
+from fathom.errors import UsageError
+from fathom.replay.calls import LEVELS
+from fathom.replay.execute import build, launch, write
+from fathom.replay.program import Program, program
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """RUN, what is made again and how, and what becomes of it."""
+    add_run(parser)
+    parser.add_argument(
+        "--level", choices=list(LEVELS),
+        help="layer whose calls are made again (the highest that the run has in full)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--file",
+        metavar="GLOB",
+        help="only calls on files whose path, or its last part, is like this",
+    )
+    parser.add_argument(
+        "--think", type=_factor, default=0.0, metavar="X",
+        help="wait between calls as long as the run did, times X (0: not at all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--in", dest="directory", metavar="DIR", help="run it: files go into this empty directory"
+    )
+    parser.add_argument("--emit-c", type=Path, metavar="FILE", help="write the program as C")
+    parser.add_argument("--build", type=Path, metavar="FILE", help="write the program, compiled")
+    parser.add_argument(
+        "--compiler",
+        type=shlex.split,
+        metavar="WORDS",
+        help="MPI's compiler (that of the run's MPI)",
+    )
+    parser.add_argument(
+        "--launcher", type=shlex.split, metavar="WORDS",
+        help="what starts the ranks, without their number (mpiexec of the run's MPI)",
+    )  # fmt: skip
+
+
+def _factor(word: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1
+    if not 0 <= value < 1e6:
+        raise argparse.ArgumentTypeError(f"'{word}' is no number from 0 on")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes, builds, runs; status 1 where calls ended otherwise than in the run."""
+    if not (arguments.directory or arguments.emit_c or arguments.build):
+        raise UsageError("replay: say --in DIR to run it, --emit-c FILE or --build FILE to have it")
+    made = program(fathom.open(arguments.run), arguments.level, arguments.think, arguments.file)
+    _tell(made)
+    if arguments.emit_c:
+        write(made, arguments.emit_c)
+    if arguments.build:
+        build(made, arguments.build, arguments.compiler)
+    if not arguments.directory:
+        return 0
+    with tempfile.TemporaryDirectory(prefix="fathom-replay-") as place:
+        built = Path(place) / "replay"
+        build(made, built, arguments.compiler)
+        return launch(made, built, arguments.directory, arguments.launcher)
+
+
+def _tell(made: Program) -> None:
+    def say(line: str) -> None:
+        print(f"fathom: replay: {line}", file=sys.stderr)
+
+    say(f"{made.calls:,} calls of {made.ranks} ranks, from layer {made.level} down")
+    for remark in made.remarks:
+        say(remark)
+    for why, calls in made.left_out.most_common():
+        say(f"left out: {calls:,} calls: {why}")

@@ -1,0 +1,228 @@
+"""`fathom replay`: what a replay does is recorded again, and must be what the run did, call by call."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import needs, paths, runner, tables
+
+LAYERS = {
+    "hdf5": ("hdf5", "mpiio", "posix"),
+    "mpiio": ("mpiio", "posix"),
+    "posix": ("posix",),
+}
+#: The outermost calls of these layers on files below a directory; below no call that MPI starts by itself.
+CALLS = """
+with recursive above as (
+	select id as inner_call, parent from calls where parent is not null
+	union all
+	select inner_call, c.parent from above join calls c on c.id = above.parent where c.parent is not null
+), inside as (
+	select distinct inner_call from above join calls c on c.id = above.parent
+	where list_contains($layers, c.layer) or c.kind = 'comm'
+)
+select coalesce(c.rank, c.process), c.layer, replace(c.op, 'MPI_Test', 'MPI_Wait'), o.name,
+	c.file_offset, c.size, c.bytes, c.error,
+	(select max(value) from args a where a.call = c.id and a.name = 'collective') as collective
+from calls c join objects o using (object)
+where list_contains($layers, c.layer) and (c.layer = 'hdf5' or starts_with(o.name, $root))
+	and c.id not in (select inner_call from inside)
+order by c.process, c.start, c.depth"""
+RAW = """
+select coalesce(c.rank, c.process), c.op, c.size, c.bytes from calls c join objects o using (object)
+where layer = 'posix' and kind in ('read', 'write') and starts_with(o.name, $root)"""
+#: Asked of MPI, and not asked again: no byte moves.
+ASKED = (
+    "MPI_File_get_byte_offset",
+    "MPI_File_get_position",
+    "MPI_File_get_view",
+    "MPI_File_get_amode",
+)
+
+
+def fathom(*words: object, cwd: Path, status: int = 0) -> str:
+    """What it says on stderr."""
+    done = subprocess.run(
+        [str(paths.FATHOM), *map(str, words)], cwd=cwd, env={**os.environ, **runner.STACK_ENV},
+        capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr + done.stdout
+    return done.stderr
+
+
+def job(mpi: str, program: Path, *words: object) -> list[object]:
+    needs.require(needs.of_mpi(mpi))
+    return [*runner.LAUNCH[mpi].split(), "-n", 4, program, *words]
+
+
+def kernel(mpi: str, name: str) -> Path:
+    built = paths.BUILD / "kernels" / f"{name}_{needs.MPI[mpi]}"
+    if not built.exists():
+        pytest.skip(f"{built.name} is not built: its library is not installed")
+    return built
+
+
+def program(mpi: str, name: str) -> Path:
+    return paths.PROGRAMS / "programs" / "mpi" / f"{name}_{needs.MPI[mpi]}"
+
+
+def record(tmp: Path, name: str, command: list[object]) -> Path:
+    fathom("run", "--no-show", "-o", name, "--", *command, cwd=tmp)
+    return tmp / f"{name}.fathom"
+
+
+def calls(run: Path, level: str, root: Path) -> dict[int, list[tuple[Any, ...]]]:
+    """By rank, names below `root`."""
+    with tables.connect(run) as connection:
+        values = {"layers": LAYERS[level], "root": f"{root}/"}
+        rows = connection.execute(CALLS, values).fetchall()
+    found: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for rank, layer, op, name, *rest in rows:
+        if op not in ASKED:
+            found[rank].append((layer, op, name.removeprefix(str(root)), *rest))
+    return found
+
+
+def raw(run: Path, root: Path) -> Counter[tuple[Any, ...]]:
+    with tables.connect(run) as connection:
+        return Counter(connection.execute(RAW, {"root": f"{root}/"}).fetchall())
+
+
+def again(tmp: Path, run: Path, level: str, mpi: str, *options: object) -> tuple[Path, Path]:
+    """The replay's run, and the directory of its files."""
+    built, out = tmp / f"replay_{level}", tmp / f"again_{level}"
+    fathom("replay", run, "--level", level, "--build", built, *options, cwd=tmp)
+    return record(tmp, f"again_run_{level}", job(mpi, built, out)), out
+
+
+def same(
+    tmp: Path, run: Path, files: Path, level: str, mpi: str
+) -> dict[int, list[tuple[Any, ...]]]:
+    """Asserts that the replay is the run, whose files were in `files`; its calls."""
+    other, out = again(tmp, run, level, mpi)
+    seen, made = calls(run, level, files), calls(other, level, out)
+    assert sum(map(len, seen.values())) > 0
+    for rank, wanted in seen.items():
+        assert made[rank] == wanted, f"rank {rank} of {run.name} at level {level}"
+    assert raw(other, out) == raw(run, files)
+    return seen
+
+
+def recorded(tmp: Path, mpi: str, built: Path, *words: object) -> tuple[Path, Path]:
+    (tmp / "out").mkdir()
+    return record(tmp, "run", job(mpi, built, *words, tmp / "out")), tmp / "out"
+
+
+KERNELS = [
+    ("mpich", "s3d_mpiio", ("-r", "-c", 2, 8, 8, 8, 2, 2, 1), ("mpiio", "posix")),
+    ("ompio", "s3d_mpiio", ("-c", 2, 8, 8, 8, 2, 2, 1), ("mpiio",)),
+    ("romio321", "s3d_pnetcdf", ("-c", 1, 8, 8, 8, 2, 2, 1), ("mpiio", "posix")),
+    ("mpich", "flash_hdf5", ("-x", 2, "-b", 2, "-p", 3, "-f", "c"), ("hdf5", "mpiio")),
+    ("mpich", "vpic_hdf5", ("-p", 100), ("hdf5", "mpiio", "posix")),
+    *(("mpich", "synthetic_mpiio", ("-r", way, 33, 37), ("mpiio",)) for way in ("row", "column")),
+    ("ompio", "synthetic_mpiio", ("-r", "-m", "independent", "block", 33, 37), ("mpiio",)),
+    ("mpich", "ior_posix", ("-r", "-F", 2, 4096, 1024), ("posix",)),
+    ("mpich", "s3d_hdf5", ("-c", 1, 8, 8, 8, 2, 2, 1), ("hdf5",)),
+    ("romio321", "vorpal_hdf5", (4, 4, 4, 0, 0, 0, 2, 2, 1), ("hdf5",)),
+    ("mpich", "gcrm_hdf5", ("-l", 2, "-k", 2, 4), ("hdf5",)),
+    ("mpich", "athena_mpiio", ("-t", 1), ("mpiio",)),
+]
+QUICK = "s3d_mpiio-mpich"
+
+
+@pytest.mark.parametrize(
+    ("mpi", "name", "words", "levels"),
+    [
+        pytest.param(
+            *one, id=(made := f"{one[1]}-{one[0]}-{number}"),
+            marks=[] if made.startswith(QUICK) else pytest.mark.full,
+        )
+        for number, one in enumerate(KERNELS)
+    ],
+)  # fmt: skip
+def test_a_replay_makes_the_calls_of_a_kernel(
+    tmp_path: Path, mpi: str, name: str, words: tuple[object, ...], levels: tuple[str, ...]
+) -> None:
+    run, files = recorded(tmp_path, mpi, kernel(mpi, name), *words)
+    for level in levels:
+        same(tmp_path, run, files, level, mpi)
+
+
+def test_accesses_without_any_order_are_rows_of_a_table(tmp_path: Path) -> None:
+    """Processes without MPI, too. What was only read is made first, as long as the reads need; short and failing calls
+    are as they were."""
+    files = tmp_path / "out"
+    files.mkdir()
+    (files / "input").write_bytes(bytes(300000))
+    script = paths.TESTS / "programs" / "random_access.py"
+    run = record(tmp_path, "run", [paths.PYTHON, script, files, 400, 4])
+    other, out = again(tmp_path, run, "posix", "mpich", "--file", f"{files}/*")
+    assert (tmp_path / "replay_posix.table").stat().st_size > 4 * 400 * 8
+    seen = [one for _, one in sorted(calls(run, "posix", files).items()) if one]
+    made = [one for _, one in sorted(calls(other, "posix", out).items()) if one]
+    before = made[0][: len(made[0]) - len(seen[0])]
+    assert [one[1] for one in before[:2]] == ["open", "write"] and {o[2] for o in before} == {
+        "/input"
+    }
+    made[0] = made[0][len(before) :]
+    assert made == seen
+    assert any(one[5] is not None and one[5] < one[4] for one in seen[0] if one[1] == "pread")
+    assert (out / "own.3").stat().st_size == 1000
+
+
+@pytest.mark.parametrize("mpi", ["mpich", pytest.param("ompio", marks=pytest.mark.full)])
+def test_requests_of_mpi_are_posted_and_completed_again(tmp_path: Path, mpi: str) -> None:
+    files = tmp_path / "out"
+    files.mkdir()
+    run = record(tmp_path, "run", job(mpi, program(mpi, "posted"), files / "f"))
+    found = same(tmp_path, run, files, "mpiio", mpi)
+    assert [one[1] for one in found[0]].count("MPI_File_iwrite_all") == 3
+
+
+def source(tmp: Path, run: Path, *options: object) -> str:
+    fathom("replay", run, "--emit-c", tmp / "io.c", *options, cwd=tmp)
+    text = (tmp / "io.c").read_text()
+    words = ["mpicc.mpich", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-c", "io.c"]
+    subprocess.run(words, cwd=tmp, check=True)
+    return text
+
+
+def test_what_is_regular_is_a_few_loops(tmp_path: Path) -> None:
+    """Ranks of IOR differ by where they begin alone; so do steps."""
+    run, _ = recorded(tmp_path, "mpich", kernel("mpich", "ior_posix"), 8, 16384, 1024)
+    text = source(tmp_path, run)
+    (body,) = re.findall(r"static void replay\(void\)\n\{\n(.*?)\n\}\n", text, re.S)
+    assert body.count("pwrite") == 1 and body.count("for (") == 2 and "of_rank" not in text
+    assert "16384 * rank" in body and "65536 * i" in body and "1024 * j" in body
+    assert not (tmp_path / "io.table").exists()
+    assert "think" not in text and "think" in source(tmp_path, run, "--think", "1000")
+
+
+def test_never_over_files_that_are_there(tmp_path: Path) -> None:
+    run, files = recorded(tmp_path, "mpich", kernel("mpich", "ior_posix"), 1, 2048, 1024)
+    kept = {one: one.read_bytes() for one in files.iterdir()}
+    said = fathom("replay", run, "--in", files, cwd=tmp_path, status=1)
+    assert "not empty" in said
+    assert {one: one.read_bytes() for one in files.iterdir()} == kept
+    fathom("replay", run, "--in", tmp_path / "new", cwd=tmp_path)
+    made = {one.name: len(one.read_bytes()) for one in (tmp_path / "new").iterdir()}
+    assert made == {one.name: len(data) for one, data in kept.items()}
+
+
+def test_what_cannot_be_replayed_is_refused_by_name(tmp_path: Path) -> None:
+    command = job("mpich", kernel("mpich", "ior_posix"), 1, 2048, 1024, tmp_path)
+    fathom("run", "--no-show", "--level", "file", "-o", "counted", "--", *command, cwd=tmp_path)
+    said = fathom("replay", "counted", "--in", "new", cwd=tmp_path, status=3)
+    assert "only counted" in said and "--level call" in said
+    assert not (tmp_path / "new").exists()
+    fathom("replay", "counted", cwd=tmp_path, status=2)
+    shutil.rmtree(tmp_path / "counted.fathom")
+    said = fathom("replay", "counted", "--in", "new", cwd=tmp_path, status=3)
+    assert "counted" in said
