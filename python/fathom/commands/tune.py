@@ -25,7 +25,7 @@ import pyarrow as pa
 from fathom.errors import FathomError, UsageError
 from fathom.search import space
 from fathom.search.execute import OUT
-from fathom.search.ledger import Ledger
+from fathom.search.ledger import SUFFIX, Ledger, there
 from fathom.search.model import show
 from fathom.search.model.design import DESIGNS
 from fathom.search.objective import OBJECTIVES
@@ -152,7 +152,7 @@ def _say(line: str) -> None:
 
 
 def _folder(name: str) -> Path:
-    return Path(name.removesuffix("/").removesuffix(".tune") + ".tune").absolute()
+    return Path(name.removesuffix("/").removesuffix(SUFFIX) + SUFFIX).absolute()
 
 
 def _options(arguments: argparse.Namespace, folder: Path) -> Options:
@@ -212,10 +212,7 @@ def _print(arguments: argparse.Namespace, folder: Path, found: Result) -> None:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    path = _folder(arguments.words[1]) / "tune.db"
-    if not path.is_file():
-        raise FathomError(f"tune: {path}: there is no such search")
-    ledger = Ledger(path)
+    ledger = there(_folder(arguments.words[1]))
     if arguments.proof:
         return _show_proof(arguments, ledger)
     rows = [vars(one) for one in ledger.trials()]

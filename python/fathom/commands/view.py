@@ -11,6 +11,7 @@ examples:
   fathom view s3d.1 --prepare          # at the end of a job: the first opening of a large run is as quick as any
   fathom view --generate solver.c      # the form of fathom generate: parallel I/O for this program; needs no run
   fathom view --generate solver.c --allow-write
+  fathom view vpic.tune                # what fathom tune tried, as pictures; needs no run
 """
 
 import argparse
@@ -35,6 +36,7 @@ from fathom.screens.generate import Program
 from fathom.screens.now import Follower
 from fathom.screens.opened import Gone, Runs, Stop
 from fathom.screens.tile import prepare
+from fathom.search.ledger import SUFFIX
 from fathom.serve import listen
 from fathom.serve.application import AGAIN, application
 from fathom.serve.guard import Keys
@@ -57,7 +59,10 @@ def _port(word: str) -> int:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN…, where to listen."""
     parser.add_argument(
-        "runs", metavar="RUN", nargs="*", help="run directories: NAME or NAME.fathom"
+        "runs",
+        metavar="RUN",
+        nargs="*",
+        help="run directories: NAME or NAME.fathom; searches of fathom tune: NAME.tune",
     )
     parser.add_argument(
         "--generate", metavar="SOURCE", type=Path, nargs="?", const=NO_SOURCE,
@@ -181,12 +186,22 @@ def _open(runs: Runs, path: Path) -> str:
     return name
 
 
+def _first(runs: Runs) -> str:
+    """The screen that is opened first; none: the page's own choice."""
+    if runs.program is not None:
+        return "generate"
+    return "tune" if runs.searches and not runs.all else ""
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Serves until it is interrupted."""
     program = _program(arguments)
     if not arguments.runs and (program is None or arguments.prepare):
         raise UsageError("view: name a RUN, or --generate [SOURCE] for the form; add --help")
-    runs = Runs(arguments.runs)
+    searches = [one for one in arguments.runs if Path(one).suffix == SUFFIX]
+    runs = Runs(one for one in arguments.runs if one not in searches)
+    for one in searches:
+        runs.add_search(Path(one).absolute())
     runs.program = program
     if arguments.prepare:
         return _prepare(runs)
@@ -197,7 +212,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"view: {arguments.socket.parent} is no directory")
     at_path = arguments.socket
     bound = listen.on_socket(at_path) if at_path else listen.on_port(arguments.port or 0)
-    link = partial(listen.link, bound, screen="generate" if program else "")
+    link = partial(listen.link, bound, screen=_first(runs))
     keys = Keys(announce=lambda token: print(link(token), flush=True))
     if page() is None:
         print(f"fathom: {NOT_BUILT}; answers are served all the same", file=sys.stderr)

@@ -4,7 +4,8 @@ import contextlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from fathom.polite import politely
 from fathom.screens import by_time, known, table
 from fathom.screens.kept import Kept, Turns
 from fathom.screens.table import Table
+from fathom.search.ledger import SUFFIX, there
 from fathom.store import Run, open_run
 
 T = TypeVar("T")
@@ -189,6 +191,12 @@ class View:
         return self.opened.once(key, make)
 
 
+def _free(name: str, taken: Collection[str]) -> str:
+    """This name, or with a number behind it where it is taken."""
+    numbered = (f"{name}-{number}" for number in count(2))
+    return next(one for one in chain((name,), numbered) if one not in taken)
+
+
 class Runs:
     """All open runs by name."""
 
@@ -199,6 +207,7 @@ class Runs:
         self.program: Any = (
             None  # whose hints the form opens (screens/generate.py), if one was given
         )
+        self.searches: dict[str, Path] = {}  # of fathom tune, by name
         self.followers: dict[str, Any] = {}  # of runs that still run (screens/now.py)
         self.generation = 0  # counts how often a run was opened anew
         self._renewing = threading.Lock()
@@ -211,12 +220,14 @@ class Runs:
 
     def add(self, run: Run) -> Opened:
         """One more."""
-        name, number = run.name, 1
-        while name in self.all:
-            number += 1
-            name = f"{run.name}-{number}"
+        name = _free(run.name, self.all)
         self.all[name] = Opened(name, run, time.time_ns())
         return self.all[name]
+
+    def add_search(self, folder: Path) -> None:
+        """A search of `fathom tune`. Errors: it is none."""
+        there(folder)
+        self.searches[_free(folder.name.removesuffix(SUFFIX), self.searches)] = folder
 
     def renew(self, name: str, ready: Callable[[View], None], is_over: bool) -> None:
         """The same run as it is on disk now; others see it once it is `ready`. Nothing is new where it still runs and

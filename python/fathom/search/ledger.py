@@ -82,6 +82,10 @@ def _parsed(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+#: The directory of a search, and the file in it.
+SUFFIX, FILE = ".tune", "tune.db"
+
+
 class Ledger:
     """The open file."""
 
@@ -152,3 +156,11 @@ class Ledger:
                 None if outcome.measures is None else json.dumps(outcome.measures), outcome.why, trial,
             ),
         )  # fmt: skip
+
+
+def there(folder: Path) -> Ledger:
+    """Of a search that was begun."""
+    path = folder / FILE
+    if not path.is_file():
+        raise FathomError(f"tune: {path}: there is no such search")
+    return Ledger(path)

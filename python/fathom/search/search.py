@@ -13,7 +13,7 @@ from fathom.search import here, limits
 from fathom.search import options as asked
 from fathom.search.execute import Executor
 from fathom.search.finals import STAGES
-from fathom.search.ledger import FORMAT, Ledger, Step, Trial
+from fathom.search.ledger import FILE, FORMAT, Ledger, Step, Trial
 from fathom.search.objective import asked_for
 from fathom.search.options import Options
 from fathom.search.plan import SEED, STORE, Plan
@@ -66,7 +66,7 @@ class Search:
     ) -> None:
         self.folder, self.options, self.say, self.store = folder, options, say, store
         self.executor = Executor(folder, options, lock)
-        self.ledger = Ledger(folder / "tune.db")
+        self.ledger = Ledger(folder / FILE)
         self._same()
         self._look()
         plan = planned(self.ledger)

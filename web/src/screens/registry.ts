@@ -12,6 +12,7 @@ import { Servers } from "./servers/screen";
 import { Setup } from "./setup/screen";
 import { Sql } from "./sql/screen";
 import { Timeline } from "./timeline/screen";
+import { Tune } from "./tune/screen";
 
 export interface Screen {
 	/** As in addresses, and as findings name it. */
@@ -36,6 +37,7 @@ export const SCREENS: Screen[] = [
 	{ name: "latency", title: "Latency", question: "How bad are the tails, when, and which calls?", key: "8", Show: Latency },
 	{ name: "compare", title: "Compare", question: "What became slower or faster, and what was set otherwise?", key: "9", Show: Compare },
 	{ name: "sql", title: "SQL", question: "Anything else", key: "0", Show: Sql },
+	{ name: "tune", title: "Tune", question: "With which settings is my program fastest, and what was tried?", key: "T", alone: true, Show: Tune },
 	{ name: "setup", title: "Set up", question: "Prepare a run, and start it", key: "N", alone: true, Show: Setup },
 	{ name: "generate", title: "Generate", question: "Parallel I/O for my program: described here, checked, written as code", key: "G", alone: true, Show: Generate },
 ];

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fathom.errors import FathomError, UsageError
 from fathom.search import limits
-from fathom.search.ledger import Ledger, Trial
+from fathom.search.ledger import Trial, there
 from fathom.search.model.factors import Row, Scale, named
 from fathom.search.objective import Objective, asked_for, measure
 from fathom.search.space import Space, of_data
@@ -36,15 +36,14 @@ class History:
 
 def read(folder: Path) -> History:
     """Of NAME.tune."""
-    path = folder / "tune.db"
-    if not path.is_file():
-        raise FathomError(f"tune: {path}: there is no such search")
-    ledger = Ledger(path)
+    ledger = there(folder)
     options, space = ledger.kept("options"), ledger.kept("space")
     trials = [one for one in ledger.trials() if one.stage != LOOK and one.tries]
     ended = [one for one in trials if one.state != "running"]
     if space is None or not ended:
-        raise FathomError(f"tune: {path}: no trial has ended, so there is nothing to learn from")
+        raise FathomError(
+            f"tune: {ledger.path}: no trial has ended, so there is nothing to learn from"
+        )
     until = limits.of_data(ledger.kept("limits"))
     objective = asked_for(options["objective"], options["maximize"])
     size = next((one.measures for one in ledger.trials() if one.measures), None)

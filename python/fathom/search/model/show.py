@@ -127,7 +127,7 @@ def show(folders: Sequence[Path], run: Path | None, as_json: bool) -> int:
     for one in learnt.histories:
         failed = sum(row.cost == float("inf") for row in one.rows)
         print(f"{one.name}: {len(one.rows)} trials, {failed} failed; {of_scale(one.scale)}")
-    print(f"\n{learnt.model.formula(name(learnt)) or 'regression trees, which have no formula'}")
+    print(f"\n{_formula(learnt) or 'regression trees, which have no formula'}")
     print(NOTE if learnt.model.kind == "regression" else "")
     print("\nwhere it was not:")
     tables.show(HELD, pa.Table.from_pylist([vars(one) for one in learnt.judged]))
@@ -146,7 +146,7 @@ def data(learnt: Learnt) -> dict[str, Any]:
     best = [{**_row(learnt, one), "settings": one.named} for one in learnt.best]
     return {
         "kind": learnt.model.kind,
-        "formula": learnt.model.formula(name(learnt)) or None,
+        "formula": _formula(learnt) or None,
         "terms": terms,
         "held_out": [asdict(one) for one in learnt.judged],
         "scale": asdict(learnt.model.scale),
@@ -161,10 +161,13 @@ def _row(learnt: Learnt, one: Predicted) -> dict[str, Any]:
     return {"predicted": predicted, "measured": measured, "settings": in_words(one.named)}
 
 
-def name(learnt: Learnt) -> str:
+def _formula(learnt: Learnt) -> str:
+    return learnt.model.formula(title(learnt.objective, learnt.model.inverse))
+
+
+def title(of: Objective, inverse: bool) -> str:
     """What the formula is of. Rates are inverted: times add up, rates do not."""
-    of = learnt.objective
-    if learnt.model.inverse:
+    if inverse:
         return f"1 / {of.name}" + (f" [1/({of.unit})]" if of.unit else "")
     return f"{of.name} [{of.unit}]" if of.unit else of.name
 
