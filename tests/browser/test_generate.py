@@ -140,7 +140,24 @@ def test_the_form_writes_statements(form: browser.Look) -> None:
     assert "calls: independent;" in text(form)
     press(form, "Remove attribute units")
     assert "units" not in text(form)
+    attribute_that_is_worked_out(form)
     assert form.violations() == []
+
+
+def attribute_that_is_worked_out(form: browser.Look) -> None:
+    """A field for each value; what may stand in an expression is offered; a mistake is said at its field."""
+    press(form, "Add an attribute")
+    form.page.get_by_label("type of units").select_option("int")
+    form.page.get_by_label("value of units", exact=True).fill("total(y / nprocs)")
+    press(form, "One more value of units")
+    last = form.page.get_by_label("value 2 of units", exact=True)
+    assert form.page.locator(f"#{last.get_attribute('list')} option[value='x']").count() == 1
+    last.fill("rank")
+    form.page.locator(".attribute .wrong").wait_for()
+    assert last.get_attribute("aria-invalid") == "true"
+    last.fill("x * y")
+    expect(form.page.locator(".mistake")).to_have_count(0)
+    assert "units: field, int, total(y / nprocs), x * y;" in text(form)
 
 
 @pytest.mark.full

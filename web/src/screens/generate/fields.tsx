@@ -1,6 +1,6 @@
 /** Fields of the form: each is a window on a place in the text. */
 import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { hints, put } from "./draft";
 import { clean, removed, replaced } from "./edit";
 import type { Part, Statement } from "./query";
@@ -13,10 +13,13 @@ interface CellProps {
 	title?: string;
 	hint?: string;
 	wide?: boolean;
+	/** What may stand there, to choose from; anything else may be typed. */
+	offers?: string[];
 }
 
 /** A part of a statement as a field. What was typed stays as it was typed: blanks at its ends are no part of the text. */
-export function Cell({ label, part, title, hint, wide }: CellProps): JSX.Element {
+export function Cell({ label, part, title, hint, wide, offers = [] }: CellProps): JSX.Element {
+	const list = useId();
 	const [typed, setTyped] = useState("");
 	const wrong = holds(part, hints.value?.mistake?.at) && part.end > part.start;
 	return (
@@ -29,12 +32,20 @@ export function Cell({ label, part, title, hint, wide }: CellProps): JSX.Element
 				aria-label={label}
 				aria-invalid={wrong}
 				placeholder={hint}
+				list={offers.length ? list : undefined}
 				value={clean(typed) === part.text ? typed : part.text}
 				onInput={(event) => {
 					setTyped(event.currentTarget.value);
 					put({ start: part.start, end: part.end, text: clean(event.currentTarget.value) });
 				}}
 			/>
+			{offers.length > 0 && (
+				<datalist id={list}>
+					{offers.map((one) => (
+						<option key={one} value={one} />
+					))}
+				</datalist>
+			)}
 		</label>
 	);
 }

@@ -120,18 +120,44 @@ function Field({ label, title, value, set }: { label: string; title: string; val
 	);
 }
 
+/** What an attribute is worth: a field for each value, a constant or an expression. A text has one. */
+function Values({ row, offers }: { row: Statement; offers: string[] }): JSX.Element {
+	const [, type, ...values] = row.parts;
+	const name = row.head.text;
+	const write = (next: string[]): void => put(replaced(values, next.join(", ")));
+	return (
+		<div class="dims" role="group" aria-label={`values of ${name}`}>
+			{values.map((one, n) => (
+				<Cell key={n} label={values.length > 1 ? `value ${n + 1} of ${name}` : `value of ${name}`} part={one} hint={type?.text === "text" ? '"…"' : "0.5, nx, total(nx)"} offers={type?.text === "text" ? [] : offers} />
+			))}
+			{type?.text !== "text" && (
+				<>
+					<button type="button" class="small" aria-label={`One more value of ${name}`} title="One more value" onClick={() => write([...values.map((one) => one.text), "0"])}>
+						+
+					</button>
+					<button type="button" class="small" aria-label={`One value less of ${name}`} title="One value less" disabled={values.length < 2} onClick={() => write(values.slice(0, -1).map((one) => one.text))}>
+						−
+					</button>
+				</>
+			)}
+		</div>
+	);
+}
+
 function Attributes(props: FormProps): JSX.Element {
 	const { text, form } = props;
 	const rows = statements(blocks.value, "attributes");
 	const owners = ["global", ...names(blocks.value, "variables")];
+	const parameters = names(blocks.value, "parameters");
+	const offers = [...parameters, ...names(blocks.value, "dimensions"), ...parameters.map((one) => `total(${one})`)];
 	return (
-		<Group title="Attributes" says="Constants beside the data: units, versions. A text stands in quotation marks.">
+		<Group title="Attributes" says="What stands beside the data: units, versions, sizes. A text stands in quotation marks; a number may be worked out when the program runs: total(n) over all ranks, a dimension, a parameter.">
 			{rows.map((row, at) => (
 				<div key={at} class="attribute" role="group" aria-label={`attribute ${row.head.text}`}>
 					<Cell label={`name of attribute ${at + 1}`} part={row.head} />
 					{row.parts[0] && <Pick label={`whose attribute ${row.head.text} is`} options={owners} chosen={row.parts[0].text} choose={(to) => put(replaced(row.parts.slice(0, 1), to))} />}
 					{row.parts[1] && <Pick label={`type of ${row.head.text}`} options={["text", "double", "int", ...form.types]} chosen={row.parts[1].text} choose={(to) => put(replaced(row.parts.slice(1, 2), to))} />}
-					{row.parts[2] && <Cell label={`value of ${row.head.text}`} part={{ ...row.parts[2], end: row.parts.at(-1)?.end ?? 0, text: text.slice(row.parts[2].start, row.parts.at(-1)?.end) }} />}
+					<Values row={row} offers={offers} />
 					<Remove what={`attribute ${row.head.text}`} statement={row} text={text} />
 					<Wrong statement={row} />
 				</div>
