@@ -111,6 +111,57 @@ def test_a_rule_in_the_file_and_on_the_command_line(
         assert plans[0].raw[4] == wanted
 
 
+FILLED = """#begin_options
+name: filled;
+processes: 4;
+gaps: fill;
+#end_options
+#begin_dimensions
+y: 64;
+x: 32;
+#end_dimensions
+#begin_variables
+{variables}
+#end_variables
+#begin_write
+{accesses}
+#end_write
+"""
+MAIN = """#include "filled_io.h"
+int main(int argc, char **argv)
+{{
+	static double {buffers};
+	MPI_Init(&argc, &argv);
+	int error = filled_write(MPI_COMM_WORLD, argv[1], {given});
+	MPI_Finalize();
+	return error;
+}}
+"""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("names", "writes"), [(["a"], 4 + 4), (["a", "b"], 1 + 1)])
+def test_fill_values_are_counted(names: list[str], writes: int, tmp_path: Path) -> None:
+    """Of one variable the ranks' shares follow each other, of two they interleave; data behind them likewise."""
+    needs.require(["strace", *needs.of_mpi("romio321")])
+    variables = "\n".join(f"{name}: double, 2, y, x;" for name in names)
+    accesses = "\n".join(f"array: *, {name}, rank * 16, 8, 0, x, {name};" for name in names)
+    source = tmp_path / "filled.iog"
+    source.write_text(FILLED.format(variables=variables, accesses=accesses))
+    assert command.checked(source, {})[1][0].raw == {4: writes}
+    assert generated.fathom(source).returncode == 0
+    buffers, given = ", ".join(f"{name}[256]" for name in names), ", ".join(names)
+    (tmp_path / "main.c").write_text(MAIN.format(buffers=buffers, given=given))
+    words = ["mpicc.openmpi", "-o", "main", "main.c", "filled_io.c"]
+    done = generated.command(*words, *generated.flags("pnetcdf", "openmpi", "c"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    log, path = tmp_path / "log", tmp_path / "data.nc"
+    trace = ["strace", "-f", "-y", "-s", "0", "-o", log, "-e", "trace=pwrite64,pread64,write,read"]
+    run = generated.command(*trace, *generated.LAUNCH["romio321"], "-n", "4", tmp_path / "main", path)  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert seen(log.read_text(), path)[0] == writes + 1
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [

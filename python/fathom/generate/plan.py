@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from fathom.generate.optimise.predict import COLLECTIVE_BUFFER, How, raw_calls
-from fathom.generate.optimise.requests import Calls, calls
+from fathom.generate.optimise.requests import Calls, calls, fills
 from fathom.generate.optimise.rules import Decision, Facts, decide
 from fathom.generate.spec import Access, Box, Buffer, Point, Spec, Variable
 
@@ -53,17 +53,22 @@ def plan(spec: Spec, point: Point) -> Plan:
     creates = point is first
     transfers = _transfers(point)
     raw = {one.nprocs: _raw(spec, point, one) for one in asked}
+    if creates and spec.library == "pnetcdf" and spec.option("gaps", "refuse") == "fill":
+        raw = {
+            n: known + _raw(spec, point, fills(spec, point, n), True) for n, known in raw.items()
+        }
     steps = _steps(spec, point, creates, transfers)
     return Plan(spec, point, creates, decisions, transfers, steps, raw)
 
 
-def _raw(spec: Spec, point: Point, asked: Calls) -> int:
+def _raw(spec: Spec, point: Point, asked: Calls, collective: bool = False) -> int:
+    """`collective`: whatever the point's own calls are."""
     facts = Facts(spec, point, [asked])
     buffer = int(spec.layout["cb_buffer_size"].words[0]) if "cb_buffer_size" in spec.layout else 0
     how = How(
         reading=point.kind == "read",
         together=spec.library == "pnetcdf" and facts.chosen("posting") == "nonblocking",
-        collective=facts.chosen("calls") == "collective",
+        collective=collective or facts.chosen("calls") == "collective",
         plain=spec.library == "posix",
         two_phase=facts.chosen("two_phase"),
         sieving=facts.chosen("sieving") == "auto",

@@ -62,6 +62,35 @@ def calls(spec: Spec, point: Point, nprocs: int) -> Calls:
     return Calls(nprocs, list(transfers.values()))
 
 
+def fills(spec: Spec, point: Point, nprocs: int) -> Calls:
+    """What PnetCDF writes where a new file is filled: every rank an even share of each variable that does not grow,
+    all in one call."""
+    values = spec.values(nprocs)
+    length = lengths(spec, values, pieces_of(point, nprocs, values))
+    shares: dict[int, list[tuple[int, int]]] = {rank: [] for rank in range(nprocs)}
+    at = 0
+    for variable in spec.variables.values():
+        elements, size = prod(extents(variable, length)), variable.type.size
+        for rank in shares if variable.dimensions[0].length is not None else ():
+            begin, end = _share(elements, nprocs, rank), _share(elements, nprocs, rank + 1)
+            if end > begin:
+                shares[rank].append((at + begin * size, at + end * size))
+        at += elements * size
+    found = []
+    for rank, mine in shares.items():
+        if mine:
+            runs = 1 if nprocs == 1 else len(mine)  # of one rank they lie side by side
+            size = sum(end - begin for begin, end in mine)
+            found.append(Request(rank, mine[0][0], mine[-1][1], runs, size))
+    return Calls(nprocs, [found])
+
+
+def _share(elements: int, nprocs: int, rank: int) -> int:
+    """Where a rank's share begins: the first ranks have one more where they do not divide."""
+    each, more = divmod(elements, nprocs)
+    return rank * each + min(rank, more)
+
+
 def _transfer(piece: Piece) -> tuple[int, int]:
     """Accesses of single processes to one variable and buffer are one transfer."""
     access = piece.access
