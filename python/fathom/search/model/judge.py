@@ -9,7 +9,7 @@ from statistics import mean, median
 import numpy as np
 
 from fathom.search.model.factors import Column, Row, Scale
-from fathom.search.model.model import KINDS, TOP, fit
+from fathom.search.model.model import KINDS, TOP, Model, fit
 from fathom.search.space import Space
 
 FOLDS = 5
@@ -45,16 +45,26 @@ def judge(spaces: Sequence[Space], rows: Sequence[Row], kind: str) -> list[Judge
 def _held_out(
     spaces: Sequence[Space], rows: Sequence[Row], held: Sequence[bool], kind: str, name: str
 ) -> list[Judged]:
+    """The mean over scales: the best of one is not to be found among runs of another."""
     out = [row for row, is_held in zip(rows, held, strict=True) if is_held]
-    rest = [row for row, is_held in zip(rows, held, strict=True) if not is_held]
-    return _judged(spaces, rest, _medians(out), kind, name)
-
-
-def _mean(folds: Sequence[Judged]) -> Judged:
-    regret, error, order = (
-        mean(getattr(one, figure) for one in folds) for figure in ("regret", "error", "order")
+    model = fit(
+        spaces[-1],
+        [row for row, is_held in zip(rows, held, strict=True) if not is_held],
+        kind,
+        spaces,
     )
-    first = folds[0]
+    size, parts = max(space.size for space in spaces), _medians(out)
+    if model is None or not parts:
+        return []
+    return [_mean([_judged(model, part, size, name) for part in parts])]
+
+
+def _mean(some: Sequence[Judged]) -> Judged:
+    """Of what each says; settings and how many of them were looked at are the first one's."""
+    regret, error, order = (
+        mean(getattr(one, figure) for one in some) for figure in ("regret", "error", "order")
+    )
+    first = some[0]
     return Judged(first.kind, first.held, first.settings, first.top, regret, error, order)
 
 
@@ -80,33 +90,29 @@ def _setting(row: Row) -> tuple[str, Scale]:
     return json.dumps(row.named, sort_keys=True), row.scale
 
 
-def _medians(rows: Sequence[Row]) -> list[Row]:
-    """One for each setting at a scale, with its median cost; what failed is left out."""
-    found: dict[tuple[str, Scale], list[Row]] = {}
+def _medians(rows: Sequence[Row]) -> list[list[Row]]:
+    """Of each scale, one for each setting, with its median cost; what failed is left out."""
+    found: dict[Scale, dict[str, list[Row]]] = {}
     for row in rows:
         if math.isfinite(row.cost):
-            found.setdefault(_setting(row), []).append(row)
+            found.setdefault(row.scale, {}).setdefault(_setting(row)[0], []).append(row)
     return [
-        Row(some[0].named, median(one.cost for one in some), some[0].scale, some[0].application)
-        for some in found.values()
+        [Row(some[0].named, median(one.cost for one in some), scale) for some in settings.values()]
+        for scale, settings in found.items()
     ]
 
 
-def _judged(
-    spaces: Sequence[Space], rest: Sequence[Row], out: Sequence[Row], kind: str, name: str
-) -> list[Judged]:
-    model = fit(spaces[-1], rest, kind, spaces)
-    if model is None or not out:
-        return []
+def _judged(model: Model, out: Sequence[Row], size: int, name: str) -> Judged:
     predicted, measured = model.costs(out), np.array([row.cost for row in out])
-    top = share(len(out), max(space.size for space in spaces))
+    top = share(len(out), size)
     chosen = measured[np.argsort(predicted, kind="stable")[:top]]
     best = float(measured.min())
     if (measured < 0).all():  # rates: compared by the time that they stand for
         chosen, best = -1 / chosen, -1 / best
     regret = (float(chosen.min()) - best) / max(abs(best), 1e-12)
     error = float(np.median(np.abs(predicted - measured) / np.maximum(np.abs(measured), 1e-12)))
-    return [Judged(kind, name, len(out), top, regret, error, correlation(predicted, measured))]
+    order = correlation(predicted, measured)
+    return Judged(model.kind, name, len(out), top, regret, error, order)
 
 
 def share(settings: int, size: int) -> int:

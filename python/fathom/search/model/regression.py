@@ -25,6 +25,8 @@ from fathom.search.model.factors import (
 TERMS, EACH = 12, 4
 #: A column that is to this part a sum of chosen ones says nothing new; a fit to this part is exact.
 ALIKE, EXACT = 1e-9, 1e-12
+#: Of fewer pairs of ranks and size nothing can be said of what they do together; of two numbers, of a bend.
+PAIRS, NUMBERS = 4, 3
 #: A cost below this part of the most counts no more than one of it.
 LIGHT = 1e-6
 
@@ -72,7 +74,7 @@ def fit(factors: Sequence[Factor], rows: Sequence[Row], costs: Column) -> Regres
     costs = costs / unit
     weights = 1 / np.maximum(costs, LIGHT) if (costs > 0).all() else np.ones(len(costs))
     varied = _varied(factors, Table.of_rows(factors, rows))
-    table, terms = Table.of_rows(varied or factors, rows), candidates(varied)
+    table, terms = Table.of_rows(varied or factors, rows), _grounded(candidates(varied), rows)
     columns = np.array([table.term(term) for term in terms]).reshape(len(terms), len(rows)).T
     target, sizes = costs * weights, [len(term) for term in terms]
     chosen = _select(columns * weights[:, None], sizes, target, weights)
@@ -80,6 +82,25 @@ def fit(factors: Sequence[Factor], rows: Sequence[Row], costs: Column) -> Regres
     norms = np.linalg.norm(kept, axis=0)
     found = np.linalg.lstsq(kept / norms, target, rcond=None)[0] / norms * unit
     return Regression(((), *(terms[one] for one in chosen)), tuple(float(one) for one in found))
+
+
+def _grounded(terms: Sequence[Term], rows: Sequence[Row]) -> list[Term]:
+    """Those that runs of so many sizes can speak of: a formula is asked about others."""
+    scales = {row.scale for row in rows}
+    few = {
+        name
+        for name, numbers in (
+            (RANKS, {one.ranks for one in scales}),
+            (SIZE, {one.bytes for one in scales}),
+        )
+        if len(numbers) < NUMBERS
+    }
+    return [
+        term
+        for term in terms
+        if all(one.form == "x" or one.factor not in few for one in term)
+        and (len(scales) >= PAIRS or sum(_scale(one.factor) for one in term) < 2)
+    ]
 
 
 def _varied(factors: Sequence[Factor], table: Table) -> list[Factor]:
