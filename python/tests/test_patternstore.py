@@ -341,6 +341,7 @@ def written(folder: Path, entries: Any, **rest: Any) -> None:
         ([{}], {}, "entry 1: is no entry of a pattern store: no 'name'"),
         ([{**entry().data(), "best": float("nan")}], {}, "'nan' is no number"),
         ([{**entry().data(), "ranks": -1}], {}, "'-1' is no whole number"),
+        ([{**entry().data(), "model": {"format": 9}}], {}, "no model of fathom tune"),
         ([{**entry().data(), "groups": [{**entry().data()["groups"][0], "shape": {}}]}], {}, "no 'key'"),
     ],
 )  # fmt: skip

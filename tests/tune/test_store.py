@@ -18,6 +18,7 @@ from fathom.patternstore.look import Found, Match, look_up
 from fathom.patternstore.searched import entry_of
 from fathom.patternstore.shape import groups
 from fathom.search.ledger import Ledger, Outcome, Step
+from fathom.search.objective import measure
 from fathom.search.space import Dimension, Space
 from fathom.store import open_run
 from fathom.tuning import settings
@@ -201,6 +202,63 @@ def test_a_search_is_added_with_settings_of_each_group(place: Path, tmp_path: Pa
         ("*/flash_chk_*.h5", 1), ("*/flash_plt_cnt_*.h5", 2),
     ]  # fmt: skip
     assert [one.knob.name for one in read.launch] == ["HDF5_USE_FILE_LOCKING"]
+
+
+def seconds(mib: float, nodes: int) -> float:
+    """More data want more aggregators."""
+    return 1 + 4 * mib / nodes + 0.5 * nodes
+
+
+def searched(place: Path, folder: Path, name: str, particles: int) -> Path:
+    """NAME.tune of VPIC at this size."""
+    run = recorded(place, "vpic_hdf5", 4, f"-p {particles}")
+    (folder / f"{name}.tune" / "trials" / "1").mkdir(parents=True)
+    (folder / f"{name}.tune" / "trials" / "1" / "run.fathom").symlink_to(run)
+    space = Space((Dimension("nodes", "romio.cb_nodes", (None, 1, 2, 4)),))
+    written = measure(open_run(run), None)
+    mib = written["bytes_written"] / (1 << 20)
+    ledger = Ledger(folder / f"{name}.tune" / "tune.db")
+    program = ["mpiexec", "-n", "4", "vpic", str(particles)]
+    plain = {"objective": "runtime", "maximize": False, "group": None, "scratch": str(folder)}
+    ledger.keep("options", {**plain, "program": program})
+    ledger.keep("space", space.data())
+    ledger.keep("limits", {"ranks": 4})
+    costs = {value: seconds(mib, value or 1) for value in space.dimensions[0].values}
+    for number, cost in enumerate(costs.values()):
+        trial = ledger.begin(Step("proof", 0, (number,)), space.named((number,)))
+        ledger.end(trial, Outcome("done", cost, cost, written))
+    best = min(costs, key=lambda value: costs[value])
+    named = {} if best is None else {"nodes": best}
+    ledger.keep("result", {
+        "objective": "runtime", "unit": "s", "verdict": "gain" if named else "none", "default": costs[None],
+        "best": costs[best], "settings": named, "methods": [{"method": "winner", "settings": named}],
+    })  # fmt: skip
+    return folder / f"{name}.tune"
+
+
+def test_another_size_is_predicted_from_searches_of_several(place: Path, tmp_path: Path) -> None:
+    """The default is best for the small one, 2 for the next; 4 won nowhere, and is best for a larger one."""
+    sizes = {"small": 1000, "next": 8000, "more": 16000}
+    folders = [searched(place, tmp_path, name, size) for name, size in sizes.items()]
+    mine, few = tmp_path / "p.db", tmp_path / "few.db"
+    alone = fathom("tune", "store", "add", folders[0], "--store", mine)
+    assert alone.returncode == 0, alone.stderr
+    assert [one.model for one in Base(mine).entries()] == [None]
+    both = fathom("tune", "store", "add", *folders, "--store", mine)
+    assert "2 searches added, 1 there already" in both.stdout, both.stderr
+    assert all(one.model for one in Base(mine).entries())
+    large = recorded(place, "vpic_hdf5", 4, "-p 40000")
+    match = only(look_up(open_run(large), mine))
+    assert match.verdict == "exact" and match.remarks == ("predicted by the model of 3 searches",)
+    assert [one.value for one in match.settings] == [4]
+    assert fathom("tune", "store", "add", *folders[:2], "--store", few).returncode == 0
+    measured = only(look_up(open_run(large), few))
+    assert [one.value for one in measured.settings] == [
+        2
+    ]  # eight trials tell the model of no setting
+    assert measured.remarks[-1].startswith("measured at 4 ranks with")
+    same = only(look_up(open_run(recorded(place, "vpic_hdf5", 4, "-p 8000")), mine))
+    assert [one.value for one in same.settings] == [2]
 
 
 def test_a_search_that_has_not_ended_is_refused(place: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from fathom.patternstore.base import Base, default_place
 from fathom.patternstore.distance import THRESHOLD
 from fathom.patternstore.entry import Entry
 from fathom.patternstore.look import TRAIN, Found, Match, look_up, named
+from fathom.patternstore.predicted import learnt
 from fathom.patternstore.searched import entry_of
 from fathom.view import numbers, tables
 from fathom.view.tables import Column, heading, printable, text
@@ -67,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
         gone = Base(_there(place).path, write=True).remove(given[0])
         print(f"{place}: {gone.id} {printable(gone.name)} removed")
         return 0
+    if what == "add":
+        return _add(place, _searches(given))
     return _add(place, [entry for name in given for entry in _entries(what, Path(name))])
 
 
@@ -86,9 +89,15 @@ def _warned(base: Base) -> Base:
 def _entries(what: str, path: Path) -> Sequence[Entry]:
     if what == "import":
         return exchange.read(path)
-    if what == "merge":
-        return _there(path).entries()
-    return [entry_of(path if path.is_dir() else path.with_name(path.name + ".tune"))]
+    return _there(path).entries()
+
+
+def _searches(names: Sequence[str]) -> list[Entry]:
+    """Searches of one program at several sizes have a model for all others."""
+    folders = [Path(name if Path(name).is_dir() else f"{name}.tune") for name in names]
+    entries = [entry_of(folder) for folder in folders]
+    model = learnt(folders)
+    return [replace(entry, model=model) for entry in entries]
 
 
 def _add(place: Path, entries: Sequence[Entry]) -> int:

@@ -29,7 +29,8 @@ create table searches (
 	verdict text not null,     -- gain, uncertain, none
 	ranks integer not null,
 	stack text not null,       -- JSON
-	machine text not null      -- JSON
+	machine text not null,     -- JSON
+	model text                 -- JSON: of searches of several sizes
 ) strict;
 create table patterns (
 	search text not null references searches,
@@ -139,11 +140,14 @@ class Base:
         row = (
             entry.id, entry.name, entry.added, entry.objective, entry.unit, entry.more, entry.default,
             entry.best, json.dumps(runs), entry.verdict, entry.ranks, json.dumps(vars(entry.stack)),
-            json.dumps(vars(entry.machine)),
+            json.dumps(vars(entry.machine)), None if entry.model is None else json.dumps(entry.model),
         )  # fmt: skip
         marks = ", ".join("?" * len(row))
         made = self.base.execute(f"insert or ignore into searches values ({marks})", row)
         if not made.rowcount:
+            if row[-1]:
+                known = (row[-1], entry.id)
+                self.base.execute("update searches set model = ? where id = ?", known)
             return False
         for place, one in enumerate(entry.groups):
             settings = json.dumps([vars(given) for given in one.settings])
@@ -193,6 +197,7 @@ def _data(row: dict[str, Any], groups: list[dict[str, Any]]) -> dict[str, Any]:
         "more": bool(row["more"]),
         "default": row["default_score"], "best": row["best_score"],
         "default_runs": runs["default"], "best_runs": runs["best"],
+        "model": None if row["model"] is None else json.loads(row["model"]),
         "stack": json.loads(row["stack"]), "machine": json.loads(row["machine"]),
         "groups": [
             {

@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from fathom.errors import UsageError
+from fathom.errors import FathomError, UsageError
 from fathom.patternstore.fingerprint import Machine, Stack
 from fathom.patternstore.shape import Shape
+from fathom.search.model.model import Model
 from fathom.search.space import Dimension, Space
 from fathom.tuning import settings
-from fathom.tuning.settings import catalogue
+from fathom.tuning.settings import OF_FILES, catalogue
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,14 @@ class Given:
         elif self.dataset:
             where |= {"dataset": self.dataset}
         return Dimension(name, self.knob, (None, self.value), where, self.beside)
+
+
+def given_of(one: Dimension, value: Any) -> Given:
+    """A knob of a search's space, at this value."""
+    route = catalogue()[one.knob].route
+    layout = route == "layout"
+    launch = not layout and (route not in OF_FILES or bool(one.where.get("launch")))
+    return Given(one.knob, value, dict(one.beside), one.where.get("dataset", ""), launch, layout)
 
 
 @dataclass(frozen=True)
@@ -67,11 +76,16 @@ class Entry:
     stack: Stack
     machine: Machine
     groups: tuple[Tuned, ...]
+    model: Any = None  # JSON of fathom.search.model, learnt from searches of several sizes
 
     @property
     def id(self) -> str:
         """The same for the same search, wherever and whenever it was added."""
-        same = {key: value for key, value in self.data().items() if key not in ("name", "added")}
+        same = {
+            key: value
+            for key, value in self.data().items()
+            if key not in ("name", "added", "model")
+        }
         text = json.dumps(same, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -118,7 +132,7 @@ def of_data(where: str, data: Any) -> Entry:
     """Of JSON, all of it checked; raises UsageError with what is wrong."""
     try:
         made = Entry(**_checked(data))
-    except (KeyError, TypeError, ValueError, UsageError) as error:
+    except (KeyError, TypeError, ValueError, FathomError) as error:
         missing = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise UsageError(f"{where}: is no entry of a pattern store: {missing}") from error
     return made
@@ -142,7 +156,14 @@ def _checked(data: Any) -> dict[str, Any]:
             tuple(map(_text, data["machine"]["storage"])),
         ),
         "groups": tuple(map(_tuned, data["groups"])),
+        "model": _model(data["model"]),
     }
+
+
+def _model(data: Any) -> Any:
+    if data is not None:
+        Model.from_json(data)
+    return data
 
 
 def _finite(value: Any) -> float:

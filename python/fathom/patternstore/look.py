@@ -10,8 +10,9 @@ from fathom.patternstore.base import Base, default_place
 from fathom.patternstore.distance import THRESHOLD, Distance, distance
 from fathom.patternstore.entry import Entry, Given, Tuned, covers, space_of
 from fathom.patternstore.fingerprint import Machine, Stack, machine_of, ranks_of, stack_of
+from fathom.patternstore.predicted import predicted
 from fathom.patternstore.shape import Group, groups
-from fathom.patternstore.transfer import moved, nearest
+from fathom.patternstore.transfer import may_move, moved, nearest
 from fathom.search.space import Point, Space
 from fathom.store import Run
 from fathom.tuning.settings import catalogue
@@ -106,7 +107,19 @@ def look_up(run: Run, store: Path | None = None, patterns: Patterns | None = Non
     base = Base(place)
     entries, stack, ranks = base.entries(), stack_of(run), ranks_of(run)
     matches = [_match(one, entries, stack, machine_of(run, one.paths), ranks) for one in mine]
+    matches = [_at_this_size(one, run, stack) for one in matches]
     return Found(tuple(matches), tuple(base.unread))
+
+
+def _at_this_size(match: Match, run: Run, stack: Stack) -> Match:
+    """Of the same pattern at another size, what its model predicts goes before what was measured elsewhere."""
+    if match.verdict != EXACT or match.entry is None or match.entry.model is None:
+        return match
+    made = predicted(match.entry.model, run, match.group.paths)
+    if made is None:
+        return match
+    kept = tuple(one for one in made[0] if may_move(one, match.group, stack) == "")
+    return replace(match, settings=kept, remarks=(made[1],))
 
 
 def _nothing(group: Group) -> Match:

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fathom.errors import FathomError, RunError
-from fathom.patternstore.entry import Entry, Given, Tuned, covers
+from fathom.patternstore.entry import Entry, Given, Tuned, covers, given_of
 from fathom.patternstore.fingerprint import machine_of, ranks_of, stack_of
 from fathom.patternstore.shape import groups
 from fathom.search.execute import OUT
@@ -15,7 +15,6 @@ from fathom.search.objective import asked_for
 from fathom.search.space import Dimension, Point, Space, of_data
 from fathom.search.verdict import WINNER
 from fathom.store import open_run
-from fathom.tuning.settings import OF_FILES, catalogue
 
 LOOK = Path("trials", "1")  # the program as it is, recorded closely
 
@@ -66,17 +65,10 @@ def _settings(space: Space, best: Point, paths: Sequence[str], out: str) -> tupl
     """Those of the winner that hold for these files."""
     pairs = zip(space.dimensions, best, strict=True)
     return tuple(
-        _given(one, one.values[number])
+        given_of(one, one.values[number])
         for one, number in pairs
         if number and _holds(one, paths, out)
     )
-
-
-def _given(one: Dimension, value: Any) -> Given:
-    route = catalogue()[one.knob].route
-    layout = route == "layout"
-    launch = not layout and (route not in OF_FILES or bool(one.where.get("launch")))
-    return Given(one.knob, value, dict(one.beside), one.where.get("dataset", ""), launch, layout)
 
 
 def _holds(one: Dimension, paths: Sequence[str], out: str) -> bool:

@@ -25,21 +25,26 @@ def usable(given: Given, stack: Stack) -> bool:
     return layer in stack.layers or layer not in LIBRARIES
 
 
+def may_move(given: Given, group: Group, stack: Stack) -> str:
+    """Why a setting means nothing for these files, or may not be set without a word; "": it may."""
+    knob = catalogue()[given.knob]
+    if not usable(given, stack):
+        return f"{given.knob} left out: nothing here takes it"
+    if given.dataset and not any(fnmatchcase(one, given.dataset) for one in group.datasets):
+        return f"{knob.name} left out: no dataset '{given.dataset}' here"
+    if knob.safety == "all-ranks":
+        return f"{knob.name} left out: {SAFETY[knob.safety]}; who tunes says so"
+    return ""
+
+
 def moved(
     tuned: Tuned, ranks: int, group: Group, now: int, stack: Stack
 ) -> Iterator[tuple[Given, str]]:
     """Its settings for another group of files and number of ranks, each with a remark or "". A value None: left out."""
     for given in tuned.settings:
         name = catalogue()[given.knob].name
-        if not usable(given, stack):
-            yield replace(given, value=None), f"{given.knob} left out: nothing here takes it"
-        elif given.dataset and not any(fnmatchcase(one, given.dataset) for one in group.datasets):
-            yield replace(given, value=None), f"{name} left out: no dataset '{given.dataset}' here"
-        elif catalogue()[given.knob].safety == "all-ranks":
-            yield (
-                replace(given, value=None),
-                f"{name} left out: {SAFETY['all-ranks']}; who tunes says so",
-            )
+        if why := may_move(given, group, stack):
+            yield replace(given, value=None), why
         else:
             value = scaled(catalogue()[given.knob], given.value, ranks, now)
             said = f"{name} {given.value} -> {value}: {ranks} -> {now} ranks"
