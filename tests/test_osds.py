@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from harness import cephfs, paths, tables
+from harness.attached import works
 
 UNIT = 65536
 OBJECT = 16 * UNIT  # as CephFS.stripe makes them
@@ -196,6 +197,60 @@ def test_reads_are_joined_with_the_osd_that_they_waited_for(
         (osd, offset) for osd, op, offset, _, kind, _ in joined if (op, kind) == ("pread", "serves")
     }
     wanted = {block * UNIT for block in range(BLOCKS - 1, -1, -5)}
+    assert served == {(objects[object_of(offset)], offset) for offset in wanted}
+
+
+#: Writes the blocks that it is told, each waiting for its OSD.
+TOLD = f"""
+import os, sys
+file = os.open(sys.argv[1], os.O_RDWR | os.O_SYNC)
+for line in sys.stdin:
+    os.pwrite(file, b"z" * {UNIT}, int(line) * {UNIT})
+    print(line, end="", flush=True)
+"""
+
+
+@pytest.mark.full
+def test_a_program_that_runs_is_attached_with_its_osds_and_released(
+    written: Any, started_ceph: cephfs.CephFS, tmp_path: Path
+) -> None:
+    _, files, objects, late = written
+    names = ("osd_op_history_size", "osd_op_history_duration")
+    before = [setting(started_ceph, late, name) for name in names]
+    words = [sys.executable, "-c", TOLD, str(files / "whole")]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as program:
+
+        def writes(blocks: range) -> None:
+            assert program.stdin and program.stdout
+            for block in blocks:
+                program.stdin.write(f"{block}\n")
+                program.stdin.flush()
+                assert program.stdout.readline() == f"{block}\n"
+
+        try:
+            writes(range(5))
+            works(
+                tmp_path, "attach", f"--ceph={started_ceph.at}/run", program.pid, "-o", "attached"
+            )
+            assert [setting(started_ceph, late, name) for name in names] != before
+            writes(range(5, BLOCKS, 3))
+            works(tmp_path, "detach", "attached")
+            assert [setting(started_ceph, late, name) for name in names] == before
+            writes(range(5))
+        finally:
+            assert program.stdin
+            program.stdin.close()
+    assert program.returncode == 0
+    connection = tables.connect(tmp_path / "attached.fathom")
+    joined = tables.ask(connection, JOINED.format(op="osd_write", file="whole"))
+    served = {
+        (osd, offset)
+        for osd, op, offset, _, kind, _ in joined
+        if (op, kind) == ("pwrite", "serves")
+    }
+    wanted = {block * UNIT for block in range(5, BLOCKS, 3)}
     assert served == {(objects[object_of(offset)], offset) for offset in wanted}
 
 

@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import select
 import subprocess
+import sys
 from pathlib import Path
 
 from fathom import engine, manifest, places
@@ -10,6 +12,7 @@ from fathom import engine, manifest, places
 MAGIC = b"FATHOMCP"
 #: Bytes of the page, and where it names the run.
 PAGE, RUN = 4096, 1024
+PATIENCE = 60  # seconds, for an agent that asks other programs
 
 
 def run_of(pid: int) -> Path | None:
@@ -55,23 +58,31 @@ class Node:
         texts = (path.read_text(encoding="utf-8") for path in self.rings.glob("selection.*"))
         return any("\ncritical " in text for text in texts)
 
-    def judge(self, run: Path, watch: int) -> None:
-        """Where the selection asks who is critical, starts the agent that says so: it ends with the process `watch` and
-        those recorded here, and at once where the node has one.
+    def start_agent(self, run: Path, watch: int, ceph: Path | None = None) -> None:
+        """Where the selection asks who is critical, or Ceph's storage daemons are to be asked, by their sockets in
+        `ceph`. It ends with the process `watch` and those recorded here, or with the folder of rings, and at once where
+        the node has one. Returns when it asks.
         """
-        if not self.asks_who_is_critical():
+        if not (ceph or self.asks_who_is_critical()):
             return
         words = [str(places.engine()), "agent", str(run), "--ring", str(self.rings)]
         words += ["--sample", "0", "--watch", str(watch)]
+        words += ["--ceph", str(ceph)] if ceph else []
         log = manifest.own_node(run) / "agent.log"
-        environment = {key: value for key, value in os.environ.items() if key != "FATHOM_COLLECT"}
+        theirs = ("FATHOM_COLLECT", "FATHOM_RING")  # of another run, that we are in
+        environment = {key: value for key, value in os.environ.items() if key not in theirs}
         with log.open("ab") as errors:
-            subprocess.Popen(
+            agent = subprocess.Popen(
                 words,
                 env=environment,
                 cwd="/",
                 start_new_session=True,  # a Ctrl-C is for us
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdout=subprocess.PIPE if ceph else subprocess.DEVNULL,
                 stderr=errors,
             )
+        if agent.stdout:
+            with agent.stdout as said:
+                if not (select.select([said], [], [], PATIENCE)[0] and said.readline()):
+                    line = "fathom: no word from the agent: what Ceph's daemons did first may be missing"
+                    print(line, file=sys.stderr)

@@ -252,3 +252,16 @@ def test_a_batch_script_of_slurm_is_no_rank(tmp_path: Path) -> None:
         with pytest.raises(FathomError, match="no rank of it on"):
             target.of_slurm("81234.1")
         program.end()
+
+
+def test_ceph_in_front_of_a_process(tmp_path: Path) -> None:
+    """The number is the process's, not a directory's."""
+    with running(tmp_path) as program:
+        line = refused(tmp_path, "--ceph", program.pid)
+        assert line.startswith("fathom: attach: --ceph: ")
+        assert ": no admin socket of an OSD is there (osd.N.asok)" in line
+        line = refused(tmp_path, f"--ceph={tmp_path}", program.pid)
+        assert line.startswith(f"fathom: attach: --ceph: {tmp_path}: no admin socket")
+        line = refused(tmp_path, "--ceph", "--slurm", "81234")
+        assert "--ceph needs an agent" in line
+        program.end()

@@ -1,12 +1,14 @@
 """The run directory of attached processes: made, told of each process, closed when the last is gone."""
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
 import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -42,8 +44,9 @@ def create(name: str, options: Sequence[str]) -> dict[str, str]:
 
 def discard(settings: dict[str, str]) -> None:
     """Of a run that nobody of this node is in; all of it, unless other nodes may be."""
-    run = Path(settings["FATHOM_RUN"])
-    shutil.rmtree(settings["FATHOM_RING"], ignore_errors=True)
+    run, rings = Path(settings["FATHOM_RUN"]), Path(settings["FATHOM_RING"])
+    with _agent_ends(rings):
+        shutil.rmtree(rings, ignore_errors=True)
     shutil.rmtree(manifest.own_node(run) if manifest.read(run).get("launcher") else run, True)
 
 
@@ -144,7 +147,32 @@ def _clear(run: Path) -> None:
         return
     names = {path.name for path in rings.iterdir()}
     if all(name in OWN or name.startswith("selection.") for name in names):
-        for name in names:
-            (rings / name).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
+        with _agent_ends(rings), contextlib.suppress(OSError):
+            for name in names:
+                (rings / name).unlink(missing_ok=True)
             rings.rmdir()
+
+
+@contextlib.contextmanager
+def _agent_ends(rings: Path) -> Iterator[None]:
+    """The node's agent holds a lock on the folder, and ends when that is removed meanwhile: until it has, it writes."""
+    folder = os.open(rings, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield
+        until = time.monotonic() + control.PATIENCE
+        while not rings.exists() and _is_locked(folder):
+            if time.monotonic() > until:
+                line = f"fathom: the agent goes on: it has not ended in {control.PATIENCE} s"
+                print(line, file=sys.stderr)
+                break
+            time.sleep(0.02)
+    finally:
+        os.close(folder)
+
+
+def _is_locked(folder: int) -> bool:
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False

@@ -26,6 +26,9 @@ from fathom.attach import attached, hidden, injector, nodes, target
 from fathom.attach.injector import Answer, Status
 from fathom.errors import FathomError, UsageError
 
+#: Where Ceph's daemons have their admin sockets.
+SOCKETS = "/var/run/ceph"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which processes, and what to record of them."""
@@ -52,6 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--select", metavar="FILE", help="selection file (docs/selection.md), or critical"
     )
     parser.add_argument("--budget", metavar="SIZE", help="most bytes of stream per process")
+    parser.add_argument(
+        "--ceph",
+        metavar="DIR",
+        nargs="?",
+        const=SOCKETS,
+        help="ask Ceph's storage daemons on this node what they do, by their admin sockets in DIR",
+    )
     parser.add_argument("--mmap", choices=["dirty"], help="which pages of mapped files are written")
 
 
@@ -61,8 +71,27 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("attach: --here: name the run that all nodes share by -o NAME")
     if arguments.slurm is not None:
         arguments.slurm = nodes.job_of(arguments.slurm)
+    if arguments.ceph is not None:
+        _take_ceph(arguments)
     pids = _pids(arguments)
     return _here(arguments, pids) if pids else _everywhere(arguments)
+
+
+def _take_ceph(arguments: argparse.Namespace) -> None:
+    """A number behind it is a process: `--ceph PID`."""
+    if arguments.here or arguments.slurm is not None:
+        raise UsageError(
+            "attach: --ceph needs an agent, and the launcher would end it: attach on the node of the daemons by PID"
+        )
+    if arguments.ceph.isdigit():
+        arguments.pids.append(int(arguments.ceph))
+        arguments.ceph = SOCKETS
+    arguments.ceph = Path(arguments.ceph).resolve()
+    if not any(any(arguments.ceph.glob(name)) for name in ("*osd.*.asok", "*/*osd.*.asok")):
+        raise UsageError(
+            f"attach: --ceph: {arguments.ceph}: no admin socket of an OSD is there (osd.N.asok);"
+            " on which node do the OSDs run?"
+        )
 
 
 def _everywhere(arguments: argparse.Namespace) -> int:
@@ -107,6 +136,7 @@ def _here(arguments: argparse.Namespace, pids: Sequence[int]) -> int:
         raise UsageError(
             "attach: --here: a selection that asks who is critical needs an agent, and the launcher would end it"
         )
+    node.start_agent(directory, targets[0].pid, arguments.ceph)
     with tempfile.TemporaryDirectory() as scratch:
         done, failed = _attach_all(targets, library, settings, _hidden(targets, Path(scratch)))
     for line in problems + failed:
@@ -115,7 +145,6 @@ def _here(arguments: argparse.Namespace, pids: Sequence[int]) -> int:
         attached.discard(settings)
         return 3
     attached.note(directory, done)
-    node.judge(directory, done[0].pid)
     where = f" on {os.uname().nodename}" if arguments.here else ""
     line = f"{len(done)} of {len(done) + len(problems + failed)} attached{where}"
     print(f"fathom: {line}", file=sys.stderr)

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     _keep(directory, number, text)
     beside = live.carriers().get(directory.resolve(), []) or node.processes()
     if beside:
-        node.judge(directory.resolve(), min(beside))
+        node.start_agent(directory.resolve(), min(beside))
     says = compiled.splitlines()[1].removeprefix("says ")
     count = len(node.processes())
     print(f"fathom: {count} processes of {socket.gethostname()}: {says}", file=sys.stderr)
