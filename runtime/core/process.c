@@ -584,14 +584,14 @@ void process_end(void)
 		ring_remove();
 }
 
-bool process_attach(const char *settings)
+bool process_attach(const char *settings, bool own)
 {
 	bool began;
 
 	if (config.on)
 		return false;
 	given = settings;
-	began = process_begin();
+	began = own ? process_begin_own(NULL) : process_begin();
 	given = NULL;
 	return began;
 }

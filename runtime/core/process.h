@@ -11,8 +11,8 @@ bool process_begin(void);
 bool process_begin_own(const char *run);
 /* Into a process that runs: by `settings` instead of its environment: NAME=VALUE, each
  * with a zero behind it, and one more behind all. False: it is recorded
- * already, or not to be. */
-bool process_attach(const char *settings);
+ * already, or not to be. `own`: as process_begin_own. */
+bool process_attach(const char *settings, bool own);
 /* Ends that: all is written, and its ring removed. It can be attached again. False: it is not recorded. */
 bool process_detach(void);
 const char *process_run(void);        /* the run that it is recorded in; NULL: none */

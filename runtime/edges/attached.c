@@ -44,7 +44,7 @@ static int attach(void)
 {
 	handlers_forget();
 	user_forget();
-	if (!process_attach(room))
+	if (!process_attach(room, false))
 		return LEFT_OUT;
 	modules_begin_late();
 	start_watch();

@@ -6,23 +6,20 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from harness import gluster, needs, paths, tables
-from harness.attached import fathom, works
+from harness import attached, gluster, invariants, needs, paths, tables
+from harness.attached import fathom, refused, works
+
+from forward.client import Server, server
 
 PRELOAD = paths.BUILD / "libfathom_fwd_preload.so"
-ENGINE = paths.ROOT / "engine/target/release/fathom-engine"
 LOAD = Path(__file__).parent / "load.py"
 FILES, SIZE = 12, 200_000
-
-
-@pytest.fixture(autouse=True)
-def gdb() -> None:
-    needs.require(["gdb"])
 
 
 class Load:
@@ -56,34 +53,141 @@ def load(at: object, told: dict[str, str] | None = None) -> Iterator[Load]:
         clients.process.wait()
 
 
-def test_a_forwarding_server_is_let_alone_since_it_records_itself(tmp_path: Path) -> None:
-    store, address = tmp_path / "store", tmp_path / "s"
-    store.mkdir()
-    command = [ENGINE, "forward", store, "--unix", address]
-    with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout
-            told = {
-                "LD_PRELOAD": str(PRELOAD),
-                "FATHOM_FORWARD_PREFIX": "/fwd",
-                "FATHOM_FORWARD_SERVERS": server.stdout.readline().strip(),
-            }
-            with load("/fwd", told) as clients:
+#: The counted calls' stream, as a trace would name it.
+STREAM = 0x1122334455667788
+COUNTED = f"""
+    select l.to_seq, c.bytes from links l join calls c on c.id = l.from_call
+    where l.to_stream = {STREAM} and c.layer = 'server' and c.op = 'write' order by l.to_seq"""
+STORED = f"""
+    select distinct l.to_seq from links l join calls c on c.id = l.from_call
+    where l.to_stream = {STREAM} and c.op = 'pwritev'"""
+
+
+class Counted:
+    """A client that writes byte behind byte and counts: its calls are numbered from 0."""
+
+    def __init__(self, served: Server) -> None:
+        self.client = served.client()
+        self.handle = self.client.open("counted")
+        self.made, self.is_over = 0, False
+        self.more = threading.Condition()
+        self.thread = threading.Thread(target=self._write)
+        self.thread.start()
+
+    def _write(self) -> None:
+        while not self.is_over:
+            self.client.write(self.handle, self.made, b"x", call=(STREAM, self.made))
+            with self.more:
+                self.made += 1
+                self.more.notify()
+
+    def goes_on(self, more: int) -> int:
+        """How many it has made by then."""
+        with self.more:
+            until = self.made + more
+            assert self.more.wait_for(lambda: self.made >= until, timeout=60)
+            return self.made
+
+
+@contextmanager
+def counted(served: Server) -> Iterator[Counted]:
+    client = Counted(served)
+    try:
+        yield client
+    finally:
+        client.is_over = True
+        client.thread.join()
+
+
+def assert_all_are_there(run: Path, began: tuple[int, int], ended: tuple[int, int]) -> None:
+    """Of the client's own count, before and after attaching, before and after detaching."""
+    connection = tables.connect(run)
+    assert not invariants.broken(connection, finished=False, whole=False)
+    rows = tables.ask(connection, COUNTED)
+    numbers = [number for number, _ in rows]
+    assert numbers == list(range(numbers[0], numbers[-1] + 1))
+    assert began[0] <= numbers[0] <= began[1] and ended[0] - 1 <= numbers[-1] <= ended[1]
+    assert {size for _, size in rows} == {1}
+    assert {number for [number] in tables.ask(connection, STORED)} >= set(numbers)
+
+
+def attached_and_released(place: Path, served: Server, client: Counted, run: str) -> None:
+    before = client.made
+    works(place, "attach", served.process.pid, "-o", run)
+    began = before, client.made
+    last = client.goes_on(200)
+    works(place, "detach", run)
+    after = client.made
+    client.goes_on(20)
+    assert_all_are_there(place / f"{run}.fathom", began, (last, after))
+
+
+def test_a_forwarder_under_load_is_attached_and_released_and_no_request_fails(
+    tmp_path: Path,
+) -> None:
+    with server(tmp_path) as served:
+        told = {
+            "LD_PRELOAD": str(PRELOAD),
+            "FATHOM_FORWARD_PREFIX": "/fwd",
+            "FATHOM_FORWARD_SERVERS": served.addresses[0],
+        }
+        with load("/fwd", told) as clients, counted(served) as client:
+            for run in ("first", "second", "third"):
                 clients.goes_on(10)
-                done = fathom(tmp_path, "attach", server.pid, "-o", "run")
-                clients.goes_on(10)
-                clients.end()
-        finally:
-            server.terminate()
-    assert done.returncode == 3
-    [line] = done.stderr.splitlines()
-    assert line.endswith("is a forwarding server, which records itself: start it with --record RUN")
-    assert not (tmp_path / "run.fathom").exists()
+                attached_and_released(tmp_path, served, client, run)
+            clients.goes_on(10)
+            clients.end()
+
+
+@pytest.mark.full
+def test_twenty_cycles_of_a_forwarder_leak_nothing(tmp_path: Path) -> None:
+    with server(tmp_path) as served, counted(served) as client:
+        pid = served.process.pid
+        attached_and_released(tmp_path, served, client, "warm")
+        before = attached.holds(pid)
+        for number in range(20):
+            attached_and_released(tmp_path, served, client, f"run{number}")
+        after = attached.holds(pid)
+    assert after[0] == before[0] and after[2] == before[2]
+    assert after[1] <= before[1] + 8  # libc's arenas for threads come and stay
+
+
+def test_what_a_forwarder_is_not_asked(tmp_path: Path) -> None:
+    """Without gdb, which it does not take."""
+    without = {**os.environ, "PATH": str(tmp_path), "FATHOM_PYTHON": str(paths.PYTHON)}
+    own = tmp_path / "own.fathom"
+    with server(tmp_path, "--record", str(own)) as served:
+        pid = served.process.pid
+        served.client().open("f")
+        assert refused(tmp_path, pid, env=without) == (
+            f"fathom: process {pid} is recorded already, in {own};"
+            " `fathom select` changes what, `fathom detach` ends it"
+        )
+        done = fathom(tmp_path, "detach", pid, env=without)
+        assert done.returncode == 0, done.stderr
+        again = fathom(tmp_path, "detach", pid, env=without)
+        assert (again.returncode, again.stderr) == (3, f"fathom: process {pid} is not recorded\n")
+    opened = "select count(*) from calls where layer = 'server' and op = 'open'"
+    assert tables.ask(tables.connect(own), opened) == [[1]]
+
+
+def test_a_forwarder_without_a_unix_socket(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("correct horse" * 3)
+    token.chmod(0o600)
+    served = Server(tmp_path / "store", "--tcp", "127.0.0.1:0", "--token", str(token))
+    try:
+        line = refused(tmp_path, served.process.pid)
+    finally:
+        served.stop()
+    assert line.endswith(
+        "is a forwarding server that no Unix socket leads to: start it with --record RUN"
+    )
 
 
 @pytest.mark.full
 def test_gluster_bricks_are_attached_and_released_and_no_request_fails(tmp_path: Path) -> None:
-    needs.require(gluster.NEEDS)
+    needs.require(["gdb", *gluster.NEEDS])
     with gluster.volume(tmp_path / "gluster") as volume, load(volume.mount) as clients:
         pids = volume.pids()
         clients.goes_on(10)

@@ -254,11 +254,15 @@ def test_a_configuration_names_plugins(tmp_path: Path) -> None:
         settings.read(file)
 
 
-def test_a_call_is_a_row_of_the_trace_by_its_operations_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("late", [False, True])
+def test_a_call_is_a_row_of_the_trace_by_its_operations_name(tmp_path: Path, late: bool) -> None:
+    """`late`: recording begins while the server runs."""
     run = tmp_path / "r.fathom"
-    options = ("--plugin", str(compiled(tmp_path, EXAMPLE)), "--record", str(run))
-    with server(tmp_path, *options) as served:
+    record = () if late else ("--record", str(run))
+    with server(tmp_path, "--plugin", str(compiled(tmp_path, EXAMPLE)), *record) as served:
         client = served.client()
+        if late:
+            assert client.ask("record", 1, data=f"FATHOM_RUN={run}\0\0".encode())[0] == 0
         handle = client.open("f", WRITE | 1 | 32)
         body = request("call", [handle, b"crc32", 8]) + struct.pack("<QQ", 0, 8)
         client.reply(client.send("call", body, call=(77, 8)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import signal
@@ -17,8 +18,8 @@ import fathom
 import pytest
 from harness import paths
 
-from .client import READ, ROOT_HANDLE, WRITE, Server
-from .wire import request
+from .client import READ, ROOT_HANDLE, WRITE, Client, Refused, Server, server
+from .wire import NUMBERS, request
 
 #: A client's calls, as a trace would name them: stream and seq.
 STREAM = 0x1122334455667788
@@ -196,3 +197,60 @@ def test_what_a_killed_server_had_recorded_is_there(
     run = tmp_path / "r.fathom"
     assert rows(run, "select count(*) as n from calls where op = 'pwritev'") == [{"n": 100}]
     assert len(rows(run, LINKS)) == 200
+
+
+def outcome(client: Client, begin: bool, data: bytes = b"") -> tuple[str, str]:
+    """What came of asking the server to begin or to end."""
+    number, run = client.ask("record", int(begin), data=data)
+    (name,) = (name for name, value in NUMBERS["record"].items() if value == number)
+    return name, run.decode()
+
+
+def test_recording_begins_and_ends_while_requests_last(tmp_path: Path) -> None:
+    """Of a request that lasts from before the beginning, or beyond the end, its run has no row; its links are right."""
+    runs = [tmp_path / f"{n}.fathom" for n in range(2)]
+    settings = [f"FATHOM_RUN={run}\0\0".encode() for run in runs]
+    with server(tmp_path, "--workers", "1") as served:
+        asking, locking = served.client(), [served.client() for _ in range(2)]
+        handle = asking.open("f")
+        claim = [handle, 0, 1, NUMBERS["lock"]["wait"], 2, 1, 0, 8]
+        asking.ask("lock", handle, 0, 1, 0, 2, 1, 0, 8)
+        waits = [locking[0].send("lock", request("lock", claim), **called(1))]
+        asking.status()  # it has come, and waits for the lock
+        assert outcome(asking, True, settings[0]) == ("done", str(runs[0]))
+        assert outcome(asking, True, settings[1]) == ("recorded_already", str(runs[0]))
+        waits.append(locking[1].send("lock", request("lock", claim), **called(2)))
+        asking.write(handle, 0, b"first", **called(3))
+        assert outcome(asking, False) == ("done", str(runs[0]))
+        assert outcome(asking, False) == ("not_recorded", "")
+        asking.write(handle, 0, b"unseen", **called(4))
+        assert outcome(asking, True, settings[1]) == ("done", str(runs[1]))
+        asking.ask("unlock", handle, 0, 1, 0, 2, 1, 0, 8)
+        locking[0].reply(waits[0])
+        locking[0].ask("unlock", handle, 0, 1, 0, 2, 1, 0, 8)
+        locking[1].reply(waits[1])
+        asking.write(handle, 0, b"second", **called(5))
+        assert outcome(asking, False) == ("done", str(runs[1]))
+    seen = [[tuple(row.values()) for row in rows(run, LINKS)] for run in runs]
+    assert seen == [
+        [("disk", "pwritev", "carries", n, size), ("server", "write", "serves", n, size)]
+        for n, size in ((3, 5), (5, 6))
+    ]
+    for run in runs:
+        assert rows(run, "select op from calls where op = 'lock' or duration < 0") == []
+
+
+def test_what_recording_does_not_begin_by(tmp_path: Path, token: Path) -> None:
+    with recorded(None, tmp_path, "--tcp", "127.0.0.1:0", "--token", str(token)) as served:
+        local = served.client()
+        assert outcome(local, True, b"") == ("left_out", "")
+        assert outcome(local, True, b"FATHOM_RUN=relative\0\0") == ("left_out", "")
+        with pytest.raises(Refused) as large:
+            outcome(local, True, b"x" * 20000)
+        assert large.value.status == errno.EMSGSIZE
+        away = Client(served.addresses[1], token=token.read_bytes())
+        with pytest.raises(Refused) as refused:
+            outcome(away, True, f"FATHOM_RUN={tmp_path}/r.fathom\0\0".encode())
+        assert refused.value.status == errno.EPERM
+        assert outcome(local, False) == ("not_recorded", "")
+    assert not (tmp_path / "r.fathom").exists()

@@ -19,7 +19,7 @@ ATTR = "IIIIIQQQQQ" + "qI" * 4
 SESSION = "QIIIQIIIIt"
 CLAIM = "QQIBIQQ"
 REQUEST = {
-    "hello": "HH16 32 t", "auth": "32 ", "ping": "", "status": "", "munge": "t",
+    "hello": "HH16 32 t", "auth": "32 ", "ping": "", "status": "", "munge": "t", "record": "B",
     "lookup": "hIt", "open": "hIIt", "release": "h", "getattr": "h",
     "setattr": "hIIIIQqIqI", "rename": "hthtI", "link": "hht", "unlink": "ht", "mkdir": "hIt", "mknod": "hIQt",
     "rmdir": "ht", "readdir": "hQI", "symlink": "htt", "readlink": "h", "statfs": "h",
@@ -28,7 +28,7 @@ REQUEST = {
     "holders": "h" + CLAIM, "awaited": "[QQ]", "call": "htI",
 }  # fmt: skip
 REPLY = {
-    "hello": SESSION, "auth": SESSION, "ping": "", "status": "", "munge": SESSION + "t",
+    "hello": SESSION, "auth": SESSION, "ping": "", "status": "", "munge": SESSION + "t", "record": "Bt",
     "lookup": "h" + ATTR, "open": "h" + ATTR + "B", "release": "", "getattr": ATTR,
     "setattr": ATTR, "rename": "", "link": ATTR, "unlink": "", "mkdir": "h" + ATTR, "mknod": "h" + ATTR, "rmdir": "",
     "readdir": "[QQBt]", "symlink": "h" + ATTR, "readlink": "t", "statfs": "QQQQQQQI",

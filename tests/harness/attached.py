@@ -59,16 +59,22 @@ class Program:
         assert self._line() > 0
         assert self.process.wait(timeout=60) == 7
 
-    def _threads(self) -> int:
-        time.sleep(0.001)
-        return len(list(Path(f"/proc/{self.pid}/task").iterdir()))
-
     def holds(self) -> tuple[int, int, int]:
         """Descriptors, mappings, threads."""
-        about = Path(f"/proc/{self.pid}")
-        maps = (about / "maps").read_text()
-        tasks = min(self._threads() for _ in range(100))  # one comes and goes
-        return len(list((about / "fd").iterdir())), maps.count("\n") - maps.count(".ring"), tasks
+        return holds(self.pid)
+
+
+def _threads(pid: int) -> int:
+    time.sleep(0.001)
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def holds(pid: int) -> tuple[int, int, int]:
+    """Descriptors, mappings but those of the ring, threads."""
+    about = Path(f"/proc/{pid}")
+    maps = (about / "maps").read_text()
+    tasks = min(_threads(pid) for _ in range(100))  # one comes and goes
+    return len(list((about / "fd").iterdir())), maps.count("\n") - maps.count(".ring"), tasks
 
 
 @contextmanager

@@ -1,10 +1,13 @@
 //! `fathom-engine forward`: what the command line says of a server.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use fathom_forward::{Data, Export, Munge, Rates, Secrets, Settings, Striping, serve, status};
+use fathom_forward::{
+	Data, Export, Munge, Rates, Secrets, Settings, Striping, record, serve, status,
+};
 use serde_json::{Value, json};
 
 /// How the sides of a connection that is no Unix socket know each other.
@@ -119,6 +122,18 @@ pub struct ForwardStatus {
 	patience: f64,
 }
 
+#[derive(Args)]
+pub struct ForwardRecord {
+	/// The server's Unix socket
+	socket: PathBuf,
+	/// End instead: what was recorded is written out
+	#[arg(long)]
+	end: bool,
+	/// Seconds that it may take to answer
+	#[arg(long, default_value_t = 60.0, value_name = "S")]
+	patience: f64,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Store {
 	/// The files of the directory
@@ -172,7 +187,7 @@ pub fn forward(said: Forward) -> Result<(), String> {
 	let served = serve(settings, |addresses| {
 		let _ = crate::print_line(addresses);
 	});
-	fathom_record::end();
+	fathom_record::detach();
 	served
 }
 
@@ -217,6 +232,18 @@ pub fn forward_status(said: ForwardStatus) -> Result<(), String> {
 		crate::print_line(&line.to_string())?;
 	}
 	Ok(())
+}
+
+/// The settings are on standard input. Prints `[outcome, run]`: section `record` of the protocol.
+pub fn forward_record(said: &ForwardRecord) -> Result<(), String> {
+	let patience = seconds("patience", said.patience)?;
+	let mut settings = Vec::new();
+	if !said.end {
+		let read = std::io::stdin().read_to_end(&mut settings);
+		read.map_err(|error| format!("standard input: {error}"))?;
+	}
+	let answer = record(&said.socket, (!said.end).then_some(&settings[..]), patience)?;
+	crate::print_line(&json!(answer).to_string())
 }
 
 fn seconds(name: &str, value: f64) -> Result<Duration, String> {

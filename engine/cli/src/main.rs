@@ -167,6 +167,11 @@ enum Command {
 	/// How forwarding servers are: a line of JSON for each
 	#[command(after_help = "Example:\n  fathom-engine forward-status unix:/run/user/1000/f.sock")]
 	ForwardStatus(forward::ForwardStatus),
+	/// Begin to record in a forwarding server that runs, by settings on standard input: NAME=VALUE, a zero behind each, one
+	/// more behind all
+	///
+	/// What `fathom attach` and `fathom detach` ask of it.
+	ForwardRecord(forward::ForwardRecord),
 	/// Ask a storage daemon of Ceph what it does, and record that into a run, until standard input is closed
 	///
 	/// An agent with --ceph starts one for each. "ready" on stdout: what is done from then on is seen.
@@ -382,6 +387,7 @@ fn run(command: Command) -> Result<(), String> {
 		Command::Strace { run, files } => strace(&run, &files),
 		Command::Forward(said) => forward::forward(*said),
 		Command::ForwardStatus(said) => forward::forward_status(said),
+		Command::ForwardRecord(said) => forward::forward_record(&said),
 		Command::Join { into, parts } => {
 			for part in &parts {
 				let joined = join(&into, part).map_err(text)?;

@@ -46,7 +46,7 @@ impl Offers {
 		let mut by_name = BTreeMap::new();
 		for (name, operation) in fathom_plugin::load(&settings.plugins, is_operation)? {
 			let text = CString::new(name.as_str()).map_err(|error| error.to_string())?;
-			let traced = fathom_record::is_on().then(|| fathom_record::new_op(&text)).flatten();
+			let traced = fathom_record::new_op(&text);
 			by_name.insert(name, Arc::new(Offered { operation, traced }));
 		}
 		let workers =

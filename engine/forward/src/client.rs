@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use fathom_record::Moment;
 use fathom_wire::number::op;
 use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
 
@@ -117,7 +118,7 @@ impl Client {
 #[derive(Clone, Copy)]
 pub struct Arrival {
 	pub at: Instant,
-	pub traced: u64,
+	pub traced: Moment,
 }
 
 impl Arrival {

@@ -30,6 +30,7 @@ impl Server {
 				let said = self.said();
 				self.at_once(key, &Reply::Status {}, 0, said.as_bytes())
 			}
+			Request::Record { begin } => self.begin_record(key, begin != 0, &data.0[data.1..]),
 			Request::Release { handle } => {
 				self.release(key, handle);
 				self.at_once(key, &Reply::Release {}, 0, b"")

@@ -155,8 +155,8 @@ pub struct Server {
 	pub group: Group,
 	/// Threads that wait for other servers; the store's never do, so no two servers wait for each other.
 	pub callers: Option<Workers<Done>>,
-	/// A thread that waits for munged.
-	pub provers: Option<Workers<Done>>,
+	/// A thread for what waits, and not for the store: munged is asked, recording begins and ends.
+	pub aside: Workers<Done>,
 	/// Operations of plug-ins.
 	pub offers: Offers,
 	/// Striped files that were removed.
@@ -206,7 +206,7 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 	let mut server = Server::new(settings)?;
 	server.watch_edges(BELL, server.workers.bell())?;
 	server.watch(STOP, &stop.as_fd())?;
-	let others = [&server.callers, &server.provers].into_iter().flatten();
+	let others = server.callers.iter().chain([&server.aside]);
 	for workers in others.chain(&server.offers.workers) {
 		server.watch_edges(BELL, workers.bell())?;
 	}
@@ -248,11 +248,10 @@ impl Server {
 		let callers = asks.then(|| Workers::start(CALLERS, store.clone()));
 		let munge = settings.secrets.munge.as_ref();
 		munge.map(|munge| munge.seal(b"")).transpose().map_err(|why| format!("--munge: {why}"))?;
-		let provers = munge.map(|_| Workers::start(1, store.clone()));
 		Ok(Server {
 			group,
 			callers: callers.transpose().map_err(text)?,
-			provers: provers.transpose().map_err(text)?,
+			aside: Workers::start(1, store.clone()).map_err(text)?,
 			offers: Offers::load(&settings, &store)?,
 			epoch: u64::from_le_bytes(random()?),
 			piece: PIECE.min(settings.pool),
@@ -348,7 +347,7 @@ impl Server {
 
 	/// What workers and callers have done.
 	fn take_done(&mut self) {
-		let others = [&mut self.callers, &mut self.provers].into_iter().flatten();
+		let others = self.callers.iter_mut().chain([&mut self.aside]);
 		let others = others.chain(&mut self.offers.workers);
 		let others: Vec<_> = others.flat_map(Workers::done).collect();
 		for (began, done) in self.workers.done().into_iter().chain(others) {

@@ -92,7 +92,7 @@ impl Server {
 	/// Whose the credential is, munged says to a thread that may wait for it.
 	fn ask_munge(&mut self, id: u64, header: Header, credential: Vec<u8>) -> Result<(), Refusal> {
 		let refused = |why| Refusal::new(status::REFUSED, why);
-		let (Some(munge), Some(provers)) = (&self.settings.secrets.munge, &self.provers) else {
+		let Some(munge) = &self.settings.secrets.munge else {
 			return Err(refused("it takes no munge credential, but a token"));
 		};
 		let Some(connection) = self.connections.get_mut(&id) else { return Ok(()) };
@@ -102,7 +102,7 @@ impl Server {
 			return Err(refused("another client said hello"));
 		}
 		let munge = munge.clone();
-		provers.give(
+		self.aside.give(
 			Purpose::default(),
 			Box::new(move |_| {
 				let known = munge.check(&credential, &challenge.statement(CLIENT));

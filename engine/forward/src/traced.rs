@@ -20,9 +20,10 @@ use crate::store::{Object, Store};
 use crate::workers::Work;
 
 /// What operations are called, in messages and in the trace.
-const NAMES: [(u16, &CStr); 26] = [
+const NAMES: [(u16, &CStr); 27] = [
 	(op::PING, c"ping"),
 	(op::STATUS, c"status"),
+	(op::RECORD, c"record"),
 	(op::LOOKUP, c"lookup"),
 	(op::OPEN, c"open"),
 	(op::RELEASE, c"release"),
@@ -151,7 +152,7 @@ pub fn record(files: &mut Files, pending: &Pending, status: u32, mount: Option<&
 		(i64::from(file.object.place().file), relays, file.object.is_elsewhere())
 	});
 	let op = match pending.header.op {
-		op::PING | op::STATUS => traced(pending.header.op),
+		op::PING | op::STATUS | op::RECORD => traced(pending.header.op),
 		op if relays => relayed(op),
 		op => traced(op),
 	};

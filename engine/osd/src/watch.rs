@@ -37,7 +37,7 @@ pub fn run(settings: &Settings, ready: impl FnOnce()) -> Result<(), OsdError> {
 	let mut history = History::begin(Daemon::new(&settings.socket))?;
 	let watched = watch(settings, &mut history, ready);
 	let restored = history.end();
-	fathom_record::end();
+	fathom_record::detach();
 	watched.and(restored)
 }
 

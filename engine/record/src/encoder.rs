@@ -6,6 +6,8 @@ use std::ops::Range;
 use std::os::fd::RawFd;
 use std::ptr;
 
+use crate::Moment;
+
 /// A client's call that is worked for, as it came with the request; stream 0: it is not traced.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,8 +27,7 @@ pub struct Request<'a> {
 	pub error: i32,
 	/// A descriptor of the file that it was about; -1: none.
 	pub file: i64,
-	/// By `now`.
-	pub arrived: u64,
+	pub arrived: Moment,
 	/// Nanoseconds until the first access to the store began, but for those that its data took to come.
 	pub queued: i64,
 	/// Of a write: nanoseconds during which its data was asked for and had not come.
@@ -115,6 +116,8 @@ struct RawTold {
 
 unsafe extern "C" {
 	fn server_begin(run: *const c_char) -> bool;
+	fn server_attach(settings: *const c_char) -> bool;
+	fn server_run() -> *const c_char;
 	fn server_end();
 	fn server_now() -> u64;
 	fn server_op(layer: *const c_char, name: *const c_char) -> u32;
@@ -134,8 +137,25 @@ fn pointer(text: Option<&CStr>) -> *const c_char {
 }
 
 pub fn begin(run: Option<&CStr>) -> bool {
-	// SAFETY: a terminated text or NULL, read during the call; made once, before any thread of ours.
+	// SAFETY: a terminated text or NULL, read during the call; the caller sees to it that nobody begins or ends meanwhile.
 	unsafe { server_begin(pointer(run)) }
+}
+
+pub fn attach(settings: &[u8]) -> bool {
+	if !settings.ends_with(&[0, 0]) {
+		return false;
+	}
+	// SAFETY: texts that end within these bytes, read during the call; the caller sees to it that nobody begins or ends
+	// meanwhile.
+	unsafe { server_attach(settings.as_ptr().cast()) }
+}
+
+/// The run that is recorded into.
+pub fn run() -> Option<String> {
+	// SAFETY: a terminated text or NULL, which changes only where recording begins: the caller sees to it that it does
+	// not meanwhile.
+	let run = unsafe { server_run().as_ref().map(|run| CStr::from_ptr(run)) };
+	run.map(|run| run.to_string_lossy().into_owned())
 }
 
 pub fn end() {
@@ -165,7 +185,7 @@ pub fn request(request: &Request<'_>) {
 		op: request.op,
 		error: request.error,
 		file: request.file,
-		arrived: request.arrived,
+		arrived: request.arrived.ticks,
 		queued: request.queued,
 		pulled: request.pulled,
 		size: request.size,

@@ -13,8 +13,8 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 
@@ -48,11 +48,31 @@ pub struct Place<'a> {
 	pub path: Option<&'a [u8]>,
 }
 
-static ON: AtomicBool = AtomicBool::new(false);
+/// How often recording began and ended: odd while it is on.
+static SESSION: AtomicU32 = AtomicU32::new(0);
+/// Held by who changes that.
+static CHANGING: Mutex<()> = Mutex::new(());
 
 thread_local! {
-	/// What this thread works for.
-	static PURPOSE: RefCell<Purpose> = RefCell::new(Purpose::default());
+	/// What this thread works for, as it was told in a session.
+	static PURPOSE: RefCell<(u32, Purpose)> = RefCell::new((0, Purpose::default()));
+}
+
+/// A moment by the clock of rows: of what lasts into another session, nothing is recorded there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+	session: u32,
+	ticks: u64,
+}
+
+/// What came of asking a server that runs to begin, or to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+	Done,
+	RecordedAlready,
+	/// The settings name no run, or say that nothing is recorded.
+	LeftOut,
+	NotRecorded,
 }
 
 /// What work is done for.
@@ -67,12 +87,45 @@ pub struct Purpose {
 
 /// Begin to record into a run directory, made if need be; without one, into that of FATHOM_RUN, if there is one.
 pub fn begin(run: Option<&Path>) -> Result<(), String> {
+	let _changing = changing();
 	let begun = match run {
 		Some(run) => begin_in(run).map_err(|error| format!("--record {}: {error}", run.display())),
 		None => Ok(encoder::begin(None)),
 	};
-	ON.store(begun?, Ordering::Relaxed);
+	if begun? {
+		SESSION.fetch_add(1, Ordering::Release);
+	}
 	Ok(())
+}
+
+/// Begin in a server that runs, by settings as an environment has them, each with a zero behind it, and one more at the end.
+/// With the run that it is recorded in.
+pub fn attach(settings: &[u8]) -> (Changed, String) {
+	let _changing = changing();
+	if is_on() {
+		return (Changed::RecordedAlready, encoder::run().unwrap_or_default());
+	}
+	if !encoder::attach(settings) {
+		return (Changed::LeftOut, String::new());
+	}
+	SESSION.fetch_add(1, Ordering::Release);
+	(Changed::Done, encoder::run().unwrap_or_default())
+}
+
+/// Write out what was recorded, and record no more until it begins again; with the run.
+pub fn detach() -> (Changed, String) {
+	let _changing = changing();
+	if !is_on() {
+		return (Changed::NotRecorded, String::new());
+	}
+	let run = encoder::run().unwrap_or_default();
+	SESSION.fetch_add(1, Ordering::Release);
+	encoder::end();
+	(Changed::Done, run)
+}
+
+fn changing() -> MutexGuard<'static, ()> {
+	CHANGING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn begin_in(run: &Path) -> Result<bool, String> {
@@ -85,20 +138,19 @@ fn begin_in(run: &Path) -> Result<bool, String> {
 	}
 }
 
-/// Write out what was recorded.
-pub fn end() {
-	if ON.swap(false, Ordering::Relaxed) {
-		encoder::end();
-	}
+fn session() -> u32 {
+	SESSION.load(Ordering::Acquire) // what begin made is there
 }
 
 pub fn is_on() -> bool {
-	ON.load(Ordering::Relaxed)
+	session() % 2 == 1
 }
 
-/// The clock that rows are timed with; 0 where nothing is recorded.
-pub fn now() -> u64 {
-	if is_on() { encoder::now() } else { 0 }
+/// Now, if something is recorded.
+pub fn now() -> Moment {
+	let session = session();
+	let ticks = if session % 2 == 1 { encoder::now() } else { 0 };
+	Moment { session, ticks }
 }
 
 /// The number of a server's operation by its name.
@@ -106,14 +158,14 @@ pub fn op(name: &CStr) -> Option<u32> {
 	encoder::op(c"server", name)
 }
 
-/// A number for one more operation of a server, by its name; while only one thread records.
+/// A number for one more operation of a server, by its name; while there is only one thread.
 pub fn new_op(name: &CStr) -> Option<u32> {
 	encoder::new_op(name)
 }
 
-/// A request has its answer, now.
+/// A request has its answer, now. One that had come before recording began is not in the run.
 pub fn request(request: &Request<'_>) {
-	if is_on() {
+	if is_on() && request.arrived.session == session() {
 		encoder::request(request);
 	}
 }
@@ -126,26 +178,36 @@ impl Purpose {
 	}
 }
 
+/// What this thread was told in another session is not what it works for now.
+fn with_purpose<T>(act: impl FnOnce(&mut Purpose) -> T) -> T {
+	let now = session();
+	PURPOSE.with_borrow_mut(|(told, purpose)| {
+		if *told != now {
+			(*told, *purpose) = (now, Purpose::default());
+		}
+		act(purpose)
+	})
+}
+
 /// From here on this thread works for this.
 pub fn works_for(purpose: Purpose) {
 	if is_on() {
-		PURPOSE.set(purpose);
+		with_purpose(|ours| *ours = purpose);
 	}
 }
 
 /// The same file, and an access that puts these calls' bytes together, in this order.
 pub fn puts_together(callers: impl FnOnce() -> Vec<Caller>) {
 	if is_on() {
-		PURPOSE.with_borrow_mut(|purpose| {
-			(purpose.callers, purpose.together) = (callers(), true);
-		});
+		let callers = callers();
+		with_purpose(|purpose| (purpose.callers, purpose.together) = (callers, true));
 	}
 }
 
 /// The same file, and an access for these calls that moves none of their bytes.
 pub fn serves(callers: Vec<Caller>) {
 	if is_on() {
-		PURPOSE.with_borrow_mut(|purpose| {
+		with_purpose(|purpose| {
 			purpose.callers = callers.into_iter().map(|one| Caller { bytes: 0, ..one }).collect();
 			purpose.together = false;
 		});
@@ -154,7 +216,7 @@ pub fn serves(callers: Vec<Caller>) {
 
 /// What this thread works for, as it was told.
 pub fn works_for_what() -> Purpose {
-	PURPOSE.with_borrow(Clone::clone)
+	if is_on() { with_purpose(|purpose| purpose.clone()) } else { Purpose::default() }
 }
 
 /// Whose a range is of bytes that are these calls', one call's after the other's.
@@ -214,14 +276,14 @@ pub fn access<T>(
 		return work();
 	}
 	let path = place.path.and_then(|path| CString::new(path).ok());
-	PURPOSE.with_borrow(|Purpose { known_as, .. }| {
+	with_purpose(|Purpose { known_as, .. }| {
 		let paths = (path.as_deref(), known_as.as_deref());
 		encoder::enter(what as u32, place.file, paths, (extent.0 as i64, extent.1 as i64));
 	});
 	let done = work();
 	let error = done.as_ref().err().map_or(0, |errno| errno.raw_os_error());
 	let moved = done.as_ref().map_or(0, bytes) as i64;
-	PURPOSE.with_borrow(|Purpose { callers, together, .. }| {
+	with_purpose(|Purpose { callers, together, .. }| {
 		encoder::leave(error, moved, &sums(callers), *together);
 	});
 	done
@@ -309,6 +371,6 @@ mod tests {
 		let place = Place { file: -1, path: None };
 		let done = access(Access::Pread, place, (8, 0), || Ok(8usize), |bytes| *bytes);
 		assert_eq!(done, Ok(8));
-		assert_eq!(now(), 0);
+		assert_eq!(now(), Moment { session: 0, ticks: 0 });
 	}
 }

@@ -69,6 +69,7 @@ const struct op ops[] = {
 	ACCESS("fsync", "sync"),
 	REQUEST("ping", "meta"),
 	REQUEST("status", "meta"),
+	REQUEST("record", "meta"),
 	REQUEST("lookup", "meta"),
 	REQUEST("open", "open"),
 	REQUEST("release", "close"),
@@ -116,9 +117,22 @@ bool server_begin(const char *run)
 	return true;
 }
 
+bool server_attach(const char *settings)
+{
+	if (!process_attach(settings, true))
+		return false;
+	process_started();
+	return true;
+}
+
+const char *server_run(void)
+{
+	return process_run();
+}
+
 void server_end(void)
 {
-	process_end();
+	process_detach();
 }
 
 uint64_t server_now(void)

@@ -30,11 +30,15 @@ struct server_request {
 
 /* The run to record into; NULL: what FATHOM_RUN says. False: nothing is recorded. */
 bool server_begin(const char *run);
-/* Writes out what is recorded. */
+/* In a server that runs, by `settings` instead of its environment (core/process.h). False: it is recorded already, or
+ * not to be. */
+bool server_attach(const char *settings);
+const char *server_run(void); /* that it is recorded in; NULL: none */
+/* Writes out what is recorded; it can begin again. */
 void server_end(void);
 uint64_t server_now(void);
 uint32_t server_op(const char *layer, const char *name); /* UINT32_MAX: there is none */
-/* One more operation of the server; while only one thread records. UINT32_MAX: there is no room. */
+/* One more operation of the server; while there is only one thread. UINT32_MAX: there is no room. */
 uint32_t server_new_op(const char *name);
 
 void server_request(const struct server_request *request);

@@ -64,6 +64,7 @@ messages! {
 		Ping = PING ();
 		Status = STATUS ();
 		Munge = MUNGE (credential: Text);
+		Record = RECORD "data" (begin: u8);
 		Lookup = LOOKUP (dir: Handle, flags: u32, path: Text);
 		Open = OPEN (dir: Handle, flags: u32, mode: u32, path: Text);
 		Release = RELEASE (handle: Handle);
@@ -104,6 +105,7 @@ messages! {
 		Ping = PING ();
 		Status = STATUS "data" ();
 		Munge = MUNGE (session: Session, credential: Text);
+		Record = RECORD (outcome: u8, run: Text);
 		Lookup = LOOKUP (handle: Handle, attr: Attr);
 		Open = OPEN (handle: Handle, attr: Attr, created: u8);
 		Release = RELEASE ();

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use fathom_wire::number::{flag, hint, kind, lock, mode, op, open, set, status};
+use fathom_wire::number::{flag, hint, kind, lock, mode, op, open, record, set, status};
 use fathom_wire::{
 	Attr, Awaited, Claim, Entry, Extent, Failed, Failure, Gap, HEADER, Handle, Header, Hello,
 	Hints, Holder, Part, Pull, Reply, Request, Session, SetAttr, Text, Time, Wanted, decode,
@@ -129,6 +129,16 @@ fn sessions() {
 	asks("request-munge", same, shown, none(), b"");
 	answers("reply-munge", 0, Reply::Munge { session: session(), credential }, none(), b"");
 	answers("reply-ping", 0, Reply::Ping {}, none(), b"");
+	let settings = b"FATHOM_RUN=/tmp/r.fathom\0\0";
+	asks("request-record", same, Request::Record { begin: 1 }, none(), settings);
+	let run = Text::from("/tmp/r.fathom");
+	answers(
+		"reply-record",
+		0,
+		Reply::Record { outcome: record::RECORDED_ALREADY, run },
+		none(),
+		b"",
+	);
 }
 
 #[test]

@@ -115,10 +115,6 @@ def find(pid: int) -> Target:
 
 def check(target: Target, library: Path) -> None:
     """Can the library be loaded into it? Looked up in files, before the process is touched."""
-    if target.program == "fathom-engine" and "forward" in target.command[1:2]:
-        raise FathomError(
-            f"process {target.pid} is a forwarding server, which records itself: start it with --record RUN"
-        )
     path = PROC / str(target.pid) / "exe"
     try:
         program = elf.read(path)

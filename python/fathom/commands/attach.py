@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fathom import control, manifest, places, selection
-from fathom.attach import attached, hidden, injector, nodes, target
+from fathom.attach import attached, forwarder, hidden, injector, nodes, target
 from fathom.attach.injector import Answer, Status
 from fathom.errors import FathomError, UsageError
 
@@ -120,7 +120,6 @@ def _everywhere(arguments: argparse.Namespace) -> int:
 
 
 def _here(arguments: argparse.Namespace, pids: Sequence[int]) -> int:
-    injector.gdb()
     if arguments.here:
         os.sched_setaffinity(0, range(os.cpu_count() or 1))  # a launcher gives its tasks one
     library = places.library()
@@ -173,12 +172,17 @@ def _targets(pids: Sequence[int], library: Path) -> tuple[list[target.Target], l
     for pid in pids:
         try:
             one = target.find(pid)
-            target.check(one, library)
+            if forwarder.is_one(one):
+                forwarder.socket(one)
+            else:
+                target.check(one, library)
             good.append(one)
         except FathomError as error:
             problems.append(str(error))
     if not good:
         raise FathomError("\nfathom: ".join(problems))
+    if not all(map(forwarder.is_one, good)):
+        injector.gdb()
     return good, problems
 
 
@@ -197,6 +201,8 @@ def _hidden(targets: Sequence[target.Target], scratch: Path) -> dict[int, Path]:
     """By process, what has to be written so that libraries that were linked into its program are seen."""
     by_program: dict[tuple[int, int], list[target.Target]] = {}
     for one in targets:
+        if forwarder.is_one(one):
+            continue
         with contextlib.suppress(OSError):  # ended meanwhile: to be said when it is attached
             about = Path(f"/proc/{one.pid}/exe").stat()
             by_program.setdefault((about.st_dev, about.st_ino), []).append(one)
@@ -221,12 +227,17 @@ def _attach_all(
     settings: dict[str, str],
     jumps: dict[int, Path],
 ) -> tuple[list[target.Target], list[str]]:
-    def one(wanted: target.Target) -> str:
+    def answer(wanted: target.Target) -> Answer:
+        if forwarder.is_one(wanted):
+            return forwarder.attach(wanted, [f"{name}={value}" for name, value in settings.items()])
         also = {"FATHOM_HIDDEN": str(jumps[wanted.pid])} if wanted.pid in jumps else {}
         words = settings | wanted.variables | also
         given = [f"{name}={value}" for name, value in words.items()]
+        return injector.attach(wanted.pid, library, given)
+
+    def one(wanted: target.Target) -> str:
         try:
-            return _refused(wanted.pid, injector.attach(wanted.pid, library, given))
+            return _refused(wanted.pid, answer(wanted))
         except FathomError as error:
             return str(error)
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fathom import manifest
-from fathom.attach import attached, injector, nodes, target
+from fathom.attach import attached, forwarder, injector, nodes, target
 from fathom.attach.injector import Status
 from fathom.directory import resolve
 from fathom.errors import FathomError, UsageError
@@ -70,7 +70,6 @@ def _one(words: list[str]) -> str:
 
 def _here(what: list[str], where: str) -> int:
     """`where`: which node's part of a run this is; empty: it is all."""
-    injector.gdb()
     runs, pids = _asked(what)
     with ThreadPoolExecutor(max_workers=max(1, len(pids))) as pool:
         results = list(pool.map(_detach, pids))
@@ -103,7 +102,8 @@ def _asked(words: list[str]) -> tuple[set[Path], list[int]]:
 def _detach(pid: int) -> tuple[str, str]:
     """Its run, and what went wrong."""
     try:
-        answer = injector.detach(pid)
+        one = target.find(pid)
+        answer = forwarder.detach(one) if forwarder.is_one(one) else injector.detach(pid)
     except FathomError as error:
         return "", "" if not target.started(pid) else str(error)
     if answer.status is Status.NOT_RECORDED:
