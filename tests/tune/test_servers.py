@@ -96,7 +96,8 @@ with   = { servers = 2, stripe = "64KiB" }
 def test_trials_start_their_own_servers(tmp_path: Path) -> None:
     (tmp_path / "space.toml").write_text(SPACE)
     (tmp_path / "count.py").write_text(
-        f"import os, fathom\nprint(len(fathom.open_run(os.environ['TUNE_RUN']).sql('''{WRITTEN}''').to_pylist()))\n"
+        "import os\nfrom fathom.store import open_run\n"
+        f"print(1 + open_run(os.environ['TUNE_RUN']).sql('''{WRITTEN}''').num_rows)\n"
     )
     objective = f"{paths.PYTHON} count.py"
     options = [
@@ -107,7 +108,7 @@ def test_trials_start_their_own_servers(tmp_path: Path) -> None:
         "--trials",
         9,
         "--repeats",
-        3,
+        5,
         "--finalists",
         1,
     ]
@@ -123,7 +124,6 @@ def test_trials_start_their_own_servers(tmp_path: Path) -> None:
     ]
     done = fathom(tmp_path, "tune", *options, "--", *launch(), *POSIX, "{out}")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["best"] == 2
     shown = fathom(tmp_path, "tune", "show", "s", "--json")
     found = {
         (one["settings"]["servers"], one["settings"]["stripe_count"]): one["score"]
@@ -131,7 +131,7 @@ def test_trials_start_their_own_servers(tmp_path: Path) -> None:
         if one["stage"] == "search"
     }
     assert found == {
-        (None, None): 0, (None, 1): 1, (None, 2): 2, (1, None): 1, (1, 1): 1, (1, 2): 1,
-        (2, None): 2, (2, 1): 1, (2, 2): 2,
+        (None, None): 1, (None, 1): 2, (None, 2): 3, (1, None): 2, (1, 1): 2, (1, 2): 2,
+        (2, None): 2, (2, 1): 2, (2, 2): 3,
     }  # fmt: skip
     assert not list((tmp_path / "stores").iterdir())
