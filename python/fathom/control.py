@@ -1,6 +1,8 @@
 """What of a run is recorded, changed while its processes run (docs/control-page.md)."""
 
 import contextlib
+import fcntl
+import mmap
 import os
 import select
 import subprocess
@@ -8,11 +10,15 @@ import sys
 from pathlib import Path
 
 from fathom import engine, manifest, places
+from fathom.directory import resolve
+from fathom.errors import NotARun, RunError
 
 MAGIC = b"FATHOMCP"
 #: Bytes of the page, and where it names the run.
 PAGE, RUN = 4096, 1024
 PATIENCE = 60  # seconds, for an agent that asks other programs
+#: Which of its 64-bit numbers says what settings hold for files that are opened later.
+TUNED = 48 // 8
 
 
 def run_of(pid: int) -> Path | None:
@@ -27,6 +33,23 @@ def run_of(pid: int) -> Path | None:
                 name = page[RUN:].partition(b"\0")[0]
                 return Path(os.fsdecode(name)) if name else None
     return None
+
+
+def named(name: str, command: str) -> Path:
+    """The run that a user means by its name, or by a process of it; a run directory that is a number comes first."""
+    try:
+        return resolve(name)
+    except NotARun:
+        if not name.isdigit():
+            raise
+    found = run_of(int(name))
+    if found is not None:
+        return resolve(str(found))
+    if not Path(f"/proc/{name}").is_dir():
+        raise RunError(f"{command}: there is no run and no process {name} here")
+    raise RunError(
+        f"{command}: process {name} is not recorded, or not yours; `fathom attach {name}` records it"
+    )
 
 
 class Node:
@@ -57,6 +80,24 @@ class Node:
         """The selection says so: an agent is to find out."""
         texts = (path.read_text(encoding="utf-8") for path in self.rings.glob("selection.*"))
         return any("\ncritical " in text for text in texts)
+
+    def tune(self, compiled: str) -> int:
+        """Puts compiled settings in force for files that are opened from now on. Returns their number.
+
+        Files of earlier ones stay: a rank may be about to read one.
+        """
+        with (
+            (self.rings / "select.lock").open("ab") as lock,
+            (self.rings / "control").open("r+b") as file,
+        ):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            with mmap.mmap(file.fileno(), PAGE) as page, memoryview(page).cast("Q") as numbers:
+                number = numbers[TUNED] + 1
+                aside = self.rings / f"tuned.{number}.new"
+                aside.write_text(compiled, encoding="utf-8")
+                aside.rename(self.rings / f"tuned.{number}")
+                numbers[TUNED] = number
+        return number
 
     def start_agent(self, run: Path, watch: int, ceph: Path | None = None) -> None:
         """Where the selection asks who is critical, or Ceph's storage daemons are to be asked, by their sockets in

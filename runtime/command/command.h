@@ -56,6 +56,7 @@ struct options {
 	const char *files;  /* newline-separated globs; NULL: all */
 	const char *select; /* the selection file; NULL: level, layers and files above say it */
 	const char *tuned;  /* the settings file; NULL: none */
+	bool tunable;       /* settings may come while the program runs */
 	const char *mmap;  /* "dirty": tell which pages of mapped files are written; NULL: do not */
 	const char *shell; /* of `fathom env`: sh, csh, fish, json */
 	const char *probes;  /* the user's own catalogues, colon-separated, absolute; NULL: none */

@@ -46,6 +46,8 @@ static const char options_help[] =
 	"  --tuned FILE        set these hints, HDF5 properties, variables, layouts in the "
 	"program\n"
 	"                      (docs/settings.md; H5Tuner's XML too)\n"
+	"  --tunable           hints of files that are opened later may be changed while it runs:\n"
+	"                      fathom tune --live\n"
 	"  --mmap dirty        tell which pages of mapped files are written (Linux 6.7)\n"
 	"  --probes FILE       record the functions of your own catalogue too "
 	"(docs/catalogue.md);\n"
@@ -291,9 +293,11 @@ static void check_select(const struct options *options, bool level)
 			     : options->ranks        ? "--ranks"
 						     : NULL;
 
-	if (options->tuned && options->ranks)
-		fail(EXIT_FATHOM, "--tuned: settings hold on all ranks; leave --ranks out, a "
-				  "selection file may name ranks (--select)");
+	if ((options->tuned || options->tunable) && options->ranks)
+		fail(EXIT_FATHOM,
+		     "%s: settings hold on all ranks; leave --ranks out, a "
+		     "selection file may name ranks (--select)",
+		     options->tuned ? "--tuned" : "--tunable");
 	if (options->select && beside)
 		fail(EXIT_FATHOM, "--select: %s is said in the file; leave %s out", beside, beside);
 }
@@ -316,6 +320,7 @@ enum {
 	OPTION_FILES,
 	OPTION_SELECT,
 	OPTION_TUNED,
+	OPTION_TUNABLE,
 	OPTION_MMAP,
 	OPTION_PROBES,
 	OPTION_AGENT,
@@ -341,6 +346,7 @@ static const struct option long_options[] = {
 	{"probes", required_argument, NULL, OPTION_PROBES},
 	{"select", required_argument, NULL, OPTION_SELECT},
 	{"tuned", required_argument, NULL, OPTION_TUNED},
+	{"tunable", no_argument, NULL, OPTION_TUNABLE},
 	{"mmap", required_argument, NULL, OPTION_MMAP},
 	{"agent", no_argument, NULL, OPTION_AGENT},
 	{"sample", required_argument, NULL, OPTION_SAMPLE},
@@ -435,6 +441,9 @@ static void take(struct options *options, int option, const char *value, bool ru
 		break;
 	case OPTION_TUNED:
 		options->tuned = value;
+		break;
+	case OPTION_TUNABLE:
+		options->tunable = true;
 		break;
 	case OPTION_PROBES:
 		add_probes(options, value);

@@ -206,6 +206,8 @@ static void json_configuration(struct text *out, const struct run *run)
 		text_add(out, ", \"tuned\": ");
 		json_string(out, user_text("--tuned", options->tuned));
 	}
+	if (options->tunable)
+		text_add(out, ", \"tunable\": true");
 	if (options->probes) {
 		text_add(out, ", \"probes\": ");
 		json_list(out, options->probes, ':');

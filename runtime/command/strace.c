@@ -22,6 +22,7 @@ static const char *needs_library(const struct options *options)
 {
 	return options->select                ? "--select"
 	       : options->tuned               ? "--tuned"
+	       : options->tunable             ? "--tunable"
 	       : options->probes              ? "--probes"
 	       : options->mmap                ? "--mmap"
 	       : options->ranks               ? "--ranks"

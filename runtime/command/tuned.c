@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char head[] = "fathom-tuned 1"; /* docs/settings.md, "What processes read" */
+
 static const char *hints_path(const struct run *run)
 {
 	return format_text("%s/romio-hints", run->directory);
@@ -20,9 +22,14 @@ static const char *inherited(const struct run *run)
 	return outer && strcmp(outer, run->directory) == 0 ? getenv("FATHOM_TUNED") : NULL;
 }
 
+static bool sets_any(const struct run *run)
+{
+	return run->options.tuned || run->options.tunable;
+}
+
 const char *tuned_path(const struct run *run)
 {
-	return run->options.tuned ? format_text("%s/tuned", run->directory) : inherited(run);
+	return sets_any(run) ? format_text("%s/tuned", run->directory) : inherited(run);
 }
 
 __attribute__((noreturn)) static void compile_exec(const struct run *run)
@@ -33,14 +40,26 @@ __attribute__((noreturn)) static void compile_exec(const struct run *run)
 	python_exec(words);
 }
 
+/* Without settings to begin with, or with them: others may come. */
+static const char *with_live(const char *tuned)
+{
+	const char *end = tuned ? strchr(tuned, '\n') : NULL;
+
+	return format_text("%s\nlive\n%s", head, end ? end + 1 : "");
+}
+
 void tuned_compile(struct run *run)
 {
-	if (!run->options.tuned || run->tuned)
+	if (!sets_any(run) || run->tuned)
 		return;
-	run->tuned = output_of(run, "--tuned", compile_exec);
-	if (!run->tuned)
-		fail(EXIT_FATHOM, "--tuned: cannot read the settings: %s", strerror(errno));
-	forwarding_tuned(run);
+	if (run->options.tuned) {
+		run->tuned = output_of(run, "--tuned", compile_exec);
+		if (!run->tuned)
+			fail(EXIT_FATHOM, "--tuned: cannot read the settings: %s", strerror(errno));
+		forwarding_tuned(run);
+	}
+	if (run->options.tunable)
+		run->tuned = with_live(run->tuned);
 }
 
 char *tuned_line(const char **at, const char *word)
@@ -77,7 +96,7 @@ void tuned_publish(struct run *run)
 	size_t size = 0;
 	int lock;
 
-	if (!run->options.tuned)
+	if (!sets_any(run))
 		return;
 	lock = ring_lock(run);
 	if (access(path, F_OK)) {

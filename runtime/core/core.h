@@ -116,7 +116,9 @@ struct control_page {
 	_Atomic uint64_t generation;
 	_Atomic uint64_t budget;
 	_Atomic uint64_t selection; /* number of the file that holds instead of `gate`; 0: none */
-	uint8_t zero[PAGE - 48];
+	_Atomic uint64_t
+		tuned; /* number of the latest settings for files that are opened later; 0: none */
+	uint8_t zero[PAGE - 56];
 };
 _Static_assert(sizeof(struct control_page) == PAGE, "the control page is a page");
 

@@ -5,7 +5,7 @@
 #include "handlers/library.h"
 #include "handlers/mpi_abi.h"
 #include "handlers/mpiio.h"
-#include "tune/settings.h"
+#include "tune/live.h"
 
 enum { NAME = 4096 };
 
@@ -20,24 +20,60 @@ static bool own_info(struct tuned *t, const struct mpi_abi *abi, uintptr_t given
 	return abi->info_dup(given, &t->info) == 0;
 }
 
+static bool is_told(const struct tuned *t, const char *key)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (strcmp(setting_at(t->told[i].setting)->key, key) == 0)
+			return true;
+	return false;
+}
+
+/* `but`: keys that were set already stay as they are. */
+static void set_hints(struct tuned *t, const struct mpi_abi *abi, const struct table *from,
+		      bool but, const char *path, uintptr_t info)
+{
+	const struct setting *s;
+	uint32_t at = 0;
+
+	while ((s = setting_next(from, &at, -1, path, NULL))) {
+		if (but && is_told(t, s->key))
+			continue;
+		const bool set =
+			own_info(t, abi, info) && abi->info_set(t->info, s->key, s->value) == 0;
+
+		tuned_tell(t, s, set ? NULL : "MPI_Info takes it not");
+	}
+}
+
+static void set_all(struct tuned *t, const struct mpi_abi *abi, const struct table *live,
+		    const char *name, uintptr_t *info)
+{
+	char path[NAME];
+
+	path_absolute(path, sizeof(path), AT_FDCWD, mpi_bare_name(name));
+	if (live)
+		set_hints(t, abi, live, false, path, *info);
+	set_hints(t, abi, &settings, live, path, *info);
+	if (t->info)
+		*info = t->info;
+}
+
 void tune_info(struct tuned *t, uint32_t wrapper, const char *name, uintptr_t *info)
 {
 	KEEP_ERRNO;
 	const struct mpi_abi *abi = mpi_abi(wrapper);
-	const struct setting *s;
-	char path[NAME];
-	uint32_t at = 0;
 
 	tuned_start(t);
-	if (!abi || !name)
-		return;
-	path_absolute(path, sizeof(path), AT_FDCWD, mpi_bare_name(name));
-	while ((s = setting_next(&at, -1, path, NULL))) {
-		const bool set =
-			own_info(t, abi, *info) && abi->info_set(t->info, s->key, s->value) == 0;
+	if (abi && name)
+		set_all(t, abi, NULL, name, info);
+}
 
-		tuned_tell(t, s, set ? NULL : "MPI_Info takes it not");
-	}
-	if (t->info)
-		*info = t->info;
+void tune_open(struct tuned *t, uint32_t wrapper, uintptr_t comm, const char *name, uintptr_t *info)
+{
+	KEEP_ERRNO;
+	const struct mpi_abi *abi = mpi_abi(wrapper);
+
+	tuned_start(t);
+	if (abi && name)
+		set_all(t, abi, live_settings(abi, wrapper, comm), name, info);
 }

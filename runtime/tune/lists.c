@@ -160,7 +160,7 @@ static const char *set_one(const struct lists *l, const struct subject *of, cons
 			   int64_t list)
 {
 	const struct knob *knob = s->knob;
-	const union knob_value *value = setting_values(s);
+	const union knob_value *value = s->values;
 	void *function = l->set[knob - knobs];
 	const char *wrong;
 
@@ -187,7 +187,7 @@ static int64_t tuned_list(struct tuned *t, const struct lists *l, enum knob_list
 	uint32_t at = 0;
 	bool any = false;
 
-	while ((s = setting_next(&at, which, of->file, of->dataset))) {
+	while ((s = setting_next(&settings, &at, which, of->file, of->dataset))) {
 		const char *left;
 
 		if (*list < 0)

@@ -8,13 +8,7 @@
 #include "core/core.h"
 #include "core/raw.h"
 
-enum { TEXT = 65536, RULES = 256, SETTINGS = 1024, VALUES = 4096 };
-
-/* A rule's lines of globs stand together in the text. */
-struct rule {
-	const char *files, *files_end; /* NULL: all files */
-	const char *dataset;           /* NULL: all, and the file itself */
-};
+enum { TEXT = 65536, RULES = 256, VALUES = 4096 };
 
 /* Written by tune_begin, before the first wrapper can be reached. */
 static struct {
@@ -22,10 +16,18 @@ static struct {
 	struct rule rule[RULES];
 	struct setting setting[SETTINGS];
 	union knob_value value[VALUES];
-	uint32_t rules, settings, values;
 } all;
 
-bool tune_on;
+struct table settings = {
+	.rule = all.rule,
+	.setting = all.setting,
+	.value = all.value,
+	.rules_most = RULES,
+	.settings_most = SETTINGS,
+	.values_most = VALUES,
+};
+
+bool tune_on, settings_live;
 
 static const char head[] = "fathom-tuned 1";
 
@@ -47,20 +49,22 @@ static char *take_word(char **at)
 	return word;
 }
 
-static struct setting *add_setting(const char *key)
+static struct setting *add_setting(struct table *t, const char *key)
 {
-	struct setting *s = &all.setting[all.settings];
+	struct setting *s = &t->setting[t->settings];
 
-	if (all.settings == SETTINGS || !all.rules)
+	if (t->settings == t->settings_most || !t->rules)
 		return NULL;
-	all.settings++;
-	*s = (struct setting){.key = key, .rule = (uint16_t)(all.rules - 1)};
+	*s = (struct setting){.key = key,
+			      .rule = &t->rule[t->rules - 1],
+			      .number = (uint16_t)(t->first + t->settings)};
+	t->settings++;
 	return s;
 }
 
-static bool take_info(char *rest)
+static bool take_info(struct table *t, char *rest)
 {
-	struct setting *s = add_setting(take_word(&rest));
+	struct setting *s = add_setting(t, take_word(&rest));
 
 	if (s)
 		s->value = rest;
@@ -68,20 +72,20 @@ static bool take_info(char *rest)
 }
 
 /* Values stay as they are written for whoever reads what was set, and are read from a copy. */
-static bool take_set(char *rest)
+static bool take_set(struct table *t, char *rest)
 {
-	struct setting *s = add_setting(take_word(&rest));
+	struct setting *s = add_setting(t, take_word(&rest));
 	char *at = rest, *end;
 
 	if (!s || !(s->knob = knob_named(s->key)))
 		return false;
 	s->value = rest;
-	s->first = (uint16_t)all.values;
-	for (; *at && s->n < KNOB_VALUES && all.values < VALUES; s->n++, all.values++) {
+	s->values = &t->value[t->values];
+	for (; *at && s->n < KNOB_VALUES && t->values < t->values_most; s->n++, t->values++) {
 		if (!s->knob->many && s->knob->real[s->n & 3])
-			all.value[all.values].real = strtod(at, &end);
+			t->value[t->values].real = strtod(at, &end);
 		else
-			all.value[all.values].whole = strtoll(at, &end, 10);
+			t->value[t->values].whole = strtoll(at, &end, 10);
 		if (end == at)
 			return false;
 		at = end + strspn(end, " ");
@@ -89,21 +93,29 @@ static bool take_set(char *rest)
 	return !*at && (s->knob->many ? s->n > 0 : s->n == s->knob->values);
 }
 
-static bool take_line(char *line, const char *end)
+/* What is not of a file: `live` is for us, the rest the launch has got. */
+static bool take_other(const char *key)
+{
+	if (strcmp(key, "live") == 0)
+		return settings_live = true;
+	return strcmp(key, "environment") == 0 || strcmp(key, "romio") == 0 ||
+	       strcmp(key, "option") == 0;
+}
+
+static bool take_line(struct table *t, char *line, const char *end)
 {
 	char *rest = line;
 	const char *key = take_word(&rest);
-	struct rule *r = all.rules ? &all.rule[all.rules - 1] : NULL;
+	struct rule *r = t->rules ? &t->rule[t->rules - 1] : NULL;
 
 	if (strcmp(key, "rule") == 0) {
-		if (all.rules == RULES)
+		if (t->rules == t->rules_most)
 			return false;
-		all.rule[all.rules++] = (struct rule){NULL, NULL, NULL};
+		t->rule[t->rules++] = (struct rule){NULL, NULL, NULL};
 		return true;
 	}
-	if (!r) /* what the launch has got */
-		return strcmp(key, "environment") == 0 || strcmp(key, "romio") == 0 ||
-		       strcmp(key, "option") == 0;
+	if (!r)
+		return take_other(key);
 	if (!*rest)
 		return false;
 	if (strcmp(key, "file") == 0) {
@@ -116,11 +128,11 @@ static bool take_line(char *line, const char *end)
 		return true;
 	}
 	if (strcmp(key, "info") == 0)
-		return take_info(rest);
-	return strcmp(key, "set") == 0 && take_set(rest);
+		return take_info(t, rest);
+	return strcmp(key, "set") == 0 && take_set(t, rest);
 }
 
-static bool take_text(char *text)
+bool settings_read(struct table *t, char *text)
 {
 	char *next, *line = strsep(&text, "\n");
 
@@ -128,7 +140,7 @@ static bool take_text(char *text)
 		return false;
 	while ((line = strsep(&text, "\n")) && *line) {
 		next = text ? text : line + strlen(line) + 1;
-		if (!take_line(line, next))
+		if (!take_line(t, line, next))
 			return false;
 	}
 	return true;
@@ -148,8 +160,8 @@ void tune_begin(const char *path)
 	if (fd >= 0)
 		raw3(SYS_close, fd, 0, 0);
 	all.text[got] = '\0';
-	if (got && got < TEXT && take_text(all.text))
-		tune_on = all.settings;
+	if (got && got < TEXT && settings_read(&settings, all.text))
+		tune_on = settings.settings || settings_live;
 	else
 		note("tuned: %s cannot be read: nothing is set in this process", path);
 }
@@ -175,7 +187,7 @@ static bool file_matches(const struct rule *r, const char *file)
 
 static bool holds(const struct setting *s, int list, const char *file, const char *dataset)
 {
-	const struct rule *r = &all.rule[s->rule];
+	const struct rule *r = s->rule;
 
 	if (list != (s->knob ? s->knob->list : -1))
 		return false;
@@ -184,10 +196,11 @@ static bool holds(const struct setting *s, int list, const char *file, const cha
 	return file_matches(r, file);
 }
 
-const struct setting *setting_next(uint32_t *at, int list, const char *file, const char *dataset)
+const struct setting *setting_next(const struct table *t, uint32_t *at, int list, const char *file,
+				   const char *dataset)
 {
-	while (*at < all.settings) {
-		const struct setting *s = &all.setting[(*at)++];
+	while (*at < t->settings) {
+		const struct setting *s = &t->setting[(*at)++];
 
 		if (holds(s, list, file, dataset))
 			return s;
@@ -195,17 +208,7 @@ const struct setting *setting_next(uint32_t *at, int list, const char *file, con
 	return NULL;
 }
 
-const union knob_value *setting_values(const struct setting *s)
-{
-	return &all.value[s->first];
-}
-
-uint16_t setting_number(const struct setting *s)
-{
-	return (uint16_t)(s - all.setting);
-}
-
 const struct setting *setting_at(uint16_t number)
 {
-	return &all.setting[number];
+	return number < SETTINGS ? &all.setting[number] : live_setting(number - SETTINGS);
 }

@@ -22,7 +22,7 @@ void tuned_tell(struct tuned *t, const struct setting *s, const char *left)
 {
 	if (t->n == TUNED_MOST)
 		return;
-	t->told[t->n].setting = setting_number(s);
+	t->told[t->n].setting = s->number;
 	t->told[t->n++].left = left;
 }
 

@@ -35,6 +35,9 @@ void tune_begin(const char *path);
 
 /* Each begins a struct tuned, and may replace what the pointers point to. */
 void tune_info(struct tuned *t, uint32_t wrapper, const char *name, uintptr_t *info);
+/* The same of an open that all ranks of a communicator make, with what came while the run was on its way. */
+void tune_open(struct tuned *t, uint32_t wrapper, uintptr_t comm, const char *name,
+	       uintptr_t *info);
 void tune_file(struct tuned *t, uint32_t wrapper, const char *name, int64_t *create,
 	       int64_t *access);
 void tune_dataset(struct tuned *t, uint32_t wrapper, int64_t where, const char *name, int64_t type,

@@ -94,24 +94,7 @@ def _the_run(name: str | None, wait: bool) -> Path:
         with contextlib.suppress(NotARun):
             return resolve(name)
         time.sleep(0.2)
-    try:
-        return resolve(name)
-    except NotARun:
-        if not name.isdigit():
-            raise
-        return _run_of(int(name))
-
-
-def _run_of(pid: int) -> Path:
-    """Of a process; a run directory that is named by a number comes first."""
-    found = control.run_of(pid)
-    if found is not None:
-        return resolve(str(found))
-    if not Path(f"/proc/{pid}").is_dir():
-        raise RunError(f"top: there is no run and no process {pid} here")
-    raise RunError(
-        f"top: process {pid} is not recorded, or not yours; `fathom attach {pid}` records it"
-    )
+    return control.named(name, "top")
 
 
 def _print_lines(watch: live.Watch) -> None:

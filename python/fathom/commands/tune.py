@@ -22,6 +22,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from fathom.commands import tune_live
 from fathom.errors import FathomError, UsageError
 from fathom.search import space
 from fathom.search.execute import OUT
@@ -108,6 +109,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--forward-storage", type=Path, metavar="DIR",
         help="forwarding servers that a trial starts keep stripes below DIR, as of fathom run",
     )  # fmt: skip
+    parser.add_argument(
+        "--live", metavar="RUN", help="give a run (or process) that is on its way other hints: a settings file"
+    )  # fmt: skip
     parser.add_argument("--proof", action="store_true", help="of show: the verdict and its figures")
     parser.add_argument(
         "--store", type=Path, metavar="FILE", help="the pattern store (FATHOM_STORE, else your own)"
@@ -121,6 +125,10 @@ def run(arguments: argparse.Namespace) -> int:
         from fathom.commands import tune_store
 
         return tune_store.run(arguments)
+    if arguments.live is not None:
+        if len(arguments.words) != 1 or arguments.program:
+            raise UsageError("tune: fathom tune --live RUN settings.toml, or none")
+        return tune_live.tune(arguments.live, arguments.words[0])
     auto = arguments.words == ["auto"]
     if arguments.words and not auto:
         if arguments.words[0] == "model" and len(arguments.words) > 1 and not arguments.program:
