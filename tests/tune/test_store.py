@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fathom.__main__ import main
 from fathom.errors import FathomError
 from fathom.patternstore.base import Base
 from fathom.patternstore.entry import Entry, Given, Tuned
@@ -43,6 +46,14 @@ def fathom(*words: object, env: dict[str, str] | None = None) -> subprocess.Comp
         [str(word) for word in (paths.FATHOM, *words)], env={**os.environ, **runner.STACK_ENV, **(env or {})},
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
+
+
+def stored(*words: object) -> subprocess.CompletedProcess[str]:
+    """`fathom tune store …`, in this process: starting another for each takes longer than what it does."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(["tune", "store", *map(str, words)])
+    return subprocess.CompletedProcess([], status, out.getvalue(), err.getvalue())
 
 
 @cache
@@ -133,7 +144,7 @@ def test_what_is_like_nothing_is_to_be_trained(place: Path) -> None:
 
 def test_another_file_system_or_machine_is_not_this_one(place: Path, tmp_path: Path) -> None:
     run = recorded(place, *KNOWN["gcrm"][:3])
-    page = json.loads(fathom("tune", "store", "list", "--store", store(place), "--json").stdout)
+    page = json.loads(stored("list", "--store", store(place), "--json").stdout)
     (data,) = (one for one in page if one["name"] == "gcrm")
     verdicts = []
     for change in ({"hosts": ["elsewhere*"]}, None):
@@ -147,7 +158,7 @@ def test_another_file_system_or_machine_is_not_this_one(place: Path, tmp_path: P
             json.dumps({"kind": "fathom pattern store", "format": 1, "entries": [entry]})
         )
         other = tmp_path / f"{len(verdicts)}.db"
-        assert fathom("tune", "store", "import", export, "--store", other).returncode == 0
+        assert stored("import", export, "--store", other).returncode == 0
         match = look_up(open_run(run), other).matches[0]
         verdicts.append((match.verdict, "measured on another machine" in match.remarks))
     assert verdicts == [("similar", True), ("train", False)]
@@ -183,7 +194,7 @@ def search(place: Path, folder: Path, ended: bool = True) -> Path:
 
 def test_a_search_is_added_with_settings_of_each_group(place: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine" / "p.db"
-    done = fathom("tune", "store", "add", search(place, tmp_path), "--store", mine)
+    done = stored("add", search(place, tmp_path), "--store", mine)
     assert done.returncode == 0, done.stderr
     (entry,) = Base(mine).entries()
     assert (entry.gain, entry.default_runs, entry.best_runs) == (
@@ -194,8 +205,8 @@ def test_a_search_is_added_with_settings_of_each_group(place: Path, tmp_path: Pa
     names = [[one.knob.rpartition(".")[2] for one in group.settings] for group in entry.groups]
     both = ["cb_buffer_size", "HDF5_USE_FILE_LOCKING"]
     assert names == [both, ["cb_buffer_size", "romio_cb_write", "HDF5_USE_FILE_LOCKING"]]
-    again = recorded(place, "flash_hdf5", 4, "-b 8 -f cp")
-    done = fathom("tune", "store", "look", again, "--store", mine, "-o", tmp_path / "best.toml")
+    again = recorded(place, "flash_hdf5", 4, "-b 4 -f cp")
+    done = stored("look", again, "--store", mine, "-o", tmp_path / "best.toml")
     assert done.stdout.count(": exact") == 2 and done.stdout.count("; there 3x") == 2
     read = settings.read(tmp_path / "best.toml")
     assert [(rule.files[0], len(rule.settings)) for rule in read.rules] == [
@@ -236,22 +247,23 @@ def searched(place: Path, folder: Path, name: str, particles: int) -> Path:
     return folder / f"{name}.tune"
 
 
+@pytest.mark.full
 def test_another_size_is_predicted_from_searches_of_several(place: Path, tmp_path: Path) -> None:
     """The default is best for the small one, 2 for the next; 4 won nowhere, and is best for a larger one."""
     sizes = {"small": 1000, "next": 8000, "more": 16000}
     folders = [searched(place, tmp_path, name, size) for name, size in sizes.items()]
     mine, few = tmp_path / "p.db", tmp_path / "few.db"
-    alone = fathom("tune", "store", "add", folders[0], "--store", mine)
+    alone = stored("add", folders[0], "--store", mine)
     assert alone.returncode == 0, alone.stderr
     assert [one.model for one in Base(mine).entries()] == [None]
-    both = fathom("tune", "store", "add", *folders, "--store", mine)
+    both = stored("add", *folders, "--store", mine)
     assert "2 searches added, 1 there already" in both.stdout, both.stderr
     assert all(one.model for one in Base(mine).entries())
     large = recorded(place, "vpic_hdf5", 4, "-p 40000")
     match = only(look_up(open_run(large), mine))
     assert match.verdict == "exact" and match.remarks == ("predicted by the model of 3 searches",)
     assert [one.value for one in match.settings] == [4]
-    assert fathom("tune", "store", "add", *folders[:2], "--store", few).returncode == 0
+    assert stored("add", *folders[:2], "--store", few).returncode == 0
     measured = only(look_up(open_run(large), few))
     assert [one.value for one in measured.settings] == [
         2
@@ -303,9 +315,9 @@ def test_a_search_is_remembered_and_begins_another(tmp_path: Path) -> None:
 def test_a_broken_store_is_one_line_and_no_search_fails_of_it(place: Path, tmp_path: Path) -> None:
     (tmp_path / "p.db").write_text("no store\n" * 100)
     run = recorded(place, *KNOWN["gcrm"][:3])
-    done = fathom("tune", "store", "look", run, "--store", tmp_path / "p.db")
+    done = stored("look", run, "--store", tmp_path / "p.db")
     assert done.returncode == 3
     assert done.stderr.splitlines()[-1].endswith("move it away, and import an export of it")
-    done = fathom("tune", "store", "look", run, "--store", tmp_path / "none.db")
+    done = stored("look", run, "--store", tmp_path / "none.db")
     assert done.returncode == 1 and "there is none, so nothing is known" in done.stderr
     assert not (tmp_path / "none.db").exists()
