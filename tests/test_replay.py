@@ -38,12 +38,13 @@ order by c.process, c.start, c.depth"""
 RAW = """
 select coalesce(c.rank, c.process), c.op, c.size, c.bytes from calls c join objects o using (object)
 where layer = 'posix' and kind in ('read', 'write') and starts_with(o.name, $root)"""
-#: Asked of MPI, and not asked again: no byte moves.
+#: Asked of MPI and HDF5, and not asked again: no byte of data moves.
 ASKED = (
     "MPI_File_get_byte_offset",
     "MPI_File_get_position",
     "MPI_File_get_view",
     "MPI_File_get_amode",
+    "H5Lexists",
 )
 
 
@@ -131,7 +132,6 @@ KERNELS = [
     ("mpich", "ior_posix", ("-r", "-F", 2, 4096, 1024), ("posix",)),
     ("mpich", "s3d_hdf5", ("-c", 1, 8, 8, 8, 2, 2, 1), ("hdf5",)),
     ("romio321", "vorpal_hdf5", (4, 4, 4, 0, 0, 0, 2, 2, 1), ("hdf5",)),
-    ("mpich", "gcrm_hdf5", ("-l", 2, "-k", 2, 4), ("hdf5",)),
     ("mpich", "athena_mpiio", ("-t", 1), ("mpiio",)),
 ]
 QUICK = "s3d_mpiio-mpich"
