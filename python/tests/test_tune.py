@@ -15,6 +15,7 @@ from typing import Any
 import h5py
 import pytest
 from fathom.errors import UsageError
+from fathom.patternstore.base import Base
 from fathom.search import here
 from fathom.search.ledger import Ledger, Trial
 from fathom.search.limits import Limits
@@ -287,6 +288,31 @@ def test_killed_and_resumed_no_trial_is_lost_or_doubled(
     assert status == 0 and json.loads(out)["settings"] == {"agg": 8}
     other = start(tmp_path, "cut", "none", "[1, 2, 8]", "--seed", "9")
     assert other.returncode == 2 and "begun otherwise (objective, seed)" in other.stderr
+
+
+def test_auto_remembers_what_it_found(tmp_path: Path) -> None:
+    (tmp_path / "p.sh").write_text(
+        'dd if=/dev/zero of="$1/data" bs=4096 count=4 2>&-; echo ${OMPI_MCA_io_ompio_num_aggregators:-9}'
+    )
+    (tmp_path / "space.toml").write_text(f'[[knob]]\nknob = "{AGG}"\nvalues = [4]\n')
+    words = [
+        "tune",
+        "auto",
+        "--space",
+        "space.toml",
+        "--sampler",
+        "ga",
+        "--objective",
+        'cat "$TUNE_PRINTED"',
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "fathom", *words, "--store", "p.db", "-o", "s", "--", "sh", "p.sh", "{out}"],
+        cwd=tmp_path, text=True, capture_output=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and "2.25 times as good" in done.stdout, done.stderr
+    assert "remembered in p.db" in done.stderr
+    (entry,) = Base(tmp_path / "p.db").entries()
+    assert (entry.name, entry.default, entry.best) == ("s", 9, 4)
 
 
 @pytest.mark.full

@@ -24,6 +24,8 @@ import pyarrow as pa
 
 from fathom.commands import tune_live
 from fathom.errors import FathomError, UsageError
+from fathom.patternstore.base import Base, default_place
+from fathom.patternstore.searched import entry_of
 from fathom.search import space
 from fathom.search.execute import OUT
 from fathom.search.ledger import SUFFIX, Ledger, there
@@ -142,7 +144,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("tune: which program? fathom tune … -- PROGRAM")
     _defaults(arguments, auto)
     folder = _folder(arguments.output or Path(arguments.program[0]).name)
-    _print(arguments, folder, search(folder, _options(arguments, folder), _say, arguments.store))
+    found = search(folder, _options(arguments, folder), _say, arguments.store)
+    if auto:
+        _remember(folder, arguments.store or default_place())
+    _print(arguments, folder, found)
     return 0
 
 
@@ -153,6 +158,15 @@ def _defaults(arguments: argparse.Namespace, auto: bool) -> None:
         arguments.trials = 1000 if auto else 60
     if arguments.sampler is None:
         arguments.sampler = "model" if auto else "ga"
+
+
+def _remember(folder: Path, store: Path) -> None:
+    """For programs that access their data alike. A result stands without it, too."""
+    try:
+        Base(store, write=True).add([entry_of(folder)])
+        _say(f"remembered in {store}")
+    except FathomError as error:
+        _say(f"not remembered: {error}")
 
 
 def _say(line: str) -> None:
