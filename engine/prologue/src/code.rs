@@ -1,6 +1,7 @@
 //! x86-64: how much of a function gives way to a jump, and what stands for it elsewhere.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use iced_x86::{
 	BlockEncoder, BlockEncoderOptions, Code, Decoder, DecoderOptions, FlowControl, Instruction,
@@ -34,21 +35,54 @@ pub fn first_instructions(at: u64, function: &Function) -> Result<Vec<Instructio
 	Ok(taken)
 }
 
-/// Where near jumps of the whole program lead, each with the function that it is in. Calls lead to beginnings only.
-pub fn jumps(image: &Image) -> BTreeSet<(u64, u64)> {
+/// Near jumps of the whole program into these stretches of code, which lie in order: where to, each with the function that
+/// it is in. Calls lead to beginnings only.
+pub fn jumps(image: &Image, into: &[Range<u64>]) -> BTreeSet<(u64, u64)> {
 	let mut found = BTreeSet::new();
-	let mut instruction = Instruction::default();
 	for (&at, function) in &image.functions {
-		let mut decoder = Decoder::with_ip(64, &function.bytes, at, DecoderOptions::NONE);
-		while decoder.can_decode() {
-			decoder.decode_out(&mut instruction);
-			let jump = matches!(
-				instruction.flow_control(),
-				FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
-			);
-			if jump && instruction.near_branch_target() != 0 {
-				found.insert((instruction.near_branch_target(), at));
-			}
+		if may_jump(at, &function.bytes, into) {
+			let targets = targets(at, &function.bytes);
+			found.extend(targets.into_iter().filter(|to| lies(into, *to)).map(|to| (to, at)));
+		}
+	}
+	found
+}
+
+fn lies(into: &[Range<u64>], at: u64) -> bool {
+	let behind = into.partition_point(|one| one.end <= at);
+	into.get(behind).is_some_and(|one| one.contains(&at))
+}
+
+/// Would any of these bytes lead there, if an instruction began with it? Of a large program, to decode all takes longest.
+fn may_jump(at: u64, bytes: &[u8], into: &[Range<u64>]) -> bool {
+	let lies = |next: usize, distance: i64| {
+		lies(into, at.wrapping_add(next as u64).wrapping_add_signed(distance))
+	};
+	let short = |i: usize| bytes.get(i + 1).is_some_and(|to| lies(i + 2, i64::from(*to as i8)));
+	let near = |i: usize| {
+		let distance = bytes.get(i + 1..).and_then(<[u8]>::first_chunk::<4>);
+		distance.is_some_and(|to| lies(i + 5, i64::from(i32::from_le_bytes(*to))))
+	};
+	bytes.iter().enumerate().any(|(i, code)| match code {
+		0x70..=0x7f | 0xe0..=0xe3 | 0xeb => short(i),
+		0x80..=0x8f | 0xe9 => near(i), // the former behind 0x0f
+		_ => false,
+	})
+}
+
+/// Where a function's near jumps lead.
+fn targets(at: u64, bytes: &[u8]) -> Vec<u64> {
+	let mut found = Vec::new();
+	let mut instruction = Instruction::default();
+	let mut decoder = Decoder::with_ip(64, bytes, at, DecoderOptions::NONE);
+	while decoder.can_decode() {
+		decoder.decode_out(&mut instruction);
+		let jump = matches!(
+			instruction.flow_control(),
+			FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
+		);
+		if jump && instruction.near_branch_target() != 0 {
+			found.push(instruction.near_branch_target());
 		}
 	}
 	found
@@ -98,6 +132,8 @@ pub const STUB: usize = 56;
 
 #[cfg(test)]
 mod tests {
+	use proptest::prelude::*;
+
 	use super::*;
 
 	fn function(bytes: &[u8]) -> Function {
@@ -119,6 +155,23 @@ mod tests {
 		assert_eq!(found[0].memory_displacement64(), 0x1107);
 		assert_eq!(found[1].near_branch_target(), 0x1019);
 		assert_eq!(found.last().unwrap().near_branch_target(), 0x100c);
+	}
+
+	proptest! {
+		/// What is not decoded jumps nowhere that counts, whatever the bytes.
+		#[test]
+		fn no_jump_is_missed(bytes in proptest::collection::vec(code_byte(), 0..200), from in 0u64..400, length in 1u64..20) {
+			let at = 0x1000;
+			let into = [0x10..0x20, at + from - 100..at + from - 100 + length];
+			let found = targets(at, &bytes).into_iter().filter(|to| lies(&into, *to)).count();
+			prop_assert!(found == 0 || may_jump(at, &bytes, &into));
+		}
+	}
+
+	/// Any, those of jumps more often.
+	fn code_byte() -> impl Strategy<Value = u8> {
+		let often = vec![0x0f, 0x66, 0x70, 0x7f, 0x80, 0x8f, 0xe0, 0xe3, 0xe9, 0xeb, 0xf2, 0, 0xff];
+		prop_oneof![any::<u8>(), proptest::sample::select(often)]
 	}
 
 	#[test]

@@ -125,9 +125,12 @@ fn stretch(image: &Image, group: &Group) -> Stretch {
 
 /// Leaves out those that something jumps into, or that jump to their own beginning.
 fn keep_reached(image: &Image, hidden: &mut Vec<Hidden>, refused: &mut Vec<Refused>) {
-	let jumps = jumps(image);
+	let end = |one: &Hidden| one.instructions.last().map_or(one.at, iced_x86::Instruction::next_ip);
+	let mut beginnings: Vec<_> = hidden.iter().map(|one| one.at..end(one)).collect();
+	beginnings.sort_by_key(|one| one.start);
+	let jumps = jumps(image, &beginnings);
 	hidden.retain(|one| {
-		let end = one.instructions.last().map_or(one.at, iced_x86::Instruction::next_ip);
+		let end = end(one);
 		let into = jumps.contains(&(one.at, one.at))
 			|| jumps.range((one.at + 1, 0)..(end, 0)).next().is_some();
 		if into {
