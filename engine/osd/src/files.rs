@@ -55,8 +55,8 @@ impl Files {
 /// `100000001f6.00000002`: inode and number.
 fn parts(object: &str) -> Option<(u64, i64)> {
 	let (inode, number) = object.split_once('.')?;
-	let number = (number.len() == 8).then(|| i64::from_str_radix(number, 16).ok()).flatten()?;
-	Some((u64::from_str_radix(inode, 16).ok()?, number))
+	let number = (number.len() == 8).then(|| u32::from_str_radix(number, 16).ok()).flatten()?;
+	Some((u64::from_str_radix(inode, 16).ok()?, i64::from(number)))
 }
 
 fn look(metadata: &[Daemon], inode: u64) -> Option<Known> {

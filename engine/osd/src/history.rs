@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::OsdError;
 use crate::ask::Daemon;
-use crate::operation::Operation;
+use crate::operation::{Operation, operations};
 
 /// Operations that it remembers meanwhile: usually 20. Some 2 KiB each.
 const SIZE: (&str, u32) = ("osd_op_history_size", 20_000);
@@ -48,10 +48,10 @@ impl History {
 	/// Operations that ended since the last time.
 	pub fn news(&mut self) -> Result<Vec<Operation>, OsdError> {
 		let said = self.osd.ask(&json!({"prefix": "dump_historic_ops"}))?;
-		let said = said.get("ops").and_then(Value::as_array).cloned().unwrap_or_default();
-		let mut now = HashSet::with_capacity(said.len());
+		let told = operations(&said);
+		let mut now = HashSet::with_capacity(told.len());
 		let mut news = Vec::new();
-		for operation in said.iter().filter_map(Operation::read) {
+		for operation in told {
 			let key = (operation.name.clone(), operation.began);
 			if !self.known.contains(&key) && !self.earlier.contains(&key) && now.insert(key.clone())
 			{

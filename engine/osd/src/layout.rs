@@ -29,9 +29,10 @@ impl Layout {
 		let row = set.checked_mul(rows)?.checked_add(at / self.stripe_unit)?;
 		let unit = row.checked_mul(self.stripe_count)?.checked_add(column)?;
 		let offset = unit.checked_mul(self.stripe_unit)?.checked_add(at % self.stripe_unit)?;
+		let stride = self.stripe_unit.checked_mul(self.stripe_count)?;
 		Some(match self.stripe_count {
 			1 => Stripes { offset, unit: 0, stride: 0 },
-			count => Stripes { offset, unit: self.stripe_unit, stride: self.stripe_unit * count },
+			_ => Stripes { offset, unit: self.stripe_unit, stride },
 		})
 	}
 }
@@ -52,6 +53,15 @@ mod tests {
 	}
 
 	proptest! {
+		/// Whatever a metadata server says, and an OSD.
+		#[test]
+		fn any_layout_has_a_place_or_none(unit: i64, count: i64, size: i64, object in 0..i64::from(u32::MAX), at in 0..i64::MAX) {
+			let said = serde_json::json!({"stripe_unit": unit, "stripe_count": count, "object_size": size});
+			if let Some(place) = Layout::read(&said).and_then(|layout| layout.place(object, at)) {
+				prop_assert!(place.offset >= 0 && place.stride >= place.unit);
+			}
+		}
+
 		#[test]
 		fn every_byte_of_an_operation_lies_where_the_file_has_it(
 			unit in 1i64..5, count in 1i64..5, rows in 1i64..5, object in 0i64..40, from in 0i64..20, length in 1i64..20,

@@ -10,6 +10,7 @@ mod layout;
 mod operation;
 mod watch;
 
+pub use operation::{Kind, Operation, operations};
 pub use watch::{Settings, run};
 
 /// What can stop the watching of an OSD.

@@ -19,6 +19,7 @@ pub struct Operation {
 	pub kind: Kind,
 	/// Where in the object, where it is one place.
 	pub at: Option<i64>,
+	/// None below 0, as is `at`.
 	pub bytes: i64,
 	pub began: u64,
 	/// It had been waited for its turn.
@@ -27,6 +28,12 @@ pub struct Operation {
 	pub stored_from: u64,
 	pub stored_to: u64,
 	pub ended: u64,
+}
+
+/// The operations of clients in an OSD's answer to `dump_historic_ops`.
+pub fn operations(said: &Value) -> Vec<Operation> {
+	let all = said.get("ops").and_then(Value::as_array);
+	all.into_iter().flatten().filter_map(Operation::read).collect()
 }
 
 impl Operation {
@@ -56,8 +63,7 @@ impl Operation {
 			bytes: pieces
 				.iter()
 				.filter(|p| !write || p.kind == Kind::Write)
-				.map(|p| p.length)
-				.sum(),
+				.fold(0i64, |sum, p| sum.saturating_add(p.length)),
 			began: times.began,
 			taken: times.taken,
 			stored_from: times.stored_from,
@@ -86,11 +92,15 @@ fn pieces(text: &str) -> Vec<Piece> {
 		let Some((at, length)) = words.peek().and_then(|extent| extent.split_once('~')) else {
 			continue;
 		};
-		if let (Ok(at), Ok(length)) = (at.parse(), length.parse()) {
+		if let (Some(at), Some(length)) = (number(at), number(length)) {
 			pieces.push(Piece { kind, at, length });
 		}
 	}
 	pieces
+}
+
+fn number(text: &str) -> Option<i64> {
+	text.parse().ok().filter(|number| *number >= 0)
 }
 
 struct Times {
@@ -125,15 +135,19 @@ fn moment(text: &str) -> Option<u64> {
 	let (date, rest) = text.split_once('T')?;
 	let zone_at = rest.find(['+', '-', 'Z'])?;
 	let (time, zone) = rest.split_at(zone_at);
-	let mut date = date.split('-').map(str::parse::<i64>);
-	let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
+	let (year, month, day) = three(date, '-')?;
 	let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
-	let mut clock = clock.split(':').map(str::parse::<i64>);
-	let (hour, minute, second) = (clock.next()?.ok()?, clock.next()?.ok()?, clock.next()?.ok()?);
+	let (hour, minute, second) = three(clock, ':')?;
 	let seconds =
 		days(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset(zone)?;
 	let fraction: u64 = format!("{fraction:0<9}").get(..9)?.parse().ok()?;
 	u64::try_from(seconds).ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
+}
+
+/// Numbers of a date or a clock: none is so large that a moment would not fit.
+fn three(text: &str, between: char) -> Option<(i64, i64, i64)> {
+	let mut numbers = text.split(between).map(|number| number.parse::<u16>().map(i64::from));
+	Some((numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 /// Seconds that a zone is ahead.
@@ -159,6 +173,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
 	use super::*;
+	use proptest::prelude::*;
 	use serde_json::json;
 
 	fn told(what: &str, events: &[(&str, &str)]) -> Value {
@@ -220,5 +235,87 @@ mod tests {
 		assert_eq!(moment("2024-02-29T12:00:00.5Z"), Some(1_709_208_000_500_000_000));
 		assert_eq!(moment("2026-11-23T06:08:45.5-0500"), moment("2026-11-23T11:08:45.5+0000"));
 		assert_eq!(moment("yesterday"), None);
+	}
+
+	/// Days since 1970, counted.
+	fn counted_days(year: u64, month: usize, day: u64) -> u64 {
+		let leap = |year: u64| {
+			year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+		};
+		let february = if leap(year) { 29 } else { 28 };
+		let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+		let years: u64 = (1970..year).map(|year| if leap(year) { 366 } else { 365 }).sum();
+		years + months[..month - 1].iter().sum::<u64>() + day - 1
+	}
+
+	/// Any text, and pieces of good ones.
+	fn word() -> impl Strategy<Value = String> {
+		let good = [
+			"osd_op(",
+			"client.4:1 ",
+			"3.1f ",
+			"3:fa:::1f6.00000002:head ",
+			"[write 0~10",
+			"read 5~-7",
+			",writefull 0~9223372036854775807",
+			",append 9223372036854775807~9223372036854775807",
+			"]",
+			"2026-11-23T11:08:45.2",
+			"-02-29T",
+			"65535-99-99T99:99:99",
+			"+0000",
+			"-9999",
+			"+9",
+			".5é",
+		];
+		prop_oneof![".{0,8}", proptest::sample::select(good.to_vec()).prop_map(str::to_owned)]
+	}
+
+	fn words() -> impl Strategy<Value = String> {
+		proptest::collection::vec(word(), 0..8).prop_map(|words| words.concat())
+	}
+
+	proptest! {
+		#[test]
+		fn every_date_is_counted_right(
+			year in 1970u64..2600, month in 1usize..13, day in 1u64..29, second in 0u64..86400, nano in 0u64..1_000_000_000,
+		) {
+			let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
+			let text = format!("{year}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{nano:09}+0000");
+			let seconds = counted_days(year, month, day) * 86400 + second;
+			prop_assert_eq!(moment(&text), seconds.checked_mul(1_000_000_000).and_then(|s| s.checked_add(nano)));
+		}
+
+		#[test]
+		fn what_is_said_is_read(name in "[a-z.0-9:]{1,20}", object in "[0-9a-f.]{1,30}", extents in proptest::collection::vec((0i64..1 << 40, 0i64..1 << 40), 1..5)) {
+			let parts: Vec<String> = extents.iter().map(|(at, length)| format!("write {at}~{length} [x]")).collect();
+			let what = format!("osd_op({name} 3.1f 3:fa:::{object}:head [{}] snapc 1=[])", parts.join(","));
+			let op = Operation::read(&told(&what, &[("done", "46.0")])).unwrap();
+			prop_assert_eq!((&op.name, &op.object, op.kind), (&name, &object, Kind::Write));
+			prop_assert_eq!(op.bytes, extents.iter().map(|(_, length)| length).sum::<i64>());
+			prop_assert_eq!(op.at, (extents.len() == 1).then_some(extents[0].0));
+		}
+
+		/// Whatever an OSD says: an operation whose times are in order, or none.
+		#[test]
+		fn any_words_are_an_operation_in_order_or_none(
+			what in words(), began in words(), events in proptest::collection::vec((0usize..6, words()), 0..6),
+		) {
+			let names = ["reached_pg", "started", "op_commit", "commit_sent", "done", ""];
+			let good = "2026-11-23T11:08:45.2+0000";
+			let events: Vec<Value> = events.iter().enumerate().map(|(i, (name, time))| {
+				json!({"event": names[*name], "time": if i % 2 == 0 { good } else { time }})
+			}).collect();
+			for began in [good, &began] {
+				for what in [what.clone(), format!("osd_op({what}")] {
+					let said = json!({"description": what, "initiated_at": began, "type_data": {"events": events}});
+					for op in operations(&json!({"ops": [said]})) {
+						prop_assert!(op.began <= op.taken && op.taken <= op.stored_from);
+						prop_assert!(op.stored_from <= op.stored_to && op.stored_to <= op.ended);
+						prop_assert!(op.bytes >= 0 && op.at.is_none_or(|at| at >= 0));
+					}
+				}
+			}
+		}
 	}
 }
