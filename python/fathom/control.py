@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fathom import engine, manifest, places
+from fathom import engine, manifest, places, selection
 from fathom.directory import resolve
 from fathom.errors import NotARun, RunError
 
@@ -78,8 +78,12 @@ class Node:
 
     def asks_who_is_critical(self) -> bool:
         """The selection says so: an agent is to find out."""
-        texts = (path.read_text(encoding="utf-8") for path in self.rings.glob("selection.*"))
-        return any("\ncritical " in text for text in texts)
+        return any(map(selection.asks_who_is_critical, self.rings.glob("selection.*")))
+
+    def judge_words(self, run: Path, watch: int) -> list[str]:
+        """The agent that says who is critical, as a command: it ends with `watch` and the processes recorded here."""
+        words = [str(places.engine()), "agent", str(run), "--ring", str(self.rings)]
+        return [*words, "--sample", "0", "--watch", str(watch)]
 
     def tune(self, compiled: str) -> int:
         """Puts compiled settings in force for files that are opened from now on. Returns their number.
@@ -106,9 +110,7 @@ class Node:
         """
         if not (ceph or self.asks_who_is_critical()):
             return
-        words = [str(places.engine()), "agent", str(run), "--ring", str(self.rings)]
-        words += ["--sample", "0", "--watch", str(watch)]
-        words += ["--ceph", str(ceph)] if ceph else []
+        words = [*self.judge_words(run, watch), *(["--ceph", str(ceph)] if ceph else [])]
         log = manifest.own_node(run) / "agent.log"
         theirs = ("FATHOM_COLLECT", "FATHOM_RING")  # of another run, that we are in
         environment = {key: value for key, value in os.environ.items() if key not in theirs}

@@ -27,6 +27,11 @@ def compile_text(text: str, name: str, programs: Sequence[Path]) -> str:
         raise UsageError(name + str(error).removeprefix("selection")) from error
 
 
+def asks_who_is_critical(compiled: Path) -> bool:
+    """An agent is to find out."""
+    return compiled.is_file() and "\ncritical " in compiled.read_text(encoding="utf-8")
+
+
 def layers_of(text: str) -> set[str]:
     """Layers that a selection file names."""
     try:

@@ -140,7 +140,13 @@ impl<'s> Agent<'s> {
 			awaited: true,
 			failing: false,
 			samples,
-			critical: Some(Critical::new(&settings.run, &settings.ring, folder, settings.budget)),
+			critical: Some(Critical::new(
+				&settings.run,
+				&settings.ring,
+				folder,
+				settings.budget,
+				settings.collect.as_ref(),
+			)),
 		})
 	}
 

@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 
 use fathom_sink::good_name;
 
+use crate::council;
 use crate::error::{AgentError, At};
 use crate::frame::{self, FrameError, Held, Message};
 use crate::held;
+use crate::judge::Judge;
 
 /// An agent says something every few seconds; one that does not is gone.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -35,8 +37,17 @@ pub struct Collector {
 /// What became of one connection.
 #[derive(Debug)]
 enum Outcome {
-	Whole { node: String, files: usize, bytes: u64 },
-	Broken { node: String, reason: String },
+	Whole {
+		node: String,
+		files: usize,
+		bytes: u64,
+	},
+	Broken {
+		node: String,
+		reason: String,
+	},
+	/// It sent no files, but agreed on who is critical.
+	Left,
 }
 
 struct Shared {
@@ -45,6 +56,8 @@ struct Shared {
 	job: Mutex<Option<String>>,
 	/// Nodes that have a connection, and the way to end it.
 	busy: Mutex<HashMap<String, TcpStream>>,
+	/// Of who is critical, for nodes that ask.
+	judge: Mutex<Judge>,
 }
 
 /// Takes connections until all nodes asked for are whole.
@@ -52,8 +65,12 @@ pub fn collect(listener: &TcpListener, settings: Collector) -> Result<(), AgentE
 	let streams = settings.run.join("streams");
 	fs::create_dir_all(&streams).at(&streams)?;
 	let wanted = settings.nodes;
-	let shared =
-		Arc::new(Shared { settings, job: Mutex::new(None), busy: Mutex::new(HashMap::new()) });
+	let shared = Arc::new(Shared {
+		settings,
+		job: Mutex::default(),
+		busy: Mutex::default(),
+		judge: Mutex::default(),
+	});
 	let (done, outcomes) = channel();
 	let listening = listener.try_clone().at(Path::new("listen"))?;
 	thread::spawn(move || accept(&listening, &shared, &done));
@@ -65,6 +82,7 @@ pub fn collect(listener: &TcpListener, settings: Collector) -> Result<(), AgentE
 				whole.insert(node);
 			}
 			Outcome::Broken { node, reason } => eprintln!("fathom-engine: {node}: {reason}"),
+			Outcome::Left => {}
 		}
 		if wanted.is_some_and(|wanted| whole.len() >= wanted) {
 			return Ok(());
@@ -104,12 +122,20 @@ impl Connection<'_> {
 		self.stream.set_read_timeout(Some(SILENCE))?;
 		self.stream.set_write_timeout(Some(SILENCE))?;
 		let mut from = BufReader::new(self.stream.try_clone()?);
-		let Message::Hello { key, job, node } = frame::read(&mut from)? else {
-			return Err(FrameError::Magic);
+		let (key, job, node, joins) = match frame::read(&mut from)? {
+			Message::Hello { key, job, node } => (key, job, node, false),
+			Message::Join { key, job, node } => (key, job, node, true),
+			_ => return Err(FrameError::Magic),
 		};
-		if let Err((again, reason)) = self.admit(&key, &job, &node) {
+		let admitted = self.admit(&key, &job, &node);
+		let alone = |()| if joins { Ok(()) } else { self.take_over(&node) };
+		if let Err((again, reason)) = admitted.and_then(alone) {
 			frame::write(&mut self.stream, &Message::Refused { again, reason: reason.clone() })?;
 			return Ok(Outcome::Broken { node, reason: format!("refused: {reason}") });
+		}
+		if joins {
+			let _ = council::serve(&mut from, &self.shared.judge, &node); // its agent ended
+			return Ok(Outcome::Left);
 		}
 		let folder = self.shared.settings.run.join("streams").join(&node);
 		fs::create_dir_all(&folder)?;
@@ -136,9 +162,9 @@ impl Connection<'_> {
 		}
 	}
 
-	/// Is this an agent of ours, of this job, and the only one of its node? Else: may it try again, and why not.
-	fn admit(&mut self, key: &str, job: &str, node: &str) -> Result<(), (bool, String)> {
-		if !same(key.as_bytes(), self.shared.settings.key.as_bytes()) {
+	/// Is this an agent of ours, of this job? Else: may it try again, and why not.
+	fn admit(&self, key: &str, job: &str, node: &str) -> Result<(), (bool, String)> {
+		if !frame::same(key, &self.shared.settings.key) {
 			return Err((false, "the key is wrong".into()));
 		}
 		if !good_name(node) {
@@ -150,12 +176,12 @@ impl Connection<'_> {
 				return Err((false, format!("job {job:?} is another than {known:?}")));
 			}
 		}
-		self.take_over(node).map_err(|error| (true, error.to_string()))
+		Ok(())
 	}
 
 	/// A node has one agent: an older connection is one that broke and does not know it yet.
-	fn take_over(&mut self, node: &str) -> std::io::Result<()> {
-		let own = self.stream.try_clone()?;
+	fn take_over(&mut self, node: &str) -> Result<(), (bool, String)> {
+		let own = self.stream.try_clone().map_err(|error| (true, error.to_string()))?;
 		let end = Instant::now() + TAKE_OVER;
 		while Instant::now() < end {
 			if let Ok(mut busy) = self.shared.busy.lock() {
@@ -168,7 +194,7 @@ impl Connection<'_> {
 			}
 			thread::sleep(Duration::from_millis(10));
 		}
-		Err(std::io::Error::other("this node has another connection"))
+		Err((true, "this node has another connection".into()))
 	}
 
 	fn leave(&mut self) {
@@ -192,11 +218,6 @@ impl Connection<'_> {
 fn run_id(path: &Path) -> Option<String> {
 	let json: serde_json::Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
 	Some(json.get("id")?.as_str()?.to_owned())
-}
-
-/// In a time that does not tell where they differ.
-fn same(one: &[u8], other: &[u8]) -> bool {
-	one.len() == other.len() && one.iter().zip(other).fold(0, |bits, (a, b)| bits | (a ^ b)) == 0
 }
 
 fn check_name(name: &str) -> Result<(), FrameError> {

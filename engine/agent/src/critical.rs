@@ -9,50 +9,22 @@ use fathom_select::Control;
 use fathom_sink::random;
 use fathom_watch::{Own, Owns};
 
+use crate::council::Council;
 use crate::error::{AgentError, At};
+use crate::judge::Report;
 use crate::recorder::{Recorder, clock};
+use crate::send::Target;
 use crate::values::{COUNT, Owner, Values};
 
 /// Long enough for some operations of each process, short enough to see most of a checkpoint.
 const EPOCH: Duration = Duration::from_millis(500);
-/// So many times the score of who is critical must another's be: what is near one another does not alternate.
-const MARGIN: f64 = 1.25;
-
-/// The worst of some, by scores that halve from epoch to epoch.
-#[derive(Default)]
-struct Worst {
-	scores: HashMap<u32, f64>,
-	chosen: Option<u32>,
-	/// Who was worse than that in the last epoch: a delay of one operation is not enough.
-	before: Option<u32>,
-}
-
-impl Worst {
-	/// New scores of all that live. True: another one is the worst now.
-	fn epoch(&mut self, new: &[(u32, f64)]) -> bool {
-		let idle = new.iter().all(|(_, score)| *score == 0.0);
-		let score = |&(pid, score): &(u32, f64)| {
-			let before = self.scores.get(&pid).copied().unwrap_or(0.0);
-			(pid, if idle { before } else { score + before / 2.0 })
-		};
-		self.scores = new.iter().map(score).collect();
-		let held = self.chosen.and_then(|pid| self.scores.get(&pid)).copied();
-		let worst = self.scores.iter().max_by(|a, b| a.1.total_cmp(b.1));
-		let worst = worst.filter(|(_, score)| **score > held.unwrap_or(0.0) * MARGIN);
-		let worse = worst.map(|(&pid, _)| pid);
-		let again = !idle && std::mem::replace(&mut self.before, worse) == worse;
-		let stays = self.chosen.filter(|_| held.is_some());
-		let next = if again || stays.is_none() { worse.or(stays) } else { stays };
-		std::mem::replace(&mut self.chosen, next) != next
-	}
-}
-
 /// Looks at the node's processes for the agent, and says who is critical.
 pub struct Critical {
 	run: PathBuf,
 	rings: PathBuf,
 	/// The node's streams.
 	streams: PathBuf,
+	collector: Option<Target>,
 	control: Control,
 	budget: u64,
 	next: Instant,
@@ -60,8 +32,16 @@ pub struct Critical {
 }
 
 impl Critical {
-	pub fn new(run: &Path, rings: &Path, streams: &Path, budget: u64) -> Critical {
+	/// `collector`: where the node's files are sent, too.
+	pub fn new(
+		run: &Path,
+		rings: &Path,
+		streams: &Path,
+		budget: u64,
+		collector: Option<&Target>,
+	) -> Critical {
 		Critical {
+			collector: collector.cloned(),
 			run: run.to_owned(),
 			rings: rings.to_owned(),
 			streams: streams.to_owned(),
@@ -92,7 +72,8 @@ impl Critical {
 				let owns = Owns::open(&self.run, self.rings.clone(), self.streams.clone())?;
 				let recorder =
 					Recorder::create(&self.streams, random().at(&self.streams)?, self.budget)?;
-				none.insert(Steering::new(owns, recorder))
+				let council = Council::new(&self.run, &self.streams, self.collector.as_ref());
+				none.insert(Steering { owns, recorder, council, named: HashMap::new() })
 			}
 		};
 		steering.epoch(&self.control)
@@ -109,28 +90,24 @@ impl Critical {
 struct Steering {
 	owns: Owns,
 	recorder: Recorder,
-	process: Worst,
-	server: Worst,
+	council: Council,
 	/// By pid, all that ever were: are they now?
 	named: HashMap<u32, (Owner, bool)>,
 }
 
 impl Steering {
-	fn new(owns: Owns, recorder: Recorder) -> Steering {
-		let (process, server) = Default::default();
-		Steering { owns, recorder, process, server, named: HashMap::new() }
-	}
-
 	fn epoch(&mut self, control: &Control) -> Result<(), AgentError> {
 		let owns = self.owns.look()?;
 		let (servers, processes): (Vec<Own>, Vec<Own>) =
 			owns.into_iter().partition(|own| own.server);
-		let another = self.process.epoch(&scores(&processes));
-		if !self.server.epoch(&scores(&servers)) && !another {
+		let report = Report { processes: scores(&processes), servers: scores(&servers) };
+		let pids = self.council.ask(report)?;
+		if let Some(trouble) = self.council.trouble.take() {
+			self.recorder.mark(clock(), "agent", &trouble, 1)?;
+		}
+		if pids.len() == self.critical() && pids.iter().all(|pid| self.is_named(*pid)) {
 			return Ok(());
 		}
-		let chosen = [self.process.chosen, self.server.chosen];
-		let pids: Vec<u32> = chosen.into_iter().flatten().collect();
 		// Calls between the two notes may be rows or not; all that begin while a note says so are.
 		let stay: Vec<u32> = pids.iter().copied().filter(|pid| self.is_named(*pid)).collect();
 		self.note(&stay)?;
@@ -143,6 +120,11 @@ impl Steering {
 			}
 		}
 		self.note(&pids)
+	}
+
+	/// How many are.
+	fn critical(&self) -> usize {
+		self.named.values().filter(|(_, now)| *now).count()
 	}
 
 	fn is_named(&self, pid: u32) -> bool {
@@ -161,9 +143,10 @@ impl Steering {
 	}
 }
 
-/// Time of their own for a collective operation; where there are none, in the epoch.
-fn scores(owns: &[Own]) -> Vec<(u32, f64)> {
-	owns.iter().map(|own| (own.pid, own.seconds / own.collectives.max(1) as f64)).collect()
+/// Time of their own for a collective operation; where there are none, in the epoch. In nanoseconds.
+fn scores(owns: &[Own]) -> Vec<(u32, u64)> {
+	let score = |own: &Own| own.seconds * 1e9 / own.collectives.max(1) as f64;
+	owns.iter().map(|own| (own.pid, score(own) as u64)).collect()
 }
 
 fn said(own: &Own) -> String {
@@ -176,64 +159,5 @@ fn said(own: &Own) -> String {
 			format!("rank {rank}, process {pid}: {ms:.1} ms of its own in {n} collective calls")
 		}
 		(None, _, _) => format!("process {pid}: {ms:.1} ms of I/O"),
-	}
-}
-
-#[cfg(test)]
-mod tests {
-	use super::*;
-
-	/// Who is chosen after each epoch of scores.
-	fn chosen(epochs: &[[f64; 3]]) -> Vec<Option<u32>> {
-		let mut worst = Worst::default();
-		let numbered = |scores: &[f64; 3]| -> Vec<(u32, f64)> {
-			scores.iter().enumerate().map(|(pid, score)| (pid as u32, *score)).collect()
-		};
-		let step = |scores| {
-			worst.epoch(&numbered(scores));
-			worst.chosen
-		};
-		epochs.iter().map(step).collect()
-	}
-
-	#[test]
-	fn the_slowest_is_found_at_once_and_kept_while_the_store_is_idle() {
-		let slow = [1.0, 9.0, 1.0];
-		let epochs = [[0.0; 3], slow, [0.0; 3], [0.0; 3], [0.1, 0.9, 0.1], [9.0, 1.0, 1.0]];
-		let expected = [None, Some(1), Some(1), Some(1), Some(1), Some(1)];
-		assert_eq!(chosen(&epochs), expected);
-	}
-
-	#[test]
-	fn one_delay_changes_nothing_two_do() {
-		let usual = [1.0, 4.0, 1.0];
-		let delayed = [9.0, 4.0, 1.0];
-		assert_eq!(chosen(&[usual, usual, delayed, usual, usual])[4], Some(1));
-		assert_eq!(chosen(&[usual, usual, delayed, delayed])[3], Some(0));
-	}
-
-	#[test]
-	fn those_that_are_alike_do_not_alternate() {
-		let epochs: Vec<_> = (0..20).map(|n| [1.0 + 0.1 * f64::from(n % 3), 1.1, 1.2]).collect();
-		let found = chosen(&epochs);
-		assert!(found.iter().all(|one| one.is_some() && *one == found[0]), "{found:?}");
-	}
-
-	#[test]
-	fn who_stops_being_slow_is_left_when_another_is_a_quarter_worse() {
-		let mut epochs = vec![[1.0, 4.0, 1.0]; 3];
-		epochs.extend([[1.0, 0.1, 2.0]; 5]);
-		let found = chosen(&epochs);
-		assert_eq!((found[2], found[7]), (Some(1), Some(2)));
-	}
-
-	#[test]
-	fn who_has_ended_is_nobody() {
-		let mut worst = Worst::default();
-		assert!(worst.epoch(&[(1, 5.0), (2, 1.0)]));
-		assert!(worst.epoch(&[(2, 0.0)]));
-		assert_eq!(worst.chosen, Some(2));
-		assert!(worst.epoch(&[]));
-		assert_eq!(worst.chosen, None);
 	}
 }

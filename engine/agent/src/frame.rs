@@ -5,6 +5,8 @@ use std::io::{self, Read, Write};
 
 use fathom_stream::{Cursor, put_text, put_varint};
 
+use crate::judge::Report;
+
 pub const MAGIC: &[u8; 8] = b"FATHOMCO";
 pub const VERSION: u64 = 1;
 /// Longest payload.
@@ -40,6 +42,12 @@ pub enum Message {
 	Checked(Vec<String>),
 	/// Collector: no, and why. `again`: another try may do.
 	Refused { again: bool, reason: String },
+	/// Agent: as `Hello`, but to agree on who is critical.
+	Join { key: String, job: String, node: String },
+	/// Agent: an epoch of its node.
+	Report(Report),
+	/// Judge: these are critical, of that node.
+	Critical(Vec<u32>),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -102,6 +110,28 @@ pub fn read(from: &mut impl Read) -> Result<Message, FrameError> {
 	decode(body[0], &body[1..])
 }
 
+/// In a time that does not tell where they differ.
+pub fn same(one: &str, other: &str) -> bool {
+	let pairs = one.bytes().zip(other.bytes());
+	one.len() == other.len() && pairs.fold(0, |bits, (a, b)| bits | (a ^ b)) == 0
+}
+
+fn put_who(out: &mut Vec<u8>, [key, job, node]: [&str; 3]) {
+	out.extend(MAGIC);
+	put_varint(out, VERSION);
+	for text in [key, job, node] {
+		put_text(out, text.as_bytes());
+	}
+}
+
+fn put_scores(out: &mut Vec<u8>, scores: &[(u32, u64)]) {
+	put_varint(out, scores.len() as u64);
+	for (pid, ns) in scores {
+		put_varint(out, u64::from(*pid));
+		put_varint(out, *ns);
+	}
+}
+
 fn put_files(out: &mut Vec<u8>, files: &[Held]) {
 	put_varint(out, files.len() as u64);
 	for file in files {
@@ -116,11 +146,7 @@ fn encode(message: &Message, out: &mut Vec<u8>) {
 	match message {
 		Message::Hello { key, job, node } => {
 			out.push(1);
-			out.extend(MAGIC);
-			put_varint(out, VERSION);
-			for text in [key, job, node] {
-				put_text(out, text.as_bytes());
-			}
+			put_who(out, [key, job, node]);
 		}
 		Message::Have(files) => {
 			out.push(2);
@@ -152,6 +178,20 @@ fn encode(message: &Message, out: &mut Vec<u8>) {
 			out.push(u8::from(*again));
 			put_text(out, reason.as_bytes());
 		}
+		Message::Join { key, job, node } => {
+			out.push(9);
+			put_who(out, [key, job, node]);
+		}
+		Message::Report(report) => {
+			out.push(10);
+			put_scores(out, &report.processes);
+			put_scores(out, &report.servers);
+		}
+		Message::Critical(pids) => {
+			out.push(11);
+			put_varint(out, pids.len() as u64);
+			pids.iter().for_each(|pid| put_varint(out, u64::from(*pid)));
+		}
 	}
 }
 
@@ -160,14 +200,8 @@ fn decode(kind: u8, payload: &[u8]) -> Result<Message, FrameError> {
 	let from = &mut at;
 	Ok(match kind {
 		1 => {
-			if from.array::<8>()? != *MAGIC {
-				return Err(FrameError::Magic);
-			}
-			match from.varint()? {
-				VERSION => {}
-				other => return Err(FrameError::Version(other)),
-			}
-			Message::Hello { key: text(from)?, job: text(from)?, node: text(from)? }
+			let (key, job, node) = who(from)?;
+			Message::Hello { key, job, node }
 		}
 		2 => Message::Have(files(from)?),
 		3 => Message::Data {
@@ -183,8 +217,37 @@ fn decode(kind: u8, payload: &[u8]) -> Result<Message, FrameError> {
 			Message::Checked((0..count).map(|_| text(from)).collect::<Result<_, _>>()?)
 		}
 		8 => Message::Refused { again: from.u8()? != 0, reason: text(from)? },
+		9 => {
+			let (key, job, node) = who(from)?;
+			Message::Join { key, job, node }
+		}
+		10 => Message::Report(Report { processes: scores(from)?, servers: scores(from)? }),
+		11 => {
+			let count = from.count("processes")?;
+			Message::Critical((0..count).map(|_| pid(from)).collect::<Result<_, _>>()?)
+		}
 		other => return Err(FrameError::Type(other)),
 	})
+}
+
+fn who(from: &mut Cursor<'_>) -> Result<(String, String, String), FrameError> {
+	if from.array::<8>()? != *MAGIC {
+		return Err(FrameError::Magic);
+	}
+	match from.varint()? {
+		VERSION => Ok((text(from)?, text(from)?, text(from)?)),
+		other => Err(FrameError::Version(other)),
+	}
+}
+
+fn pid(from: &mut Cursor<'_>) -> Result<u32, FrameError> {
+	let number = from.varint()?;
+	u32::try_from(number).map_err(|_| io::Error::other(format!("{number} is no process")).into())
+}
+
+fn scores(from: &mut Cursor<'_>) -> Result<Vec<(u32, u64)>, FrameError> {
+	let count = from.count("processes")?;
+	(0..count).map(|_| Ok((pid(from)?, from.varint()?))).collect()
 }
 
 fn text(from: &mut Cursor<'_>) -> Result<String, FrameError> {
@@ -212,6 +275,10 @@ mod tests {
 		prop::collection::vec(file, 0..20)
 	}
 
+	fn scores() -> impl Strategy<Value = Vec<(u32, u64)>> {
+		prop::collection::vec(any::<(u32, u64)>(), 0..20)
+	}
+
 	fn message() -> impl Strategy<Value = Message> {
 		let word = || "[ -~äß]{0,40}";
 		let bytes = || prop::collection::vec(any::<u8>(), 0..5000);
@@ -228,6 +295,11 @@ mod tests {
 			held().prop_map(Message::Whole),
 			prop::collection::vec(word(), 0..10).prop_map(Message::Checked),
 			(any::<bool>(), word()).prop_map(|(again, reason)| Message::Refused { again, reason }),
+			(word(), word(), word()).prop_map(|(key, job, node)| Message::Join { key, job, node }),
+			(scores(), scores()).prop_map(|(processes, servers)| {
+				Message::Report(Report { processes, servers })
+			}),
+			prop::collection::vec(any::<u32>(), 0..10).prop_map(Message::Critical),
 		]
 	}
 

@@ -3,10 +3,12 @@
 
 mod agent;
 mod collect;
+mod council;
 mod critical;
 mod error;
 mod frame;
 mod held;
+mod judge;
 mod lustre;
 mod osds;
 mod process;
@@ -16,6 +18,7 @@ mod send;
 mod ship;
 mod system;
 mod values;
+mod worst;
 
 pub use agent::{Settings, run};
 pub use collect::{Collector, collect};

@@ -203,15 +203,8 @@ impl Link {
 	}
 
 	fn connect(&mut self) -> Result<TcpStream, Problem> {
-		let addresses: Vec<_> = self.target.address.to_socket_addrs()?.collect();
-		let mut reason = io::Error::other("no such host");
-		for address in addresses {
-			match TcpStream::connect_timeout(&address, CONNECT) {
-				Ok(stream) => return self.greet(stream),
-				Err(error) => reason = error,
-			}
-		}
-		Err(reason.into())
+		let stream = connect(&self.target.address, CONNECT)?;
+		self.greet(stream)
 	}
 
 	/// Says who this is; hears what the collector has. What differs here is sent anew.
@@ -221,7 +214,7 @@ impl Link {
 		stream.set_read_timeout(Some(ANSWER))?;
 		let node = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
 		let key = self.target.key.clone();
-		frame::write(&mut stream, &Message::Hello { key, job: job_of(&self.run), node })?;
+		frame::write(&mut stream, &Message::Hello { key, job: said(&self.run, "job"), node })?;
 		let have = match frame::read(&mut BufReader::new(&stream))? {
 			Message::Have(have) => have,
 			Message::Refused { again: false, reason } => return Err(Problem::Never(reason)),
@@ -261,10 +254,22 @@ impl Link {
 	}
 }
 
-/// Parts of one job have this in common.
-fn job_of(run: &Path) -> String {
+/// `HOST:PORT`, at any of the host's addresses.
+pub fn connect(address: &str, patience: Duration) -> io::Result<TcpStream> {
+	let mut reason = io::Error::other("no such host");
+	for address in address.to_socket_addrs()? {
+		match TcpStream::connect_timeout(&address, patience) {
+			Ok(stream) => return Ok(stream),
+			Err(error) => reason = error,
+		}
+	}
+	Err(reason)
+}
+
+/// What run.json says of this. Parts of one job have `job` in common.
+pub fn said(run: &Path, key: &str) -> String {
 	let text = fs::read(run.join("run.json")).unwrap_or_default();
 	let json: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
-	let job = json.as_ref().and_then(|json| json.get("job")?.as_str());
-	job.unwrap_or_default().to_owned()
+	let value = json.as_ref().and_then(|json| json.get(key)?.as_str());
+	value.unwrap_or_default().to_owned()
 }

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from fathom import places
 from fathom.errors import FathomError, UsageError
@@ -40,6 +41,23 @@ def _run(words: Sequence[str], quiet: bool = False) -> subprocess.CompletedProce
 
 def each(job: str, words: Sequence[str]) -> int:
     """Runs this `fathom` command on every node of the job, all under one key; the worst exit status."""
+    return _run([*_step(job), str(places.native_command()), *words]).returncode
+
+
+def stay(job: str, words: Sequence[str], log: Path) -> None:
+    """Starts this command on every node of the job, as a step of its own that nobody waits for."""
+    with log.open("ab") as errors:
+        subprocess.Popen(
+            [*_step(job), *words],
+            cwd="/",
+            start_new_session=True,  # a Ctrl-C is for us
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+
+
+def _step(job: str) -> list[str]:
     number = job.partition(".")[0]
     count = str(_count(number))
     step = [
@@ -51,5 +69,4 @@ def each(job: str, words: Sequence[str]) -> int:
         f"--ntasks={count}",
     ]
     # A node that fails ends no other.
-    step += ["--ntasks-per-node=1", "--kill-on-bad-exit=0", "--wait=0"]
-    return _run([*step, "--input=none", str(places.native_command()), *words]).returncode
+    return [*step, "--ntasks-per-node=1", "--kill-on-bad-exit=0", "--wait=0", "--input=none"]

@@ -109,12 +109,19 @@ def _everywhere(arguments: argparse.Namespace) -> int:
         if status == 0:
             line = f"run directory {directory} on each node; `fathom pack` joins them"
             print(f"fathom: {line}", file=sys.stderr)
+        if status == 0 and arguments.select == selection.CRITICAL:
+            line = "nobody says who is critical: name a run directory that all nodes see"
+            print(f"fathom: {line}", file=sys.stderr)
+            return 3
         return 3 if status else 0
     said = manifest.attached(directory)
     if not said:
         shutil.rmtree(directory, ignore_errors=True)
         return 3
     manifest.add(directory, said)  # the nodes may have said it at the same moment
+    if selection.asks_who_is_critical(directory / "selection"):
+        words = [sys.executable, "-m", "fathom.attach.judge", str(directory)]
+        nodes.stay(job, words, directory / "judge.log")
     print(f"fathom: run directory {directory}", file=sys.stderr)
     return 3 if status else 0
 
@@ -130,12 +137,10 @@ def _here(arguments: argparse.Namespace, pids: Sequence[int]) -> int:
     join = ["--join"] if arguments.here else []
     settings = attached.create(name, [*join, *_options(arguments)])
     directory, node = Path(settings["FATHOM_RUN"]), control.Node(Path(settings["FATHOM_RING"]))
-    if arguments.here and node.asks_who_is_critical():
-        attached.discard(settings)
-        raise UsageError(
-            "attach: --here: a selection that asks who is critical needs an agent, and the launcher would end it"
-        )
-    node.start_agent(directory, targets[0].pid, arguments.ceph)
+    if (
+        arguments.slurm is None
+    ):  # else it would end with srun's step: _everywhere starts one that stays
+        node.start_agent(directory, targets[0].pid, arguments.ceph)
     with tempfile.TemporaryDirectory() as scratch:
         done, failed = _attach_all(targets, library, settings, _hidden(targets, Path(scratch)))
     for line in problems + failed:
