@@ -10,7 +10,7 @@ import shlex
 import struct
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import pytest
 from fathom import manifest
 from fathom.analysis import critical
 from harness import needs, paths, runner, tables
+from test_agent import parallel
 
 PROGRAM = paths.PROGRAMS / "programs" / "critical"
 SLOW_STORE = paths.PROGRAMS / "tools" / "slow_store.so"
@@ -30,7 +31,14 @@ PATIENCE = 120  # s; only a test that fails waits so long
 class Job:
     """Ranks in step, one of them slow; recorded as `options` say."""
 
-    def __init__(self, place: Path, ranks: int, *options: str, recorded: bool = True) -> None:
+    def __init__(
+        self,
+        place: Path,
+        ranks: int,
+        *options: str,
+        recorded: bool = True,
+        program: Sequence[str] = (),
+    ) -> None:
         self.place, self.run = place, place / "run.fathom"
         (place / "slow").mkdir(parents=True)
         (place / "board").write_bytes(struct.pack("<q", -1) + bytes(4088))
@@ -41,10 +49,7 @@ class Job:
         self.begin(
             [
                 *([str(paths.FATHOM), *before] if recorded else []),
-                str(PROGRAM),
-                "launch",
-                str(ranks),
-                str(place),
+                *(program or (str(PROGRAM), "launch", str(ranks), str(place))),
             ],
             {"LD_PRELOAD": str(SLOW_STORE), **slow},
         )
@@ -123,7 +128,9 @@ def named(rings: Path) -> list[int]:
 
 def rank_of(pid: int) -> int | None:
     try:
-        found = re.search(rb"\0PMI_RANK=(\d+)\0", Path(f"/proc/{pid}/environ").read_bytes())
+        found = re.search(
+            rb"\0(?:PMI|OMPI_COMM_WORLD)_RANK=(\d+)\0", Path(f"/proc/{pid}/environ").read_bytes()
+        )
     except OSError:
         return None
     return int(found[1]) if found else None
@@ -194,6 +201,29 @@ def test_the_slow_rank_of_the_moment_is_followed(tmp_path: Path, jobs: list[Job]
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert ",4,pwrite,posix," in path.stdout and ",1,pwrite,posix," in path.stdout
+
+
+WAITED = """select p.rank, sum(c.time) from counters c join processes p using (process)
+    where c.op = 'MPI_File_write_at_all' group by all"""
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompio"])
+def test_who_comes_late_is_named_and_not_who_waits(
+    tmp_path: Path, jobs: list[Job], mpi: str
+) -> None:
+    """Rank 2 waits for the slow one in each collective call, so its calls last longest."""
+    needs.require(needs.of_mpi(mpi))
+    launch = shlex.split(runner.LAUNCH[mpi])
+    late = str(parallel("late", mpi))
+    program = (*launch, "-n", "4", late, str(tmp_path))
+    jobs.append(job := Job(tmp_path, 4, "--select", "critical", program=program))
+    for rank in (3, 1):
+        job.slow_down(rank)
+    connection = job.stop()
+    waited = dict(connection.execute(WAITED).fetchall())
+    assert waited[2] > max(waited[1], waited[3])
+    phases = critical.phases(fathom.open(job.run)).to_pylist()
+    assert {1, 3} <= {one["rank"] for one in phases}
 
 
 @pytest.mark.full

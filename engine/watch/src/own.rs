@@ -17,7 +17,8 @@ pub struct Own {
 	pub rank: Option<u32>,
 	/// It is a forwarding server: its time is that of its store.
 	pub server: bool,
-	/// Of outermost I/O calls, less the communication inside them: that is waiting for others.
+	/// Of outermost I/O calls, less the communication inside them; of collective operations of MPI-IO what they call: all
+	/// else in there is waiting for others.
 	pub seconds: f64,
 	/// Collective operations of MPI-IO that ended.
 	pub collectives: u64,
@@ -63,7 +64,7 @@ fn own(process: &mut Process, names: &Names, book: &Book, ticks_per_second: f64)
 			store += if layer == "disk" { sum.ticks } else { 0 };
 			continue;
 		}
-		if names.op(key.op).is_some_and(|op| op.collective) && layer == "mpiio" {
+		if is_together(names, book, key.op) {
 			own.collectives += sum.calls;
 		}
 		ticks += share(&key, &sum, layer, names, book);
@@ -78,13 +79,32 @@ fn own(process: &mut Process, names: &Names, book: &Book, ticks_per_second: f64)
 /// What these calls add to the process's own time, in ticks.
 fn share(key: &Key, sum: &Sum, layer: &str, names: &Names, book: &Book) -> i64 {
 	let ticks = sum.ticks as i64;
-	let around = key.enclosing.checked_sub(1).and_then(|op| layer_of(names, book, op));
+	let around = key.enclosing.checked_sub(1);
+	let within = around.is_some_and(|op| is_together(names, book, op));
 	match layer {
-		"mpi" if key.inner && around != Some("mpi") => -ticks,
+		"mpiio" if is_together(names, book, key.op) => {
+			if key.inner && !within {
+				-ticks
+			} else {
+				0
+			}
+		}
+		"mpi" if key.inner && !within => {
+			let again = around.and_then(|op| layer_of(names, book, op)) == Some("mpi");
+			if again { 0 } else { -ticks }
+		}
 		"mpi" | "user" | "threads" | "fathom" => 0,
+		_ if within => ticks,
 		_ if key.inner => 0,
 		_ => ticks,
 	}
+}
+
+/// Do all ranks of the file make this call? How much of it is waiting, only what is called in it tells: libraries need
+/// not communicate by functions that are seen.
+fn is_together(names: &Names, book: &Book, op: u32) -> bool {
+	let collective = names.op(op).is_some_and(|op| op.collective);
+	collective && layer_of(names, book, op) == Some("mpiio")
 }
 
 fn layer_of<'b>(names: &Names, book: &'b Book, op: u32) -> Option<&'b str> {
@@ -97,12 +117,14 @@ mod tests {
 	use super::*;
 	use fathom_stream::{OpRecord, Record};
 
-	const OPS: [(&str, &str); 5] = [
+	const OPS: [(&str, &str); 7] = [
 		("mpiio", "MPI_File_write_all"),
 		("mpi", "MPI_Allreduce"),
 		("mpi", "MPI_Send"),
 		("posix", "pwrite"),
 		("disk", "pwritev"),
+		("hdf5", "H5Dwrite"),
+		("mpiio", "MPI_File_write_at"),
 	];
 
 	fn named() -> (Names, Book) {
@@ -132,15 +154,26 @@ mod tests {
 		let mut process =
 			process(&[(0, 0, 100), (1, 1, 60), (2, 2, 20), (3, 1, 30), (3, 0, 7), (1, 0, 50)]);
 		let own = own(&mut process, &names, &book, 1.0);
-		assert_eq!((own.seconds, own.collectives, own.server), (47.0, 1, false));
+		assert_eq!((own.seconds, own.collectives, own.server), (37.0, 1, false));
+	}
+
+	#[test]
+	fn of_a_collective_only_its_accesses_are_ones_own() {
+		let (names, book) = named();
+		// HDF5's 200, in it a collective of 150 that does not say how it waits, with 30 in a file.
+		let mut one = process(&[(5, 0, 200), (0, 6, 150), (3, 1, 30)]);
+		assert_eq!(own(&mut one, &names, &book, 1.0).seconds, 80.0);
+		// Independent, with 20 of communication and 30 in a file.
+		let mut one = process(&[(6, 0, 100), (2, 7, 20), (3, 7, 30)]);
+		assert_eq!(own(&mut one, &names, &book, 1.0).seconds, 80.0);
 	}
 
 	#[test]
 	fn communication_that_ends_a_look_before_its_call_is_taken_off_that() {
 		let (names, book) = named();
-		let mut process = process(&[(1, 1, 60), (3, 0, 10)]);
+		let mut process = process(&[(1, 7, 60), (3, 0, 10)]);
 		assert_eq!(own(&mut process, &names, &book, 1.0).seconds, 0.0);
-		let key = Key { op: 0, object: 0, site: 0, enclosing: 0, inner: false };
+		let key = Key { op: 6, object: 0, site: 0, enclosing: 0, inner: false };
 		process.sums.add(key, &Sum { calls: 1, ticks: 100, ..Sum::default() });
 		assert_eq!(own(&mut process, &names, &book, 1.0).seconds, 50.0);
 	}
