@@ -8,6 +8,7 @@ io as (
 )
 select
 	p.phase, p.start / 1e9 as start_seconds, (p.stop - p.start) / 1e9 as seconds, r.rank, r.pid, r.host, s.server,
+	p.process, p.server as server_process,
 	coalesce(io.calls, 0) as calls, coalesce(io.time, 0) / 1e9 as io_seconds, coalesce(io.time, 0) / (p.stop - p.start) as share,
 	(
 		select string_agg(m.detail, '; ' order by m.time) from marks as m

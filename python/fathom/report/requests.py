@@ -64,7 +64,7 @@ def first(runs: Runs) -> Iterator[Request]:
     for run in runs.all:
         yield Request("overview", {"run": run})
     for run, opened in runs.all.items():
-        for name in ("lanes", "levels", "findings", "schema"):
+        for name in ("lanes", "levels", "findings", "schema", "critical"):
             yield Request(name, {"run": run})
         count = opened.run.sql("select count(*) as n from processes")["n"][0].as_py()
         lanes = "" if count <= LANES else f"0-{LANES - 1}"

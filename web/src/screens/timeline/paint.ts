@@ -3,7 +3,7 @@ import { place, ticks, timeLabels, type Scale } from "../../draw/scale";
 import { contrast, layerColour, type Palette } from "../../draw/theme";
 import { time } from "../../draw/units";
 import type { Mark } from "../heat/query";
-import { rowName, type Item } from "./query";
+import { rowName, type Item, type Phase } from "./query";
 
 const TOP = 24;
 const GAP = 6;
@@ -36,6 +36,7 @@ export interface TimelinePicture {
 	/** Times that the items cover: the rest of the view is still coming. */
 	covered: [number, number];
 	marks: Mark[];
+	critical: Phase[];
 	lane: (lane: number) => string;
 	pinned: number[];
 }
@@ -43,6 +44,7 @@ export interface TimelinePicture {
 export function paintTimeline(at: Layout, picture: TimelinePicture): (ink: Ink, box: Box, palette: Palette) => void {
 	return (ink, box, palette) => {
 		ground(ink, at, picture, palette);
+		for (const phase of picture.critical) critical(ink, at, phase, palette);
 		for (const item of picture.items) strip(ink, at, item, palette);
 		for (const [from, to] of missing(at.x, picture.covered)) hatch(ink, from, TOP, to - from, box.height - TOP - GAP, palette.line);
 		for (const mark of picture.marks) diamond(ink, at, mark, palette);
@@ -102,6 +104,18 @@ function missing(x: Scale, [from, to]: [number, number]): [number, number][] {
 		[x.start, start],
 		[end, x.end],
 	].filter(([a = 0, b = 0]) => b - a > 1) as [number, number][];
+}
+
+/** All rows of who is critical, on a ground of the marks' colour, with a line above. */
+function critical(ink: Ink, at: Layout, phase: Phase, palette: Palette): void {
+	const box = itemBox(at, { ...phase, layer: at.layers[0] ?? "" });
+	if (!box) return;
+	const [left, top, width] = box;
+	ink.fillStyle = palette.mark;
+	ink.globalAlpha = 0.15;
+	ink.fillRect(left, top, width, at.layers.length * at.row);
+	ink.globalAlpha = 1;
+	ink.fillRect(left, top - 2, width, 2);
 }
 
 function diamond(ink: Ink, at: Layout, mark: Mark & { layer?: string }, palette: Palette): void {

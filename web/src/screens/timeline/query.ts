@@ -21,6 +21,21 @@ export interface Item {
 	depth: number;
 }
 
+/** From when until when a process, or a server, held the others up. */
+export interface Phase {
+	lane: number;
+	start: number;
+	end: number;
+	/** Of the phase, what its I/O took; null of a server. */
+	share: number | null;
+}
+
+export function phasesOf(table: Table | null): Phase[] {
+	if (!table) return [];
+	const [lane, start, stop, share] = ["lane", "start", "stop", "share"].map((name) => column(table, name)) as [number, number, number, number];
+	return table.rows.map((row) => ({ lane: Number(row[lane]), start: Number(row[start]), end: Number(row[stop]), share: row[share] === null ? null : Number(row[share]) }));
+}
+
 /** "0-63:8,70" as numbers, at most `most` of them. */
 export function lanesOf(text: string, most: number): number[] {
 	const found: number[] = [];

@@ -5,7 +5,8 @@ import { palettes } from "../../draw/theme";
 import type { Strips } from "../../source";
 import { whole } from "../../state/window";
 import { itemBox, itemUnder, layout, paintTimeline } from "./paint";
-import { itemsOf, LANES, lanesAsked, lanesOf, neighbour, shownLanes, WIDTH } from "./query";
+import { itemsOf, LANES, lanesAsked, lanesOf, neighbour, phasesOf, shownLanes, WIDTH } from "./query";
+import { phaseInWords } from "./screen";
 
 const run = runs.runs[0]!;
 const all = whole(run);
@@ -65,10 +66,22 @@ describe("picture", () => {
 		const box = { width: 1000, height: at.height };
 		const draw = (covered: [number, number]): number => {
 			const ink = new SvgInk(box);
-			paintTimeline(at, { items, covered, marks: [], lane: String, pinned: [] })(ink, box, palettes.light);
+			paintTimeline(at, { items, covered, marks: [], critical: [], lane: String, pinned: [] })(ink, box, palettes.light);
 			return (ink.document("#ffffff").match(/<path/g) ?? []).length;
 		};
 		expect(draw([0, 4e9])).toBe(draw(all.time) + 1);
+	});
+
+	test("who is critical has a ground from when until when, where the lane is on screen", () => {
+		const columns = ["lane", "start", "stop", "share"].map((name) => ({ name, unit: "ns" as const }));
+		const phases = phasesOf({ columns, rows: [[37, 2e9, 4e9, 0.5], [5, 0, 1e9, null]], total: 2, sql: "", note: null });
+		const box = { width: 1000, height: at.height };
+		const ink = new SvgInk(box);
+		paintTimeline(at, { items: [], covered: all.time, marks: [], critical: phases, lane: String, pinned: [] })(ink, box, palettes.light);
+		const [left, , width] = itemBox(at, { ...phases[0]!, layer: layers[0]! })!;
+		const grounds = ink.document("#ffffff").match(new RegExp(`<rect[^>]*x="${left}"[^>]*width="${width}"[^>]*fill="${palettes.light.mark}"`, "g"));
+		expect(grounds).toHaveLength(2);
+		expect(phases.map((phase) => phaseInWords(phase, String))).toEqual(["37 from 2 s to 4 s, 50 % of it in I/O", "5 from 0 s to 1 s"]);
 	});
 
 	test("keys walk down the layers of a lane and on to the next lane", () => {

@@ -5,7 +5,7 @@ import { Figure, useWidth } from "../../parts/figure";
 import { Longest } from "../../parts/longest";
 import { Empty, Shown } from "../../parts/notice";
 import type { Paint } from "../../parts/export";
-import { column, type CallAnswer, type Levels, type Run, type Strips } from "../../source";
+import { column, type CallAnswer, type Levels, type Run, type Strips, type Table } from "../../source";
 import { useAnswer } from "../../state/answers";
 import { laneWord, lanesWord, useLaneNames } from "../../state/lanes";
 import { formatRange, parseRange } from "../../state/page";
@@ -15,7 +15,7 @@ import { currentView, type View } from "../../state/window";
 import { outliers } from "../heat/query";
 import { useTimelineGestures, type Hand } from "./gestures";
 import { arrow, layout, paintTimeline, ring, ruler, type Layout, type Placed } from "./paint";
-import { itemsOf, laneCount, LANES, lanesAsked, lanesOf, shownLanes, WIDTH, type Item } from "./query";
+import { itemsOf, laneCount, LANES, lanesAsked, lanesOf, phasesOf, shownLanes, WIDTH, type Item, type Phase } from "./query";
 
 export function Timeline(): JSX.Element | null {
 	const run = currentRun.value;
@@ -41,9 +41,10 @@ function Lanes({ run }: { run: Run }): JSX.Element {
 	const lanes = shownLanes(run, given("pin"), given("lanes"), view, from);
 	const answer = useAnswer<Strips>("strips", request(run, view, lanes));
 	const levels = useAnswer<Levels>("levels", { run: run.name });
+	const critical = useAnswer<Table>("critical", { run: run.name });
 	if (answer.error) return <Shown answer={answer}>{() => null}</Shown>;
 	const key = JSON.stringify([lanes, view.time, given("layers")]);
-	return <Drawing run={run} view={view} lanes={lanes} strips={answer.value} known={levels.value} loading={answer.loading} shape={key} />;
+	return <Drawing run={run} view={view} lanes={lanes} strips={answer.value} known={levels.value} critical={critical.value} loading={answer.loading} shape={key} />;
 }
 
 interface Props {
@@ -52,6 +53,7 @@ interface Props {
 	lanes: number[];
 	strips: Strips | null;
 	known: Levels | null;
+	critical: Table | null;
 	loading: boolean;
 	/** Changes when lanes, times or layers do. */
 	shape: string;
@@ -73,7 +75,8 @@ function Drawing(props: Props): JSX.Element {
 	const at = useMemo(() => layout(lanes, layers, view.time, width), [shape, width, layers]);
 	const marks = useMemo(() => (known ? layers.flatMap((layer) => outliers(known.outliers, [], layer, { time: view.time, lanes: [0, run.lanes] }).map((one) => ({ ...one, layer }))) : []), [known, shape, layers]);
 	const pinned = lanesOf(given("pin"), LANES);
-	const paint = useMemo(() => paintTimeline(at, { items, covered, marks, lane, pinned }), [at, items, marks, lane, given("pin")]);
+	const critical = useMemo(() => phasesOf(props.critical), [props.critical]);
+	const paint = useMemo(() => paintTimeline(at, { items, covered, marks, critical, lane, pinned }), [at, items, marks, critical, lane, given("pin")]);
 	const [hand, setHand] = useState<Hand>({ cursor: null, hover: null, brush: null, ruler: [] });
 	const gestures = useTimelineGestures({ run, view, items, at, lane, hand, setHand });
 	const chain = useChain(run);
@@ -95,6 +98,7 @@ function Drawing(props: Props): JSX.Element {
 			>
 				<p class="readout quiet">{said ? itemInWords(said, lane) : "w s zoom, a d move, arrows walk, Enter opens, p pins the row, r measures."}</p>
 			</Figure>
+			{critical.length > 0 && <p class="quiet">Critical: {phasesInWords(critical, lane)}.</p>}
 			{strips && !props.loading && items.length === 0 && <Empty note={strips.spans?.note ?? strips.bins?.note ?? null} what="calls at these times" />}
 			<Longest marks={[...marks].sort((a, b) => b.duration - a.duration)} lane={lane} />
 		</div>
@@ -116,6 +120,18 @@ function says(strips: Strips | null, shown: number, all: number): string {
 export function itemInWords(item: Item, lane: (lane: number) => string): string {
 	const busy = item.busy < 1 ? `, ${Math.round(item.busy * 100)} % busy, longest` : ":";
 	return `${lane(item.lane)}, ${item.layer} ${item.op}${busy} ${time(item.longest)}, at ${time(item.start)}`;
+}
+
+const PHASES = 8; // in words; the picture has all
+
+function phasesInWords(phases: Phase[], lane: (lane: number) => string): string {
+	const words = phases.slice(0, PHASES).map((phase) => phaseInWords(phase, lane));
+	return [...words, ...(phases.length > PHASES ? [`${phases.length - PHASES} more phases`] : [])].join("; ");
+}
+
+export function phaseInWords({ lane: which, start, end, share }: Phase, lane: (lane: number) => string): string {
+	const part = share === null ? "" : `, ${Math.round(share * 100)} % of it in I/O`;
+	return `${lane(which)} from ${time(start)} to ${time(end)}${part}`;
 }
 
 /** The call in focus and what it is linked with: the only arrows there are. */
