@@ -356,5 +356,7 @@ def test_the_slow_server_is_named_in_its_turn(tmp_path: Path) -> None:
         [paths.FATHOM, "show", run, "--by", "critical-path", "--csv"],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
+    page = subprocess.run([paths.FATHOM, "show", run], capture_output=True, text=True, check=True)
+    assert ", 2 servers on 1 node" in page.stdout.splitlines()[1], page.stdout
     assert re.search(r"pwrite > \S+/slow: write,server", shown), shown
     assert re.search(r"pwrite > \S+/slow > pwritev,disk", shown), shown

@@ -35,11 +35,12 @@ def _facts(page: Page) -> None:
     ranks = f", {numbers.things(runs['ranks'], 'rank')}" if runs["ranks"] else ""
     if runs["ranks"] and runs["ranks_seen"] < runs["ranks"]:
         ranks += f" ({runs['ranks_seen']:,} recorded)"
+    servers = f", {numbers.things(page.servers, 'server')}" if page.servers else ""
+    own = numbers.things(runs["processes"] - page.servers, "process", "processes")
     heading(f"{printable(page.name)}: {printable(shlex.join(command)) or 'batch environment'}")
     print(
         f"{started:%Y-%m-%d %H:%M:%S} UTC, ran {numbers.seconds(runs['duration'] / 1e9)}"
-        f"{ranks}, {numbers.things(runs['processes'], 'process', 'processes')} "
-        f"on {numbers.things(runs['nodes'], 'node')}{_exit(manifest)}"
+        f"{ranks}, {own}{servers} on {numbers.things(runs['nodes'], 'node')}{_exit(manifest)}"
     )
 
 

@@ -58,6 +58,13 @@ class Page:
         return self._find()
 
     @cached_property
+    def servers(self) -> int:
+        """How many are no processes of the program: what records a server, or is one, also where nobody asked it."""
+        sql = "select count(*) as n from processes where exe like '%/fathom-engine'"
+        found: int = self.source.sql(sql)["n"][0].as_py()
+        return found
+
+    @cached_property
     def ended(self) -> dict[str, int]:
         """How many processes ended in which way."""
         rows = self.source.sql("select ended, count(*) as n from processes group by ended")
