@@ -19,7 +19,7 @@ CARGO_AT := --manifest-path engine/Cargo.toml
 TIMED  := packaging/timed.sh
 PYTEST  = $(BIN)/python -m pytest -q $(if $(FULL),,-m 'not full')
 
-C_FILES := $(sort $(shell find runtime forward kernels examples tests bench engine/encoder/src engine/record/src -name '*.[ch]'))
+C_FILES := $(sort $(shell find runtime forward kernels examples tests bench engine/encoder/src engine/record/src python/fathom -name '*.[ch]'))
 SHELL_FILES := .ci/run $(sort $(shell find packaging runtime tests examples -name '*.sh'))
 WEB_FILES := web/index.html web/package.json web/tsconfig.json web/vite.config.ts $(sort $(shell find web/src -type f))
 PYTHON_FILES := python tests bench packaging kernels forward

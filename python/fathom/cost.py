@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fathom import places
 from fathom.errors import FathomError
+from fathom.manifest import boot_id
 
 CALLS = 100_000
 ROUNDS = 3
@@ -60,8 +61,7 @@ def _measure(library: Path) -> float:
 def _cache(library: Path) -> tuple[Path, str]:
     """Where the figure is kept, and what it is true for."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return Path(home, "fathom", "cost.json"), f"{boot} {library} {library.stat().st_mtime_ns}"
+    return Path(home, "fathom", "cost.json"), f"{boot_id()} {library} {library.stat().st_mtime_ns}"
 
 
 def per_call() -> float | None:

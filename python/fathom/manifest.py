@@ -57,10 +57,14 @@ def selections(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+def boot_id() -> str:
+    """Of this node, since it was started."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
 def own_node(run: Path) -> Path:
     """Where this node's part of the run lies."""
-    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return run / "streams" / f"{boot_id}-{socket.gethostname()}"
+    return run / "streams" / f"{boot_id()}-{socket.gethostname()}"
 
 
 def attached(run: Path) -> Manifest:

@@ -108,8 +108,7 @@ def _keep(directory: Path, number: int, text: str) -> None:
 
 def _say_others(directory: Path) -> int:
     """Other nodes have pages of their own."""
-    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    here = (socket.gethostname(), boot_id)
+    here = (socket.gethostname(), manifest.boot_id())
     others = [
         str(node.get("host"))
         for node in manifest.nodes(directory)

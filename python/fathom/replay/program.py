@@ -249,7 +249,7 @@ def _names(code: str, word: str) -> bool:
 @cache
 def _chunks() -> list[tuple[str, str]]:
     """Parts by name: what a function or variable is called; those that are always there have none."""
-    text = resources.files(__package__).joinpath("parts.c.in").read_text(encoding="utf-8")
+    text = resources.files(__package__).joinpath("parts.c").read_text(encoding="utf-8")
     return [(_name(part), part) for part in _top_level(text)[1:]]
 
 
