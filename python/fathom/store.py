@@ -105,7 +105,7 @@ def streams_lost(directory: Path) -> bool:
     )
 
 
-def _pack(directory: Path) -> None:
+def _pack(directory: Path, quiet: bool) -> None:
     """Asks the engine, which does nothing when the tables are up to date. What cannot be packed here
     (no engine, a read-only directory, streams that were deleted) is read as it is, if there is anything to read."""
     packed = (directory / "tables" / "runs.parquet").is_file()
@@ -114,7 +114,7 @@ def _pack(directory: Path) -> None:
     try:
         if not os.access(directory, os.W_OK):
             raise FathomError(f"{directory} is not packed, and it is not writable")
-        engine("pack", str(directory))
+        engine("pack", *(["--quiet"] if quiet else []), str(directory))
     except DamagedRun:
         raise
     except FathomError:
@@ -152,16 +152,17 @@ def _check(directory: Path) -> None:
     raise DamagedRun(f"{gone}; it can be made again where the directory is writable")
 
 
-def open_run(path: str | PathLike[str], memory: str | None = None) -> Run:
-    """The run in this directory, or in this one file. The first reader packs it; the engine locks out the
-    second. `memory`: what its database may use, as `4 GiB`; None: most of the machine's."""
+def open_run(path: str | PathLike[str], memory: str | None = None, *, quiet: bool = False) -> Run:
+    """The run in this directory, or in this one file. The first reader packs it, and says so unless it is to be
+    `quiet`; the engine locks out the second. `memory`: what its database may use, as `4 GiB`; None: most of the
+    machine's."""
     unpacked = None
     if Path(path).is_file():
         unpacked = tempfile.TemporaryDirectory(prefix="fathom-")
         directory = onefile.unpack(Path(path), Path(unpacked.name))
     else:
         directory = resolve(path)
-        _pack(directory)
+        _pack(directory, quiet)
         _check(directory)
     run = Run(directory, memory)
     run.unpacked = unpacked

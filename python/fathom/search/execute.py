@@ -129,7 +129,7 @@ class Executor:
         return f"exit status {status}: {line}"[:200]
 
     def _figures(self, number: int, out: Path, timeout: float | None) -> Measures:
-        figures = measure(open_run(self.run_of(number)), self.options.group)
+        figures = measure(open_run(self.run_of(number), quiet=True), self.options.group)
         if self.options.objective not in OBJECTIVES:
             printed = str(self.place(number) / "printed")
             words = {

@@ -101,7 +101,7 @@ class Search:
             self.ledger.end(number, self.executor.trial(number, "", self.options.timeout, True))
         self._sound(self.ledger.trials())
         if self.ledger.kept("space") is None:
-            run = open_run(self.executor.run_of(1))
+            run = open_run(self.executor.run_of(1), quiet=True)
             self._prove(run)
             found = limits.of_run(run)
             lines: list[str] = []

@@ -143,7 +143,7 @@ class Bench:
         if done.returncode:
             line = next((line for line in done.stderr.splitlines() if line.strip()), "")
             raise RunError(f"{_as_text(given)}: exit status {done.returncode}: {line}")
-        run = open_run(place / "run.fathom")
+        run = open_run(place / "run.fathom", quiet=True)
         row = run.sql(SHOWN, path=str(data / "f"), folder=str(data)).to_pylist()[0]
         return str(row[knob.proof.shows.replace("-", "_")])
 
