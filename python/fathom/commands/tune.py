@@ -122,24 +122,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Searches, or shows."""
-    if arguments.words[:1] == ["store"]:
-        from fathom.commands import tune_store
+    """Searches, or does what the first word says."""
+    word, *names = arguments.words or [""]
+    if arguments.live is not None:
+        return _live(arguments)
+    if word == "store":
+        from fathom.commands import tune_store  # patterns, which a search does without
 
         return tune_store.run(arguments)
-    if arguments.live is not None:
-        if len(arguments.words) != 1 or arguments.program:
-            raise UsageError("tune: fathom tune --live RUN settings.toml, or none")
-        return tune_live.tune(arguments.live, arguments.words[0])
-    auto = arguments.words == ["auto"]
-    if arguments.words and not auto:
-        if arguments.words[0] == "model" and len(arguments.words) > 1 and not arguments.program:
-            folders = [_folder(name) for name in arguments.words[1:]]
-            return show.show(folders, arguments.target, arguments.json)
-        if len(arguments.words) != 2 or arguments.words[0] != "show" or arguments.program:
-            ways = "show NAME, fathom tune model NAME…, or fathom tune [auto] … -- PROGRAM"
-            raise UsageError(f"tune: fathom tune {ways}")
-        return _show(arguments)
+    if word in ("", "auto") and not names:
+        return _search(arguments, word == "auto")
+    if word == "show" and len(names) == 1 and not arguments.program:
+        return _show(arguments, there(_folder(names[0])))
+    if word == "model" and names and not arguments.program:
+        return show.show([_folder(name) for name in names], arguments.target, arguments.json)
+    ways = "[auto] … -- PROGRAM", "show NAME", "model NAME…", "store …"
+    raise UsageError(f"tune: one of {', '.join(f'fathom tune {one}' for one in ways)}")
+
+
+def _live(arguments: argparse.Namespace) -> int:
+    if len(arguments.words) != 1 or arguments.program:
+        raise UsageError("tune: fathom tune --live RUN settings.toml, or none")
+    return tune_live.tune(arguments.live, arguments.words[0])
+
+
+def _search(arguments: argparse.Namespace, auto: bool) -> int:
     if not arguments.program:
         raise UsageError("tune: which program? fathom tune … -- PROGRAM")
     _defaults(arguments, auto)
@@ -179,25 +186,9 @@ def _folder(name: str) -> Path:
 
 def _options(arguments: argparse.Namespace, folder: Path) -> Options:
     """All that is wrong with them is said before anything runs."""
-    for name, least in (("trials", 1), ("repeats", LEAST), ("finalists", 1)):
-        if getattr(arguments, name) < least:
-            raise UsageError(f"tune: --{name} is from {least} on")
-    for name in ("seconds", "timeout"):
-        given = getattr(arguments, name)
-        if given is not None and not 0 < given < float("inf"):
-            raise UsageError(f"tune: --{name} is a number above 0")
-    if arguments.maximize and arguments.objective in OBJECTIVES:
-        raise UsageError("tune: --maximize goes with a command as --objective")
+    _check(arguments)
     given_space = space.read(arguments.space) if arguments.space else None
-    if not 0 <= arguments.worth < float("inf"):
-        raise UsageError("tune: --worth is a percentage, 0 or more")
-    if len({arguments.sampler, *arguments.compare}) <= len(arguments.compare):
-        raise UsageError("tune: --compare with another sampler than --sampler, and each once")
     has_out = any(OUT in word for word in arguments.program)
-    if arguments.verify not in (None, "none") and not has_out:
-        raise UsageError(
-            f"tune: --verify what? write {OUT} where the program's words name its output"
-        )
     if given_space and not has_out and given_space.starts_servers():
         raise UsageError(
             f"tune: forwarding servers serve {OUT}: write it where the program's words name its output"
@@ -219,6 +210,27 @@ def _options(arguments: argparse.Namespace, folder: Path) -> Options:
     return options
 
 
+def _check(arguments: argparse.Namespace) -> None:
+    """Numbers in their ranges, and options that go together. Errors: UsageError."""
+    for name, least in (("trials", 1), ("repeats", LEAST), ("finalists", 1)):
+        if getattr(arguments, name) < least:
+            raise UsageError(f"tune: --{name} is from {least} on")
+    for name in ("seconds", "timeout"):
+        given = getattr(arguments, name)
+        if given is not None and not 0 < given < float("inf"):
+            raise UsageError(f"tune: --{name} is a number above 0")
+    if not 0 <= arguments.worth < float("inf"):
+        raise UsageError("tune: --worth is a percentage, 0 or more")
+    if arguments.maximize and arguments.objective in OBJECTIVES:
+        raise UsageError("tune: --maximize goes with a command as --objective")
+    if len({arguments.sampler, *arguments.compare}) <= len(arguments.compare):
+        raise UsageError("tune: --compare with another sampler than --sampler, and each once")
+    if arguments.verify not in (None, "none") and not any(OUT in one for one in arguments.program):
+        raise UsageError(
+            f"tune: --verify what? write {OUT} where the program's words name its output"
+        )
+
+
 def _print(arguments: argparse.Namespace, folder: Path, found: Result) -> None:
     """The verdict; the winner as a file, where there is one."""
     best = folder / "settings.toml"
@@ -233,8 +245,7 @@ def _print(arguments: argparse.Namespace, folder: Path, found: Result) -> None:
         print(f"{in_words(found.settings)}\nfathom run --tuned {best} -- …")
 
 
-def _show(arguments: argparse.Namespace) -> int:
-    ledger = there(_folder(arguments.words[1]))
+def _show(arguments: argparse.Namespace, ledger: Ledger) -> int:
     if arguments.proof:
         return _show_proof(arguments, ledger)
     rows = [vars(one) for one in ledger.trials()]
