@@ -9,7 +9,7 @@
 
 enum {
 	FRAME_ROOM = FWD_FRAME_HEADER + 4096,
-	GOLDENS = 46, /* in forward/golden */
+	GOLDENS = 48, /* in forward/golden */
 };
 
 static const uint64_t client = 0x0123456789abcdef;
