@@ -200,17 +200,8 @@ def text_of(name: str) -> str:
 
 @pytest.mark.parametrize("name", WRONG)
 def test_is_refused(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "t.iog"
-    path.write_text(text_of(name))
-    with pytest.raises(Mistake) as caught:
-        command.checked(path, {})
-    first, *rest = str(caught.value).splitlines()
     _, _, line, says = WRONG[name]
-    assert f"t.iog:{line}:" in first
-    assert says in first
-    caret = rest[1].index("^")
-    assert caret - 1 == caught.value.place.column
-    assert rest[-1].startswith("  → ")
+    generated.check_refused(tmp_path / "t.iog", text_of(name), line, says)
 
 
 def test_the_unchanged_one_is_accepted(tmp_path: Path) -> None:
@@ -265,10 +256,9 @@ def test_a_point_under_a_condition_on_the_rank(
 
 
 PIECES = st.sampled_from(
-    'n x y a b fa rank nprocs 0 1 16 99 * / % + - ( ) < > [ ] , ; : in from array global list unlimited as " // ! \n'
-    " #begin_write #end_write #begin_dimensions #end_dimensions before( div( \t é \x00 /*@iog @*/ !$iog".split(
-        " "
-    )
+    "n x y a b fa double rank nprocs 0 1 16 99 * / % + - ( ) < > [ ] , ; : in from array global list unlimited as"
+    ' " // ! \n #begin_write #end_write #begin_dimensions #end_dimensions #begin_types #end_types before( div( \t'
+    " é \x00 /*@iog @*/ !$iog".split(" ")
 )
 
 

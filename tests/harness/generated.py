@@ -13,6 +13,8 @@ from pathlib import Path
 import h5py
 import pytest
 from fathom.generate.build import read
+from fathom.generate.command import checked
+from fathom.generate.language.mistake import Mistake
 from fathom.generate.spec import Variable
 
 from harness import needs, paths
@@ -52,6 +54,19 @@ def command(*words: str | Path, cwd: Path | None = None) -> subprocess.Completed
 
 def fathom(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return command(sys.executable, "-m", "fathom", "generate", *words)
+
+
+def check_refused(path: Path, text: str, line: int, says: str) -> None:
+    """The specification is wrong at that line: what is wrong, a caret below the place, a remedy."""
+    path.write_text(text)
+    with pytest.raises(Mistake) as caught:
+        checked(path, {})
+    first, *rest = str(caught.value).splitlines()
+    assert f"{path.name}:{line}:" in first
+    assert says in first
+    caret = rest[1].index("^")
+    assert caret - 1 == caught.value.place.column
+    assert rest[-1].startswith("  → ")
 
 
 def flags(library: str, stack: str, language: str) -> list[str]:

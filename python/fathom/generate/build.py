@@ -17,7 +17,9 @@ from fathom.generate.spec import (
     Attribute,
     Box,
     Buffer,
+    Compound,
     Dimension,
+    Member,
     Memory,
     Option,
     Point,
@@ -51,6 +53,8 @@ def _define(spec: Spec, block: Block, it: st.Statement) -> None:
         _once(it.name, {**spec.parameters, **spec.reals, **spec.dimensions}, "parameter")
         words.check(it.name, "parameter")
         spec.reals[it.name.text] = it.value.text
+    elif isinstance(it, st.CompoundLine):
+        _compound(spec, it)
     elif isinstance(it, st.VariableLine):
         _variable(spec, it)
     elif isinstance(it, st.AttributeLine):
@@ -80,20 +84,52 @@ def _name(spec: Spec, kind: str, it: st.Defined) -> None:
         spec.parameters[it.name.text] = it.length
 
 
-def _type(word: st.Word) -> Type:
+def _type(spec: Spec, word: st.Word) -> Type:
     name = ALIASES.get(word.text, word.text)
-    if name not in TYPES:
+    if name not in TYPES and name not in spec.types:
         raise Mistake(
             word.place,
             f"no type is called '{word.text}'",
-            f"types are {', '.join(TYPES)}, and {', '.join(list(ALIASES)[:7])}",
+            f"types are {', '.join(TYPES)}, {', '.join(list(ALIASES)[:7])}, and what a block of types"
+            " before it makes",
         )
-    return TYPES[name]
+    return spec.types.get(name) or TYPES[name]
+
+
+def _number_type(spec: Spec, word: st.Word, what: str) -> Type:
+    """A type that is no compound."""
+    if word.text in spec.types:
+        raise Mistake(
+            word.place,
+            f"'{word.text}' is a compound type, {what} cannot be one",
+            f"write one of {', '.join(TYPES)}",
+        )
+    return _type(spec, word)
+
+
+def _compound(spec: Spec, it: st.CompoundLine) -> None:
+    """Members are aligned as C aligns them: each to its size, the whole to the largest."""
+    name = it.name.text
+    _once(it.name, spec.types, "type")
+    words.check(it.name, "type")
+    if name in TYPES or name in ALIASES:
+        raise Mistake(it.name.place, f"'{name}' is a type of its own", "give it another name")
+    members: dict[str, Member] = {}
+    at = 0
+    for one in it.members:
+        _once(one.name, members, "member")
+        words.check(one.name, "member")
+        kind = _number_type(spec, one.type, "a member")
+        at += -at % kind.size
+        members[one.name.text] = Member(one.name.text, kind, at)
+        at += kind.size
+    at += -at % max(m.type.size for m in members.values())
+    spec.types[name] = Compound(name, at, tuple(members.values()), it.name.place)
 
 
 def _variable(spec: Spec, it: st.VariableLine) -> None:
     _once(it.name, spec.variables, "variable")
-    kind, rank = _type(it.type), int(it.rank.text)
+    kind, rank = _type(spec, it.type), int(it.rank.text)
     if rank != len(it.dimensions) or rank == 0:
         raise Mistake(
             it.rank.place,
@@ -146,7 +182,7 @@ def _attribute(spec: Spec, it: st.AttributeLine) -> None:
     if any(a.name == it.name.text and a.variable is variable for a in spec.attributes):
         raise Mistake(it.name.place, f"the attribute '{it.name.text}' is said twice", "drop one")
     text = it.type.text in ("text", "char", "string", "NC_CHAR")
-    kind = None if text else _type(it.type)
+    kind = None if text else _number_type(spec, it.type, "an attribute")
     for one in it.values:
         _check_value(spec, one, kind)
     if text and len(it.values) != 1:
@@ -318,6 +354,7 @@ def _check_whole(spec: Spec) -> None:
     names: dict[tuple[str, str], Point] = {}
     types: dict[str, Access] = {}
     _check_cases(spec)
+    _check_types(spec)
     for point in spec.points:
         if (point.kind, point.name) in names:
             raise Mistake(
@@ -330,15 +367,36 @@ def _check_whole(spec: Spec) -> None:
             _check_buffer(spec, types, access)
 
 
+def _buffers(spec: Spec) -> dict[str, Place]:
+    return {a.buffer.name: a.buffer.place for p in spec.points for a in p.accesses}
+
+
 def _check_cases(spec: Spec) -> None:
     """Fortran takes `N` for `n`."""
     seen: dict[str, str] = {}
-    buffers = {a.buffer.name: a.buffer.place for p in spec.points for a in p.accesses}
-    places = {name: it.place for name, it in spec.parameters.items()} | buffers
+    places = {name: it.place for name, it in spec.parameters.items()} | _buffers(spec)
     for name, place in places.items() if spec.language == "fortran" else ():
         other = seen.setdefault(name.lower(), name)
         if other != name:
             raise Mistake(place, f"{name} and {other} are one name in Fortran", "rename one")
+
+
+def _check_types(spec: Spec) -> None:
+    """A compound's name is its own, in the program and in a netCDF file, where types and variables share names; in
+    Fortran letters have no case, those of members neither."""
+    others = {*spec.parameters, *spec.reals, *spec.dimensions, *spec.variables, *_buffers(spec)}
+    taken = {name.lower() for name in others}
+    for it in spec.types.values():
+        if it.name.lower() in taken:
+            raise Mistake(
+                it.place, f"something else is called '{it.name}' too", "give the type another name"
+            )
+        names = {m.name.lower() for m in it.members}
+        if len(names) < len(it.members) and spec.language == "fortran":
+            raise Mistake(
+                it.place, f"two members of {it.name} are one name in Fortran", "rename one"
+            )
+        taken.add(it.name.lower())
 
 
 def _check_buffer(spec: Spec, types: dict[str, Access], access: Access) -> None:

@@ -23,6 +23,23 @@ class Type:
         return int(2 ** (8 * self.size - 1) - 1)
 
 
+@dataclass(frozen=True)
+class Member:
+    """Of a compound: how many bytes it lies behind the beginning."""
+
+    name: str
+    type: Type
+    offset: int
+
+
+@dataclass(frozen=True)
+class Compound(Type):
+    """A type made of named members, which lie as C lays out a struct."""
+
+    members: tuple[Member, ...]
+    place: Place
+
+
 TYPES = {
     name: Type(name, size)
     for name, size in (
@@ -154,6 +171,7 @@ class Spec:
     source: Source
     parameters: dict[str, Expression] = field(default_factory=dict)
     reals: dict[str, str] = field(default_factory=dict)  # parameters too, of attributes alone
+    types: dict[str, Compound] = field(default_factory=dict)
     dimensions: dict[str, Dimension] = field(default_factory=dict)
     variables: dict[str, Variable] = field(default_factory=dict)
     attributes: list[Attribute] = field(default_factory=list)
@@ -182,6 +200,11 @@ class Spec:
         """Numbers of ranks it is checked with."""
         words = self.options["processes"].words if "processes" in self.options else ("4",)
         return [int(word) for word in words]
+
+    def compounds(self) -> list[Compound]:
+        """Those that variables are of."""
+        used = {v.type.name for v in self.variables.values()}
+        return [it for name, it in self.types.items() if name in used]
 
     def named(self) -> dict[str, Expression]:
         """Parameters and lengths by name: what expressions may name."""

@@ -2,6 +2,7 @@
 
 from math import prod
 
+from fathom.generate.analysis.compounds import check_compounds
 from fathom.generate.analysis.conditions import check_conditions
 from fathom.generate.analysis.cover import Cover, Fault
 from fathom.generate.analysis.formats import check_format
@@ -17,6 +18,7 @@ MOST = 2**31 - 1  # of what MPI counts by an int
 def check(spec: Spec) -> None:
     """Mistake for the first thing that cannot be right."""
     check_conditions(spec)
+    check_compounds(spec)
     _check_lengths(spec)
     for nprocs in spec.processes:
         _check_with(spec, nprocs)

@@ -14,9 +14,13 @@ from fathom.generate.emit.seal import sealed
 from fathom.generate.language import expression as ex
 from fathom.generate.plan import Plan, plan
 from fathom.generate.selfcheck import read_all
-from fathom.generate.spec import Spec
+from fathom.generate.spec import Compound, Spec
 
 FORMATS = {"cdf5": " | NC_64BIT_DATA", "cdf2": " | NC_64BIT_OFFSET", "cdf1": ""}
+
+
+def _ctypes(spec: Spec) -> dict[str, str]:
+    return CTYPES | {it.name: f"struct {it.name}" for it in spec.compounds()}
 
 
 def suffixes(spec: Spec) -> tuple[str, str]:
@@ -30,8 +34,9 @@ def generate(spec: Spec, plans: list[Plan], check: bool) -> Files:
     views = [_view(spec, point) for point in points]
     guard = f"{spec.name}_io{header}".upper().replace(".", "_").replace("+", "X")
     unit = _unit(spec, plans, views)
+    head = {"points": views, "guard": guard, "compounds": unit["compounds"]}
     texts = {
-        f"{spec.name}_io{header}": _text("header.h.j2", spec, {"points": views, "guard": guard}),
+        f"{spec.name}_io{header}": _text("header.h.j2", spec, head),
         f"{spec.name}_io{source}": _text("unit.c.j2", spec, unit),
     }
     if check:
@@ -60,7 +65,7 @@ def _environment(spec: Spec) -> Environment:
             return f"static_cast<{kind}>({what})"
         return what if what.startswith("malloc(") or kind == "size_t" else f"({kind}){what}"
 
-    made.globals.update(cast=cast, cxx=cxx, ctype=CTYPES, library=spec.library)
+    made.globals.update(cast=cast, cxx=cxx, ctype=_ctypes(spec), library=spec.library)
     return made
 
 
@@ -75,7 +80,7 @@ def _view(spec: Spec, p: PointText) -> dict[str, Any]:
     arguments = ["MPI_Comm comm", "const char *path"]
     arguments += [f"int64_t {name}" for name in p.parameters]
     arguments += [f"double {name}" for name in p.reals]
-    arguments += [f"{CTYPES[b.type]} *{b.name}" for b in p.buffers]
+    arguments += [f"{_ctypes(spec)[b.type]} *{b.name}" for b in p.buffers]
     what = ", ".join(v.name for v in p.plan.point.variables())
     verb = "Reads" if reading else "Writes"
     into = "from" if reading else "into"
@@ -117,6 +122,8 @@ def _unit(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[st
         headers |= {"stdlib.h", "string.h"}
     if spec.library in ("hdf5", "posix"):
         headers.add("string.h")
+    if spec.compounds():
+        headers.add("stddef.h")
     return shared.content(spec, plans, views) | {
         "points": views,
         "knows": knows,
@@ -148,13 +155,18 @@ def _attributes(spec: Spec) -> list[dict[str, Any]]:
 
 def _variables(spec: Spec) -> list[dict[str, Any]]:
     order = list(spec.dimensions)
+    knows = LIBRARIES[spec.library]
     return [
         {
             "path": shared.path(spec, v),
             "dims": [order.index(d.name) for d in v.dimensions],
-            "size": v.type.size,
+            "size": f"sizeof(struct {v.type.name})"
+            if isinstance(v.type, Compound)
+            else v.type.size,
             "type": v.type.name,
+            "fields": knows.types.get(v.type.name, knows.compound),
             "number": v.number,
+            "checked_by": f"{'struct_' * isinstance(v.type, Compound)}{v.type.name}_wrong",
             "grows": v.dimensions[0].length is None,
         }
         for v in spec.variables.values()
@@ -174,9 +186,10 @@ def _check(spec: Spec, plans: list[Plan], points: list[PointText]) -> str:
     tries[-1]["own"] = _view(spec, own)
     unit |= {
         "points": [],
+        "parts": shared.parts(spec, "."),
         "tries": tries,
         "own": tries[-1]["own"],
-        "types": list(dict.fromkeys(v.type.name for v in spec.variables.values())),
+        "types": shared.number_types(spec),
         "file": f"{spec.name}.{LIBRARIES[spec.library].suffix}",
         "sample": [
             ("int64_t", name, render.c(value, shared.sample))

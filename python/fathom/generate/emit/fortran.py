@@ -25,6 +25,15 @@ TYPES = {
     "float64": "real(real64)",
 }
 KINDS = {name: text.partition("(")[2].rstrip(")") for name, text in TYPES.items()}
+#: Of members of a bind(c) type, by names that the compiler knows to be C's.
+C_KINDS = {
+    "int8": "c_int8_t",
+    "int16": "c_int16_t",
+    "int32": "c_int32_t",
+    "int64": "c_int64_t",
+    "float32": "c_float",
+    "float64": "c_double",
+}
 CONVERT = {
     name: f"{'real' if name.startswith('float') else 'int'}(value, {kind})"
     for name, kind in KINDS.items()
@@ -99,7 +108,12 @@ def _text(template: str, spec: Spec, content: dict[str, Any]) -> str:
         autoescape=False,
     )
     made.globals.update(
-        library=spec.library, ftype=TYPES, sizes=SIZES, convert=CONVERT, name=spec.name
+        library=spec.library,
+        ftype=TYPES,
+        ckind=C_KINDS,
+        sizes=SIZES,
+        convert=CONVERT,
+        name=spec.name,
     )
     text = made.get_template(f"fortran/{template}").render(content)
     return sealed(fold(text.lstrip("\n")), "! ", "")
@@ -139,7 +153,13 @@ def _view(spec: Spec, p: PointText) -> dict[str, Any]:
         "memories": memories,
         "requirements": [(wrong.replace("!=", "/="), what) for wrong, what in p.requirements],
         "buffers": [
-            {"name": b.name, "declared": TYPES[b.type], "room": _room(b.rooms)} for b in p.buffers
+            {
+                "name": b.name,
+                "declared": TYPES.get(b.type, f"type({b.type})"),
+                "room": _room(b.rooms),
+                "parts": shared.parts(spec, "%")[b.type],
+            }
+            for b in p.buffers
         ],
         "arguments": [
             *("comm", "path", *p.parameters, *p.reals),
@@ -218,9 +238,13 @@ def _number(spec: Spec, value: str | ex.Expression, of_type: str, kind: str) -> 
 
 def _module(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[str, Any]:
     variables = _variables(spec)
-    types = list(dict.fromkeys(v.type.name for v in spec.variables.values()))
+    types = [
+        t
+        for t in shared.number_types(spec)
+        if any(v.type.name == t for v in spec.variables.values())
+    ]
     attributes = shared.attributes(spec)
-    used = {"int64", "error_unit", *(KINDS[t] for t in types)}
+    used = {"int64", "error_unit", *(KINDS[t] for t in shared.number_types(spec))}
     used |= {KINDS[a["type"]] for a in attributes if a["type"] and spec.library == "pnetcdf"}
     memories = shared.uses_memory(spec)
     used |= {KINDS[kind] for kind, _ in shared.members(spec, plans)}
@@ -234,7 +258,8 @@ def _module(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[
         "variables": variables,
         "longest": max(len(v["path"]) for v in variables),
         "types": types,
-        "nc_types": [NC[v.type.name] for v in spec.variables.values()],
+        "c_kinds": sorted({C_KINDS[m.type.name] for it in spec.compounds() for m in it.members}),
+        "nc_types": [NC.get(v.type.name, "") for v in spec.variables.values()],
         "attributes": [a | {"literal": _literal(spec, a)} for a in attributes],
         "kinds": sorted(used),
         "texts": any(a["text"] for a in attributes),

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Library:
-    """`fields` of the table of variables with `types` as their values; the same of attributes."""
+    """`fields` of the table of variables with `types` as their values; the same of attributes. Of compounds:
+    what stands for them in that table, and what their members are to the library."""
 
     title: str
     headers: tuple[str, ...]
@@ -15,6 +16,8 @@ class Library:
     types: dict[str, str] = field(default_factory=dict)
     attribute_fields: tuple[str, ...] = ()
     attribute_types: dict[str, str] = field(default_factory=dict)
+    compound: str = ""
+    member_types: dict[str, str] = field(default_factory=dict)
 
 
 _NC = {
@@ -24,6 +27,14 @@ _NC = {
     "int64": "NC_INT64",
     "float32": "NC_FLOAT",
     "float64": "NC_DOUBLE",
+}
+_HDF5 = {
+    "int8": "H5T_NATIVE_INT8",
+    "int16": "H5T_NATIVE_INT16",
+    "int32": "H5T_NATIVE_INT32",
+    "int64": "H5T_NATIVE_INT64",
+    "float32": "H5T_NATIVE_FLOAT",
+    "float64": "H5T_NATIVE_DOUBLE",
 }
 _MPI = {
     "int8": "MPI_INT8_T",
@@ -65,6 +76,8 @@ LIBRARIES = {
         _fields(_NC),
         ("nc_type type",),
         {**_fields(_NC), "text": ", NC_CHAR"},
+        ", NC_COMPOUND",
+        _NC,
     ),
     "hdf5": Library(
         "HDF5",
@@ -81,6 +94,8 @@ LIBRARIES = {
             },
             "text": ", 't', 1",
         },
+        ", 'c'",
+        _HDF5,
     ),
     "mpiio": Library("MPI-IO", ("limits.h",), "", "bin", ("MPI_Datatype memory",), _fields(_MPI)),
     "posix": Library(

@@ -6,7 +6,7 @@ from typing import Any
 from fathom.generate.emit.context import PointText
 from fathom.generate.language import expression as ex
 from fathom.generate.plan import Plan
-from fathom.generate.spec import Point, Spec, Variable
+from fathom.generate.spec import Compound, Point, Spec, Variable
 
 RAW = ("mpiio", "posix")  # files without a header: where a variable lies follows from all lengths
 
@@ -83,6 +83,37 @@ def needs_attributes(spec: Spec, one: Plan) -> bool:
     return one.creates and spec.library not in RAW
 
 
+def number_types(spec: Spec) -> list[str]:
+    """Of variables, and of the members of those that are compounds."""
+    found: dict[str, None] = {}
+    for v in spec.variables.values():
+        members = v.type.members if isinstance(v.type, Compound) else ()
+        found.update(dict.fromkeys([m.type.name for m in members] or [v.type.name]))
+    return list(found)
+
+
+def compounds(spec: Spec) -> list[dict[str, Any]]:
+    """With the numbers of the variables that are of each."""
+    return [
+        {
+            "name": it.name,
+            "members": it.members,
+            "variables": [v.number for v in spec.variables.values() if v.type is it],
+        }
+        for it in spec.compounds()
+    ]
+
+
+def parts(spec: Spec, sign: str) -> dict[str, list[str]]:
+    """What an element of each type is made of, as the language names it: itself, or its members."""
+    return {
+        v.type.name: [sign + m.name for m in v.type.members]
+        if isinstance(v.type, Compound)
+        else [""]
+        for v in spec.variables.values()
+    }
+
+
 def attributes(spec: Spec) -> list[dict[str, Any]]:
     return [
         {
@@ -124,6 +155,7 @@ def content(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[
     return {
         "dimensions": list(spec.dimensions.values()),
         "rank": _rank(spec),
+        "compounds": compounds(spec),
         "memories": uses_memory(spec),
         "memory_sizes": memory_sizes(spec),
         "creates": any(one.creates for one in plans),

@@ -13,10 +13,20 @@ from fathom.generate.language import statements as st
 from fathom.generate.language.mistake import Mistake, Place
 from fathom.generate.language.source import Block, Source
 
-STARTS = ["parameters", "dimensions", "variables", "attributes", "options", "layout", "accesses"]
+STARTS = [
+    "parameters",
+    "types",
+    "dimensions",
+    "variables",
+    "attributes",
+    "options",
+    "layout",
+    "accesses",
+]
 #: How a statement of each block is written: the remedy of most mistakes.
 FORMS = {
     "parameters": "NAME: VALUE;",
+    "types": "NAME: TYPE MEMBER, TYPE MEMBER, …;",
     "dimensions": "NAME: LENGTH;   or   NAME: unlimited;",
     "variables": 'NAME: TYPE, RANK, DIMENSION, …;   or   NAME as "PATH": TYPE, …;',
     "attributes": "NAME: VARIABLE or global, TYPE, VALUE, …;",
@@ -158,6 +168,12 @@ class _Maker(Transformer[Token, list[st.Statement]]):
         if isinstance(value, ex.Expression):
             return st.Defined(name, value)
         return st.RealLine(name, value if isinstance(value, st.Word) else self._word(value))
+
+    def member(self, kind: Token, name: Token) -> st.MemberPart:
+        return st.MemberPart(self._word(kind), self._word(name))
+
+    def compound(self, name: Token, *members: st.MemberPart) -> st.CompoundLine:
+        return st.CompoundLine(self._word(name), members)
 
     def fixed(self, name: Token, length: ex.Expression) -> st.Defined:
         return st.Defined(self._word(name), length)

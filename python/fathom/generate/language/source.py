@@ -13,6 +13,7 @@ from fathom.generate.language.mistake import Mistake, Place
 
 KINDS = (
     "parameters",
+    "types",
     "dimensions",
     "variables",
     "attributes",

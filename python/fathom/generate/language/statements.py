@@ -31,6 +31,20 @@ class RealLine:
 
 
 @dataclass(frozen=True)
+class MemberPart:
+    type: Word
+    name: Word
+
+
+@dataclass(frozen=True)
+class CompoundLine:
+    """A type made of named members."""
+
+    name: Word
+    members: tuple[MemberPart, ...]
+
+
+@dataclass(frozen=True)
 class VariableLine:
     name: Word
     path: Word | None
@@ -89,4 +103,6 @@ class AccessLine:
     items: tuple[Item, ...]
 
 
-Statement = Defined | RealLine | VariableLine | AttributeLine | OptionLine | AccessLine
+Statement = (
+    Defined | RealLine | CompoundLine | VariableLine | AttributeLine | OptionLine | AccessLine
+)
