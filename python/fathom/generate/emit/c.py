@@ -124,6 +124,8 @@ def _unit(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[st
         headers.add("string.h")
     if spec.compounds():
         headers.add("stddef.h")
+    if spec.language == "c++":
+        headers.add("utility")
     return shared.content(spec, plans, views) | {
         "points": views,
         "knows": knows,
