@@ -58,9 +58,9 @@ def fathom(*words: object, cwd: Path, status: int = 0) -> str:
     return done.stderr
 
 
-def job(mpi: str, program: Path, *words: object) -> list[object]:
+def job(mpi: str, program: Path, *words: object, ranks: int = 4) -> list[object]:
     needs.require(needs.of_mpi(mpi))
-    return [*runner.LAUNCH[mpi].split(), "-n", 4, program, *words]
+    return [*runner.LAUNCH[mpi].split(), "-n", ranks, program, *words]
 
 
 def kernel(mpi: str, name: str) -> Path:
@@ -96,11 +96,13 @@ def raw(run: Path, root: Path) -> Counter[tuple[Any, ...]]:
         return Counter(connection.execute(RAW, {"root": f"{root}/"}).fetchall())
 
 
-def again(tmp: Path, run: Path, level: str, mpi: str, *options: object) -> tuple[Path, Path]:
+def again(
+    tmp: Path, run: Path, level: str, mpi: str, *options: object, ranks: int = 4
+) -> tuple[Path, Path]:
     """The replay's run, and the directory of its files."""
     built, out = tmp / f"replay_{level}", tmp / f"again_{level}"
     fathom("replay", run, "--level", level, "--build", built, *options, cwd=tmp)
-    return record(tmp, f"again_run_{level}", job(mpi, built, out)), out
+    return record(tmp, f"again_run_{level}", job(mpi, built, out, ranks=ranks)), out
 
 
 def same(
@@ -116,9 +118,12 @@ def same(
     return seen
 
 
-def recorded(tmp: Path, mpi: str, built: Path, *words: object) -> tuple[Path, Path]:
-    (tmp / "out").mkdir()
-    return record(tmp, "run", job(mpi, built, *words, tmp / "out")), tmp / "out"
+def recorded(
+    tmp: Path, mpi: str, built: Path, *words: object, name: str = "run", ranks: int = 4
+) -> tuple[Path, Path]:
+    files = tmp / f"out_of_{name}"
+    files.mkdir()
+    return record(tmp, name, job(mpi, built, *words, files, ranks=ranks)), files
 
 
 KERNELS = [
@@ -153,6 +158,90 @@ def test_a_replay_makes_the_calls_of_a_kernel(
     run, files = recorded(tmp_path, mpi, kernel(mpi, name), *words)
     for level in levels:
         same(tmp_path, run, files, level, mpi)
+
+
+#: What of a call a rank's part of an array shows in: a dataset's extents, what was selected from where on, a view.
+PARTS = """
+select c.rank, c.op, replace(o.name, $root, ''), o.extents, s.total, s.box_count,
+	list_sort(list(a.name || ' ' || a.value) filter (a.name in ('start', 'displacement')))
+from calls c join objects o using (object) left join args a on a.call = c.id
+	left join selections s on s.selection = c.selection
+where c.layer in ('hdf5', 'mpiio') and (c.layer = 'hdf5' or starts_with(o.name, $root))
+	and not exists (from calls p where p.id = c.parent and p.layer in ('hdf5', 'mpiio'))
+group by all"""
+#: Where a file's bytes were moved by the system, whoever asked for it.
+PLACED = """
+select c.rank, c.op, replace(o.name, $root, ''), c.file_offset, c.size, c.bytes
+from calls c join objects o using (object)
+where c.layer = 'posix' and c.kind in ('read', 'write') and starts_with(o.name, $root)"""
+S3D, VPIC, ROW, COLUMN, BLOCK = (
+    ("s3d_mpiio", "mpiio"), ("vpic_hdf5", "hdf5"),
+    *(("synthetic_mpiio", "mpiio") for _ in range(3)),
+)  # fmt: skip
+#: A kernel, level, its words on 4 ranks; options of the replay; words and ranks of the same kernel.
+RESIZED = [
+    (*S3D, ("-r", "-c", 2, 8, 8, 8, 2, 2, 1), ("--ranks", 8), ("-r", "-c", 2, 8, 16, 8, 2, 4, 1), 8),
+    (*VPIC, ("-p", 100), ("--ranks", 2), ("-p", 100), 2),
+    ("ior_posix", "posix", ("-r", "-F", 2, 4096, 1024), ("--ranks", 12), ("-r", "-F", 2, 4096, 1024), 12),
+    ("ior_posix", "posix", ("-r", 2, 4096, 1024), ("--ranks", 8), ("-r", 2, 4096, 1024), 8),
+    (*S3D, ("-c", 1, 8, 8, 8, 2, 2, 1), ("--scale", 2), ("-c", 1, 8, 16, 8, 2, 2, 1), 4),
+    (*S3D, ("-c", 1, 8, 8, 8, 2, 2, 1), ("--ranks", 2), ("-c", 1, 8, 4, 8, 2, 1, 1), 2),
+    (*VPIC, ("-p", 100), ("--scale", 2), ("-p", 200), 4),
+    (*ROW, ("-r", "row", 32, 40), ("--ranks", 8, "--scale", "1/2"), ("-r", "row", 32, 40), 8),
+    (*COLUMN, ("-r", "column", 32, 40), ("--ranks", 8), ("-r", "column", 32, 80), 8),
+    (*COLUMN, ("column", 32, 40), ("--scale", 2), ("column", 32, 80), 4),
+    (*BLOCK, ("-r", "block", 32, 40), ("--scale", 2), ("-r", "block", 64, 40), 4),
+    ("s3d_hdf5", "hdf5", ("-c", 1, 8, 8, 8, 2, 2, 1), ("--ranks", 8), ("-c", 1, 8, 16, 8, 2, 4, 1), 8),
+    ("athena_mpiio", "mpiio", ("-t", 1), ("--ranks", 8), ("-t", 1), 8),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "words", "options", "larger", "ranks"),
+    [
+        pytest.param(
+            *one, id=f"{number}-{one[0]}{''.join(map(str, one[3]))}",
+            marks=[] if number < 3 else pytest.mark.full,
+        )
+        for number, one in enumerate(RESIZED)
+    ],
+)  # fmt: skip
+def test_on_other_ranks_or_sizes_a_replay_is_the_kernel_on_these(
+    tmp_path: Path, name: str, level: str, words: tuple[object, ...],
+    options: tuple[object, ...], larger: tuple[object, ...], ranks: int,
+) -> None:  # fmt: skip
+    built = kernel("mpich", name)
+    run, _ = recorded(tmp_path, "mpich", built, *words)
+    other, out = again(tmp_path, run, level, "mpich", *options, ranks=ranks)
+    wanted, files = recorded(tmp_path, "mpich", built, *larger, name="larger", ranks=ranks)
+    assert calls(other, level, out) == calls(wanted, level, files)
+    for question in (PARTS, PLACED):
+        seen, made = told(wanted, question, files), told(other, question, out)
+        assert made == seen and (seen or (question, level) == (PARTS, "posix"))
+
+
+def told(run: Path, question: str, root: Path) -> Counter[str]:
+    with tables.connect(run) as connection:
+        rows = connection.execute(question, {"root": f"{root}/"}).fetchall()
+        return Counter(str(row) for row in rows if row[1] not in ASKED)
+
+
+def test_other_ranks_or_sizes_of_what_is_not_regular_are_refused(tmp_path: Path) -> None:
+    def refused(run: Path, *options: object, status: int = 3) -> str:
+        return fathom("replay", run, *options, "--in", "new", cwd=tmp_path, status=status)
+
+    rows, _ = recorded(tmp_path, "mpich", kernel("mpich", "synthetic_mpiio"), "row", 33, 37)
+    said = refused(rows, "--ranks", 8)
+    assert "synthetic.0.bin" in said and "the ranks' parts differ in size" in said
+    assert "--level mpiio" in refused(rows, "--ranks", 8, "--level", "posix")
+    assert "no number of ranks" in refused(rows, "--ranks", 0, status=2)
+    assert "no number above 0" in refused(rows, "--scale", "x", status=2)
+    turns, _ = recorded(
+        tmp_path, "mpich", kernel("mpich", "ior_posix"), 2, 4096, 1024, name="turns"
+    )
+    assert "in several calls" in refused(turns, "--scale", 2)
+    assert "blocks of 4096 have no whole size" in refused(turns, "--scale", "1/3")
+    assert not (tmp_path / "new").exists()
 
 
 def test_accesses_without_any_order_are_rows_of_a_table(tmp_path: Path) -> None:

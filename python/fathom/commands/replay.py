@@ -1,9 +1,12 @@
 """fathom replay: makes the I/O of a run again, without its program: the same calls, ranks and sizes on other files.
+Where each rank did the same on its own part of the arrays, with other ranks and sizes, too.
 
 examples:
   fathom replay s3d.1 --in /scratch/again
   fathom replay s3d.1 --level posix --think 1 --in /scratch/again
   fathom replay s3d.1 --emit-c s3d_io.c
+  fathom replay s3d.1 --ranks 8 --in /scratch/again
+  fathom replay s3d.1 --ranks 8 --scale 1/2 --in /scratch/again
   fathom replay s3d.1 --build s3d_io && fathom tune -- mpiexec -n 4 ./s3d_io {out}
 """
 
@@ -11,6 +14,7 @@ import argparse
 import shlex
 import sys
 import tempfile
+from fractions import Fraction
 from pathlib import Path
 
 import fathom
@@ -18,7 +22,9 @@ from fathom.commands.arguments import add_run
 from fathom.errors import UsageError
 from fathom.replay.calls import LEVELS
 from fathom.replay.execute import build, launch, write
-from fathom.replay.program import Program, program
+from fathom.replay.program import Program, Wanted, program
+
+MOST = 1_000_000  # ranks, and times the size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--think", type=_factor, default=0.0, metavar="X",
         help="wait between calls as long as the run did, times X (0: not at all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ranks", type=_ranks, metavar="N",
+        help="on so many ranks: each one's part stays, arrays grow (weak scaling)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--scale", type=_scale, default=Fraction(1), metavar="K",
+        help="each rank's part K times as large: 2, 0.5, 1/2",
     )  # fmt: skip
     parser.add_argument(
         "--in", dest="directory", metavar="DIR", help="run it: files go into this empty directory"
@@ -64,11 +78,28 @@ def _factor(word: str) -> float:
     return value
 
 
+def _ranks(word: str) -> int:
+    if not (word.isascii() and word.isdigit() and 0 < int(word) <= MOST):
+        raise argparse.ArgumentTypeError(f"'{word}' is no number of ranks from 1 to {MOST:,}")
+    return int(word)
+
+
+def _scale(word: str) -> Fraction:
+    try:
+        value = Fraction(word)
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(0)
+    if not 0 < value < MOST:
+        raise argparse.ArgumentTypeError(f"'{word}' is no number above 0, as 2, 0.5 or 1/2")
+    return value
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Writes, builds, runs; status 1 where calls ended otherwise than in the run."""
     if not (arguments.directory or arguments.emit_c or arguments.build):
         raise UsageError("replay: say --in DIR to run it, --emit-c FILE or --build FILE to have it")
-    made = program(fathom.open(arguments.run), arguments.level, arguments.think, arguments.file)
+    wanted = Wanted(arguments.think, arguments.file, arguments.ranks, arguments.scale)
+    made = program(fathom.open(arguments.run), arguments.level, wanted)
     _tell(made)
     if arguments.emit_c:
         write(made, arguments.emit_c)

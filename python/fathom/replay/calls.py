@@ -74,6 +74,7 @@ class Recorded:
     left_out: Counter[str]
     root: str
     threads: int  # most threads of a rank that made them
+    groups: dict[int, tuple[int, ...]] = field(default_factory=dict)  # by hash: who opened together
 
     @property
     def ranks(self) -> int:
@@ -106,6 +107,7 @@ def read(run: Run, level: str, glob: str | None = None) -> Recorded:
     found = Recorded(level, mpi, calls, objects, left_out, "", threads)
     _keep_below_root(found)
     _arguments(run, found)
+    found.groups = _groups(found)
     return found
 
 
@@ -292,3 +294,14 @@ def _arguments(run: Run, found: Recorded) -> None:
     columns = [rows.column(name).to_pylist() for name in ("call", "name", "value", "text")]
     for call, name, value, text in zip(*columns, strict=True):
         by_id[call].arguments[name] = value if text is None else text
+
+
+def _groups(recorded: Recorded) -> dict[int, tuple[int, ...]]:
+    """World ranks of each group that opened files, in its own order."""
+    found: dict[int, dict[int, int]] = {}
+    rank_of = {call.object: call.rank for call in recorded.every()}
+    for number, one in recorded.objects.items():
+        hash_, own = one.row["group_hash"], one.row["group_rank"]
+        if hash_ is not None and own is not None and number in rank_of:
+            found.setdefault(hash_, {})[own] = rank_of[number]
+    return {hash_: tuple(ranks[at] for at in sorted(ranks)) for hash_, ranks in found.items()}

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from fathom.analysis import Source
-from fathom.analysis.distribution.shapes import Shape, shapes
+from fathom.analysis.distribution.shapes import Shape
 from fathom.replay.calls import Call, Object
 from fathom.replay.fold import Line
 from fathom.replay.making import Cannot, LeftOut, Lines, Making, quoted
@@ -42,7 +42,9 @@ class Library:
         return self.properties.get(of or 0, {}).get(key, "")
 
 
-def library(source: Source, files: Files, objects: Mapping[int, Object]) -> Library:
+def library(
+    source: Source, files: Files, objects: Mapping[int, Object], known: Mapping[int, Shape]
+) -> Library:
     """Of a run."""
     rows = source.sql(
         "select object, key, value from hints_in_force where source = 'in force' and object is not null"
@@ -51,7 +53,7 @@ def library(source: Source, files: Files, objects: Mapping[int, Object]) -> Libr
     found: dict[int, dict[str, str]] = {}
     for row in rows:
         found.setdefault(row["object"], {})[row["key"]] = row["value"]
-    return Library(files, objects, found, shapes(source))
+    return Library(files, objects, found, known)
 
 
 def type_of(text: str, size: int | None = None) -> str:
@@ -125,7 +127,7 @@ class Maker:
         rest = f"{least}, {step}, {meta}, {low}"
         if driver == "mpio":
             words, more = self.library.files.communicator(call)
-            hints = self.library.files.hints_by_path.get(call.path)
+            hints = self.library.files.hints_by_path.get(self.library.objects[of or 0].path)
             info = f"hints({quoted(hints)})" if hints else "MPI_INFO_NULL"
             collective = [
                 int(known(of, key) == "true")
@@ -196,6 +198,8 @@ class Maker:
         if filters is None:
             raise Cannot(f"the filters {known(of, 'filters')}")
         sizes = chunk.split("x")
+        if any(int(a) > b for a, b in zip(sizes, self._extents(call), strict=True)):
+            raise Cannot("its chunks are larger than itself")
         return (
             f"layout({len(sizes)}, (const hsize_t[]){{{', '.join(sizes)}}}, {int(bool(filters[1]))},"
             f" {filters[2] or -1}, {never}, {early})"

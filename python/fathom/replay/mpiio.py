@@ -125,7 +125,7 @@ def _view(row: dict[str, Any]) -> View | None:
 
 @dataclass
 class Files:
-    """What MPI-IO needs beyond one call: views, groups of ranks, hints, who completes what."""
+    """What MPI-IO needs beyond one call: views, hints, who completes what."""
 
     recorded: Recorded
     views: Mapping[int, View]
@@ -133,7 +133,6 @@ class Files:
     completes: Mapping[int, list[int]]  # by call that waits: calls that posted
 
     def __post_init__(self) -> None:
-        self.groups = _groups(self.recorded)
         self.hints_by_path = {
             self.recorded.objects[one].path: lines for one, lines in self.hints.items()
         }
@@ -143,7 +142,7 @@ class Files:
     def communicator(self, call: Call) -> tuple[str, tuple[int, ...]]:
         """As C says it, with `$2` for its number."""
         row = self.recorded.objects[call.object or 0].row
-        members = self.groups.get(row["group_hash"], ())
+        members = self.recorded.groups.get(row["group_hash"], ())
         if len(members) != (row["communicator_size"] or len(members)) or not members:
             raise Cannot("the ranks that opened the file together are not all recorded")
         if members == tuple(range(self.recorded.ranks)):
@@ -172,17 +171,6 @@ class Files:
         if row["group_hash"] is None:
             return None
         return row["class"], row["group_hash"], row["group_ordinal"], turn or 0
-
-
-def _groups(recorded: Recorded) -> dict[int, tuple[int, ...]]:
-    """World ranks of each group that opened files, in its own order."""
-    found: dict[int, dict[int, int]] = {}
-    rank_of = {call.object: call.rank for call in recorded.every()}
-    for number, one in recorded.objects.items():
-        hash_, own = one.row["group_hash"], one.row["group_rank"]
-        if hash_ is not None and own is not None and number in rank_of:
-            found.setdefault(hash_, {})[own] = rank_of[number]
-    return {hash_: tuple(ranks[at] for at in sorted(ranks)) for hash_, ranks in found.items()}
 
 
 @dataclass

@@ -4,17 +4,21 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from importlib import resources
 from pathlib import PurePosixPath
 
+from fathom.analysis.distribution.shapes import shapes
 from fathom.errors import RunError
 from fathom.generate.emit.folding import fold as folded
 from fathom.replay import hdf5, mpiio, posix
 from fathom.replay.calls import LEVELS, Call, Recorded, read
 from fathom.replay.fold import Line, fold
+from fathom.replay.growth import Job
 from fathom.replay.making import Cannot, LeftOut, Lines, Making, Names, quoted
 from fathom.replay.order import Effect, Order, order
+from fathom.replay.resize import Resized, resized
 from fathom.replay.text import Writer, plain
 from fathom.store import Run
 
@@ -46,37 +50,51 @@ class Program:
     hdf5: bool
 
 
-def program(run: Run, level: str | None, think: float, glob: str | None = None) -> Program:
-    """At this level, else at the highest that can be replayed. RunError says why none can. `glob`: which files."""
+@dataclass(frozen=True)
+class Wanted:
+    """Of what a program is made: calls on which files, how long it waits, on how many ranks, how large their parts."""
+
+    think: float = 0.0
+    glob: str | None = None
+    ranks: int | None = None
+    factor: Fraction = Fraction(1)
+
+
+def program(run: Run, level: str | None, wanted: Wanted) -> Program:
+    """At this level, else at the highest that can be replayed. RunError says why none can."""
     if level:
-        return _Build(run, read(run, level, glob), think).program()
+        return _Build(run, read(run, level, wanted.glob), wanted).program()
     reasons = []
     for one in LEVELS:
         try:
-            recorded = read(run, one, glob)
+            recorded = read(run, one, wanted.glob)
             if any(call.layer == one for call in recorded.every()):
-                return _Build(run, recorded, think).program()
+                return _Build(run, recorded, wanted).program()
         except RunError as why:
             reasons.append(f"at level {one}: {why}")
     raise RunError("\n  ".join(reasons) or f"{run.name}: no call on a file that can be replayed")
 
 
 class _Build:
-    def __init__(self, run: Run, recorded: Recorded, think: float) -> None:
-        self.run, self.recorded, self.think = run, recorded, think
-        self.names = Names(recorded)
-        self.files = mpiio.Files(recorded, mpiio.views(run), _hints(run), _completed(run))
-        self.library = hdf5.library(run, self.files, recorded.objects)
+    def __init__(self, run: Run, recorded: Recorded, wanted: Wanted) -> None:
+        self.run, self.think = run, wanted.think
+        if not any(recorded.calls):
+            raise RunError(f"{run.name}: no call of level {recorded.level} on a file was recorded")
+        made = Resized(recorded, mpiio.views(run), shapes(run), [])
+        job = Job(recorded.ranks, wanted.ranks or recorded.ranks, wanted.factor)
+        self.changed = ""
+        if job != job.same:
+            made, self.changed = resized(run, made, job), f" for {job}"
+        self.recorded, self.remarks = made.recorded, made.remarks
+        self.names = Names(self.recorded)
+        self.files = mpiio.Files(self.recorded, made.views, _hints(run), _completed(run))
+        self.library = hdf5.library(run, self.files, self.recorded.objects, made.shapes)
         self.left_out = Counter(recorded.left_out)
         self.largest = 0
         self.used: dict[str, int] = defaultdict(int)
 
     def program(self) -> Program:
         """The whole program."""
-        if not any(self.recorded.calls):
-            raise RunError(
-                f"{self.run.name}: no call of level {self.recorded.level} on a file was recorded"
-            )
         found = order(
             self.recorded.calls, self._effects, self.files.together,
             lambda call: call.op in ("MPI_File_open", "H5Fcreate", "H5Fopen"),
@@ -213,7 +231,8 @@ class _Build:
         makes = f"{sum(map(len, self.recorded.calls)):,} calls of {self.recorded.ranks} ranks"
         return "\n".join(
             [
-                f"/* Makes the I/O of the run {self.run.name} again, from layer {self.recorded.level} down: {makes}.",
+                f"/* Makes the I/O of the run {self.run.name} again{self.changed},"
+                f" from layer {self.recorded.level} down: {makes}.",
                 " * Written by fathom replay. */",
                 "#define _GNU_SOURCE",
                 "#include <mpi.h>",
@@ -226,7 +245,7 @@ class _Build:
         )
 
     def _remarks(self) -> list[str]:
-        found = []
+        found = list(self.remarks)
         if self.recorded.threads > 1:
             found.append(
                 f"calls of up to {self.recorded.threads} threads of a rank are made by one, as they began"

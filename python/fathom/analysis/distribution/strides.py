@@ -69,14 +69,14 @@ def array_of(
     extents = [*(after // before for before, after in pairwise(units)), 0]
     boxes = {}
     for rank, one in nests.items():
-        rows = _box(one, origin, units, extents)
+        rows = box_of(one, origin, units, extents)
         if rows is None:
             return None
         boxes[rank] = np.array([rows[::-1]], np.int64)
     return tuple(extents[::-1]), boxes
 
 
-def _box(
+def box_of(
     one: Nest, origin: int, units: Sequence[int], extents: Sequence[int]
 ) -> list[tuple[int, int]] | None:
     """Per dimension, the fastest first, which indices a rank has."""
