@@ -58,6 +58,7 @@ def test_the_page_says_what_was_tried_and_what_came_of_it(
     expect(look.page.get_by_text("Verdict: objective 4 instead of 10")).to_be_visible()
     alone = look.page.get_by_role("region", name="Settings of the winner")
     assert alone.locator("tbody tr").count() == 2
+    assert look.violations() == []
     formula = look.page.get_by_role("region", name="Formula")
     expect(formula).to_contain_text("3 · [cb_nodes not set]")
 

@@ -21,7 +21,8 @@ export function difference(before: string, after: string): Edit {
 	return { start, end: before.length - same, text: after.slice(start, after.length - same) };
 }
 
-/** Blocks after an edit, until the server has said what they are: places behind it move along. */
+/** Blocks after an edit, until the server has said what they are: places behind it move along. What was removed is gone:
+ * left as an empty place it would grow over what is written there next. */
 export function moved(blocks: Block[], edit: Edit, text: string): Block[] {
 	const by = edit.text.length - (edit.end - edit.start);
 	const begin = (at: number): number => (at > edit.start ? Math.max(at + by, edit.start) : at);
@@ -31,14 +32,19 @@ export function moved(blocks: Block[], edit: Edit, text: string): Block[] {
 		return { start: from, end: to, text: text.slice(from, to), tuples: one.tuples.map((all) => all.map(part)) };
 	};
 	const statement = (one: Statement): Statement => ({ start: begin(one.start), end: end(one.end), head: part(one.head), parts: one.parts.map(part) });
-	return blocks.map((one) => ({
+	const moved = blocks.map((one) => ({
 		...one,
 		start: begin(one.start),
 		inside: end(one.inside),
 		end: end(one.end),
 		behind: end(one.behind),
-		statements: one.statements.map(statement),
+		statements: one.statements.map(statement).filter(isLeft),
 	}));
+	return moved.filter(isLeft);
+}
+
+function isLeft(one: { start: number; end: number }): boolean {
+	return one.end > one.start;
 }
 
 /** The number of a place's line, from 1. */

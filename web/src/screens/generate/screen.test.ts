@@ -38,6 +38,15 @@ describe("edits of the text", () => {
 		expect(text.slice(after?.start, after?.behind)).toBe("/*@iog begin_dimensions\ny: nx * 4;\nend_dimensions @*/\n");
 	});
 
+	test("what is removed is not there when something else is written in its place", () => {
+		const at = TEXT.indexOf("y: 64;");
+		const gone = removed(TEXT, { start: at, end: at + 6 });
+		const without = edited(TEXT, gone);
+		const left = moved([block("dimensions")], gone, without);
+		const other = { start: gone.start, end: gone.start, text: "z: 8;\n" };
+		expect(moved(left, other, edited(without, other))[0]?.statements).toEqual([]);
+	});
+
 	test("what was typed is one edit, whatever it was", () => {
 		for (const [a, b] of [["aab", "aaab"], ["", "x"], ["abc", "abc"], ["xyxy", "xy"], ["line\n", "li\nne\n"]] as const) {
 			expect(edited(a, difference(a, b))).toBe(b);
