@@ -2,6 +2,7 @@
 
 mod alive;
 mod bench;
+mod bricks;
 mod calls;
 mod calls_file;
 mod carries;
@@ -11,6 +12,7 @@ mod columns;
 mod counters;
 mod define;
 mod error;
+mod extents;
 mod files;
 mod heat;
 mod image;

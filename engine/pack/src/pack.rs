@@ -123,7 +123,8 @@ fn write_tables(
 	all.sort();
 	let mut carries = carries::find(&merged, &collectives);
 	write_links(folder, "carries", &mut carries.links)?;
-	let (mut matches, unmatched) = matched::find(&merged, std::mem::take(&mut all.meeting));
+	let meeting = std::mem::take(&mut all.meeting);
+	let (mut matches, unmatched) = matched::find(&merged, &writer.watched, meeting);
 	write_links(folder, "matched", &mut matches)?;
 	fill_empty(folder)?;
 	tables.write(&collective_rows, &all, width, &[carries.mark(), matched::mark(unmatched)])?;

@@ -140,6 +140,8 @@ pub struct Survey {
 	pub renamed: Vec<Renamed>,
 	/// Paths that were removed.
 	pub removed: HashSet<String>,
+	/// It keeps fragments of a dispersed volume of GlusterFS.
+	pub dispersed: bool,
 	pub chunks: u64,
 	/// The image's ring was recovered: it did not end in order.
 	pub killed: bool,
@@ -578,6 +580,7 @@ impl Visitor for Pass<'_> {
 				if name == "to" {
 					self.other_name = Some((text.seq, define::text(text.value)));
 				}
+				self.survey.dispersed |= name == "name" && text.value.starts_with(b"trusted.ec.");
 				if !self.survey.text_names.contains(name.as_ref()) {
 					self.survey.text_names.insert(name.into_owned());
 				}

@@ -44,7 +44,7 @@ pub struct Writer<'r> {
 	plans: Vec<Plan>,
 	arg_names: HashMap<String, u16>,
 	arg_values: ArrayRef,
-	watched: Watched,
+	pub watched: Watched,
 }
 
 /// What a part adds to the small tables.
@@ -123,7 +123,7 @@ impl<'r> Writer<'r> {
 			op_texts: OpTexts::new(&merged.ops),
 			plans,
 			arg_values: Arc::new(StringArray::from(names)),
-			watched: Watched::new(merged),
+			watched: Watched::new(merged, lines),
 			arg_names,
 		}
 	}
