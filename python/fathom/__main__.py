@@ -31,6 +31,7 @@ COMMANDS = {
     "patterns": "how data are spread over ranks: BLOCK, CYCLIC, …; how files are used",
     "query": "how long calls took in which layer and server; a run's tables by SQL",
     "pack": "make a run's tables from its streams; join parts; one file",
+    "export": "a run, or a part of it, for other tools: OTF2",
     "import": "make a run of what another tool recorded",
     "collect": "take what agents of other nodes send",
     "recover": "save what killed processes left in shared memory",

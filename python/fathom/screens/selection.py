@@ -34,17 +34,18 @@ def _times(name: str, word: str) -> tuple[int, int]:
     return first, last
 
 
-def _ranges(name: str, word: str) -> Ranges:
+def ranges(name: str, word: str) -> Ranges:
+    """Numbers as `0-63:8,70`, or UsageError."""
     found = [
         re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part, re.ASCII) for part in word.split(",")
     ]
-    ranges = []
+    numbers = []
     for one in found:
         if one is None:
-            raise UsageError(f"{name}={word[:40]!r}: rows are expected, as 0-63:8,70")
+            raise UsageError(f"{name}={word[:40]!r}: numbers are expected, as 0-63:8,70")
         first = whole(name, one[1])
-        ranges.append((first, whole(name, one[2] or one[1]), whole(name, one[3] or "1", least=1)))
-    return tuple(ranges)
+        numbers.append((first, whole(name, one[2] or one[1]), whole(name, one[3] or "1", least=1)))
+    return tuple(numbers)
 
 
 def _words(name: str, word: str) -> tuple[str, ...]:
@@ -80,7 +81,7 @@ class Selection:
 
 READERS = {
     "t": _times,
-    "lanes": _ranges,
+    "lanes": ranges,
     "layers": _words,
     "kinds": _words,
     "ops": _ops,

@@ -62,12 +62,14 @@ def lines(word: str) -> tuple[str, int | None, int | None]:
     return found[1], first, int(found[3]) if found[3] else first
 
 
-def time(word: str) -> tuple[float, float]:
-    """`1.5-2`, in seconds from the run's start."""
+def time(word: str, command: str = "query") -> tuple[float, float]:
+    """`1.5-2`, in seconds from the run's start, given to this command."""
     number = r"(\d{1,9}(?:\.\d{1,9})?)"
     found = re.fullmatch(rf"{number}-{number}", word, re.ASCII)
     if found is None or float(found[2]) <= float(found[1]):
-        raise UsageError(f"query: --time {word}: it is FROM-TO in seconds of the run, as 1.5-2.25")
+        raise UsageError(
+            f"{command}: --time {word}: it is FROM-TO in seconds of the run, as 1.5-2.25"
+        )
     return float(found[1]), float(found[2])
 
 

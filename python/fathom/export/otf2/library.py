@@ -1,0 +1,93 @@
+"""libotf2 as the `otf2` package brings it: an archive that is written, and the C functions that write events.
+
+The package's own classes take 30 µs an event. So events are written by the C functions themselves, and definitions,
+of which there are few, by the package's thin layer over them.
+"""
+
+import contextlib
+import ctypes
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import _otf2
+from _otf2.Config import conf
+
+from fathom.errors import FathomError
+
+EVENT_CHUNK, DEFINITION_CHUNK = 1 << 20, 4 << 20  # bytes that are kept before they are written
+ANCHOR = "traces"
+
+POINTER, U8, U32, U64, I64 = (
+    ctypes.c_void_p,
+    ctypes.c_uint8,
+    ctypes.c_uint32,
+    ctypes.c_uint64,
+    ctypes.c_int64,
+)
+
+Function = Callable[..., int]
+
+
+def function(name: str, *types: type) -> Function:
+    """A function of the library that takes these and gives an error code, 0 for none."""
+    found = getattr(ctypes.CDLL(conf.lib._name), f"OTF2_{name}")
+    found.argtypes, found.restype = types, ctypes.c_int
+    return found  # type: ignore[no-any-return]
+
+
+def check(code: int) -> None:
+    """Errors: FathomError in the library's words."""
+    if code:
+        raise FathomError(f"export: OTF2: {_otf2.Error_GetDescription(_otf2.ErrorCode(code))}")
+
+
+class Archive:
+    """An archive that is being written."""
+
+    def __init__(self, directory: Path) -> None:
+        self._handle = _otf2.Archive_Open(
+            str(directory), ANCHOR, _otf2.FILEMODE_WRITE, EVENT_CHUNK, DEFINITION_CHUNK,
+            _otf2.SUBSTRATE_POSIX, _otf2.COMPRESSION_NONE,
+        )  # fmt: skip
+        # The library calls it as long as the archive is open.
+        self._flush = _otf2.FlushCallbacks(pre_flush=lambda *_: _otf2.FLUSH, post_flush=None)
+        _otf2.Archive_SetFlushCallbacks(self._handle, self._flush, None)
+        _otf2.Archive_SetSerialCollectiveCallbacks(self._handle)
+        _otf2.Archive_OpenEvtFiles(self._handle)
+
+    def describe(self, creator: str, description: str) -> None:
+        """Who made it of what."""
+        _otf2.Archive_SetCreator(self._handle, creator)
+        _otf2.Archive_SetDescription(self._handle, description)
+
+    @contextlib.contextmanager
+    def events(self, location: int) -> Iterator[int]:
+        """The writer of a location's events, as the C functions take it."""
+        writer = _otf2.Archive_GetEvtWriter(self._handle, location)
+        yield ctypes.cast(writer, ctypes.c_void_p).value or 0
+        _otf2.Archive_CloseEvtWriter(self._handle, writer)
+
+    def finish(self, define: Callable[[Any], None], locations: list[int]) -> None:
+        """Closes the events, lets `define` write the definitions, closes the archive."""
+        _otf2.Archive_CloseEvtFiles(self._handle)
+        _otf2.Archive_OpenDefFiles(self._handle)
+        # Each location has a file of its own definitions, empty here: readers look for it.
+        for location in locations:
+            _otf2.Archive_CloseDefWriter(
+                self._handle, _otf2.Archive_GetDefWriter(self._handle, location)
+            )
+        _otf2.Archive_CloseDefFiles(self._handle)
+        writer = _otf2.Archive_GetGlobalDefWriter(self._handle)
+        define(writer)
+        _otf2.Archive_CloseGlobalDefWriter(self._handle, writer)
+        _otf2.Archive_Close(self._handle)
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """The package's errors as ours."""
+    try:
+        yield
+    except _otf2.Error as error:
+        raise FathomError(f"export: OTF2: {error.description}") from error
