@@ -1,15 +1,25 @@
 """The checks, for each number of processes that the specification names."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from fathom.generate.analysis.compounds import check_compounds
 from fathom.generate.analysis.conditions import check_conditions
 from fathom.generate.analysis.cover import Cover, Fault
 from fathom.generate.analysis.formats import check_format
-from fathom.generate.analysis.pieces import Piece, extents, lengths, pieces_of
+from fathom.generate.analysis.pieces import (
+    Numbers,
+    Piece,
+    extents,
+    lengths,
+    pieces_of,
+    ranks_of,
+)
 from fathom.generate.language import expression as ex
 from fathom.generate.language.expression import Values
 from fathom.generate.language.mistake import Mistake
+from fathom.generate.language.over_ranks import numbers
 from fathom.generate.spec import Point, Spec, Variable
 
 MOST = 2**31 - 1  # of what MPI counts by an int
@@ -80,10 +90,11 @@ def _check_with(spec: Spec, nprocs: int) -> None:
                 "a dimension has at least one element",
             )
     for point in spec.points:
+        rooms = _rooms(point, nprocs, values)
         for piece in found[id(point)]:
             _check_bounds(piece, length, nprocs)
-            _check_memory(piece, values)
-        _check_buffers(point, found[id(point)], values)
+            _check_memory(piece, rooms[id(piece.access), piece.rank])
+        _check_buffers(point, found[id(point)], rooms)
     check_format(spec, length, nprocs)
     if written:
         for variable in spec.variables.values():
@@ -136,37 +147,60 @@ def _check_bounds(piece: Piece, length: dict[str, int], nprocs: int) -> None:
             )
 
 
-def _check_memory(piece: Piece, values: Values) -> None:
+@dataclass(frozen=True)
+class _Room:
+    """What a buffer has on one rank: elements (None: as many as are moved), the larger array's extents and the first
+    element that is moved of it."""
+
+    elements: int | None
+    extents: Numbers = ()
+    start: Numbers = ()
+
+
+def _rooms(point: Point, nprocs: int, values: Values) -> dict[tuple[int, int], _Room]:
+    """By access and rank."""
+    found = {}
+    for access in point.accesses:
+        ranks, buffer = ranks_of(access, nprocs), access.buffer
+        sides: list[Sequence[ex.Expression]] = [[buffer.elements] if buffer.elements else []]
+        sides += [buffer.memory.extents, buffer.memory.start] if buffer.memory else []
+        worth = zip(*(numbers(side, ranks, values) for side in sides), strict=True)
+        for rank, (elements, *memory) in zip(ranks, worth, strict=True):
+            found[id(access), rank] = _Room(elements[0] if elements else None, *memory)
+    return found
+
+
+def _check_memory(piece: Piece, room: _Room) -> None:
     memory = piece.access.buffer.memory
     if memory is None:
         return
     count = piece.count + (1,) * (len(memory.extents) - len(piece.count))
-    for extent, start, n in zip(memory.extents, memory.start, count, strict=True):
-        room, first = values.of(extent, piece.rank), values.of(start, piece.rank)
-        if first < 0 or first + n > room:
+    for place, extent, first, n in zip(
+        memory.extents, room.extents, room.start, count, strict=True
+    ):
+        if first < 0 or first + n > extent:
             raise Mistake(
-                extent.place,
-                f"rank {piece.rank}: {piece.access.buffer.name} has {room} elements along"
-                f" {ex.key(extent)}, {first} to {first + n} are moved",
+                place.place,
+                f"rank {piece.rank}: {piece.access.buffer.name} has {extent} elements along"
+                f" {ex.key(place)}, {first} to {first + n} are moved",
                 "make the memory's extent as large as its first element and the count say",
             )
 
 
-def _check_buffers(point: Point, found: list[Piece], values: Values) -> None:
+def _check_buffers(point: Point, found: list[Piece], rooms: dict[tuple[int, int], _Room]) -> None:
     """A buffer that says its size holds all that is moved."""
     needs: dict[tuple[int, int], int] = {}
     for piece in found:
-        access = piece.access
-        at = (id(access), piece.rank)
-        if access.buffer.memory is not None:
-            needs[at] = prod(values.of(e, piece.rank) for e in access.buffer.memory.extents)
+        at = (id(piece.access), piece.rank)
+        if piece.access.buffer.memory is not None:
+            needs[at] = prod(rooms[at].extents)
         else:
             needs[at] = needs.get(at, 0) + piece.elements
     accesses = {id(access): access for access in point.accesses}
     for (one, rank), elements in needs.items():
-        buffer = accesses[one].buffer
-        room = elements if buffer.elements is None else values.of(buffer.elements, rank)
-        if elements > room:
+        room = rooms[one, rank].elements
+        if room is not None and elements > room:
+            buffer = accesses[one].buffer
             raise Mistake(
                 buffer.place,
                 f"rank {rank}: {buffer.name} has {room} elements, {elements} are moved",

@@ -27,7 +27,8 @@ class Cover:
     def __init__(self, shape: Numbers, pieces: list[Piece]) -> None:
         self.shape = shape
         self.pieces = [p for p in pieces if p.elements]
-        self.edges = [self._borders(d) for d in range(len(shape))]
+        ends = [self._ends(d) for d in range(len(shape))]
+        self.edges = [np.unique([0, shape[d], *low, *high]) for d, (low, high) in enumerate(ends)]
         cells = 1
         for edge in self.edges:
             cells *= max(len(edge) - 1, 1)
@@ -35,21 +36,21 @@ class Cover:
         self.grid = np.zeros(
             [len(edge) - 1 for edge in self.edges] if self.exact else [0], np.int32
         )
-        if self.exact:
-            for piece in self.pieces:
-                self.grid[self._slices(piece)] += 1
+        if self.exact and self.pieces:
+            sides = [self._slices(edge, *end) for edge, end in zip(self.edges, ends, strict=True)]
+            for box in zip(*sides, strict=True):
+                self.grid[box] += 1
 
-    def _borders(self, d: int) -> np.ndarray:
-        ends = {0, self.shape[d]}
-        for piece in self.pieces:
-            ends.update((piece.start[d], piece.start[d] + piece.count[d]))
-        return np.array(sorted(ends))
+    def _ends(self, d: int) -> tuple[np.ndarray, np.ndarray]:
+        """Along a dimension: where each piece begins, and where it ends."""
+        low = np.array([p.start[d] for p in self.pieces], np.int64)
+        return low, low + np.array([p.count[d] for p in self.pieces], np.int64)
 
-    def _slices(self, piece: Piece) -> tuple[slice, ...]:
-        return tuple(
-            slice(*np.searchsorted(edge, (start, start + count)))
-            for edge, start, count in zip(self.edges, piece.start, piece.count, strict=True)
-        )
+    @staticmethod
+    def _slices(edge: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[slice]:
+        """Cells that each piece holds."""
+        first, last = np.searchsorted(edge, low).tolist(), np.searchsorted(edge, high).tolist()
+        return list(map(slice, first, last))
 
     def fault(self) -> Fault | None:
         """The first overlap, else the first gap."""

@@ -1,9 +1,11 @@
 """Accesses as numbers: which box of which variable each rank moves."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 from fathom.generate.language.expression import Values
+from fathom.generate.language.over_ranks import numbers
 from fathom.generate.spec import Access, Point, Spec, Variable
 
 Numbers = tuple[int, ...]
@@ -32,13 +34,17 @@ def pieces_of(point: Point, nprocs: int, values: Values) -> list[Piece]:
     """All boxes of all ranks, access by access."""
     found = []
     for access in point.accesses:
-        ranks = range(nprocs) if access.process is None else [access.process]
+        ranks = ranks_of(access, nprocs)
         for turn, box in enumerate(access.boxes):
-            for rank in ranks:
-                start = tuple(values.of(one, rank) for one in box.start)
-                count = tuple(values.of(one, rank) for one in box.count)
+            starts, counts = (numbers(side, ranks, values) for side in (box.start, box.count))
+            for rank, start, count in zip(ranks, starts, counts, strict=True):
                 found.append(Piece(rank, access, turn, start, count))
     return found
+
+
+def ranks_of(access: Access, nprocs: int) -> Sequence[int]:
+    """Those that take part in an access."""
+    return range(nprocs) if access.process is None else [access.process]
 
 
 def lengths(spec: Spec, values: Values, found: list[Piece]) -> dict[str, int]:

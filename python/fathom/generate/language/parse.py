@@ -13,17 +13,7 @@ from fathom.generate.language import statements as st
 from fathom.generate.language.mistake import Mistake, Place
 from fathom.generate.language.source import Block, Source
 
-STARTS = [
-    "parameters",
-    "types",
-    "dimensions",
-    "variables",
-    "attributes",
-    "options",
-    "layout",
-    "accesses",
-]
-#: How a statement of each block is written: the remedy of most mistakes.
+#: How a statement of each block is written: the remedy of most mistakes. The grammar has a start for each.
 FORMS = {
     "parameters": "NAME: VALUE;",
     "types": "NAME: TYPE MEMBER, TYPE MEMBER, …;",
@@ -40,7 +30,7 @@ NESTED = 100  # parentheses within each other, at most
 @cache
 def _parser() -> Lark:
     grammar = resources.files("fathom.generate.language").joinpath("hints.lark").read_text("utf-8")
-    return Lark(grammar, parser="lalr", start=STARTS, propagate_positions=True)
+    return Lark(grammar, parser="lalr", start=[*FORMS], propagate_positions=True)
 
 
 def parse(source: Source, block: Block) -> list[st.Statement]:
@@ -254,6 +244,6 @@ class _Maker(Transformer[Token, list[st.Statement]]):
         name = str(data)
         if name == "global":
             return self.global_(*children)
-        if name in STARTS:
+        if name in FORMS:
             return list(children)
         return Tree(data, children, meta)

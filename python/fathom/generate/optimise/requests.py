@@ -1,7 +1,7 @@
 """The bytes of a file that each rank's transfer asks for, and ROMIO's own question: do ranks interleave?"""
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import prod
 
 from fathom.generate.analysis.pieces import Piece, extents, lengths, pieces_of
@@ -28,13 +28,14 @@ class Calls:
 
     def together(self) -> list[Request]:
         """All transfers as one request per rank, as posted requests are done."""
+        of_rank: dict[int, list[Request]] = {}
+        for request in chain.from_iterable(self.transfers):
+            of_rank.setdefault(request.rank, []).append(request)
         found = []
-        for rank in range(self.nprocs):
-            mine = [r for transfer in self.transfers for r in transfer if r.rank == rank]
-            if mine:
-                first, end = min(r.first for r in mine), max(r.end for r in mine)
-                runs, size = sum(r.runs for r in mine), sum(r.bytes for r in mine)
-                found.append(Request(rank, first, end, runs, size))
+        for rank, mine in sorted(of_rank.items()):
+            first, end = min(r.first for r in mine), max(r.end for r in mine)
+            runs, size = sum(r.runs for r in mine), sum(r.bytes for r in mine)
+            found.append(Request(rank, first, end, runs, size))
         return found
 
 
