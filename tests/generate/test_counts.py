@@ -34,6 +34,10 @@ CASES = [
     ("s3d", "hdf5", "mpich", {}, 4),
     ("vpic", "hdf5", "mpich", {}, 32),
     ("gcrm", "hdf5", "mpich", {}, 1),
+    ("flash_lumped", "mpiio", "mpich", {}, 28),
+    ("flash_lumped", "mpiio", "mpich", {"lump": "off"}, 120),
+    ("flash_lumped", "hdf5", "mpich", {}, 28),
+    ("flash_lumped", "pnetcdf", "romio321", {"posting": "off"}, 28),
 ]
 QUICK = (3, 6, 11, 15)
 #: Besides data, at least and at most. PnetCDF's header is written once at the end of define mode; HDF5's metadata
@@ -48,6 +52,15 @@ def seen(log: str, path: Path) -> tuple[int, int]:
     return writes, len(names) - writes
 
 
+def text_of(name: str) -> str:
+    """A specification; `_lumped`: its variables of four dimensions are one of five."""
+    spec, lumped, _ = name.partition("_lumped")
+    text = (generated.SPECS / f"{spec}.iog").read_text().replace("processes: 4, 8", "processes: 4")
+    members = re.findall(r"^(\w+): double, 4,", text, re.M)
+    option = f"lump: cells, {', '.join(members)};\n#end_options"
+    return text.replace("#end_options", option, 1) if lumped else text
+
+
 @pytest.mark.parametrize(
     ("name", "library", "mpi", "options", "writes"),
     [
@@ -60,8 +73,7 @@ def test_counts(
 ) -> None:
     needs.require(["strace"])
     source, out = tmp_path / f"{name}.iog", tmp_path / "out"
-    text = (generated.SPECS / source.name).read_text().replace("processes: 4, 8", "processes: 4")
-    source.write_text(text)
+    source.write_text(text_of(name))
     said = [f"{key}={value}" for key, value in options.items()]
     spec, plans = command.checked(source, {"library": library, **ruled(said)})
     reading = [p.raw[4] for p in [*plans, plan(spec, read_all(spec))] if p.reading]
@@ -69,7 +81,7 @@ def test_counts(
     rules = [f"--rule={one}" for one in said]
     done = generated.fathom(source, "-o", out, "--self-check", "--library", library, *rules)
     assert done.returncode == 0, done.stderr
-    program = generated.build(out, name, library, "c", needs.MPI[mpi])
+    program = generated.build(out, spec.name, library, "c", needs.MPI[mpi])
     path, log = tmp_path / "data", tmp_path / "log"
     needs.require(needs.of_mpi(mpi))
     calls = "trace=pwrite64,pread64,write,read,pwritev,preadv"

@@ -11,6 +11,7 @@ from fathom.generate.emit.context import PointText
 from fathom.generate.emit.seal import check_unedited
 from fathom.generate.emit.seal import sealed as sealed_text
 from fathom.generate.plan import Plan, plan
+from fathom.generate.restructure import restructure
 from fathom.generate.spec import Option, Point, Spec
 from fathom.generate.splice import splice
 
@@ -41,6 +42,7 @@ def checked(
     spec = build.read(str(path), text_of(path) if text is None else text)
     for name, word in instead.items():
         spec.options[name] = Option((word,), spec.source.place(0, 1))
+    restructure(spec)
     check(spec)
     return spec, [plan(spec, point) for point in spec.points]
 

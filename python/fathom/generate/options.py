@@ -31,6 +31,7 @@ OPTIONS = {
     "file": (r"[^\"\\\n]+", "a file's name, or a variable of the program"),
     "communicator": NAME,
     "status": NAME,
+    "lump": NAME,
     **{name: _one_of(*values, *_switches(name)) for name, values in OVERRIDES.items()},
 }
 LAYOUT = {
@@ -40,7 +41,9 @@ LAYOUT = {
     "cb_buffer_size": SIZE,
     "alignment": SIZE,
 }
-SEVERAL = ("processes",)
+#: What `--rule` may say.
+RULED = (*OVERRIDES, "lump")
+SEVERAL = ("processes", "lump")
 
 
 def check_option(kind: str, it: st.OptionLine) -> None:
@@ -74,8 +77,8 @@ def ruled(said: Iterable[str]) -> dict[str, str]:
     found = {}
     for one in said:
         name, _, word = one.partition("=")
-        if name not in OVERRIDES:
-            known = ", ".join(OVERRIDES)
+        if name not in RULED:
+            known = ", ".join(RULED)
             raise UsageError(
                 f"generate: --rule {one}: no rule has the option '{name}'; there are {known}"
             )

@@ -157,6 +157,15 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Lump:
+    """Variables that were made one, in their order along its fastest dimension, or its slowest."""
+
+    whole: Variable
+    members: tuple[str, ...]
+    fastest: bool
+
+
+@dataclass(frozen=True)
 class Option:
     """A value, or several, and where it was said."""
 
@@ -178,6 +187,7 @@ class Spec:
     options: dict[str, Option] = field(default_factory=dict)
     layout: dict[str, Option] = field(default_factory=dict)
     points: list[Point] = field(default_factory=list)
+    lump: Lump | None = None
 
     def option(self, name: str, otherwise: str) -> str:
         """The first word of an option."""

@@ -199,6 +199,18 @@ def _offsets(f: Facts) -> Decision | None:
     return Decision(16, "offsets", "MPI_Scan, MPI_Allreduce", "each rank knows only its own size")
 
 
+def _lump(f: Facts) -> Decision | None:
+    lump = f.spec.lump
+    if lump is None:
+        return None
+    n, name = len(lump.members), lump.whole.name
+    dims = ", ".join(d.name for d in lump.whole.dimensions)
+    reason = f"as asked for: its {n} parts are {' '.join(lump.members)}"
+    if lump.fastest:
+        reason += "; in memory they lie side by side, so one access moves all"
+    return Decision(17, "variables", f"{name}({dims})", reason, "lump")
+
+
 RULES: tuple[Callable[[Facts], Decision | None], ...] = (
     _two_phase,
     _calls,
@@ -216,6 +228,7 @@ RULES: tuple[Callable[[Facts], Decision | None], ...] = (
     _hints,
     _packing,
     _offsets,
+    _lump,
 )
 
 
