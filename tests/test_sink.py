@@ -147,7 +147,10 @@ def test_n_files_and_m_files_give_the_same_tables(
         place.unlink()
     for name in TABLES:
         assert rows(shared, name) == rows(traced, name), name
-    assert all(path.startswith("sink/") for path in fathom.open(shared).streams["path"].to_pylist())
+    assert all(
+        path.startswith("sink/")
+        for path in fathom.open(shared).table("streams")["path"].to_pylist()
+    )
     said = recover(shared)
     assert said["blocks"] == count
     assert (said["found"] > 0) == (index != "whole")
@@ -182,7 +185,7 @@ def test_a_torn_block_is_said_and_the_others_are_read(
     if harm == "head":
         (shared / "sink" / "index").unlink()
     run = fathom.open(shared)
-    kinds = set(run.marks["kind"].to_pylist())
+    kinds = set(run.table("marks")["kind"].to_pylist())
     assert "missing blocks" in kinds
     before, after = calls_by_file(traced), calls_by_file(shared)
     harmed = set(held(traced)[blocks.index((file, at, length))])
@@ -281,7 +284,7 @@ def test_what_a_run_ships_is_what_it_made(servers: Servers, tmp_path: Path, word
     assert "trace sink: " in ended(process)
     assert process.returncode == 0
     assert written(run) == 30000
-    assert "missing blocks" not in fathom.open(run).marks["kind"].to_pylist()
+    assert "missing blocks" not in fathom.open(run).table("marks")["kind"].to_pylist()
     assert not list(run.glob("streams/*/*"))
     assert {path.name for path in (run / "sink").iterdir()} == {"0.blocks", "1.blocks", "index"}
     assert recover(run)["found"] == 0

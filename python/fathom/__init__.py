@@ -3,8 +3,9 @@
 >>> import fathom
 >>> run = fathom.open("s3d.fathom")
 >>> run.sql("select layer, sum(bytes) as bytes from counters group by layer")
+>>> fathom.to_pandas(run.findings())
 
-In a traced program: `with fathom.region("step", number=17): …` (docs/user-api.md).
+In a traced program: `with fathom.region("step", number=17): …` (docs/user-api.md). All of it: docs/python.md.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from typing import TYPE_CHECKING
 from fathom.regions import call_origin, current, mark, region
 
 if TYPE_CHECKING:
-    from fathom.store import Run
+    import pandas
+    import polars
+    import pyarrow
+
+    from fathom.api import Run
 
 __version__ = "0.1.0"
-__all__ = ["call_origin", "current", "include", "mark", "open", "region"]
+__all__ = ["call_origin", "current", "include", "mark", "open", "region", "to_pandas", "to_polars"]
 
 
 def include() -> str:
@@ -30,6 +35,21 @@ def include() -> str:
 
 def open(path: str | PathLike[str]) -> Run:
     """The run in this directory; packed first when it is not yet. Raises `fathom.errors.RunError`."""
-    from fathom.store import open_run  # the catalogue's generator needs no DuckDB
+    from fathom import api, store  # the catalogue's generator needs no DuckDB
 
-    return open_run(path)
+    return store.open_as(api.Run, path)
+
+
+def to_pandas(table: pyarrow.Table) -> pandas.DataFrame:
+    """An Arrow table as pandas (3 or newer) has it, whole numbers whole. Raises `fathom.errors.FathomError` where it
+    is not installed."""
+    from fathom import frames
+
+    return frames.to_pandas(table)
+
+
+def to_polars(table: pyarrow.Table) -> polars.DataFrame:
+    """An Arrow table as Polars has it. Raises `fathom.errors.FathomError` where it is not installed."""
+    from fathom import frames
+
+    return frames.to_polars(table)

@@ -10,7 +10,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -28,7 +28,7 @@ ALWAYS = (
 
 
 class Run:
-    """One run. Tables as Arrow: `run.table("calls")` or `run.calls`; SQL: `run.sql("select …")`."""
+    """One run. Tables as Arrow: `run.table("calls")`; SQL: `run.sql("select …")`."""
 
     def __init__(self, path: Path, memory: str | None = None) -> None:
         """Of a directory that is packed; `open_run` sees to that. `memory`: limit of the database's."""
@@ -57,11 +57,6 @@ class Run:
         except (OSError, pa.ArrowException) as error:
             raise DamagedRun(f"{pattern}: {error}; pack the run again") from error
 
-    def __getattr__(self, name: str) -> pa.Table:
-        if name.startswith("_") or name not in self.tables:
-            raise AttributeError(f"run {self.name} has no table '{name}'")
-        return self.table(name)
-
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """The locked database (`fathom.database`)."""
@@ -86,6 +81,9 @@ class Run:
         found.connection = self.connection.cursor()
         database.keep(found.connection, "calls", text, values)
         return found
+
+
+R = TypeVar("R", bound=Run)
 
 
 def streams_lost(directory: Path) -> bool:
@@ -156,6 +154,13 @@ def open_run(path: str | PathLike[str], memory: str | None = None, *, quiet: boo
     """The run in this directory, or in this one file. The first reader packs it, and says so unless it is to be
     `quiet`; the engine locks out the second. `memory`: what its database may use, as `4 GiB`; None: most of the
     machine's."""
+    return open_as(Run, path, memory, quiet=quiet)
+
+
+def open_as(
+    kind: type[R], path: str | PathLike[str], memory: str | None = None, *, quiet: bool = False
+) -> R:
+    """The same, of a class that can more."""
     unpacked = None
     if Path(path).is_file():
         unpacked = tempfile.TemporaryDirectory(prefix="fathom-")
@@ -164,7 +169,7 @@ def open_run(path: str | PathLike[str], memory: str | None = None, *, quiet: boo
         directory = resolve(path)
         _pack(directory, quiet)
         _check(directory)
-    run = Run(directory, memory)
+    run = kind(directory, memory)
     run.unpacked = unpacked
     if not unpacked:
         manifest.complete(run.path, run.sql)

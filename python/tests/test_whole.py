@@ -55,7 +55,7 @@ def test_a_killed_program_is_read_to_its_last_call(tmp_path: Path) -> None:
         "select count(*) as n, max(file_offset) as last from calls where op = 'pwrite'"
     )
     assert writes.to_pylist() == [{"n": 1000, "last": 7992}]
-    assert "killed" in run.processes["ended"].to_pylist()
+    assert "killed" in run.table("processes")["ended"].to_pylist()
     said = json.loads((tmp_path / "killed.fathom" / "run.json").read_text())
     assert said["exit"] == {"signal": 9}
     assert not Path(said["configuration"]["ring"]).exists()
@@ -64,16 +64,16 @@ def test_a_killed_program_is_read_to_its_last_call(tmp_path: Path) -> None:
 def test_a_read_only_run_is_read_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["run", "--no-show", "-o", "kept", "true"]
     subprocess.run([PARTS[0], *words], cwd=tmp_path, capture_output=True, check=True)
-    assert fathom.open(tmp_path / "kept").runs.num_rows == 1
+    assert fathom.open(tmp_path / "kept").table("runs").num_rows == 1
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert fathom.open(tmp_path / "kept").runs.num_rows == 1
+    assert fathom.open(tmp_path / "kept").table("runs").num_rows == 1
 
 
 def test_deleted_tables_are_made_again(tmp_path: Path) -> None:
     words = ["run", "--no-show", "-o", "x", "--", "cp", "/proc/self/status", "out"]
     subprocess.run([PARTS[0], *words], cwd=tmp_path, capture_output=True, check=True)
     directory = tmp_path / "x.fathom"
-    before = fathom.open(directory).calls.num_rows
+    before = fathom.open(directory).table("calls").num_rows
     kept = sorted((directory / "tables").rglob("*"))
     for name in (
         "hints_in_force.parquet",
@@ -84,7 +84,7 @@ def test_deleted_tables_are_made_again(tmp_path: Path) -> None:
     ):
         for path in (directory / "tables").glob(name):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        assert fathom.open(directory).calls.num_rows == before
+        assert fathom.open(directory).table("calls").num_rows == before
         assert sorted((directory / "tables").rglob("*")) == kept
     made = (directory / "tables" / "runs.parquet").stat().st_mtime_ns
     fathom.open(directory)
@@ -101,7 +101,7 @@ def test_deleted_tables_are_made_again(tmp_path: Path) -> None:
     assert main(["pack", str(directory)]) == 3
     assert sorted((directory / "tables").rglob("*")) == kept
     (tmp_path / "aside").rename(stream)
-    assert fathom.open(directory).calls.num_rows == before
+    assert fathom.open(directory).table("calls").num_rows == before
 
 
 def test_streams_that_are_gone_take_no_tables_with_them(tmp_path: Path) -> None:
@@ -109,9 +109,9 @@ def test_streams_that_are_gone_take_no_tables_with_them(tmp_path: Path) -> None:
     words = ["run", "--no-show", "-o", "x", "--", "cp", "/proc/self/status", "out"]
     subprocess.run([PARTS[0], *words], cwd=tmp_path, capture_output=True, check=True)
     directory = tmp_path / "x.fathom"
-    before = fathom.open(directory).calls.num_rows
+    before = fathom.open(directory).table("calls").num_rows
     for stream in directory.glob("streams/*/*.fts"):
         stream.unlink()
-    assert fathom.open(directory).calls.num_rows == before > 0
+    assert fathom.open(directory).table("calls").num_rows == before > 0
     shutil.rmtree(directory / "streams")
-    assert fathom.open(directory).calls.num_rows == before
+    assert fathom.open(directory).table("calls").num_rows == before

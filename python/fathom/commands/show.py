@@ -18,26 +18,20 @@ import json
 import sys
 from pathlib import Path
 
-import pyarrow as pa
-
 import fathom
 from fathom import cost
 from fathom.analysis import closer
 from fathom.analysis import findings as conclusions
-from fathom.analysis.breakdown import KEYS, breakdown
 from fathom.commands.arguments import add_run, positive
 from fathom.errors import UsageError
 from fathom.store import Run, as_json
 from fathom.view import answers, ending, findings, page, picture, tables
 from fathom.view import closer as words
-from fathom.view.column import Column
 from fathom.view.part import Page
-from fathom.view.parts import BY, key_columns
+from fathom.view.parts import NAMES, check_keys, rows_by
 
 # Events up to which the page names the worst findings: beyond, they take longer than the page itself.
 FINDINGS_ON_PAGE = 1_000_000
-
-NAMES = (*BY, *(name for name in KEYS if name not in BY))
 
 # Why a table by this key has no row.
 NOTHING = {
@@ -59,16 +53,10 @@ NOTHING = {
 def keys(word: str) -> list[str]:
     """`rank,function`: one table of its own, or keys that go together."""
     names = word.split(",")
-    unknown = [name for name in names if name not in NAMES]
-    if unknown:
-        raise argparse.ArgumentTypeError(f"no table '{unknown[0]}'; there are {', '.join(NAMES)}")
-    alone = [name for name in names if name not in KEYS]
-    if len(names) > 1 and alone:
-        raise argparse.ArgumentTypeError(
-            f"'{alone[0]}' is a table of its own; together go {', '.join(KEYS)}"
-        )
-    if len(set(names)) < len(names):
-        raise argparse.ArgumentTypeError(f"'{word}' names a key twice")
+    try:
+        check_keys(names)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
     return names
 
 
@@ -178,16 +166,8 @@ def _print_findings(arguments: argparse.Namespace) -> int:
     return 1 if over else 0
 
 
-def _table(by: list[str], source: Run) -> tuple[tuple[Column, ...], pa.Table]:
-    if len(by) == 1 and by[0] in BY:
-        part = BY[by[0]]
-        return part.columns, part.analyse(source)
-    rows = breakdown(source, by)
-    return key_columns(rows.column_names), rows
-
-
 def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> None:
-    columns, rows = _table(arguments.by, source)
+    columns, rows = rows_by(source, arguments.by)
     rows = rows.slice(0, arguments.top)
     if arguments.json:
         print(json.dumps(as_json(rows), indent=2, ensure_ascii=False))

@@ -20,6 +20,7 @@ from fathom.view.tables import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: More bars cannot be told apart.
 MOST = 40
@@ -241,31 +242,35 @@ def lowest(of: Picture, tops: list[float]) -> float:
     return min((value for value in values if value > 0), default=0.0) / 2 if of.logarithmic else 0.0
 
 
+def figure(of: Picture) -> Figure:
+    """Drawn, on no screen and in no file."""
+    from matplotlib.figure import Figure
+
+    count = len(of.labels)
+    drawn = Figure(figsize=(max(6.0, min(14.0, 2.8 + 0.28 * count)), 4.6), layout="constrained")
+    axes = drawn.add_subplot()
+    tops = _paint(axes, of)
+    if of.logarithmic:
+        axes.set_yscale("log")
+    axes.margins(x=0.01 if count > 3 else 0.3)
+    axes.set_ylim(
+        lowest(of, tops), max(tops, default=1.0) * (2.5 if of.logarithmic else 1.12) or 1.0
+    )
+    _words(axes, of, tops)
+    if of.footnote:
+        drawn.supxlabel(of.footnote, fontsize=7, color="#555555")
+    return drawn
+
+
 def save(path: Path, of: Picture) -> None:
     """Draws into a file; its ending says the form. Errors: `UsageError` where it cannot be written."""
     check(path)
     from matplotlib import rc_context
-    from matplotlib.figure import Figure
 
-    count = len(of.labels)
     # Text stays text in an SVG; its ids do not change from one drawing to the next.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "fathom", "font.size": 9}):
-        figure = Figure(
-            figsize=(max(6.0, min(14.0, 2.8 + 0.28 * count)), 4.6), layout="constrained"
-        )
-        axes = figure.add_subplot()
-        tops = _paint(axes, of)
-        if of.logarithmic:
-            axes.set_yscale("log")
-        axes.margins(x=0.01 if count > 3 else 0.3)
-        axes.set_ylim(
-            lowest(of, tops), max(tops, default=1.0) * (2.5 if of.logarithmic else 1.12) or 1.0
-        )
-        _words(axes, of, tops)
-        if of.footnote:
-            figure.supxlabel(of.footnote, fontsize=7, color="#555555")
         try:
-            figure.savefig(
+            figure(of).savefig(
                 path, dpi=150, metadata={"Date": None} if path.suffix.lower() == ".svg" else None
             )
         except OSError as error:

@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fathom.analysis import accesses, collectives, critical, ranklist, summary
+import pyarrow as pa
+
+from fathom.analysis import Source, accesses, collectives, critical, ranklist, summary
+from fathom.analysis.breakdown import KEYS, breakdown
+from fathom.errors import UsageError
 from fathom.view import collectives as shape
 from fathom.view import ending, numbers, tuned
 from fathom.view.column import Column
@@ -328,3 +332,26 @@ PARTS = (
     Part("missing", summary.missing, _missing_title, words=ending.missing, needs="", whole=True),
 )  # fmt: skip
 BY = {part.by: part for part in PARTS if part.by}
+NAMES = (*BY, *(name for name in KEYS if name not in BY))
+
+
+def check_keys(names: Sequence[str]) -> None:
+    """Errors: `UsageError` of keys that are none, or do not go together."""
+    unknown = [name for name in names if name not in NAMES]
+    if unknown or not names:
+        raise UsageError(f"no table '{''.join(unknown[:1])}'; there are {', '.join(NAMES)}")
+    alone = [name for name in names if name not in KEYS]
+    if len(names) > 1 and alone:
+        raise UsageError(f"'{alone[0]}' is a table of its own; together go {', '.join(KEYS)}")
+    if len(set(names)) < len(names):
+        raise UsageError(f"'{','.join(names)}' names a key twice")
+
+
+def rows_by(source: Source, keys: Sequence[str]) -> tuple[tuple[Column, ...], pa.Table]:
+    """A table of the page by its name, or calls by keys that go together; how its columns are shown, and its rows."""
+    check_keys(keys)
+    if len(keys) == 1 and keys[0] in BY:
+        part = BY[keys[0]]
+        return part.columns, part.analyse(source)
+    rows = breakdown(source, keys)
+    return key_columns(rows.column_names), rows

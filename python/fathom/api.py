@@ -1,0 +1,185 @@
+"""The run that `fathom.open` gives: docs/python.md. Every table is Arrow (`pyarrow.Table`), times in its columns are
+what their names say: `…_seconds` in seconds, `start` and `duration` of stored tables in ns; sizes are bytes.
+
+Errors of all: `fathom.errors.UsageError` of a question that cannot be, with what can; `RunError` of data that cannot
+be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from fathom import store
+from fathom.analysis import findings, statement
+from fathom.analysis.latency import ask, language, model
+from fathom.analysis.latency import segment as segments
+from fathom.database import quoted
+from fathom.errors import UsageError
+from fathom.view import bars
+from fathom.view import findings as words
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Longest calls and requests of an answer where nobody says how many.
+TOP = 1000
+FOUND = pa.schema(
+    [
+        ("finding", pa.string()),
+        ("title", pa.string()),
+        ("layer", pa.string()),
+        ("says", pa.string()),
+        ("lost_seconds", pa.float64()),
+        ("sure", pa.float64()),
+        ("fix", pa.string()),
+        ("knob", pa.string()),
+        ("limit", pa.string()),
+        ("estimate", pa.string()),
+        ("seen", pa.string()),
+        ("calls", pa.list_(pa.uint64())),
+        ("lines", pa.list_(pa.string())),
+    ]
+)
+# Forms of a condition: an equal value, one of several, a pattern on paths.
+EQUAL = ("rank", "layer", "op", "kind")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What `Run.query` answers.
+
+    `tables`: by name, the one that says most first; columns are told in docs/commands/query.md. `layers`: of a
+    breakdown, from the top of the stack, each with a column `LAYER_seconds`. `servers`: number to name, of those that
+    the tables speak of. `notes`: what is not in the answer, and why.
+    """
+
+    query: str
+    tables: dict[str, pa.Table]
+    layers: list[str]
+    servers: dict[int, str]
+    notes: list[str]
+    _query: language.Query
+    _answer: ask.Answer
+
+    @property
+    def table(self) -> pa.Table:
+        """The table that says most."""
+        return next(iter(self.tables.values()))
+
+    def figure(self) -> Figure:
+        """The picture of `fathom query --plot`, for a notebook: bars by layer or by server, seconds, MB/s, joules or
+        numbers on the axis."""
+        return bars.figure(bars.picture(self._query, self._answer))
+
+    def save(self, path: str | Path) -> None:
+        """The same into a file; its ending, .png, .svg or .pdf, says the form."""
+        bars.save(Path(path), bars.picture(self._query, self._answer))
+
+
+class Run(store.Run):
+    """One run. `run.tables` names its tables, `run.table("files")` gives one, `run.sql("select …")` asks."""
+
+    def calls(
+        self,
+        *,
+        rank: int | Sequence[int] | None = None,
+        layer: str | Sequence[str] | None = None,
+        op: str | Sequence[str] | None = None,
+        kind: str | Sequence[str] | None = None,
+        file: str | None = None,
+        time: tuple[float, float] | None = None,
+        columns: Sequence[str] | None = None,
+        longest: int | None = None,
+    ) -> pa.Table:
+        """Calls recorded in full, one row each, in the order in which they began.
+
+        Columns are those of table `calls` (docs/tables.md; `start`, `duration` in ns, `size`, `bytes`, `file_offset` in
+        bytes) with `exclusive` (ns), `path` of the file and `source_line` of an outermost call; `columns` names fewer.
+        All conditions hold together: a value or several of them, `file` a glob on paths (of a name alone in any
+        directory), `time` seconds of the run in which they began, the end excluded. `longest`: only so many, those
+        that lasted longest first.
+        """
+        given = zip(EQUAL, (rank, layer, op, kind), strict=True)
+        which = [_one_of(name, value) for name, value in given if value is not None]
+        if file is not None:
+            which.append(f"(path glob {quoted(file)} or path glob {quoted('*/' + file)})")
+        if time is not None:
+            first, last = (int(second * 1e9) for second in time)
+            which.append(f"start >= {first} and start < {last}")
+        limit = "" if longest is None else f" limit {int(longest)}"
+        return self.many(
+            statement(
+                "calls",
+                columns=", ".join(map(_name, columns)) if columns else "*",
+                which=" and ".join(which) or "true",
+                order=("duration desc, id" if limit else "start, id") + limit,
+            )
+        )
+
+    def by(self, *keys: str) -> pa.Table:
+        """The table of `fathom show --by KEY[,KEY]`: calls, bytes, seconds by layer, function, rank, file, time, …;
+        one key, or several that go together. Units are in the names of columns."""
+        # The page's tables take longer to load than a query to answer.
+        from fathom.view import parts
+
+        return parts.rows_by(self, keys)[1]
+
+    def query(
+        self,
+        text: str,
+        *,
+        lines: str | None = None,
+        region: str | None = None,
+        time: tuple[float, float] | None = None,
+        function: str | None = None,
+        file: str | None = None,
+        top: int = TOP,
+    ) -> Answer:
+        """The answer of `fathom query`: `run.query("latency operation max [0-3]")`. `lines` (`write.c:10-20`),
+        `region`, `time` (seconds of the run), `function`, `file` (a glob) choose of which calls; of calls and requests
+        the `top` longest, 0: all."""
+        query = language.parse(text)
+        segment = segments.Segment(
+            lines=None if lines is None else segments.lines(lines),
+            region=region,
+            time=time,
+            function=function,
+            file=file,
+        )
+        answer = model.answer(self, query, segment, top)
+        return Answer(
+            str(query),
+            answer.views,
+            answer.layers,
+            dict(answer.servers),
+            answer.notes,
+            query,
+            answer,
+        )
+
+    def findings(self, *names: str) -> pa.Table:
+        """What `fathom show --findings` says: a row per finding, the most seconds first; of these `names` (files of SQL
+        among them), or all. `lost_seconds` of run time is null where a danger costs none; `sure` is 0 to 1; `calls`
+        are `calls.id` of examples, `lines` the source lines of those."""
+        found = findings.find(self, findings.rules(names, findings.own_folder()))
+        if found.broken:
+            path, why = next(iter(found.broken.items()))
+            raise UsageError(why if why.startswith(path) else f"{path}: {why}")
+        rows = [words.as_json(one) | {"calls": one.calls} for one in found.found]
+        return pa.Table.from_pylist(rows, schema=FOUND)
+
+
+def _name(column: str) -> str:
+    """A column's name as SQL writes it, whatever is in it."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _one_of(name: str, wanted: int | str | Sequence[int] | Sequence[str]) -> str:
+    values: Sequence[Any] = [wanted] if isinstance(wanted, int | str) else wanted
+    said = ", ".join(quoted(one) if isinstance(one, str) else str(int(one)) for one in values)
+    return f"{name} in ({said})" if said else "false"

@@ -1,0 +1,118 @@
+"""The module `fathom`: what a run gives in Python, against what the commands print of it."""
+
+import json
+import sys
+from pathlib import Path
+
+import fathom
+import pyarrow as pa
+import pytest
+from fathom.__main__ import main
+from fathom.errors import FathomError, UsageError
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_calls_by_every_condition_are_those_of_sql(shared_run: Path) -> None:
+    run = fathom.open(shared_run)
+    everything = run.calls()
+    assert everything.num_rows == run.table("calls").num_rows > 0
+    starts = everything["start"].to_pylist()
+    assert starts == sorted(starts)
+    for given, which in (
+        ({"rank": 1}, "rank = 1"),
+        ({"rank": [0, 1], "layer": "posix"}, "rank in (0, 1) and layer = 'posix'"),
+        ({"op": ["write", "pwrite"]}, "op in ('write', 'pwrite')"),
+        ({"kind": "write", "time": (0, 1e-6)}, "kind = 'write' and start < 1000"),
+        ({"file": "*.h5"}, "file = 0"),
+        ({"file": "in"}, "file = 1"),
+        ({"layer": []}, "false"),
+    ):
+        ids = run.calls(columns=["id"], **given)["id"].to_pylist()
+        wanted = run.sql(f"select id from calls where {which}")["id"].to_pylist()
+        assert sorted(ids) == sorted(wanted), given
+
+
+def test_the_longest_calls_come_first(shared_run: Path) -> None:
+    run = fathom.open(shared_run)
+    found = run.calls(longest=2, columns=["duration"])["duration"].to_pylist()
+    assert found == sorted(run.table("calls")["duration"].to_pylist(), reverse=True)[:2]
+
+
+def test_what_cannot_be_asked_is_said(shared_run: Path) -> None:
+    run = fathom.open(shared_run)
+    with pytest.raises(UsageError, match='"nothing"'):
+        run.calls(columns=["nothing"])
+    with pytest.raises(UsageError, match="no table 'nothing'; there are layer"):
+        run.by("nothing")
+    with pytest.raises(UsageError, match="no 'breakdwn' here"):
+        run.query("latency breakdwn inclusive")
+    with pytest.raises(UsageError, match="no finding 'nothing'"):
+        run.findings("nothing")
+    with pytest.raises(AttributeError):
+        run.counters  # noqa: B018
+
+
+def test_tables_are_those_that_show_prints(shared_run: Path, capsys: Captured) -> None:
+    run = fathom.open(shared_run)
+    for keys in (["layer"], ["rank", "function"], ["file"]):
+        assert main(["show", str(shared_run), "--by", ",".join(keys), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == run.by(*keys).to_pylist()
+
+
+def test_answers_are_those_of_the_command(
+    shared_run: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    words = ["latency", "breakdown", "exclusive", "[0]"]
+    answer = fathom.open(shared_run).query(" ".join(words))
+    assert main(["query", str(shared_run), *words, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert answer.query == printed["query"]
+    for name, table in answer.tables.items():
+        assert table.to_pylist() == printed["views"][name]
+    picture, ours = tmp_path / "command.svg", tmp_path / "ours.svg"
+    assert main(["query", str(shared_run), *words, "--plot", str(picture)]) == 0
+    answer.save(ours)
+    assert ours.read_bytes() == picture.read_bytes()
+    assert answer.figure().axes[0].get_ylabel().startswith("exclusive seconds")
+
+
+def test_findings_are_those_of_the_command(
+    shared_run: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    rule = tmp_path / "mine.sql"
+    header = dict.fromkeys(("title", "layer", "limit", "lost", "fix", "seen"), "x")
+    header |= {"says": "{calls_made} calls", "sure": "0.5", "needs": "counters"}
+    rule.write_text(
+        "".join(f"-- {key}: {value}\n" for key, value in header.items())
+        + "select 7.5 as lost, sum(calls)::bigint as calls_made, [(select min(id) from calls)] as calls from counters\n"
+    )
+    found = fathom.open(shared_run).findings(str(rule))
+    assert main(["show", str(shared_run), "--findings", str(rule), "--json"]) == 0
+    (printed,) = json.loads(capsys.readouterr().out)
+    (row,) = found.to_pylist()
+    assert row["lost_seconds"] == 7.5
+    assert row | {"calls": [str(call) for call in row["calls"]]} == printed
+    rule.write_text(rule.read_text() + "no sql\n")
+    with pytest.raises(UsageError, match=r"mine\.sql"):
+        fathom.open(shared_run).findings(str(rule))
+
+
+def test_whole_numbers_stay_whole_in_pandas_and_polars() -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("polars")
+    large = 2**63 + 1  # a double cannot hold it
+    table = pa.table({"id": pa.array([large, None], pa.uint64())})
+    frame = fathom.to_pandas(table)
+    assert frame["id"][0] == large and frame["id"].isna().tolist() == [False, True]
+    assert fathom.to_polars(table)["id"].to_list() == [large, None]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_library_that_is_missing_is_one_line(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    convert = {"pandas": fathom.to_pandas, "polars": fathom.to_polars}[library]
+    with pytest.raises(FathomError, match=rf"pip install 'fathom-io\[{library}\]'"):
+        convert(pa.table({"a": [1]}))
