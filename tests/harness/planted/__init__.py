@@ -9,9 +9,6 @@ each burst), and a directory that is three times as slow. `python -m harness.pla
 
 from __future__ import annotations
 
-import json
-import shutil
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,16 +16,13 @@ from pathlib import Path
 
 import duckdb
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parents[2] / "python" / "tests"))
+from harness import packed
 
-from schema import PARTED, SCHEMAS  # noqa: E402 - lies beside another suite
+HERE = Path(__file__).parent
 
 BURSTS, FILES, CALLS_OF_A_TREE = 12, 8, 5
 #: Opens and closes of each file, syncs after each burst but the last: three layers each.
 FRAME = 3 * (2 * FILES + BURSTS - 1)
-#: Written part by part; made by the first reader.
-APART = ("calls", "tiles")
 ROWS_OF_A_PART = 1_500_000
 SECONDS = 24.8
 MILLISECOND = 1_000_000
@@ -98,36 +92,20 @@ def sized(path: Path, ranks: int, calls: int, seed: int = 1, hostile: bool = Fal
 
 def make(planted: Planted) -> Planted:
     """Writes the run directory; one that is there is replaced."""
-    shutil.rmtree(planted.path, ignore_errors=True)
-    (planted.path / "tables").mkdir(parents=True)
+    tables = packed.begin(planted.path)
     connection = _connect(planted)
     for first, last in _parts(planted):
-        _run(connection, "trees.sql", first=first, last=last)
-        _run(connection, "calls.sql", first=first, last=last)
-        _write(
-            planted,
-            connection,
-            "calls",
-            "select * from made order by stream, start, depth",
-            f"{first:08d}",
-        )
-        _run(connection, "sums.sql")
-    for name in SCHEMAS:
-        if name not in APART:
-            _write(planted, connection, name, _rows_of(connection, name))
-    manifest = {
-        "format": 1, "fathom": "0.1.0", "program": "planted",
-        "command": ["mpiexec", "-n", str(planted.ranks), "./planted"],
-        "configuration": {"layers": ["hdf5", "mpiio", "posix"], "counted": [], "level": "call"},
-        "exit": {"status": 0},
-    }  # fmt: skip
-    (planted.path / "run.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        packed.run(connection, HERE / "trees.sql", first=first, last=last)
+        packed.run(connection, HERE / "calls.sql", first=first, last=last)
+        rows = "select * from made order by stream, start, depth"
+        packed.write(connection, tables, "calls", rows, f"{first:08d}")
+        packed.sums(connection)
+    packed.write_others(connection, tables, {"calls"})
+    packed.say(planted.path, "planted", planted.ranks, ["hdf5", "mpiio", "posix"])
     return planted
 
 
 def _connect(planted: Planted) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    connection.execute("set memory_limit = '3GB'; set enable_progress_bar = false")
     constants = {
         "seed": planted.seed, "ranks": planted.ranks, "trees": planted.trees, "bursts": BURSTS, "files": FILES,
         "straggler": planted.straggler, "writer": planted.writer, "slow_tree": planted.slow_tree,
@@ -135,12 +113,10 @@ def _connect(planted: Planted) -> duckdb.DuckDBPyConnection:
         # A burst takes a usual rank 250 ms.
         "typical": min(5 * MILLISECOND, 66 * MILLISECOND // planted.trees),
     }  # fmt: skip
-    for name, value in constants.items():
-        connection.execute(
-            f"create macro {name}() as {value}::{'boolean' if value is True or value is False else 'bigint'}"
-        )
+    connection = packed.connect()
+    packed.constants(connection, constants)
     connection.execute(f"create macro hostile_name() as '{HOSTILE.replace(chr(39), chr(39) * 2)}'")
-    _run(connection, "shared.sql")
+    packed.run(connection, HERE / "shared.sql")
     return connection
 
 
@@ -148,51 +124,3 @@ def _parts(planted: Planted) -> Iterator[tuple[int, int]]:
     step = max(1, ROWS_OF_A_PART // planted.of_rank)
     for first in range(0, planted.ranks, step):
         yield first, min(first + step, planted.ranks)
-
-
-def _run(connection: duckdb.DuckDBPyConnection, name: str, **values: int) -> None:
-    text = (HERE / name).read_text(encoding="utf-8")
-    for word, value in values.items():
-        text = text.replace(f"${word}", str(value))
-    connection.execute(text)
-
-
-def _rows_of(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    there = connection.execute(
-        "select 1 from duckdb_views() where view_name = $1", [f"rows_of_{name}"]
-    )
-    return f"select * from rows_of_{name}" if there.fetchone() else "select 1 as none_of_it limit 0"
-
-
-def _write(
-    planted: Planted, connection: duckdb.DuckDBPyConnection, name: str, rows: str, part: str = "0"
-) -> None:
-    """The rows with the columns and types that docs/tables.md states; what they leave out is null, 0 or empty."""
-    given = connection.sql(rows).columns
-    columns = ", ".join(
-        f'cast({field.name if field.name in given else _nothing(field)} as {_sql_type(field.type)}) as "{field.name}"'
-        for field in SCHEMAS[name]
-    )
-    folder = planted.path / "tables"
-    path = folder / name / f"{part}.parquet" if name in PARTED else folder / f"{name}.parquet"
-    path.parent.mkdir(exist_ok=True)
-    connection.execute(
-        f"copy (select {columns} from ({rows})) to '{path}' (format parquet, compression zstd, row_group_size 122880)"
-    )
-
-
-def _nothing(field: object) -> str:
-    if field.nullable:  # type: ignore[attr-defined]
-        return "null"
-    kind = _sql_type(field.type)  # type: ignore[attr-defined]
-    return "[]" if kind.endswith("[]") else "''" if kind == "varchar" else "0"
-
-
-def _sql_type(kind: object) -> str:
-    text = str(kind)
-    if text.startswith("list"):
-        return _sql_type(kind.value_type) + "[]"  # type: ignore[attr-defined]
-    return {
-        "int32": "integer", "int64": "bigint", "uint8": "utinyint", "uint32": "uinteger", "uint64": "ubigint",
-        "double": "double", "string": "varchar", "bool": "boolean",
-    }[text]  # fmt: skip

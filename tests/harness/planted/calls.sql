@@ -31,7 +31,7 @@ every as (
 select
 	(rank::ubigint << 40) + (base + k)::ubigint as id, rank as stream, rank as process, 1000 + rank % 64 as thread, rank,
 	case k when 0 then null when 1 then (rank::ubigint << 40) + base::ubigint else (rank::ubigint << 40) + (base + 1)::ubigint end as parent,
-	number as call, least(k, 2) as depth, ['hdf5', 'mpiio', 'posix'][least(k, 2) + 1] as layer, op, kind, nullif(enclosing, '') as enclosing,
+	number as call, least(k, 2) as depth, ['hdf5', 'mpiio', 'posix'][least(k, 2) + 1] as layer, op, kind, nullif(enclosing, '') as enclosing, ['hdf5', 'mpiio'][least(k, 2)] as enclosing_layer,
 	rank * 32 + file * 4 + class as object, file, start::bigint as start, duration::bigint as duration, nested::bigint as nested,
 	bytes as size, file_offset, if(file_offset is null, null, 'given') as offset_from, bytes, if(bytes is null, 0, null) as result,
 	0 as error, 'done' as state, if(k = 0, site, null) as site, collective

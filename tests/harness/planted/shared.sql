@@ -12,13 +12,6 @@ create macro slowness(rank, file) as if(rank = straggler(), 2.5, 1) * if(file = 
 create macro transfer(rank, file, place) as
 	least(60000000, typical() * slowness(rank, file) * spread(rank, place))::bigint;
 
-create table counted (
-	process uinteger, file uinteger, layer varchar, op varchar, kind varchar, enclosing_layer varchar, enclosing varchar,
-	calls bigint, bytes bigint, time bigint, shortest bigint, longest bigint, first_start bigint, last_stop bigint,
-	consecutive bigint, sequential bigint, switches bigint
-);
-create table heated (process uinteger, layer varchar, operation varchar, bin bigint, calls bigint, bytes bigint, time double);
-
 -- A tree is a call of HDF5, in it one of MPI-IO, in it three of POSIX. Each fourth reads what the one before wrote.
 create macro tree_rows(first, last) as table
 	with placed as (
@@ -57,12 +50,6 @@ create view rows_of_runs as
 		'planted' as name, 1700000000000000000 as started, duration() as duration, ranks() as processes, ranks() as streams,
 		(ranks() + 63) // 64 as nodes, ranks() as ranks, ranks() as ranks_seen, events() as events, 0 as counted, 1 as coverage,
 		ranks() as chunks, events() * 5 as stream_bytes, '0.1.0' as engine;
-create view rows_of_nodes as
-	select n as node, format('node{:03d}', n) as host, format('boot{}', n) as boot_id, 'Linux 6.1' as kernel
-	from range((ranks() + 63) // 64) as r(n);
-create view rows_of_clocks as
-	select node as clock, node, 'tsc' as kind, 2.5e9 as ticks_per_second, 0 as error, 5 as error_local, 'reference' as method
-	from rows_of_nodes;
 create view rows_of_processes as
 	select
 		n as process, hash(seed(), n) as instance, 1000 + n % 64 as pid, n // 64 as node, n // 64 as clock, '/opt/planted' as exe,
@@ -107,31 +94,11 @@ create view rows_of_samples as
 	from rows_of_nodes, range((duration() // 1e8)::bigint) as r(t),
 		(values ('cpu.user', 'ns'), ('memory.available', 'bytes'), ('net.tx_bytes', 'bytes')) as w(what, unit)
 	order by node, time;
-create view rows_of_counters as
-	with data as (
-		select
-			*, kind in ('read', 'write') as moves,
-			list_transform(range(17), lambda bin: if(bin = 9, calls, 0)) as sizes -- 64 and 192 KiB
-		from counted
-	)
-	select
-		* exclude (consecutive, sequential, switches, sizes), 'main' as thread_class, calls as recorded, 0 as errors,
-		if(moves, consecutive, null) as consecutive, if(moves, sequential, null) as sequential, if(moves, 0, null) as strided,
-		if(moves, 0, null) as unaligned_file, if(moves, calls, null) as contiguous, if(moves, 0, null) as holes_memory,
-		if(moves, 0, null) as holes_file, if(moves, 0, null) as holes_both, if(moves, switches, null) as switches,
-		if(moves, sizes, null) as size_histogram, if(moves, sizes, null) as extent_histogram
-	from data;
 create view rows_of_tops as
 	select
 		process, 'main' as thread_class, file, layer, op, kind, enclosing_layer, enclosing, 'size' as what,
 		(bytes // calls) as value, calls, 0 as bound
 	from counted where kind in ('read', 'write');
--- As docs/tables.md says: at most 200 bins of 0.1 s times a power of two.
-create view rows_of_heat as
-	select
-		process, layer, operation, bin * 200000000 as start, (bin + 1) * 200000000 as stop, sum(calls) as calls,
-		sum(bytes) as bytes, round(sum(time)) as time
-	from heated group by process, layer, operation, bin;
 create view rows_of_collectives as
 	with happened as (
 		select f * 2 as collective, 'open' as what, f as file, f as open_ordinal, 0 as ordinal, opened(f) as enter, opened(f) + slot() * 2 // 5 as leave
