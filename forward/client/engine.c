@@ -1,6 +1,5 @@
-/* Requests in flight. No thread of its own: of the threads that wait, one at a time pumps for all. */
+/* Moves requests and answers. No thread of its own: of the threads that wait, one at a time pumps for all. */
 #include "engine.h"
-#include "compress.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,431 +15,10 @@ enum { NOBODY, OURS, MADE_ANEW }; /* whose a connection is */
 
 enum {
 	IN_ROOM = 65536,
-	FEW = 1024, /* bytes that are received where more may be data for the user's memory */
-	SEND_PARTS = 64,
-	MOST_OUTS = 4096, /* pulls that wait for their data: more is no server of ours */
 	FIRST_PAUSE = 10, /* ms between attempts to connect; doubles */
 	LONGEST_PAUSE = 1000,
 	HANDSHAKE = 5000, /* ms */
 };
-
-/* ---- the list of requests ---- */
-
-static void free_request(struct fathom_fwd_request *r)
-{
-	memory_free(&r->memory);
-	free(r->extents);
-	free(r->body);
-	free(r->reply);
-	free(r);
-}
-
-static void unlink_request(struct fathom_fwd *c, struct fathom_fwd_request *r)
-{
-	struct fathom_fwd_request *before = NULL;
-
-	for (struct fathom_fwd_request *q = c->first; q != r; q = q->next)
-		before = q;
-	if (before)
-		before->next = r->next;
-	else
-		c->first = r->next;
-	if (c->last == r)
-		c->last = before;
-}
-
-static bool is_open(const struct fathom_fwd_request *r)
-{
-	return !r->answered && !r->lost;
-}
-
-static struct fathom_fwd_request *find_request(struct fathom_fwd *c, uint64_t seq)
-{
-	struct fathom_fwd_request *r = c->first;
-
-	while (r && (r->head.seq != seq || !is_open(r)))
-		r = r->next;
-	return r;
-}
-
-static bool window_is_open(const struct fathom_fwd *c)
-{
-	const struct fathom_fwd_request *r = c->first;
-
-	while (r && !is_open(r))
-		r = r->next;
-	return !r || c->next_seq - r->head.seq < c->server.window;
-}
-
-/* ---- sending ---- */
-
-static void free_out(struct out *o)
-{
-	free(o->packed);
-	if (o->data)
-		free(o); /* else it is a part of its request */
-}
-
-static void free_outs(struct fathom_fwd *c)
-{
-	while (c->out_first) {
-		struct out *o = c->out_first;
-
-		c->out_first = o->next;
-		free_out(o);
-	}
-	c->out_last = NULL;
-	c->outs = 0;
-}
-
-static void add_out(struct fathom_fwd *c, struct out *o)
-{
-	if (c->out_last)
-		c->out_last->next = o;
-	else
-		c->out_first = o;
-	c->out_last = o;
-	c->outs++;
-}
-
-static void queue_request(struct fathom_fwd *c, struct fathom_fwd_request *r)
-{
-	r->out = (struct out){.request = r};
-	if (r->begun)
-		r->head.flags |= FWD_FLAG_RETRY;
-	frame_encode(r->out.head, &r->head);
-	add_out(c, &r->out);
-}
-
-static int queue_data(struct fathom_fwd *c, struct fathom_fwd_request *r, uint64_t at,
-		      uint32_t length)
-{
-	struct out *o = malloc(sizeof(*o));
-	struct frame head = {
-		.kind = FWD_KIND_DATA, .op = r->head.op, .client = c->id, .seq = r->head.seq};
-	struct writer w;
-
-	if (!o)
-		return ENOMEM;
-	*o = (struct out){.request = r, .data = true, .at = at, .length = length};
-	add_out(c, o);
-	o->packed =
-		c->server.compresses ? compress_memory(&r->memory, at, length, &o->length) : NULL;
-	head.flags = o->packed ? FWD_FLAG_COMPRESSED : 0;
-	head.body = o->length + 8;
-	w = (struct writer){.at = o->head + FWD_FRAME_HEADER, .end = o->head + sizeof(o->head)};
-	put_u64(&w, at);
-	if (c->checksum) {
-		head.flags |= FWD_FLAG_BODY_CRC;
-		head.body_crc = frame_crc(0, o->head + FWD_FRAME_HEADER, 8);
-		head.body_crc = o->packed ? frame_crc(head.body_crc, o->packed, o->length)
-					  : memory_crc(&r->memory, at, length, head.body_crc);
-	}
-	frame_encode(o->head, &head);
-	return 0;
-}
-
-/* What of the frame was not sent yet. */
-static int rest_of(const struct out *o, struct iovec *part)
-{
-	uint32_t head = o->data ? sizeof(o->head) : FWD_FRAME_HEADER, sent = o->sent;
-	int n = 0;
-
-	if (sent < head) {
-		part[n++] = (struct iovec){(void *)(uintptr_t)(o->head + sent), head - sent};
-		sent = head;
-	}
-	sent -= head;
-	if (o->packed && sent < o->length)
-		part[n++] = (struct iovec){o->packed + sent, o->length - sent};
-	if (o->packed)
-		return n;
-	if (o->data)
-		return n + memory_pieces(&o->request->memory, o->at + sent, o->length - sent,
-					 part + n, SEND_PARTS - n);
-	if (sent < o->request->head.body)
-		part[n++] = (struct iovec){o->request->body + sent, o->request->head.body - sent};
-	return n;
-}
-
-static uint32_t frame_bytes(const struct out *o)
-{
-	return o->data ? (uint32_t)sizeof(o->head) + o->length
-		       : FWD_FRAME_HEADER + o->request->head.body;
-}
-
-static void flush(struct fathom_fwd *c)
-{
-	struct iovec part[SEND_PARTS];
-
-	while (c->up && !c->broken && c->out_first) {
-		struct out *o = c->out_first;
-		ssize_t n = c->link.transport->send(&c->link, part, rest_of(o, part));
-
-		if (n == -EAGAIN)
-			return;
-		if (n < 0) {
-			c->broken = true;
-			return;
-		}
-		o->request->begun = true;
-		o->sent += (uint32_t)n;
-		if (o->sent < frame_bytes(o))
-			continue;
-		c->out_first = o->next;
-		if (!o->next)
-			c->out_last = NULL;
-		c->outs--;
-		free_out(o);
-	}
-}
-
-/* ---- receiving ---- */
-
-static bool is_being_sent(const struct fathom_fwd *c, const struct fathom_fwd_request *r)
-{
-	const struct out *o = c->out_first;
-
-	while (o && o->request != r)
-		o = o->next;
-	return o;
-}
-
-static const char *take_reply(struct fathom_fwd *c, struct fathom_fwd_request *r,
-			      const struct frame *head, const uint8_t *body)
-{
-	if (is_being_sent(
-		    c,
-		    r)) /* and its memory is about to be the user's again: only a new connection ends this */
-		return "an answer to a request that is still being sent";
-	if (r->abandoned) {
-		unlink_request(c, r);
-		free_request(r);
-		return NULL;
-	}
-	r->reply = malloc(head->body ? head->body : 1);
-	if (!r->reply)
-		r->lost = ENOMEM;
-	else
-		memcpy(r->reply, body, head->body);
-	r->reply_head = *head;
-	r->answered = true;
-	return NULL;
-}
-
-static const char *take_pull(struct fathom_fwd *c, struct fathom_fwd_request *r,
-			     const struct frame *head, const uint8_t *body)
-{
-	struct reader in = {.at = body, .end = body + head->body};
-	uint64_t at = get_u64(&in);
-	uint32_t length = get_u32(&in);
-
-	if (in.bad || in.at != in.end || !(r->head.flags & FWD_FLAG_PULL))
-		return "a pull that is none";
-	if (r->abandoned) /* its memory is the user's again: only a new connection ends this */
-		return "a pull of a request whose deadline has passed";
-	if (!length || length > FWD_LIMIT_PIECE || at > r->memory.bytes ||
-	    length > r->memory.bytes - at || c->outs >= MOST_OUTS)
-		return "a pull of data that was not announced";
-	if (queue_data(c, r, at, length))
-		c->broken = true;
-	return NULL;
-}
-
-static const char *take_compressed(struct fathom_fwd *c, struct fathom_fwd_request *r,
-				   struct reader in, uint64_t at)
-{
-	int64_t n;
-
-	if (!c->server.compresses)
-		return "compressed data that was not agreed on";
-	if (r->abandoned)
-		return NULL;
-	if (at != r->received)
-		return "data of a read at another place than where it goes on";
-	n = expand_memory(&r->memory, at, r->memory.bytes - at, in.at, (size_t)(in.end - in.at));
-	if (n < 0)
-		return "compressed data that is not what it says";
-	r->received += (uint64_t)n;
-	return NULL;
-}
-
-/* The frame's data as far as it has come; the rest is received where it belongs. */
-static const char *take_data(struct fathom_fwd *c, struct fathom_fwd_request *r,
-			     const struct frame *head, const uint8_t *body, size_t have)
-{
-	struct reader in = {.at = body, .end = body + have};
-	uint64_t at = get_u64(&in), here = (uint64_t)(in.end - in.at), length = head->body - 8;
-
-	if (in.bad || r->head.op != FWD_OP_READ)
-		return "data that nobody asked for";
-	if (head->flags & FWD_FLAG_COMPRESSED)
-		return take_compressed(c, r, in, at);
-	if (!r->abandoned) {
-		if (at != r->received || length > r->memory.bytes - at)
-			return "data of a read at another place than where it goes on";
-		memory_put(&r->memory, at, in.at, here);
-		r->received += here;
-	}
-	c->landing = (struct landing){length > here ? r : NULL, length - here};
-	return NULL;
-}
-
-static const char *take_frame(struct fathom_fwd *c, const struct frame *head, const uint8_t *body)
-{
-	const char *rule = frame_check_body(head, body);
-	struct fathom_fwd_request *r = find_request(c, head->seq);
-
-	if (rule)
-		return rule;
-	if (head->client != c->id)
-		return "a frame of another client";
-	if (!r)
-		return NULL; /* the answer to one that was sent twice */
-	if (r->head.op != head->op)
-		return "an answer of another operation";
-	switch (head->kind) {
-	case FWD_KIND_REPLY:
-		return take_reply(c, r, head, body);
-	case FWD_KIND_PULL:
-		return take_pull(c, r, head, body);
-	case FWD_KIND_DATA:
-		return take_data(c, r, head, body, head->body);
-	default:
-		return "a request from the server";
-	}
-}
-
-/* Data without a checksum, as it is, need not be there as a whole: the request whose memory it goes into at once; or NULL. */
-static struct fathom_fwd_request *can_land(struct fathom_fwd *c, const struct frame *head,
-					   size_t have)
-{
-	struct fathom_fwd_request *r = NULL;
-
-	if (head->kind == FWD_KIND_DATA &&
-	    !(head->flags & (FWD_FLAG_BODY_CRC | FWD_FLAG_COMPRESSED)) && have >= 8 &&
-	    head->client == c->id)
-		r = find_request(c, head->seq);
-	return r && r->head.op == head->op ? r : NULL;
-}
-
-/* Takes the whole frames that are there; how many bytes the next one needs. */
-static size_t take_frames(struct fathom_fwd *c)
-{
-	size_t at = 0, need = FWD_FRAME_HEADER;
-
-	while (c->in_have - at >= FWD_FRAME_HEADER) {
-		struct frame head;
-
-		c->broken_rule = frame_decode(&head, c->in + at);
-		if (c->broken_rule)
-			break;
-		need = FWD_FRAME_HEADER + head.body;
-		if (c->in_have - at < need) {
-			size_t have = c->in_have - at - FWD_FRAME_HEADER;
-
-			struct fathom_fwd_request *r = can_land(c, &head, have);
-
-			if (!r)
-				break;
-			c->broken_rule =
-				take_data(c, r, &head, c->in + at + FWD_FRAME_HEADER, have);
-			at = c->in_have;
-			need = FWD_FRAME_HEADER;
-			break;
-		}
-		c->broken_rule = take_frame(c, &head, c->in + at + FWD_FRAME_HEADER);
-		if (c->broken_rule)
-			break;
-		at += need;
-		need = FWD_FRAME_HEADER;
-	}
-	c->broken |= c->broken_rule != NULL;
-	c->in_have -= at;
-	if (at)
-		memmove(c->in, c->in + at, c->in_have);
-	return need;
-}
-
-/* Whether n bytes came; no answer of the transport but -EAGAIN leaves the connection as it is. */
-static bool came(struct fathom_fwd *c, ssize_t n)
-{
-	c->broken |= n <= 0 && n != -EAGAIN;
-	return n > 0;
-}
-
-/* Bytes that were received behind those in `in`. */
-static void take_bytes(struct fathom_fwd *c, size_t n)
-{
-	size_t need;
-
-	c->in_have += n;
-	c->in_need = need = take_frames(c);
-	if (need > c->in_room) {
-		uint8_t *larger = realloc(c->in, FWD_FRAME_HEADER + FWD_LIMIT_BODY);
-
-		if (!larger) {
-			c->broken = true;
-			return;
-		}
-		c->in = larger;
-		c->in_room = FWD_FRAME_HEADER + FWD_LIMIT_BODY;
-	}
-}
-
-/* A part of the data under way, into the user's memory; what nobody waits for any more goes nowhere. */
-static bool land(struct fathom_fwd *c)
-{
-	struct fathom_fwd_request *r = c->landing.request;
-	struct iovec place = {c->in, c->in_room};
-	ssize_t n;
-
-	if (!r->abandoned)
-		memory_pieces(&r->memory, r->received, c->landing.left, &place, 1);
-	if (place.iov_len > c->landing.left)
-		place.iov_len = c->landing.left;
-	n = c->link.transport->receive(&c->link, place.iov_base, place.iov_len);
-	if (!came(c, n))
-		return false;
-	r->received += r->abandoned ? 0 : (uint64_t)n;
-	c->landing.left -= (uint64_t)n;
-	if (!c->landing.left)
-		c->landing.request = NULL;
-	return true;
-}
-
-/* How much is received at once. */
-static size_t in_room(const struct fathom_fwd *c)
-{
-	size_t room = c->in_room - c->in_have;
-
-	if (c->in_need > c->in_have + FEW)
-		return c->in_need - c->in_have;
-	for (const struct fathom_fwd_request *r = c->first; r && room > FEW; r = r->next)
-		if (is_open(r) && r->head.op == FWD_OP_READ && r->memory.bytes > c->server.piece)
-			return FEW;
-	return room;
-}
-
-static void receive(struct fathom_fwd *c)
-{
-	while (!c->broken) {
-		size_t room = in_room(c);
-		ssize_t n;
-
-		if (c->landing.request) {
-			if (!land(c))
-				return;
-			continue;
-		}
-		n = c->link.transport->receive(&c->link, c->in + c->in_have, room);
-		if (!came(c, n))
-			return;
-		take_bytes(c, (size_t)n);
-		if ((size_t)n < room)
-			return; /* that was all */
-	}
-}
 
 /* ---- connections ---- */
 
@@ -453,8 +31,8 @@ static void forget_abandoned(struct fathom_fwd *c)
 		next = r->next;
 		if (!r->abandoned)
 			continue;
-		unlink_request(c, r);
-		free_request(r);
+		request_unlink(c, r);
+		request_free(r);
 	}
 }
 
@@ -465,7 +43,7 @@ static void close_link(struct fathom_fwd *c)
 	c->up = c->broken = false;
 	c->in_have = c->in_need = 0;
 	c->landing.request = NULL;
-	free_outs(c);
+	outs_free(c);
 	forget_abandoned(c);
 	c->trouble = ECONNRESET;
 	*c->why = 0;
@@ -486,8 +64,8 @@ static void welcome(struct fathom_fwd *c, const struct link *link, const struct 
 	c->trouble = 0;
 	*c->why = 0;
 	for (struct fathom_fwd_request *r = c->first; r && !c->broken; r = r->next)
-		if (is_open(r))
-			queue_request(c, r);
+		if (request_is_open(r))
+			outs_add_request(c, r);
 }
 
 /* Polls without the lock; true if the descriptor has one of the events. A receive that waits would be a call less, and more
@@ -544,13 +122,13 @@ static void pump_once(struct fathom_fwd *c, int64_t due)
 		connect_again(c, due);
 		return;
 	}
-	flush(c);
+	outs_flush(c);
 	if (c->broken)
 		return;
 	if (poll_unlocked(c, c->link.fd,
 			  link_events(&c->link, POLLIN | (c->out_first ? POLLOUT : 0)), due)) {
-		receive(c);
-		flush(c);
+		engine_receive(c);
+		outs_flush(c);
 	}
 }
 
@@ -564,7 +142,7 @@ static void wait_moved(struct fathom_fwd *c, int64_t due)
 /* Waits, pumping or while another thread does, until r is answered, or (NULL) the window is open. */
 static int wait_until(struct fathom_fwd *c, const struct fathom_fwd_request *r, int64_t due)
 {
-	while (r ? is_open(r) : !window_is_open(c)) {
+	while (r ? request_is_open(r) : !request_window_is_open(c)) {
 		if (c->refused)
 			return c->refused;
 		if (now_ms() >= due)
@@ -595,14 +173,14 @@ int engine_post(struct fathom_fwd *c, struct fathom_fwd_request *r)
 	r->head.client = c->id;
 	r->head.seq = c->next_seq;
 	if (c->up)
-		queue_request(c, r);
+		outs_add_request(c, r);
 	c->next_seq++;
 	if (c->last)
 		c->last->next = r;
 	else
 		c->first = r;
 	c->last = r;
-	flush(c);
+	outs_flush(c);
 	if (c->pumping && (c->out_first || c->broken))
 		while (write(c->wake, &one, sizeof(one)) < 0 && errno == EINTR)
 			;
@@ -636,15 +214,15 @@ static void take_back(struct fathom_fwd *c, struct fathom_fwd_request *r)
 
 void engine_drop(struct fathom_fwd *c, struct fathom_fwd_request *r)
 {
-	if (r->head.seq && is_open(r) && c->up) {
+	if (r->head.seq && request_is_open(r) && c->up) {
 		take_back(c, r);
 		if (c->broken && !c->pumping)
 			close_link(c);
 		return;
 	}
 	if (r->head.seq)
-		unlink_request(c, r);
-	free_request(r);
+		request_unlink(c, r);
+	request_free(r);
 }
 
 static int new_places(struct fathom_fwd *c)
@@ -696,8 +274,8 @@ void engine_end(struct fathom_fwd *c)
 	while (c->first) {
 		struct fathom_fwd_request *r = c->first;
 
-		unlink_request(c, r);
-		free_request(r);
+		request_unlink(c, r);
+		request_free(r);
 	}
 	ledger_free(&c->ledger);
 	locks_free(&c->locks);

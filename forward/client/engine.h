@@ -121,6 +121,32 @@ struct fathom_fwd {
 	struct locks locks;
 };
 
+/* ---- requests.c: the list ---- */
+void request_free(struct fathom_fwd_request *r);
+void request_unlink(struct fathom_fwd *c, struct fathom_fwd_request *r);
+/* The one of this number that is open; or NULL. */
+struct fathom_fwd_request *request_find(struct fathom_fwd *c, uint64_t seq);
+/* One more may be sent. */
+bool request_window_is_open(const struct fathom_fwd *c);
+
+static inline bool request_is_open(const struct fathom_fwd_request *r)
+{
+	return !r->answered && !r->lost;
+}
+
+/* ---- sending.c: what waits to be sent ---- */
+void outs_free(struct fathom_fwd *c);
+void outs_add_request(struct fathom_fwd *c, struct fathom_fwd_request *r);
+/* A part of its data; 0 or an errno. */
+int outs_add_data(struct fathom_fwd *c, struct fathom_fwd_request *r, uint64_t at, uint32_t length);
+/* Sends what can be sent at once. */
+void outs_flush(struct fathom_fwd *c);
+bool outs_has(const struct fathom_fwd *c, const struct fathom_fwd_request *r);
+
+/* ---- receiving.c ---- */
+/* Takes what came, all of it. */
+void engine_receive(struct fathom_fwd *c);
+
 /* ---- engine.c ---- */
 int engine_begin(struct fathom_fwd *c);
 void engine_end(struct fathom_fwd *c);
