@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,13 @@ def selections(run: Path) -> list[dict[str, Any]]:
     path = run / "selections.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     return [json.loads(line) for line in lines]
+
+
+def keep_change(run: Path, file: str, number: int, **what: str) -> None:
+    """What was changed while the run ran, and when: a line of `selections.jsonl` or `tuned.jsonl`."""
+    said = {"time_ns": time.time_ns(), "host": socket.gethostname(), "number": number, **what}
+    with (run / file).open("a", encoding="utf-8") as kept:
+        kept.write(json.dumps(said, ensure_ascii=False) + "\n")
 
 
 def boot_id() -> str:

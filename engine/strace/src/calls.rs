@@ -1,6 +1,9 @@
 //! System calls that are rows, as libc's function that usually makes them, with the fields that the catalogue gives it
 //! (`catalog/probes/posix.toml`), as far as strace tells them.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// What a call is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
@@ -202,9 +205,13 @@ pub const OTHERS: &[&str] =
 /// I/O whose operations strace does not show.
 pub const UNKNOWN: &[&str] = &["io_uring_enter", "io_submit", "io_getevents", "io_pgetevents"];
 
-/// The first row of a system call.
+/// The first row of a system call. Each line of a log asks.
 pub fn place(syscall: &[u8]) -> Option<usize> {
-	CALLS.iter().position(|shape| shape.syscall.as_bytes() == syscall)
+	static PLACES: LazyLock<HashMap<&[u8], usize>> = LazyLock::new(|| {
+		let names = CALLS.iter().map(|shape| shape.syscall.as_bytes());
+		names.enumerate().map(|(place, name)| (name, place)).rev().collect()
+	});
+	PLACES.get(syscall).copied()
 }
 
 impl Shape {
@@ -321,6 +328,14 @@ mod tests {
 			("EHWPOISON", 133),
 		] {
 			assert_eq!(errno(name.as_bytes()), number, "{name}");
+		}
+	}
+
+	#[test]
+	fn of_several_rows_the_first_is_the_place() {
+		let first = |name| CALLS.iter().position(|shape| shape.syscall == name);
+		for name in ["openat", "newfstatat", "getcwd", "nosuchcall"] {
+			assert_eq!(place(name.as_bytes()), first(name), "{name}");
 		}
 	}
 

@@ -2,18 +2,15 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from fathom import programs
 from fathom.checks.finding import Finding
+from fathom.mpi import family
 
 LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.mpich", "mpiexec.openmpi", "srun", "jsrun", "aprun")
-# What a launcher's or compiler's own words give away.
-FAMILIES = (("Open MPI", ("open-mpi", "openmpi", "openrte", "prterun", "open mpi")),
-            ("Intel MPI", ("intel(r) mpi", "i_mpi", "impi")),
-            ("MPICH", ("mpich", "hydra")), ("Slurm", ("slurm",)))  # fmt: skip
 HDF5_COMPILERS = ("h5pcc", "h5pcc.mpich", "h5pcc.openmpi", "h5cc")
 BATCH = (
     ("Slurm", "SLURM_JOB_ID", "sbatch"),
@@ -25,26 +22,8 @@ BATCH = (
 @cache
 def _said(*command: str) -> str:
     """What a command prints; nothing when it cannot be run."""
-    try:
-        clean = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
-        done = subprocess.run(
-            command,
-            env=clean,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=20,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout + done.stderr
-
-
-def family(text: str) -> str | None:
-    """Whose words these are."""
-    low = text.lower()
-    return next((name for name, words in FAMILIES if any(word in low for word in words)), None)
+    done = programs.said(*command)
+    return done.stdout + done.stderr if done else ""
 
 
 def _launcher(path: str) -> str | None:

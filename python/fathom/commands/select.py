@@ -11,11 +11,9 @@ examples:
 """
 
 import argparse
-import json
 import os
 import socket
 import sys
-import time
 from pathlib import Path
 
 from fathom import control, live, manifest, selection
@@ -54,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     compiled = selection.compile_text(text, name, node.programs())
     _check_layers(text, configuration)
     number = node.change(compiled)
-    _keep(directory, number, text)
+    manifest.keep_change(directory, "selections.jsonl", number, selection=text)
     beside = live.carriers().get(directory.resolve(), []) or node.processes()
     if beside:
         node.start_agent(directory.resolve(), min(beside))
@@ -92,18 +90,6 @@ def _check_layers(text: str, configuration: selection.Configuration) -> None:
             f"select: layer {missing[0]} was not asked for when the run began, so its functions are"
             f" not seen; start a run with --layers +{missing[0]}"
         )
-
-
-def _keep(directory: Path, number: int, text: str) -> None:
-    """The run remembers what was asked for, and when."""
-    line = {
-        "time_ns": time.time_ns(),
-        "host": socket.gethostname(),
-        "number": number,
-        "selection": text,
-    }
-    with (directory / "selections.jsonl").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
 def _say_others(directory: Path) -> int:

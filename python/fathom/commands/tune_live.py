@@ -1,9 +1,7 @@
 """fathom tune --live RUN: other hints for the files that a run opens from now on."""
 
-import json
 import socket
 import sys
-import time
 from pathlib import Path
 
 from fathom import control, manifest
@@ -29,7 +27,7 @@ def tune(name: str, file: str) -> int:
         ended = "the run has ended" if "exit" in content else "none of its processes is here"
         raise RunError(f"tune --live: {directory}: nothing to change on this node: {ended}")
     number = control.Node(rings).tune(text)
-    _keep(directory, number, text)
+    manifest.keep_change(directory, "tuned.jsonl", number, settings=text)
     here = socket.gethostname()
     line = f"holds for files that a first rank on {here} opens from now on, together with others"
     print(f"fathom: tune --live: {file} {line}", file=sys.stderr)
@@ -52,14 +50,3 @@ def _checked(file: Path) -> str:
         most = f"{BYTES} bytes, {RULES} tables, {SETTINGS} settings"
         raise UsageError(f"{file}: more than processes have room for ({most})")
     return text
-
-
-def _keep(directory: Path, number: int, text: str) -> None:
-    line = {
-        "time_ns": time.time_ns(),
-        "host": socket.gethostname(),
-        "number": number,
-        "settings": text,
-    }
-    with (directory / "tuned.jsonl").open("a", encoding="utf-8") as kept:
-        kept.write(json.dumps(line, ensure_ascii=False) + "\n")

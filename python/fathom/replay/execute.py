@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from fathom import mpi
 from fathom.errors import FathomError, UsageError
 from fathom.replay.program import Program
 from fathom.tuning.stacks import OPEN_MPI, here, named
@@ -16,7 +17,7 @@ FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
 def family(made: Program) -> str:
     """Of the run's MPI; of a run without one any."""
     if made.mpi:
-        return "openmpi" if "open" in made.mpi.lower() else "mpich"
+        return mpi.kind(made.mpi)
     return "mpich" if named("mpicc", "mpich") else "openmpi"
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from fathom import groups, places
+from fathom import places, programs
 from fathom.errors import FathomError, UsageError
 from fathom.screens.setup import Job
 
@@ -87,7 +87,7 @@ class Desk:
             process = None if one.is_over else one.process
             one.state = one.state if one.is_over else "stopped"
         if process is not None:
-            groups.end(process, signal.SIGINT)
+            programs.end(process, signal.SIGINT)
         return self.progress(one.name)
 
     def close(self) -> None:

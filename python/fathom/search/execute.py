@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from fathom import groups, places
+from fathom import places, programs
 from fathom.errors import FathomError
 from fathom.forwarding.group import Group
 from fathom.search.ledger import Outcome
@@ -120,7 +120,7 @@ class Executor:
             except subprocess.TimeoutExpired:
                 return None
             finally:
-                groups.end(process)
+                programs.end(process)
 
     def _why(self, number: int, status: int) -> str:
         text = (self.place(number) / "errors").read_text(encoding="utf-8", errors="replace")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fathom import mpi
 from fathom.analysis import findings
 from fathom.catalogue.knobs import Knob
 from fathom.errors import UsageError
@@ -62,15 +63,14 @@ def _is_value(knob: Knob, word: str) -> bool:
 
 def stacks(run: Run, program: Sequence[str]) -> dict[str, str]:
     """Layers of the catalogue that the program uses -> the stack that their knobs are proved on."""
-    rows = run.sql("select distinct layer from counters").to_pylist()
-    used = {row["layer"] for row in rows}
-    mpi = run.sql("select any_value(mpi) as mpi from processes where mpi is not null").to_pylist()
-    name = (mpi[0]["mpi"] or "").lower() if mpi else ""
+    used = {row["layer"] for row in run.sql("select distinct layer from counters").to_pylist()}
+    rows = run.sql("select any_value(mpi) as mpi from processes where mpi is not null").to_pylist()
+    name = (rows[0]["mpi"] or "") if rows else ""
     if not name:
         return {}
-    open_mpi = "open mpi" in name
+    family = mpi.kind(name)
+    open_mpi = family == "openmpi"
     romio = not open_mpi or "romio321" in [os.environ.get(OMPI_IO), *program]
-    family = "openmpi" if open_mpi else "mpich"
     found = {"hdf5": f"hdf5-{family}", "pnetcdf": "pnetcdf"}
     found = {layer: stack for layer, stack in found.items() if layer in used}
     if "mpiio" in used:

@@ -1,11 +1,11 @@
 """What a trial is judged by: a figure of its recorded run, or what a command of the user's says."""
 
 import os
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fathom import programs
 from fathom.analysis import statement
 from fathom.errors import FathomError
 from fathom.store import Run
@@ -67,13 +67,10 @@ def measure(run: Run, group: str | None) -> dict[str, float]:
 
 def said(command: str, cwd: Path, words: Mapping[str, str], seconds: float | None) -> float:
     """The number in the last line that the user's command prints."""
-    try:
-        done = subprocess.run(
-            ["/bin/sh", "-c", command], cwd=cwd, env={**os.environ, **words}, capture_output=True,
-            stdin=subprocess.DEVNULL, text=True, errors="replace", check=False, timeout=seconds,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        raise FathomError(f"the objective's command did not end in {seconds:g} s") from error
+    environment = {**os.environ, **words}
+    done = programs.run(["/bin/sh", "-c", command], seconds, environment=environment, cwd=cwd)
+    if done is None:
+        raise FathomError(f"the objective's command did not end in {seconds:g} s")
     if done.returncode:
         raise FathomError(f"the objective's command ended with status {done.returncode}")
     last = done.stdout.split("\n") if done.stdout.strip() else [""]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import h5py
 
+from fathom import programs
 from fathom.errors import FathomError, UsageError
 
 WAYS = ("checksum", "h5diff", "none")
@@ -50,12 +51,9 @@ class Reference:
 
     def _by_command(self, out: Path) -> str | None:
         words = {"TUNE_REFERENCE": str(self.folder), "TUNE_OUT": str(out)}
-        try:
-            done = subprocess.run(
-                ["/bin/sh", "-c", self.way], env={**os.environ, **words}, capture_output=True,
-                stdin=subprocess.DEVNULL, check=False, timeout=self.seconds,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
+        environment = {**os.environ, **words}
+        done = programs.run(["/bin/sh", "-c", self.way], self.seconds, environment=environment)
+        if done is None:
             return "--verify's command did not end in time"
         return (
             f"--verify's command ended with status {done.returncode}" if done.returncode else None

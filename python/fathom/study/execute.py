@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fathom import groups, places
+from fathom import places, programs
 from fathom.errors import FathomError, UsageError
 from fathom.study.plan import Plan, Point, Program
 
@@ -125,7 +125,7 @@ class Study:
                 )
         finally:
             for process in processes:
-                groups.end(process)
+                programs.end(process)
         return found
 
     def _start(self, program: Program) -> "subprocess.Popen[bytes]":
@@ -152,7 +152,7 @@ class Study:
         try:
             return process.wait(left)
         except subprocess.TimeoutExpired:
-            groups.end(process)
+            programs.end(process)
             return TIMED_OUT
 
 

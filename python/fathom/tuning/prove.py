@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fathom import places
+from fathom import places, programs
 from fathom.catalogue.knobs import Knob
 from fathom.errors import FathomError, RunError
 from fathom.store import open_run
@@ -133,13 +133,9 @@ class Bench:
         environment = {
             key: value for key, value in os.environ.items() if not key.startswith("FATHOM_RUN")
         }
-        try:
-            done = subprocess.run(
-                words, env=environment | stack.environment, capture_output=True, text=True,
-                errors="replace", check=False, timeout=SECONDS,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            raise RunError(f"{_as_text(given)}: no end after {SECONDS} s") from error
+        done = programs.run(words, SECONDS, environment=environment | stack.environment)
+        if done is None:
+            raise RunError(f"{_as_text(given)}: no end after {SECONDS} s")
         if done.returncode:
             line = next((line for line in done.stderr.splitlines() if line.strip()), "")
             raise RunError(f"{_as_text(given)}: exit status {done.returncode}: {line}")

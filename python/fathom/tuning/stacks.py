@@ -1,16 +1,14 @@
 """The I/O stacks of this machine that knobs are proved on, and what tells one from another."""
 
 import hashlib
-import os
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fathom import places
+from fathom import mpi, places, programs
 
 #: Stack -> API of its program, MPI, pkg-config's name, launch variables.
 STACKS = {
@@ -49,14 +47,8 @@ class Stack:
 
 
 def _said(*words: str) -> str:
-    clean = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
-    try:
-        done = subprocess.run(
-            words, env=clean, capture_output=True, text=True, errors="replace", check=False, timeout=30
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout if done.returncode == 0 else ""
+    done = programs.said(*words)
+    return done.stdout if done and done.returncode == 0 else ""
 
 
 def named(tool: str, family: str) -> str | None:
@@ -65,10 +57,7 @@ def named(tool: str, family: str) -> str | None:
     plain = shutil.which(tool)
     if found or not plain:
         return found
-    said = (_said(plain, "-show") + _said(plain, "--version")).lower()
-    words = ("open mpi", "openmpi", "open-mpi", "openrte")
-    is_open = any(word in said for word in words)
-    return plain if is_open == (family == "openmpi") else None
+    return plain if mpi.kind(_said(plain, "-show") + _said(plain, "--version")) == family else None
 
 
 @cache

@@ -40,6 +40,17 @@ function places(...values: number[]): string[] {
 	return values.map((one) => String(Math.round(one * 100) / 100));
 }
 
+/** A full diamond; its path is left for an edge. */
+export function diamond(ink: Ink, x: number, y: number): void {
+	ink.beginPath();
+	ink.moveTo(x, y - 5);
+	ink.lineTo(x + 5, y);
+	ink.lineTo(x, y + 5);
+	ink.lineTo(x - 5, y);
+	ink.closePath();
+	ink.fill();
+}
+
 /** A colour as SVG has it; our painters know no gradients. */
 function colour(style: string | CanvasGradient | CanvasPattern): string {
 	return typeof style === "string" ? style : "none";

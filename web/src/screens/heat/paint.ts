@@ -1,4 +1,4 @@
-import { fit, hatch, SMALL, type Box, type Ink } from "../../draw/ink";
+import { diamond, fit, hatch, SMALL, type Box, type Ink } from "../../draw/ink";
 import { logShare, place, ticks, timeLabels, value, type Scale } from "../../draw/scale";
 import { heat, type Palette } from "../../draw/theme";
 import { format } from "../../draw/units";
@@ -147,13 +147,7 @@ function tick(ink: Ink, at: Frame, mark: Mark, palette: Palette): void {
 	ink.strokeStyle = palette.background;
 	ink.lineWidth = 1.5;
 	if (right - left > 8) ink.fillRect(left, y - 1.5, right - left, 3);
-	ink.beginPath();
-	ink.moveTo(middle, y - 5);
-	ink.lineTo(middle + 5, y);
-	ink.lineTo(middle, y + 5);
-	ink.lineTo(middle - 5, y);
-	ink.closePath();
-	ink.fill();
+	diamond(ink, middle, y);
 	ink.stroke();
 }
 

@@ -1,4 +1,4 @@
-import { fit, FONT, SMALL, type Box, type Ink } from "../../draw/ink";
+import { diamond, fit, FONT, SMALL, type Box, type Ink } from "../../draw/ink";
 import { place, ticks, type Scale } from "../../draw/scale";
 import { heat, layerColour, type Palette } from "../../draw/theme";
 import { bestSoFar, range, type Knob, type SearchAnswer, type Setting, type Trial } from "./query";
@@ -106,16 +106,6 @@ function cross(ink: Ink, x: number, y: number): void {
 	ink.moveTo(x + 4, y - 4);
 	ink.lineTo(x - 4, y + 4);
 	ink.stroke();
-}
-
-function diamond(ink: Ink, x: number, y: number): void {
-	ink.beginPath();
-	ink.moveTo(x, y - 5);
-	ink.lineTo(x + 5, y);
-	ink.lineTo(x, y + 5);
-	ink.lineTo(x - 5, y);
-	ink.closePath();
-	ink.fill();
 }
 
 function ring(ink: Ink, palette: Palette, { x, y }: Place): void {
