@@ -34,6 +34,16 @@ CASES = [
     ("s3d", "hdf5", "mpich", {}, 4),
     ("vpic", "hdf5", "mpich", {}, 32),
     ("gcrm", "hdf5", "mpich", {}, 1),
+    ("s3d", "hdf5", "mpich", {"calls": "off"}, 32768),
+    ("ghost", "mpiio", "mpich", {}, 2),
+    ("ghost", "mpiio", "mpich", {"memory": "off", "calls": "off", "sieving": "off"}, 384),
+    ("ghost", "hdf5", "mpich", {}, 2),
+    ("ghost", "hdf5", "mpich", {"memory": "packed"}, 2),
+    ("ghost", "hdf5", "mpich", {"memory": "off", "calls": "off"}, 384),
+    ("ghost_planes", "mpiio", "mpich", {}, 8),
+    ("ghost_planes", "mpiio", "mpich", {"memory": "off", "sieving": "off"}, 128),
+    ("ghost_planes", "mpiio", "mpich", {"memory": "off", "two_phase": "force"}, 2),
+    ("ghost_planes", "hdf5", "mpich", {"memory": "off", "calls": "off"}, 128),
     ("flash_lumped", "mpiio", "mpich", {}, 28),
     ("flash_lumped", "mpiio", "mpich", {"lump": "off"}, 120),
     ("flash_lumped", "hdf5", "mpich", {}, 28),
@@ -53,12 +63,14 @@ def seen(log: str, path: Path) -> tuple[int, int]:
 
 
 def text_of(name: str) -> str:
-    """A specification; `_lumped`: its variables of four dimensions are one of five."""
-    spec, lumped, _ = name.partition("_lumped")
+    """A specification; `_lumped`: its variables of four dimensions are one of five; `_planes`: ranks have planes."""
+    spec = name.removesuffix("_lumped").removesuffix("_planes")
     text = (generated.SPECS / f"{spec}.iog").read_text().replace("processes: 4, 8", "processes: 4")
+    if name.endswith("_planes"):
+        return generated.planes(text)
     members = re.findall(r"^(\w+): double, 4,", text, re.M)
     option = f"lump: cells, {', '.join(members)};\n#end_options"
-    return text.replace("#end_options", option, 1) if lumped else text
+    return text.replace("#end_options", option, 1) if name.endswith("_lumped") else text
 
 
 @pytest.mark.parametrize(

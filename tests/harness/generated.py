@@ -48,6 +48,14 @@ class Kernel:
     fixed: tuple[tuple[str, str], ...] = ()
 
 
+def planes(text: str) -> str:
+    """The example `ghost` with planes instead of columns for each rank: ranks follow each other in the file."""
+    columns = "0, z, 0, y, rank * (x / nprocs), x / nprocs"
+    around = text.partition(" in ")[2].partition(" from")[0]
+    text = text.replace(columns, "rank * (z / nprocs), z / nprocs, 0, y, 0, x")
+    return text.replace(around, "<z / nprocs + 4, y + 4, x + 4>").replace("z: 6;", "z: 8;")
+
+
 def command(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, cwd=cwd)
 

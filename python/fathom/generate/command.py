@@ -10,6 +10,8 @@ from fathom.generate.emit import c, fortran
 from fathom.generate.emit.context import PointText
 from fathom.generate.emit.seal import check_unedited
 from fathom.generate.emit.seal import sealed as sealed_text
+from fathom.generate.emit.shared import uses_memory
+from fathom.generate.optimise.memory import in_memory
 from fathom.generate.plan import Plan, plan
 from fathom.generate.restructure import restructure
 from fathom.generate.spec import Option, Point, Spec
@@ -44,6 +46,8 @@ def checked(
         spec.options[name] = Option((word,), spec.source.place(0, 1))
     restructure(spec)
     check(spec)
+    if uses_memory(spec):
+        spec.in_memory = in_memory(spec)
     return spec, [plan(spec, point) for point in spec.points]
 
 

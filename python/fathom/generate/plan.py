@@ -64,14 +64,18 @@ def plan(spec: Spec, point: Point) -> Plan:
 def _raw(spec: Spec, point: Point, asked: Calls, collective: bool = False) -> int:
     """`collective`: whatever the point's own calls are."""
     facts = Facts(spec, point, [asked])
+    collective = collective or facts.chosen("calls") == "collective"
+    # HDF5 moves each run by a call of its own, and nothing is sieved
+    by_runs = spec.library in ("hdf5", "netcdf4") and not collective
     buffer = int(spec.layout["cb_buffer_size"].words[0]) if "cb_buffer_size" in spec.layout else 0
     how = How(
         reading=point.kind == "read",
         together=spec.library == "pnetcdf" and facts.chosen("posting") == "nonblocking",
-        collective=collective or facts.chosen("calls") == "collective",
+        collective=collective,
         plain=spec.library == "posix",
         two_phase=facts.chosen("two_phase"),
-        sieving=facts.chosen("sieving") == "auto",
+        sieving=facts.chosen("sieving") == "auto" and not by_runs,
+        packed=spec.in_memory.packed,
         buffer=buffer or COLLECTIVE_BUFFER,
     )
     return raw_calls(asked, how)

@@ -157,6 +157,14 @@ class Point:
 
 
 @dataclass(frozen=True)
+class InMemory:
+    """What lies scattered in memory: packed into a copy, or described to the library; and why."""
+
+    packed: bool
+    reason: str
+
+
+@dataclass(frozen=True)
 class Lump:
     """Variables that were made one, in their order along its fastest dimension, or its slowest."""
 
@@ -188,6 +196,7 @@ class Spec:
     layout: dict[str, Option] = field(default_factory=dict)
     points: list[Point] = field(default_factory=list)
     lump: Lump | None = None
+    in_memory: InMemory = InMemory(True, "")
 
     def option(self, name: str, otherwise: str) -> str:
         """The first word of an option."""

@@ -119,7 +119,7 @@ def _unit(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[st
     knows, first = LIBRARIES[spec.library], plans[0]
     headers = {*knows.headers, "stdio.h"}
     if shared.uses_memory(spec):
-        headers |= {"stdlib.h", "string.h"}
+        headers |= {"stdlib.h", "string.h"} if spec.in_memory.packed else set()
     if spec.library in ("hdf5", "posix"):
         headers.add("string.h")
     if spec.compounds():

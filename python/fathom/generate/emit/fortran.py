@@ -248,9 +248,10 @@ def _module(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[
     used |= {KINDS[a["type"]] for a in attributes if a["type"] and spec.library == "pnetcdf"}
     memories = shared.uses_memory(spec)
     used |= {KINDS[kind] for kind, _ in shared.members(spec, plans)}
-    if memories or spec.library in shared.RAW:
+    if memories and spec.in_memory.packed:
+        used |= {"int8", *(f"int{8 * size}" for size in shared.memory_sizes(spec))}
+    if spec.library in shared.RAW:
         used.add("int8")
-    used |= {f"int{8 * size}" for size in shared.memory_sizes(spec)}
     if spec.library == "hdf5":
         used |= set(KINDS.values())
     return shared.content(spec, plans, views) | {

@@ -157,6 +157,8 @@ def content(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[
         "rank": _rank(spec),
         "compounds": compounds(spec),
         "memories": uses_memory(spec),
+        "packs": uses_memory(spec) and spec.in_memory.packed,
+        "described": uses_memory(spec) and not spec.in_memory.packed,
         "memory_sizes": memory_sizes(spec),
         "creates": any(one.creates for one in plans),
         "writes": any(not one.reading for one in plans),

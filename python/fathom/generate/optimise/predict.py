@@ -24,6 +24,7 @@ class How:
     plain: bool  # POSIX: no MPI-IO below
     two_phase: str  # auto, force, off
     sieving: bool
+    packed: bool  # what lies scattered in memory is given as one piece
     buffer: int = COLLECTIVE_BUFFER
 
 
@@ -44,7 +45,9 @@ def _of_call(group: list[Request], how: How) -> int:
 
 
 def _own(request: Request, how: How) -> int:
-    if request.runs == 1 or not how.sieving:
-        return request.runs
+    """ROMIO moves what is scattered in memory as it does what is scattered in the file."""
+    runs = request.runs if how.packed else max(request.runs, request.in_memory)
+    if runs == 1 or not how.sieving:
+        return runs
     buffer = SIEVE_READ if how.reading else SIEVE_WRITE
     return -(-(request.end - request.first) // buffer)

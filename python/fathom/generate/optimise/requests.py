@@ -4,19 +4,29 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from math import prod
 
-from fathom.generate.analysis.pieces import Piece, extents, lengths, pieces_of
+from fathom.generate.analysis.pieces import (
+    Numbers,
+    Piece,
+    extents,
+    lengths,
+    pieces_of,
+    ranks_of,
+)
+from fathom.generate.language.expression import Values
+from fathom.generate.language.over_ranks import numbers
 from fathom.generate.spec import Point, Spec, Variable
 
 
 @dataclass(frozen=True)
 class Request:
-    """Of one rank: bytes from first to end (exclusive), in how many contiguous runs."""
+    """Of one rank: bytes from first to end (exclusive), in how many contiguous runs in the file, and in memory."""
 
     rank: int
     first: int
     end: int
     runs: int
     bytes: int
+    in_memory: int = 1
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,8 @@ class Calls:
         for rank, mine in sorted(of_rank.items()):
             first, end = min(r.first for r in mine), max(r.end for r in mine)
             runs, size = sum(r.runs for r in mine), sum(r.bytes for r in mine)
-            found.append(Request(rank, first, end, runs, size))
+            in_memory = sum(r.in_memory for r in mine)
+            found.append(Request(rank, first, end, runs, size, in_memory))
         return found
 
 
@@ -54,13 +65,26 @@ def calls(spec: Spec, point: Point, nprocs: int) -> Calls:
         offsets[variable.number] = at
         at += prod(extents(variable, length)) * variable.type.size
     transfers: dict[tuple[int, int], list[Request]] = {}
+    rooms = _rooms(point, nprocs, values)
     for piece in found:
         if piece.elements:
             variable = piece.access.variable
+            room = rooms.get((id(piece.access), piece.rank), piece.count)
             shape = extents(variable, length)
-            request = _request(piece, variable, shape, offsets[variable.number])
+            request = _request(piece, variable, shape, offsets[variable.number], room)
             transfers.setdefault(_transfer(piece), []).append(request)
     return Calls(nprocs, list(transfers.values()))
+
+
+def _rooms(point: Point, nprocs: int, values: Values) -> dict[tuple[int, int], Numbers]:
+    """Extents of the larger arrays of which parts are moved, by access and rank."""
+    found: dict[tuple[int, int], Numbers] = {}
+    for access in point.accesses:
+        if access.buffer.memory is not None:
+            ranks = ranks_of(access, nprocs)
+            extents_of = numbers(access.buffer.memory.extents, ranks, values)
+            found |= {(id(access), rank): one for rank, one in zip(ranks, extents_of, strict=True)}
+    return found
 
 
 def fills(spec: Spec, point: Point, nprocs: int) -> Calls:
@@ -99,13 +123,23 @@ def _transfer(piece: Piece) -> tuple[int, int]:
     return (id(access) if alone else access.variable.number, piece.turn)
 
 
-def _request(piece: Piece, variable: Variable, shape: tuple[int, ...], offset: int) -> Request:
+def _request(
+    piece: Piece, variable: Variable, shape: Numbers, offset: int, room: Numbers
+) -> Request:
     first = last = 0
     for extent, start, count in zip(shape, piece.start, piece.count, strict=True):
         first, last = first * extent + start, last * extent + start + count - 1
-    whole = len(shape)  # dimensions from here on are moved whole
-    while whole > 0 and piece.count[whole - 1] == shape[whole - 1]:
-        whole -= 1
-    runs = prod(piece.count[: max(whole - 1, 0)])
     size = variable.type.size
-    return Request(piece.rank, offset + first * size, offset + (last + 1) * size, runs, piece.bytes)
+    begin, end = offset + first * size, offset + (last + 1) * size
+    moved = piece.count + (1,) * (len(room) - len(shape))
+    return Request(
+        piece.rank, begin, end, _runs(piece.count, shape), piece.bytes, _runs(moved, room)
+    )
+
+
+def _runs(count: Numbers, shape: Numbers) -> int:
+    """Contiguous runs of a part of an array."""
+    whole = len(shape)  # dimensions from here on are moved whole
+    while whole > 0 and count[whole - 1] == shape[whole - 1]:
+        whole -= 1
+    return prod(count[: max(whole - 1, 0)])

@@ -19,6 +19,7 @@ OVERRIDES = {
     "format": ("cdf5", "cdf2", "cdf1"),
     "metadata": ("collective", "independent"),
     "gaps": ("refuse", "fill"),
+    "memory": ("auto", "packed", "datatype"),
 }
 #: What a rule that is switched off leaves: I/O as it would be without it.
 OFF = {
@@ -27,6 +28,7 @@ OFF = {
     "sieving": "off",
     "posting": "blocking",
     "metadata": "independent",
+    "memory": "datatype",
 }
 
 
@@ -186,8 +188,10 @@ def _packing(f: Facts) -> Decision | None:
     if not buffers:
         return None
     what = ", ".join(dict.fromkeys(buffers))
-    reason = "what is moved lies scattered in memory; a packed copy is moved in one piece"
-    return Decision(15, f"memory of {what}", "packed", reason)
+    way = f.spec.in_memory
+    described = "a hyperslab" if f.spec.library == "hdf5" else "a datatype"
+    choice = "packed" if way.packed else described
+    return Decision(15, f"memory of {what}", choice, way.reason, "memory")
 
 
 def _offsets(f: Facts) -> Decision | None:
