@@ -25,6 +25,7 @@ LINKED = (
 MOUNTER = "build/fathom-forward-fuse"
 PAGE = "web/dist/index.html"
 COMMANDS = ("build/fathom", "engine/target/release/fathom-engine")
+SHARE = "build/share"
 SHIM = """#!/bin/sh
 # The native command of the source tree, with the Python of this environment.
 FATHOM_PYTHON="${{FATHOM_PYTHON:-${{0%/*}}/python3}}" exec '{command}' "$@"
@@ -41,6 +42,14 @@ def oldest_glibc(files: list[Path]) -> tuple[int, int]:
         ).stdout
         needed |= {(int(major), int(minor)) for major, minor in GLIBC.findall(symbols)}
     return max(needed)
+
+
+def fuse_library(mounter: Path) -> dict[str, str]:
+    """libfuse itself, where the mounter looks for it: no wheel may ask a machine for it. A copy of its own, as its
+    licence (LGPL 2.1) wants it."""
+    said = subprocess.run(["ldd", mounter], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"(libfuse3\.so\.\d+) => (/\S+)", said)
+    return {found[2]: f"lib/fathom/{found[1]}"} if found else {}
 
 
 class NativeParts(BuildHookInterface[Any]):
@@ -70,6 +79,10 @@ class NativeParts(BuildHookInterface[Any]):
         build_data["shared_scripts"] = {str(file): file.name for file in commands}
         libraries += [Path(self.root, name) for name in LINKED]
         build_data["shared_data"] = {str(file): f"lib/fathom/{file.name}" for file in libraries}
+        if Path(self.root, MOUNTER).is_file():
+            build_data["shared_data"] |= fuse_library(Path(self.root, MOUNTER))
+        if Path(self.root, SHARE).is_dir():  # man pages, completions: `make wheel` makes them
+            build_data["shared_data"][str(Path(self.root, SHARE))] = "share"
 
     def add_page(self, build_data: dict[str, Any]) -> None:
         """The web UI is the only part that may be missing: it takes Node to build."""

@@ -3,5 +3,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 1 ] || { echo "usage: wheel.sh DIRECTORY" >&2; exit 2; }
+.venv/bin/python packaging/share.py build/fathom build/share
 .venv/bin/python -m pip wheel -q --disable-pip-version-check --no-deps --wheel-dir "$1" .
 ls -l "$1"/*.whl
