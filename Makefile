@@ -17,7 +17,7 @@ BIN    := $(VENV)/bin
 CARGO  := cargo
 CARGO_AT := --manifest-path engine/Cargo.toml
 TIMED  := packaging/timed.sh
-PYTEST  = $(BIN)/python -m pytest -q $(if $(FULL),,-m 'not full')
+PYTEST  = $(BIN)/python -m pytest -q --durations 20 --durations-min 5 $(if $(FULL),,-m 'not full')
 
 C_FILES := $(sort $(shell find runtime forward kernels examples tests bench engine/encoder/src engine/record/src python/fathom -name '*.[ch]'))
 SHELL_FILES := .ci/run $(sort $(shell find packaging runtime tests examples -name '*.sh'))
