@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help deps venv engine native web no-npm build demo test test-full test-rust test-native test-python test-alone test-web \
-	lint lint-c lint-rust lint-python lint-shell lint-web format bench pictures install uninstall wheel clean
+	lint lint-c lint-rust lint-python lint-shell lint-web format bench pictures site install uninstall wheel clean
 
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
@@ -26,7 +26,7 @@ PYTHON_FILES := python tests bench packaging kernels forward
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile
-	@echo 'targets: deps build web demo test test-full lint format bench pictures install uninstall wheel clean'
+	@echo 'targets: deps build web demo test test-full lint format bench pictures site install uninstall wheel clean'
 	@echo 'settings: JOBS=$(JOBS) PREFIX=$(PREFIX) PYTHON=$(PYTHON)'
 
 deps:
@@ -127,6 +127,10 @@ bench: build
 # Pictures of the web UI's screens for the docs.
 pictures: demo
 	cd tests && ../$(BIN)/python -m harness.pictures ../docs/pictures --other ../build/demo/s3d.fathom
+
+# The docs as pages, in build/site; a link to nothing ends it.
+site: venv
+	$(BIN)/mkdocs build --strict --quiet --config-file packaging/site/mkdocs.yml
 
 install: build
 	packaging/install.sh '$(PREFIX)'
