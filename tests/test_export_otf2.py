@@ -1,97 +1,506 @@
-"""`fathom export --to otf2`: what readers of OTF2 find in the archive is what the tables say."""
+"""`fathom export --to otf2`: what readers of OTF2 find in an archive is what the tables say."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import re
 import subprocess
-from collections import defaultdict
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fathom.__main__ import main
 from harness import needs, paths, runner, tables
 
 NEEDS = ["python:otf2", "otf2-print"]
+UNKNOWN = 2**64 - 1
+NONBLOCKING, COLLECTIVE, PRE_CREATED = 1, 2, 1
+PARADIGM = {
+    "posix": "POSIX", "aio": "POSIX", "stdio": "ISOC", "mpiio": "MPI-IO", "hdf5": "HDF5",
+    "pnetcdf": "PnetCDF", "server": "server", "disk": "disk",
+}  # fmt: skip
+NO_HANDLE = ("path", "mapping", "request", "communicator", "queue", "unknown", "named")
+
+Row = dict[str, Any]
 
 
 @dataclass
 class Read:
     """An archive, as the reader of the `otf2` package gives it."""
 
-    #: Of each call: location, region, times, the call around it.
-    calls: dict[int, dict[str, Any]] = field(default_factory=dict)
-    last: dict[int, int] = field(default_factory=dict)
+    calls: dict[int, Row] = field(default_factory=dict)
+    begun: dict[int, Row] = field(default_factory=dict)  # by matching id
+    completed: dict[int, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    events: Counter[str] = field(default_factory=Counter)
+    #: (name of the event, call that it lies in, handle or communicator, what it says)
+    others: list[tuple[str, int, Any, Row]] = field(default_factory=list)
+    handles: list[Any] = field(default_factory=list)
+    clock: Any = None
+
+
+def said(event: Any) -> Row:
+    return {attribute.name: value for attribute, value in (event.attributes or {}).items()}
+
+
+def word(value: Any) -> str:
+    """The name of one of OTF2's words."""
+    return str(value).rpartition(".")[2]
 
 
 def read(anchor: Path) -> Read:
     import otf2
 
-    found, open_calls = Read(), defaultdict(list)
+    found, stacks, last = Read(), defaultdict(list), defaultdict(int)
     with otf2.reader.open(str(anchor)) as trace:
+        found.handles = list(trace.definitions.io_handles)
+        found.clock = trace.definitions.clock_properties
         for location, event in trace.events:
-            number = int(location._ref)
-            assert event.time >= found.last.get(number, 0), "times of a location rise"
-            found.last[number] = event.time
-            stack = open_calls[number]
-            if isinstance(event, otf2.events.Enter):
-                call = next(v for a, v in event.attributes.items() if a.name == "call")
-                found.calls[call] = {
-                    "group": location.group.name, "thread": number, "op": event.region.name,
-                    "layer": event.region.description.split()[1].rstrip(","),
-                    "start": event.time, "inside": stack[-1] if stack else None,
-                }  # fmt: skip
-                stack.append(call)
-            elif isinstance(event, otf2.events.Leave):
-                found.calls[stack.pop()]["stop"] = event.time
-    assert not any(open_calls.values()), "each call ends"
+            kind, stack = type(event).__name__, stacks[location]
+            found.events[kind] += 1
+            assert event.time >= last[location], "times of a location rise"
+            last[location] = event.time
+            match kind:
+                case "Enter":
+                    call = said(event)["call"]
+                    found.calls[call] = {
+                        "location": location, "region": event.region, "start": event.time,
+                        "place": said(event).get("called from"),
+                        "inside": stack[-1] if stack else None, "depth": len(stack),
+                    }  # fmt: skip
+                    stack.append(call)
+                case "Leave":
+                    found.calls[stack[-1]] |= {"stop": event.time} | said(event)
+                    assert found.calls[stack.pop()]["region"] is event.region
+                case "IoOperationBegin":
+                    assert event.matching_id not in found.begun
+                    found.begun[event.matching_id] = {
+                        "event": event, "at": stack[-1], "offset": said(event).get("offset"),
+                    }  # fmt: skip
+                case "IoOperationComplete":
+                    found.completed[event.matching_id].append({"event": event, "at": stack[-1]})
+                case _:
+                    found.others.append((kind, stack[-1], location, event))
+    assert not any(stacks.values()), "each call ends"
     return found
 
 
-def export(run: Path, *words: object, status: int = 0) -> subprocess.CompletedProcess[str]:
+def export(run: Path, *words: object, status: int = 0) -> tuple[str, str]:
+    """What it says on stdout and stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        contextlib.chdir(run.parent),
+    ):
+        assert main(["export", str(run), *map(str, words)]) == status, err.getvalue()
+    return out.getvalue(), err.getvalue()
+
+
+def record(tmp: Path, *words: object, options: Iterable[str] = ()) -> Path:
     done = subprocess.run(
-        [str(paths.FATHOM), "export", str(run), *map(str, words)], cwd=run.parent,
-        env=os.environ | {"FATHOM_PYTHON": paths.PYTHON, "PYTHONPATH": str(paths.ROOT / "python")},
-        capture_output=True, text=True, timeout=200, check=False,
+        [str(paths.FATHOM), "run", "--no-show", *options, "-o", "run", "--", *map(str, words)], cwd=tmp,
+        env=os.environ | runner.STACK_ENV, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
-    assert done.returncode == status, done.stderr + done.stdout
-    return done
-
-
-def record(tmp: Path, mpi: str, kernel: str, *words: object) -> Path:
-    needs.require([*needs.of_mpi(mpi), *NEEDS])
-    program = paths.BUILD / "kernels" / f"{kernel}_{needs.MPI[mpi]}"
-    if not program.exists():
-        pytest.skip(f"{program.name} is not built: its library is not installed")
-    launch = [*runner.LAUNCH[mpi].split(), "-n", "4", str(program), *map(str, words)]
-    subprocess.run(
-        [str(paths.FATHOM), "run", "--no-show", "-o", "run", "--", *launch], cwd=tmp,
-        env=os.environ | runner.STACK_ENV, capture_output=True, timeout=200, check=True,
-    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    tables.pack(tmp / "run.fathom")
     return tmp / "run.fathom"
 
 
+def built(place: str, name: str, mpi: str = "") -> list[str]:
+    """The words that start a program on four ranks, or as it is."""
+    needs.require([*needs.of_mpi(mpi), *NEEDS])
+    program = paths.BUILD / place / (f"{name}_{needs.MPI[mpi]}" if mpi else name)
+    if not program.exists():
+        pytest.skip(f"{program.name} is not built: its library is not installed")
+    return [*(runner.LAUNCH[mpi].split() + ["-n", "4"] if mpi else []), str(program)]
+
+
+class Told:
+    """The run's tables, rows as they lie there."""
+
+    def __init__(self, run: Path) -> None:
+        self.con = tables.connect(run)
+        self.calls = {row["id"]: row for row in self.rows("calls")}
+        self.objects = {row["object"]: row for row in self.rows("objects")}
+        self.links = [row for row in self.rows("links") if row["kind"] == "completes"]
+
+    def rows(self, table: str) -> list[Row]:
+        return list(self.con.sql(f"from {table}").to_arrow_table().to_pylist())
+
+    def handle(self, call: Row) -> tuple[int, str] | None:
+        """What a call is made on: the object, and who speaks of it."""
+        known = self.objects.get(call["object"])
+        if known is None or known["class"] in NO_HANDLE or call["layer"] not in PARADIGM:
+            return None
+        return known["object"], PARADIGM[call["layer"]]
+
+    @cache  # noqa: B019 (as long as the test)
+    def handles(self) -> set[tuple[int, str]]:
+        """All that calls are made on."""
+        return {found for call in self.calls.values() if (found := self.handle(call))}
+
+    def above(self, of: tuple[int, str]) -> tuple[int, str] | None:
+        """What a handle was made for, by climbing from the call that made it."""
+        known = self.objects[of[0]]
+        if known["parent"] is not None:
+            return known["parent"], of[1]
+        at = known["created_by"]
+        if of[1] == "ISOC":
+            opens = [
+                row["id"] for row in self.calls.values()
+                if row["object"] == of[0] and row["layer"] == "stdio" and row["kind"] == "open"
+            ]  # fmt: skip
+            at = min(opens, default=None)
+        while at is not None:
+            call = self.calls[at]
+            other = self.handle(call)
+            if other in self.handles() and other != of and call["file"] == known["file"]:
+                return other
+            at = call["parent"]
+        return None
+
+
+def compare(found: Read, told: Told) -> None:
+    """Everything that holds of every archive of a whole run."""
+    same_calls(found, told)
+    same_operations(found, told)
+    same_handles(found, told)
+
+
+def same_calls(found: Read, told: Told) -> None:
+    """Region, thread, times, nesting, place, error of each call."""
+    sites = {row["site"]: row for row in told.rows("sites")}
+    streams = {row["stream"]: row for row in told.rows("streams")}
+    processes = {row["process"]: row for row in told.rows("processes")}
+    assert found.calls.keys() == told.calls.keys()
+    for call, one in found.calls.items():
+        row = told.calls[call]
+        assert one["region"].name == row["op"]
+        assert one["region"].description == f"layer {row['layer']}, kind {row['kind']}"
+        assert (one["start"], one["stop"]) == (row["start"], row["start"] + row["duration"])
+        assert one["inside"] == row["parent"] and one["depth"] == row["depth"]
+        assert one.get("error", 0) == row["error"]
+        assert one["location"]._ref % 2**32 == row["stream"]
+        group = one["location"].group
+        process = processes[streams[row["stream"]]["process"]]
+        if process["rank"] is not None:
+            assert re.match(rf"MPI Rank {process['rank']}\b", group.name)
+        assert group.system_tree_parent.parent.name == "machine"
+        if row["site"] is None:
+            assert one["place"] is None
+        elif sites[row["site"]]["source"] is not None:
+            assert one["place"].file == sites[row["site"]]["source"]
+            assert one["place"].line_number == (sites[row["site"]]["line"] or 0)
+
+
+def same_operations(found: Read, told: Told) -> None:
+    """What each call asked and moved, where, how; what completed what; and their sums."""
+    posted = {link["to_call"]: link for link in told.links}
+    for call, row in told.calls.items():
+        operation = row["kind"] in ("read", "write", "sync", "post") and told.handle(row)
+        assert (call in found.begun) == bool(operation), row
+        if not operation:
+            continue
+        begin, completed = found.begun[call], found.completed[call]
+        event = begin["event"]
+        assert begin["at"] == call and begin["offset"] == row["file_offset"]
+        assert event.bytes_request == (UNKNOWN if row["size"] is None else row["size"])
+        flags = event.operation_flags.value
+        assert bool(flags & NONBLOCKING) == (row["kind"] == "post")
+        if row["collective"] is not None:
+            assert flags & COLLECTIVE
+        moved, end = row["bytes"] if row["error"] == 0 else None, call
+        if row["kind"] == "post":
+            assert len(completed) == (call in posted)
+            if call not in posted:
+                continue
+            moved, end = posted[call]["bytes"], posted[call]["from_call"]
+        ((complete),) = completed
+        assert complete["event"].handle is event.handle and complete["at"] == end
+        assert complete["event"].bytes_result == (UNKNOWN if moved is None else moved)
+    same_sums(found, told)
+
+
+def same_sums(found: Read, told: Told) -> None:
+    """Reads and writes: number, bytes asked and moved by process, layer and op."""
+    sums: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for call, begin in found.begun.items():
+        one = found.calls[call]
+        if one["region"].description.split()[-1] not in ("read", "write"):
+            continue
+        result = found.completed[call][0]["event"].bytes_result
+        added = (1, begin["event"].bytes_request, result)
+        key = (one["location"].group.name, *re.findall(r"layer (\w+)", one["region"].description))
+        for at, number in enumerate(added):
+            sums[*key, one["region"].name][at] += 0 if number == UNKNOWN else number
+    by = f"""
+        select layer, op, count(*), coalesce(sum(size), 0)::bigint,
+            coalesce(sum(bytes) filter (error = 0), 0)::bigint
+        from calls join objects using (object) where kind in ('read', 'write') and class not in {NO_HANDLE}
+        group by calls.process, layer, op"""
+    wanted = Counter(told.con.sql(by).fetchall())
+    assert wanted == Counter((layer, op, *of) for (_, layer, op), of in sums.items())
+
+
+def same_handles(found: Read, told: Told) -> None:
+    """Of each operation: what it is on, for whom that was made, and so on up."""
+    numbers: dict[tuple[int, str], Any] = {}
+    for call, begin in found.begun.items():
+        handle = told.handle(told.calls[call])
+        assert handle is not None
+        event = begin["event"]
+        assert numbers.setdefault(handle, event.handle) is event.handle
+    assert len({handle._ref for handle in numbers.values()}) == len(numbers)
+    for known, handle in numbers.items():
+        up: tuple[int, str] | None = known
+        while up is not None:
+            row = told.objects[up[0]]
+            assert handle.name == (row["name"] or "")
+            assert handle.io_paradigm.identification == up[1]
+            up = told.above(up)
+            if up is None:
+                assert handle.parent is None
+                break
+            handle = handle.parent
+    made = Counter(event.handle for kind, _, _, event in found.others if kind == "IoCreateHandle")
+    for handle in found.handles:
+        before = bool(handle.io_handle_flags.value & PRE_CREATED)
+        assert made[handle] == (0 if before else 1)
+
+
+def printed(anchor: Path) -> Counter[str]:
+    """Events by the name that otf2-print gives them."""
+    done = subprocess.run(
+        ["otf2-print", str(anchor)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return Counter(re.findall(r"^([A-Z_]{4,}) ", done.stdout, re.MULTILINE))
+
+
+def shown(run: Path) -> tuple[Read, Told]:
+    """The export of a whole run, as its readers see it, and its tables."""
+    out, _ = export(run, "--to", "otf2")
+    anchor = run.parent / "run-otf2" / "traces.otf2"
+    assert out == "run-otf2/traces.otf2\n"
+    found = read(anchor)
+    names = {re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper(): n for name, n in found.events.items()}
+    assert printed(anchor) == names
+    return found, Told(run)
+
+
 @pytest.fixture(scope="module")
-def s3d(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """S3D's checkpoint by collective MPI-IO, on four ranks."""
-    tmp = tmp_path_factory.mktemp("s3d")
-    (tmp / "out").mkdir()
-    words = ["-m", "collective", "-c", 1, "-r", 20, 20, 20, 2, 2, 1, tmp / "out"]
-    return record(tmp, "mpich", "s3d_mpiio", *words)
+def hdf5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """S3D's checkpoint by collective HDF5, on four ranks, with what MPI says."""
+    tmp = tmp_path_factory.mktemp("hdf5")
+    words = ["-m", "collective", "-c", 1, "-r", 12, 12, 12, 2, 2, 1, tmp]
+    program = built("kernels", "s3d_hdf5", "mpich")
+    return record(tmp, *program, *words, options=["--layers", "+mpi"])
 
 
-def test_calls_nest_as_in_the_tables(s3d: Path) -> None:
-    done = export(s3d, "--to", "otf2")
-    assert done.stdout == "run-otf2/traces.otf2\n"
-    found = read(s3d.parent / "run-otf2" / "traces.otf2")
-    con = tables.connect(s3d)
-    rows = con.sql("select id, stream, rank, layer, op, start, start + duration, parent from calls")
-    wanted = {row[0]: row[1:] for row in rows.fetchall()}
-    assert len(wanted) > 100
-    assert {
-        call: (
-            one["thread"], int(one["group"].removeprefix("MPI Rank ")), one["layer"], one["op"],
-            one["start"], one["stop"], one["inside"],
+def test_a_checkpoint_through_hdf5_mpiio_and_posix(hdf5: Path) -> None:
+    found, told = shown(hdf5)
+    compare(found, told)
+    chains = set()
+    for handle in found.handles:
+        chain = []
+        while handle is not None:
+            chain.append(handle.io_paradigm.identification)
+            handle = handle.parent
+        chains.add(" < ".join(chain))
+    assert {"POSIX < MPI-IO < HDF5", "HDF5 < HDF5"} <= chains
+    assert found.clock.timer_resolution == 10**9
+    assert found.clock.realtime_timestamp == told.rows("runs")[0]["started"]
+    collectives(found, told)
+
+
+def collectives(found: Read, told: Told) -> None:
+    """Of each communicator, all members make the same collectives of MPI, in the same order."""
+    ends = [
+        (call, location, event) for kind, call, location, event in found.others
+        if kind == "MpiCollectiveEnd"
+    ]  # fmt: skip
+    names = {"BARRIER": "MPI_Barrier", "BCAST": "MPI_Bcast", "ALLREDUCE": "MPI_Allreduce",
+             "GATHER": "MPI_Gather", "ALLGATHER": "MPI_Allgather"}  # fmt: skip
+    done = Counter(names.get(word(event.collective_op), "other") for _, _, event in ends)
+    wanted = Counter(row["op"] for row in told.calls.values() if row["op"] in names.values())
+    assert wanted["MPI_Barrier"] > 0 and wanted == Counter({op: done[op] for op in wanted})
+    by_rank: dict[Any, dict[int, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for call, location, event in ends:
+        assert told.calls[call]["op"] == names.get(
+            word(event.collective_op), told.calls[call]["op"]
         )
-        for call, one in found.calls.items()
-    } == wanted  # fmt: skip
+        by_rank[event.communicator][location._ref].append((word(event.collective_op), event.root))
+    for communicator, ranks in by_rank.items():
+        assert len(ranks) == len(communicator.group.members)
+        assert all(made == next(iter(ranks.values())) for made in ranks.values())
+
+
+def test_a_part(hdf5: Path) -> None:
+    """Of two ranks, two layers and one file; nesting skips what was left out."""
+    told = Told(hdf5)
+    files = {row["file"] for row in told.rows("files") if row["path"].endswith(".h5")}
+    chosen = {
+        call for call, row in told.calls.items()
+        if row["rank"] in (1, 3) and row["layer"] in ("hdf5", "posix") and row["file"] in files
+    }  # fmt: skip
+    words = ["--ranks", "1-3:2", "--layers", "hdf5,posix", "--file", "*.h5", "--out", "part"]
+    assert export(hdf5, "--to", "otf2", *words)[0] == "part/traces.otf2\n"
+    found = read(hdf5.parent / "part" / "traces.otf2")
+    assert found.calls.keys() == chosen and len(chosen) > 20
+    deep = 0
+    for call, one in found.calls.items():
+        at = told.calls[call]["parent"]
+        while at is not None and at not in chosen:
+            at = told.calls[at]["parent"]
+        assert one["inside"] == at
+        deep += at is not None and told.calls[call]["layer"] == "posix"
+    assert deep > 0
+    middle = sorted(told.calls[call]["start"] for call in chosen)[len(chosen) // 2]
+    export(
+        hdf5,
+        "--to",
+        "otf2",
+        "--time",
+        f"{middle / 1e9:.6f}-{middle / 1e9 + 0.001:.6f}",
+        "--out",
+        "slice",
+    )
+    first = round(float(f"{middle / 1e9:.6f}") * 1e9)
+    lasting = {
+        call for call, row in told.calls.items()
+        if row["start"] < first + 10**6
+        and (row["start"] + row["duration"] > first or row["start"] >= first)
+    }  # fmt: skip
+    sliced = read(hdf5.parent / "slice" / "traces.otf2")
+    assert sliced.calls.keys() == lasting
+    assert all(one["inside"] == told.calls[call]["parent"] for call, one in sliced.calls.items())
+
+
+def test_posts_and_what_completes_them(tmp_path: Path) -> None:
+    """POSIX's asynchronous I/O: each post is completed once, where it was seen to be done."""
+    run = record(tmp_path, *built("tests/programs", "aio_posix"), tmp_path / "f")
+    found, told = shown(run)
+    compare(found, told)
+    assert found.events["IoOperationIssued"] >= len(told.links) > 5
+
+
+def test_locks_and_seeks(tmp_path: Path) -> None:
+    needs.require(NEEDS)
+    script = (
+        "import fcntl, os\nfd = os.open('f', os.O_CREAT | os.O_RDWR | os.O_APPEND)\n"
+        "os.write(fd, b'12345678'); os.lseek(fd, 3, os.SEEK_SET); os.lseek(fd, -2, os.SEEK_END)\n"
+        "fcntl.lockf(fd, fcntl.LOCK_EX); fcntl.lockf(fd, fcntl.LOCK_UN)\n"
+        "fcntl.flock(fd, fcntl.LOCK_SH); fcntl.flock(fd, fcntl.LOCK_UN); os.close(fd)\n"
+    )
+    run = record(tmp_path, paths.PYTHON, "-I", "-S", "-c", script)
+    found, told = shown(run)
+    compare(found, told)
+    (handle,) = {
+        event.handle for kind, _, _, event in found.others
+        if kind == "IoCreateHandle" and event.handle.name == str(tmp_path / "f")
+    }  # fmt: skip
+    done = []
+    for kind, _, _, event in found.others:
+        match kind:
+            case "IoSeek" if event.handle is handle:
+                done.append((event.offset_request, word(event.whence), event.offset_result))
+            case "IoAcquireLock" | "IoReleaseLock" if event.handle is handle:
+                done.append((kind, word(event.lock_type)))
+            case "IoCreateHandle" if event.handle is handle:
+                assert event.creation_flags.value & 1 and event.status_flags.value & 2
+            case "IoDestroyHandle" if event.handle is handle:
+                done.append(kind)
+    assert done == [
+        (3, "FROM_START", 3), (-2, "FROM_END", 6), ("IoAcquireLock", "EXCLUSIVE"),
+        ("IoReleaseLock", "EXCLUSIVE"), ("IoAcquireLock", "SHARED"), ("IoReleaseLock", "EXCLUSIVE"),
+        "IoDestroyHandle",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--to", "otfx"], "no format 'otfx'; there are otf2"),
+        (["--to", "otf2", "--layers", "hdf6"], "no call fits --layers; there are fathom, hdf5"),
+        (["--to", "otf2", "--ranks", "7"], "no call fits --ranks; there are 0-3"),
+        (["--to", "otf2", "--ranks", "x"], "--ranks='x': numbers are expected, as 0-63:8,70"),
+        (["--to", "otf2", "--time", "2-1"], "--time 2-1: it is FROM-TO in seconds"),
+        (["--to", "otf2", "--time", "8000-9000"], "no call fits --time; there are 0.0-"),
+        (["--to", "otf2", "--file", "*.nowhere"], "no call fits --file; there are "),
+        (["--to", "otf2", "--ranks", "1", "--file", "*/other"], "no call fits --file; there are "),
+        (["--to", "otf2", "--out", "no/where"], "there is no directory no"),
+        (["--to", "otf2", "--out", "run.fathom", "--force"], "--force does not replace it"),
+    ],
+)
+def test_bad_input_is_one_line(
+    hdf5: Path,
+    words: list[str],
+    says: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(hdf5.parent)
+    before = sorted(hdf5.parent.iterdir())
+    given = words if "--out" in words else [*words, "--out", "new"]
+    assert main(["export", str(hdf5), *given]) == 2
+    out, err = capfd.readouterr()
+    assert not out and err.count("\n") == 1 and says in err
+    assert sorted(hdf5.parent.iterdir()) == before
+
+
+def test_no_run_no_package_no_calls(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs.require(NEEDS)
+    assert main(["export", str(tmp_path), "--to", "otf2"]) == 3
+    assert "is no run directory" in capfd.readouterr().err
+    monkeypatch.setitem(sys.modules, "_otf2", None)
+    monkeypatch.delitem(sys.modules, "fathom.export.otf2", raising=False)
+    for name in [name for name in sys.modules if name.startswith("fathom.export.otf2")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert main(["export", str(tmp_path), "--to", "otf2"]) == 2
+    assert "pip install 'fathom-io[otf2]'" in capfd.readouterr().err
+    monkeypatch.undo()
+    run = record(
+        tmp_path, "cp", paths.ROOT / "LICENSE", tmp_path / "f", options=["--level", "file"]
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", str(run), "--to", "otf2"]) == 3
+    assert "record it with --level call" in capfd.readouterr().err
+    assert not (tmp_path / "run-otf2").exists()
+
+
+def test_an_output_that_is_there_is_replaced_only_when_told(hdf5: Path) -> None:
+    """And whole: what lay in the old one is gone, and what is nobody's export stays."""
+    part = ["--to", "otf2", "--layers", "mpiio", "--out", "again"]
+    export(hdf5, *part)
+    place = hdf5.parent / "again"
+    (place / "old").touch()
+    assert "is there already" in export(hdf5, *part, status=2)[1]
+    export(hdf5, *part, "--force")
+    assert {one.name for one in place.iterdir()} == {"traces", "traces.def", "traces.otf2"}
+    assert not list(hdf5.parent.glob(".again*"))
+
+
+def test_a_full_disk_leaves_nothing(hdf5: Path, tmp_path: Path) -> None:
+    needs.require(["namespaces"])
+    (tmp_path / "small").mkdir()
+    script = (
+        f"mount -t tmpfs -o size=256k none {tmp_path}/small && cd {hdf5.parent} &&"
+        f" {paths.PYTHON} -m fathom export run --to otf2 --out {tmp_path}/small/out; echo status $?;"
+        f" ls -A {tmp_path}/small | wc -l"
+    )
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script], env=os.environ | {"PYTHONPATH": str(paths.ROOT / "python")},
+        capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.stdout.split() == ["status", "3", "0"], done.stderr
+    assert done.stderr.count("\n") == 1 and "No space left on device" in done.stderr

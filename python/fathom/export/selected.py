@@ -81,12 +81,12 @@ class Selected:
         return int(self.run.sql(f"select count(*) as n from calls where {where}")["n"][0].as_py())
 
     def _check(self) -> None:
-        if self.calls:
-            return
-        if not self._count("true"):
+        if not self._count("layer <> 'fathom'"):
             raise RunError(
                 f"{self.run.name}: no call of this run was recorded in full; record it with --level call"
             )
+        if self.calls:
+            return
         for option, condition in self.part.conditions():
             if not self._count(condition):
                 raise UsageError(f"export: no call fits {option}; there are {self._there(option)}")
@@ -99,13 +99,12 @@ class Selected:
         return (", ".join(names[:MOST]) or "none") + more
 
     def batches(self, statement: str, rows: int = ROWS) -> Iterator[pa.RecordBatch]:
-        """Rows of one reading statement as they come, so that they never lie in memory together."""
-        cursor = self.run.connection.cursor()
+        """Rows of one reading statement as they come, so that they never lie in memory together. The run answers
+        nothing else meanwhile."""
+        connection = self.run.connection
         try:
-            reading(cursor, statement)
-            reader: pa.RecordBatchReader = cursor.execute(statement).to_arrow_reader(rows)
+            reading(connection, statement)
+            reader: pa.RecordBatchReader = connection.execute(statement).to_arrow_reader(rows)
             yield from reader
         except (duckdb.Error, pa.ArrowException) as error:
             raise DamagedRun(f"{self.run.path}: {str(error).strip().splitlines()[0]}") from error
-        finally:
-            cursor.close()

@@ -1,84 +1,203 @@
-"""Calls as events: ENTER and LEAVE of regions, nested as the calls are."""
+"""Calls as events: regions nested as the calls are, and what each did on its handle."""
 
 import ctypes
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, repeat
 from operator import itemgetter
+from typing import Any
 
 import _otf2
+import pyarrow as pa
 
-from fathom.export.otf2.definitions import CALL
-from fathom.export.otf2.library import POINTER, U32, U64, Archive, check, function
-from fathom.export.otf2.tables import REGIONS, Tables
+from fathom.export.otf2 import library
+from fathom.export.otf2.definitions import CALL, ERROR, OFFSET, SITE, location
+from fathom.export.otf2.library import I32, I64, POINTER, U8, U32, U64, Archive, check
+from fathom.export.otf2.tables import Tables, statement
 from fathom.export.progress import Progress
 from fathom.export.selected import Selected
 
-NONE = -1
+#: What a call adds at its end, in this order (calls.sql).
+COMPLETED, SOUGHT, LOCKED, UNLOCKED, TRIED, MADE, ENDED = range(7)
+#: An action that is no operation on a handle, and an addition too.
+COLLECTIVE = 16
+#: Parts of the other actions.
+POSTED = 8
+EXCLUSIVE, SHARED = _otf2.LOCK_EXCLUSIVE.value, _otf2.LOCK_SHARED.value
+FLAG_NONBLOCKING = _otf2.IO_OPERATION_FLAG_NON_BLOCKING.value
+FLAG_COLLECTIVE = _otf2.IO_OPERATION_FLAG_COLLECTIVE.value
 
-#: Calls of the streams that have selected ones, each before those it holds. What is not selected is read to know what
-#: the selected ones lie in.
-CALLS = f"""
-select stream, id, parent, start + {{shift}} as start, start + {{shift}} + duration as stop,
-	case when {{where}} then region else {NONE} end as region
-from calls join ({REGIONS}) as region using (layer, op, kind)
-where {{around}}
-order by stream, start, id
-"""
+#: Flags of an action, by what is left of it without its mode.
+FLAGS = (0, FLAG_COLLECTIVE, FLAG_NONBLOCKING, FLAG_COLLECTIVE | FLAG_NONBLOCKING)
+NOWHERE = _otf2.UNDEFINED_UINT32.value
 
-Row = tuple[int, int, int | None, int, int, int]
+Extra = dict[str, int]
+
+
+class Writers:
+    """The library's functions that write one event each, and a list of attributes, which they empty."""
+
+    def __init__(self) -> None:
+        base = (POINTER, POINTER, U64)  # writer, attributes, time
+        self.enter = library.function("EvtWriter_Enter", *base, U32)
+        self.leave = library.function("EvtWriter_Leave", *base, U32)
+        self.begin = library.function("EvtWriter_IoOperationBegin", *base, U32, U8, U32, U64, U64)
+        self.issued = library.function("EvtWriter_IoOperationIssued", *base, U32, U64)
+        self.complete = library.function("EvtWriter_IoOperationComplete", *base, U32, U64, U64)
+        self.seek = library.function("EvtWriter_IoSeek", *base, U32, I64, U8, U64)
+        self.create = library.function("EvtWriter_IoCreateHandle", *base, U32, U8, U32, U32)
+        self.destroy = library.function("EvtWriter_IoDestroyHandle", *base, U32)
+        self.acquire = library.function("EvtWriter_IoAcquireLock", *base, U32, U8)
+        self.release = library.function("EvtWriter_IoReleaseLock", *base, U32, U8)
+        self.attempt = library.function("EvtWriter_IoTryLock", *base, U32, U8)
+        self.together = library.function("EvtWriter_MpiCollectiveBegin", *base)
+        self.apart = library.function("EvtWriter_MpiCollectiveEnd", *base, U8, U32, U32, U64, U64)
+        self.add_u64 = library.function("AttributeList_AddUint64", POINTER, U32, U64)
+        self.add_i32 = library.function("AttributeList_AddInt32", POINTER, U32, I32)
+        self.add_place = library.function(
+            "AttributeList_AddSourceCodeLocationRef", POINTER, U32, U32
+        )
+        self.attributes: int = ctypes.cast(_otf2.AttributeList_New(), POINTER).value or 0
+
+
+class Lane:
+    """A location: calls that lie in each other or follow each other."""
+
+    def __init__(self, writers: Writers, tables: Tables, writer: int) -> None:
+        """`writer`: the library's, of this location."""
+        self.writers, self.tables, self.writer = writers, tables, writer
+        self._open: list[tuple[Any, ...]] = []
+
+    def put(
+        self, _stream: int, call: int, parent: int, start: int, stop: int, region: int, handle: int, action: int,
+        size: int, moved: int, offset: int, site: int, error: int, extras: list[Extra] | None,
+    ) -> bool:  # fmt: skip
+        """Enters a call, and leaves those before it that do not hold it; False where one of these lasts on."""
+        open_calls = self._open
+        while open_calls and open_calls[-1][0] != parent:
+            if open_calls[-1][1] > start:
+                return False
+            self._end(*open_calls.pop())
+        open_calls.append((call, stop, region, handle, action, moved, error, extras))
+        if region < 0:
+            return True
+        write, writer = self.writers, self.writer
+        attributes = write.attributes
+        failed = write.add_u64(attributes, CALL, call)
+        if site >= 0:
+            failed |= write.add_place(attributes, SITE, self.tables.places[site])
+        failed |= write.enter(writer, attributes, start, region)
+        if action == COLLECTIVE:
+            failed |= write.together(writer, None, start)
+        elif action >= 0:
+            if offset >= 0:
+                failed |= write.add_u64(attributes, OFFSET, offset)
+            flags = FLAGS[action >> 2]
+            failed |= write.begin(writer, attributes, start, handle, action & 3, flags, size, call)
+        if failed:
+            check(failed)
+        return True
+
+    def end(self) -> None:
+        """Leaves all that is open."""
+        while self._open:
+            self._end(*self._open.pop())
+
+    def _end(
+        self, call: int, stop: int, region: int, handle: int, action: int, moved: int, error: int,
+        extras: list[Extra] | None,
+    ) -> None:  # fmt: skip
+        """What a call did by its end, and its LEAVE."""
+        if region < 0:
+            return
+        write, writer, failed = self.writers, self.writer, 0
+        if action >= 0 and action != COLLECTIVE:
+            if action & POSTED:
+                failed = write.issued(writer, None, stop, handle, call)
+            else:
+                failed = write.complete(writer, None, stop, handle, moved, call)
+        for extra in extras or ():
+            failed |= self._extra(stop, **extra)
+        if error:
+            failed |= write.add_i32(write.attributes, ERROR, error)
+        failed |= write.leave(writer, write.attributes if error else None, stop, region)
+        if failed:
+            check(failed)
+
+    def _extra(self, time: int, what: int, on: int, a: int, b: int, c: int) -> int:
+        """One of the additions; the meaning of `a`, `b` and `c` is that of calls.sql."""
+        write, writer = self.writers, self.writer
+        if what == COMPLETED:
+            return write.complete(writer, None, time, on, b, a)
+        if what == SOUGHT:
+            return write.seek(writer, None, time, on, a, b, c)
+        if what == MADE:
+            opened = self.tables.opening(on)
+            return write.create(writer, None, time, on, opened.mode, opened.creation, opened.status)
+        if what == ENDED:
+            return write.destroy(writer, None, time, on)
+        if what == COLLECTIVE:
+            return write.apart(writer, None, time, a, on, NOWHERE if b < 0 else b, c, 0)
+        lock = {LOCKED: write.acquire, UNLOCKED: write.release, TRIED: write.attempt}[what]
+        return lock(writer, None, time, on, SHARED if a else EXCLUSIVE)
 
 
 class Events:
-    """Writes the events of all streams. A stream with no selected call has no location."""
+    """Writes the events of all streams, each to its location, and, of servers that did several things at once, to
+    more. A stream with no selected call has none."""
 
-    def __init__(self, selected: Selected, tables: Tables, archive: Archive, progress: Progress):
+    def __init__(
+        self, selected: Selected, tables: Tables, archive: Archive, progress: Progress
+    ) -> None:
         self.selected, self.tables, self.archive, self.progress = (
             selected,
             tables,
             archive,
             progress,
         )
-        self._enter = function("EvtWriter_Enter", POINTER, POINTER, U64, U32)
-        self._leave = function("EvtWriter_Leave", POINTER, POINTER, U64, U32)
-        self._attribute = function("AttributeList_AddUint64", POINTER, U32, U64)
-        self._attributes = ctypes.cast(_otf2.AttributeList_New(), POINTER).value
+        self.writers = Writers()
 
     def write(self) -> dict[int, int]:
-        """All of them; gives their number by stream."""
-        counted = {}
+        """All of them; gives their number by location."""
         for stream, rows in groupby(self._rows(), key=itemgetter(0)):
-            with self.archive.events(stream) as writer:
-                counted[stream] = self._stream(writer, rows)
-        return counted
+            lanes = [self._lane(stream, 0)]
+            put = lanes[0].put
+            for row in rows:
+                if not put(*row) and not any(lane.put(*row) for lane in lanes[1:]):
+                    lanes.append(self._lane(stream, len(lanes)))
+                    lanes[-1].put(*row)
+            for lane in lanes:
+                lane.end()
+                self.archive.close(lane.writer)
+        return self.archive.counted
 
-    def _rows(self) -> Iterator[Row]:
-        statement = CALLS.format(
-            shift=self.tables.shift, where=self.selected.where, around=self.selected.around
+    def _lane(self, stream: int, number: int) -> Lane:
+        return Lane(self.writers, self.tables, self.archive.open(location(stream, number)))
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        where, around = self.selected.where, self.selected.around
+        numbers = {
+            "completed": COMPLETED, "sought": SOUGHT, "locked": LOCKED, "unlocked": UNLOCKED, "tried": TRIED,
+            "made": MADE, "ended": ENDED, "collective": COLLECTIVE, "shift": self.tables.shift,
+        }  # fmt: skip
+        part = (
+            "true" if where == around else f"c.stream in (select stream from calls where {where})"
         )
-        for batch in self.selected.batches(statement):
+        text = statement(
+            "calls",
+            where=where,
+            around=around,
+            streams=part,
+            **{name: str(number) for name, number in numbers.items()},
+        )
+        for batch in self.selected.batches(text):
             self.progress.add(batch.num_rows)
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            yield from zip(*(_values(column) for column in batch.columns), strict=True)
 
-    def _stream(self, writer: int, rows: Iterator[Row]) -> int:
-        enter, leave, attribute, attributes = (
-            self._enter,
-            self._leave,
-            self._attribute,
-            self._attributes,
-        )
-        open_calls: list[tuple[int, int, int]] = []  # id, stop, region
-        events = 0
-        for _, call, parent, start, stop, region in rows:
-            while open_calls and open_calls[-1][0] != parent:
-                _, stopped, left = open_calls.pop()
-                if left != NONE:
-                    check(leave(writer, None, stopped, left))
-            open_calls.append((call, stop, region))
-            if region != NONE:
-                check(attribute(attributes, CALL, call) or enter(writer, attributes, start, region))
-                events += 2
-        while open_calls:
-            _, stopped, left = open_calls.pop()
-            if left != NONE:
-                check(leave(writer, None, stopped, left))
-        return events
+
+def _values(column: pa.Array) -> Any:
+    """As Python has them, the quick way for each kind of column."""
+    if column.null_count == len(column):
+        return repeat(None, len(column))
+    if column.null_count or pa.types.is_nested(column.type):
+        return column.to_pylist()
+    return column.to_numpy().tolist()

@@ -18,28 +18,49 @@ from fathom.errors import FathomError
 EVENT_CHUNK, DEFINITION_CHUNK = 1 << 20, 4 << 20  # bytes that are kept before they are written
 ANCHOR = "traces"
 
-POINTER, U8, U32, U64, I64 = (
-    ctypes.c_void_p,
-    ctypes.c_uint8,
-    ctypes.c_uint32,
-    ctypes.c_uint64,
-    ctypes.c_int64,
-)
+POINTER = ctypes.c_void_p
+U8, U32, U64 = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64
+I32, I64 = ctypes.c_int32, ctypes.c_int64
 
 Function = Callable[..., int]
 
 
 def function(name: str, *types: type) -> Function:
-    """A function of the library that takes these and gives an error code, 0 for none."""
-    found = getattr(ctypes.CDLL(conf.lib._name), f"OTF2_{name}")
+    """A function of the library that takes these and gives an error code, 0 for none. Python's lock is kept: to give
+    it away takes as long as an event."""
+    found = getattr(ctypes.PyDLL(conf.lib._name), f"OTF2_{name}")
     found.argtypes, found.restype = types, ctypes.c_int
     return found  # type: ignore[no-any-return]
+
+
+_said: list[int] = []
+
+
+def _keep(
+    _data: int, _file: bytes, _line: int, _in: bytes, code: int, _form: bytes, _values: int
+) -> int:
+    """What the library would print: the first says why, what follows from it does not. Below 0 are warnings."""
+    if code > 0:
+        _said.append(code)
+    return code
+
+
+CALLBACK = ctypes.CFUNCTYPE(
+    ctypes.c_int, POINTER, ctypes.c_char_p, U64, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, POINTER
+)  # fmt: skip
+_kept = CALLBACK(_keep)
+ctypes.CDLL(conf.lib._name).OTF2_Error_RegisterCallback(_kept, None)
+
+
+def _error(code: int) -> FathomError:
+    first = _said[0] if _said else code
+    return FathomError(f"export: OTF2: {_otf2.Error_GetDescription(_otf2.ErrorCode(first))}")
 
 
 def check(code: int) -> None:
     """Errors: FathomError in the library's words."""
     if code:
-        raise FathomError(f"export: OTF2: {_otf2.Error_GetDescription(_otf2.ErrorCode(code))}")
+        raise _error(code)
 
 
 class Archive:
@@ -55,25 +76,34 @@ class Archive:
         _otf2.Archive_SetFlushCallbacks(self._handle, self._flush, None)
         _otf2.Archive_SetSerialCollectiveCallbacks(self._handle)
         _otf2.Archive_OpenEvtFiles(self._handle)
+        self._open: dict[int, tuple[int, Any]] = {}
+        #: Events of each location that was closed.
+        self.counted: dict[int, int] = {}
 
     def describe(self, creator: str, description: str) -> None:
         """Who made it of what."""
         _otf2.Archive_SetCreator(self._handle, creator)
         _otf2.Archive_SetDescription(self._handle, description)
 
-    @contextlib.contextmanager
-    def events(self, location: int) -> Iterator[int]:
+    def open(self, location: int) -> int:
         """The writer of a location's events, as the C functions take it."""
         writer = _otf2.Archive_GetEvtWriter(self._handle, location)
-        yield ctypes.cast(writer, ctypes.c_void_p).value or 0
+        address = ctypes.cast(writer, POINTER).value or 0
+        self._open[address] = location, writer
+        return address
+
+    def close(self, address: int) -> None:
+        """Writes what is left of its events."""
+        location, writer = self._open.pop(address)
+        self.counted[location] = int(_otf2.EvtWriter_GetNumberOfEvents(writer))
         _otf2.Archive_CloseEvtWriter(self._handle, writer)
 
-    def finish(self, define: Callable[[Any], None], locations: list[int]) -> None:
+    def finish(self, define: Callable[[Any], None]) -> None:
         """Closes the events, lets `define` write the definitions, closes the archive."""
         _otf2.Archive_CloseEvtFiles(self._handle)
         _otf2.Archive_OpenDefFiles(self._handle)
         # Each location has a file of its own definitions, empty here: readers look for it.
-        for location in locations:
+        for location in self.counted:
             _otf2.Archive_CloseDefWriter(
                 self._handle, _otf2.Archive_GetDefWriter(self._handle, location)
             )
@@ -87,7 +117,8 @@ class Archive:
 @contextlib.contextmanager
 def told() -> Iterator[None]:
     """The package's errors as ours."""
+    _said.clear()
     try:
         yield
     except _otf2.Error as error:
-        raise FathomError(f"export: OTF2: {error.description}") from error
+        raise _error(error.code.value) from error

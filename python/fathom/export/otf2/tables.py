@@ -1,46 +1,106 @@
 """What the tables say of what an archive's events refer to."""
 
+from functools import partial
 from typing import Any
 
+from fathom.export.otf2.words import COLLECTIVES, Opening, opening
 from fathom.export.selected import Selected
+from fathom.screens.statements import of_folder
 
 Row = dict[str, Any]
 
+statement = of_folder(__package__)
+
 
 class Tables:
-    """Rows of the run's smaller tables, as far as the selected calls refer to them."""
+    """Rows of the run's smaller tables, as far as the selected calls refer to them.
+
+    It leaves tables in the run's database that the statement of the calls (calls.sql) stands on: `handle`, and, for
+    collectives of MPI, `communicator`, `collective_op`, `speaker`.
+    """
 
     def __init__(self, selected: Selected) -> None:
-        run, where = selected.run, selected.where
+        self.selected, run = selected, selected.run
+        self._rows = partial(self._ask, where=selected.where)
         (facts,) = run.sql(
             "select started, (select min(start) from calls) as first,"
-            f" (select max(start + duration) from calls where {where}) as last from runs"
+            f" (select max(start + duration) from calls where {selected.where}) as last from runs"
         ).to_pylist()
         self.started: int = facts["started"]
         #: Added to all times: OTF2 has none before 0.
         self.shift = max(0, -facts["first"])
         self.last: int = facts["last"] + self.shift
         self.nodes: list[Row] = run.sql("from nodes order by node").to_pylist()
-        self.streams: list[Row] = run.sql(
-            "select s.stream, s.process, s.tid, s.side, s.tid = p.pid as main"
-            " from streams as s join processes as p using (process)"
-            f" where stream in (select stream from calls where {where}) order by stream"
-        ).to_pylist()
+        self.streams = self._rows("streams")
         self.exported = {each["process"] for each in self.streams}
-        self.processes = {each["process"]: each for each in run.sql(PROCESSES).to_pylist()}
-        self.ops: list[Row] = run.sql(REGIONS.format(where=where)).to_pylist()
+        self.processes = {each["process"]: each for each in self._rows("processes")}
+        self.regions = self._rows("regions")
+        self.sites = self._rows("sites")
+        #: Number of each site.
+        self.places = {each["site"]: number for number, each in enumerate(self.sites)}
+        run.keep("handle", statement("handles", where=selected.where))
+        self.handles: list[Row] = run.sql("from handle order by handle").to_pylist()
+        self.files = self._rows("files")
+        self._speakers()
+
+    def _ask(self, name: str, **parts: str) -> list[Row]:
+        rows: list[Row] = self.selected.run.sql(statement(name, **parts)).to_pylist()
+        return rows
+
+    def opening(self, handle: int) -> Opening:
+        """How it was opened."""
+        row = self.handles[handle]
+        return opening(row["paradigm"], row["flags"], row["created_op"] or "")
+
+    def left_out(self) -> list[str]:
+        """What an archive has no place for, a line each."""
+        (found,) = self._rows("bare")
+        if not found["calls"]:
+            return []
+        return [
+            f"{found['calls']:,} reads and writes are regions only: what they were made on was not recorded"
+        ]
+
+    def _speakers(self) -> None:
+        """Of MPI: the thread that stands for each rank, and groups of ranks that are all there."""
+        first: dict[int, int] = {}
+        for stream in self.streams:
+            process = self.processes[stream["process"]]
+            if process["rank"] is not None and process["main"] and stream["main"]:
+                first.setdefault(process["rank"], stream["stream"])
+        #: Stream of each rank, in the order of ranks.
+        self.speakers = dict(sorted(first.items()))
+        #: Groups of ranks, by their hash.
+        self.communicators = [
+            each
+            for each in self._rows("communicators")
+            if each["members"] and all(rank in self.speakers for rank in each["members"])
+        ]
+        # Of a part of the time one rank's call may be in it and another's not: no collective of MPI then.
+        matched = self.communicators if self.selected.part.time is None else []
+        keep = self.selected.run.keep
+        keep(
+            "communicator",
+            _values(
+                "group_hash ubigint, communicator bigint",
+                [(each["group_hash"], number) for number, each in enumerate(matched)],
+            ),
+        )
+        keep(
+            "collective_op",
+            _values(
+                "op varchar, number bigint",
+                [(f"'{op}'", one.value) for op, one in COLLECTIVES.items()],
+            ),
+        )
+        keep("speaker", _values("stream uinteger", [(each,) for each in self.speakers.values()]))
 
 
-#: `main`: the first process of its rank, what it starts later has its rank too. `server`: it served others.
-PROCESSES = """
-select process, pid, parent, node, exe, command, rank, ranks,
-	process = min(process) over (partition by rank) as main,
-	process in (select process from counters where layer = 'server') as server
-from processes order by process
-"""
-
-#: A region of each op.
-REGIONS = """
-select row_number() over (order by layer, op, kind) - 1 as region, layer, op, kind
-from (select distinct layer, op, kind from calls where {where})
-"""
+def _values(columns: str, rows: list[tuple[object, ...]]) -> str:
+    """A statement that gives these rows, none among them. `columns`: names and types."""
+    nothing = ["null"] * (columns.count(",") + 1)
+    values = ", ".join(f"({', '.join(map(str, row))})" for row in [*rows, nothing])
+    names = ", ".join(column.split()[0] for column in columns.split(", "))
+    casts = ", ".join("{0}::{1} as {0}".format(*column.split()) for column in columns.split(", "))
+    first = names.split(", ")[0]
+    return f"select {casts} from (values {values}) as t({names}) where {first} is not null"

@@ -1,7 +1,6 @@
 """The writer: events of each stream, then the definitions of what was met."""
 
 from pathlib import Path
-from typing import Any
 
 from fathom import __version__
 from fathom.export.otf2.definitions import Definitions
@@ -19,13 +18,5 @@ def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
         archive = Archive(out)
         archive.describe(f"Fathom {__version__}", selected.run.name)
         counted = Events(selected, tables, archive, progress).write()
-
-        def define(writer: Any) -> None:
-            definitions = Definitions(writer)
-            definitions.clock(tables.started - tables.shift, 0, tables.last)
-            definitions.attributes()
-            definitions.system(tables, counted)
-            definitions.regions(tables)
-
-        archive.finish(define, list(counted))
-    return []
+        archive.finish(lambda writer: Definitions(writer, tables).write(counted))
+    return tables.left_out()
