@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -288,6 +289,17 @@ def test_no_ptrace(tmp_path: Path) -> None:
     assert "limit" in told[0].stdout and "fathom run" in told[0].stdout
     if "'ok'" not in told[1].stdout:
         pytest.skip("no ptrace here at all")
+
+
+def test_python_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    extras = tomllib.loads(project.read_text())["project"]["optional-dependencies"]
+    for extra, (package, _) in installation.EXTRAS.items():
+        assert extras[extra][0].partition(">")[0] == package
+    monkeypatch.setitem(installation.EXTRAS, "polars", ("none_of_that_name", "`fathom.to_polars`"))
+    (found,) = installation.extras()
+    assert found.verdict == "limit" and "none_of_that_name (`fathom.to_polars`)" in found.detail
+    assert found.do.startswith("pip install 'fathom-io[") and "polars" in found.do
 
 
 def test_no_libcephfs() -> None:

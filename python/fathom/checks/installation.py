@@ -1,6 +1,7 @@
 """Fathom itself: are its parts there, does the loader take the library, what is recorded by default?"""
 
 import ctypes
+import importlib.util
 import json
 import os
 import shutil
@@ -42,6 +43,27 @@ def strace() -> Iterator[Finding]:
     else:
         detail = "not installed: `fathom run --strace` (static programs, Go) cannot work"
         yield Finding("strace", "limit", detail, "install strace")
+
+
+#: Optional Python packages: what each extra of pyproject.toml is for.
+EXTRAS = {
+    "otf2": ("otf2", "`fathom export --to otf2`"),
+    "pandas": ("pandas", "`fathom.to_pandas`"),
+    "polars": ("polars", "`fathom.to_polars`"),
+    "tune": ("optuna", "`fathom tune --sampler tpe`"),
+}
+
+
+def extras() -> Iterator[Finding]:
+    """Are the optional Python packages there?"""
+    missing = [extra for extra, (name, _) in EXTRAS.items() if not importlib.util.find_spec(name)]
+    if not missing:
+        names = ", ".join(name for name, _ in EXTRAS.values())
+        yield Finding("Python packages", "ok", f"all optional ones: {names}")
+        return
+    without = ", ".join(f"{EXTRAS[extra][0]} ({EXTRAS[extra][1]})" for extra in missing)
+    do = f"pip install 'fathom-io[{','.join(missing)}]'"
+    yield Finding("Python packages", "limit", f"not installed: {without}", do)
 
 
 def library() -> Iterator[Finding]:
@@ -126,4 +148,4 @@ def forwarding() -> Iterator[Finding]:
     yield Finding("forwarding", "ok", "; ".join(said))
 
 
-CHECKS = (parts, gdb, strace, library, layers, temporary, forwarding)
+CHECKS = (parts, gdb, strace, extras, library, layers, temporary, forwarding)
