@@ -129,7 +129,13 @@ class Told:
         self.con = tables.connect(run)
         self.calls = {row["id"]: row for row in self.rows("calls")}
         self.objects = {row["object"]: row for row in self.rows("objects")}
-        self.links = [row for row in self.rows("links") if row["kind"] == "completes"]
+        links = self.rows("links")
+        self.links = [row for row in links if row["kind"] == "completes"]
+        #: The first client's call of each that a server made.
+        self.served: dict[int, int] = {}
+        for row in sorted(links, key=lambda one: one["to_call"] or 0, reverse=True):
+            if row["kind"] == "serves" and row["to_call"] is not None:
+                self.served[row["from_call"]] = row["to_call"]
 
     def rows(self, table: str) -> list[Row]:
         return list(self.con.sql(f"from {table}").to_arrow_table().to_pylist())
@@ -187,6 +193,7 @@ def same_calls(found: Read, told: Told) -> None:
         assert (one["start"], one["stop"]) == (row["start"], row["start"] + row["duration"])
         assert one["inside"] == row["parent"] and one["depth"] == row["depth"]
         assert one.get("error", 0) == row["error"]
+        assert one.get("serves") == told.served.get(call)
         assert one["location"]._ref % 2**32 == row["stream"]
         group = one["location"].group
         process = processes[streams[row["stream"]]["process"]]
@@ -423,6 +430,49 @@ def test_locks_and_seeks(tmp_path: Path) -> None:
         ("IoReleaseLock", "EXCLUSIVE"), ("IoAcquireLock", "SHARED"), ("IoReleaseLock", "EXCLUSIVE"),
         "IoDestroyHandle",
     ]  # fmt: skip
+
+
+@pytest.mark.full
+def test_forwarding_servers(tmp_path: Path) -> None:
+    """Each is a group of its own; what it did at once lies on locations of its own, and names the client's call."""
+    program = built("kernels", "s3d_mpiio", "mpich")
+    (tmp_path / "out").mkdir()
+    words = ["-m", "independent", "-c", 1, "-r", 20, 20, 20, 2, 2, 1, tmp_path / "out"]
+    options = ["--forward=2", "--forward-path", str(tmp_path / "out")]
+    found, told = shown(record(tmp_path, *program, *words, options=options))
+    compare(found, told)
+    servers = {one["location"].group.name for one in found.calls.values()}
+    assert len([name for name in servers if re.fullmatch(r"Server .*/fwd[01]", name)]) == 2
+    assert len(told.served) > 1000
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("mpi", "place", "name", "words"),
+    [
+        (
+            "mpich",
+            "kernels",
+            "s3d_mpiio",
+            ["-m", "collective", "-c", "1", "-r", *"16 16 16 2 2 1 .".split()],
+        ),
+        (
+            "ompio",
+            "kernels",
+            "s3d_pnetcdf",
+            ["-c", "1", "-m", "nonblocking", *"16 16 16 2 2 1 .".split()],
+        ),
+        ("mpich", "tests/programs", "mpi_requests", ["f"]),
+        ("", "tests/programs", "threads", ["f"]),
+    ],
+)
+def test_more_programs(tmp_path: Path, mpi: str, place: str, name: str, words: list[str]) -> None:
+    """Collective MPI-IO, posts of PnetCDF and of MPI-IO, 64 threads."""
+    found, told = shown(
+        record(tmp_path, *built(place, name, mpi), *words, options=["--layers", "+mpi"])
+    )
+    compare(found, told)
+    assert len(found.begun) > 100
 
 
 @pytest.mark.parametrize(

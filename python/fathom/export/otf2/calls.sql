@@ -42,6 +42,8 @@ extra as (
 	union all
 	select ended, {ended}, handle, -1, -1, -1 from handle where ended is not null
 	union all
+	select from_call, {serving}, -1, min(to_call)::bigint, -1, -1 from links where kind = 'serves' and to_call is not null group by from_call
+	union all
 	select c.id, {collective}, g.communicator, n.number, coalesce(r.value, -1), greatest(coalesce(c.bytes, 0), 0)
 	from picked as c join objects as o using (object) join communicator as g on g.group_hash = o.group_hash
 		join collective_op as n on n.op = regexp_replace(c.op, '_c$', '')

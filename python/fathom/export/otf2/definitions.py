@@ -11,12 +11,18 @@ from fathom.export.otf2.words import IO_PARADIGMS, PARADIGMS, ROLES
 SECOND = 10**9
 
 #: Attributes of events: number, name, meaning, type.
-CALL, SITE, OFFSET, ERROR = range(4)
+CALL, SITE, OFFSET, ERROR, SERVES = range(5)
 ATTRIBUTES = (
     (CALL, "call", "calls.id of Fathom's tables", _otf2.TYPE_UINT64),
     (SITE, "called from", "place in the program", _otf2.TYPE_SOURCE_CODE_LOCATION),
     (OFFSET, "offset", "of the access in the file, in bytes", _otf2.TYPE_UINT64),
     (ERROR, "error", "errno, or the code of the call's own interface", _otf2.TYPE_INT32),
+    (
+        SERVES,
+        "serves",
+        "calls.id of the client's call that a server did this for",
+        _otf2.TYPE_UINT64,
+    ),
 )
 MACHINE = 0
 #: Numbers of locations: a stream's, and so much more for each that stands beside it.

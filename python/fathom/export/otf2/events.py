@@ -10,14 +10,14 @@ import _otf2
 import pyarrow as pa
 
 from fathom.export.otf2 import library
-from fathom.export.otf2.definitions import CALL, ERROR, OFFSET, SITE, location
+from fathom.export.otf2.definitions import CALL, ERROR, OFFSET, SERVES, SITE, location
 from fathom.export.otf2.library import I32, I64, POINTER, U8, U32, U64, Archive, check
 from fathom.export.otf2.tables import Tables, statement
 from fathom.export.progress import Progress
 from fathom.export.selected import Selected
 
 #: What a call adds at its end, in this order (calls.sql).
-COMPLETED, SOUGHT, LOCKED, UNLOCKED, TRIED, MADE, ENDED = range(7)
+COMPLETED, SOUGHT, LOCKED, UNLOCKED, TRIED, MADE, ENDED, SERVING = range(8)
 #: An action that is no operation on a handle, and an addition too.
 COLLECTIVE = 16
 #: Parts of the other actions.
@@ -119,7 +119,7 @@ class Lane:
             failed |= self._extra(stop, **extra)
         if error:
             failed |= write.add_i32(write.attributes, ERROR, error)
-        failed |= write.leave(writer, write.attributes if error else None, stop, region)
+        failed |= write.leave(writer, write.attributes, stop, region)
         if failed:
             check(failed)
 
@@ -135,6 +135,8 @@ class Lane:
             return write.create(writer, None, time, on, opened.mode, opened.creation, opened.status)
         if what == ENDED:
             return write.destroy(writer, None, time, on)
+        if what == SERVING:
+            return write.add_u64(write.attributes, SERVES, a)  # of the LEAVE that comes next
         if what == COLLECTIVE:
             return write.apart(writer, None, time, a, on, NOWHERE if b < 0 else b, c, 0)
         lock = {LOCKED: write.acquire, UNLOCKED: write.release, TRIED: write.attempt}[what]
@@ -177,7 +179,7 @@ class Events:
         where, around = self.selected.where, self.selected.around
         numbers = {
             "completed": COMPLETED, "sought": SOUGHT, "locked": LOCKED, "unlocked": UNLOCKED, "tried": TRIED,
-            "made": MADE, "ended": ENDED, "collective": COLLECTIVE, "shift": self.tables.shift,
+            "made": MADE, "ended": ENDED, "serving": SERVING, "collective": COLLECTIVE, "shift": self.tables.shift,
         }  # fmt: skip
         part = (
             "true" if where == around else f"c.stream in (select stream from calls where {where})"
@@ -190,7 +192,7 @@ class Events:
             **{name: str(number) for name, number in numbers.items()},
         )
         for batch in self.selected.batches(text):
-            self.progress.add(batch.num_rows)
+            self.progress.add(int((batch["region"].to_numpy() >= 0).sum()))
             yield from zip(*(_values(column) for column in batch.columns), strict=True)
 
 
