@@ -67,6 +67,7 @@ FILES = [
 def made(place: Path, calls: list[dict[str, Any]], **rows: list[dict[str, Any]]) -> Any:
     events = [one for one in calls if one.get("recorded", True)]
     counters = counters_of([{k: v for k, v in one.items() if k != "recorded"} for one in calls])
+    counted = rows.pop("counters", counters)
     for counter, one in zip(counters, calls, strict=True):
         counter["recorded"] = int(one.get("recorded", True))
         counter["thread_class"] = "other" if one.get("thread") else "main"
@@ -78,7 +79,7 @@ def made(place: Path, calls: list[dict[str, Any]], **rows: list[dict[str, Any]])
             processes=[{"process": p, "rank": p, "ranks": 2, "ended": "clean", "stop": 1200} for p in processes],
             files=rows.pop("files", FILES),
             calls=[{k: v for k, v in one.items() if k != "recorded"} for one in events],
-            counters=counters,
+            counters=counted,
             **rows,
         )
     )  # fmt: skip
@@ -137,3 +138,26 @@ def test_speedups() -> None:
     assert [row["speedup_run"] for row in rows] == [1, pytest.approx(4.16)]
     assert [row["speedup_io"] for row in rows] == [None, None]
     assert numbers.times(rows[1]["speedup_run"]) == "4.16x"
+
+
+def opens(starts: list[int], **more: Any) -> list[dict[str, Any]]:
+    return [call(0, start, 5, op="openat", kind="open", bytes=0, **more) for start in starts]
+
+
+def test_most_opens_in_a_second(tmp_path: Path) -> None:
+    """Two that are exactly a second apart are not in the same one; what is no file does not count."""
+    second = 10**9
+    calls = opens([0, second // 2, second, second + 1, 4 * second])
+    calls += [call(0, second + 10, 5, op="pipe", kind="open", file=1)]
+    found = landscape.opens(made(tmp_path, calls))
+    assert found == {"opens": 5, "peak_opens_per_second": 3, "peak_opens_from": "calls"}
+
+
+def test_opens_that_were_counted_only(tmp_path: Path) -> None:
+    """100 between 0 and 10 s: 11 moments in a second, and one that is known."""
+    second = 10**9
+    counted = {**counters_of(opens([0]))[0], "calls": 101, "recorded": 0, "last_stop": 10 * second}
+    run = made(tmp_path, opens([0]), counters=[counted])
+    found = landscape.opens(run)
+    assert (found["opens"], found["peak_opens_from"]) == (101, "counters")
+    assert found["peak_opens_per_second"] == 10

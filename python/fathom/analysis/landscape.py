@@ -141,6 +141,16 @@ def files_told(source: Source, layer: str | None = None) -> bool:
     return bool(2 * unfiled <= time)
 
 
+def opens(source: Source) -> dict[str, Any]:
+    """Opens of files, and the most in any second: from calls, or estimated where some are in counters only."""
+    found = source.sql(statement("opens_peak")).to_pylist()[0]
+    return {
+        "opens": found["opens"],
+        "peak_opens_per_second": found["peak"],
+        "peak_opens_from": "counters" if found["counted"] else "calls",
+    }
+
+
 def row(source: Source, layer: str | None = None) -> dict[str, Any]:
     """The run's row. Seconds of open, close, read, write and other are means over the ranks; those of
     `operation` are of all ranks together; `share` is of the run time."""
@@ -184,6 +194,7 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
         "when_from": moments.source,
         "when_parts": moments.parts,
         "files_told": files_told(source, layer),
+        **opens(source),
         "coverage": run["coverage"],
     }
 

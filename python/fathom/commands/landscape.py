@@ -7,6 +7,7 @@ examples:
   fathom landscape *.fathom --csv > landscape.csv
   fathom landscape s3d other s3d.alone --interference
   fathom landscape both --interference     programs of one run, with the servers they used
+  fathom landscape /spool/2026-11 --by opens   all runs below, those that open most at once first
 """
 
 import argparse
@@ -19,18 +20,31 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 import fathom
-from fathom.analysis import Remembered, interference, landscape
+from fathom import landscapes
+from fathom.analysis import interference, landscape
+from fathom.commands.arguments import positive
 from fathom.directory import resolve
 from fathom.errors import FathomError, UsageError
 from fathom.store import Run
 from fathom.view import interference as shared
 from fathom.view import landscape as view
-from fathom.view import numbers, tables
+from fathom.view import tables
 
 T = TypeVar("T")
 
 GROUP_SECONDS = ("io", "open", "read", "write", "close")
-FEW = 0.01  # of a run's I/O time: file groups found by suffix that have less are not printed
+
+
+#: What runs are ranked by, and its column.
+BY = {
+    "opens": "peak_opens_per_second",
+    "lost": "lost_seconds",
+    "io": "io_seconds",
+    "share": "io_share",
+    "run": "run_seconds",
+    "bytes": "bytes_moved",
+}
+TOP = 20
 
 
 def _group(word: str) -> tuple[str, str]:
@@ -42,7 +56,9 @@ def _group(word: str) -> tuple[str, str]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN…, what to compare with, which calls."""
-    parser.add_argument("runs", metavar="RUN", nargs="+", help="run directories")
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="+", help="run directories; directories of runs"
+    )
     parser.add_argument("--baseline", metavar="RUN", help="adds speed-ups over this run")
     parser.add_argument(
         "--group",
@@ -61,50 +77,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="which runs used the same servers at the same time, and what each lost by it",
     )
+    parser.add_argument(
+        "--by", choices=BY,
+        help="runs ranked in one table: most opens in a second, seconds lost, I/O time, its share, run time, bytes",
+    )  # fmt: skip
+    parser.add_argument(
+        "--top", type=positive, metavar="N", help="with --by: so many runs (default: 20)"
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="raw numbers, units in the names")
     form.add_argument("--csv", action="store_true", help="one line per run, raw numbers")
-
-
-def _notes(run: Run, row: dict[str, Any]) -> list[str]:
-    """What the reader must know of how much of the run is there."""
-    notes = []
-    level = run.manifest.get("configuration", {}).get("level", "call")
-    if row["operation"] is None:
-        notes.append("no I/O call was recorded: fathom doctor PROGRAM says why that can be")
-    if row["ranks"] and row["ranks_seen"] < row["ranks"]:
-        notes.append(f"{row['ranks_seen']:,} of {row['ranks']:,} ranks were recorded")
-    if row["io_uncertain_seconds"] > FEW * row["io_seconds"]:
-        most = numbers.seconds(row["io_uncertain_seconds"])
-        notes.append(f"threads of a rank were added up: its I/O time may be up to {most} less")
-    if not row["files_told"]:
-        notes.append(
-            f"level {level}: no file groups, sockets and pipes not told from files; record at level file"
-        )
-    gone = run.sql(
-        "select (select count(*) from processes where ended = 'killed') as killed,"
-        " chunks_missing + chunks_skipped as chunks from runs"
-    ).to_pylist()[0]
-    if gone["killed"]:
-        ended = "did not end in order"
-        notes.append(f"{numbers.things(gone['killed'], 'process', 'processes')} {ended}")
-    if gone["chunks"]:
-        notes.append(f"{numbers.things(gone['chunks'], 'chunk')} of its streams missing or damaged")
-    return notes
-
-
-def _row(path: str, layer: str | None, globs: list[tuple[str, str]]) -> dict[str, Any]:
-    run = fathom.open(path)
-    source = Remembered(run)
-    row = {
-        "run": run.name,
-        "path": str(run.path),
-        "command": [str(word) for word in run.manifest.get("command", [])],
-        **landscape.row(source, layer),
-    }
-    row["groups"] = landscape.groups(source, globs, layer) if row["files_told"] else []
-    row["notes"] = _notes(run, row)
-    return row
 
 
 def _done(each: Iterable[Callable[[], T]]) -> tuple[list[T], int]:
@@ -122,10 +104,10 @@ def _done(each: Iterable[Callable[[], T]]) -> tuple[list[T], int]:
 
 
 def rows(
-    paths: list[str], layer: str | None, globs: list[tuple[str, str]]
+    paths: list[str], layer: str | None, globs: list[tuple[str, str]], lost: bool = False
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows of all runs that can be read, and the status: of the last that cannot."""
-    found, status = _done(partial(_row, path, layer, globs) for path in paths)
+    found, status = _done(landscapes.each(paths, landscapes.Wanted(layer, tuple(globs), lost)))
     return list({row["path"]: row for row in found}.values()), status
 
 
@@ -153,7 +135,7 @@ def _groups_worth_showing(
     found: dict[str, None] = {}
     for row in rows:
         for group in row["groups"]:
-            if group["io_seconds"] >= FEW * row["io_seconds"] > 0:
+            if group["io_seconds"] >= landscapes.FEW * row["io_seconds"] > 0:
                 found[group["group"]] = None
     return list(found)
 
@@ -203,13 +185,31 @@ def _interference(arguments: argparse.Namespace) -> int:
     return damaged or unread
 
 
+def _ranked(arguments: argparse.Namespace, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first of them by what was asked; those of which it is not known come last."""
+    if not arguments.by:
+        return found
+    for row in found:
+        row["bytes_moved"] = row["bytes_read"] + row["bytes_written"]
+    key = BY[arguments.by]
+    found.sort(key=lambda row: (-(row[key] or 0), row["path"]))
+    shown = arguments.top or (None if arguments.json or arguments.csv else TOP)
+    return found[:shown]
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Prints the tables, or the rows."""
+    if arguments.by and (arguments.interference or arguments.baseline):
+        raise UsageError("landscape: --by ranks many runs; not with --baseline or --interference")
+    if arguments.top and not arguments.by:
+        raise UsageError("landscape: --top goes with --by")
+    arguments.runs = landscapes.below(arguments.runs)
     if arguments.interference:
         return _interference(arguments)
     first = str(resolve(arguments.baseline)) if arguments.baseline else None
     paths = [first] * bool(first) + arguments.runs
-    found, status = rows(paths, arguments.layer, arguments.group or [])
+    every, status = rows(paths, arguments.layer, arguments.group or [], arguments.by == "lost")
+    found = _ranked(arguments, every)
     if not found or (first and found[0]["path"] != first):
         return status
     _distinct(found)
@@ -228,6 +228,8 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(
             tables.csv_text(pa.Table.from_pylist([_flat(row, groups) for row in found]))
         )
+    elif arguments.by:
+        view.show_ranking(found, len(every), arguments.by)
     else:
         view.show_landscape(found, arguments.layer, baseline, groups)
     return status

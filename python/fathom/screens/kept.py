@@ -17,7 +17,7 @@ from typing import Any
 import fathom
 from fathom import places
 from fathom.analysis.findings import own_folder
-from fathom.database import table_files
+from fathom.database import PARTED
 
 #: Characters of answers that are held in memory for each run.
 HELD = 64 << 20
@@ -35,7 +35,7 @@ def _signs(paths: list[Path]) -> list[str]:
     return [f"{path}:{stat.st_size}:{stat.st_mtime_ns}" for path, stat in stats]
 
 
-def _version() -> str:
+def version() -> str:
     """What answers: this program, its findings and the user's, this machine, by which the cost of tracing is said."""
     folders = (Path(fathom.__file__).parent, places.catalog() / "findings", own_folder())
     files = [file for folder in folders if folder for file in sorted(folder.rglob("*.*"))]
@@ -44,13 +44,23 @@ def _version() -> str:
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
-def stamp(run: Path) -> str:
-    """Tells this packing of a run, as this program reads it, from all others."""
-    tables = run / "tables"
-    patterns = [path for name, path in table_files(tables).items() if name not in DERIVED]
-    parts = sorted(part for path in patterns for part in path.parent.glob(path.name))
-    relative = [sign.removeprefix(str(run)) for sign in _signs([run / "run.json", *parts])]
-    return hashlib.sha256("\n".join([_version(), *relative]).encode()).hexdigest()
+def _tells(name: str) -> bool:
+    stem, _, suffix = name.partition(".")
+    return name == "run.json" or (suffix.endswith("parquet") and stem not in DERIVED)
+
+
+def _sign(folder: str, entry: os.DirEntry[str]) -> str:
+    stat = entry.stat()
+    return f"{folder}/{entry.name}:{stat.st_size}:{stat.st_mtime_ns}"
+
+
+def stamp(run: Path, reader: str) -> str:
+    """Tells this packing of a run, as this program (`version`) reads it, from all others."""
+    signs = []
+    for folder in ("", "tables", *(f"tables/{name}" for name in PARTED if name not in DERIVED)):
+        with contextlib.suppress(FileNotFoundError), os.scandir(run / folder) as entries:
+            signs += [_sign(folder, entry) for entry in entries if _tells(entry.name)]
+    return hashlib.sha256("\n".join([reader, *sorted(signs)]).encode()).hexdigest()
 
 
 def written(answer: Any) -> str:
@@ -82,10 +92,11 @@ class Turns:
 class Kept:
     """Answers of one run, by question."""
 
-    def __init__(self, run: Path) -> None:
-        """Files lie in a folder beside its tables; where that cannot be written to, there are none."""
-        self._folder = run / "tables" / FOLDER
-        self.stamp = stamp(run)
+    def __init__(self, run: Path, reader: str | None = None, slow: float = SLOW) -> None:
+        """Files lie in a folder beside its tables; where that cannot be written to, there are none. `reader`: what
+        `version` says, if it was asked; `slow`: seconds from which on an answer is worth a file."""
+        self._folder, self._slow = run / "tables" / FOLDER, slow
+        self.stamp = stamp(run, reader or version())
         self._held: OrderedDict[str, str] = OrderedDict()
         self._lock = threading.Lock()
         self._turns = Turns()
@@ -106,6 +117,11 @@ class Kept:
             found = self._found(key, is_whole)
             return self._made(key, is_whole, make) if found is None else found
 
+    def peek(self, key: str) -> Any:
+        """The answer of the whole run that is there already, or None."""
+        found = self._found(key, True)
+        return None if found is None else json.loads(found)
+
     def _found(self, key: str, is_whole: bool) -> str | None:
         with self._lock:
             if key in self._held:
@@ -123,7 +139,7 @@ class Kept:
             return answer
         took, text = time.monotonic() - began, written(answer)
         self._hold(key, text)
-        if is_whole and took > SLOW:
+        if is_whole and took > self._slow:
             self._write(key, text)
         return text
 

@@ -49,6 +49,22 @@ SPEEDUP = (
         for name in ("open", "read", "write", "close")
     ),
 )
+RANKING = (
+    Column("run", "run", text, right=False),
+    Column("program", "program", text, right=False),
+    Column("ranks", "ranks_seen", numbers.count),
+    Column("run time", "run_seconds", numbers.seconds),
+    Column("I/O", "io_seconds", numbers.seconds),
+    Column("of run", "io_share", numbers.percent),
+    Column("read", "bytes_read", numbers.size),
+    Column("written", "bytes_written", numbers.size),
+    Column("opens", "opens", numbers.count),
+    Column("opens/s", "opens/s", text),
+)
+LOST = (
+    Column("lost", "lost_seconds", numbers.seconds),
+    Column("most by", "lost_by", text, right=False),
+)
 COMMANDS = _cells(("command",))
 WHO = _cells(("time by", "bytes by", "layers", "MPI-IO functions"))
 WHEN = _cells(("the run", "I/O occurs"))
@@ -132,6 +148,19 @@ def _groups(rows: Sequence[Row], names: Sequence[str]) -> None:
     columns = [Column("I/O" if name == "io" else name, name, text, right=name not in ("files of", "run"))
                for name in lines[0]]  # fmt: skip
     _table("File groups (of the mean rank)", columns, lines)
+
+
+def _opens(row: Row) -> str:
+    """Of counters it is an estimate."""
+    said = numbers.count(round(row["peak_opens_per_second"]))
+    return said if row["peak_opens_from"] == "calls" else f"~{said}"
+
+
+def show_ranking(rows: Sequence[Row], of: int, by: str) -> None:
+    """Many runs in one table; the order is the caller's."""
+    words = [{**row, "opens/s": _opens(row)} for row in rows]
+    columns = RANKING + (LOST if by == "lost" else ())
+    _table(f"{len(rows):,} of {numbers.things(of, 'run')}, by {by}", columns, words)
 
 
 def show_landscape(

@@ -1,0 +1,96 @@
+"""Many runs: found below a directory, their rows kept, ranked."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fathom import landscapes
+from fathom.__main__ import main
+from fathom.store import is_settled
+from schema import counters_of, write_run
+
+WANTED = landscapes.Wanted(None, (), False)
+
+
+def spool(place: Path, opens: dict[str, int]) -> None:
+    """Runs that are over, by name, each with so many opens at its start."""
+    for name, number in opens.items():
+        calls: list[dict[str, Any]] = [
+            {"id": n, "process": 0, "stream": 0, "start": n, "duration": 1, "layer": "posix", "op": "openat",
+             "kind": "open", "bytes": 0, "depth": 0, "file": 0} for n in range(number)
+        ]  # fmt: skip
+        run = place / f"{name}.fathom"
+        write_run(
+            run,
+            calls=calls,
+            counters=counters_of(calls),
+            files=[{"file": 0, "path": "/a", "kind": "regular"}],
+            processes=[{"process": 0, "exe": f"/bin/{name}", "ended": "exit"}],
+            runs=[{"duration": 1000, "coverage": 1.0}],
+        )
+        (run / "tables" / "packed").write_text("files=0\nbytes=0\nnewest=0\nalive=0\n")
+
+
+def ranked(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, Any]]:
+    assert main(["landscape", *map(str, words), "--json"]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["runs"]
+    return found
+
+
+def test_runs_below_a_directory_are_ranked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spool(tmp_path / "2026" / "11", {"few": 2, "many": 7})
+    spool(tmp_path, {"some": 5})
+    rows = ranked(capsys, tmp_path, "--by", "opens")
+    assert [(row["program"], row["peak_opens_per_second"]) for row in rows] == [
+        ("many", 7),
+        ("some", 5),
+        ("few", 2),
+    ]
+    assert [row["run"] for row in ranked(capsys, tmp_path, "--by", "opens", "--top", 1)] == ["many"]
+    assert main(["landscape", str(tmp_path), "--by", "opens", "--top", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "2 of 3 runs, by opens" in said and "some" in said and "few" not in said
+    assert main(["landscape", str(tmp_path), "--top", "2"]) == 2
+    assert "--top goes with --by" in capsys.readouterr().err
+
+
+def test_rows_are_kept_until_tables_change(tmp_path: Path) -> None:
+    spool(tmp_path, {"a": 3})
+    run = tmp_path / "a.fathom"
+    assert is_settled(run)
+    (first,) = (work() for work in landscapes.each([str(run)], WANTED))
+    (file,) = (run / "tables" / "answers").iterdir()
+    file.write_text(file.read_text().replace('"opens":3', '"opens":33'))  # kept is kept
+    moved = tmp_path / "b.fathom"
+    run.rename(moved)
+    (again,) = (work() for work in landscapes.each([str(moved)], WANTED))
+    assert again == {**first, "run": "b", "path": str(moved), "opens": 33}
+    (moved / "run.json").write_text((moved / "run.json").read_text() + "\n")
+    (anew,) = (work() for work in landscapes.each([str(moved)], WANTED))
+    assert anew["opens"] == 3
+
+
+def test_many_are_made_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the order of their paths, as one after the other would; one that is no run is said, the others shown."""
+    spool(tmp_path, {f"r{n:02}": n + 1 for n in range(landscapes.MANY)})
+    paths = landscapes.below([str(tmp_path), str(tmp_path / "none")])
+    assert main(["landscape", *paths, "--csv"]) == 3
+    said = capsys.readouterr()
+    rows = said.out.splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == [f"r{n:02}" for n in range(landscapes.MANY)]
+    assert "none: there is no such run directory" in said.err
+
+
+def test_a_run_that_goes_on_is_not_settled(tmp_path: Path) -> None:
+    spool(tmp_path, {"a": 1})
+    run = tmp_path / "a.fathom"
+    assert is_settled(run)
+    (run / "streams" / "node").mkdir(parents=True)
+    (run / "streams" / "node" / "1.f.fts").write_bytes(b"new")
+    assert not is_settled(run)
+    shutil.rmtree(run / "tables")
+    assert not is_settled(run)
