@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, median
+from typing import Any
 
 from fathom.errors import UsageError
+from fathom.search.ledger import Step, Trial
+from fathom.search.objective import asked_for
 from fathom.search.options import Options
+from fathom.search.plan import Plan
 from fathom.search.samplers import SAMPLERS
 from fathom.search.space import Point
-from fathom.search.told import Sampler, Told
+from fathom.search.verdict import result
 from grid import KINDS, SECONDS, Kernel, Recorded
 from tools import BenchError, Row
 
@@ -23,6 +27,17 @@ NEAR, GAIN, GAINS = 1.1, 5.0, 2
 RANDOM = "random"
 #: Not a way to search.
 LEFT_OUT = ("grid",)
+#: Stages of a trial before the fresh runs.
+SEARCHING = ("look", "default", "search")
+#: A sampler by itself; and what `fathom tune auto` has besides.
+PLAIN = Options(
+    program=("",), directory="", objective="runtime", maximize=False, group=None, space=None, sampler=RANDOM,
+    compare=(), seed=0, trials=1, seconds=None, repeats=1, finalists=3, worth=0.03, screen=False, verify="none",
+    timeout=None, scratch="",
+)  # fmt: skip
+AUTO: dict[str, Any] = {"auto": True, "sampler": "tpe", "trials": 1000, "repeats": 5}
+#: Its budgets: the look at the program and its default cost as much as three to six trials at random.
+AUTO_TRIALS = (10, 20)
 
 
 @dataclass(frozen=True)
@@ -50,45 +65,63 @@ class Grid:
         """Seconds of the best."""
         return min(self.costs.values())
 
-    def first(self, sampler: str) -> list[Point]:
-        """As `fathom tune` begins: the program as it is, rules, findings. Random search has but the first."""
-        rules = [] if sampler == RANDOM else Recorded(self.kernel).first()
-        return list(dict.fromkeys([self.kernel.space.default, *(point for _, point in rules)]))
+    def plan(self, options: Options) -> Plan:
+        """As `fathom tune` has it: the program as it is, rules, findings, the sampler; random search without rules."""
+        rules = [] if options.sampler == RANDOM else Recorded(self.kernel).first()
+        return Plan(options, asked_for(options.objective, False), self.kernel.space, rules)
+
+    def trial(self, step: Step, number: int) -> Trial:
+        """Its run, looked up: what was measured is not measured again."""
+        cost = self.costs[step.point]
+        state, seconds = ("known", 0.0) if step.known else ("done", cost)
+        return Trial(
+            number, step.stage, step.asked, step.round, step.point, {}, state, 1, 0.0, seconds,
+            cost, {"runtime": cost}, None,
+        )  # fmt: skip
+
+    def met(self, options: Options, budgets: Sequence[float]) -> list[float]:
+        """The best that a search has met after so many seconds, over the best of the grid."""
+        plan, trials, best, spent = self.plan(options), list[Trial](), self.default, 0.0
+        found = [best / self.best] * len(budgets)
+        while spent < max(budgets) and (step := plan.next(trials)) and step.stage in SEARCHING:
+            trials.append(self.trial(step, len(trials) + 1))
+            best, spent = min(best, self.costs[step.point]), spent + (trials[-1].seconds or 0.0)
+            found = [best / self.best if spent <= most else one
+                     for most, one in zip(budgets, found, strict=True)]  # fmt: skip
+        return found
 
     def search(self, sampler: str, seed: int) -> list[float]:
-        """The best that it has met at the end of each budget, over the best of the grid."""
+        """A sampler's, at the end of each budget."""
         trial = fmean(self.costs.values())
-        first, ask = self.first(sampler), make(sampler, self.kernel, seed).ask
-        told: list[Told] = []
-        met: dict[Point, float] = {}
-        spent, found = 0.0, [self.default / self.best] * len(TRIALS)
-        while spent < TRIALS[-1] * trial and len(met) < len(self.costs):
-            point = first[len(told)] if len(told) < len(first) else ask(told)
-            if point is None:
-                break
-            told.append(Told(point, self.costs[point]))
-            if point not in met:  # what was measured is not measured again
-                met[point] = self.costs[point]
-                spent += met[point]
-            near = min(met.values()) / self.best
-            found = [near if spent <= most * trial else one
-                     for most, one in zip(TRIALS, found, strict=True)]  # fmt: skip
-        return found
+        options = replace(PLAIN, sampler=sampler, seed=seed, trials=len(self.costs))
+        return self.met(options, [most * trial for most in TRIALS])
+
+    def auto(self, seed: int, seconds: float) -> tuple[float, float]:
+        """`fathom tune auto` to its verdict: the settings that it leaves, over the best of the grid; the best of random
+        search for the seconds that this took, the look too. Fresh runs, which both need, are left out.
+        """
+        options = replace(PLAIN, **AUTO, seed=seed, seconds=seconds)
+        plan = self.plan(options)
+        trials = [self.trial(Step("look", 0, self.kernel.space.default), 1)]
+        while step := plan.next(trials):
+            trials.append(self.trial(step, len(trials) + 1))
+        found = result(plan, trials)
+        assert found is not None  # no run is missing
+        left = self.costs[self.kernel.space.point(found.settings)] / self.best
+        _, cost = plan.price(trials, options.sampler)
+        (by_chance,) = self.met(replace(PLAIN, seed=seed, trials=len(self.costs)), [cost])
+        return left, by_chance
 
     def near(self, sampler: str, seeds: int) -> list[float]:
         """The same, median of searches."""
         each = [self.search(sampler, seed) for seed in range(seeds)]
         return [median(one[budget] for one in each) for budget in range(len(TRIALS))]
 
-
-def make(sampler: str, kernel: Kernel, seed: int) -> Sampler:
-    """As `fathom tune --trials N --seed N` has it."""
-    options = Options(
-        program=(kernel.name,), directory="", objective="runtime", maximize=False, group=None,
-        space=None, sampler=sampler, compare=(), seed=seed, trials=TRIALS[-1], seconds=None,
-        repeats=1, finalists=1, worth=0, screen=False, verify="none", timeout=None, scratch="",
-    )  # fmt: skip
-    return SAMPLERS[sampler](kernel.space, options)
+    def autos(self, trials: int, seeds: int) -> tuple[float, float]:
+        """`auto --seconds`, of what so many trials at random cost, median of searches; and random search beside it."""
+        seconds = trials * fmean(self.costs.values())
+        ours, chance = zip(*(self.auto(seed, seconds) for seed in range(seeds)), strict=True)
+        return median(ours), median(chance)
 
 
 def samplers() -> list[str]:
@@ -96,7 +129,7 @@ def samplers() -> list[str]:
     found = []
     for name in SAMPLERS:
         try:
-            make(name, KINDS["s3d"], 0)
+            SAMPLERS[name](KINDS["s3d"].space, PLAIN)
         except UsageError:
             continue
         if name not in LEFT_OUT:
@@ -116,6 +149,26 @@ def gains(grids: Sequence[Grid]) -> list[Row]:
     return [*rows, Row(what, many, "", target=f">= {GAINS}", met=many >= GAINS)]
 
 
+def autos(grids: Sequence[Grid], seeds: int, pool: ProcessPoolExecutor) -> list[Row]:
+    """`fathom tune auto` and random search at equal cost, by kernel, and over all of them."""
+    result = []
+    for trials in AUTO_TRIALS:
+        asked = [pool.submit(one.autos, trials, seeds) for one in grids]
+        near = [one.result() for one in asked]
+        budget = f"for {trials} random trials; random search"
+        for one, (ours, chance) in zip(grids, near, strict=True):
+            what = f"{one.kernel.name}, auto: times the best, {budget}"
+            result.append(Row(what, ours, "", chance, ours / chance))
+        ours, chance = (fmean(column) for column in zip(*near, strict=True))
+        what = f"auto: times the best, mean of kernels, {budget}"
+        row = Row(what, ours, "", chance, ours / chance, "ahead", ours < chance)
+        if trials == AUTO_TRIALS[-1]:
+            row.target = f"each <= {NEAR}, and ahead"
+            row.met = row.met and max(one for one, _ in near) <= NEAR
+        result.append(row)
+    return result
+
+
 def rows(quick: bool) -> list[Row]:
     """What there is, each sampler by kernel, and over all of them."""
     grids = [Grid(kernel) for kernel in KINDS.values()]
@@ -123,6 +176,7 @@ def rows(quick: bool) -> list[Row]:
     with ProcessPoolExecutor() as pool:
         asked = {name: [pool.submit(one.near, name, seeds) for one in grids] for name in names}
         near = {name: [one.result() for one in found] for name, found in asked.items()}
+        of_auto = autos(grids, seeds, pool)
     every = [name for name in near if name != RANDOM]
     result = gains(grids)
     for name in every:
@@ -140,4 +194,4 @@ def rows(quick: bool) -> list[Row]:
                 row.target = f"<= {NEAR} and ahead" if last else "ahead"
                 row.met = own < by_them and (not last or own <= NEAR)
             result.append(row)
-    return result
+    return result + of_auto

@@ -10,8 +10,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -67,18 +65,6 @@ def setting(ceph: cephfs.CephFS, osd: int, name: str) -> str:
     return said[name]
 
 
-@contextmanager
-def slow(ceph: cephfs.CephFS, osd: int) -> Iterator[None]:
-    """Each operation of this OSD waits before it is begun with."""
-    said = ["--admin-daemon", ceph.at / "run" / f"osd.{osd}.asok", "config", "set"]
-    ceph.ceph(*said, "osd_debug_inject_dispatch_delay_duration", DELAY)
-    ceph.ceph(*said, "osd_debug_inject_dispatch_delay_probability", 1)
-    try:
-        yield
-    finally:
-        ceph.ceph(*said, "osd_debug_inject_dispatch_delay_probability", 0)
-
-
 def object_of(offset: int) -> int:
     """CephFS's striping: units go round over as many objects as there are OSDs, set after set."""
     unit = offset // UNIT
@@ -116,7 +102,7 @@ def written(
         "tell", f"osd.{late}", "config", "set", names[0], 20
     )  # as it is where nobody has set it
     before = [setting(ceph, late, name) for name in names]
-    with slow(ceph, late):
+    with ceph.slow(late, DELAY):
         run = record(place, ceph, "written", sys.executable, "-c", PROGRAM, files)
     assert [setting(ceph, late, name) for name in names] == before == ["20", "600"]
     return run, files, objects, late

@@ -266,6 +266,7 @@ def killed_and_resumed(folder: Path, kills: str, values: str) -> None:
     assert (states[1], states[2], states[8]) == ("wrong", "failed", "done")
     assert "2 of them failed, hung or wrong" in whole.stdout
     assert not list((folder / "whole.tune").glob("out.*"))
+    assert Ledger(folder / "whole.tune" / "tune.db").kept("limits")["osds"] is None  # looked for
     done, times = start(folder, "cut", kills, values), 0
     while done.returncode == -9:
         times += 1
@@ -369,3 +370,15 @@ def test_output_that_differs_from_run_to_run_cannot_be_verified(tmp_path: Path) 
 )  # fmt: skip
 def test_findings_name_knobs_by_their_functions_too(knob: str, words: str, is_named: bool) -> None:
     assert here.is_named(Dimension("a", knob, (None, 1)), words) == is_named
+
+
+def test_where_files_are_on_cephfs_its_layouts_are_searched() -> None:
+    limits = Limits(osds=4, pools=("data", "quick"))
+    found = {one.knob: one for one in here.layouts(["p", "{out}/f"], limits)}
+    assert found["ceph.pool"].values == (None, "data", "quick")
+    assert found["ceph.stripe_count"].values == (None, 1, 2, 3, 4)
+    text = Space(tuple(found.values())).settings((1, 4, 2))
+    assert 'directory = "{out}"' in text and 'stripe_count = 4\npool = "quick"' in text
+    one_pool = here.layouts(["p", "{out}"], Limits(osds=4, pools=("data",)))
+    assert "ceph.pool" not in {one.knob for one in one_pool}
+    assert not here.layouts(["p", "out"], limits) and not here.layouts(["p", "{out}"], Limits())

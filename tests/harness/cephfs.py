@@ -175,6 +175,32 @@ class CephFS:
         said = os.getxattr(file, "ceph.file.layout").decode().split()
         return {key: value for key, _, value in (word.partition("=") for word in said)}
 
+    @contextmanager
+    def slow(self, osd: int, seconds: float) -> Iterator[None]:
+        """Each operation of this OSD waits before it is begun with."""
+        said = ["--admin-daemon", self.at / "run" / f"osd.{osd}.asok", "config", "set"]
+        self.ceph(*said, "osd_debug_inject_dispatch_delay_duration", seconds)
+        self.ceph(*said, "osd_debug_inject_dispatch_delay_probability", 1)
+        try:
+            yield
+        finally:
+            self.ceph(*said, "osd_debug_inject_dispatch_delay_probability", 0)
+
+    def pool_without(self, osd: int, name: str) -> None:
+        """A further pool of data on all OSDs but one; metadata go there as well."""
+        others = [f"osd.{one}" for one in range(OSDS) if one != osd]
+        self.ceph("osd", "crush", "set-device-class", name, *others)
+        self.ceph("osd", "crush", "rule", "create-replicated", name, "default", "osd", name)
+        self.ceph("osd", "pool", "create", name, 32, 32, "replicated", name)
+        self.ceph("osd", "pool", "set", "meta", "crush_rule", name)
+        self.ceph("fs", "add_data_pool", "cephfs", name)
+
+    def written(self) -> list[int]:
+        """Bytes that each OSD was asked to write since it began, by its own counter."""
+        sockets = (self.at / "run" / f"osd.{osd}.asok" for osd in range(OSDS))
+        said = (self.ceph("--admin-daemon", one, "perf", "dump", "osd") for one in sockets)
+        return [int(json.loads(one)["osd"]["op_w_in_bytes"]) for one in said]
+
     def killed(self, client: int) -> None:
         """A client's process was killed: others need not wait until the file system finds that out by itself."""
         known = json.loads(self.ceph("tell", "mds.a", "client", "ls"))

@@ -18,6 +18,7 @@ examples:
 import argparse
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pyarrow as pa
@@ -159,12 +160,12 @@ def _search(arguments: argparse.Namespace, auto: bool) -> int:
 
 
 def _defaults(arguments: argparse.Namespace, auto: bool) -> None:
-    """Of what was not given. `auto` is bounded by seconds, and takes who learns most from few trials."""
+    """Of what was not given. `auto` is bounded by seconds: who comes nearest in few trials (bench/tuning.py)."""
     arguments.auto = auto
     if arguments.trials is None:
         arguments.trials = 1000 if auto else 60
     if arguments.sampler is None:
-        arguments.sampler = "model" if auto else "ga"
+        arguments.sampler = "tpe" if auto and find_spec("optuna") else "ga"
 
 
 def _remember(folder: Path, store: Path) -> None:

@@ -9,6 +9,7 @@ from fathom import mpi
 from fathom.analysis import findings
 from fathom.catalogue.knobs import Knob
 from fathom.errors import UsageError
+from fathom.search.execute import OUT
 from fathom.search.limits import Limits
 from fathom.search.plan import EXPERT, FINDING
 from fathom.search.space import Dimension, Point, Space
@@ -23,6 +24,9 @@ SIZE = re.compile(r"([0-9]+)(?: ([KMG])iB)?")
 #: What sites write in their manuals: as many targets as ranks can use, stripes and buffers of a few MiB.
 TYPICAL = 4 << 20
 OMPI_IO = "OMPI_MCA_io"  # which MPI-IO of Open MPI
+#: A layout's values: pools of data that the file system has.
+POOLS = "pools"
+CEPH = "ceph"
 
 
 def values(knob: Knob, limits: Limits) -> list[Any]:
@@ -31,6 +35,8 @@ def values(knob: Knob, limits: Limits) -> list[Any]:
         return []
     if not knob.search:
         return list(knob.values[0].words)
+    if knob.search == POOLS:
+        return list(limits.pools) if len(limits.pools) > 1 else []
     if found := RANGE.fullmatch(knob.search):
         low, high = (_size(word, limits) for word in found.groups()[:2])
         if low is None or high is None:
@@ -81,7 +87,7 @@ def stacks(run: Run, program: Sequence[str]) -> dict[str, str]:
 
 def space(run: Run, program: Sequence[str], limits: Limits) -> tuple[Space, list[str]]:
     """What is alive for this program, and lines on what was left out."""
-    kept, dimensions, unproved = Kept(), [], []
+    kept, dimensions, unproved = Kept(), layouts(program, limits), []
     for layer, stack in stacks(run, program).items():
         for knob in catalogue().values():
             found = values(knob, limits) if knob.layer.name == layer else []
@@ -104,6 +110,18 @@ def space(run: Run, program: Sequence[str], limits: Limits) -> tuple[Space, list
     implied = {name for one in dimensions for name in one.beside}
     chosen = [one for one in dimensions if one.knob.rpartition(".")[2] not in implied]
     return Space(tuple(chosen)), lines
+
+
+def layouts(program: Sequence[str], limits: Limits) -> list[Dimension]:
+    """Of CephFS, where the program's files are on it: what is set is read back, so it needs no proof."""
+    if limits.osds is None or not any(OUT in word for word in program):
+        return []
+    knobs = [one for one in catalogue().values() if one.layer.name == CEPH]
+    return [
+        Dimension(knob.key, knob.key, (None, *found), {"directory": OUT})
+        for knob in knobs
+        if (found := values(knob, limits))
+    ]
 
 
 def unproved(run: Run, program: Sequence[str]) -> list[tuple[Knob, Stack]]:

@@ -1,4 +1,5 @@
-"""How far counts go here: ranks of the program, forwarding servers, and OSDs where its files are on CephFS."""
+"""How far counts go here: ranks of the program, forwarding servers, and of CephFS, where its files are there, OSDs and
+pools of data."""
 
 import json
 import os
@@ -26,6 +27,7 @@ class Limits:
     ranks: int | None = None
     servers: int | None = None
     osds: int | None = None
+    pools: tuple[str, ...] = ()
 
     def of(self, word: str) -> int | None:
         """As the catalogue calls it."""
@@ -37,20 +39,23 @@ def of_run(run: Run) -> Limits:
     (row,) = run.sql("select max(ranks) as ranks from runs").to_pylist()
     servers = [one for one in os.environ.get(SERVERS, "").split(";") if one]
     kinds = run.sql("select distinct file_system as name from files").to_pylist()
-    osds = _osds() if any("ceph" in (kind["name"] or "") for kind in kinds) else None
-    return Limits(row["ranks"], len(servers) or None, osds)
+    on_ceph = any("ceph" in (kind["name"] or "") for kind in kinds)
+    osds, systems = (_ceph(words) if on_ceph else [] for words in ("osd ls", "fs ls"))
+    # Of several file systems nothing says which one the files are on.
+    pools = systems[0]["data_pools"] if len(systems) == 1 else ()
+    return Limits(row["ranks"], len(servers) or None, len(osds) or None, tuple(pools))
 
 
-def _osds() -> int | None:
-    """Of the cluster that `ceph` speaks to; None where it says nothing."""
+def _ceph(words: str) -> list[Any]:
+    """What the cluster that `ceph` speaks to answers; nothing where it says nothing."""
     try:
         done = subprocess.run(
-            ["ceph", "osd", "ls", "--format", "json"], capture_output=True, text=True,
+            ["ceph", *words.split(), "--format", "json"], capture_output=True, text=True,
             stdin=subprocess.DEVNULL, timeout=PATIENCE, check=True,
         )  # fmt: skip
-        return len(json.loads(done.stdout)) or None
+        return list(json.loads(done.stdout))
     except (OSError, subprocess.SubprocessError, ValueError):
-        return None
+        return []
 
 
 def _end(knob: str, limits: Limits) -> int | None:
@@ -88,4 +93,4 @@ def _above(values: tuple[Any, ...], end: int) -> bool:
 
 def of_data(data: Mapping[str, Any] | None) -> Limits:
     """As they were kept."""
-    return Limits(**(data or {}))
+    return Limits(**{**(data or {}), "pools": tuple((data or {}).get("pools", ()))})

@@ -1,7 +1,7 @@
 """Which trial comes next. It follows from the rows of the ledger alone, so a search may be killed and goes on.
 
-One look at the program as it is, its noise by repeats, the search (one sampler's, then those it is compared with), then
-fresh runs (finals.py).
+One look at the program as it is, a run to compare with (for screening its noise, by repeats), the search (one
+sampler's, then those it is compared with), then fresh runs (finals.py), among them more of the program as it is.
 """
 
 import math
@@ -46,7 +46,7 @@ class Plan:
     def next(self, trials: Sequence[Trial]) -> Step | None:
         """The next trial; None: the search is done."""
         defaults = [one for one in trials if one.stage == "default"]
-        if len(defaults) < self.options.repeats:
+        if len(defaults) < (self.options.repeats if self.options.screen else 1):
             return Step("default", len(defaults), self.space.default)
         for sampler in (self.options.sampler, *self.options.compare):
             if step := self._search(trials, sampler):

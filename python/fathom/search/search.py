@@ -4,6 +4,7 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +113,10 @@ class Search:
             for line in lines:
                 self.say(line)
             given = [(SEED, point) for point in space.seeds]
-            first = [*given, *self._known_of(run, space), *here.first(run, space)]
+            within = limits.limited(space, found)
+            first = [*given, *self._known_of(run, within), *here.first(run, within)]
             self.ledger.keep("first", first)
+            self.ledger.keep("limits", asdict(found))
             self.ledger.keep("space", space.data())
 
     def _known_of(self, run: Run, space: Space) -> list[tuple[str, Point]]:
