@@ -244,12 +244,12 @@ def same_sums(found: Read, told: Told) -> None:
             continue
         result = found.completed[call][0]["event"].bytes_result
         added = (1, begin["event"].bytes_request, result)
-        key = (one["location"].group.name, *re.findall(r"layer (\w+)", one["region"].description))
+        key = (one["location"].group._ref, *re.findall(r"layer (\w+)", one["region"].description))
         for at, number in enumerate(added):
             sums[*key, one["region"].name][at] += 0 if number == UNKNOWN else number
     by = f"""
-        select layer, op, count(*), coalesce(sum(size), 0)::bigint,
-            coalesce(sum(bytes) filter (error = 0), 0)::bigint
+        select layer, op, count(*), coalesce(sum(size), 0),
+            coalesce(sum(bytes) filter (error = 0), 0)
         from calls join objects using (object) where kind in ('read', 'write') and class not in {NO_HANDLE}
         group by calls.process, layer, op"""
     wanted = Counter(told.con.sql(by).fetchall())

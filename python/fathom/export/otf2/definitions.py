@@ -148,7 +148,7 @@ class Definitions:
     def _files(self) -> None:
         for number, file in enumerate(self.tables.files):
             kind = "IoDirectory" if file["kind"] == "directory" else "IoRegularFile"
-            self._define(kind, number, self._text(file["path"]), MACHINE)
+            self._define(kind, number, self._text(file["path"]), file["scope"])
             for name, value in (
                 ("file system", file["file_system"]),
                 ("mount point", file["mount"]),
