@@ -4,6 +4,8 @@ examples:
   fathom export s3d.1 --to otf2
   fathom export s3d.1 --to otf2 --time 1.5-2.25 --ranks 0-63:8 --out slow
   fathom export s3d.1 --to otf2 --layers hdf5,mpiio,posix --file '*.h5'
+  fathom export s3d.1 --to perfetto
+  fathom export s3d.1 --to csv --table files
 """
 
 import argparse
@@ -30,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--out", type=Path, metavar="PATH", help="default: NAME and the format's ending, here"
     )
     parser.add_argument("--force", action="store_true", help="replace an export that is there")
+    parser.add_argument(
+        "--table", metavar="NAME", help="which table, of formats that hold one (default: calls)"
+    )
     part = parser.add_argument_group("which calls (default: all that were recorded in full)")
     part.add_argument("--time", metavar="A-B", help="that last into these seconds of the run")
     part.add_argument("--ranks", metavar="LIST", help="of these ranks, as 0-63:8,70")
@@ -54,11 +59,16 @@ def run(arguments: argparse.Namespace) -> int:
     form = FORMATS.get(arguments.to)
     if form is None:
         raise UsageError(f"export: no format '{arguments.to}'; there are {', '.join(FORMATS)}")
+    if arguments.table and not form.table:
+        tables = ", ".join(name for name, one in FORMATS.items() if one.table)
+        raise UsageError(f"export: --to {arguments.to} holds no table; --table goes with {tables}")
     write, part = form.writer(arguments.to), _part(arguments)
     opened = fathom.open(arguments.run)
-    out = arguments.out or Path(f"{opened.name}{form.suffix}")
+    table = arguments.table or "calls"
+    name = f"{opened.name}.{table}" if form.table else opened.name
+    out = arguments.out or Path(f"{name}{form.suffix}")
     output.check(out, form.anchor, arguments.force)
-    selected = Selected(opened, part)
+    selected = Selected(opened, part, table)
     progress = Progress(arguments.to, selected.calls)
     try:
         with output.aside(out, form.anchor) as place:

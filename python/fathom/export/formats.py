@@ -30,6 +30,7 @@ class Format:
         None  # the output is a directory, and this is the file in it that its readers open
     )
     extra: str | None = None  # of pip, that brings the package it needs
+    table: bool = False  # it holds one table, which may be another than `calls`
 
     def writer(self, name: str) -> Writer:
         """Its `write`. Errors: UsageError where its package is not installed."""
@@ -51,5 +52,40 @@ FORMATS = {
         suffix="-otf2",
         anchor="traces.otf2",
         extra="otf2",
+    ),
+    "perfetto": Format(
+        what="Perfetto trace, for ui.perfetto.dev and trace_processor",
+        module="fathom.export.perfetto",
+        suffix=".pftrace",
+    ),
+    "ctf": Format(
+        what="CTF 1.8 trace (a directory), for babeltrace2 and Trace Compass",
+        module="fathom.export.ctf",
+        suffix="-ctf",
+        anchor="metadata",
+    ),
+    "parquet": Format(
+        what="a table as Parquet",
+        module="fathom.export.tables.parquet",
+        suffix=".parquet",
+        table=True,
+    ),
+    "arrow": Format(
+        what="a table as Arrow IPC (Feather)",
+        module="fathom.export.tables.arrow",
+        suffix=".arrow",
+        table=True,
+    ),
+    "csv": Format(
+        what="a table as comma-separated values",
+        module="fathom.export.tables.csv",
+        suffix=".csv",
+        table=True,
+    ),
+    "duckdb": Format(
+        what="a table as DuckDB database",
+        module="fathom.export.tables.duckdb",
+        suffix=".duckdb",
+        table=True,
     ),
 }

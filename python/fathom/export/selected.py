@@ -56,10 +56,14 @@ THERE = {
 class Selected:
     """Calls of a run that fit a part, and the run itself."""
 
-    def __init__(self, run: Run, part: Part) -> None:
-        """Errors: RunError where no call was recorded in full; UsageError where none fits, with what there is."""
-        self.run, self.part = run, part
-        self._check()
+    def __init__(self, run: Run, part: Part, table: str = "calls") -> None:
+        """`table`: which one is wanted, of formats that hold one. Errors: RunError where no call was recorded in
+        full; UsageError where none fits, with what there is."""
+        self.run, self.part, self.table = run, part, table
+        if table not in run.tables:
+            raise UsageError(f"export: no table '{table}'; there are {', '.join(run.tables)}")
+        if table == "calls" or any(part.conditions()):
+            self._check()
 
     @cached_property
     def where(self) -> str:

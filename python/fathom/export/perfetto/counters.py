@@ -1,0 +1,92 @@
+"""Bytes per second of each process, and what an agent sampled, as counters."""
+
+from typing import Any
+
+import numpy as np
+
+from fathom.export.perfetto.packets import Packets, counters
+from fathom.export.perfetto.protobuf import number, text
+from fathom.export.perfetto.tracks import Tracks
+from fathom.export.selected import Selected
+from fathom.screens import conditions
+from fathom.screens.selection import MOST, Selection
+
+UNITS = {"ns": number(3, 1), "count": number(3, 2), "bytes": number(3, 3)}
+PROCESSES = "(select process from calls where {where})"
+#: A rate holds for a bin; where no bin follows, it is 0 from there on.
+RATES = """
+with chosen as (
+	select process, layer, operation, start, stop, bytes, lead(start) over w as following from heat
+	where {kept} and process in {processes}
+	window w as (partition by process, layer, operation order by start)
+)
+select process, layer, operation, greatest(start + {shift}, 0) as time, bytes * 1e9 / (stop - start) as rate from chosen
+union all
+select process, layer, operation, stop + {shift}, 0 from chosen where following is null or following > stop
+order by process, layer, operation, time"""
+#: A counter for each of these; they are numbered from 1.
+SERIES = "dense_rank() over (order by node, process, what, device)"
+ALL = f"""
+select distinct {SERIES} as series, node, process, what, device, unit, host
+from samples join nodes using (node) where {{kept}} order by series"""
+SAMPLES = f"""
+select time + {{shift}} as time, value, {SERIES} as series from samples where {{kept}} order by series, time"""
+
+
+def write(selected: Selected, shift: int, tracks: Tracks, packets: Packets) -> list[str]:
+    """Writes all, `shift` ns later; gives what was left out."""
+    early = _samples(selected, shift, tracks, packets)
+    lost = [f"{early:,} samples from before the run's start: the trace has no earlier time"]
+    if selected.part.file is None:
+        _rates(selected, shift, tracks, packets)
+        return lost if early else []
+    rates = "bytes per second of processes: they are known of all files together only"
+    return [*(lost if early else []), rates]
+
+
+def _rates(selected: Selected, shift: int, tracks: Tracks, packets: Packets) -> None:
+    chosen = PROCESSES.format(where=selected.where)
+    kept = conditions.heat(Selection(t=_times(selected), layers=selected.part.layers))
+    known: dict[tuple[Any, ...], int] = {}
+    for batch in selected.batches(RATES.format(kept=kept, processes=chosen, shift=shift)):
+        columns = (batch[name].to_pylist() for name in ("process", "layer", "operation"))
+        keys = list(zip(*columns, strict=True))
+        for process, layer, operation in sorted(set(keys) - known.keys()):
+            known[process, layer, operation] = tracks.counter(
+                tracks.process(process), f"{layer} {operation}", text(6, "B/s")
+            )
+        uuids = np.array([known[key] for key in keys], np.uint64)
+        packets.add(counters(batch["time"].to_numpy(), uuids, batch["rate"].to_numpy()))
+
+
+def _samples(selected: Selected, shift: int, tracks: Tracks, packets: Packets) -> int:
+    """Writes them; gives how many are too early."""
+    chosen = PROCESSES.format(where=selected.where)
+    nodes = f"(select node from processes where process in {chosen})"
+    first, last = _times(selected) or (-MOST, MOST)
+    kept = (
+        f"(process in {chosen} or process is null and node in {nodes})"
+        f" and time between {max(first, -shift)} and {last}"
+    )
+    rows = selected.run.sql(ALL.format(kept=kept)).to_pylist()
+    uuids = np.array([_series(row, tracks) for row in rows], np.uint64)
+    for batch in selected.batches(SAMPLES.format(kept=kept, shift=shift)):
+        place = batch["series"].to_numpy() - 1
+        packets.add(counters(batch["time"].to_numpy(), uuids[place], batch["value"].to_numpy()))
+    early = f"select count(*) as n from samples where time < {-shift} and time >= {first}"
+    return int(selected.run.sql(early)["n"][0].as_py())
+
+
+def _times(selected: Selected) -> tuple[int, int] | None:
+    if selected.part.time is None:
+        return None
+    first, last = (int(min(second, 9e9) * 1e9) for second in selected.part.time)
+    return first, last
+
+
+def _series(row: dict[str, Any], tracks: Tracks) -> int:
+    process = row["process"]
+    whole = process is None
+    parent = tracks.node(row["node"], row["host"]) if whole else tracks.process(process)
+    name = row["what"] if row["device"] is None else f"{row['what']} {row['device']}"
+    return tracks.counter(parent, name, UNITS[row["unit"]])

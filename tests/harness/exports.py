@@ -1,0 +1,42 @@
+"""Runs to be exported, and the command that does it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from harness import needs, paths, runner
+
+#: A small S3D checkpoint on four ranks; its directory follows.
+S3D = ("-r", "-c", "1", "6", "6", "6", "2", "2", "1")
+
+
+def fathom(place: Path, *words: object, status: int = 0) -> subprocess.CompletedProcess[str]:
+    """The command, run in a directory."""
+    done = subprocess.run(
+        [str(paths.FATHOM), *map(str, words)], cwd=place, capture_output=True, text=True, timeout=240,
+        env=os.environ | runner.STACK_ENV | {"FATHOM_PYTHON": paths.PYTHON, "PYTHONPATH": str(paths.ROOT / "python")},
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr + done.stdout
+    return done
+
+
+def record(place: Path, *words: object) -> Path:
+    """A run of a program, which may end by another status than 0."""
+    subprocess.run(
+        [str(paths.FATHOM), "run", "--no-show", "-o", "run", *map(str, words)], cwd=place,
+        env=os.environ | runner.STACK_ENV, capture_output=True, timeout=240, check=False,
+    )  # fmt: skip
+    return place / "run.fathom"
+
+
+def kernel(place: Path, name: str, *options: object) -> Path:
+    """A run of one of S3D's kernels on MPICH; `{out}` in the options is where its files go."""
+    needs.require(needs.of_mpi("mpich"))
+    out = place / "out"
+    out.mkdir()
+    program = paths.BUILD / "kernels" / f"{name}_mpich"
+    told = [str(one).format(out=out) for one in options]
+    return record(place, *told, "--", "mpiexec.mpich", "-n", "4", program, *S3D, out)
