@@ -252,3 +252,26 @@ def test_babeltrace_finds_a_time_by_the_index(
     later = babeltrace(ctf, "--clock-cycles", f"--begin={second}.{rest:09}")
     ends = [one[name] for one in calls.values() for name in ("start", "stop")]
     assert len(later) == sum(time >= middle for time in ends)
+
+
+@pytest.mark.full
+def test_a_run_of_many_pieces_is_whole(planted_run: Any, tmp_path: Path) -> None:
+    needs.require(["python:perfetto", "babeltrace2"])
+    run = planted_run.path
+    exports.fathom(tmp_path, "export", run, "--to", "perfetto", "-o", "p")
+    exports.fathom(tmp_path, "export", run, "--to", "ctf", "-o", "c")
+    found = pftrace.read(tmp_path / "p").slices
+    known = {row["id"]: row for row in rows(tables.opened(run), CALLS)}
+    assert found.keys() == known.keys()
+    for call, one in found.items():
+        row = known[call]
+        assert (one["start"], one["stop"], one["inside"]) == (
+            row["start"],
+            row["stop"],
+            row["parent"],
+        )
+        assert one["arguments"] == arguments(row)
+    done = subprocess.run(
+        ["babeltrace2", tmp_path / "c"], capture_output=True, text=True, timeout=200, check=True
+    )
+    assert len(done.stdout.splitlines()) == 2 * len(known)

@@ -107,7 +107,7 @@ def pieces(selected: Selected, ops: dict[Op, int], shift: int) -> Iterator[Calls
     """All calls, in the order of ids."""
     for first, last in questions(selected):
         statement = ROWS.format(where=selected.where, first=first, last=last, shift=shift)
-        for batch in selected.batches(statement):
+        for batch in selected.batches(statement, beside=True):
             if len(batch):
                 yield _calls(batch, ops)
 

@@ -102,10 +102,12 @@ class Selected:
         more = f", and {len(names) - MOST:,} more" if len(names) > MOST else ""
         return (", ".join(names[:MOST]) or "none") + more
 
-    def batches(self, statement: str, rows: int = ROWS) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, statement: str, rows: int = ROWS, *, beside: bool = False
+    ) -> Iterator[pa.RecordBatch]:
         """Rows of one reading statement as they come, so that they never lie in memory together. The run answers
-        nothing else meanwhile."""
-        connection = self.run.connection
+        nothing else meanwhile, unless this is `beside` other questions; then it sees no tables that were kept."""
+        connection = self.run.connection.cursor() if beside else self.run.connection
         try:
             reading(connection, statement)
             reader: pa.RecordBatchReader = connection.execute(statement).to_arrow_reader(rows)
