@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from harness import needs, paths, runner
+from harness import needs, paths, runner, tables
 
 #: A small S3D checkpoint on four ranks; its directory follows.
 S3D = ("-r", "-c", "1", "6", "6", "6", "2", "2", "1")
@@ -24,11 +24,12 @@ def fathom(place: Path, *words: object, status: int = 0) -> subprocess.Completed
 
 
 def record(place: Path, *words: object) -> Path:
-    """A run of a program, which may end by another status than 0."""
+    """A packed run of a program, which may end by another status than 0."""
     subprocess.run(
         [str(paths.FATHOM), "run", "--no-show", "-o", "run", *map(str, words)], cwd=place,
         env=os.environ | runner.STACK_ENV, capture_output=True, timeout=240, check=False,
     )  # fmt: skip
+    tables.pack(place / "run.fathom")
     return place / "run.fathom"
 
 
