@@ -141,7 +141,22 @@ def test_the_form_writes_statements(form: browser.Look) -> None:
     press(form, "Remove attribute units")
     assert "units" not in text(form)
     attribute_that_is_worked_out(form)
+    type_made_of_members(form)
     assert form.violations() == []
+
+
+def type_made_of_members(form: browser.Look) -> None:
+    """Fields for what a member is, how it is called, how long it is; variables may be of the type."""
+    press(form, "Add a type")
+    form.page.get_by_label("name of member 2 of particle").fill("cells")
+    form.page.get_by_label("length of member 2 of particle").fill("3")
+    press(form, "One more member of particle")
+    form.page.get_by_label("type of member 3 of particle").select_option("int8")
+    press(form, "Remove member 1 of particle")
+    form.page.get_by_label("type of field2", exact=True).select_option("particle")
+    assert "particle: int cells[3], int8 value;" in text(form)
+    assert "field2: particle, 3, y, x, z;" in text(form)
+    expect(form.page.locator(".mistake")).to_have_count(0)
 
 
 def attribute_that_is_worked_out(form: browser.Look) -> None:

@@ -57,7 +57,7 @@ def planes(text: str) -> str:
 
 
 def command(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, cwd=cwd)
+    return subprocess.run(words, capture_output=True, text=True, timeout=600, check=False, cwd=cwd)
 
 
 def fathom(*words: str | Path) -> subprocess.CompletedProcess[str]:

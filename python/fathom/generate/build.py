@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from fathom.generate import words
 from fathom.generate.language import expression as ex
@@ -28,16 +29,19 @@ from fathom.generate.spec import (
     Variable,
 )
 
+#: In all of a compound.
+MOST_NUMBERS = 256
+
 
 def read(path: str, text: str) -> Spec:
     """The specification of a source; Mistake where it is none."""
     source = scan(path, text)
     spec = Spec(source)
     statements = [(block, parse(source, block)) for block in source.blocks]
-    for block, found in statements:
-        if block.kind not in ("write", "read"):
-            for one in found:
-                _define(spec, block, one)
+    said = [one for one in statements if one[0].kind not in ("write", "read")]
+    for block, found in sorted(said, key=lambda one: one[0].kind != "types"):
+        for one in found:
+            _define(spec, block, one)
     for block, found in statements:
         if block.kind in ("write", "read"):
             spec.points.append(_point(spec, block, found))
@@ -90,8 +94,8 @@ def _type(spec: Spec, word: st.Word) -> Type:
         raise Mistake(
             word.place,
             f"no type is called '{word.text}'",
-            f"types are {', '.join(TYPES)}, {', '.join(list(ALIASES)[:7])}, and what a block of types"
-            " before it makes",
+            f"types are {', '.join(TYPES)}, {', '.join(list(ALIASES)[:7])}, and those that a block of"
+            " types makes, each of what stands before it",
         )
     return spec.types.get(name) or TYPES[name]
 
@@ -108,7 +112,7 @@ def _number_type(spec: Spec, word: st.Word, what: str) -> Type:
 
 
 def _compound(spec: Spec, it: st.CompoundLine) -> None:
-    """Members are aligned as C aligns them: each to its size, the whole to the largest."""
+    """Members are aligned as C aligns them: each to its largest number, the whole to the largest of all."""
     name = it.name.text
     _once(it.name, spec.types, "type")
     words.check(it.name, "type")
@@ -119,12 +123,28 @@ def _compound(spec: Spec, it: st.CompoundLine) -> None:
     for one in it.members:
         _once(one.name, members, "member")
         words.check(one.name, "member")
-        kind = _number_type(spec, one.type, "a member")
-        at += -at % kind.size
-        members[one.name.text] = Member(one.name.text, kind, at)
-        at += kind.size
-    at += -at % max(m.type.size for m in members.values())
-    spec.types[name] = Compound(name, at, tuple(members.values()), it.name.place)
+        kind, length = _type(spec, one.type), _length(one)
+        at += -at % kind.align
+        members[one.name.text] = Member(one.name.text, kind, at, length)
+        at += kind.size * max(length, 1)
+    made = Compound(name, at, tuple(members.values()), it.name.place)
+    if len(made.leaves()) > MOST_NUMBERS:
+        raise Mistake(
+            it.name.place,
+            f"{name} has {len(made.leaves())} numbers, more than {MOST_NUMBERS}",
+            "make what is so long a dimension of a variable",
+        )
+    spec.types[name] = replace(made, size=at + -at % made.align)
+
+
+def _length(it: st.MemberPart) -> int:
+    """Of an array that is a member, else 0."""
+    if it.length is None:
+        return 0
+    if not 1 <= int(it.length.text) <= MOST_NUMBERS:
+        what = f"an array of {it.length.text} elements, not 1 to {MOST_NUMBERS}"
+        raise Mistake(it.length.place, what, "make what is so long a dimension of a variable")
+    return int(it.length.text)
 
 
 def _variable(spec: Spec, it: st.VariableLine) -> None:

@@ -18,6 +18,11 @@ class Type:
     size: int
 
     @property
+    def align(self) -> int:
+        """As C aligns it: a number to its size."""
+        return self.size
+
+    @property
     def most(self) -> int:
         """The largest whole number; also the smallest, but for its sign."""
         return int(2 ** (8 * self.size - 1) - 1)
@@ -25,11 +30,20 @@ class Type:
 
 @dataclass(frozen=True)
 class Member:
-    """Of a compound: how many bytes it lies behind the beginning."""
+    """Of a compound: how many bytes it lies behind the beginning. `length`: of an array, 0 of none."""
 
     name: str
     type: Type
     offset: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A number in a compound: names of members, and places in those that are arrays."""
+
+    path: tuple[str | int, ...]
+    type: Type
 
 
 @dataclass(frozen=True)
@@ -38,6 +52,20 @@ class Compound(Type):
 
     members: tuple[Member, ...]
     place: Place
+
+    @property
+    def align(self) -> int:
+        return max(m.type.align for m in self.members)
+
+    def leaves(self) -> list[Leaf]:
+        """All its numbers, in their order."""
+        found = []
+        for m in self.members:
+            inner = m.type.leaves() if isinstance(m.type, Compound) else [Leaf((), m.type)]
+            places: list[tuple[int, ...]] = [(n,) for n in range(m.length)]
+            for place in places or [()]:
+                found += [Leaf((m.name, *place, *one.path), one.type) for one in inner]
+        return found
 
 
 TYPES = {
@@ -221,8 +249,10 @@ class Spec:
         return [int(word) for word in words]
 
     def compounds(self) -> list[Compound]:
-        """Those that variables are of."""
+        """Those that variables are of, and before them those that they are made of."""
         used = {v.type.name for v in self.variables.values()}
+        for it in reversed(self.types.values()):
+            used |= {m.type.name for m in it.members if it.name in used}
         return [it for name, it in self.types.items() if name in used]
 
     def named(self) -> dict[str, Expression]:

@@ -188,7 +188,7 @@ def _check(spec: Spec, plans: list[Plan], points: list[PointText]) -> str:
     tries[-1]["own"] = _view(spec, own)
     unit |= {
         "points": [],
-        "parts": shared.parts(spec, "."),
+        "parts": shared.parts(spec, False),
         "tries": tries,
         "own": tries[-1]["own"],
         "types": shared.number_types(spec),

@@ -157,7 +157,7 @@ def _view(spec: Spec, p: PointText) -> dict[str, Any]:
                 "name": b.name,
                 "declared": TYPES.get(b.type, f"type({b.type})"),
                 "room": _room(b.rooms),
-                "parts": shared.parts(spec, "%")[b.type],
+                "parts": shared.parts(spec, True)[b.type],
             }
             for b in p.buffers
         ],
@@ -259,7 +259,9 @@ def _module(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[
         "variables": variables,
         "longest": max(len(v["path"]) for v in variables),
         "types": types,
-        "c_kinds": sorted({C_KINDS[m.type.name] for it in spec.compounds() for m in it.members}),
+        "c_kinds": sorted(
+            {C_KINDS[one.type.name] for it in spec.compounds() for one in it.leaves()}
+        ),
         "nc_types": [NC.get(v.type.name, "") for v in spec.variables.values()],
         "attributes": [a | {"literal": _literal(spec, a)} for a in attributes],
         "kinds": sorted(used),

@@ -6,7 +6,7 @@ from typing import Any
 from fathom.generate.emit.context import PointText
 from fathom.generate.language import expression as ex
 from fathom.generate.plan import Plan
-from fathom.generate.spec import Compound, Point, Spec, Variable
+from fathom.generate.spec import Compound, Leaf, Point, Spec, Variable
 
 RAW = ("mpiio", "posix")  # files without a header: where a variable lies follows from all lengths
 
@@ -87,27 +87,39 @@ def number_types(spec: Spec) -> list[str]:
     """Of variables, and of the members of those that are compounds."""
     found: dict[str, None] = {}
     for v in spec.variables.values():
-        members = v.type.members if isinstance(v.type, Compound) else ()
-        found.update(dict.fromkeys([m.type.name for m in members] or [v.type.name]))
+        numbers = v.type.leaves() if isinstance(v.type, Compound) else []
+        found.update(dict.fromkeys([one.type.name for one in numbers] or [v.type.name]))
     return list(found)
 
 
-def compounds(spec: Spec) -> list[dict[str, Any]]:
-    """With the numbers of the variables that are of each."""
+def compounds(spec: Spec, fortran: bool) -> list[dict[str, Any]]:
+    """With all that they are made of, and the numbers of the variables that are of each."""
     return [
         {
             "name": it.name,
-            "members": it.members,
+            "members": [{**vars(m), "nested": isinstance(m.type, Compound)} for m in it.members],
+            "numbers": [{"place": placed(one, fortran), "type": one.type} for one in it.leaves()],
             "variables": [v.number for v in spec.variables.values() if v.type is it],
         }
         for it in spec.compounds()
     ]
 
 
-def parts(spec: Spec, sign: str) -> dict[str, list[str]]:
+def placed(leaf: Leaf, fortran: bool) -> str:
+    """A number of an element as the language names it, behind the element."""
+    text = ""
+    for one in leaf.path:
+        if isinstance(one, str):
+            text += f"{'%' if fortran else '.'}{one}"
+        else:
+            text += f"({one + 1})" if fortran else f"[{one}]"
+    return text
+
+
+def parts(spec: Spec, fortran: bool) -> dict[str, list[str]]:
     """What an element of each type is made of, as the language names it: itself, or its members."""
     return {
-        v.type.name: [sign + m.name for m in v.type.members]
+        v.type.name: [placed(one, fortran) for one in v.type.leaves()]
         if isinstance(v.type, Compound)
         else [""]
         for v in spec.variables.values()
@@ -155,7 +167,7 @@ def content(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[
     return {
         "dimensions": list(spec.dimensions.values()),
         "rank": _rank(spec),
-        "compounds": compounds(spec),
+        "compounds": compounds(spec, spec.language == "fortran"),
         "memories": uses_memory(spec),
         "packs": uses_memory(spec) and spec.in_memory.packed,
         "described": uses_memory(spec) and not spec.in_memory.packed,

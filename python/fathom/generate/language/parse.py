@@ -16,7 +16,7 @@ from fathom.generate.language.source import Block, Source
 #: How a statement of each block is written: the remedy of most mistakes. The grammar has a start for each.
 FORMS = {
     "parameters": "NAME: VALUE;",
-    "types": "NAME: TYPE MEMBER, TYPE MEMBER, …;",
+    "types": "NAME: TYPE MEMBER, TYPE MEMBER[LENGTH], …;",
     "dimensions": "NAME: LENGTH;   or   NAME: unlimited;",
     "variables": 'NAME: TYPE, RANK, DIMENSION, …;   or   NAME as "PATH": TYPE, …;',
     "attributes": "NAME: VARIABLE or global, TYPE, VALUE, …;",
@@ -159,8 +159,9 @@ class _Maker(Transformer[Token, list[st.Statement]]):
             return st.Defined(name, value)
         return st.RealLine(name, value if isinstance(value, st.Word) else self._word(value))
 
-    def member(self, kind: Token, name: Token) -> st.MemberPart:
-        return st.MemberPart(self._word(kind), self._word(name))
+    def member(self, kind: Token, name: Token, length: Token | None = None) -> st.MemberPart:
+        many = None if length is None else self._word(length)
+        return st.MemberPart(self._word(kind), self._word(name), many)
 
     def compound(self, name: Token, *members: st.MemberPart) -> st.CompoundLine:
         return st.CompoundLine(self._word(name), members)

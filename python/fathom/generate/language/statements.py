@@ -32,8 +32,11 @@ class RealLine:
 
 @dataclass(frozen=True)
 class MemberPart:
+    """Of a compound; `length`: of an array."""
+
     type: Word
     name: Word
+    length: Word | None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from fathom.generate.spec import InMemory, Spec
 #: Libraries that can be told where the parts lie: MPI's datatypes, HDF5's hyperslabs of memory. PnetCDF can too, but
 #: makes a copy of its own by it, element by element.
 DESCRIBED = ("hdf5", "mpiio")
-#: Bytes side by side in memory from which a datatype costs no more of the processor than a copy.
+#: Bytes side by side in memory from which a datatype costs the processor hardly more than a copy: of 512 KiB written by
+#: two-phase I/O of MPICH 4.0 about 95 thousand instructions more, with rows of 128 bytes 370 thousand (callgrind).
 LONG = 4096
 
 

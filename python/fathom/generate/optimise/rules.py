@@ -149,7 +149,7 @@ def _types(f: Facts) -> Decision | None:
 def _metadata(f: Facts) -> Decision | None:
     if f.spec.library != "hdf5":
         return None
-    reason = "one rank reads and writes what all would ask for"
+    reason = "ranks write it together, in a few pieces, not each its own"
     return Decision(
         10, "HDF5 metadata", f.chosen("metadata"), f.said("metadata") or reason, "metadata"
     )

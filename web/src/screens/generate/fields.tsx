@@ -50,6 +50,16 @@ export function Cell({ label, part, title, hint, wide, offers = [] }: CellProps)
 	);
 }
 
+/** A field that is only a part of what stands at a place. */
+export function Field({ label, title, value, set }: { label: string; title: string; value: string; set: (to: string) => void }): JSX.Element {
+	return (
+		<label class="field">
+			<span>{title}</span>
+			<input type="text" spellcheck={false} autocomplete="off" aria-label={label} value={value} onInput={(event) => set(clean(event.currentTarget.value))} />
+		</label>
+	);
+}
+
 /** One of a few words; what the text says is among them, whatever it is. */
 export function Pick({ label, title, options, chosen, choose, says = (one) => one }: { label: string; title?: string; options: readonly string[]; chosen: string; choose: (word: string) => void; says?: (word: string) => string }): JSX.Element {
 	const all = options.includes(chosen) ? options : [chosen, ...options];

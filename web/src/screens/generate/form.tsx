@@ -3,9 +3,10 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { blocks, hints, put } from "./draft";
 import { addStatement, clean, removed, replaced } from "./edit";
-import { Cell, Group, Pick, Remove, Wrong } from "./fields";
+import { Cell, Field, Group, Pick, Remove, Wrong } from "./fields";
 import { Points } from "./points";
 import type { FormAnswer, Hints, Statement } from "./query";
+import { Types } from "./types";
 import { fresh, joinName, names, splitName, statements } from "./words";
 
 export interface FormProps {
@@ -23,6 +24,7 @@ export function HintsForm(props: FormProps): JSX.Element {
 			<Points {...props} />
 			<Attributes {...props} />
 			<Names {...props} kind="parameters" title="Parameters" one="parameter" wanted="nx" says="Numbers that the program knows when it runs: they become arguments. The value is what the check works with." value="64" hint="64" />
+			<Types {...props} />
 			<Layout {...props} />
 		</form>
 	);
@@ -89,7 +91,7 @@ function Variable({ text, form, found, row, dims, at }: FormProps & { row: State
 	return (
 		<div class="variable" role="group" aria-label={`variable ${name}`}>
 			<Field label={`name of variable ${at + 1}`} title="name" value={name} set={(to) => head(joinName(to, path))} />
-			{type && <Pick label={`type of ${name}`} title="type" options={["double", "float", "int", ...form.types]} chosen={type.text} choose={(to) => put(replaced([type], to))} />}
+			{type && <Pick label={`type of ${name}`} title="type" options={["double", "float", "int", ...form.types, ...names(blocks.value, "types")]} chosen={type.text} choose={(to) => put(replaced([type], to))} />}
 			<div class="dims" role="group" aria-label={`dimensions of ${name}`}>
 				<span class="quiet">[</span>
 				{own.map((one, d) => (
@@ -107,16 +109,6 @@ function Variable({ text, form, found, row, dims, at }: FormProps & { row: State
 			<Remove what={`variable ${name}`} statement={row} text={text} />
 			<Wrong statement={row} />
 		</div>
-	);
-}
-
-/** A field that is only a part of what stands at a place. */
-function Field({ label, title, value, set }: { label: string; title: string; value: string; set: (to: string) => void }): JSX.Element {
-	return (
-		<label class="field">
-			<span>{title}</span>
-			<input type="text" spellcheck={false} autocomplete="off" aria-label={label} value={value} onInput={(event) => set(clean(event.currentTarget.value))} />
-		</label>
 	);
 }
 

@@ -3,7 +3,7 @@ import { contrast } from "../../draw/theme";
 import { addBlock, addTo, blockText, clean, difference, edited, lineOf, moved, placeBelow, removed } from "./edit";
 import { areas, colour, faults, firstView } from "./paint";
 import type { Block, Owned, Part } from "./query";
-import { accessOf, accessText, isBare, joinName, splitName, steps } from "./words";
+import { accessOf, accessText, isBare, joinName, memberOf, memberText, splitName, steps } from "./words";
 
 const TEXT = "int a;\n/*@iog begin_dimensions\ny: 64;\nend_dimensions @*/\nint b;\n";
 
@@ -83,6 +83,13 @@ describe("statements", () => {
 	test("a name may have a path", () => {
 		expect(splitName('E as "Step#0/E"')).toEqual({ name: "E", path: "Step#0/E" });
 		expect(joinName("E", "")).toBe("E");
+	});
+
+	test("a member has a type, a name, and a length where it is an array", () => {
+		expect(memberOf("double place[3]")).toEqual({ type: "double", name: "place", length: "3" });
+		expect(memberOf("pair mean")).toEqual({ type: "pair", name: "mean", length: "" });
+		expect(memberOf("")).toEqual({ type: "", name: "", length: "" });
+		for (const one of ["int a", "float b[12]"]) expect(memberText(memberOf(one))).toBe(one);
 	});
 
 	test("an access is cut along the first dimension that can be, or the one that is wanted", () => {

@@ -21,6 +21,22 @@ export function joinName(name: string, path: string): string {
 	return path === "" ? name : `${name} as "${path}"`;
 }
 
+/** A member of a type: `TYPE NAME`, or `TYPE NAME[LENGTH]`. */
+export interface MemberWords {
+	type: string;
+	name: string;
+	length: string;
+}
+
+export function memberOf(text: string): MemberWords {
+	const [, type = "", name = "", length = ""] = /^(\S*)\s*([^\s[]*)\s*(?:\[\s*(\d*)\s*\]?)?/.exec(text) ?? [];
+	return { type, name, length };
+}
+
+export function memberText({ type, name, length }: MemberWords): string {
+	return `${type} ${name}${length === "" ? "" : `[${length}]`}`;
+}
+
 export function names(blocks: Block[], kind: string): string[] {
 	return statements(blocks, kind).map((one) => splitName(one.head.text).name);
 }
