@@ -1,7 +1,7 @@
 """libotf2 as the `otf2` package brings it: an archive that is written, and the C functions that write events.
 
-The package's own classes take 30 µs an event. So events are written by the C functions themselves, and definitions,
-of which there are few, by the package's thin layer over them.
+The package's own classes take 18 µs an event where the C functions, called from Python, take 3.5. So events are written
+by the latter, and definitions, of which there are few, by the package's thin layer over them.
 """
 
 import contextlib
