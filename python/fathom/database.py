@@ -1,5 +1,6 @@
 """DuckDB over the Parquet files of one run: read-only, no other file within reach."""
 
+import contextlib
 import os
 import re
 import tempfile
@@ -65,7 +66,9 @@ def connect(directory: Path, memory: str | None = None) -> duckdb.DuckDBPyConnec
     # DuckDB may read and write where it spills to, so that is a folder of its own, made when needed.
     spill = Path(tempfile.gettempdir()) / f"fathom-sql-{os.getuid()}-{os.getpid()}"
     con = duckdb.connect(":memory:")
-    con.execute("set enable_progress_bar = false")
+    # In a notebook without ipywidgets DuckDB has no bar, and will not hear of one.
+    with contextlib.suppress(duckdb.InvalidInputException):
+        con.execute("set enable_progress_bar = false")
     if memory:
         con.execute(f"set memory_limit = {quoted(memory)}")
     con.execute(f"set temp_directory = {quoted(str(spill))}")

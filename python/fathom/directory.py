@@ -2,12 +2,13 @@
 Arrow: commands that read no table start at once."""
 
 import subprocess
-import sys
 from os import PathLike
 from pathlib import Path
 
 from fathom import places
 from fathom.errors import DamagedRun, FathomError, NotARun
+
+STDERR = 2  # as a descriptor: in a notebook sys.stderr has none
 
 
 def resolve(path: str | PathLike[str]) -> Path:
@@ -25,7 +26,7 @@ def engine(*words: str) -> None:
     """Runs fathom-engine; its progress goes to stderr, so does its one line of error."""
     command = [str(places.engine()), *words]
     try:
-        done = subprocess.run(command, stdout=sys.stderr, check=False)
+        done = subprocess.run(command, stdout=STDERR, check=False)
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
     if done.returncode:
