@@ -86,12 +86,12 @@ PropagateResourceLimits=NONE
 class Slurm:
     """A cluster of emulated nodes; `run` is srun on all of them."""
 
-    def __init__(self, at: Path, nodes: list[Node]) -> None:
+    def __init__(self, at: Path, nodes: list[Node], settings: str = "") -> None:
         self.at, self.nodes = at, nodes
         self.started: list[subprocess.Popen[bytes]] = []
         self.conf = at / "slurm.conf"
         port = 20000 + os.getpid() % 20000
-        lines = [CONF.format(at=at, host=os.uname().nodename, port=port)]
+        lines = [CONF.format(at=at, host=os.uname().nodename, port=port), settings + "\n"]
         for i, node in enumerate(nodes, 1):
             lines.append(
                 f"NodeName={node.name} NodeHostname={os.uname().nodename} NodeAddr=127.0.0.1 "
@@ -168,12 +168,12 @@ class Slurm:
 
 
 @contextmanager
-def slurm(at: Path, hosts: list[str]) -> Iterator[Slurm]:
-    """Slurm on one emulated node per host name."""
+def slurm(at: Path, hosts: list[str], settings: str = "") -> Iterator[Slurm]:
+    """Slurm on one emulated node per host name; `settings`: more lines of slurm.conf."""
     needs.require(["namespaces", "slurmctld", "slurmd", "srun", "munged"])
     at = at.resolve()
     nodes = make(at, [f"n{i}" for i in range(1, len(hosts) + 1)], hosts)
-    cluster = Slurm(at, nodes)
+    cluster = Slurm(at, nodes, settings)
     try:
         cluster.start()
         yield cluster
