@@ -1,0 +1,44 @@
+"""`fathom tune` judged by what was counted, not by the clock: the same figure on any machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from . import needs, paths, runner
+
+#: Seconds that all reads and writes of the output take a store as slow as bench/grid.py's: 10 ms a request, 8 MB/s.
+COST = """
+import os
+from fathom.store import open_run
+rows = open_run(os.environ["TUNE_RUN"]).sql(
+    "select sum(c.calls)::bigint as calls, sum(c.bytes)::bigint as bytes "
+    "from counters as c join files as f using (file) "
+    f"where c.layer = 'posix' and c.kind in ('read', 'write') and starts_with(f.path, '{os.environ['TUNE_OUT']}')"
+).to_pylist()
+print(rows[0]["calls"] / 100 + rows[0]["bytes"] / 8e6)
+"""
+
+
+def tune(folder: Path, name: str, space: str, *words: object) -> tuple[Any, Any]:
+    """Result and trials of a search by that cost; `words`: options, `--`, the program of four ranks of MPICH."""
+    needs.require(needs.of_mpi("mpich"))
+    (folder / "cost.py").write_text(COST)
+    (folder / f"{name}.space.toml").write_text(space)
+    objective = f"{paths.PYTHON} {folder}/cost.py"
+    options = ["--space", f"{name}.space.toml", "--objective", objective, "--json", "-o", name]
+    split = words.index("--") + 1
+    launch = [*runner.LAUNCH["mpich"].split(), "-n", 4]
+    command = [paths.FATHOM, "tune", *options, *words[:split], *launch, *words[split:]]
+    done = subprocess.run(
+        [str(word) for word in command], cwd=folder, env={**os.environ, **runner.STACK_ENV}, text=True,
+        capture_output=True, timeout=1500, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    shown = subprocess.run(
+        [paths.FATHOM, "tune", "show", name, "--json"], cwd=folder, text=True, capture_output=True, check=True
+    )  # fmt: skip
+    return json.loads(done.stdout), json.loads(shown.stdout)
