@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from harness import exports, needs, paths, pftrace, tables
 
-QUICK, FULL = ("hdf5", "forwarded", "threads"), ("mpiio", "signals", "unfinished")
+QUICK, FULL = ("hdf5", "forwarded"), ("mpiio", "threads", "signals", "unfinished")
 CALLS = """
 select id, stream, process, layer, op, start, start + duration as stop, parent, f.path, file, file_offset, size,
 	bytes, error, state, rank
@@ -62,8 +62,7 @@ def calls(connection: Any) -> dict[int, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def trace(run: Path) -> pftrace.Trace:
     needs.require(["python:perfetto"])
-    done = exports.fathom(run.parent, "export", run, "--to", "perfetto")
-    assert done.stdout == "run.pftrace\n"
+    assert exports.export(run, "--to", "perfetto")[0] == "run.pftrace\n"
     return pftrace.read(run.parent / "run.pftrace")
 
 
@@ -196,7 +195,7 @@ EXIT = re.compile(r'bytes = (-?\d+), error = (-?\d+), state = \( "(\w+)" : conta
 @pytest.fixture(scope="module")
 def ctf(run: Path) -> Path:
     needs.require(["babeltrace2"])
-    exports.fathom(run.parent, "export", run, "--to", "ctf")
+    exports.export(run, "--to", "ctf")
     return run.parent / "run-ctf"
 
 
@@ -258,8 +257,8 @@ def test_babeltrace_finds_a_time_by_the_index(
 def test_a_run_of_many_pieces_is_whole(planted_run: Any, tmp_path: Path) -> None:
     needs.require(["python:perfetto", "babeltrace2"])
     run = planted_run.path
-    exports.fathom(tmp_path, "export", run, "--to", "perfetto", "-o", "p")
-    exports.fathom(tmp_path, "export", run, "--to", "ctf", "-o", "c")
+    exports.export(run, "--to", "perfetto", "-o", tmp_path / "p")
+    exports.export(run, "--to", "ctf", "-o", tmp_path / "c")
     found = pftrace.read(tmp_path / "p").slices
     known = {row["id"]: row for row in rows(tables.opened(run), CALLS)}
     assert found.keys() == known.keys()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 from pathlib import Path
+
+from fathom.__main__ import main
 
 from harness import needs, paths, runner, tables
 
@@ -12,15 +16,16 @@ from harness import needs, paths, runner, tables
 S3D = ("-r", "-c", "1", "6", "6", "6", "2", "2", "1")
 
 
-def fathom(place: Path, *words: object, status: int = 0) -> subprocess.CompletedProcess[str]:
-    """The command, run in a directory."""
-    done = subprocess.run(
-        [str(paths.FATHOM), *map(str, words)], cwd=place, capture_output=True, text=True, timeout=240,
-        env=os.environ | runner.STACK_ENV | {"FATHOM_PYTHON": paths.PYTHON, "PYTHONPATH": str(paths.ROOT / "python")},
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == status, done.stderr + done.stdout
-    return done
+def export(run: Path, *words: object, status: int = 0) -> tuple[str, str]:
+    """What `fathom export` says on stdout and stderr, run beside the run."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        contextlib.chdir(run.parent),
+    ):
+        assert main(["export", str(run), *map(str, words)]) == status, err.getvalue()
+    return out.getvalue(), err.getvalue()
 
 
 def record(place: Path, *words: object) -> Path:
