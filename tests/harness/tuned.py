@@ -23,6 +23,36 @@ print(rows[0]["calls"] / 100 + rows[0]["bytes"] / 8e6)
 """
 
 
+def once(folder: Path, name: str, settings: str, *program: object) -> float:
+    """That cost of one run of the program, which writes into `folder`/`name`."""
+    needs.require(needs.of_mpi("mpich"))
+    out, file, cost = folder / name, folder / f"{name}.toml", folder / "cost.py"
+    out.mkdir()
+    file.write_text(settings)
+    cost.write_text(COST)
+    options = ["--no-show", "--level", "file", "--tuned", file, "-o", folder / f"{name}.run"]
+    words = [
+        paths.FATHOM,
+        "run",
+        *options,
+        "--",
+        *runner.LAUNCH["mpich"].split(),
+        "-n",
+        4,
+        *program,
+        out,
+    ]
+    env = {**os.environ, **runner.STACK_ENV}
+    subprocess.run(
+        [str(word) for word in words], env=env, check=True, capture_output=True, timeout=300
+    )
+    told = {"TUNE_RUN": str(folder / f"{name}.run.fathom"), "TUNE_OUT": str(out)}
+    said = subprocess.run(
+        [paths.PYTHON, cost], env={**os.environ, **told}, check=True, capture_output=True
+    )
+    return float(said.stdout)
+
+
 def tune(folder: Path, name: str, space: str, *words: object) -> tuple[Any, Any]:
     """Result and trials of a search by that cost; `words`: options, `--`, the program of four ranks of MPICH."""
     needs.require(needs.of_mpi("mpich"))
