@@ -181,6 +181,22 @@ def test_counters_add_up_to_the_bytes_and_are_the_samples(
     assert Counter(connection.execute(told).fetchall()) == samples
 
 
+def test_a_selected_call_lies_in_the_nearest_selected_one(
+    run: Path, calls: dict[int, dict[str, Any]]
+) -> None:
+    needs.require(["python:perfetto"])
+    exports.export(run, "--to", "perfetto", "--layers", "posix,mpiio", "-o", run.parent / "part")
+    wanted = {call for call, row in calls.items() if row["layer"] in ("posix", "mpiio")}
+    found = pftrace.read(run.parent / "part").slices
+    assert found.keys() == wanted
+    for call, one in found.items():
+        around = calls[call]["parent"]
+        while around is not None and around not in wanted:
+            around = calls[around]["parent"]
+        same = around is not None and calls[around]["stream"] == calls[call]["stream"]
+        assert one["inside"] == (around if same else None)
+
+
 EVENT = re.compile(
     r"\[(?P<time>\d+)\] (?P<layer>\w+):(?P<op>.+)_(?P<form>entry|exit): "
     r"\{ node = (?P<node>\d+), process = (?P<process>\d+), pid = \d+, tid = (?P<tid>\d+), rank = (?P<rank>-?\d+) \}, "
