@@ -26,6 +26,7 @@ import linear
 import per_call
 import query
 import regenerated
+import scale
 import sink
 import start
 import tuning
@@ -43,6 +44,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "volume": volume.rows,
     "query": query.rows,
     "linear": linear.rows,
+    "scale": scale.rows,
     "start": start.rows,
     "exact": exact.rows,
     "findings": findings.rows,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from harness import case, cephfs, needs, planted, runner
+from harness import case, cephfs, grown, needs, paths, planted, runner, tables
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -70,6 +71,28 @@ def planted_run(tmp_path_factory: pytest.TempPathFactory) -> planted.Planted:
     return planted.make(
         planted.sized(tmp_path_factory.mktemp("planted") / "planted.fathom", 256, 200_000)
     )
+
+
+@pytest.fixture(scope="session")
+def recorded_chombo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Chombo through HDF5 on 4 ranks, every call in full; its files are in `data` beside it."""
+    needs.require(needs.of_mpi("mpich"))
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "data").mkdir()
+    words = [
+        "mpiexec.mpich", "-n", "4", paths.FATHOM, "run", "--no-show", "--layers", "+mpi", "-o", folder / "chombo", "--",
+        paths.BUILD / "kernels" / "chombo_hdf5_mpich", "-l", "1", folder / "data",
+    ]  # fmt: skip
+    subprocess.run(words, capture_output=True, timeout=120, check=True)
+    tables.pack(folder / "chombo.fathom")
+    return folder / "chombo.fathom"
+
+
+@pytest.fixture(scope="session")
+def grown_run(recorded_chombo: Path) -> grown.Grown:
+    """The same on 64 ranks, again and again: 40,000 calls."""
+    path, files = recorded_chombo.with_name("grown.fathom"), f"{recorded_chombo.parent}/data/*"
+    return grown.grow(recorded_chombo, path, 64, 40_000, files)
 
 
 @pytest.fixture(scope="session")

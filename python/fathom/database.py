@@ -5,6 +5,7 @@ import os
 import re
 import tempfile
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +61,11 @@ def quoted(text: str) -> str:
     return "'" + text.replace("\0", "").replace("'", "''") + "'"
 
 
-def connect(directory: Path, memory: str | None = None) -> duckdb.DuckDBPyConnection:
+def connect(
+    directory: Path, memory: str | None = None, threads: int | None = None
+) -> duckdb.DuckDBPyConnection:
     """A view for each table in `directory`; then the database is locked to that directory. `memory`: its limit, of one
-    who asks many times: small tables are then read once."""
+    who asks many times: small tables are then read once. `threads`: null: as many as there are processors."""
     # DuckDB may read and write where it spills to, so that is a folder of its own, made when needed.
     spill = Path(tempfile.gettempdir()) / f"fathom-sql-{os.getuid()}-{os.getpid()}"
     con = duckdb.connect(":memory:")
@@ -71,6 +74,8 @@ def connect(directory: Path, memory: str | None = None) -> duckdb.DuckDBPyConnec
         con.execute("set enable_progress_bar = false")
     if memory:
         con.execute(f"set memory_limit = {quoted(memory)}")
+    if threads:
+        con.execute(f"set threads = {threads}")
     con.execute(f"set temp_directory = {quoted(str(spill))}")
     con.execute(f"set allowed_directories = [{quoted(str(directory) + '/')}]")
     con.execute("set enable_external_access = false")
@@ -213,3 +218,10 @@ def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = 
         con.execute(f'create temp table "{name}" as {text}', values)
     except duckdb.Error as error:
         raise _told(error) from error
+
+
+def combined(partials: Sequence[pa.Table], text: str, values: dict[str, Any]) -> pa.Table:
+    """Rows of one reading statement on `partials`: what the same statement gave of each part of a run."""
+    con = duckdb.connect(":memory:", config={"enable_external_access": False})
+    con.register("partials", pa.concat_tables(partials, promote_options="permissive"))
+    return ask(con, text, {name: value for name, value in values.items() if f"${name}" in text})

@@ -10,7 +10,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -27,6 +27,13 @@ ALWAYS = (
 )  # fmt: skip
 
 
+class Workers(Protocol):
+    """Who can be asked a question in parts: `fathom.cluster.Workers`."""
+
+    def ask(self, run: "Run", text: str, values: dict[str, Any]) -> list[pa.Table]:
+        """Rows of a statement on each part of a run."""
+
+
 class Run:
     """One run. Tables as Arrow: `run.table("calls")`; SQL: `run.sql("select …")`."""
 
@@ -37,6 +44,7 @@ class Run:
         self.name = path.name.removesuffix(".fathom")
         self.manifest = manifest.read(path)
         self.unpacked: tempfile.TemporaryDirectory[str] | None = None  # goes when the run does
+        self.workers: Workers | None = None  # who may be asked in parts
 
     @property
     def tables(self) -> list[str]:
@@ -71,6 +79,14 @@ class Run:
         """Rows of one reading statement, millions of them in half the memory that `sql` takes."""
         return database.many(self.connection, text)
 
+    def in_parts(self, text: str, combine: str, **values: Any) -> pa.Table:
+        """Rows of a statement that is asked of the calls of some ranks at a time, where there are workers; `combine` is
+        asked of all these rows, `partials`."""
+        partials = (
+            self.workers.ask(self, text, values) if self.workers else [self.sql(text, **values)]
+        )
+        return database.combined(partials, combine, values)
+
     def keep(self, name: str, text: str) -> None:
         """Makes a table of one reading statement's rows, for what is asked of this run after it."""
         database.keep(self.connection, name, text)
@@ -80,6 +96,13 @@ class Run:
         found = Run(self.path, self._memory)
         found.connection = self.connection.cursor()
         database.keep(found.connection, "calls", text, values)
+        return found
+
+    def looking_at_rows(self, calls: pa.Table) -> "Run":
+        """The same run, where these are the `calls`."""
+        found = Run(self.path, self._memory)
+        found.connection = self.connection.cursor()
+        found.connection.register("calls", calls)
         return found
 
 

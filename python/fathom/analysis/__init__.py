@@ -58,3 +58,11 @@ def statement(name: str, **parts: str) -> str:
         return statement(beside if here.joinpath(f"{beside}.sql").is_file() else word, **parts)
 
     return compose(text, part)
+
+
+@cache
+def combining(name: str, **parts: str) -> str | None:
+    """Text of `analysis/NAME.combine.sql`, for rows of NAME.sql that parts of a run gave; none: it needs the whole."""
+    if not resources.files(__package__).joinpath(f"{name}.combine.sql").is_file():
+        return None
+    return statement(f"{name}.combine", **parts)

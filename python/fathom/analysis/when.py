@@ -5,11 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from fathom.analysis import Source
 from fathom.analysis.own import PARTS, SECOND, everyone, heat, own, run_seconds
 
+Numbers = NDArray[np.int64]
+Shares = NDArray[np.float64]
 # The part of the busiest part's time that counts as I/O at all.
 ACTIVE = 0.1
 
@@ -40,7 +44,8 @@ def when(source: Source) -> When:
         pattern = "unknown" if firsts else "none"
         return When("span", pattern, first, last, [], None, [])
     width = _width(run)
-    parts = _mean(list(_shares_of(rows, width).values()), len(everyone(source)))
+    _, shares = _shares_of(rows, width)
+    parts = (shares.sum(axis=0) / max(1, len(everyone(source)))).tolist()
     pattern, bursts, period = pattern_of(parts)
     second = width / SECOND
     return When(
@@ -59,34 +64,30 @@ def _width(run: float) -> int:
     return max(1, -(-int(run * SECOND) // PARTS))
 
 
-def _shares_of(rows: pa.Table, width: int) -> dict[int, list[float]]:
-    """Of each process the share of its time in I/O, part by part. Threads may make more than all: that is all."""
+def _shares_of(rows: pa.Table, width: int) -> tuple[Numbers, Shares]:
+    """Processes in order, and of each the share of its time in I/O, part by part. Threads may make more than all: that
+    is all."""
     cells = rows.group_by(["process", "bin"]).aggregate([("time", "sum")])
-    columns = (cells[name].to_pylist() for name in ("process", "bin", "time_sum"))
-    spent: dict[int, list[float]] = {}
-    for process, part, time in zip(*columns, strict=True):
-        parts = spent.setdefault(process, [0.0] * PARTS)
-        parts[min(PARTS - 1, max(0, part))] += time / width
-    return {process: [min(1.0, part) for part in parts] for process, parts in spent.items()}
+    process, part, time = (np.asarray(cells[name]) for name in ("process", "bin", "time_sum"))
+    processes, row = np.unique(process, return_inverse=True)
+    spent = np.zeros((len(processes), PARTS))
+    np.add.at(spent, (row, np.clip(part, 0, PARTS - 1)), time / width)
+    return processes, np.minimum(spent, 1.0)
 
 
-def _mean(rows: Sequence[Sequence[float]], of: int) -> list[float]:
-    return [sum(part) / max(1, of) for part in zip(*rows, strict=True)] or [0.0] * PARTS
-
-
-def shares_by(source: Source, unit: str) -> dict[int, Sequence[float]]:
+def shares_by(source: Source, unit: str) -> dict[int, Shares]:
     """Of each `rank` or `process` the share of its time in I/O, in each of PARTS equal parts of the run."""
-    found = _shares_of(heat(source)[1], _width(run_seconds(source)))
+    processes, shares = _shares_of(heat(source)[1], _width(run_seconds(source)))
+    found = dict(zip(processes.tolist(), shares, strict=True))
     if unit == "process":
-        return dict(found)
+        return found
     who = source.sql("select process, rank from processes where rank is not null order by process")
-    shares: dict[int, Sequence[float]] = {}
+    ranks: dict[int, Shares] = {}
+    nothing = np.zeros(PARTS)
     for process, rank in zip(who["process"].to_pylist(), who["rank"].to_pylist(), strict=True):
-        parts = found.get(process, [0.0] * PARTS)
-        shares[rank] = [
-            min(1.0, a + b) for a, b in zip(parts, shares.get(rank, [0.0] * PARTS), strict=True)
-        ]
-    return shares
+        mine, before = found.get(process, nothing), ranks.get(rank)
+        ranks[rank] = mine if before is None else np.minimum(before + mine, 1.0)
+    return ranks
 
 
 def _bursts(parts: Sequence[float]) -> list[tuple[int, int]]:

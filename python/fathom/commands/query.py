@@ -17,21 +17,27 @@ examples:
   fathom query s3d.1 --sql "select op, sum(bytes) as bytes from counters group by op"
   fathom query s3d.1 --csv --sql "from calls where layer = 'mpiio' order by duration desc limit 20"
   fathom query s3d.1 --json < slow.sql
+  fathom query s3d.1 throughput --cluster local:4
+  fathom query s3d.1 --cluster scheduler.json --sql "select op, max(duration) as longest from calls group by op" \\
+    --combine "select op, max(longest) as longest from partials group by op"
 """
 
 import argparse
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 
 import fathom
+from fathom import cluster
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency import segment as segments
 from fathom.commands.arguments import add_run
 from fathom.errors import UsageError
-from fathom.store import as_json
+from fathom.store import Run, as_json
 from fathom.view import bars, latency, tables
 from fathom.view.tables import Column, text
 
@@ -59,6 +65,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     part.add_argument("--time", metavar="A-B", help="that began in these seconds of the run")
     part.add_argument("--function", metavar="NAME", help="of this function")
     part.add_argument("--file", metavar="GLOB", help="on such files")
+    wide = parser.add_argument_group("of a large run")
+    wide.add_argument(
+        "--cluster",
+        metavar="WHERE",
+        help=f"ask the workers of a Dask cluster, each for some ranks: {cluster.FORMS}",
+    )
+    wide.add_argument(
+        "--combine",
+        metavar="TEXT",
+        help="of --sql that is asked in parts: the statement on all their rows, table partials",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
         "--csv", action="store_true", help="comma-separated values; of a query one table"
@@ -99,6 +116,19 @@ def _statement(arguments: argparse.Namespace) -> str:
     return sys.stdin.read()
 
 
+@contextmanager
+def _opened(arguments: argparse.Namespace) -> Iterator[Run]:
+    """The run; with workers, who say at the end what it took."""
+    run = fathom.open(arguments.run)
+    if arguments.cluster is None:
+        yield run
+        return
+    with cluster.workers(arguments.cluster) as workers:
+        run.workers = workers
+        yield run
+        print(f"fathom: {workers.said()}", file=sys.stderr)
+
+
 def _print(rows: pa.Table) -> None:
     numeric = [
         pa.types.is_integer(field.type)
@@ -135,7 +165,7 @@ def _views(arguments: argparse.Namespace) -> frozenset[str]:
 
 
 def _ask(arguments: argparse.Namespace) -> int:
-    if arguments.sql is not None or arguments.schema:
+    if arguments.sql is not None or arguments.schema or arguments.combine is not None:
         raise UsageError("query: a query or SQL, not both")
     query = language.parse(" ".join(arguments.words))
     segment = _segment(arguments)
@@ -147,7 +177,8 @@ def _ask(arguments: argparse.Namespace) -> int:
             f"query: no table '{arguments.view}' of this query; there are {', '.join(there)}"
         )
     top = TOP if arguments.top is None else arguments.top
-    answer = model.answer(fathom.open(arguments.run), query, segment, top, _views(arguments))
+    with _opened(arguments) as run:
+        answer = model.answer(run, query, segment, top, _views(arguments))
     one = arguments.view or next(iter(answer.views))
     if arguments.plot:
         bars.save(arguments.plot, bars.picture(query, answer))
@@ -174,7 +205,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.words:
         return _ask(arguments)
     statement = _statement(arguments)
-    rows = fathom.open(arguments.run).many(statement)
+    if arguments.cluster and arguments.combine is None:
+        raise UsageError(
+            "query: SQL on a cluster needs --combine TEXT, the statement on `partials`"
+        )
+    with _opened(arguments) as opened:
+        combine = arguments.combine
+        rows = opened.in_parts(statement, combine) if combine else opened.many(statement)
     if arguments.json:
         print(json.dumps(as_json(rows), indent=1, ensure_ascii=False))
     elif arguments.csv:

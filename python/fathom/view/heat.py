@@ -1,7 +1,10 @@
 """The heat map of the terminal: ranks down, time across, how much of its time was I/O. Told by shape, not by colour."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from fathom.analysis.own import PARTS
 from fathom.view import numbers
@@ -45,15 +48,12 @@ def _axis(width: int, run_seconds: float) -> str:
     return line.ljust(width - len(end)) + end
 
 
-def paint(
-    shares: dict[int, Sequence[float]], unit: str, run_seconds: float, width: int
-) -> list[str]:
+def paint(shares: Mapping[int, ArrayLike], unit: str, run_seconds: float, width: int) -> list[str]:
     """Lines of the map: of each rank (or process) the share of I/O in PARTS equal parts of the run."""
     columns = max(20, min(PARTS, width - LABEL - 3))
     lines = []
     for group in _groups(sorted(shares)):
-        every = [shares[rank] for rank in group]
-        row = [_mean(part) for part in zip(*every, strict=True)]
+        row = np.mean([np.asarray(shares[rank]) for rank in group], axis=0).tolist()
         cells = "".join(SHADES[_step(cell)] for cell in _squeeze(row, columns))
         lines.append(f"{_label(unit, group)} |{cells}|")
     lines.append(f"{'':{LABEL}}  {_axis(columns, run_seconds)}")

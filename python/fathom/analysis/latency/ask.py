@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import Remembered, statement
+from fathom.analysis import Remembered, combining, statement
 from fathom.analysis.latency.language import Query
 from fathom.analysis.latency.segment import INSIDE, WHOLE, Part
 from fathom.analysis.latency.servers import are_traced, names
@@ -40,7 +40,11 @@ class Question:
     def units(self, name: str, values: dict[str, Any], **parts: str) -> pa.Table:
         """Rows of one statement of this folder on units alone."""
         text = statement(f"latency/{name}", **self._selected | parts)
-        return self.source.sql(text, **self.part.values, **own_values(self.source), **values)
+        values = self.part.values | own_values(self.source) | values
+        combine = combining(f"latency/{name}") if self.spread else None
+        if combine:
+            return self.run.in_parts(text, combine, **values)
+        return self.source.sql(text, **values)
 
     def ask(
         self, name: str, values: dict[str, Any] | None = None, base: str = "unit", **parts: str
@@ -78,7 +82,11 @@ class Question:
         """
         if not self.top or not self.told or self.traced:
             return self
-        near = self.run.looking_at(statement("latency/chosen_calls"), **calls)
+        chosen, combine = statement("latency/chosen_calls"), combining("latency/chosen_calls")
+        if self.spread and combine:
+            near = self.run.looking_at_rows(self.run.in_parts(chosen, combine, **calls))
+        else:
+            near = self.run.looking_at(chosen, **calls)
         return Question(near, self.query, self.part, self.top)
 
     @cached_property
@@ -89,6 +97,11 @@ class Question:
             "which": self.part.which,
             "traced": str(self.traced).lower(),
         }
+
+    @property
+    def spread(self) -> bool:
+        """Are there workers, and is what they need with each rank? What traced servers did is not."""
+        return self.run.workers is not None and not self.traced
 
     @cached_property
     def traced(self) -> bool:

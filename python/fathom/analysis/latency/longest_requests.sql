@@ -2,7 +2,7 @@
 with recursive {units},
 {requests},
 {single}
-select id, number, process, call
+select id, number, process, call, who, start, time
 from (
 	select *
 	from (

@@ -1,6 +1,6 @@
 -- The outermost calls that took the longest: $top; 0: all. Those of regions hold several own calls.
 with recursive {units}
-select process, call
+select process, call, who, time
 from (
 	select process, call, who, duration as time from unit where outermost
 	union all

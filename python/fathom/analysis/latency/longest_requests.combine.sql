@@ -1,0 +1,1 @@
+from partials order by time desc, who, call, start, id {top}

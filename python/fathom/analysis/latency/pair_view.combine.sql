@@ -1,0 +1,1 @@
+from partials order by who, number

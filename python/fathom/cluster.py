@@ -1,0 +1,219 @@
+"""Workers of a Dask cluster, who answer for the calls of some ranks each; what they say is put together here.
+
+A statement that may be asked so has its partner beside it: NAME.sql, asked of each part, and NAME.combine.sql, asked of
+all their rows, table `partials`. A part is what whole ranks did (of programs without MPI: processes), so what is
+grouped by a rank, a process or one of its calls is whole in one part. Only `calls` is in parts: workers read all other
+tables whole, from the file system that they share with us.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from fathom import database
+from fathom.errors import FathomError, RunError, UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+    from distributed import Client
+
+#: Most calls of a part, unless one rank has more; a worker's memory and how evenly they work follow from it.
+CALLS = 2_000_000
+#: Parts for each worker, where the run is large enough.
+EACH = 4
+LEAST = 50_000
+#: What a worker's database may use; the rest of 2 GiB is Python's, Arrow's and Dask's.
+MEMORY = "1 GiB"
+#: Seconds in which a scheduler, or a worker where all have gone, must be there.
+PATIENCE = 30.0
+FORMS = "local, local:WORKERS, a scheduler's HOST:PORT, or its scheduler file (.json)"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some processes, by their number."""
+
+    processes: tuple[int, ...]
+
+    @property
+    def condition(self) -> str:
+        """Of rows of `calls`. The range lets the database leave out what cannot have them."""
+        least, most = min(self.processes), max(self.processes)
+        text = f"process between {least} and {most}"
+        if most - least + 1 > len(self.processes):
+            text += f" and process in ({', '.join(map(str, self.processes))})"
+        return text
+
+
+@cache
+def _connection(tables: str) -> duckdb.DuckDBPyConnection:
+    """This worker's database of a run; its tasks take turns."""
+    if not Path(tables).is_dir():
+        host = socket.gethostname()
+        raise RunError(f"{tables}: not seen on {host}; workers need a file system with the run")
+    return database.connect(Path(tables), MEMORY, threads=1)
+
+
+def answer(tables: str, piece: Piece, text: str, values: dict[str, Any]) -> pa.Table:
+    """What a worker does: rows of a statement on some processes' calls."""
+    with _connection(tables).cursor() as cursor:
+        cursor.execute(f"create temp view calls as from memory.main.calls where {piece.condition}")
+        return database.ask(cursor, text, values or None)
+
+
+def peak_gib() -> float:
+    """The most memory that this worker had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+@dataclass
+class Workers:
+    """Those of one cluster, asked by one run."""
+
+    client: Client
+    parts: int = 0  # asked so far
+    began: float = field(default_factory=time.monotonic)
+
+    def ask(self, run: Any, text: str, values: dict[str, Any]) -> list[pa.Table]:
+        """Rows of a statement on each part of a run. Errors: RunError where workers end again and again, or all have
+        gone; what is wrong with the statement or the data as everywhere."""
+        tables = str((run.path / "tables").resolve())
+        pieces = _pieces(run, len(self.client.scheduler_info(n_workers=-1)["workers"]) or 1)
+        self.parts += len(pieces)
+        futures = [
+            self.client.submit(answer, tables, piece, text, values, pure=False) for piece in pieces
+        ]
+        try:
+            self._wait(futures)
+            return list(self.client.gather(futures))
+        except FathomError:
+            raise
+        except Exception as error:
+            raise RunError(_told(error)) from error
+        finally:
+            self.client.cancel(futures)
+
+    def _wait(self, futures: list[Any]) -> None:
+        """Until all are done; while a worker that ended is started anew, others take its parts."""
+        from distributed import wait
+
+        seen = time.monotonic()
+        while True:
+            with suppress(TimeoutError):
+                wait(futures, timeout=1)
+                return
+            if self.client.scheduler_info(n_workers=-1)["workers"]:
+                seen = time.monotonic()
+            elif time.monotonic() - seen > PATIENCE:
+                raise RunError("cluster: all of its workers have gone; nothing was answered")
+
+    def said(self) -> str:
+        """What it took."""
+        peaks = self.client.run(peak_gib).values()
+        return (
+            f"{self.parts} parts on {len(peaks)} workers, {time.monotonic() - self.began:.1f} s,"
+            f" at most {max(peaks, default=0.0):.2f} GiB in one"
+        )
+
+
+def _told(error: Exception) -> str:
+    if type(error).__name__ == "KilledWorker":
+        return "cluster: workers that looked at the same part of the run ended, one after another: out of memory?"
+    first = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return f"cluster: {first}"
+
+
+def _pieces(run: Any, workers: int) -> list[Piece]:
+    """Whole ranks, in the order in which their calls lie."""
+    rows = run.sql(
+        "select list(process order by process) as processes, sum(events)::bigint as events from processes"
+        " group by coalesce(rank, -1 - process::bigint) order by min(process)"
+    ).to_pylist()
+    total = sum(row["events"] for row in rows)
+    most = max(LEAST, min(CALLS, total // (EACH * workers)))
+    pieces: list[Piece] = []
+    some: list[int] = []
+    events = 0
+    for row in rows:
+        if some and events + row["events"] > most:
+            pieces.append(Piece(tuple(some)))
+            some, events = [], 0
+        some += row["processes"]
+        events += row["events"]
+    return [*pieces, Piece(tuple(some))] if some else pieces
+
+
+@contextmanager
+def workers(where: str) -> Iterator[Workers]:
+    """Workers of the cluster that a word names: FORMS.
+
+    Errors: UsageError where the word is none of these, Dask is not installed, or no scheduler or worker is there.
+    """
+    local = re.fullmatch(r"local(?::([1-9]\d{0,3}))?", where)
+    elsewhere = where.endswith(".json") or re.search(r"[^:]:\d+$", where)
+    if not local and (where.startswith("local:") or not elsewhere):
+        raise UsageError(f"--cluster {where}: it is {FORMS}")
+    try:
+        import distributed
+    except ImportError as error:
+        line = "--cluster needs Dask: pip install 'fathom-io[dask]'"
+        raise UsageError(line) from error
+    with ExitStack() as held:
+        if local:
+            number = int(local[1] or 0) or os.cpu_count() or 1
+            yield Workers(held.enter_context(_local(number)))
+        else:
+            yield Workers(held.enter_context(_of_scheduler(distributed, where)))
+
+
+@contextmanager
+def _local(number: int) -> Iterator[Client]:
+    """So many processes of this machine; what Dask says while they end is nobody's business."""
+    import logging
+
+    from distributed import Client, LocalCluster
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with (
+        LocalCluster(
+            n_workers=number,
+            threads_per_worker=1,
+            memory_limit=None,
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def _of_scheduler(distributed: Any, where: str) -> Iterator[Client]:
+    """One that runs already: on a Slurm job's nodes, below mpiexec, or anywhere."""
+    if where.endswith(".json"):
+        if not Path(where).is_file():
+            raise UsageError(f"--cluster {where}: no such scheduler file")
+        given = {"scheduler_file": where}
+    else:
+        given = {"address": where}
+    try:
+        client = distributed.Client(**given, timeout=PATIENCE)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise UsageError(f"--cluster {where}: no scheduler of Dask answers there") from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise UsageError(f"--cluster {where}: its scheduler has no worker") from error
+        yield client

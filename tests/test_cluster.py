@@ -1,0 +1,260 @@
+"""Questions asked of workers in parts: the answers are those of one process; what is wrong with a cluster is said."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import fathom
+import pyarrow as pa
+import pytest
+from fathom import cluster
+from fathom.__main__ import main
+from fathom.analysis.latency import language, model
+from fathom.analysis.latency.segment import Segment
+from fathom.errors import RunError, UsageError
+from fathom.store import Run
+from harness import grown, needs, nodes
+
+WORKERS = 2
+QUERIES = (
+    "latency breakdown inclusive",
+    "latency breakdown exclusive [3-40]",
+    "latency operation list",
+    "latency operation max",
+    "latency operation min [-] [-] [0-1]",
+    "latency operation avg [-] [-] [-] [0]",
+    "throughput",
+    "energy 11.5 8",
+    "call [0-33,50]",
+    "latency collective",
+)
+QUICK = QUERIES[1], QUERIES[2], QUERIES[6]
+PARTIAL = "select op, count(*) as calls, max(duration) as longest from calls group by op"
+WHOLE = "select op, sum(calls)::bigint as calls, max(longest) as longest from partials group by op order by op"
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[cluster.Workers]:
+    """Processes of this machine."""
+    needs.require(["python:distributed"])
+    with cluster.workers(f"local:{WORKERS}") as found:
+        yield found
+
+
+@pytest.fixture
+def spread(
+    grown_run: grown.Grown, workers: cluster.Workers, monkeypatch: pytest.MonkeyPatch
+) -> Run:
+    """A run of 64 ranks, asked in parts."""
+    monkeypatch.setattr(cluster, "LEAST", 5000)
+    run = fathom.open(grown_run.path)
+    run.workers = workers
+    return run
+
+
+def views(
+    run: Run, query: str, segment: Segment | None = None, top: int = 50
+) -> dict[str, pa.Table]:
+    answer = model.answer(run, language.parse(query), segment or Segment(), top)
+    return {**answer.views, "servers": answer.servers, "layers": answer.layers}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [pytest.param(query, marks=[] if query in QUICK else [pytest.mark.full]) for query in QUERIES],
+)
+def test_answers_are_those_of_one_process(spread: Run, query: str) -> None:
+    before = spread.workers.parts  # type: ignore[union-attr]
+    alone = fathom.open(spread.path)
+    assert views(spread, query) == views(alone, query)
+    asked = spread.workers.parts - before  # type: ignore[union-attr]
+    assert asked > WORKERS or query == "latency collective"
+
+
+def test_of_a_part_of_the_run(spread: Run) -> None:
+    segment = Segment(time=(2.0, 9.5), function="H5Dwrite")
+    alone = fathom.open(spread.path)
+    assert views(spread, "throughput", segment, 7) == views(alone, "throughput", segment, 7)
+
+
+def test_own_sql_in_parts(spread: Run) -> None:
+    alone = fathom.open(spread.path)
+    assert spread.in_parts(PARTIAL, WHOLE) == alone.in_parts(PARTIAL, WHOLE)
+    parts = spread.in_parts(
+        "select count(*) as n from calls",
+        "select count(*) as parts, sum(n)::bigint as n from partials",
+    )
+    ((found, calls),) = (row.values() for row in parts.to_pylist())
+    assert found > WORKERS and calls == alone.sql("select events from runs")["events"][0].as_py()
+
+
+def test_a_rank_is_never_in_two_parts(spread: Run) -> None:
+    rows = spread.in_parts(
+        "select distinct rank from calls",
+        "select count(*) as n, count(distinct rank) as ranks from partials",
+    )
+    assert rows.to_pylist() == [{"n": 64, "ranks": 64}]
+
+
+def test_a_mistake_in_sql_is_told_as_ever(spread: Run) -> None:
+    with pytest.raises(UsageError, match="nonsense"):
+        spread.in_parts("select nonsense from calls", WHOLE)
+    with pytest.raises(UsageError, match="only reading"):
+        spread.in_parts("create table x as select 1", WHOLE)
+
+
+def test_a_worker_that_is_killed(
+    spread: Run, workers: cluster.Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others take its parts; it is started anew."""
+    first = min(workers.client.run(os.getpid).values())
+    goes_on = cluster.Workers._wait
+
+    def killing(self: cluster.Workers, futures: list[object]) -> None:
+        os.kill(first, signal.SIGKILL)
+        goes_on(self, futures)
+
+    monkeypatch.setattr(cluster.Workers, "_wait", killing)
+    assert spread.in_parts(PARTIAL, WHOLE) == fathom.open(spread.path).in_parts(PARTIAL, WHOLE)
+    workers.client.wait_for_workers(WORKERS, timeout=300)
+    assert first not in workers.client.run(os.getpid).values()
+
+
+def refused(capsys: pytest.CaptureFixture[str], run: Path, *words: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        sys.exit(main(["query", str(run), *words]))
+    assert ended.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["throughput", "--cluster", "nowhere"], "--cluster nowhere: it is local, local:WORKERS"),
+        (["throughput", "--cluster", "local:0"], "--cluster local:0: it is local"),
+        (["throughput", "--cluster", "no.json"], "--cluster no.json: no such scheduler file"),
+        (["throughput", "--cluster", "127.0.0.1:9"], "no scheduler of Dask answers there"),
+        (["--cluster", "local", "--sql", PARTIAL], "needs --combine TEXT"),
+        (["throughput", "--combine", WHOLE], "a query or SQL, not both"),
+    ],
+)
+def test_what_is_no_cluster(
+    grown_run: grown.Grown, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    words: list[str], said: str,
+) -> None:  # fmt: skip
+    needs.require(["python:distributed"])
+    monkeypatch.setattr(cluster, "PATIENCE", 1.0)
+    assert said in refused(capsys, grown_run.path, *words)
+
+
+def test_dask_is_missing(
+    grown_run: grown.Grown,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    said = refused(capsys, grown_run.path, "throughput", "--cluster", "local")
+    assert "--cluster needs Dask: pip install 'fathom-io[dask]'" in said
+
+
+@contextmanager
+def scheduler(place: Path) -> Iterator[Path]:
+    """One of its own, known by its file."""
+    file = place / "scheduler.json"
+    words = [
+        "scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--no-dashboard",
+        "--scheduler-file",
+        str(file),
+    ]
+    with (place / "scheduler.log").open("w") as log:
+        process = subprocess.Popen([sys.executable, "-m", "dask", *words], stderr=log)
+    try:
+        end = time.monotonic() + 120
+        while not file.exists():
+            assert process.poll() is None and time.monotonic() < end, (
+                place / "scheduler.log"
+            ).read_text()
+            time.sleep(0.1)
+        yield file
+    finally:
+        process.kill()
+        process.wait()
+
+
+def worker(file: Path) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "dask",
+        "worker",
+        "--scheduler-file",
+        str(file),
+        "--nthreads",
+        "1",
+        "--no-nanny",
+        "--no-dashboard",
+    ]
+
+
+@pytest.mark.full
+def test_workers_that_are_not_there_or_go(
+    grown_run: grown.Grown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs.require(["python:distributed"])
+    monkeypatch.setattr(cluster, "PATIENCE", 3.0)
+    with scheduler(tmp_path) as file:
+        with (
+            pytest.raises(UsageError, match="its scheduler has no worker"),
+            cluster.workers(str(file)),
+        ):
+            pass
+        process = subprocess.Popen(worker(file), stderr=subprocess.DEVNULL)
+        try:
+            monkeypatch.setattr(cluster, "PATIENCE", 120.0)
+            with cluster.workers(str(file)) as found:
+                run = fathom.open(grown_run.path)
+                run.workers = found
+                assert run.in_parts(PARTIAL, WHOLE) == fathom.open(grown_run.path).in_parts(
+                    PARTIAL, WHOLE
+                )
+                monkeypatch.setattr(cluster, "PATIENCE", 1.0)
+                process.kill()
+                with pytest.raises(RunError, match="all of its workers have gone"):
+                    run.in_parts(PARTIAL, WHOLE)
+        finally:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.full
+def test_workers_on_the_nodes_of_a_slurm_job(
+    grown_run: grown.Grown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As docs/scale.md has it: srun starts them, the scheduler's file says where."""
+    needs.require(["python:distributed"])
+    monkeypatch.setattr(cluster, "PATIENCE", 120.0)
+    with nodes.slurm(tmp_path / "c", ["one", "two"]) as slurm, scheduler(tmp_path) as file:
+        words = ["srun", "-N", "2", "-n", "2", "--ntasks-per-node=1", *worker(file)]
+        job = subprocess.Popen(words, env=slurm.environment(), stderr=subprocess.DEVNULL)
+        try:
+            with cluster.workers(str(file)) as found:
+                found.client.wait_for_workers(2, timeout=120)
+                assert sorted(found.client.run(os.uname).values())[0].nodename == "one"
+                run, alone = fathom.open(grown_run.path), fathom.open(grown_run.path)
+                run.workers = found
+                assert views(run, "throughput") == views(alone, "throughput")
+        finally:
+            job.terminate()
+            job.wait()
