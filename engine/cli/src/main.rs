@@ -156,6 +156,13 @@ enum Command {
 		#[arg(required = true, value_name = "FILE")]
 		files: Vec<PathBuf>,
 	},
+	/// Make a run of what a reader of another tool's log tells on standard input, line by line
+	///
+	/// What `fathom import` asks of it; engine/made/src/told.rs has the lines. A JSON object on stdout says what came of it.
+	Told {
+		/// Run directory, NAME.fathom, that is made
+		run: PathBuf,
+	},
 	/// Do the I/O of other processes on a directory: a forwarding server
 	///
 	/// The first line on stdout is where it listens. SIGTERM: what was accepted is written, then it ends.
@@ -385,6 +392,12 @@ fn run(command: Command) -> Result<(), String> {
 				.map_err(|error| error.to_string())
 		}
 		Command::Strace { run, files } => strace(&run, &files),
+		Command::Told { run } => {
+			let made = fathom_made::import(&run, std::io::stdin().lock())
+				.map_err(|error| error.to_string())?;
+			let value = serde_json::json!({"processes": made.processes, "bytes": made.bytes});
+			print_line(&value.to_string())
+		}
 		Command::Forward(said) => forward::forward(*said),
 		Command::ForwardStatus(said) => forward::forward_status(said),
 		Command::ForwardRecord(said) => forward::forward_record(&said),

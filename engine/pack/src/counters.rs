@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use fathom_stream::{BINS, FileData, Order, PatternCounts, Tally};
+use fathom_stream::{BINS, FileData, Order, PatternCounts, Tally, size_bin};
 
 use crate::order::{join, single};
 use crate::shape::Shape;
@@ -118,13 +118,6 @@ impl Sum {
 		self.first_start = self.first_start.min(other.first_start);
 		self.last_stop = self.last_stop.max(other.last_stop);
 	}
-}
-
-/// 0 is size 0, i is [4^(i-1), 4^i), the last is open-ended.
-#[inline]
-fn bin(size: i64) -> usize {
-	let bits = 64 - size.max(0).leading_zeros() as usize;
-	bits.div_ceil(2).min(BINS - 1)
 }
 
 /// What the next call of a lane is compared with.
@@ -347,13 +340,13 @@ impl Counters {
 
 fn end_size_run(lane: &mut Lane, data: &mut DataSum, tops: &mut Tops) {
 	let (size, calls) = lane.size_run;
-	data.sizes[bin(size)] += calls;
+	data.sizes[size_bin(size)] += calls;
 	tops.add(lane.row, What::Size, size, calls);
 	lane.size_run.1 = 0;
 }
 
 fn end_extent_run(lane: &mut Lane, data: &mut DataSum) {
-	data.extents[bin(lane.extent_run.0)] += lane.extent_run.1;
+	data.extents[size_bin(lane.extent_run.0)] += lane.extent_run.1;
 	lane.extent_run.1 = 0;
 }
 
@@ -460,9 +453,9 @@ mod tests {
 			*last = turn;
 			let (_, calls, data) = &mut self.entries[at];
 			*calls += 1;
-			data.sizes[bin(step.size)] += 1;
+			data.sizes[size_bin(step.size)] += 1;
 			let file = data.file.as_mut().unwrap();
-			file.extents[bin(step.size)] += 1;
+			file.extents[size_bin(step.size)] += 1;
 			file.counts.contiguous += 1;
 			file.counts.switches += i64::from(switches);
 			file.counts.unaligned_file += i64::from(step.offset % FILE_BLOCK != 0);

@@ -180,6 +180,7 @@ impl RemovedNames {
 
 /// A node, as far as files care.
 pub struct Place<'n> {
+	/// Whose names these are.
 	pub node: usize,
 	pub boot_id: &'n str,
 	pub mounts: &'n Mounts,

@@ -224,8 +224,9 @@ fn number_clocks(run: &Run, merged: &mut Merged) {
 fn number_files(run: &Run, merged: &mut Merged) {
 	let mounts: Vec<Mounts> = run.nodes.iter().map(|node| Mounts::parse(&node.mounts)).collect();
 	let removed = RemovedNames::of(merged.images.iter().map(|state| &state.survey));
+	let by_name = run.imported();
 	let place = |node: usize| Place {
-		node,
+		node: if by_name { 0 } else { node },
 		boot_id: &run.nodes[node].boot_id,
 		mounts: &mounts[node],
 		removed: &removed,

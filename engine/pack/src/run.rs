@@ -157,6 +157,12 @@ impl Run {
 		json.as_ref().and_then(ranks).unwrap_or(false)
 	}
 
+	/// Another tool recorded it: of a file it knows the name only, which is the same file's on all nodes.
+	pub fn imported(&self) -> bool {
+		let json = self.configuration.as_deref().and_then(|text| serde_json::from_str(text).ok());
+		json.is_some_and(|json: serde_json::Value| json.get("recorder").is_some())
+	}
+
 	fn add_node(&mut self, name: &str, files: &NodeFiles) {
 		let number = self.nodes.len();
 		let mut images: BTreeMap<(u64, u32), Image> = BTreeMap::new();

@@ -36,16 +36,22 @@ pub enum StraceError {
 	NoLog(String),
 	#[error("{0}: no file I/O is in it")]
 	Empty(String),
+	#[error("{0}")]
+	Written(String),
 }
 
 /// Any bytes as a log: what becomes of them, as streams. For fuzzing and tests.
 pub fn streams_of(data: &[u8]) -> Result<Vec<Vec<u8>>, StraceError> {
-	let node =
-		rows::Node { host: String::new(), boot_id: String::new(), run: String::new(), epoch: 0 };
+	let node = fathom_made::Node {
+		host: String::new(),
+		boot_id: String::new(),
+		run: String::new(),
+		epoch: 0,
+	};
 	let logs = [log::Log { path: std::path::Path::new("log"), data }];
 	let events = log::events(&logs, &mut Counts::default())?;
 	let mut processes = process::Processes::new(&node, None, Vec::new());
 	events.iter().for_each(|event| processes.take(event));
 	processes.end();
-	Ok(processes.images.into_iter().map(|image| image.bytes).collect())
+	Ok(processes.images.into_iter().map(|image| image.bytes.clone()).collect())
 }

@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use fathom_made::Node;
+
 use crate::calls::{self, About, CALLS, Field, Shape};
 use crate::descriptors::{Entry, Numbers, PATH, Table};
 use crate::line::Outcome;
 use crate::log::Event;
-use crate::rows::{Image, Key, Node, Row, Thing, unknown};
+use crate::rows::{Image, Key, Row, Thing, unknown};
 use crate::text::{self, AT_FDCWD, Descriptor};
 
 struct Thread {

@@ -4,11 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use fathom_made::{Folder, Node, publish, write};
 use serde_json::json;
 
 use crate::log::{Event, Log, events};
 use crate::process::Processes;
-use crate::rows::{Image, Node, random};
+use crate::rows::Image;
 use crate::{Counts, StraceError};
 
 /// What came of it.
@@ -49,11 +50,14 @@ pub fn import(run: &Path, files: &[PathBuf]) -> Result<Imported, StraceError> {
 		return Err(StraceError::Empty(named));
 	}
 	let bytes = images.iter().map(|image| image.bytes.len() as u64).sum();
-	if place.new {
-		publish(run, &place, &images, &events)?;
+	let made: Vec<&fathom_made::Image> = images.iter().map(|image| &**image).collect();
+	let written = if place.new {
+		let folder = Folder { node: &place.node, images: made };
+		publish(run, &[folder], "strace", describe(&images, &events))
 	} else {
-		write(&place.streams, &images)?;
-	}
+		write(&place.streams, &made)
+	};
+	written.map_err(StraceError::Written)?;
 	Ok(Imported { processes: images.len(), bytes, counts })
 }
 
@@ -79,7 +83,7 @@ fn logs_in(named: &[PathBuf]) -> Result<Vec<PathBuf>, StraceError> {
 /// Where streams go.
 struct Place {
 	new: bool,
-	/// The node's folder.
+	/// The node's folder, of a run that is there.
 	streams: PathBuf,
 	node: Node,
 	/// Of the run's start.
@@ -100,7 +104,7 @@ impl Place {
 		let said = match fs::read(run.join("run.json")) {
 			Ok(said) => said,
 			Err(error) if error.kind() == io::ErrorKind::NotFound => {
-				let streams = Path::new("streams/strace").to_owned();
+				let streams = PathBuf::new();
 				return Ok(Place {
 					new: true,
 					streams,
@@ -143,51 +147,7 @@ fn say(images: &mut [Image], node: &Node, counts: Counts) {
 	}
 }
 
-fn write(streams: &Path, images: &[Image]) -> Result<(), StraceError> {
-	fs::create_dir_all(streams).map_err(failed(streams))?;
-	for image in images {
-		let path = streams.join(format!("{}.{:016x}.fts", image.pid, image.instance));
-		fs::write(&path, &image.bytes).map_err(failed(&path))?;
-	}
-	Ok(())
-}
-
-/// A new run, made aside, so that it is whole or not there.
-fn publish(
-	run: &Path,
-	place: &Place,
-	images: &[Image],
-	events: &[Event<'_>],
-) -> Result<(), StraceError> {
-	let mut aside = run.as_os_str().to_owned();
-	aside.push(format!(".{:016x}", random()));
-	let aside = PathBuf::from(aside);
-	let made = fill(&aside, place, images, events)
-		.and_then(|()| fs::rename(&aside, run).map_err(failed(run)));
-	if made.is_err() {
-		// What stopped us may stop this too; the error says where.
-		let _ = fs::remove_dir_all(&aside);
-	}
-	made
-}
-
-fn fill(
-	aside: &Path,
-	place: &Place,
-	images: &[Image],
-	events: &[Event<'_>],
-) -> Result<(), StraceError> {
-	let streams = aside.join(&place.streams);
-	write(&streams, images)?;
-	let node = streams.join("node");
-	let text = format!("host={}\nboot_id={}\nclock=strace\n", place.node.host, place.node.boot_id);
-	fs::write(&node, text).map_err(failed(&node))?;
-	let path = aside.join("run.json");
-	let said = serde_json::to_string_pretty(&describe(place, images, events)).unwrap_or_default();
-	fs::write(&path, said + "\n").map_err(failed(&path))
-}
-
-fn describe(place: &Place, images: &[Image], events: &[Event<'_>]) -> serde_json::Value {
+fn describe(images: &[Image], events: &[Event<'_>]) -> serde_json::Value {
 	let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
 	let commands = images.iter().map(|image| &image.command).find(|command| !command.is_empty());
 	let command: Vec<String> = commands
@@ -198,19 +158,11 @@ fn describe(place: &Place, images: &[Image], events: &[Event<'_>]) -> serde_json
 	let program = command.first().and_then(|word| word.rsplit('/').next()).unwrap_or("strace");
 	let directory = images.first().map(|image| text(&image.directory)).unwrap_or_default();
 	json!({
-		"format": 1,
-		"id": format!("{:016x}", random()),
-		"fathom": env!("CARGO_PKG_VERSION"),
 		"recorder": "strace",
-		"job": "",
-		"launcher": "",
 		"program": program,
 		"command": command,
 		"directory": directory,
-		"environment": {},
 		"configuration": {"layers": ["posix"], "counted": [], "layers_asked": "", "level": "call", "ranks": "", "files": []},
-		"nodes": [{"host": place.node.host, "boot_id": place.node.boot_id, "kernel": "", "clock": "strace", "tsc_hz": 0}],
-		"versions": {},
 		"start_ns": events.iter().map(|event| event.began).min().unwrap_or(0),
 		"end_ns": events.iter().map(|event| event.ended).max().unwrap_or(0),
 	})

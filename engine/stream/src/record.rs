@@ -172,6 +172,13 @@ pub struct Counter {
 /// Bins of a histogram by powers of four.
 pub const BINS: usize = 17;
 
+/// 0 is size 0, i is [4^(i-1), 4^i), the last is open-ended.
+#[inline]
+pub fn size_bin(size: i64) -> usize {
+	let bits = 64 - size.max(0).leading_zeros() as usize;
+	bits.div_ceil(2).min(BINS - 1)
+}
+
 /// What a counter says of calls that move data.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CounterData {

@@ -4,8 +4,8 @@
 use crate::FLAG_SEALED;
 use crate::chunk::{CRC_AT, Chunk, Clock, HEADER, Header, checksum};
 use crate::record::{
-	BINS, Counter, CounterData, FileData, Heat, Object, OpRecord, Order, ProcessRecord, Samples,
-	Series, Tally, Text, Unfinished,
+	BINS, Counter, CounterData, FileData, Heat, Hint, Inside, Object, OpRecord, Order,
+	ProcessRecord, Samples, Series, Tally, Text, Unfinished,
 };
 use crate::rows::Call;
 
@@ -160,6 +160,22 @@ impl ChunkWriter {
 		self.record(2, &payload);
 	}
 
+	pub fn hint(&mut self, hint: &Hint<'_>) {
+		let mut payload = Vec::new();
+		put_varint(&mut payload, u64::from(hint.object));
+		put_varint(&mut payload, u64::from(hint.source));
+		put_text(&mut payload, hint.key);
+		put_text(&mut payload, hint.value);
+		self.record(8, &payload);
+	}
+
+	pub fn inside(&mut self, inside: &Inside) {
+		let mut payload = Vec::new();
+		put_varint(&mut payload, inside.seq);
+		put_varint(&mut payload, u64::from(inside.op));
+		self.record(20, &payload);
+	}
+
 	pub fn text(&mut self, text: &Text<'_>) {
 		let mut payload = Vec::new();
 		put_varint(&mut payload, text.seq);
@@ -168,7 +184,7 @@ impl ChunkWriter {
 		self.record(14, &payload);
 	}
 
-	/// A call inside no other, whose op was named in this chunk; `before` is when the one before it ended. Nothing is
+	/// A call whose op was named in this chunk, after those inside it; `before` is when the one before it ended. Nothing is
 	/// predicted.
 	pub fn call(&mut self, call: &Call<'_>, before: u64) {
 		let fields = !call.fields.is_empty();

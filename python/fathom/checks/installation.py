@@ -48,6 +48,7 @@ def strace() -> Iterator[Finding]:
 #: Optional Python packages: what each extra of pyproject.toml is for.
 EXTRAS = {
     "dask": ("distributed", "`fathom query --cluster`"),
+    "darshan": ("darshan", "`fathom import darshan`"),
     "otf2": ("otf2", "`fathom export --to otf2`"),
     "pandas": ("pandas", "`fathom.to_pandas`"),
     "polars": ("polars", "`fathom.to_polars`"),

@@ -2,25 +2,32 @@
 
 `strace`: what `strace -f -ttt -T -y -o FILE` wrote, or all the files of `-ff`. The run has the system calls of files,
 by process and thread; nothing of libraries above them, which strace does not see.
+`darshan`: a log of Darshan. The run has its counters, and, where the log has DXT, each read and write. Needs the
+package: pip install 'fathom-io[darshan]'.
 
 examples:
   strace -f -ttt -T -y -s 0 -o log ./program; fathom import strace log -o program
   fathom import strace log.* -o program && fathom show program
+  fathom import darshan user_app_id4711.darshan -o app && fathom findings app
 """
 
 # ruff: noqa: N999  (a command's module has the command's name)
 
 import argparse
+import importlib.util
 from pathlib import Path
 
 from fathom import onefile
 from fathom.directory import engine
 from fathom.errors import UsageError
+from fathom.importing.start import importing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which tool's, the files, and the run's name."""
-    parser.add_argument("tool", choices=["strace"], metavar="TOOL", help="strace")
+    parser.add_argument(
+        "tool", choices=["darshan", "strace"], metavar="TOOL", help="darshan, strace"
+    )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="what it wrote")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="NAME", help="run directory NAME (default: of FILE)"
@@ -33,6 +40,17 @@ def run(arguments: argparse.Namespace) -> int:
     into = named if named.suffix == onefile.SUFFIX else named.with_name(named.name + onefile.SUFFIX)
     if into.exists():
         raise UsageError(f"import: {into} exists; name another with -o, or remove it")
-    engine(arguments.tool, str(into), *map(str, arguments.files))
+    if arguments.tool == "strace":
+        engine(arguments.tool, str(into), *map(str, arguments.files))
+    else:
+        _darshan(arguments.files, into)
     print(into)
     return 0
+
+
+def _darshan(logs: list[Path], into: Path) -> None:
+    if len(logs) != 1:
+        raise UsageError("import: a log of Darshan is a whole job; name one")
+    if importlib.util.find_spec("darshan") is None:
+        raise UsageError("import: darshan needs its package: pip install 'fathom-io[darshan]'")
+    importing("fathom.importing.darshan", logs[0], into)

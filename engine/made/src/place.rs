@@ -1,0 +1,84 @@
+//! A run directory that is whole or not there.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::image::{Image, Node, random};
+
+/// A node's part of a new run.
+pub struct Folder<'a> {
+	pub node: &'a Node,
+	pub images: Vec<&'a Image>,
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> String {
+	let path = path.display().to_string();
+	move |error| format!("{path}: {error}")
+}
+
+/// Streams of images into a folder.
+pub fn write(folder: &Path, images: &[&Image]) -> Result<(), String> {
+	fs::create_dir_all(folder).map_err(at(folder))?;
+	for image in images {
+		let path = folder.join(image.name());
+		fs::write(&path, &image.bytes).map_err(at(&path))?;
+	}
+	Ok(())
+}
+
+/// A new run, made aside. `clock` says whose times these are; `said` is run.json, which gets its beginning and its nodes.
+pub fn publish(
+	run: &Path,
+	folders: &[Folder<'_>],
+	clock: &str,
+	said: serde_json::Value,
+) -> Result<(), String> {
+	let mut aside = run.as_os_str().to_owned();
+	aside.push(format!(".{:016x}", random()));
+	let aside = PathBuf::from(aside);
+	let made =
+		fill(&aside, folders, clock, said).and_then(|()| fs::rename(&aside, run).map_err(at(run)));
+	if made.is_err() {
+		// What stopped us may stop this too; the error says where.
+		let _ = fs::remove_dir_all(&aside);
+	}
+	made
+}
+
+fn fill(
+	aside: &Path,
+	folders: &[Folder<'_>],
+	clock: &str,
+	said: serde_json::Value,
+) -> Result<(), String> {
+	let mut nodes = Vec::new();
+	for Folder { node, images } in folders {
+		let Node { host, boot_id, .. } = node;
+		let name = if host == "unknown" { boot_id.clone() } else { format!("{boot_id}-{host}") };
+		let streams = aside.join("streams").join(name.replace('/', "_"));
+		write(&streams, images)?;
+		let path = streams.join("node");
+		let text = format!("host={host}\nboot_id={boot_id}\nclock={clock}\n");
+		fs::write(&path, text).map_err(at(&path))?;
+		nodes.push(serde_json::json!({
+			"host": host, "boot_id": boot_id, "kernel": "", "clock": clock, "tsc_hz": 0,
+		}));
+	}
+	let mut whole = serde_json::json!({
+		"format": 1,
+		"id": format!("{:016x}", random()),
+		"fathom": env!("CARGO_PKG_VERSION"),
+		"job": "",
+		"launcher": "",
+		"environment": {},
+		"nodes": nodes,
+		"versions": {},
+	});
+	if let (Some(whole), serde_json::Value::Object(said)) = (whole.as_object_mut(), said) {
+		whole.extend(said);
+	}
+	let path = aside.join("run.json");
+	let text = serde_json::to_string_pretty(&whole).unwrap_or_default();
+	fs::write(&path, text + "\n").map_err(at(&path))
+}

@@ -1,0 +1,190 @@
+//! A process of a told run: its calls, nested by their times, then its counters.
+
+use std::collections::HashSet;
+
+use fathom_stream::{Call, Counter, CounterData, NO_SEQ, Object, OpRecord, Tally};
+
+use crate::nest::{Span, lanes};
+use crate::spread::Sum;
+use crate::told::{self, Hint, Told};
+use crate::{Image, Node, Rows};
+
+/// The run's start: a tick of 0 means that nobody knows.
+const START: u64 = 1_000_000_000;
+/// Numbers of threads of which nobody knows one.
+const NEXT_THREAD: u32 = 1 << 24;
+/// What a tally counts: sizes.
+const SIZE: u32 = 1;
+
+pub struct Process {
+	pub number: u32,
+	pub host: u32,
+	pub image: Image,
+	pub calls: Vec<told::Call>,
+	pub counters: Vec<told::Counter>,
+	pub hints: Vec<Hint>,
+	objects: HashSet<u32>,
+}
+
+fn tick(time: u64) -> u64 {
+	time.saturating_add(START)
+}
+
+impl Process {
+	pub fn new(number: u32, host: u32, executable: &str, command: &[&str]) -> Process {
+		// A process has a number of its own; nobody knows the system's.
+		let mut image = Image::new(number.saturating_add(1), 0);
+		image.executable = executable.as_bytes().to_vec();
+		image.command = command.iter().flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
+		let (calls, counters, hints) = Default::default();
+		Process { number, host, image, calls, counters, hints, objects: HashSet::new() }
+	}
+
+	/// Tick 0 of a run that starts then.
+	pub fn epoch(start: u64) -> u64 {
+		start.saturating_sub(START)
+	}
+
+	/// All that was told of it, into its image. `ranks`: how many processes there are, and whether they are ranks.
+	pub fn write(&mut self, told: &Told, node: &Node, ranks: (u32, bool), lasted: u64) {
+		self.image.rank = ranks.1.then_some((self.number, ranks.0));
+		self.image.lasted = tick(lasted);
+		self.write_calls(told, node);
+		let tid = self.image.pid;
+		let mut counters = std::mem::take(&mut self.counters);
+		counters.extend(told.sums.iter().filter_map(|all| {
+			let sum = all.sum.part(self.number, ranks.0)?;
+			Some(told::Counter { op: all.op, object: all.object, enclosing: all.enclosing, sum })
+		}));
+		let Process { image, objects, hints, .. } = self;
+		// Also one without calls is there.
+		image.write(node, tid, START, |_| ());
+		for counter in &counters {
+			image.write(node, tid, START, |rows| count(rows, told, objects, counter));
+		}
+		for hint in hints {
+			image.write(node, tid, START, |rows| {
+				define(rows, told, objects, hint.object);
+				rows.writer().hint(&fathom_stream::Hint {
+					object: hint.object,
+					source: hint.source,
+					key: hint.key.as_bytes(),
+					value: hint.value.as_bytes(),
+				});
+			});
+		}
+	}
+
+	fn write_calls(&mut self, told: &Told, node: &Node) {
+		let span = |call: &told::Call| Span {
+			began: call.began,
+			ended: call.ended,
+			height: told.ops.get(&call.op).map_or(0, |op| op.height),
+			about: told.about.get(&call.object).copied().unwrap_or(0),
+		};
+		let spans: Vec<Span> = self.calls.iter().map(span).collect();
+		let Process { image, objects, calls, .. } = self;
+		let main = image.pid;
+		for (lane, number) in lanes(&spans).iter().zip(0..) {
+			let tid = if number == 0 { main } else { main.wrapping_add(number * NEXT_THREAD) };
+			for tree in lane.trees() {
+				let root = tree.last().map_or(0, |&(at, _)| calls[at].inside);
+				image.write(node, tid, START, |rows| {
+					if let Some(around) = root.checked_sub(1) {
+						name(rows, told, around);
+					}
+					rows.inside(root, tree.len() > 1);
+					for (at, depth) in tree {
+						call(rows, told, objects, &calls[at], depth);
+					}
+				});
+			}
+		}
+		calls.clear();
+	}
+}
+
+fn call(
+	rows: &mut Rows<'_>,
+	told: &Told,
+	objects: &mut HashSet<u32>,
+	call: &told::Call,
+	depth: u32,
+) {
+	let fields = name(rows, told, call.op);
+	define(rows, told, objects, call.object);
+	rows.call(&Call {
+		op: call.op,
+		object: call.object,
+		site: 0,
+		depth,
+		seq: 0, // follows from depth
+		parent: None,
+		began: tick(call.began),
+		ended: tick(call.ended),
+		error: call.error,
+		fields: &call.fields[..fields],
+	});
+}
+
+/// How many fields its calls have.
+fn name(rows: &mut Rows<'_>, told: &Told, op: u32) -> usize {
+	let Some(said) = told.ops.get(&op) else { return 0 };
+	let record = OpRecord {
+		op,
+		layer: said.layer.as_bytes(),
+		name: said.name.as_bytes(),
+		kind: said.kind.as_bytes(),
+		fields: said.fields.as_bytes(),
+		flags: said.flags,
+	};
+	rows.op(&record);
+	record.field_count()
+}
+
+/// An object, after what it lies in.
+fn define(rows: &mut Rows<'_>, told: &Told, objects: &mut HashSet<u32>, object: u32) {
+	let Some(said) = told.objects.get(&object) else { return };
+	if !objects.insert(object) {
+		return;
+	}
+	define(rows, told, objects, said.parent);
+	rows.writer().object(&Object {
+		object,
+		class: said.class,
+		parent: said.parent,
+		created_by: NO_SEQ,
+		name: said.name.as_bytes(),
+		numbers: said.numbers.clone(),
+	});
+}
+
+fn count(rows: &mut Rows<'_>, told: &Told, objects: &mut HashSet<u32>, counter: &told::Counter) {
+	let told::Counter { op, object, enclosing, sum } = counter;
+	name(rows, told, *op);
+	if let Some(around) = enclosing.checked_sub(1) {
+		name(rows, told, around);
+	}
+	define(rows, told, objects, *object);
+	let Sum { calls, bytes, time, longest, first, last, sizes } = sum;
+	let (op, object, enclosing) = (*op, *object, *enclosing);
+	rows.writer().counter(&Counter {
+		op,
+		object,
+		enclosing,
+		calls: *calls,
+		errors: 0,
+		bytes: *bytes,
+		ticks: *time,
+		min: 0, // nobody knows the shortest
+		max: *longest,
+		first: tick(*first),
+		last: tick(*last),
+		data: (!sizes.is_empty())
+			.then(|| Box::new(CounterData { sizes: sum.histogram(), file: None })),
+	});
+	for &(size, calls) in sizes {
+		let value = i64::try_from(size).unwrap_or(i64::MAX);
+		rows.writer().tally(&Tally { op, object, enclosing, what: SIZE, value, calls, bound: 0 });
+	}
+}

@@ -1,0 +1,341 @@
+//! What a reader of another tool's log found, told in lines: a JSON array each, a word first. Times are nanoseconds from
+//! the run's start, and numbers are those that the lines give.
+//!
+//! `run` {key: value}: parts of `run.json`, of them `recorder` and `start_ns`; `processes`: how many; `ranks`: are they ranks?
+//! `host` number, name
+//! `process` number, host, {executable, command}
+//! `op` number, layer, name, kind, fields, flags, height of the layer
+//! `object` number, class, name, parent, [numbers]; it is in every process that has calls on it
+//! `hint` process, object, source, key, value
+//! `call` process, op, object, op of the calls it lies in where those are only counted or -1, began, ended, error, [fields]
+//! `counter` process or -1 (sums of all, which nobody can take apart), op, object, enclosing op or -1, calls, bytes, time,
+//! longest, first, last, [[size, calls]]
+//! `mark` detail, value
+//! `end` lines before it: without it nothing is made.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::BufRead;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::place::publish;
+use crate::process::Process;
+use crate::spread::Sum;
+use crate::{Folder, Node};
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Made {
+	pub processes: usize,
+	pub bytes: u64,
+}
+
+/// Why nothing was made.
+#[derive(Debug, thiserror::Error)]
+pub enum TellError {
+	#[error("line {0}: {1}")]
+	Line(usize, String),
+	#[error("the lines break off after {0}")]
+	Cut(usize),
+	#[error("{0}")]
+	Written(String),
+}
+
+pub struct Op {
+	pub layer: String,
+	pub name: String,
+	pub kind: String,
+	/// Comma-separated.
+	pub fields: String,
+	pub flags: u64,
+	pub height: u8,
+}
+
+pub struct Object {
+	pub class: u32,
+	pub name: String,
+	pub parent: u32,
+	pub numbers: Vec<u64>,
+}
+
+pub const MOST_FIELDS: usize = 4;
+
+pub struct Call {
+	pub op: u32,
+	pub object: u32,
+	/// Op + 1 of the calls that it lies in, where these are only counted and it lies in no other; 0: none.
+	pub inside: u32,
+	pub began: u64,
+	pub ended: u64,
+	pub error: u64,
+	pub fields: [i64; MOST_FIELDS],
+}
+
+pub struct Counter {
+	pub op: u32,
+	pub object: u32,
+	/// Op + 1; 0: none.
+	pub enclosing: u32,
+	pub sum: Sum,
+}
+
+pub struct Hint {
+	pub object: u32,
+	pub source: u32,
+	pub key: String,
+	pub value: String,
+}
+
+/// What all processes share.
+#[derive(Default)]
+pub struct Told {
+	pub ops: HashMap<u32, Op>,
+	pub objects: HashMap<u32, Object>,
+	/// Sums of all processes.
+	pub sums: Vec<Counter>,
+	/// Of a call about this object: what all objects of that name are about.
+	pub about: HashMap<u32, u32>,
+	said: serde_json::Map<String, Value>,
+	hosts: BTreeMap<u32, String>,
+	processes: BTreeMap<u32, Process>,
+	marks: Vec<(String, u64)>,
+	names: HashMap<String, u32>,
+}
+
+type Found<T> = Result<T, String>;
+
+/// A line's words, one after the other.
+struct Words(std::vec::IntoIter<Value>);
+
+impl Words {
+	fn of(line: &str) -> Found<Words> {
+		match serde_json::from_str(line).map_err(|error| error.to_string())? {
+			Value::Array(words) => Ok(Words(words.into_iter())),
+			_ => Err("no array".into()),
+		}
+	}
+
+	fn next(&mut self) -> Found<Value> {
+		self.0.next().ok_or_else(|| "a word is missing".into())
+	}
+
+	fn number<T: TryFrom<i64>>(&mut self) -> Found<T> {
+		number(&self.next()?)
+	}
+
+	fn text(&mut self) -> Found<String> {
+		match self.next()? {
+			Value::String(text) => Ok(text),
+			other => Err(format!("{other} is no text")),
+		}
+	}
+
+	fn list(&mut self) -> Found<Vec<Value>> {
+		match self.next()? {
+			Value::Array(list) => Ok(list),
+			other => Err(format!("{other} is no list")),
+		}
+	}
+
+	fn map(&mut self) -> Found<serde_json::Map<String, Value>> {
+		match self.next()? {
+			Value::Object(map) => Ok(map),
+			other => Err(format!("{other} is no object")),
+		}
+	}
+
+	fn numbers<T: TryFrom<i64>>(&mut self) -> Found<Vec<T>> {
+		self.list()?.iter().map(number).collect()
+	}
+}
+
+fn number<T: TryFrom<i64>>(value: &Value) -> Found<T> {
+	let number = value.as_i64().and_then(|number| T::try_from(number).ok());
+	number.ok_or_else(|| format!("{value} is no such number"))
+}
+
+/// Into `run`, which must be new; nothing is made where the lines are not whole.
+pub fn import(run: &Path, lines: impl BufRead) -> Result<Made, TellError> {
+	let mut told = Told::default();
+	let mut count = 0;
+	let mut whole = false;
+	for line in lines.lines() {
+		count += 1;
+		let taken =
+			line.map_err(|error| error.to_string()).and_then(|line| told.take(&line, count));
+		whole = taken.map_err(|reason| TellError::Line(count, reason))?;
+	}
+	if !whole {
+		return Err(TellError::Cut(count));
+	}
+	told.publish(run).map_err(TellError::Written)
+}
+
+impl Told {
+	/// Is it the last line?
+	fn take(&mut self, line: &str, count: usize) -> Found<bool> {
+		let mut words = Words::of(line)?;
+		match words.text()?.as_str() {
+			"call" => self.call(&mut words)?,
+			"counter" => self.counter(&mut words)?,
+			"object" => self.object(&mut words)?,
+			"op" => self.op(&mut words)?,
+			"hint" => self.hint(&mut words)?,
+			"mark" => self.marks.push((words.text()?, words.number()?)),
+			"host" => drop(self.hosts.insert(words.number()?, words.text()?)),
+			"process" => self.process(&mut words)?,
+			"run" => self.said = words.map()?,
+			"end" if words.number::<usize>()? + 1 == count => return Ok(true),
+			other => return Err(format!("{other} is not known, or not in its place")),
+		}
+		Ok(false)
+	}
+
+	fn process(&mut self, words: &mut Words) -> Found<()> {
+		let (number, host) = (words.number()?, words.number()?);
+		let said = words.map()?;
+		let text = |key: &str| said.get(key).and_then(Value::as_str).unwrap_or_default();
+		let command = said.get("command").and_then(Value::as_array).into_iter().flatten();
+		let command: Vec<&str> = command.filter_map(Value::as_str).collect();
+		let process = Process::new(number, host, text("executable"), &command);
+		self.processes.insert(number, process);
+		Ok(())
+	}
+
+	fn op(&mut self, words: &mut Words) -> Found<()> {
+		let number = words.number()?;
+		let op = Op {
+			layer: words.text()?,
+			name: words.text()?,
+			kind: words.text()?,
+			fields: words.text()?,
+			flags: words.number()?,
+			height: words.number()?,
+		};
+		self.ops.insert(number, op);
+		Ok(())
+	}
+
+	fn object(&mut self, words: &mut Words) -> Found<()> {
+		let number: u32 = words.number()?;
+		let (class, name, parent) = (words.number()?, words.text()?, words.number()?);
+		let numbers = words.numbers()?;
+		if number == 0 || (parent != 0 && !self.objects.contains_key(&parent)) {
+			return Err(format!("object {number} in {parent}"));
+		}
+		let about = *self.names.entry(name.clone()).or_insert(number);
+		self.about.insert(number, about);
+		self.objects.insert(number, Object { class, name, parent, numbers });
+		Ok(())
+	}
+
+	fn of(&mut self, process: u32) -> Found<&mut Process> {
+		self.processes.get_mut(&process).ok_or_else(|| format!("there is no process {process}"))
+	}
+
+	fn known(&self, op: u32, object: u32) -> Found<()> {
+		let known =
+			self.ops.contains_key(&op) && (object == 0 || self.objects.contains_key(&object));
+		if known { Ok(()) } else { Err(format!("op {op} or object {object} is not known")) }
+	}
+
+	/// The next word: an op + 1; 0: none.
+	fn around(&self, words: &mut Words) -> Found<u32> {
+		let Ok(op) = u32::try_from(words.number::<i64>()?) else { return Ok(0) };
+		self.known(op, 0)?;
+		Ok(op.saturating_add(1))
+	}
+
+	fn hint(&mut self, words: &mut Words) -> Found<()> {
+		let (process, object, source) = (words.number()?, words.number()?, words.number()?);
+		let hint = Hint { object, source, key: words.text()?, value: words.text()? };
+		if !self.objects.contains_key(&object) {
+			return Err(format!("object {object} is not known"));
+		}
+		self.of(process)?.hints.push(hint);
+		Ok(())
+	}
+
+	fn call(&mut self, words: &mut Words) -> Found<()> {
+		let process = words.number()?;
+		let (op, object, inside) = (words.number()?, words.number()?, self.around(words)?);
+		let (began, ended, error) = (words.number()?, words.number()?, words.number()?);
+		self.known(op, object)?;
+		let said: Vec<i64> = words.numbers()?;
+		let names = self.ops.get(&op).map_or("", |op| op.fields.as_str());
+		let expected = names.split(',').filter(|name| !name.is_empty()).count();
+		if said.len() != expected || expected > MOST_FIELDS || began > ended {
+			return Err(format!("a call of op {op} with {} fields", said.len()));
+		}
+		let mut fields = [0; MOST_FIELDS];
+		fields[..expected].copy_from_slice(&said);
+		self.of(process)?.calls.push(Call { op, object, inside, began, ended, error, fields });
+		Ok(())
+	}
+
+	fn counter(&mut self, words: &mut Words) -> Found<()> {
+		let process: i64 = words.number()?;
+		let (op, object, enclosing) = (words.number()?, words.number()?, self.around(words)?);
+		self.known(op, object)?;
+		let mut sum = Sum {
+			calls: words.number()?,
+			bytes: words.number()?,
+			time: words.number()?,
+			longest: words.number()?,
+			first: words.number()?,
+			last: words.number()?,
+			sizes: Vec::new(),
+		};
+		for pair in words.list()? {
+			let of = |at: usize| pair.get(at).map_or(Err("no size".into()), number);
+			sum.sizes.push((of(0)?, of(1)?));
+		}
+		let counter = Counter { op, object, enclosing, sum };
+		match u32::try_from(process) {
+			Ok(process) => self.of(process)?.counters.push(counter),
+			Err(_) => self.sums.push(counter),
+		}
+		Ok(())
+	}
+
+	fn publish(mut self, run: &Path) -> Result<Made, String> {
+		let recorder =
+			self.said.get("recorder").and_then(Value::as_str).unwrap_or("told").to_owned();
+		let number = |key: &str| self.said.get(key).and_then(Value::as_u64).unwrap_or(0);
+		let (start, end) = (number("start_ns"), number("end_ns"));
+		let ranks = number("processes") as u32;
+		let are_ranks = self.said.remove("ranks").is_some_and(|said| said == Value::Bool(true));
+		self.said.remove("processes");
+		let mut processes = std::mem::take(&mut self.processes);
+		let marks = std::mem::take(&mut self.marks);
+		let mut nodes = Vec::new();
+		for (host, name) in &self.hosts {
+			let node = Node {
+				host: name.clone(),
+				boot_id: recorder.clone(),
+				run: run.display().to_string(),
+				epoch: Process::epoch(start),
+			};
+			for process in processes.values_mut().filter(|process| process.host == *host) {
+				process.write(&self, &node, (ranks, are_ranks), end.saturating_sub(start));
+				if process.number == 0 {
+					for (detail, value) in &marks {
+						process.image.mark(&node, &recorder, detail, *value);
+					}
+				}
+				process.image.end(&node, false);
+			}
+			nodes.push((*host, node));
+		}
+		let folder = |(host, node)| {
+			let own = processes.values().filter(|process| process.host == host);
+			Folder { node, images: own.map(|process| &process.image).collect() }
+		};
+		let folders: Vec<Folder<'_>> =
+			nodes.iter().map(|(host, node)| folder((*host, node))).collect();
+		publish(run, &folders, &recorder, Value::Object(self.said))?;
+		let bytes = processes.values().map(|process| process.image.bytes.len() as u64).sum();
+		Ok(Made { processes: processes.len(), bytes })
+	}
+}

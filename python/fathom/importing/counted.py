@@ -1,0 +1,219 @@
+"""Darshan's modules as Fathom's ops: which counter is how often which function was called, and whose bytes and seconds
+belong to it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fathom.importing.lines import (
+    COLLECTIVE,
+    DATASET,
+    HDF5_FILE,
+    MPI_FILE,
+    PATH,
+    PNETCDF_FILE,
+    PNETCDF_VARIABLE,
+    TRACKED,
+    Op,
+    Total,
+)
+
+DATA = "size,offset,bytes"
+# Above this a number cannot be meant: bytes of a job, seconds of one.
+MOST, LONGEST = 1 << 62, 1e9
+
+
+class Damaged(Exception):
+    """What is wrong with the log, as a line."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A module's record of a file: rank -1 has the sums of all ranks."""
+
+    name: int
+    rank: int
+    counters: Mapping[str, int]
+    seconds: Mapping[str, float]
+    file: int = 0  # what a dataset or variable lies in, where Darshan says it
+
+    def count(self, name: str) -> int:
+        """A counter; 0 where that version of Darshan has none, or where its sum ran over."""
+        value = self.counters.get(name, 0)
+        if value > MOST:
+            raise Damaged(f"counter {name} is {value}")
+        return max(0, value)
+
+    def ns(self, name: str) -> int:
+        """Seconds as ns; 0 where there are none."""
+        value = self.seconds.get(name, 0.0)
+        if not -LONGEST < value < LONGEST:
+            raise Damaged(f"counter {name} is {value}")
+        return max(0, round(value * 1e9))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """An op and the counters (without their module's prefix) that say how often it was called."""
+
+    op: Op
+    counters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Ops that share bytes and seconds: Darshan does not say which of them took what. Where several were called, they
+    are one op, `whole`, for ops that move data; else the first has all seconds."""
+
+    counted: tuple[Counted, ...]
+    time: str
+    span: str = ""
+    bytes: str = ""
+    longest: str = ""
+    whole: Op | None = None
+
+
+@dataclass(frozen=True)
+class Module:
+    """One of Darshan's: counters begin with `prefix`; what its records are about is of `kind`."""
+
+    layer: str
+    prefix: str
+    kind: int
+    parts: tuple[Part, ...]
+
+
+def _ops(layer: str, height: int, *rows: str) -> tuple[Counted, ...]:
+    """Rows are: function, kind, counters; a `*` behind the function's name: a collective one."""
+    made = []
+    for row in rows:
+        name, kind, *counters = row.split()
+        fields = DATA if kind in ("read", "write") else ""
+        flags = (COLLECTIVE if name.endswith("*") else 0) | (TRACKED if fields else 0)
+        op = Op(layer, name.rstrip("*"), kind, height, fields, flags)
+        made.append(Counted(op, tuple(counters)))
+    return tuple(made)
+
+
+def _data(layer: str, height: int, what: str, moved: str, *rows: str, whole: str = "") -> Part:
+    """Reads or writes: `what` is READ or WRITE, `moved` the counter of bytes."""
+    one = Op(layer, whole, what.lower(), height, DATA, TRACKED) if whole else None
+    span, longest = f"F_{what}", f"F_MAX_{what}_TIME"
+    return Part(_ops(layer, height, *rows), f"F_{what}_TIME", span, moved, longest, one)
+
+
+MODULES = {
+    "POSIX": Module("posix", "POSIX", PATH, (
+        _data("posix", 1, "READ", "BYTES_READ", "read read READS"),
+        _data("posix", 1, "WRITE", "BYTES_WRITTEN", "write write WRITES"),
+        Part(_ops("posix", 1, "open open OPENS", "stat meta STATS", "lseek seek SEEKS", "dup meta DUPS",
+            "fileno meta FILENOS", "mmap map MMAPS", "rename meta RENAME_SOURCES"), "F_META_TIME", "F_OPEN"),
+        Part(_ops("posix", 1, "fsync sync FSYNCS", "fdatasync sync FDSYNCS"), ""),
+    )),
+    "STDIO": Module("stdio", "STDIO", PATH, (
+        _data("stdio", 1, "READ", "BYTES_READ", "fread read READS"),
+        _data("stdio", 1, "WRITE", "BYTES_WRITTEN", "fwrite write WRITES"),
+        Part(_ops("stdio", 1, "fopen open OPENS", "fdopen open FDOPENS", "fseek seek SEEKS", "fflush sync FLUSHES"),
+            "F_META_TIME", "F_OPEN"),
+    )),
+    "MPI-IO": Module("mpiio", "MPIIO", MPI_FILE, (
+        _data("mpiio", 2, "READ", "BYTES_READ", "MPI_File_read read INDEP_READS", "MPI_File_read_all* read COLL_READS",
+            "MPI_File_read_all_begin* read SPLIT_READS", "MPI_File_iread read NB_READS", whole="read"),
+        _data("mpiio", 2, "WRITE", "BYTES_WRITTEN", "MPI_File_write write INDEP_WRITES",
+            "MPI_File_write_all* write COLL_WRITES", "MPI_File_write_all_begin* write SPLIT_WRITES",
+            "MPI_File_iwrite write NB_WRITES", whole="write"),
+        Part(_ops("mpiio", 2, "MPI_File_open* open COLL_OPENS INDEP_OPENS", "MPI_File_set_view* meta VIEWS",
+            "MPI_File_sync* sync SYNCS"), "F_META_TIME", "F_OPEN"),
+    )),
+    "H5F": Module("hdf5", "H5F", HDF5_FILE, (
+        Part(_ops("hdf5", 3, "H5Fopen open OPENS", "H5Fflush sync FLUSHES"), "F_META_TIME", "F_OPEN"),
+    )),
+    "H5D": Module("hdf5", "H5D", DATASET, (
+        _data("hdf5", 3, "READ", "BYTES_READ", "H5Dread read READS"),
+        _data("hdf5", 3, "WRITE", "BYTES_WRITTEN", "H5Dwrite write WRITES"),
+        Part(_ops("hdf5", 3, "H5Dopen open OPENS", "H5Dflush sync FLUSHES"), "F_META_TIME", "F_OPEN"),
+    )),
+    "PNETCDF_FILE": Module("pnetcdf", "PNETCDF_FILE", PNETCDF_FILE, (
+        Part(_ops("pnetcdf", 3, "ncmpi_create* open CREATES", "ncmpi_open* open OPENS", "ncmpi_redef* meta REDEFS",
+            "ncmpi_sync* sync SYNCS"), "F_META_TIME", "F_OPEN"),
+        Part(_ops("pnetcdf", 3, "ncmpi_wait_all* wait COLL_WAITS", "ncmpi_wait wait INDEP_WAITS"), "F_WAIT_TIME",
+            "F_WAIT"),
+    )),
+    "PNETCDF_VAR": Module("pnetcdf", "PNETCDF_VAR", PNETCDF_VARIABLE, (
+        _data("pnetcdf", 3, "READ", "BYTES_READ", "ncmpi_get read INDEP_READS", "ncmpi_get_all* read COLL_READS",
+            "ncmpi_iget read NB_READS", whole="read"),
+        _data("pnetcdf", 3, "WRITE", "BYTES_WRITTEN", "ncmpi_put write INDEP_WRITES",
+            "ncmpi_put_all* write COLL_WRITES", "ncmpi_iput write NB_WRITES", whole="write"),
+        Part(_ops("pnetcdf", 3, "ncmpi_inq_varid meta OPENS"), "F_META_TIME", "F_OPEN"),
+    )),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What a record says of one op."""
+
+    op: Op
+    total: Total
+
+
+def ops_of(module: Module, part: Part, record: Record) -> list[tuple[Op, int]]:
+    """The ops of a part that were called, and how often; one, where bytes and seconds cannot be told apart."""
+    found = []
+    for counted in part.counted:
+        calls = sum(record.count(f"{module.prefix}_{name}") for name in counted.counters)
+        if calls:
+            found.append((counted.op, calls))
+    if part.whole and len(found) > 1:
+        return [(part.whole, sum(calls for _, calls in found))]
+    return found
+
+
+def _span(module: Module, part: Part, record: Record, lasted: int) -> tuple[int, int]:
+    """Between which times its calls were, as far as that is known."""
+    first = record.ns(f"{module.prefix}_{part.span}_START_TIMESTAMP") if part.span else 0
+    last = record.ns(f"{module.prefix}_{part.span}_END_TIMESTAMP") if part.span else 0
+    return (first, last) if last >= first > 0 else (0, lasted)
+
+
+def _sizes(module: Module, part: Part, record: Record, calls: int) -> Sequence[tuple[int, int]]:
+    """How many accesses had which size, where the most frequent ones that Darshan keeps are all of one direction."""
+    common = []
+    for at in "1234":
+        often = record.count(f"{module.prefix}_ACCESS{at}_COUNT")
+        if often:
+            common.append((record.count(f"{module.prefix}_ACCESS{at}_ACCESS"), often))
+    both = sum(often for _, often in common)
+    every = sum(
+        number for one in module.parts if one.bytes for _, number in ops_of(module, one, record)
+    )
+    if not part.bytes or both != every:
+        return ()
+    if every == calls:
+        return common
+    return [(common[0][0], calls)] if len(common) == 1 else ()
+
+
+def countings(module: Module, record: Record, lasted: int) -> list[Counting]:
+    """What a record says, op by op; `lasted`: ns of the job."""
+    made = []
+    for part in module.parts:
+        time = record.ns(f"{module.prefix}_{part.time}") if part.time else 0
+        moved = record.count(f"{module.prefix}_{part.bytes}") if part.bytes else 0
+        first, last = _span(module, part, record, lasted)
+        longest = record.ns(f"{module.prefix}_{part.longest}") if part.longest else 0
+        for op, calls in ops_of(module, part, record):
+            sizes = _sizes(module, part, record, calls)
+            # Of a part without a time of its longest call none lasted longer than all together.
+            most = min(longest or time, time)
+            made.append(Counting(op, Total(calls, moved, time, most, first, last, sizes)))
+            time = moved = 0
+    return made
+
+
+def seconds_left(module: Module, record: Record) -> int:
+    """ns that belong to no op: those of calls that Darshan does not count, as closes."""
+    return sum(
+        record.ns(f"{module.prefix}_{part.time}")
+        for part in module.parts
+        if part.time and not ops_of(module, part, record)
+    )
