@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from fathom.__main__ import main
 from fathom.errors import FathomError, UsageError
-from fathom.patternstore import exchange
+from fathom.patternstore import exchange, look
 from fathom.patternstore.base import Base, default_place
 from fathom.patternstore.distance import THRESHOLD, distance
 from fathom.patternstore.entry import Entry, Given, Tuned, covers, of_data
@@ -412,6 +412,23 @@ def test_what_nothing_takes_is_left_out_and_said() -> None:
         "",
         "chunk left out: no dataset '/y' here",
     ]
+
+
+def test_what_all_ranks_must_do_alike_is_taken_where_that_is_accepted() -> None:
+    tuned = entry("a", Given("hdf5.dxpl_mpio", "collective", dataset="/x*")).groups[0]
+    (kept,) = moved(tuned, 4, group(), 4, STACK, accept=("all-ranks",))
+    assert (kept[0].value, kept[1]) == ("collective", "")
+    (left,) = moved(tuned, 4, group(), 4, STACK)
+    assert left[0].value is None
+    assert left[1].startswith("dxpl_mpio left out: wrong or hanging unless all ranks")
+
+
+def test_what_gained_goes_before_a_later_search_without_a_gain() -> None:
+    far = distance(shape(), shape())
+    entries = [entry("gained"), entry("later", verdict="none", added=1.8e9)]
+    assert min(entries, key=lambda one: look._order(one, far, MACHINE)).name == "gained"
+    entries.append(entry("latest", added=1.9e9))
+    assert min(entries, key=lambda one: look._order(one, far, MACHINE)).name == "latest"
 
 
 def test_groups_of_files_have_settings_of_their_own() -> None:

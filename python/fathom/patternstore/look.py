@@ -95,9 +95,13 @@ def _target(group: Group, given: Given) -> tuple[str, ...]:
     return (given.knob, group.files, given.dataset)
 
 
-def look_up(run: Run, store: Path | None = None, patterns: Patterns | None = None) -> Found:
+def look_up(
+    run: Run, store: Path | None = None, patterns: Patterns | None = None,
+    accept: Sequence[str] = (),
+) -> Found:  # fmt: skip
     """Asks the store (default: the user's) for each group of the run's files. A store that is not there knows nothing.
 
+    `accept`: dangers of settings that the caller accepts, as a settings file does.
     Raises FathomError of a store or a run that cannot be read.
     """
     place = store or default_place()
@@ -106,19 +110,21 @@ def look_up(run: Run, store: Path | None = None, patterns: Patterns | None = Non
         return Found(tuple(_nothing(group) for group in mine))
     base = Base(place)
     entries, stack, ranks = base.entries(), stack_of(run), ranks_of(run)
-    matches = [_match(one, entries, stack, machine_of(run, one.paths), ranks) for one in mine]
-    matches = [_at_this_size(one, run, stack) for one in matches]
+    matches = [
+        _match(one, entries, stack, machine_of(run, one.paths), ranks, accept) for one in mine
+    ]
+    matches = [_at_this_size(one, run, stack, accept) for one in matches]
     return Found(tuple(matches), tuple(base.unread))
 
 
-def _at_this_size(match: Match, run: Run, stack: Stack) -> Match:
+def _at_this_size(match: Match, run: Run, stack: Stack, accept: Sequence[str]) -> Match:
     """Of the same pattern at another size, what its model predicts goes before what was measured elsewhere."""
     if match.verdict != EXACT or match.entry is None or match.entry.model is None:
         return match
     made = predicted(match.entry.model, run, match.group.paths)
     if made is None:
         return match
-    kept = tuple(one for one in made[0] if may_move(one, match.group, stack) == "")
+    kept = tuple(one for one in made[0] if may_move(one, match.group, stack, accept) == "")
     return replace(match, settings=kept, remarks=(made[1],))
 
 
@@ -127,8 +133,9 @@ def _nothing(group: Group) -> Match:
 
 
 def _match(
-    group: Group, entries: Sequence[Entry], stack: Stack, machine: Machine, ranks: int
-) -> Match:
+    group: Group, entries: Sequence[Entry], stack: Stack, machine: Machine, ranks: int,
+    accept: Sequence[str],
+) -> Match:  # fmt: skip
     known = [
         (entry, tuned, distance(group.shape, tuned.shape))
         for entry in entries
@@ -142,7 +149,7 @@ def _match(
     entry, tuned, far = min(same or known, key=lambda one: _order(one[0], one[2], machine))
     if not same and far.total > THRESHOLD:
         return Match(group, TRAIN, entry, tuned, far, (), ())
-    pairs = list(moved(tuned, entry.ranks, group, ranks, stack))
+    pairs = list(moved(tuned, entry.ranks, group, ranks, stack, accept))
     if not group.files.isprintable():
         pairs = [(replace(given, value=None), said) for given, said in pairs]
     remarks = [said for _, said in pairs if said] + _otherwise(entry, tuned, group, ranks)
@@ -167,8 +174,9 @@ def _otherwise(entry: Entry, tuned: Tuned, group: Group, ranks: int) -> list[str
 
 
 def _order(entry: Entry, far: Distance, machine: Machine) -> tuple[Any, ...]:
-    """What is near enough; this machine's before others'; the nearest; the latest."""
-    return (far.total > THRESHOLD, not entry.machine.same(machine), far.total, -entry.added)
+    """What is near enough; this machine's before others'; the nearest; what gained; the latest."""
+    own, gained = entry.machine.same(machine), entry.verdict == "gain"
+    return (far.total > THRESHOLD, not own, far.total, not gained, -entry.added)
 
 
 def _comparable(group: Group, stack: Stack, entry: Entry, tuned: Tuned) -> bool:

@@ -1,6 +1,6 @@
 """Settings of one program put to another: scaled where the catalogue says by what, left out where they mean nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import log2
@@ -25,25 +25,25 @@ def usable(given: Given, stack: Stack) -> bool:
     return layer in stack.layers or layer not in LIBRARIES
 
 
-def may_move(given: Given, group: Group, stack: Stack) -> str:
-    """Why a setting means nothing for these files, or may not be set without a word; "": it may."""
+def may_move(given: Given, group: Group, stack: Stack, accept: Sequence[str]) -> str:
+    """Why a setting means nothing for these files, or may not be set unless its danger is accepted; "": it may."""
     knob = catalogue()[given.knob]
     if not usable(given, stack):
         return f"{given.knob} left out: nothing here takes it"
     if given.dataset and not any(fnmatchcase(one, given.dataset) for one in group.datasets):
         return f"{knob.name} left out: no dataset '{given.dataset}' here"
-    if knob.safety == "all-ranks":
-        return f"{knob.name} left out: {SAFETY[knob.safety]}; who tunes says so"
+    if knob.safety == "all-ranks" and knob.safety not in accept:
+        return f"{knob.name} left out: {SAFETY[knob.safety]}; a search's space may accept that"
     return ""
 
 
 def moved(
-    tuned: Tuned, ranks: int, group: Group, now: int, stack: Stack
+    tuned: Tuned, ranks: int, group: Group, now: int, stack: Stack, accept: Sequence[str] = ()
 ) -> Iterator[tuple[Given, str]]:
     """Its settings for another group of files and number of ranks, each with a remark or "". A value None: left out."""
     for given in tuned.settings:
         name = catalogue()[given.knob].name
-        if why := may_move(given, group, stack):
+        if why := may_move(given, group, stack, accept):
             yield replace(given, value=None), why
         else:
             value = scaled(catalogue()[given.knob], given.value, ranks, now)

@@ -122,7 +122,7 @@ class Search:
     def _known_of(self, run: Run, space: Space) -> list[tuple[str, Point]]:
         """What the pattern store has of programs that access their data alike: a search goes on without it, too."""
         try:
-            found = look_up(run, self.store)
+            found = look_up(run, self.store, accept=space.accept)
         except FathomError as error:
             self.say(f"the pattern store is left out: {error}")
             return []
