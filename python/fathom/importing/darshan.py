@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -262,22 +263,21 @@ class Telling:
     def traced_op(self, module: Module, name: int, rank: int, what: str) -> Op | None:
         """Which op the counters of the same file say that segments are."""
         which = next(key for key, one in MODULES.items() if one is module)
-        for record in self._by_name.get(
-            (which, name, rank), self._by_name.get((which, name, ALL), [])
-        ):
+        shared = self._by_name.get((which, name, ALL), [])
+        for record in self._by_name.get((which, name, rank), shared):
             for part in module.parts:
                 if part.span == f"F_{what}":
                     return next((op for op, _ in ops_of(module, part, record)), None)
         return None
 
-    @property
+    @cached_property
     def _by_name(self) -> dict[tuple[str, int, int], list[Record]]:
-        if not hasattr(self, "_names"):
-            self._names: dict[tuple[str, int, int], list[Record]] = defaultdict(list)
-            for module, records in self.counts.items():
-                for record in records:
-                    self._names[(module, record.name, record.rank)].append(record)
-        return self._names
+        """Records of a module, a file and a rank."""
+        found = defaultdict(list)
+        for module, records in self.counts.items():
+            for record in records:
+                found[(module, record.name, record.rank)].append(record)
+        return found
 
     def count(self, module: Module, record: Record) -> None:
         """What a record counts and no row tells."""
