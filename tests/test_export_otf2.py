@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -18,6 +15,7 @@ from typing import Any
 import pytest
 from fathom.__main__ import main
 from harness import needs, paths, runner, tables
+from harness.exports import export, record
 
 NEEDS = ["python:otf2", "otf2-print"]
 UNKNOWN = 2**64 - 1
@@ -89,28 +87,6 @@ def read(anchor: Path) -> Read:
                     found.others.append((kind, stack[-1], location, event))
     assert not any(stacks.values()), "each call ends"
     return found
-
-
-def export(run: Path, *words: object, status: int = 0) -> tuple[str, str]:
-    """What it says on stdout and stderr."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        contextlib.chdir(run.parent),
-    ):
-        assert main(["export", str(run), *map(str, words)]) == status, err.getvalue()
-    return out.getvalue(), err.getvalue()
-
-
-def record(tmp: Path, *words: object, options: Iterable[str] = ()) -> Path:
-    done = subprocess.run(
-        [str(paths.FATHOM), "run", "--no-show", *options, "-o", "run", "--", *map(str, words)], cwd=tmp,
-        env=os.environ | runner.STACK_ENV, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    tables.pack(tmp / "run.fathom")
-    return tmp / "run.fathom"
 
 
 def built(place: str, name: str, mpi: str = "") -> list[str]:
@@ -309,7 +285,7 @@ def hdf5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tmp = tmp_path_factory.mktemp("hdf5")
     words = ["-m", "collective", "-c", 1, "-r", 12, 12, 12, 2, 2, 1, tmp]
     program = built("kernels", "s3d_hdf5", "mpich")
-    return record(tmp, *program, *words, options=["--layers", "+mpi"])
+    return record(tmp, "--layers", "+mpi", "--", *program, *words)
 
 
 def test_a_checkpoint_through_hdf5_mpiio_and_posix(hdf5: Path) -> None:
@@ -393,7 +369,7 @@ def test_a_part(hdf5: Path) -> None:
 
 def test_posts_and_what_completes_them(tmp_path: Path) -> None:
     """POSIX's asynchronous I/O: each post is completed once, where it was seen to be done."""
-    run = record(tmp_path, *built("tests/programs", "aio_posix"), tmp_path / "f")
+    run = record(tmp_path, "--", *built("tests/programs", "aio_posix"), tmp_path / "f")
     found, told = shown(run)
     compare(found, told)
     assert found.events["IoOperationIssued"] >= len(told.links) > 5
@@ -407,7 +383,7 @@ def test_locks_and_seeks(tmp_path: Path) -> None:
         "fcntl.lockf(fd, fcntl.LOCK_EX); fcntl.lockf(fd, fcntl.LOCK_UN)\n"
         "fcntl.flock(fd, fcntl.LOCK_SH); fcntl.flock(fd, fcntl.LOCK_UN); os.close(fd)\n"
     )
-    run = record(tmp_path, paths.PYTHON, "-I", "-S", "-c", script)
+    run = record(tmp_path, "--", paths.PYTHON, "-I", "-S", "-c", script)
     found, told = shown(run)
     compare(found, told)
     (handle,) = {
@@ -439,7 +415,7 @@ def test_forwarding_servers(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     words = ["-m", "independent", "-c", 1, "-r", 20, 20, 20, 2, 2, 1, tmp_path / "out"]
     options = ["--forward=2", "--forward-path", str(tmp_path / "out")]
-    found, told = shown(record(tmp_path, *program, *words, options=options))
+    found, told = shown(record(tmp_path, *options, "--", *program, *words))
     compare(found, told)
     servers = {one["location"].group.name for one in found.calls.values()}
     assert len([name for name in servers if re.fullmatch(r"Server .*/fwd[01]", name)]) == 2
@@ -469,7 +445,7 @@ def test_forwarding_servers(tmp_path: Path) -> None:
 def test_more_programs(tmp_path: Path, mpi: str, place: str, name: str, words: list[str]) -> None:
     """Collective MPI-IO, posts of PnetCDF and of MPI-IO, 64 threads."""
     found, told = shown(
-        record(tmp_path, *built(place, name, mpi), *words, options=["--layers", "+mpi"])
+        record(tmp_path, "--layers", "+mpi", "--", *built(place, name, mpi), *words)
     )
     compare(found, told)
     assert len(found.begun) > 100
@@ -519,9 +495,7 @@ def test_no_run_no_package_no_calls(
     assert main(["export", str(tmp_path), "--to", "otf2"]) == 2
     assert "pip install 'fathom-io[otf2]'" in capfd.readouterr().err
     monkeypatch.undo()
-    run = record(
-        tmp_path, "cp", paths.ROOT / "LICENSE", tmp_path / "f", options=["--level", "file"]
-    )
+    run = record(tmp_path, "--level", "file", "--", "cp", paths.ROOT / "LICENSE", tmp_path / "f")
     monkeypatch.chdir(tmp_path)
     assert main(["export", str(run), "--to", "otf2"]) == 3
     assert "record it with --level call" in capfd.readouterr().err

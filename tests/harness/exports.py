@@ -28,12 +28,13 @@ def export(run: Path, *words: object, status: int = 0) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
-def record(place: Path, *words: object) -> Path:
-    """A packed run of a program, which may end by another status than 0."""
-    subprocess.run(
+def record(place: Path, *words: object, status: int = 0) -> Path:
+    """A packed run of a program."""
+    done = subprocess.run(
         [str(paths.FATHOM), "run", "--no-show", "-o", "run", *map(str, words)], cwd=place,
-        env=os.environ | runner.STACK_ENV, capture_output=True, timeout=240, check=False,
+        env=os.environ | runner.STACK_ENV, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
+    assert done.returncode == status, done.stderr[-2000:]
     tables.pack(place / "run.fathom")
     return place / "run.fathom"
 

@@ -23,6 +23,23 @@ print(rows[0]["calls"] / 100 + rows[0]["bytes"] / 8e6)
 """
 
 
+#: Collective transfers, which are what columns of a matrix need, and a buffer.
+COLLECTIVE = """
+accept = ["all-ranks"]
+[[knob]]
+knob    = "hdf5.dxpl_mpio"
+dataset = "*"
+values  = ["collective"]
+[[knob]]
+knob   = "romio.cb_buffer_size"
+values = [{buffers}]
+"""
+#: Columns by independent transfers; their number and a directory follow.
+COLUMNS = [
+    paths.BUILD / "kernels" / "synthetic_hdf5_mpich", "-m", "independent", "column", 128,
+]  # fmt: skip
+
+
 def once(folder: Path, name: str, settings: str, *program: object) -> float:
     """That cost of one run of the program, which writes into `folder`/`name`."""
     needs.require(needs.of_mpi("mpich"))

@@ -8,24 +8,6 @@ from pathlib import Path
 import pytest
 from harness import needs, paths, runner, tuned
 
-SPACE = """
-accept = ["all-ranks"]
-[[knob]]
-knob    = "hdf5.dxpl_mpio"
-dataset = "*"
-values  = ["collective"]
-[[knob]]
-knob   = "romio.cb_buffer_size"
-values = ["64KiB"]
-"""
-PROGRAM = [
-    paths.BUILD / "kernels" / "synthetic_hdf5_mpich",
-    "-m",
-    "independent",
-    "column",
-    128,
-    256,
-]
 SEARCH = ["--verify", "h5diff", "--finalists", 1]
 
 pytestmark = pytest.mark.full
@@ -36,15 +18,15 @@ def test_settings_cost_a_replay_what_they_cost_the_program(tmp_path: Path) -> No
     (tmp_path / "out").mkdir()
     launch = [*runner.LAUNCH["mpich"].split(), "-n", 4]
     for words in (
-        ["run", "--no-show", "-o", "r", "--", *launch, *PROGRAM, "out"],
+        ["run", "--no-show", "-o", "r", "--", *launch, *tuned.COLUMNS, 256, "out"],
         ["replay", "r", "--build", "again"],
     ):
         done = [str(word) for word in (paths.FATHOM, *words)]
         subprocess.run(done, cwd=tmp_path, check=True, capture_output=True, timeout=300)
-    scores = []
-    for name, program in (("program", PROGRAM), ("replay", [tmp_path / "again"])):
+    scores, space = [], tuned.COLLECTIVE.format(buffers='"64KiB"')
+    for name, program in (("program", [*tuned.COLUMNS, 256]), ("replay", [tmp_path / "again"])):
         words = ["--sampler", "grid", *SEARCH, "--", *program, "{out}"]
-        _, trials = tuned.tune(tmp_path, name, SPACE, *words)
+        _, trials = tuned.tune(tmp_path, name, space, *words)
         tried = [one for one in trials if one["stage"] == "search"]
         scores.append({tuple(one["settings"].values()): one["score"] for one in tried})
     assert len(scores[0]) == 4 and max(scores[0].values()) > 5 * min(scores[0].values())

@@ -5,27 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from harness import paths, tuned
-
-SPACE = """
-accept = ["all-ranks"]
-[[knob]]
-knob    = "hdf5.dxpl_mpio"
-dataset = "*"
-values  = ["collective"]
-[[knob]]
-knob   = "romio.cb_buffer_size"
-values = ["64KiB", "1MiB"]
-"""
-PROGRAM = [paths.BUILD / "kernels" / "synthetic_hdf5_mpich", "-m", "independent", "column", 128]
+from harness import tuned
 
 
 @pytest.mark.full
 def test_a_second_program_of_the_pattern_begins_with_the_firsts_winner(tmp_path: Path) -> None:
+    space = tuned.COLLECTIVE.format(buffers='"64KiB", "1MiB"')
+
     def search(name: str, trials: int, columns: int) -> tuple[dict[str, object], list[object]]:
         options = ["auto", "--sampler", "model", "--trials", trials, "--finalists", 1]
         options += ["--verify", "h5diff", "--store", tmp_path / "p.db"]
-        found, tried = tuned.tune(tmp_path, name, SPACE, *options, "--", *PROGRAM, columns, "{out}")
+        found, tried = tuned.tune(
+            tmp_path, name, space, *options, "--", *tuned.COLUMNS, columns, "{out}"
+        )
         assert found["verdict"] == "gain" and found["compared"]["low"] >= 5, found["sentence"]
         return found["settings"], [one["settings"] for one in tried if one["asked"] == "store"]
 

@@ -8,16 +8,6 @@ import pytest
 from harness import paths, tuned
 
 KERNELS = paths.BUILD / "kernels"
-COLUMN = """
-accept = ["all-ranks"]
-[[knob]]
-knob    = "hdf5.dxpl_mpio"
-dataset = "*"
-values  = ["collective"]
-[[knob]]
-knob   = "romio.cb_buffer_size"
-values = ["1MiB"]
-"""
 # Each rank writes one piece and nothing between is another's: neither sieving nor deferred opens have anything to do.
 ROWS = """
 [[knob]]
@@ -32,18 +22,10 @@ pytestmark = pytest.mark.full
 
 
 def test_columns_of_independent_transfers_gain_five_times_and_more(tmp_path: Path) -> None:
-    words = [
-        "--sampler",
-        "grid",
-        "--verify",
-        "h5diff",
-        "--finalists",
-        1,
-        "--",
-        KERNELS / "synthetic_hdf5_mpich",
-    ]
-    words += ["-m", "independent", "column", 128, 256, "{out}"]
-    found, _ = tuned.tune(tmp_path, "s", COLUMN, *words)
+    words = ["--sampler", "grid", "--verify", "h5diff", "--finalists", 1, "--"]
+    words += [*tuned.COLUMNS, 256, "{out}"]
+    space = tuned.COLLECTIVE.format(buffers='"1MiB"')
+    found, _ = tuned.tune(tmp_path, "s", space, *words)
     assert found["verdict"] == "gain" and found["compared"]["low"] >= 5, found["sentence"]
     assert found["settings"] == {"dxpl_mpio": "collective"}
 

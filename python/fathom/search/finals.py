@@ -84,8 +84,13 @@ class Finals:
     def _rounds(
         self, trials: Sequence[Trial], stage: str, group: int, points: Sequence[Point]
     ) -> Missing:
-        for turn in range(self.options.repeats):
-            yield from self._round(trials, stage, group * self.options.repeats + turn, points)
+        """What failed or hung in one round is in no further one: it has lost, and may take long."""
+        first = group * self.options.repeats
+        for turn in range(first, first + self.options.repeats):
+            before = [one for one in trials if one.stage == stage and first <= one.round < turn]
+            lost = {one.point for one in before if math.isinf(self.cost(one))}
+            left = [point for point in points if point not in lost]
+            yield from self._round(trials, stage, turn, left)
 
     def _round(
         self, trials: Sequence[Trial], stage: str, turn: int, points: Sequence[Point]

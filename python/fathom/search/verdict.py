@@ -211,10 +211,12 @@ def _expert(plan: Plan, standing: Standing) -> str:
         return ""
     finals = plan.finals(())
     runs, rule = standing.proof[standing.winner], standing.proof[plan.expert]
+    if any(math.isinf(plan.cost(one)) for one in rule):
+        return "; an expert's rule fails"
     if not finals.compare(runs, rule).gain(plan.options.worth):
         return "; an expert's rule is as good"
     over = finals.compare(rule, standing.proof[plan.space.default]).ratio
-    return "; an expert's rule fails" if over is None else f"; an expert's rule {over:.3g} times"
+    return "" if over is None else f"; an expert's rule {over:.3g} times"
 
 
 def _sentence(found: Result, compared: Compared, runs: int, worth: float, expert: str) -> str:
