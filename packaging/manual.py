@@ -63,7 +63,7 @@ def pairs(rows: Sequence[Sequence[str]]) -> list[str]:
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """More columns: tbl's, with blocks of text that share the width."""
     columns = len(rows[0])
-    out = [".PP", ".TS", "tab(\t);", " ".join(["lb"] * columns)]
+    out = [".PP", ".TS", "tab(\t);", " ".join(["lbx"] * columns)]
     out.append(" ".join(["lx"] * columns) + ".")
     for row in rows:
         out.append("\t".join("T{\n" + (cell or "\\&") + "\nT}" for cell in row))

@@ -123,7 +123,7 @@ def test_garbled_answers_break_no_program(
     words = [str(tmp_path / "local") if word == "local" else word for word in words]
     done = subprocess.run(
         [DRIVE, name, f"fault:{seed},garble=200:{served.address}", *words],
-        capture_output=True, text=True, timeout=120, env=os.environ | {"TIMEOUT": "300"},
+        capture_output=True, text=True, errors="replace", timeout=120, env=os.environ | {"TIMEOUT": "300"},
         check=False,
     )  # fmt: skip
     assert done.returncode in (0, 1, 3), done.stderr[-2000:]

@@ -183,9 +183,10 @@ def by_loader(call: Syscall) -> bool:
 
 
 def walked_out(call: Syscall) -> bool:
-    """Did strace's walk of the stack reach anything outside libc?"""
+    """Did strace's walk of the stack reach anything outside libc, and UCX's hooks in front of it?"""
+    between = ("unexpected_backtracing_error", "libucm")
     return not is_libc(call.frames[0].module) or any(
-        not is_libc(f.module) and f.module != "unexpected_backtracing_error" for f in call.frames
+        not is_libc(f.module) and not f.module.startswith(between) for f in call.frames
     )
 
 

@@ -92,10 +92,10 @@ class Turns:
 class Kept:
     """Answers of one run, by question."""
 
-    def __init__(self, run: Path, reader: str | None = None, slow: float = SLOW) -> None:
+    def __init__(self, run: Path, reader: str | None = None, slow: float | None = None) -> None:
         """Files lie in a folder beside its tables; where that cannot be written to, there are none. `reader`: what
-        `version` says, if it was asked; `slow`: seconds from which on an answer is worth a file."""
-        self._folder, self._slow = run / "tables" / FOLDER, slow
+        `version` says, if it was asked; `slow`: seconds from which on an answer is worth a file (SLOW)."""
+        self._folder, self._slow = run / "tables" / FOLDER, SLOW if slow is None else slow
         self.stamp = stamp(run, reader or version())
         self._held: OrderedDict[str, str] = OrderedDict()
         self._lock = threading.Lock()
