@@ -28,11 +28,12 @@ from fathom.errors import FathomError, UsageError
 from fathom.patternstore.base import Base, default_place
 from fathom.patternstore.searched import entry_of
 from fathom.search import space
+from fathom.search.energy import Meter
 from fathom.search.execute import OUT
 from fathom.search.ledger import SUFFIX, Ledger, there
 from fathom.search.model import show
 from fathom.search.model.design import DESIGNS
-from fathom.search.objective import OBJECTIVES
+from fathom.search.objective import COUNTED, OBJECTIVES, is_command, watts
 from fathom.search.options import Options
 from fathom.search.outputs import WAYS
 from fathom.search.samplers import SAMPLERS
@@ -71,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what for")
     what.add_argument(
         "--objective", default="runtime", metavar="WHAT",
-        help=f"{', '.join(OBJECTIVES)}, or a command whose last line is a number (default: runtime)",
+        help=f"{', '.join(OBJECTIVES)}, energy=WATTS,WATTS, or a command whose last line is a number (runtime)",
     )  # fmt: skip
     what.add_argument("--maximize", action="store_true", help="of the command's, more is better")
     what.add_argument("--group", metavar="GLOB", help="judge by these files only, as 'plot.*.h5'")
@@ -222,8 +223,11 @@ def _check(arguments: argparse.Namespace) -> None:
             raise UsageError(f"tune: --{name} is a number above 0")
     if not 0 <= arguments.worth < float("inf"):
         raise UsageError("tune: --worth is a percentage, 0 or more")
-    if arguments.maximize and arguments.objective in OBJECTIVES:
+    if arguments.maximize and not is_command(arguments.objective):
         raise UsageError("tune: --maximize goes with a command as --objective")
+    watts(arguments.objective)
+    if arguments.objective == COUNTED:
+        Meter()  # what it cannot read is said before a run
     if len({arguments.sampler, *arguments.compare}) <= len(arguments.compare):
         raise UsageError("tune: --compare with another sampler than --sampler, and each once")
     if arguments.verify not in (None, "none") and not any(OUT in one for one in arguments.program):

@@ -4,20 +4,31 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from fathom import places, programs
 from fathom.errors import FathomError
 from fathom.forwarding.group import Group
+from fathom.search.energy import Meter, here_alone
 from fathom.search.ledger import Outcome
-from fathom.search.objective import OBJECTIVES, Measures, asked_for, measure, said
+from fathom.search.objective import (
+    COUNTED,
+    Measures,
+    asked_for,
+    estimated,
+    is_command,
+    measure,
+    said,
+    watts,
+)
 from fathom.search.options import Options
 from fathom.search.outputs import Reference
 from fathom.store import open_run
 from fathom.tuning.settings import read
 
 OUT = "{out}"
-#: The counters of each file are enough to judge by, and cheap; what is looked at closely is every call.
+#: The counters of each file are mostly enough to judge by, and cheap; what is looked at closely is every call.
 LEVEL, CLOSELY = "file", "call"
 
 
@@ -28,6 +39,8 @@ class Executor:
         self.folder, self.options, self.lock = folder, options, lock
         self.reference = Reference(options.verify, folder / "reference", options.timeout)
         self.objective = asked_for(options.objective, options.maximize)
+        self.meter = Meter() if options.objective == COUNTED else None
+        self.watts = watts(options.objective)
 
     def place(self, number: int) -> Path:
         """Where a trial keeps its settings, run and what it printed."""
@@ -70,7 +83,8 @@ class Executor:
     ) -> Outcome:
         began = time.monotonic()
         words = self._words(number, settings, look, out)
-        status = self._run(words, self.place(number), timeout)
+        with self.meter or nullcontext():
+            status = self._run(words, self.place(number), timeout)
         seconds = time.monotonic() - began
         if status is None:
             return Outcome("hung", seconds, why=f"no end after {timeout:.1f} s")
@@ -87,7 +101,7 @@ class Executor:
     def _words(self, number: int, settings: str, look: bool, out: Path) -> list[str]:
         place = self.place(number)
         words = [str(places.native_command()), "run", "--no-show", "-o", str(self.run_of(number))]
-        words += ["--level", CLOSELY if look else LEVEL]
+        words += ["--level", CLOSELY if look or self.watts else LEVEL]
         if settings:
             file = place / "settings.toml"
             file.write_text(settings.replace(OUT, str(out)), encoding="utf-8")
@@ -129,8 +143,14 @@ class Executor:
         return f"exit status {status}: {line}"[:200]
 
     def _figures(self, number: int, out: Path, timeout: float | None) -> Measures:
-        figures = measure(open_run(self.run_of(number), quiet=True), self.options.group)
-        if self.options.objective not in OBJECTIVES:
+        run = open_run(self.run_of(number), quiet=True)
+        figures = measure(run, self.options.group)
+        if self.meter:
+            here_alone(run)
+            figures["joules"] = self.meter.joules
+        elif self.watts:
+            figures["joules"] = estimated(run, self.watts, self.options.group)
+        elif is_command(self.options.objective):
             printed = str(self.place(number) / "printed")
             words = {
                 "TUNE_RUN": str(self.run_of(number)),

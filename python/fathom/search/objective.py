@@ -7,7 +7,10 @@ from pathlib import Path
 
 from fathom import programs
 from fathom.analysis import statement
-from fathom.errors import FathomError
+from fathom.analysis.latency.language import Query
+from fathom.analysis.latency.model import answer
+from fathom.analysis.latency.segment import Segment
+from fathom.errors import FathomError, UsageError
 from fathom.store import Run
 
 SECOND = 1e9
@@ -41,13 +44,42 @@ OBJECTIVES = {
     "io-time": Objective("io-time", "s", False, lambda of: of["io_seconds"]),
     "write-time": Objective("write-time", "s", False, lambda of: of["write_seconds"]),
     "rate": Objective("rate", "MB/s", True, _rate),
+    "energy": Objective("energy", "J", False, lambda of: of["joules"]),
 }
+#: By what it is counted, and how the watts are given by which it is estimated instead.
+COUNTED, WATTS = "energy", "energy="
 
 
 def asked_for(name: str, maximize: bool) -> Objective:
     """By its name, or of a command."""
     command = Objective("objective", "", maximize, lambda of: of["objective"])
-    return OBJECTIVES.get(name, command)
+    return OBJECTIVES[COUNTED] if name.startswith(WATTS) else OBJECTIVES.get(name, command)
+
+
+def is_command(name: str) -> bool:
+    """None of ours."""
+    return name not in OBJECTIVES and not name.startswith(WATTS)
+
+
+def watts(name: str) -> Query | None:
+    """Of `energy=ACTIVE,INACTIVE`, as `fathom query` asks; None: another objective. Errors: UsageError."""
+    if not name.startswith(WATTS):
+        return None
+    words = name.removeprefix(WATTS).split(",")
+    try:
+        active, inactive = map(float, words)
+    except ValueError:
+        active = inactive = float("nan")
+    if not (0 <= active < float("inf") and 0 <= inactive < float("inf")):
+        line = f"'{name}': watts of a disk at work and at rest, as {WATTS}11.5,8"
+        raise UsageError(f"tune: --objective {line}")
+    return Query("energy", active=active, inactive=inactive)
+
+
+def estimated(run: Run, query: Query, group: str | None) -> float:
+    """Joules of the disks of all servers, by `fathom query energy`. The run's calls must be recorded in full."""
+    found = answer(run, query, Segment(file=group), 0, frozenset({"server"}))
+    return float(sum(found.views["server"]["joules"].to_pylist()))
 
 
 def measure(run: Run, group: str | None) -> dict[str, float]:
