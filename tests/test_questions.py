@@ -13,7 +13,7 @@ import fathom
 import pytest
 from fathom.analysis import Remembered, accesses, closer
 from fathom.analysis.answers import Answers, answers
-from fathom.analysis.own import heat, own
+from fathom.analysis.own import own
 from harness import needs, paths
 from harness.runner import LAUNCH, MPI, STACK_ENV
 
@@ -130,15 +130,11 @@ def check_order(source: Remembered, found: Answers, kernel: Kernel) -> None:
     assert when.bursts[0][0] >= when.first - slack
     assert when.bursts[-1][1] <= when.last + slack
     if kernel.writes and kernel.reads:
-        _, rows = heat(source)
-        bytes_at = {
-            kind: [(row["bin"], row["bytes"]) for row in rows.to_pylist() if row["kind"] == kind]
-            for kind in ("read", "write")
-        }
-        mean = {
-            kind: sum(at * n for at, n in pairs) / sum(n for _, n in pairs)
-            for kind, pairs in bytes_at.items()
-        }
+        rows = source.sql(
+            "select kind, sum(start * bytes) / sum(bytes) as at from calls where depth = 0 and bytes > 0"
+            " and layer not in ('fathom', 'mpi') group by kind"
+        ).to_pylist()
+        mean = {row["kind"]: row["at"] for row in rows}
         assert mean["write"] < mean["read"]
 
 

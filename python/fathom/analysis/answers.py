@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.analysis import Source, statement
-from fathom.analysis.dominance import dominant
+from fathom.analysis.dominance import HOLD, LIKE
 from fathom.analysis.own import (
     SECOND,
-    everyone,
+    has_ranks,
     is_complete,
     lines,
     own,
@@ -99,26 +99,24 @@ class Answers:
 def time(source: Source) -> Time:
     """How much of the run time was I/O: by the clock, and of each process."""
     run = run_seconds(source)
-    table = own(source)
-    spent = sums(table, "process", "time")
-    each = [min(1.0, value / SECOND / run) if run else 0.0 for _, value in spent]
-    alone = max((value for _, value in sums(table, "process", "main_time")), default=0)
-    least = min(1.0, alone / SECOND / run) if run else 0.0
-    most = min(1.0, sum(each))
+    (spread,) = source.sql(statement("own_spread")).to_pylist()
+
+    def part(name: str) -> float:
+        return min(1.0, (spread[name] or 0) / SECOND / run) if run else 0.0
+
     share = None
-    if run and spent and is_complete(source):
+    least, most = part("main_most"), part("together")
+    if run and spread["most"] is not None and is_complete(source):
         share = least = most = union_seconds(source) / run
-    ranks = dict(zip(table["process"].to_pylist(), table["rank"].to_pylist(), strict=True))
-    padded = sorted([*each, *[0.0] * (len(everyone(source)) - len(each))])
     return Time(
         run_seconds=run,
         share=share,
         least=least,
         most=most,
-        busiest=ranks[spent[0][0]] if spent else None,
-        busiest_process=spent[0][0] if spent else None,
-        busiest_share=each[0] if each else 0.0,
-        median_share=padded[len(padded) // 2] if padded else 0.0,
+        busiest=spread["most_rank"],
+        busiest_process=spread["most_process"],
+        busiest_share=part("most"),
+        median_share=part("median"),
         verdict=_verdict(least, most),
     )
 
@@ -157,34 +155,27 @@ def library(source: Source) -> Library:
 
 def ranks(source: Source) -> Ranks:
     """Who calls, and who moves the bytes."""
-    nobody = dict.fromkeys(everyone(source), 0)
-    mpi = bool(
-        source.sql("select count(*) as n from processes where rank is not null")["n"][0].as_py()
-    )
-    key = "rank" if mpi else "process"
-    table = own(source)
-    if mpi:
-        table = table.filter(table["rank"].is_valid())
-    callers = sums(table, key, "time")
-    moved = [
-        (row[key], row["bytes_read"] + row["bytes_written"])
-        for row in source.sql(statement("moved")).to_pylist()
-        if row[key] is not None
-    ]
-    by_bytes = sum(value for _, value in moved) > 0
-    found = dominant(nobody | dict(moved if by_bytes else callers))
-    calling = dominant(nobody | dict(callers))
+    mpi = has_ranks(source)
+    calling, moved = (_dominance(source, amounts, mpi) for amounts in ("own_units", "moved_units"))
+    by_bytes = moved["how"] != "none"
+    found = moved if by_bytes else calling
     return Ranks(
-        of=len(nobody),
-        kind=found.how,
-        who=list(found.ranks),
-        share=found.share,
+        of=source.sql(statement("own_spread"))["units"][0].as_py(),
+        kind=found["how"],
+        who=found["units"],
+        share=found["share"],
         by="bytes" if by_bytes else "time",
-        callers=len(callers),
-        calling=calling.how,
-        calling_who=list(calling.ranks),
-        unit=key,
+        callers=calling["callers"],
+        calling=calling["how"],
+        calling_who=calling["units"],
+        unit="rank" if mpi else "process",
     )
+
+
+def _dominance(source: Source, amounts: str, mpi: bool) -> dict[str, Any]:
+    text = statement("dominance", amounts=statement(amounts), hold=str(HOLD), like=str(LIKE))
+    found: dict[str, Any] = source.sql(text, ranks=mpi).to_pylist()[0]
+    return found
 
 
 def operation(source: Source) -> Operation:

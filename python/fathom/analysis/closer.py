@@ -111,7 +111,10 @@ def step(source: Source) -> Step:
 
 
 def _share_of(source: Source, chosen: list[int] | None) -> float:
-    rows = own(source).to_pylist()
-    total = sum(row["time"] for row in rows)
-    held = sum(row["time"] for row in rows if chosen is None or row["rank"] in chosen)
-    return held / total if total else 0.0
+    if chosen is None:
+        return 1.0 if any(own(source)["time"].to_pylist()) else 0.0
+    of_these = "sum(time) filter (list_contains($ranks, rank)) / nullif(sum(time), 0)"
+    found = source.sql(
+        f"select {of_these} as share from ({statement('own_processes')})", ranks=chosen
+    )
+    return found["share"][0].as_py() or 0.0

@@ -1,25 +1,16 @@
--- ns that each process spent in its own I/O calls, in each of $bins equal parts of the run. A call that reaches over several
--- parts is cut where they meet; it counts, with its bytes, where it starts.
+-- ns that ranks, in lines of neighbours, spent in the program's own I/O calls, in each of $bins equal parts of the run. A call that reaches over
+-- several parts is cut where they meet. Calls from and to the same parts are summed before they are cut.
 with recursive {own_calls},
-part as (
-	select greatest(1, ceil(duration / $bins))::bigint as width from runs
+{heat_lines},
+reach as (
+	select line, owner, maker, start // width as head, (start + duration) // width as tail, count(*) as calls,
+		sum(least(duration, (start // width + 1) * width - start)) as in_head,
+		sum(start + duration - (start + duration) // width * width) as in_tail
+	from own join who using (process), part
+	group by all
 ),
-within as (
-	select process, kind, start // width as bin, count(*) as calls, sum(bytes) as bytes,
-		sum(least(duration, (start // width + 1) * width - start)) as time
-	from own, part
-	group by process, kind, bin
+cell as (
+	select line, owner, maker, bin, case bin when head then in_head when tail then in_tail else calls * width end as time
+	from (select *, unnest(range(head, tail + 1)) as bin from reach), part
 ),
-beyond as (
-	select process, kind, unnest(range(start // width + 1, (start + duration) // width + 1)) as bin, start, duration, width
-	from own, part
-	where (start + duration) // width > start // width
-)
-select process, kind, bin, sum(calls)::bigint as calls, coalesce(sum(bytes), 0)::bigint as bytes, sum(time)::bigint as time
-from (
-	from within
-	union all
-	select process, kind, bin, 0, 0, least(start + duration, (bin + 1) * width) - bin * width from beyond
-)
-group by process, kind, bin
-order by process, bin, kind
+{heat_sums}

@@ -1,5 +1,6 @@
 """The program's own I/O calls: those that no other recorded call holds but a region or a wait for threads. Their times
-never count twice. What other analyses stand on. Times in ns. Errors: `fathom.errors.RunError` of a damaged run."""
+never count twice. What other analyses stand on. Times in ns. Of a hundred thousand ranks the database sums what is of
+each; few rows come here. Errors: `fathom.errors.RunError` of a damaged run."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,8 +10,8 @@ import pyarrow as pa
 from fathom.analysis import Source, statement
 
 SECOND = 1e9
-# Parts of the run in which I/O is looked for.
-PARTS = 100
+# Parts of the run in which I/O is looked for, and lines of neighbouring ranks that are told apart in it.
+PARTS, LINES = 100, 16
 # Up to so many calls are looked at one by one to say when they were; of more, table `heat` says it sooner.
 FINE = 2_000_000
 # Layers that take less of the time are not what the program does its I/O by.
@@ -34,18 +35,17 @@ def own_values(source: Source) -> dict[str, bool]:
 
 
 def own(source: Source) -> pa.Table:
-    """The program's own calls of each process and function, from counters.
+    """The program's own calls of each function, over all processes, from counters.
 
-    Columns: process, rank (null outside MPI), layer, op, kind, calls, recorded, bytes, time, main_time (of the main
-    thread, whose calls never overlap), longest, first_start, last_stop.
+    Columns: layer, op, kind, calls, recorded, complete (recorded all, in each process), bytes, time, longest,
+    first_start, last_stop.
     """
-    return source.sql(statement("own"))
+    return source.sql(statement("own_functions"))
 
 
 def is_complete(source: Source) -> bool:
     """Was each of the program's own calls recorded in full?"""
-    rows = own(source)
-    return bool(rows["recorded"].to_pylist() == rows["calls"].to_pylist())
+    return all(own(source)["complete"].to_pylist())
 
 
 def lines(source: Source) -> pa.Table:
@@ -57,21 +57,28 @@ def lines(source: Source) -> pa.Table:
     return source.sql(statement("lines"), **own_values(source))
 
 
-def heat(source: Source, parts: int = PARTS) -> tuple[str, pa.Table]:
-    """How much I/O each process made in each of `parts` equal parts of the run, and which table says so.
+def heat(source: Source) -> tuple[str, pa.Table]:
+    """How much I/O there was in each of PARTS equal parts of the run, and which table says so: `calls`: all of the
+    program's own calls; `heat`: reads and writes only; `none`: not known.
 
-    `calls`: all of the program's own calls; `heat`: reads and writes only; `none`: not known, and no row.
-    Columns: process, kind, bin (from 0), calls, bytes, time.
+    Columns: line (LINES of neighbouring ranks or processes; null: processes that are no rank, of a run that has ranks),
+    first_unit, last_unit, units (of the line), bin (from 0; null: the line did no I/O), processes (time, of none more
+    than the part lasts), ranks (the same of whole ranks).
     """
     complete, many = is_complete(source), sum(own(source)["recorded"].to_pylist()) > FINE
+    common = {"bins": PARTS, "lines": LINES, "ranks": has_ranks(source)}
     if not complete or (many and _mostly_data(source)):
         layers = [
             name for name, share in shares(sums(own(source), "layer", "time")) if share >= TOUCH
         ]
-        counted = source.sql(statement("heat_counted"), bins=parts, layers=layers)
-        if counted.num_rows or not complete:
-            return ("heat" if counted.num_rows else "none"), counted
-    return "calls", source.sql(statement("heat_calls"), bins=parts, **own_values(source))
+        present = "select process from heat where list_contains($layers, layer)"
+        counted = source.sql(statement("heat_counted", present=present), layers=layers, **common)
+        seen = any(part is not None for part in counted["bin"].to_pylist())
+        if seen or not complete:
+            return ("heat" if seen else "none"), counted
+    callers = f"select process from ({statement('own_processes')})"
+    every = statement("heat_calls", present=callers)
+    return "calls", source.sql(every, **common, **own_values(source))
 
 
 def _mostly_data(source: Source) -> bool:
@@ -119,6 +126,11 @@ def union_seconds(source: Source) -> float:
 
 def everyone(source: Source) -> list[int]:
     """Ranks of the job, or, outside MPI, processes that made I/O calls."""
-    found = source.sql("select rank from processes where rank is not null order by rank")
-    ranks = sorted(set(found["rank"].to_pylist()))
-    return ranks or sorted(set(own(source)["process"].to_pylist()))
+    found = source.sql(f"select unit from ({statement('everyone')}) order by unit")
+    return list(found["unit"].to_pylist())
+
+
+def has_ranks(source: Source) -> bool:
+    """Is it a run of MPI?"""
+    found = source.sql("select count(rank) > 0 as ranks from processes")
+    return bool(found["ranks"][0].as_py())

@@ -144,31 +144,12 @@ def spread(source: Source) -> pa.Table:
     Columns: quantity (calls, bytes, seconds); least; median; most; slowest (rank, or null outside MPI);
     slowest_process. Ranks that made no call count as 0.
     """
-    out: dict[str, list[Any]] = {
-        key: [] for key in ("quantity", "least", "median", "most", "slowest", "slowest_process")
-    }
-    table = _in_seconds(source.sql(statement("ranks")))
-    if pc.any(pc.is_valid(table["rank"])).as_py():
-        table = table.filter(pc.is_valid(table["rank"]))
-    for quantity in ("calls", "bytes", "seconds") if table.num_rows else ():
-        values = pc.cast(table[quantity], pa.float64())
-        top = pc.index(values, pc.max(values)).as_py()
-        out["quantity"].append(quantity)
-        out["least"].append(pc.min(values).as_py())
-        out["median"].append(pc.quantile(values, 0.5)[0].as_py())
-        out["most"].append(pc.max(values).as_py())
-        out["slowest"].append(table["rank"][top].as_py())
-        out["slowest_process"].append(table["process"][top].as_py())
-    return pa.table(
-        {
-            "quantity": pa.array(out["quantity"], pa.string()),
-            "least": pa.array(out["least"], pa.float64()),
-            "median": pa.array(out["median"], pa.float64()),
-            "most": pa.array(out["most"], pa.float64()),
-            "slowest": pa.array(out["slowest"], pa.int64()),
-            "slowest_process": pa.array(out["slowest_process"], pa.int64()),
-        }
-    )
+    rows = source.sql(statement("spread"))
+    of_time = pc.equal(rows["quantity"], "time")
+    columns = {name: rows[name] for name in rows.column_names}
+    for name in ("least", "median", "most"):
+        columns[name] = pc.if_else(of_time, pc.divide(rows[name], SECOND), rows[name])
+    return pa.table(columns | {"quantity": pc.if_else(of_time, "seconds", rows["quantity"])})
 
 
 def files(source: Source) -> pa.Table:

@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fathom.analysis import Source
-from fathom.analysis.own import PARTS, SECOND, everyone, heat, own, run_seconds
+from fathom.analysis import Source, statement
+from fathom.analysis.own import LINES, PARTS, SECOND, heat, own, run_seconds
 
-Numbers = NDArray[np.int64]
-Shares = NDArray[np.float64]
+Times = NDArray[np.float64]
 # The part of the busiest part's time that counts as I/O at all.
 ACTIVE = 0.1
 
@@ -35,17 +35,15 @@ def when(source: Source) -> When:
     """In which parts of the run there is I/O, and what pattern that makes."""
     run = run_seconds(source)
     table = own(source)
-    firsts = [value for value in table["first_start"].to_pylist() if value is not None]
-    lasts = [value for value in table["last_stop"].to_pylist() if value is not None]
-    first = min(firsts) / SECOND if firsts else None
-    last = max(lasts) / SECOND if lasts else None
+    first, last = pc.min(table["first_start"]).as_py(), pc.max(table["last_stop"]).as_py()
+    first, last = (None if at is None else at / SECOND for at in (first, last))
     origin, rows = heat(source)
-    if not firsts or origin == "none":
-        pattern = "unknown" if firsts else "none"
+    if first is None or origin == "none":
+        pattern = "none" if first is None else "unknown"
         return When("span", pattern, first, last, [], None, [])
     width = _width(run)
-    _, shares = _shares_of(rows, width)
-    parts = (shares.sum(axis=0) / max(1, len(everyone(source)))).tolist()
+    everyone = source.sql(statement("own_spread"))["units"][0].as_py()
+    parts = (_spent(rows, "processes").sum(axis=0) / width / max(1, everyone)).tolist()
     pattern, bursts, period = pattern_of(parts)
     second = width / SECOND
     return When(
@@ -64,30 +62,41 @@ def _width(run: float) -> int:
     return max(1, -(-int(run * SECOND) // PARTS))
 
 
-def _shares_of(rows: pa.Table, width: int) -> tuple[Numbers, Shares]:
-    """Processes in order, and of each the share of its time in I/O, part by part. Threads may make more than all: that
-    is all."""
-    cells = rows.group_by(["process", "bin"]).aggregate([("time", "sum")])
-    process, part, time = (np.asarray(cells[name]) for name in ("process", "bin", "time_sum"))
-    processes, row = np.unique(process, return_inverse=True)
-    spent = np.zeros((len(processes), PARTS))
-    np.add.at(spent, (row, np.clip(part, 0, PARTS - 1)), time / width)
-    return processes, np.minimum(spent, 1.0)
+def _spent(rows: pa.Table, who: str) -> Times:
+    """ns by line and part; the last line is that of processes that are no ranks."""
+    spent = np.zeros((LINES + 1, PARTS))
+    rows = rows.filter(pc.is_valid(rows["bin"]))
+    line = np.asarray(pc.fill_null(rows["line"], LINES).combine_chunks())
+    spent[line, np.asarray(rows["bin"])] = np.asarray(rows[who])
+    return spent
 
 
-def shares_by(source: Source, unit: str) -> dict[int, Shares]:
-    """Of each `rank` or `process` the share of its time in I/O, in each of PARTS equal parts of the run."""
-    processes, shares = _shares_of(heat(source)[1], _width(run_seconds(source)))
-    found = dict(zip(processes.tolist(), shares, strict=True))
-    if unit == "process":
-        return found
-    who = source.sql("select process, rank from processes where rank is not null order by process")
-    ranks: dict[int, Shares] = {}
-    nothing = np.zeros(PARTS)
-    for process, rank in zip(who["process"].to_pylist(), who["rank"].to_pylist(), strict=True):
-        mine, before = found.get(process, nothing), ranks.get(rank)
-        ranks[rank] = mine if before is None else np.minimum(before + mine, 1.0)
-    return ranks
+@dataclass(frozen=True)
+class Line:
+    """Neighbouring ranks (or processes), and the mean share of their time in I/O, in each of PARTS parts of the run."""
+
+    first: int
+    last: int
+    units: int
+    shares: list[float]
+
+
+def lines(source: Source) -> list[Line]:
+    """Everyone, in at most LINES lines. What threads or processes of a rank do side by side is at most all of its
+    time."""
+    rows, width = heat(source)[1], _width(run_seconds(source))
+    spent = _spent(rows, "ranks") / width
+    named = rows.select(["line", "first_unit", "last_unit", "units"]).to_pylist()
+    found = {row["line"]: row for row in named if row["line"] is not None}
+    return [
+        Line(
+            row["first_unit"],
+            row["last_unit"],
+            row["units"],
+            (spent[at] / row["units"]).tolist(),
+        )
+        for at, row in sorted(found.items())
+    ]
 
 
 def _bursts(parts: Sequence[float]) -> list[tuple[int, int]]:

@@ -1,16 +1,13 @@
 """The heat map of the terminal: ranks down, time across, how much of its time was I/O. Told by shape, not by colour."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from fathom.analysis.own import PARTS
+from fathom.analysis.when import Line
 from fathom.view import numbers
 from fathom.view.spark import SHADES
 
-MOST_ROWS = 16
 LABEL = 12
 
 
@@ -29,14 +26,8 @@ def _squeeze(row: Sequence[float], width: int) -> list[float]:
     return [_mean(row[a : max(b, a + 1)]) for a, b in pairwise(edges)]
 
 
-def _groups(ranks: Sequence[int]) -> list[Sequence[int]]:
-    """At most MOST_ROWS groups of neighbours, of one size but for the last."""
-    size = max(1, -(-len(ranks) // MOST_ROWS))
-    return [ranks[at : at + size] for at in range(0, len(ranks), size)]
-
-
-def _label(unit: str, group: Sequence[int]) -> str:
-    name = str(group[0]) if len(group) == 1 else f"{group[0]}-{group[-1]}"
+def _label(unit: str, line: Line) -> str:
+    name = str(line.first) if line.units == 1 else f"{line.first}-{line.last}"
     whole = f"{unit} {name}"
     return (whole if len(whole) <= LABEL else name).rjust(LABEL)
 
@@ -48,16 +39,15 @@ def _axis(width: int, run_seconds: float) -> str:
     return line.ljust(width - len(end)) + end
 
 
-def paint(shares: Mapping[int, ArrayLike], unit: str, run_seconds: float, width: int) -> list[str]:
-    """Lines of the map: of each rank (or process) the share of I/O in PARTS equal parts of the run."""
+def paint(lines: Sequence[Line], unit: str, run_seconds: float, width: int) -> list[str]:
+    """Lines of the map, of ranks or processes."""
     columns = max(20, min(PARTS, width - LABEL - 3))
-    lines = []
-    for group in _groups(sorted(shares)):
-        row = np.mean([np.asarray(shares[rank]) for rank in group], axis=0).tolist()
-        cells = "".join(SHADES[_step(cell)] for cell in _squeeze(row, columns))
-        lines.append(f"{_label(unit, group)} |{cells}|")
-    lines.append(f"{'':{LABEL}}  {_axis(columns, run_seconds)}")
+    painted = []
+    for line in lines:
+        cells = "".join(SHADES[_step(cell)] for cell in _squeeze(line.shares, columns))
+        painted.append(f"{_label(unit, line)} |{cells}|")
+    painted.append(f"{'':{LABEL}}  {_axis(columns, run_seconds)}")
     steps = "  ".join(f"{SHADES[n]} to {25 * n} %" for n in range(1, 5))
-    many = ", mean of the ranks of a line" if len(shares) > MOST_ROWS else ""
-    lines.append(f"{'':{LABEL}}  {steps} of its time in I/O{many}")
-    return lines
+    many = ", mean of the ranks of a line" if any(line.units > 1 for line in lines) else ""
+    painted.append(f"{'':{LABEL}}  {steps} of its time in I/O{many}")
+    return painted

@@ -9,7 +9,7 @@ from typing import Any
 
 from fathom.analysis import Source
 from fathom.analysis.findings import Findings
-from fathom.analysis.when import shares_by
+from fathom.analysis.when import lines as heat_lines
 from fathom.store import as_json
 from fathom.view import answers, findings, heat, numbers
 from fathom.view.part import Page, Part
@@ -77,8 +77,8 @@ def _print_heat(page: Page) -> None:
     unit = page.answers.ranks.unit
     what = "reads and writes" if when.source == "heat" else "I/O"
     heading(f"\nWhen, by {unit} ({what}, of each {unit}'s time)")
-    shares, run_seconds = shares_by(page.source, unit), page.answers.time.run_seconds
-    for line in heat.paint(shares, unit, run_seconds, columns() - 1):
+    lines, run_seconds = heat_lines(page.source), page.answers.time.run_seconds
+    for line in heat.paint(lines, unit, run_seconds, columns() - 1):
         print(line)
 
 

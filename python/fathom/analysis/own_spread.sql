@@ -1,0 +1,20 @@
+-- How the time of the program's own I/O calls is spread over everyone; those who made none count as 0. `most`: of
+-- the process with the most; `together`: of all one after another, of none more than the run lasted; `median`: of the one in the middle.
+with each as materialized (
+	{own_processes}
+),
+number as (
+	select units, greatest(units, (select count(*) from each)) as everyone from (select count(*) as units from ({everyone}))
+),
+zeros as (
+	select units, everyone // 2 as middle, everyone - (select count(*) from each) as zeros from number
+)
+select
+	any_value(units) as units,
+	max(time) as most,
+	first(process order by time desc, process) as most_process,
+	first(rank order by time desc, process) as most_rank,
+	coalesce(max(main_time), 0)::bigint as main_most,
+	coalesce(sum(least(time, (select duration from runs))), 0)::bigint as together,
+	coalesce(list_sort(list(time))[greatest(0, any_value(middle - zeros) + 1)], 0) as median
+from zeros left join each on true
