@@ -72,9 +72,11 @@ def made(place: Path, calls: list[dict[str, Any]], **rows: list[dict[str, Any]])
         counter["recorded"] = int(one.get("recorded", True))
         counter["thread_class"] = "other" if one.get("thread") else "main"
     processes = sorted({one["process"] for one in calls})
+    streams = sorted({(one["stream"], one["process"]) for one in calls})
     return fathom.open(
         write_run(
             place / "made.fathom",
+            streams=[{"stream": stream, "process": p} for stream, p in streams],
             runs=[{"name": "made", "duration": 1200, "ranks": 2, "ranks_seen": 2, "events": len(events)}],
             processes=[{"process": p, "rank": p, "ranks": 2, "ended": "clean", "stop": 1200} for p in processes],
             files=rows.pop("files", FILES),
