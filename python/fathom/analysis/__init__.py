@@ -19,20 +19,25 @@ class Source(Protocol):
         """Rows of one statement."""
 
 
+def question(text: str, values: dict[str, Any]) -> str:
+    """Tells one statement with its values from others."""
+    return f"{text}\n{sorted(values.items())!r}"
+
+
 class Remembered:
     """A source that asks each question once: analyses of one page may stand on one another."""
 
     def __init__(self, source: Source) -> None:
         """`source` answers what is asked the first time."""
         self._source = source
-        self._answers: dict[tuple[str, str], pa.Table] = {}
+        self._answers: dict[str, pa.Table] = {}
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one statement."""
-        question = (text, repr(sorted(values.items())))
-        if question not in self._answers:
-            self._answers[question] = self._source.sql(text, **values)
-        return self._answers[question]
+        asked = question(text, values)
+        if asked not in self._answers:
+            self._answers[asked] = self._source.sql(text, **values)
+        return self._answers[asked]
 
 
 def compose(text: str, part: Callable[[str], str]) -> str:

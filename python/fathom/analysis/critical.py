@@ -12,4 +12,5 @@ def phases(source: Source) -> pa.Table:
 
 def path(source: Source) -> pa.Table:
     """What it did: its calls, those inside them, and what servers did for these."""
-    return source.sql(statement("critical_path"))
+    looked = source.sql("select count(*) as n from samples where what = 'critical'")
+    return source.sql(statement("critical_path"), known=bool(looked["n"][0].as_py()))

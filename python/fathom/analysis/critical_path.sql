@@ -1,14 +1,14 @@
 -- The critical process's calls of each phase, by what they were made inside, down to what servers did for them: where the
--- server was recorded in full, as the slowest one is. Cut at the phase's end.
+-- server was recorded in full, as the slowest one is. Cut at the phase's end. $known: there are phases; without, no call is looked at.
 with recursive {critical_phase},
 step as (
 	select p.phase, p.stop, c.id, c.layer, c.op, c.start, c.duration, c.bytes, 0 as depth, c.op as steps
 	from phase as p join calls as c on c.process = p.process and c.start >= p.start and c.start < p.stop
-	where c.parent is null and c.layer <> 'fathom'
+	where $known and c.parent is null and c.layer <> 'fathom'
 	union all
 	select s.phase, s.stop, c.id, c.layer, c.op, c.start, c.duration, c.bytes, s.depth + 1, s.steps || ' > ' || c.op
 	from step as s join calls as c on c.parent = s.id
-	where c.layer <> 'fathom'
+	where $known and c.layer <> 'fathom'
 ),
 work as (
 	select
@@ -16,7 +16,7 @@ work as (
 		s.steps || ' > ' || p.server || if(c.layer = 'disk', ' > ', ': ') || c.op as steps
 	from step as s
 		join links as l on l.to_call = s.id and l.kind in ('serves', 'carries')
-		join calls as c on c.id = l.from_call and c.layer in ('server', 'disk')
+		join calls as c on $known and c.id = l.from_call and c.layer in ('server', 'disk')
 		join server_process as p on p.process = c.process
 ),
 every as (

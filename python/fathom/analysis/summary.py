@@ -196,7 +196,9 @@ def memory(source: Source) -> pa.Table:
     Columns: path; memory (`raw data`, `metadata`, `not known`: HDF5 1.10.0 and 1.10.1); reads, writes, bytes_read,
     bytes_written, seconds of layer posix. Transfers outside HDF5's file drivers are in none.
     """
-    known = _any(source, "ops where op like 'H5FD%'")
+    known = _any(source, "ops where op like 'H5FD%'") and _any(
+        source, "args where name = 'mem_type'"
+    )
     return _in_seconds(source.sql(statement("memory"), known=known))
 
 

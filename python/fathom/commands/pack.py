@@ -10,6 +10,10 @@ examples:
 """
 
 import argparse
+import contextlib
+import io
+import sys
+import time
 from pathlib import Path
 
 import fathom
@@ -17,8 +21,13 @@ from fathom import onefile
 from fathom.commands.arguments import add_run
 from fathom.directory import engine, resolve
 from fathom.errors import DamagedRun, UsageError
-from fathom.store import streams_lost
+from fathom.keeping import Keeping
+from fathom.store import Run, streams_lost
 from fathom.tiles import build as tiles
+from fathom.view import page
+
+#: Calls from which on the page takes so long that it is worked out beforehand.
+LARGE = 1_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +55,22 @@ def run(arguments: argparse.Namespace) -> int:
         )
     engine("pack", *(["--force"] if arguments.force else []), str(directory))
     tiles.ensure(directory / "tables")
+    _ask_page(fathom.open(directory))
     if arguments.one_file:
         onefile.write(fathom.open(directory).path, arguments.one_file)
     return 0
+
+
+def _ask_page(packed: Run) -> None:
+    """What the page of a large run says takes long, so it is worked out here and kept."""
+    if packed.sql("select events from runs")["events"][0].as_py() < LARGE:
+        return
+    began = time.monotonic()
+    kept = Keeping(packed, packed.path)
+    content = page.compute(packed.name, packed.manifest, kept, None, lambda: None)
+    with contextlib.redirect_stdout(io.StringIO()):
+        page.print_page(content, 10)
+    print(f"fathom: page worked out in {time.monotonic() - began:.1f} s", file=sys.stderr)
 
 
 def _joined(arguments: argparse.Namespace) -> Path:

@@ -24,6 +24,7 @@ from fathom.analysis import closer
 from fathom.analysis import findings as conclusions
 from fathom.commands.arguments import add_run, positive
 from fathom.errors import UsageError
+from fathom.keeping import Keeping
 from fathom.store import Run, as_json
 from fathom.view import answers, ending, findings, page, picture, tables
 from fathom.view import closer as words
@@ -117,8 +118,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.findings is not None:
         return _print_findings(arguments)
     opened = fathom.open(arguments.run)
+    kept = Keeping(opened, opened.path)
     content = page.compute(
-        opened.name, opened.manifest, opened, cost.per_call(), lambda: _found(opened)
+        opened.name, opened.manifest, kept, cost.per_call(), lambda: _found(opened)
     )
     if arguments.next:
         _print_next(opened, content)

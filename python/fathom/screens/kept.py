@@ -17,7 +17,7 @@ from typing import Any
 import fathom
 from fathom import places
 from fathom.analysis.findings import own_folder
-from fathom.database import PARTED
+from fathom.stamp import stamp
 
 #: Characters of answers that are held in memory for each run.
 HELD = 64 << 20
@@ -26,8 +26,6 @@ SLOW, FILES = 0.1, 200
 # A request that waits for another of the same question looks so often whether it may give up, in seconds.
 LOOKS = 0.05
 FOLDER = "answers"
-# Made of `calls` by whoever looks first, so no sign of another packing.
-DERIVED = frozenset(("tiles",))
 
 
 def _signs(paths: list[Path]) -> list[str]:
@@ -42,25 +40,6 @@ def version() -> str:
     said = [file for file in files if file.suffix in (".py", ".sql")]
     words = [fathom.__version__, platform.node(), *_signs(said)]
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
-
-
-def _tells(name: str) -> bool:
-    stem, _, suffix = name.partition(".")
-    return name == "run.json" or (suffix.endswith("parquet") and stem not in DERIVED)
-
-
-def _sign(folder: str, entry: os.DirEntry[str]) -> str:
-    stat = entry.stat()
-    return f"{folder}/{entry.name}:{stat.st_size}:{stat.st_mtime_ns}"
-
-
-def stamp(run: Path, reader: str) -> str:
-    """Tells this packing of a run, as this program (`version`) reads it, from all others."""
-    signs = []
-    for folder in ("", "tables", *(f"tables/{name}" for name in PARTED if name not in DERIVED)):
-        with contextlib.suppress(FileNotFoundError), os.scandir(run / folder) as entries:
-            signs += [_sign(folder, entry) for entry in entries if _tells(entry.name)]
-    return hashlib.sha256("\n".join([reader, *sorted(signs)]).encode()).hexdigest()
 
 
 def written(answer: Any) -> str:

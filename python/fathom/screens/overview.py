@@ -11,6 +11,7 @@ from fathom import cost
 from fathom.analysis import findings as conclusions
 from fathom.analysis import statement as analysis
 from fathom.analysis import summary
+from fathom.keeping import Keeping
 from fathom.polite import politely
 from fathom.screens import answer
 from fathom.screens.lanes import lanes
@@ -39,7 +40,8 @@ HIGH, MEDIUM = 0.1, 0.02
 
 
 def _page(view: View) -> Page:
-    return page.compute(view.opened.name, view.run.manifest, view, cost.per_call(), lambda: None)
+    kept = Keeping(view, view.run.path)
+    return page.compute(view.opened.name, view.run.manifest, kept, cost.per_call(), lambda: None)
 
 
 def _facts(shown: Page) -> list[list[Any]]:

@@ -1,0 +1,81 @@
+"""Rows of slow statements are kept beside the tables: the same rows, of these tables and no others."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from fathom import keeping
+from fathom.keeping import Keeping
+
+ROWS = pa.table({"layer": ["posix", None], "time": [1, 2**62], "bins": [[[1, 2]], []]})
+TEXT = "from counters"
+
+
+class Source:
+    """Counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def sql(self, text: str, **values: Any) -> pa.Table:
+        self.asked.append((text, values))
+        return ROWS
+
+
+@pytest.fixture
+def run(run_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(keeping, "SLOW", -1.0)
+    return run_directory
+
+
+def asked(run: Path, text: str = TEXT, **values: Any) -> int:
+    """How often a source was asked, of whoever opens the run next."""
+    source = Source()
+    assert Keeping(source, run).sql(text, **values) == ROWS
+    return len(source.asked)
+
+
+def files(run: Path) -> list[Path]:
+    return sorted((run / "tables" / keeping.FOLDER).glob("*"))
+
+
+def test_what_was_asked_is_there_with_its_types(run: Path) -> None:
+    assert (asked(run), asked(run)) == (1, 0)
+    assert Keeping(Source(), run).sql(TEXT).schema == ROWS.schema
+
+
+def test_other_values_are_another_question(run: Path) -> None:
+    assert [asked(run, layer=layer) for layer in ("posix", "hdf5", "posix")] == [1, 1, 0]
+
+
+def test_what_is_quick_or_large_is_not_kept(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "MOST", 3)
+    asked(run)
+    monkeypatch.undo()
+    monkeypatch.setattr(keeping, "SLOW", 1000.0)
+    asked(run)
+    assert files(run) == []
+
+
+def test_tables_made_anew_are_asked_anew(run: Path) -> None:
+    asked(run)
+    os.utime(run / "tables" / "counters.parquet", ns=(1, 1))
+    assert (asked(run), asked(run)) == (1, 0)
+    assert len(files(run)) == 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"ARROW1", b"no such thing" * 9])
+def test_a_damaged_file_is_as_none(run: Path, damage: bytes) -> None:
+    asked(run)
+    (file,) = files(run)
+    file.write_bytes(damage)
+    assert (asked(run), asked(run)) == (1, 0)
+
+
+def test_there_are_only_so_many(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "FILES", 3)
+    for number in range(5):
+        asked(run, f"select {number}")
+    assert len(files(run)) == 3 and asked(run, "select 0") == 0
