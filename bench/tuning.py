@@ -14,7 +14,7 @@ from fathom.errors import UsageError
 from fathom.search.ledger import Step, Trial
 from fathom.search.objective import asked_for
 from fathom.search.options import Options
-from fathom.search.plan import Plan
+from fathom.search.plan import EXPERT, Plan
 from fathom.search.samplers import SAMPLERS
 from fathom.search.space import Point
 from fathom.search.verdict import result
@@ -65,6 +65,17 @@ class Grid:
         """Seconds of the best."""
         return min(self.costs.values())
 
+    @property
+    def trial_seconds(self) -> float:
+        """What a trial at random costs."""
+        return fmean(self.costs.values())
+
+    @property
+    def rule(self) -> float:
+        """Seconds by an expert's rule."""
+        ((_, point),) = (one for one in Recorded(self.kernel).first() if one[0] == EXPERT)
+        return self.costs[point]
+
     def plan(self, options: Options) -> Plan:
         """As `fathom tune` has it: the program as it is, rules, findings, the sampler; random search without rules."""
         rules = [] if options.sampler == RANDOM else Recorded(self.kernel).first()
@@ -92,9 +103,8 @@ class Grid:
 
     def search(self, sampler: str, seed: int) -> list[float]:
         """A sampler's, at the end of each budget."""
-        trial = fmean(self.costs.values())
         options = replace(PLAIN, sampler=sampler, seed=seed, trials=len(self.costs))
-        return self.met(options, [most * trial for most in TRIALS])
+        return self.met(options, [most * self.trial_seconds for most in TRIALS])
 
     def auto(self, seed: int, seconds: float) -> tuple[float, float]:
         """`fathom tune auto` to its verdict: the settings that it leaves, over the best of the grid; the best of random
@@ -119,7 +129,7 @@ class Grid:
 
     def autos(self, trials: int, seeds: int) -> tuple[float, float]:
         """`auto --seconds`, of what so many trials at random cost, median of searches; and random search beside it."""
-        seconds = trials * fmean(self.costs.values())
+        seconds = trials * self.trial_seconds
         ours, chance = zip(*(self.auto(seed, seconds) for seed in range(seeds)), strict=True)
         return median(ours), median(chance)
 
@@ -147,6 +157,22 @@ def gains(grids: Sequence[Grid]) -> list[Row]:
     many = sum(one.default / one.best >= GAIN for one in grids)
     what = f"kernels that the best makes {GAIN:g} times as fast"
     return [*rows, Row(what, many, "", target=f">= {GAINS}", met=many >= GAINS)]
+
+
+def untried(grids: Sequence[Grid]) -> list[Row]:
+    """What costs no trial: an expert's rule, beside the program as it is; and what trials cost."""
+    near = [(one.rule / one.best, one.default / one.best) for one in grids]
+    result = [
+        Row(f"{one.kernel.name}, expert's rule: times the best, for no trial; as it is",
+            rule, "", default, rule / default)
+        for one, (rule, default) in zip(grids, near, strict=True)
+    ]  # fmt: skip
+    rule, default = (fmean(column) for column in zip(*near, strict=True))
+    what = "expert's rule: times the best, mean of kernels, for no trial; as it is"
+    result.append(Row(what, rule, "", default, rule / default))
+    cost = fmean(one.trial_seconds for one in grids)
+    each = (Row(f"{most} random trials, mean of kernels", most * cost, "s") for most in TRIALS)
+    return [*result, *each]
 
 
 def autos(grids: Sequence[Grid], seeds: int, pool: ProcessPoolExecutor) -> list[Row]:
@@ -178,7 +204,7 @@ def rows(quick: bool) -> list[Row]:
         near = {name: [one.result() for one in found] for name, found in asked.items()}
         of_auto = autos(grids, seeds, pool)
     every = [name for name in near if name != RANDOM]
-    result = gains(grids)
+    result = gains(grids) + untried(grids)
     for name in every:
         for one, ours, chance in zip(grids, near[name], near[RANDOM], strict=True):
             what = f"{one.kernel.name}, {name}: times the best, for {TRIALS[-1]} random trials; by them"

@@ -91,7 +91,7 @@ def test_the_luckiest_run_of_the_search_does_not_win() -> None:
     assert len(rounds) == 15
     assert all({*rounds[n : n + 3]} == {GRID.default, RULE, GOOD} for n in range(0, 15, 3))
     assert len({tuple(rounds[n : n + 3]) for n in range(0, 15, 3)}) > 1  # each in its own order
-    assert "an expert's rule 1.5 times" in found.sentence
+    assert "an expert's rule is 1.50 times as good as the default" in found.sentence
     rows = {one.method: one for one in found.methods}
     assert rows["expert"].score == 20.2 and rows["winner"].settings == GRID.named(GOOD)
     assert rows["winner"].compared and rows["winner"].compared.delta == 1
@@ -101,7 +101,7 @@ def test_the_luckiest_run_of_the_search_does_not_win() -> None:
 @pytest.mark.parametrize(
     ("factor", "noise", "verdict", "words"),
     [
-        (0.5, 0.01, "gain", ", 2 times as good"), (0.98, 0.0, "none", "no gain worth having (less than 3%)"),
+        (0.5, 0.01, "gain", "a gain: 2.00 times as good"), (0.98, 0.0, "none", "no gain worth having (less than 3%)"),
         (0.9, 0.5, "uncertain", "no certain gain"), (1.2, 0.01, "none", "no gain worth having"),
     ],
 )  # fmt: skip

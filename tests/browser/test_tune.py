@@ -55,7 +55,7 @@ def test_the_page_says_what_was_tried_and_what_came_of_it(
     ran = "select count(*) from trials where state != 'known'"
     (trials,) = sqlite3.connect(searched / "tune.db").execute(ran).fetchone()
     expect(look.page.get_by_text(f"{trials} trials; □ as it is")).to_be_visible()
-    expect(look.page.get_by_text("Verdict: objective 4 instead of 10")).to_be_visible()
+    expect(look.page.get_by_text("Verdict: a gain: 2.50 times as good")).to_be_visible()
     alone = look.page.get_by_role("region", name="Settings of the winner")
     assert alone.locator("tbody tr").count() == 2
     assert look.violations() == []

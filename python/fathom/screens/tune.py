@@ -124,9 +124,5 @@ def _methods(found: Result) -> Table:
 
 
 def _ablation(found: Result) -> Table:
-    rows = [
-        [one.knob, str(one.value), "kept" if one.kept else "dropped: it does nothing"]
-        + _compared(one.compared)
-        for one in found.knobs
-    ]
+    rows = [[one.knob, str(one.value), one.became] + _compared(one.compared) for one in found.knobs]
     return Table(KNOBS, rows, len(rows))

@@ -181,7 +181,7 @@ class Search:
         self.ledger.end(number, outcome)
         became = f"{outcome.state}: {outcome.why}"
         if outcome.state == "done":
-            became = f"{outcome.score:.4g} {self.executor.objective.unit}"
+            became = f"{outcome.score:.4g} {self.executor.objective.unit}".rstrip()
         self.say(f"{step.stage} {step.round + 1}, trial {number}: {in_words(named)}: {became}")
 
     def _patience(self, trials: list[Trial]) -> float | None:

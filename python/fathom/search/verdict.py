@@ -45,6 +45,13 @@ class Knob:
     kept: bool
     compared: Compared | None  # None: conditions let it not be set back alone
 
+    @property
+    def became(self) -> str:
+        """In words."""
+        if not self.kept:
+            return "dropped: it does nothing"
+        return "kept" if self.compared is None or self.compared.gain(0) else "kept in doubt"
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -216,19 +223,29 @@ def _expert(plan: Plan, standing: Standing) -> str:
     if not finals.compare(runs, rule).gain(plan.options.worth):
         return "; an expert's rule is as good"
     over = finals.compare(rule, standing.proof[plan.space.default]).ratio
-    return "" if over is None else f"; an expert's rule {over:.3g} times"
+    return "" if over is None else f"; an expert's rule is {times(over)} times as good as the default"
 
 
 def _sentence(found: Result, compared: Compared, runs: int, worth: float, expert: str) -> str:
     """The verdict in one."""
-    pair = f"{found.objective} {found.best:.4g} {found.unit}".rstrip()
-    pair += f" instead of {found.default:.4g}"
+    verdict = {
+        GAIN: "a gain",
+        UNCERTAIN: "no certain gain",
+        NONE: f"no gain worth having (less than {worth:.0%})",
+    }[found.verdict]
+    likely = f"Cliff's delta {compared.delta:.2g}, p = {compared.p:.2g}"
     if compared.ratio is not None:
-        pair += f", {compared.ratio:.3g} times as good ({compared.low:.3g} to {compared.high:.3g})"
-    pair += f", p = {compared.p:.2g}, {runs} fresh runs of each"
-    if found.verdict == NONE:
-        return f"no gain worth having (less than {worth:.0%}): {pair}"
-    if found.verdict == UNCERTAIN:
-        return f"no certain gain: {pair}"
-    repaid = "never" if found.repaid is None else f"after {found.repaid:,} runs"
-    return f"{pair}{expert}; tuning took {found.cost.search:.0f} s, repaid {repaid}"
+        low, high = times(compared.low), times(compared.high)
+        likely = f"{times(compared.ratio)} times as good (95 % sure: {low} to {high}; {likely})"
+    pair = f"{found.objective} {found.best:.4g} {found.unit}".rstrip()
+    pair += f" instead of {found.default:.4g}, medians of {runs} fresh runs of each"
+    cost = f"tuning took {found.cost.search:.0f} s"
+    if found.verdict == GAIN:
+        least = "never repaid: a run takes as long as before"
+        cost += f", {least}" if found.repaid is None else f", repaid after {found.repaid:,} runs"
+    return f"{verdict}: {likely}, {pair}{expert}; {cost}"
+
+
+def times(ratio: float | None) -> str:
+    """With three digits, 1.00 among them."""
+    return "" if ratio is None else f"{ratio:.3g}" if ratio >= 10 else f"{ratio:.2f}"

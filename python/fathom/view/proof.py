@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from fathom.search.compared import Compared
 from fathom.search.search import in_words
-from fathom.search.verdict import Result
+from fathom.search.verdict import Result, times
 from fathom.view.column import Column
 from fathom.view.tables import emphasised, heading, show, text
 
@@ -20,8 +20,8 @@ def _seconds(value: float) -> str:
 
 
 COMPARED = (
-    Column("times as good", "ratio", _number),
-    Column("95 % of", "interval", text),
+    Column("times as good", "ratio", times),
+    Column("95 % sure", "interval", text),
     Column("delta", "delta", _number, spare=2),
     Column("p", "p", lambda value: "" if value is None else f"{value:.2g}"),
 )
@@ -30,7 +30,7 @@ COMPARED = (
 def _compared(one: Compared | None) -> dict[str, Any]:
     if one is None:
         return {"ratio": None, "interval": None, "delta": None, "p": None}
-    between = None if one.low is None else f"{one.low:.3g} to {one.high:.3g}"
+    between = None if one.low is None else f"{times(one.low)} to {times(one.high)}"
     return {"ratio": one.ratio, "interval": between, "delta": one.delta, "p": one.p}
 
 
@@ -67,7 +67,7 @@ def _knobs(result: Result) -> None:
         {
             "knob": one.knob,
             "value": str(one.value),
-            "became": "kept" if one.kept else "dropped: it does nothing",
+            "became": one.became,
             **_compared(one.compared),
         }
         for one in result.knobs
