@@ -197,23 +197,24 @@ RESIZED = [
 
 
 @pytest.mark.parametrize(
-    ("name", "level", "words", "options", "larger", "ranks"),
+    ("mpi", "name", "level", "words", "options", "larger", "ranks"),
     [
         pytest.param(
-            *one, id=f"{number}-{one[0]}{''.join(map(str, one[3]))}",
-            marks=[] if number < 3 else pytest.mark.full,
+            mpi, *one, id=f"{number}-{one[0]}-{mpi}{''.join(map(str, one[3]))}",
+            marks=[] if number < 3 and mpi == "mpich" else pytest.mark.full,
         )
+        for mpi in needs.MPI
         for number, one in enumerate(RESIZED)
     ],
 )  # fmt: skip
 def test_on_other_ranks_or_sizes_a_replay_is_the_kernel_on_these(
-    tmp_path: Path, name: str, level: str, words: tuple[object, ...],
+    tmp_path: Path, mpi: str, name: str, level: str, words: tuple[object, ...],
     options: tuple[object, ...], larger: tuple[object, ...], ranks: int,
 ) -> None:  # fmt: skip
-    built = kernel("mpich", name)
-    run, _ = recorded(tmp_path, "mpich", built, *words)
-    other, out = again(tmp_path, run, level, "mpich", *options, ranks=ranks)
-    wanted, files = recorded(tmp_path, "mpich", built, *larger, name="larger", ranks=ranks)
+    built = kernel(mpi, name)
+    run, _ = recorded(tmp_path, mpi, built, *words)
+    other, out = again(tmp_path, run, level, mpi, *options, ranks=ranks)
+    wanted, files = recorded(tmp_path, mpi, built, *larger, name="larger", ranks=ranks)
     assert calls(other, level, out) == calls(wanted, level, files)
     for question in (PARTS, PLACED):
         seen, made = told(wanted, question, files), told(other, question, out)

@@ -7,7 +7,7 @@ import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from fathom.search.options import Options
 from fathom.search.outputs import Reference
 from fathom.search.plan import Plan
 from fathom.search.samplers import SAMPLERS, Genetic
+from fathom.search.search import planned
 from fathom.search.space import Dimension, Point, Space, of_data, read
 from fathom.search.told import Told
 from fathom.tuning.settings import catalogue
@@ -217,7 +218,7 @@ def test_a_bad_command_line_runs_nothing(
 
 PROGRAM = """
 agg=${OMPI_MCA_io_ompio_num_aggregators:-0}
-echo data > "$1/data"
+dd if=/dev/zero of="$1/data" bs=4096 count=4 2>&-
 case $agg in
 1) echo nonsense > "$1/data"; echo 1; exit ;;
 2) echo 2; exit 3 ;;
@@ -248,80 +249,60 @@ def start(
     )  # fmt: skip
 
 
-def rows(folder: Path, name: str) -> list[tuple[object, ...]]:
-    trials = Ledger(folder / f"{name}.tune" / "tune.db").trials()
-    return [(t.trial, t.stage, t.round, t.point, t.state, t.score) for t in trials]
-
-
-def killed_and_resumed(folder: Path, every: int, values: str) -> None:
-    """Killed at every so-manieth of the trials that are runs."""
-    whole = start(folder, "whole", "none", values)
-    assert whole.returncode == 0, whole.stderr
-    assert "a gain: 1.64 times as good (95 % sure: 1.64 to 1.64;" in whole.stdout
-    assert "= 8\n" in (folder / "whole.tune" / "settings.toml").read_text()
-    states = {
-        t.settings.get("agg"): t.state
-        for t in Ledger(folder / "whole.tune/tune.db").trials()
-        if t.seconds
-    }
-    assert (states[1], states[2], states[8]) == ("wrong", "failed", "done")
-    assert "2 of them failed, hung or wrong" in whole.stdout
-    assert not list((folder / "whole.tune").glob("out.*"))
-    assert Ledger(folder / "whole.tune" / "tune.db").kept("limits")["osds"] is None  # looked for
-    ran = [str(trial) for trial, *_, state, _ in rows(folder, "whole") if state != "known"]
-    kills = "|".join(ran[::every])
-    done, times = start(folder, "cut", kills, values), 0
+def killed_and_resumed(folder: Path, at: Collection[int], values: str, *more: str) -> None:
+    """Killed once at each of these trials, where that is a run."""
+    kills = "|".join(map(str, at))
+    done, times = start(folder, "cut", kills, values, *more), 0
     while done.returncode == -9:
         times += 1
-        done = start(folder, "cut", kills, values)
+        done = start(folder, "cut", kills, values, *more)
     assert done.returncode == 0, done.stderr
-    assert times == len(list(folder.glob("killed.*"))) == len(ran[::every]) >= 4
-    assert rows(folder, "cut") == rows(folder, "whole")
-    tries = [t.tries for t in Ledger(folder / "cut.tune" / "tune.db").trials()]
-    assert sum(tries) == sum(one > 0 for one in tries) + times
+    assert "a gain: 1.64 times as good (95 % sure: 1.64 to 1.64;" in done.stdout
+    assert "= 8\n" in (folder / "cut.tune" / "settings.toml").read_text()
+    ledger = Ledger(folder / "cut.tune" / "tune.db")
+    trials = ledger.trials()
+    ran = [one for one in trials if one.tries]
+    states = {one.settings.get("agg"): one.state for one in ran}
+    assert (states[1], states[2], states[8]) == ("wrong", "failed", "done")
+    assert "2 of them failed, hung or wrong" in done.stdout
+    assert not list((folder / "cut.tune").glob("out.*"))
+    assert ledger.kept("limits")["osds"] is None  # looked for
+    hit = [one for one in ran if one.trial in at]
+    assert {"look", "search", "proof"} <= {one.stage for one in hit}
+    assert times == len(list(folder.glob("killed.*"))) == len(hit)
+    assert [one.tries for one in ran] == [2 if one in hit else 1 for one in ran]
+    as_planned(ledger)
+
+
+def as_planned(ledger: Ledger) -> None:
+    """Each trial is the one that follows from those before it, and after the last there is none."""
+    plan, trials = planned(ledger), ledger.trials()
+    assert plan and [one.trial for one in trials] == list(range(1, len(trials) + 1))
+    for number, one in enumerate(trials[1:], start=1):
+        step = plan.next(trials[:number])
+        assert step and (step.stage, step.round, step.point) == (one.stage, one.round, one.point)
+    assert plan.next(trials) is None
 
 
 def test_killed_and_resumed_no_trial_is_lost_or_doubled(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killed_and_resumed(tmp_path, 3, "[1, 2, 8]")
+    more = ("auto", "--sampler", "ga", "--trials", "60", "--seconds", "1e6", "--store", "p.db")
+    killed_and_resumed(tmp_path, (1, 5, 28), "[1, 2, 8]", *more)
+    (entry,) = Base(tmp_path / "p.db").entries()  # `auto` remembers what it found
+    assert (entry.name, entry.default, entry.best) == ("cut", 164, 100)
     monkeypatch.chdir(tmp_path)
     status, out, _ = fathom(capfd, "tune", "show", "cut")
     assert status == 0 and "agg=1" in out and "data: differs from the default's" in out
     status, out, _ = fathom(capfd, "tune", "show", "cut", "--proof", "--json")
     assert status == 0 and json.loads(out)["settings"] == {"agg": 8}
-    other = start(tmp_path, "cut", "none", "[1, 2, 8]", "--seed", "9")
+    other = start(tmp_path, "cut", "none", "[1, 2, 8]", *more, "--seed", "9")
     assert other.returncode == 2 and "begun otherwise (objective, seed)" in other.stderr
-
-
-def test_auto_remembers_what_it_found(tmp_path: Path) -> None:
-    (tmp_path / "p.sh").write_text(
-        'dd if=/dev/zero of="$1/data" bs=4096 count=4 2>&-; echo ${OMPI_MCA_io_ompio_num_aggregators:-9}'
-    )
-    (tmp_path / "space.toml").write_text(f'[[knob]]\nknob = "{AGG}"\nvalues = [4]\n')
-    words = [
-        "tune",
-        "auto",
-        "--space",
-        "space.toml",
-        "--sampler",
-        "ga",
-        "--objective",
-        'cat "$TUNE_PRINTED"',
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "fathom", *words, "--store", "p.db", "-o", "s", "--", "sh", "p.sh", "{out}"],
-        cwd=tmp_path, text=True, capture_output=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0 and "2.25 times as good" in done.stdout, done.stderr
-    assert "remembered in p.db" in done.stderr
-    (entry,) = Base(tmp_path / "p.db").entries()
-    assert (entry.name, entry.default, entry.best) == ("s", 9, 4)
 
 
 @pytest.mark.full
 def test_killed_at_every_trial(tmp_path: Path) -> None:
-    killed_and_resumed(tmp_path, 1, "[1, 2, 4, 8, 16]")
+    killed_and_resumed(tmp_path, range(1, 300), "[1, 2, 4, 8, 16]")
 
 
 @pytest.mark.full

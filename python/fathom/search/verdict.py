@@ -223,7 +223,9 @@ def _expert(plan: Plan, standing: Standing) -> str:
     if not finals.compare(runs, rule).gain(plan.options.worth):
         return "; an expert's rule is as good"
     over = finals.compare(rule, standing.proof[plan.space.default]).ratio
-    return "" if over is None else f"; an expert's rule is {times(over)} times as good as the default"
+    return (
+        "" if over is None else f"; an expert's rule is {times(over)} times as good as the default"
+    )
 
 
 def _sentence(found: Result, compared: Compared, runs: int, worth: float, expert: str) -> str:
