@@ -1,5 +1,7 @@
 //! Calls of a process that are told with their times only: which lies in which, and what ran side by side.
 
+use std::cmp::Reverse;
+
 /// A call as far as its place matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
@@ -7,8 +9,20 @@ pub struct Span {
 	pub ended: u64,
 	/// Of its layer: what is higher calls what is lower.
 	pub height: u8,
-	/// What it is about: only what is about the same lies in each other.
-	pub about: u32,
+	/// What it is about: only what is about the same lies in each other. `None`: all these calls are of one thread, where
+	/// times alone tell it.
+	pub about: Option<u32>,
+}
+
+impl Span {
+	/// Does `inner`, which began no earlier and while this was open, lie in it?
+	fn holds(&self, inner: &Span) -> bool {
+		let above = match inner.about {
+			Some(_) => self.height > inner.height && self.about == inner.about,
+			None => (self.height, inner.began) > (inner.height, self.began),
+		};
+		above && self.ended >= inner.ended
+	}
 }
 
 /// Calls one after another or within each other: (which, calls around it), in the order of their begins.
@@ -18,12 +32,13 @@ pub struct Lane {
 	open: Vec<usize>,
 }
 
-/// Every call in one lane, the first where it lies in a call of a higher layer about the same, else where nothing runs.
+/// Every call in one lane, the first where it lies in a call that may hold it, else where nothing runs.
 pub fn lanes(spans: &[Span]) -> Vec<Lane> {
 	let mut order: Vec<usize> = (0..spans.len()).collect();
 	order.sort_by_key(|&at| {
 		let span = spans[at];
-		(span.began, std::cmp::Reverse((span.ended, span.height)))
+		// Of calls that begin at once the higher ones; of one layer those before that took no time.
+		(span.began, Reverse(span.height), span.began != span.ended, Reverse(span.ended))
 	});
 	let mut lanes: Vec<Lane> = Vec::new();
 	for at in order {
@@ -33,12 +48,7 @@ pub fn lanes(spans: &[Span]) -> Vec<Lane> {
 				lane.open.pop();
 			}
 		}
-		let holds = |lane: &Lane| {
-			lane.open.last().is_some_and(|&open| {
-				let open = spans[open];
-				open.ended >= span.ended && open.height > span.height && open.about == span.about
-			})
-		};
+		let holds = |lane: &Lane| lane.open.last().is_some_and(|&open| spans[open].holds(&span));
 		let place = lanes.iter().position(holds);
 		let place = place.or_else(|| lanes.iter().position(|lane| lane.open.is_empty()));
 		let place = place.unwrap_or_else(|| {
@@ -77,7 +87,7 @@ mod tests {
 	use super::*;
 
 	fn span(began: u64, ended: u64, height: u8, about: u32) -> Span {
-		Span { began, ended, height, about }
+		Span { began, ended, height, about: Some(about) }
 	}
 
 	#[test]
@@ -90,13 +100,32 @@ mod tests {
 		assert_eq!(trees, [vec![(1, 1), (2, 1), (0, 0)]]);
 	}
 
+	#[test]
+	fn on_one_thread_times_tell_what_is_inside() {
+		let span = |began, ended, height| Span { began, ended, height, about: None };
+		let spans = [span(0, 9, 4), span(1, 8, 4), span(1, 3, 1), span(3, 3, 1), span(8, 9, 1)];
+		let lanes = lanes(&spans);
+		assert_eq!(lanes.len(), 1);
+		assert_eq!(lanes[0].calls, [(0, 0), (1, 1), (2, 2), (3, 2), (4, 1)]);
+	}
+
+	#[test]
+	fn what_took_no_time_is_before_what_begins_then() {
+		let span = |began, ended| Span { began, ended, height: 1, about: None };
+		let lanes = lanes(&[span(5, 8), span(5, 5), span(8, 9)]);
+		assert_eq!(lanes[0].calls, [(1, 0), (0, 0), (2, 0)]);
+	}
+
 	proptest! {
 		#[test]
 		fn every_call_is_in_one_lane_and_rows_end_in_order(
 			said in prop::collection::vec((0u64..50, 0u64..20, 0u8..3, 0u32..2), 0..60),
+			known in any::<bool>(),
 		) {
-			let spans: Vec<Span> =
-				said.into_iter().map(|(b, d, height, about)| span(b, b + d, height, about)).collect();
+			let made = |(began, took, height, about)| {
+				Span { began, ended: began + took, height, about: (!known).then_some(about) }
+			};
+			let spans: Vec<Span> = said.into_iter().map(made).collect();
 			let mut seen = vec![0; spans.len()];
 			for lane in lanes(&spans) {
 				let mut before = 0;
@@ -107,7 +136,8 @@ mod tests {
 					for &(at, depth) in &tree {
 						seen[at] += 1;
 						prop_assert!(spans[at].ended >= before);
-						prop_assert!(depth == 0 || spans[at].height < spans[root].height);
+						let (inner, outer) = (spans[at].height, spans[root].height);
+						prop_assert!(depth == 0 || inner < outer || (known && inner == outer));
 						before = spans[at].ended;
 					}
 				}

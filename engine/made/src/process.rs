@@ -1,6 +1,6 @@
 //! A process of a told run: its calls, nested by their times, then its counters.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use fathom_stream::{Call, Counter, CounterData, NO_SEQ, Object, OpRecord, Tally};
 
@@ -23,6 +23,8 @@ pub struct Process {
 	pub calls: Vec<told::Call>,
 	pub counters: Vec<told::Counter>,
 	pub hints: Vec<Hint>,
+	/// Of a run in which some processes only are ranks.
+	pub rank: Option<u32>,
 	objects: HashSet<u32>,
 }
 
@@ -31,13 +33,12 @@ fn tick(time: u64) -> u64 {
 }
 
 impl Process {
-	pub fn new(number: u32, host: u32, executable: &str, command: &[&str]) -> Process {
-		// A process has a number of its own; nobody knows the system's.
-		let mut image = Image::new(number.saturating_add(1), 0);
-		image.executable = executable.as_bytes().to_vec();
-		image.command = command.iter().flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
-		let (calls, counters, hints) = Default::default();
-		Process { number, host, image, calls, counters, hints, objects: HashSet::new() }
+	/// `pids`: the system's numbers of it and of its parent; where nobody knows them it has a number of its own.
+	pub fn new(number: u32, host: u32, pids: (Option<u32>, Option<u32>)) -> Process {
+		let pid = pids.0.unwrap_or(number.saturating_add(1));
+		let image = Image::new(pid, pids.1.unwrap_or(0));
+		let (calls, counters, hints, objects) = Default::default();
+		Process { number, host, image, calls, counters, hints, rank: None, objects }
 	}
 
 	/// Tick 0 of a run that starts then.
@@ -47,7 +48,8 @@ impl Process {
 
 	/// All that was told of it, into its image. `ranks`: how many processes there are, and whether they are ranks.
 	pub fn write(&mut self, told: &Told, node: &Node, ranks: (u32, bool), lasted: u64) {
-		self.image.rank = ranks.1.then_some((self.number, ranks.0));
+		let rank = self.rank.or(ranks.1.then_some(self.number));
+		self.image.rank = rank.map(|rank| (rank, ranks.0));
 		self.image.lasted = tick(lasted);
 		self.write_calls(told, node);
 		let tid = self.image.pid;
@@ -76,17 +78,29 @@ impl Process {
 	}
 
 	fn write_calls(&mut self, told: &Told, node: &Node) {
+		let mut threads: BTreeMap<u32, Vec<told::Call>> = BTreeMap::new();
+		for call in std::mem::take(&mut self.calls) {
+			threads.entry(call.thread).or_default().push(call);
+		}
+		for (thread, calls) in threads {
+			self.write_thread(told, node, thread, &calls);
+		}
+	}
+
+	/// Calls of a thread, or, where `thread` is 0, of threads that nobody knows.
+	fn write_thread(&mut self, told: &Told, node: &Node, thread: u32, calls: &[told::Call]) {
+		let about = |call: &told::Call| told.about.get(&call.object).copied().unwrap_or(0);
 		let span = |call: &told::Call| Span {
 			began: call.began,
 			ended: call.ended,
 			height: told.ops.get(&call.op).map_or(0, |op| op.height),
-			about: told.about.get(&call.object).copied().unwrap_or(0),
+			about: (thread == 0).then(|| about(call)),
 		};
-		let spans: Vec<Span> = self.calls.iter().map(span).collect();
-		let Process { image, objects, calls, .. } = self;
-		let main = image.pid;
-		for (lane, number) in lanes(&spans).iter().zip(0..) {
-			let tid = if number == 0 { main } else { main.wrapping_add(number * NEXT_THREAD) };
+		let spans: Vec<Span> = calls.iter().map(span).collect();
+		let Process { image, objects, .. } = self;
+		let first = if thread == 0 { image.pid } else { thread };
+		for (lane, number) in lanes(&spans).iter().zip(0u32..) {
+			let tid = first.wrapping_add(number.wrapping_mul(NEXT_THREAD));
 			for tree in lane.trees() {
 				let root = tree.last().map_or(0, |&(at, _)| calls[at].inside);
 				image.write(node, tid, START, |rows| {
@@ -100,7 +114,6 @@ impl Process {
 				});
 			}
 		}
-		calls.clear();
 	}
 }
 

@@ -3,11 +3,12 @@
 //!
 //! `run` {key: value}: parts of `run.json`, of them `recorder` and `start_ns`; `processes`: how many; `ranks`: are they ranks?
 //! `host` number, name
-//! `process` number, host, {executable, command}
+//! `process` number, host, {executable, command; where they are known: pid, parent (a pid), directory, rank}
 //! `op` number, layer, name, kind, fields, flags, height of the layer
 //! `object` number, class, name, parent, [numbers]; it is in every process that has calls on it
 //! `hint` process, object, source, key, value
-//! `call` process, op, object, op of the calls it lies in where those are only counted or -1, began, ended, error, [fields]
+//! `call` process, op, object, op of the calls it lies in where those are only counted or -1, began, ended, error, [fields],
+//! and its thread, where that is known
 //! `counter` process or -1 (sums of all, which nobody can take apart), op, object, enclosing op or -1, calls, bytes, time,
 //! longest, first, last, [[size, calls]]
 //! `mark` detail, value
@@ -66,6 +67,8 @@ pub struct Call {
 	pub object: u32,
 	/// Op + 1 of the calls that it lies in, where these are only counted and it lies in no other; 0: none.
 	pub inside: u32,
+	/// The system's number of it; 0: nobody knows.
+	pub thread: u32,
 	pub began: u64,
 	pub ended: u64,
 	pub error: u64,
@@ -145,6 +148,11 @@ impl Words {
 		}
 	}
 
+	/// 0 where the line has come to its end.
+	fn number_if_any<T: TryFrom<i64> + Default>(&mut self) -> Found<T> {
+		self.0.next().map_or(Ok(T::default()), |value| number(&value))
+	}
+
 	fn numbers<T: TryFrom<i64>>(&mut self) -> Found<Vec<T>> {
 		self.list()?.iter().map(number).collect()
 	}
@@ -196,9 +204,14 @@ impl Told {
 		let (number, host) = (words.number()?, words.number()?);
 		let said = words.map()?;
 		let text = |key: &str| said.get(key).and_then(Value::as_str).unwrap_or_default();
+		let known = |key: &str| said.get(key).map(self::number::<u32>).transpose();
+		let mut process = Process::new(number, host, (known("pid")?, known("parent")?));
+		process.rank = known("rank")?;
 		let command = said.get("command").and_then(Value::as_array).into_iter().flatten();
-		let command: Vec<&str> = command.filter_map(Value::as_str).collect();
-		let process = Process::new(number, host, text("executable"), &command);
+		let words = command.filter_map(Value::as_str);
+		process.image.command = words.flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
+		process.image.executable = text("executable").into();
+		process.image.directory = text("directory").into();
 		self.processes.insert(number, process);
 		Ok(())
 	}
@@ -270,7 +283,9 @@ impl Told {
 		}
 		let mut fields = [0; MOST_FIELDS];
 		fields[..expected].copy_from_slice(&said);
-		self.of(process)?.calls.push(Call { op, object, inside, began, ended, error, fields });
+		let thread = words.number_if_any()?;
+		let call = Call { op, object, inside, thread, began, ended, error, fields };
+		self.of(process)?.calls.push(call);
 		Ok(())
 	}
 

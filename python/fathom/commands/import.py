@@ -4,11 +4,13 @@
 by process and thread; nothing of libraries above them, which strace does not see.
 `darshan`: a log of Darshan. The run has its counters, and, where the log has DXT, each read and write. Needs the
 package: pip install 'fathom-io[darshan]'.
+`dftracer`: the files that DFTracer wrote (.pfw, .pfw.gz), one for each process, or the directory with them.
 
 examples:
   strace -f -ttt -T -y -s 0 -o log ./program; fathom import strace log -o program
   fathom import strace log.* -o program && fathom show program
-  fathom import darshan user_app_id4711.darshan -o app && fathom findings app
+  fathom import darshan user_app_id4711.darshan -o app && fathom show app --findings
+  fathom import dftracer traces/ -o app && fathom show app
 """
 
 # ruff: noqa: N999  (a command's module has the command's name)
@@ -26,7 +28,10 @@ from fathom.importing.start import importing
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which tool's, the files, and the run's name."""
     parser.add_argument(
-        "tool", choices=["darshan", "strace"], metavar="TOOL", help="darshan, strace"
+        "tool",
+        choices=["darshan", "dftracer", "strace"],
+        metavar="TOOL",
+        help="darshan, dftracer, strace",
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="what it wrote")
     parser.add_argument(
@@ -42,8 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"import: {into} exists; name another with -o, or remove it")
     if arguments.tool == "strace":
         engine(arguments.tool, str(into), *map(str, arguments.files))
-    else:
+    elif arguments.tool == "darshan":
         _darshan(arguments.files, into)
+    else:
+        importing("fathom.importing.dftracer", arguments.files, into)
     print(into)
     return 0
 
@@ -53,4 +60,4 @@ def _darshan(logs: list[Path], into: Path) -> None:
         raise UsageError("import: a log of Darshan is a whole job; name one")
     if importlib.util.find_spec("darshan") is None:
         raise UsageError("import: darshan needs its package: pip install 'fathom-io[darshan]'")
-    importing("fathom.importing.darshan", logs[0], into)
+    importing("fathom.importing.darshan", logs, into)

@@ -13,6 +13,7 @@ from fathom.importing.lines import (
     PNETCDF_FILE,
     PNETCDF_VARIABLE,
     TRACKED,
+    Damaged,
     Op,
     Total,
 )
@@ -20,10 +21,6 @@ from fathom.importing.lines import (
 DATA = "size,offset,bytes"
 # Above this a number cannot be meant: bytes of a job, seconds of one.
 MOST, LONGEST = 1 << 62, 1e9
-
-
-class Damaged(Exception):
-    """What is wrong with the log, as a line."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Reads a Darshan log by Darshan's own library and tells what it found: `python -m fathom.importing.darshan LOG`, in a
 process of its own (importing/start.py), since that library may not survive a damaged log."""
 
-import json
 import os
 import sys
 from collections import Counter, defaultdict
@@ -16,14 +15,13 @@ from fathom.importing.counted import (
     MODULES,
     MOST,
     Counting,
-    Damaged,
     Module,
     Record,
     countings,
     ops_of,
     seconds_left,
 )
-from fathom.importing.lines import ALL, Lines, Op, Total
+from fathom.importing.lines import ALL, Damaged, Lines, Op, Total, tell_all
 
 TRACES = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
 SEGMENT = np.dtype([("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")])
@@ -354,22 +352,8 @@ def _opened(prefix: str) -> tuple[int, ...]:
     return (0, 0) if prefix in ("MPIIO", "PNETCDF_FILE") else ()
 
 
-def main(path: str) -> int:
-    """Tells the log; a JSON object on stderr says why it cannot be."""
-    try:
-        Telling(Log(path), Lines(sys.stdout)).all()
-    except Damaged as error:
-        print(json.dumps({"error": str(error)}), file=sys.stderr)
-        return 3
-    except (UnicodeDecodeError, ValueError, OverflowError, MemoryError) as error:
-        print(json.dumps({"error": f"damaged: {error}"}), file=sys.stderr)
-        return 3
-    sys.stdout.flush()
-    return 0
-
-
 if __name__ == "__main__":
-    ended = main(sys.argv[1])
+    ended = tell_all(lambda lines: Telling(Log(sys.argv[1]), lines).all())
     sys.stderr.flush()
     # All is told: what the library does at its end concerns nobody.
     os._exit(ended)

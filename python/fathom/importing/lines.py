@@ -1,7 +1,8 @@
 """The lines that `fathom-engine told` reads (engine/made/src/told.rs): JSON arrays, a word first. Times in ns."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
@@ -13,6 +14,10 @@ PATH, MPI_FILE, HDF5_FILE, DATASET, PNETCDF_FILE, PNETCDF_VARIABLE = 2, 3, 4, 5,
 ALL = -1
 # Source of a hint.
 IN_FORCE = 2
+
+
+class Damaged(Exception):
+    """What is wrong with a log, as a line."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,23 @@ class Lines:
             self.count += 1
             self.to.write(f"{start}{began},{ended},0,{fields}]\n")
 
+    def call(
+        self,
+        process: int,
+        op: Op,
+        about: int,
+        times: tuple[int, int],
+        error: int,
+        fields: list[int],
+        thread: int,
+    ) -> None:
+        """One call, of a thread that is known: times alone tell what it lies in."""
+        self.count += 1
+        words = (
+            f"{process},{self.op(op)},{about},-1,{times[0]},{times[1]},{error},{fields},{thread}"
+        )
+        self.to.write(f'["call",{words}]\n')
+
     def _around(self, inside: Op | None) -> int:
         return -1 if inside is None else self.op(inside)
 
@@ -105,3 +127,17 @@ class Lines:
         """All is told."""
         self.tell("end", self.count)
         self.to.flush()
+
+
+def tell_all(tell: Callable[[Lines], None]) -> int:
+    """A reader's own process: the exit status. A JSON object on stderr says why a log cannot be told."""
+    try:
+        tell(Lines(sys.stdout))
+    except Damaged as error:
+        print(json.dumps({"error": str(error)}), file=sys.stderr)
+        return 3
+    except (UnicodeDecodeError, ValueError, OverflowError, MemoryError) as error:
+        print(json.dumps({"error": f"damaged: {error}"}), file=sys.stderr)
+        return 3
+    sys.stdout.flush()
+    return 0

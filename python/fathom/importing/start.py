@@ -22,13 +22,14 @@ class NoLog(FathomError):
     status = 3
 
 
-def importing(reader: str, log: Path, into: Path) -> None:
-    """A run of `log`, by the module `reader`; raises `NoLog` with one line, and leaves nothing, where it is none."""
-    if not log.is_file():
-        raise UsageError(f"import: {log}: there is no such file")
+def importing(reader: str, logs: list[Path], into: Path) -> None:
+    """A run of `logs`, by the module `reader`; raises `NoLog` with one line, and leaves nothing, where it is none."""
+    for log in logs:
+        if not log.exists():
+            raise UsageError(f"import: {log}: there is no such file")
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as answer:
         read = subprocess.Popen(
-            [sys.executable, "-m", reader, str(log)], stdout=subprocess.PIPE, stderr=said
+            [sys.executable, "-m", reader, *map(str, logs)], stdout=subprocess.PIPE, stderr=said
         )
         made = subprocess.Popen(
             [str(places.engine()), "told", str(into)], stdin=read.stdout, stderr=answer
@@ -40,7 +41,7 @@ def importing(reader: str, log: Path, into: Path) -> None:
             return
         stopped = _last(answer)
         if status != 0 and CUT in stopped:
-            raise NoLog(f"{log}: {_why(status, _last(said))}")
+            raise NoLog(f"{logs[0]}: {_why(status, _last(said))}")
         raise FathomError(f"import: {stopped}")
 
 

@@ -1,0 +1,303 @@
+"""Reads files of DFTracer and tells what it found: `python -m fathom.importing.dftracer FILE...`. Each file is read
+twice: first for names and processes, whose records may stand behind their use, then for events."""
+
+import posixpath
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fathom.importing import pfw
+from fathom.importing.functions import Function, function, layer_of, told
+from fathom.importing.lines import PATH, Damaged, Lines, tell_all
+from fathom.importing.pfw import Event
+from fathom.importing.positions import Positions
+
+# Units of times, in ns.
+UNITS = {"NS": 1, "US": 1_000, "MS": 1_000_000, "SEC": 1_000_000_000}
+LARGE, MOST_NUMBER = 1 << 63, (1 << 32) - 1
+SUMS = "sums by interval"
+LEFT_OUT = {pfw.COUNTER: "samples of nodes", pfw.AGGREGATED: SUMS}
+# How many functions that are left out are named.
+NAMED = 20
+LIMITS = (
+    "which call made which is not recorded: calls lie in those of higher layers on their thread whose times hold "
+    "theirs, by a clock of microseconds",
+    "a file is its name; offsets that follow from a position are known of descriptors only, while one thread has "
+    "opened the file once; which error it was is unknown (-1); places in the code are unknown",
+    "results of opens and of most calls on names are not recorded: one that failed looks as any other",
+    "C's formatted and single-character calls (fprintf, fscanf, getc), stat of newer C libraries and what goes through "
+    "duplicated descriptors are not recorded",
+)
+
+Whose = tuple[str, int]
+
+
+@dataclass
+class Process:
+    """One of a host."""
+
+    number: int
+    pid: int
+    said: Event = field(default_factory=dict)  # arguments of its start
+    began: int = LARGE
+    rank: int | None = None
+    ended: bool = False
+    told: bool = False
+    directory: str = ""
+    files: dict[str, str] = field(default_factory=dict)  # paths by hash, in that directory
+    positions: Positions = field(default_factory=Positions)
+
+
+class Trace:
+    """What files say of processes and names."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self.paths = paths
+        self.names: dict[Any, str] = {}
+        self.host_of: dict[tuple[Path, int], str] = {}
+        self.processes: dict[Whose, Process] = {}
+        self.first, self.last = LARGE, 0
+        self.unit = UNITS["US"]
+        self.empty = own = 0
+        for path in paths:
+            with pfw.naming(path):
+                found = self._file(path)
+            self.empty += found is None
+            own += found or 0
+        if self.empty == len(paths):
+            raise Damaged("empty: DFTracer writes at a program's end, and was stopped before")
+        if not own:
+            raise Damaged("no trace of DFTracer 1 or 2: none of its own records is in it")
+        if self.last * self.unit > pfw.LARGEST:
+            raise Damaged("times that cannot be")
+        self._number()
+
+    def _file(self, path: Path) -> int | None:
+        """How many of DFTracer's own records it has; None: it has no line."""
+        own: int | None = None
+        for number, line in pfw.lines(path):
+            own = own or 0
+            began, took = pfw.BEGAN.search(line), pfw.TOOK.search(line)
+            if began:
+                self.first = min(self.first, int(began[1]))
+                self.last = max(self.last, int(began[1]) + int(took[1] if took else 0))
+            if b'"dftracer"' in line:
+                found = pfw.event(number, line)
+                if found.get("cat") == pfw.OWN:
+                    own += 1
+                    self._own(path, found)
+        return own
+
+    def _own(self, path: Path, found: Event) -> None:
+        """DFTracer's word of itself: names, hosts, starts and ends of processes."""
+        pid, args, name = (
+            pfw.number_of(found, "pid", MOST_NUMBER),
+            found.get("args", {}),
+            found.get("name"),
+        )
+        value = args.get("value")
+        if name in ("FH", "SH", "HH") and isinstance(value, str | int):
+            text = pfw.text(args.get("name"))
+            self.names[pid, value] = self.names[value] = text
+            if name == "HH":
+                self.host_of[path, pid] = text
+        elif name == "CM" and args.get("name") == "time_metric":
+            self.unit = UNITS.get(str(value), 0)
+            if not self.unit:
+                raise Damaged(f"times in {str(value)!r:.20}, which is no known unit")
+        elif name == "PR" and args.get("name") == "rank":
+            self.process(path, found).rank = pfw.rank_of(value)
+        elif name in ("start", "end"):
+            process = self.process(path, found)
+            process.ended = process.ended or name == "end"
+            if name == "start":
+                process.said, process.began = args, pfw.number_of(found, "ts")
+                process.directory = self.name(pid, args.get("cwd"))
+
+    def _number(self) -> None:
+        """Processes by rank, then as they began."""
+        ranks = Counter(one.rank for one in self.processes.values() if one.rank is not None)
+        for rank, often in ranks.most_common(1):
+            if often > 1:
+                raise Damaged(f"{often} processes are rank {rank}: name the files of one run")
+        order = sorted(
+            self.processes.values(),
+            key=lambda one: (LARGE if one.rank is None else one.rank, one.began),
+        )
+        for number, process in enumerate(order):
+            process.number = number
+
+    def whose(self, path: Path, found: Event) -> Whose:
+        """Host and number of an event's process."""
+        pid = pfw.number_of(found, "pid", MOST_NUMBER)
+        return self.host_of.get((path, pid), "unknown"), pid
+
+    def process(self, path: Path, found: Event) -> Process:
+        """Whose event it is."""
+        whose = self.whose(path, found)
+        if whose not in self.processes:
+            self.processes[whose] = Process(len(self.processes), whose[1])
+        return self.processes[whose]
+
+    def name(self, pid: int, hashed: Any) -> str:
+        """What was hashed; "" where no record says it."""
+        if not isinstance(hashed, str | int):
+            return ""
+        return self.names.get((pid, hashed)) or self.names.get(hashed, "")
+
+    def words(self, process: Process) -> list[str]:
+        """The command; its words stand between semicolons."""
+        return self.name(process.pid, process.said.get("cmd_hash")).split(";")
+
+
+class Telling:
+    """What was found, in lines."""
+
+    def __init__(self, trace: Trace, lines: Lines) -> None:
+        self.trace, self.lines = trace, lines
+        self.functions: dict[tuple[str, int | None, str], Function | None] = {}
+        self.layers: set[str] = set()
+        self.hosts: dict[str, int] = {}
+        # What has no place in the tables, and calls of which nothing but the time is known.
+        self.left: Counter[str] = Counter()
+        self.calls = self.bare = 0
+
+    def all(self) -> None:
+        """Every line."""
+        for path in self.trace.paths:
+            with pfw.naming(path):
+                self.file(path)
+        if not self.calls and self.left[SUMS]:
+            raise Damaged(
+                "only sums by interval are in it: record without DFTRACER_ENABLE_AGGREGATION"
+            )
+        for whose, process in self.trace.processes.items():
+            self.process(whose[0], process)
+        self.run()
+        self.marks()
+        self.lines.end()
+
+    def file(self, path: Path) -> None:
+        """Its events."""
+        for number, line in pfw.lines(path):
+            found = pfw.event(number, line)
+            phase = pfw.phase(found)
+            if phase == pfw.COMPLETE:
+                if found.get("cat") != pfw.OWN:
+                    self.event(path, found)
+            elif phase != pfw.METADATA:
+                self.left[LEFT_OUT.get(phase, "records of a kind that is not known")] += 1
+
+    def event(self, path: Path, found: Event) -> None:
+        """A call."""
+        process = self.trace.process(path, found)
+        self.process(self.trace.whose(path, found)[0], process)
+        name, said = pfw.text(found.get("name")), found.get("args", {})
+        known = self.function(found, name)
+        if known is None:
+            self.left[f"calls of {name}"] += 1
+            if name in ("fork", "vfork"):
+                process.positions.forked()
+            return
+        first, last, unit = self.trace.first, self.trace.last, self.trace.unit
+        began = pfw.number_of(found, "ts", last) - first
+        ended = began + pfw.number_of(found, "dur", last - first - began)
+        thread = pfw.number_of(found, "tid", MOST_NUMBER) or process.pid
+        numbers = {key: value for key, value in said.items() if pfw.is_number(value)}
+        file = self.path(process, said.get("fhash"))
+        op, fields, error = told(known, name, (file, thread), numbers, process.positions)
+        about = self.lines.thing(PATH, file) if file else 0
+        if name == "chdir" and file:
+            process.directory, process.files = file, {}
+        times = (began * unit, ended * unit)
+        self.lines.call(process.number, op, about, times, error, fields, thread)
+        self.calls += 1
+        self.bare += not said and known.call is not None
+
+    def function(self, found: Event, name: str) -> Function | None:
+        """Which function an event is of."""
+        kind = found.get("type")
+        key = (str(found.get("cat")), kind if pfw.is_number(kind) else None, name)
+        if key not in self.functions:
+            layer = layer_of(key[0], key[1])
+            self.functions[key] = function(layer, name) if layer else None
+            if layer and self.functions[key]:
+                self.layers.add(layer)
+        return self.functions[key]
+
+    def path(self, process: Process, hashed: Any) -> str:
+        """A file's, from the process's directory; "" where the event names none."""
+        if not isinstance(hashed, str | int):
+            return ""
+        key = str(hashed)
+        if key not in process.files:
+            name = self.trace.name(process.pid, hashed) or f"<{hashed}>"
+            process.files[key] = posixpath.normpath(posixpath.join(process.directory, name))
+        return process.files[key]
+
+    def process(self, host: str, process: Process) -> None:
+        """Its line, when it is first met."""
+        if process.told:
+            return
+        process.told = True
+        if host not in self.hosts:
+            self.hosts[host] = len(self.hosts)
+            self.lines.tell("host", self.hosts[host], host)
+        parent = process.said.get("ppid")
+        known = {
+            "executable": self.trace.name(process.pid, process.said.get("exec_hash")),
+            "command": self.trace.words(process), "directory": process.directory, "pid": process.pid,
+            "parent": parent if pfw.is_number(parent) and 0 <= parent <= MOST_NUMBER else None,
+            "rank": process.rank,
+        }  # fmt: skip
+        said = {key: value for key, value in known.items() if value is not None}
+        self.lines.tell("process", process.number, self.hosts[host], said)
+
+    def run(self) -> None:
+        """The program is the process that began first."""
+        trace = self.trace
+        first = min(trace.processes.values(), key=lambda one: one.began)
+        words, version = trace.words(first), first.said.get("version", "")
+        ranks = [one.rank for one in trace.processes.values() if one.rank is not None]
+        configuration = {
+            "layers": sorted(self.layers), "counted": [], "layers_asked": "", "level": "call", "ranks": "",
+            "files": [],
+        }  # fmt: skip
+        start, end = min(trace.first, trace.last) * trace.unit, trace.last * trace.unit
+        told = {
+            "recorder": "dftracer", "start_ns": start, "end_ns": end,
+            "processes": max(ranks) + 1 if ranks else len(trace.processes), "ranks": False,
+            "program": words[0].rpartition("/")[2] or "unknown", "command": words,
+            "directory": trace.name(first.pid, first.said.get("cwd")), "job": "",
+            "versions": {"dftracer": str(version)}, "configuration": configuration,
+        }  # fmt: skip
+        self.lines.tell("run", told)
+
+    def marks(self) -> None:
+        """What the tables lack."""
+        trace = self.trace
+        open_ended = sum(not one.ended for one in trace.processes.values())
+        found = [("files of DFTracer that this was imported from", len(trace.paths))]
+        found += [(limit, 1) for limit in LIMITS]
+        found += [
+            ("calls without file, size and offset: DFTRACER_INC_METADATA was not 1", self.bare),
+            ("processes without DFTracer's last record: they were killed, or ran on", open_ended),
+            ("files without a line: of processes that were killed, or had less than DFTracer keeps", trace.empty),
+        ]  # fmt: skip
+        often = self.left.most_common()
+        found += [(f"left out: {what}", count) for what, count in often[:NAMED]]
+        found.append(("left out: other calls", sum(count for _, count in often[NAMED:])))
+        for what, count in found:
+            if count:
+                self.lines.tell("mark", what, count)
+
+
+def main(names: list[str]) -> int:
+    """Tells all files as one run."""
+    return tell_all(lambda lines: Telling(Trace(pfw.traces([*map(Path, names)])), lines).all())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
