@@ -46,11 +46,8 @@ static void set_hints(struct tuned *t, const struct mpi_abi *abi, const struct t
 }
 
 static void set_all(struct tuned *t, const struct mpi_abi *abi, const struct table *live,
-		    const char *name, uintptr_t *info)
+		    const char *path, uintptr_t *info)
 {
-	char path[NAME];
-
-	path_absolute(path, sizeof(path), AT_FDCWD, mpi_bare_name(name));
 	if (live)
 		set_hints(t, abi, live, false, path, *info);
 	set_hints(t, abi, &settings, live, path, *info);
@@ -62,18 +59,78 @@ void tune_info(struct tuned *t, uint32_t wrapper, const char *name, uintptr_t *i
 {
 	KEEP_ERRNO;
 	const struct mpi_abi *abi = mpi_abi(wrapper);
+	char path[NAME];
 
 	tuned_start(t);
-	if (abi && name)
-		set_all(t, abi, NULL, name, info);
+	if (!abi || !name)
+		return;
+	path_absolute(path, sizeof(path), AT_FDCWD, mpi_bare_name(name));
+	set_all(t, abi, NULL, path, info);
 }
 
 void tune_open(struct tuned *t, uint32_t wrapper, uintptr_t comm, const char *name, uintptr_t *info)
 {
 	KEEP_ERRNO;
 	const struct mpi_abi *abi = mpi_abi(wrapper);
+	char path[NAME];
 
 	tuned_start(t);
-	if (abi && name)
-		set_all(t, abi, live_settings(abi, wrapper, comm), name, info);
+	if (!abi || !name)
+		return;
+	path_absolute(path, sizeof(path), AT_FDCWD, mpi_bare_name(name));
+	set_all(t, abi, live_open(abi, wrapper, comm, path, &t->file), path, info);
+}
+
+static void forget(const struct mpi_abi *abi, uintptr_t file)
+{
+	void *kept = (void *)handle_take(&tuned_files, 0, file);
+
+	if (kept)
+		live_free(abi, kept);
+}
+
+void tune_opened(struct tuned *t, int result, const uintptr_t *file)
+{
+	KEEP_ERRNO;
+	const struct mpi_abi *abi = mpi_abi_known();
+
+	if (!t->file || !abi)
+		return;
+	if (result || !file) {
+		live_free(abi, t->file);
+		return;
+	}
+	forget(abi, *file); /* of one whose close was not seen */
+	if (!handle_put(&tuned_files, 0, *file, (uintptr_t)t->file))
+		note("tuned: too many files are open: hints of %s stay", t->file->path);
+}
+
+void tune_hints(struct tuned *t, uint32_t wrapper, uintptr_t file, uintptr_t *info)
+{
+	KEEP_ERRNO;
+	const struct mpi_abi *abi = mpi_abi(wrapper);
+	const struct tuned_file *kept = (void *)handle_get(&tuned_files, 0, file);
+	const struct table *live;
+
+	tuned_start(t);
+	if (!abi || !kept)
+		return;
+	/* each time: what the program says would take their place, and OMPIO forgets them with the view */
+	live = live_again(abi, wrapper, kept);
+	if (!live)
+		return;
+	set_hints(t, abi, live, false, kept->path, *info);
+	t->open = file;
+	if (t->info)
+		*info = t->info;
+}
+
+void tune_close(struct tuned *t, uint32_t wrapper, const uintptr_t *file)
+{
+	KEEP_ERRNO;
+	const struct mpi_abi *abi = mpi_abi(wrapper);
+
+	tuned_start(t);
+	if (abi && file)
+		forget(abi, *file);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "handlers/library.h"
+#include "handlers/mpiio.h"
 #include "tune/settings.h"
 
 enum { KNOWN = 8192, TEXT = 300 };
@@ -14,7 +15,8 @@ static _Atomic uint64_t known[KNOWN];
 void tuned_start(struct tuned *t)
 {
 	t->n = 0;
-	t->info = 0;
+	t->info = t->open = 0;
+	t->file = NULL;
 	t->list[0] = t->list[1] = -1;
 }
 
@@ -42,25 +44,30 @@ static bool is_new(uint32_t object, uint16_t setting)
 	return true;
 }
 
-static void tell(struct call *c, uint16_t number, const char *left)
+/* False: it is known. */
+static bool tell(struct call *c, uint16_t number, const char *left)
 {
 	const struct setting *s = setting_at(number);
 	char key[80], value[TEXT];
 
 	if (!is_new(c->object, number))
-		return;
+		return false;
 	snprintf(key, sizeof(key), "tuned %s", s->key);
 	snprintf(value, sizeof(value), "%s%s%s", s->value, left ? "; left: " : "",
 		 left ? left : "");
 	object_hint(c, c->object, false, key, value);
+	return true;
 }
 
 void tune_end(struct tuned *t, struct call *c)
 {
 	KEEP_ERRNO;
+	bool news = false;
 
-	for (uint32_t i = 0; c && c->object && i < t->n; i++)
-		tell(c, t->told[i].setting, t->told[i].left);
+	for (uint32_t i = 0; c && c->thread && c->object && i < t->n; i++)
+		news |= tell(c, t->told[i].setting, t->told[i].left);
+	if (news && t->open)
+		mpi_hinted(c, t->open, t->info);
 	if (t->info)
 		t->info_free(&t->info);
 	for (int i = 0; i < 2; i++)

@@ -16,7 +16,9 @@ struct tuned {
 		uint16_t setting;
 		const char *left; /* why it was left as it was; NULL: it was set */
 	} told[TUNED_MOST];
-	uintptr_t info; /* ours, to be freed; 0: none */
+	uintptr_t info;          /* ours, to be freed; 0: none */
+	uintptr_t open;          /* a file that was open already took these hints; 0: none */
+	struct tuned_file *file; /* what is kept of the file that is being opened; NULL: nothing */
 	int64_t list[2];
 	int (*info_free)(void *info);
 	int (*list_close)(int64_t list);
@@ -35,9 +37,13 @@ void tune_begin(const char *path);
 
 /* Each begins a struct tuned, and may replace what the pointers point to. */
 void tune_info(struct tuned *t, uint32_t wrapper, const char *name, uintptr_t *info);
-/* The same of an open that all ranks of a communicator make, with what came while the run was on its way. */
+/* The same of an open that all ranks of a communicator make, with what came while the run was on its way; what became of it;
+ * hints that came later, where ranks give a file that they have open hints anew; its close. */
 void tune_open(struct tuned *t, uint32_t wrapper, uintptr_t comm, const char *name,
 	       uintptr_t *info);
+void tune_opened(struct tuned *t, int result, const uintptr_t *file);
+void tune_hints(struct tuned *t, uint32_t wrapper, uintptr_t file, uintptr_t *info);
+void tune_close(struct tuned *t, uint32_t wrapper, const uintptr_t *file);
 void tune_file(struct tuned *t, uint32_t wrapper, const char *name, int64_t *create,
 	       int64_t *access);
 void tune_dataset(struct tuned *t, uint32_t wrapper, int64_t where, const char *name, int64_t type,

@@ -7,7 +7,8 @@ with told as (
 	where source = 'asked' and key like 'tuned %'
 ),
 in_force as (
-	select object, key, any_value(value) as value
+	-- a file that is open may be given others
+	select object, key, list(value) as had
 	from hints_in_force
 	where source = 'in force'
 	group by object, key
@@ -21,9 +22,9 @@ select
 	case
 		when t.reason is not null then 'left: ' || t.reason
 		when a.key is null then 'set'
-		when f.value is null then 'dropped by the library'
-		when f.value = t.value then 'set; echoed by the library'
-		else 'library has ' || f.value
+		when f.had is null then 'dropped by the library'
+		when list_contains(f.had, t.value) then 'set; echoed by the library'
+		else 'library has ' || f.had[-1]
 	end as became,
 	count(distinct t.file) as files,
 	count(distinct t.object) as objects,

@@ -59,6 +59,7 @@ def load_call(
         moves=expression(row, "moves", known | {"went"}, result),
         when=" && ".join(when),
         tune=row.text("tune", ""),
+        tuned=row.text("tuned", ""),
         before=row.text("before", ""),
         before_changes=row.words("before_changes"),
         after=row.text("after", ""),
@@ -244,6 +245,8 @@ def _check_call(row: Row, call: Call, known: set[str]) -> None:
         raise row.error(
             "tune", "must be a call, in a row that is recorded, not hot, without 'when'"
         )
+    if call.tuned and not (call.tune and is_statement(call.tuned)):
+        raise row.error("tuned", "must be a call, in a row with 'tune'")
     if call.before_changes and not call.before:
         raise row.error("before_changes", "needs a 'before' hook")
     if call.always and not (call.before or call.after):

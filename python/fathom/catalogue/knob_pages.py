@@ -73,6 +73,8 @@ def _notes(knob: Knob) -> Iterable[str]:
     if knob.since:
         yield f"since {knob.since}"
     yield from (f"dead on {stack}: {why}" for stack, why in knob.dead.items())
+    for stack, calls in knob.later.items():
+        yield f"a file that is open takes it on {stack} by {calls}"
     if knob.inverted:
         yield f"inverted: {knob.inverted}"
     if knob.proof:

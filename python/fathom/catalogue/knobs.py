@@ -52,7 +52,7 @@ KNOB_KEYS: Mapping[str, type] = {
     "name": str, "means": str, "route": str, "list": str, "set": str, "values": list, "type": str,
     "least": int, "most": int, "choices": list, "default": str, "search": str, "when": str, "safety": str,
     "warns": str, "since": str, "parallel": bool, "serial": bool, "attribute": str, "with": dict,
-    "prove": dict, "dead": dict, "inverted": str, "source": str, "tried": bool,
+    "prove": dict, "dead": dict, "later": dict, "inverted": str, "source": str, "tried": bool,
 }  # fmt: skip
 VALUE_KEYS: Mapping[str, type] = {
     "name": str, "c": str, "bytes": bool, "least": int, "most": int, "words": dict,
@@ -109,6 +109,7 @@ class Knob:
     beside: Mapping[str, str]  # settings without which it does nothing
     proof: Proof | None
     dead: Mapping[str, str]  # stack -> why it does nothing there
+    later: Mapping[str, str]  # stack -> calls by which a file that is open takes it
     inverted: str
 
     @property
@@ -171,6 +172,8 @@ def _knob(layer: Layer, head: Row, row: Row) -> Knob:
     dead = row.pairs("dead")
     for stack in dead:
         one_of(row, "dead", stack, layer.stacks)
+    for stack in row.pairs("later"):
+        one_of(row, "later", stack, layer.stacks)
     if route == "layout" and layer.stacks and "attribute" not in row.data:
         raise row.error("attribute", "is missing: which extended attribute is it?")
     values = _c_values(row) if hdf5 else (_value(row),)
@@ -196,6 +199,7 @@ def _knob(layer: Layer, head: Row, row: Row) -> Knob:
         beside=row.pairs("with"),
         proof=_proof(row),
         dead=dead,
+        later=row.pairs("later"),
         inverted=row.text("inverted", ""),
     )
 

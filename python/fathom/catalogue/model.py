@@ -104,6 +104,7 @@ class Call:
     moves: str  # how far a stream's position went, where that is something else
     when: str
     tune: str  # statement that may replace arguments by a run's settings
+    tuned: str  # statement that takes note of what became of them, recorded or not
     before: str
     before_changes: tuple[str, ...]
     after: str

@@ -66,6 +66,7 @@ CALL_KEYS: Mapping[str, type] = {
     "before_changes": list,
     "after": str,
     "tune": str,
+    "tuned": str,
     "always": bool,
     "hot": bool,
     "row": bool,

@@ -358,7 +358,11 @@ class _Body:
         """What was set is told, and our copies are given back."""
         if not self.call.tune:
             return []
-        return [f"{indent}if (tunes)", f"{indent}\ttune_end(&tuned, {call});"]
+        end = f"{indent}\ttune_end(&tuned, {call});"
+        if not self.call.tuned:
+            return [f"{indent}if (tunes)", end]
+        noted = self._hook(self.call.tuned, [], f"{indent}\t")
+        return [f"{indent}if (tunes) {{", *noted, end, f"{indent}}}"]
 
     def _after(self) -> list[str]:
         names = [self.call.result.name] if self.call.result else []
