@@ -150,25 +150,32 @@ def looked(kernel: Kernel, place: Path, told: dict[str, str]) -> list[tuple[str,
     return here.first(open_run(place / "run.fathom"), kernel.space)
 
 
+def launched(
+    program: Sequence[str | Path], out: Path, text: str, place: Path, told: dict[str, str], level: str
+) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    """A program of four ranks with these settings, through the servers into `out`; recorded as run.fathom."""
+    shutil.rmtree(place / "run.fathom", ignore_errors=True)
+    tuned = place / "tuned"
+    # What --tuned makes of settings, made here: an interpreter less for each run.
+    tuned.write_text(compiled.text(settings.read_text(out.name, text)) if text else "")
+    words = fathom_run(place / "run", "--level", level)
+    words += ["nice", "-n", "2", "sh", "-c", SCRIPT, out]
+    words += ["env", *([f"FATHOM_TUNED={tuned}"] if text else []), *LAUNCH, *program]
+    mpiio = {"FATHOM_FORWARD_MPIIO": "library", "BESIDE": f"{places.preload()}:{PATIENT}"}
+    return subprocess.run(
+        [str(word) for word in words], env={**os.environ, **told, **mpiio}, text=True,
+        capture_output=True, timeout=SECONDS, check=False,
+    )  # fmt: skip
+
+
 def once(
     kernel: Kernel, point: Point, place: Path, told: dict[str, str], level: str = "job"
 ) -> float:
     """Seconds that the kernel says it took to open, write and close; infinite where it failed or hung."""
-    shutil.rmtree(place / "run.fathom", ignore_errors=True)
-    text = kernel.space.settings(point)
-    tuned = place / "tuned"
-    # What --tuned makes of settings, made here: an interpreter less for each run.
-    tuned.write_text(compiled.text(settings.read_text(kernel.name, text)) if text else "")
-    words = fathom_run(place / "run", "--level", level)
-    words += ["nice", "-n", "2", "sh", "-c", SCRIPT, place / "out" / kernel.name]
-    words += ["env", *([f"FATHOM_TUNED={tuned}"] if text else []), *LAUNCH]
-    words += [KERNELS / kernel.program, *kernel.arguments.split()]
-    mpiio = {"FATHOM_FORWARD_MPIIO": "library", "BESIDE": f"{places.preload()}:{PATIENT}"}
+    program: list[str | Path] = [KERNELS / kernel.program, *kernel.arguments.split()]
+    out, text = place / "out" / kernel.name, kernel.space.settings(point)
     try:
-        done = subprocess.run(
-            [str(word) for word in words], env={**os.environ, **told, **mpiio}, text=True,
-            capture_output=True, timeout=SECONDS, check=False,
-        )  # fmt: skip
+        done = launched(program, out, text, place, told, level)
     except subprocess.TimeoutExpired:
         return float("inf")
     found = WROTE.search(done.stdout)

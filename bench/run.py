@@ -23,6 +23,7 @@ import findings
 import forwarding
 import kernel
 import linear
+import mix
 import per_call
 import query
 import regenerated
@@ -52,6 +53,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "forward": forwarding.rows,
     "sink": sink.rows,
     "tuning": tuning.rows,
+    "mix": mix.rows,
     "view": view.rows,
 }
 VERDICT = {True: "yes", False: "NO", None: ""}

@@ -22,6 +22,16 @@ rows = open_run(os.environ["TUNE_RUN"]).sql(
 print(rows[0]["calls"] / 100 + rows[0]["bytes"] / 8e6)
 """
 
+#: Seconds that the writes of the busiest process take where each has a store of 20 MB/s for itself.
+BUSIEST = """
+import os
+from fathom.store import open_run
+rows = open_run(os.environ["TUNE_RUN"]).sql(
+    "select sum(c.bytes)::bigint as bytes from counters as c join files as f using (file) "
+    f"where c.layer = 'posix' and c.kind = 'write' and starts_with(f.path, '{os.environ['TUNE_OUT']}') group by process"
+).to_pylist()
+print(max(row["bytes"] for row in rows) / 20e6)
+"""
 
 #: Collective transfers, which are what columns of a matrix need, and a buffer.
 COLLECTIVE = """
@@ -70,10 +80,10 @@ def once(folder: Path, name: str, settings: str, *program: object) -> float:
     return float(said.stdout)
 
 
-def tune(folder: Path, name: str, space: str, *words: object) -> tuple[Any, Any]:
+def tune(folder: Path, name: str, space: str, *words: object, cost: str = COST) -> tuple[Any, Any]:
     """Result and trials of a search by that cost; `words`: options, `--`, the program of four ranks of MPICH."""
     needs.require(needs.of_mpi("mpich"))
-    (folder / "cost.py").write_text(COST)
+    (folder / "cost.py").write_text(cost)
     (folder / f"{name}.space.toml").write_text(space)
     objective = f"{paths.PYTHON} {folder}/cost.py"
     options = ["--space", f"{name}.space.toml", "--objective", objective, "--json", "-o", name]
