@@ -70,7 +70,7 @@ def test_slurm_itself_on_two_nodes(tmp_path: Path, job: dict[str, str]) -> None:
     """sbatch of the same script, one rank on each of two emulated nodes."""
     program = kernel("mpich")
     with nodes.slurm(tmp_path / "slurm", ["node1", "node2"]) as cluster:
-        env = job | {"LAUNCH": "srun --mpi=pmi2", "SLURM_CONF": str(cluster.conf)}
+        env = job | nodes.ENDS | {"LAUNCH": "srun --mpi=pmi2", "SLURM_CONF": str(cluster.conf)}
         options = f"--wait -N 2 -n 2 --ntasks-per-node=1 -o {tmp_path}/log --chdir {tmp_path}"
         words = ["-c", "1", "8", "8", "8", "2", "1", "1", tmp_path / "out"]
         run(tmp_path, env, "sbatch", *options.split(), EXAMPLES / "slurm.sh", program, *words)

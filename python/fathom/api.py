@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ from fathom import store
 from fathom.analysis import findings, statement
 from fathom.analysis.latency import ask, language, model
 from fathom.analysis.latency import segment as segments
-from fathom.database import quoted
+from fathom.database import of_path, one_of
 from fathom.errors import UsageError
 from fathom.view import bars
 from fathom.view import findings as words
@@ -107,7 +107,7 @@ class Run(store.Run):
         given = zip(EQUAL, (rank, layer, op, kind), strict=True)
         which = [_one_of(name, value) for name, value in given if value is not None]
         if file is not None:
-            which.append(f"(path glob {quoted(file)} or path glob {quoted('*/' + file)})")
+            which.append(of_path(file))
         if time is not None:
             first, last = (int(second * 1e9) for second in time)
             which.append(f"start >= {first} and start < {last}")
@@ -180,6 +180,4 @@ def _name(column: str) -> str:
 
 
 def _one_of(name: str, wanted: int | str | Sequence[int] | Sequence[str]) -> str:
-    values: Sequence[Any] = [wanted] if isinstance(wanted, int | str) else wanted
-    said = ", ".join(quoted(one) if isinstance(one, str) else str(int(one)) for one in values)
-    return f"{name} in ({said})" if said else "false"
+    return one_of(name, [wanted] if isinstance(wanted, int | str) else wanted)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fathom import database
-from fathom.errors import FathomError, RunError, UsageError
+from fathom.errors import FathomError, RunError, UsageError, install
 
 if TYPE_CHECKING:
     import duckdb
@@ -168,8 +168,7 @@ def workers(where: str) -> Iterator[Workers]:
     try:
         import distributed
     except ImportError as error:
-        line = "--cluster needs Dask: pip install 'fathom-io[dask]'"
-        raise UsageError(line) from error
+        raise UsageError(f"--cluster needs Dask: {install('dask')}") from error
     with ExitStack() as held:
         if local:
             number = int(local[1] or 0) or os.cpu_count() or 1

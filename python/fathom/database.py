@@ -5,7 +5,7 @@ import os
 import re
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,17 @@ def table_files(directory: Path) -> dict[str, Path]:
 def quoted(text: str) -> str:
     """Text as SQL writes it; it has no form for a null character."""
     return "'" + text.replace("\0", "").replace("'", "''") + "'"
+
+
+def of_path(glob: str) -> str:
+    """Of rows that have a path: it fits; a name alone fits in any directory."""
+    return f"(path glob {quoted(glob)} or path glob {quoted('*/' + glob)})"
+
+
+def one_of(column: str, values: Iterable[str | int]) -> str:
+    """The column is one of these texts or whole numbers."""
+    said = ", ".join(quoted(one) if isinstance(one, str) else str(int(one)) for one in values)
+    return f"{column} in ({said})" if said else "false"
 
 
 def connect(

@@ -1,6 +1,11 @@
 """What can be wrong, as one line for the user and an exit status."""
 
 
+def install(*extras: str) -> str:
+    """The command that brings the packages of these extras of pyproject.toml."""
+    return f"pip install 'fathom-io[{','.join(extras)}]'"
+
+
 class FathomError(Exception):
     """A line that says what is wrong, where, and what to do. `status` is the command's exit status."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from fathom.errors import FathomError
+from fathom.errors import FathomError, install
 
 if TYPE_CHECKING:
     import pandas
@@ -35,4 +35,4 @@ def to_polars(table: pa.Table) -> polars.DataFrame:
 
 def missing(library: str) -> FathomError:
     """What is missing, and how to get it."""
-    return FathomError(f"{library} is not installed here; pip install 'fathom-io[{library}]'")
+    return FathomError(f"{library} is not installed here; {install(library)}")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import munge, needs
+from harness import munge, needs, paths
 
 #: Inside a node's namespaces, before its command: mounts that nobody else sees.
 ENTER = """
@@ -82,6 +82,9 @@ MpiDefault=none
 PropagateResourceLimits=NONE
 """
 
+#: So that ranks of MPICH on several nodes end.
+ENDS = {"LD_PRELOAD": str(paths.BUILD / "tests" / "tools" / "ends_unflushed.so")}
+
 
 class Slurm:
     """A cluster of emulated nodes; `run` is srun on all of them."""
@@ -125,7 +128,7 @@ class Slurm:
 
     def environment(self) -> dict[str, str]:
         own = {"SLURM_CONF": str(self.conf), "OMPI_MCA_mpi_yield_when_idle": "1"}
-        return {**os.environ, **own}
+        return {**os.environ, **own, **ENDS}
 
     def _until(self, holds: object) -> None:
         assert callable(holds)

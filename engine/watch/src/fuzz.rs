@@ -86,10 +86,11 @@ fn looks() -> usize {
 	asked.unwrap_or(20_000) / 10
 }
 
-fn look(image: &mut Image, last: bool) {
+fn look(image: &mut Image, last: bool) -> Missed {
 	let (mut book, mut rate, mut missed) = (Book::default(), Rate::default(), Missed::default());
 	let shared = &mut Shared { book: &mut book, rate: &mut rate, missed: &mut missed };
 	let _ = image.look(shared, last); // a file that was cut just now is an error, and no more
+	missed
 }
 
 #[test]
@@ -146,5 +147,29 @@ fn a_process_that_ended_without_a_trace_is_over() {
 	let mut image = Image::new(u32::MAX, INSTANCE, &folder, &folder);
 	look(&mut image, false);
 	assert_ne!(image.state, State::Running);
+	fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_torn_end_is_lost_only_without_a_tail() {
+	let folder = folder("torn");
+	let file = good_file(&mut Random(7));
+	let last = fathom_stream::chunks(&file)
+		.filter_map(|found| match found {
+			fathom_stream::Found::Chunk(chunk) => Some(file.len() - chunk.bytes.len()),
+			fathom_stream::Found::Skipped(_) => None,
+		})
+		.last()
+		.unwrap();
+	let path = |end: &str| folder.join(format!("{}.{INSTANCE:016x}{end}", u32::MAX));
+	for kept in [1, 100] {
+		fs::write(path(".fts"), &file[..last + kept]).unwrap();
+		for (tail, lost) in [(None, kept as u64), (Some(&file[last..]), 0)] {
+			tail.inspect(|tail| fs::write(path(".tail.fts"), tail).unwrap());
+			let missed = look(&mut Image::new(u32::MAX, INSTANCE, &folder, &folder), false);
+			assert_eq!((missed.chunks, missed.bytes), (0, lost), "{kept} {:?}", missed.why);
+		}
+		fs::remove_file(path(".tail.fts")).unwrap();
+	}
 	fs::remove_dir_all(folder).unwrap();
 }

@@ -13,6 +13,8 @@ pub struct Growing {
 	pub path: PathBuf,
 	/// Looked at up to here.
 	at: u64,
+	/// Bytes at the end that are the beginning of a chunk, at the last look.
+	pub torn: u64,
 }
 
 /// A chunk whose checksum fits.
@@ -25,7 +27,12 @@ const STEP: u64 = 1 << 20;
 
 impl Growing {
 	pub fn new(path: PathBuf) -> Growing {
-		Growing { path, at: 0 }
+		Growing { path, at: 0, torn: 0 }
+	}
+
+	/// Is nothing in it, as far as it was looked at?
+	pub fn is_empty(&self) -> bool {
+		self.at == 0
 	}
 
 	/// The chunks that came since. `whole`: nobody writes to it any more, so what is torn stays so.
@@ -36,6 +43,7 @@ impl Growing {
 		};
 		let length = file.metadata()?.len();
 		let mut found = Vec::new();
+		self.torn = 0;
 		while self.at < length {
 			match self.next(&file, length, whole)? {
 				Next::Chunk(header) => {
@@ -48,7 +56,10 @@ impl Growing {
 					missed.say(format!("{} byte {}: no chunk", self.path.display(), self.at));
 					self.at += bytes;
 				}
-				Next::Torn => break,
+				Next::Torn(bytes) => {
+					self.torn = bytes;
+					break;
+				}
 			}
 		}
 		Ok(found)
@@ -56,24 +67,24 @@ impl Growing {
 
 	fn next(&self, file: &File, length: u64, whole: bool) -> io::Result<Next> {
 		let left = length - self.at;
-		let mut start = [0; HEADER];
+		let mut torn = true;
 		if left >= HEADER as u64 {
+			let mut start = [0; HEADER];
 			file.read_exact_at(&mut start, self.at)?;
-			if let Ok(header) = Header::read(&start) {
-				let bytes = header.chunk_bytes();
-				if bytes as u64 <= left {
-					let chunk = self.read(file, self.at, bytes)?;
-					if sealed_chunk(&chunk).is_ok() {
-						return Ok(Next::Chunk(header));
-					}
-				} else if !whole {
-					return Ok(Next::Torn);
+			let header = Header::read(&start).ok();
+			torn = header.as_ref().is_some_and(|header| header.chunk_bytes() as u64 > left);
+			if let Some(header) = header.filter(|_| !torn) {
+				let chunk = self.read(file, self.at, header.chunk_bytes())?;
+				if sealed_chunk(&chunk).is_ok() {
+					return Ok(Next::Chunk(header));
 				}
 			}
-		} else if !whole {
-			return Ok(Next::Torn);
 		}
-		Ok(Next::Damage(self.damage(file, length)?))
+		if torn && !whole {
+			return Ok(Next::Torn(left));
+		}
+		let bytes = self.damage(file, length)?;
+		Ok(if torn && bytes == left { Next::Torn(bytes) } else { Next::Damage(bytes) })
 	}
 
 	/// Bytes up to where a chunk may begin again.
@@ -104,6 +115,6 @@ impl Growing {
 enum Next {
 	Chunk(Header),
 	Damage(u64),
-	/// A write that is under way.
-	Torn,
+	/// A write that is under way, or that the end of its process cut short.
+	Torn(u64),
 }

@@ -85,7 +85,8 @@ pub struct Image {
 	ring_path: PathBuf,
 	ring: Option<Ring>,
 	had_ring: bool,
-	files: Vec<Growing>,
+	/// What the process wrote, and the tail that was saved from its ring.
+	files: [Growing; 2],
 	streams: HashMap<u64, Stream>,
 	/// Chunks of the files, by index there, that their stream has not come to.
 	waiting: Vec<(usize, Found)>,
@@ -112,8 +113,7 @@ impl Image {
 			ring: None,
 			had_ring: false,
 			files: [".fts", ".tail.fts"]
-				.map(|end| Growing::new(streams.join(format!("{name}{end}"))))
-				.into(),
+				.map(|end| Growing::new(streams.join(format!("{name}{end}")))),
 			streams: HashMap::new(),
 			waiting: Vec::new(),
 			held: Vec::new(),
@@ -221,12 +221,22 @@ impl Image {
 			return Ok(());
 		}
 		self.scan_files(true, shared)?;
+		self.count_torn(shared.missed);
 		self.waiting.append(&mut self.held);
 		self.waiting.sort_by_key(|(_, found)| u32::MAX - found.header.committed);
 		self.take(&Content::default(), None, true, shared)?;
 		let clean = self.streams.values().all(|stream| stream.ended);
 		self.finish(if clean { State::Ended } else { State::Killed }, shared);
 		Ok(())
+	}
+
+	/// A ring has a chunk until its file has all of it: what a kill tore off is lost only where no tail was saved.
+	fn count_torn(&self, missed: &mut Missed) {
+		let [file, tail] = &self.files;
+		if file.torn > 0 && tail.is_empty() {
+			missed.bytes += file.torn;
+			missed.say(format!("{}: its last chunk is torn", file.path.display()));
+		}
 	}
 
 	/// May it still write into its files? One that never had a ring may be too early to have one, or have found

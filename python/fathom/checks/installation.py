@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from fathom import cost, places
+from fathom import cost, places, programs
 from fathom.attach import injector
 from fathom.checks.finding import Finding
-from fathom.errors import FathomError
+from fathom.errors import FathomError, install
 from fathom.view import numbers
 
 
@@ -64,7 +64,7 @@ def extras() -> Iterator[Finding]:
         yield Finding("Python packages", "ok", f"all optional ones: {names}")
         return
     without = ", ".join(f"{EXTRAS[extra][0]} ({EXTRAS[extra][1]})" for extra in missing)
-    do = f"pip install 'fathom-io[{','.join(missing)}]'"
+    do = install(*missing)
     yield Finding("Python packages", "limit", f"not installed: {without}", do)
 
 
@@ -113,16 +113,11 @@ def layers() -> Iterator[Finding]:
                 for k, v in os.environ.items()
                 if not k.startswith("FATHOM_") or k == "FATHOM_LIB"
             }
-            done = subprocess.run(
-                [command, "env", "-o", f"{scratch}/x", "--shell", "json"],
-                env=clean | {"FATHOM_RING": f"{scratch}/ring"},
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=30,
-            )
-        said = json.loads(done.stdout)["FATHOM_LAYERS"].split(",")
-    except (FathomError, OSError, ValueError, KeyError, subprocess.SubprocessError):
+            words: list[str | Path] = [command, "env", "-o", f"{scratch}/x", "--shell", "json"]
+            environment = clean | {"FATHOM_RING": f"{scratch}/ring"}
+            done = programs.run(words, programs.ASKED, environment=environment)
+        said = json.loads(done.stdout if done else "")["FATHOM_LAYERS"].split(",")
+    except (FathomError, OSError, ValueError, KeyError):
         return  # `parts` and `library` have said why
     full = [name for name in said if not name.endswith(":counted")]
     counted = [name.removesuffix(":counted") for name in said if name.endswith(":counted")]

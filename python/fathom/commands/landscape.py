@@ -13,6 +13,7 @@ examples:
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeVar
@@ -113,9 +114,9 @@ def rows(
 
 def _distinct(rows: list[dict[str, Any]]) -> None:
     """Runs of one name in several folders are called by their paths."""
-    names = [row["run"] for row in rows]
+    names = Counter(row["run"] for row in rows)
     for row in rows:
-        if names.count(row["run"]) > 1:
+        if names[row["run"]] > 1:
             row["run"] = row["path"]
 
 
@@ -162,11 +163,11 @@ def _interference(arguments: argparse.Namespace) -> int:
         raise UsageError("landscape: --interference goes alone, or with --json or --csv")
     opened, unread = _done(partial(fathom.open, path) for path in arguments.runs)
     runs = {str(one.path): one for one in opened}
-    names = [one.name for one in runs.values()]
+    names = Counter(one.name for one in runs.values())
 
     def parts(path: str, run: Run) -> list[interference.One]:
         command = [str(word) for word in run.manifest.get("command", [])]
-        name = run.name if names.count(run.name) == 1 else path
+        name = run.name if names[run.name] == 1 else path
         return interference.of_run(name, run, command)
 
     each, damaged = _done(partial(parts, path, run) for path, run in runs.items())

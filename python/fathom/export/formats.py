@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
 
-from fathom.errors import UsageError
+from fathom.errors import UsageError, install
 from fathom.export.progress import Progress
 from fathom.export.selected import Selected
 
@@ -41,7 +41,7 @@ class Format:
                 raise
             raise UsageError(
                 f"export: --to {name} needs a package that is not installed:"
-                f" pip install 'fathom-io[{self.extra}]' ({error})"
+                f" {install(self.extra)} ({error})"
             ) from error
 
 

@@ -97,16 +97,10 @@ def questions(selected: Selected) -> Iterator[tuple[int, int]]:
         begin, held = None, 0
 
 
-def shift(selected: Selected) -> int:
-    """ns that are added to all times: formats have none before 0, where servers may have begun."""
-    first = selected.run.sql("select min(start) as first from calls")["first"][0].as_py()
-    return max(0, -int(first))
-
-
-def pieces(selected: Selected, ops: dict[Op, int], shift: int) -> Iterator[Calls]:
+def pieces(selected: Selected, ops: dict[Op, int]) -> Iterator[Calls]:
     """All calls, in the order of ids."""
     for first, last in questions(selected):
-        statement = ROWS.format(where=selected.where, first=first, last=last, shift=shift)
+        statement = ROWS.format(where=selected.where, first=first, last=last, shift=selected.shift)
         for batch in selected.batches(statement, beside=True):
             if len(batch):
                 yield _calls(batch, ops)

@@ -7,7 +7,7 @@ from functools import cached_property
 import duckdb
 import pyarrow as pa
 
-from fathom.database import quoted, reading
+from fathom.database import of_path, reading
 from fathom.errors import DamagedRun, RunError, UsageError
 from fathom.screens import conditions
 from fathom.screens.selection import Ranges, Selection
@@ -26,21 +26,24 @@ class Part:
     layers: tuple[str, ...] | None = None
     file: str | None = None  # a glob over paths; of a name alone in any directory
 
+    @property
+    def ns(self) -> tuple[int, int] | None:
+        """The time in ns of the run."""
+        if self.time is None:
+            return None
+        first, last = (int(min(second, 9e9) * 1e9) for second in self.time)
+        return first, last
+
     def conditions(self) -> Iterator[tuple[str, str]]:
         """Option, and its condition on a row of `calls`."""
-        if self.time is not None:
-            first, last = (int(min(second, 9e9) * 1e9) for second in self.time)
-            yield "--time", conditions.calls(Selection(t=(first, last)))
+        if self.ns is not None:
+            yield "--time", conditions.calls(Selection(t=self.ns))
         if self.ranks is not None:
             yield "--ranks", conditions.within("rank", self.ranks)
         if self.layers is not None:
             yield "--layers", conditions.calls(Selection(layers=self.layers))
         if self.file is not None:
-            glob = quoted(self.file)
-            yield (
-                "--file",
-                f"file in (select file from files where path glob {glob} or path glob '*/' || {glob})",
-            )
+            yield "--file", f"file in (select file from files where {of_path(self.file)})"
 
 
 #: What an option could have named, as text, of rows of `calls`.
@@ -75,6 +78,17 @@ class Selected:
         """The same without what a call can fit and the call that holds it not: layers, files."""
         whole = Part(time=self.part.time, ranks=self.part.ranks)
         return " and ".join(f"({each})" for _, each in whole.conditions()) or "true"
+
+    @cached_property
+    def started(self) -> int:
+        """When the run began, in ns since 1970."""
+        return int(self.run.sql("select started from runs")["started"][0].as_py())
+
+    @cached_property
+    def shift(self) -> int:
+        """ns that are added to all times: formats have none before 0, where servers may have begun."""
+        first = self.run.sql("select min(start) as first from calls")["first"][0].as_py()
+        return max(0, -int(first))
 
     @cached_property
     def calls(self) -> int:

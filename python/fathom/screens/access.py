@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fathom.database import quoted
+from fathom.database import one_of
 from fathom.screens import answer, choice, conditions, number, spread, table
 from fathom.screens.captured import missing
 from fathom.screens.near import near, near_file
@@ -102,7 +102,7 @@ def access(
         "selected": conditions.calls(selection),
         "across": across,
         "x": f"greatest(0, ({'c' if across == 'time' else 'lane'}.{column} - {begin}) // {step})",
-        "which": f"layer in ({', '.join(map(quoted, place.layers))}) and kind in ('read', 'write')",
+        "which": f"{one_of('layer', place.layers)} and kind in ('read', 'write')",
         "low": str(place.low),
         "step": str(place.step),
         "height": str(height),

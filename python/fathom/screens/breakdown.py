@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from fathom.analysis.latency.servers import are_traced
-from fathom.database import quoted
+from fathom.database import one_of, quoted
 from fathom.screens import answer, choice, conditions, number
 from fathom.screens.captured import Captured, captured, missing
 from fathom.screens.longest import least
@@ -70,7 +70,7 @@ def _holds(view: View) -> str:
     """Ops of which calls hold calls: of most calls nothing is to be looked for below."""
     text = "select distinct enclosing from counters where enclosing is not null order by all"
     found = view.once(text, lambda: view.rows(text))
-    return conditions.one_of("op", tuple(row["enclosing"] for row in found)) if found else "false"
+    return one_of("op", (row["enclosing"] for row in found))
 
 
 def _near(view: View, selection: Selection) -> str:

@@ -1,7 +1,7 @@
 """A selection as a condition of SQL that stands by itself: values are written into it, so that it can be copied."""
 
 from fathom.analysis.own import own_values
-from fathom.database import quoted
+from fathom.database import one_of, quoted
 from fathom.screens.opened import View
 from fathom.screens.selection import Ranges, Selection
 from fathom.screens.statements import statement
@@ -14,11 +14,6 @@ def within(column: str, ranges: Ranges) -> str:
         part = f"{column} = {first}" if first == last else f"{column} between {first} and {last}"
         parts.append(part if step == 1 else f"({part} and ({column} - {first}) % {step} = 0)")
     return "(" + " or ".join(parts) + ")"
-
-
-def one_of(column: str, words: tuple[str, ...]) -> str:
-    """The column is one of these texts."""
-    return f"{column} in ({', '.join(quoted(word) for word in words)})"
 
 
 def _lasts_into(first: int, last: int) -> str:

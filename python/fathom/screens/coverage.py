@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fathom.analysis.distribution.shapes import shapes
 from fathom.analysis.distribution.spans import NOTHING, Spans, spans, union
 from fathom.analysis.distribution.views import bytes_of
-from fathom.database import quoted
+from fathom.database import one_of
 from fathom.screens import answer, conditions, number, table
 from fathom.screens.access import Extent, extent, file_of, note_of
 from fathom.screens.near import near_file
@@ -135,5 +135,5 @@ def _text(selection: Selection, file: int, place: Extent) -> str:
         "coverage_ranges",
         file=str(file),
         selected=conditions.calls(selection),
-        which=f"layer in ({', '.join(map(quoted, place.layers))})",
+        which=one_of("layer", place.layers),
     )

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from fathom.analysis.latency.servers import are_traced
-from fathom.database import quoted
+from fathom.database import one_of, quoted
 from fathom.screens import answer, conditions, number, text
 from fathom.screens.breakdown import NONE, holders
 from fathom.screens.captured import NO_FILES, missing
@@ -76,7 +76,7 @@ def _named(view: View) -> str:
     """Of rows with a `server`: it is drawn by its name."""
     text = statement("servers_named", limit=str(MOST))
     names = tuple(row["server"] for row in view.once("servers named", lambda: view.rows(text)))
-    return conditions.one_of("server", names) if names else "false"
+    return one_of("server", names)
 
 
 def _left_out(view: View, shown: Table, chosen: str) -> str | None:

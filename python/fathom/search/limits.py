@@ -4,11 +4,11 @@ pools of data."""
 import json
 import os
 import re
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fathom import programs
 from fathom.search.constraint import parse
 from fathom.search.space import Space
 from fathom.store import Run
@@ -17,7 +17,6 @@ from fathom.tuning.settings import catalogue
 #: A knob's `search` in the catalogue names what ends it.
 ENDS = re.compile(r"1 … (ranks|servers|OSDs)\b")
 SERVERS = "FATHOM_FORWARD_SERVERS"
-PATIENCE = 20.0  # seconds that the cluster has to answer
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,10 @@ def of_run(run: Run) -> Limits:
 
 def _ceph(words: str) -> list[Any]:
     """What the cluster that `ceph` speaks to answers; nothing where it says nothing."""
+    done = programs.said("ceph", *words.split(), "--format", "json")
     try:
-        done = subprocess.run(
-            ["ceph", *words.split(), "--format", "json"], capture_output=True, text=True,
-            stdin=subprocess.DEVNULL, timeout=PATIENCE, check=True,
-        )  # fmt: skip
-        return list(json.loads(done.stdout))
-    except (OSError, subprocess.SubprocessError, ValueError):
+        return list(json.loads(done.stdout)) if done and not done.returncode else []
+    except ValueError:
         return []
 
 

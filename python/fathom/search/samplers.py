@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from random import Random
 
-from fathom.errors import UsageError
+from fathom.errors import UsageError, install
 from fathom.search.model.led import Modelled
 from fathom.search.options import Options
 from fathom.search.space import Point, Space
@@ -93,7 +93,7 @@ class Parzen:
         try:
             import optuna
         except ImportError as error:
-            line = "tune: --sampler tpe needs Optuna: pip install 'fathom-io[tune]'; or take ga"
+            line = f"tune: --sampler tpe needs Optuna: {install('tune')}; or take ga"
             raise UsageError(line) from error
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.optuna, self.space, self.seed = optuna, space, options.seed

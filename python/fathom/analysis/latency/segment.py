@@ -8,6 +8,7 @@ from typing import Any
 from fathom.analysis import Source, statement
 from fathom.analysis.latency.language import Query
 from fathom.analysis.own import own_values
+from fathom.database import of_path
 from fathom.errors import RunError, UsageError
 
 MOST = 12  # choices that a message names
@@ -48,8 +49,8 @@ class Segment:
         if self.file is not None:
             yield (
                 "--file",
-                "o.file in (select file from files where path glob $glob or path glob '*/' || $glob)",
-                {"glob": self.file},
+                f"o.file in (select file from files where {of_path(self.file)})",
+                {},
             )
 
 

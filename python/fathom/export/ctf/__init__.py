@@ -24,8 +24,7 @@ def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
     """As `fathom.export.formats.Writer` says."""
     run, uuid = selected.run, uuid4()
     ops = pieces.operations(selected)
-    shift = pieces.shift(selected)
-    started = run.sql("select started from runs")["started"][0].as_py() - shift
+    started = selected.started - selected.shift
     files = run.sql(FILES.format(where=selected.where))
     paths = zip(files["file"].to_pylist(), files["path"].to_pylist(), strict=True)
     names = (f"{op.layer}:{op.op}" for op in ops)
@@ -35,7 +34,7 @@ def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
     threads = {row["stream"]: Thread(**row) for row in rows}
     with ExitStack() as opened:
         stream: Stream | None = None
-        for found in nesting.events(pieces.pieces(selected, ops, shift)):
+        for found in nesting.events(pieces.pieces(selected, ops)):
             for one in _streams(found):
                 number = int(one.calls.stream[0])
                 if stream is None or stream.thread.stream != number:

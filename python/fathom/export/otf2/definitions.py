@@ -47,7 +47,7 @@ class Definitions:
         """All of them. `events`: how many each location has."""
         tables = self.tables
         _otf2.GlobalDefWriter_WriteClockProperties(
-            self.writer, SECOND, 0, tables.last, tables.started - tables.shift
+            self.writer, SECOND, 0, tables.last, tables.selected.started - tables.selected.shift
         )
         for number, name, meaning, form in ATTRIBUTES:
             self._define("Attribute", number, self._text(name), self._text(meaning), form)

@@ -179,7 +179,8 @@ class Events:
         where, around = self.selected.where, self.selected.around
         numbers = {
             "completed": COMPLETED, "sought": SOUGHT, "locked": LOCKED, "unlocked": UNLOCKED, "tried": TRIED,
-            "made": MADE, "ended": ENDED, "serving": SERVING, "collective": COLLECTIVE, "shift": self.tables.shift,
+            "made": MADE, "ended": ENDED, "serving": SERVING, "collective": COLLECTIVE,
+            "shift": self.tables.selected.shift,
         }  # fmt: skip
         part = (
             "true" if where == around else f"c.stream in (select stream from calls where {where})"

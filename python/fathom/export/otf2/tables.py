@@ -23,13 +23,9 @@ class Tables:
         self.selected, run = selected, selected.run
         self._rows = partial(self._ask, where=selected.where)
         (facts,) = run.sql(
-            "select started, (select min(start) from calls) as first,"
-            f" (select max(start + duration) from calls where {selected.where}) as last from runs"
+            f"select max(start + duration) as last from calls where {selected.where}"
         ).to_pylist()
-        self.started: int = facts["started"]
-        #: Added to all times: OTF2 has none before 0.
-        self.shift = max(0, -facts["first"])
-        self.last: int = facts["last"] + self.shift
+        self.last: int = facts["last"] + selected.shift
         self.nodes: list[Row] = run.sql("from nodes order by node").to_pylist()
         self.streams = self._rows("streams")
         self.exported = {each["process"] for each in self.streams}

@@ -79,21 +79,19 @@ def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
     """Writes the trace. What it cannot hold is given, a line each."""
     with out.open("wb") as file:
         packets = Packets(file)
-        shift = pieces.shift(selected)
-        started = selected.run.sql("select started from runs")["started"][0].as_py()
-        packets.add(clocks(started - shift))
+        packets.add(clocks(selected.started - selected.shift))
         tracks = Tracks(selected, packets)
         tracks.processes()
         words = Words.begin(selected, packets)
         flows = Flows(selected)
-        for found in nesting.events(pieces.pieces(selected, words.ops, shift)):
+        for found in nesting.events(pieces.pieces(selected, words.ops)):
             words.files(found.calls.file)
             flows.look(found.calls.id)
             for first in range(0, len(found.ends), AT_ONCE):
                 part = found.part(slice(first, first + AT_ONCE))
                 packets.add(_slices(part, tracks, words, flows))
             progress.add(int(found.ends.sum()))
-        lost = counters.write(selected, shift, tracks, packets)
+        lost = counters.write(selected, tracks, packets)
         packets.end()
     return lost
 

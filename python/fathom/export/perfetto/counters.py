@@ -33,22 +33,22 @@ SAMPLES = f"""
 select time + {{shift}} as time, value, {SERIES} as series from samples where {{kept}} order by series, time"""
 
 
-def write(selected: Selected, shift: int, tracks: Tracks, packets: Packets) -> list[str]:
-    """Writes all, `shift` ns later; gives what was left out."""
-    early = _samples(selected, shift, tracks, packets)
+def write(selected: Selected, tracks: Tracks, packets: Packets) -> list[str]:
+    """Writes all, shifted as calls are; gives what was left out."""
+    early = _samples(selected, tracks, packets)
     lost = [f"{early:,} samples from before the run's start: the trace has no earlier time"]
     if selected.part.file is None:
-        _rates(selected, shift, tracks, packets)
+        _rates(selected, tracks, packets)
         return lost if early else []
     rates = "bytes per second of processes: they are known of all files together only"
     return [*(lost if early else []), rates]
 
 
-def _rates(selected: Selected, shift: int, tracks: Tracks, packets: Packets) -> None:
+def _rates(selected: Selected, tracks: Tracks, packets: Packets) -> None:
     chosen = PROCESSES.format(where=selected.where)
-    kept = conditions.heat(Selection(t=_times(selected), layers=selected.part.layers))
+    kept = conditions.heat(Selection(t=selected.part.ns, layers=selected.part.layers))
     known: dict[tuple[Any, ...], int] = {}
-    for batch in selected.batches(RATES.format(kept=kept, processes=chosen, shift=shift)):
+    for batch in selected.batches(RATES.format(kept=kept, processes=chosen, shift=selected.shift)):
         columns = (batch[name].to_pylist() for name in ("process", "layer", "operation"))
         keys = list(zip(*columns, strict=True))
         for process, layer, operation in sorted(set(keys) - known.keys()):
@@ -59,11 +59,11 @@ def _rates(selected: Selected, shift: int, tracks: Tracks, packets: Packets) -> 
         packets.add(counters(batch["time"].to_numpy(), uuids, batch["rate"].to_numpy()))
 
 
-def _samples(selected: Selected, shift: int, tracks: Tracks, packets: Packets) -> int:
+def _samples(selected: Selected, tracks: Tracks, packets: Packets) -> int:
     """Writes them; gives how many are too early."""
-    chosen = PROCESSES.format(where=selected.where)
+    chosen, shift = PROCESSES.format(where=selected.where), selected.shift
     nodes = f"(select node from processes where process in {chosen})"
-    first, last = _times(selected) or (-MOST, MOST)
+    first, last = selected.part.ns or (-MOST, MOST)
     kept = (
         f"(process in {chosen} or process is null and node in {nodes})"
         f" and time between {max(first, -shift)} and {last}"
@@ -75,13 +75,6 @@ def _samples(selected: Selected, shift: int, tracks: Tracks, packets: Packets) -
         packets.add(counters(batch["time"].to_numpy(), uuids[place], batch["value"].to_numpy()))
     early = f"select count(*) as n from samples where time < {-shift} and time >= {first}"
     return int(selected.run.sql(early)["n"][0].as_py())
-
-
-def _times(selected: Selected) -> tuple[int, int] | None:
-    if selected.part.time is None:
-        return None
-    first, last = (int(min(second, 9e9) * 1e9) for second in selected.part.time)
-    return first, last
 
 
 def _series(row: dict[str, Any], tracks: Tracks) -> int:
