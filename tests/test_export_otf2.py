@@ -326,6 +326,28 @@ def collectives(found: Read, told: Told) -> None:
         assert all(made == next(iter(ranks.values())) for made in ranks.values())
 
 
+def test_messages(tmp_path: Path) -> None:
+    """Those of a communicator on which none was posted, sent before they were received."""
+    program = built("tests/programs/mpi", "ring", "mpich")
+    found, told = shown(record(tmp_path, "--layers", "+mpi", "--", *program))
+    compare(found, told)
+    made: dict[str, list[Any]] = {"MpiSend": [], "MpiRecv": []}
+    for kind, _, location, event in found.others:
+        if kind in made:
+            partner = event.receiver if kind == "MpiSend" else event.sender
+            rank = int(location.group.name.removeprefix("MPI Rank "))
+            ends = (rank, partner) if kind == "MpiSend" else (partner, rank)
+            which = (event.communicator.name, event.msg_tag, event.msg_length)
+            made[kind].append(((*ends, *which), event.time))
+    wanted = [
+        (r, (r + 1) % 4, "MPI_COMM_WORLD", tag, 4 * (tag + r)) for r in range(4) for tag in range(4)
+    ]
+    sent, received = (dict(made[kind]) for kind in ("MpiSend", "MpiRecv"))
+    assert sorted(which for which, _ in made["MpiSend"]) == sorted(wanted)
+    assert sorted(which for which, _ in made["MpiRecv"]) == sorted(wanted)
+    assert all(sent[which] <= received[which] for which in wanted)
+
+
 def test_a_part(hdf5: Path) -> None:
     """Of two ranks, two layers and one file; nesting skips what was left out."""
     told = Told(hdf5)

@@ -24,6 +24,21 @@ locked as (
 	from on_handle join asked on asked.call = id
 	where layer = 'posix' and op in ('fcntl', 'flock', 'lockf') and handle is not null
 ),
+-- A reader matches messages of a communicator by their order: where some were posted, none is told.
+talk as (
+	select c.*, g.communicator, regexp_matches(op, '^MPI_([BRS]?[Ss]end|Recv|Sendrecv|Sendrecv_replace)(_c)?$') as blocking
+	from picked as c join objects as o using (object) join communicator as g on g.group_hash = o.group_hash
+		join speaker as m on m.stream = c.stream
+	where c.layer = 'mpi' and regexp_matches(op, '[Ss]end|[Rr]ecv')
+),
+message as (
+	select id, any_value(op) as op, any_value(communicator) as communicator, any_value(bytes) as bytes,
+		max(value) filter (name = 'partner') as partner, max(value) filter (name = 'tag') as tag,
+		max(value) filter (name = 'from') as "from", max(value) filter (name = 'from_tag') as from_tag,
+		max(value) filter (name = 'arrived') as arrived
+	from talk join args on args.call = id
+	where communicator not in (select communicator from talk where not blocking) group by id
+),
 extra as (
 	select arg_min(w.id, w.start) as id, {completed} as what, p.handle, p.id::bigint as a, max(coalesce(l.bytes::bigint, -1)) as b, -1::bigint as c
 	from links as l join on_handle as p on p.id = l.to_call join picked as w on w.id = l.from_call
@@ -50,6 +65,12 @@ extra as (
 		join speaker as m on m.stream = c.stream
 		left join args as r on r.call = c.id and r.name = 'root'
 	where c.layer = 'mpi'
+	union all
+	select id, {sent}, partner, communicator, tag, greatest(coalesce(bytes, 0), 0)
+	from message where op not like 'MPI_Recv%' and partner >= 0 and tag >= 0
+	union all
+	select id, {received}, coalesce("from", partner), communicator, coalesce(from_tag, tag), greatest(coalesce(arrived, bytes, 0), 0)
+	from message where regexp_matches(op, '[Rr]ecv') and coalesce("from", partner) >= 0 and coalesce(from_tag, tag) >= 0
 ),
 extras as (
 	select id, list({'what': what, 'on': handle, 'a': a, 'b': b, 'c': c} order by what, if(what = {ended}, -handle, handle)) as extras,

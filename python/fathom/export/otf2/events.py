@@ -17,7 +17,9 @@ from fathom.export.progress import Progress
 from fathom.export.selected import Selected
 
 #: What a call adds at its end, in this order (calls.sql).
-COMPLETED, SOUGHT, LOCKED, UNLOCKED, TRIED, MADE, ENDED, SERVING = range(8)
+COMPLETED, SOUGHT, LOCKED, UNLOCKED, TRIED, MADE, ENDED, SERVING, RECEIVED = range(9)
+#: What it adds at its begin.
+SENT = 9
 #: An action that is no operation on a handle, and an addition too.
 COLLECTIVE = 16
 #: Parts of the other actions.
@@ -51,6 +53,8 @@ class Writers:
         self.attempt = library.function("EvtWriter_IoTryLock", *base, U32, U8)
         self.together = library.function("EvtWriter_MpiCollectiveBegin", *base)
         self.apart = library.function("EvtWriter_MpiCollectiveEnd", *base, U8, U32, U32, U64, U64)
+        self.send = library.function("EvtWriter_MpiSend", *base, U32, U32, U32, U64)
+        self.receive = library.function("EvtWriter_MpiRecv", *base, U32, U32, U32, U64)
         self.add_u64 = library.function("AttributeList_AddUint64", POINTER, U32, U64)
         self.add_i32 = library.function("AttributeList_AddInt32", POINTER, U32, I32)
         self.add_place = library.function(
@@ -93,6 +97,10 @@ class Lane:
                 failed |= write.add_u64(attributes, OFFSET, offset)
             flags = FLAGS[action >> 2]
             failed |= write.begin(writer, attributes, start, handle, action & 3, flags, size, call)
+        for extra in extras or ():
+            if extra["what"] == SENT:
+                to, where, tag, length = extra["on"], extra["a"], extra["b"], extra["c"]
+                failed |= write.send(writer, None, start, to, where, tag, length)
         if failed:
             check(failed)
         return True
@@ -116,7 +124,8 @@ class Lane:
             else:
                 failed = write.complete(writer, None, stop, handle, moved, call)
         for extra in extras or ():
-            failed |= self._extra(stop, **extra)
+            if extra["what"] != SENT:
+                failed |= self._extra(stop, **extra)
         if error:
             failed |= write.add_i32(write.attributes, ERROR, error)
         failed |= write.leave(writer, write.attributes, stop, region)
@@ -137,6 +146,8 @@ class Lane:
             return write.destroy(writer, None, time, on)
         if what == SERVING:
             return write.add_u64(write.attributes, SERVES, a)  # of the LEAVE that comes next
+        if what == RECEIVED:
+            return write.receive(writer, None, time, on, a, b, c)
         if what == COLLECTIVE:
             return write.apart(writer, None, time, a, on, NOWHERE if b < 0 else b, c, 0)
         lock = {LOCKED: write.acquire, UNLOCKED: write.release, TRIED: write.attempt}[what]
@@ -180,7 +191,7 @@ class Events:
         numbers = {
             "completed": COMPLETED, "sought": SOUGHT, "locked": LOCKED, "unlocked": UNLOCKED, "tried": TRIED,
             "made": MADE, "ended": ENDED, "serving": SERVING, "collective": COLLECTIVE,
-            "shift": self.tables.selected.shift,
+            "received": RECEIVED, "sent": SENT, "shift": self.tables.selected.shift,
         }  # fmt: skip
         part = (
             "true" if where == around else f"c.stream in (select stream from calls where {where})"
