@@ -1,15 +1,20 @@
-"""Runs of many ranks and calls: questions asked of one process, and of two workers of a Dask cluster on this machine.
+"""What runs of many calls cost: each query of one process and of two workers of a Dask cluster on this machine, the
+page, findings, tiles, packing; and what each further million calls costs.
 
-Each run is ten times the one before, grown from a recorded one (tests/harness/grown). FATHOM_SCALE_CALLS says up to how
-many calls; FATHOM_SCALE_RUNS names a folder where runs are kept, to be asked again.
+Runs are grown from a recorded one (tests/harness/grown), each ten times the one before; streams that are packed are
+recorded. One size is a look: FATHOM_SCALE_CALLS=100000000 goes on up to so many calls. FATHOM_SCALE_RUNS names a folder
+where runs are kept, to be asked again.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +24,42 @@ import fathom
 from fathom import cluster
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
-from tools import ROOT, BenchError, Row, fathom_run, pack, run, scratch, size_of
+from tools import (
+    ENGINE,
+    FATHOM,
+    ROOT,
+    BenchError,
+    Cost,
+    Row,
+    cost,
+    fathom_run,
+    pack,
+    regular_run,
+    run,
+    scratch,
+    size_of,
+)
 
 sys.path.insert(0, str(ROOT / "tests"))
 
 from harness import grown
 
-RANKS, FIRST, LAST, STEP = 4096, 1_000_000, 100_000_000, 10
+RANKS, FIRST, STEP = 4096, 1_000_000, 10
 WORKERS, GIB, TOP = 2, 2.0, 1000
-QUERIES = ("latency breakdown inclusive", "throughput", "latency operation max", "call")
+QUERIES = (
+    "latency breakdown inclusive",
+    "latency breakdown exclusive",
+    "latency operation list",
+    "latency operation max",
+    "latency operation min",
+    "latency operation avg",
+    "latency collective",
+    "throughput",
+    "energy 10 5",
+    "call",
+)
 CHOMBO = ROOT / "build" / "kernels" / "chombo_hdf5_mpich"
+TILES = "import sys, pathlib as p, fathom.tiles.build as b; b.make(p.Path(sys.argv[1]), p.Path(sys.argv[2]))"
 
 
 @contextmanager
@@ -50,90 +81,149 @@ def recorded(place: Path) -> Path:
         if not CHOMBO.exists():
             raise BenchError("needs kernels/chombo with MPICH: make native")
         (place / "data").mkdir()
-        run(
-            [
-                "mpiexec.mpich",
-                "-n",
-                "4",
-                *fathom_run(path, "--layers", "+mpi"),
-                CHOMBO,
-                place / "data",
-            ]
-        )
+        traced = fathom_run(path, "--layers", "+mpi")
+        run(["mpiexec.mpich", "-n", "4", *traced, CHOMBO, place / "data"])
         pack(path)
     return path
 
 
-def of_size(place: Path, calls: int) -> tuple[Path, float]:
-    """The run of at least so many calls, and the processor seconds of making it; 0: it was there."""
-    path, began = place / f"{calls}.fathom", time.process_time()
-    if (path / "run.json").is_file():
-        return path, 0.0
-    grown.grow(recorded(place), path, RANKS, calls, f"{place}/data/*")
-    return path, time.process_time() - began
+def of_size(place: Path, calls: int) -> Path:
+    """The run of at least so many calls."""
+    path = place / f"{calls}.fathom"
+    if not (path / "run.json").is_file():
+        grown.grow(recorded(place), path, RANKS, calls, f"{place}/data/*")
+    return path
 
 
 @dataclass
 class Asked:
     """One question, one way."""
 
-    seconds: float
+    processor_seconds: float
+    gib: float  # the most memory of a process that read calls
     answer: Any
 
 
-def asked(path: Path, query: str, workers: cluster.Workers | None) -> Asked:
-    """A run opened anew."""
-    began = time.monotonic()
+def answer(path: Path, query: str, workers: cluster.Workers | None = None) -> Any:
+    """Of a run opened anew."""
     opened = fathom.open(path)
     opened.workers = workers
     found = model.answer(opened, language.parse(query), Segment(), TOP)
-    return Asked(time.monotonic() - began, (found.views, found.servers, found.layers))
+    return found.views, found.servers, found.layers
 
 
-def processor_seconds(workers: cluster.Workers) -> float:
-    """Of all workers so far."""
-    return float(sum(workers.client.run(time.process_time).values()))
+def _alone(path: Path, query: str) -> Asked:
+    before = time.process_time()
+    found = answer(path, query)
+    return Asked(time.process_time() - before, cluster.peak_gib(), found)
 
 
-def questions(path: Path, workers: cluster.Workers) -> Iterator[Row]:
-    """Each asked of this process, then of the workers."""
+def alone(path: Path, query: str) -> Asked:
+    """By a process of its own."""
+    anew = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=anew) as process:
+        return process.submit(_alone, path, query).result()
+
+
+def spread(path: Path, query: str, workers: cluster.Workers) -> Asked:
+    """By workers; processor seconds of all of them and of the process that asks."""
+
+    def used() -> float:
+        return time.process_time() + float(sum(workers.client.run(time.process_time).values()))
+
+    before = used()
+    found = answer(path, query, workers)
+    return Asked(used() - before, max(workers.client.run(cluster.peak_gib).values()), found)
+
+
+class Curve:
+    """Costs by what was asked and how many calls there were."""
+
+    def __init__(self) -> None:
+        self.points: dict[str, list[tuple[int, float]]] = defaultdict(list)
+
+    def keep(self, what: str, calls: int, processor_seconds: float) -> None:
+        self.points[what].append((calls, processor_seconds))
+
+    def law(self) -> Iterator[Row]:
+        """What the last step up cost by the call, and how that compares with the calls: 1 is in proportion."""
+        for what, points in self.points.items():
+            if len(points) > 1:
+                (few, less), (many, more) = points[-2:]
+                slope, grew = (more - less) / (many - few) * 1e6, more / less / (many / few)
+                yield Row(f"{what}: each further million calls", slope, "s", ratio=grew)
+
+
+def questions(path: Path, calls: int, workers: cluster.Workers, curve: Curve) -> Iterator[Row]:
+    """Each asked of one process, then of the workers."""
     for query in QUERIES:
-        used = time.process_time()
-        alone = asked(path, query, None)
-        used = time.process_time() - used
-        there = processor_seconds(workers)
-        spread = asked(path, query, workers)
-        there = processor_seconds(workers) - there
-        same = alone.answer == spread.answer
-        yield Row(f"  {query}: {WORKERS} workers; one process", spread.seconds, "s", alone.seconds,
-                  spread.seconds / alone.seconds, "equal answers", same)  # fmt: skip
-        yield Row("    processor seconds", there, "s", used, there / used)
+        one, some = alone(path, query), spread(path, query, workers)
+        curve.keep(f"{query}, one process", calls, one.processor_seconds)
+        curve.keep(f"{query}, {WORKERS} workers", calls, some.processor_seconds)
+        yield Row(f"  {query}: processor seconds of {WORKERS} workers; one process", some.processor_seconds, "s",
+                  one.processor_seconds, some.processor_seconds / one.processor_seconds, "equal answers",
+                  one.answer == some.answer)  # fmt: skip
+        yield Row("    the most memory of a worker so far; of the one process", some.gib, "GiB", one.gib,
+                  some.gib / one.gib, f"<= {GIB:g} GiB", some.gib <= GIB)  # fmt: skip
+
+
+def commands(path: Path, calls: int, curve: Curve) -> Iterator[Row]:
+    """What is made of the whole by one process."""
+    tiles = path / "tiles.made"
+    asked: dict[str, list[str | Path]] = {
+        "fathom show": [FATHOM, "show", path, "--json"],
+        "fathom show --findings": [FATHOM, "show", path, "--findings", "--json"],
+        "tiles": [sys.executable, "-c", TILES, path / "tables", tiles],
+    }
+    for what, words in asked.items():
+        yield from _command(what, calls, cost(words), curve)
+    yield Row("    their size", tiles.stat().st_size / 1e6, "MB")
+    tiles.unlink()
+
+
+def packing(calls: int, curve: Curve) -> Iterator[Row]:
+    """A recorded run of one process: streams to tables."""
+    with regular_run(calls) as directory:
+        took = cost([ENGINE, "pack", directory])
+        yield from _command(
+            f"pack {calls / 1e6:g} M calls of one process", calls, took, curve, "pack"
+        )
+        sizes = [size_of(directory, glob) / 1e6 for glob in ("streams/*", "tables/**/*.parquet")]
+        yield Row("    tables; streams", sizes[1], "MB", sizes[0], sizes[1] / sizes[0])
+
+
+def _command(
+    what: str, calls: int, took: Cost, curve: Curve, name: str | None = None
+) -> Iterator[Row]:
+    curve.keep(name or what, calls, took.processor_seconds)
+    yield Row(f"  {what}: processor seconds", took.processor_seconds, "s")
+    yield Row("    the most memory", took.gib, "GiB")
+
+
+def sizes(last: int) -> Iterator[int]:
+    """Calls of the runs that are made."""
+    calls = FIRST
+    while calls <= last:
+        yield calls
+        calls *= STEP
+
+
+def measured(place: Path, last: int, workers: cluster.Workers) -> Iterator[Row]:
+    """Sizes in turn, the smallest first, then the law."""
+    curve = Curve()
+    for wanted in sizes(last):
+        path = of_size(place, wanted)
+        calls = int(fathom.open(path).sql("select events from runs")["events"][0].as_py())
+        yield Row(f"calls of {RANKS:,} ranks", calls / 1e6, "M")
+        yield Row("  its tables", size_of(path / "tables", "*.parquet") / 1e6, "MB")
+        yield from questions(path, calls, workers, curve)
+        yield from commands(path, calls, curve)
+        yield from packing(wanted, curve)
+    yield from curve.law()
 
 
 def rows(quick: bool) -> list[Row]:
-    """Sizes in turn, the smallest first."""
-    last = FIRST if quick else int(os.environ.get("FATHOM_SCALE_CALLS", LAST))
-    result: list[Row] = []
+    """One size, unless more is asked for."""
+    last = FIRST if quick else int(os.environ.get("FATHOM_SCALE_CALLS", FIRST))
     with folder() as place, cluster.workers(f"local:{WORKERS}") as workers:
-        calls = FIRST
-        while calls <= last:
-            path, took = of_size(place, calls)
-            there = fathom.open(path).sql("select events from runs")["events"][0].as_py()
-            result += [
-                Row("calls of the run", there / 1e6, "M"),
-                Row("  its tables", size_of(path / "tables", "*.parquet") / 1e6, "MB"),
-                *([Row("  processor seconds to make it", took, "s")] if took else []),
-                *questions(path, workers),
-            ]
-            most = max(workers.client.run(cluster.peak_gib).values())
-            result.append(
-                Row(
-                    "  the most memory of a worker so far",
-                    most,
-                    "GiB",
-                    target=f"<= {GIB:g} GiB",
-                    met=most <= GIB,
-                )
-            )
-            calls *= STEP
-    return result
+        return list(measured(place, last, workers))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import socket
 import time
 from collections.abc import Iterator
@@ -30,9 +29,9 @@ if TYPE_CHECKING:
     from distributed import Client
 
 #: Most calls of a part, unless one rank has more; a worker's memory and how evenly they work follow from it.
-CALLS = 2_000_000
-#: Parts for each worker, where the run is large enough.
-EACH = 4
+CALLS = 8_000_000
+#: Parts for each worker, where the run is large enough; each costs a second to plan and to begin.
+EACH = 2
 LEAST = 50_000
 #: What a worker's database may use; the rest of 2 GiB is Python's, Arrow's and Dask's.
 MEMORY = "1 GiB"
@@ -74,8 +73,9 @@ def answer(tables: str, piece: Piece, text: str, values: dict[str, Any]) -> pa.T
 
 
 def peak_gib() -> float:
-    """The most memory that this worker had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    """The most memory that this process had; what getrusage says begins with that of the process which started it."""
+    found = re.search(r"^VmHWM:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return int(found[1]) / 2**20 if found else 0.0
 
 
 @dataclass

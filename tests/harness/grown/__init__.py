@@ -5,14 +5,17 @@ and the order of calls are a real program's (`args` stay empty). A copy of the r
 was one rank's, and a stretch of its own in those of several. A repetition comes after the one before; in each, a rank's
 calls last longer by a whole factor of 1 to 4, by chance, but collective ones, which last 4 times as long at all ranks:
 so all sums stay exact, and no two ranks are alike. `python -m harness.grown RUN DIRECTORY --ranks 100000 --calls
-10000000` makes one; memory is that of a part of `calls` and of the sums of each rank.
+10000000` makes one. A process for each processor makes parts of `calls`; memory is that of such a part in each, about
+1 GB, and of the sums of each rank, whatever the size of the run.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import duckdb
@@ -58,25 +61,24 @@ class Column:
         return self.values[index], None if self.null is None else self.null[index]
 
 
+def _numbers(connection: duckdb.DuckDBPyConnection, sql: str) -> Numbers:
+    return np.array([row[0] for row in connection.sql(sql).fetchall()], dtype=np.int64)
+
+
+def _count(connection: duckdb.DuckDBPyConnection, what: str) -> int:
+    return int(_numbers(connection, f"select count(*) from {what}")[0])
+
+
 class Pattern:
     """The recorded calls, numbered from 0 in all respects (base.sql)."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Of a database in which base.sql was run."""
-        self.connection = connection
         self.base = connection.sql("from base").to_arrow_table()
-        self.of_stream: Numbers = self._list("select calls from new_stream order by number")
+        self.of_stream = _numbers(connection, "select calls from new_stream order by number")
         self.first: Numbers = np.concatenate(([0], np.cumsum(self.of_stream)))
-        self.outermost: Numbers = self._list("select outermost from new_process order by number")
+        self.outermost = _numbers(connection, "select outermost from new_process order by number")
         self._columns: dict[str, Column] = {}
-
-    def _list(self, sql: str) -> Numbers:
-        return np.array([row[0] for row in self.connection.sql(sql).fetchall()], dtype=np.int64)
-
-    def count(self, sql: str) -> int:
-        """One number."""
-        ((number,),) = self.connection.sql(f"select count(*) from {sql}").fetchall()
-        return int(number)
 
     @cached_property
     def lasts(self) -> int:
@@ -238,11 +240,10 @@ def _read(connection: duckdb.DuckDBPyConnection, recorded: Path, files: str) -> 
     pattern = Pattern(connection)
     if not pattern.base.num_rows:
         raise CannotGrow(f"{recorded}: no rank made a call on a file {files}")
-    counted = pattern.count("recorded.counters where calls <> recorded")
-    odd = pattern.count("new_collective where ranks_expected <> (select count(*) from new_process)")
-    several = pattern.count("new_process") - pattern.count(
-        "(select distinct number from new_process)"
-    )
+    count = partial(_count, connection)
+    counted = count("recorded.counters where calls <> recorded")
+    odd = count("new_collective where ranks_expected <> (select count(*) from new_process)")
+    several = count("new_process") - count("(select distinct number from new_process)")
     for number, what in (
         (counted, "sums of calls that were only counted: record all layers at level call"),
         (odd, "collectives of some of its ranks only"),
@@ -253,7 +254,9 @@ def _read(connection: duckdb.DuckDBPyConnection, recorded: Path, files: str) -> 
     return pattern
 
 
-def _sized(pattern: Pattern, ranks: int, calls: int) -> Growth:
+def _sized(
+    connection: duckdb.DuckDBPyConnection, pattern: Pattern, ranks: int, calls: int
+) -> Growth:
     """At least so many ranks and calls: whole copies, whole repetitions."""
     processes = len(pattern.outermost)
     copies = -(-ranks // processes)
@@ -262,10 +265,11 @@ def _sized(pattern: Pattern, ranks: int, calls: int) -> Growth:
         "ranks": copies * processes, "template_ranks": processes, "copies": copies, "repetitions": repetitions,
         "most": MOST, "period": pattern.lasts, "duration": pattern.lasts * repetitions,
         "events": copies * repetitions * pattern.base.num_rows, "streams": len(pattern.of_stream),
-        "private_files": pattern.count("new_file where not shared"),
+        "private_files": _count(connection, "new_file where not shared"),
     }  # fmt: skip
     sizes |= {
-        f"{name}s": pattern.count(f"new_{name}") for name in ("object", "selection", "collective")
+        f"{name}s": _count(connection, f"new_{name}")
+        for name in ("object", "selection", "collective")
     }
     return Growth(pattern, sizes)
 
@@ -287,7 +291,7 @@ def _stretch(growth: Growth) -> pa.Table:
 def grow(recorded: Path, path: Path, ranks: int, calls: int, files: str = "*") -> Grown:
     """Writes the run directory; one that is there is replaced. At least so many ranks and calls."""
     connection = packed.connect()
-    growth = _sized(_read(connection, recorded, files), ranks, calls)
+    growth = _sized(connection, _read(connection, recorded, files), ranks, calls)
     tables = packed.begin(path)
     packed.constants(connection, growth.sizes)
     connection.register("stretch", _stretch(growth))
@@ -305,13 +309,25 @@ def grow(recorded: Path, path: Path, ranks: int, calls: int, files: str = "*") -
 
 
 def _write_calls(connection: duckdb.DuckDBPyConnection, growth: Growth, folder: Path) -> None:
-    """Part by part; what was read and written when is summed on the way."""
+    """Part by part, each by a process of its own; what was read and written when is summed here."""
     folder.mkdir()
-    for number, piece in enumerate(
-        pieces(growth.pattern, growth.sizes["copies"], growth.sizes["repetitions"])
-    ):
-        made = growth.rows(piece)
-        write_part(made, folder / f"{number:08d}.parquet")
+    of = growth.sizes
+    parts = enumerate(pieces(growth.pattern, of["copies"], of["repetitions"]))
+    anew = multiprocessing.get_context("spawn")  # a fork would copy the database's threads' locks
+    with ProcessPoolExecutor(mp_context=anew) as processes:
+        for heated in processes.map(partial(_write_numbered, growth, folder), parts):
+            connection.register("of_part", heated)
+            connection.execute("insert into heated from of_part")
+            connection.unregister("of_part")
+
+
+def _write_numbered(growth: Growth, folder: Path, numbered: tuple[int, Piece]) -> pa.Table:
+    """One part of `calls`; what `heat` holds of it."""
+    number, piece = numbered
+    made = growth.rows(piece)
+    write_part(made, folder / f"{number:08d}.parquet")
+    with packed.connect() as connection:
+        packed.constants(connection, growth.sizes)
         connection.register("made", made)
         packed.run(connection, packed.HERE / "heated.sql")
-        connection.unregister("made")
+        return connection.sql("from heated").to_arrow_table()

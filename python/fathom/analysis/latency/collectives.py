@@ -1,6 +1,7 @@
 """Operations that several ranks make together: waiting for the last, communication, storage."""
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
 from fathom.analysis.latency.ask import Answer, Question
@@ -26,13 +27,16 @@ def _communication_known(source: Source) -> bool:
 
 def collectives(ask: Question) -> Answer:
     """View `collective`: those that the calls asked for are part of, with their members at all ranks."""
+    asked = ask.ask("collectives_asked", {"top": ask.top})["collective"]
     everywhere = Question(ask.run, ask.query, whole(ask.part.who, ask.part.values), ask.top)
     rows = everywhere.ask(
-        "collective_view",
-        {"top": ask.top},
-        shown=ask.part.which,
+        "collective_members",
+        {"collectives": asked.to_pylist()},
         counted=statement("latency/any_subcall", servers_set="true"),
     )
+    servers = pc.list_value_length(rows["servers"]).cast(pa.int64())
+    rows = rows.drop_columns("servers").append_column("servers", servers)
+    rows = rows.append_column("mean", pc.divide(rows["total"].cast(pa.float64()), rows["members"]))
     table = ask.table(rows, COLUMNS)
     answer = Answer(ask.part.who, {"collective": table})
     if not _communication_known(ask.source):

@@ -55,10 +55,9 @@ def _nothing(ask: Question) -> UsageError:
 
 def _notes(ask: Question, answer: Answer) -> list[str]:
     notes = []
-    if ask.run.workers and (ask.traced or ask.query.name == "latency collective"):
-        what = "what traced servers did" if ask.traced else "collectives"
+    if ask.run.workers and ask.traced:
         notes.append(
-            f"{what}: calls of several ranks belong together, so the cluster was not asked"
+            "a server was traced: calls of several ranks belong together, so the cluster was not asked"
         )
     made = own(ask.source)
     calls, recorded = sum(made["calls"].to_pylist()), sum(made["recorded"].to_pylist())

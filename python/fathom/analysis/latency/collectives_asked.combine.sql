@@ -1,0 +1,1 @@
+select distinct collective, elapsed from partials order by elapsed desc, collective {top}
