@@ -40,17 +40,17 @@ def _number(file: Path) -> int:
     try:
         return int(_text(file))
     except ValueError as error:
-        raise FathomError(f"energy: {file} has no number; {INSTEAD}") from error
+        raise FathomError(f"tune: energy: {file} has no number; {INSTEAD}") from error
 
 
 def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="ascii", errors="replace").strip()
     except PermissionError as error:
-        line = f"energy: {file} may not be read: as root, chmod a+r it and its like; or {INSTEAD}"
+        line = f"tune: energy: {file} may not be read: as root, chmod a+r it and its like; or {INSTEAD}"
         raise FathomError(line) from error
     except OSError as error:
-        raise FathomError(f"energy: {file}: {error.strerror}; {INSTEAD}") from error
+        raise FathomError(f"tune: energy: {file}: {error.strerror}; {INSTEAD}") from error
 
 
 def zones(root: Path) -> list[Zone]:
@@ -62,7 +62,7 @@ def zones(root: Path) -> list[Zone]:
         if COUNTED.fullmatch(_text(place / "name"))
     ]
     if not found:
-        line = f"energy: no RAPL counters in {root}, as in most virtual machines"
+        line = f"tune: energy: no RAPL counters in {root}, as in most virtual machines"
         raise FathomError(f"{line}; {INSTEAD}")
     for zone in found:
         zone.read()

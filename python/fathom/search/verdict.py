@@ -243,9 +243,10 @@ def _sentence(found: Result, compared: Compared, runs: int, worth: float, expert
     pair += f" instead of {found.default:.4g}, medians of {runs} fresh runs of each"
     cost = f"tuning took {found.cost.search:.0f} s"
     if found.verdict == GAIN:
-        least = "never repaid: a run takes as long as before"
-        cost += f", {least}" if found.repaid is None else f", repaid after {found.repaid:,} runs"
-    return f"{verdict}: {likely}, {pair}{expert}; {cost}"
+        never = "never repaid: a run takes as long as before"
+        cost += f", {never}" if found.repaid is None else f", repaid after {found.repaid:,} runs"
+        pair += expert
+    return f"{verdict}: {likely}, {pair}; {cost}"
 
 
 def times(ratio: float | None) -> str:

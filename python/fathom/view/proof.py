@@ -88,5 +88,5 @@ def proof(result: Result) -> None:
     if cost.comparing:
         line += f", {cost.comparing:.0f} s for what it is compared with"
     print(f"\ncost: {line}, {cost.proof:.0f} s for the proof")
-    if result.saved is not None:
+    if result.saved is not None and result.saved > 0:
         print(f"saved: {result.saved:.4g} s of run time, by each run")
