@@ -10,33 +10,21 @@
 -- fix:    give each rank whole blocks: align its part to {block:count} bytes, or write by a collective call with file domains so aligned
 -- knob:   striping_unit, romio_lustre_co_ratio, H5Pset_alignment
 -- seen:   Liao, Choudhary 2008 (file domains aligned to lock boundaries); Dickens, Logan 2010
-with several as (
-	select file from counters where layer = 'posix' and kind = 'write' and file is not null group by file having count(distinct process) > 1
-),
-written as (
-	select c.id, c.process, c.file, c.file_offset, c.bytes, c.duration, p.block, p.place, p.directory
-	from calls as c join several using (file) join {places} as p using (file)
+with each as (
+	select
+		c.id, c.process, c.bytes, c.duration, p.block, p.place, p.directory, floor(log2(c.bytes))::int as bin,
+		b.piece is not null or e.piece is not null as shares
+	from calls as c join {places} as p using (file)
+		left join {fought} as b on b.file = c.file and b.piece = c.file_offset // p.block and c.file_offset % p.block <> 0
+		left join {fought} as e on e.file = c.file and e.piece = (c.file_offset + c.bytes) // p.block and (c.file_offset + c.bytes) % p.block <> 0
 	where c.layer = 'posix' and c.kind = 'write' and c.bytes > 0 and c.error = 0 and c.file_offset is not null
-),
--- Blocks at the edges of writes, and those that several processes' writes end in.
-edge as (
-	select id, process, file, file_offset // block as piece from written where file_offset % block <> 0
-	union all
-	select id, process, file, (file_offset + bytes) // block from written where (file_offset + bytes) % block <> 0
-),
-fought as materialized (
-	select file, piece from edge group by file, piece having min(process) <> max(process)
-),
-sharing as materialized (
-	select id from edge semi join fought using (file, piece)
-),
-each as (
-	select *, floor(log2(bytes))::int as bin, id in (from sharing) as shares
-	from written
-	where exists (from fought)
+		and c.file in (select file from {fought})
 ),
 other as (
 	select directory, bin, exp(avg(ln(greatest(duration, 1)))) / 1e9 as seconds from each where not shares group by directory, bin
+),
+fought as (
+	select p.place, count(*) as blocks from {fought} join {places} as p using (file) group by p.place
 ),
 process as (
 	select
@@ -52,11 +40,11 @@ select
 	sum(bytes) / sum(n) as size,
 	count(*) as processes,
 	max(block) as block,
-	(select count(*) from fought join {places} as p using (file) where p.place = process.path) as blocks,
+	any_value(blocks) as blocks,
 	sum(spent) / sum(n) as each,
 	sum(other) / sum(n) as other,
 	list_slice(flatten(list(worst)), 1, 8) as calls,
 	max(spent - other) as lost
-from process
+from process join fought on fought.place = process.path
 group by path
 having sum(n) >= 16 and sum(spent) > 1.5 * sum(other)

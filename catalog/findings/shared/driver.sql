@@ -5,7 +5,7 @@
 with driver as materialized (
 	select id, process, parent, duration, if(op like 'H5FD_read%', 'read', 'write') as kind
 	from calls
-	where layer = 'hdf5' and op like 'H5FD%'
+	where layer = 'hdf5' and op like 'H5FD%' and exists (from args where name = 'mem_type')
 ),
 type as (
 	select call as id, value = 3 as raw from args where name = 'mem_type' and exists (from driver)
