@@ -218,7 +218,7 @@ def test_counters_alone_have_no_rows_and_equal_parts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [("findings",), ("patterns",), ("query", "--sql", "from runs"), ("report",)]
+    "command", [("show", "--findings"), ("query", "--sql", "from runs"), ("report",)]
 )
 @pytest.mark.parametrize("name", [SMALL, MIXED])
 @pytest.mark.full

@@ -17,6 +17,8 @@ from fathom.analysis import Remembered
 from fathom.analysis.distribution.found import Patterns, patterns
 from fathom.commands.arguments import add_run, positive
 from fathom.errors import RunError, UsageError
+from fathom.importing.lacks import reads_and_writes
+from fathom.store import Run
 from fathom.view import patterns as view
 
 
@@ -49,14 +51,16 @@ def of_files(command: str, found: Patterns, name: str, glob: str) -> Patterns:
     return kept
 
 
-def check_any(found: Patterns, name: str) -> None:
+def check_any(found: Patterns, run: Run) -> None:
     """Something must be there to show."""
     if found.patterns or found.unplaced:
         return
+    name = run.name
     if found.made:
+        again = f"fathom show {name} --next prepares the run that has them"
         raise RunError(
             f"{name}: none of its {found.made:,} reads and writes was recorded in full (level file or job):"
-            f" fathom show {name} --next prepares the run that has them"
+            f" {reads_and_writes(run.manifest, again)}"
         )
     raise RunError(
         f"{name}: no read or write of a file was seen: fathom doctor PROGRAM says why that can be"
@@ -69,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = patterns(Remembered(opened))
     if arguments.file:
         found = of_files("patterns", found, opened.name, arguments.file)
-    check_any(found, opened.name)
+    check_any(found, opened)
     if arguments.json:
         content = view.as_json(found, opened.name, arguments.top)
         print(json.dumps(content, indent=2, ensure_ascii=False))

@@ -135,7 +135,7 @@ def _rows(entry: Entry) -> list[dict[str, Any]]:
 def _look(name: str, place: Path, output: str | None, as_json: bool) -> int:
     opened = fathom.open(name)
     known = patterns(Remembered(opened))
-    check_any(known, opened.name)
+    check_any(known, opened)
     if not place.exists():
         print(f"fathom: tune store: {place}: there is none, so nothing is known", file=sys.stderr)
     found = look_up(opened, place, known)

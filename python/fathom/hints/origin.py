@@ -50,7 +50,7 @@ def found(origin: str, library: str | None, glob: str | None, kind: str | None) 
     seen = patterns(source)
     if glob:
         seen = of_files("generate", seen, opened.name, glob)
-    check_any(seen, opened.name)
+    check_any(seen, opened)
     group = run.group_of(seen, opened.name)
     return Found(run.sketch(seen, group, opened.name, library, kind), run.observed(source, group))
 

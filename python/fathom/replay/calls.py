@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from fathom.errors import RunError
+from fathom.importing.lacks import every_call
 from fathom.store import Run
 
 #: By level the layers of which calls are made again: what lies below one of them is made by it.
@@ -155,9 +156,11 @@ def _check_whole(run: Run, layers: tuple[str, ...], processes: Iterable[int]) ->
     ).to_pylist()  # fmt: skip
     if rows:
         said = ", ".join(f"{row['missing']:,} x {row['op']}" for row in rows[:3])
+        again = every_call(
+            run.manifest, "record the run with --level call, or replay it at another level"
+        )
         raise RunError(
-            f"{run.name}: calls of layer {rows[0]['layer']} were only counted ({said}): record the run with"
-            " --level call, or replay it at another level"
+            f"{run.name}: calls of layer {rows[0]['layer']} were only counted ({said}): {again}"
         )
 
 
@@ -294,6 +297,11 @@ def _arguments(run: Run, found: Recorded) -> None:
     columns = [rows.column(name).to_pylist() for name in ("call", "name", "value", "text")]
     for call, name, value, text in zip(*columns, strict=True):
         by_id[call].arguments[name] = value if text is None else text
+    for call in found.every():
+        if call.op == "rename" and "to" not in call.arguments:
+            raise RunError(
+                f"{run.name}: rename of {call.path}: its other name was not recorded; replay other files (--file)"
+            )
 
 
 def _groups(recorded: Recorded) -> dict[int, tuple[int, ...]]:
