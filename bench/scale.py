@@ -188,7 +188,7 @@ def packing(calls: int, curve: Curve) -> Iterator[Row]:
         yield from _command(
             f"pack {calls / 1e6:g} M calls of one process", calls, took, curve, "pack"
         )
-        sizes = [size_of(directory, glob) / 1e6 for glob in ("streams/*", "tables/**/*.parquet")]
+        sizes = [size_of(directory, glob) / 1e6 for glob in ("*.fts", "*.parquet")]
         yield Row("    tables; streams", sizes[1], "MB", sizes[0], sizes[1] / sizes[0])
 
 
