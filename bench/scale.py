@@ -2,14 +2,16 @@
 page, findings, tiles, packing; and what each further million calls costs.
 
 Runs are grown from a recorded one (tests/harness/grown), each ten times the one before; streams that are packed are
-recorded. One size is a look: FATHOM_SCALE_CALLS=100000000 goes on up to so many calls. FATHOM_SCALE_RUNS names a folder
-where runs are kept, to be asked again.
+recorded. One size is a look: FATHOM_SCALE_CALLS=100000000 goes on up to so many calls, FATHOM_SCALE_RANKS=100000 adds
+the page, findings and first screen of so many ranks. FATHOM_SCALE_RUNS names a folder where runs are kept, to be asked
+again.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import sys
 import time
 from collections import defaultdict
@@ -43,6 +45,14 @@ from tools import (
 sys.path.insert(0, str(ROOT / "tests"))
 
 from harness import grown
+
+SOON, FINDINGS = 2.0, 20.0
+#: Answers what the first screen of `fathom view` says.
+OVERVIEW = """import sys
+from fathom.screens import ask
+from fathom.screens.opened import Runs
+runs = Runs(sys.argv[1:])
+ask(runs, "overview", {"run": next(iter(runs.all))})"""
 
 RANKS, FIRST, STEP = 4096, 1_000_000, 10
 WORKERS, GIB, TOP = 2, 2.0, 1000
@@ -222,8 +232,37 @@ def measured(place: Path, last: int, workers: cluster.Workers) -> Iterator[Row]:
     yield from curve.law()
 
 
+def of_ranks(place: Path, ranks: int) -> Iterator[Row]:
+    """What is first asked of so many ranks; targets are of the processor, since others may keep it busy."""
+    path = place / f"{ranks}-ranks.fathom"
+    if not (path / "run.json").is_file():
+        grown.grow(recorded(place), path, ranks, 1, f"{place}/data/*")
+    for kept in ("page", "answers"):
+        shutil.rmtree(path / "tables" / kept, ignore_errors=True)
+    facts = fathom.open(path).sql("select events, ranks_seen from runs").to_pylist()[0]
+    overview: list[str | Path] = [sys.executable, "-c", OVERVIEW, path]
+    show: list[str | Path] = [FATHOM, "show", path]
+    yield Row("ranks of the run", facts["ranks_seen"], "")
+    yield Row("  its calls", facts["events"] / 1e6, "M")
+    for what, command, most in (
+        ("the page, by whoever packs or asks first", show, None),
+        ("show", show, SOON),
+        ("first screen, by whoever asks first", overview, None),
+        ("first screen", overview, SOON),
+        ("show --findings", [*show, "--findings"], FINDINGS),
+    ):
+        took = cost(command)
+        used = took.processor_seconds
+        yield Row(f"  {what}: processor seconds", used, "s", took.seconds, used / took.seconds,
+                  f"<= {most:g} s" if most else "", used <= most if most else None)  # fmt: skip
+        yield Row("    most memory", took.gib, "GiB", target=f"<= {GIB:g} GiB", met=took.gib <= GIB)
+
+
 def rows(quick: bool) -> list[Row]:
     """One size, unless more is asked for."""
     last = FIRST if quick else int(os.environ.get("FATHOM_SCALE_CALLS", FIRST))
-    with folder() as place, cluster.workers(f"local:{WORKERS}") as workers:
-        return list(measured(place, last, workers))
+    with folder() as place:
+        with cluster.workers(f"local:{WORKERS}") as workers:
+            found = list(measured(place, last, workers))
+        ranks = 0 if quick else int(os.environ.get("FATHOM_SCALE_RANKS", 0))
+        return [*found, *(of_ranks(place, ranks) if ranks else ())]

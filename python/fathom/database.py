@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from fathom.errors import DamagedRun, FathomError, UsageError
 
@@ -19,8 +20,9 @@ warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extr
 
 # Tables that the packer splits into parts (docs/tables.md).
 PARTED = ("calls", "args", "links")
-#: Bytes of tables together, the smallest first, that are held in memory rather than read again for each question.
-SMALL = 16 << 20
+#: Bytes of tables together, the smallest first, that are held in memory rather than read again for each question; and
+#: rows that one may have: those of many ranks are alike, so few bytes can be millions of rows.
+SMALL, FEW = 16 << 20, 1_000_000
 # What a reader gets beside the stored columns.
 COMPUTED = {"calls": ", duration - nested as exclusive"}
 # What came after the first version: tables that older runs lack are empty, columns null.
@@ -108,7 +110,15 @@ def _small(files: dict[str, Path]) -> frozenset[str]:
         total += size
         if total <= SMALL:
             small.add(name)
-    return frozenset(small)
+    return frozenset(name for name in small if _rows(files[name]) <= FEW)
+
+
+def _rows(pattern: Path) -> int:
+    """Of a damaged one more than enough: whoever reads it says what is wrong."""
+    try:
+        return sum(pq.read_metadata(part).num_rows for part in pattern.parent.glob(pattern.name))
+    except (OSError, pa.ArrowException):
+        return FEW + 1
 
 
 def add_views(
