@@ -103,6 +103,23 @@ class Node:
                 numbers[TUNED] = number
         return number
 
+    def tuned(self) -> tuple[int, str]:
+        """The number of what `tune` put in force last, and its text; 0: nothing."""
+        with (self.rings / "control").open("rb") as file:
+            number = int.from_bytes(file.read(PAGE)[TUNED * 8 :][:8], "little")
+        file_of = self.rings / f"tuned.{number}"
+        return number, file_of.read_text(encoding="utf-8") if number else ""
+
+    def critical(self) -> set[int]:
+        """Processes that an agent says are critical now."""
+        numbers = [path.suffix[1:] for path in self.rings.glob("selection.*")]
+        last = max((int(number) for number in numbers if number.isdigit()), default=None)
+        with contextlib.suppress(OSError):
+            lines = (self.rings / f"selection.{last}").read_text(encoding="utf-8").splitlines()
+            words = [line.split() for line in lines]
+            return {int(two[1]) for two in words if two[0] == "critical" and two[1].isdigit()}
+        return set()
+
     def start_agent(self, run: Path, watch: int, ceph: Path | None = None) -> None:
         """Where the selection asks who is critical, or Ceph's storage daemons are to be asked, by their sockets in
         `ceph`. It ends with the process `watch` and those recorded here, or with the folder of rings, and at once where

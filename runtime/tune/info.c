@@ -1,5 +1,6 @@
 /* Hints: into a copy of the MPI_Info that a program opens a file with. */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "handlers/library.h"
@@ -7,7 +8,10 @@
 #include "handlers/mpiio.h"
 #include "tune/live.h"
 
-enum { NAME = 4096 };
+enum {
+	NAME = 4096,
+	WORD = 64, /* of a number */
+};
 
 /* A copy of the program's, made at the first setting. */
 static bool own_info(struct tuned *t, const struct mpi_abi *abi, uintptr_t given)
@@ -28,29 +32,55 @@ static bool is_told(const struct tuned *t, const char *key)
 	return false;
 }
 
-/* `but`: keys that were set already stay as they are. */
+/* Why a file that is open must not have this; NULL: it may. ROMIO makes its buffers at the open, and writes behind their end
+ * when told of larger ones later. */
+static const char *not_now(const struct mpi_abi *abi, const struct setting *s, uintptr_t in_force)
+{
+	char value[WORD] = "";
+	char *end = value;
+	int found = 0;
+
+	if (s->anew)
+		return NULL;
+	if (!in_force || abi->info_get(in_force, s->key, WORD - 1, value, &found) != 0 || !found)
+		return "the file is open, and what it has is not known";
+	const long long has = strtoll(value, &end, 10);
+
+	return end == value || *end || strtoll(s->value, NULL, 10) > has
+		       ? "the file is open, and can have less only"
+		       : NULL;
+}
+
+/* `but`: keys that were set already stay as they are. `file`: one that is open; 0: none. */
 static void set_hints(struct tuned *t, const struct mpi_abi *abi, const struct table *from,
-		      bool but, const char *path, uintptr_t info)
+		      bool but, const char *path, uintptr_t info, uintptr_t file)
 {
 	const struct setting *s;
+	uintptr_t in_force = 0;
 	uint32_t at = 0;
 
+	if (file && abi->file_info(file, &in_force) != 0)
+		in_force = 0;
 	while ((s = setting_next(from, &at, -1, path, NULL))) {
 		if (but && is_told(t, s->key))
 			continue;
-		const bool set =
-			own_info(t, abi, info) && abi->info_set(t->info, s->key, s->value) == 0;
+		const char *left = file ? not_now(abi, s, in_force) : NULL;
 
-		tuned_tell(t, s, set ? NULL : "MPI_Info takes it not");
+		if (!left &&
+		    !(own_info(t, abi, info) && abi->info_set(t->info, s->key, s->value) == 0))
+			left = "MPI_Info takes it not";
+		tuned_tell(t, s, left);
 	}
+	if (in_force && mpi_handle(abi, in_force) != abi->info_null)
+		abi->info_free(&in_force);
 }
 
 static void set_all(struct tuned *t, const struct mpi_abi *abi, const struct table *live,
 		    const char *path, uintptr_t *info)
 {
 	if (live)
-		set_hints(t, abi, live, false, path, *info);
-	set_hints(t, abi, &settings, live, path, *info);
+		set_hints(t, abi, live, false, path, *info, 0);
+	set_hints(t, abi, &settings, live, path, *info, 0);
 	if (t->info)
 		*info = t->info;
 }
@@ -119,7 +149,7 @@ void tune_hints(struct tuned *t, uint32_t wrapper, uintptr_t file, uintptr_t *in
 	live = live_again(abi, wrapper, kept);
 	if (!live)
 		return;
-	set_hints(t, abi, live, false, kept->path, *info);
+	set_hints(t, abi, live, false, kept->path, *info, file);
 	t->open = file;
 	if (t->info)
 		*info = t->info;

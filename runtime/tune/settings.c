@@ -129,6 +129,8 @@ static bool take_line(struct table *t, char *line, const char *end)
 	}
 	if (strcmp(key, "info") == 0)
 		return take_info(t, rest);
+	if (strcmp(key, "anew") == 0)
+		return t->settings && (t->setting[t->settings - 1].anew = true);
 	return strcmp(key, "set") == 0 && take_set(t, rest);
 }
 

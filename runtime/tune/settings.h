@@ -17,6 +17,7 @@ struct setting {
 	const struct rule *rule;
 	const union knob_value *values;
 	uint16_t n, number;
+	bool anew; /* a hint: a file that is open may be given it, whatever it has */
 };
 
 /* What one text sets. Whoever has it says how much of each there may be. */

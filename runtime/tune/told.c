@@ -66,7 +66,7 @@ void tune_end(struct tuned *t, struct call *c)
 
 	for (uint32_t i = 0; c && c->thread && c->object && i < t->n; i++)
 		news |= tell(c, t->told[i].setting, t->told[i].left);
-	if (news && t->open)
+	if (news && t->open && t->info)
 		mpi_hinted(c, t->open, t->info);
 	if (t->info)
 		t->info_free(&t->info);

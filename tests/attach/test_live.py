@@ -98,3 +98,14 @@ def test_top_of_a_process_of_a_run(tmp_path: Path) -> None:
     finally:
         process.communicate(b"\n")
     assert process.returncode == 0
+
+
+def test_hints_of_an_attached_process_stay(tmp_path: Path, program: subprocess.Popen[str]) -> None:
+    assert fathom(tmp_path, "attach", program.pid, "-o", "run").returncode == 0
+    for what in ("none", "auto"):
+        done = fathom(tmp_path, "tune", "--live", program.pid, what)
+        assert done.returncode == 3 and done.stderr.count("\n") == 1
+        assert (
+            "attached one after the other" in done.stderr and "fathom run --tunable" in done.stderr
+        )
+    assert fathom(tmp_path, "detach", "run").returncode == 0

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,9 @@ from fathom import manifest
 from fathom.control import Node
 from fathom.store import open_run
 from fathom.tuning import settings
-from harness import needs, paths, runner
+from harness import paths
+from harness.steps import RANKS, SIZE, Steps
 
-RANKS, SIZE = 4, 4 * 64 * 4096
 HINTS = {
     "mpich": '[[file]]\n[file.romio]\ncb_nodes = {nodes}\ncb_config_list = "*:*"\n',
     "romio321": '[[file]]\n[file.romio]\ncb_nodes = {nodes}\ncb_config_list = "*:*"\n',
@@ -27,7 +25,8 @@ SQL = """with w as (
 		select file, count(distinct process) as writers from calls
 		where layer = 'posix' and kind = 'write' group by 1
 	),
-	t as (select file, list(distinct value::int) as told from hints_in_force where key = 'tuned cb_nodes' group by 1)
+	t as (select file, list(distinct value::int) as told from hints_in_force
+		where key = 'tuned cb_nodes' and value not like '%left%' group by 1)
 	select parse_filename(path) as name, writers, coalesce(told, []) as told
 	from w join files using (file) left join t using (file) where regexp_matches(path, '/step[.][0-9]+$')"""
 
@@ -44,53 +43,11 @@ OPEN_SQL = f"""select file_offset // {SIZE} as step, count(*) as writes, count(d
 	where layer = 'posix' and calls.kind = 'write' and ends_with(path, '/steps') group by 1 order by 1"""
 
 
-class Steps:
-    """The program, recorded, that writes a file for each step, or one file that stays open (`how`)."""
-
-    def __init__(self, folder: Path, mpi: str, steps: int, *options: str, how: str = "") -> None:
-        needs.require(needs.of_mpi(mpi))
-        self.out, self.at = folder / "out", folder / "r.fathom"
-        self.out.mkdir()
-        program = paths.PROGRAMS / "programs" / "mpi" / f"steps_{needs.MPI[mpi]}"
-        command = [*runner.LAUNCH[mpi].split(), "-n", str(RANKS), program, self.out, steps]
-        command += [how] if how else []
-        self.how = how
-        words = [paths.FATHOM, "run", "--no-show", *options, "-o", self.at, "--", *command]
-        self.process = subprocess.Popen(
-            [str(word) for word in words], env={**os.environ, **runner.STACK_ENV}, start_new_session=True
-        )  # fmt: skip
-
-    def step(self, number: int) -> None:
-        """Lets it write this file, and waits for that."""
-        (self.out / f"go.{number}").touch()
-        file, until = self.out / f"step.{number}", time.monotonic() + 120
-        size = SIZE
-        if self.how:
-            file, size = self.out / "steps", (number + 1) * SIZE
-        while not file.exists() or file.stat().st_size < size:
-            assert self.process.poll() is None and time.monotonic() < until
-            time.sleep(0.02)
-
-    def found(self) -> list[tuple[int, list[int]]]:
-        """Who wrote the file of each step, by the run's tables."""
-        rows = {row["name"]: row for row in open_run(self.at).sql(SQL).to_pylist()}
-        found = (rows[f"step.{number}"] for number in range(len(rows)))
-        return [(row["writers"], row["told"]) for row in found]
-
-
-@pytest.fixture
-def steps(tmp_path: Path) -> Iterator[Any]:
-    started: list[Steps] = []
-
-    def start(mpi: str, count: int, *options: str, how: str = "") -> Steps:
-        started.append(Steps(tmp_path, mpi, count, *options, how=how))
-        return started[-1]
-
-    yield start
-    for one in started:
-        if one.process.poll() is None:
-            os.killpg(one.process.pid, 9)
-        one.process.wait()
+def found(run: Steps) -> list[tuple[int, list[int]]]:
+    """Who wrote the file of each step, by the run's tables."""
+    rows = {row["name"]: row for row in open_run(run.at).sql(SQL).to_pylist()}
+    steps = (rows[f"step.{number}"] for number in range(len(rows)))
+    return [(row["writers"], row["told"]) for row in steps]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +63,7 @@ def test_files_opened_later_have_other_aggregators(tmp_path: Path, steps: Any, m
     assert fathom("tune", "--live", run.at, "none").returncode == 0
     run.step(2)
     assert run.process.wait(60) == 0
-    before, after, back = run.found()
+    before, after, back = found(run)
     assert after == (4, [4]) and before == back and before[0] < 4 and before[1] == []
     assert (run.at / "tuned.jsonl").read_text().count("\n") == 2
     ended = fathom("tune", "--live", run.at, four)
@@ -116,7 +73,8 @@ def test_files_opened_later_have_other_aggregators(tmp_path: Path, steps: Any, m
 ROMIO = '[[file]]\n[file.romio]\ncb_buffer_size = "64KiB"\n'
 OMPIO = "[[file]]\n[file.ompio]\ncb_nodes = 4\n"
 #: What a step of a file that is open makes where the hint is taken: writes, writers. Else it is one write.
-TAKEN = {"mpich": (ROMIO, 16, 1), "romio321": (ROMIO, 16, 1), "ompio": (OMPIO, 4, 4)}
+APART = '[[file]]\n[file.romio]\nromio_cb_write = "disable"\nromio_ds_write = "disable"\n'
+TAKEN = {"mpich": (ROMIO, 16, 1), "romio321": (APART, 256, 4), "ompio": (OMPIO, 4, 4)}
 
 
 @pytest.mark.parametrize(
@@ -144,8 +102,31 @@ def test_a_file_that_is_open_takes_hints_where_the_catalogue_says(
     run.step(1)
     run.step(2)
     assert run.process.wait(60) == 0
-    found = [(row["writes"], row["writers"]) for row in open_run(run.at).sql(OPEN_SQL).to_pylist()]
-    assert found == [(1, 1), *2 * [(writes, writers) if taken else (1, 1)]]
+    made = [(row["writes"], row["writers"]) for row in open_run(run.at).sql(OPEN_SQL).to_pylist()]
+    assert made == [(1, 1), *2 * [(writes, writers) if taken else (1, 1)]]
+
+
+@pytest.mark.parametrize(
+    ("mpi", "how"),
+    [("mpich", "set_info"), pytest.param("romio321", "set_view", marks=pytest.mark.full)],
+)
+def test_a_buffer_of_an_open_file_never_grows(
+    tmp_path: Path, steps: Any, mpi: str, how: str
+) -> None:
+    """ROMIO makes it at the open, and would write behind its end."""
+    small, large = tmp_path / "small.toml", tmp_path / "large.toml"
+    small.write_text(ROMIO)
+    large.write_text(ROMIO.replace("64KiB", "1MiB"))
+    run = steps(mpi, 4, "--tunable", "--tuned", small, how=how)
+    run.step(0)
+    assert fathom("tune", "--live", run.at, large).returncode == 0
+    for number in range(1, 4):
+        run.step(number)
+    assert run.process.wait(60) == 0
+    assert [row["writes"] for row in open_run(run.at).sql(OPEN_SQL).to_pylist()] == [16] * 4
+    told = """select value from hints_in_force
+		where key = 'tuned cb_buffer_size' and value like '%; left: the file is open%'"""
+    assert len(open_run(run.at).sql(told).to_pylist()) == RANKS
 
 
 @pytest.mark.full
@@ -167,9 +148,9 @@ def test_all_ranks_of_an_open_file_take_the_same_whenever_it_comes(steps: Any, h
         changes += 1
         time.sleep(0.005)
     assert run.process.wait(60) == 0 and changes > 0
-    found = [row["writes"] for row in open_run(run.at).sql(OPEN_SQL).to_pylist()]
-    assert len(found) == count and len(set(found)) > 1
-    assert set(found) <= {SIZE // size for size in sizes}
+    made = [row["writes"] for row in open_run(run.at).sql(OPEN_SQL).to_pylist()]
+    assert len(made) == count and len(set(made)) > 1
+    assert set(made) <= {SIZE // size for size in sizes}
 
 
 def test_all_ranks_take_the_same_whenever_it_comes(steps: Any) -> None:
@@ -191,11 +172,11 @@ def test_all_ranks_take_the_same_whenever_it_comes(steps: Any) -> None:
         changes += 1
         time.sleep(0.005)
     assert run.process.wait(60) == 0 and changes > 0
-    found = run.found()
-    assert len(found) == count
+    seen = found(run)
+    assert len(seen) == count
     # a later value may have come with the file's view, which takes it not
-    assert all(writers in told for writers, told in found[1:])
-    assert len({writers for writers, _ in found[1:]}) > 1
+    assert all(writers in told for writers, told in seen[1:])
+    assert len({writers for writers, _ in seen[1:]}) > 1
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="forwarding servers that a trial starts keep stripes below DIR, as of fathom run",
     )  # fmt: skip
     parser.add_argument(
-        "--live", metavar="RUN", help="give a run (or process) that is on its way other hints: a settings file"
+        "--live", metavar="RUN",
+        help="give a run (or process) that is on its way other hints: a settings file, none, or auto",
     )  # fmt: skip
     parser.add_argument("--proof", action="store_true", help="of show: the verdict and its figures")
     parser.add_argument(
@@ -144,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _live(arguments: argparse.Namespace) -> int:
     if len(arguments.words) != 1 or arguments.program:
-        raise UsageError("tune: fathom tune --live RUN settings.toml, or none")
+        raise UsageError("tune: fathom tune --live RUN settings.toml, or none, or auto")
     return tune_live.tune(arguments.live, arguments.words[0])
 
 

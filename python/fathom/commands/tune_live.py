@@ -2,38 +2,83 @@
 
 import socket
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from fathom import control, manifest
 from fathom.errors import RunError, UsageError
+from fathom.live import Watch, parse
 from fathom.tuning import compiled, settings
+from fathom.tuning.steering import Steering
 
-#: In place of a file: what the run began with.
-NONE = "none"
+#: In place of a file: what the run began with; what its critical process speaks for.
+NONE, AUTO = "none", "auto"
+#: Seconds between two looks.
+INTERVAL = "0.5"
 #: What processes have room for (runtime/tune/live.c).
 BYTES, RULES, SETTINGS = 4095, 32, 64
 
 
 def tune(name: str, file: str) -> int:
     """Puts a file's hints in force, or takes back what came before; the run keeps when and what."""
+    if file == AUTO:
+        return _auto(name)
     directory = control.named(name, "tune --live")
-    content = manifest.read(directory)
     read = None if file == NONE else _checked(Path(file))
     text = compiled.text(read) if read else f"{compiled.HEAD}\n"
-    if not content.get("configuration", {}).get("tunable"):
-        line = "was not started for that: fathom run --tunable"
-        raise RunError(f"tune --live: {directory}: {line}")
-    rings = manifest.ring_directory(content)
-    if rings is None or not (rings / "control").is_file():
-        ended = "the run has ended" if "exit" in content else "none of its processes is here"
-        raise RunError(f"tune --live: {directory}: nothing to change on this node: {ended}")
-    number = control.Node(rings).tune(text)
+    number = _node(directory).tune(text)
     manifest.keep_change(directory, "tuned.jsonl", number, settings=text)
     here = socket.gethostname()
     line = f"holds for files that a first rank on {here} opens from now on, together with others"
     print(f"fathom: tune --live: {file} {line}", file=sys.stderr)
     for said in dict.fromkeys(map(_of_open_files, _all(read)) if read else ()):
         print(f"fathom: tune --live: files that are open: {said}", file=sys.stderr)
+    return 0
+
+
+def _node(directory: Path) -> control.Node:
+    """Where the run's processes look."""
+    content = manifest.read(directory)
+    if not content.get("configuration", {}).get("tunable"):
+        raise RunError(f"tune --live: {directory}: {_refusal(directory)}")
+    rings = manifest.ring_directory(content)
+    if rings is None or not (rings / "control").is_file():
+        ended = "the run has ended" if "exit" in content else "none of its processes is here"
+        raise RunError(f"tune --live: {directory}: nothing to change on this node: {ended}")
+    return control.Node(rings)
+
+
+def _refusal(directory: Path) -> str:
+    if "attached" in manifest.attached(directory):
+        why = "ranks that were attached one after the other cannot agree on hints without a hang"
+        return f"{why}: start the program with fathom run --tunable, or give it these with fathom run --tuned"
+    return "was not started for that: fathom run --tunable"
+
+
+def _auto(name: str) -> int:
+    """Watches the run's collective calls, and changes what a rule of the catalogue speaks to."""
+    directory = control.named(name, "tune --live")
+    node = _node(directory)
+
+    def put(text: str, said: Mapping[str, str]) -> None:
+        if len(text.encode()) > BYTES:
+            raise RunError(
+                f"tune --live: {directory}: more than processes have room for ({BYTES} bytes)"
+            )
+        number = node.tune(text) if text else node.tuned()[0]
+        settings = {"settings": text} if text else {}
+        manifest.keep_change(directory, "tuned.jsonl", number, **settings, **said)
+
+    steering = Steering(node.tuned()[1], put)
+    with Watch(directory, "--interval", INTERVAL) as watch, suppress(FileNotFoundError):
+        for line in watch.lines():  # until no process is left, or none has a control page
+            said = steering.take(parse(line), node.critical()) if line else None
+            if said:
+                print(said, flush=True)
+            if steering.over:
+                return 0
+    print(steering.ended())
     return 0
 
 

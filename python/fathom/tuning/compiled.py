@@ -28,6 +28,9 @@ def _rule(rule: Rule) -> Iterator[str]:
     for setting in rule.settings:
         if setting.knob.route == "mpi-info":
             yield f"info {setting.knob.name} {setting.text}"
+            # the library made its buffers when it opened the file
+            if setting.knob.later and setting.knob.values[0].kind != "bytes":
+                yield f"anew {setting.knob.name}"
         else:
             yield f"set {setting.knob.name} {' '.join(setting.values)}"
 
