@@ -4,10 +4,14 @@ import os
 from pathlib import Path
 from typing import Any
 
+import fathom
 import pyarrow as pa
 import pytest
 from fathom import keeping
+from fathom.analysis import Source as AnySource
+from fathom.commands import pack
 from fathom.keeping import Keeping
+from fathom.view import page
 
 ROWS = pa.table({"layer": ["posix", None], "time": [1, 2**62], "bins": [[[1, 2]], []]})
 TEXT = "from counters"
@@ -79,3 +83,25 @@ def test_there_are_only_so_many(run: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for number in range(5):
         asked(run, f"select {number}")
     assert len(files(run)) == 3 and asked(run, "select 0") == 0
+
+
+class Nobody:
+    """Is not to be asked."""
+
+    def sql(self, text: str, **_: Any) -> pa.Table:
+        raise AssertionError(text)
+
+
+def printed(source: AnySource, capsys: pytest.CaptureFixture[str]) -> str:
+    page.print_page(page.compute("r", {}, source, None, lambda: None), 10)
+    return capsys.readouterr().out
+
+
+def test_the_page_of_a_packed_run_is_there_and_says_what_its_tables_say(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pack, "LARGE", 0)
+    pack._ask_page(fathom.open(run))
+    capsys.readouterr()
+    kept = printed(Keeping(Nobody(), run), capsys)
+    assert kept == printed(fathom.open(run), capsys) and "Layers" in kept
