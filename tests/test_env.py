@@ -66,6 +66,35 @@ def test_slurm(tmp_path: Path, job: dict[str, str], mpi: str, level: str) -> Non
     assert "MPI_File_write_all" in (tmp_path / "s3d.7.txt").read_text()
 
 
+def test_what_a_batch_script_of_slurm_starts_has_no_rank(tmp_path: Path) -> None:
+    program = paths.PROGRAMS / "programs" / "writes"
+    variables = {"SLURM_PROCID": "1", "SLURM_NTASKS": "2", "SLURM_LOCALID": "0"}
+    for step, rank in (("", None), ("4294967291", None), ("3", 1)):
+        slurm = variables | ({"SLURM_STEP_ID": step} if step else {})
+        where = tmp_path / f"step{step}"
+        words = [
+            paths.FATHOM,
+            "run",
+            "--no-show",
+            "-o",
+            where,
+            "--",
+            program,
+            tmp_path / "f",
+            3,
+            8,
+            "exit",
+        ]
+        done = subprocess.run(
+            [str(word) for word in words], env={**os.environ, **slurm}, check=False, timeout=60
+        )
+        assert done.returncode == 7
+        found = tables.ask(
+            tables.connect(where.with_suffix(".fathom")), "select rank from processes"
+        )
+        assert found == [[rank]]
+
+
 def test_slurm_itself_on_two_nodes(tmp_path: Path, job: dict[str, str]) -> None:
     """sbatch of the same script, one rank on each of two emulated nodes."""
     program = kernel("mpich")

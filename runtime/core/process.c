@@ -159,12 +159,21 @@ static bool rank_selected(const char *list, uint32_t rank)
 	return false;
 }
 
+/* Slurm gives a rank's variables to its batch script and interactive shell as well: no steps, or with numbers from the top. */
+static const char *launched(const char *name)
+{
+	const char *step = setting("SLURM_STEP_ID");
+	const bool task = step && strtoull(step, NULL, 10) < 0xfffffff0u;
+
+	return task || strncmp(name, "SLURM_", 6) != 0 ? setting(name) : NULL;
+}
+
 static void read_local_rank(void)
 {
 	const char *rank = NULL;
 
 	for (size_t i = 0; !rank && i < sizeof(local_rank_variables) / sizeof(char *); i++)
-		rank = setting(local_rank_variables[i]);
+		rank = launched(local_rank_variables[i]);
 	config.first_on_node = rank && strcmp(rank, "0") == 0;
 }
 
@@ -173,8 +182,8 @@ static void read_rank(void)
 {
 	read_local_rank();
 	for (size_t i = 0; i < sizeof(rank_variables) / sizeof(rank_variables[0]); i++) {
-		const char *rank = setting(rank_variables[i].rank),
-			   *ranks = setting(rank_variables[i].ranks);
+		const char *rank = launched(rank_variables[i].rank),
+			   *ranks = launched(rank_variables[i].ranks);
 
 		if (rank) {
 			config.rank = (uint32_t)strtoul(rank, NULL, 10) + 1;

@@ -243,9 +243,10 @@ def test_a_thread_that_allocates_all_the_time(tmp_path: Path) -> None:
 def test_a_batch_script_of_slurm_is_no_rank(tmp_path: Path) -> None:
     """It and what it starts have Slurm's variables of a task; a step of srun's has them rightly."""
     variables = {"SLURM_JOB_ID": "81234", "SLURM_PROCID": "0", "SLURM_NTASKS": "2"}
-    with running(tmp_path, **variables, SLURM_STEP_ID="4294967291") as program:
-        assert "no rank of an MPI job below it" in refused(tmp_path, "--job", os.getpid())
-        program.end()
+    for step in ({}, {"SLURM_STEP_ID": "4294967291"}):
+        with running(tmp_path, **variables, **step) as program:
+            assert "no rank of an MPI job below it" in refused(tmp_path, "--job", os.getpid())
+            program.end()
     with running(tmp_path, **variables, SLURM_STEP_ID="0") as program:
         assert target.of_job(os.getpid()) == [program.pid]
         assert target.of_slurm("81234") == target.of_slurm("81234.0") == [program.pid]

@@ -31,12 +31,13 @@ LOCAL_RANK = (
     "PALS_LOCAL_RANKID",
     "SLURM_LOCALID",
 )
+STEP = "SLURM_STEP_ID"
 #: Between a launcher and a rank's program, launchers among them; they make no I/O that anybody asks about.
 SHELLS = frozenset(
     "sh bash dash zsh ksh csh tcsh fish busybox env timeout nice nohup taskset numactl time strace"
     " srun mpiexec mpiexec.hydra mpirun hydra_pmi_proxy hydra_bstrap_proxy orterun orted prterun prted".split()
 )
-#: Steps of Slurm from this number on are a batch script or a shell: they have the variables of a rank and are none.
+#: Slurm's batch script and shell have the variables of a rank and are none: no step, or one from this number on.
 NO_TASKS = 0xFFFFFFF0
 PROC = Path("/proc")
 ENDED = "it has ended"
@@ -50,7 +51,7 @@ class Target:
     program: str
     command: tuple[str, ...]
     directory: str
-    variables: dict[str, str]  # RANK and LOCAL_RANK, as it was started with
+    variables: dict[str, str]  # RANK, LOCAL_RANK and STEP, as it was started with
     started: int  # ticks since boot: another process may get the number later
 
     @property
@@ -81,11 +82,11 @@ def _environment(pid: int) -> dict[str, str]:
 
 def _variables(pid: int) -> dict[str, str]:
     said = _environment(pid)
-    step = said.get("SLURM_STEP_ID", "")
-    a_task = not step.isdigit() or int(step) < NO_TASKS
+    step = said.get(STEP, "")
+    a_task = step.isdigit() and int(step) < NO_TASKS
     return {
         name: said[name]
-        for name in (*RANK, *LOCAL_RANK)
+        for name in (*RANK, *LOCAL_RANK, STEP)
         if name in said and (a_task or not name.startswith("SLURM_"))
     }
 
