@@ -28,7 +28,7 @@ def _communication_known(source: Source) -> bool:
 def collectives(ask: Question) -> Answer:
     """View `collective`: those that the calls asked for are part of, with their members at all ranks."""
     asked = ask.ask("collectives_asked", {"top": ask.top})["collective"]
-    everywhere = Question(ask.run, ask.query, whole(ask.part.who, ask.part.values), ask.top)
+    everywhere = Question(ask.run, ask.query, whole(ask.part.who), ask.top)
     rows = everywhere.ask(
         "collective_members",
         {"collectives": asked.to_pylist()},

@@ -95,9 +95,9 @@ WITHIN = "c.{who} is not null and (not $talk or c.own not in (select id from cal
 WHOLE = "true"
 
 
-def whole(who: str, values: dict[str, Any]) -> Part:
+def whole(who: str) -> Part:
     """All own calls."""
-    return Part(who, WHOLE, WITHIN.format(who=who), values)
+    return Part(who, WHOLE, WITHIN.format(who=who), {})
 
 
 def _any(source: Source, who: str, which: str, values: dict[str, Any]) -> bool:
@@ -143,7 +143,7 @@ def select(source: Source, query: Query, segment: Segment) -> Part:
     was recorded in full.
     """
     who = who_of(source)
-    part = whole(who, {})
+    part = whole(who)
     if not _any(source, who, "true", {}):
         raise RunError(
             "query: no I/O call of this run was recorded in full; record it with --level call"
