@@ -10,8 +10,6 @@ examples:
 """
 
 import argparse
-import contextlib
-import io
 import sys
 import time
 from pathlib import Path
@@ -67,9 +65,7 @@ def _ask_page(packed: Run) -> None:
         return
     began = time.monotonic()
     kept = Keeping(packed, packed.path)
-    content = page.compute(packed.name, packed.manifest, kept, None, lambda: None)
-    with contextlib.redirect_stdout(io.StringIO()):
-        page.print_page(content, 10)
+    page.ask(page.compute(packed.name, packed.manifest, kept, None, lambda: None))
     print(f"fathom: page worked out in {time.monotonic() - began:.1f} s", file=sys.stderr)
 
 

@@ -2,13 +2,18 @@
 
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from fathom.analysis import Source
+from fathom.analysis.answers import Answers
 from fathom.analysis.findings import Findings
+from fathom.analysis.when import Line
 from fathom.analysis.when import lines as heat_lines
 from fathom.store import as_json
 from fathom.view import answers, findings, heat, numbers
@@ -28,7 +33,8 @@ def compute(
     return Page(name, manifest, source, PARTS, per_call, find)
 
 
-def _facts(page: Page) -> None:
+def _facts(page: Page) -> tuple[str, str]:
+    """What was run; when, how long and on how much."""
     runs, manifest = page.runs, page.manifest
     command = [str(word) for word in manifest.get("command", [])]
     started = datetime.fromtimestamp(runs["started"] / 1e9, UTC)
@@ -37,10 +43,10 @@ def _facts(page: Page) -> None:
         ranks += f" ({runs['ranks_seen']:,} recorded)"
     servers = f", {numbers.things(page.servers, 'server')}" if page.servers else ""
     own = numbers.things(runs["processes"] - page.servers, "process", "processes")
-    heading(f"{printable(page.name)}: {printable(shlex.join(command)) or 'batch environment'}")
-    print(
+    return (
+        f"{printable(page.name)}: {printable(shlex.join(command)) or 'batch environment'}",
         f"{started:%Y-%m-%d %H:%M:%S} UTC, ran {numbers.seconds(runs['duration'] / 1e9)}"
-        f"{ranks}, {own}{servers} on {numbers.things(runs['nodes'], 'node')}{_exit(manifest)}"
+        f"{ranks}, {own}{servers} on {numbers.things(runs['nodes'], 'node')}{_exit(manifest)}",
     )
 
 
@@ -51,18 +57,17 @@ def _exit(manifest: dict[str, Any]) -> str:
     return f", exit status {end['status']}" if "status" in end else ""
 
 
-def _print_part(page: Page, part: Part, top: int) -> None:
-    rows = page.table(part.name)
-    cut = not part.whole and rows.num_rows > top
-    heading(f"\n{part.heading(page)}" + (f", {top} of {rows.num_rows:,}" if cut else ""))
-    if part.columns:
-        show(part.columns, rows.slice(0, top) if cut else rows)
-    for line in part.words(page) if part.words else ():
-        print(line)
+def _print_facts(title: str, line: str) -> None:
+    heading(title)
+    print(line)
 
 
-def _print_answers(page: Page) -> None:
-    said = answers.sentences(page.answers, page.name)
+def _print_nothing() -> None:
+    heading("\nNo I/O call was recorded")
+    print("  a static program, or no process of this run was traced: fathom doctor says more")
+
+
+def _print_answers(said: Sequence[tuple[str, Sequence[str]]]) -> None:
     wide = max(len(question) for question, _ in said) + 2
     print()
     for question, lines in said:
@@ -70,31 +75,50 @@ def _print_answers(page: Page) -> None:
             emphasised(question.ljust(wide) if number == 0 else " " * wide, line)
 
 
-def _print_heat(page: Page) -> None:
-    when = page.answers.when
-    if when.source == "span":
-        return
-    unit = page.answers.ranks.unit
-    what = "reads and writes" if when.source == "heat" else "I/O"
+def _print_heat(found: Answers, lines: Sequence[Line]) -> None:
+    unit = found.ranks.unit
+    what = "reads and writes" if found.when.source == "heat" else "I/O"
     heading(f"\nWhen, by {unit} ({what}, of each {unit}'s time)")
-    lines, run_seconds = heat_lines(page.source), page.answers.time.run_seconds
-    for line in heat.paint(lines, unit, run_seconds, columns() - 1):
+    for line in heat.paint(lines, unit, found.time.run_seconds, columns() - 1):
         print(line)
+
+
+def _print_part(part: Part, title: str, rows: pa.Table, words: Sequence[str], top: int) -> None:
+    cut = not part.whole and rows.num_rows > top
+    heading(f"\n{title}" + (f", {top} of {rows.num_rows:,}" if cut else ""))
+    if part.columns:
+        show(part.columns, rows.slice(0, top) if cut else rows)
+    for line in words:
+        print(line)
+
+
+def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
+    """From top to bottom: what a block says is asked when its turn comes, and printed by calling it."""
+    yield partial(_print_facts, *_facts(page))
+    if page.table("layers").num_rows == 0:
+        yield _print_nothing
+    else:
+        yield partial(_print_answers, answers.sentences(page.answers, page.name))
+        yield partial(findings.print_worst, page.findings, page.name)
+        if page.answers.when.source != "span":
+            yield partial(_print_heat, page.answers, heat_lines(page.source))
+    for part in PARTS:
+        if part.shown(page):
+            words = part.words(page) if part.words else ()
+            title, rows = part.heading(page), page.table(part.name)
+            yield partial(_print_part, part, title, rows, words, top)
 
 
 def print_page(page: Page, top: int) -> None:
     """The whole page, to stdout."""
-    _facts(page)
-    if page.table("layers").num_rows == 0:
-        heading("\nNo I/O call was recorded")
-        print("  a static program, or no process of this run was traced: fathom doctor says more")
-    else:
-        _print_answers(page)
-        findings.print_worst(page.findings, page.name)
-        _print_heat(page)
-    for part in PARTS:
-        if part.shown(page):
-            _print_part(page, part, top)
+    for say in _blocks(page, top):
+        say()
+
+
+def ask(page: Page) -> None:
+    """Asks all that the page says and prints nothing: a source that keeps answers has them then."""
+    for _ in _blocks(page, 0):
+        pass
 
 
 def _answers_json(page: Page, top: int | None) -> dict[str, Any]:

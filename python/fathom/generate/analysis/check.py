@@ -1,7 +1,5 @@
 """The checks, for each number of processes that the specification names."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from fathom.generate.analysis.compounds import check_compounds
@@ -9,17 +7,16 @@ from fathom.generate.analysis.conditions import check_conditions
 from fathom.generate.analysis.cover import Cover, Fault
 from fathom.generate.analysis.formats import check_format
 from fathom.generate.analysis.pieces import (
-    Numbers,
     Piece,
+    Room,
     extents,
     lengths,
     pieces_of,
-    ranks_of,
+    rooms_of,
 )
 from fathom.generate.language import expression as ex
 from fathom.generate.language.expression import Values
 from fathom.generate.language.mistake import Mistake
-from fathom.generate.language.over_ranks import numbers
 from fathom.generate.spec import Point, Spec, Variable
 
 MOST = 2**31 - 1  # of what MPI counts by an int
@@ -90,7 +87,7 @@ def _check_with(spec: Spec, nprocs: int) -> None:
                 "a dimension has at least one element",
             )
     for point in spec.points:
-        rooms = _rooms(point, nprocs, values)
+        rooms = rooms_of(point, nprocs, values)
         for piece in found[id(point)]:
             _check_bounds(piece, length, nprocs)
             _check_memory(piece, rooms[id(piece.access), piece.rank])
@@ -147,30 +144,7 @@ def _check_bounds(piece: Piece, length: dict[str, int], nprocs: int) -> None:
             )
 
 
-@dataclass(frozen=True)
-class _Room:
-    """What a buffer has on one rank: elements (None: as many as are moved), the larger array's extents and the first
-    element that is moved of it."""
-
-    elements: int | None
-    extents: Numbers = ()
-    start: Numbers = ()
-
-
-def _rooms(point: Point, nprocs: int, values: Values) -> dict[tuple[int, int], _Room]:
-    """By access and rank."""
-    found = {}
-    for access in point.accesses:
-        ranks, buffer = ranks_of(access, nprocs), access.buffer
-        sides: list[Sequence[ex.Expression]] = [[buffer.elements] if buffer.elements else []]
-        sides += [buffer.memory.extents, buffer.memory.start] if buffer.memory else []
-        worth = zip(*(numbers(side, ranks, values) for side in sides), strict=True)
-        for rank, (elements, *memory) in zip(ranks, worth, strict=True):
-            found[id(access), rank] = _Room(elements[0] if elements else None, *memory)
-    return found
-
-
-def _check_memory(piece: Piece, room: _Room) -> None:
+def _check_memory(piece: Piece, room: Room) -> None:
     memory = piece.access.buffer.memory
     if memory is None:
         return
@@ -187,7 +161,7 @@ def _check_memory(piece: Piece, room: _Room) -> None:
             )
 
 
-def _check_buffers(point: Point, found: list[Piece], rooms: dict[tuple[int, int], _Room]) -> None:
+def _check_buffers(point: Point, found: list[Piece], rooms: dict[tuple[int, int], Room]) -> None:
     """A buffer that says its size holds all that is moved."""
     needs: dict[tuple[int, int], int] = {}
     for piece in found:

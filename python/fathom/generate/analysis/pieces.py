@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from fathom.generate.language.expression import Values
+from fathom.generate.language.expression import Expression, Values
 from fathom.generate.language.over_ranks import numbers
 from fathom.generate.spec import Access, Point, Spec, Variable
 
@@ -39,6 +39,29 @@ def pieces_of(point: Point, nprocs: int, values: Values) -> list[Piece]:
             starts, counts = (numbers(side, ranks, values) for side in (box.start, box.count))
             for rank, start, count in zip(ranks, starts, counts, strict=True):
                 found.append(Piece(rank, access, turn, start, count))
+    return found
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a buffer has on one rank: elements (None: as many as are moved); of the larger array of which a part is
+    moved its extents and the first element that is moved, nothing where there is none."""
+
+    elements: int | None
+    extents: Numbers = ()
+    start: Numbers = ()
+
+
+def rooms_of(point: Point, nprocs: int, values: Values) -> dict[tuple[int, int], Room]:
+    """Of each access (its id) on each of its ranks."""
+    found = {}
+    for access in point.accesses:
+        ranks, buffer = ranks_of(access, nprocs), access.buffer
+        sides: list[Sequence[Expression]] = [[buffer.elements] if buffer.elements else []]
+        sides += [buffer.memory.extents, buffer.memory.start] if buffer.memory else []
+        worth = zip(*(numbers(side, ranks, values) for side in sides), strict=True)
+        for rank, (elements, *memory) in zip(ranks, worth, strict=True):
+            found[id(access), rank] = Room(elements[0] if elements else None, *memory)
     return found
 
 

@@ -10,10 +10,8 @@ from fathom.generate.analysis.pieces import (
     extents,
     lengths,
     pieces_of,
-    ranks_of,
+    rooms_of,
 )
-from fathom.generate.language.expression import Values
-from fathom.generate.language.over_ranks import numbers
 from fathom.generate.spec import Point, Spec, Variable
 
 
@@ -65,26 +63,15 @@ def calls(spec: Spec, point: Point, nprocs: int) -> Calls:
         offsets[variable.number] = at
         at += prod(extents(variable, length)) * variable.type.size
     transfers: dict[tuple[int, int], list[Request]] = {}
-    rooms = _rooms(point, nprocs, values)
+    rooms = rooms_of(point, nprocs, values)
     for piece in found:
         if piece.elements:
             variable = piece.access.variable
-            room = rooms.get((id(piece.access), piece.rank), piece.count)
+            room = rooms[id(piece.access), piece.rank].extents or piece.count
             shape = extents(variable, length)
             request = _request(piece, variable, shape, offsets[variable.number], room)
             transfers.setdefault(_transfer(piece), []).append(request)
     return Calls(nprocs, list(transfers.values()))
-
-
-def _rooms(point: Point, nprocs: int, values: Values) -> dict[tuple[int, int], Numbers]:
-    """Extents of the larger arrays of which parts are moved, by access and rank."""
-    found: dict[tuple[int, int], Numbers] = {}
-    for access in point.accesses:
-        if access.buffer.memory is not None:
-            ranks = ranks_of(access, nprocs)
-            extents_of = numbers(access.buffer.memory.extents, ranks, values)
-            found |= {(id(access), rank): one for rank, one in zip(ranks, extents_of, strict=True)}
-    return found
 
 
 def fills(spec: Spec, point: Point, nprocs: int) -> Calls:
