@@ -35,7 +35,7 @@ import view
 import volume
 from rich.console import Console
 from rich.table import Table
-from tools import BenchError, Row
+from tools import VERDICT, BenchError, Row, number
 
 BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "attach": attach.rows,
@@ -56,11 +56,6 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "mix": mix.rows,
     "view": view.rows,
 }
-VERDICT = {True: "yes", False: "NO", None: ""}
-
-
-def number(value: float | None, unit: str) -> str:
-    return "" if value is None else f"{value:,.2f} {unit}".rstrip()
 
 
 def table(name: str, rows: list[Row], seconds: float) -> Table:

@@ -1,10 +1,10 @@
 """What runs of many calls cost: each query of one process and of two workers of a Dask cluster on this machine, the
 page, findings, tiles, packing; and what each further million calls costs.
 
-Runs are grown from a recorded one (tests/harness/grown), each ten times the one before; streams that are packed are
-recorded. One size is a look: FATHOM_SCALE_CALLS=100000000 goes on up to so many calls, FATHOM_SCALE_RANKS=100000 adds
-the page, findings and first screen of so many ranks. FATHOM_SCALE_RUNS names a folder where runs are kept, to be asked
-again.
+Runs are grown from a recorded one (tests/harness/grown); streams that are packed are recorded. Each figure is also said
+on stderr as soon as it is known. One size is a look: FATHOM_SCALE_CALLS=1000000,10000000,100000000 measures these,
+FATHOM_SCALE_ONLY=call,show these questions, FATHOM_SCALE_RANKS=100000 adds the page, findings and first screen of so
+many ranks. FATHOM_SCALE_RUNS names a folder where runs are kept, to be asked again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import shutil
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,11 +30,13 @@ from tools import (
     ENGINE,
     FATHOM,
     ROOT,
+    VERDICT,
     BenchError,
     Cost,
     Row,
     cost,
     fathom_run,
+    number,
     pack,
     regular_run,
     run,
@@ -54,7 +56,7 @@ from fathom.screens.opened import Runs
 runs = Runs(sys.argv[1:])
 ask(runs, "overview", {"run": next(iter(runs.all))})"""
 
-RANKS, FIRST, STEP = 4096, 1_000_000, 10
+RANKS, CALLS = 4096, 1_000_000
 WORKERS, GIB, TOP = 2, 2.0, 1000
 QUERIES = (
     "latency breakdown inclusive",
@@ -70,6 +72,23 @@ QUERIES = (
 )
 CHOMBO = ROOT / "build" / "kernels" / "chombo_hdf5_mpich"
 TILES = "import sys, pathlib as p, fathom.tiles.build as b; b.make(p.Path(sys.argv[1]), p.Path(sys.argv[2]))"
+PACK = "pack"
+QUESTIONS = (*QUERIES, "show", "show --findings", "tiles", PACK)
+
+
+def listed(name: str, otherwise: Iterable[str]) -> list[str]:
+    """Words of the user's, separated by commas."""
+    given = os.environ.get(name)
+    return [word.strip() for word in given.split(",")] if given else list(otherwise)
+
+
+def asked(questions: Iterable[str] = QUESTIONS) -> list[str]:
+    """Of these the ones that are measured."""
+    only = listed("FATHOM_SCALE_ONLY", QUESTIONS)
+    if unknown := set(only) - set(QUESTIONS):
+        there = ", ".join(QUESTIONS)
+        raise BenchError(f"FATHOM_SCALE_ONLY: no {', '.join(unknown)}; there are {there}")
+    return [name for name in questions if name in only]
 
 
 @contextmanager
@@ -135,12 +154,18 @@ def alone(path: Path, query: str) -> Asked:
         return process.submit(_alone, path, query).result()
 
 
+def forget_peak() -> None:
+    """What `cluster.peak_gib` says begins again with the memory that this process has now."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
 def spread(path: Path, query: str, workers: cluster.Workers) -> Asked:
     """By workers; processor seconds of all of them and of the process that asks."""
 
     def used() -> float:
         return time.process_time() + float(sum(workers.client.run(time.process_time).values()))
 
+    workers.client.run(forget_peak)
     before = used()
     found = answer(path, query, workers)
     return Asked(used() - before, max(workers.client.run(cluster.peak_gib).values()), found)
@@ -166,29 +191,37 @@ class Curve:
 
 def questions(path: Path, calls: int, workers: cluster.Workers, curve: Curve) -> Iterator[Row]:
     """Each asked of one process, then of the workers."""
-    for query in QUERIES:
+    for query in asked(QUERIES):
         one, some = alone(path, query), spread(path, query, workers)
         curve.keep(f"{query}, one process", calls, one.processor_seconds)
         curve.keep(f"{query}, {WORKERS} workers", calls, some.processor_seconds)
         yield Row(f"  {query}: processor seconds of {WORKERS} workers; one process", some.processor_seconds, "s",
                   one.processor_seconds, some.processor_seconds / one.processor_seconds, "equal answers",
                   one.answer == some.answer)  # fmt: skip
-        yield Row("    the most memory of a worker so far; of the one process", some.gib, "GiB", one.gib,
+        yield Row("    the most memory of a worker; of the one process", some.gib, "GiB", one.gib,
                   some.gib / one.gib, f"<= {GIB:g} GiB", some.gib <= GIB)  # fmt: skip
+
+
+def forget_answers(path: Path) -> None:
+    """What was kept when it was asked before."""
+    for kept in ("page", "answers"):
+        shutil.rmtree(path / "tables" / kept, ignore_errors=True)
 
 
 def commands(path: Path, calls: int, curve: Curve) -> Iterator[Row]:
     """What is made of the whole by one process."""
     tiles = path / "tiles.made"
-    asked: dict[str, list[str | Path]] = {
-        "fathom show": [FATHOM, "show", path, "--json"],
-        "fathom show --findings": [FATHOM, "show", path, "--findings", "--json"],
+    words: dict[str, list[str | Path]] = {
+        "show": [FATHOM, "show", path, "--json"],
+        "show --findings": [FATHOM, "show", path, "--findings", "--json"],
         "tiles": [sys.executable, "-c", TILES, path / "tables", tiles],
     }
-    for what, words in asked.items():
-        yield from _command(what, calls, cost(words), curve)
-    yield Row("    their size", tiles.stat().st_size / 1e6, "MB")
-    tiles.unlink()
+    forget_answers(path)
+    for what in asked(words):
+        yield from _command(what, calls, cost(words[what]), curve)
+    if tiles.is_file():
+        yield Row("    their size", tiles.stat().st_size / 1e6, "MB")
+        tiles.unlink()
 
 
 def packing(calls: int, curve: Curve) -> Iterator[Row]:
@@ -210,25 +243,18 @@ def _command(
     yield Row("    the most memory", took.gib, "GiB")
 
 
-def sizes(last: int) -> Iterator[int]:
-    """Calls of the runs that are made."""
-    calls = FIRST
-    while calls <= last:
-        yield calls
-        calls *= STEP
-
-
-def measured(place: Path, last: int, workers: cluster.Workers) -> Iterator[Row]:
-    """Sizes in turn, the smallest first, then the law."""
+def measured(place: Path, sizes: Iterable[int], workers: cluster.Workers) -> Iterator[Row]:
+    """Sizes in turn, then the law."""
     curve = Curve()
-    for wanted in sizes(last):
+    for wanted in sizes:
         path = of_size(place, wanted)
         calls = int(fathom.open(path).sql("select events from runs")["events"][0].as_py())
         yield Row(f"calls of {RANKS:,} ranks", calls / 1e6, "M")
         yield Row("  its tables", size_of(path / "tables", "*.parquet") / 1e6, "MB")
         yield from questions(path, calls, workers, curve)
         yield from commands(path, calls, curve)
-        yield from packing(wanted, curve)
+        if asked([PACK]):
+            yield from packing(wanted, curve)
     yield from curve.law()
 
 
@@ -237,8 +263,7 @@ def of_ranks(place: Path, ranks: int) -> Iterator[Row]:
     path = place / f"{ranks}-ranks.fathom"
     if not (path / "run.json").is_file():
         grown.grow(recorded(place), path, ranks, 1, f"{place}/data/*")
-    for kept in ("page", "answers"):
-        shutil.rmtree(path / "tables" / kept, ignore_errors=True)
+    forget_answers(path)
     facts = fathom.open(path).sql("select events, ranks_seen from runs").to_pylist()[0]
     overview: list[str | Path] = [sys.executable, "-c", OVERVIEW, path]
     show: list[str | Path] = [FATHOM, "show", path]
@@ -258,11 +283,25 @@ def of_ranks(place: Path, ranks: int) -> Iterator[Row]:
         yield Row("    most memory", took.gib, "GiB", target=f"<= {GIB:g} GiB", met=took.gib <= GIB)
 
 
-def rows(quick: bool) -> list[Row]:
-    """One size, unless more is asked for."""
-    last = FIRST if quick else int(os.environ.get("FATHOM_SCALE_CALLS", FIRST))
+def everything(sizes: list[int], ranks: int) -> Iterator[Row]:
+    """Runs of so many calls, and one of so many ranks; 0: none."""
     with folder() as place:
         with cluster.workers(f"local:{WORKERS}") as workers:
-            found = list(measured(place, last, workers))
-        ranks = 0 if quick else int(os.environ.get("FATHOM_SCALE_RANKS", 0))
-        return [*found, *(of_ranks(place, ranks) if ranks else ())]
+            yield from measured(place, sizes, workers)
+        if ranks:
+            yield from of_ranks(place, ranks)
+
+
+def rows(quick: bool) -> list[Row]:
+    """One size, unless more is asked for. Each row is said when it is known: all may take an hour."""
+    sizes = [CALLS] if quick else [int(n) for n in listed("FATHOM_SCALE_CALLS", [str(CALLS)])]
+    ranks = 0 if quick else int(os.environ.get("FATHOM_SCALE_RANKS", 0))
+    asked()
+    found = []
+    for row in everything(sizes, ranks):
+        said = [number(value, row.unit) for value in (row.measured, row.baseline)] + [
+            VERDICT[row.met]
+        ]
+        print(f"{row.what}:", "; ".join(filter(None, said)), file=sys.stderr, flush=True)
+        found.append(row)
+    return found

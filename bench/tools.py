@@ -32,6 +32,13 @@ class Row:
     met: bool | None = None
 
 
+VERDICT = {True: "yes", False: "NO", None: ""}
+
+
+def number(value: float | None, unit: str) -> str:
+    return "" if value is None else f"{value:,.2f} {unit}".rstrip()
+
+
 class BenchError(Exception):
     """A program of the benchmark did not do what it was asked."""
 
