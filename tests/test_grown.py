@@ -60,6 +60,18 @@ def test_each_rank_does_what_a_recorded_one_did(
         assert ops == once[rank % 4][1] * grown_run.repetitions
 
 
+def test_what_calls_are_on_is_the_own_of_their_process(grown_run: grown.Grown) -> None:
+    """Each number tells one object, or selection, from all others."""
+    for name in ("object", "selection"):
+        numbered = rows(
+            grown_run.path, f"select count(*), count(distinct {name}), max({name}) + 1 from {name}s"
+        )
+        ((count, distinct, most),) = numbered
+        assert count == distinct == most > 0
+        of_others = f"select count(*) from calls join {name}s as o using ({name}) where calls.process <> o.process"
+        assert rows(grown_run.path, of_others) == [[0]]
+
+
 def test_ranks_write_to_places_of_their_own(recorded_chombo: Path, grown_run: grown.Grown) -> None:
     """Where those that were recorded did."""
     several = """select count(*) from (

@@ -1,27 +1,64 @@
 -- Each variable: a dataset, attribute or variable of a file, over all processes. What was asked of it by its own
 -- library's calls, and what the system calls below those moved: a system call counts for every variable whose call encloses
--- it. System calls are summed by their parent first, so that the climb has a row per library call, not per system call. $known:
--- there are variables; without, no call is looked at.
+-- it. Where the program's own call is all that may be on a variable, `own` says so of its system calls; the others climb from
+-- call to call, summed by their parent first. $known: there are variables; without, no call is looked at.
 with recursive variable as (
-	select object, file, name, class, extents, element_bytes, process
+	select object, file, name, extents, element_bytes
 	from objects
 	where class in ('hdf5_dataset', 'hdf5_attribute', 'pnetcdf_variable', 'netcdf_variable')
 ),
+-- Own calls inside which another is on a variable, or which a signal handler interrupted.
+deeper as materialized (
+	select own from calls where $known and own is not null and object in (select object from variable)
+	union
+	select own from calls where $known and own is not null and id in (select base_call from streams where base_call is not null)
+),
+system_call as not materialized (
+	select parent, own, kind, bytes from calls where $known and layer = 'posix' and kind in ('read', 'write') and parent is not null
+),
+inside as (
+	select
+		own as id,
+		count(*) as system_calls,
+		coalesce(sum(bytes) filter (kind = 'read'), 0) as system_read,
+		coalesce(sum(bytes) filter (kind = 'write'), 0) as system_written
+	from system_call
+	where own is not null and own not in (from deeper)
+	group by own
+),
+of_object as (
+	select
+		object, layer, process,
+		count(*) filter (kind = 'read') as reads,
+		count(*) filter (kind = 'write') as writes,
+		sum(bytes) filter (kind = 'read') as bytes_read,
+		sum(bytes) filter (kind = 'write') as bytes_written,
+		sum(duration) as time,
+		count(*) filter (kind in ('read', 'write') and collective is not null) as collective,
+		sum(system_calls) as system_calls,
+		sum(system_read) as system_read,
+		sum(system_written) as system_written
+	from calls left join inside using (id)
+	where $known and object in (select object from variable)
+	group by object, layer, process
+),
 asked as (
 	select
-		v.file, v.name, c.layer,
-		any_value(v.extents) as extents,
-		max(v.element_bytes) as element_bytes,
-		count(distinct c.process) as processes,
-		count(*) filter (c.kind = 'read') as reads,
-		count(*) filter (c.kind = 'write') as writes,
-		coalesce(sum(c.bytes) filter (c.kind = 'read'), 0)::bigint as bytes_read,
-		coalesce(sum(c.bytes) filter (c.kind = 'write'), 0)::bigint as bytes_written,
-		sum(c.duration)::bigint as time,
-		count(*) filter (c.kind in ('read', 'write') and c.collective is not null) as collective
-	from calls as c join variable as v using (object)
-	where $known
-	group by v.file, v.name, c.layer
+		file, name, layer,
+		any_value(extents) as extents,
+		max(element_bytes) as element_bytes,
+		count(distinct process) as processes,
+		sum(reads)::bigint as reads,
+		sum(writes)::bigint as writes,
+		coalesce(sum(bytes_read), 0)::bigint as bytes_read,
+		coalesce(sum(bytes_written), 0)::bigint as bytes_written,
+		sum(time)::bigint as time,
+		sum(collective)::bigint as collective,
+		coalesce(sum(system_calls), 0) as system_calls,
+		coalesce(sum(system_read), 0) as system_read,
+		coalesce(sum(system_written), 0) as system_written
+	from of_object join variable using (object)
+	group by file, name, layer
 ),
 moved as (
 	select
@@ -29,13 +66,15 @@ moved as (
 		count(*) as system_calls,
 		coalesce(sum(bytes) filter (kind = 'read'), 0) as system_read,
 		coalesce(sum(bytes) filter (kind = 'write'), 0) as system_written
-	from calls
-	where $known and layer = 'posix' and kind in ('read', 'write') and parent is not null
+	from system_call
+	where own is null or own in (from deeper)
 	group by parent
 ),
--- Calls that have others inside: few, where most calls are system calls.
 enclosing as materialized (
-	select id, parent, layer, object from calls where $known and id in (select parent from calls where parent is not null)
+	select id, parent, layer, object
+	from calls
+	where $known and (own is null or own in (from deeper))
+		and id in (select parent from calls where parent is not null and (own is null or own in (from deeper)))
 ),
 climb as (
 	select lowest, lowest as id from moved
@@ -47,9 +86,9 @@ climb as (
 below as (
 	select
 		file, name, layer,
-		sum(system_calls)::bigint as system_calls,
-		sum(system_read)::bigint as system_read,
-		sum(system_written)::bigint as system_written
+		sum(system_calls) as system_calls,
+		sum(system_read) as system_read,
+		sum(system_written) as system_written
 	from (
 		select distinct v.file, v.name, e.layer, climb.lowest
 		from climb join enclosing as e using (id) join variable as v using (object)
@@ -69,9 +108,9 @@ select
 	bytes_written,
 	time,
 	collective,
-	coalesce(system_calls, 0) as system_calls,
-	coalesce(system_read, 0) as system_read,
-	coalesce(system_written, 0) as system_written
+	(asked.system_calls + coalesce(below.system_calls, 0))::bigint as system_calls,
+	(asked.system_read + coalesce(below.system_read, 0))::bigint as system_read,
+	(asked.system_written + coalesce(below.system_written, 0))::bigint as system_written
 from asked
 left join below
 	on asked.file is not distinct from below.file and asked.name = below.name and asked.layer = below.layer

@@ -21,9 +21,9 @@ create table new_object as
 		union
 		select o.parent from needed as n join recorded.objects as o using (object) where o.parent is not null
 	)
-	select o.*, row_number() over (order by object) - 1 as number from recorded.objects as o semi join needed using (object);
+	select o.* exclude (number), row_number() over (order by object) - 1 as number from recorded.objects as o semi join needed using (object);
 create table new_selection as
-	select s.*, row_number() over (order by selection) - 1 as number, used.file
+	select s.* exclude (number), row_number() over (order by selection) - 1 as number, used.file
 	from recorded.selections as s join (
 		select selection, any_value(file) as file from kept where selection is not null group by selection
 	) as used using (selection);
