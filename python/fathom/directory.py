@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from fathom import places
-from fathom.errors import DamagedRun, FathomError, NotARun
+from fathom.errors import DamagedRun, FathomError, NotARun, printable
 
 STDERR = 2  # as a descriptor: in a notebook sys.stderr has none
 
@@ -18,15 +18,18 @@ def resolve(path: str | PathLike[str]) -> Path:
         if (candidate / "run.json").is_file() or (candidate / "streams").is_dir():
             return candidate.resolve()
     if given.exists():
-        raise NotARun(f"{given} is no run directory: it has neither run.json nor streams")
-    raise NotARun(f"{given}: there is no such run directory")
+        raise NotARun(
+            f"{printable(given)} is no run directory: it has neither run.json nor streams"
+        )
+    raise NotARun(f"{printable(given)}: there is no such run directory")
 
 
 def engine(*words: str) -> None:
     """Runs fathom-engine; its progress goes to stderr, so does its one line of error."""
     command = [str(places.engine()), *words]
     try:
-        done = subprocess.run(command, stdout=STDERR, check=False)
+        # A limit of a file's size is an error to it, as to us, and no signal.
+        done = subprocess.run(command, stdout=STDERR, restore_signals=False, check=False)
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
     if done.returncode:

@@ -1,6 +1,14 @@
 """What can be wrong, as one line for the user and an exit status."""
 
 
+def printable(text: object) -> str:
+    """File names are hostile text: control characters are shown, not sent to the terminal, and end no line."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in str(text)
+    )
+
+
 def install(*extras: str) -> str:
     """The command that brings the packages of these extras of pyproject.toml."""
     return f"pip install 'fathom-io[{','.join(extras)}]'"

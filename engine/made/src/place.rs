@@ -12,8 +12,17 @@ pub struct Folder<'a> {
 	pub images: Vec<&'a Image>,
 }
 
+/// A path in a line that says what is wrong: what would end the line, or reach the terminal, is escaped.
+pub fn shown(path: &Path) -> String {
+	let escaped = |letter: char| match letter.is_control() {
+		true => letter.escape_default().to_string(),
+		false => letter.to_string(),
+	};
+	path.display().to_string().chars().map(escaped).collect()
+}
+
 fn at(path: &Path) -> impl Fn(io::Error) -> String {
-	let path = path.display().to_string();
+	let path = shown(path);
 	move |error| format!("{path}: {error}")
 }
 

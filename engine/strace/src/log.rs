@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
+use fathom_made::shown;
+
 use crate::calls::{OTHERS, UNKNOWN, place};
 use crate::line::{self, Outcome, What};
 use crate::text;
@@ -64,7 +66,7 @@ pub fn events<'a>(logs: &[Log<'a>], counts: &mut Counts) -> Result<Vec<Event<'a>
 		}
 		reader.finish();
 		if !understood && !log.data.is_empty() {
-			return Err(StraceError::NoLog(log.path.display().to_string()));
+			return Err(StraceError::NoLog(shown(log.path)));
 		}
 	}
 	all.sort_by_key(Event::order);

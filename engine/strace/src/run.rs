@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fathom_made::{Folder, Node, publish, write};
+use fathom_made::{Folder, Node, publish, shown, write};
 use serde_json::json;
 
 use crate::log::{Event, Log, events};
@@ -21,12 +21,13 @@ pub struct Imported {
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> StraceError {
-	let path = path.display().to_string();
+	let path = shown(path);
 	move |error| StraceError::File { path: path.clone(), reason: error.to_string() }
 }
 
 /// Into `run`, which must be new or `fathom run`'s. Nothing is made where the logs are none.
 pub fn import(run: &Path, files: &[PathBuf]) -> Result<Imported, StraceError> {
+	let named = files.first().map(|file| shown(file)).unwrap_or_default();
 	let files = &logs_in(files)?;
 	let mut data = Vec::new();
 	for file in files {
@@ -36,7 +37,6 @@ pub fn import(run: &Path, files: &[PathBuf]) -> Result<Imported, StraceError> {
 		files.iter().zip(&data).map(|(path, data)| Log { path, data }).collect();
 	let mut counts = Counts::default();
 	let events = events(&logs, &mut counts)?;
-	let named = files.first().map(|file| file.display().to_string()).unwrap_or_default();
 	// Not at its first call: 0 means that nobody knows.
 	let first = events.iter().map(|event| event.began).min().unwrap_or(0);
 	let place = Place::of(run, first.saturating_sub(1_000_000_000))?;

@@ -59,12 +59,12 @@ def run(arguments: argparse.Namespace) -> int:
     form = FORMATS.get(arguments.to)
     if form is None:
         raise UsageError(f"export: no format '{arguments.to}'; there are {', '.join(FORMATS)}")
-    if arguments.table and not form.table:
+    if arguments.table is not None and not form.table:
         tables = ", ".join(name for name, one in FORMATS.items() if one.table)
         raise UsageError(f"export: --to {arguments.to} holds no table; --table goes with {tables}")
     write, part = form.writer(arguments.to), _part(arguments)
     opened = fathom.open(arguments.run)
-    table = arguments.table or "calls"
+    table = "calls" if arguments.table is None else arguments.table
     name = f"{opened.name}.{table}" if form.table else opened.name
     out = arguments.out or Path(f"{name}{form.suffix}")
     output.check(out, form.anchor, arguments.force)

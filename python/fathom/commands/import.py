@@ -17,11 +17,12 @@ examples:
 
 import argparse
 import importlib.util
+import os
 from pathlib import Path
 
 from fathom import onefile
 from fathom.directory import engine
-from fathom.errors import UsageError
+from fathom.errors import UsageError, printable
 from fathom.importing.start import importing
 
 
@@ -43,8 +44,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Imports, and says where the run is."""
     named: Path = arguments.output or Path(arguments.files[0].name)
     into = named if named.suffix == onefile.SUFFIX else named.with_name(named.name + onefile.SUFFIX)
-    if into.exists():
-        raise UsageError(f"import: {into} exists; name another with -o, or remove it")
+    if os.path.lexists(into):
+        raise UsageError(f"import: {printable(into)} exists; name another with -o, or remove it")
+    for place, file in enumerate(arguments.files):
+        if not file.exists():
+            raise UsageError(f"import: {printable(file)}: there is no such file")
+        if file in arguments.files[:place]:
+            raise UsageError(f"import: {printable(file)} is named twice; name each file once")
     if arguments.tool == "strace":
         engine(arguments.tool, str(into), *map(str, arguments.files))
     elif arguments.tool == "darshan":

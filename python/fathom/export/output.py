@@ -6,22 +6,28 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, printable
 
 
 def check(out: Path, anchor: str | None, force: bool) -> None:
     """May the output be written here? `anchor`: as in `Format`. Errors: UsageError."""
+    if any(0xDC80 <= ord(letter) <= 0xDCFF for letter in str(out)):
+        raise UsageError(
+            f"export: {printable(out)}: the name is no UTF-8, and most formats' libraries take no other; choose another"
+        )
     if not out.parent.is_dir():
-        raise UsageError(f"export: {out}: there is no directory {out.parent}")
+        raise UsageError(f"export: {printable(out)}: there is no directory {printable(out.parent)}")
     if not os.path.lexists(out):
         return
     if not force:
-        raise UsageError(f"export: {out} is there already: choose another --out, or add --force")
+        raise UsageError(
+            f"export: {printable(out)} is there already: choose another --out, or add --force"
+        )
     # Replaced is only what an export of this kind has made: nobody's home directory by a slip.
     same = (out / anchor).is_file() if anchor else out.is_file()
     if not same or out.is_symlink():
         kind = f"a directory with {anchor} in it" if anchor else "a file"
-        raise UsageError(f"export: {out} is not {kind}, so --force does not replace it")
+        raise UsageError(f"export: {printable(out)} is not {kind}, so --force does not replace it")
 
 
 @contextlib.contextmanager
@@ -38,7 +44,7 @@ def aside(out: Path, anchor: str | None) -> Iterator[Path]:
         finally:
             _remove(place)
     except OSError as error:
-        raise FathomError(f"export: {out}: {error.strerror or error}") from error
+        raise FathomError(f"export: {printable(out)}: {error.strerror or error}") from error
 
 
 def _sync(place: Path) -> None:

@@ -6,6 +6,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,9 @@ class Log:
         import darshan.backend.cffi_backend as backend
 
         self.library = backend
-        self.log = backend.log_open(path)
+        # Opened by us: it says why it cannot be, and a name may be no UTF-8, which the library would not take.
+        with Path(path).open("rb") as file:
+            self.log = backend.log_open(f"/proc/self/fd/{file.fileno()}")
         if self.log["handle"] == backend.ffi.NULL:
             raise Damaged("no log of Darshan, or of a version that its library does not know")
         self.job = backend.log_get_job(self.log)

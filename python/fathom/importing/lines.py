@@ -17,7 +17,9 @@ IN_FORCE = 2
 
 
 class Damaged(Exception):
-    """What is wrong with a log, as a line."""
+    """What is wrong with a log, as a line; `log`: with which, where several were named."""
+
+    log = ""
 
 
 @dataclass(frozen=True)
@@ -134,10 +136,16 @@ def tell_all(tell: Callable[[Lines], None]) -> int:
     try:
         tell(Lines(sys.stdout))
     except Damaged as error:
-        print(json.dumps({"error": str(error)}), file=sys.stderr)
-        return 3
+        return _said(error.log, str(error))
+    except OSError as error:
+        return _said(str(error.filename or ""), str(error.strerror))
     except (UnicodeDecodeError, ValueError, OverflowError, MemoryError) as error:
-        print(json.dumps({"error": f"damaged: {error}"}), file=sys.stderr)
-        return 3
+        return _said("", f"damaged: {error}")
     sys.stdout.flush()
     return 0
+
+
+def _said(log: str, error: str) -> int:
+    """Tells importing/start.py; the exit status."""
+    print(json.dumps({"log": log, "error": error}), file=sys.stderr)
+    return 3

@@ -30,7 +30,8 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except Damaged as damage:
-        raise Damaged(f"{path.name}: {damage}") from None
+        damage.log = str(path)
+        raise
 
 
 def traces(named: list[Path]) -> list[Path]:

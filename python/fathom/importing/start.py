@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from fathom import places
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, printable
 
 # What the engine says when the reader did not come to its end.
 CUT = "the lines break off"
@@ -24,16 +24,15 @@ class NoLog(FathomError):
 
 def importing(reader: str, logs: list[Path], into: Path) -> None:
     """A run of `logs`, by the module `reader`; raises `NoLog` with one line, and leaves nothing, where it is none."""
-    for log in logs:
-        if not log.exists():
-            raise UsageError(f"import: {log}: there is no such file")
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as answer:
         read = subprocess.Popen(
             [sys.executable, "-m", reader, *map(str, logs)], stdout=subprocess.PIPE, stderr=said
         )
+        # A limit of a file's size is an error to the engine, as to us, and no signal.
         made = subprocess.Popen(
-            [str(places.engine()), "told", str(into)], stdin=read.stdout, stderr=answer
-        )
+            [str(places.engine()), "told", str(into)],
+            stdin=read.stdout, stderr=answer, restore_signals=False,
+        )  # fmt: skip
         if read.stdout is not None:
             read.stdout.close()  # the engine alone reads it
         status, engine = read.wait(), made.wait()
@@ -41,18 +40,23 @@ def importing(reader: str, logs: list[Path], into: Path) -> None:
             return
         stopped = _last(answer)
         if status != 0 and CUT in stopped:
-            raise NoLog(f"{logs[0]}: {_why(status, _last(said))}")
-        raise FathomError(f"import: {stopped}")
+            where, why = _why(status, _last(said))
+            raise NoLog(f"{printable(where or logs[0])}: {printable(why)}")
+        raise FathomError(f"import: {stopped or f'fathom-engine ended with status {engine}'}")
 
 
-def _why(status: int, last: str) -> str:
-    """What stopped the reader; its own line, where it had one."""
+def _why(status: int, last: str) -> tuple[str, str]:
+    """What stopped the reader, in its own words where it had any, and in which log, where it said so."""
     if status < 0:
         name = signal.Signals(-status).name
-        return f"the library that reads it ended by {name}: the log is damaged, or of a version that it does not know"
+        return (
+            "",
+            f"the library that reads it ended by {name}: the log is damaged, or of a version that it does not know",
+        )
     if status == 3:
-        return str(json.loads(last)["error"])
-    return last or f"its reader ended with status {status}"
+        found = json.loads(last)
+        return str(found["log"]), str(found["error"])
+    return "", last or f"its reader ended with status {status}"
 
 
 def _last(said: IO[bytes]) -> str:

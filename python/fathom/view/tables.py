@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from fathom.errors import printable as printable
 from fathom.view.column import Column as Column
 from fathom.view.fit import fit
 
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
 
 # Where prose is wrapped that goes to no terminal.
 PIPE = 120
-
-
-def printable(text: str) -> str:
-    """File names are hostile text: control characters are shown, not sent to the terminal."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in text
-    )
 
 
 def text(value: Any) -> str:

@@ -1,0 +1,76 @@
+"""fathom import of what cannot be read, to where nothing can be written: one line, and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from harness import needs, paths
+from test_import_darshan import sample as darshan_sample
+
+SAMPLES = paths.TESTS / "samples" / "dftracer"
+TOOLS = ("strace", "dftracer", "darshan")
+#: A line's end, quotes, an escape to the terminal, a letter of two bytes, a byte that is no UTF-8.
+HOSTILE = os.fsdecode(b"a\nb \"c\" 'd' {e} %s \x1b[31m \xc3\xbc \xff")
+#: Root reads and writes anything, unless these are taken from it.
+USER = () if os.geteuid() else ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
+#: A full disk that needs no mount: no file longer than 1 KiB.
+FULL = ("bash", "-c", 'ulimit -f 1; exec "$@"', "-")
+
+
+def good(tool: str) -> bytes:
+    if tool == "darshan":
+        needs.require(["python:darshan"])
+        return darshan_sample("sample-dxt-simple").read_bytes()
+    name = "strace.log" if tool == "strace" else "*preload*"
+    return next(SAMPLES.glob(name)).read_bytes()
+
+
+def refused(place: Path, *words: object, as_: Sequence[str] = ()) -> str:
+    """What `fathom import` says, which is one line; `place` is as it was before."""
+    before = sorted(place.rglob("*"))
+    done = subprocess.run(
+        [*as_, paths.FATHOM, "import", *map(str, words)],
+        capture_output=True, cwd=place, timeout=120, check=False,
+    )  # fmt: skip
+    said = done.stderr.decode()
+    assert done.returncode in (2, 3), said
+    assert said.endswith("\n") and said[:-1].isprintable(), said
+    assert not done.stdout and sorted(place.rglob("*")) == before
+    return said
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_hostile_name_is_told_in_one_line(tmp_path: Path, tool: str) -> None:
+    good(tool)  # its package is there
+    log = tmp_path / HOSTILE
+    log.write_bytes(b"nonsense\n" * 99)
+    assert "a\\nb" in refused(tmp_path, tool, log, "-o", "run")
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_no_right_and_no_room(tmp_path: Path, tool: str) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(good(tool))
+    assert "File too large" in refused(tmp_path, tool, log, "-o", "run", as_=FULL)
+    log.chmod(0)
+    said = refused(tmp_path, tool, log, "-o", "run", as_=USER)
+    assert f"{log}: Permission denied" in said
+
+
+def test_what_is_in_the_way(tmp_path: Path) -> None:
+    log, link, closed = (tmp_path / name for name in ("log", "link.fathom", "closed"))
+    closed.mkdir(mode=0o555)
+    log.write_bytes(good("strace"))
+    link.symlink_to("nowhere")
+    assert "link.fathom exists; name another" in refused(tmp_path, "strace", log, "-o", "link")
+    said = refused(tmp_path, "strace", log, "-o", closed / "run", as_=USER)
+    assert "Permission denied" in said and "closed/run" in said
+    assert "no\\nlog: there is no such file" in refused(tmp_path, "strace", "no\nlog")
+    assert "name too long" in refused(tmp_path, "strace", log, "-o", "n" * 300)
+    assert "log is named twice" in refused(tmp_path, "strace", log, log, "-o", "run")
+    (tmp_path / "empty").mkdir()
+    assert "empty: no file I/O is in it" in refused(tmp_path, "strace", tmp_path / "empty")
