@@ -10,7 +10,9 @@ from harness import needs, paths
 from test_import_darshan import sample as darshan_sample
 
 SAMPLE = paths.TESTS / "samples" / "dftracer"
-TOOLS = {"counters": "darshan", "dxt": "darshan", "strace": "strace", "dftracer": "dftracer"}
+TOOLS = {
+    "counters": "darshan", "dxt": "darshan", "strace": "strace", "dftracer": "dftracer", "recorder": "recorder",
+}  # fmt: skip
 # Words after the command and the run, exit status, what stdout or the one line of stderr has.
 Case = tuple[str, tuple[str, ...], int, str]
 SAME: tuple[Case, ...] = (
@@ -43,6 +45,12 @@ CASES: dict[str, tuple[Case, ...]] = {
         ("replay", ("--level", "posix", "--emit-c", "{out}.c"), 3, "its other name was not recorded"),
         *FOLLOWED,
     ),
+    "recorder": (
+        ("show", (), 0, "results are not recorded"),
+        ("patterns", ("--file", "*/data.0"), 0, "59.1 KiB"),
+        ("generate", ("--from", "{run}", "--file", "*/shared", "-o", "{out}"), 0, "14 raw writes of 1 file"),
+        ("replay", ("--file", "*/data.0", "--emit-c", "{out}.c"), 0, "57 calls of 1 ranks"),
+    ),
 }  # fmt: skip
 
 
@@ -50,11 +58,14 @@ def log(what: str) -> Path:
     if TOOLS[what] == "darshan":
         needs.require(["python:darshan"])
         return darshan_sample("noposixopens" if what == "counters" else "sample-dxt-simple")
+    if what == "recorder":
+        return SAMPLE.with_name("recorder") / "each"
     return SAMPLE / "strace.log" if what == "strace" else SAMPLE
 
 
 @pytest.mark.parametrize(
-    "what", ["counters", pytest.param("dxt", marks=pytest.mark.full), "strace", "dftracer"]
+    "what",
+    ["counters", pytest.param("dxt", marks=pytest.mark.full), "strace", "dftracer", "recorder"],
 )
 def test_commands_answer_or_say_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], what: str

@@ -39,6 +39,8 @@ error as (
 	select a.process as a, b.process as b, if(a.clock = b.clock, k.error_local, k.error + l.error) as error
 	from processes as a cross join processes as b join clocks as k on k.clock = a.clock join clocks as l on l.clock = b.clock
 	where a.process in (select a from {overlaps}) and b.process in (select b from {overlaps})
+		-- Recorder's ranks have a clock each, which nothing compares.
+		and not exists (select 1 from marks where kind = 'recorder')
 ),
 known as (
 	select

@@ -1,5 +1,6 @@
 -- Whether processes could order their accesses in ways that are not known: processes that are no ranks, messages and groups that were
--- counted only or are no `meetings`, collective I/O that may wait, locks, and meetings of which some are missing.
+-- counted only or are no `meetings`, collective I/O that may wait, locks, meetings of which some are missing, and runs of other tools, which
+-- record no communicators.
 -- Columns: talk.
 select
 	exists (select 1 from {suspects} join processes as p using (process) where p.rank is null)
@@ -15,4 +16,5 @@ select
 		select count(distinct most) > 1
 		from (select p.process, max(entered_so_far) as most from processes as p left join {meetings} using (process) where p.rank is not null group by p.process)
 	)
+	or exists (select 1 from marks where kind in ('darshan', 'dftracer', 'recorder', 'strace'))
 	as talk

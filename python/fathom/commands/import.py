@@ -5,12 +5,14 @@ by process and thread; nothing of libraries above them, which strace does not se
 `darshan`: a log of Darshan. The run has its counters, and, where the log has DXT, each read and write. Needs the
 package: pip install 'fathom-io[darshan]'.
 `dftracer`: the files that DFTracer wrote (.pfw, .pfw.gz), one for each process, or the directory with them.
+`recorder`: the directory that Recorder 2.5 wrote of one run.
 
 examples:
   strace -f -ttt -T -y -s 0 -o log ./program; fathom import strace log -o program
   fathom import strace log.* -o program && fathom show program
   fathom import darshan user_app_id4711.darshan -o app && fathom show app --findings
   fathom import dftracer traces/ -o app && fathom show app
+  fathom import recorder recorder-20240131/node1-me-app-4711-120000.000 -o app
 """
 
 # ruff: noqa: N999  (a command's module has the command's name)
@@ -30,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which tool's, the files, and the run's name."""
     parser.add_argument(
         "tool",
-        choices=["darshan", "dftracer", "strace"],
+        choices=["darshan", "dftracer", "recorder", "strace"],
         metavar="TOOL",
-        help="darshan, dftracer, strace",
+        help="darshan, dftracer, recorder, strace",
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="what it wrote")
     parser.add_argument(
@@ -55,8 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
         engine(arguments.tool, str(into), *map(str, arguments.files))
     elif arguments.tool == "darshan":
         _darshan(arguments.files, into)
+    elif arguments.tool == "recorder" and len(arguments.files) != 1:
+        raise UsageError("import: a directory of Recorder is a whole run; name one")
     else:
-        importing("fathom.importing.dftracer", arguments.files, into)
+        importing(f"fathom.importing.{arguments.tool}", arguments.files, into)
     print(into)
     return 0
 

@@ -5,6 +5,7 @@ from fathom.manifest import Manifest
 TRACED = {
     "darshan": "it was imported from a log of Darshan without them: record the program with DXT, or with fathom run",
     "dftracer": "it was imported from DFTracer: record the program with DFTRACER_INC_METADATA=1, or with fathom run",
+    "recorder": "it was imported from Recorder: record the program with fathom run",
     "strace": "it was imported from strace: record the program with fathom run",
 }
 EVERY = {
