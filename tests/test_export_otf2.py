@@ -9,6 +9,7 @@ import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,10 @@ class Read:
     #: (name of the event, call that it lies in, handle or communicator, what it says)
     others: list[tuple[str, int, Any, Row]] = field(default_factory=list)
     handles: list[Any] = field(default_factory=list)
+    #: Name of the process, of the metric: times and values.
+    metrics: dict[tuple[str, str], list[tuple[int, float]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     clock: Any = None
 
 
@@ -83,6 +88,10 @@ def read(anchor: Path) -> Read:
                     }  # fmt: skip
                 case "IoOperationComplete":
                     found.completed[event.matching_id].append({"event": event, "at": stack[-1]})
+                case "Metric":
+                    (name,) = {one.name for one in event.metric.metric_class.members}
+                    assert event.metric.scope is location.group
+                    found.metrics[location.group.name, name].append((event.time, *event.values))
                 case _:
                     found.others.append((kind, stack[-1], location, event))
     assert not any(stacks.values()), "each call ends"
@@ -154,6 +163,19 @@ def compare(found: Read, told: Told) -> None:
     same_calls(found, told)
     same_operations(found, told)
     same_handles(found, told)
+    same_rates(found, told)
+
+
+def same_rates(found: Read, told: Told) -> None:
+    """Rates over their times are the bytes of each layer and direction; at the end they are 0."""
+    moved: Counter[str] = Counter()
+    for (_, name), steps in found.metrics.items():
+        assert steps[-1][1] == 0
+        moved[name] += round(sum(a[1] * (b[0] - a[0]) for a, b in pairwise(steps)) / 1e9)
+    wanted = told.con.sql(
+        "select layer || ' ' || operation, sum(bytes)::bigint from heat group by all"
+    )
+    assert +moved == +Counter(dict(wanted.fetchall()))
 
 
 def same_calls(found: Read, told: Told) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import _otf2
 
+from fathom.export.otf2.metrics import METRICS, Metrics
 from fathom.export.otf2.tables import Row, Tables
 from fathom.export.otf2.words import IO_PARADIGMS, PARADIGMS, ROLES
 
@@ -39,15 +40,16 @@ def location(stream: int, lane: int) -> int:
 class Definitions:
     """Writes them, each text once and before what refers to it."""
 
-    def __init__(self, writer: Any, tables: Tables) -> None:
-        self.writer, self.tables = writer, tables
+    def __init__(self, writer: Any, tables: Tables, metrics: Metrics) -> None:
+        self.writer, self.tables, self.metrics = writer, tables, metrics
         self._texts: dict[str, int] = {}
 
     def write(self, events: dict[int, int]) -> None:
         """All of them. `events`: how many each location has."""
         tables = self.tables
+        last = max(tables.last, self.metrics.last)
         _otf2.GlobalDefWriter_WriteClockProperties(
-            self.writer, SECOND, 0, tables.last, tables.selected.started - tables.selected.shift
+            self.writer, SECOND, 0, last, tables.selected.started - tables.selected.shift
         )
         for number, name, meaning, form in ATTRIBUTES:
             self._define("Attribute", number, self._text(name), self._text(meaning), form)
@@ -93,10 +95,37 @@ class Definitions:
             )  # fmt: skip
         streams = {each["stream"]: each for each in tables.streams}
         for number, count in sorted(events.items()):
+            if number >= METRICS:
+                self._define(
+                    "Location", number, self._text("I/O rates"), _otf2.LOCATION_TYPE_METRIC, count,
+                    groups[number - METRICS],
+                )  # fmt: skip
+                continue
             stream = streams[number % LANE]
             self._define(
                 "Location", number, self._text(_thread_name(stream, number // LANE)),
                 _otf2.LOCATION_TYPE_CPU_THREAD, count, groups[stream["process"]],
+            )  # fmt: skip
+
+        self._metrics(groups)
+
+    def _metrics(self, groups: dict[int, int]) -> None:
+        """Bytes per second of each layer and direction, of each process. `groups`: numbers of the processes."""
+        meaning, unit = self._text("of all calls of the process"), self._text("B/s")
+        for (layer, operation), number in self.metrics.kinds.items():
+            self._define(
+                "MetricMember", number, self._text(f"{layer} {operation}"), meaning,
+                _otf2.METRIC_TYPE_OTHER, _otf2.METRIC_ABSOLUTE_NEXT, _otf2.TYPE_DOUBLE,
+                _otf2.BASE_DECIMAL, 0, unit,
+            )  # fmt: skip
+            self._define(
+                "MetricClass", number, [number], _otf2.METRIC_ASYNCHRONOUS,
+                _otf2.RECORDER_KIND_ABSTRACT,
+            )  # fmt: skip
+        for rate, number in self.metrics.instances.items():
+            self._define(
+                "MetricInstance", number, rate.kind, METRICS + rate.process,
+                _otf2.SCOPE_LOCATION_GROUP, groups[rate.process],
             )  # fmt: skip
 
     def _regions(self) -> None:

@@ -169,8 +169,8 @@ class Events:
         )
         self.writers = Writers()
 
-    def write(self) -> dict[int, int]:
-        """All of them; gives their number by location."""
+    def write(self) -> None:
+        """All of them."""
         for stream, rows in groupby(self._rows(), key=itemgetter(0)):
             lanes = [self._lane(stream, 0)]
             put = lanes[0].put
@@ -181,7 +181,6 @@ class Events:
             for lane in lanes:
                 lane.end()
                 self.archive.close(lane.writer)
-        return self.archive.counted
 
     def _lane(self, stream: int, number: int) -> Lane:
         return Lane(self.writers, self.tables, self.archive.open(location(stream, number)))

@@ -6,8 +6,10 @@ from fathom import __version__
 from fathom.export.otf2.definitions import Definitions
 from fathom.export.otf2.events import Events
 from fathom.export.otf2.library import Archive, told
+from fathom.export.otf2.metrics import Metrics
 from fathom.export.otf2.tables import Tables
 from fathom.export.progress import Progress
+from fathom.export.rates import OF_FILES
 from fathom.export.selected import Selected
 
 
@@ -17,6 +19,8 @@ def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
     with told():
         archive = Archive(out)
         archive.describe(f"Fathom {__version__}", selected.run.name)
-        counted = Events(selected, tables, archive, progress).write()
-        archive.finish(lambda writer: Definitions(writer, tables).write(counted))
-    return tables.left_out()
+        Events(selected, tables, archive, progress).write()
+        metrics = Metrics(selected, archive)
+        metrics.write()
+        archive.finish(lambda writer: Definitions(writer, tables, metrics).write(archive.counted))
+    return [*tables.left_out(), *([OF_FILES] if selected.part.file is not None else [])]

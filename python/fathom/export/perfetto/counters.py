@@ -7,23 +7,12 @@ import numpy as np
 from fathom.export.perfetto.packets import Packets, counters
 from fathom.export.perfetto.protobuf import number, text
 from fathom.export.perfetto.tracks import Tracks
+from fathom.export.rates import OF_FILES, rates
 from fathom.export.selected import Selected
-from fathom.screens import conditions
-from fathom.screens.selection import MOST, Selection
+from fathom.screens.selection import MOST
 
 UNITS = {"ns": number(3, 1), "count": number(3, 2), "bytes": number(3, 3)}
 PROCESSES = "(select process from calls where {where})"
-#: A rate holds for a bin; where no bin follows, it is 0 from there on.
-RATES = """
-with chosen as (
-	select process, layer, operation, start, stop, bytes, lead(start) over w as following from heat
-	where {kept} and process in {processes}
-	window w as (partition by process, layer, operation order by start)
-)
-select process, layer, operation, greatest(start + {shift}, 0) as time, bytes * 1e9 / (stop - start) as rate from chosen
-union all
-select process, layer, operation, stop + {shift}, 0 from chosen where following is null or following > stop
-order by process, layer, operation, time"""
 #: A counter for each of these; they are numbered from 1.
 SERIES = "dense_rank() over (order by node, process, what, device)"
 ALL = f"""
@@ -40,15 +29,12 @@ def write(selected: Selected, tracks: Tracks, packets: Packets) -> list[str]:
     if selected.part.file is None:
         _rates(selected, tracks, packets)
         return lost if early else []
-    rates = "bytes per second of processes: they are known of all files together only"
-    return [*(lost if early else []), rates]
+    return [*(lost if early else []), OF_FILES]
 
 
 def _rates(selected: Selected, tracks: Tracks, packets: Packets) -> None:
-    chosen = PROCESSES.format(where=selected.where)
-    kept = conditions.heat(Selection(t=selected.part.ns, layers=selected.part.layers))
     known: dict[tuple[Any, ...], int] = {}
-    for batch in selected.batches(RATES.format(kept=kept, processes=chosen, shift=selected.shift)):
+    for batch in rates(selected):
         columns = (batch[name].to_pylist() for name in ("process", "layer", "operation"))
         keys = list(zip(*columns, strict=True))
         for process, layer, operation in sorted(set(keys) - known.keys()):
