@@ -20,7 +20,7 @@ with process as (
 asked as (
 	select c.process, c.file, o.name, c.kind as what, sum(c.size)::bigint as asked
 	from calls as c join objects as o on o.object = c.object and o.class = 'hdf5_dataset'
-	where c.layer = 'hdf5' and c.kind in ('read', 'write') and c.error = 0
+	where exists (from {driver}) and c.layer = 'hdf5' and c.kind in ('read', 'write') and c.error = 0
 	group by all
 ),
 form as (

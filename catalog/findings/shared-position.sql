@@ -18,7 +18,8 @@ moving as (
 	select
 		o.file, o.holder, o.descriptor, c.id, c.process, c.stream, c.start, c.duration, c.kind = 'seek' as seeks
 	from calls as c join position as o using (object)
-	where c.layer = 'posix' and c.error = 0 and c.op in ('lseek', 'read', 'write', 'readv', 'writev') and {outermost_call}
+	where exists (from counters where layer = 'posix' and op = 'lseek' and {outermost})
+		and c.layer = 'posix' and c.error = 0 and c.op in ('lseek', 'read', 'write', 'readv', 'writev') and {outermost_call}
 ),
 several as (
 	select file, holder, descriptor from moving where seeks group by file, holder, descriptor having count(distinct stream) > 1
