@@ -2,10 +2,18 @@
 -- library's calls, and what the system calls below those moved: a system call counts for every variable whose call encloses
 -- it. Where the program's own call is all that may be on a variable, `own` says so of its system calls; the others climb from
 -- call to call, summed by their parent first. $known: there are variables; without, no call is looked at.
-with recursive variable as (
+with recursive of_variable as (
 	select object, file, name, extents, element_bytes
 	from objects
 	where class in ('hdf5_dataset', 'hdf5_attribute', 'pnetcdf_variable', 'netcdf_variable')
+),
+named as (
+	select file, name, min(object) as variable from of_variable group by file, name
+),
+-- Each process has an object of its own for it; `variable` is the first one's number.
+variable as materialized (
+	select o.object, n.variable, o.element_bytes, if(o.extents is null, null, o.object) as shaped
+	from of_variable as o join named as n on n.name = o.name and n.file is not distinct from o.file
 ),
 -- Own calls inside which another is on a variable, or which a signal handler interrupted.
 deeper as materialized (
@@ -16,49 +24,32 @@ deeper as materialized (
 system_call as not materialized (
 	select parent, own, kind, bytes from calls where $known and layer = 'posix' and kind in ('read', 'write') and parent is not null
 ),
-inside as (
-	select
-		own as id,
-		count(*) as system_calls,
-		coalesce(sum(bytes) filter (kind = 'read'), 0) as system_read,
-		coalesce(sum(bytes) filter (kind = 'write'), 0) as system_written
-	from system_call
-	where own is not null and own not in (from deeper)
-	group by own
-),
-of_object as (
-	select
-		object, layer, process,
-		count(*) filter (kind = 'read') as reads,
-		count(*) filter (kind = 'write') as writes,
-		sum(bytes) filter (kind = 'read') as bytes_read,
-		sum(bytes) filter (kind = 'write') as bytes_written,
-		sum(duration) as time,
-		count(*) filter (kind in ('read', 'write') and collective is not null) as collective,
-		sum(system_calls) as system_calls,
-		sum(system_read) as system_read,
-		sum(system_written) as system_written
-	from calls left join inside using (id)
-	where $known and object in (select object from variable)
-	group by object, layer, process
-),
 asked as (
 	select
-		file, name, layer,
-		any_value(extents) as extents,
+		variable, layer,
+		any_value(shaped) as shaped,
 		max(element_bytes) as element_bytes,
 		count(distinct process) as processes,
-		sum(reads)::bigint as reads,
-		sum(writes)::bigint as writes,
-		coalesce(sum(bytes_read), 0)::bigint as bytes_read,
-		coalesce(sum(bytes_written), 0)::bigint as bytes_written,
-		sum(time)::bigint as time,
-		sum(collective)::bigint as collective,
-		coalesce(sum(system_calls), 0) as system_calls,
-		coalesce(sum(system_read), 0) as system_read,
-		coalesce(sum(system_written), 0) as system_written
-	from of_object join variable using (object)
-	group by file, name, layer
+		count(*) filter (kind = 'read') as reads,
+		count(*) filter (kind = 'write') as writes,
+		coalesce(sum(bytes) filter (kind = 'read'), 0)::bigint as bytes_read,
+		coalesce(sum(bytes) filter (kind = 'write'), 0)::bigint as bytes_written,
+		sum(duration)::bigint as time,
+		count(*) filter (kind in ('read', 'write') and collective is not null) as collective
+	from calls join variable using (object)
+	where $known
+	group by variable, layer
+),
+-- System calls in own calls on variables.
+inside as (
+	select
+		v.variable, c.layer,
+		count(*) as system_calls,
+		coalesce(sum(s.bytes) filter (s.kind = 'read'), 0) as system_read,
+		coalesce(sum(s.bytes) filter (s.kind = 'write'), 0) as system_written
+	from system_call as s join calls as c on c.id = s.own join variable as v on v.object = c.object
+	where s.own not in (from deeper)
+	group by v.variable, c.layer
 ),
 moved as (
 	select
@@ -85,22 +76,31 @@ climb as (
 ),
 below as (
 	select
-		file, name, layer,
+		variable, layer,
 		sum(system_calls) as system_calls,
 		sum(system_read) as system_read,
 		sum(system_written) as system_written
 	from (
-		select distinct v.file, v.name, e.layer, climb.lowest
+		select distinct v.variable, e.layer, climb.lowest
 		from climb join enclosing as e using (id) join variable as v using (object)
 	) join moved using (lowest)
-	group by file, name, layer
+	group by variable, layer
+),
+system as (
+	select
+		variable, layer,
+		sum(system_calls)::bigint as system_calls,
+		sum(system_read)::bigint as system_read,
+		sum(system_written)::bigint as system_written
+	from (from inside union all from below)
+	group by variable, layer
 )
 select
 	asked.layer,
 	coalesce(f.path, '') as path,
-	asked.name as variable,
-	extents,
-	element_bytes,
+	o.name as variable,
+	shape.extents,
+	asked.element_bytes,
 	processes,
 	reads,
 	writes,
@@ -108,11 +108,11 @@ select
 	bytes_written,
 	time,
 	collective,
-	(asked.system_calls + coalesce(below.system_calls, 0))::bigint as system_calls,
-	(asked.system_read + coalesce(below.system_read, 0))::bigint as system_read,
-	(asked.system_written + coalesce(below.system_written, 0))::bigint as system_written
-from asked
-left join below
-	on asked.file is not distinct from below.file and asked.name = below.name and asked.layer = below.layer
-left join files as f on f.file = asked.file
-order by time desc, path, variable
+	coalesce(system_calls, 0) as system_calls,
+	coalesce(system_read, 0) as system_read,
+	coalesce(system_written, 0) as system_written
+from asked left join system using (variable, layer)
+	join objects as o on o.object = asked.variable
+	left join objects as shape on shape.object = asked.shaped
+	left join files as f on f.file = o.file
+order by time desc, path, o.name
