@@ -395,6 +395,15 @@ def test_compiler_and_launcher_of_two_mpis(only: Path, monkeypatch: pytest.Monke
     assert (found.verdict, found.detail) == ("ok", "mpicc builds for MPICH")
 
 
+@needs("mpicc.mpich", "mpiexec.mpich")
+def test_a_wrapper_without_its_compiler(only: Path) -> None:
+    for name in ("mpicc", "mpiexec"):
+        (only / name).symlink_to(f"/usr/bin/{name}.mpich")
+    mpi._said.cache_clear()
+    (found,) = mpi.compilers()
+    assert (found.verdict, found.do) == ("limit", "install gcc")
+
+
 @needs("ompi_info")
 def test_ompio_and_romio(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROMIO_HINTS", "/home/me/hints")

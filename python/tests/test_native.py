@@ -91,6 +91,16 @@ def test_wrong_input_is_one_line_and_makes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_no_place_for_rings_makes_no_run(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    environment["FATHOM_RING"] = "/nowhere/ring"
+    got, out, err = run(command, tmp_path, environment, "run", "-o", "x", "true")
+    assert (got, out, err.count("\n")) == (125, "", 1)
+    assert "rings in /nowhere: No such file or directory; name a folder" in err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_run_leaves_a_whole_run_json(
     command: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:

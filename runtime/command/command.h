@@ -123,6 +123,7 @@ struct node {
 };
 void node_read(struct node *node);
 const char *ring_directory(const struct run *run);
+void ring_check(void);
 void node_create(struct run *run);
 const char *node_directory(const struct run *run); /* where its streams go */
 void ring_remove_if_done(const char *ring);

@@ -42,6 +42,7 @@ static void prepare(struct run *run, bool with_command, int argc, char **argv)
 		compile(run);
 	run->probes_library = probes_library(run->options.probes, run->library);
 	run->program = with_command ? program_name(run->options.command) : "batch";
+	ring_check();
 	run_name(run);
 	run_create(run);
 }

@@ -141,6 +141,21 @@ const char *ring_directory(const struct run *run)
 			   (unsigned long long)run->id);
 }
 
+/* Before a run directory is made: where no rings can lie, nothing is left behind. */
+void ring_check(void)
+{
+	const char *given = getenv("FATHOM_RING");
+	char *place = format_text("%s", given && *given == '/' ? given : "/dev/shm/");
+
+	if (getenv("FATHOM_RUN") || access(place, W_OK) == 0)
+		return; /* inside another run it is that one's, and there */
+	*strrchr(place, '/') = '\0';
+	if (access(*place ? place : "/", W_OK))
+		fail(EXIT_FATHOM,
+		     "cannot make rings in %s: %s; name a folder of another place in FATHOM_RING",
+		     place, strerror(errno));
+}
+
 /* /dev/shm is everybody's: a directory that somebody else put there is refused. */
 static void ring_create(const char *ring)
 {

@@ -47,8 +47,13 @@ def compilers() -> Iterator[Finding]:
     compiler, launcher = shutil.which("mpicc"), shutil.which("mpiexec")
     if not compiler or not launcher:
         return
-    builds, starts = family(_said(compiler, "-show")), _launcher(launcher)
-    if builds and starts and builds != starts:
+    shown = _said(compiler, "-show")
+    builds, starts = family(shown), _launcher(launcher)
+    behind = next(iter(shown.split()), "")
+    if builds and not shutil.which(behind):
+        detail = f"mpicc calls {behind}, which is not there: nothing can be built"
+        yield Finding("compiler", "limit", detail, f"install {behind}")
+    elif builds and starts and builds != starts:
         detail = f"mpicc builds for {builds}, mpiexec starts {starts}: each rank would be alone"
         yield Finding("compiler", "problem", detail, f"call {builds}'s mpiexec by its full name")
     elif builds:
