@@ -12,10 +12,14 @@ complain() {
 
 for needed in $(readelf -dW "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
 	case $needed in
-	libc.so.6 | ld-linux*) ;;
+	libc.so.6 | libdl.so.2 | libpthread.so.0 | ld-linux*) ;;
 	*) complain "needs $needed; it may need libc only" ;;
 	esac
 done
+
+newest=$(objdump -T "$lib" | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1)
+[ "$(printf '%s\nGLIBC_2.17\n' "$newest" | sort -V | tail -n 1)" = GLIBC_2.17 ] ||
+	complain "asks for $newest, at most 2.17; runtime/edges/old_libc.c says why"
 
 exported=$(nm -D --defined-only "$lib")
 [ -z "$exported" ] || complain "exports symbols: $exported"
@@ -35,5 +39,5 @@ done
 if readelf -dW "$lib" | grep -q TEXTREL; then
 	complain "has text relocations"
 fi
-[ "$bad" -eq 0 ] && echo "$lib: libc only, no exported symbol, $((tls)) bytes of TLS"
+[ "$bad" -eq 0 ] && echo "$lib: libc of $newest only, no exported symbol, $((tls)) bytes of TLS"
 exit "$bad"

@@ -293,6 +293,14 @@ static void *choose_copy(const struct edge_symbol *s, void *original)
 	return edge_wrapper(free);
 }
 
+/* Before glibc 2.34 libpthread has a fork, system and longjmp too, which jump to libc's. */
+static bool jumps_to_libc(const void *original)
+{
+	const struct module *threads = module_named("libpthread.so.0");
+
+	return threads && elf_inside(&threads->elf, (uintptr_t)original);
+}
+
 static void *choose_hook(const struct hook *h, void *original)
 {
 	for (uint8_t i = 0; i < h->copies; i++) {
@@ -303,6 +311,8 @@ static void *choose_hook(const struct hook *h, void *original)
 		if (*h->original[i] == original)
 			return h->wrapper[i];
 	}
+	if (jumps_to_libc(original))
+		return h->wrapper[0];
 	targets.full = h->name;
 	return NULL;
 }
