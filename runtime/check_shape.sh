@@ -12,7 +12,7 @@ complain() {
 
 for needed in $(readelf -dW "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
 	case $needed in
-	libc.so.6 | libdl.so.2 | libpthread.so.0 | ld-linux*) ;;
+	libc.so.6 | libdl.so.2 | ld-linux*) ;;
 	*) complain "needs $needed; it may need libc only" ;;
 	esac
 done

@@ -1,35 +1,34 @@
 /* The first versions of what glibc 2.34 gave a new one when libdl and libpthread became part of libc.
  * libfathom.so asks for these, so that it enters processes of older systems too: those of a container,
- * started by a Fathom from outside. The linker's --wrap brings our calls here (runtime/CMakeLists.txt). */
+ * started by a Fathom from outside. The linker's --wrap brings our calls here (runtime/CMakeLists.txt).
+ * Those of libpthread are weak: a process without it has no threads to end. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 
 #if defined(__x86_64__)
-#define FIRST "GLIBC_2.2.5"
+#define FIRST         "GLIBC_2.2.5"
 #define FIRST_DLADDR1 "GLIBC_2.3.3"
 #else
-#define FIRST "GLIBC_2.17"
+#define FIRST         "GLIBC_2.17"
 #define FIRST_DLADDR1 FIRST
 #endif
 
-#define OLD(name, version) __asm__(".symver old_" #name ", " #name "@" version)
+#define OLD(type, name, version, ...)                                                              \
+	type old_##name(__VA_ARGS__);                                                              \
+	__asm__(".symver old_" #name ", " #name "@" version)
 
-OLD(dladdr, FIRST);
-OLD(dladdr1, FIRST_DLADDR1);
-OLD(dlerror, FIRST);
-OLD(dlopen, FIRST);
-OLD(dlsym, FIRST);
-OLD(pthread_key_create, FIRST);
-OLD(pthread_setspecific, FIRST);
+OLD(int, dladdr, FIRST, const void *address, Dl_info *info);
+OLD(int, dladdr1, FIRST_DLADDR1, const void *address, Dl_info *info, void **extra, int flags);
+OLD(char *, dlerror, FIRST, void);
+OLD(void *, dlopen, FIRST, const char *file, int mode);
+OLD(void *, dlsym, FIRST, void *handle, const char *name);
+OLD(int, pthread_key_create, FIRST, pthread_key_t *key, void (*destructor)(void *));
+OLD(int, pthread_setspecific, FIRST, pthread_key_t key, const void *value);
 
-int old_dladdr(const void *address, Dl_info *info);
-int old_dladdr1(const void *address, Dl_info *info, void **extra, int flags);
-char *old_dlerror(void);
-void *old_dlopen(const char *file, int mode);
-void *old_dlsym(void *handle, const char *name);
-int old_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
-int old_pthread_setspecific(pthread_key_t key, const void *value);
+#pragma weak old_pthread_key_create
+#pragma weak old_pthread_setspecific
 
 int __wrap_dladdr(const void *address, Dl_info *info)
 {
@@ -58,10 +57,10 @@ void *__wrap_dlsym(void *handle, const char *name)
 
 int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 {
-	return old_pthread_key_create(key, destructor);
+	return old_pthread_key_create ? old_pthread_key_create(key, destructor) : ENOSYS;
 }
 
 int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
 {
-	return old_pthread_setspecific(key, value);
+	return old_pthread_setspecific ? old_pthread_setspecific(key, value) : ENOSYS;
 }
