@@ -76,6 +76,24 @@ def test_a_static_program_is_let_alone(tmp_path: Path) -> None:
     assert program.returncode == 5
 
 
+def test_a_process_with_files_of_its_own_is_let_alone(tmp_path: Path) -> None:
+    """Where functions lie in our C library is wrong in the one of a container."""
+    needs.require(["namespaces"])
+    (tmp_path / "root" / "usr").mkdir(parents=True)
+    for name in ("lib", "lib64", "bin"):
+        (tmp_path / "root" / name).symlink_to(f"usr/{name}")
+    script = 'mount --bind /usr "$0/usr" && exec chroot "$0" /bin/sleep 600'
+    words = ["unshare", "--mount", "sh", "-c", script, str(tmp_path / "root")]
+    with subprocess.Popen(words) as program:
+        try:
+            while Path(f"/proc/{program.pid}/comm").read_text() != "sleep\n":
+                assert program.poll() is None
+            assert "run fathom attach in there" in refused(tmp_path, program.pid)
+            assert program.poll() is None
+        finally:
+            program.kill()
+
+
 def test_attached_twice_and_detached_twice(tmp_path: Path) -> None:
     with running(tmp_path) as program:
         works(tmp_path, "attach", program.pid, "-o", "first")

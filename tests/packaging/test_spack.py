@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import subprocess
 import tomllib
 
 from harness import paths
@@ -43,3 +44,14 @@ def test_the_recipe_asks_for_what_the_build_asks_for() -> None:
         "libfabric": "",
         "python": project["requires-python"].removeprefix(">="),
     }
+
+
+def test_the_recipe_builds_what_is_packed() -> None:
+    """All of build/ that the wheel takes is behind the target that the recipe names."""
+    recipe = (paths.ROOT / "packaging" / "spack" / "package.py").read_text()
+    target = re.search(r'which\("ninja", required=True\)\("-C", "build", "(\w+)"\)', recipe)
+    assert target
+    words = ["ninja", "-C", paths.BUILD, "-t", "commands", target[1]]
+    made = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    for file in ("libfathom.so", "libfathom_fwd_preload.so", "libfathom-static.a"):
+        assert re.search(rf"{file}\b", made), file

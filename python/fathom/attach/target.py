@@ -122,6 +122,7 @@ def check(target: Target, library: Path) -> None:
         with path.open("rb") as there, library.open("rb") as ours:
             theirs, own = _machine(there.read(20)), _machine(ours.read(20))
         tracer = _tracer(target.pid)
+        here = (PROC / str(target.pid) / "root").samefile("/")
     except OSError as error:
         raise FathomError(f"process {target.pid}: {ENDED}") from error
     if theirs != own:
@@ -131,6 +132,10 @@ def check(target: Target, library: Path) -> None:
     if program is None or program.loader is None:
         raise FathomError(
             f"process {target.pid}: {target.program} is linked statically: no library can be loaded into it"
+        )
+    if not here:  # gdb would look up in our C library where functions lie in theirs
+        raise FathomError(
+            f"process {target.pid}: it is in a container with files of its own; run fathom attach in there"
         )
     if tracer:
         raise FathomError(
