@@ -24,7 +24,8 @@ marked as (
 	from named
 ),
 burst as (
-	select *, sum(coalesce(begins, true)::int) over (partition by directory order by start rows unbounded preceding) as burst from marked
+	-- Not by rows: calls that begin in the same ns are of one burst.
+	select *, sum(coalesce(begins, true)::int) over (partition by directory order by start) as burst from marked
 ),
 process as (
 	select

@@ -12,7 +12,7 @@ marked as (
 	window before as (partition by file, process, written order by begins rows between unbounded preceding and 1 preceding)
 ),
 numbered as (
-	select *, sum(fresh::int) over (partition by file, process, written order by begins rows unbounded preceding) as island from marked
+	select *, sum(fresh::int) over (partition by file, process, written order by begins) as island from marked
 ),
 merged as (
 	select file, written, min(begins) as begins, max(ends) as ends from numbered group by file, process, written, island

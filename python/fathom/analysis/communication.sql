@@ -13,7 +13,7 @@ select
 	sum(time)::bigint as time,
 	min(time)::bigint as least,
 	max(time)::bigint as most,
-	arg_max(rank, time) as slowest,
+	arg_max(rank, {time: time, first: -rank}) as slowest,
 	max(longest) as longest
 from each
 group by op
