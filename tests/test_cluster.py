@@ -251,10 +251,79 @@ def test_workers_on_the_nodes_of_a_slurm_job(
         try:
             with cluster.workers(str(file)) as found:
                 found.client.wait_for_workers(2, timeout=120)
-                assert sorted(found.client.run(os.uname).values())[0].nodename == "one"
-                run, alone = fathom.open(grown_run.path), fathom.open(grown_run.path)
-                run.workers = found
-                assert views(run, "throughput") == views(alone, "throughput")
+                assert hosts(found) == {"one", "two"}
+                assert_equal_answers(found, grown_run.path)
         finally:
             job.terminate()
             job.wait()
+
+
+def hosts(found: cluster.Workers) -> set[str]:
+    """Where its workers are."""
+    return {answer.nodename for answer in found.client.run(os.uname).values()}
+
+
+def assert_equal_answers(found: cluster.Workers, path: Path) -> None:
+    run, alone = fathom.open(path), fathom.open(path)
+    run.workers = found
+    assert views(run, "throughput") == views(alone, "throughput")
+
+
+@pytest.mark.full
+def test_workers_below_mpiexec(
+    grown_run: grown.Grown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """dask-mpi: one rank is the scheduler, whose file is waited for. mpi4py of PyPI finds Open MPI here."""
+    needs.require(["python:dask_mpi", "python:mpi4py", "mpiexec.openmpi"])
+    monkeypatch.setattr(cluster, "PATIENCE", 120.0)
+    file = tmp_path / "s.json"
+    launch = ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "3"]
+    words = ["-m", "dask_mpi.cli", "--scheduler-file", str(file), "--nthreads", "1"]
+    words += ["--local-directory", str(tmp_path)]
+    with (tmp_path / "log").open("w") as log:
+        job = subprocess.Popen([*launch, sys.executable, *words], stdout=log, stderr=log)
+    try:
+        with cluster.workers(str(file)) as found:
+            found.client.wait_for_workers(2, timeout=120)
+            assert_equal_answers(found, grown_run.path)
+    finally:
+        job.terminate()
+        job.wait()
+
+
+#: A program whose batch jobs are the workers, a node for each; they end with it.
+JOBS = """
+import sys
+from dask_jobqueue import SLURMCluster
+with SLURMCluster(
+    cores=1, job_cpu=8, memory="800MB", log_directory="log", local_directory=sys.argv[1]
+) as cluster:
+    cluster.scale(2)
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.full
+def test_workers_that_are_batch_jobs(
+    grown_run: grown.Grown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """dask-jobqueue: from Python, by sbatch."""
+    needs.require(["python:dask_jobqueue", "sbatch", "squeue"])
+    monkeypatch.setattr(cluster, "PATIENCE", 120.0)
+    with nodes.slurm(tmp_path / "c", ["one", "two"]) as slurm:
+        asked = subprocess.Popen(
+            [sys.executable, "-c", JOBS, tmp_path], cwd=tmp_path, env=slurm.environment(),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert asked.stdin and asked.stdout
+        try:
+            with cluster.workers(asked.stdout.readline().strip()) as found:
+                found.client.wait_for_workers(2, timeout=120)
+                assert hosts(found) == {"one", "two"}
+                assert_equal_answers(found, grown_run.path)
+            asked.communicate(timeout=60)
+            assert asked.returncode == 0
+        finally:
+            asked.kill()
+            asked.wait()

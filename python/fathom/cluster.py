@@ -201,8 +201,11 @@ def _local(number: int) -> Iterator[Client]:
 def _of_scheduler(distributed: Any, where: str) -> Iterator[Client]:
     """One that runs already: on a Slurm job's nodes, below mpiexec, or anywhere."""
     if where.endswith(".json"):
-        if not Path(where).is_file():
-            raise UsageError(f"--cluster {where}: no such scheduler file")
+        end = time.monotonic() + PATIENCE
+        while not Path(where).is_file():  # a scheduler that was just started makes it
+            if time.monotonic() > end:
+                raise UsageError(f"--cluster {where}: no such scheduler file")
+            time.sleep(0.1)
         given = {"scheduler_file": where}
     else:
         given = {"address": where}
