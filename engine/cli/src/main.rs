@@ -4,6 +4,7 @@ mod dump;
 mod forward;
 mod hidden;
 mod select;
+mod shares;
 mod stat;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use fathom_agent::{Collector, Flush, Plan, Settings, Target};
-use fathom_pack::{Options, PackError, bench, join, pack, recover};
+use fathom_pack::{Options, PackError, Step, bench, join, pack, pack_in_shares, recover};
 use fathom_sink::{Codec, Sink};
 
 /// Reads Fathom's streams: packs a run into tables, brings in what dead processes left, shows what is in a file.
@@ -48,6 +49,27 @@ enum Command {
 		/// Where rings lie [default: as run.json says]
 		#[arg(long, value_name = "DIR")]
 		ring: Option<PathBuf>,
+		/// Let others do the work, in so many shares: told on stdout, answered on stdin (engine/cli/src/shares.rs)
+		#[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+		shares: Option<u32>,
+	},
+	/// Do one share of what `pack --shares` told
+	///
+	/// On any node that sees the run's directory; needs the same version.
+	#[command(
+		after_help = "Example:\n  fathom-engine pack-share s3d.fathom/tables.shares.4711-18ab survey 0"
+	)]
+	PackShare {
+		/// Folder that was told
+		folder: PathBuf,
+		/// Step that was told: survey, write
+		#[arg(value_parser = shares::step)]
+		step: Step,
+		/// Number of the share, from 0
+		number: usize,
+		/// Threads [default: one per processor]
+		#[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
+		jobs: usize,
 	},
 	/// Bring the rings of dead processes into a run's streams
 	///
@@ -329,8 +351,13 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<(), String> {
 	let text = |error: PackError| error.to_string();
 	match command {
-		Command::Pack { run, jobs, force, quiet, ring } => {
-			let packed = pack(&run, &Options { jobs, force, quiet, ring }).map_err(text)?;
+		Command::Pack { run, jobs, force, quiet, ring, shares } => {
+			let options = Options { jobs, force, quiet, ring };
+			let packed = match shares {
+				None => pack(&run, &options),
+				Some(shares) => pack_in_shares(&run, &options, &mut shares::Told::new(shares)),
+			};
+			let packed = packed.map_err(text)?;
 			warn_refused(&packed.recovered.refused);
 			if !quiet && !packed.fresh {
 				eprintln!(
@@ -340,6 +367,9 @@ fn run(command: Command) -> Result<(), String> {
 				packed.missing.iter().for_each(|line| eprintln!("fathom-engine: {line}"));
 			}
 			Ok(())
+		}
+		Command::PackShare { folder, step, number, jobs } => {
+			fathom_pack::share(&folder, step, number, jobs).map_err(text)
 		}
 		Command::Recover { run, ring } => bring_in(&run, ring),
 		Command::Watch { run, interval, once, most, ring } => {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use fathom_stream::{BINS, FileData, Order, PatternCounts, Tally, size_bin};
+use serde::{Deserialize, Serialize};
 
 use crate::order::{join, single};
 use crate::shape::Shape;
@@ -17,7 +18,9 @@ pub const NO_OBJECT: u32 = u32::MAX;
 /// What an offset is a multiple of when it is aligned.
 const FILE_BLOCK: i64 = 4096;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(
+	Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
 pub struct Key {
 	pub process: u32,
 	/// Not the process's first thread.
@@ -37,7 +40,7 @@ pub struct LaneKey {
 	pub enclosing: u16,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Direction {
 	Read,
 	Write,
@@ -64,7 +67,7 @@ pub struct Moves {
 	pub layer: u8,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Sum {
 	pub calls: u64,
 	pub recorded: u64,
@@ -79,7 +82,7 @@ pub struct Sum {
 	pub data: Option<Box<DataSum>>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct DataSum {
 	pub sizes: [u64; BINS],
 	pub extents: [u64; BINS],

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use fathom_stream::{MAX_FIELDS, OpRecord, ProcessRecord, Record};
+use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
 
@@ -14,7 +15,7 @@ pub fn text(bytes: &[u8]) -> String {
 }
 
 /// Where a recorded field goes in `calls`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Target {
 	Size,
 	Offset,
@@ -27,7 +28,7 @@ pub enum Target {
 }
 
 /// An op, the same for all process images that name it alike.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Op {
 	pub layer: String,
 	pub name: String,
@@ -108,7 +109,7 @@ fn direction(record: &OpRecord<'_>) -> Option<Direction> {
 	}
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ObjectDef {
 	pub stream: u64,
 	pub number: u32,
@@ -119,20 +120,20 @@ pub struct ObjectDef {
 	pub numbers: Vec<u64>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SiteDef {
 	pub module: u32,
 	pub offset: u64,
 	pub entry: String,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ModuleDef {
 	pub build_id: Vec<u8>,
 	pub path: String,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GroupDef {
 	pub hash: u64,
 	pub size: u32,
@@ -141,7 +142,7 @@ pub struct GroupDef {
 	pub members: Vec<u32>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HintDef {
 	pub object: u32,
 	pub source: u32,
@@ -149,7 +150,7 @@ pub struct HintDef {
 	pub value: String,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MarkDef {
 	pub stream: u64,
 	pub ticks: u64,
@@ -159,7 +160,7 @@ pub struct MarkDef {
 }
 
 /// Who the process is, as it said itself.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Identity {
 	pub parent_pid: Option<u32>,
 	pub host: String,
@@ -193,7 +194,7 @@ impl Identity {
 	}
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Definitions {
 	pub ops: HashMap<u32, Op>,
 	pub objects: HashMap<u32, ObjectDef>,

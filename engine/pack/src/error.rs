@@ -18,6 +18,9 @@ pub enum PackError {
 	TooManyCalls { stream: u64, seq: u64 },
 	#[error("{path}: {reason}", path = .path.display())]
 	Data { path: PathBuf, reason: String },
+	/// What was given to others was not done.
+	#[error("{0}")]
+	Shares(String),
 	#[error("threads: {0}")]
 	Threads(String),
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// Bytes of a file: `length` from `offset` on, in pieces that end at multiples of `unit`, each `stride` behind the one before.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Bytes {
 	pub offset: i64,
 	pub length: i64,

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// Bins are as wide as this times a power of two, and at most so many.
 const NARROWEST: i64 = 100_000_000;
 const BINS: i64 = 200;
 /// Whatever is later goes there too.
 const LAST: usize = BINS as usize - 1;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HeatKey {
 	pub process: u32,
 	/// Number of the layer's name.
@@ -16,7 +18,7 @@ pub struct HeatKey {
 	pub writes: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
 	pub calls: u64,
 	pub bytes: i64,

@@ -8,6 +8,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use fathom_stream::Link;
+use serde::{Deserialize, Serialize};
 
 use crate::bricks::Bricks;
 use crate::clock::Line;
@@ -32,7 +33,7 @@ const NO_PLACE: u32 = 50;
 const MOST: usize = 4 << 20;
 
 /// What an op is here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Part {
 	Nothing,
 	Read,
@@ -81,7 +82,7 @@ impl Part {
 }
 
 /// A call or a server's operation on a file that both have.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Met {
 	file: u32,
 	stream: u32,
@@ -191,7 +192,7 @@ impl Watched {
 }
 
 /// What was noted.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Meeting {
 	all: Vec<Met>,
 	left_out: i64,

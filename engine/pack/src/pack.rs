@@ -1,24 +1,26 @@
 //! `pack`: streams into tables, once, however many readers ask.
 
 use std::fs::{self, File};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use rayon::prelude::*;
 
 use crate::carries;
-use crate::collectives::Collectives;
+use crate::collectives::{CallNumbers, CollectiveRow, Collectives};
 use crate::error::{At, PackError};
 use crate::heat;
 use crate::index::Index;
 use crate::matched;
-use crate::merge::merge;
+use crate::merge::{Merged, merge};
 use crate::progress::Progress;
 use crate::recover::{self, Recovered};
 use crate::run::{Image, Run};
+use crate::shares::{Folder, Others, Plan, Step, write_parts};
 use crate::survey::{Survey, survey};
 use crate::tables::Tables;
-use crate::times::times;
+use crate::times::{Times, times};
 use crate::write::{Writer, Written, fill_empty, make_folders, write_links};
 
 #[derive(Debug, Clone, Default)]
@@ -61,22 +63,48 @@ impl Lock {
 	}
 }
 
+/// Makes a run's tables, unless they are up to date.
 pub fn pack(path: &Path, options: &Options) -> Result<Packed, PackError> {
-	Run::open(path)?; // before a lock file is made in a directory that is no run
-	let _lock = Lock::take(path, options.quiet)?;
-	let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build();
-	let pool = pool.map_err(|error| PackError::Threads(error.to_string()))?;
-	pool.install(|| pack_locked(path, options))
+	pack_by(path, options, None)
 }
 
-fn pack_locked(path: &Path, options: &Options) -> Result<Packed, PackError> {
+/// The same, where others do both passes over the streams.
+pub fn pack_in_shares(
+	path: &Path,
+	options: &Options,
+	others: &mut dyn Others,
+) -> Result<Packed, PackError> {
+	pack_by(path, options, Some(others))
+}
+
+fn pack_by(
+	path: &Path,
+	options: &Options,
+	others: Option<&mut dyn Others>,
+) -> Result<Packed, PackError> {
+	Run::open(path)?; // before a lock file is made in a directory that is no run
+	let _lock = Lock::take(path, options.quiet)?;
+	threads(options.jobs)?.install(|| pack_locked(path, options, others))
+}
+
+/// So many; 0: as many as there are processors.
+pub fn threads(jobs: usize) -> Result<rayon::ThreadPool, PackError> {
+	let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+	pool.map_err(|error| PackError::Threads(error.to_string()))
+}
+
+fn pack_locked(
+	path: &Path,
+	options: &Options,
+	others: Option<&mut dyn Others>,
+) -> Result<Packed, PackError> {
 	let rings = options.ring.clone().or_else(|| Run::open(path).ok()?.ring_directory());
 	let recovered = match &rings {
 		Some(rings) => recover::recover(path, rings)?,
 		None => Recovered::default(),
 	};
 	let run = Run::open(path)?;
-	let tables = path.join("tables");
+	let tables = run.tables();
 	let stamp = stamp(&run, &recovered);
 	if !options.force && fresh(&tables, &stamp) {
 		return Ok(Packed { fresh: true, recovered, ..Packed::default() });
@@ -84,8 +112,11 @@ fn pack_locked(path: &Path, options: &Options) -> Result<Packed, PackError> {
 	let aside = path.join("tables.tmp");
 	remove(&aside)?;
 	make_folders(&aside)?;
-	let mut packed = write_tables(&run, &aside, &tables, options, &recovered)?;
-	packed.recovered = recovered;
+	let written = write_tables(&run, &aside, options, &recovered, others);
+	if written.is_err() {
+		let _ = remove(&aside); // the reason counts, and the next pack removes it too
+	}
+	let packed = Packed { recovered, ..written? };
 	fs::write(aside.join(STAMP), stamp + &inventory(&aside)?).at(&aside)?;
 	swap(&aside, &tables, &path.join("tables.old"))?;
 	Ok(packed)
@@ -94,56 +125,99 @@ fn pack_locked(path: &Path, options: &Options) -> Result<Packed, PackError> {
 fn write_tables(
 	run: &Run,
 	folder: &Path,
-	earlier: &Path,
 	options: &Options,
 	recovered: &Recovered,
+	others: Option<&mut dyn Others>,
 ) -> Result<Packed, PackError> {
 	let progress = Progress::new(!options.quiet);
-	let alive = |image: &Image| recovered.alive.contains(&(image.pid, image.instance));
-	let most_below = MOST_BELOW / run.images.len().max(1);
-	let surveys: Vec<(Image, Survey)> = run
-		.images
-		.par_iter()
-		.map(|image| Ok((image.clone(), survey(image, alive(image), most_below)?)))
-		.collect::<Result<_, PackError>>()?;
-	let merged = merge(run, surveys, Index::read(earlier))?;
-	let collectives = Collectives::find(&merged);
-	let times = times(run, &merged, &collectives.meetings(&merged));
-	let (collective_rows, numbers) = collectives.rows(&merged, &times.lines);
-	let events = merged.images.iter().map(|state| state.survey.events()).sum();
-	progress.expect(events);
-	let tables = Tables::new(run, &merged, &times, folder);
-	let width = heat::width(tables.duration());
-	let writer = Writer::new(&merged, &times.lines, &numbers, folder, &progress, width);
-	let parts = writer.parts();
-	let written: Vec<_> =
-		parts.par_iter().map(|part| writer.write(part)).collect::<Result<_, PackError>>()?;
-	let mut all = Written::default();
-	written.into_iter().for_each(|part| all.add(part));
-	all.sort();
-	let mut carries = carries::find(&merged, &collectives);
-	write_links(folder, "carries", &mut carries.links)?;
-	let meeting = std::mem::take(&mut all.meeting);
-	let (mut matches, unmatched) = matched::find(&merged, &writer.watched, meeting);
-	write_links(folder, "matched", &mut matches)?;
-	fill_empty(folder)?;
-	tables.write(&collective_rows, &all, width, &[carries.mark(), matched::mark(unmatched)])?;
-	Ok(Packed {
-		fresh: false,
-		events,
-		processes: merged.processes.len(),
-		missing: tables
-			.missing()
-			.into_iter()
-			.map(|m| format!("{}: {}", m.kind, m.detail))
-			.collect(),
-		damaged: merged.images.iter().map(|state| state.survey.damage.len() as u64).sum(),
-		recovered: Recovered::default(),
-	})
+	let Some(others) = others else {
+		let plan = Plan::new(run, recovered, 1);
+		let surveys = survey_images(run, &plan, 0..run.images.len())?;
+		let whole = Whole::new(run, run.images.iter().cloned().zip(surveys).collect())?;
+		let writer = whole.writer(run, folder, &progress);
+		progress.expect(whole.events());
+		let written = write_parts(&writer, &writer.parts(1))?;
+		return whole.finish(run, folder, &writer, written);
+	};
+	let shares = others.shares();
+	let shared = Folder::make(&run.path, &Plan::new(run, recovered, shares))?;
+	others.begin(Step::Survey, &shared.0)?;
+	others.end()?;
+	others.begin(Step::Write, &shared.0)?;
+	let whole = Whole::new(run, shared.surveys(run, shares)?)?; // while they write
+	let writer = whole.writer(run, folder, &progress);
+	others.end()?;
+	whole.finish(run, folder, &writer, shared.written(shares, folder)?)
 }
 
-/// System calls inside collective ones that are remembered, in the whole run: 300 MiB.
-const MOST_BELOW: usize = 8 << 20;
+/// First pass over some of a run's images.
+pub fn survey_images(
+	run: &Run,
+	plan: &Plan,
+	images: Range<usize>,
+) -> Result<Vec<Survey>, PackError> {
+	let one = |i: usize| survey(&run.images[i], plan.alive(i), plan.most_below);
+	images.into_par_iter().map(one).collect()
+}
+
+/// What follows from the surveys of all images; the same for everyone who has them.
+pub struct Whole {
+	merged: Merged,
+	collectives: Collectives,
+	times: Times,
+	collective_rows: Vec<CollectiveRow>,
+	numbers: Vec<CallNumbers>,
+}
+
+impl Whole {
+	pub fn new(run: &Run, surveys: Vec<(Image, Survey)>) -> Result<Whole, PackError> {
+		let merged = merge(run, surveys, Index::read(&run.tables()))?;
+		let collectives = Collectives::find(&merged);
+		let times = times(run, &merged, &collectives.meetings(&merged));
+		let (collective_rows, numbers) = collectives.rows(&merged, &times.lines);
+		Ok(Whole { merged, collectives, times, collective_rows, numbers })
+	}
+
+	fn events(&self) -> u64 {
+		self.merged.images.iter().map(|state| state.survey.events()).sum()
+	}
+
+	/// Who writes parts into `folder`.
+	pub fn writer<'r>(&'r self, run: &Run, folder: &'r Path, progress: &'r Progress) -> Writer<'r> {
+		let tables = Tables::new(run, &self.merged, &self.times, folder);
+		let width = heat::width(tables.duration());
+		Writer::new(&self.merged, &self.times.lines, &self.numbers, folder, progress, width)
+	}
+
+	/// The tables that are not in parts, and links between calls of several processes.
+	fn finish(
+		&self,
+		run: &Run,
+		folder: &Path,
+		writer: &Writer<'_>,
+		mut all: Written,
+	) -> Result<Packed, PackError> {
+		let (merged, tables) = (&self.merged, Tables::new(run, &self.merged, &self.times, folder));
+		all.sort();
+		let mut carries = carries::find(merged, &self.collectives);
+		write_links(folder, "carries", &mut carries.links)?;
+		let meeting = std::mem::take(&mut all.meeting);
+		let (mut matches, unmatched) = matched::find(merged, &writer.watched, meeting);
+		write_links(folder, "matched", &mut matches)?;
+		fill_empty(folder)?;
+		let marks = [carries.mark(), matched::mark(unmatched)];
+		tables.write(&self.collective_rows, &all, writer.heat_width, &marks)?;
+		let missing = tables.missing().into_iter();
+		Ok(Packed {
+			fresh: false,
+			events: self.events(),
+			processes: merged.processes.len(),
+			missing: missing.map(|m| format!("{}: {}", m.kind, m.detail)).collect(),
+			damaged: merged.images.iter().map(|state| state.survey.damage.len() as u64).sum(),
+			recovered: Recovered::default(),
+		})
+	}
+}
 
 const STAMP: &str = "packed";
 

@@ -141,6 +141,11 @@ impl Run {
 		Ok(())
 	}
 
+	/// Where its tables are, or will be.
+	pub fn tables(&self) -> PathBuf {
+		self.path.join("tables")
+	}
+
 	/// Where the rings of this run lie, as `run.json` says.
 	pub fn ring_directory(&self) -> Option<PathBuf> {
 		let json: serde_json::Value = serde_json::from_str(self.configuration.as_deref()?).ok()?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use fathom_stream::{Clock, Counter, Decoder, Link, Record, UNKNOWN_OFFSET};
+use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
 use crate::define::{self, Definitions, Target};
@@ -14,7 +15,7 @@ use crate::image::{Loaded, StreamChunks};
 use crate::run::Image;
 use crate::walk::{Row, Visitor, Walker};
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct StreamSurvey {
 	pub id: u64,
 	pub pid: u32,
@@ -36,7 +37,7 @@ pub struct StreamSurvey {
 }
 
 /// A call that all ranks of a group make together.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CollectiveCall {
 	/// Index into [`Survey::streams`].
 	pub stream: u32,
@@ -69,7 +70,7 @@ pub struct CollectiveCall {
 }
 
 /// A wait or test of MPI-IO in which data moved: what was posted before it went on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Wait {
 	/// Index into [`Survey::streams`].
 	pub stream: u32,
@@ -81,7 +82,7 @@ pub struct Wait {
 }
 
 /// A read or write of POSIX inside a collective call of MPI-IO or a wait for one; or a request of asynchronous I/O.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Below {
 	pub seq: u64,
 	pub object: u32,
@@ -91,7 +92,7 @@ pub struct Below {
 }
 
 /// Which call of its thread a signal handler's outermost call was made in.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Interrupted {
 	/// Index into [`Survey::streams`].
 	pub stream: u32,
@@ -105,7 +106,7 @@ pub struct Interrupted {
 }
 
 /// A call that gave a file another name.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Renamed {
 	/// The descriptor that this image last opened by the old name; 0: none.
 	pub object: u32,
@@ -113,7 +114,7 @@ pub struct Renamed {
 	pub to: String,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Damaged {
 	pub file: String,
 	pub byte: u64,
@@ -121,7 +122,7 @@ pub struct Damaged {
 	pub reason: String,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Survey {
 	pub streams: Vec<StreamSurvey>,
 	pub definitions: Definitions,

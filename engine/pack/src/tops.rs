@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use fathom_stream::Tally;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum What {
 	Size,
 	Stride,
@@ -30,7 +31,7 @@ impl What {
 }
 
 /// Of one value of one row of `counters`: it was met at least `calls - bound` and at most `calls` times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Top {
 	pub row: u32,
 	pub what: What,

@@ -9,6 +9,7 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 use fathom_stream::Decoder;
 use parquet::arrow::ArrowWriter;
+use serde::{Deserialize, Serialize};
 
 use crate::calls::{ImageMaps, Inside, Map, Out, Pending, Plan, StreamRows, Writing};
 use crate::calls_file::{CallsFile, OpTexts};
@@ -39,7 +40,7 @@ pub struct Writer<'r> {
 	pub collectives: &'r [CallNumbers],
 	pub folder: &'r Path,
 	pub progress: &'r Progress,
-	heat_width: i64,
+	pub heat_width: i64,
 	op_texts: OpTexts,
 	plans: Vec<Plan>,
 	arg_names: HashMap<String, u16>,
@@ -48,7 +49,7 @@ pub struct Writer<'r> {
 }
 
 /// What a part adds to the small tables.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Written {
 	pub sums: Vec<(Key, Sum)>,
 	/// With their keys.
@@ -128,8 +129,15 @@ impl<'r> Writer<'r> {
 		}
 	}
 
-	/// Neighbouring processes together, up to the size of a part.
-	pub fn parts(&self) -> Vec<Part> {
+	pub fn events(&self, part: &Part) -> u64 {
+		part.iter().map(|&image| self.merged.images[image].survey.events()).sum()
+	}
+
+	/// Neighbouring processes together, up to the size of a part; of a run that is packed in shares at least as many
+	/// parts as shares, where processes allow it.
+	pub fn parts(&self, shares: usize) -> Vec<Part> {
+		let total: u64 = self.merged.images.iter().map(|state| state.survey.events()).sum();
+		let most = PART_ROWS.min(total.div_ceil(shares as u64));
 		let mut order: Vec<usize> = (0..self.merged.images.len()).collect();
 		order.sort_by_key(|&i| self.merged.images[i].streams.iter().min().copied());
 		let mut parts: Vec<Part> = Vec::new();
@@ -137,7 +145,7 @@ impl<'r> Writer<'r> {
 		for image in order {
 			let events = self.merged.images[image].survey.events();
 			match parts.last_mut() {
-				Some(part) if rows + events <= PART_ROWS => {
+				Some(part) if rows + events <= most => {
 					part.push(image);
 					rows += events;
 				}
@@ -458,9 +466,12 @@ impl PartFile {
 	}
 }
 
-/// Folders of the tables that have parts.
+/// Tables that are folders of parts.
+pub const TABLES_IN_PARTS: [&str; 3] = ["calls", "args", "links"];
+
+/// Their folders.
 pub fn make_folders(folder: &Path) -> Result<(), PackError> {
-	for table in ["calls", "args", "links"] {
+	for table in TABLES_IN_PARTS {
 		let path = folder.join(table);
 		fs::create_dir_all(&path).at(&path)?;
 	}

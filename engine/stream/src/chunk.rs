@@ -1,5 +1,7 @@
 //! Chunks of a file: found by their magic, vouched for by their checksum.
 
+use serde::{Deserialize, Serialize};
+
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::error::Reason;
 use crate::{FLAG_BEFORE_EXEC, FLAG_LAST, FLAG_RING_COPY, FLAG_SEALED, FLAG_SIDE, NO_SEQ};
@@ -12,7 +14,7 @@ pub(crate) const CRC_AT: usize = 132;
 pub(crate) const MAX_ROWS: u32 = 1 << 20;
 
 /// The same moment on three clocks; zeros where a chunk was never sealed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Clock {
 	pub ticks: u64,
 	pub monotonic: u64,

@@ -1,5 +1,7 @@
 //! Records: what stands between the rows. `docs/stream-format.md`, "Records".
 
+use serde::{Deserialize, Serialize};
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record<'a> {
 	Op(OpRecord<'a>),
@@ -86,7 +88,7 @@ pub struct Module<'a> {
 	pub path: &'a [u8],
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
 	pub selection: u32,
 	pub form: u32,
@@ -109,7 +111,7 @@ pub struct Selection {
 }
 
 /// A block of bytes that is repeated, level within level.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repeated {
 	pub start: u64,
 	pub bytes: u64,
@@ -201,7 +203,7 @@ pub struct FileData {
 }
 
 /// Accesses by what they are like. What is known late may take counts back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PatternCounts {
 	pub sequential: i64,
 	pub consecutive: i64,

@@ -1,0 +1,160 @@
+"""A run packed in shares: the tables of one process, whoever does them; what goes wrong ends in one line, and the tables
+that were there stay."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from fathom import places
+from harness import tables
+
+PARTED = "select count(*), md5(string_agg(r::varchar, '' order by r::varchar)) from {} as r"
+
+Doing = Callable[[str, str, int], None]
+
+
+@pytest.fixture
+def run(recorded_chombo: Path, tmp_path: Path) -> Path:
+    """A copy, packed by one process."""
+    copy = tmp_path / "run.fathom"
+    shutil.copytree(recorded_chombo, copy, ignore=shutil.ignore_patterns("tables"))
+    subprocess.run([places.engine(), "pack", "--quiet", copy], check=True)
+    return copy
+
+
+def share(folder: str, step: str, number: int) -> subprocess.CompletedProcess[str]:
+    words = [places.engine(), "pack-share", folder, step, str(number), "--jobs", "1"]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+
+def do(folder: str, step: str, number: int) -> None:
+    done = share(folder, step, number)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def pack(run: Path, shares: int, doing: Doing = do, word: str = "done\n") -> tuple[int, str]:
+    """Exit status and stderr of a packer whose shares are done so, the last first, and who is then told this word."""
+    words = [places.engine(), "pack", "--quiet", "--force", "--shares", str(shares), run]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as packer:
+        assert packer.stdin and packer.stdout and packer.stderr
+        for line in packer.stdout:
+            step, told, folder = line.rstrip("\n").split(" ", 2)
+            assert int(told) == shares and Path(folder).parent == run
+            for number in reversed(range(shares)):
+                doing(folder, step, number)
+            if not word:
+                break
+            with suppress(BrokenPipeError):  # it has ended before
+                packer.stdin.write(word)
+                packer.stdin.flush()
+        with suppress(BrokenPipeError):
+            packer.stdin.close()
+        said = packer.stderr.read()
+    return packer.returncode, said
+
+
+def small(run: Path) -> dict[str, bytes]:
+    """The tables that are one file."""
+    return {file.name: file.read_bytes() for file in sorted((run / "tables").glob("*.parquet"))}
+
+
+def parted(run: Path) -> dict[str, object]:
+    """Count and digest of the rows of those in parts, in whatever parts."""
+    connection = tables.opened(run)
+    return {name: tables.ask(connection, PARTED.format(name)) for name in tables.PARTED}
+
+
+def left(run: Path) -> list[str]:
+    return sorted(path.name for path in run.glob("tables*"))
+
+
+@pytest.mark.parametrize("shares", [1, 3, 9])
+def test_tables_are_those_of_one_process(run: Path, shares: int) -> None:
+    before = small(run), parted(run)
+    assert before[1]["calls"][0][0] > 1000  # type: ignore[index]
+    shutil.rmtree(run / "tables")
+    assert pack(run, shares) == (0, "")
+    assert (small(run), parted(run)) == before
+    assert left(run) == ["tables"]
+    assert len(list((run / "tables" / "calls").iterdir())) == (1 if shares == 1 else 4)
+
+
+def test_a_share_that_is_done_twice_is_one(run: Path) -> None:
+    """A worker that was thought to be gone was not."""
+    before = parted(run)
+
+    def twice(folder: str, step: str, number: int) -> None:
+        do(folder, step, number)
+        do(folder, step, number)
+
+    assert pack(run, 2, twice) == (0, "")
+    assert parted(run) == before
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("node7: no space left\n", "fathom-engine: node7: no space left\n"),
+        ("", "fathom-engine: shares: who gives them to others has gone\n"),
+    ],
+)
+def test_who_gives_shares_says_why_not_or_goes(run: Path, word: str, said: str) -> None:
+    before = parted(run)
+    assert pack(run, 2, word=word) == (3, said)
+    assert parted(run) == before and left(run) == ["tables"]
+
+
+@pytest.mark.parametrize("step", ["survey", "write"])
+def test_what_a_share_left_is_not_whole(run: Path, step: str) -> None:
+    before = parted(run)
+
+    def torn(folder: str, told: str, number: int) -> None:
+        do(folder, told, number)
+        file = Path(folder) / f"{told}.{number}"
+        file = file / "sums" if file.is_dir() else file
+        if told == step:
+            file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+    def refused(folder: str, told: str, number: int) -> None:
+        """The packer may have found it first, and be gone."""
+        done = share(folder, told, number)
+        assert done.returncode == 3 and done.stderr.count("\n") == 1
+
+    def one(folder: str, told: str, number: int) -> None:
+        (torn if told == "survey" or step == "write" else refused)(folder, told, number)
+
+    status, said = pack(run, 2, one)
+    assert status == 3 and said.count("\n") == 1 and "is no share of this version" in said
+    assert parted(run) == before and left(run) == ["tables"]
+
+
+def test_a_node_that_sees_less_of_the_run(run: Path) -> None:
+    stream = max(run.glob("streams/*/*.fts"), key=lambda file: file.stat().st_size)
+    whole = stream.read_bytes()
+
+    def elsewhere(folder: str, step: str, number: int) -> None:
+        stream.write_bytes(whole[:-1])
+        done = share(folder, step, number)
+        stream.write_bytes(whole)
+        assert done.returncode == 3 and done.stderr.count("\n") == 1
+        assert "this node sees 3 whole" in done.stderr
+        do(folder, step, number)
+
+    assert pack(run, 2, elsewhere) == (0, "")
+
+
+def test_a_share_that_nobody_told(run: Path, tmp_path: Path) -> None:
+    assert share(str(tmp_path / "none"), "survey", 0).returncode == 3
+
+    def other(folder: str, step: str, number: int) -> None:
+        done = share(folder, step, 2)
+        assert done.returncode == 3 and "no share 2: there are 2" in done.stderr
+        do(folder, step, number)
+
+    assert pack(run, 2, other) == (0, "")
