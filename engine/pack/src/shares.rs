@@ -136,6 +136,9 @@ fn shared<T>(all: &[T], shares: usize, weight: impl Fn(&T) -> u64) -> Vec<Range<
 	(0..shares).map(|share| nearest(share)..nearest(share + 1)).collect()
 }
 
+/// So that shares are about equal, and their threads all have something to do.
+const PARTS_OF_A_SHARE: usize = 4;
+
 /// The folder of a run that is packed in shares; it goes with this.
 pub struct Folder(pub PathBuf);
 
@@ -213,7 +216,7 @@ fn write_share(folder: &Path, run: &Run, plan: &Plan, number: usize) -> Result<(
 	make_folders(&aside)?;
 	let progress = Progress::new(false);
 	let writer = whole.writer(run, &aside, &progress);
-	let parts = writer.parts(plan.shares);
+	let parts = writer.parts(plan.shares * PARTS_OF_A_SHARE);
 	let events = |part: &Part| writer.events(part);
 	let mine = shared(&parts, plan.shares, events)[number].clone();
 	save(&write_parts(&writer, &parts[mine])?, &aside.join("sums"))?;

@@ -133,11 +133,11 @@ impl<'r> Writer<'r> {
 		part.iter().map(|&image| self.merged.images[image].survey.events()).sum()
 	}
 
-	/// Neighbouring processes together, up to the size of a part; of a run that is packed in shares at least as many
-	/// parts as shares, where processes allow it.
-	pub fn parts(&self, shares: usize) -> Vec<Part> {
+	/// Neighbouring processes together, up to the size of a part, and about so many parts at least, where there are
+	/// as many processes.
+	pub fn parts(&self, least: usize) -> Vec<Part> {
 		let total: u64 = self.merged.images.iter().map(|state| state.survey.events()).sum();
-		let most = PART_ROWS.min(total.div_ceil(shares as u64));
+		let most = PART_ROWS.min(total.div_ceil(least as u64));
 		let mut order: Vec<usize> = (0..self.merged.images.len()).collect();
 		order.sort_by_key(|&i| self.merged.images[i].streams.iter().min().copied());
 		let mut parts: Vec<Part> = Vec::new();
