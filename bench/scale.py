@@ -1,5 +1,5 @@
-"""What runs of many calls cost: each query of one process and of two workers of a Dask cluster on this machine, the
-page, findings, tiles, packing; and what each further million calls costs.
+"""What runs of many calls cost: each query, and tiles, of one process and of two workers of a Dask cluster on this
+machine, the page, findings, packing; and what each further million calls costs.
 
 Runs are grown from a recorded one (tests/harness/grown); streams that are packed are recorded. Each figure is also said
 on stderr as soon as it is known. One size is a look: FATHOM_SCALE_CALLS=1000000,10000000,100000000 measures these,
@@ -15,17 +15,20 @@ import shutil
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import fathom
+import pyarrow.parquet as pq
 from fathom import cluster
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
+from fathom.tiles import build
 from tools import (
     ENGINE,
     FATHOM,
@@ -159,7 +162,7 @@ def forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def spread(path: Path, query: str, workers: cluster.Workers) -> Asked:
+def spread(ask: Callable[[], Any], workers: cluster.Workers) -> Asked:
     """By workers; processor seconds of all of them and of the process that asks."""
 
     def used() -> float:
@@ -167,7 +170,7 @@ def spread(path: Path, query: str, workers: cluster.Workers) -> Asked:
 
     workers.client.run(forget_peak)
     before = used()
-    found = answer(path, query, workers)
+    found = ask()
     return Asked(used() - before, max(workers.client.run(cluster.peak_gib).values()), found)
 
 
@@ -192,7 +195,8 @@ class Curve:
 def questions(path: Path, calls: int, workers: cluster.Workers, curve: Curve) -> Iterator[Row]:
     """Each asked of one process, then of the workers."""
     for query in asked(QUERIES):
-        one, some = alone(path, query), spread(path, query, workers)
+        one = alone(path, query)
+        some = spread(partial(answer, path, query, workers), workers)
         curve.keep(f"{query}, one process", calls, one.processor_seconds)
         curve.keep(f"{query}, {WORKERS} workers", calls, some.processor_seconds)
         yield Row(f"  {query}: processor seconds of {WORKERS} workers; one process", some.processor_seconds, "s",
@@ -208,8 +212,8 @@ def forget_answers(path: Path) -> None:
         shutil.rmtree(path / "tables" / kept, ignore_errors=True)
 
 
-def commands(path: Path, calls: int, curve: Curve) -> Iterator[Row]:
-    """What is made of the whole by one process."""
+def commands(path: Path, calls: int, workers: cluster.Workers, curve: Curve) -> Iterator[Row]:
+    """What is made of the whole by one process; of tiles the most by workers, too."""
     tiles = path / "tiles.made"
     words: dict[str, list[str | Path]] = {
         "show": [FATHOM, "show", path, "--json"],
@@ -221,7 +225,29 @@ def commands(path: Path, calls: int, curve: Curve) -> Iterator[Row]:
         yield from _command(what, calls, cost(words[what]), curve)
     if tiles.is_file():
         yield Row("    their size", tiles.stat().st_size / 1e6, "MB")
+        yield from tiles_in_parts(path, tiles, calls, workers, curve)
         tiles.unlink()
+
+
+def tiles_in_parts(
+    path: Path, one: Path, calls: int, workers: cluster.Workers, curve: Curve
+) -> Iterator[Row]:
+    """The same by workers: cells equal to those that one process made."""
+    made, what = path / "tiles.spread", f"tiles, {WORKERS} workers"
+    took = spread(partial(build.make, path / "tables", made, workers=workers), workers)
+    equal = pq.read_table(made) == pq.read_table(one)
+    made.unlink()
+    curve.keep(what, calls, took.processor_seconds)
+    yield Row(
+        f"  {what}: processor seconds", took.processor_seconds, "s", target="equal cells", met=equal
+    )
+    yield Row(
+        "    the most memory of a worker",
+        took.gib,
+        "GiB",
+        target=f"<= {GIB:g} GiB",
+        met=took.gib <= GIB,
+    )
 
 
 def packing(calls: int, curve: Curve) -> Iterator[Row]:
@@ -252,7 +278,7 @@ def measured(place: Path, sizes: Iterable[int], workers: cluster.Workers) -> Ite
         yield Row(f"calls of {RANKS:,} ranks", calls / 1e6, "M")
         yield Row("  its tables", size_of(path / "tables", "*.parquet") / 1e6, "MB")
         yield from questions(path, calls, workers, curve)
-        yield from commands(path, calls, curve)
+        yield from commands(path, calls, workers, curve)
         if asked([PACK]):
             yield from packing(wanted, curve)
     yield from curve.law()

@@ -1,8 +1,10 @@
-"""Questions asked of workers in parts: the answers are those of one process; what is wrong with a cluster is said."""
+"""Questions asked of workers in parts, and tiles that they make: all is what one process gives; what is wrong with a
+cluster is said."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,16 +12,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import fathom
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fathom import cluster
 from fathom.__main__ import main
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
-from fathom.errors import RunError, UsageError
+from fathom.errors import DamagedRun, RunError, UsageError
 from fathom.store import Run
+from fathom.tiles import build, geometry, statements
 from harness import grown, needs, nodes
 
 WORKERS = 2
@@ -110,21 +115,91 @@ def test_a_mistake_in_sql_is_told_as_ever(spread: Run) -> None:
         spread.in_parts("create table x as select 1", WHOLE)
 
 
-def test_a_worker_that_is_killed(
-    spread: Run, workers: cluster.Workers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Others take its parts; it is started anew."""
+@contextmanager
+def killing(workers: cluster.Workers, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """One of two ends while it is asked; it is started anew."""
     first = min(workers.client.run(os.getpid).values())
     goes_on = cluster.Workers._wait
 
-    def killing(self: cluster.Workers, futures: list[object]) -> None:
+    def kill(self: cluster.Workers, futures: list[object]) -> None:
         os.kill(first, signal.SIGKILL)
+        monkeypatch.setattr(cluster.Workers, "_wait", goes_on)
         goes_on(self, futures)
 
-    monkeypatch.setattr(cluster.Workers, "_wait", killing)
-    assert spread.in_parts(PARTIAL, WHOLE) == fathom.open(spread.path).in_parts(PARTIAL, WHOLE)
+    monkeypatch.setattr(cluster.Workers, "_wait", kill)
+    yield
     workers.client.wait_for_workers(WORKERS, timeout=300)
     assert first not in workers.client.run(os.getpid).values()
+
+
+def test_a_worker_that_is_killed(
+    spread: Run, workers: cluster.Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others take its parts."""
+    alone = fathom.open(spread.path).in_parts(PARTIAL, WHOLE)
+    with killing(workers, monkeypatch):
+        assert spread.in_parts(PARTIAL, WHOLE) == alone
+
+
+def tiles(run: Path, file: Path, workers: cluster.Workers | None = None) -> pa.Table:
+    """Made in this file; nothing else of them is left."""
+    build.make(run / "tables", file, workers=workers)
+    assert not list((run / "tables").glob("fathom-tiles-*"))
+    return pq.read_table(file)
+
+
+@pytest.mark.parametrize(("rows", "many"), [(geometry.ROWS, build.MANY), (4, 1000)])
+def test_tiles_are_those_of_one_process(
+    grown_run: grown.Grown, recorded_chombo: Path, workers: cluster.Workers, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, rows: int, many: int,
+) -> None:  # fmt: skip
+    """Cell by cell, in the same order: rows of one lane; rows of several, cells counted in some of them."""
+    monkeypatch.setattr(cluster, "LEAST", 100)
+    monkeypatch.setattr(geometry, "ROWS", rows)
+    monkeypatch.setattr(build, "MANY", many)
+    for run in (grown_run.path, recorded_chombo):
+        one, before = tiles(run, tmp_path / "one"), workers.parts
+        levels = set(one["z"].to_pylist())
+        assert one == tiles(run, tmp_path / "parts", workers) and len(levels) > 1
+        assert workers.parts - before > WORKERS * len(levels)
+
+
+def test_tiles_while_a_worker_is_killed(
+    spread: Run, workers: cluster.Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, keep = tiles(spread.path, tmp_path / "one"), build.Asked.keep
+
+    def killed(*asked: Any) -> None:
+        with killing(workers, monkeypatch):
+            keep(*asked)
+
+    monkeypatch.setattr(build.Asked, "keep", killed)
+    assert one == tiles(spread.path, tmp_path / "parts", workers)
+
+
+def test_tiles_that_fail_leave_nothing(
+    spread: Run, workers: cluster.Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = {path.name for path in (spread.path / "tables").iterdir()}
+    monkeypatch.setattr(statements, "file", lambda _: "select nonsense")
+    with pytest.raises(DamagedRun, match="nonsense"):
+        tiles(spread.path, tmp_path / "parts", workers)
+    monkeypatch.setattr(statements, "cells", lambda *_: "cells as (select nonsense)")
+    with pytest.raises(UsageError, match="nonsense"):
+        tiles(spread.path, tmp_path / "parts", workers)
+    assert not list(tmp_path.iterdir())
+    assert there == {path.name for path in (spread.path / "tables").iterdir()}
+
+
+def test_a_run_is_prepared_by_workers(
+    recorded_chombo: Path, workers: cluster.Workers, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    run = Path(shutil.copytree(recorded_chombo, tmp_path / "r.fathom"))
+    where = workers.client.scheduler.address.removeprefix("tcp://")
+    assert main(["view", str(run), "--prepare", "--cluster", where]) == 0
+    assert f"parts on {WORKERS} workers" in capsys.readouterr().err
+    assert pq.read_table(run / "tables" / "tiles.parquet") == tiles(run, tmp_path / "one")
 
 
 def refused(capsys: pytest.CaptureFixture[str], run: Path, *words: str) -> str:

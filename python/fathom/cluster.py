@@ -12,12 +12,13 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     import duckdb
     from distributed import Client
 
+    from fathom.store import Run
+
+T = TypeVar("T")
+
 #: Most calls of a part, unless one rank has more; a worker's memory and how evenly they work follow from it.
 CALLS = 8_000_000
 #: Parts for each worker, where the run is large enough; each costs a second to plan and to begin.
@@ -37,6 +42,11 @@ LEAST = 50_000
 MEMORY = "1 GiB"
 #: Seconds in which a scheduler, or a worker where all have gone, must be there.
 PATIENCE = 30.0
+#: What is in one part, unless a question says otherwise: ranks, in the order in which their calls lie.
+RANKS = (
+    "select list(process order by process) as processes, sum(events)::bigint as events from processes"
+    " group by coalesce(rank, -1 - process::bigint) order by min(process)"
+)
 FORMS = "local, local:WORKERS, a scheduler's HOST:PORT, or its scheduler file (.json)"
 
 
@@ -65,11 +75,27 @@ def _connection(tables: str) -> duckdb.DuckDBPyConnection:
     return database.connect(Path(tables), MEMORY, threads=1)
 
 
-def answer(tables: str, piece: Piece, text: str, values: dict[str, Any]) -> pa.Table:
-    """What a worker does: rows of a statement on some processes' calls."""
+@contextmanager
+def _looking_at(tables: str, piece: Piece) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The same, where `calls` are those of some processes."""
     with _connection(tables).cursor() as cursor:
         cursor.execute(f"create temp view calls as from memory.main.calls where {piece.condition}")
+        yield cursor
+
+
+def answer(tables: str, piece: Piece, text: str, values: dict[str, Any]) -> pa.Table:
+    """What a worker does: rows of a statement on some processes' calls."""
+    with _looking_at(tables, piece) as cursor:
         return database.ask(cursor, text, values or None)
+
+
+def write(tables: str, piece: Piece, text: str, folder: str) -> str:
+    """The same, of more rows than should travel: a Parquet file in a folder below `tables`. Nobody is told the name of
+    one that its worker did not end."""
+    file = Path(folder) / f"{uuid.uuid4()}.parquet"
+    with _looking_at(tables, piece) as cursor:
+        database.write(cursor, text, file)
+    return str(file)
 
 
 def peak_gib() -> float:
@@ -86,15 +112,21 @@ class Workers:
     parts: int = 0  # asked so far
     began: float = field(default_factory=time.monotonic)
 
-    def ask(self, run: Any, text: str, values: dict[str, Any]) -> list[pa.Table]:
-        """Rows of a statement on each part of a run. Errors: RunError where workers end again and again, or all have
-        gone; what is wrong with the statement or the data as everywhere."""
-        tables = str((run.path / "tables").resolve())
-        pieces = _pieces(run, len(self.client.scheduler_info(n_workers=-1)["workers"]) or 1)
+    def ask(self, run: Run, text: str, values: dict[str, Any]) -> list[pa.Table]:
+        """Rows of a statement on each part of a run. Errors: as `each`."""
+        return self.each(run.path / "tables", run.sql(RANKS), answer, text, values)
+
+    def each(
+        self, tables: Path, units: pa.Table, do: Callable[..., T], *arguments: object
+    ) -> list[T]:
+        """What workers give for each part of a run: `answer` or `write`. A row of `units` is in one part: its processes
+        and events. Errors: RunError where workers end again and again, or all have gone; what is wrong with the
+        statement or the data as everywhere."""
+        workers = len(self.client.scheduler_info(n_workers=-1)["workers"]) or 1
+        pieces = _pieces(units.to_pylist(), workers)
         self.parts += len(pieces)
-        futures = [
-            self.client.submit(answer, tables, piece, text, values, pure=False) for piece in pieces
-        ]
+        whole = str(tables.resolve())
+        futures = [self.client.submit(do, whole, piece, *arguments, pure=False) for piece in pieces]
         try:
             self._wait(futures)
             return list(self.client.gather(futures))
@@ -135,18 +167,14 @@ def _told(error: Exception) -> str:
     return f"cluster: {first}"
 
 
-def _pieces(run: Any, workers: int) -> list[Piece]:
-    """Whole ranks, in the order in which their calls lie."""
-    rows = run.sql(
-        "select list(process order by process) as processes, sum(events)::bigint as events from processes"
-        " group by coalesce(rank, -1 - process::bigint) order by min(process)"
-    ).to_pylist()
-    total = sum(row["events"] for row in rows)
+def _pieces(units: list[dict[str, Any]], workers: int) -> list[Piece]:
+    """Whole units, in their order."""
+    total = sum(row["events"] for row in units)
     most = max(LEAST, min(CALLS, total // (EACH * workers)))
     pieces: list[Piece] = []
     some: list[int] = []
     events = 0
-    for row in rows:
+    for row in units:
         if some and events + row["events"] > most:
             pieces.append(Piece(tuple(some)))
             some, events = [], 0

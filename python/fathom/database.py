@@ -221,6 +221,15 @@ def many(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
         raise _told(error) from error
 
 
+def write(con: duckdb.DuckDBPyConnection, text: str, file: Path) -> None:
+    """As `ask`, for rows that need not be in memory: into a Parquet file."""
+    reading(con, text)
+    try:
+        con.execute(f"copy ({text}) to {quoted(str(file))} (format parquet)")
+    except duckdb.Error as error:
+        raise _told(error) from error
+
+
 def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
     """As `ask`, by name and as Python has them."""
     found = reading(con, text)

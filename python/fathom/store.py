@@ -10,7 +10,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -20,18 +20,14 @@ from fathom import database, manifest, onefile
 from fathom.directory import engine, resolve
 from fathom.errors import DamagedRun, FathomError
 
+if TYPE_CHECKING:
+    from fathom.cluster import Workers
+
 # Tables that every version wrote; those that came later are empty where they are missing (fathom.database).
 ALWAYS = (
     "runs", "processes", "streams", "nodes", "clocks", "files", "objects", "selections", "calls", "args", "links",
     "collectives", "counters", "hints_in_force", "sites", "marks", "ops",
 )  # fmt: skip
-
-
-class Workers(Protocol):
-    """Who can be asked a question in parts: `fathom.cluster.Workers`."""
-
-    def ask(self, run: "Run", text: str, values: dict[str, Any]) -> list[pa.Table]:
-        """Rows of a statement on each part of a run."""
 
 
 class Run:

@@ -9,6 +9,7 @@ examples:
   fathom view s3d.1 --no-browser --port 8080
   fathom view s3d.1 --socket ~/.fathom.sock
   fathom view s3d.1 --prepare          # at the end of a job: the first opening of a large run is as quick as any
+  fathom view s3d.1 --prepare --cluster scheduler.json     # pictures made by the workers of a Dask cluster
   fathom view --generate solver.c      # the form of fathom generate: parallel I/O for this program; needs no run
   fathom view --generate solver.c --allow-write
   fathom view vpic.tune                # what fathom tune tried, as pictures; needs no run
@@ -26,7 +27,7 @@ from pathlib import Path
 
 import uvicorn
 
-from fathom import live
+from fathom import cluster, live
 from fathom.errors import FathomError, UsageError
 from fathom.generate.command import text_of
 from fathom.report.requests import Request, pictures, whole
@@ -80,6 +81,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     where.add_argument(
         "--prepare", action="store_true", help="only work out what the page begins with, and end"
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="WHERE",
+        help=f"with --prepare: pictures are made by the workers of a Dask cluster: {cluster.FORMS}",
     )
     parser.add_argument(
         "--allow-start", action="store_true", help="let the page start programs here, as you"
@@ -160,15 +166,22 @@ def _tell(text: str) -> None:
     print(f"fathom: {text}", file=sys.stderr, flush=True)
 
 
-def _prepare(runs: Runs) -> int:
-    """Works out and keeps what the page begins with; the exit status."""
+def _prepare(runs: Runs, where: str | None) -> int:
+    """Works out and keeps what the page begins with, pictures by workers there; the exit status."""
     for opened in runs.all.values():
         tables = opened.run.path / "tables"
         if opened.run.unpacked or not os.access(tables, os.W_OK):
             raise UsageError(
                 f"view: {opened.name}: nothing can be kept beside its tables: --prepare needs a run directory of yours"
             )
-    return 1 if Ahead(runs, _tell).work() else 0
+    if where is None:
+        return 1 if Ahead(runs, _tell).work() else 0
+    with cluster.workers(where) as workers:
+        for opened in runs.all.values():
+            opened.run.workers = workers
+        failed = Ahead(runs, _tell).work()
+        _tell(workers.said())
+    return 1 if failed else 0
 
 
 def _follow(runs: Runs) -> None:
@@ -198,13 +211,15 @@ def run(arguments: argparse.Namespace) -> int:
     program = _program(arguments)
     if not arguments.runs and (program is None or arguments.prepare):
         raise UsageError("view: name a RUN, or --generate [SOURCE] for the form; add --help")
+    if arguments.cluster is not None and not arguments.prepare:
+        raise UsageError("view: --cluster goes with --prepare: it makes the pictures, and ends")
     searches = [one for one in arguments.runs if Path(one).suffix == SUFFIX]
     runs = Runs(one for one in arguments.runs if one not in searches)
     for one in searches:
         runs.add_search(Path(one).absolute())
     runs.program = program
     if arguments.prepare:
-        return _prepare(runs)
+        return _prepare(runs, arguments.cluster)
     _follow(runs)
     if arguments.allow_start:
         runs.desk = Desk(partial(_open, runs))

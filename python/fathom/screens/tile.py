@@ -36,9 +36,9 @@ def has_calls(view: View) -> bool:
 
 def pyramid(view: View) -> tiles.Tiles:
     """The run's tiles, made by the first who asks."""
-    tables = view.run.path / "tables"
+    tables, workers = view.run.path / "tables", view.run.workers
     try:
-        return view.once("tiles", lambda: tiles.Tiles(tables, view.stop.watch))
+        return view.once("tiles", lambda: tiles.Tiles(tables, view.stop.watch, workers))
     except DamagedRun:
         view.stop.check()  # nobody waits for them: they were interrupted
         raise

@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from fathom.cluster import Workers
 from fathom.database import SMALL, quoted
 from fathom.derived import Watch, ignore
 from fathom.polite import politely
@@ -17,10 +18,10 @@ from fathom.tiles import build
 class Tiles:
     """A run's tiles, made if they are not there yet; a small file is held in memory, and read in half the time."""
 
-    def __init__(self, tables: Path, watch: Watch = ignore) -> None:
-        """Of a run that is packed. `watch`: as build.ensure has it."""
+    def __init__(self, tables: Path, watch: Watch = ignore, workers: Workers | None = None) -> None:
+        """Of a run that is packed. `watch`, `workers`: as build.ensure has it."""
         self._kept: tempfile.TemporaryDirectory[str] | None
-        file, self._kept = politely(lambda: build.ensure(tables, watch))
+        file, self._kept = politely(lambda: build.ensure(tables, watch, workers))
         self._con = duckdb.connect(":memory:")
         self._con.execute("set parquet_metadata_cache = true")
         form = "table" if file.stat().st_size <= SMALL else "view"

@@ -7,11 +7,13 @@ import shutil
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
-from fathom import database
+from fathom import cluster, database
 from fathom.derived import Derived, Watch, ignore
 from fathom.errors import DamagedRun
 from fathom.tiles import statements
@@ -21,37 +23,68 @@ from fathom.tiles.geometry import LEVELS, Geometry, Level
 PART = 8
 # A small run gets levels of so many cells all the same, up to 512 bins and a row for each lane: about two megabytes.
 FLOOR = 131_072
-TILES = Derived("tiles.parquet", "fathom.tiles", 2)
+TILES = Derived("tiles.parquet", "fathom.tiles", 3)
 # Below so many calls a line of progress is not worth it.
 MANY = 1_000_000
 # Of many calls the cells of a level are counted in every so many of its rows.
 EVERY = 8
 # Cells that are read at a time: a tile is at most a few of these.
 GROUP = 32_768
+# MiB that the database may use, and more for each thread; what is more goes to disk.
+MEMORY, OF_THREAD = 1024, 32
 
 
-def _deepest(con: duckdb.DuckDBPyConnection, geometry: Geometry, calls: int) -> int:
+@dataclass(frozen=True)
+class Asked:
+    """A run's calls, asked by us or by workers for some rows of the picture each."""
+
+    con: duckdb.DuckDBPyConnection
+    tables: Path
+    folder: Path  # of files that workers write
+    workers: cluster.Workers | None = None
+
+    def number(self, level: Level, text: str) -> int:
+        """Of a statement that gives one, which is the sum of those of a level's rows."""
+        if self.workers is None:
+            return _number(self.con.sql(text).to_arrow_table())
+        together = self._together(level)
+        return sum(map(_number, self.workers.each(self.tables, together, cluster.answer, text, {})))
+
+    def keep(self, level: Level, text: str) -> None:
+        """Rows of a statement, where none is of several of a level's rows, as table `level_z`."""
+        if self.workers is not None:
+            together, folder = self._together(level), str(self.folder)
+            files = self.workers.each(self.tables, together, cluster.write, text, folder)
+            text = f"from read_parquet([{', '.join(map(database.quoted, files))}])"
+        self.con.execute(f"create temp table level_{level.z} as {text}")
+
+    def _together(self, level: Level) -> pa.Table:
+        return self.con.sql(statements.together(level)).to_arrow_table()
+
+
+def _number(rows: pa.Table) -> int:
+    return int(rows[0][0].as_py())
+
+
+def _deepest(asked: Asked, geometry: Geometry, calls: int) -> int:
     """The finest level that is worth it, about; each has more cells than the one before."""
 
     every = EVERY if calls >= MANY else 1
 
     def is_too_fine(level: Level) -> bool:
         most = max(calls // PART, FLOOR if level.z <= geometry.first_whole else 0)
-        ((cells,),) = con.sql(statements.count(level, most, every)).fetchall()
-        return bool(cells > most)
+        return asked.number(level, statements.count(level, most, every)) > most
 
     return max(0, bisect.bisect_left(geometry.levels(LEVELS), True, key=is_too_fine) - 1)
 
 
-def _make_levels(con: duckdb.DuckDBPyConnection, geometry: Geometry, deepest: int) -> None:
+def _make_levels(asked: Asked, geometry: Geometry, deepest: int) -> None:
     """The finest of the calls, each other one of the one below it."""
     finest = geometry.level(deepest)
-    con.execute(
-        f"create temp table level_{finest.z} as with {statements.rows('calls')},"
-        f" {statements.cells(finest, 0, finest.bins)} select * from cells"
-    )
+    cells = f"{statements.rows('calls')}, {statements.cells(finest, 0, finest.bins)}"
+    asked.keep(finest, f"with {cells} select * from cells")
     for below in reversed(geometry.levels(deepest)[1:]):
-        _make_coarser(con, below, geometry.level(below.z - 1))
+        _make_coarser(asked.con, below, geometry.level(below.z - 1))
 
 
 def _make_coarser(con: duckdb.DuckDBPyConnection, below: Level, level: Level) -> None:
@@ -59,14 +92,14 @@ def _make_coarser(con: duckdb.DuckDBPyConnection, below: Level, level: Level) ->
         f"create temp table level_{level.z} as"
         f" select layer, op, kind, row // {level.lanes // below.lanes} as row, bin // 2 as bin,"
         " sum(calls)::bigint as calls, sum(time)::bigint as time, sum(bytes)::bigint as bytes,"
-        " max(longest) as longest, arg_max(call, longest) as call"
+        f" {statements.longest('longest', 'call')}"
         f" from level_{below.z} group by all"
     )
 
 
 def _write(con: duckdb.DuckDBPyConnection, levels: list[Level], tables: Path, file: Path) -> None:
     every = "\nunion all\n".join(statements.file(one) for one in levels)
-    rows = f"from ({every}) order by z, layer, y, x, cell, op"
+    rows = f"from ({every}) order by z, layer, y, x, cell, op, kind"
     TILES.write(con, rows, f"compression zstd, row_group_size {GROUP}", tables, file)
 
 
@@ -79,18 +112,24 @@ def _of(con: duckdb.DuckDBPyConnection) -> tuple[Geometry, int]:
     return Geometry(duration, lanes), events
 
 
-def make(tables: Path, file: Path, watch: Watch = ignore) -> None:
-    """Writes the table. Errors: DamagedRun."""
+def make(
+    tables: Path, file: Path, watch: Watch = ignore, workers: cluster.Workers | None = None
+) -> None:
+    """Writes the table. Errors: DamagedRun, RunError of workers."""
     began = time.monotonic()
-    spill = Path(tempfile.mkdtemp(prefix="fathom-tiles-"))
+    # Workers write nowhere but below the tables.
+    spill = Path(tempfile.mkdtemp(prefix="fathom-tiles-", dir=tables if workers else None))
     con = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
     watch(con)
     try:
+        memory = MEMORY + OF_THREAD * (os.cpu_count() or 1)
+        con.execute(f"set memory_limit = '{memory} MiB'")
         con.execute("set enable_progress_bar = false; set preserve_insertion_order = true")
         database.add_views(con, tables)
         geometry, calls = _of(con)
-        deepest = _deepest(con, geometry, calls)
-        _make_levels(con, geometry, deepest)
+        asked = Asked(con, tables, spill, workers)
+        deepest = _deepest(asked, geometry, calls)
+        _make_levels(asked, geometry, deepest)
         _write(con, geometry.levels(deepest), tables, file)
     except (duckdb.Error, OSError) as error:
         raise DamagedRun(f"{file}: the tiles could not be made: {error}") from error
@@ -104,16 +143,17 @@ def make(tables: Path, file: Path, watch: Watch = ignore) -> None:
 
 
 def ensure(
-    tables: Path, watch: Watch = ignore
+    tables: Path, watch: Watch = ignore, workers: cluster.Workers | None = None
 ) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
     """The file with the run's tiles, made if it is not there; where the run cannot be written to, in a directory that
-    goes when the second is dropped. `watch`: gets the connection that makes them, and may interrupt it."""
+    goes when the second is dropped. `watch`: gets the connection that makes them, and may interrupt it. `workers`: make
+    most of it, where the run can be written to."""
     file = tables / TILES.name
     if TILES.is_made(file, tables):
         return file, None
     if os.access(tables, os.W_OK):
         with contextlib.suppress(PermissionError):
-            make(tables, file, watch)
+            make(tables, file, watch, workers)
             return file, None
     elsewhere = tempfile.TemporaryDirectory(prefix="fathom-tiles-")
     file = Path(elsewhere.name) / TILES.name

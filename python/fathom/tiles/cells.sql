@@ -18,7 +18,7 @@ piece as (
 ),
 cells as (
 	select layer, op, kind, row, bin, sum(calls)::bigint as calls, sum(time)::bigint as time, sum(bytes)::bigint as bytes,
-		max(duration) as longest, arg_max(id, duration) as call
+		{longest}
 	from piece
 	group by layer, op, kind, row, bin
 )

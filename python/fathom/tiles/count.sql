@@ -1,12 +1,14 @@
 -- How many cells a level would have, at most: those in which a call starts, about, and those that calls last into beyond it, each once; the
--- latter, for which calls are sorted, are left out where the former alone are more than {most}. Of every {every}th row, as many times as much.
+-- latter, for which calls are sorted, are left out where the former alone are more than {most}. Of every {every}th row, as many times as much. Each
+-- row by itself, so that the counts of some rows each add up to that of all.
 with {one},
 {placed},
 looked_at as not materialized (
 	select * from placed where row % {every} = 0
 ),
 started as (
-	select {every} * approx_count_distinct(hash(layer, op, row, first_bin)) as cells from looked_at
+	select coalesce({every} * sum(cells), 0) as cells
+	from (select approx_count_distinct(hash(layer, op, first_bin)) as cells from looked_at group by row)
 ),
 lasting as (
 	select first_bin, last_bin, max(last_bin) over (

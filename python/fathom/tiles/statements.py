@@ -7,6 +7,8 @@ _statement = of_folder(__package__)
 
 #: Numbers whose products 64 bits hold.
 HALF = 2**31
+#: Ids are below.
+IDS = 2**64
 
 
 def _due(what: str, at: str, width: int) -> str:
@@ -16,6 +18,14 @@ def _due(what: str, at: str, width: int) -> str:
         f"case when {at} <= first_bin then 0 when {at} > last_bin then {what} when {what} = duration then {part}"
         f" when {what} <= {HALF} and duration <= {HALF} then {what} * {part} // duration"
         f" else ({what}::hugeint * {part} // duration)::bigint end"
+    )
+
+
+def longest(duration: str, call: str) -> str:
+    """The longest and its call; of equally long ones that with the least id, where arg_max takes whichever it meets."""
+    return (
+        f"max({duration}) as longest, (max({duration}) * {IDS}::hugeint"
+        f" - max({duration} * {IDS}::hugeint - {call}))::ubigint as call"
     )
 
 
@@ -32,6 +42,7 @@ def cells(level: Level, first: int, last: int) -> str:
         lanes=str(level.lanes),
         first=str(first),
         last=str(last),
+        longest=longest("duration", "id"),
         time_so_far=_due("time", "bin", level.width),
         time_next=_due("time", "(bin + 1)", level.width),
         bytes_so_far=_due("bytes", "bin", level.width),
@@ -46,6 +57,11 @@ def count(level: Level, most: int, every: int) -> str:
     return _statement(
         "count", one=rows("calls"), **{name: str(number) for name, number in numbers.items()}
     )
+
+
+def together(level: Level) -> str:
+    """Processes whose calls a worker must have, so that the cells that it makes are whole."""
+    return _statement("together", lanes=str(level.lanes))
 
 
 def file(level: Level) -> str:
