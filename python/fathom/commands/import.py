@@ -5,14 +5,14 @@ by process and thread; nothing of libraries above them, which strace does not se
 `darshan`: a log of Darshan. The run has its counters, and, where the log has DXT, each read and write. Needs the
 package: pip install 'fathom-io[darshan]'.
 `dftracer`: the files that DFTracer wrote (.pfw, .pfw.gz), one for each process, or the directory with them.
-`recorder`: the directory that Recorder 2.5 wrote of one run.
+`recorder`: the directory that Recorder 2.5 or 3.0 wrote of one run.
 
 examples:
   strace -f -ttt -T -y -s 0 -o log ./program; fathom import strace log -o program
   fathom import strace log.* -o program && fathom show program
   fathom import darshan user_app_id4711.darshan -o app && fathom show app --findings
   fathom import dftracer traces/ -o app && fathom show app
-  fathom import recorder recorder-20240131/node1-me-app-4711-120000.000 -o app
+  fathom import recorder recorder-20240131/120000.00-node1-me-app-4711 -o app
 """
 
 # ruff: noqa: N999  (a command's module has the command's name)

@@ -1,6 +1,5 @@
 """Reads a directory of Recorder and tells what it found: `python -m fathom.importing.recorder DIRECTORY`."""
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -8,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fathom.importing.functions import UNKNOWN_OFFSET, Function, function, told
-from fathom.importing.grammar import Calls, Recording, Signature
 from fathom.importing.lines import MPI_FILE, PATH, Damaged, Lines, Op, tell_all
+from fathom.importing.patterns import INTEGER, Offsets
 from fathom.importing.positions import Positions
+from fathom.importing.recording import Calls, Recording, Signature
 
 # Arguments of functions, in order, as the writer has them; `-`: of no use here. Where none is given: the file alone.
 SHAPES = {
@@ -41,7 +41,6 @@ SIZES = {
     8: "LONG UNSIGNED_LONG LONG_LONG LONG_LONG_INT UNSIGNED_LONG_LONG DOUBLE INT64_T UINT64_T",
 }
 TYPES = {f"MPI_{name}": size for size, names in SIZES.items() for name in names.split()}
-INTEGER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 SEEK_SET = 0
 UNKNOWN_FILE = "???"
 # Of a file that a communicator opened: its access mode and the size of its communicator are in no object.
@@ -50,7 +49,8 @@ HALF, WHOLE = 1 << 31, 1 << 32
 LONGEST = 1 << 60  # of a run, in ns
 # How many functions that are left out are named.
 NAMED = 20
-THREADS = "ranks with calls of several threads, not told apart: RECORDER_LOG_TID was not 1"
+THREADS = "ranks with calls of several threads, not told apart: {} was not 1"
+DISTANCES = "ranks of several threads, whose offsets are unknown: RECORDER_INTRAPROCESS_PATTERN_RECOGNITION was 1"
 LIMITS = (
     "results are not recorded: a read or write that was short, or failed, and an open that failed, look as whole ones; "
     "bytes are those that were asked for, and positions follow them",
@@ -59,8 +59,9 @@ LIMITS = (
     "times are whole ticks from the call before: they fall behind by half a tick a call, and a pause of 2^32 ticks "
     "(429 s, if none was set) is missing from them",
     "a file is its name, and a blank in it an underscore; processes have neither number, host nor program; places in "
-    "the code are unknown",
-    "stat of newer C libraries, what a program starts and what was opened before MPI_Init are not recorded",
+    "the code are not read",
+    "stat of newer C libraries, mmap (by version 3), what a program starts and what was opened before MPI_Init are "
+    "not recorded",
 )
 
 
@@ -69,6 +70,7 @@ class Rank:
     """What is known of a rank while its calls are told."""
 
     number: int
+    offsets: Offsets
     positions: Positions = field(default_factory=Positions)
     # Names of MPI-IO's files by Recorder's numbers, and those of which a view is set.
     files: dict[str, str] = field(default_factory=dict)
@@ -83,24 +85,27 @@ class Telling:
         self.functions: dict[str, Function | None] = {}
         self.layers: set[str] = set()
         self.left: Counter[str] = Counter()
-        self.threaded = self.last = 0
+        self.threaded = self.unordered = self.last = 0
 
     def all(self) -> None:
         """Every line."""
         self.lines.tell("host", 0, "unknown")
         for number in range(self.recording.ranks):
             self.lines.tell("process", number, 0, {"executable": "", "command": [], "rank": number})
-            self._rank(Rank(number), self.recording.rank(number))
+            self._rank(number, self.recording.rank(number))
         self._run()
         self._marks()
         self.lines.end()
 
-    def _rank(self, rank: Rank, calls: Calls) -> None:
+    def _rank(self, number: int, calls: Calls) -> None:
         """Its calls; where they can be those of one thread they are, else nobody knows whose they are."""
-        threads = any(one.thread for one in calls.signatures)
+        threads = {calls.signatures[one].thread for one in set(calls.which)} - {0}
         times = None if threads else _of_one_thread(calls)
         alone = times is not None
         self.threaded += not (alone or threads)
+        ordered = alone or len(threads) == 1
+        self.unordered += self.recording.distances and not ordered
+        rank = Rank(number, self.recording.offsets(number, ordered))
         ticks = 1e9 * self.recording.tick
         for which, (began, ended) in zip(calls.which, times or _times(calls), strict=True):
             signature = calls.signatures[which]
@@ -108,7 +113,7 @@ class Telling:
             span = (round(began * ticks), round(ended * ticks))
             self.last = max(self.last, span[1])
             if self.last > LONGEST:
-                raise Damaged(f"{rank.number}.ts has times that cannot be")
+                raise Damaged(f"rank {number} has times that cannot be")
             self._call(rank, signature, span, thread % WHOLE)
 
     def _call(self, rank: Rank, call: Signature, times: tuple[int, int], thread: int) -> None:
@@ -120,6 +125,8 @@ class Telling:
             return
         words = dict(zip(ARGUMENTS.get(call.function, _alone(known)), call.words, strict=False))
         words.pop("-", None)
+        if "offset" in words:
+            words["offset"] = rank.offsets.real(call.function, words["offset"])
         if known.layer == "mpiio":
             op, fields, about = self._mpiio(rank, known, call.function, words)
         else:
@@ -128,8 +135,10 @@ class Telling:
             # What was asked for, since what came of it is not known.
             if "count" in numbers:
                 numbers["ret"] = numbers["count"]
-            elif numbers.get("whence") == SEEK_SET and known.layer == "posix":
-                numbers["ret"] = numbers.get("offset", 0)
+            elif (
+                numbers.get("whence") == SEEK_SET and known.layer == "posix" and "offset" in numbers
+            ):
+                numbers["ret"] = numbers["offset"]
             op, fields, _ = told(known, call.function, (path, thread), numbers, rank.positions)
             about = self.lines.thing(PATH, path) if path else 0
         self.lines.call(rank.number, op, about, times, 0, fields, thread)
@@ -185,7 +194,8 @@ class Telling:
     def _marks(self) -> None:
         """What the tables lack."""
         found = [(limit, 1) for limit in LIMITS]
-        found.append((THREADS, self.threaded))
+        found.append((THREADS.format(self.recording.layout.threads), self.threaded))
+        found.append((DISTANCES, self.unordered))
         often = self.left.most_common()
         found += [(f"left out: calls of {name}", count) for name, count in often[:NAMED]]
         found.append(("left out: other calls", sum(count for _, count in often[NAMED:])))
