@@ -148,47 +148,61 @@ def tiles(run: Path, file: Path, workers: cluster.Workers | None = None) -> pa.T
     return pq.read_table(file)
 
 
-@pytest.mark.parametrize(("rows", "many"), [(geometry.ROWS, build.MANY), (4, 1000)])
-def test_tiles_are_those_of_one_process(
-    grown_run: grown.Grown, recorded_chombo: Path, workers: cluster.Workers, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch, rows: int, many: int,
-) -> None:  # fmt: skip
-    """Cell by cell, in the same order: rows of one lane; rows of several, cells counted in some of them."""
+@pytest.fixture
+def four(recorded_chombo: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of four ranks, each a part."""
     monkeypatch.setattr(cluster, "LEAST", 100)
-    monkeypatch.setattr(geometry, "ROWS", rows)
-    monkeypatch.setattr(build, "MANY", many)
-    for run in (grown_run.path, recorded_chombo):
-        one, before = tiles(run, tmp_path / "one"), workers.parts
-        levels = set(one["z"].to_pylist())
-        assert one == tiles(run, tmp_path / "parts", workers) and len(levels) > 1
-        assert workers.parts - before > WORKERS * len(levels)
+    return recorded_chombo
+
+
+def same_tiles(run: Path, tmp_path: Path, workers: cluster.Workers) -> None:
+    """Cell by cell, in the same order."""
+    one, before = tiles(run, tmp_path / "one"), workers.parts
+    levels = set(one["z"].to_pylist())
+    assert one == tiles(run, tmp_path / "parts", workers) and len(levels) > 1
+    assert workers.parts - before > WORKERS * len(levels)
+
+
+def test_tiles_are_those_of_one_process(
+    four: Path, workers: cluster.Workers, tmp_path: Path
+) -> None:
+    same_tiles(four, tmp_path, workers)
+
+
+def test_tiles_whose_rows_are_several_ranks(
+    spread: Run, workers: cluster.Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of 1,024 ranks; their cells are counted in every eighth row, as of a million calls."""
+    monkeypatch.setattr(geometry, "ROWS", 4)
+    monkeypatch.setattr(build, "MANY", 1000)
+    same_tiles(spread.path, tmp_path, workers)
 
 
 def test_tiles_while_a_worker_is_killed(
-    spread: Run, workers: cluster.Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    four: Path, workers: cluster.Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, keep = tiles(spread.path, tmp_path / "one"), build.Asked.keep
+    one, keep = tiles(four, tmp_path / "one"), build.Asked.keep
 
     def killed(*asked: Any) -> None:
         with killing(workers, monkeypatch):
             keep(*asked)
 
     monkeypatch.setattr(build.Asked, "keep", killed)
-    assert one == tiles(spread.path, tmp_path / "parts", workers)
+    assert one == tiles(four, tmp_path / "parts", workers)
 
 
 def test_tiles_that_fail_leave_nothing(
-    spread: Run, workers: cluster.Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    four: Path, workers: cluster.Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = {path.name for path in (spread.path / "tables").iterdir()}
+    there = {path.name for path in (four / "tables").iterdir()}
     monkeypatch.setattr(statements, "file", lambda _: "select nonsense")
     with pytest.raises(DamagedRun, match="nonsense"):
-        tiles(spread.path, tmp_path / "parts", workers)
+        tiles(four, tmp_path / "parts", workers)
     monkeypatch.setattr(statements, "cells", lambda *_: "cells as (select nonsense)")
     with pytest.raises(UsageError, match="nonsense"):
-        tiles(spread.path, tmp_path / "parts", workers)
+        tiles(four, tmp_path / "parts", workers)
     assert not list(tmp_path.iterdir())
-    assert there == {path.name for path in (spread.path / "tables").iterdir()}
+    assert there == {path.name for path in (four / "tables").iterdir()}
 
 
 def test_a_run_is_prepared_by_workers(
