@@ -13,15 +13,24 @@ STDERR = 2  # as a descriptor: in a notebook sys.stderr has none
 
 def resolve(path: str | PathLike[str]) -> Path:
     """The run directory that a user means by `s3d`, `s3d.fathom` or a path below it."""
+    directory = find(path)
+    if directory:
+        return directory
     given = Path(path)
-    for candidate in (given, given.with_name(given.name + ".fathom") if given.name else given):
-        if (candidate / "run.json").is_file() or (candidate / "streams").is_dir():
-            return candidate.resolve()
     if given.exists():
         raise NotARun(
             f"{printable(given)} is no run directory: it has neither run.json nor streams"
         )
     raise NotARun(f"{printable(given)}: there is no such run directory")
+
+
+def find(path: str | PathLike[str]) -> Path | None:
+    """The same, None if there is none. A program of that name beside its run is passed over."""
+    given = Path(path)
+    for candidate in (given, given.with_name(given.name + ".fathom") if given.name else given):
+        if (candidate / "run.json").is_file() or (candidate / "streams").is_dir():
+            return candidate.resolve()
+    return None
 
 
 def engine(*words: str) -> None:

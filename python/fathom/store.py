@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
 from fathom import database, manifest, onefile
-from fathom.directory import engine, resolve
+from fathom.directory import engine, find, resolve
 from fathom.errors import DamagedRun, FathomError
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def open_as(
 ) -> R:
     """The same, of a class that can more."""
     unpacked = None
-    if Path(path).is_file():
+    if Path(path).is_file() and not find(path):
         unpacked = tempfile.TemporaryDirectory(prefix="fathom-")
         directory = onefile.unpack(Path(path), Path(unpacked.name))
     else:

@@ -68,7 +68,10 @@ def test_show_forms(capsys: Captured, run_directory: Path) -> None:
 
 
 def test_show_names_the_suffix_for_you(capsys: Captured, run_directory: Path) -> None:
-    assert fathom(capsys, "show", run_directory.with_suffix(""), "--by", "layer")[0] == 0
+    named = run_directory.with_suffix("")
+    assert fathom(capsys, "show", named, "--by", "layer")[0] == 0
+    named.write_bytes(b"the program, as in `fathom run -o heat -- ./heat`")
+    assert fathom(capsys, "show", named, "--by", "layer")[0] == 0
 
 
 def test_query_forms(capsys: Captured, run_directory: Path) -> None:
