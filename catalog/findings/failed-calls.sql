@@ -19,29 +19,38 @@ with reason(error, reason) as (
 wire as (
 	select site from sites where regexp_matches(module, '/(lib(mpi|open-|pmi|prrte|event|hwloc|uc[mpst]|fabric|psm|ibverbs|rdmacm)|mca_|pmix_)[^/]*$')
 ),
-failed as (
+failed as materialized (
 	select
-		c.process, c.op, c.error,
-		c.kind in ('read', 'write', 'sync', 'close') and c.layer in ('posix', 'stdio', 'aio') as data,
-		coalesce(p.place, nullif(regexp_replace(o.name, '[0-9]+', '*', 'g'), ''), 'an unknown file') as path,
-		count(*) as n, sum(c.duration) / 1e9 as seconds, max_by(c.id, c.duration, 8) as worst, max(c.duration) as longest
-	from (select *, {outermost_call} as is_own from calls where error <> 0) as c
-		left join {places} as p using (file) left join objects as o using (object)
+		c.id, c.process, c.op, c.error, c.file, c.parent, c.object, c.duration, c.is_own,
+		c.kind in ('read', 'write', 'sync', 'close') as data, p.file as known, p.place
+	from (select *, {outermost_call} as is_own from calls where error <> 0) as c left join {places} as p using (file)
 	where c.layer in ('posix', 'stdio', 'aio') and c.kind <> 'comm'
 		-- not now: EINTR, EAGAIN, EINPROGRESS, ETIMEDOUT; asked of what has no such thing: ESPIPE, ENOTTY, ENODATA, EOPNOTSUPP
 		and c.error not in (4, 11, 115, 110, 29, 25, 61, 95)
-		-- To open a file, ROMIO reads its file of hints, whether that could be opened or not.
-		and (p.file is not null or c.file is null and coalesce(c.site not in (from wire), true)
-			and coalesce(c.parent not in (select id from calls where kind = 'open'), true))
-		-- What a library looks for is its own affair, unless data are lost; what MPI does when it starts and ends is no I/O of the program's.
-		and (c.is_own or data and c.parent not in (select id from calls where kind = 'comm'))
+		and (p.file is not null or c.file is null and coalesce(c.site not in (from wire), true))
+		-- What a library looks for is its own affair, unless data are lost.
+		and (c.is_own or data)
+),
+caller as (
+	select id as parent, kind as within from calls where kind in ('open', 'comm') and id in (select parent from failed)
+),
+alike as (
+	select
+		f.process, f.op, f.error, f.data,
+		coalesce(f.place, nullif(regexp_replace(o.name, '[0-9]+', '*', 'g'), ''), 'an unknown file') as path,
+		count(*) as n, sum(f.duration) / 1e9 as seconds, max_by(f.id, f.duration, 8) as worst, max(f.duration) as longest
+	from failed as f left join caller as c using (parent) left join objects as o using (object)
+	-- To open a file, ROMIO reads its file of hints, whether that could be opened or not.
+	where (f.known is not null or c.within is distinct from 'open')
+		-- What MPI does when it starts and ends is no I/O of the program's.
+		and (f.is_own or c.within is distinct from 'comm')
 	group by all
 ),
 process as (
 	select
 		process, op, error, data, if(count(distinct path) = 1, any_value(path), any_value(regexp_extract(path, '^(.*/)[^/]*$', 1)) || '…') as path,
 		sum(n) as n, sum(seconds) as seconds, flatten(max_by(worst, longest, 8)) as worst, max(longest) as longest
-	from failed
+	from alike
 	group by process, op, error, data, if(data, path, regexp_extract(path, '^(.*/)[^/]*$', 1))
 )
 select

@@ -29,19 +29,28 @@ burst as (
 ),
 process as (
 	select
-		directory, burst, process, count(*) as n, mode(op) as op, sum(duration) / 1e9 as seconds, sum(l.shortest) as alone,
-		min(start) as first, max(start + duration) as last, max_by(id, duration, 8) as worst
+		directory, burst, process, count(*) as n, sum(duration) / 1e9 as seconds, sum(l.shortest) as alone,
+		min(start) as first, max(start + duration) as last
 	from burst join least as l using (directory, op)
 	group by directory, burst, process
 ),
-whole as (
+storm as materialized (
 	select
-		directory, burst, mode(op) as op, count(*) as ranks, sum(n) as n, (max(last) - min(first)) / 1e9 as "window", sum(seconds) as spent,
-		max(seconds) as seconds, max(seconds - alone) as lost, sum(alone) as alone, list_slice(flatten(list(worst)), 1, 8) as worst
+		directory, burst, count(*) as ranks, sum(n) as n, (max(last) - min(first)) / 1e9 as "window", sum(seconds) as spent,
+		max(seconds) as seconds, max(seconds - alone) as lost, sum(alone) as alone
 	from process
 	group by directory, burst
 	having count(*) >= 2 and count(*) >= 0.5 * (select count(*) from processes where rank is not null)
 		and sum(seconds) >= 2 * (max(last) - min(first)) / 1e9 and sum(seconds) >= 2 * sum(alone)
+),
+-- What ranks called, and which of it took longest: of these bursts only.
+called as (
+	select directory, burst, process, mode(op) as op, max_by(id, duration, 8) as worst
+	from burst semi join storm using (directory, burst)
+	group by directory, burst, process
+),
+example as (
+	select directory, burst, mode(op) as op, list_slice(flatten(list(worst)), 1, 8) as worst from called group by directory, burst
 )
 select
 	directory,
@@ -54,5 +63,5 @@ select
 	sum(seconds) as seconds,
 	list_slice(flatten(list(worst)), 1, 8) as calls,
 	sum(lost) as lost
-from whole
+from storm join example using (directory, burst)
 group by directory

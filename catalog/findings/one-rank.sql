@@ -12,7 +12,7 @@
 -- seen:   Chang, Jin, Bauer 2016: 8 of 13 programs
 with of_rank as (
 	select rank, process, coalesce(sum(bytes) filter (kind in ('read', 'write', 'wait')), 0)::bigint as bytes, sum(time) / 1e9 as seconds
-	from ({own})
+	from {own}
 	where rank is not null
 	group by rank, process
 ),
@@ -29,17 +29,20 @@ others as (
 	select count(*) as others, median(w.waited) / 1e9 as waited
 	from {waited} as w, most
 	where w.process <> most.process
+),
+said as materialized (
+	select
+		process,
+		rank,
+		bytes,
+		most / bytes as share,
+		seconds,
+		others,
+		waited,
+		least(seconds * others / (others + 1), waited) as lost,
+		if(waited is null, 0.4, 0.7) as sure
+	from most, others
+	where others > 0 and bytes > 0 and most >= 0.95 * bytes
+		and least(seconds * others / (others + 1), waited) > greatest(0.01, (select duration / 1e11 from runs))
 )
-select
-	rank,
-	bytes,
-	most / bytes as share,
-	seconds,
-	others,
-	waited,
-	least(seconds * others / (others + 1), waited) as lost,
-	if(waited is null, 0.4, 0.7) as sure,
-	e.calls
-from most left join {worst} as e using (process), others
-where others > 0 and bytes > 0 and most >= 0.95 * bytes
-	and least(seconds * others / (others + 1), waited) > greatest(0.01, (select duration / 1e11 from runs))
+select said.* exclude (process), e.calls from said left join ({worst}) as e using (process)

@@ -31,17 +31,22 @@ of_process as (
 compared as (
 	select *, seconds / expected as times, quantile_cont(seconds / expected, 0.75) over () as most_others
 	from of_process
+),
+said as materialized (
+	select *, seconds - expected as lost
+	from compared
+	where times >= 2 and typical >= 1.5 and times >= 1.5 * most_others and lost > greatest(0.01, (select duration / 1e11 from runs))
+	order by lost desc
+	limit 8
 )
 select
 	if(p.rank is null, format('process {}', p.pid), format('rank {}', p.rank)) as who,
 	coalesce(h.host, 'its node') as host,
-	c.times,
-	c.n,
-	c.seconds,
-	c.expected,
-	c.seconds - c.expected as lost,
+	s.times,
+	s.n,
+	s.seconds,
+	s.expected,
+	s.lost,
 	e.calls
-from compared as c join processes as p using (process) left join nodes as h using (node) left join {worst} as e using (process)
-where c.times >= 2 and c.typical >= 1.5 and c.times >= 1.5 * most_others and c.seconds - c.expected > greatest(0.01, (select duration / 1e11 from runs))
-order by lost desc
-limit 8
+from said as s join processes as p using (process) left join nodes as h using (node) left join ({worst}) as e using (process)
+order by s.lost desc

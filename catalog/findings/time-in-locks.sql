@@ -11,7 +11,7 @@
 with lock as (
 	select c.id, c.process, c.op, c.file, c.duration, c.parent
 	from calls as c
-	where c.layer = 'posix' and c.op in ('flock', 'lockf')
+	where c.layer = 'posix' and c.op in (select op from counters where layer = 'posix' and op in ('flock', 'lockf'))
 	union all
 	-- F_SETLK, F_SETLKW and the same for open file descriptions
 	select c.id, c.process, c.op, c.file, c.duration, c.parent
@@ -23,6 +23,9 @@ process as (
 		p.place as path, l.op, l.process, count(*) as n, sum(l.duration) / 1e9 as seconds, max_by(l.id, l.duration, 8) as worst, any_value(l.parent) as parent
 	from lock as l join {places} as p using (file)
 	group by p.place, l.op, l.process
+),
+holder as (
+	select id as parent, op as holder from calls where id in (select parent from process)
 )
 select
 	path,
@@ -30,8 +33,8 @@ select
 	sum(n)::bigint as n,
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
 	max(seconds) as seconds,
-	coalesce(', inside ' || any_value(c.op), '') as inside,
+	coalesce(', inside ' || any_value(holder), '') as inside,
 	list_slice(flatten(list(worst)), 1, 8) as calls,
 	max(seconds) as lost
-from process as p left join calls as c on c.id = p.parent
+from process as p left join holder using (parent)
 group by path, p.op

@@ -12,7 +12,7 @@
 -- seen:   Darshan's per-rank counters; Bez et al. 2022 (Drishti) for whom to blame
 with own as (
 	select o.*, if(o.kind in ('read', 'write') and o.bytes > 0, o.bytes, o.calls) as amount
-	from ({own}) as o left join ops using (layer, op)
+	from {own} as o left join ops using (layer, op)
 	where rank is not null and not coalesce(ops.collective, false)
 ),
 speed as (
@@ -48,13 +48,15 @@ whole as (
 ),
 waiting as (
 	select median(o.waited) / 1e9 as waited from of_rank as o, whole where o.process <> whole.process
+),
+said as materialized (
+	select
+		whole.*,
+		most / mean_work as times,
+		least(most - mean_work, waited) as lost,
+		if(waited is null, 0.4, 0.7) as sure
+	from whole, waiting
+	where ranks > 1 and most > 1.5 * mean_work and coalesce(share, 0) < 0.95
+		and least(most - mean_work, waited) > greatest(0.01, (select duration / 1e11 from runs))
 )
-select
-	whole.*,
-	most / mean_work as times,
-	least(most - mean_work, waited) as lost,
-	if(waited is null, 0.4, 0.7) as sure,
-	e.calls
-from whole left join {worst} as e using (process), waiting
-where ranks > 1 and most > 1.5 * mean_work and coalesce(share, 0) < 0.95
-	and least(most - mean_work, waited) > greatest(0.01, (select duration / 1e11 from runs))
+select said.*, e.calls from said left join ({worst}) as e using (process)

@@ -4,10 +4,16 @@
 -- asked), first, span (bytes of the file from the first to the last that were asked; null: not known), pieces (of the file that
 -- size is in; null: not known), moves (system calls of the same kind), moved (their bytes), other, other_moved (the same of reads
 -- below a write), io (time of all these), locks, locking (calls and time of file locks), lowest, highest (bytes of the file they touched).
-with data as (
+with any_ as (
+	select true
+	where exists (from collectives join ops using (layer, op) where layer = 'mpiio' and (kind in ('read', 'write') or not agreed))
+		or exists (from selections where not exact or blocks <> 1 or period not in (0, total))
+		or exists (from counters where layer in ('netcdf', 'pnetcdf'))
+),
+data as (
 	select c.*, p.rank as own_rank
 	from calls as c join processes as p using (process)
-	where c.layer = 'mpiio' and c.kind in ('read', 'write') and c.error = 0 and c.state = 'done' and coalesce(c.size, 0) >= 0
+	where exists (from any_) and c.layer = 'mpiio' and c.kind in ('read', 'write') and c.error = 0 and c.state = 'done' and coalesce(c.size, 0) >= 0
 		and (c.collective is not null
 			or c.selection in (select selection from selections where not exact or blocks <> 1 or period not in (0, total))
 			or c.parent in (select id from calls where layer in ('netcdf', 'pnetcdf')))
