@@ -115,12 +115,26 @@ def test_slurm_itself_on_two_nodes(tmp_path: Path, job: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("mpi", ["mpich", "ompio"])
 def test_pbs(tmp_path: Path, job: dict[str, str], mpi: str) -> None:
-    pbs = {"PBS_JOBID": "12.server", "PBS_JOBNAME": "s3d", "PBS_O_WORKDIR": str(tmp_path)}
+    """A member of a job array, whose number would be a pattern of file names."""
+    pbs = {"PBS_JOBID": "12[3].server", "PBS_JOBNAME": "s3d", "PBS_O_WORKDIR": str(tmp_path)}
     words = {"PROGRAM": str(kernel(mpi)), "ARGUMENTS": " ".join([*S3D, str(tmp_path / "out")])}
     env = job | pbs | words | {"LAUNCH": f"{LAUNCH[mpi]} -n 4"}
     run(Path("/"), env, EXAMPLES / "pbs.sh")
-    assert_recorded(tmp_path / "s3d.12.fathom", "file")
-    assert "MPI_File_write_all" in (tmp_path / "s3d.12.txt").read_text()
+    assert_recorded(tmp_path / "s3d.12[3].fathom", "file")
+    assert "MPI_File_write_all" in (tmp_path / "s3d.12[3].txt").read_text()
+
+
+@pytest.mark.full
+def test_lsf(tmp_path: Path, job: dict[str, str]) -> None:
+    """The script of docs/batch.md, but for what it starts."""
+    text = (paths.ROOT / "docs" / "batch.md").read_text()
+    (script,) = (one for one in text.split("```") if "#BSUB" in one)
+    words = " ".join(map(str, [LAUNCH["mpich"], "-n", 4, kernel("mpich"), *S3D, tmp_path / "out"]))
+    assert "mpiexec ./s3d 200 200 200" in script
+    script = script.replace("mpiexec ./s3d 200 200 200", words)
+    run(tmp_path, job | {"LSB_JOBNAME": "s3d[3]", "LSB_JOBID": "12"}, "bash", "-c", script)
+    assert_recorded(tmp_path / "s3d[3].12.fathom", "file")
+    assert "MPI_File_write_all" in (tmp_path / "s3d[3].12.txt").read_text()
 
 
 @pytest.mark.parametrize(("shell", "words"), [

@@ -130,7 +130,9 @@ def add_views(
     for name, path in files.items():
         form = "table" if name in held else "view"
         try:
-            rows = f"read_parquet({quoted(str(path))})"
+            # Each by its name: a pattern would read `s3d.12[3]`, a job array's, as one, too.
+            parts = ", ".join(quoted(str(part)) for part in sorted(path.parent.glob(path.name)))
+            rows = f"read_parquet([{parts}])"
             columns = f"*{COMPUTED.get(name, '')}{_absent(con, name, rows)}"
             con.execute(f'create {form} "{name}" as select {columns} from {rows}')
         except duckdb.Error as error:

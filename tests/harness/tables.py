@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def opened(run: Path) -> Any:
     connection.execute("set threads = 2")
     for table in sorted((run / "tables").iterdir()):
         name = table.name.removesuffix(".parquet")
-        source = f"{table}/*.parquet" if name in PARTED else str(table)
+        source = glob.escape(str(table)) + ("/*.parquet" if name in PARTED else "")
         if name not in PARTED and table.suffix != ".parquet":
             continue
         connection.execute(f"create view {name} as select * from read_parquet('{source}')")
