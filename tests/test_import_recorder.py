@@ -290,7 +290,7 @@ def test_damage_is_read_or_refused(tmp_path: Path, seeds: range) -> None:
     seen: Counter[str] = Counter()
     for seed in seeds:
         chance = random.Random(seed)
-        good = chance.choice((EACH, MERGED, *(V3 / way for way in WAYS)))
+        good = chance.choice((EACH, MERGED, *(V3 / way for way in (*WAYS, "nc"))))
         hit = chance.choice(sorted(good.iterdir()))
         trace = shutil.copytree(good, tmp_path / "t")
         (trace / hit.name).write_bytes(hurt(hit, chance))
@@ -414,6 +414,32 @@ def test_hdf5_is_around_mpi_io_and_that_around_posix(tmp_path: Path) -> None:
         *written,
         ("H5Dread", "MPI_File_read_at", "pread", row, 2048 + row * 7),
     ]
+
+
+def test_pnetcdf_netcdf_views_and_steps_are_as_strace_saw_them(tmp_path: Path) -> None:
+    run = imported(tmp_path, V3 / "nc")
+    logs = [V3 / f"nc.strace.{rank}" for rank in (0, 1)]
+    theirs = imported(tmp_path, *logs, tool="strace").sql(ACCESSES).fetchall()
+    # Open MPI reads its hints, too, from a descriptor that its open did not give it.
+    ours = [row for row in run.sql(ACCESSES).fetchall() if not row[2].startswith("/etc/")]
+    assert [row[1:] for row in ours] == [row[1:] for row in theirs]
+    # Steps from where the file is: 100 bytes, then 50 on.
+    assert [row[4] for row in ours if row[2].endswith("cells.1.raw")] == [0, 150, 211]
+    select = """
+        select q.op, p.op, p.file_offset = c.file_offset, count(*)
+        from calls c join calls p on p.id = c.parent left join calls q on q.id = p.parent
+        where c.op = 'pwrite' and c.rank = 1 group by all order by all"""
+    # In a view of integers offsets are its bytes.
+    assert run.sql(select).fetchall() == [
+        ("ncmpi_put_vara_all", "MPI_File_write_at_all", True, 3),
+        (None, "MPI_File_write_at", True, 4),
+    ]
+    written = """
+        select p.op, c.op, count(*) from calls c join calls p on p.id = c.parent
+        where p.layer = 'netcdf' and c.kind = 'write' group by all order by all"""
+    assert run.sql(written).fetchall() == [
+        ("nc_close", "write", 2), ("nc_create", "write", 2), ("nc_enddef", "write", 2),
+    ]  # fmt: skip
 
 
 def times_of(trace: Path, change: Callable[[Any], None]) -> None:

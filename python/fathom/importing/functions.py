@@ -10,7 +10,9 @@ from fathom.importing.lines import TRACKED, Op
 from fathom.importing.positions import Positions, follow
 
 # Who calls whom: the higher one.
-HEIGHTS = {"posix": 1, "stdio": 2, "mpi": 3, "mpiio": 4, "hdf5": 5, "user": 6}
+HEIGHTS = {
+    "posix": 1, "stdio": 2, "mpi": 3, "mpiio": 4, "hdf5": 5, "pnetcdf": 5, "netcdf": 6, "user": 7,
+}  # fmt: skip
 CATEGORIES = {"POSIX": "posix", "STDIO": "stdio", "MPI": "mpi", "MPIIO": "mpiio", "HDF5": "hdf5"}
 # Layers of events, as DFTracer 2 numbers them: HDF5's have categories of their own; a program's any at all.
 HDF5, PROGRAM = 5, (2, 6, 8, 9)

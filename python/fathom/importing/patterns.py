@@ -14,7 +14,7 @@ ACROSS = frozenset(
     for name in names.split()
     for more in ends
 )
-WITHIN = ACROSS - {"pread", "pread64"}
+WITHIN = ACROSS - {"pread", "pread64"} | {"MPI_File_set_view"}
 NUMBER = "-?[0-9]{1,18}"
 INTEGER = re.compile(NUMBER, re.ASCII)
 LINE = re.compile(rf"({NUMBER})\*r\+({NUMBER})", re.ASCII)

@@ -53,6 +53,11 @@ class Positions:
         if known and known.thread == thread:
             known.at = result
 
+    def at(self, path: str) -> int | None:
+        """Where it is."""
+        known = self._open.get(path)
+        return known.at if known and known.alone else None
+
     def moved(self, path: str, thread: int, moved: int) -> int | None:
         """Where a read or write of so many bytes began."""
         known = self._open.get(path)

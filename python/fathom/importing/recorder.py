@@ -26,6 +26,7 @@ SHAPES = {
     "-": "dup dup2 pipe umask getcwd msync readdir closedir tmpfile linkat",
     "- - - - path": "mmap mmap64",
     "- path amode - file": "MPI_File_open",
+    "file offset unit pattern": "MPI_File_set_view",
     "file offset - count type": "MPI_File_read_at MPI_File_write_at MPI_File_read_at_all MPI_File_write_at_all",
     "file - count type": (
         "MPI_File_read MPI_File_write MPI_File_read_all MPI_File_write_all MPI_File_read_shared "
@@ -41,7 +42,11 @@ SIZES = {
     8: "LONG UNSIGNED_LONG LONG_LONG LONG_LONG_INT UNSIGNED_LONG_LONG DOUBLE INT64_T UINT64_T",
 }
 TYPES = {f"MPI_{name}": size for size, names in SIZES.items() for name in names.split()}
-SEEK_SET = 0
+# Whose a function may be, by the begin of its name.
+LAYERS = {
+    "MPI_": ("mpiio", "mpi"), "H5": ("hdf5",), "ncmpi_": ("pnetcdf",), "nc_": ("netcdf",), "": ("posix", "stdio"),
+}  # fmt: skip
+SEEK_SET, SEEK_CUR = 0, 1
 UNKNOWN_FILE = "???"
 # Of a file that a communicator opened: its access mode and the size of its communicator are in no object.
 NO_NUMBERS = (0, 0)
@@ -72,9 +77,10 @@ class Rank:
     number: int
     offsets: Offsets
     positions: Positions = field(default_factory=Positions)
-    # Names of MPI-IO's files by Recorder's numbers, and those of which a view is set.
+    # By Recorder's numbers of MPI-IO's files, their names, and of those that have a view where that begins and bytes of
+    # its unit; None: it has holes, or nobody knows.
     files: dict[str, str] = field(default_factory=dict)
-    views: set[str] = field(default_factory=set)
+    views: dict[str, tuple[int, int] | None] = field(default_factory=dict)
 
 
 class Telling:
@@ -135,10 +141,10 @@ class Telling:
             # What was asked for, since what came of it is not known.
             if "count" in numbers:
                 numbers["ret"] = numbers["count"]
-            elif (
-                numbers.get("whence") == SEEK_SET and known.layer == "posix" and "offset" in numbers
-            ):
-                numbers["ret"] = numbers["offset"]
+            elif "whence" in numbers and "offset" in numbers and known.layer == "posix":
+                begin = {SEEK_SET: 0, SEEK_CUR: rank.positions.at(path)}.get(numbers["whence"])
+                if begin is not None:
+                    numbers["ret"] = begin + numbers["offset"]
             op, fields, _ = told(known, call.function, (path, thread), numbers, rank.positions)
             about = self.lines.thing(PATH, path) if path else 0
         self.lines.call(rank.number, op, about, times, 0, fields, thread)
@@ -150,27 +156,31 @@ class Telling:
         file = words.get("file", "")
         if "path" in words:
             rank.files[file] = words["path"]
-            rank.views.discard(file)
+            rank.views.pop(file, None)
         about = (
             self.lines.thing(MPI_FILE, rank.files[file], 0, NO_NUMBERS) if file in rank.files else 0
         )
-        if name == "MPI_File_set_view":
-            rank.views.add(file)
         numbers = {key: int(word) for key, word in words.items() if INTEGER.fullmatch(word)}
+        if name == "MPI_File_set_view":
+            unit = TYPES.get(words.get("unit", ""))
+            whole = unit and "offset" in numbers and words.get("pattern") == words["unit"]
+            rank.views[file] = (numbers["offset"], unit or 0) if whole else None
         each = TYPES.get(words.get("type", ""))
         if each is None or "count" not in numbers:
             fields = {"amode": numbers["amode"]} if "amode" in numbers else {}
         else:
             size = each * max(0, numbers["count"])
-            # Without a view offsets are bytes.
-            offset = UNKNOWN_OFFSET if file in rank.views else numbers.get("offset", UNKNOWN_OFFSET)
+            view = rank.views.get(file, (0, 1))
+            offset = UNKNOWN_OFFSET
+            if view and "offset" in numbers:
+                offset = view[0] + view[1] * numbers["offset"]
             fields = {"size": size, "offset": offset, "bytes": size}
         return known.op(name, ",".join(fields)), list(fields.values()), about
 
     def _function(self, name: str) -> Function | None:
         """Which one of Fathom's catalogue a name is."""
         if name not in self.functions:
-            layers = ("mpiio", "mpi") if name.startswith("MPI_") else ("posix", "stdio", "hdf5")
+            layers = next((of for begin, of in LAYERS.items() if name.startswith(begin)), ())
             found = (function(layer, name) for layer in layers)
             self.functions[name] = next((one for one in found if one), None)
         known = self.functions[name]
