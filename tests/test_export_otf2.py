@@ -498,6 +498,7 @@ def test_more_programs(tmp_path: Path, mpi: str, place: str, name: str, words: l
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        ([], "--to is missing; there are otf2"),
         (["--to", "otfx"], "no format 'otfx'; there are otf2"),
         (["--to", "otf2", "--layers", "hdf6"], "no call fits --layers; there are fathom, hdf5"),
         (["--to", "otf2", "--ranks", "7"], "no call fits --ranks; there are 0-3"),

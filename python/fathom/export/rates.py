@@ -19,7 +19,7 @@ select process, layer, operation, greatest(start + {shift}, 0) as time, bytes * 
 union all
 select process, layer, operation, stop + {shift}, 0 from chosen where following is null or following > stop
 order by process, time, layer, operation"""
-OF_FILES = "bytes per second of processes: they are known of all files together only"
+OF_FILES = "left out: bytes per second of processes, which are known of all files together only"
 
 
 def rates(selected: Selected) -> Iterator[pa.RecordBatch]:

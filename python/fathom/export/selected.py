@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from fathom.database import of_path, reading
 from fathom.errors import DamagedRun, RunError, UsageError
+from fathom.importing.lacks import reads_and_writes
 from fathom.screens import conditions
 from fathom.screens.selection import Ranges, Selection
 from fathom.store import Run
@@ -52,7 +53,9 @@ THERE = {
     " from calls",
     "--ranks": "select coalesce(min(rank) || '-' || max(rank), 'none') as name from calls",
     "--layers": "select distinct layer as name from calls order by name",
-    "--file": "select distinct parse_filename(path) as name from files semi join calls using (file) order by name",
+    # Those with the most bytes first: thousands are only looked at by libraries.
+    "--file": "select parse_filename(path) as name from files join calls using (file) group by all"
+    " order by sum(greatest(bytes, 0)) desc nulls last, name",
 }
 
 
@@ -100,9 +103,8 @@ class Selected:
 
     def _check(self) -> None:
         if not self._count("layer <> 'fathom'"):
-            raise RunError(
-                f"{self.run.name}: no call of this run was recorded in full; record it with --level call"
-            )
+            again = reads_and_writes(self.run.manifest, "record it with --level call")
+            raise RunError(f"{self.run.name}: no call of this run was recorded in full: {again}")
         if self.calls:
             return
         for option, condition in self.part.conditions():

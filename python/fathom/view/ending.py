@@ -53,6 +53,9 @@ def _silent_layers(page: Page) -> list[str]:
 
 
 def _cost(page: Page) -> str:
+    tool = page.manifest.get("recorder")
+    if tool:
+        return f"that of {tool}, which does not say it"
     (own,) = page.rows("tracing")
     rows = f"{numbers.seconds(own['seconds'])} in {numbers.things(own['calls'], 'row')} of Fathom's own work"
     if page.per_call is None:
