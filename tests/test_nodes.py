@@ -129,6 +129,8 @@ def test_parts_that_do_not_belong_together(tmp_path: Path) -> None:
         write(tmp_path / name)
     done = fathom("pack", tmp_path / "one", tmp_path / "other")
     assert done.returncode == 3 and "is of another job than" in done.stderr
+    done = fathom("pack", tmp_path / "one", tmp_path / "other", "-o", tmp_path / "new")
+    assert done.returncode == 3 and not (tmp_path / "new.fathom").exists()
     done = fathom("pack", tmp_path / "one", "-o", tmp_path / "new")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     copy = tmp_path / "copy.fathom"

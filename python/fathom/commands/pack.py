@@ -10,6 +10,7 @@ examples:
 """
 
 import argparse
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -77,5 +78,11 @@ def _joined(arguments: argparse.Namespace) -> Path:
         return parts[0]
     named = Path(arguments.output)
     into = named if named.suffix == onefile.SUFFIX else named.with_name(named.name + onefile.SUFFIX)
-    engine("join", str(into), *map(str, parts))
+    there = into.exists()
+    try:
+        engine("join", str(into), *map(str, parts))
+    except DamagedRun:
+        if not there:
+            shutil.rmtree(into, ignore_errors=True)  # the parts before the one that is refused
+        raise
     return into.resolve()
