@@ -120,6 +120,10 @@ def _words(row: Row) -> dict[str, Any]:
 
 def _table(title: str, columns: Sequence[Column], rows: Sequence[Row]) -> None:
     heading(f"\n{title}")
+    _rows(columns, rows)
+
+
+def _rows(columns: Sequence[Column], rows: Sequence[Row]) -> None:
     names = dict.fromkeys(column.name for column in columns)
     show(columns, pa.Table.from_pylist([{name: row[name] for name in names} for row in rows]))
 
@@ -160,7 +164,8 @@ def show_ranking(rows: Sequence[Row], of: int, by: str) -> None:
     """Many runs in one table; the order is the caller's."""
     words = [{**row, "opens/s": _opens(row)} for row in rows]
     columns = RANKING + (LOST if by == "lost" else ())
-    _table(f"{len(rows):,} of {numbers.things(of, 'run')}, by {by}", columns, words)
+    heading(f"{len(rows):,} of {numbers.things(of, 'run')}, by {by}")
+    _rows(columns, words)
 
 
 def show_landscape(
