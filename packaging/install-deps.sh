@@ -53,4 +53,4 @@ else
 	echo "install-deps: not a Debian system; see packaging/debian-packages.txt for what is needed" >&2
 fi
 need_version python3 3.11 "install Python 3.11 or newer"
-need_version cargo 1.85 "install a current Rust toolchain (Debian 12's is too old)"
+need_version cargo 1.88 "install a current Rust toolchain (Debian 12's is too old)"

@@ -19,7 +19,7 @@ class Fathom(Package):
     depends_on("c", type="build")
     depends_on("cmake@3.25:", type="build")
     depends_on("ninja", type="build")
-    depends_on("rust@1.85:", type="build")
+    depends_on("rust@1.88:", type="build")
     depends_on("node-js@20.19:", type="build", when="+web")
     depends_on("npm", type="build", when="+web")
     depends_on("pkgconfig", type="build", when="+fuse")
