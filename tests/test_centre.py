@@ -121,6 +121,7 @@ def spool(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "spool"
 
 
+@pytest.mark.full
 def test_jobs_are_ranked_by_what_they_open(spool: Path) -> None:
     """Counted one by one; of level job the number is the same, its moments are estimated."""
     rows = landscape(spool, "opens")
