@@ -9,6 +9,7 @@ from fathom.database import table_files
 from fathom.errors import DamagedRun, FathomError
 
 SUFFIX = ".fathom"
+NONE = "not a run in one file, as fathom pack --one-file makes it"
 
 
 def write(run: Path, out: Path) -> None:
@@ -34,8 +35,8 @@ def unpack(file: Path, into: Path) -> Path:
         with zipfile.ZipFile(file) as archive:
             archive.extractall(into)
     except (OSError, zipfile.BadZipFile, EOFError, NotImplementedError) as error:
-        raise DamagedRun(f"{file}: not a run in one file: {error}") from error
+        raise DamagedRun(f"{file}: {NONE}: {error}") from error
     runs = [path for path in into.iterdir() if path.suffix == SUFFIX and (path / "tables").is_dir()]
     if len(runs) != 1:
-        raise DamagedRun(f"{file}: not a run in one file: no {SUFFIX} folder with tables in it")
+        raise DamagedRun(f"{file}: {NONE}: no {SUFFIX} folder with tables in it")
     return runs[0]
