@@ -26,6 +26,7 @@ from typing import Any
 import fathom
 import pyarrow.parquet as pq
 from fathom import cluster
+from fathom import packing as shares
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
 from fathom.tiles import build
@@ -76,6 +77,8 @@ QUERIES = (
 CHOMBO = ROOT / "build" / "kernels" / "chombo_hdf5_mpich"
 TILES = "import sys, pathlib as p, fathom.tiles.build as b; b.make(p.Path(sys.argv[1]), p.Path(sys.argv[2]))"
 PACK = "pack"
+PROCESSES = 16
+DIGEST = "select count(*) as calls, bit_xor(hash(c)) as digest from calls c"
 QUESTIONS = (*QUERIES, "show", "show --findings", "tiles", PACK)
 
 
@@ -250,8 +253,8 @@ def tiles_in_parts(
     )
 
 
-def packing(calls: int, curve: Curve) -> Iterator[Row]:
-    """A recorded run of one process: streams to tables."""
+def packing(calls: int, workers: cluster.Workers, curve: Curve) -> Iterator[Row]:
+    """A recorded run of one process, then of several: streams to tables."""
     with regular_run(calls) as directory:
         took = cost([ENGINE, "pack", directory])
         yield from _command(
@@ -259,6 +262,28 @@ def packing(calls: int, curve: Curve) -> Iterator[Row]:
         )
         sizes = [size_of(directory, glob) / 1e6 for glob in ("*.fts", "*.parquet")]
         yield Row("    tables; streams", sizes[1], "MB", sizes[0], sizes[1] / sizes[0])
+    with regular_run(calls, processes=PROCESSES) as directory:
+        what = f"pack as many calls of {PROCESSES} processes"
+        yield from _command(what, calls, cost([ENGINE, "pack", directory]), curve)
+        yield from packing_in_shares(directory, f"{what}, {WORKERS} workers", calls, workers, curve)
+
+
+def packing_in_shares(
+    directory: Path, what: str, calls: int, workers: cluster.Workers, curve: Curve
+) -> Iterator[Row]:
+    """The same by workers, whose engines do it: rows equal to those that one process made."""
+
+    def used() -> float:
+        return sum(
+            sum(times[2:4]) for times in (os.times(), *workers.client.run(os.times).values())
+        )
+
+    one, before = fathom.open(directory).sql(DIGEST), used()
+    shares.pack(directory, ["--force"], workers)
+    took = used() - before
+    curve.keep(what, calls, took)
+    yield Row(f"  {what}: processor seconds", took, "s", target="equal rows",
+              met=fathom.open(directory).sql(DIGEST) == one)  # fmt: skip
 
 
 def _command(
@@ -280,7 +305,7 @@ def measured(place: Path, sizes: Iterable[int], workers: cluster.Workers) -> Ite
         yield from questions(path, calls, workers, curve)
         yield from commands(path, calls, workers, curve)
         if asked([PACK]):
-            yield from packing(wanted, curve)
+            yield from packing(wanted, workers, curve)
     yield from curve.law()
 
 

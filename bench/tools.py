@@ -91,12 +91,16 @@ def pack(directory: Path, env: dict[str, str] | None = None) -> None:
 
 
 @contextmanager
-def regular_run(calls: int, program: Path = PROGRAMS / "regular") -> Iterator[Path]:
+def regular_run(
+    calls: int, program: Path = PROGRAMS / "regular", processes: int = 1
+) -> Iterator[Path]:
     """A run in memory, not packed: 8-byte accesses, the most own calls that so many events can be; of `NESTED` each
-    call makes two events."""
+    call makes two events. Of several processes each makes its part of the calls."""
     with scratch("/dev/shm") as directory:
         recorded, data = directory / "run.fathom", directory / "data"
-        run([*fathom_run(recorded, "--budget", "1GiB"), program, data, str(calls)])
+        each = "for i in $(seq $3); do $0 $1 $2 & done; wait"
+        words: list[str | Path] = [program, data, str(calls // processes), str(processes)]
+        run([*fathom_run(recorded, "--budget", "1GiB"), "sh", "-c", each, *words])
         data.unlink()
         yield recorded
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import fathom
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fathom import cluster, database
+from fathom import cluster, database, packing
 from fathom.__main__ import main
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
@@ -26,6 +26,7 @@ from fathom.errors import DamagedRun, RunError, UsageError
 from fathom.store import Run
 from fathom.tiles import build, geometry, statements
 from harness import grown, needs, nodes
+from test_shares import left, parted, small
 
 WORKERS = 2
 QUERIES = (
@@ -223,6 +224,54 @@ def test_a_run_is_prepared_by_workers(
     assert pq.read_table(run / "tables" / "tiles.parquet") == tiles(run, tmp_path / "one")
 
 
+def unpacked(recorded: Path, place: Path) -> Path:
+    return Path(shutil.copytree(recorded, place, ignore=shutil.ignore_patterns("tables")))
+
+
+def test_a_run_is_packed_by_workers(
+    recorded_chombo: Path, workers: cluster.Workers, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """One of which is killed in each step; the tables and tiles are those of one process."""
+    run, alone = (unpacked(recorded_chombo, tmp_path / at / "r.fathom") for at in "ab")
+    share = cluster.Workers.share
+
+    def killed(self: cluster.Workers, do: Any, parts: Any) -> Any:
+        with killing(workers, monkeypatch) if do is packing.share else nullcontext():
+            return share(self, do, parts)
+
+    monkeypatch.setattr(cluster.Workers, "share", killed)
+    where = workers.client.scheduler.address.removeprefix("tcp://")
+    assert main(["pack", str(run), "--cluster", where]) == 0
+    assert "fathom: packed by " in capsys.readouterr().err
+    assert main(["pack", str(alone)]) == 0
+    tiled = [pq.read_table(one / "tables" / "tiles.parquet") for one in (run, alone)]
+    assert tiled[0] == tiled[1]
+    for one in (run, alone):
+        (one / "tables" / "tiles.parquet").unlink()  # says when tables were made
+    assert (small(run), parted(run)) == (small(alone), parted(alone))
+    assert left(run) == ["tables"]
+    assert main(["pack", str(run), "--cluster", where]) == 0
+    assert "packed" not in capsys.readouterr().err
+
+
+def test_a_pack_that_workers_cannot_do(
+    recorded_chombo: Path, workers: cluster.Workers, tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    run = unpacked(recorded_chombo, tmp_path / "r.fathom")
+    told = "import os; os.environ['FATHOM_ENGINE'] = '{}'"
+    workers.client.run(exec, told.format("/nowhere/fathom-engine"))
+    where = workers.client.scheduler.address.removeprefix("tcp://")
+    try:
+        assert main(["pack", str(run), "--cluster", where]) == 3
+    finally:
+        workers.client.run(exec, told.format(""))
+    said = capfd.readouterr().err
+    assert said == "fathom-engine: FATHOM_ENGINE names /nowhere/fathom-engine, which is no file\n"
+    assert left(run) == []
+
+
 def refused(capsys: pytest.CaptureFixture[str], run: Path, *words: str) -> str:
     with pytest.raises(SystemExit) as ended:
         sys.exit(main(["query", str(run), *words]))
@@ -336,7 +385,7 @@ def test_workers_that_are_not_there_or_go(
 
 @pytest.mark.full
 def test_workers_on_the_nodes_of_a_slurm_job(
-    grown_run: grown.Grown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    grown_run: grown.Grown, recorded_chombo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As docs/scale.md has it: srun starts them, the scheduler's file says where."""
     needs.require(["python:distributed"])
@@ -349,6 +398,9 @@ def test_workers_on_the_nodes_of_a_slurm_job(
                 found.client.wait_for_workers(2, timeout=120)
                 assert hosts(found) == {"one", "two"}
                 assert_equal_answers(found, grown_run.path)
+                run = unpacked(recorded_chombo, tmp_path / "r.fathom")
+                packing.pack(run, [], found)
+                assert parted(run) == parted(recorded_chombo)
         finally:
             job.terminate()
             job.wait()

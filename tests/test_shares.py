@@ -1,5 +1,5 @@
-"""A run packed in shares: the tables of one process, whoever does them; what goes wrong ends in one line, and the tables
-that were there stay."""
+"""A run packed in shares: the tables of one process, whoever does them; what goes wrong ends in one line, and the
+tables that were there stay."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import re
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -120,13 +120,21 @@ class Workers:
         self, tables: Path, units: pa.Table, do: Callable[..., T], *arguments: object
     ) -> list[T]:
         """What workers give for each part of a run: `answer` or `write`. A row of `units` is in one part: its processes
-        and events. Errors: RunError where workers end again and again, or all have gone; what is wrong with the
-        statement or the data as everywhere."""
-        workers = len(self.client.scheduler_info(n_workers=-1)["workers"]) or 1
-        pieces = _pieces(units.to_pylist(), workers)
-        self.parts += len(pieces)
+        and events. Errors: as `share`; what is wrong with the statement or the data as everywhere."""
         whole = str(tables.resolve())
-        futures = [self.client.submit(do, whole, piece, *arguments, pure=False) for piece in pieces]
+        pieces = _pieces(units.to_pylist(), self.number)
+        return self.share(do, [(whole, piece, *arguments) for piece in pieces])
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self.client.scheduler_info(n_workers=-1)["workers"]) or 1
+
+    def share(self, do: Callable[..., T], parts: Sequence[tuple[object, ...]]) -> list[T]:
+        """What a function gives, called with each of these. Errors: RunError where workers end again and again, or all
+        have gone; the function's own."""
+        self.parts += len(parts)
+        futures = [self.client.submit(do, *part, pure=False) for part in parts]
         try:
             self._wait(futures)
             return list(self.client.gather(futures))

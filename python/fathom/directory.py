@@ -41,7 +41,12 @@ def engine(*words: str) -> None:
         done = subprocess.run(command, stdout=STDERR, restore_signals=False, check=False)
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
-    if done.returncode:
-        failed = DamagedRun(f"fathom-engine {words[0]} ended with status {done.returncode}")
-        failed.said = done.returncode == 3
+    ended(words[0], done.returncode)
+
+
+def ended(word: str, status: int) -> None:
+    """Of a fathom-engine that was called by this word. Raises DamagedRun unless all was well."""
+    if status:
+        failed = DamagedRun(f"fathom-engine {word} ended with status {status}")
+        failed.said = status == 3
         raise failed

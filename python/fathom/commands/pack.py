@@ -7,6 +7,7 @@ examples:
   fathom pack s3d.1
   fathom pack node1/s3d node2/s3d -o s3d
   fathom pack s3d --one-file s3d.zip
+  fathom pack s3d.1 --cluster scheduler.json    # by the workers of a Dask cluster, on the job's nodes
 """
 
 import argparse
@@ -16,7 +17,7 @@ import time
 from pathlib import Path
 
 import fathom
-from fathom import onefile
+from fathom import cluster, onefile, packing
 from fathom.commands.arguments import add_run
 from fathom.directory import engine, resolve
 from fathom.errors import DamagedRun, UsageError
@@ -40,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also when the tables are up to date, or streams are gone",
     )
+    parser.add_argument(
+        "--cluster",
+        metavar="WHERE",
+        help=f"by the workers of a Dask cluster, a share of the processes each: {cluster.FORMS}",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -52,8 +58,14 @@ def run(arguments: argparse.Namespace) -> int:
             f"{directory}: streams that its tables were made of are gone; "
             "--force makes tables of what is left"
         )
-    engine("pack", *(["--force"] if arguments.force else []), str(directory))
-    tiles.ensure(directory / "tables")
+    words = ["--force"] if arguments.force else []
+    if arguments.cluster is None:
+        engine("pack", *words, str(directory))
+        tiles.ensure(directory / "tables")
+    else:
+        with cluster.workers(arguments.cluster) as workers:
+            packing.pack(directory, words, workers)
+            tiles.ensure(directory / "tables", workers=workers)
     _ask_page(fathom.open(directory))
     if arguments.one_file:
         onefile.write(fathom.open(directory).path, arguments.one_file)
