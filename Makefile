@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help deps venv engine native web no-npm build demo test test-full test-rust test-native test-python test-alone test-web \
+.PHONY: help deps deps-test venv engine native web no-npm build demo test test-full test-rust test-native test-python test-alone test-web \
 	lint lint-c lint-rust lint-python lint-shell lint-web format bench pictures site install uninstall wheel clean
 
 PREFIX ?= /usr/local
@@ -31,6 +31,9 @@ help:
 
 deps:
 	@packaging/install-deps.sh
+
+deps-test:
+	@packaging/install-deps.sh --tests
 
 # The venv is made anew only when a pin or the package's metadata changed.
 venv: deps $(VENV)/.installed
@@ -73,21 +76,21 @@ test: test-rust test-native test-python test-alone test-web
 test-full:
 	@$(MAKE) --no-print-directory FULL=1 test
 
-test-rust: deps
+test-rust: deps-test
 	@$(if $(FULL),FATHOM_FUZZ=10000000) $(TIMED) 'cargo test' $(CARGO) test --release --jobs $(JOBS) $(CARGO_AT) --workspace --no-fail-fast \
 		$(if $(FULL),-- --include-ignored)
 
-test-native: native
+test-native: deps-test native
 	@$(TIMED) ctest ctest --test-dir build --parallel $(JOBS) --output-on-failure --no-tests=error
 
 # Tests wait for programs most of the time and run side by side; the programs of ALONE have the machine for themselves: what
 # findings say are seconds, a browser and its server share the processors, instructions are counted.
 ALONE = tests/test_findings.py tests/gates tests/browser bench
 
-test-python: build
+test-python: deps-test build
 	@$(if $(FULL),FATHOM_FORESTS=40) $(TIMED) pytest $(PYTEST) --numprocesses $(JOBS) --dist loadfile $(ALONE:%=--ignore %) python/tests tests
 
-test-alone: build
+test-alone: deps-test build
 	@$(TIMED) 'pytest, one by one' $(PYTEST) $(ALONE)
 
 test-web: web/node_modules/.package-lock.json
@@ -109,7 +112,7 @@ lint-python: venv
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/mypy --strict python/fathom bench
 
-lint-shell: deps
+lint-shell: deps-test
 	shellcheck $(SHELL_FILES)
 
 lint-web: web/node_modules/.package-lock.json
@@ -121,11 +124,11 @@ format: venv
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
 
-bench: build
+bench: deps-test build
 	$(BIN)/python bench/run.py $(BENCH_ARGS)
 
 # Pictures of the web UI's screens for the docs.
-pictures: demo
+pictures: deps-test demo
 	cd tests && ../$(BIN)/python -m harness.pictures ../docs/pictures --other ../build/demo/s3d.fathom
 
 # The docs as pages, in build/site; a link to nothing ends it.

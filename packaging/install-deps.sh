@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
 # Installs the Debian packages of debian-packages.txt that are missing, and says what else is.
 # Quick when nothing is missing: no network, no root.
+# install-deps.sh --tests: those of debian-packages-test.txt too.
 set -euo pipefail
 cd "$(dirname "$0")"
+lists=(debian-packages.txt)
+case "$*" in
+"") ;;
+--tests) lists+=(debian-packages-test.txt) ;;
+*) echo "usage: install-deps.sh [--tests]" >&2 && exit 2 ;;
+esac
 
 fail() {
 	echo "install-deps: $*" >&2
@@ -10,7 +17,7 @@ fail() {
 }
 
 wanted() {
-	sed -e 's/#.*//' -e '/^[[:space:]]*$/d' debian-packages.txt
+	sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "${lists[@]}"
 }
 
 missing_packages() {
@@ -50,7 +57,7 @@ if command -v dpkg-query >/dev/null; then
 		as_root apt-get install -q -y --no-install-recommends $packages >&2
 	fi
 else
-	echo "install-deps: not a Debian system; see packaging/debian-packages.txt for what is needed" >&2
+	echo "install-deps: not a Debian system; see ${lists[*]/#/packaging/} for what is needed" >&2
 fi
 need_version python3 3.11 "install Python 3.11 or newer"
 need_version cargo 1.88 "install a current Rust toolchain (Debian 12's is too old)"

@@ -21,7 +21,8 @@ fail() {
 # What is listed, the home, and each directory above them that is empty then, up to the prefix.
 remove() {
 	local places directories
-	mapfile -t places <"$home/installed" || fail "nothing is here that this script installed"
+	[ -f "$home/installed" ] || fail "nothing below $prefix was installed by this script"
+	mapfile -t places <"$home/installed"
 	mapfile -t directories < <(printf '%s\n' "${places[@]%/*}" lib | sort -u)
 	cd "$prefix"
 	rm -f -- "${places[@]}"
@@ -49,7 +50,8 @@ fi
 prefix=$(realpath -m "$1")
 home=$prefix/lib/fathom
 
-mkdir -p "$prefix/bin" "$home" || fail "cannot write below $prefix"
+mkdir -p "$prefix/bin" "$home" 2>/dev/null ||
+	fail "cannot write below $prefix; it is built now, so whoever may can run packaging/install.sh $prefix"
 "${PYTHON:-python3}" -m venv "$home"
 pip=("$home/bin/python3" -m pip install -q --disable-pip-version-check)
 "${pip[@]}" .

@@ -10,8 +10,8 @@ def printable(text: object) -> str:
 
 
 def install(*extras: str) -> str:
-    """The command that brings the packages of these extras of pyproject.toml."""
-    return f"pip install 'fathom-io[{','.join(extras)}]'"
+    """The command that brings the packages of these extras of pyproject.toml to this Python, of whatever venv it is."""
+    return f"{sys.executable} -m pip install 'fathom-io[{','.join(extras)}]'"
 
 
 class FathomError(Exception):

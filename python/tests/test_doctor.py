@@ -299,7 +299,9 @@ def test_python_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(installation.EXTRAS, "polars", ("none_of_that_name", "`fathom.to_polars`"))
     (found,) = installation.extras()
     assert found.verdict == "limit" and "none_of_that_name (`fathom.to_polars`)" in found.detail
-    assert found.do.startswith("pip install 'fathom-io[") and "polars" in found.do
+    assert (
+        found.do.startswith(f"{sys.executable} -m pip install 'fathom-io[") and "polars" in found.do
+    )
 
 
 def test_no_libcephfs() -> None:

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, the format, the output, the part of the run."""
     add_run(parser)
     lines = "; ".join(f"{name}: {one.what}" for name, one in FORMATS.items())
-    parser.add_argument("--to", metavar="FORMAT", help=lines)
+    parser.add_argument("--to", choices=tuple(FORMATS), metavar="FORMAT", help=lines)
     parser.add_argument(
         "-o", "--out", type=Path, metavar="PATH", help="default: NAME and the format's ending, here"
     )
@@ -56,10 +56,9 @@ def _part(arguments: argparse.Namespace) -> Part:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the export; prints what its readers open."""
-    form = FORMATS.get(arguments.to)
-    if form is None:
-        what = "--to is missing" if arguments.to is None else f"no format '{arguments.to}'"
-        raise UsageError(f"export: {what}; there are {', '.join(FORMATS)}")
+    if arguments.to is None:
+        raise UsageError(f"export: --to is missing; there are {', '.join(FORMATS)}")
+    form = FORMATS[arguments.to]
     if arguments.table is not None and not form.table:
         tables = ", ".join(name for name, one in FORMATS.items() if one.table)
         raise UsageError(f"export: --to {arguments.to} holds no table; --table goes with {tables}")

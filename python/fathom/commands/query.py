@@ -170,6 +170,8 @@ def _ask(arguments: argparse.Namespace) -> int:
     query = language.parse(" ".join(arguments.words))
     segment = _segment(arguments)
     if arguments.plot:
+        if arguments.view is not None:
+            raise UsageError("query: --plot draws the whole answer; not with --view")
         bars.check(arguments.plot)
     there = model.VIEWS_OF[query.name]
     if arguments.view is not None and arguments.view not in there:
