@@ -1,5 +1,7 @@
 """What can be wrong, as one line for the user and an exit status."""
 
+import sys
+
 
 def printable(text: object) -> str:
     """File names are hostile text: control characters are shown, not sent to the terminal, and end no line."""

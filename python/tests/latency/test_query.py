@@ -233,6 +233,7 @@ def test_page_and_csv(tmp_path: Path, capsys: Captured) -> None:
         (["call", "--sql", "from runs"], 2, "not both"),
         (["call", "--view", "none"], 2, "there are call, server"),
         (["call", "--plot", "picture"], 2, "is one of .png"),
+        (["call", "--plot", "a.png", "--view", "server"], 2, "not with --view"),
         (["call", "--lines", "a.c:9-3"], 2, "FILE:FIRST-LAST"),
         (["call", "--time", "3"], 2, "FROM-TO"),
         (["call", "--top", "-1"], 2, "whole number"),
