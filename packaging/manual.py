@@ -18,7 +18,10 @@ from markdown_it.token import Token
 
 FONTS = {"strong_open": "B", "em_open": "I"}
 WIDE = 14  # letters of a row's first cell that still has its text beside it
-ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"}
+# "…" is not in the letters of LANG=C, where it would be lost.
+ESCAPES = {
+    "\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti", "…": "...",
+}  # fmt: skip
 
 
 def escape(text: str) -> str:
