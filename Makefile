@@ -52,10 +52,11 @@ build/build.ninja: | venv
 native: build/build.ninja
 	cmake --build build --parallel $(JOBS)
 
-# Without npm all but the web UI is built, and that is said.
-web: $(if $(shell command -v npm),web/dist/index.html,no-npm)
+# Without npm, or with one whose Node is too old (Debian 12's), all but the web UI is built, and that is said.
+NPM := $(shell command -v npm >/dev/null && printf '%s\n' v20.19 "$$(node --version)" | sort -VC && echo npm)
+web: $(if $(NPM),web/dist/index.html,no-npm)
 no-npm:
-	@echo 'web: no npm here, so `fathom view` and `fathom report` are left out; install Node 20.19 or newer' >&2
+	@echo 'web: no npm with Node 20.19 or newer here, so `fathom view` and `fathom report` are left out' >&2
 
 web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 	@cd web && npm ci --silent
