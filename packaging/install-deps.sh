@@ -47,6 +47,7 @@ need_version() {
 		fail "$tool $found is older than $least; $hint"
 }
 
+need_version cargo 1.88 "install a current Rust toolchain (Debian 12's is too old)"
 if command -v dpkg-query >/dev/null; then
 	packages=$(missing_packages | tr '\n' ' ')
 	if [ -n "${packages// /}" ]; then
@@ -60,4 +61,3 @@ else
 	echo "install-deps: not a Debian system; see ${lists[*]/#/packaging/} for what is needed" >&2
 fi
 need_version python3 3.11 "install Python 3.11 or newer"
-need_version cargo 1.88 "install a current Rust toolchain (Debian 12's is too old)"
