@@ -306,7 +306,7 @@ def test_dask_is_missing(
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     said = refused(capsys, grown_run.path, "throughput", "--cluster", "local")
-    assert "--cluster needs Dask: pip install 'fathom-io[dask]'" in said
+    assert "--cluster needs Dask: " in said and "pip install 'fathom-io[dask]'" in said
 
 
 @contextmanager
