@@ -7,10 +7,24 @@
 -- sure:   0.5
 -- fix:    let them run side by side: nonblocking calls (MPI_File_iwrite, MPI_File_iread, iput and wait_all), a thread for I/O, two buffers
 -- seen:   Patrick et al. 2008 (overlapping computation and I/O)
-with each as (
-	select id, process, stream, thread, kind, file, start, duration, lag(stream) over () as stream_before, lag(start + duration) over () as stop_before
+with region as (
+	select distinct process from counters where layer in ('user', 'threads')
+),
+-- In the order in which calls lie, thread after thread, a window keeps only the one before. Behind a join, as regions ask for, it keeps all.
+each as (
+	select *
+	from (
+		select id, process, stream, thread, kind, file, start, duration, lag(stream) over () as stream_before, lag(start + duration) over () as stop_before
+		from calls
+		where depth = 0 and layer not in ('fathom', 'server', 'disk')
+	)
+	where process not in (from region)
+	union all
+	select
+		id, process, stream, thread, kind, file, start, duration,
+		lag(stream) over (partition by stream order by id), lag(start + duration) over (partition by stream order by id)
 	from calls
-	where {outermost_call} and layer not in ('user', 'threads', 'fathom', 'server', 'disk')
+	where process in (from region) and {outermost_call} and layer not in ('user', 'threads', 'fathom', 'server', 'disk')
 ),
 -- What the program's own messages took of the gaps, where they were only counted.
 messages as (
