@@ -8,6 +8,7 @@ from typing import Any
 
 import fathom
 import pytest
+from fathom.analysis import findings
 from fathom.analysis.findings import Asked
 from schema import counters_of, write_run
 
@@ -194,3 +195,48 @@ def test_accesses_are_what_a_count_call_by_call_gives(tmp_path: Path, seed: int)
     }
     assert len(found) == len(rows)
     assert found == by_hand(calls)
+
+
+@pytest.mark.parametrize("regions", [False, True])
+def test_turns_of_thousands_of_calls_are_those_of_neighbours(tmp_path: Path, regions: bool) -> None:
+    """Reads of 100 us, two of three after something else; in some stretches most calls are inside of them."""
+    calls: list[dict[str, Any]] = []
+    start = turns = gap = 0
+    for n in range(600):
+        parent = len(calls) if regions and n % 7 == 0 else None
+        if parent is not None:
+            calls.append(
+                {
+                    "layer": "user",
+                    "op": "step",
+                    "kind": "region",
+                    "start": start,
+                    "duration": 100_000,
+                }
+            )
+        own = len(calls)
+        calls.append({"layer": "posix", "op": "read", "kind": "read", "file": 0, "start": start, "duration": 100_000}
+            | {"parent": parent, "depth": int(parent is not None)})  # fmt: skip
+        for _ in range(60 if n // 50 % 3 == 1 else n % 3):
+            calls.append({"layer": "posix", "op": "lseek", "kind": "seek", "start": start, "duration": 10}
+                | {"parent": own, "depth": calls[own]["depth"] + 1})  # fmt: skip
+        turns += gap > 0
+        gap = 0 if n % 3 == 1 else 100_000
+        start += 100_000 + gap
+    rows = [
+        {"id": n, "stream": 0, "thread": 1, "bytes": 1, "state": "done", "parent": None, "depth": 0}
+        | row
+        for n, row in enumerate(calls)
+    ]
+    path = write_run(
+        tmp_path / "made.fathom",
+        runs=[{"name": "made", "duration": start, "events": len(rows)}],
+        processes=[{"process": 0, "pid": 1, "ended": "clean"}],
+        files=[{"file": 0, "path": "/a/f"} | REGULAR],
+        calls=rows,
+        counters=counters_of(rows),
+    )
+    (found,) = Asked(fathom.open(path)).rows(findings.read(*findings.rules(["idle-gaps"], None)))
+    assert found["n"] == turns
+    assert found["each"] == pytest.approx(1e-4)
+    assert found["gap"] == pytest.approx(1e-4)
