@@ -1,20 +1,17 @@
 -- How many cells a level would have, at most: those in which a call starts, about, and those that calls last into beyond it, each once; the
--- latter, for which calls are sorted, are left out where the former alone are more than {most}. Of every {every}th row, as many times as much. Each
+-- latter, for which calls are sorted, are left out where the former alone are more than {most}. Of every {every}th row `one` is, as many times as much. Each
 -- row by itself, so that the counts of some rows each add up to that of all.
 with {one},
 {placed},
-looked_at as not materialized (
-	select * from placed where row % {every} = 0
-),
 started as (
 	select coalesce({every} * sum(cells), 0) as cells
-	from (select approx_count_distinct(hash(layer, op, first_bin)) as cells from looked_at group by row)
+	from (select approx_count_distinct(hash(layer, op, first_bin)) as cells from placed group by row)
 ),
 lasting as (
 	select first_bin, last_bin, max(last_bin) over (
 		partition by layer, op, row order by first_bin rows between unbounded preceding and 1 preceding
 	) as before
-	from looked_at
+	from placed
 	where last_bin > first_bin and (select cells from started) <= {most}
 )
 select
