@@ -123,4 +123,5 @@ def test_installed_below_a_prefix(tmp_path: Path) -> None:
     again = subprocess.run(
         [PACKAGING / "install.sh", "--remove", prefix], capture_output=True, text=True, check=False
     )
-    assert again.returncode == 1 and "nothing is here that this script installed" in again.stderr
+    assert again.returncode == 1 and again.stderr.count("\n") == 1
+    assert f"nothing below {prefix} was installed by this script" in again.stderr
