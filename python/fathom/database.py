@@ -130,15 +130,20 @@ def add_views(
     for name, path in files.items():
         form = "table" if name in held else "view"
         try:
-            # Each by its name: a pattern would read `s3d.12[3]`, a job array's, as one, too.
-            parts = ", ".join(quoted(str(part)) for part in sorted(path.parent.glob(path.name)))
-            rows = f"read_parquet([{parts}])"
-            columns = f"*{COMPUTED.get(name, '')}{_absent(con, name, rows)}"
-            con.execute(f'create {form} "{name}" as select {columns} from {rows}')
+            rows = rows_of(con, name, sorted(path.parent.glob(path.name)))
+            con.execute(f'create {form} "{name}" as {rows}')
         except duckdb.Error as error:
             raise DamagedRun(f"{path}: {_first_line(error)}; pack the run again") from error
     for name in LATER.keys() - files.keys():
         con.execute(f'create view "{name}" as select {_nulls(_later(name))} limit 0')
+
+
+def rows_of(con: duckdb.DuckDBPyConnection, name: str, files: Iterable[Path]) -> str:
+    """The statement of a table's rows, of these of its files."""
+    # Each by its name: a pattern would read `s3d.12[3]`, a job array's, as one, too.
+    parts = ", ".join(quoted(str(file)) for file in files)
+    rows = f"read_parquet([{parts}])"
+    return f"select *{COMPUTED.get(name, '')}{_absent(con, name, rows)} from {rows}"
 
 
 def _later(name: str) -> dict[str, str]:
