@@ -33,6 +33,16 @@ class RunError(FathomError):
     """The data cannot be used."""
 
 
+class NotRecorded(RunError):
+    """None of the calls that a question is about has a row. `what`: without what to do about it."""
+
+    again = "record it with --level call"  # of a run of our own
+
+    def __init__(self, what: str, again: str = again) -> None:
+        super().__init__(f"{what}; {again}")
+        self.what = what
+
+
 class NotARun(RunError):
     """There is no run directory at this path."""
 

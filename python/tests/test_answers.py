@@ -152,7 +152,7 @@ def test_own_calls_are_those_of_files_outside_and_inside_regions(tmp_path: Path)
     found = answers.answers(source)
     assert found.time.share == pytest.approx(20 / 1000)
     assert sum(found.when.parts) * 10 == pytest.approx(20)
-    said = dict(words.sentences(found, "r"))["Which line?"]
+    said = dict(words.sentences(found, "r", {}))["Which line?"]
     assert said == ["a.c:10 f() in region put: pwrite, 50 %", "a.c:20 f(): pwrite, 50 %"]
 
 
@@ -169,7 +169,7 @@ def test_what_a_level_cannot_tell_is_said(tmp_path: Path) -> None:
     assert found.lines is None
     assert found.when.source == "span"
     assert (found.when.first, found.when.last) == pytest.approx((100 * NS, 400 * NS))
-    said = dict(words.sentences(found, "r"))
+    said = dict(words.sentences(found, "r", {}))
     assert "30 % to 60 %" in said["I/O the problem?"][0]
     assert "--next" in said["Which line?"][0]
     assert "not known at this level" in said["When?"][0]

@@ -188,7 +188,7 @@ def _print_next(opened: Run, content: Page) -> None:
     if step.level == "none":
         seen = bool(content.table("layers").num_rows)
         print("This run has the calls themselves:" if seen else "No I/O call was recorded")
-        for line in answers.lines(content.answers, content.name) if seen else ():
+        for line in answers.lines(content.answers, content.name, content.manifest) if seen else ():
             print(f"  {line}")
     else:
         path = _write_selection(opened.name, words.selection(step, opened.name))

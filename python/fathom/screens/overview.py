@@ -204,7 +204,7 @@ def _rate(view: View) -> Table:
 def overview(view: View, _: Selection) -> dict[str, Any]:
     """Of the whole run, whatever is selected. What loses time takes longer, so it is an answer of its own."""
     shown = _page(view)
-    said = answers.sentences(shown.answers, shown.name)
+    said = answers.sentences(shown.answers, shown.name, shown.manifest)
     return {
         "facts": _facts(shown),
         "verdict": said[0][1][0],

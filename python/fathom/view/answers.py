@@ -8,6 +8,8 @@ from fathom.analysis import ranklist
 from fathom.analysis.answers import Answers, Library, Operation, Ranks, Time
 from fathom.analysis.own import SECOND
 from fathom.analysis.when import When
+from fathom.importing.lacks import reads_and_writes
+from fathom.manifest import Manifest
 from fathom.view import numbers
 from fathom.view.tables import printable
 
@@ -163,12 +165,11 @@ def place(row: dict[str, Any]) -> str:
     return f"{function} in {module}".strip() if module else function or "unknown"
 
 
-def lines(of: Answers, name: str) -> list[str]:
+def lines(of: Answers, name: str, manifest: Manifest) -> list[str]:
     """Which source lines made the calls?"""
     if of.lines is None:
-        return [
-            f"not known at this level: no call was recorded in full; fathom show {name} --next prepares that"
-        ]
+        again = reads_and_writes(manifest, f"fathom show {name} --next prepares that")
+        return [f"not known at this level: no call was recorded in full; {again}"]
     rows = of.lines.slice(0, MOST_LINES).to_pylist()
     total = sum(of.lines["time"].to_pylist()) or 1
     said: list[str] = []
@@ -181,10 +182,10 @@ def lines(of: Answers, name: str) -> list[str]:
     recorded = total / SECOND / of.operation.all_seconds if of.operation.all_seconds else 1.0
     if said and recorded < NEARLY:
         said.append(f"(of {numbers.percent(recorded)} of the I/O time: what was recorded in full)")
-    return said or ["no call was recorded in full"]
+    return said or ["of no call the place in the code is known"]
 
 
-def sentences(of: Answers, name: str) -> list[tuple[str, list[str]]]:
+def sentences(of: Answers, name: str, manifest: Manifest) -> list[tuple[str, list[str]]]:
     """Question and answer, which may be several lines."""
     return [
         ("I/O the problem?", [time(of.time, of.ranks.unit)]),
@@ -192,5 +193,5 @@ def sentences(of: Answers, name: str) -> list[tuple[str, list[str]]]:
         ("Which ranks?", [ranks(of.ranks)]),
         ("Which operation?", [operation(of.operation)]),
         ("When?", [when(of.when, of.time.run_seconds)]),
-        ("Which line?", lines(of, name)),
+        ("Which line?", lines(of, name, manifest)),
     ]

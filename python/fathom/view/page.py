@@ -98,7 +98,7 @@ def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
     if page.table("layers").num_rows == 0:
         yield _print_nothing
     else:
-        yield partial(_print_answers, answers.sentences(page.answers, page.name))
+        yield partial(_print_answers, answers.sentences(page.answers, page.name, page.manifest))
         yield partial(findings.print_worst, page.findings, page.name)
         if page.answers.when.source != "span":
             yield partial(_print_heat, page.answers, heat_lines(page.source))
@@ -128,7 +128,7 @@ def _answers_json(page: Page, top: int | None) -> dict[str, Any]:
         if field.name != "lines"
     }
     lines = page.answers.lines
-    said = dict(answers.sentences(page.answers, page.name))
+    said = dict(answers.sentences(page.answers, page.name, page.manifest))
     return {**facts, "lines": None if lines is None else as_json(lines.slice(0, top)), "says": said}
 
 

@@ -9,7 +9,7 @@ from fathom.analysis import Source, statement
 from fathom.analysis.latency.language import Query
 from fathom.analysis.own import own_values
 from fathom.database import of_path
-from fathom.errors import RunError, UsageError
+from fathom.errors import NotRecorded, UsageError
 
 MOST = 12  # choices that a message names
 
@@ -139,15 +139,13 @@ def who_of(source: Source) -> str:
 def select(source: Source, query: Query, segment: Segment) -> Part:
     """The own calls of a query.
 
-    Errors: `UsageError` where none is left, with the word that left none and what there is; `RunError` where no call
-    was recorded in full.
+    Errors: `UsageError` where none is left, with the word that left none and what there is; `NotRecorded` where no
+    call was recorded in full.
     """
     who = who_of(source)
     part = whole(who)
     if not _any(source, who, "true", {}):
-        raise RunError(
-            "query: no I/O call of this run was recorded in full; record it with --level call"
-        )
+        raise NotRecorded("query: no I/O call of this run was recorded in full")
     for option, condition, values in segment.conditions():
         if not _any(source, who, condition, values):
             choices = (
