@@ -109,6 +109,16 @@ def test_a_rank_is_never_in_two_parts(spread: Run) -> None:
     assert rows.to_pylist() == [{"n": 64, "ranks": 64}]
 
 
+def test_which_files_a_part_reads(spread: Run) -> None:
+    files = cluster._files(str(spread.path / "tables"))
+    assert files
+    for file, held in files:
+        seen = pq.read_table(file, columns=["process"])["process"].to_pylist()
+        assert held == range(min(seen), max(seen) + 1)
+        assert all(cluster.Piece((process,)).meets(held) for process in set(seen))
+        assert not cluster.Piece((held.stop, held.stop + 9)).meets(held)
+
+
 def test_a_mistake_in_sql_is_told_as_ever(spread: Run) -> None:
     with pytest.raises(UsageError, match="nonsense"):
         spread.in_parts("select nonsense from calls", WHOLE)
