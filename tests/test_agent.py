@@ -255,6 +255,13 @@ def start_waiting(run: Path, *options: object, **how: Any) -> tuple[Any, int]:
     return process, int(process.stdout.readline())
 
 
+def the_agent(run: Path) -> int:
+    """Its pid. The program does not wait until it is there."""
+    wait_until("the agent is there", lambda: agents(run))
+    (agent,) = agents(run)
+    return agent
+
+
 def test_an_agent_killed_in_mid_run(tmp_path: Path) -> None:
     """The program ends as it would, what was sampled until then is there, and what the killed process leaves
     is brought in by the first reader as without an agent."""
@@ -264,7 +271,7 @@ def test_an_agent_killed_in_mid_run(tmp_path: Path) -> None:
         "the agent samples",
         lambda: any(f.stat().st_size > 20000 for f in run.glob("streams/*/agent.*.fts")),
     )
-    (agent,) = agents(run)
+    agent = the_agent(run)
     os.kill(agent, signal.SIGKILL)
     wait_until("the agent is gone", lambda: not agents(run))
     os.kill(traced, signal.SIGKILL)
@@ -289,7 +296,7 @@ def test_an_agent_outlasts_requests_to_end(tmp_path: Path) -> None:
         0,
         preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN) and None,
     )
-    (agent,) = agents(run)
+    agent = the_agent(run)
     for request in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         os.kill(agent, request)
     os.kill(traced, signal.SIGKILL)
@@ -304,7 +311,7 @@ def test_an_agent_is_bound_to_no_processor(tmp_path: Path) -> None:
     needs.require(["taskset"])
     run = tmp_path / "run.fathom"
     process, traced = start_waiting(run, "--sample", 0, before="taskset -c 0")
-    (agent,) = agents(run)
+    agent = the_agent(run)
     allowed = [os.sched_getaffinity(pid) for pid in (traced, agent)]
     process.communicate("\n", timeout=60)
     assert process.returncode == 0
