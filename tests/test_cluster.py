@@ -110,7 +110,7 @@ def test_a_rank_is_never_in_two_parts(spread: Run) -> None:
 
 
 def test_which_files_a_part_reads(spread: Run) -> None:
-    files = cluster._files(str(spread.path / "tables"))
+    files = cluster._files(str(spread.path / "tables"), (0, 0))
     assert files
     for file, held in files:
         seen = pq.read_table(file, columns=["process"])["process"].to_pylist()
@@ -263,6 +263,25 @@ def test_a_run_is_packed_by_workers(
     assert left(run) == ["tables"]
     assert main(["pack", str(run), "--cluster", where]) == 0
     assert "packed" not in capsys.readouterr().err
+
+
+def test_a_run_that_is_packed_again(
+    recorded_chombo: Path, workers: cluster.Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers that answered for the tables before ask the new ones: the last rank is gone."""
+    run = unpacked(recorded_chombo, tmp_path / "r.fathom")
+    monkeypatch.setattr(cluster, "LEAST", 100)
+    last = "select pid from processes order by process desc limit 1"
+    found = []
+    for _ in range(2):
+        assert main(["pack", str(run), "--force"]) == 0
+        opened, alone = fathom.open(run), fathom.open(run)
+        opened.workers = workers
+        found.append(opened.in_parts(PARTIAL, WHOLE))
+        assert found[-1] == alone.in_parts(PARTIAL, WHOLE)
+        for stream in run.glob(f"streams/*/{alone.sql(last)['pid'][0]}.*"):
+            stream.unlink()
+    assert found[0] != found[1]
 
 
 def test_a_pack_that_workers_cannot_do(

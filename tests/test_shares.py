@@ -44,10 +44,10 @@ def pack(run: Path, shares: int, doing: Doing = do, word: str = "done\n") -> tup
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as packer:
         assert packer.stdin and packer.stdout and packer.stderr
         for line in packer.stdout:
-            step, told, folder = line.rstrip("\n").split(" ", 2)
-            assert int(told) == shares and Path(folder).parent == run
+            step, told, folder = line.split()
+            assert int(told) == shares
             for number in reversed(range(shares)):
-                doing(folder, step, number)
+                doing(str(run / folder), step, number)
             if not word:
                 break
             with suppress(BrokenPipeError):  # it has ended before
@@ -147,6 +147,28 @@ def test_a_node_that_sees_less_of_the_run(run: Path) -> None:
         do(folder, step, number)
 
     assert pack(run, 2, elsewhere) == (0, "")
+
+
+@pytest.mark.parametrize("shares", [0, 2])
+def test_what_a_killed_packer_left_goes(run: Path, shares: int) -> None:
+    """With the next pack, in shares or not."""
+    words = [places.engine(), "pack", "--quiet", "--force", "--shares", "2", run]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as packer:
+        assert packer.stdout and packer.stdout.readline().startswith("survey 2 tables.shares.")
+        packer.kill()
+    assert left(run) != ["tables"]
+    if shares:
+        assert pack(run, shares) == (0, "")
+    else:
+        subprocess.run([*words[:-3], run], check=True)
+    assert left(run) == ["tables"]
+
+
+def test_names_are_hostile(run: Path) -> None:
+    odd = run.rename(run.with_name("a [1]*?\nb.fathom"))
+    assert pack(odd, 2) == (0, "")
+    assert left(odd) == ["tables"]
 
 
 def test_a_share_that_nobody_told(run: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,6 +41,8 @@ EACH = 2
 LEAST = 50_000
 #: What a worker's database may use; the rest of 2 GiB is Python's, Arrow's and Dask's.
 MEMORY = "1 GiB"
+#: Runs that a worker has open.
+RUNS = 4
 #: Seconds in which a scheduler, or a worker where all have gone, must be there.
 PATIENCE = 30.0
 #: What is in one part, unless a question says otherwise: ranks, in the order in which their calls lie.
@@ -71,17 +73,26 @@ class Piece:
         return min(self.processes) < held.stop and held.start <= max(self.processes)
 
 
-@cache
-def _connection(tables: str) -> duckdb.DuckDBPyConnection:
-    """This worker's database of a run; its tasks take turns."""
-    if not Path(tables).is_dir():
+def _sign(tables: str) -> tuple[int, int]:
+    """Tells a packing from the next one at the same place: workers may outlive both. Errors: RunError."""
+    try:
+        calls = Path(tables, "calls").stat()
+    except OSError as error:
         host = socket.gethostname()
-        raise RunError(f"{tables}: not seen on {host}; workers need a file system with the run")
+        raise RunError(
+            f"{tables}: not seen on {host}; workers need a file system with the run"
+        ) from error
+    return calls.st_ino, calls.st_mtime_ns
+
+
+@lru_cache(RUNS)
+def _connection(tables: str, _: tuple[int, int]) -> duckdb.DuckDBPyConnection:
+    """This worker's database of a packing of a run; its tasks take turns."""
     return database.connect(Path(tables), MEMORY, threads=1)
 
 
-@cache
-def _files(tables: str) -> list[tuple[Path, range]]:
+@lru_cache(RUNS)
+def _files(tables: str, _: tuple[int, int]) -> list[tuple[Path, range]]:
     """Files of `calls`, and the processes that each may hold. Errors: RunError."""
     files = sorted(Path(tables, "calls").glob("*.parquet"))
     try:
@@ -102,10 +113,12 @@ def _held(footer: pq.FileMetaData) -> range:
 @contextmanager
 def _looking_at(tables: str, piece: Piece) -> Iterator[duckdb.DuckDBPyConnection]:
     """The same, where `calls` are those of some processes."""
-    with _connection(tables).cursor() as cursor:
+    sign = _sign(tables)
+    with _connection(tables, sign).cursor() as cursor:
         # A scan opens each file that it is given: of a thousand million calls hundreds, of which a part's are in few.
-        files = [file for file, held in _files(tables) if piece.meets(held)]
-        rows = database.rows_of(cursor, "calls", files or [_files(tables)[0][0]])
+        there = _files(tables, sign)
+        files = [file for file, held in there if piece.meets(held)]
+        rows = database.rows_of(cursor, "calls", files or [there[0][0]])
         cursor.execute(f"create temp view calls as from ({rows}) where {piece.condition}")
         yield cursor
 

@@ -41,16 +41,17 @@ def pack(directory: Path, words: Sequence[str], workers: Workers) -> None:
         peaks: list[float] = []
         for line in packer.stdout:
             with suppress(BrokenPipeError):  # it has ended, and said why
-                print(_done(line, workers, peaks), file=packer.stdin, flush=True)
+                print(_done(directory, line, workers, peaks), file=packer.stdin, flush=True)
     ended("pack", packer.returncode)
     if peaks:
         took = f"{time.monotonic() - began:.1f} s, at most {max(peaks):.2f} GiB in one"
         print(f"fathom: packed by {workers.number} workers, {took}", file=sys.stderr)
 
 
-def _done(line: str, workers: Workers, peaks: list[float]) -> str:
+def _done(directory: Path, line: str, workers: Workers, peaks: list[float]) -> str:
     """`done`, or in a line why not."""
-    step, shares, folder = line.rstrip("\n").split(" ", 2)
+    step, shares, name = line.split()
+    folder = str(directory / name)
     try:
         peaks += workers.share(share, [(folder, step, number) for number in range(int(shares))])
     except FathomError as error:

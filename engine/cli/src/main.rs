@@ -60,7 +60,7 @@ enum Command {
 		after_help = "Example:\n  fathom-engine pack-share s3d.fathom/tables.shares.4711-18ab survey 0"
 	)]
 	PackShare {
-		/// Folder that was told
+		/// Folder that was told, below the run's directory
 		folder: PathBuf,
 		/// Step that was told: survey, write
 		#[arg(value_parser = shares::step)]

@@ -1,7 +1,7 @@
 //! `pack --shares`: whoever started it lets others do the work, as it is told.
 //!
-//! For each step there is one line on stdout, STEP SHARES FOLDER. Then `pack-share FOLDER STEP NUMBER` has to be done for each
-//! number below SHARES, anywhere, and a line on stdin says `done`; any other line says why not, and ends the pack.
+//! For each step there is one line on stdout, STEP SHARES FOLDER, of a folder in the run. Then `pack-share RUN/FOLDER STEP NUMBER`
+//! has to be done for each number below SHARES, anywhere, and a line on stdin says `done`; any other line says why not, and ends the pack.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -31,7 +31,8 @@ impl Others for Told {
 
 	fn begin(&mut self, step: Step, folder: &Path) -> Result<(), PackError> {
 		let mut out = std::io::stdout();
-		writeln!(out, "{} {} {}", step.name(), self.shares, folder.display())
+		let folder = folder.file_name().unwrap_or_default().display();
+		writeln!(out, "{} {} {folder}", step.name(), self.shares)
 			.and_then(|()| out.flush())
 			.map_err(|error| PackError::Shares(format!("shares: nobody listens: {error}")))
 	}

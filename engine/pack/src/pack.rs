@@ -17,7 +17,7 @@ use crate::merge::{Merged, merge};
 use crate::progress::Progress;
 use crate::recover::{self, Recovered};
 use crate::run::{Image, Run};
-use crate::shares::{Folder, Others, Plan, Step, write_parts};
+use crate::shares::{Folder, Others, Plan, Step, remove_left, write_parts};
 use crate::survey::{Survey, survey};
 use crate::tables::Tables;
 use crate::times::{Times, times};
@@ -111,6 +111,7 @@ fn pack_locked(
 	}
 	let aside = path.join("tables.tmp");
 	remove(&aside)?;
+	remove_left(path);
 	make_folders(&aside)?;
 	let written = write_tables(&run, &aside, options, &recovered, others);
 	if written.is_err() {

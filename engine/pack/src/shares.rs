@@ -145,13 +145,8 @@ pub struct Folder(pub PathBuf);
 const FOLDER: &str = "tables.shares.";
 
 impl Folder {
-	/// Made anew; what killed packers left is removed, for this one has the run's lock.
+	/// Made anew, by who has the run's lock.
 	pub fn make(run: &Path, plan: &Plan) -> Result<Folder, PackError> {
-		for entry in fs::read_dir(run).at(run)?.flatten() {
-			if entry.file_name().to_string_lossy().starts_with(FOLDER) {
-				fs::remove_dir_all(entry.path()).at(&entry.path())?;
-			}
-		}
 		let folder = Folder(run.join(format!("{FOLDER}{}", unique())));
 		fs::create_dir(&folder.0).at(&folder.0)?;
 		save(plan, &folder.0.join("plan"))?;
@@ -179,6 +174,15 @@ impl Folder {
 			}
 		}
 		Ok(all)
+	}
+}
+
+/// Removes what packers that were killed left; a share that still runs may keep some of it until the next pack.
+pub fn remove_left(run: &Path) {
+	for entry in fs::read_dir(run).into_iter().flatten().flatten() {
+		if entry.file_name().to_string_lossy().starts_with(FOLDER) {
+			let _ = fs::remove_dir_all(entry.path());
+		}
 	}
 }
 
