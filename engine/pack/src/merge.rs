@@ -86,6 +86,11 @@ pub struct Merged {
 }
 
 impl Merged {
+	/// Recorded calls.
+	pub fn events(&self) -> u64 {
+		self.images.iter().map(|state| state.survey.events()).sum()
+	}
+
 	/// Names of the layers, in the order of their numbers.
 	pub fn layers(&self) -> impl Iterator<Item = &str> {
 		let mut before = None;

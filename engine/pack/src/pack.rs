@@ -136,7 +136,7 @@ fn write_tables(
 		let surveys = survey_images(run, &plan, 0..run.images.len())?;
 		let whole = Whole::new(run, run.images.iter().cloned().zip(surveys).collect())?;
 		let writer = whole.writer(run, folder, &progress);
-		progress.expect(whole.events());
+		progress.expect(whole.merged.events());
 		let written = write_parts(&writer, &writer.parts(1))?;
 		return whole.finish(run, folder, &writer, written);
 	};
@@ -179,10 +179,6 @@ impl Whole {
 		Ok(Whole { merged, collectives, times, collective_rows, numbers })
 	}
 
-	fn events(&self) -> u64 {
-		self.merged.images.iter().map(|state| state.survey.events()).sum()
-	}
-
 	/// Who writes parts into `folder`.
 	pub fn writer<'r>(&'r self, run: &Run, folder: &'r Path, progress: &'r Progress) -> Writer<'r> {
 		let tables = Tables::new(run, &self.merged, &self.times, folder);
@@ -211,7 +207,7 @@ impl Whole {
 		let missing = tables.missing().into_iter();
 		Ok(Packed {
 			fresh: false,
-			events: self.events(),
+			events: merged.events(),
 			processes: merged.processes.len(),
 			missing: missing.map(|m| format!("{}: {}", m.kind, m.detail)).collect(),
 			damaged: merged.images.iter().map(|state| state.survey.damage.len() as u64).sum(),

@@ -136,8 +136,7 @@ impl<'r> Writer<'r> {
 	/// Neighbouring processes together, up to the size of a part, and about so many parts at least, where there are
 	/// as many processes.
 	pub fn parts(&self, least: usize) -> Vec<Part> {
-		let total: u64 = self.merged.images.iter().map(|state| state.survey.events()).sum();
-		let most = PART_ROWS.min(total.div_ceil(least as u64));
+		let most = PART_ROWS.min(self.merged.events().div_ceil(least as u64));
 		let mut order: Vec<usize> = (0..self.merged.images.len()).collect();
 		order.sort_by_key(|&i| self.merged.images[i].streams.iter().min().copied());
 		let mut parts: Vec<Part> = Vec::new();
