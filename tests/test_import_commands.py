@@ -29,7 +29,7 @@ FOLLOWED: tuple[Case, ...] = (
 CASES: dict[str, tuple[Case, ...]] = {
     "counters": (
         ("show", (), 0, "imported from a Darshan log"),
-        ("show", (), 0, "cost of tracing: that of darshan"),
+        ("show", (), 0, "cost of tracing: that of Darshan"),
         ("export", ("--to", "otf2", "-o", "{out}"), 3, "without them: record the program with DXT"),
         ("show", (), 0, "no call was recorded in full; it was imported"),
         ("query", ("call",), 3, "without them: record the program with DXT"),

@@ -62,7 +62,7 @@ def fathom(*words: object, **more: Any) -> subprocess.CompletedProcess[str]:
 def imported(log: Path, place: Path) -> Path:
     run = place / f"{log.stem}.fathom"
     done = fathom("import", "darshan", log, "-o", run)
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stdout) == (0, f"{run}\n"), done.stderr
     return run
 
 
@@ -203,12 +203,15 @@ def test_what_is_known_is_told_and_the_rest_is_marked(tmp_path: Path) -> None:
 
 
 def test_counters_alone_have_no_rows_and_equal_parts(tmp_path: Path) -> None:
-    base = tables.connect(imported(sample(MIXED), tmp_path))
+    run = imported(sample(MIXED), tmp_path)
+    base = tables.connect(run)
     assert base.sql("select count(*) from calls").fetchall() == [(0,)]
     mixed = "select distinct op from counters where layer = 'mpiio' and kind = 'write'"
     assert base.sql(mixed).fetchall() == [("write",)], (
         "independent or collective: their bytes are one sum"
     )
+    shown = " ".join(fathom("show", run).stdout.split())
+    assert "how much of MPI-IO's reading and writing is collective is not known" in shown
     each = "select sum(bytes) as bytes from counters where op = 'H5Dopen' or op = 'H5Dwrite' group by process"
     parts = f"select count(*), max(bytes) - min(bytes) < 2 from ({each})"
     assert base.sql(parts).fetchall() == [(16, True)]

@@ -164,8 +164,9 @@ def test_layers_nest_by_the_times_of_a_thread(tmp_path: Path) -> None:
         ("pwrite", "posix", "MPI_File_write_at_all", 64, 128, 64, 0),
         ("pwrite", "posix", None, 64, 128, 64, 0),
     ]
-    left = "select value from marks where detail = 'left out: calls of cudaMemcpy'"
-    assert base.sql(left).fetchall() == [(1,)]
+    marks = dict(base.sql("select detail, value from marks where kind = 'dftracer'").fetchall())
+    assert marks["left out: calls of cudaMemcpy"] == 1
+    assert [often for said, often in marks.items() if "neither files nor bytes" in said] == [1]
 
 
 def test_version_1_and_traces_without_arguments_are_read(tmp_path: Path) -> None:
@@ -182,6 +183,10 @@ def test_version_1_and_traces_without_arguments_are_read(tmp_path: Path) -> None
     ]
     mark = "select value from marks where detail like '%DFTRACER_INC_METADATA%'"
     assert base.sql(mark).fetchall() == [(2,)]
+    # Nothing in it says which program it was.
+    assert (
+        "dftracer: imported from DFTracer\n" in fathom("show", tmp_path / "dftracer.fathom").stdout
+    )
 
 
 def test_positions_that_may_be_shared_are_unknown(tmp_path: Path) -> None:

@@ -17,11 +17,13 @@ from typing import Any
 
 import pytest
 from fathom.__main__ import main
+from fathom.analysis.answers import library
 from fathom.importing import parts
 from fathom.importing.functions import UNKNOWN_OFFSET
 from fathom.importing.lines import Damaged, Lines
 from fathom.importing.recorder import Telling
 from fathom.importing.recording import LAYOUTS, SIZE, SIZES, Recording
+from fathom.store import open_run
 from harness import paths, tables
 
 SAMPLE = paths.TESTS / "samples" / "recorder"
@@ -115,6 +117,17 @@ def test_mpi_io_has_its_file_bytes_and_posix_inside(place: Path) -> None:
     ]  # fmt: skip
 
 
+def test_collective_calls_are_told_from_independent_ones(place: Path) -> None:
+    took: Counter[str] = Counter()
+    for line in (SAMPLE / "each.txt").read_text().splitlines():
+        _, _, name, began, ended, *_ = line.split(" ")
+        took[name] += float(ended) - float(began)
+    data = [name for name in took if name.startswith(("MPI_File_read", "MPI_File_write"))]
+    share = took["MPI_File_write_at_all"] / sum(took[name] for name in data)
+    said = library(open_run(place / "each.fathom")).collective
+    assert said == pytest.approx(share, rel=1e-3)
+
+
 def test_merged_tables_are_the_same_run(place: Path, tmp_path: Path) -> None:
     merged, each = imported(tmp_path, MERGED), tables.connect(place / "each.fathom")
     assert merged.sql(CALLS).fetchall() == each.sql(CALLS).fetchall()
@@ -128,7 +141,10 @@ def test_what_recorder_cannot_know_is_said(place: Path, capsys: pytest.CaptureFi
     assert any("how far ranks are apart" in said for said in marks)
     assert not any("several threads" in said for said in marks)
     assert main(["show", str(run)]) == 0
-    assert "results are not recorded" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "each: imported from Recorder\n" in said
+    assert "results are not recorded" in said
+    assert f"left out: calls of {LEFT} (2 times)" in said
     assert main(["show", str(run), "--findings"]) == 0
     # The ranks do touch the same bytes, in the order of a barrier; no clock here and no communicator says so.
     said = capsys.readouterr().out
@@ -402,6 +418,8 @@ def test_hdf5_is_around_mpi_io_and_that_around_posix(tmp_path: Path) -> None:
     logs = [V3 / f"hdf5.strace.{rank}" for rank in (0, 1)]
     theirs = imported(tmp_path, *logs, tool="strace").sql(ACCESSES).fetchall()
     assert [row[1:] for row in run.sql(ACCESSES).fetchall()] == [row[1:] for row in theirs]
+    bare = "select count(*) from marks where detail like '%HDF5%neither files nor bytes%'"
+    assert run.sql(bare).fetchall() == [(1,)]
     select = """
         select q.op, p.op, c.op, c.size, c.file_offset
         from calls c join calls p on p.id = c.parent join calls q on q.id = p.parent

@@ -107,6 +107,7 @@ def _made(path: str, wanted: Wanted, quiet: bool) -> dict[str, Any]:
         "path": str(run.path),
         "program": _program(run),
         "command": [str(word) for word in run.manifest.get("command", [])],
+        "recorder": run.manifest.get("recorder"),
         **landscape.row(source, wanted.layer),
         **(_lost(run) if wanted.lost else {}),
     }

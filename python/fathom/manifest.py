@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Manifest = dict[str, Any]
+# Tools whose logs are imported, as `recorder` has them, and as they call themselves.
+TOOLS = {"darshan": "Darshan", "dftracer": "DFTracer", "recorder": "Recorder", "strace": "strace"}
 
 
 def read(run: Path) -> Manifest:
@@ -31,6 +34,19 @@ def read(run: Path) -> Manifest:
     if not isinstance(content, dict):
         raise DamagedRun(f"{path}: not a JSON object")
     return content
+
+
+def imported_by(manifest: Mapping[str, Any]) -> str | None:
+    """Whose log the run was imported from; None: it is one of ours."""
+    name: str = manifest.get("recorder") or ""
+    return TOOLS.get(name, name) or None
+
+
+def command_line(manifest: Mapping[str, Any]) -> str:
+    """What was started, as a shell has it; where nobody said so, why."""
+    imported = imported_by(manifest)
+    words = [str(word) for word in manifest.get("command", [])]
+    return shlex.join(words) or (f"imported from {imported}" if imported else "batch environment")
 
 
 def ring_directory(manifest: Manifest) -> Path | None:

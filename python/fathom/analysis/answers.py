@@ -52,7 +52,9 @@ class Library:
     layers: list[tuple[str, float]]  # the program's own calls: layer and share of their time
     stack: list[str]  # from the first of `layers` down, by time
     mpiio: list[str]  # functions of MPI-IO that were called, by time
-    collective: float | None  # share of MPI-IO's time in reading and writing, in collective calls
+    collective: (
+        float | None
+    )  # share of MPI-IO's time in reading and writing, in collective calls; null: not known
 
 
 @dataclass(frozen=True)
@@ -143,13 +145,16 @@ def library(source: Source) -> Library:
         " op in (select op from ops where layer = 'mpiio' and collective) as collective"
         " from counters where layer = 'mpiio' and kind <> 'comm' group by op order by time desc, op"
     ).to_pylist()
-    data = sum(row["time"] for row in functions if row["data"])
-    together = sum(row["time"] for row in functions if row["data"] and row["collective"])
+    data = [row for row in functions if row["data"]]
+    spent = sum(row["time"] for row in data)
+    together = sum(row["time"] for row in data if row["collective"])
+    # Sums of collective and independent calls, as a log of Darshan has them, bear no function's name.
+    told = all(row["op"].startswith("MPI_") for row in data)
     return Library(
         layers=layers,
         stack=stack,
         mpiio=[row["op"] for row in functions],
-        collective=together / data if data else None,
+        collective=together / spent if spent and told else None,
     )
 
 

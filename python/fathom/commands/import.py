@@ -24,17 +24,18 @@ from pathlib import Path
 
 from fathom import onefile
 from fathom.directory import engine
-from fathom.errors import UsageError, printable
+from fathom.errors import UsageError, install, printable
 from fathom.importing.start import importing
+from fathom.manifest import TOOLS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which tool's, the files, and the run's name."""
     parser.add_argument(
         "tool",
-        choices=["darshan", "dftracer", "recorder", "strace"],
+        choices=tuple(TOOLS),
         metavar="TOOL",
-        help="darshan, dftracer, recorder, strace",
+        help=", ".join(TOOLS),
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="what it wrote")
     parser.add_argument(
@@ -69,5 +70,5 @@ def _darshan(logs: list[Path], into: Path) -> None:
     if len(logs) != 1:
         raise UsageError("import: a log of Darshan is a whole job; name one")
     if importlib.util.find_spec("darshan") is None:
-        raise UsageError("import: darshan needs its package: pip install 'fathom-io[darshan]'")
+        raise UsageError(f"import: darshan needs its package: {install('darshan')}")
     importing("fathom.importing.darshan", logs, into)

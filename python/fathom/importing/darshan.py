@@ -22,7 +22,7 @@ from fathom.importing.counted import (
     ops_of,
     seconds_left,
 )
-from fathom.importing.lines import ALL, Damaged, Lines, Op, Total, tell_all
+from fathom.importing.lines import ALL, Damaged, Lines, Op, Total, configuration, tell_all
 
 TRACES = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
 SEGMENT = np.dtype([("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")])
@@ -168,20 +168,18 @@ class Telling:
     def job(self) -> None:
         """The job, its hosts and processes."""
         log, words = self.log, self.command()
+        exe = words[0] if words else ""
         version = log.job["log_ver"]
         self.marks.insert(0, (f"imported from a Darshan log of version {version}", 1))
-        layers = sorted({MODULES[name].layer for name, found in self.counts.items() if found})
+        layers = {MODULES[name].layer for name, found in self.counts.items() if found}
         mpi = log.ranks > 1 or bool(self.counts["MPI-IO"])
         level = "call" if self.traced else "file"
-        configuration = {
-            "layers": layers, "counted": [], "layers_asked": "", "level": level, "ranks": "", "files": [],
-        }  # fmt: skip
         library = log.job["metadata"].get("lib_ver", "")
         told = {
             "recorder": "darshan", "start_ns": log.start, "end_ns": log.start + log.lasted,
-            "processes": log.ranks, "ranks": mpi, "program": words[0].rpartition("/")[2] or "unknown",
+            "processes": log.ranks, "ranks": mpi, "program": exe.rpartition("/")[2] or "unknown",
             "command": words, "directory": "", "job": str(log.job["jobid"]), "user": log.job["uid"],
-            "versions": {"darshan": library, "darshan_log": version}, "configuration": configuration,
+            "versions": {"darshan": library, "darshan_log": version}, "configuration": configuration(layers, level),
         }  # fmt: skip
         self.lines.tell("run", told)
         hosts = {rank: host for found in self.traced.values() for _, rank, host, _, _ in found}
@@ -189,9 +187,7 @@ class Telling:
         for rank in range(log.ranks):
             host = hosts.get(rank) or "unknown"
             numbers.setdefault(host, len(numbers))
-            self.lines.tell(
-                "process", rank, numbers[host], {"executable": words[0], "command": words}
-            )
+            self.lines.tell("process", rank, numbers[host], {"executable": exe, "command": words})
         used = {numbers[hosts.get(rank) or "unknown"] for rank in range(log.ranks)}
         for host, number in numbers.items():
             if number in used:
@@ -199,7 +195,8 @@ class Telling:
 
     def command(self) -> list[str]:
         """The program's words; some logs have none."""
-        return self.log.library.log_get_exe(self.log.log).split() or [""]
+        words: str = self.log.library.log_get_exe(self.log.log)
+        return words.split()
 
     def learn_ops(self) -> None:
         """Which ops each file has in each layer, whoever made them."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from fathom.importing import pfw
 from fathom.importing.functions import Function, function, layer_of, told
-from fathom.importing.lines import PATH, Damaged, Lines, tell_all
+from fathom.importing.lines import PATH, Damaged, Lines, configuration, tell_all
 from fathom.importing.pfw import Event
 from fathom.importing.positions import Positions
 
@@ -19,8 +19,6 @@ UNITS = {"NS": 1, "US": 1_000, "MS": 1_000_000, "SEC": 1_000_000_000}
 LARGE, MOST_NUMBER = 1 << 63, (1 << 32) - 1
 SUMS = "sums by interval"
 LEFT_OUT = {pfw.COUNTER: "samples of nodes", pfw.AGGREGATED: SUMS}
-# How many functions that are left out are named.
-NAMED = 20
 LIMITS = (
     "which call made which is not recorded: calls lie in those of higher layers on their thread whose times hold "
     "theirs, by a clock of microseconds",
@@ -149,7 +147,8 @@ class Trace:
 
     def words(self, process: Process) -> list[str]:
         """The command; its words stand between semicolons."""
-        return self.name(process.pid, process.said.get("cmd_hash")).split(";")
+        words = self.name(process.pid, process.said.get("cmd_hash"))
+        return words.split(";") if words else []
 
 
 class Telling:
@@ -162,7 +161,7 @@ class Telling:
         self.hosts: dict[str, int] = {}
         # What has no place in the tables, and calls of which nothing but the time is known.
         self.left: Counter[str] = Counter()
-        self.calls = self.bare = 0
+        self.calls = self.bare = self.above = 0
 
     def all(self) -> None:
         """Every line."""
@@ -215,6 +214,7 @@ class Telling:
         self.lines.call(process.number, op, about, times, error, fields, thread)
         self.calls += 1
         self.bare += not said and known.call is not None
+        self.above += known.layer in ("mpiio", "hdf5")
 
     def function(self, found: Event, name: str) -> Function | None:
         """Which function an event is of."""
@@ -261,17 +261,13 @@ class Telling:
         first = min(trace.processes.values(), key=lambda one: one.began)
         words, version = trace.words(first), first.said.get("version", "")
         ranks = [one.rank for one in trace.processes.values() if one.rank is not None]
-        configuration = {
-            "layers": sorted(self.layers), "counted": [], "layers_asked": "", "level": "call", "ranks": "",
-            "files": [],
-        }  # fmt: skip
         start, end = min(trace.first, trace.last) * trace.unit, trace.last * trace.unit
         told = {
             "recorder": "dftracer", "start_ns": start, "end_ns": end,
             "processes": max(ranks) + 1 if ranks else len(trace.processes), "ranks": False,
-            "program": words[0].rpartition("/")[2] or "unknown", "command": words,
+            "program": "".join(words[:1]).rpartition("/")[2] or "unknown", "command": words,
             "directory": trace.name(first.pid, first.said.get("cwd")), "job": "",
-            "versions": {"dftracer": str(version)}, "configuration": configuration,
+            "versions": {"dftracer": str(version)}, "configuration": configuration(self.layers),
         }  # fmt: skip
         self.lines.tell("run", told)
 
@@ -283,15 +279,11 @@ class Telling:
         found += [(limit, 1) for limit in LIMITS]
         found += [
             ("calls without file, size and offset: DFTRACER_INC_METADATA was not 1", self.bare),
+            ("calls of MPI-IO and HDF5 have neither files nor bytes: those are in POSIX's inside", self.above),
             ("processes without DFTracer's last record: they were killed, or ran on", open_ended),
             ("files without a line: of processes that were killed, or had less than DFTracer keeps", trace.empty),
         ]  # fmt: skip
-        often = self.left.most_common()
-        found += [(f"left out: {what}", count) for what, count in often[:NAMED]]
-        found.append(("left out: other calls", sum(count for _, count in often[NAMED:])))
-        for what, count in found:
-            if count:
-                self.lines.tell("mark", what, count)
+        self.lines.marks(found, self.left)
 
 
 def main(names: list[str]) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fathom import places
 from fathom.catalogue import Call, load
-from fathom.importing.lines import TRACKED, Op
+from fathom.importing.lines import COLLECTIVE, TRACKED, Op
 from fathom.importing.positions import Positions, follow
 
 # Who calls whom: the higher one.
@@ -37,6 +37,7 @@ class Function:
     def op(self, name: str, fields: str = "", flags: int = 0) -> Op:
         """As the tables name it."""
         op, kind = (self.call.op, self.call.kind) if self.call else (name, "meta")
+        flags |= COLLECTIVE if self.call and self.call.collective else 0
         return Op(self.layer, op, kind, HEIGHTS[self.layer], fields, flags)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
@@ -14,6 +15,8 @@ PATH, MPI_FILE, HDF5_FILE, DATASET, PNETCDF_FILE, PNETCDF_VARIABLE = 2, 3, 4, 5,
 ALL = -1
 # Source of a hint.
 IN_FORCE = 2
+# How many functions that are left out are named.
+NAMED = 20
 
 
 class Damaged(Exception):
@@ -125,10 +128,26 @@ class Lines:
         for key, value in hints.items():
             self.tell("hint", process, about, IN_FORCE, key, value)
 
+    def marks(self, found: Iterable[tuple[str, int]], left: Counter[str]) -> None:
+        """What the tables lack and how often; of what was `left` out the most frequent by name."""
+        often = left.most_common()
+        named = [(f"left out: {what}", count) for what, count in often[:NAMED]]
+        rest = ("left out: other calls", sum(count for _, count in often[NAMED:]))
+        for what, count in (*found, *named, rest):
+            if count:
+                self.tell("mark", what, count)
+
     def end(self) -> None:
         """All is told."""
         self.tell("end", self.count)
         self.to.flush()
+
+
+def configuration(layers: Iterable[str], level: str = "call") -> dict[str, Any]:
+    """As run.json has it, of a run that nobody configured."""
+    return {
+        "layers": sorted(layers), "counted": [], "layers_asked": "", "level": level, "ranks": "", "files": [],
+    }  # fmt: skip
 
 
 def tell_all(tell: Callable[[Lines], None]) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fathom.importing.functions import UNKNOWN_OFFSET, Function, function, told
-from fathom.importing.lines import MPI_FILE, PATH, Damaged, Lines, Op, tell_all
+from fathom.importing.lines import MPI_FILE, PATH, Damaged, Lines, Op, configuration, tell_all
 from fathom.importing.patterns import INTEGER, Offsets
 from fathom.importing.positions import Positions
 from fathom.importing.recording import Calls, Recording, Signature
@@ -52,9 +52,8 @@ UNKNOWN_FILE = "???"
 NO_NUMBERS = (0, 0)
 HALF, WHOLE = 1 << 31, 1 << 32
 LONGEST = 1 << 60  # of a run, in ns
-# How many functions that are left out are named.
-NAMED = 20
 THREADS = "ranks with calls of several threads, not told apart: {} was not 1"
+BARE = "calls of HDF5, PnetCDF and netCDF have neither files nor bytes: those are in MPI-IO's and POSIX's inside"
 DISTANCES = "ranks of several threads, whose offsets are unknown: RECORDER_INTRAPROCESS_PATTERN_RECOGNITION was 1"
 LIMITS = (
     "results are not recorded: a read or write that was short, or failed, and an open that failed, look as whole ones; "
@@ -91,7 +90,7 @@ class Telling:
         self.functions: dict[str, Function | None] = {}
         self.layers: set[str] = set()
         self.left: Counter[str] = Counter()
-        self.threaded = self.unordered = self.last = 0
+        self.threaded = self.unordered = self.bare = self.last = 0
 
     def all(self) -> None:
         """Every line."""
@@ -127,7 +126,7 @@ class Telling:
         if call.function in ("dup", "dup2") or not thread:
             rank.positions.forked()
         if known is None:
-            self.left[call.function] += 1
+            self.left[f"calls of {call.function}"] += 1
             return
         words = dict(zip(ARGUMENTS.get(call.function, _alone(known)), call.words, strict=False))
         words.pop("-", None)
@@ -146,6 +145,7 @@ class Telling:
                 if begin is not None:
                     numbers["ret"] = begin + numbers["offset"]
             op, fields, _ = told(known, call.function, (path, thread), numbers, rank.positions)
+            self.bare += known.layer in ("hdf5", "pnetcdf", "netcdf")
             about = self.lines.thing(PATH, path) if path else 0
         self.lines.call(rank.number, op, about, times, 0, fields, thread)
 
@@ -190,28 +190,22 @@ class Telling:
 
     def _run(self) -> None:
         start = round(self.recording.start * 1e9)
-        configuration = {
-            "layers": sorted(self.layers), "counted": [], "layers_asked": "", "level": "call", "ranks": "",
-            "files": [],
-        }  # fmt: skip
         said = {
             "recorder": "recorder", "start_ns": start, "end_ns": start + self.last,
             "processes": self.recording.ranks, "ranks": True, "program": "unknown", "command": [], "directory": "",
-            "job": "", "versions": {"recorder": self.recording.version}, "configuration": configuration,
+            "job": "", "versions": {"recorder": self.recording.version}, "configuration": configuration(self.layers),
         }  # fmt: skip
         self.lines.tell("run", said)
 
     def _marks(self) -> None:
         """What the tables lack."""
         found = [(limit, 1) for limit in LIMITS]
-        found.append((THREADS.format(self.recording.layout.threads), self.threaded))
-        found.append((DISTANCES, self.unordered))
-        often = self.left.most_common()
-        found += [(f"left out: calls of {name}", count) for name, count in often[:NAMED]]
-        found.append(("left out: other calls", sum(count for _, count in often[NAMED:])))
-        for what, count in found:
-            if count:
-                self.lines.tell("mark", what, count)
+        found += [
+            (THREADS.format(self.recording.layout.threads), self.threaded),
+            (DISTANCES, self.unordered),
+            (BARE, self.bare),
+        ]
+        self.lines.marks(found, self.left)
 
 
 def _alone(known: Function) -> list[str]:

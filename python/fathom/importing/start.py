@@ -31,7 +31,7 @@ def importing(reader: str, logs: list[Path], into: Path) -> None:
         # A limit of a file's size is an error to the engine, as to us, and no signal.
         made = subprocess.Popen(
             [str(places.engine()), "told", str(into)],
-            stdin=read.stdout, stderr=answer, restore_signals=False,
+            stdin=read.stdout, stdout=subprocess.DEVNULL, stderr=answer, restore_signals=False,
         )  # fmt: skip
         if read.stdout is not None:
             read.stdout.close()  # the engine alone reads it

@@ -1,6 +1,5 @@
 """`overview` and `findings`: what `fathom show` says, in the same words and figures, and where it can be seen."""
 
-import shlex
 import statistics
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +11,7 @@ from fathom.analysis import findings as conclusions
 from fathom.analysis import statement as analysis
 from fathom.analysis import summary
 from fathom.keeping import Keeping
+from fathom.manifest import command_line
 from fathom.polite import politely
 from fathom.screens import answer
 from fathom.screens.lanes import lanes
@@ -47,13 +47,12 @@ def _page(view: View) -> Page:
 def _facts(shown: Page) -> list[list[Any]]:
     runs, manifest = shown.runs, shown.manifest
     started = datetime.fromtimestamp(runs["started"] / 1e9, UTC)
-    command = shlex.join(str(word) for word in manifest.get("command", []))
     end = manifest.get("exit", {})
     ended = f"signal {end['signal']}" if "signal" in end else end.get("status")
     by_choice = manifest.get("configuration", {}).get("counted", [])
     seen = summary.coverage(shown.source, by_choice)
     return [
-        ["command", command or "batch environment", "text"],
+        ["command", command_line(manifest), "text"],
         ["started", f"{started:%Y-%m-%d %H:%M:%S} UTC", "text"],
         ["ran", runs["duration"], "ns"],
         ["ranks", runs["ranks"], "count"],

@@ -84,6 +84,8 @@ def library(of: Library) -> str:
         )
     elif not of.mpiio:
         words.append("no MPI-IO")
+    elif {"read", "write"} & set(of.mpiio):
+        words.append("how much of MPI-IO's reading and writing is collective is not known")
     return "; ".join(words)
 
 

@@ -1,6 +1,7 @@
 """How a page ends: how much was seen, what tracing cost, what is missing."""
 
 from fathom.analysis import summary
+from fathom.manifest import TOOLS, imported_by
 from fathom.view import numbers
 from fathom.view.part import Page
 from fathom.view.tables import printable
@@ -53,7 +54,7 @@ def _silent_layers(page: Page) -> list[str]:
 
 
 def _cost(page: Page) -> str:
-    tool = page.manifest.get("recorder")
+    tool = imported_by(page.manifest)
     if tool:
         return f"that of {tool}, which does not say it"
     (own,) = page.rows("tracing")
@@ -89,7 +90,10 @@ def missing(page: Page) -> list[str]:
     ]
     for row in page.rows("missing"):
         detail = f": {printable(row['detail'])}" if row["detail"] else ""
-        lines.append(f"  {printable(row['kind'])}{detail} ({row['marks']:,} times)")
+        # What an imported log lacks is one mark, whose value says how often.
+        often = row["value"] if row["kind"] in TOOLS else row["marks"]
+        times = f" ({often:,} times)" if often > 1 else ""
+        lines.append(f"  {printable(row['kind'])}{detail}{times}")
     if len(lines) > MOST_LINES:
         more = len(lines) - MOST_LINES
         lines[MOST_LINES:] = [f"  and {more:,} more: fathom query {page.name} --sql 'from marks'"]

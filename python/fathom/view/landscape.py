@@ -1,6 +1,5 @@
 """Many runs as tables of one row per run, so that each fits a terminal."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ import pyarrow as pa
 
 from fathom.analysis import ranklist
 from fathom.analysis.when import When
+from fathom.manifest import command_line
 from fathom.view import answers, numbers, spark
 from fathom.view.tables import Column, heading, printable, show, text
 
@@ -107,7 +107,7 @@ def _words(row: Row) -> dict[str, Any]:
     functions = [name.removeprefix("MPI_File_") for name in row["mpiio_functions"]]
     return {
         **row,
-        "command": shlex.join(row["command"]) or "batch environment",
+        "command": command_line(row),
         "dominant": _dominant(row),
         "time by": dominance(row, "time"),
         "bytes by": dominance(row, "bytes"),

@@ -1,7 +1,6 @@
 """The page of `fathom show`: what a run did, in one screen."""
 
 import json
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from fathom.analysis.answers import Answers
 from fathom.analysis.findings import Findings
 from fathom.analysis.when import Line
 from fathom.analysis.when import lines as heat_lines
+from fathom.manifest import command_line
 from fathom.store import as_json
 from fathom.view import answers, findings, heat, numbers
 from fathom.view.part import Page, Part
@@ -36,7 +36,6 @@ def compute(
 def _facts(page: Page) -> tuple[str, str]:
     """What was run; when, how long and on how much."""
     runs, manifest = page.runs, page.manifest
-    command = [str(word) for word in manifest.get("command", [])]
     started = datetime.fromtimestamp(runs["started"] / 1e9, UTC)
     ranks = f", {numbers.things(runs['ranks'], 'rank')}" if runs["ranks"] else ""
     if runs["ranks"] and runs["ranks_seen"] < runs["ranks"]:
@@ -44,7 +43,7 @@ def _facts(page: Page) -> tuple[str, str]:
     servers = f", {numbers.things(page.servers, 'server')}" if page.servers else ""
     own = numbers.things(runs["processes"] - page.servers, "process", "processes")
     return (
-        f"{printable(page.name)}: {printable(shlex.join(command)) or 'batch environment'}",
+        f"{printable(page.name)}: {printable(command_line(manifest))}",
         f"{started:%Y-%m-%d %H:%M:%S} UTC, ran {numbers.seconds(runs['duration'] / 1e9)}"
         f"{ranks}, {own}{servers} on {numbers.things(runs['nodes'], 'node')}{_exit(manifest)}",
     )
