@@ -59,7 +59,9 @@ class NativeParts(BuildHookInterface[Any]):
         if self.target_name != "wheel":
             return
         if version == "editable":
-            shim = Path(tempfile.mkdtemp(prefix="fathom-shim."), "fathom")
+            # It goes with this hook, at the build's end.
+            self.folder = tempfile.TemporaryDirectory(prefix="fathom-shim.")
+            shim = Path(self.folder.name, "fathom")
             shim.write_text(SHIM.format(command=Path(self.root, "build", "fathom")))
             shim.chmod(0o755)
             build_data["shared_scripts"] = {str(shim): "fathom"}
