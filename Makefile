@@ -128,9 +128,10 @@ format: venv
 bench: deps-test build
 	$(BIN)/python bench/run.py $(BENCH_ARGS)
 
-# Pictures of the web UI's screens for the docs.
+# Pictures of the web UI's screens for the docs, and what the notebooks show.
 pictures: deps-test demo
 	cd tests && ../$(BIN)/python -m harness.pictures ../docs/pictures --other ../build/demo/s3d.fathom
+	cd tests && ../$(BIN)/python -m harness.notebooks
 
 # The docs as pages, in build/site; a link to nothing ends it.
 site: venv

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,30 @@ def _catalogue(files: Files, config: MkDocsConfig, folder: str, command: str) ->
             )
 
 
-def _notebook(path: Path) -> str:
-    """A notebook's cells as Markdown."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    texts = [("".join(cell["source"]), cell["cell_type"]) for cell in cells]
-    return "\n\n".join(
-        text if kind == "markdown" else f"```python\n{text}\n```" for text, kind in texts
-    )
+def _shown(files: Files, config: MkDocsConfig, output: dict[str, Any], place: str) -> str:
+    """What a cell shows: a picture, a table, or text."""
+    data = output["data"]
+    if "image/png" in data:
+        picture = b64decode(data["image/png"])
+        files.append(File.generated(config, f"{place}.png", content=picture))
+        return f'<img alt="" src="{posixpath.basename(place)}.png">'
+    if "text/html" in data:  # of one block: an empty line would end it
+        html = re.sub(
+            r"<style.*?</style>|\n\s*(?=\n)", "", "".join(data["text/html"]), flags=re.DOTALL
+        )
+        return f'<div style="overflow-x: auto">{html}</div>'
+    return f"```text\n{''.join(data['text/plain'])}\n```"
+
+
+def _notebook(files: Files, config: MkDocsConfig, path: Path) -> str:
+    """A notebook's cells and what they show, as Markdown."""
+    parts = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        place = f"notebooks/{cell['id']}"
+        parts += [_shown(files, config, output, place) for output in cell.get("outputs", [])]
+    return "\n\n".join(parts)
 
 
 def _add(files: Files, config: MkDocsConfig, place: str, origin: str, text: str) -> None:
@@ -86,7 +104,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     _catalogue(files, config, "knobs", "knob-docs")
     for path in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
         origin = path.relative_to(ROOT).as_posix()
-        _add(files, config, f"notebooks/{path.stem}.md", origin, _notebook(path))
+        _add(files, config, f"notebooks/{path.stem}.md", origin, _notebook(files, config, path))
     _places.clear()
     _places.update({origin: place for place, origin in _origins.items()})
     _places["examples/notebooks"] = "notebooks/where-time-went.md"

@@ -35,7 +35,8 @@ ORDER = ("hdf5", "netcdf", "pnetcdf", "mpiio", "posix", "stdio", "aio")
 
 def _plain(words: str) -> str:
     """`{seconds:seconds}` -> *seconds*; what Markdown would take for a table's end is kept apart."""
-    return re.sub(r"\{(\w+)(:\w+)?\}", r"*\1*", words).replace("|", "\\|")
+    apart = words.replace("}{", "} {")  # one at another would be bold
+    return re.sub(r"\{(\w+)(:\w+)?\}", r"*\1*", apart).replace("|", "\\|")
 
 
 def _slowness(slow: Mapping[str, object]) -> str:
