@@ -33,6 +33,7 @@ CASES: dict[str, tuple[Case, ...]] = {
         ("export", ("--to", "otf2", "-o", "{out}"), 3, "without them: record the program with DXT"),
         ("show", (), 0, "no call was recorded in full; it was imported"),
         ("query", ("call",), 3, "without them: record the program with DXT"),
+        ("show", ("--by", "time,file"), 3, "Darshan traces reads and writes at most"),
         ("patterns", (), 3, "without them: record the program with DXT"),
         ("generate", ("--from", "{run}", "-o", "{out}"), 3, "record the program with DXT"),
         ("replay", ("--level", "posix", "--emit-c", "{out}.c"), 3, "Darshan traces reads and writes at most"),

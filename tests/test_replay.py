@@ -299,7 +299,7 @@ def test_never_over_files_that_are_there(tmp_path: Path) -> None:
     run, files = recorded(tmp_path, "mpich", kernel("mpich", "ior_posix"), 1, 2048, 1024)
     kept = {one: one.read_bytes() for one in files.iterdir()}
     said = fathom("replay", run, "--in", files, cwd=tmp_path, status=1)
-    assert "not empty" in said
+    assert f"replay: {files}: Directory not empty; name an empty one" in said
     assert {one: one.read_bytes() for one in files.iterdir()} == kept
     fathom("replay", run, "--in", tmp_path / "new", cwd=tmp_path)
     made = {one.name: len(one.read_bytes()) for one in (tmp_path / "new").iterdir()}

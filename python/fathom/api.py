@@ -20,6 +20,7 @@ from fathom.analysis.latency import ask, language, model
 from fathom.analysis.latency import segment as segments
 from fathom.database import of_path, one_of
 from fathom.errors import UsageError
+from fathom.importing.lacks import asked, every_call, reads_and_writes
 from fathom.view import bars
 from fathom.view import findings as words
 
@@ -127,7 +128,8 @@ class Run(store.Run):
         # The page's tables take longer to load than a query to answer.
         from fathom.view import parts
 
-        return parts.rows_by(self, keys)[1]
+        with asked(self.manifest, every_call):
+            return parts.rows_by(self, keys)[1]
 
     def query(
         self,
@@ -151,7 +153,8 @@ class Run(store.Run):
             function=function,
             file=file,
         )
-        answer = model.answer(self, query, segment, top)
+        with asked(self.manifest, reads_and_writes):
+            answer = model.answer(self, query, segment, top)
         return Answer(
             str(query),
             answer.views,

@@ -133,7 +133,7 @@ def add_views(
             rows = rows_of(con, name, sorted(path.parent.glob(path.name)))
             con.execute(f'create {form} "{name}" as {rows}')
         except duckdb.Error as error:
-            raise DamagedRun(f"{path}: {_first_line(error)}; pack the run again") from error
+            raise DamagedRun(f"{path}: {first_line(error)}; pack the run again") from error
     for name in LATER.keys() - files.keys():
         con.execute(f'create view "{name}" as select {_nulls(_later(name))} limit 0')
 
@@ -166,8 +166,9 @@ def _absent(con: duckdb.DuckDBPyConnection, name: str, rows: str) -> str:
     return f", {_nulls(absent)}" if absent else ""
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
+def first_line(error: Exception) -> str:
+    """What is wrong; behind it are places in a statement that the user may not have written."""
+    return str(error).strip().partition("\n")[0]
 
 
 def _wrong(error: duckdb.Error) -> UsageError:
@@ -176,9 +177,19 @@ def _wrong(error: duckdb.Error) -> UsageError:
     return UsageError("\n  ".join(["SQL: " + lines[0], *lines[1:]]))
 
 
-def _told(error: duckdb.Error) -> FathomError:
+def _names(con: duckdb.DuckDBPyConnection) -> str:
+    """The tables that there are."""
+    found = con.execute(
+        "select table_name from information_schema.tables where table_schema = 'main' order by all"
+    )
+    return ", ".join(name for (name,) in found.fetchall())
+
+
+def _told(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> FathomError:
     """What went wrong, and whose fault it is."""
-    said = _first_line(error)
+    said = first_line(error)
+    if re.match("Catalog Error: Table with name .* does not exist", said):
+        return UsageError(f"SQL: {said}\n  There are: {_names(con)}")
     if isinstance(error, duckdb.IOException):
         return DamagedRun(said)
     if re.search(r"INT128 with value|Overflow in \w+ of (INT|HUGEINT)", said):
@@ -213,7 +224,7 @@ def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.
     try:
         return con.execute(found, values).to_arrow_table()
     except duckdb.Error as error:
-        raise _told(error) from error
+        raise _told(con, error) from error
 
 
 def many(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
@@ -225,7 +236,7 @@ def many(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
             raise UsageError("SQL: the statement gives no rows")
         return relation.to_arrow_table()
     except duckdb.Error as error:
-        raise _told(error) from error
+        raise _told(con, error) from error
 
 
 def write(con: duckdb.DuckDBPyConnection, text: str, file: Path) -> None:
@@ -234,7 +245,7 @@ def write(con: duckdb.DuckDBPyConnection, text: str, file: Path) -> None:
     try:
         con.execute(f"copy ({text}) to {quoted(str(file))} (format parquet)")
     except duckdb.Error as error:
-        raise _told(error) from error
+        raise _told(con, error) from error
 
 
 def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
@@ -245,7 +256,7 @@ def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
         names = [one[0] for one in done.description or ()]
         return [dict(zip(names, row, strict=True)) for row in done.fetchall()]
     except duckdb.Error as error:
-        raise _told(error) from error
+        raise _told(con, error) from error
 
 
 def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = None) -> None:
@@ -254,7 +265,7 @@ def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = 
     try:
         con.execute(f'create temp table "{name}" as {text}', values)
     except duckdb.Error as error:
-        raise _told(error) from error
+        raise _told(con, error) from error
 
 
 def combined(partials: Sequence[pa.Table], text: str, values: dict[str, Any]) -> pa.Table:

@@ -13,7 +13,7 @@ import pytest
 from fathom.__main__ import main
 from fathom.analysis import closer
 from fathom.analysis.breakdown import BINS, KEYS, breakdown
-from fathom.errors import UsageError
+from fathom.errors import NotRecorded
 from fathom.view import closer as words
 from schema import counters_of, write_run
 
@@ -236,7 +236,7 @@ def test_wrong_keys_are_one_line(run_directory: Path, by: str, says: str, capsys
 
 
 def test_counted_calls_have_no_place_in_time(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="level call"):
+    with pytest.raises(NotRecorded, match="level call"):
         breakdown(counted_run(tmp_path, with_files=True), ["time", "function"])
 
 

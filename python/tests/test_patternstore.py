@@ -378,6 +378,12 @@ def test_wrong_words_are_one_line(words: list[str], capsys: pytest.CaptureFixtur
     )
 
 
+@pytest.mark.parametrize("name", ["gone", "gone.tune", "gone.tune/"])
+def test_a_search_that_is_not_there_is_named(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", "store", "add", name]) == 3
+    assert capsys.readouterr().err.startswith("fathom: gone.tune: is no search")
+
+
 # ---- settings moved
 
 

@@ -6,8 +6,8 @@ layers apart (function, caller, layer) all calls count, else the program's own o
 
 From counters where they know all keys. From events, so only of what was recorded in full: `line`, and `time` and `size`
 where all was. Else `size` comes from the histograms of counters, which know no bytes and no time, and `time` from table
-`heat`: reads and writes only, layer by layer. Errors: `UsageError` of keys that do not go together, `RunError` of a
-damaged run.
+`heat`: reads and writes only, layer by layer. Errors: `NotRecorded` where that is not enough,
+`RunError` of a damaged run.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ import pyarrow as pa
 from fathom.analysis import Source, statement
 from fathom.analysis.own import is_complete, own_values
 from fathom.analysis.summary import mean_seconds, rate, seconds
-from fathom.errors import UsageError
+from fathom.errors import NotRecorded
 
 BINS = 20
 CALLER = f"if({statement('outermost')}, 'program', enclosing)"
@@ -134,9 +134,8 @@ def _rows(source: Source, keys: Sequence[str]) -> pa.Table:
     if all(KEYS[key].heat for key in keys):
         return _from_heat(source, keys)
     unknown = [key for key in keys if not KEYS[key].heat and key != "time"]
-    raise UsageError(
-        f"show: by time and {', '.join(unknown)} needs every call in full, which this run has not:"
-        " record it with --level call"
+    raise NotRecorded(
+        f"show: by time and {', '.join(unknown)} needs every call in full, which this run has not"
     )
 
 

@@ -36,8 +36,8 @@ from fathom import cluster
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency import segment as segments
 from fathom.commands.arguments import add_run
-from fathom.errors import NotRecorded, UsageError
-from fathom.importing.lacks import reads_and_writes
+from fathom.errors import UsageError
+from fathom.importing.lacks import asked, reads_and_writes
 from fathom.store import Run, as_json
 from fathom.view import bars, latency, tables
 from fathom.view.tables import Column, text
@@ -180,12 +180,8 @@ def _ask(arguments: argparse.Namespace) -> int:
             f"query: no table '{arguments.view}' of this query; there are {', '.join(there)}"
         )
     top = TOP if arguments.top is None else arguments.top
-    with _opened(arguments) as run:
-        try:
-            answer = model.answer(run, query, segment, top, _views(arguments))
-        except NotRecorded as error:
-            again = reads_and_writes(run.manifest, error.again)
-            raise NotRecorded(error.what, again) from None
+    with _opened(arguments) as run, asked(run.manifest, reads_and_writes):
+        answer = model.answer(run, query, segment, top, _views(arguments))
     one = arguments.view or next(iter(answer.views))
     if arguments.plot:
         bars.save(arguments.plot, bars.picture(query, answer))

@@ -24,6 +24,7 @@ from fathom.analysis import closer
 from fathom.analysis import findings as conclusions
 from fathom.commands.arguments import add_run, positive
 from fathom.errors import UsageError
+from fathom.importing.lacks import asked, every_call
 from fathom.keeping import Keeping
 from fathom.store import Run, as_json
 from fathom.view import answers, ending, findings, page, picture, tables
@@ -37,6 +38,7 @@ FINDINGS_ON_PAGE = 1_000_000
 # Why a table by this key has no row.
 NOTHING = {
     "server": "no server was traced, and no call on a file is known by its directory: record at level file",
+    "time": "of no call is it known when it ran (levels file and call)",
     "line": "no call was recorded in full: fathom show RUN --next prepares the run that knows lines",
     **dict.fromkeys(
         ("collective", "collective-function", "aggregator"),
@@ -169,7 +171,8 @@ def _print_findings(arguments: argparse.Namespace) -> int:
 
 
 def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> None:
-    columns, rows = rows_by(source, arguments.by)
+    with asked(source.manifest, every_call):
+        columns, rows = rows_by(source, arguments.by)
     rows = rows.slice(0, arguments.top)
     if arguments.json:
         print(json.dumps(as_json(rows), indent=2, ensure_ascii=False))

@@ -30,7 +30,7 @@ from fathom.patternstore.searched import entry_of
 from fathom.search import space
 from fathom.search.energy import Meter
 from fathom.search.execute import OUT
-from fathom.search.ledger import SUFFIX, Ledger, there
+from fathom.search.ledger import Ledger, folder_of, there
 from fathom.search.model import show
 from fathom.search.model.design import DESIGNS
 from fathom.search.objective import COUNTED, OBJECTIVES, is_command, watts
@@ -136,9 +136,11 @@ def run(arguments: argparse.Namespace) -> int:
     if word in ("", "auto") and not names:
         return _search(arguments, word == "auto")
     if word == "show" and len(names) == 1 and not arguments.program:
-        return _show(arguments, there(_folder(names[0])))
+        return _show(arguments, there(folder_of(names[0]).absolute()))
     if word == "model" and names and not arguments.program:
-        return show.show([_folder(name) for name in names], arguments.target, arguments.json)
+        return show.show(
+            [folder_of(name).absolute() for name in names], arguments.target, arguments.json
+        )
     ways = "[auto] … -- PROGRAM", "show NAME", "model NAME…", "store …"
     raise UsageError(f"tune: one of {', '.join(f'fathom tune {one}' for one in ways)}")
 
@@ -153,7 +155,7 @@ def _search(arguments: argparse.Namespace, auto: bool) -> int:
     if not arguments.program:
         raise UsageError("tune: which program? fathom tune … -- PROGRAM")
     _defaults(arguments, auto)
-    folder = _folder(arguments.output or Path(arguments.program[0]).name)
+    folder = folder_of(arguments.output or Path(arguments.program[0]).name).absolute()
     found = search(folder, _options(arguments, folder), _say, arguments.store)
     if auto:
         _remember(folder, arguments.store or default_place())
@@ -181,10 +183,6 @@ def _remember(folder: Path, store: Path) -> None:
 
 def _say(line: str) -> None:
     print(f"fathom: tune: {line}", file=sys.stderr, flush=True)
-
-
-def _folder(name: str) -> Path:
-    return Path(name.removesuffix("/").removesuffix(SUFFIX) + SUFFIX).absolute()
 
 
 def _options(arguments: argparse.Namespace, folder: Path) -> Options:

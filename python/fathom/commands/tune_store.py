@@ -23,6 +23,7 @@ from fathom.patternstore.entry import Entry
 from fathom.patternstore.look import TRAIN, Found, Match, look_up, named
 from fathom.patternstore.predicted import learnt
 from fathom.patternstore.searched import entry_of
+from fathom.search.ledger import folder_of
 from fathom.view import numbers, tables
 from fathom.view.tables import Column, heading, printable, text
 
@@ -94,7 +95,7 @@ def _entries(what: str, path: Path) -> Sequence[Entry]:
 
 def _searches(names: Sequence[str]) -> list[Entry]:
     """Searches of one program at several sizes have a model for all others."""
-    folders = [Path(name if Path(name).is_dir() else f"{name}.tune") for name in names]
+    folders = [Path(name) if Path(name).is_dir() else folder_of(name) for name in names]
     entries = [entry_of(folder) for folder in folders]
     model = learnt(folders)
     return [replace(entry, model=model) for entry in entries]

@@ -1,5 +1,9 @@
 """What to do where an imported run lacks calls: its tool has to record them, no setting of `fathom run`."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from fathom.errors import NotRecorded
 from fathom.manifest import Manifest
 
 TRACED = {
@@ -21,3 +25,12 @@ def reads_and_writes(manifest: Manifest, otherwise: str) -> str:
 def every_call(manifest: Manifest, otherwise: str) -> str:
     """Where not all calls are there."""
     return EVERY.get(manifest.get("recorder", ""), otherwise)
+
+
+@contextmanager
+def asked(manifest: Manifest, what_to_do: Callable[[Manifest, str], str]) -> Iterator[None]:
+    """A question that its calls are missing for: what to do is said as of this run."""
+    try:
+        yield
+    except NotRecorded as error:
+        raise NotRecorded(error.what, what_to_do(manifest, error.again)) from None

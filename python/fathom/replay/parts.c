@@ -478,7 +478,8 @@ static int prepare(void)
 		wrong = !is_empty();
 		/* prepare */
 		if (wrong)
-			fprintf(stderr, "%s: %s\n", below, strerror(errno));
+			fprintf(stderr, "replay: %s: %s%s\n", below, strerror(errno),
+				errno == ENOTEMPTY ? "; name an empty one, or a new one: nothing is written over" : "");
 	}
 	MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD);
 	return wrong;

@@ -158,6 +158,11 @@ class Ledger:
         )  # fmt: skip
 
 
+def folder_of(name: str) -> Path:
+    """That of a search, which may be named without its suffix."""
+    return Path(name.removesuffix("/").removesuffix(SUFFIX) + SUFFIX)
+
+
 def there(folder: Path) -> Ledger:
     """Of a search that was begun."""
     path = folder / FILE
