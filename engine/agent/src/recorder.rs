@@ -308,10 +308,20 @@ mod tests {
 		Clock { ticks: time, monotonic: time, realtime: time + 1 }
 	}
 
-	fn scratch(name: &str) -> PathBuf {
-		let folder = std::env::temp_dir().join(format!("fathom-{name}-{}", std::process::id()));
-		std::fs::create_dir_all(&folder).unwrap();
-		folder
+	struct Scratch(PathBuf);
+
+	impl Scratch {
+		fn new(name: &str) -> Scratch {
+			let folder = std::env::temp_dir().join(format!("fathom-{name}-{}", std::process::id()));
+			std::fs::create_dir_all(&folder).unwrap();
+			Scratch(folder)
+		}
+	}
+
+	impl Drop for Scratch {
+		fn drop(&mut self) {
+			let _ = std::fs::remove_dir_all(&self.0);
+		}
 	}
 
 	/// The value that a reader sees at `time`: on the line between the points around it.
@@ -330,15 +340,14 @@ mod tests {
 		fn every_sample_can_be_had_back(
 			rounds in prop::collection::vec(prop::collection::vec(0i64..3, 4), 1..40),
 		) {
-			let folder = scratch("recorder");
-			let mut recorder = Recorder::create(&folder, rounds.len() as u64, 1 << 20).unwrap();
+			let folder = Scratch::new("recorder");
+			let mut recorder = Recorder::create(&folder.0, rounds.len() as u64, 1 << 20).unwrap();
 			for (i, row) in rounds.iter().enumerate() {
 				let row: Vec<_> = row.iter().map(|v| Some(*v)).collect();
 				recorder.round(at(1000 + i as u64 * 10), values(&row)).unwrap();
 			}
 			recorder.finish(at(1 << 40)).unwrap();
 			let points = read(&recorder.path);
-			std::fs::remove_file(&recorder.path).unwrap();
 			for (i, row) in rounds.iter().enumerate() {
 				for (n, value) in row.iter().enumerate() {
 					let got = seen(&points[&format!("n{n}")], 1000 + i as u64 * 10);
@@ -350,8 +359,8 @@ mod tests {
 
 	#[test]
 	fn what_ends_keeps_its_last_value() {
-		let folder = scratch("ends");
-		let mut recorder = Recorder::create(&folder, 1, 1 << 20).unwrap();
+		let folder = Scratch::new("ends");
+		let mut recorder = Recorder::create(&folder.0, 1, 1 << 20).unwrap();
 		for (i, row) in [[Some(5), Some(1)], [Some(5), Some(2)], [None, Some(3)]].iter().enumerate()
 		{
 			recorder.round(at(i as u64), values(row)).unwrap();
@@ -363,9 +372,9 @@ mod tests {
 
 	#[test]
 	fn a_budget_is_kept_by_sampling_less() {
-		let folder = scratch("budget");
+		let folder = Scratch::new("budget");
 		let budget = 256 << 10;
-		let mut recorder = Recorder::create(&folder, 2, budget).unwrap();
+		let mut recorder = Recorder::create(&folder.0, 2, budget).unwrap();
 		let (mut slower, mut rounds) = (0, 0u64);
 		loop {
 			let row: Vec<_> = (0..50).map(|i| Some((rounds * 50 + i) as i64)).collect();
@@ -384,8 +393,8 @@ mod tests {
 
 	#[test]
 	fn ten_thousand_targets_are_split_into_chunks() {
-		let folder = scratch("split");
-		let mut recorder = Recorder::create(&folder, 3, 1 << 30).unwrap();
+		let folder = Scratch::new("split");
+		let mut recorder = Recorder::create(&folder.0, 3, 1 << 30).unwrap();
 		for round in 0..2 {
 			let row: Vec<_> = (0..60_000).map(|i| Some(i * 3 + round)).collect();
 			recorder.round(at(round as u64), values(&row)).unwrap();

@@ -520,19 +520,31 @@ impl Link {
 #[cfg(test)]
 mod tests {
 	use std::os::unix::net::UnixListener;
+	use std::path::PathBuf;
 	use std::sync::mpsc::channel;
 
 	use super::*;
 
 	/// A server that hangs: connections are taken by the kernel, and nobody says anything.
-	fn hung(name: &str) -> (UnixListener, Peer) {
+	struct Hung {
+		listener: UnixListener,
+		path: PathBuf,
+	}
+
+	impl Drop for Hung {
+		fn drop(&mut self) {
+			let _ = std::fs::remove_file(&self.path);
+		}
+	}
+
+	fn hung(name: &str) -> (Hung, Peer) {
 		let name = format!("fathom-{name}-{}", std::process::id());
 		let path = std::env::temp_dir().join(name);
 		let _ = std::fs::remove_file(&path);
 		let listener = UnixListener::bind(&path).unwrap();
 		let peer =
 			Peer::new(&format!("unix:{}", path.display()), Secrets::default(), "test").unwrap();
-		(listener, peer)
+		(Hung { listener, path }, peer)
 	}
 
 	fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
@@ -543,7 +555,7 @@ mod tests {
 
 	#[test]
 	fn a_server_that_hangs_is_waited_for_once() {
-		let (_listener, peer) = hung("waited-once");
+		let (_hung, peer) = hung("waited-once");
 		let hour = Duration::from_secs(3600);
 		peer.away.store(true, Ordering::Relaxed);
 		let came = in_time(move || {
@@ -555,10 +567,9 @@ mod tests {
 
 	#[test]
 	fn a_server_that_takes_no_connection_is_not_waited_for_without_end() {
-		let (listener, peer) = hung("full");
-		rustix::net::listen(&listener, 0).unwrap();
-		let path = listener.local_addr().unwrap().as_pathname().unwrap().to_owned();
-		let _first = std::os::unix::net::UnixStream::connect(path).unwrap();
+		let (hung, peer) = hung("full");
+		rustix::net::listen(&hung.listener, 0).unwrap();
+		let _first = std::os::unix::net::UnixStream::connect(&hung.path).unwrap();
 		let due = Instant::now() + Duration::from_millis(100);
 		let came = in_time(move || peer.call(&Request::Ping {}, due).err());
 		assert_eq!(came.map(|trouble| trouble.errno), Some(Errno::TIMEDOUT));

@@ -155,7 +155,7 @@ fn describe(images: &[Image], events: &[Event<'_>]) -> serde_json::Value {
 			words.split(|&byte| byte == 0).filter(|word| !word.is_empty()).map(text).collect()
 		})
 		.unwrap_or_default();
-	let program = command.first().and_then(|word| word.rsplit('/').next()).unwrap_or("strace");
+	let program = command.first().and_then(|word| word.rsplit('/').next()).unwrap_or("unknown");
 	let directory = images.first().map(|image| text(&image.directory)).unwrap_or_default();
 	json!({
 		"recorder": "strace",
