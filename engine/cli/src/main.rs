@@ -352,7 +352,7 @@ fn run(command: Command) -> Result<(), String> {
 	let text = |error: PackError| error.to_string();
 	match command {
 		Command::Pack { run, jobs, force, quiet, ring, shares } => {
-			let options = Options { jobs, force, quiet, ring };
+			let options = Options { jobs, force, quiet, ring, ..Options::default() };
 			let packed = match shares {
 				None => pack(&run, &options),
 				Some(shares) => pack_in_shares(&run, &options, &mut shares::Told::new(shares)),

@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use common::{Decoded, decode, finish, numbers, scratch, start, stream_files};
-use fathom_pack::{Options, pack, recover};
+use fathom_pack::{Options, Others, PackError, Step, pack, pack_in_shares, recover, share};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 /// Ended is not compared where the clock of another core lagged: rows never go back in time.
-fn same(said: &[Vec<i64>], rows: &std::collections::BTreeMap<(i64, i64), Vec<i64>>) {
+fn same(said: &[Vec<i64>], rows: &BTreeMap<(i64, i64), Vec<i64>>) {
 	const FIRST_LINE: usize = 9; // the call that defines the object prints no end
 	for line in said {
 		let row = rows.get(&(line[0], line[1])).unwrap_or_else(|| panic!("no row for {line:?}"));
@@ -162,6 +162,78 @@ fn tables_hold_the_same_calls() {
 	};
 	assert_eq!(sum("counters", "calls"), packed.events as i64);
 	assert_eq!(sum("counters", "errors"), said.iter().filter(|line| line[8] != 0).count() as i64);
+}
+
+/// Three shares, done here.
+struct Three;
+
+impl Others for Three {
+	fn shares(&self) -> usize {
+		3
+	}
+
+	fn begin(&mut self, step: Step, folder: &Path) -> Result<(), PackError> {
+		(0..3).try_for_each(|number| share(folder, step, number, 1))
+	}
+
+	fn end(&mut self) -> Result<(), PackError> {
+		Ok(())
+	}
+}
+
+/// Tables of one file, as they are.
+fn small(run: &Path) -> BTreeMap<String, Vec<u8>> {
+	let files = fs::read_dir(run.join("tables")).unwrap().flatten();
+	let tables = files.filter(|file| file.path().extension().is_some_and(|e| e == "parquet"));
+	let name = |file: &fs::DirEntry| file.file_name().into_string().unwrap();
+	tables.map(|file| (name(&file), fs::read(file.path()).unwrap())).collect()
+}
+
+/// The same rows in the same order, however they are cut?
+fn same_rows(one: &[RecordBatch], other: &[RecordBatch]) -> bool {
+	let mut rest: Vec<RecordBatch> = other.iter().rev().cloned().collect();
+	for batch in one {
+		let mut at = 0;
+		while at < batch.num_rows() {
+			let Some(next) = rest.pop() else { return false };
+			let n = next.num_rows().min(batch.num_rows() - at);
+			if batch.slice(at, n) != next.slice(0, n) {
+				return false;
+			}
+			if n < next.num_rows() {
+				rest.push(next.slice(n, next.num_rows() - n));
+			}
+			at += n;
+		}
+	}
+	rest.iter().all(|batch| batch.num_rows() == 0)
+}
+
+/// A long process's calls go into several files: each is behind the one before of its thread, and all that is summed is
+/// what it is of one file, whoever writes them.
+#[test]
+fn tables_are_the_same_wherever_files_end() {
+	let folder = scratch("cuts");
+	finish(start(&folder, "", &["13", "6000", "3", "exit"]));
+	let run = folder.join("t.fathom");
+	let parted = || ["calls", "args", "links"].map(|name| table(&run, name));
+	let files = || fs::read_dir(run.join("tables/calls")).unwrap().count();
+	pack(&run, &quiet()).unwrap();
+	assert_eq!(files(), 1);
+	let (whole, sums) = (parted(), small(&run));
+	for part_rows in [1, 5000] {
+		let options = Options { force: true, part_rows, ..quiet() };
+		for shares in [false, true] {
+			if shares {
+				pack_in_shares(&run, &options, &mut Three).unwrap();
+			} else {
+				pack(&run, &options).unwrap();
+			}
+			assert!(files() > 2);
+			assert!(whole.iter().zip(&parted()).all(|(one, other)| same_rows(one, other)));
+			assert!(small(&run) == sums);
+		}
+	}
 }
 
 #[test]

@@ -17,9 +17,9 @@ use crate::merge::{Merged, merge};
 use crate::progress::Progress;
 use crate::recover::{self, Recovered};
 use crate::run::{Image, Run};
-use crate::shares::{Folder, Others, Plan, Step, remove_left, write_parts};
+use crate::shares::{Folder, Others, Plan, SHARES, Step, write_parts};
 use crate::survey::{Survey, survey};
-use crate::tables::Tables;
+use crate::tables::{ProcessFacts, Tables, duration, facts};
 use crate::times::{Times, times};
 use crate::write::{Writer, Written, fill_empty, make_folders, write_links};
 
@@ -32,6 +32,8 @@ pub struct Options {
 	pub quiet: bool,
 	/// Where rings lie, when `run.json` does not say.
 	pub ring: Option<PathBuf>,
+	/// Rows of a part of `calls`; 0: as many as serve readers.
+	pub part_rows: u64,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -107,9 +109,10 @@ fn pack_locked(
 	let tables = run.tables();
 	let stamp = stamp(&run, &recovered);
 	if !options.force && fresh(&tables, &stamp) {
+		remove_left(path);
 		return Ok(Packed { fresh: true, recovered, ..Packed::default() });
 	}
-	let aside = path.join("tables.tmp");
+	let aside = path.join(ASIDE);
 	remove(&aside)?;
 	remove_left(path);
 	make_folders(&aside)?;
@@ -119,7 +122,7 @@ fn pack_locked(
 	}
 	let packed = Packed { recovered, ..written? };
 	fs::write(aside.join(STAMP), stamp + &inventory(&aside)?).at(&aside)?;
-	swap(&aside, &tables, &path.join("tables.old"))?;
+	swap(&aside, &tables, &path.join(OLD))?;
 	Ok(packed)
 }
 
@@ -132,21 +135,22 @@ fn write_tables(
 ) -> Result<Packed, PackError> {
 	let progress = Progress::new(!options.quiet);
 	let Some(others) = others else {
-		let plan = Plan::new(run, recovered, 1);
+		let plan = Plan::new(run, recovered, 1, options.part_rows);
 		let surveys = survey_images(run, &plan, 0..run.images.len())?;
 		let whole = Whole::new(run, run.images.iter().cloned().zip(surveys).collect())?;
-		let writer = whole.writer(run, folder, &progress);
+		let writer = whole.writer(&plan, folder, &progress);
 		progress.expect(whole.merged.events());
 		let written = write_parts(&writer, &writer.parts(1))?;
 		return whole.finish(run, folder, &writer, written);
 	};
 	let shares = others.shares();
-	let shared = Folder::make(&run.path, &Plan::new(run, recovered, shares))?;
+	let plan = Plan::new(run, recovered, shares, options.part_rows);
+	let shared = Folder::make(&run.path, &plan)?;
 	others.begin(Step::Survey, &shared.0)?;
 	others.end()?;
 	others.begin(Step::Write, &shared.0)?;
 	let whole = Whole::new(run, shared.surveys(run, shares)?)?; // while they write
-	let writer = whole.writer(run, folder, &progress);
+	let writer = whole.writer(&plan, folder, &progress);
 	others.end()?;
 	whole.finish(run, folder, &writer, shared.written(shares, folder)?)
 }
@@ -166,6 +170,7 @@ pub struct Whole {
 	merged: Merged,
 	collectives: Collectives,
 	times: Times,
+	processes: Vec<ProcessFacts>,
 	collective_rows: Vec<CollectiveRow>,
 	numbers: Vec<CallNumbers>,
 }
@@ -175,15 +180,21 @@ impl Whole {
 		let merged = merge(run, surveys, Index::read(&run.tables()))?;
 		let collectives = Collectives::find(&merged);
 		let times = times(run, &merged, &collectives.meetings(&merged));
+		let processes = facts(&merged, &times);
 		let (collective_rows, numbers) = collectives.rows(&merged, &times.lines);
-		Ok(Whole { merged, collectives, times, collective_rows, numbers })
+		Ok(Whole { merged, collectives, times, processes, collective_rows, numbers })
 	}
 
 	/// Who writes parts into `folder`.
-	pub fn writer<'r>(&'r self, run: &Run, folder: &'r Path, progress: &'r Progress) -> Writer<'r> {
-		let tables = Tables::new(run, &self.merged, &self.times, folder);
-		let width = heat::width(tables.duration());
-		Writer::new(&self.merged, &self.times.lines, &self.numbers, folder, progress, width)
+	pub fn writer<'r>(
+		&'r self,
+		plan: &Plan,
+		folder: &'r Path,
+		progress: &'r Progress,
+	) -> Writer<'r> {
+		let width = heat::width(duration(&self.processes));
+		let (lines, rows) = (&self.times.lines, plan.part_rows);
+		Writer::new(&self.merged, lines, &self.numbers, folder, progress, width, rows)
 	}
 
 	/// The tables that are not in parts, and links between calls of several processes.
@@ -194,7 +205,8 @@ impl Whole {
 		writer: &Writer<'_>,
 		mut all: Written,
 	) -> Result<Packed, PackError> {
-		let (merged, tables) = (&self.merged, Tables::new(run, &self.merged, &self.times, folder));
+		let (merged, times, facts) = (&self.merged, &self.times, &self.processes);
+		let tables = Tables { run, merged, times, folder, facts };
 		all.sort();
 		let mut carries = carries::find(merged, &self.collectives);
 		write_links(folder, "carries", &mut carries.links)?;
@@ -234,6 +246,21 @@ fn stamp(run: &Run, recovered: &Recovered) -> String {
 			.map(|node| node.agent_log.len() + usize::from(node.broken_off))
 			.sum::<usize>(),
 	)
+}
+
+/// Tables that are being made, and those that they replace.
+const ASIDE: &str = "tables.tmp";
+const OLD: &str = "tables.old";
+
+/// Removes what packers that were killed left; a share that still runs may keep some of it until the next pack.
+fn remove_left(run: &Path) {
+	let whole = run.join("tables").is_dir();
+	for entry in fs::read_dir(run).into_iter().flatten().flatten() {
+		let name = entry.file_name();
+		if name == ASIDE || (name == OLD && whole) || name.to_string_lossy().starts_with(SHARES) {
+			let _ = fs::remove_dir_all(entry.path());
+		}
+	}
 }
 
 const INVENTORY: &str = "tables=";
@@ -276,5 +303,6 @@ fn swap(new: &Path, place: &Path, old: &Path) -> Result<(), PackError> {
 		fs::rename(place, old).at(place)?;
 	}
 	fs::rename(new, place).at(new)?;
-	remove(old)
+	let _ = remove(old); // who reads them still may keep some until the next pack
+	Ok(())
 }

@@ -4,8 +4,8 @@
 //! each share's parts of the tables with what they add to the small ones. What follows from all surveys everyone works
 //! out alike, so nothing else has to be told. A share that is done twice is one: it appears whole, by a rename.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, ErrorKind, Write as _};
+use std::fs;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,7 +20,7 @@ use crate::progress::Progress;
 use crate::recover::Recovered;
 use crate::run::{Image, Run};
 use crate::survey::Survey;
-use crate::write::{Part, TABLES_IN_PARTS, Writer, Written, make_folders};
+use crate::write::{PART_ROWS, Part, TABLES_IN_PARTS, Writer, Written, make_folders};
 
 /// What is done in shares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub struct Plan {
 	shares: usize,
 	/// Rows of [`Survey::below`] that each image keeps.
 	pub most_below: usize,
+	/// Of a part of `calls`.
+	pub part_rows: u64,
 	/// In the order of [`Run::images`].
 	images: Vec<Planned>,
 }
@@ -73,7 +75,8 @@ struct Planned {
 const MOST_BELOW: usize = 8 << 20;
 
 impl Plan {
-	pub fn new(run: &Run, recovered: &Recovered, shares: usize) -> Plan {
+	/// `part_rows`: as in [`crate::Options`].
+	pub fn new(run: &Run, recovered: &Recovered, shares: usize, part_rows: u64) -> Plan {
 		let planned = |image: &Image| Planned {
 			pid: image.pid,
 			instance: image.instance,
@@ -84,6 +87,7 @@ impl Plan {
 			engine: env!("CARGO_PKG_VERSION").to_owned(),
 			shares,
 			most_below: MOST_BELOW / run.images.len().max(1),
+			part_rows: if part_rows == 0 { PART_ROWS } else { part_rows },
 			images: run.images.iter().map(planned).collect(),
 		}
 	}
@@ -142,12 +146,13 @@ const PARTS_OF_A_SHARE: usize = 4;
 /// The folder of a run that is packed in shares; it goes with this.
 pub struct Folder(pub PathBuf);
 
-const FOLDER: &str = "tables.shares.";
+/// How its name begins.
+pub const SHARES: &str = "tables.shares.";
 
 impl Folder {
 	/// Made anew, by who has the run's lock.
 	pub fn make(run: &Path, plan: &Plan) -> Result<Folder, PackError> {
-		let folder = Folder(run.join(format!("{FOLDER}{}", unique())));
+		let folder = Folder(run.join(format!("{SHARES}{}", unique())));
 		fs::create_dir(&folder.0).at(&folder.0)?;
 		save(plan, &folder.0.join("plan"))?;
 		Ok(folder)
@@ -174,15 +179,6 @@ impl Folder {
 			}
 		}
 		Ok(all)
-	}
-}
-
-/// Removes what packers that were killed left; a share that still runs may keep some of it until the next pack.
-pub fn remove_left(run: &Path) {
-	for entry in fs::read_dir(run).into_iter().flatten().flatten() {
-		if entry.file_name().to_string_lossy().starts_with(FOLDER) {
-			let _ = fs::remove_dir_all(entry.path());
-		}
 	}
 }
 
@@ -219,7 +215,7 @@ fn write_share(folder: &Path, run: &Run, plan: &Plan, number: usize) -> Result<(
 	let aside = folder.join(unique());
 	make_folders(&aside)?;
 	let progress = Progress::new(false);
-	let writer = whole.writer(run, &aside, &progress);
+	let writer = whole.writer(plan, &aside, &progress);
 	let parts = writer.parts(plan.shares * PARTS_OF_A_SHARE);
 	let events = |part: &Part| writer.events(part);
 	let mine = shared(&parts, plan.shares, events)[number].clone();
@@ -265,12 +261,11 @@ fn unique() -> String {
 }
 
 fn save<T: Serialize>(value: &T, path: &Path) -> Result<(), PackError> {
-	let file = BufWriter::new(File::create(path).at(path)?);
-	let bad = |error: postcard::Error| PackError::Data {
+	let bytes = postcard::to_stdvec(value).map_err(|error| PackError::Data {
 		path: path.to_owned(),
-		reason: format!("cannot be written: {error}"),
-	};
-	postcard::to_io(value, file).map_err(bad)?.flush().at(path)
+		reason: format!("cannot be put into bytes: {error}"),
+	})?;
+	fs::write(path, bytes).at(path)
 }
 
 fn load<T: DeserializeOwned>(path: &Path) -> Result<T, PackError> {

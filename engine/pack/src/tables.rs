@@ -34,17 +34,22 @@ pub struct Tables<'r> {
 	pub merged: &'r Merged,
 	pub times: &'r Times,
 	pub folder: &'r Path,
-	pub facts: Vec<ProcessFacts>,
+	/// By process.
+	pub facts: &'r [ProcessFacts],
+}
+
+/// Of all processes.
+pub fn facts(merged: &Merged, times: &Times) -> Vec<ProcessFacts> {
+	let processes = merged.processes.iter().zip(starts(merged));
+	processes.map(|(row, start)| facts_of(merged, times, row, start)).collect()
+}
+
+/// From time 0 to the last thing recorded.
+pub fn duration(processes: &[ProcessFacts]) -> i64 {
+	processes.iter().map(|facts| facts.stop).max().unwrap_or(0)
 }
 
 impl<'r> Tables<'r> {
-	pub fn new(run: &'r Run, merged: &'r Merged, times: &'r Times, folder: &'r Path) -> Self {
-		let starts = starts(merged);
-		let facts = merged.processes.iter().zip(starts);
-		let facts = facts.map(|(row, start)| facts_of(merged, times, row, start)).collect();
-		Tables { run, merged, times, folder, facts }
-	}
-
 	pub fn write(
 		&self,
 		collectives: &[CollectiveRow],
@@ -71,11 +76,6 @@ impl<'r> Tables<'r> {
 		marks.extend(links.iter().flatten().cloned());
 		self.marks(marks)?;
 		self.ops()
-	}
-
-	/// From time 0 to the last thing recorded.
-	pub fn duration(&self) -> i64 {
-		self.facts.iter().map(|facts| facts.stop).max().unwrap_or(0)
 	}
 
 	/// What of the run is not here.
@@ -105,7 +105,7 @@ impl<'r> Tables<'r> {
 		Table::default()
 			.text("name", vec![name.strip_suffix(".fathom").unwrap_or(&name)])
 			.i64("started", vec![self.times.started])
-			.i64("duration", vec![self.duration()])
+			.i64("duration", vec![duration(self.facts)])
 			.u32("processes", vec![self.facts.len() as u32])
 			.u32("streams", vec![images.iter().map(|state| state.streams.len() as u32).sum()])
 			.u32("nodes", vec![self.run.nodes.len() as u32])
@@ -128,8 +128,8 @@ impl<'r> Tables<'r> {
 	fn processes(&self) -> Result<(), PackError> {
 		let rows = &self.merged.processes;
 		let who = self.identities();
-		let parents = parents(self.run, self.merged, &self.facts, &who);
-		let facts = &self.facts;
+		let parents = parents(self.run, self.merged, self.facts, &who);
+		let facts = self.facts;
 		let own = |get: fn(&ProcessFacts) -> u64| facts.iter().map(get).collect::<Vec<u64>>();
 		let small = |get: fn(&ProcessFacts) -> u64| {
 			facts.iter().map(|f| u32::try_from(get(f)).unwrap_or(u32::MAX)).collect::<Vec<u32>>()

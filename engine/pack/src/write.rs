@@ -30,7 +30,7 @@ use crate::tops::{Top, What};
 use crate::walk::Walker;
 
 /// Rows of one part: few enough that a reader can take them in parallel, enough that there are few files.
-const PART_ROWS: u64 = 4 << 20;
+pub const PART_ROWS: u64 = 4 << 20;
 const MAX_SEQ: u64 = 1 << 40;
 
 /// What all parts need to know of the run.
@@ -41,6 +41,7 @@ pub struct Writer<'r> {
 	pub folder: &'r Path,
 	pub progress: &'r Progress,
 	pub heat_width: i64,
+	part_rows: u64,
 	op_texts: OpTexts,
 	plans: Vec<Plan>,
 	arg_names: HashMap<String, u16>,
@@ -101,6 +102,7 @@ impl<'r> Writer<'r> {
 		folder: &'r Path,
 		progress: &'r Progress,
 		heat_width: i64,
+		part_rows: u64,
 	) -> Self {
 		let mut names: Vec<String> =
 			merged.ops.iter().flat_map(|op| op.fields.iter().cloned()).collect();
@@ -121,6 +123,7 @@ impl<'r> Writer<'r> {
 			folder,
 			progress,
 			heat_width,
+			part_rows,
 			op_texts: OpTexts::new(&merged.ops),
 			plans,
 			arg_values: Arc::new(StringArray::from(names)),
@@ -136,7 +139,7 @@ impl<'r> Writer<'r> {
 	/// Neighbouring processes together, up to the size of a part, and about so many parts at least, where there are
 	/// as many processes.
 	pub fn parts(&self, least: usize) -> Vec<Part> {
-		let most = PART_ROWS.min(self.merged.events().div_ceil(least as u64));
+		let most = self.part_rows.min(self.merged.events().div_ceil(least as u64));
 		let mut order: Vec<usize> = (0..self.merged.images.len()).collect();
 		order.sort_by_key(|&i| self.merged.images[i].streams.iter().min().copied());
 		let mut parts: Vec<Part> = Vec::new();
@@ -166,29 +169,63 @@ impl<'r> Writer<'r> {
 			image.and_then(|&i| self.merged.images[i].processes.iter().min().copied()).unwrap_or(0)
 		};
 		let name = format!("{:06}-{:06}", process(part.first()), process(part.last()));
-		let mut files = Files::open(self, &format!("{name}.000"))?;
+		let mut files = Files::open(self, name, 0)?;
 		let mut written = Written::default();
 		for &image in part {
 			let state = &self.merged.images[image];
 			let loaded = Loaded::read(&state.image)?;
-			let content = loaded.content();
 			let mut out = Out { heat: Heat::new(self.heat_width), ..Out::default() };
-			let cuts = cuts(&content, state.survey.events());
-			let mut pass = ImagePass::new(self, image, &content);
-			for (slice, &until) in cuts.iter().enumerate() {
-				if slice > 0 {
-					files.flush(self, &mut out)?;
-					files.close()?;
-					files = Files::open(self, &format!("{name}.{slice:03}"))?;
-				}
-				pass.run(until, &mut files, &mut out)?;
-			}
+			self.image(image, &loaded.content(), &mut files, &mut out)?;
 			files.flush(self, &mut out)?;
 			written.unfinished += out.unfinished;
 			written.take(out, &state.survey.definitions.datatypes);
 		}
 		files.close()?;
 		Ok(written)
+	}
+
+	/// All streams of an image, one after another, in the order of their indexes.
+	fn image(
+		&self,
+		image: usize,
+		content: &Content<'_>,
+		files: &mut Files,
+		out: &mut Out,
+	) -> Result<(), PackError> {
+		let (state, maps) = (&self.merged.images[image], self.maps(image));
+		let ordinals = ordinals(&state.survey);
+		let streams = ordered(&content.streams);
+		let mut order: Vec<usize> = (0..streams.len()).collect();
+		order.sort_by_key(|&i| state.streams[i]);
+		let mut decoder = Decoder::new();
+		for local in order {
+			let line = &self.lines[state.clock];
+			let (mut clock, mut walker) = (line.reader(), Walker::default());
+			let mut rows = stream_rows(state, &maps, &ordinals, local, line);
+			out.calls.begin_stream(rows.facts);
+			for chunk in streams[local].chunks.iter().map(Some).chain([None]) {
+				let mut failed = None;
+				let mut full = |out: &mut Out| {
+					if failed.is_none() {
+						failed = files.flush(self, out).err();
+					}
+				};
+				let mut writing =
+					Writing { rows: &mut rows, clock: &mut clock, out, full: &mut full };
+				if let Some(chunk) = chunk {
+					walker.chunk(&mut decoder, chunk, &mut writing);
+				} else {
+					walker.finish(state.survey.alive, &mut writing);
+					writing.finish();
+				}
+				failed.map_or(Ok(()), Err)?;
+				if rows.largest_seq >= MAX_SEQ {
+					let stream = streams[local].id;
+					return Err(PackError::TooManyCalls { stream, seq: rows.largest_seq });
+				}
+			}
+		}
+		Ok(())
 	}
 
 	fn maps(&self, image: usize) -> ImageMaps<'_> {
@@ -223,115 +260,6 @@ impl<'r> Writer<'r> {
 			maps.shapes.push(&state.survey.definitions.selections[number]);
 		}
 		maps
-	}
-}
-
-/// Times at which a long process is cut into slices of about a part's size: begins of chunks.
-fn cuts(content: &Content<'_>, events: u64) -> Vec<u64> {
-	let slices = events.div_ceil(PART_ROWS).max(1);
-	let mut chunks: Vec<(u64, u64)> = content
-		.streams
-		.iter()
-		.flat_map(|stream| &stream.chunks)
-		.map(|chunk| (chunk.header.first_tick, u64::from(chunk.header.committed)))
-		.collect();
-	chunks.sort_unstable();
-	let bytes: u64 = chunks.iter().map(|chunk| chunk.1).sum();
-	let mut cuts = Vec::new();
-	let mut before = 0;
-	for (tick, length) in chunks {
-		let slice = cuts.len() as u64 + 1;
-		if slice < slices && before >= bytes / slices * slice {
-			cuts.push(tick);
-		}
-		before += length;
-	}
-	cuts.push(u64::MAX);
-	cuts
-}
-
-struct ImagePass<'w, 'r> {
-	writer: &'w Writer<'r>,
-	state: &'w ImageState,
-	decoder: Decoder,
-	maps: ImageMaps<'w>,
-	ordinals: Vec<Option<Vec<u32>>>,
-	content: &'w Content<'w>,
-	places: Vec<Place>,
-}
-
-/// Where a stream stands between slices.
-#[derive(Default)]
-struct Place {
-	next: usize,
-	walker: Walker,
-	pending: Pending,
-	roots_done: usize,
-	finished: bool,
-}
-
-impl<'w, 'r> ImagePass<'w, 'r> {
-	fn new(writer: &'w Writer<'r>, image: usize, content: &'w Content<'w>) -> Self {
-		let state = &writer.merged.images[image];
-		let places = content.streams.iter().map(|_| Place::default()).collect();
-		ImagePass {
-			writer,
-			state,
-			decoder: Decoder::new(),
-			maps: writer.maps(image),
-			ordinals: ordinals(&state.survey),
-			content,
-			places,
-		}
-	}
-
-	/// All streams, in the order of their indexes, up to the chunk that begins at `until`.
-	fn run(&mut self, until: u64, files: &mut Files, out: &mut Out) -> Result<(), PackError> {
-		let streams = ordered(&self.content.streams);
-		let mut order: Vec<usize> = (0..streams.len()).collect();
-		order.sort_by_key(|&i| self.state.streams[i]);
-		for local in order {
-			let stream = streams[local];
-			let mut place = std::mem::take(&mut self.places[local]);
-			let line = &self.writer.lines[self.state.clock];
-			let mut clock = line.reader();
-			let mut rows = stream_rows(self.state, &self.maps, &self.ordinals, local, line);
-			rows.pending = std::mem::take(&mut place.pending);
-			rows.roots_done = place.roots_done;
-			out.calls.begin_stream(rows.facts);
-			let writer = self.writer;
-			let mut failed = None;
-			let mut full = |out: &mut Out| {
-				if failed.is_none() {
-					failed = files.flush(writer, out).err();
-				}
-			};
-			while let Some(chunk) = stream.chunks.get(place.next) {
-				if chunk.header.first_tick >= until {
-					break;
-				}
-				let mut writing =
-					Writing { rows: &mut rows, clock: &mut clock, out, full: &mut full };
-				place.walker.chunk(&mut self.decoder, chunk, &mut writing);
-				place.next += 1;
-				let id = chunk.header.stream;
-				if rows.largest_seq >= MAX_SEQ {
-					return Err(PackError::TooManyCalls { stream: id, seq: rows.largest_seq });
-				}
-			}
-			if place.next == stream.chunks.len() && !place.finished {
-				let mut writing =
-					Writing { rows: &mut rows, clock: &mut clock, out, full: &mut full };
-				place.walker.finish(self.state.survey.alive, &mut writing);
-				writing.finish();
-				place.finished = true;
-			}
-			failed.map_or(Ok(()), Err)?;
-			place.pending = std::mem::take(&mut rows.pending);
-			place.roots_done = rows.roots_done;
-			self.places[local] = place;
-		}
-		Ok(())
 	}
 }
 
@@ -394,8 +322,12 @@ fn made_in(
 
 /// The files of one part. Those of `args` and `links` are made when there is something to write.
 struct Files {
+	/// The part's, and how many files of it there were before.
+	name: String,
+	number: usize,
 	path: PathBuf,
 	calls: CallsFile<File>,
+	rows: u64,
 	args: PartFile,
 	links: PartFile,
 }
@@ -407,19 +339,25 @@ struct PartFile {
 }
 
 impl Files {
-	fn open(writer: &Writer<'_>, name: &str) -> Result<Files, PackError> {
-		let file = |table: &str, schema: SchemaRef| PartFile {
-			path: writer.folder.join(table).join(format!("{name}.parquet")),
-			schema,
-			writer: None,
-		};
-		let path = writer.folder.join("calls").join(format!("{name}.parquet"));
+	fn open(writer: &Writer<'_>, name: String, number: usize) -> Result<Files, PackError> {
+		let place =
+			|table: &str| writer.folder.join(table).join(format!("{name}.{number:03}.parquet"));
+		let file =
+			|table: &str, schema: SchemaRef| PartFile { path: place(table), schema, writer: None };
+		let path = place("calls");
 		let calls = CallsFile::new(&path, File::create(&path).at(&path)?)?;
 		let (args, links) = (file("args", arg_schema()), file("links", link_schema()));
-		Ok(Files { path, calls, args, links })
+		Ok(Files { name, number, path, calls, rows: 0, args, links })
 	}
 
+	/// The rows so far. Of a long process they go into several files, and lie as if there were one: a call is behind
+	/// the one before of its thread.
 	fn flush(&mut self, writer: &Writer<'_>, out: &mut Out) -> Result<(), PackError> {
+		if self.rows >= writer.part_rows {
+			let next = Files::open(writer, self.name.clone(), self.number + 1)?;
+			std::mem::replace(self, next).close()?;
+		}
+		self.rows += out.calls.len() as u64;
 		if !out.calls.is_empty() {
 			writer.progress.add(out.calls.len() as u64);
 			self.calls.write(&mut out.calls, &writer.op_texts).at(&self.path)?;
