@@ -452,6 +452,28 @@ def test_locks_and_seeks(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_an_imported_run_has_operations_on_its_files(tmp_path: Path) -> None:
+    """No descriptor is known of a log's calls: a handle is a file that a process read or wrote."""
+    needs.require(NEEDS)
+    run, log = tmp_path / "run.fathom", paths.TESTS / "samples" / "recorder" / "each"
+    assert main(["import", "recorder", str(log), "-o", str(run)]) == 0
+    export(run, "--to", "otf2")
+    found = read(tmp_path / "run-otf2" / "traces.otf2")
+    made = {
+        call: (begin["event"].handle.name, found.completed[call][0]["event"].bytes_result)
+        for call, begin in found.begun.items()
+    }
+    select = f"""
+        select id, path, coalesce(bytes, {UNKNOWN}) from calls join files using (file)
+        where calls.kind in ('read', 'write', 'sync')"""
+    rows = tables.connect(run).sql(select).fetchall()
+    assert made == {call: (path, moved) for call, path, moved in rows} and len(made) > 100
+    # What was only named, as in an unlink, was not open.
+    on = Counter((one.name, one.io_paradigm.identification) for one in found.handles)
+    text = {key: often for key, often in on.items() if "/text." in key[0]}
+    assert text == {(f"/tmp/sample/text.{rank}", "ISOC"): 1 for rank in (0, 1)}
+
+
 @pytest.mark.full
 def test_forwarding_servers(tmp_path: Path) -> None:
     """Each is a group of its own; what it did at once lies on locations of its own, and names the client's call."""

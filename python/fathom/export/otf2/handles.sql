@@ -5,7 +5,7 @@
 with recursive {spoken},
 holding as (
 	select o.*, f.path, f.kind as file_kind from objects as o left join files as f using (file)
-	where class not in ('path', 'mapping', 'request', 'communicator', 'queue', 'unknown', 'named')
+	where class not in ('mapping', 'request', 'communicator', 'queue', 'unknown', 'named')
 ),
 made as (
 	select c.object, coalesce(s.paradigm, c.layer) as paradigm, bool_or({where}) as chosen,
@@ -14,6 +14,8 @@ made as (
 	from calls as c left join spoken as s using (layer)
 	where c.object in (select object from holding) and c.kind <> 'comm' and c.layer <> 'fathom'
 	group by all
+	-- Of other tools' logs only names are known: what was read or written by one was open by it.
+	having bool_or(c.kind in ('read', 'write')) or c.object not in (select object from holding where class = 'path')
 ),
 opened as (
 	select m.object, m.paradigm, m.chosen, h.file, h.parent as within,
