@@ -17,6 +17,7 @@ from typing import Any
 from fathom.analysis import Remembered, findings, landscape
 from fathom.directory import resolve
 from fathom.errors import NotARun
+from fathom.manifest import imported_by
 from fathom.screens import kept
 from fathom.store import Run, is_settled, open_run
 from fathom.view import numbers
@@ -58,6 +59,7 @@ def _notes(run: Run, row: dict[str, Any]) -> list[str]:
     """What the reader must know of how much of the run is there."""
     notes = []
     level = run.manifest.get("configuration", {}).get("level", "call")
+    imported = imported_by(run.manifest)
     if row["operation"] is None:
         notes.append("no I/O call was recorded: fathom doctor PROGRAM says why that can be")
     if row["ranks"] and row["ranks_seen"] < row["ranks"]:
@@ -66,9 +68,10 @@ def _notes(run: Run, row: dict[str, Any]) -> list[str]:
         most = numbers.seconds(row["io_uncertain_seconds"])
         notes.append(f"threads of a rank were added up: its I/O time may be up to {most} less")
     if not row["files_told"]:
-        notes.append(
-            f"level {level}: no file groups, sockets and pipes not told from files; record at level file"
-        )
+        why, instead = f"level {level}", "; record at level file"
+        if imported:
+            why, instead = f"{imported} does not name the files of most calls", ""
+        notes.append(f"{why}: no file groups, sockets and pipes not told from files{instead}")
     gone = run.sql(
         "select (select count(*) from processes where ended = 'killed') as killed,"
         " chunks_missing + chunks_skipped as chunks from runs"

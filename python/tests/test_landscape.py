@@ -5,8 +5,9 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom.analysis import landscape
+from fathom.analysis import answers, landscape, summary
 from fathom.analysis.dominance import dominant
+from fathom.view import answers as words
 from fathom.view import numbers, spark
 from schema import counters_of, write_run
 
@@ -103,6 +104,17 @@ def test_of_counters_alone_threads_are_a_sum_and_it_is_said(tmp_path: Path) -> N
     assert row["io_seconds"] == pytest.approx((700 + 60) / 2 * 1e-9)
     assert row["io_uncertain_seconds"] == pytest.approx(300 / 2 * 1e-9)
     assert (row["when"], row["when_from"], row["when_parts"]) == ("unknown", "span", [])
+
+
+def test_a_sum_of_threads_is_no_longer_than_the_run(tmp_path: Path) -> None:
+    calls = [call(0, 0, 900), call(0, 300, 900), call(0, 300, 500, thread=7), call(1, 600, 60)]
+    run = made(tmp_path, [one | {"recorded": False} for one in calls])
+    row = landscape.row(run)
+    assert row["io_most_seconds"] == pytest.approx(1200e-9)
+    assert row["io_uncertain_seconds"] == 0
+    said = words.time(answers.time(run), "rank")
+    assert "for 100 % of the run time (1.2 µs) some I/O call ran" in said
+    assert summary.layers(run)["share"].to_pylist() == [None]
 
 
 def test_pipes_are_no_files(tmp_path: Path) -> None:

@@ -56,14 +56,17 @@ def ranks(source: Source, layer: str | None = None) -> list[Rank]:
         rows = [row for row in rows if row["rank"] is not None]
     unions = _unions(source, layer, rows)
     moved = {row["process"]: row for row in source.sql(statement("moved")).to_pylist()}
+    lasted = summary.duration(source)
     images: dict[int, list[Rank]] = {}
     for row in rows:
         process = row["process"]
+        # Sums of threads that a log of Darshan does not tell apart may be longer than the run.
+        longer = max(0, row["time"] - lasted)
         image = Rank(
             process if row["rank"] is None else row["rank"],
             row["calls"],
-            unions.get(process, row["time"]),
-            0 if process in unions else row["beside"],
+            unions.get(process, row["time"] - longer),
+            0 if process in unions else max(0, row["beside"] - longer),
             {name: row[name] for name in OPERATIONS},
             moved[process]["bytes_read"],
             moved[process]["bytes_written"],

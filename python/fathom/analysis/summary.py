@@ -54,14 +54,17 @@ def layers(source: Source) -> pa.Table:
 
     Columns: layer; calls; recorded (of them in `calls`); errors; bytes; inclusive_seconds (a call inside
     another of its layer not added again); exclusive_seconds; busy_seconds (union of intervals, of all
-    ranks); share (busy of the run time; null where no call was recorded in full); mb_per_s (bytes over
-    busy time, null unless every call was recorded).
+    ranks, of what was recorded); share (busy of the run time), mb_per_s (bytes over busy time), null
+    unless every call was recorded.
     """
     totals = source.sql(statement("layers"))
     every = [busy_of(source, layer) for layer in totals["layer"].to_pylist()]
     busy_ns = pa.chunked_array([pa.array(every, pa.int64())])
     complete = pc.equal(totals["recorded"], totals["calls"])
-    speed = pc.if_else(complete, rate(totals["bytes"], busy_ns), pa.scalar(None, pa.float64()))
+    share, speed = (
+        pc.if_else(complete, column, pa.scalar(None, pa.float64()))
+        for column in (_share(busy_ns, duration(source)), rate(totals["bytes"], busy_ns))
+    )
     return pa.table(
         {
             "layer": totals["layer"],
@@ -72,7 +75,7 @@ def layers(source: Source) -> pa.Table:
             "inclusive_seconds": seconds(totals["inclusive"]),
             "exclusive_seconds": seconds(totals["exclusive"]),
             "busy_seconds": seconds(busy_ns),
-            "share": _share(busy_ns, duration(source)),
+            "share": share,
             "mb_per_s": speed,
         }
     )

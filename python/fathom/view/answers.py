@@ -56,13 +56,12 @@ def time(of: Time, unit: str) -> str:
     if of.median_share < of.busiest_share:
         busiest += f", the median one: {numbers.percent(of.median_share)}"
     run = numbers.seconds(of.run_seconds)
-    if of.share is None:
-        bounds = f"{numbers.percent(of.least)} to {numbers.percent(of.most)}"
+    share, most = numbers.percent(of.least), numbers.percent(of.most)
+    if share != most:
         return (
-            f"{verdict}: I/O ran for {bounds} of the run time ({run}), which only level call tells "
-            f"exactly{busiest}"
+            f"{verdict}: I/O ran for {share} to {most} of the run time ({run}), which only level call "
+            f"tells exactly{busiest}"
         )
-    share = numbers.percent(of.share)
     return f"{verdict}: for {share} of the run time ({run}) some I/O call ran{busiest}"
 
 
