@@ -42,7 +42,7 @@ NOTHING = {
     "line": "no call was recorded in full: fathom show RUN --next prepares the run that knows lines",
     **dict.fromkeys(
         ("collective", "collective-function", "aggregator"),
-        "no collective read or write of MPI-IO was recorded in full (level call)",
+        "of no collective read or write of MPI-IO is it known who made it together (level call; not in imported runs)",
     ),
     **dict.fromkeys(
         ("critical", "critical-path"),

@@ -38,7 +38,7 @@ def _nothing(ask: Question) -> UsageError:
     """Why no request is left."""
     query = ask.query
     if query.name == "latency collective":
-        return UsageError("query: none of these calls is collective")
+        return UsageError("query: of none of these calls is it known which ranks made it together")
     if query.servers.ranges is not None and not any(n in query.servers for n in ask.servers):
         there = [f"{number}: {name}" for number, name in ask.servers.items()][: segments.MOST]
         said = ", ".join(there) or "none in this run"
