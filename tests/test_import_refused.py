@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from fathom.__main__ import main
 from harness import needs, paths
 from test_import_darshan import sample as darshan_sample
 
@@ -59,6 +60,21 @@ def test_no_right_and_no_room(tmp_path: Path, tool: str) -> None:
     log.chmod(0)
     said = refused(tmp_path, tool, log, "-o", "run", as_=USER)
     assert f"{log}: Permission denied" in said
+
+
+def test_a_directory_that_is_named_by_a_dot_has_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in ((".", "-o", ".."), ("..",)):
+        assert main(["import", "dftracer", *words]) == 2
+        assert "'..' is no name of a run: add one, as ../s3d" in capsys.readouterr().err
+    (trace,) = SAMPLES.glob("*fork*")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / trace.name).write_bytes(trace.read_bytes())
+    monkeypatch.chdir(tmp_path / "one")
+    assert main(["import", "dftracer", "."]) == 0
+    assert capsys.readouterr().out == "one.fathom\n"
 
 
 def test_what_is_in_the_way(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from os import PathLike
 from pathlib import Path
 
 from fathom import places
-from fathom.errors import DamagedRun, FathomError, NotARun, printable
+from fathom.errors import DamagedRun, FathomError, NotARun, UsageError, printable
 
+SUFFIX = ".fathom"
 STDERR = 2  # as a descriptor: in a notebook sys.stderr has none
 
 
@@ -27,10 +28,18 @@ def resolve(path: str | PathLike[str]) -> Path:
 def find(path: str | PathLike[str]) -> Path | None:
     """The same, None if there is none. A program of that name beside its run is passed over."""
     given = Path(path)
-    for candidate in (given, given.with_name(given.name + ".fathom") if given.name else given):
+    for candidate in (given, given.with_name(given.name + SUFFIX) if given.name else given):
         if (candidate / "run.json").is_file() or (candidate / "streams").is_dir():
             return candidate.resolve()
     return None
+
+
+def to_make(path: str | PathLike[str]) -> Path:
+    """Where the run is to be made that a user calls `s3d` or `s3d.fathom`."""
+    given = Path(path)
+    if given.name in ("", ".."):
+        raise UsageError(f"'{printable(given)}' is no name of a run: add one, as {given / 's3d'}")
+    return given if given.suffix == SUFFIX else given.with_name(given.name + SUFFIX)
 
 
 def engine(*words: str) -> None:

@@ -6,9 +6,9 @@ import zipfile
 from pathlib import Path
 
 from fathom.database import table_files
+from fathom.directory import SUFFIX
 from fathom.errors import DamagedRun, FathomError
 
-SUFFIX = ".fathom"
 NONE = "not a run in one file, as fathom pack --one-file makes it"
 
 

@@ -10,10 +10,10 @@ examples:
 
 import argparse
 import subprocess
-from pathlib import Path
 
-from fathom import onefile, places
+from fathom import places
 from fathom.commands.arguments import positive
+from fathom.directory import to_make
 from fathom.errors import FathomError
 
 
@@ -33,8 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the engine, whose first line goes to stdout, until it ends."""
-    named = Path(arguments.output)
-    into = named if named.suffix == onefile.SUFFIX else named.with_name(named.name + onefile.SUFFIX)
+    into = to_make(arguments.output)
     listen = arguments.listen if ":" in arguments.listen else f"0.0.0.0:{arguments.listen}"
     command = [str(places.engine()), "collect", str(into), "--listen", listen]
     if arguments.nodes:

@@ -34,8 +34,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fathom import onefile, places
+from fathom import places
 from fathom.commands.arguments import positive
+from fathom.directory import to_make
 from fathom.errors import FathomError, UsageError
 from fathom.forwarding import around, hosts, mounts, settings
 from fathom.forwarding.group import Group, Started
@@ -149,9 +150,7 @@ def _up(group: Group, arguments: argparse.Namespace) -> int:
 
 
 def _start(group: Group, arguments: argparse.Namespace) -> list[Started]:
-    record = Path(arguments.record) if arguments.record else None
-    if record and record.suffix != onefile.SUFFIX:
-        record = record.with_name(record.name + onefile.SUFFIX)
+    record = to_make(arguments.record) if arguments.record else None
     said = settings.assigned(arguments.set)
     wanted = [replace(one, **said) for one in _wanted(arguments)]
     return group.up(wanted, record, arguments.start_with)

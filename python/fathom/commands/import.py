@@ -22,8 +22,7 @@ import importlib.util
 import os
 from pathlib import Path
 
-from fathom import onefile
-from fathom.directory import engine
+from fathom.directory import engine, to_make
 from fathom.errors import UsageError, install, printable
 from fathom.importing.start import importing
 from fathom.manifest import TOOLS
@@ -45,8 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Imports, and says where the run is."""
-    named: Path = arguments.output or Path(arguments.files[0].name)
-    into = named if named.suffix == onefile.SUFFIX else named.with_name(named.name + onefile.SUFFIX)
+    into = to_make(arguments.output or arguments.files[0].absolute().name)
     if os.path.lexists(into):
         raise UsageError(f"import: {printable(into)} exists; name another with -o, or remove it")
     for place, file in enumerate(arguments.files):

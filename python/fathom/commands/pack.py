@@ -19,7 +19,7 @@ from pathlib import Path
 import fathom
 from fathom import cluster, onefile, packing
 from fathom.commands.arguments import add_run
-from fathom.directory import engine, resolve
+from fathom.directory import engine, resolve, to_make
 from fathom.errors import DamagedRun, UsageError
 from fathom.keeping import Keeping
 from fathom.store import Run, streams_lost
@@ -88,8 +88,7 @@ def _joined(arguments: argparse.Namespace) -> Path:
     if not arguments.output:
         engine("join", *map(str, parts))
         return parts[0]
-    named = Path(arguments.output)
-    into = named if named.suffix == onefile.SUFFIX else named.with_name(named.name + onefile.SUFFIX)
+    into = to_make(arguments.output)
     there = into.exists()
     try:
         engine("join", str(into), *map(str, parts))
