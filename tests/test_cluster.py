@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from fathom import cluster, database, packing
 from fathom.__main__ import main
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
+from fathom.engine import ask
 from fathom.errors import DamagedRun, RunError, UsageError
 from fathom.store import Run
 from fathom.tiles import build, geometry, statements
@@ -297,8 +299,71 @@ def test_a_pack_that_workers_cannot_do(
     finally:
         workers.client.run(exec, told.format(""))
     said = capfd.readouterr().err
-    assert said == "fathom-engine: FATHOM_ENGINE names /nowhere/fathom-engine, which is no file\n"
+    host = socket.gethostname()
+    assert said == (
+        f"fathom-engine: {host}: FATHOM_ENGINE names /nowhere/fathom-engine, which is no file\n"
+    )
     assert left(run) == []
+
+
+def test_a_run_without_a_call_is_packed_by_workers(
+    workers: cluster.Workers, tmp_path: Path
+) -> None:
+    run = tmp_path / "r.fathom"
+    (run / "streams").mkdir(parents=True)
+    where = workers.client.scheduler.address.removeprefix("tcp://")
+    assert main(["pack", str(run), "--cluster", where]) == 0
+    assert pq.read_table(run / "tables" / "tiles.parquet").num_rows == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_pack_that_is_interrupted(
+    recorded_chombo: Path, workers: cluster.Workers, tmp_path: Path, number: signal.Signals
+) -> None:
+    """As from a terminal or a batch system, which tell all processes: nothing of it is left."""
+    run = unpacked(recorded_chombo, tmp_path / "r.fathom")
+    engine, pids = tmp_path / "engine", tmp_path / "pids"
+    engine.write_text(f"#!/bin/sh\necho $$ >> '{pids}'; exec sleep 60\n")
+    engine.chmod(0o755)
+    told = "import os; os.environ['FATHOM_ENGINE'] = '{}'"
+    workers.client.run(exec, told.format(engine))
+    where = workers.client.scheduler.address.removeprefix("tcp://")
+    words = [sys.executable, "-m", "fathom", "pack", run, "--cluster", where]
+    try:
+        with subprocess.Popen(words, stderr=subprocess.PIPE, start_new_session=True) as asked:
+            assert asked.stderr
+            while not pids.exists() and asked.poll() is None:
+                time.sleep(0.05)
+            assert left(run) != []
+            os.killpg(asked.pid, number)
+            said = asked.stderr.read()
+        assert asked.returncode == 128 + number
+        assert said == b"fathom-engine: shares: who gives them to others has gone\n"
+        assert left(run) == []
+    finally:
+        workers.client.run(exec, told.format(""))
+        for pid in pids.read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
+
+
+def test_a_share_whose_engine_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where memory is short: it could say nothing."""
+    engine = tmp_path / "engine"
+    engine.write_text("#!/bin/sh\nkill -9 $$\n")
+    engine.chmod(0o755)
+    monkeypatch.setenv("FATHOM_ENGINE", str(engine))
+    with pytest.raises(RunError, match="fathom-engine pack-share ended with signal 9"):
+        ask(["pack-share"], "")
+
+
+def test_how_many_workers_there_are(
+    workers: cluster.Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the client looked by itself in between, which asks for no list of them."""
+    looked = workers.client.scheduler_info
+    monkeypatch.setattr(workers.client, "scheduler_info", lambda **_: looked(n_workers=0))
+    assert workers.number == WORKERS
+    assert cluster.counted(1, "worker") == "1 worker"
 
 
 def refused(capsys: pytest.CaptureFixture[str], run: Path, *words: str) -> str:
@@ -315,6 +380,7 @@ def refused(capsys: pytest.CaptureFixture[str], run: Path, *words: str) -> str:
         (["throughput", "--cluster", "local:0"], "--cluster local:0: it is local"),
         (["throughput", "--cluster", "no.json"], "--cluster no.json: no such scheduler file"),
         (["throughput", "--cluster", "127.0.0.1:9"], "no scheduler of Dask answers there"),
+        (["throughput", "--cluster", "a\nb.json"], r"--cluster a\nb.json: no such scheduler file"),
         (["--cluster", "local", "--sql", PARTIAL], "needs --combine TEXT"),
         (["throughput", "--combine", WHOLE], "a query or SQL, not both"),
     ],
@@ -326,6 +392,20 @@ def test_what_is_no_cluster(
     needs.require(["python:distributed"])
     monkeypatch.setattr(cluster, "PATIENCE", 1.0)
     assert said in refused(capsys, grown_run.path, *words)
+
+
+@pytest.mark.parametrize("text", ["", '{"type": "Sch', "[1]", '{"address": 5}'])
+def test_what_is_no_scheduler_file(
+    grown_run: grown.Grown, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, text: str,
+) -> None:  # fmt: skip
+    """Or not yet: it is waited for."""
+    needs.require(["python:distributed"])
+    monkeypatch.setattr(cluster, "PATIENCE", 0.2)
+    file = tmp_path / "s.json"
+    file.write_text(text)
+    said = refused(capsys, grown_run.path, "throughput", "--cluster", str(file))
+    assert "no scheduler file: it names no address" in said
 
 
 def test_dask_is_missing(

@@ -3,6 +3,7 @@ tables that were there stay."""
 
 from __future__ import annotations
 
+import resource
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from fathom import places
+from fathom.__main__ import main
 from harness import tables
 
 PARTED = "select count(*), md5(string_agg(r::varchar, '' order by r::varchar)) from {} as r"
@@ -161,7 +163,7 @@ def test_what_a_killed_packer_left_goes(run: Path, shares: int) -> None:
     if shares:
         assert pack(run, shares) == (0, "")
     else:
-        subprocess.run([*words[:-3], run], check=True)
+        subprocess.run([*words[:3], run], check=True)  # though the tables are up to date
     assert left(run) == ["tables"]
 
 
@@ -169,6 +171,20 @@ def test_names_are_hostile(run: Path) -> None:
     odd = run.rename(run.with_name("a [1]*?\nb.fathom"))
     assert pack(odd, 2) == (0, "")
     assert left(odd) == ["tables"]
+    refused = share(str(odd / "none"), "survey", 0)
+    assert refused.returncode == 3 and refused.stderr.count("\n") == 1
+
+
+def test_a_full_disk_is_said(run: Path) -> None:
+    before = parted(run)
+    words = [places.engine(), "pack", "--quiet", "--force", "--shares", "2", run]
+    done = subprocess.run(
+        words, stderr=subprocess.PIPE, text=True, restore_signals=False, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+    )  # fmt: skip
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert "plan: File too large" in done.stderr
+    assert parted(run) == before and left(run) == ["tables"]
 
 
 def test_a_share_that_nobody_told(run: Path, tmp_path: Path) -> None:
@@ -180,3 +196,10 @@ def test_a_share_that_nobody_told(run: Path, tmp_path: Path) -> None:
         do(folder, step, number)
 
     assert pack(run, 2, other) == (0, "")
+
+
+def test_a_name_that_tables_cannot_have(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nor DuckDB nor Arrow opens what is no UTF-8."""
+    odd = run.rename(run.with_name("a\udcff.fathom"))
+    assert main(["pack", str(odd)]) == 3
+    assert r"a\udcff.fathom: this path is no UTF-8" in capfd.readouterr().err

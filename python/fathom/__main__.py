@@ -126,6 +126,10 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":  # as DuckDB calls Ctrl-C
+            raise
+        return 130
 
 
 if __name__ == "__main__":

@@ -8,9 +8,13 @@ tables whole, from the file system that they share with us.
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import re
+import signal
 import socket
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fathom import database
-from fathom.errors import FathomError, RunError, UsageError, install
+from fathom.errors import FathomError, RunError, UsageError, install, printable
 
 if TYPE_CHECKING:
     import duckdb
@@ -51,6 +55,10 @@ RANKS = (
     " group by coalesce(rank, -1 - process::bigint) order by min(process)"
 )
 FORMS = "local, local:WORKERS, a scheduler's HOST:PORT, or its scheduler file (.json)"
+
+
+#: What Dask raises where its scheduler does not answer any more.
+GONE = ("CommClosedError", "FutureCancelledError", "FuturesCancelledError", "CancelledError")
 
 
 @dataclass(frozen=True)
@@ -138,6 +146,11 @@ def write(tables: str, piece: Piece, text: str, folder: str) -> str:
     return str(file)
 
 
+def counted(n: int, what: str) -> str:
+    """Words of so many."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
 def peak_gib() -> float:
     """The most memory that this process had; what getrusage says begins with that of the process which started it."""
     found = re.search(r"^VmHWM:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
@@ -151,6 +164,7 @@ class Workers:
     client: Client
     parts: int = 0  # asked so far
     began: float = field(default_factory=time.monotonic)
+    given_up: bool = False  # by another thread: nobody waits for them any more
 
     def ask(self, run: Run, text: str, values: dict[str, Any]) -> list[pa.Table]:
         """Rows of a statement on each part of a run. Errors: as `each`."""
@@ -167,8 +181,12 @@ class Workers:
 
     @property
     def number(self) -> int:
-        """How many there are."""
-        return len(self.client.scheduler_info(n_workers=-1)["workers"]) or 1
+        """How many there are, but one at least."""
+        return self._there() or 1
+
+    def _there(self) -> int:
+        # Not of the list beside it: that is empty where a look that the client takes by itself comes in between.
+        return int(self.client.scheduler_info(n_workers=0).get("n_workers", 0))
 
     def share(self, do: Callable[..., T], parts: Sequence[tuple[object, ...]]) -> list[T]:
         """What a function gives, called with each of these. Errors: RunError where workers end again and again, or all
@@ -194,7 +212,9 @@ class Workers:
             with suppress(TimeoutError):
                 wait(futures, timeout=1)
                 return
-            if self.client.scheduler_info(n_workers=-1)["workers"]:
+            if self.given_up:
+                raise RunError("cluster: interrupted")
+            if self._there():
                 seen = time.monotonic()
             elif time.monotonic() - seen > PATIENCE:
                 raise RunError("cluster: all of its workers have gone; nothing was answered")
@@ -203,7 +223,7 @@ class Workers:
         """What it took."""
         peaks = self.client.run(peak_gib).values()
         return (
-            f"{self.parts} parts on {len(peaks)} workers, {time.monotonic() - self.began:.1f} s,"
+            f"{counted(self.parts, 'part')} on {counted(len(peaks), 'worker')}, {time.monotonic() - self.began:.1f} s,"
             f" at most {max(peaks, default=0.0):.2f} GiB in one"
         )
 
@@ -211,8 +231,9 @@ class Workers:
 def _told(error: Exception) -> str:
     if type(error).__name__ == "KilledWorker":
         return "cluster: workers that looked at the same part of the run ended, one after another: out of memory?"
-    first = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return f"cluster: {first}"
+    if type(error).__name__ in GONE:
+        return "cluster: its scheduler has gone; nothing was answered"
+    return f"cluster: {database.first_line(error) or type(error).__name__}"
 
 
 def _pieces(units: list[dict[str, Any]], workers: int) -> list[Piece]:
@@ -232,55 +253,99 @@ def _pieces(units: list[dict[str, Any]], workers: int) -> list[Piece]:
 
 
 @contextmanager
+def _ends_in_order() -> Iterator[None]:
+    """As on Ctrl-C what was begun goes at SIGTERM too, which batch systems send before they kill."""
+
+    def end(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
 def workers(where: str) -> Iterator[Workers]:
-    """Workers of the cluster that a word names: FORMS.
+    """Workers of the cluster that a word names: FORMS. For the main thread.
 
     Errors: UsageError where the word is none of these, Dask is not installed, or no scheduler or worker is there.
     """
     local = re.fullmatch(r"local(?::([1-9]\d{0,3}))?", where)
+    named = f"--cluster {printable(where)}"
     elsewhere = where.endswith(".json") or re.search(r"[^:]:\d+$", where)
     if not local and (where.startswith("local:") or not elsewhere):
-        raise UsageError(f"--cluster {where}: it is {FORMS}")
+        raise UsageError(f"{named}: it is {FORMS}")
     try:
         import distributed
     except ImportError as error:
         raise UsageError(f"--cluster needs Dask: {install('dask')}") from error
-    with ExitStack() as held:
+    # What it says by itself is nobody's business: what counts comes as an error.
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    with _ends_in_order(), ExitStack() as held:
         if local:
             number = int(local[1] or 0) or os.cpu_count() or 1
             yield Workers(held.enter_context(_local(number)))
         else:
-            yield Workers(held.enter_context(_of_scheduler(distributed, where)))
+            yield Workers(held.enter_context(_of_scheduler(distributed, where, named)))
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Processes that are started meanwhile do not hear Ctrl-C; we do, at the end."""
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # which would let it through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
 def _local(number: int) -> Iterator[Client]:
-    """So many processes of this machine; what Dask says while they end is nobody's business."""
-    import logging
-
+    """So many processes of this machine."""
+    import dask
     from distributed import Client, LocalCluster
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with (
-        LocalCluster(
-            n_workers=number,
-            threads_per_worker=1,
-            memory_limit=None,
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    quiet = {"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"}
+    with ExitStack() as held:
+        with _unheard():
+            held.enter_context(dask.config.set(quiet))
+            cluster = LocalCluster(
+                n_workers=number,
+                threads_per_worker=1,
+                memory_limit=None,
+                dashboard_address="127.0.0.1:0",
+            )
+            held.enter_context(cluster)
+            client = held.enter_context(Client(cluster))
         yield client
 
 
+def _no_scheduler_file(file: Path) -> str:
+    """Why it is none; empty: it is one."""
+    try:
+        found = json.loads(file.read_bytes())
+    except OSError:
+        return "no such scheduler file"
+    except ValueError:
+        found = None
+    is_one = isinstance(found, dict) and isinstance(found.get("address"), str)
+    return "" if is_one else "no scheduler file: it names no address; remove that of an earlier job"
+
+
 @contextmanager
-def _of_scheduler(distributed: Any, where: str) -> Iterator[Client]:
+def _of_scheduler(distributed: Any, where: str, named: str) -> Iterator[Client]:
     """One that runs already: on a Slurm job's nodes, below mpiexec, or anywhere."""
     if where.endswith(".json"):
         end = time.monotonic() + PATIENCE
-        while not Path(where).is_file():  # a scheduler that was just started makes it
+        while wrong := _no_scheduler_file(Path(where)):  # one that was just started makes it
             if time.monotonic() > end:
-                raise UsageError(f"--cluster {where}: no such scheduler file")
+                raise UsageError(f"{named}: {wrong}")
             time.sleep(0.1)
         given = {"scheduler_file": where}
     else:
@@ -288,10 +353,10 @@ def _of_scheduler(distributed: Any, where: str) -> Iterator[Client]:
     try:
         client = distributed.Client(**given, timeout=PATIENCE)
     except (OSError, ValueError, TimeoutError) as error:
-        raise UsageError(f"--cluster {where}: no scheduler of Dask answers there") from error
+        raise UsageError(f"{named}: no scheduler of Dask answers there") from error
     with client:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError as error:
-            raise UsageError(f"--cluster {where}: its scheduler has no worker") from error
+            raise UsageError(f"{named}: its scheduler has no worker") from error
         yield client

@@ -42,14 +42,14 @@ class Derived:
         return bool(metadata.get(self.key.encode()) == self.made_of(tables).encode())
 
     def write(
-        self, con: duckdb.DuckDBPyConnection, rows: str, options: str, tables: Path, file: Path
+        self, con: duckdb.DuckDBPyConnection, rows: str, options: str, made_of: str, file: Path
     ) -> None:
         """Made aside and moved over, so that a reader finds a whole file or none."""
         aside = file.with_name(f"{file.name}.{os.getpid()}")
         try:
             con.execute(
                 f"copy ({rows}) to {quoted(str(aside))} (format parquet, {options},"
-                f" kv_metadata {{'{self.key}': {quoted(self.made_of(tables))}}})"
+                f" kv_metadata {{'{self.key}': {quoted(made_of)}}})"
             )
             aside.replace(file)
         finally:

@@ -16,6 +16,10 @@ def resolve(path: str | PathLike[str]) -> Path:
     """The run directory that a user means by `s3d`, `s3d.fathom` or a path below it."""
     directory = find(path)
     if directory:
+        if not _is_utf8(directory):
+            raise NotARun(
+                f"{printable(directory)}: this path is no UTF-8, so its tables cannot be opened; rename it"
+            )
         return directory
     given = Path(path)
     if given.exists():
@@ -23,6 +27,14 @@ def resolve(path: str | PathLike[str]) -> Path:
             f"{printable(given)} is no run directory: it has neither run.json nor streams"
         )
     raise NotARun(f"{printable(given)}: there is no such run directory")
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def find(path: str | PathLike[str]) -> Path | None:

@@ -11,9 +11,14 @@ def ask(words: Sequence[str], text: str) -> str:
     """What it prints when it is given this text. Raises RunError with its line if it fails."""
     command = [str(places.engine()), *words]
     try:
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        # A limit of a file's size is an error to it, as to us, and no signal.
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, restore_signals=False, check=False
+        )
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
     if done.returncode:
-        raise RunError(done.stderr.strip().removeprefix("fathom-engine: "))
+        said = done.stderr.strip().removeprefix("fathom-engine: ")
+        ended = f"status {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
+        raise RunError(said or f"fathom-engine {words[0]} ended with {ended}")
     return done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import socket
 import subprocess
 import sys
 import time
@@ -11,9 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fathom import engine, places
+from fathom import engine, places, programs
+from fathom.cluster import counted
 from fathom.directory import ended
-from fathom.errors import FathomError
+from fathom.errors import FathomError, RunError
 
 if TYPE_CHECKING:
     from fathom.cluster import Workers
@@ -24,7 +26,10 @@ def share(folder: str, step: str, number: int) -> float:
     from distributed import get_worker
 
     threads = str(get_worker().state.nthreads)
-    engine.ask(["pack-share", folder, step, str(number), "--jobs", threads], "")
+    try:
+        engine.ask(["pack-share", folder, step, str(number), "--jobs", threads], "")
+    except FathomError as error:
+        raise RunError(f"{socket.gethostname()}: {error}") from error
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
 
 
@@ -34,18 +39,40 @@ def pack(directory: Path, words: Sequence[str], workers: Workers) -> None:
     began = time.monotonic()
     command = [str(places.engine()), "pack", "--shares", str(workers.number), *words]
     pipe = subprocess.PIPE
+    peaks: list[float] = []
+    # Ctrl-C is for us: it removes what it made once we do not answer any more.
     with subprocess.Popen(
-        [*command, str(directory)], stdin=pipe, stdout=pipe, text=True, restore_signals=False
-    ) as packer:
-        assert packer.stdin and packer.stdout
-        peaks: list[float] = []
-        for line in packer.stdout:
-            with suppress(BrokenPipeError):  # it has ended, and said why
-                print(_done(directory, line, workers, peaks), file=packer.stdin, flush=True)
+        [*command, str(directory)], stdin=pipe, stdout=pipe, text=True, restore_signals=False,
+        start_new_session=True,
+    ) as packer:  # fmt: skip
+        try:
+            _answer(packer, directory, workers, peaks)
+        except BaseException:
+            _leave(packer)
+            raise
     ended("pack", packer.returncode)
     if peaks:
         took = f"{time.monotonic() - began:.1f} s, at most {max(peaks):.2f} GiB in one"
-        print(f"fathom: packed by {workers.number} workers, {took}", file=sys.stderr)
+        print(f"fathom: packed by {counted(workers.number, 'worker')}, {took}", file=sys.stderr)
+
+
+def _answer(
+    packer: subprocess.Popen[str], directory: Path, workers: Workers, peaks: list[float]
+) -> None:
+    """Has done what it says."""
+    assert packer.stdin and packer.stdout
+    for line in packer.stdout:
+        with suppress(BrokenPipeError):  # it has ended, and said why
+            print(_done(directory, line, workers, peaks), file=packer.stdin, flush=True)
+
+
+def _leave(packer: subprocess.Popen[str]) -> None:
+    """It ends by itself, unless it waits for another packer."""
+    assert packer.stdin
+    with suppress(OSError, subprocess.TimeoutExpired):
+        packer.stdin.close()
+        packer.wait(programs.GRACE)
+    programs.end(packer)
 
 
 def _done(directory: Path, line: str, workers: Workers, peaks: list[float]) -> str:

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -18,8 +18,16 @@ def _give_way() -> None:
     os.setpriority(os.PRIO_PROCESS, mine, max(NICE, os.getpriority(os.PRIO_PROCESS, mine)))
 
 
-def politely(work: Callable[[], T]) -> T:
+def politely(work: Callable[[], T], give_up: Callable[[], object] | None = None) -> T:
     """What `work` gives or raises. It has all processors while nobody else wants them, and hardly any of one that
-    somebody wants: a database that `work` opens too."""
+    somebody wants: a database that `work` opens too. `give_up`: interrupts what it is at; on Ctrl-C it is called until
+    it ends."""
     with ThreadPoolExecutor(1, initializer=_give_way) as one:
-        return one.submit(work).result()
+        done = one.submit(work)
+        try:
+            return done.result()
+        except (KeyboardInterrupt, SystemExit):
+            while give_up and not done.done():
+                give_up()
+                wait([done], timeout=0.1)
+            raise

@@ -342,10 +342,16 @@ fn main() -> ExitCode {
 	match run(cli.command) {
 		Ok(()) => ExitCode::SUCCESS,
 		Err(message) => {
-			eprintln!("fathom-engine: {message}");
+			eprintln!("fathom-engine: {}", printable(&message));
 			ExitCode::from(3)
 		}
 	}
+}
+
+/// Names of files are hostile text: control characters are shown, and end no line.
+fn printable(text: &str) -> String {
+	let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+	text.chars().map(shown).collect()
 }
 
 fn run(command: Command) -> Result<(), String> {

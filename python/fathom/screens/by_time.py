@@ -58,11 +58,12 @@ def make(tables: Path, watch: Watch) -> bool:
     spill = Path(tempfile.mkdtemp(prefix="fathom-by-time-"))
     con = duckdb.connect(":memory:", config={"temp_directory": str(spill), "memory_limit": MEMORY})
     watch(con)
+    made_of = COPY.made_of(tables)  # before they are read: they may be packed anew meanwhile
     try:
         con.execute("set enable_progress_bar = false")
         database.add_views(con, tables)
         file.parent.mkdir(exist_ok=True)
-        _write(con, tables, file)
+        _write(con, made_of, file)
     except duckdb.InterruptException:
         return False
     except (duckdb.Error, OSError) as error:
@@ -74,7 +75,7 @@ def make(tables: Path, watch: Watch) -> bool:
     return True
 
 
-def _write(con: duckdb.DuckDBPyConnection, tables: Path, file: Path) -> None:
+def _write(con: duckdb.DuckDBPyConnection, made_of: str, file: Path) -> None:
     """Made aside and moved over, so that a reader finds a whole file or none."""
     aside = file.with_name(f"{file.name}.{os.getpid()}")
     part = f"start // greatest(1, (select max(duration) from runs) // {PARTS})"
@@ -88,7 +89,7 @@ def _write(con: duckdb.DuckDBPyConnection, tables: Path, file: Path) -> None:
                 f"create type aside.{name}s as enum (select distinct {name} from words order by 1)"
             )
         con.execute(f"create table aside.calls as {rows} order by {part}, process, start")
-        con.execute(f"create table aside.made as select {quoted(COPY.made_of(tables))} as made_of")
+        con.execute(f"create table aside.made as select {quoted(made_of)} as made_of")
         con.execute("detach aside")
         aside.replace(file)
     finally:

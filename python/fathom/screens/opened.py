@@ -85,7 +85,10 @@ class Opened:
     def sort(self, stop: Stop) -> None:
         """Makes the copy of its calls that answers on a part of the time are read from."""
         tables = self.run.path / "tables"
-        if not self.by_time and politely(lambda: by_time.make(tables, stop.watch)):
+        interrupted = Gone("interrupted")
+        if not self.by_time and politely(
+            lambda: by_time.make(tables, stop.watch), lambda: stop.now(interrupted)
+        ):
             self.by_time = by_time.attach(self.run.connection.cursor(), tables)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:

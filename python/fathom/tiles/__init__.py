@@ -1,6 +1,7 @@
 """The pyramid of tiles: what a picture of any width and zoom needs of a run, in proportion to its pixels."""
 
 import tempfile
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ import duckdb
 import pyarrow as pa
 
 from fathom.cluster import Workers
-from fathom.database import SMALL, quoted
+from fathom.database import SMALL, first_line, quoted
 from fathom.derived import Watch, ignore
+from fathom.errors import DamagedRun
 from fathom.polite import politely
 from fathom.tiles import build
 
@@ -20,12 +22,28 @@ class Tiles:
 
     def __init__(self, tables: Path, watch: Watch = ignore, workers: Workers | None = None) -> None:
         """Of a run that is packed. `watch`, `workers`: as build.ensure has it."""
+        making: list[duckdb.DuckDBPyConnection] = []
+
+        def watched(con: duckdb.DuckDBPyConnection) -> None:
+            making.append(con)
+            watch(con)
+
+        def give_up() -> None:
+            if workers:
+                workers.given_up = True
+            for con in making:
+                with suppress(duckdb.ConnectionException):  # closed: it has done its work
+                    con.interrupt()
+
         self._kept: tempfile.TemporaryDirectory[str] | None
-        file, self._kept = politely(lambda: build.ensure(tables, watch, workers))
+        file, self._kept = politely(lambda: build.ensure(tables, watched, workers), give_up)
         self._con = duckdb.connect(":memory:")
         self._con.execute("set parquet_metadata_cache = true")
-        form = "table" if file.stat().st_size <= SMALL else "view"
-        self._con.execute(f"create {form} tiles as from read_parquet({quoted(str(file))})")
+        try:
+            form = "table" if file.stat().st_size <= SMALL else "view"
+            self._con.execute(f"create {form} tiles as from read_parquet({quoted(str(file))})")
+        except (OSError, duckdb.Error) as error:
+            raise DamagedRun(f"{file}: {first_line(error)}; try again") from error
 
     @cached_property
     def deepest(self) -> int:

@@ -2,11 +2,13 @@
 
 import bisect
 import contextlib
+import fcntl
 import os
 import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +17,7 @@ import pyarrow as pa
 
 from fathom import cluster, database
 from fathom.derived import Derived, Watch, ignore
-from fathom.errors import DamagedRun
+from fathom.errors import DamagedRun, FathomError
 from fathom.tiles import statements
 from fathom.tiles.geometry import LEVELS, Geometry, Level
 
@@ -32,6 +34,9 @@ EVERY = 8
 GROUP = 32_768
 # MiB that the database may use, and more for each thread; what is more goes to disk.
 MEMORY, OF_THREAD = 1024, 32
+#: Of folders of files that serve while tiles are made. Those beside the tables are guarded by the lock of a table that
+#: every run has: held by each who makes such a folder, alone by who clears what killed ones left.
+FOLDER, GUARD = "fathom-tiles-", "runs.parquet"
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,8 @@ class Asked:
         if self.workers is not None:
             together, folder = self._together(level), str(self.folder)
             files = self.workers.each(self.tables, together, cluster.write, text, folder)
-            text = f"from read_parquet([{', '.join(map(database.quoted, files))}])"
+            if files:  # of a run without calls nobody is asked
+                text = f"from read_parquet([{', '.join(map(database.quoted, files))}])"
         self.con.execute(f"create temp table level_{level.z} as {text}")
 
     def _together(self, level: Level) -> pa.Table:
@@ -97,10 +103,10 @@ def _make_coarser(con: duckdb.DuckDBPyConnection, below: Level, level: Level) ->
     )
 
 
-def _write(con: duckdb.DuckDBPyConnection, levels: list[Level], tables: Path, file: Path) -> None:
+def _write(con: duckdb.DuckDBPyConnection, levels: list[Level], made_of: str, file: Path) -> None:
     every = "\nunion all\n".join(statements.file(one) for one in levels)
     rows = f"from ({every}) order by z, layer, y, x, cell, op, kind"
-    TILES.write(con, rows, f"compression zstd, row_group_size {GROUP}", tables, file)
+    TILES.write(con, rows, f"compression zstd, row_group_size {GROUP}", made_of, file)
 
 
 def _of(con: duckdb.DuckDBPyConnection) -> tuple[Geometry, int]:
@@ -112,30 +118,75 @@ def _of(con: duckdb.DuckDBPyConnection) -> tuple[Geometry, int]:
     return Geometry(duration, lanes), events
 
 
+def _made_of(tables: Path) -> str:
+    """As Derived has it; empty: the tables are just being replaced."""
+    try:
+        return TILES.made_of(tables)
+    except OSError:
+        return ""
+
+
+def _check_same(tables: Path, made_of: str) -> None:
+    """Errors: DamagedRun where these are not the tables any more that tiles were to be made of."""
+    if not made_of or _made_of(tables) != made_of:
+        raise DamagedRun(f"{tables}: made anew while tiles were made of them; try again")
+
+
+@contextlib.contextmanager
+def _folder(tables: Path | None) -> Iterator[Path]:
+    """One that goes at the end; beside the tables if they are named, for workers write nowhere else."""
+    with contextlib.ExitStack() as held:
+        if tables is not None:
+            guard = held.enter_context((tables / GUARD).open("rb"))
+            with contextlib.suppress(OSError):  # no locks here: nobody will clear anything
+                fcntl.flock(guard, fcntl.LOCK_SH)
+        folder = Path(tempfile.mkdtemp(prefix=FOLDER, dir=tables))
+        held.callback(shutil.rmtree, folder, ignore_errors=True)
+        yield folder
+
+
+def _clear(tables: Path) -> None:
+    """Removes what makers left that were killed, unless another is at work."""
+    left = list(tables.glob(f"{FOLDER}*"))
+    if left:
+        with contextlib.suppress(OSError), (tables / GUARD).open("r+b") as guard:
+            fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for folder in left:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _database(spill: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    memory = MEMORY + OF_THREAD * (os.cpu_count() or 1)
+    with duckdb.connect(":memory:", config={"temp_directory": str(spill)}) as con:
+        con.execute(f"set memory_limit = '{memory} MiB'")
+        con.execute("set enable_progress_bar = false; set preserve_insertion_order = true")
+        yield con
+
+
 def make(
     tables: Path, file: Path, watch: Watch = ignore, workers: cluster.Workers | None = None
 ) -> None:
     """Writes the table. Errors: DamagedRun, RunError of workers."""
     began = time.monotonic()
-    # Workers write nowhere but below the tables.
-    spill = Path(tempfile.mkdtemp(prefix="fathom-tiles-", dir=tables if workers else None))
-    con = duckdb.connect(":memory:", config={"temp_directory": str(spill)})
-    watch(con)
+    made_of = _made_of(tables)
     try:
-        memory = MEMORY + OF_THREAD * (os.cpu_count() or 1)
-        con.execute(f"set memory_limit = '{memory} MiB'")
-        con.execute("set enable_progress_bar = false; set preserve_insertion_order = true")
-        database.add_views(con, tables)
-        geometry, calls = _of(con)
-        asked = Asked(con, tables, spill, workers)
-        deepest = _deepest(asked, geometry, calls)
-        _make_levels(asked, geometry, deepest)
-        _write(con, geometry.levels(deepest), tables, file)
-    except (duckdb.Error, OSError) as error:
-        raise DamagedRun(f"{file}: the tiles could not be made: {error}") from error
-    finally:
-        con.close()
-        shutil.rmtree(spill, ignore_errors=True)
+        with _folder(tables if workers else None) as spill, _database(spill) as con:
+            watch(con)
+            database.add_views(con, tables)
+            geometry, calls = _of(con)
+            asked = Asked(con, tables, spill, workers)
+            deepest = _deepest(asked, geometry, calls)
+            _make_levels(asked, geometry, deepest)
+            _write(con, geometry.levels(deepest), made_of, file)
+    except (duckdb.Error, OSError, FathomError) as error:
+        _check_same(tables, made_of)
+        if isinstance(error, FathomError):
+            raise
+        raise DamagedRun(
+            f"{file}: the tiles could not be made: {database.first_line(error)}"
+        ) from error
+    _check_same(tables, made_of)
     if time.monotonic() - began > 1:
         print(
             f"fathom: tiles made in {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True
@@ -149,9 +200,12 @@ def ensure(
     goes when the second is dropped. `watch`: gets the connection that makes them, and may interrupt it. `workers`: make
     most of it, where the run can be written to."""
     file = tables / TILES.name
+    writable = os.access(tables, os.W_OK)
+    if writable:
+        _clear(tables)
     if TILES.is_made(file, tables):
         return file, None
-    if os.access(tables, os.W_OK):
+    if writable:
         with contextlib.suppress(PermissionError):
             make(tables, file, watch, workers)
             return file, None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fathom import screens
-from fathom.errors import UsageError
+from fathom.errors import DamagedRun, UsageError
 from fathom.screens.opened import Runs
 from fathom.tiles import build
 from fathom.tiles.geometry import BINS, ROWS, Geometry, Level
@@ -202,6 +202,38 @@ def test_tiles_are_made_once_and_anew_of_other_calls(tmp_path: Path) -> None:
     os.utime(part, ns=(1, 1))
     assert not build.TILES.is_made(file, tables)
     assert build.ensure(tables)[0].stat().st_mtime_ns > made
+
+
+def test_what_killed_makers_left_goes(tmp_path: Path) -> None:
+    """But not while another is at work."""
+    tables = many(tmp_path, 3, 5) / "tables"
+    killed = tables / f"{build.FOLDER}1"
+    killed.mkdir()
+    (killed / "rows.parquet").touch()
+    with build._folder(tables) as at_work:
+        build.ensure(tables)
+        assert killed.is_dir() and at_work.is_dir()
+    build.ensure(tables)
+    assert not list(tables.glob(f"{build.FOLDER}*"))
+
+
+def test_tables_that_are_made_anew_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was made of some of both is not taken for theirs."""
+    tables = many(tmp_path, 3, 5) / "tables"
+    deepest = build._deepest
+
+    def packed(*arguments: Any) -> int:
+        os.utime(tables / "calls" / "0.parquet", ns=(1, 1))
+        return deepest(*arguments)
+
+    monkeypatch.setattr(build, "_deepest", packed)
+    with pytest.raises(DamagedRun, match="made anew while tiles were made of them; try again"):
+        build.ensure(tables)
+    monkeypatch.undo()
+    assert not build.TILES.is_made(tables / build.TILES.name, tables)
+    build.ensure(tables)
 
 
 def test_a_run_that_cannot_be_written_to_has_tiles(
