@@ -104,8 +104,9 @@ def _make_coarser(con: duckdb.DuckDBPyConnection, below: Level, level: Level) ->
 
 
 def _write(con: duckdb.DuckDBPyConnection, levels: list[Level], made_of: str, file: Path) -> None:
-    every = "\nunion all\n".join(statements.file(one) for one in levels)
-    rows = f"from ({every}) order by z, layer, y, x, cell, op, kind"
+    # Each level is sorted by itself: a sort of all at once needs more than the limit, whatever goes to disk.
+    order = "order by layer, y, x, cell, op, kind"
+    rows = "\nunion all\n".join(f"(from ({statements.file(one)}) {order})" for one in levels)
     TILES.write(con, rows, f"compression zstd, row_group_size {GROUP}", made_of, file)
 
 

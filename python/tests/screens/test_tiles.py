@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from fathom import screens
 from fathom.errors import DamagedRun, UsageError
@@ -234,6 +235,26 @@ def test_tables_that_are_made_anew_meanwhile(
     monkeypatch.undo()
     assert not build.TILES.is_made(tables / build.TILES.name, tables)
     build.ensure(tables)
+
+
+def test_cells_that_are_more_than_the_memory_are_sorted_on_disk(tmp_path: Path) -> None:
+    levels = Geometry(10**9, 4096).levels(3)
+    with duckdb.connect(":memory:", config={"temp_directory": str(tmp_path)}) as con:
+        con.execute("set memory_limit = '90 MiB'; set threads = 2")
+        for level in levels:
+            con.execute(
+                f"create temp table level_{level.z} as select 'posix' as layer, 'write' as op, 'write' as kind,"
+                f" hash(i) % 4096 as row, hash(-i) % {512 << level.z} as bin, 1 as calls, i as time, i as bytes,"
+                f" i as longest, i as call from range(1_000_000 >> {2 * (levels[-1].z - level.z)}) as r(i)"
+            )
+        file = tmp_path / "tiles.parquet"
+        build._write(con, levels, "", file)
+        place = "(z, layer, y, x, cell)"
+        (found,) = con.sql(
+            f"select count(*), count(*) filter (where {place} < before) from"
+            f" (select *, lag({place}) over () as before from '{file}')"
+        ).fetchall()
+    assert found == (1_328_125, 0)
 
 
 def test_a_run_that_cannot_be_written_to_has_tiles(
