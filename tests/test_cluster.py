@@ -492,6 +492,19 @@ def test_workers_that_are_not_there_or_go(
             process.wait()
 
 
+def test_a_scheduler_that_goes(workers: cluster.Workers) -> None:
+    """Dask gives up after a while, and then answers nothing."""
+    from distributed import Client
+
+    with Client(workers.client.scheduler.address, set_as_default=False) as client:
+        lonely = cluster.Workers(client)
+        assert lonely.share(len, [((),)]) == [0]
+        client.close()
+        with pytest.raises(RunError, match="its scheduler has gone; nothing was answered"):
+            lonely.share(len, [((),)])
+        assert lonely.said() == "cluster: its scheduler has gone; nothing was answered"
+
+
 @pytest.mark.full
 def test_workers_on_the_nodes_of_a_slurm_job(
     grown_run: grown.Grown, recorded_chombo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -190,18 +190,20 @@ class Workers:
 
     def share(self, do: Callable[..., T], parts: Sequence[tuple[object, ...]]) -> list[T]:
         """What a function gives, called with each of these. Errors: RunError where workers end again and again, or all
-        have gone; the function's own."""
+        or their scheduler have gone; the function's own."""
         self.parts += len(parts)
-        futures = [self.client.submit(do, *part, pure=False) for part in parts]
+        futures: list[Any] = []
         try:
+            futures += [self.client.submit(do, *part, pure=False) for part in parts]
             self._wait(futures)
             return list(self.client.gather(futures))
         except FathomError:
             raise
         except Exception as error:
-            raise RunError(_told(error)) from error
+            raise RunError(self._told(error)) from error
         finally:
-            self.client.cancel(futures)
+            if self._is_heard():
+                self.client.cancel(futures)
 
     def _wait(self, futures: list[Any]) -> None:
         """Until all are done; while a worker that ended is started anew, others take its parts."""
@@ -219,21 +221,28 @@ class Workers:
             elif time.monotonic() - seen > PATIENCE:
                 raise RunError("cluster: all of its workers have gone; nothing was answered")
 
+    def _is_heard(self) -> bool:
+        """Does the scheduler hear us?"""
+        return bool(self.client.status == "running")
+
+    def _told(self, error: Exception) -> str:
+        kind = type(error).__name__
+        if kind == "KilledWorker":
+            return "cluster: workers that looked at the same part of the run ended, one after another: out of memory?"
+        if kind in GONE or not self._is_heard():
+            return "cluster: its scheduler has gone; nothing was answered"
+        return f"cluster: {database.first_line(error) or kind}"
+
     def said(self) -> str:
         """What it took."""
-        peaks = self.client.run(peak_gib).values()
+        try:
+            peaks = self.client.run(peak_gib).values()
+        except Exception as error:
+            return self._told(error)
         return (
             f"{counted(self.parts, 'part')} on {counted(len(peaks), 'worker')}, {time.monotonic() - self.began:.1f} s,"
             f" at most {max(peaks, default=0.0):.2f} GiB in one"
         )
-
-
-def _told(error: Exception) -> str:
-    if type(error).__name__ == "KilledWorker":
-        return "cluster: workers that looked at the same part of the run ended, one after another: out of memory?"
-    if type(error).__name__ in GONE:
-        return "cluster: its scheduler has gone; nothing was answered"
-    return f"cluster: {database.first_line(error) or type(error).__name__}"
 
 
 def _pieces(units: list[dict[str, Any]], workers: int) -> list[Piece]:
