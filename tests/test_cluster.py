@@ -323,6 +323,7 @@ def test_a_pack_that_is_interrupted(
     """As from a terminal or a batch system, which tell all processes: nothing of it is left."""
     run = unpacked(recorded_chombo, tmp_path / "r.fathom")
     engine, pids = tmp_path / "engine", tmp_path / "pids"
+    pids.touch()
     engine.write_text(f"#!/bin/sh\necho $$ >> '{pids}'; exec sleep 60\n")
     engine.chmod(0o755)
     told = "import os; os.environ['FATHOM_ENGINE'] = '{}'"
@@ -332,7 +333,7 @@ def test_a_pack_that_is_interrupted(
     try:
         with subprocess.Popen(words, stderr=subprocess.PIPE, start_new_session=True) as asked:
             assert asked.stderr
-            while not pids.exists() and asked.poll() is None:
+            while asked.poll() is None and pids.read_text().count("\n") < WORKERS:
                 time.sleep(0.05)
             assert left(run) != []
             os.killpg(asked.pid, number)
