@@ -1,14 +1,11 @@
 -- Data that a netCDF library moved when a definition ended: classic form, by system calls or by MPI-IO. (What is in HDF5's form has
 -- HDF5's calls between: shared/driver.sql.) Columns: id, op, process, file, read, written (bytes), time (ns), calls.
-with definition as materialized (
-	select id, op from calls where layer in ('netcdf', 'pnetcdf') and op in ('nc_enddef', 'nc__enddef', 'ncmpi_enddef', 'ncmpi__enddef')
-),
-moved as (
+with moved as (
 	select d.id, d.op, c.process, c.file, c.kind, c.bytes, c.duration as time, c.id as worst
-	from calls as c join definition as d on c.parent = d.id
-	where exists (from definition) and c.layer = 'posix' and c.kind in ('read', 'write') and c.file is not null
+	from calls as c join {enddefs} as d on c.parent = d.id
+	where c.layer = 'posix' and c.kind in ('read', 'write') and c.file is not null
 	union all
-	select d.id, d.op, t.process, t.file, t.kind, t.moved, t.io, t.id from {transfers} as t join definition as d on t.parent = d.id
+	select d.id, d.op, t.process, t.file, t.kind, t.moved, t.io, t.id from {transfers} as t join {enddefs} as d on t.parent = d.id
 )
 select
 	id, op, process, file,
