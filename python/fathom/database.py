@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fathom.errors import DamagedRun, FathomError, UsageError
+from fathom.errors import DamagedRun, FathomError, RunError, UsageError
 
 # `ask` knows that; `many` is there for those to whom it matters.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy")
@@ -192,6 +192,12 @@ def _told(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> FathomError:
         return UsageError(f"SQL: {said}\n  There are: {_names(con)}")
     if isinstance(error, duckdb.IOException):
         return DamagedRun(said)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        used = re.search(r"/(\S+ \S+) used\)", said)
+        return RunError(
+            f"this needs more memory than the {used[1] if used else said} that it may use here; ask it"
+            " where there is more, of a part of the run, or of the workers of a cluster (docs/scale.md)"
+        )
     if re.search(r"INT128 with value|Overflow in \w+ of (INT|HUGEINT)", said):
         return DamagedRun(
             "sizes, offsets or times of this run sum to more than 64 bits, which no program can do; look for them with"
