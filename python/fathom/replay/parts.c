@@ -479,7 +479,7 @@ static int prepare(void)
 		/* prepare */
 		if (wrong)
 			fprintf(stderr, "replay: %s: %s%s\n", below, strerror(errno),
-				errno == ENOTEMPTY ? "; name an empty one, or a new one: nothing is written over" : "");
+				errno == ENOTEMPTY ? "; name an empty one" : "");
 	}
 	MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD);
 	return wrong;
