@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -316,6 +316,11 @@ def test_a_run_without_a_call_is_packed_by_workers(
     assert pq.read_table(run / "tables" / "tiles.parquet").num_rows == 0
 
 
+def hears_interrupts() -> None:
+    """In the background of a shell processes begin without."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_pack_that_is_interrupted(
     recorded_chombo: Path, workers: cluster.Workers, tmp_path: Path, number: signal.Signals
@@ -331,7 +336,9 @@ def test_a_pack_that_is_interrupted(
     where = workers.client.scheduler.address.removeprefix("tcp://")
     words = [sys.executable, "-m", "fathom", "pack", run, "--cluster", where]
     try:
-        with subprocess.Popen(words, stderr=subprocess.PIPE, start_new_session=True) as asked:
+        with subprocess.Popen(
+            words, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=hears_interrupts
+        ) as asked:
             assert asked.stderr
             while asked.poll() is None and pids.read_text().count("\n") < WORKERS:
                 time.sleep(0.05)
@@ -344,7 +351,8 @@ def test_a_pack_that_is_interrupted(
     finally:
         workers.client.run(exec, told.format(""))
         for pid in pids.read_text().split():
-            os.kill(int(pid), signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
 
 
 def test_a_share_whose_engine_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
