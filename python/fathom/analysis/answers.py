@@ -52,9 +52,8 @@ class Library:
     layers: list[tuple[str, float]]  # the program's own calls: layer and share of their time
     stack: list[str]  # from the first of `layers` down, by time
     mpiio: list[str]  # functions of MPI-IO that were called, by time
-    collective: (
-        float | None
-    )  # share of MPI-IO's time in reading and writing, in collective calls; null: not known
+    # Share of MPI-IO's time in reading and writing, in collective calls; null: not known.
+    collective: float | None
 
 
 @dataclass(frozen=True)
