@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fathom.errors import DamagedRun, FathomError, RunError, UsageError
+from fathom.errors import DamagedRun, FathomError, UsageError
 
 # `ask` knows that; `many` is there for those to whom it matters.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy")
@@ -194,7 +194,7 @@ def _told(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> FathomError:
         return DamagedRun(said)
     if isinstance(error, duckdb.OutOfMemoryException):
         used = re.search(r"/(\S+ \S+) used\)", said)
-        return RunError(
+        return UsageError(
             f"this needs more memory than the {used[1] if used else said} that it may use here; ask it"
             " where there is more, of a part of the run, or of the workers of a cluster (docs/scale.md)"
         )

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from fathom import database
 from fathom.__main__ import main
-from fathom.errors import FathomError, RunError, UsageError
+from fathom.errors import FathomError, UsageError
 
 Captured = pytest.CaptureFixture[str]
 
@@ -57,7 +57,7 @@ def test_what_cannot_be_asked_is_said(shared_run: Path) -> None:
 def test_too_little_memory_is_one_line_and_no_fault_of_the_statement(tmp_path: Path) -> None:
     con = database.connect(tmp_path, memory="10 MiB")
     with pytest.raises(
-        RunError, match=r"more memory than the 10.0 MiB that it may use here; ask"
+        UsageError, match=r"more memory than the 10.0 MiB that it may use here; ask"
     ) as caught:
         database.ask(con, "select list(i::text || repeat('x', 99)) from range(1_000_000) as r(i)")
     assert "\n" not in str(caught.value)
