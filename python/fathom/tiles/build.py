@@ -32,8 +32,9 @@ MANY = 1_000_000
 EVERY = 8
 # Cells that are read at a time: a tile is at most a few of these.
 GROUP = 32_768
-# MiB that the database may use, and more for each thread; what is more goes to disk.
-MEMORY, OF_THREAD = 1024, 32
+# MiB that the database may use, and more for each thread and each million calls; what is more goes to disk, but of sums
+# for many cells not all can.
+MEMORY, OF_THREAD, OF_MILLION = 1024, 32, 4
 #: Of folders of files that serve while tiles are made. Those beside the tables are guarded by the lock of a table that
 #: every run has: held by each who makes such a folder, alone by who clears what killed ones left.
 FOLDER, GUARD = "fathom-tiles-", "runs.parquet"
@@ -119,6 +120,11 @@ def _of(con: duckdb.DuckDBPyConnection) -> tuple[Geometry, int]:
     return Geometry(duration, lanes), events
 
 
+def _limit(con: duckdb.DuckDBPyConnection, calls: int) -> None:
+    memory = MEMORY + OF_THREAD * (os.cpu_count() or 1) + OF_MILLION * (calls // 1_000_000)
+    con.execute(f"set memory_limit = '{memory} MiB'")
+
+
 def _made_of(tables: Path) -> str:
     """As Derived has it; empty: the tables are just being replaced."""
     try:
@@ -158,9 +164,7 @@ def _clear(tables: Path) -> None:
 
 @contextlib.contextmanager
 def _database(spill: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    memory = MEMORY + OF_THREAD * (os.cpu_count() or 1)
     with duckdb.connect(":memory:", config={"temp_directory": str(spill)}) as con:
-        con.execute(f"set memory_limit = '{memory} MiB'")
         con.execute("set enable_progress_bar = false; set preserve_insertion_order = true")
         yield con
 
@@ -176,6 +180,7 @@ def make(
             watch(con)
             database.add_views(con, tables)
             geometry, calls = _of(con)
+            _limit(con, calls)
             asked = Asked(con, tables, spill, workers)
             deepest = _deepest(asked, geometry, calls)
             _make_levels(asked, geometry, deepest)
