@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import needs, notebooks
+from harness import needs, notebooks, paths
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,7 @@ def test_every_cell_runs_and_shows_what_is_kept(notebook: Path, folder: Path) ->
     assert any("image/png" in value for value in values)
     said = "python -m harness.notebooks, in tests/"
     assert [value.keys() for value in values] == [value.keys() for value in kept], said
+    assert str(paths.ROOT) not in notebook.read_text(encoding="utf-8"), said
     if notebook.stem == "latency":  # exclusive times of calls add up to their times, it says
         sources = [cell.source for cell in notebooks.code(content)]
         (at,) = [n for n, source in enumerate(sources) if "exclusive.layers" in source]

@@ -13,7 +13,8 @@ from typing import Any
 from harness import paths
 
 NOTEBOOKS = sorted((paths.ROOT / "examples" / "notebooks").glob("*.ipynb"))
-USUAL = "/scratch/me"  # the folder that readers see instead of where it was
+# The folders that readers see instead of those where it was: of the runs, of Fathom's sources.
+USUAL, SOURCES = "/scratch/me", "/scratch/me/fathom"
 
 
 def read(notebook: Path) -> Any:
@@ -71,7 +72,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         record(Path(made))
         for notebook in NOTEBOOKS:
-            text = nbformat.writes(executed(notebook, Path(made))).replace(made, USUAL)
+            text = nbformat.writes(executed(notebook, Path(made)))
+            text = text.replace(made, USUAL).replace(str(paths.ROOT), SOURCES)
             notebook.write_text(f"{text}\n", encoding="utf-8")
             print(notebook.name)
 
