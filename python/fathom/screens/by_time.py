@@ -58,8 +58,8 @@ def make(tables: Path, watch: Watch) -> bool:
     spill = Path(tempfile.mkdtemp(prefix="fathom-by-time-"))
     con = duckdb.connect(":memory:", config={"temp_directory": str(spill), "memory_limit": MEMORY})
     watch(con)
-    made_of = COPY.made_of(tables)  # before they are read: they may be packed anew meanwhile
     try:
+        made_of = COPY.made_of(tables)  # before they are read: they may be packed anew meanwhile
         con.execute("set enable_progress_bar = false")
         database.add_views(con, tables)
         file.parent.mkdir(exist_ok=True)
@@ -67,7 +67,8 @@ def make(tables: Path, watch: Watch) -> bool:
     except duckdb.InterruptException:
         return False
     except (duckdb.Error, OSError) as error:
-        print(f"fathom: {file}: {error}; parts of the time take longer to answer", file=sys.stderr)
+        said = database.first_line(error)
+        print(f"fathom: {file}: {said}; parts of the time take longer to answer", file=sys.stderr)
         return False
     finally:
         con.close()

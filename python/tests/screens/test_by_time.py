@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from fathom import onefile, screens
+from fathom.derived import Derived, ignore
 from fathom.screens import by_time, conditions
 from fathom.screens.near import near, near_file
 from fathom.screens.opened import HELD, Runs, Stop
@@ -112,6 +113,19 @@ def test_there_is_none_where_nothing_can_be_written_or_nobody_waits(
     opened.sort(Stop())
     assert not opened.by_time
     assert screens.ask(Runs([opened.run.path]), "latency", {"run": "r", "t": "0-900"})
+
+
+def test_tables_that_are_just_being_replaced_have_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def gone(*_: object) -> str:
+        raise FileNotFoundError(2, "No such file or directory", "0.parquet")
+
+    tables = Forest(11, traced=False).write(tmp_path).path / "tables"
+    monkeypatch.setattr(Derived, "made_of", gone)
+    assert not by_time.make(tables, ignore)
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "0.parquet" in said
 
 
 def test_a_run_as_one_file_goes_without(tmp_path: Path) -> None:
