@@ -342,16 +342,10 @@ fn main() -> ExitCode {
 	match run(cli.command) {
 		Ok(()) => ExitCode::SUCCESS,
 		Err(message) => {
-			eprintln!("fathom-engine: {}", printable(&message));
+			eprintln!("fathom-engine: {}", fathom_made::printable(&message));
 			ExitCode::from(3)
 		}
 	}
-}
-
-/// Names of files are hostile text: control characters are shown, and end no line.
-fn printable(text: &str) -> String {
-	let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
-	text.chars().map(shown).collect()
 }
 
 fn run(command: Command) -> Result<(), String> {

@@ -9,5 +9,5 @@ mod spread;
 mod told;
 
 pub use image::{Image, Node, Rows, random};
-pub use place::{Folder, publish, shown, write};
+pub use place::{Folder, printable, publish, shown, write};
 pub use told::{Made, TellError, import};

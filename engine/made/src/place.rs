@@ -12,13 +12,18 @@ pub struct Folder<'a> {
 	pub images: Vec<&'a Image>,
 }
 
-/// A path in a line that says what is wrong: what would end the line, or reach the terminal, is escaped.
-pub fn shown(path: &Path) -> String {
+/// Hostile text in a line that says what is wrong: what would end the line, or reach the terminal, is escaped.
+pub fn printable(text: &str) -> String {
 	let escaped = |letter: char| match letter.is_control() {
 		true => letter.escape_default().to_string(),
 		false => letter.to_string(),
 	};
-	path.display().to_string().chars().map(escaped).collect()
+	text.chars().map(escaped).collect()
+}
+
+/// A path in such a line.
+pub fn shown(path: &Path) -> String {
+	printable(&path.display().to_string())
 }
 
 fn at(path: &Path) -> impl Fn(io::Error) -> String {

@@ -24,6 +24,7 @@ from pathlib import Path
 from fathom import control, manifest, places, selection
 from fathom.attach import attached, forwarder, hidden, injector, nodes, target
 from fathom.attach.injector import Answer, Status
+from fathom.directory import to_make
 from fathom.errors import FathomError, UsageError
 
 #: Where Ceph's daemons have their admin sockets.
@@ -98,9 +99,7 @@ def _everywhere(arguments: argparse.Namespace) -> int:
     """By a task on each node of the job. They agree on the run by their step of Slurm."""
     job = arguments.slurm
     name = arguments.output or attached.free(f"slurm{job}")
-    directory = Path(name).absolute()
-    if directory.suffix != ".fathom":
-        directory = directory.with_name(f"{directory.name}.fathom")
+    directory = to_make(Path(name).absolute())
     if directory.exists():
         raise FathomError(f"{directory} exists; name another with -o, or remove it")
     words = ["attach", "--slurm", job, "--here", "-o", str(directory), *_options(arguments)]
