@@ -2,7 +2,7 @@
 -- layer:  posix
 -- limit:  data that could not be read, written, synced or closed is a danger at the first call. Other calls (a file that is not there, a
 --   name that is taken) are how programs look for things: those count by their time, from 16 on. What only says "not now" is left out.
--- says:   {op} of {path} failed {n:count} times: {reason}; {seconds:seconds} of the slowest process
+-- says:   {op} of {path} failed {times}: {reason}; {seconds:seconds} of the slowest process
 -- lost:   time in failed calls of the slowest process; null where data are at stake
 -- sure:   0.9
 -- fix:    {todo}
@@ -56,7 +56,7 @@ process as (
 select
 	op,
 	path,
-	sum(n)::bigint as n,
+	if(sum(n) = 1, 'once', format('{:,} times', sum(n)::bigint)) as times,
 	coalesce(any_value(r.reason), format('error {}', error)) as reason,
 	max(seconds) as seconds,
 	if(

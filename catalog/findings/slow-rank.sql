@@ -41,7 +41,7 @@ said as materialized (
 )
 select
 	if(p.rank is null, format('process {}', p.pid), format('rank {}', p.rank)) as who,
-	coalesce(h.host, 'its node') as host,
+	coalesce(nullif(h.host, 'unknown'), 'its node') as host,
 	s.times,
 	s.n,
 	s.seconds,
