@@ -197,6 +197,11 @@ def test_a_gap_is_filled(tmp_path: Path) -> None:
     assert generated.fathom(source, "--check").returncode == 0
 
 
+def test_what_is_written_between_gaps_is_compared(tmp_path: Path) -> None:
+    text = FORMS["points"].replace("rank * (x / nprocs), x / nprocs, one", "rank * 4, 3, one")
+    checked(text, "gaps: fill;\n", "pnetcdf", "c", "romio321", tmp_path)
+
+
 def test_attributes_that_have_no_place_are_said(tmp_path: Path) -> None:
     source = generated.SPECS / "s3d.iog"
     for library, says in (("mpiio", True), ("posix", True), ("pnetcdf", False)):

@@ -1,4 +1,7 @@
-"""What the self-check reads: every variable, cut along its slowest dimension, whoever wrote what."""
+"""What the self-check reads: every variable, cut along its slowest dimension, whoever wrote what; what was written
+where gaps are filled, since nobody gave these a value to compare with."""
+
+from dataclasses import replace
 
 from fathom.generate.analysis.pieces import lengths, pieces_of
 from fathom.generate.language import expression as ex
@@ -6,9 +9,18 @@ from fathom.generate.spec import Access, Box, Buffer, Dimension, Point, Spec, Va
 
 
 def read_all(spec: Spec) -> Point:
-    """An I/O point that reads all variables in even pieces."""
-    accesses = [_slab(spec, v) for v in spec.variables.values()]
+    """An I/O point that reads all variables in even pieces, or what was written."""
+    if spec.option("gaps", "refuse") == "fill":
+        written = [access for p in spec.points if p.kind == "write" for access in p.accesses]
+        accesses = [_again(number, access) for number, access in enumerate(written)]
+    else:
+        accesses = [_slab(spec, v) for v in spec.variables.values()]
     return Point("read", "pieces", tuple(accesses), spec.points[0].block)
+
+
+def _again(number: int, access: Access) -> Access:
+    """What an access wrote, into a buffer of its own."""
+    return replace(access, buffer=Buffer(f"all_{number}", None, None, access.place))
 
 
 def _slab(spec: Spec, variable: Variable) -> Access:
