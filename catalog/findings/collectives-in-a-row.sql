@@ -1,7 +1,8 @@
 -- title:  Collective calls one after another that could be one
 -- layer:  pnetcdf, hdf5, mpiio
--- limit:  four or more collective calls of one kind on one open file, between which less time passes than in the call before: the
---   program does nothing else there. Of three, two savings are within the noise of ranks that arrive apart
+-- limit:  four or more collective calls of one kind on one open file, between which less time passes than in such a call (median: a
+--   rank that loses its processor makes one long): the program does nothing else there. Of three, two savings are within the
+--   noise of ranks that arrive apart
 -- says:   {path}: {n:count} collective {what}s of {size:size} on average, up to {most:count} one right after another; they took
 --   {seconds:seconds}, about {each:seconds} each whatever their size
 -- lost:   what a call costs besides the store's time for its bytes (median), times the calls that are one too many
@@ -18,7 +19,7 @@ after as (
 	select
 		t.*, coalesce(c.layer, 'mpiio') as caller,
 		t.first_enter - lag(t.last_leave) over (partition by handle, opened, file, kind order by ordinal)
-			< lag(t.last_leave - t.first_enter) over (partition by handle, opened, file, kind order by ordinal) as close
+			< median(t.last_leave - t.first_enter) over (partition by handle, opened, file, kind) as close
 	from {together} as t left join caller as c using (parent)
 	where t.asked > 0 and (t.parent is null or t.parent not in (from metadata))
 ),

@@ -82,6 +82,32 @@ def test_what_loses_next_to_nothing_is_not_said(path: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("lost", "calls", "said"),
+    [
+        (0.05, [0], False),  # what a stall of one call explains
+        (0.08, [0], True),
+        (0.35, [1], True),  # longer than a stall
+        (0.1001, [1], False),
+        (0.05, [], True),
+    ],
+)
+def test_one_long_call_is_no_habit(
+    tmp_path: Path, lost: float, calls: list[int], said: bool
+) -> None:
+    """Of the run's two calls one takes 50 ms, the other 400 ms."""
+    path = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": SECOND}],
+        calls=[
+            {"id": n, "layer": "posix", "op": "write", "kind": "write", "duration": ms * 10**6}
+            for n, ms in enumerate((50, 400))
+        ],
+    )
+    file = finding(tmp_path, "one", f"select {lost} as lost, {calls}::ubigint[] as calls")
+    assert bool(find(path, file).found) == said
+
+
+@pytest.mark.parametrize(
     ("text", "says"),
     [
         (HEADER.replace("-- sure:   0.5\n", ""), "x.sql: a finding needs sure"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import fathom
 import pytest
+from fathom import places
 from fathom.analysis import findings
 from schema import counters_of, write_run
 
@@ -158,6 +159,41 @@ def test_each_collective_is_what_its_parts_say(many: list[list[Part]], tmp_path:
     for n, parts in enumerate(many):
         want = expected(parts)
         assert {key: told[n][key] for key in want} == want, parts
+
+
+@pytest.mark.parametrize(
+    ("gap", "stall", "said"), [(0, 0, True), (5, 0, False), (5, 30, False), (0, 30, True)]
+)
+def test_a_stall_joins_no_collective_calls(
+    tmp_path: Path, gap: int, stall: int, said: bool
+) -> None:
+    """Three writes of 1 ms each, a gap, three more; the last before the gap may stall. In ms."""
+    piece = 5 * STRETCH
+    parts = [Part(r * piece, piece, False, [(r * piece, piece, 10**5)]) for r in range(RANKS)]
+    calls, collectives = [], []
+    for n in range(6):
+        start = n * 10**6 + (gap + stall) * 10**6 * (n > 2)
+        duration = 10**6 + stall * 10**6 * (n == 2)
+        for call in calls_of(parts, n, start):
+            calls.append(call | ({"duration": duration} if call["layer"] == "mpiio" else {}))
+        collectives.append(
+            {"collective": n, "layer": "mpiio", "op": "MPI_File_write_all", "file": 0, "agreed": True}
+            | {"group_hash": 7, "ordinal": n, "ranks_expected": RANKS, "ranks_seen": RANKS}
+            | {"first_enter": start, "last_enter": start}
+            | {"first_leave": start + duration, "last_leave": start + duration}
+        )  # fmt: skip
+    run = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 10**8, "nodes": 1}],
+        processes=[{"process": rank, "rank": rank} for rank in range(RANKS)],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
+        ops=[{"layer": "mpiio", "op": "MPI_File_write_all", "kind": "write", "collective": True}],
+        collectives=collectives,
+        calls=calls,
+        counters=counters_of(calls),
+    )
+    rule = findings.read(places.catalog() / "findings" / "collectives-in-a-row.sql")
+    assert bool(findings.Asked(fathom.open(run)).rows(rule)) == said
 
 
 def test_raw_data_and_metadata_of_hdf5_are_told_apart(tmp_path: Path) -> None:

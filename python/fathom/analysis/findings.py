@@ -24,6 +24,8 @@ SHARED = "shared"  # folder of tables that several findings stand on
 MOST_CALLS = 8  # that a finding names as examples
 # What loses less than both, seconds and share of the run time, is noise and not said.
 LEAST_SECONDS, LEAST_SHARE = 0.01, 0.01
+# Seconds that one call may take longer because its process lost the processor: the period of the kernel's shares of it.
+STALL = 0.1
 
 
 @dataclass(frozen=True)
@@ -200,10 +202,11 @@ class Asked:
         rows = [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
         for row in rows:
             _check(row)
-        return [row for row in rows if row["lost"] is None or self._much(row["lost"])]
+        return [row for row in rows if self.much(row["lost"])]
 
-    def _much(self, lost: float) -> bool:
-        return lost > min(LEAST_SECONDS, LEAST_SHARE * self.seconds)
+    def much(self, lost: float | None) -> bool:
+        """Is it worth saying? A danger always is."""
+        return lost is None or lost > min(LEAST_SECONDS, LEAST_SHARE * self.seconds)
 
     def _complete(self, sql: str) -> str:
         """`{name}` is a shared table, else a part of `fathom.analysis`."""
@@ -270,6 +273,19 @@ def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
     return Finding(rule, row, row["lost"], rule.sure if sure is None else float(sure), calls, [])
 
 
+def _habits(asked: Asked, findings: Sequence[Finding]) -> list[Finding]:
+    """Those that lose much also without their longest example's stall: one call is no habit."""
+    examples = {call for one in findings if one.lost is not None for call in one.calls}
+    listed = ", ".join(map(str, examples)) or "null"
+    rows = asked.run.sql(f"select id, duration / 1e9 as s from calls where id in ({listed})")
+    took = {row["id"]: row["s"] for row in rows.to_pylist()}
+
+    def stalled(finding: Finding) -> float:
+        return min(STALL, max((took.get(call, 0.0) for call in finding.calls), default=0.0))
+
+    return [one for one in findings if one.lost is None or asked.much(one.lost - stalled(one))]
+
+
 def _located(finding: Finding, lines: dict[int, str]) -> Finding:
     places_ = dict.fromkeys(lines[call] for call in finding.calls if call in lines)
     return replace(finding, lines=list(places_))
@@ -291,6 +307,7 @@ def find(run: Run, paths: Sequence[Path]) -> Findings:
             found += [_finding(rule, row) for row in asked.rows(rule)]
         except FathomError as error:
             broken[str(path)] = str(error)
+    found = _habits(asked, found)
     lines = _lines(run, found)
     # Dangers, which lose no time, come after all that does.
     ranked = sorted(found, key=lambda one: (-(one.lost or 0.0), -one.sure, one.rule.name))

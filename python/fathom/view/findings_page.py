@@ -20,7 +20,8 @@ INTRODUCTION = """\
 What `fathom show RUN --findings` concludes, a file of SQL each in [catalog/findings](../catalog/findings/README.md),
 in the order of the layer where they are mended. This page is made from their headers. What the store can do is learnt
 from the run's own calls ([store.sql](../catalog/findings/shared/store.sql)); no threshold is a number of another
-machine. What loses less than 10 ms and less than 1 % of the run time is not said.
+machine. What loses less than 10 ms and less than 1 % of the run time is not said, nor what does so without its longest
+call: a busy machine may make one up to 100 ms longer.
 
 Each has an *example*: two programs that do the same work, one with the mistake, the other without. Kernels are in
 `build/kernels`, `programs/…` in `build/tests`; `DIR` is where the store is made slow. Both are recorded, and the
