@@ -9,7 +9,7 @@ import fathom
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fathom.analysis import Remembered, answers, ranklist
+from fathom.analysis import Remembered, answers, ranklist, statement
 from fathom.analysis.own import lines
 from fathom.analysis.when import Line, pattern_of, when
 from fathom.view import answers as words
@@ -91,6 +91,28 @@ def test_the_small_run_is_answered(run_directory: Path) -> None:
     assert dict(found.operation.kinds)["read"] == pytest.approx(500 / 4500)
     assert found.when.first == 0
     assert found.when.last == pytest.approx(3500 * NS)
+
+
+def test_bytes_are_those_of_the_lowest_layer_that_moved_each_file(tmp_path: Path) -> None:
+    """File 0 by POSIX alone; file 1 by MPI-IO, whose bytes a forwarding server took; file 2 by an aggregator."""
+    posix = {"layer": "posix", "op": "pwrite", "kind": "write", "start": 0, "duration": 1}
+    collective = posix | {"layer": "mpiio", "op": "MPI_File_write_all"}
+    calls: list[dict[str, Any]] = [
+        posix | {"process": 0, "file": 0, "bytes": 6},
+        *(collective | {"process": p, "file": 1, "bytes": 100} for p in range(2)),
+        *(collective | {"process": p, "file": 2, "bytes": 50} for p in range(2)),
+        posix | {"process": 0, "file": 2, "bytes": 100, "parent": 3},
+    ]
+    for n, call in enumerate(calls):
+        call["id"] = n
+    run = write_run(
+        tmp_path / "r",
+        counters=counters_of(calls),
+        processes=[{"process": p, "rank": p} for p in range(2)],
+        files=[{"file": n, "path": f"/d/{n}", "kind": "regular"} for n in range(3)],
+    )
+    moved = fathom.open(run).sql(statement("moved")).to_pylist()
+    assert [row["bytes_written"] for row in moved] == [6 + 100 + 100, 100]
 
 
 def counted(run: Path, calls: list[dict[str, Any]]) -> Path:

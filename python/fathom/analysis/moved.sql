@@ -1,8 +1,10 @@
--- Bytes that each process moved itself, by the lowest layers: not what its calls asked of others. Where those were not recorded, by
--- MPI-IO, else by its own calls. What MPI reads and writes to start, to end and to communicate is no I/O of the program.
+-- Bytes that each process moved itself, by the lowest layers: not what its calls asked of others. Of a file that those did not move, by
+-- MPI-IO (list requests to a forwarding server are no calls of POSIX); in a run that has neither, by its own calls. What MPI reads and
+-- writes to start, to end and to communicate is no I/O of the program.
 with data as (
 	select
 		process,
+		file,
 		c.kind,
 		bytes,
 		layer in ('posix', 'stdio', 'aio') and coalesce(enclosing_layer, '') not in ('posix', 'stdio', 'aio') as low,
@@ -14,10 +16,12 @@ with data as (
 		and (enclosing is null or enclosing_layer <> 'mpi' and (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm'))
 ),
 below as (
-	select coalesce(bool_or(low and bytes > 0), false) as low, coalesce(bool_or(middle and bytes > 0), false) as middle from data
+	select file, kind, bool_or(low) as low, bool_or(middle) as middle from data where bytes > 0 and (low or middle) group by file, kind
 ),
 chosen as (
-	select data.* from data, below where case when below.low then data.low when below.middle then data.middle else own end
+	select data.*
+	from data left join below on data.file is not distinct from below.file and data.kind = below.kind
+	where case when below.low then data.low when below.middle then data.middle else own and not exists (from below) end
 )
 select
 	process,
