@@ -92,6 +92,16 @@ def test_less_than_a_page_bounds_the_latency_and_a_large_size_alone_says_nothing
     assert not cost(tmp_path / "large", calls_of([65536] * 100), "a")
 
 
+def test_a_few_sizes_below_a_page_that_stalled_say_nothing_of_bytes(tmp_path: Path) -> None:
+    calls = calls_of([64] * 500 + [40, 224, 544])
+    for call in calls[-3:]:
+        call["duration"] = 4 * 10**6
+    (row,) = cost(tmp_path, calls, "a")
+    assert row["learnt"] == "page"
+    assert 0.8 * LATENCY < row["latency"] < 1.2 * LATENCY
+    assert row["half"] > 64
+
+
 def test_cost_from_counters_is_that_from_calls(tmp_path: Path) -> None:
     """At level `file` a row of counters is a point: each file has accesses of a size of its own."""
     calls = [

@@ -4,10 +4,11 @@
 --
 -- A line through what accesses of each size took (geometric means: a few slow ones do not move it), fitted by least squares of
 -- the relative error, so that small sizes say the latency and large ones the rate. `learnt` says of what, the first that holds:
---	sizes       accesses of this direction to files of the directory, whose sizes differ by 4 and more
+--	sizes       accesses of this direction to files of the directory, whose sizes differ by 4 and more; of those below a page only a
+--	            line no steeper than `page` allows: a steeper one is a few of rare sizes that lost their processor
 --	direction   only one size there; the cost of a byte as in the other direction, the rest is latency
 --	system      the file system's other directories
---	page        only one size, below 4,096 bytes: the kernel moves whole pages, so the bytes cost at most what a page's take;
+--	page        only sizes below 4,096 bytes: the kernel moves whole pages, so the bytes cost at most what a page's take;
 --	            the latency is then a lower bound
 -- Null where nothing of that is there. Time in which ranks waited for one another at the store is part of it: that is what an
 -- access costs under this run's load. Columns: file, kind, latency (seconds), per_byte (seconds), half (bytes at
@@ -38,7 +39,7 @@ grouped as (
 ),
 sums as (
 	select
-		name, whole, kind, max(x) >= 4 * min(x) as sizes,
+		name, whole, kind, max(x) >= 4 * min(x) as sizes, max(x) as largest,
 		sum(w) as w, sum(w * x) as wx, sum(w * y) as wy, sum(w * x * x) as wxx, sum(w * x * y) as wxy,
 		sum(n * x) / sum(n) as mean_size, exp(sum(n * ln(y)) / sum(n)) as mean_time
 	from (select *, ln(1 + n) / (y * y) as w from grouped)
@@ -53,8 +54,9 @@ line as (
 fit as (
 	select
 		name, whole, kind, mean_size, mean_time,
-		case when not sizes then null when slope <= 0 then wy / w when at_zero <= 0 then 0 else at_zero end as latency,
-		case when not sizes then null when slope <= 0 then 0 when at_zero <= 0 then wxy / wxx else slope end as per_byte
+		sizes and (largest >= 4096 or slope <= mean_time / 4096) as told,
+		case when not told then null when slope <= 0 then wy / w when at_zero <= 0 then 0 else at_zero end as latency,
+		case when not told then null when slope <= 0 then 0 when at_zero <= 0 then wxy / wxx else slope end as per_byte
 	from line
 ),
 known as (
