@@ -3,7 +3,7 @@
 -- limit:  a process handles 16 files or more of one kind (their names differ by numbers): fewer are a program's usual few. What that
 --   costs is measured
 -- says:   {path}: {files:count} files, {calls_made:count} opens, closes, stats, removals and the like by {who}; {seconds:seconds} of the slowest
--- lost:   that time of the slowest process, less one file's share
+-- lost:   that time of the slowest process, less its longest call, which may only have lost its processor, and one file's share of the rest
 -- sure:   0.7
 -- fix:    one file for many records (HDF5, a container), opened once; look names up once, not before each use
 -- needs:  counters
@@ -11,7 +11,7 @@
 with process as (
 	select
 		p.place as path, c.process, count(distinct p.file) filter (c.calls > c.errors) as files, sum(c.calls) as n, sum(c.time) / 1e9 as seconds,
-		max(c.longest) as longest
+		max(c.longest) / 1e9 as longest
 	from counters as c join {places} as p using (file)
 	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'close', 'meta')
 		and c.op not in ('fcntl', 'flock', 'lockf', 'ioctl', 'ftruncate', 'fallocate', 'posix_fallocate', 'posix_fadvise', 'readahead', 'dup', 'dup2', 'dup3')
@@ -31,6 +31,6 @@ select
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
 	max(seconds) as seconds,
 	any_value(calls) as calls,
-	max(seconds * (1 - 1 / files)) as lost
+	max((seconds - longest) * (1 - 1 / files)) as lost
 from process left join example using (path)
 group by path

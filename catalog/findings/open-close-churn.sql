@@ -2,14 +2,15 @@
 -- layer:  posix
 -- limit:  the same process opened a file 4 times or more: to make it, to read it back and to append once are 3 good reasons
 -- says:   {path}: opened {opens:count} times by {who}; {seconds:seconds} in opens and closes of the slowest
--- lost:   opens and closes of the slowest process, but for the first of each file
+-- lost:   opens and closes of the slowest process, but for the longest ones of each file: the first, which must be
 -- sure:   0.9
 -- fix:    open once, keep the descriptor or stream until the last use
 -- needs:  counters
 -- seen:   Carns et al. 2011 (Darshan)
 with each as (
 	select
-		p.place as path, p.file, c.process, sum(c.calls - c.errors) filter (c.kind = 'open') as opens, sum(c.time) / 1e9 as seconds
+		p.place as path, p.file, c.process, sum(c.calls - c.errors) filter (c.kind = 'open') as opens, sum(c.time) / 1e9 as seconds,
+		sum(c.time - c.longest) / 1e9 as lost
 	from counters as c join {places} as p using (file)
 	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'close')
 	group by p.place, p.file, c.process
@@ -17,7 +18,7 @@ with each as (
 ),
 process as (
 	select
-		path, process, sum(opens) as opens, max(opens) as times, sum(seconds) as seconds, sum(seconds * (1 - 1 / opens)) as lost,
+		path, process, sum(opens) as opens, max(opens) as times, sum(seconds) as seconds, sum(lost) as lost,
 		list(file) as files
 	from each
 	group by path, process

@@ -3,7 +3,7 @@
 -- limit:  a process synced a file 8 times or more, and wrote to it at most 4 times for each: a checkpoint is a few syncs, not one per
 --   record
 -- says:   {path}: {syncs:count} syncs by {who} for {writes:count} writes of {size:size} on average; {seconds:seconds} in syncs of the slowest
--- lost:   syncs of the slowest process, but for one per file and for the time that its bytes take at the rate of writes
+-- lost:   syncs of the slowest process, but for the longest of each file and for the time that its bytes take at the rate of writes
 -- sure:   0.8
 -- fix:    sync once, when what was written is complete; for data that must be safe at once, larger records or a log of its own
 -- needs:  counters
@@ -14,7 +14,8 @@ with each as (
 		sum(c.calls - c.errors) filter (c.kind = 'sync') as syncs,
 		sum(c.calls - c.errors) filter (c.kind = 'write') as writes,
 		sum(c.bytes) filter (c.kind = 'write') as bytes,
-		sum(c.time) filter (c.kind = 'sync') / 1e9 as seconds
+		sum(c.time) filter (c.kind = 'sync') / 1e9 as seconds,
+		max(c.longest) filter (c.kind = 'sync') / 1e9 as longest
 	from counters as c join {places} as p using (file)
 	where c.layer = 'posix' and c.kind in ('sync', 'write')
 	group by p.place, p.file, c.process
@@ -23,7 +24,7 @@ with each as (
 process as (
 	select
 		path, process, sum(syncs) as syncs, sum(writes) as writes, sum(bytes) as bytes, sum(seconds) as seconds,
-		sum(greatest(0, seconds * (1 - 1 / syncs) - bytes * coalesce(s.per_byte, 0))) as lost
+		sum(greatest(0, seconds - longest - bytes * coalesce(s.per_byte, 0))) as lost
 	from each left join {store} as s on s.file = each.file and s.kind = 'write'
 	group by path, process
 ),

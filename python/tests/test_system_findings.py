@@ -516,3 +516,30 @@ def test_what_fails_inside_mpi_is_not_blamed_on_the_program(tmp_path: Path) -> N
     )
     rows = ask(findings.Asked(fathom.open(run)), "failed-calls")
     assert {row["op"] for row in rows} == {modules[n] for n in (0, 2, 3)}
+
+
+@pytest.mark.parametrize("name", ["many-files", "open-close-churn", "sync-churn"])
+@pytest.mark.parametrize("stalled", [True, False])
+def test_one_long_call_of_those_counted_is_no_habit(
+    tmp_path: Path, name: str, stalled: bool
+) -> None:
+    """Calls were only counted: 20 of a function, 50 ms in all; in one of them, or 2.5 ms in each."""
+    kind = "sync" if name == "sync-churn" else "open"
+    files = 20 if name == "many-files" else 1
+    counters = [
+        {"layer": "posix", "op": kind, "kind": kind, "file": file, "calls": 20 // files}
+        | {"time": time, "longest": time if stalled else 25 * 10**5}
+        for file in range(files)
+        for time in [5 * 10**7 * (file == 0) if stalled else 5 * 10**7 // files]
+    ]
+    counters.append(
+        {"layer": "posix", "op": "write", "kind": "write", "file": 0, "calls": 20, "bytes": 20}
+    )
+    run = write_run(
+        tmp_path / "r",
+        runs=[{"duration": 10**9, "counted": 40}],
+        processes=[{"process": 0}],
+        files=[{"file": f, "path": f"/d/x{f}", "kind": "regular"} for f in range(files)],
+        counters=counters,
+    )
+    assert bool(ask(findings.Asked(fathom.open(run)), name)) == (not stalled)
