@@ -6,17 +6,16 @@ import argparse
 import importlib
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from fathom.__main__ import COMMANDS, Parser
+from fathom.__main__ import COMMANDS, Parser, _apart
 from fathom.analysis.latency import language
 from fathom.errors import FathomError
-from harness import paths
+from harness import offered, paths
 
-NATIVE = ("run", "env")
+NATIVE = ("run", "env")  # no Python parses their words
 PAGE = (paths.ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 FENCED = re.compile(r"^```\n(.*?)^```", re.M | re.S)
 KERNEL = re.compile(r"\b[a-z0-9]+_(?:mpiio|hdf5|pnetcdf|f08|raw)_(?:mpich|openmpi)\b")
@@ -36,23 +35,15 @@ def parser_of(command: str) -> argparse.ArgumentParser:
     return parser
 
 
-@cache
-def native_options(command: str) -> set[str]:
-    said = subprocess.run(
-        [paths.FATHOM, command, "--help"], capture_output=True, text=True, check=True
-    )
-    return set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", said.stdout, re.M))
-
-
 def wrong(words: list[str]) -> str:
     """What is not so of a command of the page, or nothing. The program's words behind `--` are its own."""
-    command = words[0]
-    own = [word for word in words[1 : words.index("--") if "--" in words else None] if word != "…"]
+    command, *rest = words
+    own = [word for word in _apart(rest)[0] if word != "…"]
     if command not in COMMANDS:
         return f"no command {command}"
     if command in NATIVE:
         given = {word.partition("=")[0] for word in own if word.startswith("--")}
-        return ", ".join(sorted(given - native_options(command)))
+        return ", ".join(sorted(given - offered.options(command)))
     parser = parser_of(command)
     try:
         if command != "query":

@@ -234,24 +234,31 @@ def _place(row: dict[str, Any]) -> str:
     return f"{where} {row['function'] or ''}".strip()
 
 
-def _around(run: Run, calls: set[int]) -> dict[int, dict[str, Any]]:
-    """Parent and site of these calls and of all around them. One step of the tree at a time, since of a list of ids
-    the database reads only the stretches of the table that can hold one."""
-    around: dict[int, dict[str, Any]] = {}
+Around = dict[int, dict[str, Any]]
+
+
+def _around(run: Run, calls: set[int]) -> Around:
+    """Parent, site and seconds of these calls and of all around them. One step of the tree at a time, since of a list
+    of ids the database reads only the stretches of the table that can hold one."""
+    around: Around = {}
     asked: set[int] = set()
     while new := calls - asked:
         listed = ", ".join(map(str, new))
-        rows = run.sql(f"select id, parent, site from calls where id in ({listed})").to_pylist()
+        rows = run.sql(
+            f"select id, parent, site, duration / 1e9 as seconds from calls where id in ({listed})"
+        ).to_pylist()
         around |= {row["id"]: row for row in rows}
         asked |= new
         calls = {row["parent"] for row in rows if row["parent"] is not None}
     return around
 
 
-def _lines(run: Run, findings: Sequence[Finding]) -> dict[int, str]:
+def _examples(findings: Sequence[Finding]) -> set[int]:
+    return {call for finding in findings for call in finding.calls}
+
+
+def _lines(run: Run, examples: set[int], around: Around) -> dict[int, str]:
     """Call to the line that it, or the nearest call around it of which that is known, was made from."""
-    examples = {call for finding in findings for call in finding.calls}
-    around = _around(run, examples)
     known = run.sql(
         "from sites where list_contains($known, site)",
         known=[row["site"] for row in around.values()],
@@ -273,15 +280,12 @@ def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
     return Finding(rule, row, row["lost"], rule.sure if sure is None else float(sure), calls, [])
 
 
-def _habits(asked: Asked, findings: Sequence[Finding]) -> list[Finding]:
+def _habits(asked: Asked, findings: Sequence[Finding], around: Around) -> list[Finding]:
     """Those that lose much also without their longest example's stall: one call is no habit."""
-    examples = {call for one in findings if one.lost is not None for call in one.calls}
-    listed = ", ".join(map(str, examples)) or "null"
-    rows = asked.run.sql(f"select id, duration / 1e9 as s from calls where id in ({listed})")
-    took = {row["id"]: row["s"] for row in rows.to_pylist()}
 
     def stalled(finding: Finding) -> float:
-        return min(STALL, max((took.get(call, 0.0) for call in finding.calls), default=0.0))
+        took = (around[call]["seconds"] for call in finding.calls if call in around)
+        return min(STALL, max(took, default=0.0))
 
     return [one for one in findings if one.lost is None or asked.much(one.lost - stalled(one))]
 
@@ -307,8 +311,9 @@ def find(run: Run, paths: Sequence[Path]) -> Findings:
             found += [_finding(rule, row) for row in asked.rows(rule)]
         except FathomError as error:
             broken[str(path)] = str(error)
-    found = _habits(asked, found)
-    lines = _lines(run, found)
+    around = _around(run, _examples(found))
+    found = _habits(asked, found, around)
+    lines = _lines(run, _examples(found), around)
     # Dangers, which lose no time, come after all that does.
     ranked = sorted(found, key=lambda one: (-(one.lost or 0.0), -one.sure, one.rule.name))
     return Findings([_located(one, lines) for one in ranked], len(paths), without, broken)
