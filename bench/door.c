@@ -1,4 +1,4 @@
-/* libdoor.so: brings libfathom.so into its own process as gdb does for `fathom attach`, where valgrind can count: by dlopen,
+/* libdoor.so: brings libfathom.so into its own process as `fathom attach` does, where valgrind can count: by dlopen,
  * and by the entry point of its ELF header. DOOR_LIBRARY names it, DOOR_SETTINGS a file of what it is told. */
 #include <dlfcn.h>
 #include <elf.h>
@@ -22,16 +22,18 @@ __attribute__((constructor)) static void enter(void)
 	const struct link_map *library = dlopen(getenv("DOOR_LIBRARY"), RTLD_NOW);
 	const int fd = open(getenv("DOOR_SETTINGS"), O_RDONLY);
 	const ElfW(Ehdr) * header;
-	long (*door)(long), status;
+	void (*door)(long, long *);
+	long answer;
 
 	if (!library || fd < 0)
 		fail("no library, or no settings");
 	header = (const void *)library->l_addr;
-	door = (long (*)(long))(library->l_addr + header->e_entry);
-	if (read(fd, (char *)door(ROOM), ROOM_BYTES - 1) <= 0)
+	door = (void (*)(long, long *))(library->l_addr + header->e_entry);
+	door(ROOM, &answer);
+	if (read(fd, (char *)answer, ROOM_BYTES - 1) <= 0)
 		fail("no settings");
-	status = door(ATTACH);
-	if (status != DONE && status != LEFT_OUT)
+	door(ATTACH, &answer);
+	if (answer != DONE && answer != LEFT_OUT)
 		fail("not attached");
 	close(fd);
 }

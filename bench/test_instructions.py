@@ -35,7 +35,7 @@ def preloaded(directory: Path) -> Before:
 
 
 def attached_to(directory: Path) -> Before:
-    """Brought in after the start, by the door that gdb uses."""
+    """Brought in after the start, by the door that `fathom attach` uses."""
     told = attached.create(str(directory / "run"), [])
     settings = directory / "settings"
     settings.write_bytes(

@@ -259,7 +259,6 @@ def test_a_run_that_began_otherwise_can_be_told_to_look(tmp_path: Path, jobs: li
 
 @pytest.mark.full
 def test_attached_processes_have_somebody_who_looks(tmp_path: Path, jobs: list[Job]) -> None:
-    needs.require(["gdb"])
     jobs.append(job := Job(tmp_path, 3, recorded=False))
     wait_for(lambda: job.step() > 2)
     ranks = subprocess.run(

@@ -79,7 +79,7 @@ def test_one_rank_of_all_nodes_is_followed(tmp_path: Path) -> None:
 
 
 def test_one_rank_of_an_attached_job_is_followed(tmp_path: Path) -> None:
-    needs.require(["gdb", "squeue"])
+    needs.require(["squeue"])
     with nodes.slurm(tmp_path / "c", ["one", "two"]) as cluster:
         job = NodesJob(tmp_path, cluster, "")
         try:

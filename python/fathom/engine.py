@@ -13,7 +13,13 @@ def ask(words: Sequence[str], text: str) -> str:
     try:
         # A limit of a file's size is an error to it, as to us, and no signal.
         done = subprocess.run(
-            command, input=text, capture_output=True, text=True, restore_signals=False, check=False
+            command,
+            input=text,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",  # names of files are bytes
+            restore_signals=False,
+            check=False,
         )
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error

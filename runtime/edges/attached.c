@@ -61,7 +61,7 @@ static void say_run(const char *run)
 }
 
 /* Says of a process that is recorded already, or was until now, in which run. */
-__attribute__((used, visibility("hidden"))) long attached_entry(long what)
+static long act(long what)
 {
 	const char *now = process_run();
 
@@ -79,4 +79,10 @@ __attribute__((used, visibility("hidden"))) long attached_entry(long what)
 	edges_unpatch();
 	process_detach();
 	return DONE;
+}
+
+/* The answer goes to memory: the register it would come back in is lost on the way (engine/attach/src/call.rs). */
+__attribute__((used, visibility("hidden"))) void attached_entry(long what, long *answer)
+{
+	*answer = act(what);
 }

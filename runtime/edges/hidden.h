@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What gdb copies into the program while all of its threads stand still, and back again. */
+/* What engine/attach copies into the program while all of its threads stand still, and back again. */
 struct hidden_jump {
 	uint64_t at;
 	uint8_t before[8], jump[8]; /* 5 bytes each */

@@ -11,15 +11,10 @@ from typing import Any
 
 import pytest
 from fathom import control, selection
-from harness import invariants, needs, tables
+from harness import invariants, tables
 from harness.attached import Program, fathom, running, works
 
 BLOCK, BLOCKS, WRITERS = 64, 1024, 3
-
-
-@pytest.fixture(autouse=True)
-def gdb() -> None:
-    needs.require(["gdb"])
 
 
 def no_gap(connection: Any) -> int:

@@ -100,7 +100,7 @@ def links_of(connection: Any, access: int) -> set[tuple[int, int, int]]:
 
 @pytest.fixture(scope="module")
 def volume(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gluster.Volume]:
-    needs.require(["gdb", *gluster.NEEDS])
+    needs.require([*gluster.NEEDS])
     with gluster.volume(tmp_path_factory.mktemp("bricks") / "gluster") as made:
         yield made
 

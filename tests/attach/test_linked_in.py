@@ -23,10 +23,10 @@ def build(library: str, place: Path) -> Path:
     program = place / f"linked_in_{library}"
     source = HERE / f"linked_in_{library}.c"
     if library == "hdf5":
-        needs.require(["gdb", "h5cc"])
+        needs.require(["h5cc"])
         words: list[object] = ["h5cc", "-O2", "-o", program, source]
     else:
-        needs.require(["gdb", *needs.of_mpi("mpich")])
+        needs.require([*needs.of_mpi("mpich")])
         include = "-I/usr/include/x86_64-linux-gnu/mpich"
         below = ["-lucp", "-lucs", "-luct", "-lhwloc", "-lm", "-lpthread"]
         words = ["cc", "-O2", include, "-o", program, source, MPICH, *below]

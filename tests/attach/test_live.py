@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import needs, paths
+from harness import paths
 
 PROGRAM = """
 import os, sys
@@ -25,7 +25,6 @@ for line in sys.stdin:
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Writes once for each line that it gets."""
-    needs.require(["gdb"])
     words = [sys.executable, "-c", PROGRAM, str(tmp_path / "out")]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:

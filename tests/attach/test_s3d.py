@@ -98,7 +98,7 @@ def is_part(part: Calls, whole: Calls) -> bool:
 @pytest.mark.full
 @pytest.mark.parametrize("mpi", ["mpich", "ompio", "romio321"])
 def test_attached_in_one_checkpoint_and_let_go_in_another(tmp_path: Path, mpi: str) -> None:
-    needs.require(["gdb", "strace", *needs.of_mpi(mpi)])
+    needs.require(["strace", *needs.of_mpi(mpi)])
     said = run(*recorded(mpi, tmp_path))
     flags = ["strace", "-f", "--seccomp-bpf", "-y", "-s", "0", "-e", "trace=pwrite64"]
     run(*flags, "-o", tmp_path / "trace", *words(mpi, tmp_path / "straced"))

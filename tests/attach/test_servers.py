@@ -153,7 +153,7 @@ def test_twenty_cycles_of_a_forwarder_leak_nothing(tmp_path: Path) -> None:
 
 
 def test_what_a_forwarder_is_not_asked(tmp_path: Path) -> None:
-    """Without gdb, which it does not take."""
+    """It is asked, not traced."""
     without = {**os.environ, "PATH": str(tmp_path), "FATHOM_PYTHON": str(paths.PYTHON)}
     own = tmp_path / "own.fathom"
     with server(tmp_path, "--record", str(own)) as served:
@@ -187,7 +187,7 @@ def test_a_forwarder_without_a_unix_socket(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_gluster_bricks_are_attached_and_released_and_no_request_fails(tmp_path: Path) -> None:
-    needs.require(["gdb", *gluster.NEEDS])
+    needs.require([*gluster.NEEDS])
     with gluster.volume(tmp_path / "gluster") as volume, load(volume.mount) as clients:
         pids = volume.pids()
         clients.goes_on(10)

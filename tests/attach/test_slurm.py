@@ -64,7 +64,7 @@ class Job:
 
 @pytest.fixture
 def job(tmp_path: Path) -> Iterator[Job]:
-    needs.require(["gdb", "squeue"])
+    needs.require(["squeue"])
     with nodes.slurm(tmp_path / "c", ["one", "two"]) as cluster, of(tmp_path, cluster) as running:
         yield running
 

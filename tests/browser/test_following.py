@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from harness import browser, needs, paths
+from harness import browser, paths
 from harness.browser import Look
 from playwright.sync_api import Browser
 
@@ -110,7 +110,6 @@ def test_a_running_job_is_followed_to_its_end(chromium: Browser, job: Job) -> No
 def test_an_attached_program_is_followed_until_it_is_let_go(
     chromium: Browser, tmp_path: Path
 ) -> None:
-    needs.require(["gdb"])
     run, stop, program = tmp_path / "job.fathom", tmp_path / "stop", tmp_path / "program.py"
     program.write_text(PROGRAM)
     words = [sys.executable, str(program), str(tmp_path / "out"), str(stop), "0"]

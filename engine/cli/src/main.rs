@@ -1,5 +1,6 @@
 //! `fathom-engine`: what Fathom does with bytes that others wrote.
 
+mod attach;
 mod dump;
 mod forward;
 mod hidden;
@@ -268,6 +269,24 @@ enum Command {
 		#[arg(short, long, value_name = "FILE")]
 		output: PathBuf,
 	},
+	/// Bring libfathom.so into a process that runs, or let it go
+	///
+	/// `fathom attach` and `fathom detach` ask this. Standard input has the settings, each with a zero behind it. The
+	/// answer is the library's status (runtime/edges/attached.c) and the run that it names.
+	#[command(hide = true)]
+	Attach {
+		/// Its number
+		process: i32,
+		/// The library; without it recording ends
+		#[arg(long, value_name = "FILE")]
+		library: Option<PathBuf>,
+		/// Seconds for all of it
+		#[arg(long, default_value_t = 60, value_name = "SECONDS")]
+		within: u64,
+		/// Seconds for a moment at which a thread can be borrowed
+		#[arg(long, default_value_t = 5.0, value_name = "SECONDS")]
+		patience: f64,
+	},
 	/// Put compiled lines, from standard input, in force for a node's processes; print their number
 	#[command(hide = true)]
 	SelectInto {
@@ -443,6 +462,9 @@ fn run(command: Command) -> Result<(), String> {
 			Ok(())
 		}
 		Command::Dump { file } => dump::dump(&file),
+		Command::Attach { process, library, within, patience } => {
+			attach::attach(process, library, within, patience)
+		}
 		Command::Hidden { program, output } => hidden::hidden(&program, &output),
 		Command::Select { .. } => Ok(()), // has statuses of its own
 		Command::SelectInto { rings } => select::select_into(&rings),

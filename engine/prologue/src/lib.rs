@@ -1,6 +1,6 @@
 //! Functions of a library that was linked into a program: no slot leads to them, so their first instructions give way to
 //! a jump. What has to be written where is worked out here, from the program's file and its symbol table; the runtime and
-//! gdb write it (`docs/hidden-format.md`).
+//! engine/attach write it (`docs/hidden-format.md`).
 
 mod code;
 mod image;

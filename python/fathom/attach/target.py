@@ -2,8 +2,8 @@
 
 import fnmatch
 import os
-import re
 import struct
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,8 +121,10 @@ def check(target: Target, library: Path) -> None:
         program = elf.read(path)
         with path.open("rb") as there, library.open("rb") as ours:
             theirs, own = _machine(there.read(20)), _machine(ours.read(20))
-        tracer = _tracer(target.pid)
+        tracer = _status(target.pid).get("TracerPid", "0")
         here = (PROC / str(target.pid) / "root").samefile("/")
+        sees = _sees(target.pid, library)
+        limits = _filters(target.pid) > _filters(os.getpid())
     except OSError as error:
         raise FathomError(f"process {target.pid}: {ENDED}") from error
     if theirs != own:
@@ -133,20 +135,42 @@ def check(target: Target, library: Path) -> None:
         raise FathomError(
             f"process {target.pid}: {target.program} is linked statically: no library can be loaded into it"
         )
-    if not here:  # gdb would look up in our C library where functions lie in theirs
+    if not here:
         raise FathomError(
             f"process {target.pid}: it is in a container with files of its own; run fathom attach in there"
         )
-    if tracer:
+    if not sees:
+        raise FathomError(
+            f"process {target.pid}: it is in another mount namespace, where {library} is not;"
+            " run fathom attach in there"
+        )
+    if limits:
+        raise FathomError(
+            f"process {target.pid}: it limits its own system calls (seccomp); what Fathom needs would end it"
+        )
+    if tracer != "0":
         raise FathomError(
             f"process {target.pid}: process {tracer} traces it already (strace, a debugger); end that first"
         )
 
 
-def _tracer(pid: int) -> int:
-    """0: nobody."""
-    found = re.search(r"^TracerPid:\s*(\d+)$", _text(pid, "status"), re.MULTILINE)
-    return int(found[1]) if found else 0
+def _status(pid: int) -> dict[str, str]:
+    lines = (line.partition(":") for line in _text(pid, "status").splitlines())
+    return {name: value.strip() for name, _, value in lines}
+
+
+def _sees(pid: int, library: Path) -> bool:
+    try:
+        return (PROC / str(pid) / "root" / library.absolute().relative_to("/")).samefile(library)
+    except FileNotFoundError:
+        return False
+
+
+def _filters(pid: int) -> int:
+    """How many filters of system calls it is under, those of its container among them; strict mode: more than any."""
+    status = _status(pid)
+    mode = int(status.get("Seccomp", "0"))
+    return sys.maxsize if mode == 1 else int(status.get("Seccomp_filters", mode // 2))
 
 
 def _machine(header: bytes) -> tuple[int, ...]:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fathom import cost, places, programs
-from fathom.attach import injector
 from fathom.checks.finding import Finding
 from fathom.errors import FathomError, install
 from fathom.view import numbers
@@ -26,14 +25,6 @@ def parts() -> Iterator[Finding]:
             yield Finding(
                 name, "problem", str(error), "build Fathom (make build), or install it whole"
             )
-
-
-def gdb() -> Iterator[Finding]:
-    """Is the tool there that brings the library into programs that run?"""
-    try:
-        yield Finding("gdb", "ok", f"{injector.gdb()}, for `fathom attach`")
-    except FathomError:
-        yield Finding("gdb", "limit", "not installed: `fathom attach` cannot work", "install gdb")
 
 
 def strace() -> Iterator[Finding]:
@@ -145,4 +136,4 @@ def forwarding() -> Iterator[Finding]:
     yield Finding("forwarding", "ok", "; ".join(said))
 
 
-CHECKS = (parts, gdb, strace, extras, library, layers, temporary, forwarding)
+CHECKS = (parts, strace, extras, library, layers, temporary, forwarding)

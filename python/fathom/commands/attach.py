@@ -185,8 +185,6 @@ def _targets(pids: Sequence[int], library: Path) -> tuple[list[target.Target], l
             problems.append(str(error))
     if not good:
         raise FathomError("\nfathom: ".join(problems))
-    if not all(map(forwarder.is_one, good)):
-        injector.gdb()
     return good, problems
 
 

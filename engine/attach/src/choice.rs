@@ -1,0 +1,200 @@
+//! Which thread may make a call that nobody in it expects: one that holds none of the locks that the call takes.
+
+use std::path::Path;
+
+use crate::AttachError;
+use crate::image::Image;
+use crate::machine::{GUARDS, Registers, SHORT_CALLS, is_guarded};
+use crate::memory::{Mapping, Memory};
+use crate::ptrace;
+use crate::threads::{Threads, registers};
+use crate::unwind::{Frame, stack};
+use crate::view::View;
+
+/// A loader, a C library (and its threads, in older ones), and what lies in all processes.
+const LOADERS: &[&str] = &["ld-linux", "ld64", "ld-2"];
+pub const C_LIBRARIES: &[&str] = &["libc.so", "libc-2", "libpthread", "[vdso]"];
+const OURS: &[&str] = &["libfathom.so"];
+
+/// Functions that hold a lock, or change what it guards, all the time that they run.
+const HOLDING: &[&str] = &[
+	"malloc",
+	"calloc",
+	"realloc",
+	"reallocarray",
+	"free",
+	"cfree",
+	"memalign",
+	"posix_memalign",
+	"aligned_alloc",
+	"valloc",
+	"pvalloc",
+	"malloc_trim",
+	"mallopt",
+	"malloc_info",
+	"dl_iterate_phdr",
+	"fork",
+	"vfork",
+	"_Fork",
+	"libc_fork",
+	"posix_spawn",
+	"posix_spawnp",
+];
+/// … and those that hold none while they wait. Locks are among them: a function that ends by giving one back may have
+/// left the stack before.
+const BRIEFLY_HOLDING: &[&str] = &[
+	"pthread_create",
+	"pthread_join",
+	"pthread_tryjoin_np",
+	"pthread_timedjoin_np",
+	"pthread_clockjoin_np",
+	"pthread_exit",
+	"pthread_detach",
+	"pthread_atfork",
+	"register_atfork",
+	"pthread_mutex_lock",
+	"pthread_mutex_trylock",
+	"pthread_mutex_timedlock",
+	"pthread_mutex_clocklock",
+	"pthread_mutex_unlock",
+	"pthread_rwlock_rdlock",
+	"pthread_rwlock_wrlock",
+	"pthread_rwlock_unlock",
+	"pthread_spin_lock",
+	"pthread_spin_trylock",
+	"pthread_spin_unlock",
+	"mtx_lock",
+	"mtx_unlock",
+	"cxa_atexit",
+	"cxa_thread_atexit_impl",
+	"cxa_finalize",
+	"atexit",
+	"on_exit",
+	"at_quick_exit",
+	"exit",
+	"quick_exit",
+	"thrd_create",
+	"thrd_exit",
+];
+/// What allocators and C libraries put before such names.
+const PREFIXES: &[&str] = &["__libc_", "__", "je_", "tc_", "mi_"];
+
+/// Bytes of stack that a call may need.
+const STACK: u64 = 64 << 10;
+
+fn bare(name: &str) -> &str {
+	PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
+}
+
+/// Is it a name that matters here?
+pub fn is_wanted(name: &str) -> bool {
+	HOLDING.contains(&bare(name)) || BRIEFLY_HOLDING.contains(&bare(name))
+}
+
+/// A thread, and what it is in.
+#[derive(Debug)]
+pub struct Choice {
+	pub thread: i32,
+	pub registers: Registers,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+	Free,
+	/// In a function that holds locks, for a moment.
+	Inside,
+	/// … and it waits there.
+	Stuck,
+}
+
+/// Of the threads that stand still. `None`: another moment may be better.
+pub fn choose(threads: &Threads, view: &View) -> Result<Option<Choice>, AttachError> {
+	let View { process, images, mappings, memory, .. } = view;
+	let mut chosen = None;
+	for thread in threads.stopped() {
+		let registers = registers(thread)?;
+		let verdict = judge(&registers, images, memory);
+		if verdict == Verdict::Stuck {
+			return Ok(None);
+		}
+		if verdict == Verdict::Free && chosen.is_none() && can_call(thread, &registers, mappings) {
+			chosen = Some(Choice { thread, registers });
+		}
+	}
+	let loads = |thread| waits_at(*process, thread).is_some_and(|pc| is_in(images, pc, LOADERS));
+	Ok(chosen.filter(|_| !threads.unstopped().any(loads)))
+}
+
+fn judge(registers: &Registers, images: &[Image], memory: &Memory) -> Verdict {
+	let stack = stack(registers, images, memory);
+	let call = registers.system_call();
+	let waits = call.is_some_and(|number| !SHORT_CALLS.contains(&number));
+	if is_inside(&stack, images, call.is_some()) {
+		return if waits { Verdict::Stuck } else { Verdict::Inside };
+	}
+	if is_ours(&stack, images, call.is_some()) || !is_in_program(&stack, images) {
+		return Verdict::Inside;
+	}
+	Verdict::Free
+}
+
+fn is_inside(stack: &[Frame], images: &[Image], in_system_call: bool) -> bool {
+	stack.iter().any(|frame| {
+		let Some(image) = frame.image.map(|at| &images[at]) else { return false };
+		let name = image.named(frame.pc).map(bare);
+		image.is_named(LOADERS)
+			|| name.is_some_and(|name| HOLDING.contains(&name) || !in_system_call)
+	})
+}
+
+/// In the runtime itself, or in what it has just called; not in a call of the program's that it passed on and that
+/// waits.
+fn is_ours(stack: &[Frame], images: &[Image], in_system_call: bool) -> bool {
+	let looked_at = if in_system_call { 1 } else { 2 };
+	let mut inner = stack.iter().take(looked_at).filter_map(|frame| frame.image);
+	inner.any(|at| images[at].is_named(OURS))
+}
+
+/// A thread that begins or ends has functions of the C library only.
+fn is_in_program(stack: &[Frame], images: &[Image]) -> bool {
+	let not_theirs = |at: usize| !images[at].is_named(C_LIBRARIES) && !images[at].is_named(OURS);
+	stack.iter().any(|frame| frame.image.is_none_or(not_theirs))
+}
+
+fn is_in(images: &[Image], pc: u64, names: &[&str]) -> bool {
+	images.iter().any(|image| image.holds(pc) && image.is_named(names))
+}
+
+/// Code of its own width, no shadow stack, room on its stack.
+fn can_call(thread: i32, registers: &Registers, mappings: &[Mapping]) -> bool {
+	let guarded = GUARDS
+		.iter()
+		.any(|&set| ptrace::registers(thread, set).is_ok_and(|bytes| is_guarded(set, &bytes)));
+	let sp = registers.sp();
+	let below = mappings.iter().find(|mapping| mapping.holds(sp));
+	let has_room = below.is_some_and(|stack| {
+		sp - stack.begin >= STACK || stack.path == Path::new("[stack]") // which grows
+	});
+	!guarded && !registers.is_foreign() && has_room
+}
+
+/// Where a thread that cannot be stopped entered the kernel.
+fn waits_at(process: i32, thread: i32) -> Option<u64> {
+	let line = std::fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall")).ok()?;
+	u64::from_str_radix(line.split_whitespace().last()?.strip_prefix("0x")?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	#[test]
+	fn names_of_allocators() {
+		for name in ["malloc", "__libc_malloc", "je_free", "tc_calloc", "__cxa_atexit", "_Fork"] {
+			assert!(is_wanted(name), "{name}");
+		}
+		for name in ["mallocator", "main", "write", "free_list", ""] {
+			assert!(!is_wanted(name), "{name}");
+		}
+	}
+}

@@ -1,0 +1,228 @@
+//! All threads of a process, stopped for a moment.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+use crate::AttachError;
+use crate::machine::{Registers, WORDS};
+use crate::ptrace::{self, Event};
+
+/// Who has not stopped by then waits in the kernel, where nothing interrupts it.
+const STOPS_WITHIN: Duration = Duration::from_millis(20);
+const GENERAL: i32 = libc::NT_PRSTATUS;
+
+/// Threads that we trace, by id.
+#[derive(Debug)]
+pub struct Threads {
+	process: i32,
+	state: BTreeMap<i32, State>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+	/// Was asked to stop.
+	Asked,
+	Stopped,
+}
+
+impl Threads {
+	pub fn of(process: i32) -> Threads {
+		ptrace::hear_of_threads();
+		Threads { process, state: BTreeMap::new() }
+	}
+
+	/// Stops all that can be stopped, those that are made meanwhile too. At least one stands still then.
+	pub fn stop(&mut self, until: Instant) -> Result<(), AttachError> {
+		let soon = Instant::now() + STOPS_WITHIN;
+		loop {
+			let found = self.seize_new()?;
+			self.collect(soon)?;
+			let stopped = self.stopped().next().is_some();
+			if !found && (self.all_stopped() || (stopped && Instant::now() >= soon)) {
+				return Ok(());
+			}
+			if Instant::now() >= until.max(soon) {
+				return Err(AttachError::Uninterruptible);
+			}
+			if Instant::now() >= soon && !self.all_stopped() {
+				ptrace::wait(Duration::from_millis(1));
+			}
+		}
+	}
+
+	/// Those that stand still.
+	pub fn stopped(&self) -> impl Iterator<Item = i32> {
+		self.state.iter().filter(|(_, state)| **state == State::Stopped).map(|(&id, _)| id)
+	}
+
+	/// Those that go on inside the kernel.
+	pub fn unstopped(&self) -> impl Iterator<Item = i32> {
+		self.state.iter().filter(|(_, state)| **state == State::Asked).map(|(&id, _)| id)
+	}
+
+	/// Lets all go on but this one. Who has not stopped yet is let go as soon as it has.
+	pub fn let_go_but(&mut self, kept: Option<i32>) {
+		let others: Vec<i32> = self.stopped().filter(|&id| Some(id) != kept).collect();
+		for id in others {
+			self.let_go(id);
+		}
+	}
+
+	/// Waits a while; who stops only now is let go.
+	pub fn rest(&mut self, time: Duration) -> Result<(), AttachError> {
+		let until = Instant::now() + time;
+		while Instant::now() < until {
+			ptrace::wait(until.saturating_duration_since(Instant::now()));
+			let asked: Vec<i32> = self.unstopped().collect();
+			for id in asked {
+				self.look(id)?;
+			}
+			self.let_go_but(None);
+		}
+		Ok(())
+	}
+
+	/// It is not ours any more, and not stopped.
+	pub fn forget(&mut self, id: i32) {
+		self.state.remove(&id);
+	}
+
+	fn all_stopped(&self) -> bool {
+		self.unstopped().next().is_none()
+	}
+
+	/// Were there any that we did not trace yet?
+	fn seize_new(&mut self) -> Result<bool, AttachError> {
+		let mut found = false;
+		for id in self.alive()? {
+			if self.state.contains_key(&id) {
+				continue;
+			}
+			match ptrace::seize(id).and_then(|()| ptrace::interrupt(id)) {
+				Ok(()) => {
+					self.state.insert(id, State::Asked);
+					found = true;
+				}
+				Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+				Err(_) if !is_alive(self.process, id) => {}
+				Err(_) => return Err(AttachError::Forbidden),
+			}
+		}
+		if self.state.is_empty() { Err(AttachError::Ended) } else { Ok(found) }
+	}
+
+	fn alive(&self) -> Result<Vec<i32>, AttachError> {
+		let folder = std::fs::read_dir(format!("/proc/{}/task", self.process))
+			.map_err(|_| AttachError::Ended)?;
+		let ids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+		Ok(ids.filter(|&id| is_alive(self.process, id)).collect())
+	}
+
+	/// Waits until all have stopped, or the time is over.
+	fn collect(&mut self, until: Instant) -> Result<(), AttachError> {
+		loop {
+			let asked: Vec<i32> = self.unstopped().collect();
+			for &id in &asked {
+				self.look(id)?;
+			}
+			let left = until.saturating_duration_since(Instant::now());
+			if self.all_stopped() || left.is_zero() {
+				return Ok(());
+			}
+			ptrace::wait(left.min(Duration::from_millis(1)));
+		}
+	}
+
+	/// A signal that it had stopped for is delivered first: its stop is what we wait for.
+	fn look(&mut self, id: i32) -> Result<(), AttachError> {
+		match ptrace::look(id) {
+			Ok(None) => {}
+			Ok(Some(Event::Stopped(Some(_)))) => {
+				self.state.insert(id, State::Stopped);
+				return Err(AttachError::Suspended(self.process));
+			}
+			Ok(Some(Event::Stopped(None))) => {
+				self.state.insert(id, State::Stopped);
+			}
+			Ok(Some(Event::Signal(signal))) => {
+				let _gone = ptrace::go_on(id, signal);
+			}
+			Ok(Some(Event::SystemCall)) => {
+				let _gone = ptrace::go_on(id, 0);
+			}
+			Ok(Some(Event::Ended)) => self.forget(id),
+			Err(error) if error.kind() == ErrorKind::Interrupted => {}
+			Err(_) => self.forget(id),
+		}
+		Ok(())
+	}
+
+	/// As if nothing had been: also a system call that says EINTR only because of us.
+	fn let_go(&mut self, id: i32) {
+		if let Ok(registers) = registers(id)
+			&& registers.was_cut_short(has_signals(self.process, id))
+		{
+			let _gone = set_registers(id, &registers.resumed(true));
+		}
+		let _gone = ptrace::detach(id);
+		self.forget(id);
+	}
+}
+
+impl Drop for Threads {
+	fn drop(&mut self) {
+		self.let_go_but(None);
+	}
+}
+
+/// Waits for what becomes of a thread that runs.
+pub fn next_event(id: i32, until: Instant) -> Result<Event, AttachError> {
+	loop {
+		match ptrace::look(id) {
+			Ok(Some(Event::Ended)) | Err(_) => return Err(AttachError::Ended),
+			Ok(Some(event)) => return Ok(event),
+			Ok(None) => {}
+		}
+		let left = until.saturating_duration_since(Instant::now());
+		if left.is_zero() {
+			return Err(AttachError::NoAnswer);
+		}
+		ptrace::wait(left.min(Duration::from_millis(100)));
+	}
+}
+
+/// General registers of a stopped thread.
+pub fn registers(id: i32) -> Result<Registers, AttachError> {
+	let bytes = ptrace::registers(id, GENERAL).map_err(|_| AttachError::Ended)?;
+	let words = bytes.chunks_exact(8).filter_map(|word| word.try_into().ok());
+	let words: Vec<u64> = words.map(u64::from_ne_bytes).collect();
+	if words.len() == WORDS { Ok(Registers(words)) } else { Err(AttachError::Foreign) }
+}
+
+pub fn set_registers(id: i32, registers: &Registers) -> Result<(), AttachError> {
+	let bytes: Vec<u8> = registers.0.iter().flat_map(|word| word.to_ne_bytes()).collect();
+	ptrace::set_registers(id, GENERAL, &bytes).map_err(|_| AttachError::Ended)
+}
+
+/// Is a signal waiting that it does not block?
+pub fn has_signals(process: i32, id: i32) -> bool {
+	let Some(status) = status(process, id) else { return true };
+	let field = |name: &str| {
+		let line = status.lines().find_map(|line| line.strip_prefix(name));
+		line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+	};
+	(field("SigPnd:") | field("ShdPnd:")) & !field("SigBlk:") != 0
+}
+
+fn status(process: i32, id: i32) -> Option<String> {
+	let bytes = std::fs::read(format!("/proc/{process}/task/{id}/status")).ok()?;
+	Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Dead threads stay listed until somebody has asked how they ended.
+fn is_alive(process: i32, id: i32) -> bool {
+	let Some(status) = status(process, id) else { return false };
+	let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+	!state.is_some_and(|state| state.trim_start().starts_with(['Z', 'X']))
+}
