@@ -127,6 +127,7 @@ static bool start(const struct run *run, const char *engine, int lock, int input
 	const char *log = format_text("%s/agent.log", node_directory(run));
 	const char *watch = input < 0 ? format_text("%d", (int)getpid()) : NULL;
 	pid_t child = fork();
+	int status;
 
 	if (child == 0) {
 		sigset_t none;
@@ -153,8 +154,7 @@ static bool start(const struct run *run, const char *engine, int lock, int input
 		become_agent(run, engine, watch);
 	}
 	if (child > 0)
-		waitpid(child, NULL,
-			0); /* fails where SIGCHLD is ignored; it has waited then, too */
+		child_wait(child, &status); /* fails where SIGCHLD is ignored; it has waited then, too */
 	return child > 0;
 }
 
@@ -170,13 +170,30 @@ static const char *engine_or_say(void)
 	return engine;
 }
 
+/* What the agent says next; 0: no more; -1: nothing in time. */
+static ssize_t agent_says(int output, char *text, size_t size)
+{
+	struct pollfd said = {.fd = output, .events = POLLIN};
+	int ready;
+	ssize_t got;
+
+	do
+		ready = poll(&said, 1, END_MS);
+	while (ready < 0 && errno == EINTR);
+	if (ready <= 0)
+		return -1;
+	do
+		got = read(output, text, size);
+	while (got < 0 && errno == EINTR);
+	return got > 0 ? got : 0;
+}
+
 /* Servers that are asked have to be asked before the program begins: then the agent says a line. */
 static void await_line(int output)
 {
-	struct pollfd said = {.fd = output, .events = POLLIN};
 	char letter;
 
-	while (poll(&said, 1, END_MS) > 0 && read(output, &letter, 1) == 1)
+	while (agent_says(output, &letter, 1) == 1)
 		if (letter == '\n')
 			return;
 	fprintf(stderr,
@@ -224,19 +241,16 @@ void agent_start(struct run *run, bool wait)
 /* The program has ended: the agent may. What it says at its end is for the user. */
 void agent_end(const struct run *run)
 {
-	struct pollfd output = {.fd = run->agent_output, .events = POLLIN};
 	char said[1024];
 	ssize_t got;
 
 	if (run->agent_output < 0)
 		return;
 	close(run->agent_input);
-	while (poll(&output, 1, END_MS) > 0) {
-		got = read(run->agent_output, said, sizeof(said));
-		if (got <= 0)
-			return;
+	while ((got = agent_says(run->agent_output, said, sizeof(said))) > 0)
 		fwrite(said, 1, (size_t)got, stderr);
-	}
+	if (got == 0)
+		return;
 	fprintf(stderr, "fathom: the agent goes on: it has not ended in %d s\n", END_MS / 1000);
 }
 

@@ -175,7 +175,8 @@ void environment_set(const struct run *run);
 void environment_each(const struct run *run, void (*use)(const char *name, const char *value));
 const char *program_find(const char *program); /* by PATH; ends with 127 or 126 as env(1) does */
 __attribute__((noreturn)) void program_exec(char **command);
-int program_wait(const struct run *run); /* runs it as a child; its wait status */
+bool child_wait(pid_t child, int *status); /* false: its status is not to be had */
+int program_wait(const struct run *run);   /* runs it as a child; its wait status */
 __attribute__((noreturn)) void python_exec(char **arguments);
 void python_show(const char *run_directory);
 

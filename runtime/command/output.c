@@ -26,7 +26,7 @@ char *output_of(const struct run *run, const char *option, void (*program)(const
 	close(ends[1]);
 	said = read_file(format_text("/dev/fd/%d", ends[0]), &size);
 	close(ends[0]);
-	if (waitpid(child, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
+	if (!child_wait(child, &status) || !WIFEXITED(status) || WEXITSTATUS(status))
 		exit(EXIT_FATHOM); /* it has said why */
 	return said;
 }

@@ -34,8 +34,10 @@ static void add_file(struct sum *sum, const char *path)
 	int file = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = -1;
 
-	while (file >= 0 && (got = read(file, block, sizeof(block))) > 0)
-		add(sum, block, (size_t)got);
+	while (file >= 0 &&
+	       ((got = read(file, block, sizeof(block))) > 0 || (got < 0 && errno == EINTR)))
+		if (got > 0)
+			add(sum, block, (size_t)got);
 	if (got < 0)
 		fail(EXIT_FATHOM, "--probes: %s: %s", path, strerror(errno));
 	close(file);
@@ -115,7 +117,7 @@ static void build(const char *probes, const char *path)
 		unsetenv("LD_PRELOAD"); /* inside a traced script: no I/O of the program */
 		python_exec(words_of(probes, path));
 	}
-	if (child < 0 || waitpid(child, &status, 0) < 0)
+	if (child < 0 || !child_wait(child, &status))
 		fail(EXIT_FATHOM, "--probes: cannot start a process: %s", strerror(errno));
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		exit(EXIT_FATHOM); /* it has said why */

@@ -162,21 +162,36 @@ void program_exec(char **command)
 	     strerror(errno));
 }
 
+bool child_wait(pid_t child, int *status)
+{
+	for (int tries = 0; tries < 3;) {
+		if (waitpid(child, status, 0) == child)
+			return true;
+		tries += errno != EINTR;
+	}
+	return false;
+}
+
 /* Waits for the child. What somebody sends to us alone is passed on; what a terminal sends (from
  * the kernel, si_code > 0), the child has got as well. */
 static int wait_forwarding(const struct run *run, pid_t child, const sigset_t *signals)
 {
-	siginfo_t info;
-	int status;
+	siginfo_t info, end = {.si_pid = 0};
+	int signal, status;
 
-	for (;;) {
-		int signal = sigwaitinfo(signals, &info);
-
+	do {
+		signal = sigwaitinfo(signals, &info);
 		if (signal > 0 && signal != SIGCHLD && info.si_code <= 0)
 			kill(run->options.strace ? strace_program(child) : child, signal);
-		if (signal == SIGCHLD && waitpid(child, &status, WNOHANG) == child)
-			return status;
-	}
+		if (signal < 0 && errno != EINTR)
+			break; /* then without forwarding */
+	} while (signal != SIGCHLD ||
+		 (waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+		  end.si_pid != child));
+	if (!child_wait(child, &status))
+		fail(EXIT_FATHOM, "run: cannot wait for the program: %s; its run is incomplete",
+		     strerror(errno));
+	return status;
 }
 
 int program_wait(const struct run *run)
@@ -190,7 +205,8 @@ int program_wait(const struct run *run)
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
 		sigaddset(&signals, forwarded[i]);
 	signal(SIGCHLD, SIG_DFL); /* inherited "ignore" would lose the status */
-	sigprocmask(SIG_BLOCK, &signals, &before);
+	if (sigprocmask(SIG_BLOCK, &signals, &before))
+		fail(EXIT_FATHOM, "run: cannot block signals: %s", strerror(errno));
 	child = fork();
 	if (child < 0)
 		fail(EXIT_FATHOM, "run: cannot start a process: %s", strerror(errno));
@@ -276,11 +292,12 @@ void python_show(const char *run_directory)
 {
 	char *arguments[] = {"show", (char *)run_directory, NULL};
 	pid_t child = fork();
+	int status;
 
 	if (child == 0) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 		python_exec(arguments);
 	}
 	if (child > 0)
-		waitpid(child, NULL, 0);
+		child_wait(child, &status);
 }

@@ -128,7 +128,7 @@ void strace_import(const struct run *run)
 		execv(words[0], (char **)words);
 		_exit(EXIT_FATHOM);
 	}
-	if (child > 0 && waitpid(child, &status, 0) == child && status == 0)
+	if (child > 0 && child_wait(child, &status) && status == 0)
 		return;
 	fprintf(stderr, "fathom: what strace wrote was not imported; it is in %s\n", logs(run));
 }
