@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <time.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -11,6 +12,17 @@
 #include "core/raw.h"
 
 uint8_t clock_kind;
+
+enum { STANDS = 3 };
+
+/* Of a program that limits its system calls. */
+static struct {
+	bool user_space; /* the kernel's clock is read without a system call */
+	bool on;         /* else this moment is all that is known */
+	uint8_t kind;    /* before it stood still */
+	struct clock_triple moment;
+	_Atomic uint64_t readings;
+} kept;
 
 /* Tests shift and stretch time: FATHOM_CLOCK=fake:skew=NS,drift=PPM,gap=NS@N. Written by clock_begin,
  * `readings` by every reading. */
@@ -43,8 +55,11 @@ static int64_t fake_shift(uint64_t elapsed)
 
 uint64_t ticks_slow(void)
 {
-	uint64_t now = nanoseconds(CLOCK_MONOTONIC);
+	uint64_t now;
 
+	if (clock_kind == STANDS) /* in order, if no more */
+		return kept.moment.ticks + atomic_fetch_add(&kept.readings, 1);
+	now = nanoseconds(CLOCK_MONOTONIC);
 	if (clock_kind == 1)
 		return now;
 	atomic_fetch_add_explicit(&fake.readings, 1, memory_order_relaxed);
@@ -55,6 +70,8 @@ struct clock_triple clock_read(void)
 {
 	struct clock_triple triple;
 
+	if (kept.on)
+		return kept.moment;
 	triple.monotonic = nanoseconds(CLOCK_MONOTONIC);
 	triple.ticks = ticks();
 	triple.realtime = nanoseconds(CLOCK_REALTIME);
@@ -69,35 +86,92 @@ struct clock_triple clock_read(void)
 
 uint64_t clock_ns(void)
 {
-	return nanoseconds(CLOCK_MONOTONIC);
+	return kept.on ? kept.moment.monotonic : nanoseconds(CLOCK_MONOTONIC);
+}
+
+static void keep(bool stop)
+{
+	if (clock_kind == STANDS)
+		return;
+	kept.moment = clock_read();
+	kept.kind = clock_kind;
+	atomic_store(&kept.readings, 1);
+	kept.on = stop || !kept.user_space;
+	if (!stop && (kept.user_space || !clock_kind))
+		return;
+	clock_kind = STANDS;
+	if (process && process->alive) {
+		const uint64_t mask = process_lock();
+
+		threads_slow();
+		process_unlock(mask);
+	}
+}
+
+void clock_keep(void)
+{
+	keep(false);
+}
+
+void clock_stop(void)
+{
+	keep(true);
+}
+
+void clock_go_on(void)
+{
+	clock_kind = kept.kind;
+	kept.on = false;
+}
+
+uint8_t clock_in_chunks(void)
+{
+	return clock_kind == STANDS ? kept.kind : clock_kind;
 }
 
 uint64_t clock_ticks_per_second(void)
 {
-	return clock_kind == 0 ? 0 : 1000000000u;
+	return clock_in_chunks() == 0 ? 0 : 1000000000u;
+}
+
+/* What the kernel tells time by; "" where it does not say. */
+static void read_source(char source[8])
+{
+	const long fd = raw3(SYS_openat, AT_FDCWD,
+			     (long)"/sys/devices/system/clocksource/clocksource0/current_clocksource",
+			     O_RDONLY | O_CLOEXEC);
+
+	memset(source, 0, 8);
+	if (fd < 0)
+		return;
+	raw3(SYS_read, fd, (long)source, 7);
+	raw3(SYS_close, fd, 0, 0);
 }
 
 /* The counter runs at one rate on all cores, and the kernel trusts it. */
-static bool ticks_are_sound(void)
+static bool ticks_are_sound(const char *source)
 {
 #if defined(__x86_64__)
 	unsigned a, b, c, d;
-	char source[8] = "";
-	long fd;
 
 	if (!__get_cpuid(0x80000007u, &a, &b, &c, &d) || !(d & (1u << 8)))
 		return false;
-	fd = raw3(SYS_openat, AT_FDCWD,
-		  (long)"/sys/devices/system/clocksource/clocksource0/current_clocksource",
-		  O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	raw3(SYS_read, fd, (long)source, sizeof(source) - 1);
-	raw3(SYS_close, fd, 0, 0);
 	return strncmp(source, "tsc", 3) == 0;
 #else
+	(void)source;
 	return true;
 #endif
+}
+
+/* Sources that libc reads without a system call, if the kernel maps it the code for that. */
+static bool is_in_user_space(const char *source)
+{
+	static const char *const known[] = {"tsc", "kvm-clo", "hyperv_", "arch_sy"};
+	bool is = false;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		is |= strncmp(source, known[i], strlen(known[i])) == 0;
+	return is && getauxval(AT_SYSINFO_EHDR);
 }
 
 static int64_t number_after(const char *setting, const char *key)
@@ -120,6 +194,10 @@ static int64_t number_after(const char *setting, const char *key)
 
 void clock_begin(const char *setting)
 {
+	char source[8];
+
+	read_source(source);
+	kept.user_space = is_in_user_space(source);
 	if (setting && strncmp(setting, "fake:", 5) == 0) {
 		fake.skew = number_after(setting, "skew=");
 		fake.drift = number_after(setting, "drift=");
@@ -132,6 +210,6 @@ void clock_begin(const char *setting)
 	} else if (setting && strcmp(setting, "gettime") == 0) {
 		clock_kind = 1;
 	} else {
-		clock_kind = ticks_are_sound() ? 0 : 1;
+		clock_kind = ticks_are_sound(source) ? 0 : 1;
 	}
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/call.h"
+#include "core/raw.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -81,7 +82,8 @@ struct ring_header {
 	char magic[8];
 	uint32_t version, page;
 	uint64_t instance;
-	uint32_t pid, zero;
+	uint32_t pid;
+	_Atomic uint32_t ended; /* 1: in order, and left this for others to bring in */
 	uint64_t pid_start;
 	_Atomic uint64_t allocated;
 	uint64_t zeros[2];
@@ -265,12 +267,18 @@ static inline uint32_t op_index(uint32_t op)
 
 struct process {
 	/* Kept when the process is attached to another run. */
-	atomic_flag lock;
+	void *_Atomic lock; /* of the thread that this is the pointer of */
+	struct raw_users raw_users;
 	struct thread *threads;
 	struct interned *interned;     /* objects.c */
 	struct kept_names *kept_names; /* left_out.c */
 	struct site_table *site_table; /* sites.c */
 	struct ring_header *place;     /* where ring headers are mapped, one after the other */
+	/* For a program that limits its system calls: quiet.c. */
+	char *aside; /* private memory, of which so much is used */
+	size_t aside_bytes;
+	_Atomic size_t aside_used;
+	struct spare *spare_threads; /* of ended threads */
 	/* Of one run. */
 	uint32_t alive;
 	uint64_t instance;
@@ -290,6 +298,7 @@ struct process {
 	uint64_t ring_used;
 	struct spare *spare_chunks, *spare_pages; /* of ended threads */
 	uint32_t chunks;                          /* in use */
+	uint32_t chunks_aside;                    /* for rows, of a program that limits its system calls */
 	int write_error;                          /* errno of the first write that failed */
 	/* What nothing else tells of: said at the end. */
 	_Atomic uint32_t threads_left_out; /* that found no memory for a stream */
@@ -352,11 +361,17 @@ uint32_t enclosing_op(const struct thread *t); /* op + 1 of the innermost open c
 uint32_t call_enclosing(const struct thread *t, const struct call *c); /* around one in flight */
 
 /* ---- clock.c ---- */
-extern uint8_t clock_kind; /* 0 raw ticks, 1 monotonic ns, 2 faked */
+extern uint8_t clock_kind; /* 0 raw ticks, 1 monotonic ns, 2 faked, 3 it stands still */
 void clock_begin(const char *setting);
 uint64_t ticks_slow(void);
 struct clock_triple clock_read(void);
 uint64_t clock_ns(void);               /* CLOCK_MONOTONIC */
+/* Of a program that limits its system calls: the time of now is kept, for where the kernel would have to be asked;
+ * the counter may not be read any more: time stands still; both are undone. */
+void clock_keep(void);
+void clock_stop(void);
+void clock_go_on(void);
+uint8_t clock_in_chunks(void); /* which clock their ticks are of: clock_kind's first three */
 uint64_t clock_ticks_per_second(void); /* 0: unknown here, the reader fits it */
 
 /* The processor's counter: only where clock_kind is 0. */
@@ -401,10 +416,17 @@ void exec_ring(
 bool control_is_private(void);
 void recording_off(void);    /* for good: the program goes on without us */
 bool process_ready(void);    /* makes the state after the start or a fork; false: none to be had */
-uint64_t process_lock(void); /* blocks signals; returns the old mask */
+uint64_t process_lock(void); /* blocks signals if it may; returns the old mask */
 void process_unlock(uint64_t mask);
+/* By this thread, which a signal handler came in on: it must not wait for itself. */
+bool process_locked_here(void);
+/* What is sealed stays in the ring: it cannot be written, or must not be now. */
+bool ring_stays(void);
 uint64_t random_id(void);                          /* never 0 */
 void *memory_get(size_t bytes, bool wipe_on_fork); /* NULL: none */
+
+/* ---- quiet.c ---- */
+void process_quiet_child_over(void); /* a vfork child's limits were not ours */
 
 /* ---- node.c ---- */
 void node_describe(const char *directory); /* lock held */
@@ -421,6 +443,7 @@ void ring_chunk_free(void *chunk);
 struct thread_page *ring_page(void);
 void ring_page_free(struct thread_page *page);
 void ring_remove(void);
+void ring_set_aside(void); /* as much as a program that limits its system calls may need */
 void ring_forget(void); /* what no thread has of the run before goes back to the system */
 /* A file that grows beyond RLIMIT_FSIZE raises SIGXFSZ: with the lock held all signals are blocked, and
  * ours must not stay pending. */
@@ -449,10 +472,12 @@ extern _Atomic(struct descriptor_table *) descriptors;
 /* ---- thread.c ---- */
 void thread_begin(void);
 void threads_stale(void);          /* each begins anew before it records again; lock held */
+void threads_slow(void);           /* none goes the straight way any more; lock held */
 struct thread *thread_claim(void); /* the calling thread's, marked not ready; NULL: none */
 void thread_release(struct thread *t);
 void around_set(struct thread *t, struct around around); /* t is claimed */
 void thread_end(void *thread);                           /* key destructor */
+void thread_say_losses(struct thread *t); /* what nothing else tells of */
 struct thread *thread_make(struct thread *main,
 			   bool is_vfork); /* begins a stream; NULL: no memory */
 void thread_write_snapshot(struct thread *t,

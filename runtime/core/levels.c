@@ -232,7 +232,7 @@ const struct levels *levels_now(void)
 		   gate_now() == l->gate &&
 		   (l->next_edge == UINT64_MAX || since_start() < l->next_edge)))
 		return l;
-	if (!process || l == &nothing)
+	if (!process || l == &nothing || process_locked_here())
 		return l;
 	follow();
 	return atomic_load(&in_force);

@@ -47,7 +47,7 @@ void node_describe(const char *directory)
 	process->path[0] = '\0';
 	append("host=", config.host);
 	append("boot_id=", config.boot_id);
-	append("clock=", clock_kind == 0 ? "tsc" : "monotonic");
+	append("clock=", clock_in_chunks() == 0 ? "tsc" : "monotonic");
 	file_result(raw3(SYS_write, fd, (long)process->path, (long)strlen(process->path)));
 	raw3(SYS_close, fd, 0, 0);
 }

@@ -1,6 +1,7 @@
 /* A traced process: its settings, its start, its end, and what fork, vfork and exec make of it. */
 #include "core/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +63,23 @@ void recording_off(void)
 	levels_off();
 }
 
+/* Set aside before the program limited itself: of memory that a fork wipes. */
+static void *memory_aside(size_t bytes)
+{
+	const size_t pages = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+	const size_t at = process ? atomic_fetch_add(&process->aside_used, pages) : 0;
+
+	return process && at + pages <= process->aside_bytes ? process->aside + at : NULL;
+}
+
 void *memory_get(size_t bytes, bool wipe_on_fork)
 {
-	long at = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long at;
+
+	if (raw_closed())
+		return memory_aside(bytes);
+	at = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		  0);
 
 	if (at < 0 && at > -4096)
 		return NULL;
@@ -97,25 +111,54 @@ uint64_t random_id(void)
 	uint64_t id = 0;
 
 	if (raw3(SYS_getrandom, (long)&id, sizeof(id), 1 /* GRND_NONBLOCK */) != sizeof(id) || !id)
-		id = (ticks() * 0x9e3779b97f4a7c15u ^ (uint64_t)raw3(SYS_gettid, 0, 0, 0) << 32) |
+		id = ((ticks() ^ (process ? process->instance : 0)) * 0x9e3779b97f4a7c15u ^
+		      (uint64_t)raw3(SYS_gettid, 0, 0, 0) << 32) |
 		     1;
 	return id;
 }
 
+/* Of process_lock: the signal mask is as the program has it. No mask has the bits of SIGKILL and SIGSTOP. */
+enum { NOT_BLOCKED = -1 };
+
+bool process_locked_here(void)
+{
+	return process && atomic_load(&process->lock) == __builtin_thread_pointer();
+}
+
 uint64_t process_lock(void)
 {
-	uint64_t all = ~0ull, old = 0;
+	const bool open = raw_enter();
+	uint64_t all = ~0ull, old = (uint64_t)NOT_BLOCKED;
+	void *nobody = NULL;
 
-	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&all, (long)&old, sizeof(old));
-	while (atomic_flag_test_and_set_explicit(&process->lock, memory_order_acquire))
-		raw3(SYS_sched_yield, 0, 0, 0);
+	if (open && raw_now(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&all, (long)&old,
+			    sizeof(old), 0, 0) != 0) {
+		old = (uint64_t)NOT_BLOCKED;
+		raw_leave();
+	}
+	while (!atomic_compare_exchange_weak(&process->lock, &nobody, __builtin_thread_pointer())) {
+		nobody = NULL;
+		if (old != (uint64_t)NOT_BLOCKED)
+			raw_now(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	}
+	if (old != (uint64_t)NOT_BLOCKED)
+		raw_allow();
 	return old;
 }
 
 void process_unlock(uint64_t mask)
 {
-	atomic_flag_clear_explicit(&process->lock, memory_order_release);
-	raw4(SYS_rt_sigprocmask, 2, (long)&mask, 0, sizeof(mask));
+	const bool blocked = mask != (uint64_t)NOT_BLOCKED;
+
+	if (blocked)
+		raw_deny();
+	atomic_store(&process->lock, NULL);
+	if (!blocked)
+		return;
+	for (int tries = 0; tries < 3; tries++)
+		if (raw_now(SYS_rt_sigprocmask, 2, (long)&mask, 0, sizeof(mask), 0, 0) == 0)
+			break;
+	raw_leave();
 }
 
 /* What whoever attaches says, each as in an environment, an empty one behind them; NULL: the environment counts. */
@@ -406,6 +449,12 @@ static void forget_run(void)
 	process_unlock(mask);
 }
 
+static void first_begin(void)
+{
+	raw_users_in(&process->raw_users);
+	thread_begin();
+}
+
 static bool begin(const char *run)
 {
 	clock_begin(setting("FATHOM_CLOCK"));
@@ -418,7 +467,7 @@ static bool begin(const char *run)
 	if (process)
 		forget_run();
 	else if ((process = memory_get(sizeof(*process), true)))
-		thread_begin();
+		first_begin();
 	if (!process) {
 		recording_off();
 		return false;
@@ -527,6 +576,10 @@ bool process_ready(void)
 		return true;
 	if (!process)
 		return false;
+	if (raw_closed()) { /* a child of a program that limited itself */
+		recording_off();
+		return false;
+	}
 	mask = process_lock();
 	if (!process->alive) {
 		if (!config.boot_id[0])
@@ -572,6 +625,26 @@ static bool is_recorded(void)
 	return config.on && process && process->alive;
 }
 
+static void leave_vfork_child(void)
+{
+	if (!self->broken)
+		stream_next_chunk(self, true);
+}
+
+/* All is in the ring: whoever finds that the process is gone brings it in. */
+static void end_quietly(void)
+{
+	struct thread *t = thread_claim();
+
+	if (t) {
+		thread_say_losses(t);
+		thread_release(t);
+	}
+	if (process->ring)
+		atomic_store(&process->ring->ended, 1);
+	recording_off();
+}
+
 void process_end(void)
 {
 	void (*act)(void);
@@ -579,7 +652,11 @@ void process_end(void)
 	if (!is_recorded())
 		return;
 	if (in_vfork_child()) {
-		stream_next_chunk(self, true);
+		leave_vfork_child();
+		return;
+	}
+	if (raw_closed()) {
+		end_quietly();
 		return;
 	}
 	if (in_other_process())
@@ -589,7 +666,7 @@ void process_end(void)
 		act();
 	recording_off();
 	write_all(true);
-	if (!process->write_failed)
+	if (!ring_stays())
 		ring_remove();
 }
 
@@ -640,7 +717,7 @@ bool process_detach(void)
 		write_threads(true);
 	config.session++;
 	threads_stale();
-	if (process->alive && !process->write_failed)
+	if (process->alive && !ring_stays())
 		ring_remove();
 	process->over = true;
 	process_unlock(mask);
@@ -663,7 +740,7 @@ void exec_ring(char *path)
 
 static void move_ring(const char *from, const char *to)
 {
-	if (process->ring && !process->write_failed)
+	if (process->ring && !ring_stays())
 		raw4(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to);
 }
 
@@ -674,10 +751,10 @@ void process_before_exec(void)
 	if (!is_recorded())
 		return;
 	if (in_vfork_child()) {
-		stream_next_chunk(self, true);
+		leave_vfork_child();
 		return;
 	}
-	if (in_other_process())
+	if (raw_closed() || in_other_process())
 		return;
 	write_all(false);
 	mask = process_lock();

@@ -28,6 +28,10 @@ void process_resume(void);
 /* Around vfork: the child runs on the parent's memory and thread, but is another process. */
 void process_vfork_child(void);
 void process_vfork_parent(void);
+/* Before the program limits its system calls: from here on we make none. `no_clock`: not even by the processor's
+ * counter is time to be had. Behind that: whether it did. */
+void process_quiet(bool no_clock);
+void process_limited(bool done);
 /* Another task will use this thread's storage at the same time: neither is recorded from here. */
 void process_leave_thread(void);
 /* A longjmp goes to a frame above `stack`: the calls left below it end here. NULL: not known. */

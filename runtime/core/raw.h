@@ -1,13 +1,16 @@
 /* System calls made by Fathom itself: never through libc, so errno is never touched, other tools'
- * wrappers are not entered, and a call stack shows libfathom as the caller. */
+ * wrappers are not entered, and a call stack shows libfathom as the caller. Each may fail: a program may be
+ * watched by who injects errors, and where it limits its own calls (core/quiet.c) ours are not made at all. */
 #ifndef FATHOM_RAW_H
 #define FATHOM_RAW_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
-static inline long raw6(long n, long a, long b, long c, long d, long e, long f)
+static inline long raw_now(long n, long a, long b, long c, long d, long e, long f)
 {
 	long result;
 	register long r10 __asm__("r10") = d;
@@ -21,7 +24,7 @@ static inline long raw6(long n, long a, long b, long c, long d, long e, long f)
 	return result;
 }
 #elif defined(__aarch64__)
-static inline long raw6(long n, long a, long b, long c, long d, long e, long f)
+static inline long raw_now(long n, long a, long b, long c, long d, long e, long f)
 {
 	register long x8 __asm__("x8") = n;
 	register long x0 __asm__("x0") = a;
@@ -40,6 +43,25 @@ static inline long raw6(long n, long a, long b, long c, long d, long e, long f)
 #else
 #error "no system-call sequence for this architecture yet"
 #endif
+
+/* Closed for good, or until raw_open: each call fails with EPERM. Returns when none is on its way any more. */
+void raw_close(void);
+void raw_open(void);
+bool raw_closed(void);
+/* From enter to leave the calling thread makes its calls by raw_now, whatever is closed meanwhile; from allow to
+ * deny by all of these. Signals are blocked: nothing else of the thread runs. False: closed already. */
+bool raw_enter(void);
+void raw_leave(void);
+void raw_allow(void);
+void raw_deny(void);
+/* Who is inside, in memory that a fork wipes. */
+struct raw_users {
+	_Atomic uint32_t inside;
+	void *_Atomic allowed;
+};
+void raw_users_in(struct raw_users *users);
+
+long raw6(long n, long a, long b, long c, long d, long e, long f);
 
 static inline long raw3(long n, long a, long b, long c)
 {

@@ -14,6 +14,11 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
+bool ring_stays(void)
+{
+	return process->write_failed || raw_closed();
+}
+
 static void *map_private(size_t bytes)
 {
 	long at = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
@@ -171,7 +176,7 @@ static void *extend(size_t bytes)
 		atomic_store(&process->ring->allocated, process->ring_used);
 		return extent;
 	}
-	extent = map_private(bytes);
+	extent = raw_closed() ? NULL : map_private(bytes);
 	if (extent)
 		process->ring_used += bytes;
 	return extent;
@@ -201,8 +206,9 @@ struct chunk *ring_chunk(bool first)
 {
 	struct chunk *chunk;
 
-	if (!first && process->chunks >= RING_CHUNKS)
+	if (!first && (process->chunks >= RING_CHUNKS || (raw_closed() && !process->chunks_aside)))
 		return NULL;
+	process->chunks_aside -= !first && raw_closed();
 	chunk = take(&process->spare_chunks, CHUNK_BYTES);
 	process->chunks += chunk != NULL;
 	return chunk;
@@ -212,6 +218,27 @@ void ring_chunk_free(void *chunk)
 {
 	give(&process->spare_chunks, chunk);
 	process->chunks--;
+}
+
+/* Rows get most of it; the rest is for streams and counters of threads to come. */
+void ring_set_aside(void)
+{
+	enum { ROWS = 128, REST = 32, PAGES = 32, LEAST = 8 };
+	char *memory = NULL;
+	uint32_t rows;
+
+	for (rows = ROWS; rows >= LEAST && process->ring && !memory && !process->chunks_aside;
+	     rows /= 2)
+		memory = map_file(0, (rows + REST) * (size_t)CHUNK_BYTES + PAGES * PAGE);
+	if (!memory)
+		return;
+	rows *= 2;
+	atomic_store(&process->ring->allocated, process->ring_used);
+	for (uint32_t i = 0; i < rows + REST; i++, memory += CHUNK_BYTES)
+		give(&process->spare_chunks, memory);
+	for (uint32_t i = 0; i < PAGES; i++, memory += PAGE)
+		give(&process->spare_pages, memory);
+	process->chunks_aside = rows;
 }
 
 struct thread_page *ring_page(void)

@@ -299,7 +299,8 @@ void stream_inside(struct thread *t)
 /* Makes `chunk` the thread's current one. The magic comes last: a torn header is no chunk. */
 bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 {
-	bool first_of_process = !process->introduced || (t->is_vfork && t->number == 0);
+	bool first_of_process =
+		!process->introduced || (t->is_vfork && t->number == 0 && !raw_closed());
 
 	if (!chunk)
 		return false;
@@ -322,7 +323,7 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 		chunk->base_seq = t->main->page->open[t->main->depth - 1].seq;
 	}
 	chunk->depth = t->depth;
-	chunk->clock = clock_kind;
+	chunk->clock = clock_in_chunks();
 	if (!t->last_ended)
 		t->last_ended = first_of_process && config.ready_ticks ? config.start_ticks
 								       : chunk->begin.ticks;
@@ -410,6 +411,8 @@ bool stream_write(const struct chunk *chunk)
 
 void stream_write_out(struct thread *t)
 {
+	if (raw_closed())
+		return;
 	while (t->written < t->chunks && t->chunk_list[t->written]->flags & CHUNK_SEALED) {
 		if (!stream_write(t->chunk_list[t->written])) {
 			process->write_failed = true; /* the ring stays, and has it */
@@ -422,8 +425,15 @@ void stream_write_out(struct thread *t)
 /* Where the thread's next chunk goes: a new one while the ring may grow, else over the oldest, written out. */
 static struct chunk *next_chunk(struct thread *t)
 {
-	struct chunk *chunk = t->chunks < CHUNKS_PER_THREAD ? ring_chunk(false) : NULL;
+	struct chunk *chunk = NULL;
 
+	if (raw_closed()) { /* who brings them in finds those before by the ring */
+		t->chunk_list[0] = chunk = ring_chunk(false);
+		t->chunks = chunk != NULL;
+		t->written = 0;
+		return chunk;
+	}
+	chunk = t->chunks < CHUNKS_PER_THREAD ? ring_chunk(false) : NULL;
 	if (chunk) {
 		t->chunk_list[t->chunks++] = chunk;
 		return chunk;
@@ -456,8 +466,11 @@ static void stop_stream(struct thread *t)
 
 	t->chunk->flags &= ~(uint32_t)CHUNK_SEALED;
 	t->limit += ROW_ROOM;
-	stream_mark(t, "write", "the stream file cannot be written, errno",
-		    (uint64_t)process->write_error);
+	if (raw_closed())
+		stream_mark(t, "write", "seccomp: shared memory for rows is full, errno", ENOSPC);
+	else
+		stream_mark(t, "write", "the stream file cannot be written, errno",
+			    (uint64_t)process->write_error);
 	stream_seal(t->chunk, 0);
 	t->chunk = &nowhere;
 	t->put = nowhere.rows;

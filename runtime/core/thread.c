@@ -11,6 +11,9 @@
 
 __thread struct thread *self;
 
+/* Of threads that have no stream and get none: their calls pass through. */
+static struct thread nobody = {.broken = 1};
+
 /* Made so early that setting it needs no memory. */
 static pthread_key_t end_key;
 static bool end_key_made;
@@ -41,6 +44,45 @@ static struct thread_page *make_page(struct thread *t)
 	return page;
 }
 
+static void thread_free(struct thread *t)
+{
+	struct spare *spare = (struct spare *)t;
+	uint64_t mask;
+
+	if (t == &nobody)
+		return;
+	if (!raw_closed()) {
+		raw3(SYS_munmap, (long)t, (long)thread_bytes(), 0);
+		return;
+	}
+	mask = process_lock();
+	spare->next = process->spare_threads;
+	process->spare_threads = spare;
+	process_unlock(mask);
+}
+
+static struct thread *thread_memory(void)
+{
+	struct spare *spare = NULL;
+	uint64_t mask;
+
+	if (raw_closed()) {
+		mask = process_lock();
+		spare = process->spare_threads;
+		process->spare_threads = spare ? spare->next : NULL;
+		process_unlock(mask);
+	}
+	return spare ? memset(spare, 0, thread_bytes()) : memory_get(thread_bytes(), true);
+}
+
+/* Where the kernel cannot be asked it is not known: 0. */
+static uint32_t own_tid(void)
+{
+	const long tid = raw3(SYS_gettid, 0, 0, 0);
+
+	return tid > 0 ? (uint32_t)tid : 0;
+}
+
 /* Fills zeroed memory: a new thread's, or one that a fork wiped. */
 static bool thread_fill(struct thread *t, struct thread *main, bool is_vfork)
 {
@@ -54,8 +96,8 @@ static bool thread_fill(struct thread *t, struct thread *main, bool is_vfork)
 	t->main = main;
 	t->is_vfork = is_vfork;
 	t->stream = random_id();
-	t->tid = (uint32_t)raw3(SYS_gettid, 0, 0, 0);
-	t->pid = is_vfork ? (uint32_t)raw3(SYS_getpid, 0, 0, 0) : process->pid;
+	t->tid = own_tid();
+	t->pid = is_vfork && !raw_closed() ? (uint32_t)raw3(SYS_getpid, 0, 0, 0) : process->pid;
 	t->session = config.session;
 	t->page = make_page(t);
 	t->chunk_list[0] = t->page ? ring_chunk(true) : NULL;
@@ -79,12 +121,12 @@ static bool thread_fill(struct thread *t, struct thread *main, bool is_vfork)
 
 struct thread *thread_make(struct thread *main, bool is_vfork)
 {
-	struct thread *t = memory_get(thread_bytes(), true);
+	struct thread *t = thread_memory();
 
 	if (!t)
 		return NULL;
 	if (!thread_fill(t, main, is_vfork)) {
-		raw3(SYS_munmap, (long)t, (long)thread_bytes(), 0);
+		thread_free(t);
 		return NULL;
 	}
 	return t;
@@ -100,14 +142,7 @@ static void own(struct thread *t)
 /* The calling thread has no stream and gets none: its calls pass through. */
 static void pass_through(void)
 {
-	struct thread *t = memory_get(thread_bytes(), true);
-
-	if (!t) {
-		recording_off();
-		return;
-	}
-	t->broken = 1;
-	own(t);
+	own(&nobody);
 }
 
 /* A thread that finds no room for a stream passes through; the others go on, and the run's log says so. */
@@ -158,6 +193,19 @@ void threads_stale(void)
 	}
 }
 
+void threads_slow(void)
+{
+	for (struct thread *t = process->threads; t; t = t->next) {
+		uint8_t ready = READY;
+
+		if (t->when_ready != READY)
+			continue;
+		__atomic_store_n(&t->when_ready, READY_SLOWLY, __ATOMIC_SEQ_CST);
+		__atomic_compare_exchange_n(&t->ready, &ready, READY_SLOWLY, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	}
+}
+
 static bool is_stale(const struct thread *t)
 {
 	return t->alive && t->session != config.session;
@@ -194,7 +242,7 @@ static void leave_ring(struct thread *t)
 static void drop(struct thread *t)
 {
 	leave_ring(t);
-	raw3(SYS_munmap, (long)t, (long)thread_bytes(), 0);
+	thread_free(t);
 }
 
 /* Its first call since: by itself, so that nothing is taken from under it. Calls of the run before that are
@@ -215,7 +263,7 @@ static __attribute__((noinline)) struct thread *claim_slow(void)
 {
 	struct thread *t = self;
 
-	if (!config.on || !process_ready())
+	if (!config.on || process_locked_here() || !process_ready())
 		return NULL;
 	if (!t)
 		return claim_first();
@@ -256,7 +304,7 @@ static void free_counters(struct thread *t)
 {
 	void *const table[] = {t->counters, t->data, t->tally, t->heat};
 
-	for (int i = 0; i < 4 && !process->write_failed; i++)
+	for (int i = 0; i < 4 && !ring_stays(); i++)
 		if (table[i])
 			ring_chunk_free(table[i]);
 	if (t->index)
@@ -268,12 +316,12 @@ static void give_back(struct thread *t)
 	uint64_t mask = process_lock();
 
 	unlink_thread(t);
-	while (t->chunks && !process->write_failed)
+	while (t->chunks && !ring_stays())
 		ring_chunk_free(t->chunk_list[--t->chunks]);
 	free_counters(t);
 	ring_page_free(t->page);
 	process_unlock(mask);
-	raw3(SYS_munmap, (long)t, (long)thread_bytes(), 0);
+	thread_free(t);
 }
 
 static void end_stream(struct thread *t)
@@ -307,7 +355,7 @@ void thread_end(void *thread)
 			end_stream(t);
 			give_back(t);
 		} else {
-			raw3(SYS_munmap, (long)t, (long)thread_bytes(), 0);
+			thread_free(t);
 		}
 		if (vfork && is_stale(vfork))
 			drop(vfork);
@@ -338,7 +386,7 @@ static uint32_t copy_chunk(struct chunk *copy, const struct thread *t)
 	return depth;
 }
 
-static void say_losses(struct thread *t)
+void thread_say_losses(struct thread *t)
 {
 	uint32_t threads = atomic_exchange(&process->threads_left_out, 0);
 	uint32_t calls = atomic_exchange(&process->calls_too_deep, 0);
@@ -379,7 +427,7 @@ void thread_write_snapshot(struct thread *t, bool end)
 	copy->heat = t->heat;
 	counters_write(copy);
 	if (end)
-		say_losses(copy);
+		thread_say_losses(copy);
 	for (; depth > 0; depth--)
 		stream_unfinished(copy, &t->page->open[depth - 1], depth - 1, OPEN_AT_END, ticks());
 	stream_seal(chunk, end ? CHUNK_LAST : CHUNK_BEFORE_EXEC);
@@ -394,7 +442,8 @@ static void thread_renew(struct thread *t)
 	uint64_t mask = process_lock();
 
 	t->stream = t->page->stream = random_id();
-	t->pid = t->tid = (uint32_t)raw3(SYS_getpid, 0, 0, 0);
+	t->pid = t->tid = raw_closed() ? process->pid : (uint32_t)raw3(SYS_getpid, 0, 0, 0);
+	t->broken = 0;
 	t->page->tid = t->tid;
 	t->number = t->next_seq = 0;
 	t->depth = 0;
@@ -424,10 +473,13 @@ void process_vfork_child(void)
 	else
 		thread_renew(t->vfork);
 	thread_release(t);
-	if (t->vfork) {
+	if (!t->vfork)
+		return;
+	if (raw_closed()) /* what it is called is not to be had */
+		t->vfork->broken = 1;
+	else
 		thread_release(t->vfork);
-		self = t->vfork;
-	}
+	self = t->vfork;
 }
 
 void process_vfork_parent(void)
@@ -436,6 +488,8 @@ void process_vfork_parent(void)
 
 	if (!in_vfork_child())
 		return;
+	if (child->broken)
+		process_quiet_child_over();
 	if (child->chunk->committed)
 		stream_next_chunk(child, true);
 	self = child->main;

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -29,6 +30,10 @@ static struct {
 	uint32_t layers;
 	long page;
 	unsigned tickets;
+	/* Modules whose pages could not be made writable, for the note: the first, how many, why. */
+	char closed[64];
+	unsigned closed_count;
+	int closed_error;
 } edges;
 
 /* A lazy slot still points into its own module; ld.so would bind it at the first call. */
@@ -46,25 +51,54 @@ static void *bound_value(const struct module *m, const ElfW(Rela) * r, void *val
 	return lookup_scope(m, &q, &where);
 }
 
-/* Opens the module's RELRO pages once; a page of another read-only segment (text relocations)
- * each time. */
-static void write_slot(struct module *m, void **slot, void *to)
+static bool protect(struct module *m, uintptr_t from, uintptr_t to, int protection)
+{
+	const long error = raw3(SYS_mprotect, (long)from, (long)(to - from), protection);
+
+	if (!error)
+		return true;
+	if (!m->closed && !edges.closed_count++) {
+		strncpy(edges.closed, *m->file ? m->file : "the program",
+			sizeof(edges.closed) - 1);
+		edges.closed_error = (int)-error;
+	}
+	m->closed = true;
+	return false;
+}
+
+/* Opens the module's RELRO pages once; a page of another read-only segment (text relocations) each time. False:
+ * they stay closed, and the slot is as it was. */
+static bool write_slot(struct module *m, void **slot, void *to)
 {
 	uintptr_t at = (uintptr_t)slot, page = at & -(uintptr_t)edges.page;
+	uintptr_t end = page + (uintptr_t)edges.page;
 	int protection = elf_protection(&m->elf, at);
 	bool relro = at >= m->elf.relro && at < m->elf.relro_end;
 	bool closed = !(protection & PROT_WRITE);
 
+	if ((relro || closed) && m->closed)
+		return false;
 	if (relro && !m->relro_open &&
-	    raw3(SYS_mprotect, (long)m->elf.relro, (long)(m->elf.relro_end - m->elf.relro),
-		 PROT_READ | PROT_WRITE))
-		return;
+	    !protect(m, m->elf.relro, m->elf.relro_end, PROT_READ | PROT_WRITE))
+		return false;
 	m->relro_open |= relro;
-	if (closed && raw3(SYS_mprotect, (long)page, edges.page, protection | PROT_WRITE))
-		return;
+	if (closed && !protect(m, page, end, protection | PROT_WRITE))
+		return false;
 	atomic_store_explicit((_Atomic(void *) *)slot, to, memory_order_release);
 	if (closed)
 		raw3(SYS_mprotect, (long)page, edges.page, protection);
+	return true;
+}
+
+static void say_closed(void)
+{
+	const unsigned count = edges.closed_count;
+
+	if (count)
+		note("edges: calls of %s and of %u other modules are not recorded: where they "
+		     "keep addresses of functions cannot be made writable (errno %d)",
+		     edges.closed, count - 1, edges.closed_error);
+	edges.closed_count = 0;
 }
 
 static bool is_slot(const ElfW(Rela) * r)
@@ -97,7 +131,8 @@ static void patch_slot(struct module *m, const ElfW(Rela) * r, bool inside)
 	wrapper = target_choose(m, t, original);
 	if (!wrapper)
 		return;
-	write_slot(m, slot, wrapper);
+	if (!write_slot(m, slot, wrapper))
+		return;
 	m->marker = slot;
 	m->marked = wrapper;
 }
@@ -187,7 +222,7 @@ static void use_ticket(void *ticket)
  * again. */
 void edges_settle(void)
 {
-	for (int tries = 0; tries < 3 && modules_known(); tries++) {
+	for (int tries = 0; tries < 3 && modules_known() && !raw_closed(); tries++) {
 		unsigned ticket = 0;
 		Dl_info info;
 
@@ -207,6 +242,7 @@ void edges_patch(uint32_t layers)
 	edges.page = (long)getauxval(AT_PAGESZ);
 	modules_locked(patch_all, NULL);
 	targets_say();
+	say_closed();
 	errno = before;
 }
 
@@ -285,10 +321,13 @@ void edges_opened(void *handle, int flags)
 	struct opened opened = {.map = handle, .flags = flags};
 	int before = errno;
 
+	if (raw_closed())
+		return; /* no slot could be written */
 	modules_loader_lives();
 	modules_locked(patch_opened, &opened);
 	edges_settle();
 	targets_say();
+	say_closed();
 	errno = before;
 }
 
@@ -302,6 +341,8 @@ void edges_closed(void)
 {
 	int before = errno;
 
+	if (raw_closed())
+		return;
 	modules_loader_lives();
 	modules_locked(after_close, NULL);
 	errno = before;

@@ -39,7 +39,7 @@ extern struct originals {
 	void *system, *popen, *spawn[HOOK_COPIES], *spawnp[HOOK_COPIES];
 	void *dlopen, *dlmopen, *dlclose;
 	void *execve, *execv, *execvp, *execvpe, *execl, *execle, *execlp, *fexecve, *execveat;
-	void *exit, *Exit;
+	void *exit, *Exit, *prctl;
 	void *longjmp, *bare_longjmp, *siglongjmp, *checked_longjmp;
 } originals __attribute__((visibility("hidden")));
 _Static_assert(offsetof(struct originals, vfork) == ORIGINAL_VFORK &&

@@ -1,9 +1,11 @@
 /* What starts, replaces or ends a process. Arguments go on unchanged. */
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "core/call.h"
@@ -174,6 +176,21 @@ _Noreturn static void hook_Exit(int status)
 	__builtin_unreachable();
 }
 
+/* What limits the program's system calls, limits ours. */
+static int hook_prctl(int option, unsigned long a2, unsigned long a3, unsigned long a4,
+		      unsigned long a5)
+{
+	const bool limits = option == PR_SET_SECCOMP;
+	int result;
+
+	if (limits)
+		process_quiet(a2 == SECCOMP_MODE_STRICT);
+	result = ((int (*)(int, ...))originals.prctl)(option, a2, a3, a4, a5);
+	if (limits)
+		process_limited(result == 0);
+	return result;
+}
+
 /* ---- clone: its child begins in a function, so a frame of ours does no harm ---- */
 
 typedef int clone_function(int (*)(void *), void *, int, void *, void *, void *, void *);
@@ -270,6 +287,7 @@ const struct hook process_hooks[] = {
 	{"execveat", 1, {hook_execveat}, {&originals.execveat}},
 	{"_exit", 1, {hook_exit}, {&originals.exit}},
 	{"_Exit", 1, {hook_Exit}, {&originals.Exit}},
+	{"prctl", 1, {hook_prctl}, {&originals.prctl}},
 	{"fork", 1, {hook_fork}, {&originals.fork}},
 	{"_Fork", 1, {hook_bare_fork}, {&originals.bare_fork}},
 	{"__fork", 1, {hook_other_fork}, {&originals.other_fork}},

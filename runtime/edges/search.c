@@ -5,6 +5,7 @@
 #include "edges/search.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -138,18 +139,25 @@ static void collect(void *argument)
 	}
 }
 
+enum answer { NO, YES, UNKNOWN };
+
 /* ld.so passes over libraries for another machine and ends with an error at a file that is none. */
-static bool is_tried(const char *path)
+static enum answer is_tried(const char *path)
 {
 	unsigned char head[EI_NIDENT] = {0};
-	long fd = raw4(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
+	long fd = raw4(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0), got;
 
 	if (fd < 0)
-		return false;
-	raw3(SYS_read, fd, (long)head, sizeof(head));
+		return fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES ? NO : UNKNOWN;
+	got = raw3(SYS_read, fd, (long)head, sizeof(head));
 	raw3(SYS_close, fd, 0, 0);
+	if (got < 0)
+		return UNKNOWN;
 	return memcmp(head, ELFMAG, SELFMAG) != 0 ||
-	       head[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
+			       head[EI_CLASS] ==
+				       (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
+		       ? YES
+		       : NO;
 }
 
 static bool in_library_path(const char *file)
@@ -164,7 +172,7 @@ static bool in_library_path(const char *file)
 			memcpy(path, length ? p : ".", length ? length : 1);
 			path[length ? length : 1] = '/';
 			memcpy(path + (length ? length : 1) + 1, file, name + 1);
-			if (is_tried(path))
+			if (is_tried(path) == YES)
 				return true;
 		}
 		p += length + (p[length] != 0);
@@ -193,8 +201,12 @@ void *search_dlopen(const char *file, int flags, const void *caller)
 		return real_dlopen(c, flags);
 	if (!s.before_library_path && in_library_path(file))
 		return real_dlopen(file, flags);
-	for (; *c; c += strlen(c) + 1)
-		if (is_tried(c))
-			return real_dlopen(c, flags);
+	for (; *c; c += strlen(c) + 1) {
+		const enum answer tried = is_tried(c);
+		void *handle = tried == NO ? NULL : real_dlopen(c, flags);
+
+		if (tried == YES || handle)
+			return handle;
+	}
 	return real_dlopen(file, flags);
 }

@@ -1,7 +1,8 @@
 /* Fathom's own calls go to libc itself. The loader has bound them like everybody's: to a preload
  * tool, or to a sanitizer inside the program, which at our constructor's time is not yet ready and
  * crashes. So before anything else our own slots are pointed to libc's definitions.
- * Nothing here may call a function of another module: tests look at the object's symbols. */
+ * Nothing here may call a function of another module: tests look at the object's symbols. We are linked without
+ * RELRO, so that our slots need no system call, which might be refused. */
 #include "edges/self.h"
 
 #include <elf.h>
@@ -9,11 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/mman.h>
 
-#include "core/raw.h"
-
-extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 enum { VERSION_HIDDEN = 0x8000 };
@@ -125,23 +122,6 @@ static void bind_table(const struct library *own, const struct library *libc, ui
 	}
 }
 
-static void protect(const struct library *own, int protection)
-{
-	const ElfW(Phdr) *h = (const void *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);
-	uintptr_t start, end;
-
-	for (unsigned i = 0; i < __ehdr_start.e_phnum; i++) {
-		if (h[i].p_type != PT_GNU_RELRO)
-			continue;
-		start = own->base + h[i].p_vaddr;
-		end = start + h[i].p_memsz;
-		for (uintptr_t page = 4096; page <= 65536; page *= 4)
-			if (!raw3(SYS_mprotect, (long)(start & -page),
-				  (long)((end & -page) - (start & -page)), protection))
-				return;
-	}
-}
-
 bool self_bind(void)
 {
 	struct library own = {0}, libc = {0};
@@ -160,9 +140,7 @@ bool self_bind(void)
 	}
 	if (!own.dynamic || !libc.dynamic)
 		return late;
-	protect(&own, PROT_READ | PROT_WRITE);
 	bind_table(&own, &libc, entry(&own, DT_RELA), entry(&own, DT_RELASZ));
 	bind_table(&own, &libc, entry(&own, DT_JMPREL), entry(&own, DT_PLTRELSZ));
-	protect(&own, PROT_READ);
 	return late;
 }

@@ -149,12 +149,12 @@ void posix_dirty_at_end(void);
 
 /* ---- posix_syscall.c: syscall() ---- */
 
-bool syscall_is_io(long number, long a4);
+bool syscall_is_io(long number, long a1, long a4);
 uint32_t syscall_object(long number, long a1, long a2, long a3, long a4, long a5, long a6);
 int64_t syscall_size(long number, long a1, long a2, long a3, long a4, long a5, long a6);
 int64_t syscall_offset(long number, long a1, long a2, long a3, long a4, long a5, long a6);
 int64_t syscall_bytes(long number, long result);
-void syscall_before(const struct call *c, long number, long a1, long a2, long a3);
+void syscall_before(struct call *c, long number, long a1, long a2, long a3);
 void syscall_after(struct call *c, long result, long number, long a1, long a2, long a3, long a4,
 		   uint64_t ended);
 

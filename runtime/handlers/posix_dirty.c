@@ -89,7 +89,7 @@ static bool watching(void)
 	const int pid = (int)raw3(SYS_getpid, 0, 0, 0);
 	int whose = atomic_load(&watch.pid);
 
-	if (!mapped_writes_wanted())
+	if (!mapped_writes_wanted() || raw_closed())
 		return false;
 	if (whose != pid && atomic_compare_exchange_strong(&watch.pid, &whose, pid)) {
 		for (int i = 0; i < WATCHED; i++)

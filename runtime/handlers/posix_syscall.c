@@ -1,7 +1,10 @@
 /* syscall(): the I/O system calls by number, with the arguments that name file, size and offset. */
 #include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "core/process.h"
 #include "handlers/aio.h"
 #include "handlers/posix.h"
 
@@ -162,10 +165,20 @@ static const struct shape *shape_of(long number)
 	return &shapes[number];
 }
 
-bool syscall_is_io(long number, long a4)
+/* What limits the program's system calls: no row, but we must know of it. */
+static bool sets_limits(long number, long a1)
+{
+	return (number == SYS_prctl && a1 == PR_SET_SECCOMP) ||
+	       (number == SYS_seccomp &&
+		(a1 == SECCOMP_SET_MODE_STRICT || a1 == SECCOMP_SET_MODE_FILTER));
+}
+
+bool syscall_is_io(long number, long a1, long a4)
 {
 	const struct shape *s = shape_of(number);
 
+	if (sets_limits(number, a1))
+		return true;
 	if (!s->known || (number == SYS_mmap && a4 & MAP_ANONYMOUS))
 		return false;
 	return !(s->queue && call_inside(LAYER_AIO)); /* libaio's own, inside its row */
@@ -208,9 +221,25 @@ int64_t syscall_bytes(long number, long result)
 	return shape_of(number)->moves_bytes ? result : 0;
 }
 
-/* What must be forgotten while the descriptor is still its owner's. */
-void syscall_before(const struct call *c, long number, long a1, long a2, long a3)
+/* A filter for all threads that one of them cannot have is that one's id; where a listener was asked for, what is
+ * above 0 is its descriptor. */
+static bool is_limited(long result, long number, long flags)
 {
+	const bool all = number == SYS_seccomp && flags & SECCOMP_FILTER_FLAG_TSYNC &&
+			 !(flags & SECCOMP_FILTER_FLAG_NEW_LISTENER);
+
+	return result == 0 || (result > 0 && !all);
+}
+
+/* What must be forgotten while the descriptor is still its owner's. */
+void syscall_before(struct call *c, long number, long a1, long a2, long a3)
+{
+	if (sets_limits(number, a1)) {
+		c->cancel = true;
+		process_quiet(number == SYS_prctl ? a2 == SECCOMP_MODE_STRICT
+						  : a1 == SECCOMP_SET_MODE_STRICT);
+		return;
+	}
 	switch (number) {
 	case SYS_io_submit:
 		if (c->thread)
@@ -294,6 +323,8 @@ static void asynchronous(struct call *c, long result, long number, long a1, long
 void syscall_after(struct call *c, long result, long number, long a1, long a2, long a3, long a4,
 		   uint64_t ended)
 {
+	if (sets_limits(number, a1))
+		process_limited(is_limited(result, number, a2));
 	if (c->thread)
 		asynchronous(c, result, number, a1, a2, a3, a4, ended);
 	if (result < 0)

@@ -197,6 +197,16 @@ void process_end(void)
 	say("event end\n");
 }
 
+void process_quiet(bool no_clock)
+{
+	say("event quiet %d\n", no_clock);
+}
+
+void process_limited(bool done)
+{
+	say("event limited %d\n", done);
+}
+
 void process_before_exec(void)
 {
 	modules_locked(say_calls, NULL);

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use fathom_stream::{
-	Chunk, ChunkWriter, CounterTable, Decoder, FLAG_RING_COPY, Found, Item, OpenCall,
+	Chunk, ChunkWriter, CounterTable, Decoder, FLAG_LAST, FLAG_RING_COPY, Found, Item, OpenCall,
 	RING_HEADER_BYTES, Reason, Ring, RingHeader, Unfinished, chunks, read_ring, ring_header,
 };
 
@@ -195,7 +195,12 @@ fn tail(ring: &Ring<'_>, written: &[u8], recovered: &mut Recovered) -> Vec<u8> {
 				recovered.unfinished += add_open(&mut copy, chunk, open);
 				counted.iter().for_each(|table| add_table(&mut copy, table));
 			}
-			out.extend(copy.seal(FLAG_RING_COPY));
+			let flags = match (ring.header.ended, i == last) {
+				(false, _) => FLAG_RING_COPY,
+				(true, true) => FLAG_LAST,
+				(true, false) => 0,
+			};
+			out.extend(copy.seal(flags));
 			recovered.chunks += 1;
 		}
 	}

@@ -22,6 +22,8 @@ const HEAT_ROW: usize = 8 + HEAT_BINS * 24;
 pub struct RingHeader {
 	pub instance: u64,
 	pub pid: u32,
+	/// Its process ended in order, but could not write it out.
+	pub ended: bool,
 	/// Field 22 of /proc/PID/stat.
 	pub pid_start: u64,
 }
@@ -90,6 +92,7 @@ pub fn ring_header(data: &[u8]) -> Result<RingHeader, Reason> {
 	Ok(RingHeader {
 		instance: u64_at(data, 16),
 		pid: u32_at(data, 24),
+		ended: u32_at(data, 28) != 0,
 		pid_start: u64_at(data, 32),
 	})
 }
