@@ -293,6 +293,7 @@ struct process {
 	bool file_made;
 	bool introduced; /* the process record is written */
 	bool write_failed;
+	bool stopped;             /* there was no room for rows any more */
 	bool over;                /* detached: all that will be is written */
 	struct ring_header *ring; /* NULL: none (yet, or not to be had) */
 	uint64_t ring_used;

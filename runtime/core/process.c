@@ -631,7 +631,13 @@ static void leave_vfork_child(void)
 		stream_next_chunk(self, true);
 }
 
-/* All is in the ring: whoever finds that the process is gone brings it in. */
+/* Whoever finds that the process is gone brings in what is there, as of one that ended in order. */
+static void leave_ring(void)
+{
+	if (process->ring && (raw_closed() || !process->stopped))
+		atomic_store(&process->ring->ended, 1);
+}
+
 static void end_quietly(void)
 {
 	struct thread *t = thread_claim();
@@ -640,9 +646,8 @@ static void end_quietly(void)
 		thread_say_losses(t);
 		thread_release(t);
 	}
-	if (process->ring)
-		atomic_store(&process->ring->ended, 1);
 	recording_off();
+	leave_ring();
 }
 
 void process_end(void)
@@ -666,7 +671,9 @@ void process_end(void)
 		act();
 	recording_off();
 	write_all(true);
-	if (!ring_stays())
+	if (ring_stays())
+		leave_ring();
+	else
 		ring_remove();
 }
 

@@ -28,6 +28,8 @@ void process_resume(void);
 /* Around vfork: the child runs on the parent's memory and thread, but is another process. */
 void process_vfork_child(void);
 void process_vfork_parent(void);
+/* Before it confines itself, so that files may be out of reach: memory that needs none is set aside. */
+void process_confined(void);
 /* Before the program limits its system calls: from here on we make none. `no_clock`: not even by the processor's
  * counter is time to be had. Behind that: whether it did. */
 void process_quiet(bool no_clock);

@@ -45,6 +45,19 @@ static void set_memory_aside(void)
 	}
 }
 
+void process_confined(void)
+{
+	struct thread *t = config.on && !raw_closed() && !in_vfork_child() ? thread_claim() : NULL;
+	uint64_t mask;
+
+	if (!t)
+		return;
+	mask = process_lock();
+	ring_set_aside();
+	process_unlock(mask);
+	thread_release(t);
+}
+
 static void set_aside(void)
 {
 	const uint64_t mask = process_lock();

@@ -176,7 +176,8 @@ static void *extend(size_t bytes)
 		atomic_store(&process->ring->allocated, process->ring_used);
 		return extent;
 	}
-	extent = raw_closed() ? NULL : map_private(bytes);
+	/* Private memory that nobody writes out helps nobody. */
+	extent = process->ring && ring_stays() ? NULL : map_private(bytes);
 	if (extent)
 		process->ring_used += bytes;
 	return extent;
@@ -208,7 +209,8 @@ struct chunk *ring_chunk(bool first)
 
 	if (!first && (process->chunks >= RING_CHUNKS || (raw_closed() && !process->chunks_aside)))
 		return NULL;
-	process->chunks_aside -= !first && raw_closed();
+	if (!first && ring_stays() && process->chunks_aside)
+		process->chunks_aside--;
 	chunk = take(&process->spare_chunks, CHUNK_BYTES);
 	process->chunks += chunk != NULL;
 	return chunk;

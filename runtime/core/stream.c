@@ -422,17 +422,22 @@ void stream_write_out(struct thread *t)
 	}
 }
 
+/* Of those that were set aside. Who brings them in finds those before by the ring. */
+static struct chunk *chunk_aside(struct thread *t)
+{
+	t->chunk_list[0] = ring_chunk(false);
+	t->chunks = t->chunk_list[0] != NULL;
+	t->written = 0;
+	return t->chunk_list[0];
+}
+
 /* Where the thread's next chunk goes: a new one while the ring may grow, else over the oldest, written out. */
 static struct chunk *next_chunk(struct thread *t)
 {
-	struct chunk *chunk = NULL;
+	struct chunk *chunk;
 
-	if (raw_closed()) { /* who brings them in finds those before by the ring */
-		t->chunk_list[0] = chunk = ring_chunk(false);
-		t->chunks = chunk != NULL;
-		t->written = 0;
-		return chunk;
-	}
+	if (ring_stays() && (process->chunks_aside || raw_closed()))
+		return chunk_aside(t);
 	chunk = t->chunks < CHUNKS_PER_THREAD ? ring_chunk(false) : NULL;
 	if (chunk) {
 		t->chunk_list[t->chunks++] = chunk;
@@ -440,7 +445,7 @@ static struct chunk *next_chunk(struct thread *t)
 	}
 	stream_write_out(t);
 	if (t->written < t->chunks)
-		return NULL;
+		return process->chunks_aside ? chunk_aside(t) : NULL;
 	t->written = 0;
 	while (t->chunks > 1)
 		ring_chunk_free(t->chunk_list[--t->chunks]);
@@ -464,6 +469,7 @@ static void stop_stream(struct thread *t)
 {
 	static struct chunk nowhere;
 
+	process->stopped = true;
 	t->chunk->flags &= ~(uint32_t)CHUNK_SEALED;
 	t->limit += ROW_ROOM;
 	if (raw_closed())

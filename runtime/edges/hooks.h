@@ -40,6 +40,8 @@ extern struct originals {
 	void *dlopen, *dlmopen, *dlclose;
 	void *execve, *execv, *execvp, *execvpe, *execl, *execle, *execlp, *fexecve, *execveat;
 	void *exit, *Exit, *prctl;
+	void *chroot, *unshare, *setuid, *seteuid, *setreuid, *setresuid, *setrlimit, *setrlimit64;
+	void *prlimit, *prlimit64;
 	void *longjmp, *bare_longjmp, *siglongjmp, *checked_longjmp;
 } originals __attribute__((visibility("hidden")));
 _Static_assert(offsetof(struct originals, vfork) == ORIGINAL_VFORK &&
@@ -47,8 +49,9 @@ _Static_assert(offsetof(struct originals, vfork) == ORIGINAL_VFORK &&
 		       offsetof(struct originals, spawnp[1]) == ORIGINAL_SPAWNP_1,
 	       "hooks.S knows these places");
 
-extern const struct hook loader_hooks[], process_hooks[], jump_hooks[];
-extern const uint32_t loader_hooks_count, process_hooks_count, jump_hooks_count;
+extern const struct hook loader_hooks[], process_hooks[], confined_hooks[], jump_hooks[];
+extern const uint32_t loader_hooks_count, process_hooks_count, confined_hooks_count,
+	jump_hooks_count;
 
 /* dlopen returned a handle; dlclose has been. Both keep errno. */
 void edges_opened(void *handle, int flags);

@@ -82,7 +82,7 @@ static void add_symbol(const struct edge_symbol *s)
 static bool make_tables(void)
 {
 	uint32_t names = edge_tables.symbols_count + loader_hooks_count + process_hooks_count +
-			 jump_hooks_count,
+			 confined_hooks_count + jump_hooks_count,
 		 size = 64;
 
 	while (size < 3 * names)
@@ -102,6 +102,7 @@ static void fill_tables(uint32_t layers)
 			add_symbol(&edge_tables.symbols[i]);
 	add_hooks(loader_hooks, loader_hooks_count);
 	add_hooks(process_hooks, process_hooks_count);
+	add_hooks(confined_hooks, confined_hooks_count);
 	add_hooks(jump_hooks, jump_hooks_count);
 }
 
@@ -425,6 +426,7 @@ bool targets_ready(uint32_t layers)
 		fill_tables(layers);
 		seed_hooks(loader_hooks, loader_hooks_count);
 		seed_hooks(process_hooks, process_hooks_count);
+		seed_hooks(confined_hooks, confined_hooks_count);
 		seed_hooks(jump_hooks, jump_hooks_count);
 	}
 	return targets.ready;

@@ -20,7 +20,8 @@ struct shape {
 	bool queue;       /* asynchronous I/O */
 };
 
-enum { LAYER_AIO = 7 }; /* docs/control-page.md */
+enum { LAYER_AIO = 7 };      /* docs/control-page.md */
+enum { SYS_LANDLOCK = 446 }; /* landlock_restrict_self, Linux 5.13; the same on all machines */
 
 #define FD(n)                                                                                      \
 	{                                                                                          \
@@ -177,7 +178,7 @@ bool syscall_is_io(long number, long a1, long a4)
 {
 	const struct shape *s = shape_of(number);
 
-	if (sets_limits(number, a1))
+	if (sets_limits(number, a1) || number == SYS_LANDLOCK)
 		return true;
 	if (!s->known || (number == SYS_mmap && a4 & MAP_ANONYMOUS))
 		return false;
@@ -238,6 +239,11 @@ void syscall_before(struct call *c, long number, long a1, long a2, long a3)
 		c->cancel = true;
 		process_quiet(number == SYS_prctl ? a2 == SECCOMP_MODE_STRICT
 						  : a1 == SECCOMP_SET_MODE_STRICT);
+		return;
+	}
+	if (number == SYS_LANDLOCK) {
+		c->cancel = true;
+		process_confined();
 		return;
 	}
 	switch (number) {

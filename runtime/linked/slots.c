@@ -62,6 +62,7 @@ static const struct hook *find_hook(const char *name)
 {
 	const struct hook *found = find_in(process_hooks, process_hooks_count, name);
 
+	found = found ? found : find_in(confined_hooks, confined_hooks_count, name);
 	return found ? found : find_in(jump_hooks, jump_hooks_count, name);
 }
 

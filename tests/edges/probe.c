@@ -197,6 +197,11 @@ void process_end(void)
 	say("event end\n");
 }
 
+void process_confined(void)
+{
+	say("event confined\n");
+}
+
 void process_quiet(bool no_clock)
 {
 	say("event quiet %d\n", no_clock);

@@ -43,7 +43,7 @@ def linked(catalogue: Catalogue, runtime: Path) -> dict[str, str]:
         for edge in edges(catalogue)
         if edge.api.layer not in _LEFT_OUT
     }
-    for source in ("process_hooks.c", "jumps.c"):
+    for source in ("process_hooks.c", "confined.c", "jumps.c"):
         for name in _HOOK.findall((runtime / "edges" / source).read_text(encoding="utf-8")):
             slots[name] = _REAL.get(name, slots.get(name, name))
     slots = {name: real for name, real in sorted(slots.items()) if _is_called(name)}
