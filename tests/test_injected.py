@@ -74,14 +74,12 @@ def test_every_call_of_the_command_may_fail(tmp_path: Path) -> None:
 
 
 def test_a_module_whose_slots_stay_closed_is_named(tmp_path: Path) -> None:
-    """As a kernel answers that has sealed them."""
+    """As a kernel answers that has sealed them: the program's are the only ones that must be opened."""
     needs.require(["strace"])
     expected = bare(HARD, tmp_path)
     ours = injected.made_by_fathom(command(HARD, tmp_path), tmp_path)
     (tmp_path / "files").mkdir()
-    when = f"{min(ours['mprotect'])}..{max(ours['mprotect'])}"
-    inject = ["-e", "trace=mprotect", "-e", f"inject=mprotect:error=EPERM:when={when}"]
-    strace = ["strace", "-f", "-qq", "-o", "/dev/null", *inject]
+    strace = injected.injecting(injected.Fault("mprotect", min(ours["mprotect"]), "EPERM"), "-f")
     run = tmp_path / "run.fathom"
     done = injected.outcome(
         injected.fathom_run(run, [*strace, str(HARD), str(tmp_path / "files")]), tmp_path / "files"

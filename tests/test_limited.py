@@ -82,6 +82,17 @@ def test_a_filter_for_all_threads_holds_for_those_to_come(tmp_path: Path) -> Non
     assert not invariants.broken(connection, finished=True, whole=True)
 
 
+def test_signal_handlers_come_in_anywhere(tmp_path: Path) -> None:
+    """No signal is blocked any more while streams go on to another chunk, and a handler must not wait for that."""
+    done = run(tmp_path, LIMITED, "signals", tmp_path / "data", 500_000)
+    assert done.returncode == 0 and done.stdout.endswith("done\n"), done
+    handled = int(done.stdout.split()[0])
+    connection = tables.connect(tmp_path / "run.fathom")
+    ((writes,),) = tables.ask(connection, "select sum(calls) from counters where op = 'pwrite'")
+    assert handled > 100 and 500_000 + handled * 0.99 <= writes <= 500_000 + handled
+    assert not invariants.broken(connection, finished=True, whole=False)
+
+
 def test_a_filter_that_was_refused_changes_nothing(tmp_path: Path) -> None:
     connection = limited(tmp_path, "refused", 1000)
     assert tables.ask(connection, WRITES) == [[1000, 64_000]]

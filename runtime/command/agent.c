@@ -154,7 +154,8 @@ static bool start(const struct run *run, const char *engine, int lock, int input
 		become_agent(run, engine, watch);
 	}
 	if (child > 0)
-		child_wait(child, &status); /* fails where SIGCHLD is ignored; it has waited then, too */
+		child_wait(child,
+			   &status); /* fails where SIGCHLD is ignored; it has waited then, too */
 	return child > 0;
 }
 

@@ -137,9 +137,10 @@ uint64_t clock_ticks_per_second(void)
 /* What the kernel tells time by; "" where it does not say. */
 static void read_source(char source[8])
 {
-	const long fd = raw3(SYS_openat, AT_FDCWD,
-			     (long)"/sys/devices/system/clocksource/clocksource0/current_clocksource",
-			     O_RDONLY | O_CLOEXEC);
+	const long fd =
+		raw3(SYS_openat, AT_FDCWD,
+		     (long)"/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		     O_RDONLY | O_CLOEXEC);
 
 	memset(source, 0, 8);
 	if (fd < 0)

@@ -299,8 +299,8 @@ struct process {
 	uint64_t ring_used;
 	struct spare *spare_chunks, *spare_pages; /* of ended threads */
 	uint32_t chunks;                          /* in use */
-	uint32_t chunks_aside;                    /* for rows, of a program that limits its system calls */
-	int write_error;                          /* errno of the first write that failed */
+	uint32_t chunks_aside; /* for rows, of a program that limits its system calls */
+	int write_error;       /* errno of the first write that failed */
 	/* What nothing else tells of: said at the end. */
 	_Atomic uint32_t threads_left_out; /* that found no memory for a stream */
 	_Atomic uint32_t calls_too_deep;   /* below CALL_DEPTH open ones */
@@ -366,7 +366,7 @@ extern uint8_t clock_kind; /* 0 raw ticks, 1 monotonic ns, 2 faked, 3 it stands 
 void clock_begin(const char *setting);
 uint64_t ticks_slow(void);
 struct clock_triple clock_read(void);
-uint64_t clock_ns(void);               /* CLOCK_MONOTONIC */
+uint64_t clock_ns(void); /* CLOCK_MONOTONIC */
 /* Of a program that limits its system calls: the time of now is kept, for where the kernel would have to be asked;
  * the counter may not be read any more: time stands still; both are undone. */
 void clock_keep(void);
@@ -445,7 +445,7 @@ struct thread_page *ring_page(void);
 void ring_page_free(struct thread_page *page);
 void ring_remove(void);
 void ring_set_aside(void); /* as much as a program that limits its system calls may need */
-void ring_forget(void); /* what no thread has of the run before goes back to the system */
+void ring_forget(void);    /* what no thread has of the run before goes back to the system */
 /* A file that grows beyond RLIMIT_FSIZE raises SIGXFSZ: with the lock held all signals are blocked, and
  * ours must not stay pending. */
 long file_result(long result);
@@ -478,7 +478,7 @@ struct thread *thread_claim(void); /* the calling thread's, marked not ready; NU
 void thread_release(struct thread *t);
 void around_set(struct thread *t, struct around around); /* t is claimed */
 void thread_end(void *thread);                           /* key destructor */
-void thread_say_losses(struct thread *t); /* what nothing else tells of */
+void thread_say_losses(struct thread *t);                /* what nothing else tells of */
 struct thread *thread_make(struct thread *main,
 			   bool is_vfork); /* begins a stream; NULL: no memory */
 void thread_write_snapshot(struct thread *t,

@@ -159,6 +159,20 @@ static struct thread *claim_first(void)
 	return NULL;
 }
 
+/* Its next row is in another call of the thread's. Chunks that were set aside are too few for that. */
+static void leave_base(struct thread *side)
+{
+	if (!ring_stays()) {
+		stream_next_chunk(side, false);
+	} else if (!side->counting) {
+		side->counting = 1;
+		be_slow(side);
+		stream_mark(side, "write",
+			    "calls of signal handlers inside our own work are counted from here on",
+			    0);
+	}
+}
+
 /* The stream of signal handlers that interrupt t in its own work. Its chunk names the call it interrupted:
  * another one needs another chunk. */
 static struct thread *side_of(struct thread *t)
@@ -171,7 +185,7 @@ static struct thread *side_of(struct thread *t)
 	if (side->ready > STALE && !side->depth && !side->full && side->chunk->base_seq != base) {
 		side->ready = NOT_READY;
 		barrier();
-		stream_next_chunk(side, false);
+		leave_base(side);
 		thread_release(side);
 	}
 	return side;

@@ -51,8 +51,7 @@ static void limited(int resource, const struct rlimit *limit)
 	if (!limit ||
 	    (resource != RLIMIT_NOFILE && resource != RLIMIT_AS && resource != RLIMIT_FSIZE))
 		return;
-	if (raw4(SYS_prlimit64, 0, resource, 0, (long)&now) == 0 &&
-	    limit->rlim_cur < now.rlim_cur)
+	if (raw4(SYS_prlimit64, 0, resource, 0, (long)&now) == 0 && limit->rlim_cur < now.rlim_cur)
 		process_confined();
 }
 

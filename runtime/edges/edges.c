@@ -58,8 +58,7 @@ static bool protect(struct module *m, uintptr_t from, uintptr_t to, int protecti
 	if (!error)
 		return true;
 	if (!m->closed && !edges.closed_count++) {
-		strncpy(edges.closed, *m->file ? m->file : "the program",
-			sizeof(edges.closed) - 1);
+		strncpy(edges.closed, *m->file ? m->file : "the program", sizeof(edges.closed) - 1);
 		edges.closed_error = (int)-error;
 	}
 	m->closed = true;

@@ -154,8 +154,7 @@ static enum answer is_tried(const char *path)
 	if (got < 0)
 		return UNKNOWN;
 	return memcmp(head, ELFMAG, SELFMAG) != 0 ||
-			       head[EI_CLASS] ==
-				       (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
+			       head[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
 		       ? YES
 		       : NO;
 }

@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,12 +14,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GET(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define GET_HIGH(field)                                                                            \
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field) + 4)
+#define GET(field)               BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define GET_HIGH(field)          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field) + 4)
 #define IF(test, value, yes, no) BPF_JUMP(BPF_JMP | (test) | BPF_K, value, yes, no)
 #define RETURN(what)             BPF_STMT(BPF_RET | BPF_K, what)
 
@@ -201,6 +202,33 @@ static int threads(void)
 	return status ? 5 : end();
 }
 
+static volatile long handled;
+
+static void writes_too(int number)
+{
+	(void)number;
+	handled++;
+	must(pwrite(shared.fd, "signal's block", 14, 0) == 14, "pwrite");
+}
+
+/* Handlers come in anywhere, and write; how many is printed. */
+static int signals(void)
+{
+	const struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
+	struct sigaction act = {.sa_handler = writes_too, .sa_flags = SA_RESTART};
+
+	forbid_library();
+	add((struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+	no_new_rights();
+	must(sigaction(SIGALRM, &act, NULL) == 0, "sigaction");
+	must(setitimer(ITIMER_REAL, &often, NULL) == 0, "timer");
+	must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0, "seccomp");
+	writes(NULL);
+	must(setitimer(ITIMER_REAL, &never, NULL) == 0, "timer");
+	printf("%ld\n", handled);
+	return fflush(stdout) || end();
+}
+
 /* What programs do to find out whether there are filters. */
 static int refused(void)
 {
@@ -266,6 +294,7 @@ int main(int count, char **argument)
 	       : !strcmp(way, "syscall") ? by_syscall()
 	       : !strcmp(way, "strict")  ? strict()
 	       : !strcmp(way, "threads") ? threads()
+	       : !strcmp(way, "signals") ? signals()
 	       : !strcmp(way, "refused") ? refused()
 	       : !strcmp(way, "vfork")   ? in_vfork(freely_again)
 	       : !strcmp(way, "image")   ? image(freely_again)
