@@ -267,7 +267,7 @@ static inline uint32_t op_index(uint32_t op)
 
 struct process {
 	/* Kept when the process is attached to another run. */
-	void *_Atomic lock; /* of the thread that this is the pointer of */
+	void *_Atomic lock; /* raw_thread() of who holds it */
 	struct raw_users raw_users;
 	struct thread *threads;
 	struct interned *interned;     /* objects.c */

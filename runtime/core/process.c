@@ -122,7 +122,7 @@ enum { NOT_BLOCKED = -1 };
 
 bool process_locked_here(void)
 {
-	return process && atomic_load(&process->lock) == __builtin_thread_pointer();
+	return process && atomic_load(&process->lock) == raw_thread();
 }
 
 uint64_t process_lock(void)
@@ -136,7 +136,7 @@ uint64_t process_lock(void)
 		old = (uint64_t)NOT_BLOCKED;
 		raw_leave();
 	}
-	while (!atomic_compare_exchange_weak(&process->lock, &nobody, __builtin_thread_pointer())) {
+	while (!atomic_compare_exchange_weak(&process->lock, &nobody, raw_thread())) {
 		nobody = NULL;
 		if (old != (uint64_t)NOT_BLOCKED)
 			raw_now(SYS_sched_yield, 0, 0, 0, 0, 0, 0);

@@ -111,13 +111,13 @@ void process_quiet(bool no_clock)
 	get_ready();
 	hide_run();
 	clock_keep();
-	atomic_store(&limiting, __builtin_thread_pointer());
+	atomic_store(&limiting, raw_thread());
 	raw_close();
 }
 
 void process_limited(bool done)
 {
-	if (atomic_load(&limiting) != __builtin_thread_pointer() || in_vfork_child())
+	if (atomic_load(&limiting) != raw_thread() || in_vfork_child())
 		return;
 	atomic_store(&limiting, NULL);
 	if (done)

@@ -10,6 +10,14 @@ static struct raw_users first; /* until the process has its state */
 static struct raw_users *users = &first;
 static _Atomic bool closed;
 
+/* Its address is the thread's own. */
+static __thread char own __attribute__((tls_model("initial-exec")));
+
+void *raw_thread(void)
+{
+	return &own;
+}
+
 bool raw_closed(void)
 {
 	return atomic_load(&closed);
@@ -31,7 +39,7 @@ void raw_leave(void)
 
 void raw_allow(void)
 {
-	atomic_store(&users->allowed, __builtin_thread_pointer());
+	atomic_store(&users->allowed, raw_thread());
 }
 
 void raw_deny(void)
@@ -46,7 +54,7 @@ long raw6(long n, long a, long b, long c, long d, long e, long f)
 	if (raw_enter()) {
 		result = raw_now(n, a, b, c, d, e, f);
 		raw_leave();
-	} else if (atomic_load(&users->allowed) == __builtin_thread_pointer()) {
+	} else if (atomic_load(&users->allowed) == raw_thread()) {
 		result = raw_now(n, a, b, c, d, e, f);
 	}
 	return result;

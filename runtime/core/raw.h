@@ -54,6 +54,8 @@ bool raw_enter(void);
 void raw_leave(void);
 void raw_allow(void);
 void raw_deny(void);
+/* Which thread this is, without asking the kernel. */
+void *raw_thread(void);
 /* Who is inside, in memory that a fork wipes. */
 struct raw_users {
 	_Atomic uint32_t inside;
