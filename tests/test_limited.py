@@ -99,6 +99,17 @@ def test_a_filter_that_was_refused_changes_nothing(tmp_path: Path) -> None:
     assert ended(connection) == ["clean"]
 
 
+def test_a_filter_from_before_the_run_changes_nothing(tmp_path: Path) -> None:
+    """A container's: it answers with errors."""
+    under = [paths.FATHOM, "run", "--no-show", "-o", tmp_path / "run.fathom", "--"]
+    command = [LIMITED, "before", *under, LIMITED, "freely", tmp_path / "data", 1000]
+    done = run(tmp_path, *command, under=False)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    connection = tables.connect(tmp_path / "run.fathom")
+    assert tables.ask(connection, WRITES) == [[1000, 64_000]]
+    assert ended(connection) == ["clean"] and tables.ask(connection, SECCOMP) == [[0]]
+
+
 def test_limits_of_a_vfork_child_are_not_its_parents(tmp_path: Path) -> None:
     connection = limited(tmp_path, "vfork", 1000)
     assert tables.ask(connection, WRITES) == [[1000, 64_000]]

@@ -1,7 +1,8 @@
 /* Limits its own system calls, then writes N times 64 bytes in each of its threads and processes. Whoever makes a call
  * that is not allowed is killed, and so is a call that comes from libfathom.so.
- * usage: limited WAY FILE N */
+ * usage: limited WAY FILE N, limited before COMMAND… */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -274,6 +275,19 @@ static int image(char **arguments)
 	return 8;
 }
 
+/* As in a container: whoever is started from here may do nearly all, and is told of the rest by an error. */
+static int before(char **command)
+{
+	add((struct sock_filter)GET(nr));
+	add((struct sock_filter)IF(BPF_JEQ, SYS_ptrace, 0, 1));
+	add((struct sock_filter)RETURN(SECCOMP_RET_ERRNO | EPERM));
+	add((struct sock_filter)RETURN(SECCOMP_RET_ALLOW));
+	no_new_rights();
+	must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "prctl");
+	execv(command[0], command);
+	return 8;
+}
+
 static int freely(void)
 {
 	writes(NULL);
@@ -285,6 +299,8 @@ int main(int count, char **argument)
 	char *freely_again[] = {argument[0], "freely", argument[2], argument[3], NULL};
 	const char *way = argument[1];
 
+	if (count > 2 && !strcmp(way, "before"))
+		return before(argument + 2);
 	if (count != 4)
 		return 1;
 	shared.fd = open(argument[2], O_CREAT | O_RDWR, 0600);
