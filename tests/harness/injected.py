@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -121,9 +122,13 @@ def is_ours(line: str) -> bool:
 
 
 def outcome(command: list[str], directory: Path, timeout: float = 60) -> Outcome:
-    """Of a program that writes files into `directory`."""
+    """Of a program that writes files into `directory`. Rings lie beside it: a fault may leave one."""
+    ring = directory.with_name(f"{directory.name}.ring")
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+        env = {**os.environ, "FATHOM_RING": str(ring)}
+        done = subprocess.run(
+            command, env=env, capture_output=True, text=True, timeout=timeout, check=False
+        )
     except subprocess.TimeoutExpired:
         return Outcome("has not ended", "", "")
     said = [line for line in done.stderr.splitlines() if not is_ours(line)]
