@@ -12,10 +12,9 @@ from pathlib import Path
 from fathom import engine, manifest, places, selection
 from fathom.directory import resolve
 from fathom.errors import NotARun, RunError
+from fathom.files import open_kept
+from fathom.rings import MAGIC, PAGE, RUN
 
-MAGIC = b"FATHOMCP"
-#: Bytes of the page, and where it names the run.
-PAGE, RUN = 4096, 1024
 PATIENCE = 60  # seconds, for an agent that asks other programs
 #: Which of its 64-bit numbers says what settings hold for files that are opened later.
 TUNED = 48 // 8
@@ -131,7 +130,7 @@ class Node:
         log = manifest.own_node(run) / "agent.log"
         theirs = ("FATHOM_COLLECT", "FATHOM_RING")  # of another run, that we are in
         environment = {key: value for key, value in os.environ.items() if key not in theirs}
-        with log.open("ab") as errors:
+        with os.fdopen(open_kept(log), "ab") as errors:
             agent = subprocess.Popen(
                 words,
                 env=environment,

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathom.errors import DamagedRun
+from fathom.errors import DamagedRun, RunError
+from fathom.files import open_kept, write_new
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,12 +50,6 @@ def command_line(manifest: Mapping[str, Any]) -> str:
     return shlex.join(words) or (f"imported from {imported}" if imported else "batch environment")
 
 
-def ring_directory(manifest: Manifest) -> Path | None:
-    """Where this node's rings of the run lie, if this is one of its nodes."""
-    ring = manifest.get("configuration", {}).get("ring")
-    return Path(ring) if isinstance(ring, str) and ring.startswith("/") else None
-
-
 def nodes(run: Path) -> list[dict[str, Any]]:
     """What each node's `node` file says."""
     found = []
@@ -77,8 +72,11 @@ def selections(run: Path) -> list[dict[str, Any]]:
 def keep_change(run: Path, file: str, number: int, **what: str) -> None:
     """What was changed while the run ran, and when: a line of `selections.jsonl` or `tuned.jsonl`."""
     said = {"time_ns": time.time_ns(), "host": socket.gethostname(), "number": number, **what}
-    with (run / file).open("a", encoding="utf-8") as kept:
-        kept.write(json.dumps(said, ensure_ascii=False) + "\n")
+    try:
+        with os.fdopen(open_kept(run / file), "a", encoding="utf-8") as kept:
+            kept.write(json.dumps(said, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise RunError(f"{run / file}: {error.strerror}") from error
 
 
 def boot_id() -> str:
@@ -139,5 +137,5 @@ def add(run: Path, said: Manifest) -> None:
 def write(path: Path, content: Manifest) -> None:
     """The file as a whole, made aside under a name that no other node makes."""
     aside = path.with_name(f"{path.name}.{socket.gethostname()}.{os.getpid()}")
-    aside.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_new(aside, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     aside.replace(path)

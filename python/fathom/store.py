@@ -19,6 +19,7 @@ from pyarrow.parquet import ParquetFile
 from fathom import database, manifest, onefile
 from fathom.directory import engine, find, resolve
 from fathom.errors import DamagedRun, FathomError
+from fathom.rings import are_done, own_rings, remove
 
 if TYPE_CHECKING:
     from fathom.cluster import Workers
@@ -165,14 +166,13 @@ def _pack(directory: Path, quiet: bool) -> None:
 
 def _tidy(run: "Run") -> None:
     """The node's control page has served once the run is over and no ring is left to save."""
-    ring = manifest.ring_directory(run.manifest)
-    alive = run.sql("select count(*) as n from processes where ended = 'open'")["n"][0].as_py()
-    if ring is None or alive or any(ring.glob("*.ring")):
+    rings = own_rings(run.path)
+    if rings is None or not are_done(rings):
         return
-    with contextlib.suppress(OSError):
-        for file in (ring / "control", *ring.glob("select*")):
-            file.unlink()
-        ring.rmdir()
+    alive = run.sql("select count(*) as n from processes where ended = 'open'")["n"][0].as_py()
+    if not alive:
+        with contextlib.suppress(OSError):
+            remove(rings)
 
 
 def _missing(directory: Path) -> list[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom import manifest
 from fathom.control import Node
+from fathom.rings import own_rings
 from fathom.store import open_run
 from fathom.tuning import settings
 from harness import paths
@@ -135,7 +135,7 @@ def test_all_ranks_of_an_open_file_take_the_same_whenever_it_comes(steps: Any, h
     count, sizes = 40, [SIZE >> shift for shift in range(5)]
     run = steps("mpich", count, "--tunable", how=how)
     run.step(0)
-    rings = manifest.ring_directory(manifest.read(run.at))
+    rings = own_rings(run.at)
     assert rings
     for number in range(1, count):
         (run.out / f"go.{number}").touch()
@@ -158,7 +158,7 @@ def test_all_ranks_take_the_same_whenever_it_comes(steps: Any) -> None:
     count = 24
     run = steps("mpich", count, "--tunable")
     run.step(0)
-    rings = manifest.ring_directory(manifest.read(run.at))
+    rings = own_rings(run.at)
     assert rings
     node, changes = Node(rings), 0
     while run.process.poll() is None and (rings / "control").exists():

@@ -1,7 +1,7 @@
 //! The other end: takes what agents send, into one run directory.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{BufReader, Seek, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fathom_sink::good_name;
+use fathom_sink::{good_name, open_kept, write_new};
 
 use crate::council;
 use crate::error::{AgentError, At};
@@ -230,7 +230,7 @@ fn check_name(name: &str) -> Result<(), FrameError> {
 fn append(folder: &Path, name: &str, offset: u64, bytes: &[u8]) -> Result<(), FrameError> {
 	check_name(name)?;
 	let path = folder.join(name);
-	let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(path)?;
+	let mut file = open_kept(&path)?;
 	let size = file.metadata()?.len();
 	if offset == 0 && size > 0 {
 		file.set_len(0)?;
@@ -245,9 +245,7 @@ fn append(folder: &Path, name: &str, offset: u64, bytes: &[u8]) -> Result<(), Fr
 /// Made aside and moved over: a reader finds the old file or the new one.
 fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 	let aside = path.with_extension("tmp");
-	let mut file = File::create(&aside)?;
-	file.write_all(bytes)?;
-	drop(file);
+	write_new(&aside, bytes)?;
 	fs::rename(aside, path)
 }
 

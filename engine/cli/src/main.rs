@@ -540,11 +540,7 @@ fn bring_in(run: &std::path::Path, ring: Option<PathBuf>) -> Result<(), String> 
 	// A killed process may have left nothing but its ring: with --ring the directory may be empty.
 	let rings = match ring {
 		Some(rings) if run.is_dir() => rings,
-		_ => {
-			let opened = fathom_pack::Run::open(run).map_err(|error| error.to_string())?;
-			let said = opened.ring_directory();
-			said.ok_or_else(|| format!("{}: run.json names no rings, give --ring", run.display()))?
-		}
+		_ => named_rings(run)?,
 	};
 	let recovered = recover(run, &rings).map_err(|error| error.to_string())?;
 	warn_refused(&recovered.refused);
@@ -560,6 +556,14 @@ fn bring_in(run: &std::path::Path, ring: Option<PathBuf>) -> Result<(), String> 
 		value["index"] = index;
 	}
 	print_line(&value.to_string())
+}
+
+fn named_rings(run: &std::path::Path) -> Result<PathBuf, String> {
+	let opened = fathom_pack::Run::open(run).map_err(|error| error.to_string())?;
+	let named = opened.named_rings();
+	let named =
+		named.ok_or_else(|| format!("{}: run.json names no rings, give --ring", run.display()))?;
+	Ok(opened.own_rings()?.unwrap_or(named))
 }
 
 /// Of streams that share files: makes their index again where it lacks blocks, and says how it was.

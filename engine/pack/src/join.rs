@@ -4,8 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use fathom_sink::{create_new, write_new};
+
 use crate::error::{At, PackError};
-use crate::recover::recover;
+use crate::recover::recover_own;
 use crate::run::Run;
 
 /// What a join did.
@@ -20,7 +22,6 @@ pub struct Joined {
 /// Copies what `part` has of its nodes into `into`, which is made when it is not there. Doing it twice does no harm: a
 /// file that is there already stays, and the longer of two streams counts.
 pub fn join(into: &Path, part: &Path) -> Result<Joined, PackError> {
-	let rings = Run::open(part)?.ring_directory();
 	let into_job = job(&into.join("run.json"));
 	let part_job = job(&part.join("run.json"));
 	if let (Some(one), Some(other)) = (&into_job, &part_job)
@@ -29,9 +30,7 @@ pub fn join(into: &Path, part: &Path) -> Result<Joined, PackError> {
 		let reason = format!("is of another job than {} ({other}, {one})", into.display());
 		return Err(PackError::Data { path: part.to_owned(), reason });
 	}
-	if let Some(rings) = rings {
-		recover(part, &rings)?;
-	}
+	recover_own(&Run::open(part)?)?;
 	let mut joined = Joined::default();
 	let streams = into.join("streams");
 	fs::create_dir_all(&streams).at(&streams)?;
@@ -63,7 +62,7 @@ fn bring_shared(part: &Run, streams: &Path, joined: &mut Joined) -> Result<(), P
 		fs::create_dir_all(&to).at(&to)?;
 		for name in files.keys() {
 			let aside = to.join(format!("{name}.shared.tmp"));
-			fs::write(&aside, sink.read(node, name).at(&part.path)?).at(&aside)?;
+			write_new(&aside, &sink.read(node, name).at(&part.path)?).at(&aside)?;
 			bring(&aside, &to.join(name), joined)?;
 			fs::remove_file(&aside).at(&aside)?;
 		}
@@ -115,7 +114,8 @@ fn bring(from: &Path, to: &Path, joined: &mut Joined) -> Result<(), PackError> {
 		}
 	}
 	let aside = to.with_extension("join.tmp");
-	joined.bytes += fs::copy(from, &aside).at(from)?;
+	let (mut source, mut copy) = (File::open(from).at(from)?, create_new(&aside).at(&aside)?);
+	joined.bytes += io::copy(&mut source, &mut copy).at(from)?;
 	fs::rename(&aside, to).at(to)?;
 	joined.files += 1;
 	Ok(())

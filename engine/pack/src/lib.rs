@@ -27,6 +27,7 @@ mod own;
 mod pack;
 mod progress;
 mod recover;
+mod rings;
 mod run;
 mod runs;
 mod samples;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use fathom_sink::{open_kept, write_new};
 use rayon::prelude::*;
 
 use crate::carries;
@@ -54,7 +55,7 @@ struct Lock(#[allow(dead_code)] File); // the lock goes when the file is closed
 impl Lock {
 	fn take(run: &Path, quiet: bool) -> Result<Lock, PackError> {
 		let path = run.join(".pack.lock");
-		let file = File::create(&path).at(&path)?;
+		let file = open_kept(&path).at(&path)?;
 		if file.try_lock().is_err() {
 			if !quiet {
 				eprintln!("fathom-engine: another reader packs {}, waiting", run.display());
@@ -100,10 +101,9 @@ fn pack_locked(
 	options: &Options,
 	others: Option<&mut dyn Others>,
 ) -> Result<Packed, PackError> {
-	let rings = options.ring.clone().or_else(|| Run::open(path).ok()?.ring_directory());
-	let recovered = match &rings {
+	let recovered = match &options.ring {
 		Some(rings) => recover::recover(path, rings)?,
-		None => Recovered::default(),
+		None => recover::recover_own(&Run::open(path)?)?,
 	};
 	let run = Run::open(path)?;
 	let tables = run.tables();
@@ -121,7 +121,7 @@ fn pack_locked(
 		let _ = remove(&aside); // the reason counts, and the next pack removes it too
 	}
 	let packed = Packed { recovered, ..written? };
-	fs::write(aside.join(STAMP), stamp + &inventory(&aside)?).at(&aside)?;
+	write_new(&aside.join(STAMP), (stamp + &inventory(&aside)?).as_bytes()).at(&aside)?;
 	swap(&aside, &tables, &path.join(OLD))?;
 	Ok(packed)
 }

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use fathom_sink::write_new;
 use fathom_stream::{
 	Chunk, ChunkWriter, CounterTable, Decoder, FLAG_LAST, FLAG_RING_COPY, Found, Item, OpenCall,
 	RING_HEADER_BYTES, Reason, Ring, RingHeader, Unfinished, chunks, read_ring, ring_header,
@@ -12,7 +13,7 @@ use fathom_stream::{
 
 use crate::alive::is_alive;
 use crate::error::{At, PackError};
-use crate::run::stream_name;
+use crate::run::{Run, stream_name};
 
 #[derive(Debug, Clone, Default)]
 pub struct Recovered {
@@ -25,6 +26,15 @@ pub struct Recovered {
 	pub alive: HashSet<(u32, u64)>,
 	/// Rings that cannot be read, and why.
 	pub refused: Vec<String>,
+}
+
+/// The same of the rings that are the run's own; others that `run.json` names are left alone, and said.
+pub fn recover_own(run: &Run) -> Result<Recovered, PackError> {
+	match run.own_rings() {
+		Ok(Some(rings)) => recover(&run.path, &rings),
+		Ok(None) => Ok(Recovered::default()),
+		Err(reason) => Ok(Recovered { refused: vec![reason], ..Recovered::default() }),
+	}
 }
 
 /// Brings the rings in `rings` of processes that are dead into `run`, then removes them. Doing it twice, or
@@ -85,7 +95,7 @@ fn one(run: &Path, path: &Path, recovered: &mut Recovered) -> Result<(), PackErr
 	if !tail.is_empty() {
 		let place = folder.join(format!("{name}.tail.fts"));
 		let aside = folder.join(format!("{name}.tail.{}.tmp", std::process::id()));
-		fs::write(&aside, tail).at(&aside)?;
+		write_new(&aside, &tail).at(&aside)?;
 		fs::rename(&aside, &place).at(&place)?;
 	}
 	match fs::remove_file(path) {
@@ -137,8 +147,7 @@ pub fn this_node(run: &Path) -> Result<PathBuf, PackError> {
 fn describe_node(folder: &Path, boot_id: &str) -> Result<(), PackError> {
 	let mounts = folder.join("mounts");
 	if !mounts.exists() {
-		let table = fs::read("/proc/self/mountinfo").unwrap_or_default();
-		fs::write(&mounts, table).at(&mounts)?;
+		write_once(&mounts, &fs::read("/proc/self/mountinfo").unwrap_or_default())?;
 	}
 	let node = folder.join("node");
 	if !node.exists() {
@@ -146,9 +155,17 @@ fn describe_node(folder: &Path, boot_id: &str) -> Result<(), PackError> {
 		let (host, kernel) =
 			(word("/proc/sys/kernel/hostname"), word("/proc/sys/kernel/osrelease"));
 		let text = format!("host={host}\nboot_id={boot_id}\nkernel={kernel}\n");
-		fs::write(&node, text).at(&node)?;
+		write_once(&node, text.as_bytes())?;
 	}
 	Ok(())
+}
+
+/// Never through a link, nor over what another wrote meanwhile.
+fn write_once(path: &Path, bytes: &[u8]) -> Result<(), PackError> {
+	match File::create_new(path) {
+		Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+		file => file.and_then(|mut file| file.write_all(bytes)).at(path),
+	}
 }
 
 /// What the ring has and the file does not: chunks, and behind the last of each stream its counters and the

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use fathom_sink::Sink;
 
 use crate::error::{At, PackError};
+use crate::rings;
 
 /// A node's part of the streams.
 #[derive(Debug, Clone, Default)]
@@ -146,11 +147,21 @@ impl Run {
 		self.path.join("tables")
 	}
 
-	/// Where the rings of this run lie, as `run.json` says.
-	pub fn ring_directory(&self) -> Option<PathBuf> {
+	/// Where the rings of this run lie, as `run.json` says; only to look, since anybody may have written that.
+	pub fn named_rings(&self) -> Option<PathBuf> {
 		let json: serde_json::Value = serde_json::from_str(self.configuration.as_deref()?).ok()?;
 		let ring = json.get("configuration")?.get("ring")?.as_str()?;
 		(!ring.is_empty()).then(|| PathBuf::from(ring))
+	}
+
+	/// The same where they are this run's own; else, as `PATH: why`, what is left alone.
+	pub fn own_rings(&self) -> Result<Option<PathBuf>, String> {
+		let Some(named) = self.named_rings() else { return Ok(None) };
+		let json: serde_json::Value =
+			serde_json::from_str(self.configuration.as_deref().unwrap_or_default())
+				.unwrap_or_default();
+		let id = json.get("id").and_then(|id| id.as_str()).unwrap_or_default();
+		rings::own(&self.path, &named, id).map_err(|why| format!("{}: {why}", named.display()))
 	}
 
 	/// Were only some ranks to be recorded?

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use fathom_sink::write_new;
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -265,7 +266,7 @@ fn save<T: Serialize>(value: &T, path: &Path) -> Result<(), PackError> {
 		path: path.to_owned(),
 		reason: format!("cannot be put into bytes: {error}"),
 	})?;
-	fs::write(path, bytes).at(path)
+	write_new(path, &bytes).at(path)
 }
 
 fn load<T: DeserializeOwned>(path: &Path) -> Result<T, PackError> {

@@ -4,12 +4,14 @@
 //! No input panics, and none asks for more memory than a block may have.
 
 mod block;
+mod file;
 mod index;
 mod scan;
 mod sink;
 mod spool;
 
 pub use block::{Codec, Head, MOST_RAW, Piece, compress, seal};
+pub use file::{create_new, open_kept, write_new};
 pub use index::{Entry, Records, index, read_index};
 pub use scan::{Bytes, Found, scan};
 pub use sink::{Files, INDEX, Lost, Report, Sink, good_name};

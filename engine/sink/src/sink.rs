@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::block::{Codec, Head};
+use crate::file::write_new;
 use crate::index::{Entry, index, read_index};
 use crate::scan::{Bytes, scan};
 
@@ -257,7 +258,7 @@ impl Sink {
 	/// Makes the index anew: aside, then moved over the old one.
 	pub fn write_index(&self) -> io::Result<()> {
 		let aside = self.folder.join(format!("{INDEX}.{}.tmp", std::process::id()));
-		fs::write(&aside, index(&self.blocks))?;
+		write_new(&aside, &index(&self.blocks))?;
 		fs::rename(aside, self.folder.join(INDEX))
 	}
 }

@@ -54,7 +54,7 @@ impl Watch {
 		if json.contains_key("end_ns") {
 			return Err(WatchError::Over(path.to_owned()));
 		}
-		let rings = rings.or_else(|| run.ring_directory());
+		let rings = rings.or_else(|| run.named_rings());
 		let rings = rings.ok_or_else(|| WatchError::NoRings(path.to_owned()))?;
 		may_read(&rings)?;
 		let word = |path| fs::read_to_string(path).unwrap_or_default().trim().to_owned();

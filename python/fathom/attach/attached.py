@@ -16,8 +16,7 @@ from typing import Any
 from fathom import control, manifest, places
 from fathom.attach import target
 from fathom.errors import FathomError
-
-OWN = ("control", "select.lock")
+from fathom.rings import are_done, own_rings, remove
 
 
 def free(program: str) -> str:
@@ -111,7 +110,7 @@ def _living(run: Path, noted: Sequence[dict[str, Any]]) -> list[int]:
         for one in noted
         if "detached_ns" not in one and target.started(one["pid"]) == one["started"]
     }
-    rings = manifest.ring_directory(manifest.read(run))
+    rings = own_rings(run)
     if rings is not None:
         pids |= set(control.Node(rings).processes())
     return sorted(pids)
@@ -142,15 +141,11 @@ def detached(run: Path, pids: Sequence[int]) -> None:
 
 def _clear(run: Path) -> None:
     """No page is left that nobody reads."""
-    rings = manifest.ring_directory(manifest.read(run))
-    if rings is None or not rings.is_dir():
+    rings = own_rings(run)
+    if rings is None or not are_done(rings):
         return
-    names = {path.name for path in rings.iterdir()}
-    if all(name in OWN or name.startswith("selection.") for name in names):
-        with _agent_ends(rings), contextlib.suppress(OSError):
-            for name in names:
-                (rings / name).unlink(missing_ok=True)
-            rings.rmdir()
+    with _agent_ends(rings), contextlib.suppress(OSError):
+        remove(rings)
 
 
 @contextlib.contextmanager

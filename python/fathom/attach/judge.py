@@ -7,13 +7,14 @@ import os
 import sys
 from pathlib import Path
 
-from fathom import control, manifest
+from fathom import control
 from fathom.attach import attached
+from fathom.rings import own_rings
 
 
 def main(run: Path) -> None:
     """Does nothing on a node that has no process of the run."""
-    rings, pids = manifest.ring_directory(manifest.read(run)), attached.processes(run)
+    rings, pids = own_rings(run), attached.processes(run)
     if rings is None or not pids or not attached.is_here(run):
         return
     words = control.Node(rings).judge_words(run, pids[0])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fathom import places
 from fathom.errors import FathomError, UsageError
+from fathom.files import open_kept
 
 
 def job_of(said: str) -> str:
@@ -46,7 +47,7 @@ def each(job: str, words: Sequence[str]) -> int:
 
 def stay(job: str, words: Sequence[str], log: Path) -> None:
     """Starts this command on every node of the job, as a step of its own that nobody waits for."""
-    with log.open("ab") as errors:
+    with os.fdopen(open_kept(log), "ab") as errors:
         subprocess.Popen(
             [*_step(job), *words],
             cwd="/",

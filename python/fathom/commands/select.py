@@ -20,6 +20,7 @@ from fathom import control, live, manifest, selection
 from fathom.commands.arguments import add_run
 from fathom.directory import resolve
 from fathom.errors import RunError, UsageError
+from fathom.rings import own_rings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     content = manifest.read(directory)
     configuration = content.get("configuration", {})
     text, name = _asked(arguments, configuration)
-    rings = manifest.ring_directory(content)
+    rings = own_rings(directory)
     if rings is None or not (rings / "control").is_file():
         ended = "the run has ended" if "exit" in content else "none of its processes is here"
         raise RunError(f"{directory}: nothing to change on this node: {ended}")

@@ -9,6 +9,7 @@ from pathlib import Path
 from fathom import control, manifest
 from fathom.errors import RunError, UsageError
 from fathom.live import Watch, parse
+from fathom.rings import own_rings
 from fathom.tuning import compiled, settings
 from fathom.tuning.steering import Steering
 
@@ -42,7 +43,7 @@ def _node(directory: Path) -> control.Node:
     content = manifest.read(directory)
     if not content.get("configuration", {}).get("tunable"):
         raise RunError(f"tune --live: {directory}: {_refusal(directory)}")
-    rings = manifest.ring_directory(content)
+    rings = own_rings(directory)
     if rings is None or not (rings / "control").is_file():
         ended = "the run has ended" if "exit" in content else "none of its processes is here"
         raise RunError(f"tune --live: {directory}: nothing to change on this node: {ended}")

@@ -151,7 +151,13 @@ def _nameless() -> IO[bytes]:
 
 
 def _write(path: Path, text: str) -> None:
+    """Never over a file that says something else, nor through a link."""
     try:
-        path.write_text(text, encoding="utf-8")
+        if path.is_file() and not path.is_symlink() and path.read_bytes() == text.encode():
+            return
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UsageError(f"{path} is there already: choose another name") from error
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error

@@ -17,6 +17,7 @@ from typing import Any
 import fathom
 from fathom import places
 from fathom.analysis.findings import own_folder
+from fathom.files import write_new
 from fathom.stamp import stamp
 
 #: Characters of answers that are held in memory for each run.
@@ -146,5 +147,5 @@ class Kept:
         with contextlib.suppress(OSError):
             self._folder.mkdir(exist_ok=True)
             if file.exists() or sum(1 for _ in self._folder.iterdir()) < FILES:
-                aside.write_text(f"{json.dumps([self.stamp, key])}\n{text}", encoding="utf-8")
+                write_new(aside, f"{json.dumps([self.stamp, key])}\n{text}")
                 aside.replace(file)

@@ -1,0 +1,145 @@
+"""A run directory that somebody else prepared: reading it costs the reader no file."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+from fathom import manifest
+from fathom.errors import RunError
+from harness import paths, tables
+
+WRITES = paths.PROGRAMS / "programs" / "writes"
+
+
+def fathom(*words: object, cwd: Path | None = None, status: int = 0, **env: str) -> str:
+    """What it says on stderr."""
+    done = subprocess.run(
+        [str(paths.FATHOM), *map(str, words)], cwd=cwd, env={**os.environ, **env},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr + done.stdout
+    return done.stderr
+
+
+def record(place: Path, name: str, *end: str) -> Path:
+    run = place / f"{name}.fathom"
+    command = (WRITES, place / f"{name}.data", 100, 8, *end)
+    subprocess.run(
+        [str(word) for word in (paths.FATHOM, "run", "--no-show", "-o", run, "--", *command)],
+        capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
+    return run
+
+
+def change(run: Path, **configuration: object) -> None:
+    content = json.loads((run / "run.json").read_text())
+    content["configuration"] |= configuration
+    (run / "run.json").write_text(json.dumps(content))
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def precious(tmp_path: Path) -> Path:
+    """A folder with files that bear the names of Fathom's own."""
+    folder = tmp_path / "precious"
+    folder.mkdir()
+    for name in ("control", "select.sql", "selection.1", "selected-results.csv", "tuned.1"):
+        (folder / name).write_text("precious")
+    return folder
+
+
+@pytest.mark.parametrize("way", ["folder", "link", "empty"])
+def test_a_folder_that_run_json_names_is_left_alone(
+    tmp_path: Path, precious: Path, way: str
+) -> None:
+    run = record(tmp_path, "sent", "exit")
+    if way == "link":
+        (tmp_path / "link").symlink_to(precious)
+    if way == "empty":
+        for path in precious.iterdir():
+            path.unlink()
+    before = contents(precious)
+    change(run, ring=str(tmp_path / "link" if way == "link" else precious))
+    assert "left alone" in fathom("show", run)
+    fathom("select", run, "--level", "off", status=3)
+    fathom("pack", "--force", run)
+    assert contents(precious) == before
+
+
+def test_rings_of_another_run_are_not_taken(tmp_path: Path) -> None:
+    """Those of a killed process are its calls' only place."""
+    rings = tmp_path / "rings"
+    killed = tmp_path / "killed.fathom"
+    command = (WRITES, tmp_path / "data", 1000, 8, "kill")
+    fathom("run", "--no-show", "-o", killed, "--", *command, status=-9, FATHOM_RING=str(rings))
+    assert list(rings.glob("*.ring"))
+    sent = record(tmp_path, "sent", "exit")
+    change(sent, ring=str(rings))
+    assert f"they are of {killed}" in fathom("show", sent)
+    question = "select count(*) from calls where op = 'pwrite'"
+    assert tables.ask(tables.connect(sent), question) == [[100]]
+    assert tables.ask(tables.connect(killed), question) == [[1000]]
+    assert not rings.exists()
+
+
+def test_a_killed_run_that_was_moved_has_its_calls(tmp_path: Path) -> None:
+    run = record(tmp_path, "killed", "kill")
+    moved = run.rename(tmp_path / "moved.fathom")
+    question = "select count(*) from calls where op = 'pwrite'"
+    assert tables.ask(tables.connect(moved), question) == [[100]]
+    ring = Path(json.loads((moved / "run.json").read_text())["configuration"]["ring"])
+    fathom("show", moved)
+    assert not ring.exists()
+
+
+#: Names under which files of a run directory are made, once its streams' folder is known.
+MADE = [".pack.lock", "tables.tmp", "tables.old", "{node}/agent.log"]
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_nothing_is_written_through_a_link(tmp_path: Path, name: str) -> None:
+    run = record(tmp_path, "sent", "exit")
+    (node,) = (run / "streams").iterdir()
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    link = run / name.format(node=node.relative_to(run))
+    link.symlink_to(precious)
+    words = [str(paths.FATHOM), "pack", "--force", str(run)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    lines = done.stderr.strip().splitlines()
+    if name == ".pack.lock":
+        assert done.returncode == 3 and len(lines) == 1 and "no regular file" in lines[0]
+    else:
+        assert done.returncode == 0, done.stderr
+    assert precious.read_text() == "precious"
+
+
+def test_what_was_changed_is_not_written_through_a_link(tmp_path: Path) -> None:
+    run = record(tmp_path, "sent", "exit")
+    (run / "selections.jsonl").symlink_to(tmp_path / "made")
+    with pytest.raises(RunError, match=r"selections\.jsonl"):
+        manifest.keep_change(run, "selections.jsonl", 1, selection="[job]")
+    (run / f"run.json.{socket.gethostname()}.{os.getpid()}").symlink_to(tmp_path / "made")
+    manifest.add(run, {"end_ns": 1})
+    assert not (tmp_path / "made").exists() and manifest.read(run)["end_ns"] == 1
+
+
+def test_a_dangling_link_makes_no_file(tmp_path: Path) -> None:
+    run = record(tmp_path, "killed", "kill")
+    (node,) = (run / "streams").iterdir()
+    for name in ("mounts", "node"):
+        (node / name).unlink()
+        (node / name).symlink_to(tmp_path / f"made-{name}")
+    fathom("pack", run)
+    assert not list(tmp_path.glob("made-*"))
+    assert tables.ask(tables.connect(run), "select count(*) from calls where op = 'pwrite'") == [
+        [100]
+    ]
