@@ -316,3 +316,49 @@ def test_what_cannot_be_replayed_is_refused_by_name(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "counted.fathom")
     said = fathom("replay", "counted", "--in", "new", cwd=tmp_path, status=3)
     assert "counted" in said
+
+
+LEAVES = """
+import os, sys
+os.mkdir("deep")
+fd = os.open("deep/../a", os.O_CREAT | os.O_RDWR, 0o644)
+for at in range(5):
+    os.pwrite(fd, bytes(300), at * 300)
+os.close(fd)
+os.rename("a", "../result")
+open("../victim", "wb", 0).close()
+os.unlink("../victim")
+"""
+
+
+def test_no_name_leads_out_of_the_directory(tmp_path: Path) -> None:
+    """By `..` a program names what lies beside its directory: a replay has it below its own."""
+    needs.require(needs.of_mpi("mpich"))
+    work, again = tmp_path / "work", tmp_path / "again"
+    work.mkdir()
+    again.mkdir()
+    command = [str(paths.FATHOM), "run", "--no-show", "-o", str(tmp_path / "run"), "--"]
+    command += [paths.PYTHON, "-S", "-c", LEAVES]
+    subprocess.run(command, cwd=work, check=True, capture_output=True)
+    kept = [again / "result", again / "victim", again / "a", tmp_path / "victim"]
+    for path in kept:
+        path.write_text("precious")
+    own = ("--file", f"{tmp_path}/*")
+    said = fathom("replay", tmp_path / "run", *own, "--in", "in", cwd=again)
+    assert [path.read_text() for path in kept] == ["precious"] * len(kept), said
+    assert (tmp_path / "result").stat().st_size == 1500
+    assert {path.name for path in again.iterdir()} == {"in", "result", "victim", "a"}
+    assert (again / "in/result").stat().st_size == 1500
+
+
+@pytest.mark.parametrize("name", ["../victim", "/tmp/victim", "work/../../victim"])
+def test_a_program_that_was_changed_refuses_names_that_lead_out(tmp_path: Path, name: str) -> None:
+    run, _ = recorded(tmp_path, "mpich", kernel("mpich", "ior_posix"), 1, 2048, 1024)
+    text = source(tmp_path, run)
+    (first, *_) = re.findall(r'name\[\] = \{"([^"]*)"', text)
+    (tmp_path / "io.c").write_text(text.replace(f'"{first}"', f'"{name}"'))
+    subprocess.run(["mpicc.mpich", "-std=c11", "-o", "io", "io.c"], cwd=tmp_path, check=True)
+    words = [*runner.LAUNCH["mpich"].split(), "-n", "4", "./io", "in"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and done.stderr.count("leads out of the directory") == 1
+    assert not (tmp_path / "victim").exists() and not (tmp_path / "in").exists()

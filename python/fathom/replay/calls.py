@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from importlib import resources
-from os.path import commonpath
+from os.path import commonpath, normpath
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -106,8 +106,9 @@ def read(run: Run, level: str, glob: str | None = None) -> Recorded:
         calls[ranks[process]].append(_call(row, ranks[process], objects))
     threads = max((len(one) for one in streams.values()), default=1)
     found = Recorded(level, mpi, calls, objects, left_out, "", threads)
-    _keep_below_root(found)
     _arguments(run, found)
+    _keep_below_root(found)
+    _check_renamed(run, found)
     found.groups = _groups(found)
     return found
 
@@ -169,11 +170,20 @@ def _objects(run: Run) -> dict[int, Object]:
         "select o.*, f.kind as file_kind from objects o left join files f using (file)"
     ).to_pylist()
     return {
-        row["object"]: Object(
-            row["file_kind"] or "", row["name"] or "", bool(row["inherited"]), row
-        )
+        row["object"]: Object(row["file_kind"] or "", _name(row), bool(row["inherited"]), row)
         for row in rows
     }
+
+
+def _name(row: dict[str, Any]) -> str:
+    name: str = row["name"] or ""
+    in_hdf5 = row["class"].startswith("hdf5") and row["class"] != "hdf5_file"
+    return name if in_hdf5 else _direct(name)
+
+
+def _direct(path: str) -> str:
+    """Without `.` and `..`: where files are made again there are no links, of which these could lead elsewhere."""
+    return f"/{normpath(path).lstrip('/')}" if path.startswith("/") else path
 
 
 def _chosen(
@@ -263,25 +273,38 @@ def _call(row: dict[str, Any], rank: int, objects: dict[int, Object]) -> Call:
 
 def _keep_below_root(found: Recorded) -> None:
     """What only asks about names outside of the directory that holds all files is left out."""
-    paths = {
-        str(PurePosixPath(call.path).parent)
-        for call in found.every()
-        if call.kind in ("open", *MOVES) and not call.failed and call.layer != "hdf5"
-    } | {
-        str(PurePosixPath(one.path).parent)
-        for one in found.objects.values()
-        if one.row["class"] == "hdf5_file" and found.level == "hdf5"
-    }
+    paths = (
+        {
+            str(PurePosixPath(call.path).parent)
+            for call in found.every()
+            if call.kind in ("open", *MOVES) and not call.failed and call.layer != "hdf5"
+        }
+        | {
+            str(PurePosixPath(path).parent)
+            for call in found.every()
+            if call.op == "rename" and not call.failed
+            for path in _paths(call)
+        }
+        | {
+            str(PurePosixPath(one.path).parent)
+            for one in found.objects.values()
+            if one.row["class"] == "hdf5_file" and found.level == "hdf5"
+        }
+    )
     found.root = commonpath(paths) if paths else ""
     for rank, calls in enumerate(found.calls):
         kept = []
         for call in calls:
-            inside = call.layer == "hdf5" or not call.path or _inside(call.path, found.root)
-            if inside:
+            if call.layer == "hdf5" or all(_inside(path, found.root) for path in _paths(call)):
                 kept.append(call)
             else:
                 found.left_out["on names outside of the directory of the files"] += 1
         found.calls[rank] = kept
+
+
+def _paths(call: Call) -> list[str]:
+    """What a call names."""
+    return [path for path in (call.path, str(call.arguments.get("to") or "")) if path]
 
 
 def _inside(path: str, root: str) -> bool:
@@ -297,6 +320,11 @@ def _arguments(run: Run, found: Recorded) -> None:
     columns = [rows.column(name).to_pylist() for name in ("call", "name", "value", "text")]
     for call, name, value, text in zip(*columns, strict=True):
         by_id[call].arguments[name] = value if text is None else text
+        if name == "to" and text is not None:
+            by_id[call].arguments[name] = _direct(text)
+
+
+def _check_renamed(run: Run, found: Recorded) -> None:
     for call in found.every():
         if call.op == "rename" and "to" not in call.arguments:
             raise RunError(

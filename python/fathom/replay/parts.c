@@ -441,10 +441,40 @@ static int make_file(int64_t number, int64_t size)
 	return file < 0 || close(file) != 0;
 }
 
+/* A name that is none below a directory: from the root on, or by way of `..`. */
+static int leads_out(const char *file)
+{
+	const char *word = file;
+
+	while (word) {
+		if (strncmp(word, "..", 2) == 0 && (word[2] == '\0' || word[2] == '/'))
+			return 1;
+		word = strchr(word, '/');
+		word += word != NULL;
+	}
+	return *file == '/';
+}
+
+/* No call is made on what does not lie below the directory. */
+static int check_names(void)
+{
+	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
+		if (leads_out(name[i])) {
+			if (rank == 0)
+				fprintf(stderr, "replay: %s: leads out of the directory\n",
+					name[i]);
+			return 1;
+		}
+	}
+	return 0;
+}
+
 static int make_directory(const char *name_below)
 {
 	char whole[PATH_MAX];
 
+	if (leads_out(name_below))
+		return 1;
 	if (snprintf(whole, sizeof(whole), "%s/%s", below, name_below) >= PATH_MAX)
 		return 1;
 	return mkdir(whole, 0755) != 0 && errno != EEXIST;
@@ -499,6 +529,8 @@ static int start(int argc, char **argv)
 		return 2;
 	}
 	below = argv[1];
+	if (check_names() != 0)
+		return 1;
 	if (posix_memalign((void **)&memory, PAGE, ROOM) != 0 ||
 	    posix_memalign((void **)&sink, PAGE, ROOM) != 0) {
 		fprintf(stderr, "no memory for twice %lld bytes\n", (long long)ROOM);
