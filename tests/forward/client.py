@@ -12,10 +12,11 @@ import signal
 import socket
 import struct
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .wire import (
     FAILURE,
@@ -45,6 +46,21 @@ class Refused(Exception):
         self.status, self.what = frame.status, what.decode()
         self.hints, _ = unpack_hints(rest)
         super().__init__(f"status {self.status}: {self.what} [{self.offset}+{self.length}]")
+
+
+Answer = TypeVar("Answer")
+
+
+def eventually(ask: Callable[[], Answer], seconds: float = 60) -> Answer:
+    """What it answers, once it is not refused any more."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return ask()
+        except Refused:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
 
 
 class Client:

@@ -22,6 +22,7 @@ import pytest
 
 from .client import (
     CREATE,
+    ENGINE,
     EXCLUSIVE,
     READ,
     ROOT_HANDLE,
@@ -552,6 +553,27 @@ def test_random_damage_never_stops_the_server(served: Server) -> None:
     assert served.client().ask("ping") == []
 
 
+def test_only_a_socket_gives_way(tmp_path: Path) -> None:
+    """A file of the user's that --unix names by a slip stays; what a dead server left does not."""
+    (tmp_path / "export").mkdir()
+    place = tmp_path / "s"
+    place.write_text("precious")
+    words = [str(ENGINE), "forward", str(tmp_path / "export"), "--unix", str(place)]
+    for what in ("file", "link"):
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode != 0, what
+        assert done.stderr == f"fathom-engine: --unix {place}: there is a file that is no socket\n"
+        assert place.read_text() == "precious"
+        if what == "file":
+            place.rename(tmp_path / "precious")
+            place.symlink_to(tmp_path / "precious")
+    place.unlink()
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(place))
+    with server(tmp_path) as served:
+        served.client().open("f")
+
+
 def test_a_client_that_does_not_read_holds_up_nobody(tmp_path: Path) -> None:
     with server(tmp_path, "--pool", str(8 << 20), "--lease", "2") as served:
         client, slow = served.client(), served.client()
@@ -561,7 +583,11 @@ def test_a_client_that_does_not_read_holds_up_nobody(tmp_path: Path) -> None:
             slow.send("read", request("read", [handle, [(0, 4 << 20)]]))
         for _ in range(10):
             assert client.read(handle, (0, 1000)) == [bytes(1000)]
-        time.sleep(4)  # who takes nothing for a lease is closed, and its buffers are free again
+        deadline = (
+            time.monotonic() + 60
+        )  # who takes nothing for a lease is closed, and its buffers are free again
+        while client.status()["pool_free_bytes"] < 8 << 20 and time.monotonic() < deadline:
+            time.sleep(0.1)
         assert client.status()["pool_free_bytes"] == 8 << 20
         assert resident(served.process.pid) < 200 << 20
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +40,13 @@ pub fn listen_unix(path: &Path) -> Result<UnixListener, String> {
 	if there.is_ok() || there.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
 		return Err(format!("--unix {}: a server listens there", path.display()));
 	}
-	let _ = fs::remove_file(path);
+	match fs::symlink_metadata(path) {
+		Ok(facts) if facts.file_type().is_socket() => fs::remove_file(path).map_err(text)?,
+		Ok(_) => {
+			return Err(format!("--unix {}: there is a file that is no socket", path.display()));
+		}
+		Err(_) => {} // nothing there, or bind says why nothing can be
+	}
 	let mask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
 	let listener = UnixListener::bind(path);
 	rustix::process::umask(mask);
