@@ -4,6 +4,8 @@
 
 #include "check.h"
 
+/* docs/stream-format.md: bytes of rows that a chunk may have. */
+enum { MOST_ROWS = 1 << 20 };
 enum { HEADER = 192, SLOTS = 128, DEEPEST = 63, OPS = 0x10000 };
 
 struct slot {
@@ -258,15 +260,15 @@ static void take_record(struct chunk_state *s, uint32_t type, struct decoded *ou
 static size_t take_chunk(const uint8_t *at, size_t left, struct decoded *out)
 {
 	static struct chunk_state s;
-	uint8_t header[HEADER + 65536];
+	static uint8_t copy[HEADER + MOST_ROWS];
 	uint32_t committed = (uint32_t)number_at(at + 128, 4);
 
 	CHECK(left >= HEADER && memcmp(at, "FATHOMCK", 8) == 0);
 	CHECK(number_at(at + 8, 2) == 1 && number_at(at + 10, 2) == HEADER);
-	CHECK(HEADER + committed <= left && HEADER + committed <= sizeof(header));
-	memcpy(header, at, HEADER + committed);
-	memset(header + 132, 0, 4);
-	CHECK(number_at(at + 132, 4) == plain_crc(header, HEADER + committed));
+	CHECK(committed <= MOST_ROWS && HEADER + committed <= left);
+	memcpy(copy, at, HEADER + committed);
+	memset(copy + 132, 0, 4);
+	CHECK(number_at(at + 132, 4) == plain_crc(copy, HEADER + committed));
 	CHECK(number_at(at + 12, 4) & 1); /* sealed */
 	CHECK(number_at(at + 24, 8) == out->chunks++);
 	memset(&s, 0, sizeof(s));
@@ -285,6 +287,8 @@ static size_t take_chunk(const uint8_t *at, size_t left, struct decoded *out)
 	}
 	CHECK((s.in.at == at + left) == !!(number_at(at + 12, 4) & 2)); /* the last says so */
 	out->next_seq = s.next_seq;
+	if (committed > out->longest)
+		out->longest = committed;
 	return HEADER + committed;
 }
 

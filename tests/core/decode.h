@@ -29,6 +29,7 @@ struct decoded {
 	struct record_seen *record; /* all but ops, open and unfinished calls */
 	size_t records;
 	size_t chunks;
+	size_t longest; /* bytes of rows of a chunk */
 	uint64_t next_seq;
 };
 
