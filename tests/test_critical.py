@@ -16,8 +16,8 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom import manifest
 from fathom.analysis import critical
+from fathom.rings import own_rings
 from harness import needs, paths, runner, tables
 from test_agent import parallel
 
@@ -105,7 +105,7 @@ def wait_for(condition: Any) -> None:
 
 
 def rings_of(run: Path) -> Path:
-    rings = manifest.ring_directory(manifest.read(run))
+    rings = own_rings(run)
     assert rings is not None
     return rings
 
@@ -203,15 +203,17 @@ def test_the_slow_rank_of_the_moment_is_followed(tmp_path: Path, jobs: list[Job]
     assert ",4,pwrite,posix," in path.stdout and ",1,pwrite,posix," in path.stdout
 
 
-WAITED = """select p.rank, sum(c.time) from counters c join processes p using (process)
-    where c.op = 'MPI_File_write_at_all' group by all"""
+def waited(place: Path, rank: int) -> list[tuple[int, int]]:
+    """The program's own account: of each step who was slow, and the nanoseconds of this rank's collective write."""
+    return list(struct.iter_unpack("<qq", (place / f"waited.{rank}").read_bytes()))
 
 
 @pytest.mark.parametrize("mpi", ["mpich", "ompio"])
 def test_who_comes_late_is_named_and_not_who_waits(
     tmp_path: Path, jobs: list[Job], mpi: str
 ) -> None:
-    """Rank 2 waits for the slow one in each collective call, so its calls last longest."""
+    """Rank 2 waits for the slow one in each collective call, so its calls last longest: in most steps, since on a busy
+    machine it may lose the processor in one and come later still."""
     needs.require(needs.of_mpi(mpi))
     launch = shlex.split(runner.LAUNCH[mpi])
     late = str(parallel("late", mpi))
@@ -219,9 +221,11 @@ def test_who_comes_late_is_named_and_not_who_waits(
     jobs.append(job := Job(tmp_path, 4, "--select", "critical", program=program))
     for rank in (3, 1):
         job.slow_down(rank)
-    connection = job.stop()
-    waited = dict(connection.execute(WAITED).fetchall())
-    assert waited[2] > max(waited[1], waited[3])
+    job.stop()
+    for late_one in (3, 1):
+        pairs = zip(waited(tmp_path, 2), waited(tmp_path, late_one), strict=True)
+        longer = [waits > comes for (slow, waits), (_, comes) in pairs if slow == late_one]
+        assert len(longer) >= 10 and sum(longer) > len(longer) / 2
     phases = critical.phases(fathom.open(job.run)).to_pylist()
     assert {1, 3} <= {one["rank"] for one in phases}
 

@@ -3,21 +3,47 @@
  *	late DIR
  *
  * DIR/board is shared memory, kept by who asks: which rank is slow (writes into DIR/slow first), whether to end. Rank 0
- * writes the step that it begins. */
+ * writes the step that it begins. At the end DIR/waited.RANK has, for each step, who was slow and the nanoseconds of the
+ * rank's collective write. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
 
-enum { SIZE = 4096, END = -2 };
+enum { SIZE = 4096, END = -2, STEPS = 100000 };
 
 struct board {
 	_Atomic int64_t slow, stop, step;
 };
+
+static struct {
+	int64_t slow, ns;
+} waited[STEPS];
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void keep_account(const char *directory, int rank, int steps)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/waited.%d", directory, rank);
+	file = fopen(path, "w");
+	if (!file || fwrite(waited, sizeof(*waited), (size_t)steps, file) != (size_t)steps ||
+	    fclose(file) != 0)
+		MPI_Abort(MPI_COMM_WORLD, 96);
+}
 
 static struct board *map_board(const char *directory)
 {
@@ -53,7 +79,8 @@ int main(int argc, char **argv)
 	char path[4096], data[SIZE];
 	struct board *board;
 	MPI_File file;
-	int rank, slow, own;
+	int rank, slow, own, steps = 0;
+	int64_t began;
 
 	MPI_MUST(MPI_Init(&argc, &argv));
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -64,13 +91,17 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/shared", argv[1]);
 	MPI_MUST(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
 			       &file));
-	while ((slow = who_is_slow(board, rank)) != END) {
+	while (steps < STEPS && (slow = who_is_slow(board, rank)) != END) {
 		if (slow == rank && pwrite(own, data, SIZE, 0) != SIZE)
 			MPI_Abort(MPI_COMM_WORLD, 97);
+		began = now_ns();
 		MPI_MUST(MPI_File_write_at_all(file, (MPI_Offset)rank * SIZE, data, SIZE, MPI_BYTE,
 					       MPI_STATUS_IGNORE));
+		waited[steps].slow = slow;
+		waited[steps++].ns = now_ns() - began;
 	}
 	MPI_MUST(MPI_File_close(&file));
+	keep_account(argv[1], rank, steps);
 	MPI_Finalize();
 	return 0;
 }
