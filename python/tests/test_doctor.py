@@ -1,7 +1,9 @@
 """Each check of `fathom doctor`, on a machine or a program that really is as it should not be."""
 
+import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tomllib
@@ -10,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from fathom import elf
-from fathom.checks import Finding, installation, machine, mpi, program
+from fathom.__main__ import main
+from fathom.checks import Finding, facts, installation, machine, mpi, program, the_facts
 
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="must be root")
@@ -236,7 +239,7 @@ def test_no_room_for_the_run(full: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_rings_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FATHOM_RING", "/nowhere/rings")
+    monkeypatch.setenv("FATHOM_RING", "/dev/null/rings/r")
     (found,) = machine.rings()
     assert (found.verdict, "FATHOM_RING" in found.do) == ("problem", True)
 
@@ -357,7 +360,7 @@ def test_the_usual_layers_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TMPDIR", "/nowhere")
+    monkeypatch.setenv("TMPDIR", "/dev/null/tmp")
     (found,) = installation.temporary()
     assert found.verdict == "limit"
 
@@ -433,3 +436,46 @@ def test_in_a_job(only: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
     monkeypatch.chdir("/dev/shm")
     assert [found.verdict for found in mpi.batch()] == ["ok", "problem"]
+
+
+# Facts.
+
+
+def test_facts_are_what_other_tools_say() -> None:
+    found = {one.what: one for one in the_facts()}
+    assert list(found) == ["processor", "system", "libraries", "permissions", "places"]
+    assert {one.verdict for one in found.values()} == {"fact"}
+
+    def said(*words: str) -> str:
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert f"{said('getconf', '_NPROCESSORS_ONLN')} processors" in found["processor"].detail
+    assert f"{said('nproc')} allowed" in found["processor"].detail
+    assert said("uname", "-r") in found["system"].detail
+    assert said("getconf", "GNU_LIBC_VERSION") in found["system"].detail
+    assert f"uid {said('id', '-u')}" in found["permissions"].detail
+    kinds = [said("stat", "-f", "-c", "%T", place) for place in ("/tmp", "/dev/shm")]
+    told = found["places"].detail.split("; ")
+    assert [line.split()[1].rstrip(",") for line in told][1] == kinds[1] == "tmpfs"
+    has_gdb = "no gdb" not in found["libraries"].detail
+    assert has_gdb == bool(shutil.which("gdb"))
+    if shutil.which("mpiexec.mpich"):
+        assert "MPICH " in found["libraries"].detail
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="state of x86-64")
+def test_the_extended_state_is_as_long_as_the_kernel_says() -> None:
+    """A signal's frame has it, too, which the kernel says how long to make (AT_MINSIGSTKSZ)."""
+    auxv = Path("/proc/self/auxv").read_bytes()
+    pairs = dict(struct.iter_unpack("QQ", auxv))
+    assert 576 <= facts.state_bytes() <= pairs.get(51, 1 << 20)
+
+
+def test_the_command_prints_facts_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--facts"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5 and all(line.startswith("fact ") for line in lines)
+    assert main(["doctor", "--facts", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [one["what"] for one in told] == [line.split()[1] for line in lines]
+    assert main(["doctor", "--facts", "/bin/true"]) == 2

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from fathom import programs
+from fathom.checks.facts import file_system
 from fathom.checks.finding import Finding
 from fathom.mpi import family
 
@@ -119,21 +120,12 @@ def _shared(system: str) -> Iterator[Finding]:
     if (
         system == "Slurm"
         and nodes != "1"
-        and _file_system(Path.cwd()) in ("tmpfs", "ramfs", "overlay")
+        and file_system(Path.cwd()) in ("tmpfs", "ramfs", "overlay")
     ):
         detail = f"{Path.cwd()} is this node's own, and the job has {nodes} nodes"
         yield Finding(
             "run directory", "problem", detail, "name one on a shared file system with -o"
         )
-
-
-def _file_system(place: Path) -> str:
-    found, longest = "", 0
-    for line in Path("/proc/self/mounts").read_text(errors="replace").splitlines():
-        _, at, kind, *_ = line.split()
-        if (place == Path(at) or Path(at) in place.parents) and len(at) >= longest:
-            found, longest = kind, len(at)
-    return found
 
 
 CHECKS = (launchers, compilers, open_mpi_io, hdf5, batch)

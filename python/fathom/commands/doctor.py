@@ -4,6 +4,7 @@ Exit status 1 when there is a problem.
 
 examples:
   fathom doctor
+  fathom doctor --facts
   fathom doctor ./s3d
 """
 
@@ -15,6 +16,7 @@ from dataclasses import asdict
 
 from fathom import checks
 from fathom.checks import Finding
+from fathom.errors import UsageError
 from fathom.view.tables import columns, on_terminal, printable
 
 VERDICT, WHAT = 9, 18  # letters of the first two columns
@@ -23,13 +25,18 @@ VERDICT, WHAT = 9, 18  # letters of the first two columns
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A program, or none."""
     parser.add_argument("program", metavar="PROGRAM", nargs="?", help="look at this program too")
+    parser.add_argument(
+        "--facts", action="store_true", help="only what bugs depend on, for a report of one"
+    )
     parser.add_argument("--json", action="store_true", help="a list of objects")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints every check's verdict as soon as it is known."""
     found: list[Finding] = []
-    for finding in checks.all_of(arguments.program):
+    if arguments.facts and arguments.program:
+        raise UsageError("doctor: --facts are of the machine; leave PROGRAM out")
+    for finding in checks.the_facts() if arguments.facts else checks.all_of(arguments.program):
         found.append(finding)
         if not arguments.json:
             _print(finding)
