@@ -383,6 +383,21 @@ class Flips:
         assert self.process.stdout
         self.process.stdout.readline()
 
+    def child(self) -> int:
+        words = ["pgrep", "-P", str(self.process.pid)]
+        return int(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+
+    def goes_on(self, writes: int = 4000) -> None:
+        """Until it has made so many more, however fast it is here."""
+        until = self._written() + writes
+        while self._written() < until:
+            assert self.process.poll() is None
+            time.sleep(0.01)
+
+    def _written(self) -> int:
+        lines = Path(f"/proc/{self.child()}/io").read_text().splitlines()
+        return int(dict(line.split(": ") for line in lines)["syscw"])
+
     def select(self, *words: object) -> Any:
         return fathom("select", self.tmp / "run", *words)
 
@@ -402,7 +417,8 @@ COUNTED = """select sum(calls) filter (op = 'pwrite'), sum(calls) filter (op = '
 
 @pytest.mark.parametrize("changes", [1_000, pytest.param(15_000, marks=pytest.mark.full)])
 def test_thousands_of_changes_lose_no_call(changes: int, tmp_path: Path) -> None:
-    from fathom import control, manifest, selection
+    from fathom import control, selection
+    from fathom.rings import own_rings
 
     flips = Flips(tmp_path, "--budget", "1G")
     texts = [
@@ -414,7 +430,7 @@ def test_thousands_of_changes_lose_no_call(changes: int, tmp_path: Path) -> None
         '[job]\n[call]\nprograms = ["nobody"]\n',
         '[file]\n[call]\ncode = ["work()"]\n',
     ]
-    ring = manifest.ring_directory(manifest.read(tmp_path / "run.fathom"))
+    ring = own_rings(tmp_path / "run.fathom")
     assert ring is not None
     node = control.Node(ring)
     compiled = [selection.compile_text(text, "t", node.programs()) for text in texts]
@@ -432,9 +448,9 @@ def test_the_command_changes_all_and_says_when(tmp_path: Path) -> None:
     done = flips.select(tmp_path / "s.toml")
     assert done.returncode == 0, done.stderr
     assert "processes of" in done.stderr and '[call] operations = "write"' in done.stderr
-    time.sleep(0.2)
+    flips.goes_on()
     assert flips.select("--level", "file", "--layers", "posix").returncode == 0
-    time.sleep(0.1)
+    flips.goes_on()
     connection, made = flips.stop()
     assert connection.execute(COUNTED).fetchone() == made
     marks = connection.execute("select detail from marks where kind = 'selection' order by time")
@@ -490,7 +506,7 @@ def test_what_was_opened_while_counted_has_its_name_in_later_rows(
 def test_silent_at_first_then_on(tmp_path: Path) -> None:
     flips = Flips(tmp_path, "--level", "off")
     assert flips.select("--level", "call").returncode == 0
-    time.sleep(0.2)
+    flips.goes_on()
     assert flips.select("--level", "off").returncode == 0
     connection, made = flips.stop()
     seen = connection.execute(COUNTED).fetchone()
@@ -526,14 +542,10 @@ def test_what_select_cannot_do_is_one_line(tmp_path: Path) -> None:
 def test_a_killed_process_keeps_both(tmp_path: Path) -> None:
     """Rows and counters of a process that was killed between two changes are read back."""
     flips = Flips(tmp_path)
+    flips.goes_on()
     flips.select("--level", "file")
-    time.sleep(0.1)
-    child = int(
-        subprocess.run(
-            ["pgrep", "-P", str(flips.process.pid)], capture_output=True, text=True, check=True
-        ).stdout
-    )
-    os.kill(child, signal.SIGKILL)
+    flips.goes_on()
+    os.kill(flips.child(), signal.SIGKILL)
     flips.process.communicate(timeout=100)
     connection = tables.connect(tmp_path / "run.fathom")
     recorded, counted = connection.execute(

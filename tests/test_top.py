@@ -65,6 +65,16 @@ def looks_of(process: subprocess.Popen[str], first: str = "") -> list[dict[str, 
     return looks
 
 
+def first_look(run: Path) -> dict[str, Any]:
+    """The first that has calls, as soon as the program made some."""
+    until = time.monotonic() + 60
+    while True:
+        (look,) = looks_of(top(run, "--once"))
+        if look["calls"]:
+            return look
+        assert time.monotonic() < until, "no call in a minute"
+
+
 def watched(
     run: Path,
     interval: float,
@@ -202,8 +212,7 @@ def test_a_run_that_is_not_there_yet(tmp_path: Path) -> None:
 def test_once_and_the_table(tmp_path: Path) -> None:
     run = tmp_path / "run.fathom"
     with running(run, BUSY, tmp_path, 2, 30, 1000) as process:
-        time.sleep(1)
-        (look,) = looks_of(top(run, "--once"))
+        look = first_look(run)
         assert run in runs_here()
         text = subprocess.run(
             [paths.FATHOM, "top", run, "--once", "--by", "line"],

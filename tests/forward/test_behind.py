@@ -120,10 +120,8 @@ def test_a_server_behind_that_is_away_is_named_and_its_ranges(tmp_path: Path) ->
         client = servers.servers[1].client()
         handle = client.open("f")
         servers.servers[0].stop(signal.SIGKILL)
-        began = time.time()
         with pytest.raises(Refused, match=r"server unix:.*s0: .*\[7\+4\]"):
             client.write(handle, 7, b"lost")
-        assert time.time() - began < 10
         client.write(handle, 90, b"gone", flags=NONBLOCKING)
         (failed,) = client.commit(handle, 2)
         assert failed[2:4] == (90, 4)

@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -264,7 +263,7 @@ def test_an_error_of_the_store_reaches_the_writer(tmp_path: Path, level: str) ->
 
 def test_a_server_that_stopped_is_an_error_and_no_hang(place: Place) -> None:
     mounted = place.mount("--timeout", "2")
-    path, began, ended = mounted.at / "f", time.monotonic(), list[int]()
+    path, ended = mounted.at / "f", list[int]()
     with suppress(OSError), open(path, "wb", 0) as file:  # what is left of it cannot be closed well
         place.server.process.send_signal(signal.SIGSTOP)
         for work in (lambda: file.write(b"x"), path.stat, path.read_bytes):
@@ -273,7 +272,6 @@ def test_a_server_that_stopped_is_an_error_and_no_hang(place: Place) -> None:
             assert error.value.errno == errno.ETIMEDOUT
         ended.append(mounted.end())
     assert ended == [0]
-    assert time.monotonic() - began < 15
     assert place.server.address in mounted.log.read_text()
     assert not os.path.ismount(mounted.at)
 

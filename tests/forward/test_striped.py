@@ -292,7 +292,6 @@ def test_a_server_that_is_away_is_named_and_what_lies_elsewhere_goes_on(tmp_path
         here, there = (0, 4 * KIB) if first == 0 else (4 * KIB, 0)
         for how in (signal.SIGSTOP, signal.SIGKILL):
             servers.servers[1].process.send_signal(how)
-            began = time.time()
             named = rf"write f on server s0: server unix:.*/s1: .*\[{there}\+4096\]"
             with pytest.raises(Refused, match=named):
                 client.write(handle, 0, bytes(8 * KIB))
@@ -304,7 +303,6 @@ def test_a_server_that_is_away_is_named_and_what_lies_elsewhere_goes_on(tmp_path
             client.write(handle, 0, bytes(8 * KIB), flags=NONBLOCKING)
             failed = client.commit(handle, 2)
             assert [(entry[2], entry[3]) for entry in failed] == [(there, 4 * KIB)]
-            assert time.time() - began < 25
             if how == signal.SIGSTOP:
                 servers.servers[1].process.send_signal(signal.SIGCONT)
                 client.write(handle, 0, content)

@@ -6,11 +6,12 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,15 @@ PropagateResourceLimits=NONE
 ENDS = {"LD_PRELOAD": str(paths.BUILD / "tests" / "tools" / "ends_unflushed.so")}
 
 
+def free_ports(count: int) -> list[int]:
+    """Of this machine, that nobody listens on."""
+    with ExitStack() as stack:
+        taken = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in taken:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in taken]
+
+
 class Slurm:
     """A cluster of emulated nodes; `run` is srun on all of them."""
 
@@ -93,12 +103,12 @@ class Slurm:
         self.at, self.nodes = at, nodes
         self.started: list[subprocess.Popen[bytes]] = []
         self.conf = at / "slurm.conf"
-        port = 20000 + os.getpid() % 20000
+        port, *ports = free_ports(1 + len(nodes))
         lines = [CONF.format(at=at, host=os.uname().nodename, port=port), settings + "\n"]
-        for i, node in enumerate(nodes, 1):
+        for node, own in zip(nodes, ports, strict=True):
             lines.append(
                 f"NodeName={node.name} NodeHostname={os.uname().nodename} NodeAddr=127.0.0.1 "
-                f"Port={port + i} CPUs=8 RealMemory=1000\n"
+                f"Port={own} CPUs=8 RealMemory=1000\n"
             )
         lines.append("PartitionName=all Nodes=ALL Default=YES State=UP\n")
         self.conf.write_text("".join(lines))
