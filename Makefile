@@ -22,7 +22,7 @@ PYTEST  = $(BIN)/python -m pytest -q --durations 20 --durations-min 5 $(if $(FUL
 C_FILES := $(sort $(shell find runtime forward kernels examples tests bench engine/encoder/src engine/record/src python/fathom -name '*.[ch]'))
 SHELL_FILES := .ci/run $(sort $(shell find packaging runtime tests examples -name '*.sh'))
 WEB_FILES := web/index.html web/package.json web/tsconfig.json web/vite.config.ts $(sort $(shell find web/src -type f))
-PYTHON_FILES := python tests bench packaging kernels forward
+PYTHON_FILES := conftest.py python tests bench packaging kernels forward
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile
@@ -69,10 +69,12 @@ build: venv engine native web
 
 demo: build
 	@FATHOM=build/fathom examples/s3d.sh build build/demo/s3d.fathom
+	@build/fathom doctor --facts
 
-# Each suite prints its runner's closing line and its seconds. A suite that ran no test fails:
-# pytest by exit 5, ctest by --no-tests=error. FULL=1, set by test-full, adds the long tests.
-test: test-rust test-native test-python test-alone test-web
+# All parts run though one fails; what failed comes last. A part that ran no test fails. FULL=1, set by test-full, adds the long tests.
+PARTS = rust native python alone web
+test:
+	@MAKE='$(MAKE)' packaging/tests.sh $(PARTS)
 
 test-full:
 	@$(MAKE) --no-print-directory FULL=1 test

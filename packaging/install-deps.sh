@@ -32,7 +32,7 @@ as_root() {
 	if [ "$(id -u)" -eq 0 ]; then
 		"$@"
 	elif command -v sudo >/dev/null; then
-		sudo --preserve-env=DEBIAN_FRONTEND "$@"
+		sudo env DEBIAN_FRONTEND=noninteractive "$@"
 	else
 		fail "not root and no sudo; as root run: apt-get install $packages"
 	fi
