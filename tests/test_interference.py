@@ -54,7 +54,9 @@ def test_two_runs_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> 
     assert main(["landscape", *runs, "--interference", "--json"]) == 0
     said = json.loads(capfd.readouterr().out)
     assert said["together"] == [["narrow", "wide"]]
-    found = {(one["run"], one["server"]): one for one in said["interference"]}
+    # MPI's own memory is one more store of both: whether it is slower depends on the processors.
+    files = [one for one in said["interference"] if one["server"] != "/dev/shm"]
+    found = {(one["run"], one["server"]): one for one in files}
     assert found.keys() == {("wide", str(all_four[0])), ("narrow", str(all_four[0]))}
     alone = {row["run"]: row["alone"] for row in said["runs"]}
     assert alone == dict(zip(names, ("wide.alone", "narrow.alone", None, None), strict=True))

@@ -158,7 +158,7 @@ def test_servers_of_a_configuration_share_a_file_over_libfabric(
     tmp_path: Path,
 ) -> None:
     """Two servers that ask each other for the ends of files, known to each other by munge."""
-    needs.require(["library:fabric", "munged"])
+    needs.require(["library:fabric", "munged", "processors"])
     (tmp_path / "x").mkdir()
     with munged(tmp_path / "munge") as (at, _):
         (tmp_path / "servers.toml").write_text(

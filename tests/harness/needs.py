@@ -34,7 +34,8 @@ def _io_uring() -> bool:
 def _mmap_dirty() -> bool:
     """userfaultfd with asynchronous write protection: Linux 6.7, and where a sandbox allows it."""
     libc = ctypes.CDLL(None, use_errno=True)
-    fd = libc.syscall(323, os.O_CLOEXEC | os.O_NONBLOCK)  # userfaultfd
+    number = 323 if os.uname().machine == "x86_64" else 282
+    fd = libc.syscall(number, os.O_CLOEXEC | os.O_NONBLOCK)  # userfaultfd
     if fd < 0:
         return False
     api = struct.pack("QQQ", 0xAA, 1 << 15 | 1 << 13, 0)
@@ -74,6 +75,7 @@ NOT_EVERYWHERE = {
     "namespaces": "must be root, and allowed to make namespaces, to emulate nodes",
     "loop": "must be root, and allowed to mount a file as a disk",
     "io_uring": "the kernel or a sandbox forbids io_uring",
+    "processors": "only one processor may be used, so peers that wait by looking take a turn of it each time",
     "mmap_dirty": "the kernel is older than 6.7, or userfaultfd is forbidden",
 }
 
@@ -84,6 +86,7 @@ SPECIAL: dict[str, Callable[[], bool]] = {
     "loop": _loop,
     "io_uring": _io_uring,
     "mmap_dirty": _mmap_dirty,
+    "processors": lambda: len(os.sched_getaffinity(0)) > 1,
 }
 
 
