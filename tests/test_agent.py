@@ -316,7 +316,8 @@ def test_an_agent_is_bound_to_no_processor(tmp_path: Path) -> None:
     allowed = [os.sched_getaffinity(pid) for pid in (traced, agent)]
     process.communicate("\n", timeout=60)
     assert process.returncode == 0
-    assert allowed == [{one}, os.sched_getaffinity(0)]
+    # It takes all of the machine, also where this test may use but some.
+    assert allowed[0] == {one} and allowed[1] >= os.sched_getaffinity(0)
 
 
 def test_what_a_broken_agent_says_is_in_the_log(tmp_path: Path) -> None:
