@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import struct
 import subprocess
 from collections.abc import Iterator
@@ -25,6 +26,19 @@ ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
 print("ready", flush=True)
 sys.stdout.write(sys.stdin.readline())
 sys.exit(5)
+"""
+VFORK = """
+#include <unistd.h>
+int main(void)
+{
+	char byte;
+	if (vfork() == 0) {
+		write(1, "x", 1);
+		read(0, &byte, 1);
+		_exit(0);
+	}
+	return 5;
+}
 """
 OF_32_BITS = """
 	.globl _start
@@ -180,6 +194,47 @@ def test_where_ptrace_is_forbidden(tmp_path: Path) -> None:
         line = said_of(tmp_path, program.pid, preexec_fn=forbid_ptrace)
         assert line == "not permitted to trace it; `fathom doctor` says what forbids it"
         program.end()
+
+
+def test_a_program_that_limits_its_own_system_calls(tmp_path: Path) -> None:
+    """Calls put into it would end it, if its filter does not know them."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, preexec_fn=forbid_ptrace) as program:
+        line = said_of(tmp_path, program.pid)
+        assert line == "it limits its own system calls (seccomp); what Fathom needs would end it"
+        program.communicate(b"")
+    assert program.returncode == 0
+
+
+def test_a_program_that_is_stopped(tmp_path: Path) -> None:
+    with running(tmp_path) as program:
+        os.kill(program.pid, signal.SIGSTOP)
+        while state(program.pid) != "T":
+            pass
+        line = said_of(tmp_path, program.pid)
+        assert line == f"it is stopped; let it go on (kill -CONT {program.pid}), then try again"
+        assert state(program.pid) == "T"
+        os.kill(program.pid, signal.SIGCONT)
+        works(tmp_path, "attach", program.pid, "-o", "run")
+        works(tmp_path, "detach", "run")
+        program.end()
+
+
+def test_a_program_that_waits_for_a_child_of_vfork(tmp_path: Path) -> None:
+    """The kernel stops nobody there. It is let alone, and goes on."""
+    (tmp_path / "v.c").write_text(VFORK)
+    subprocess.run(["cc", "-o", tmp_path / "v", tmp_path / "v.c"], check=True)
+    with subprocess.Popen(
+        [tmp_path / "v"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as program:
+        assert program.stdout and program.stdout.read(1) == b"x"
+        line = said_of(tmp_path, program.pid)
+        assert line == "it waits in the kernel, where nothing stops it; try again later"
+        program.communicate(b"on")
+    assert program.returncode == 5
+
+
+def state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def test_a_process_that_is_traced(tmp_path: Path) -> None:

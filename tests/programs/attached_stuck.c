@@ -30,8 +30,8 @@ static void wait_inside(void)
 	(void)!read(0, &byte, 1);
 }
 
-/* Gives back the last one only. */
-void *malloc(size_t bytes)
+/* Gives back the last one only. In a library of its own it would not be inlined either. */
+__attribute__((noinline)) void *malloc(size_t bytes)
 {
 	size_t *at;
 
@@ -46,7 +46,7 @@ void *malloc(size_t bytes)
 	return at + 2;
 }
 
-void free(void *block)
+__attribute__((noinline)) void free(void *block)
 {
 	size_t *at = (size_t *)block - 2;
 

@@ -69,11 +69,10 @@ impl Registers {
 		self.0[33] & 0x10 != 0 // of 32 bits
 	}
 
-	/// Was it only our stop that ended a system call by EINTR? `signals`: is one waiting for it?
-	pub fn was_cut_short(&self, signals: bool) -> bool {
+	/// Did a system call end by EINTR that may be made again?
+	pub fn was_cut_short(&self) -> bool {
 		let call = self.system_call();
-		!signals
-			&& self.0[0] as i64 == -i64::from(libc::EINTR)
+		self.0[0] as i64 == -i64::from(libc::EINTR)
 			&& call.is_some_and(|number| MADE_AGAIN.contains(&number))
 	}
 

@@ -8,7 +8,7 @@ use crate::choice::Choice;
 use crate::frame::{Place, Saved};
 use crate::machine::{self, EXTENDED, RESTORES_AT_ONCE, Registers};
 use crate::ptrace::{self, Event};
-use crate::threads::{has_signals, next_event, registers, set_registers};
+use crate::threads::{is_signalled, next_event, registers, set_registers};
 use crate::view::View;
 
 /// Signals that say that the call itself went wrong.
@@ -40,7 +40,7 @@ impl<'a> Borrowed<'a> {
 		until: Instant,
 	) -> Result<Borrowed<'a>, AttachError> {
 		let thread = choice.thread;
-		let cut_short = choice.registers.was_cut_short(has_signals(view.process, thread));
+		let cut_short = choice.registers.was_cut_short() && !is_signalled(view.process, thread, 0);
 		let sets = EXTENDED.iter().filter_map(|&set| ptrace::registers(thread, set).ok());
 		let saved = Saved {
 			registers: choice.registers.resumed(cut_short),

@@ -7,7 +7,7 @@ use crate::image::Image;
 use crate::machine::{GUARDS, Registers, SHORT_CALLS, is_guarded};
 use crate::memory::{Mapping, Memory};
 use crate::ptrace;
-use crate::threads::{Threads, registers};
+use crate::threads::{Threads, has_children, registers};
 use crate::unwind::{Frame, stack};
 use crate::view::View;
 
@@ -40,8 +40,7 @@ const HOLDING: &[&str] = &[
 	"posix_spawn",
 	"posix_spawnp",
 ];
-/// … and those that hold none while they wait. Locks are among them: a function that ends by giving one back may have
-/// left the stack before.
+/// … and those that hold none while they wait.
 const BRIEFLY_HOLDING: &[&str] = &[
 	"pthread_create",
 	"pthread_join",
@@ -52,19 +51,6 @@ const BRIEFLY_HOLDING: &[&str] = &[
 	"pthread_detach",
 	"pthread_atfork",
 	"register_atfork",
-	"pthread_mutex_lock",
-	"pthread_mutex_trylock",
-	"pthread_mutex_timedlock",
-	"pthread_mutex_clocklock",
-	"pthread_mutex_unlock",
-	"pthread_rwlock_rdlock",
-	"pthread_rwlock_wrlock",
-	"pthread_rwlock_unlock",
-	"pthread_spin_lock",
-	"pthread_spin_trylock",
-	"pthread_spin_unlock",
-	"mtx_lock",
-	"mtx_unlock",
 	"cxa_atexit",
 	"cxa_thread_atexit_impl",
 	"cxa_finalize",
@@ -110,19 +96,25 @@ enum Verdict {
 /// Of the threads that stand still. `None`: another moment may be better.
 pub fn choose(threads: &Threads, view: &View) -> Result<Option<Choice>, AttachError> {
 	let View { process, images, mappings, memory, .. } = view;
-	let mut chosen = None;
+	let mut free = Vec::new();
 	for thread in threads.stopped() {
 		let registers = registers(thread)?;
-		let verdict = judge(&registers, images, memory);
-		if verdict == Verdict::Stuck {
-			return Ok(None);
-		}
-		if verdict == Verdict::Free && chosen.is_none() && can_call(thread, &registers, mappings) {
-			chosen = Some(Choice { thread, registers });
+		match judge(&registers, images, memory) {
+			Verdict::Stuck => return Ok(None),
+			Verdict::Free if can_call(thread, &registers, mappings) => {
+				free.push(Choice { thread, registers });
+			}
+			_ => {}
 		}
 	}
 	let loads = |thread| waits_at(*process, thread).is_some_and(|pc| is_in(images, pc, LOADERS));
-	Ok(chosen.filter(|_| !threads.unstopped().any(loads)))
+	if threads.unstopped().any(loads) {
+		return Ok(None);
+	}
+	// A parent stays traced for as short as can be (threads.rs).
+	let alone = |choice: &Choice| !has_children(*process, choice.thread);
+	let chosen = free.iter().position(alone).unwrap_or(0);
+	Ok(free.into_iter().nth(chosen))
 }
 
 fn judge(registers: &Registers, images: &[Image], memory: &Memory) -> Verdict {
@@ -132,7 +124,13 @@ fn judge(registers: &Registers, images: &[Image], memory: &Memory) -> Verdict {
 	if is_inside(&stack, images, call.is_some()) {
 		return if waits { Verdict::Stuck } else { Verdict::Inside };
 	}
-	if is_ours(&stack, images, call.is_some()) || !is_in_program(&stack, images) {
+	let runs_in = |images: &Image| images.is_named(C_LIBRARIES) || images.is_stub(registers.pc());
+	let innermost = stack.first().and_then(|frame| frame.image).map(|at| &images[at]);
+	// An allocator may have left the stack before it gives back its lock: that is then a function's last call.
+	if (call.is_none() && innermost.is_some_and(runs_in))
+		|| is_ours(&stack, images, call.is_some())
+		|| !is_in_program(&stack, images)
+	{
 		return Verdict::Inside;
 	}
 	Verdict::Free
@@ -143,6 +141,7 @@ fn is_inside(stack: &[Frame], images: &[Image], in_system_call: bool) -> bool {
 		let Some(image) = frame.image.map(|at| &images[at]) else { return false };
 		let name = image.named(frame.pc).map(bare);
 		image.is_named(LOADERS)
+			|| image.is_allocator()
 			|| name.is_some_and(|name| HOLDING.contains(&name) || !in_system_call)
 	})
 }

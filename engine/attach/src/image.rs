@@ -22,6 +22,8 @@ pub struct Image {
 	unwinding: Option<Unwinding>,
 	/// Functions of the names that were asked for, and where they are.
 	functions: Vec<(String, Range<u64>)>,
+	/// Code that leads to functions of other files.
+	stubs: Vec<Range<u64>>,
 }
 
 /// Tables for all of its functions; their addresses are the file's own.
@@ -52,10 +54,21 @@ impl Image {
 		found.map(|(name, _)| name.as_str())
 	}
 
+	/// Is it on its way to a function of another file?
+	pub fn is_stub(&self, address: u64) -> bool {
+		self.stubs.iter().any(|stub| stub.contains(&address))
+	}
+
 	/// Where a function of such a name begins.
 	pub fn function(&self, name: &str) -> Option<u64> {
 		let found = self.functions.iter().find(|(known, _)| known == name);
 		found.map(|(_, range)| range.start)
+	}
+
+	/// A library of an allocator: libtcmalloc, libjemalloc, libmimalloc …
+	pub fn is_allocator(&self) -> bool {
+		let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+		name.starts_with("lib") && name.contains("malloc")
 	}
 
 	pub fn is_named(&self, names: &[&str]) -> bool {
@@ -84,6 +97,7 @@ pub fn images(
 			bias: 0,
 			unwinding: None,
 			functions: Vec::new(),
+			stubs: Vec::new(),
 		};
 		let read = if code.path == Path::new("[vdso]") {
 			let bytes = memory.read(code.begin, (code.end - code.begin) as usize).ok();
@@ -140,6 +154,7 @@ fn read<'data, R: object::ReadRef<'data>>(
 		bias,
 		unwinding: unwinding(&file),
 		functions: functions(&file, bias, wanted),
+		stubs: stubs(&file, bias),
 	})
 }
 
@@ -155,6 +170,16 @@ fn unwinding<'data, R: object::ReadRef<'data>>(file: &object::File<'data, R>) ->
 	let parsed = EhFrameHdr::from(slice(index.data().ok()?)).parse(&bases, 8).ok()?;
 	let frames = EhFrame::from(slice(frames.data().ok()?));
 	Some(Unwinding { index: parsed, frames, bases })
+}
+
+fn stubs<'data, R: object::ReadRef<'data>>(
+	file: &object::File<'data, R>,
+	bias: u64,
+) -> Vec<Range<u64>> {
+	let sections =
+		file.sections().filter(|one| one.name().is_ok_and(|name| name.starts_with(".plt")));
+	let begin = |address: u64| address.wrapping_add(bias);
+	sections.map(|one| begin(one.address())..begin(one.address() + one.size())).collect()
 }
 
 fn functions<'data, R: object::ReadRef<'data>>(

@@ -49,7 +49,7 @@ const NAME_BYTES: usize = 4096;
 /// In an ELF header: where its entry point is said.
 const ENTRY: u64 = 24;
 /// How long a better moment is waited for, and how long at first and at most between two looks.
-const PATIENCE: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(50));
+const PATIENCE: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(5));
 
 /// Why nothing was done, or not all. The program goes on in any case.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,7 @@
 //! All threads of a process, stopped for a moment.
 
 use std::collections::BTreeMap;
+use std::ffi::c_int;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
@@ -63,7 +64,8 @@ impl Threads {
 
 	/// Lets all go on but this one. Who has not stopped yet is let go as soon as it has.
 	pub fn let_go_but(&mut self, kept: Option<i32>) {
-		let others: Vec<i32> = self.stopped().filter(|&id| Some(id) != kept).collect();
+		let mut others: Vec<i32> = self.stopped().filter(|&id| Some(id) != kept).collect();
+		others.sort_by_key(|&id| !has_children(self.process, id));
 		for id in others {
 			self.let_go(id);
 		}
@@ -92,24 +94,21 @@ impl Threads {
 		self.unstopped().next().is_none()
 	}
 
-	/// Were there any that we did not trace yet?
+	/// Were there any that we did not trace yet? Parents come last, and go first: of a child of a traced thread SIGCHLD
+	/// interrupts even those who ignore it, and who is not traced then says EINTR.
 	fn seize_new(&mut self) -> Result<bool, AttachError> {
-		let mut found = false;
-		for id in self.alive()? {
-			if self.state.contains_key(&id) {
-				continue;
-			}
-			match ptrace::seize(id).and_then(|()| ptrace::interrupt(id)) {
-				Ok(()) => {
-					self.state.insert(id, State::Asked);
-					found = true;
-				}
-				Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+		let mut new = self.alive()?;
+		new.retain(|id| !self.state.contains_key(id));
+		new.sort_by_key(|&id| has_children(self.process, id));
+		new.retain(|&id| ptrace::seize(id).is_ok() || is_alive(self.process, id));
+		for &id in &new {
+			match ptrace::interrupt(id) {
+				Ok(()) => drop(self.state.insert(id, State::Asked)),
 				Err(_) if !is_alive(self.process, id) => {}
 				Err(_) => return Err(AttachError::Forbidden),
 			}
 		}
-		if self.state.is_empty() { Err(AttachError::Ended) } else { Ok(found) }
+		if self.state.is_empty() { Err(AttachError::Ended) } else { Ok(!new.is_empty()) }
 	}
 
 	fn alive(&self) -> Result<Vec<i32>, AttachError> {
@@ -146,6 +145,7 @@ impl Threads {
 				self.state.insert(id, State::Stopped);
 			}
 			Ok(Some(Event::Signal(signal))) => {
+				self.make_again(id, signal);
 				let _gone = ptrace::go_on(id, signal);
 			}
 			Ok(Some(Event::SystemCall)) => {
@@ -158,15 +158,21 @@ impl Threads {
 		Ok(())
 	}
 
-	/// As if nothing had been: also a system call that says EINTR only because of us.
+	/// As if nothing had been.
 	fn let_go(&mut self, id: i32) {
+		self.make_again(id, 0);
+		let _gone = ptrace::detach(id);
+		self.forget(id);
+	}
+
+	/// A system call that says EINTR only because of us is made again; `come`: a signal that it has stopped for.
+	fn make_again(&self, id: i32, come: c_int) {
 		if let Ok(registers) = registers(id)
-			&& registers.was_cut_short(has_signals(self.process, id))
+			&& registers.was_cut_short()
+			&& !is_signalled(self.process, id, come)
 		{
 			let _gone = set_registers(id, &registers.resumed(true));
 		}
-		let _gone = ptrace::detach(id);
-		self.forget(id);
 	}
 }
 
@@ -205,19 +211,27 @@ pub fn set_registers(id: i32, registers: &Registers) -> Result<(), AttachError> 
 	ptrace::set_registers(id, GENERAL, &bytes).map_err(|_| AttachError::Ended)
 }
 
-/// Is a signal waiting that it does not block?
-pub fn has_signals(process: i32, id: i32) -> bool {
+/// Is a signal waiting, or has just come, that it has a handler for? One that it ignores waits as well where it is traced.
+pub fn is_signalled(process: i32, id: i32, come: c_int) -> bool {
 	let Some(status) = status(process, id) else { return true };
 	let field = |name: &str| {
 		let line = status.lines().find_map(|line| line.strip_prefix(name));
 		line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 	};
-	(field("SigPnd:") | field("ShdPnd:")) & !field("SigBlk:") != 0
+	let waiting = (field("SigPnd:") | field("ShdPnd:")) & !field("SigBlk:");
+	let come = if come == 0 { 0 } else { 1 << (come - 1) };
+	(waiting | come) & field("SigCgt:") != 0
 }
 
 fn status(process: i32, id: i32) -> Option<String> {
 	let bytes = std::fs::read(format!("/proc/{process}/task/{id}/status")).ok()?;
 	Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Children that this very thread has made.
+pub fn has_children(process: i32, id: i32) -> bool {
+	let children = std::fs::read(format!("/proc/{process}/task/{id}/children"));
+	children.is_ok_and(|children| !children.is_empty())
 }
 
 /// Dead threads stay listed until somebody has asked how they ended.

@@ -98,11 +98,10 @@ impl Registers {
 		self.0[CS] != CODE_OF_64_BITS
 	}
 
-	/// Was it only our stop that ended a system call by EINTR? `signals`: is one waiting for it?
-	pub fn was_cut_short(&self, signals: bool) -> bool {
+	/// Did a system call end by EINTR that may be made again?
+	pub fn was_cut_short(&self) -> bool {
 		let call = self.system_call();
-		!signals
-			&& self.0[RAX] as i64 == -i64::from(libc::EINTR)
+		self.0[RAX] as i64 == -i64::from(libc::EINTR)
 			&& call.is_some_and(|number| MADE_AGAIN.contains(&number))
 	}
 
