@@ -120,7 +120,7 @@ def test_an_engine_that_is_killed_leaves_it_whole(
     program: Path, tmp_path: Path, call: str, each: int
 ) -> None:
     """At the first steps, and at fewer of those behind them; long: at all. Ten by ten in a program of their own, so
-    that the library is loaded anew. Who stood still in a system call that waits may hear EINTR: nobody makes it again."""
+    that the library is loaded anew. Who stood still in a system call may hear EINTR: nobody makes it again."""
     needs.require(["strace"])
     settings = attached.create(str(tmp_path / "run"), [])
     told = "".join(f"{name}={value}\0" for name, value in settings.items())

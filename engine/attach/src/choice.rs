@@ -89,17 +89,17 @@ enum Verdict {
 	Free,
 	/// In a function that holds locks, for a moment.
 	Inside,
-	/// … and it waits there.
+	/// … and it waits there; or it is in the runtime's door.
 	Stuck,
 }
 
 /// Of the threads that stand still. `None`: another moment may be better.
 pub fn choose(threads: &Threads, view: &View) -> Result<Option<Choice>, AttachError> {
-	let View { process, images, mappings, memory, .. } = view;
+	let View { process, images, mappings, memory, returns, .. } = view;
 	let mut free = Vec::new();
 	for thread in threads.stopped() {
 		let registers = registers(thread)?;
-		match judge(&registers, images, memory) {
+		match judge(&registers, images, memory, *returns) {
 			Verdict::Stuck => return Ok(None),
 			Verdict::Free if can_call(thread, &registers, mappings) => {
 				free.push(Choice { thread, registers });
@@ -117,8 +117,11 @@ pub fn choose(threads: &Threads, view: &View) -> Result<Option<Choice>, AttachEr
 	Ok(free.into_iter().nth(chosen))
 }
 
-fn judge(registers: &Registers, images: &[Image], memory: &Memory) -> Verdict {
+fn judge(registers: &Registers, images: &[Image], memory: &Memory, returns: u64) -> Verdict {
 	let stack = stack(registers, images, memory);
+	if is_called(&stack, images, returns) {
+		return Verdict::Stuck;
+	}
 	let call = registers.system_call();
 	let waits = call.is_some_and(|number| !SHORT_CALLS.contains(&number));
 	if is_inside(&stack, images, call.is_some()) {
@@ -143,6 +146,14 @@ fn is_inside(stack: &[Frame], images: &[Image], in_system_call: bool) -> bool {
 		image.is_named(LOADERS)
 			|| image.is_allocator()
 			|| name.is_some_and(|name| HOLDING.contains(&name) || !in_system_call)
+	})
+}
+
+/// In a call of the door that somebody put into it who has died meanwhile: no other may begin before it ends.
+fn is_called(stack: &[Frame], images: &[Image], returns: u64) -> bool {
+	stack.windows(2).any(|pair| {
+		let ours = pair[0].image.is_some_and(|at| images[at].is_named(OURS));
+		ours && pair[1].pc + 1 == returns
 	})
 }
 
