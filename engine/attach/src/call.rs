@@ -8,7 +8,7 @@ use crate::choice::Choice;
 use crate::frame::{Place, Saved};
 use crate::machine::{self, EXTENDED, RESTORES_AT_ONCE, Registers};
 use crate::ptrace::{self, Event};
-use crate::threads::{is_signalled, next_event, registers, set_registers};
+use crate::threads::{Threads, is_signalled, registers, set_registers};
 use crate::view::View;
 
 /// Signals that say that the call itself went wrong.
@@ -24,6 +24,8 @@ pub struct Borrowed<'a> {
 	saved: Saved<Registers>,
 	place: Place,
 	view: &'a View,
+	/// The others that are still traced: those that had not stopped when it was chosen.
+	others: Threads,
 	until: Instant,
 	/// Is it about to go back?
 	returning: bool,
@@ -37,6 +39,7 @@ impl<'a> Borrowed<'a> {
 		view: &'a View,
 		choice: &Choice,
 		data: &[u8],
+		others: Threads,
 		until: Instant,
 	) -> Result<Borrowed<'a>, AttachError> {
 		let thread = choice.thread;
@@ -49,7 +52,8 @@ impl<'a> Borrowed<'a> {
 		};
 		let place = machine::place(choice.registers.sp(), &saved.extended, data.len());
 		let frame = machine::frame(&saved, &place, view.returns);
-		let borrowed = Borrowed { thread, saved, place, view, until, returning: false, open: true };
+		let borrowed =
+			Borrowed { thread, saved, place, view, others, until, returning: false, open: true };
 		if borrowed.saved.extended.is_empty() {
 			return Err(AttachError::Foreign);
 		}
@@ -105,7 +109,7 @@ impl<'a> Borrowed<'a> {
 		loop {
 			ptrace::go_on_to_system_call(self.thread, signal).map_err(|_| AttachError::Ended)?;
 			signal = 0;
-			match next_event(self.thread, self.until)? {
+			match self.others.next_event(self.thread, self.until)? {
 				Event::SystemCall if registers(self.thread)?.is_returning(&self.place) => {
 					self.returning = true;
 					return Ok(());
@@ -122,7 +126,7 @@ impl<'a> Borrowed<'a> {
 	/// Lets it take itself back, to the end of that system call.
 	fn go_back(&mut self) -> Result<(), AttachError> {
 		ptrace::go_on_to_system_call(self.thread, 0).map_err(|_| AttachError::Ended)?;
-		next_event(self.thread, self.until).map(drop)
+		self.others.next_event(self.thread, self.until).map(drop)
 	}
 
 	fn restore(&self) -> Result<(), AttachError> {
@@ -138,9 +142,10 @@ impl<'a> Borrowed<'a> {
 impl Drop for Borrowed<'_> {
 	fn drop(&mut self) {
 		let until = Instant::now() + GIVEN_UP_WITHIN;
-		let stopped = |thread| {
+		let mut stopped = |thread| {
 			registers(thread).is_ok()
-				|| (ptrace::interrupt(thread).is_ok() && next_event(thread, until).is_ok())
+				|| (ptrace::interrupt(thread).is_ok()
+					&& self.others.next_event(thread, until).is_ok())
 		};
 		if self.open && stopped(self.thread) && self.restore().is_ok() {
 			let _gone = ptrace::detach(self.thread);

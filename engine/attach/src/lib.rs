@@ -160,7 +160,7 @@ impl Work<'_> {
 		let mut data =
 			self.job.library.as_ref().map_or(vec![], |path| path.as_os_str().as_bytes().to_vec());
 		data.resize((data.len() + 1).next_multiple_of(8), 0);
-		Borrowed::take(&self.view, &choice, &data, self.until)
+		Borrowed::take(&self.view, &choice, &data, threads, self.until)
 	}
 
 	/// Where the library's door is; it is loaded where it is not there.

@@ -85,6 +85,22 @@ impl Threads {
 		Ok(())
 	}
 
+	/// Waits for what becomes of a thread that runs, which is not among these; who stops only now is let go meanwhile:
+	/// it may hold what that one waits for.
+	pub fn next_event(&mut self, id: i32, until: Instant) -> Result<Event, AttachError> {
+		loop {
+			if let Some(event) = event_of(id)? {
+				return Ok(event);
+			}
+			let asked: Vec<i32> = self.unstopped().collect();
+			for late in asked {
+				let _suspended = self.look(late);
+			}
+			self.let_go_but(None);
+			wait_until(until)?;
+		}
+	}
+
 	/// It is not ours any more, and not stopped.
 	pub fn forget(&mut self, id: i32) {
 		self.state.remove(&id);
@@ -185,17 +201,27 @@ impl Drop for Threads {
 /// Waits for what becomes of a thread that runs.
 pub fn next_event(id: i32, until: Instant) -> Result<Event, AttachError> {
 	loop {
-		match ptrace::look(id) {
-			Ok(Some(Event::Ended)) | Err(_) => return Err(AttachError::Ended),
-			Ok(Some(event)) => return Ok(event),
-			Ok(None) => {}
+		if let Some(event) = event_of(id)? {
+			return Ok(event);
 		}
-		let left = until.saturating_duration_since(Instant::now());
-		if left.is_zero() {
-			return Err(AttachError::NoAnswer);
-		}
-		ptrace::wait(left.min(Duration::from_millis(100)));
+		wait_until(until)?;
 	}
+}
+
+fn event_of(id: i32) -> Result<Option<Event>, AttachError> {
+	match ptrace::look(id) {
+		Ok(Some(Event::Ended)) | Err(_) => Err(AttachError::Ended),
+		Ok(event) => Ok(event),
+	}
+}
+
+fn wait_until(until: Instant) -> Result<(), AttachError> {
+	let left = until.saturating_duration_since(Instant::now());
+	if left.is_zero() {
+		return Err(AttachError::NoAnswer);
+	}
+	ptrace::wait(left.min(Duration::from_millis(100)));
+	Ok(())
 }
 
 /// General registers of a stopped thread.
