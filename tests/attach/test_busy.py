@@ -114,7 +114,7 @@ def killed(pid: int, call: str, number: int, settings: str) -> bool:
     return done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
-@pytest.mark.parametrize("each", [8, pytest.param(1 << 30, marks=pytest.mark.full)])
+@pytest.mark.parametrize("each", [3, pytest.param(1 << 30, marks=pytest.mark.full)])
 @pytest.mark.parametrize("call", STEPS)
 def test_an_engine_that_is_killed_leaves_it_whole(
     program: Path, tmp_path: Path, call: str, each: int
