@@ -13,18 +13,19 @@
 // Loads, sleeps a hundred times, stores: in one piece, so that no compiler uses the registers meanwhile. Returns how many
 // sleeps failed. The general registers that a system call keeps are summed on the way.
 #define HOLD(load, store)                                                                          \
-	asm volatile(load                                                                          \
-		     "mov $100, %%r12\n\t xor %%r13, %%r13\n\t"                                    \
-		     "mov $0x1122334455667788, %%r14\n\t mov %%r14, %%r15\n\t"                     \
-		     "1: mov $35, %%eax\n\t mov %[time], %%rdi\n\t xor %%esi, %%esi\n\t syscall\n\t"   \
-		     "test %%rax, %%rax\n\t setne %%al\n\t movzbq %%al, %%rax\n\t add %%rax, %%r13\n\t"   \
-		     "cmp %%r14, %%r15\n\t setne %%al\n\t movzbq %%al, %%rax\n\t add %%rax, %%r13\n\t"   \
-		     "dec %%r12\n\t jnz 1b\n\t" store "mov %%r13, %[wrong]\n\t"                    \
-		     : [wrong] "=&r"(wrong)                                                        \
-		     : [time] "r"(&time), [from] "r"(from), [to] "r"(to)                           \
-		     : "rax", "rcx", "r11", "rdi", "rsi", "r12", "r13", "r14", "r15", "memory", "cc")
+	asm volatile(                                                                              \
+		load                                                                               \
+		"mov $100, %%r12\n\t xor %%r13, %%r13\n\t"                                         \
+		"mov $0x1122334455667788, %%r14\n\t mov %%r14, %%r15\n\t"                          \
+		"1: mov $35, %%eax\n\t mov %[time], %%rdi\n\t xor %%esi, %%esi\n\t syscall\n\t"    \
+		"test %%rax, %%rax\n\t setne %%al\n\t movzbq %%al, %%rax\n\t add %%rax, %%r13\n\t" \
+		"cmp %%r14, %%r15\n\t setne %%al\n\t movzbq %%al, %%rax\n\t add %%rax, %%r13\n\t"  \
+		"dec %%r12\n\t jnz 1b\n\t" store "mov %%r13, %[wrong]\n\t"                         \
+		: [wrong] "=&r"(wrong)                                                             \
+		: [time] "r"(&time), [from] "r"(from), [to] "r"(to)                                \
+		: "rax", "rcx", "r11", "rdi", "rsi", "r12", "r13", "r14", "r15", "memory", "cc")
 
-#define LOAD(move, width, bytes, r) move " " #bytes "*" #r "(%[from]), %%" width "mm" #r "\n\t"
+#define LOAD(move, width, bytes, r)  move " " #bytes "*" #r "(%[from]), %%" width "mm" #r "\n\t"
 #define STORE(move, width, bytes, r) move " %%" width "mm" #r ", " #bytes "*" #r "(%[to])\n\t"
 #define SIXTEEN(what, m, w, b)                                                                     \
 	what(m, w, b, 0) what(m, w, b, 1) what(m, w, b, 2) what(m, w, b, 3) what(m, w, b, 4)       \
@@ -32,11 +33,10 @@
 			what(m, w, b, 9) what(m, w, b, 10) what(m, w, b, 11) what(m, w, b, 12)     \
 				what(m, w, b, 13) what(m, w, b, 14) what(m, w, b, 15)
 #define MORE(what, m, w, b)                                                                        \
-	what(m, w, b, 16) what(m, w, b, 17) what(m, w, b, 18) what(m, w, b, 19)                    \
-		what(m, w, b, 20) what(m, w, b, 21) what(m, w, b, 22) what(m, w, b, 23)            \
-			what(m, w, b, 24) what(m, w, b, 25) what(m, w, b, 26) what(m, w, b, 27)    \
-				what(m, w, b, 28) what(m, w, b, 29) what(m, w, b, 30)              \
-					what(m, w, b, 31)
+	what(m, w, b, 16) what(m, w, b, 17) what(m, w, b, 18) what(m, w, b, 19) what(m, w, b, 20)  \
+		what(m, w, b, 21) what(m, w, b, 22) what(m, w, b, 23) what(m, w, b, 24)            \
+			what(m, w, b, 25) what(m, w, b, 26) what(m, w, b, 27) what(m, w, b, 28)    \
+				what(m, w, b, 29) what(m, w, b, 30) what(m, w, b, 31)
 
 // AMX's tiles: 8 KiB that a process has to ask for.
 static bool tiles_hold(const timespec &time)
