@@ -10,7 +10,8 @@ SHELL := /bin/bash
 	lint lint-c lint-rust lint-python lint-shell lint-web format bench pictures site install uninstall wheel clean
 
 PREFIX ?= /usr/local
-JOBS   ?= $(shell nproc)
+# Not as many as OpenMP may use: nproc looks at its variables too.
+JOBS   ?= $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
