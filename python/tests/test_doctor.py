@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from fathom import elf
 from fathom.__main__ import main
-from fathom.checks import Finding, facts, installation, machine, mpi, program, the_facts
+from fathom.checks import Finding, installation, machine, mpi, program, the_facts, traced
 
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="must be root")
@@ -468,7 +468,7 @@ def test_the_extended_state_is_as_long_as_the_kernel_says() -> None:
     """A signal's frame has it, too, which the kernel says how long to make (AT_MINSIGSTKSZ)."""
     auxv = Path("/proc/self/auxv").read_bytes()
     pairs = dict(struct.iter_unpack("QQ", auxv))
-    assert 576 <= facts.state_bytes() <= pairs.get(51, 1 << 20)
+    assert 576 <= traced.state_bytes() <= pairs.get(51, 1 << 20)
 
 
 def test_the_command_prints_facts_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -703,10 +703,8 @@ static bool any_open(void)
 /* Calls that have begun may end, so that they are told as a whole; not those that last. */
 static void let_end(void)
 {
-	const int64_t moment[2] = {0, 1000000};
-
 	for (int tries = 0; tries < 50 && any_open(); tries++)
-		raw3(SYS_nanosleep, (long)moment, 0, 0);
+		raw_wait();
 }
 
 /* What a thread does meanwhile is written by it, into memory that is its own until it begins anew. */

@@ -75,4 +75,13 @@ static inline long raw4(long n, long a, long b, long c, long d)
 	return raw6(n, a, b, c, d, 0, 0);
 }
 
+/* Waits for a millisecond. Not by nanosleep: where a thread was borrowed from a nanosleep of the program's, the kernel
+ * would forget how that goes on. */
+static inline void raw_wait(void)
+{
+	const int64_t moment[2] = {0, 1000000};
+
+	raw6(SYS_pselect6, 0, 0, 0, 0, (long)moment, 0);
+}
+
 #endif

@@ -255,10 +255,8 @@ static void patch_again(void *argument)
 
 void edges_patch_live(uint32_t layers)
 {
-	const struct timespec moment = {.tv_nsec = 1000000};
-
 	edges_patch(layers);
-	raw3(SYS_nanosleep, (long)&moment, 0, 0);
+	raw_wait();
 	modules_locked(patch_again, NULL);
 }
 

@@ -43,7 +43,8 @@ static void allocate()
 		for (int i = 0; i < 100; i++)
 			blocks.emplace_back(rand_r(&seed) % 5000, char('a' + i % 26));
 		for (int i = 0; i < 100; i++)
-			must(blocks[i].empty() || blocks[i].back() == 'a' + i % 26, "a block of memory");
+			must(blocks[i].empty() || blocks[i].back() == 'a' + i % 26,
+			     "a block of memory");
 		rounds++;
 	}
 }
@@ -90,8 +91,11 @@ static void wait_for(int (*wait)(), const char *name)
 		clock_gettime(CLOCK_MONOTONIC, &before);
 		const int result = wait();
 		clock_gettime(CLOCK_MONOTONIC, &after);
-		const long ns = (after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec;
+		const long ns = (after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec -
+				before.tv_nsec;
 		const bool interrupted = interruptible && result < 0 && errno == EINTR;
+		if (!(interrupted || (result == 0 && ns >= 2900000)))
+			fprintf(stderr, "busy: %s: result %d after %ld ns\n", name, result, ns);
 		must(interrupted || (result == 0 && ns >= 2900000), name);
 		rounds++;
 	}

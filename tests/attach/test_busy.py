@@ -23,23 +23,18 @@ ROUNDS = int(os.environ.get("FATHOM_ATTACH_ROUNDS", "50"))
 STEPS = ("ptrace", "pwrite64", "wait4")
 
 
+def build(source: Path, place: Path) -> Path:
+    compiler = "c++" if source.suffix == ".cpp" else "cc"
+    needs.require([compiler])
+    program = place / source.stem
+    words = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, source, "-lpthread"]
+    subprocess.run(words, check=True)
+    return program
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    needs.require(["c++"])
-    built = tmp_path_factory.mktemp("busy") / "busy"
-    words = [
-        "c++",
-        "-O2",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-o",
-        built,
-        HERE / "busy.cpp",
-        "-lpthread",
-    ]
-    subprocess.run(words, check=True)
-    return built
+    return build(HERE / "busy.cpp", tmp_path_factory.mktemp("busy"))
 
 
 class Busy:
@@ -102,6 +97,16 @@ def test_attached_many_times(program: Path, tmp_path: Path) -> None:
         for _ in range(ROUNDS):
             once(tmp_path, busy.pid)
         assert "t" not in busy.state()
+
+
+def test_a_sleep_goes_on_in_the_borrowed_thread(tmp_path: Path) -> None:
+    """The kernel forgets how it goes on when another is made in the same thread."""
+    words = [build(HERE / "naps.c", tmp_path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as process:
+        for _ in range(5):
+            once(tmp_path, process.pid)
+        process.communicate(b"x")
+    assert process.returncode == 7
 
 
 def killed(pid: int, call: str, number: int, settings: str) -> bool:

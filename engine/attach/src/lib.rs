@@ -107,8 +107,7 @@ pub fn act(job: &Job) -> Result<Option<Answer>, AttachError> {
 	}
 	let until = Instant::now() + Duration::from_secs(job.seconds);
 	let work = Work { job, view, until };
-	let done = if job.library.is_some() { work.attach() } else { work.detach() };
-	done.map_err(|error| match error {
+	work.act().map_err(|error| match error {
 		AttachError::NoAnswer => AttachError::Late(job.seconds),
 		other => other,
 	})
@@ -121,25 +120,26 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-	fn attach(&self) -> Result<Option<Answer>, AttachError> {
+	fn act(&self) -> Result<Option<Answer>, AttachError> {
 		let mut borrowed = self.borrow()?;
 		let Some(door) = self.door(&mut borrowed)? else {
 			borrowed.give_back()?;
 			return Ok(None);
 		};
+		let attaches = self.job.library.is_some();
+		let done = if attaches { self.attach(borrowed, door) } else { self.detach(borrowed, door) };
+		done.map(Some)
+	}
+
+	fn attach(&self, mut borrowed: Borrowed, door: u64) -> Result<Answer, AttachError> {
 		let answer = self.tell(&mut borrowed, door, ATTACH)?;
 		let jumps = if answer.status == DONE { self.jumps(&mut borrowed, door)? } else { vec![] };
 		borrowed.give_back()?;
 		self.write(&jumps, true)?;
-		Ok(Some(answer))
+		Ok(answer)
 	}
 
-	fn detach(&self) -> Result<Option<Answer>, AttachError> {
-		let mut borrowed = self.borrow()?;
-		let Some(door) = self.door(&mut borrowed)? else {
-			borrowed.give_back()?;
-			return Ok(None);
-		};
+	fn detach<'a>(&'a self, mut borrowed: Borrowed<'a>, door: u64) -> Result<Answer, AttachError> {
 		let jumps = self.jumps(&mut borrowed, door)?;
 		if !jumps.is_empty() {
 			borrowed.give_back()?;
@@ -148,7 +148,7 @@ impl Work<'_> {
 		}
 		let answer = self.tell(&mut borrowed, door, DETACH)?;
 		borrowed.give_back()?;
-		Ok(Some(answer))
+		Ok(answer)
 	}
 
 	/// A thread that calls for us; the others go on.

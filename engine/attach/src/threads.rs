@@ -76,10 +76,7 @@ impl Threads {
 		let until = Instant::now() + time;
 		while Instant::now() < until {
 			ptrace::wait(until.saturating_duration_since(Instant::now()));
-			let asked: Vec<i32> = self.unstopped().collect();
-			for id in asked {
-				self.look(id)?;
-			}
+			self.look_at_all()?;
 			self.let_go_but(None);
 		}
 		Ok(())
@@ -92,10 +89,7 @@ impl Threads {
 			if let Some(event) = event_of(id)? {
 				return Ok(event);
 			}
-			let asked: Vec<i32> = self.unstopped().collect();
-			for late in asked {
-				let _suspended = self.look(late);
-			}
+			let _suspended = self.look_at_all();
 			self.let_go_but(None);
 			wait_until(until)?;
 		}
@@ -137,16 +131,19 @@ impl Threads {
 	/// Waits until all have stopped, or the time is over.
 	fn collect(&mut self, until: Instant) -> Result<(), AttachError> {
 		loop {
-			let asked: Vec<i32> = self.unstopped().collect();
-			for &id in &asked {
-				self.look(id)?;
-			}
+			self.look_at_all()?;
 			let left = until.saturating_duration_since(Instant::now());
 			if self.all_stopped() || left.is_zero() {
 				return Ok(());
 			}
 			ptrace::wait(left.min(Duration::from_millis(1)));
 		}
+	}
+
+	/// At each that has not stopped.
+	fn look_at_all(&mut self) -> Result<(), AttachError> {
+		let asked: Vec<i32> = self.unstopped().collect();
+		asked.into_iter().try_for_each(|id| self.look(id))
 	}
 
 	/// A signal that it had stopped for is delivered first: its stop is what we wait for.

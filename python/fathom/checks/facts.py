@@ -1,15 +1,14 @@
 """What of this machine bugs depend on, for reports: nothing here is right or wrong."""
 
-import ctypes
 import os
 import platform
 import re
 import shutil
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 from fathom import programs
+from fathom.checks import traced
 from fathom.checks.finding import Finding
 from fathom.mpi import family
 from fathom.view import numbers
@@ -20,9 +19,6 @@ LAUNCHERS = ("mpiexec", "mpiexec.mpich", "mpiexec.openmpi")
 HDF5 = ("hdf5", "hdf5-serial", "hdf5-mpich", "hdf5-openmpi")
 PLACES = ("/tmp", "/dev/shm")
 SECCOMP = {"0": "off", "1": "strict", "2": "filter"}
-PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_GETREGSET, X86_XSTATE = 0x4206, 0x4207, 0x4204, 0x202
-#: More than any processor's state.
-ROOM = 1 << 20
 
 
 def _read(path: str) -> str:
@@ -37,32 +33,6 @@ def _said(*words: str) -> str:
     return done.stdout.strip() if done and done.returncode == 0 else ""
 
 
-class _Piece(ctypes.Structure):
-    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
-
-
-def state_bytes() -> int:
-    """Of a thread's extended state, as the kernel gives it to a debugger; 0: it does not."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    child = os.fork()
-    if child == 0:
-        signal.pause()
-        os._exit(0)
-    room = ctypes.create_string_buffer(ROOM)
-    piece = _Piece(ctypes.addressof(room), ROOM)
-    try:
-        if libc.ptrace(PTRACE_SEIZE, child, None, None) or libc.ptrace(
-            PTRACE_INTERRUPT, child, None, None
-        ):
-            return 0
-        os.waitpid(child, 0)
-        got = libc.ptrace(PTRACE_GETREGSET, child, ctypes.c_void_p(X86_XSTATE), ctypes.byref(piece))
-        return int(piece.length) if got == 0 else 0
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-
-
 def processor(cpuinfo: str = "/proc/cpuinfo") -> Iterator[Finding]:
     """Model, features, and how much of a thread there is to save."""
     lines = (line.partition(":") for line in _read(cpuinfo).splitlines())
@@ -70,7 +40,7 @@ def processor(cpuinfo: str = "/proc/cpuinfo") -> Iterator[Finding]:
     model = of.get("model name") or of.get("CPU part") or "unknown"
     flags = (of.get("flags") or of.get("Features") or "").split()
     seen = sorted({flag for flag in flags if FEATURES.fullmatch(flag)})
-    state = state_bytes() if platform.machine() == "x86_64" else 0
+    state = traced.state_bytes() if platform.machine() == "x86_64" else 0
     words = [f"{model} ({platform.machine()})", *seen]
     detail = " ".join(words) + (f"; extended state {state:,} bytes" if state else "")
     allowed = len(os.sched_getaffinity(0))

@@ -3,10 +3,10 @@
 import ctypes
 import os
 import shutil
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+from fathom.checks import traced
 from fathom.checks.finding import Finding
 from fathom.view import numbers
 
@@ -14,7 +14,6 @@ RING_SPACE = 64 << 20  # of one process at most, and THREAD_SPACE: RING_CHUNKS i
 THREAD_SPACE = 68 << 10  # a thread's first chunk and its page, there however many threads there are
 BUDGET = 64 << 20  # bytes of stream per process, unless --budget says otherwise
 SHM = Path("/dev/shm")
-PTRACE_SEIZE = 0x4206
 
 
 def rings() -> Iterator[Finding]:
@@ -80,24 +79,11 @@ def clock(cpuinfo: Path = Path("/proc/cpuinfo")) -> Iterator[Finding]:
         )
 
 
-def _traces() -> bool:
-    """Does the kernel let us trace a child of ours? Nothing says so but the attempt."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    child = os.fork()
-    if child == 0:
-        signal.pause()
-        os._exit(0)
-    allowed = bool(libc.ptrace(PTRACE_SEIZE, child, None, None) == 0)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return allowed
-
-
 def tracing(scope: Path = Path("/proc/sys/kernel/yama/ptrace_scope")) -> Iterator[Finding]:
     """May a running process be attached to?"""
     level = int(scope.read_text()) if scope.is_file() else 0
     advice = "start programs with fathom run: that needs no ptrace"
-    if not _traces():
+    if not traced.allowed():
         yield Finding(
             "ptrace",
             "limit",
