@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from fathom.errors import FathomError
+from harness import busy
 from tools import FATHOM, BenchError, Row, run, scratch
 
 MOST = 2.0  # seconds for one process
@@ -53,6 +56,23 @@ def _attached(directory: Path, count: int) -> tuple[float, float]:
     return seconds, still
 
 
+def _rounds(count: int) -> Row:
+    """Rounds that a busy program takes before it finds something wrong, up to `count`."""
+    done, error = 0, None
+    with scratch() as directory:
+        program = busy.build("busy.cpp", directory)
+        try:
+            with busy.running(program) as process:
+                for _ in range(count):
+                    busy.attach_once(directory, process.pid)
+                    done += 1
+        except (AssertionError, FathomError) as caught:
+            error = caught
+            print(f"after {done} rounds: {error}", file=sys.stderr)
+    what = "rounds of attach and detach, a busy program"
+    return Row(what, done, "", target="all", met=error is None)
+
+
 def rows(quick: bool) -> list[Row]:
     """The median of some times, alone and of all ranks of a node at once."""
     found = []
@@ -66,4 +86,5 @@ def rows(quick: bool) -> list[Row]:
         each = seconds / count
         found.append(Row(f"attach {what}", each, "s", target=f"<= {MOST:g} s", met=each <= MOST))
         found.append(Row(f"a program stands still, {what}", still, "s"))
+    found.append(_rounds(int(os.environ.get("FATHOM_ATTACH_ROUNDS", "5" if quick else "500"))))
     return found
