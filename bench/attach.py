@@ -11,8 +11,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from fathom.errors import FathomError
+from tools import FATHOM, ROOT, BenchError, Row, run, scratch
+
+sys.path.insert(0, str(ROOT / "tests"))
 from harness import busy
-from tools import FATHOM, BenchError, Row, run, scratch
 
 MOST = 2.0  # seconds for one process
 RANKS = 4
