@@ -211,7 +211,8 @@ void node_create(struct run *run)
 /* Of the files that we made, none is a ring. */
 static bool is_ours(const char *name)
 {
-	return strcmp(name, "control") == 0 || strncmp(name, "select", 6) == 0;
+	return strncmp(name, "control", 7) == 0 || strncmp(name, "select", 6) == 0 ||
+	       strncmp(name, "tuned.", 6) == 0;
 }
 
 /* A clean end leaves only our own files; rings of killed processes stay for the first reader. */

@@ -57,12 +57,14 @@ def test_files_opened_later_have_other_aggregators(tmp_path: Path, steps: Any, m
     run, four = steps(mpi, 3, "--tunable"), tmp_path / "four.toml"
     four.write_text(HINTS[mpi].format(nodes=4))
     run.step(0)
+    rings = own_rings(run.at)
     done = fathom("tune", "--live", run.at, four)
     assert done.returncode == 0, done.stderr
     run.step(1)
     assert fathom("tune", "--live", run.at, "none").returncode == 0
     run.step(2)
     assert run.process.wait(60) == 0
+    assert rings and not rings.exists()
     before, after, back = found(run)
     assert after == (4, [4]) and before == back and before[0] < 4 and before[1] == []
     assert (run.at / "tuned.jsonl").read_text().count("\n") == 2
