@@ -154,6 +154,55 @@ def test_a_log_becomes_a_run(tmp_path: Path) -> None:
     assert "exists" in again.stderr
 
 
+def traced(place: Path, *options: str) -> Path:
+    """What strace writes of cat, with these options."""
+    log, file = place / "cat.log", place / "in"
+    file.write_text("12345")
+    words = ["strace", *options, "-o", str(log), "cat", str(file)]
+    subprocess.run(words, check=True, capture_output=True)
+    return log
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["", "-r", "-n", "-i", "-Y", "-x", "-yy", "-Y -n -i -r", "--absolute-timestamps=unix,ns"],
+)
+def test_options_that_put_words_before_a_call(tmp_path: Path, options: str) -> None:
+    log = traced(tmp_path, "-f", "-ttt", "-T", "-y", *options.split())
+    done = fathom("import", "strace", log, "-o", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stderr)["refused"] == 0
+    of = f"from calls join files using (file) where path = '{tmp_path}/in'"
+    rows = tables.connect(tmp_path / "run.fathom").execute(f"select op, bytes {of} order by start")
+    assert [row for row in rows.fetchall() if row[0] in ("open", "read", "close")] == [
+        ("open", None),
+        ("read", 5),
+        ("read", 0),
+        ("close", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ("-f -r -T -y", "strace -r"),
+        ("-f --relative-timestamps=ns -y", "strace -r"),
+        ("-f -t -T -y", "strace -t"),
+        ("-f -tt -T -y", "strace -t"),
+        ("-f --absolute-timestamps=format:unix -T", "whole seconds"),
+        ("-f -c", "a summary"),
+        ("-f -y", "no line of strace with a time"),
+    ],
+)
+def test_times_that_say_no_moment_are_refused(tmp_path: Path, options: str, why: str) -> None:
+    log = traced(tmp_path, *options.split())
+    done = fathom("import", "strace", log, "-o", tmp_path / "run")
+    assert done.returncode == 3
+    assert done.stderr.startswith(f"fathom-engine: {log}: ") and done.stderr.count("\n") == 1
+    assert why in done.stderr and "-ttt" in done.stderr
+    assert not (tmp_path / "run.fathom").exists()
+
+
 @pytest.mark.parametrize(
     "content", [b"read(3) = 5\n", b"\x7fELF\x00\xff\n", b"1.5 getpid() = 3\n", b""]
 )

@@ -30,10 +30,8 @@ pub struct Counts {
 pub enum StraceError {
 	#[error("{path}: {reason}")]
 	File { path: String, reason: String },
-	#[error(
-		"{0}: no line of strace with a time since 1970; record with strace -f -ttt -T -y -o FILE"
-	)]
-	NoLog(String),
+	#[error("{path}: {why}; record with strace -f -ttt -T -y -o FILE")]
+	NoLog { path: String, why: &'static str },
 	#[error("{0}: no file I/O is in it")]
 	Empty(String),
 	#[error("{0}")]

@@ -25,30 +25,103 @@ pub enum What<'a> {
 	Other,
 }
 
-/// `None`: no line that strace writes with `-ttt`.
-pub fn line(line: &[u8]) -> Option<Line<'_>> {
-	let (tid, rest) = whose(line);
-	let (time, rest) = moment(rest)?;
-	Some(Line { tid, time, what: what(rest) })
+/// Why a line does not say when its call was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timeless {
+	/// `strace -r` without `-ttt`: since the line before.
+	Relative,
+	/// `strace -t`, `-tt`: of a day that is not known.
+	OfDay,
+	/// `--absolute-timestamps=format:unix`: too coarse for calls.
+	WholeSeconds,
+	/// `strace -c`: sums, no calls.
+	Summary,
+	/// No time, or no line of strace's at all.
+	Unknown,
 }
 
-/// `28020 …` or `[pid 28020] …`; a time has a point.
+impl Timeless {
+	pub fn reason(self) -> &'static str {
+		match self {
+			Timeless::Relative => "its times are those since the line before (strace -r)",
+			Timeless::OfDay => {
+				"its times are those of a day that it does not name (strace -t, -tt)"
+			}
+			Timeless::WholeSeconds => "its times are whole seconds",
+			Timeless::Summary => "a summary (strace -c), without calls",
+			Timeless::Unknown => "no line of strace with a time is in it",
+		}
+	}
+}
+
+/// No strace is as old: 10^8 seconds since 1970.
+const LEAST: u64 = 100_000_000_000_000_000;
+
+/// A line that strace writes with `-ttt`, whatever other options put into it.
+pub fn line(line: &[u8]) -> Result<Line<'_>, Timeless> {
+	let (tid, rest) = whose(line);
+	let (time, rest) = moment(rest)?;
+	Ok(Line { tid, time, what: what(rest) })
+}
+
+/// `28020 …` or `[pid 28020] …`, with the program's name by `-Y`: `28020<sh> …`. A time has a point.
 fn whose(line: &[u8]) -> (Option<u32>, &[u8]) {
 	let bracket = line.strip_prefix(b"[pid").map(<[u8]>::trim_ascii_start);
 	let text = bracket.unwrap_or(line);
 	let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-	let after = &text[digits..];
-	let rest = if bracket.is_some() { after.strip_prefix(b"]") } else { Some(after) };
-	match (decimal(&text[..digits]).and_then(|tid| u32::try_from(tid).ok()), rest) {
-		(Some(tid), Some(rest)) if rest.starts_with(b" ") => (Some(tid), rest.trim_ascii_start()),
+	let end: &[u8] = if bracket.is_some() { b"] " } else { b" " };
+	let after = behind_name(&text[digits..], end);
+	match (decimal(&text[..digits]).and_then(|tid| u32::try_from(tid).ok()), after) {
+		(Some(tid), Some(rest)) => (Some(tid), rest.trim_ascii_start()),
 		_ => (None, line),
 	}
 }
 
-/// `1795438042.112421 `, as nanoseconds.
-fn moment(text: &[u8]) -> Option<(u64, &[u8])> {
-	let end = text.iter().position(|&byte| byte == b' ')?;
-	Some((nanoseconds(&text[..end])?, text[end..].trim_ascii_start()))
+/// Behind `<name>`, if there is one, and `end`. A name may have any byte in it: the first time ends it.
+fn behind_name<'a>(text: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
+	if !text.starts_with(b"<") {
+		return text.strip_prefix(end);
+	}
+	let close = [b">", end].concat();
+	let ends = (0..text.len()).filter(|&at| text[at..].starts_with(&close));
+	ends.map(|at| &text[at + close.len()..]).find(|rest| moment(rest) != Err(Timeless::Unknown))
+}
+
+/// `1795438042.112421 `, as nanoseconds, and what comes behind it.
+fn moment(text: &[u8]) -> Result<(u64, &[u8]), Timeless> {
+	let text = text.trim_ascii_start();
+	if text.starts_with(b"% time ") {
+		return Err(Timeless::Summary);
+	}
+	let end = text.iter().position(|&byte| byte == b' ').ok_or(Timeless::Unknown)?;
+	let (word, rest) = (&text[..end], text[end..].trim_ascii_start());
+	match nanoseconds(word) {
+		Some(time) if time >= LEAST => Ok((time, behind_places(rest))),
+		Some(_) => Err(Timeless::Relative),
+		None if is_of_day(word) => Err(Timeless::OfDay),
+		None if decimal(word).is_some() && name(rest).is_some() => Err(Timeless::WholeSeconds),
+		None => Err(Timeless::Unknown),
+	}
+}
+
+/// `12:30:01` or `12:30:01.5`
+fn is_of_day(word: &[u8]) -> bool {
+	word.len() >= 8
+		&& word[..8].iter().enumerate().all(|(at, byte)| match at {
+			2 | 5 => *byte == b':',
+			_ => byte.is_ascii_digit(),
+		})
+}
+
+/// Behind what `-r` (`(+     0.000051) `), `-n` (`[ 257] `) and `-i` (`[00007f87d6f33ad7] `) put before a call.
+fn behind_places(mut text: &[u8]) -> &[u8] {
+	for (open, close) in [(&b"(+"[..], b')'), (b"[", b']'), (b"[", b']')] {
+		let end = text.iter().position(|&byte| byte == close);
+		if let (true, Some(end)) = (text.starts_with(open), end) {
+			text = text[end + 1..].trim_ascii_start();
+		}
+	}
+	text
 }
 
 fn nanoseconds(text: &[u8]) -> Option<u64> {
@@ -139,19 +212,45 @@ mod tests {
 
 	#[test]
 	fn lines_say_whose_they_are_in_each_way_of_strace() {
-		for text in ["12 1.000002 sync() = 0", "[pid    12] 1.000002 sync() = 0"] {
+		for text in ["12 1795438042.000002 sync() = 0", "[pid    12] 1795438042.000002 sync() = 0"]
+		{
 			let found = line(text.as_bytes()).unwrap();
-			assert_eq!((found.tid, found.time), (Some(12), 1_000_002_000));
+			assert_eq!((found.tid, found.time), (Some(12), 1_795_438_042_000_002_000));
 			assert_eq!(found.what, What::Call(b"sync() = 0"));
 		}
-		assert_eq!(line(b"1.5 sync() = 0").unwrap().tid, None);
-		assert_eq!(line(b"12:30:01.5 sync() = 0"), None);
-		assert_eq!(line(b"sync() = 0"), None);
+		assert_eq!(line(b"1795438042.5 sync() = 0").unwrap().tid, None);
+	}
+
+	#[test]
+	fn other_options_put_words_before_a_call() {
+		for text in [
+			"12<sh> 1795438042.5 sync() = 0",
+			"12<a> 12> 1795438042.5 sync() = 0",
+			"[pid    12<a] b>] 1795438042.5 sync() = 0",
+			"12 1795438042.5 (+     0.000051) [ 162] [00007f87d6f33ad7] sync() = 0",
+			"12 1795438042.5 [????????????????] sync() = 0",
+		] {
+			let found = line(text.as_bytes()).unwrap();
+			assert_eq!((found.tid, found.what), (Some(12), What::Call(b"sync() = 0")), "{text}");
+		}
+	}
+
+	#[test]
+	fn times_that_say_no_moment() {
+		let why = |text: &str| line(text.as_bytes()).unwrap_err();
+		assert_eq!(why("12      0.000051 sync() = 0"), Timeless::Relative);
+		assert_eq!(why("12:30:01.5 sync() = 0"), Timeless::OfDay);
+		assert_eq!(why("12 12:30:01 sync() = 0"), Timeless::OfDay);
+		assert_eq!(why("12 1795438042 sync() = 0"), Timeless::WholeSeconds);
+		assert_eq!(why("sync() = 0"), Timeless::Unknown);
+		assert_eq!(why("12 sync() = 0"), Timeless::Unknown);
 	}
 
 	#[test]
 	fn a_call_in_two_parts_and_what_is_no_call() {
-		let of = |text: &'static str| line(format!("1.0 {text}").leak().as_bytes()).unwrap().what;
+		let of = |text: &'static str| {
+			line(format!("1795438042.0 {text}").leak().as_bytes()).unwrap().what
+		};
 		assert_eq!(of("read(3,  <unfinished ...>"), What::Begins(b"read(3,  "));
 		assert_eq!(of("<... read resumed>\"\", 5) = 0"), What::Ends(b"\"\", 5) = 0"));
 		assert_eq!(of("+++ killed by SIGKILL +++"), What::Gone);

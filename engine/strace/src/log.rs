@@ -7,9 +7,12 @@ use std::path::Path;
 use fathom_made::shown;
 
 use crate::calls::{OTHERS, UNKNOWN, place};
-use crate::line::{self, Outcome, What};
+use crate::line::{self, Outcome, Timeless, What};
 use crate::text;
 use crate::{Counts, StraceError};
+
+/// How a line of `strace -k` begins: who made the call above it.
+const STACK: &[u8] = b" > ";
 
 /// A system call that matters, or a thread's end.
 #[derive(Debug, Clone)]
@@ -57,8 +60,15 @@ pub fn events<'a>(logs: &[Log<'a>], counts: &mut Counts) -> Result<Vec<Event<'a>
 		let mut lines =
 			log.data.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).peekable();
 		let mut understood = false;
+		let mut timeless = Timeless::Unknown;
 		while let Some(text) = lines.next() {
-			let good = reader.line(log.tid(), text);
+			let good = match reader.line(log.tid(), text) {
+				Ok(good) => good,
+				Err(why) => {
+					timeless = if timeless == Timeless::Unknown { why } else { timeless };
+					false
+				}
+			};
 			understood |= good;
 			let torn = !good && !whole && lines.peek().is_none();
 			reader.counts.torn += u64::from(torn);
@@ -66,7 +76,7 @@ pub fn events<'a>(logs: &[Log<'a>], counts: &mut Counts) -> Result<Vec<Event<'a>
 		}
 		reader.finish();
 		if !understood && !log.data.is_empty() {
-			return Err(StraceError::NoLog(shown(log.path)));
+			return Err(StraceError::NoLog { path: shown(log.path), why: timeless.reason() });
 		}
 	}
 	all.sort_by_key(Event::order);
@@ -83,19 +93,22 @@ struct Reader<'a, 'o> {
 
 impl<'a> Reader<'a, '_> {
 	/// Was it understood?
-	fn line(&mut self, tid: u32, text: &'a [u8]) -> bool {
-		let Some(found) = line::line(text) else { return false };
+	fn line(&mut self, tid: u32, text: &'a [u8]) -> Result<bool, Timeless> {
+		if text.starts_with(STACK) {
+			return Ok(true);
+		}
+		let found = line::line(text)?;
 		let (tid, time) = (found.tid.unwrap_or(tid), found.time);
 		self.last = self.last.max(time);
 		match found.what {
-			What::Call(text) => return self.call(tid, time, Cow::Borrowed(text), None),
+			What::Call(text) => return Ok(self.call(tid, time, Cow::Borrowed(text), None)),
 			What::Begins(text) => {
 				self.open.insert(tid, (time, text));
 			}
 			What::Ends(rest) => {
 				if let Some((began, text)) = self.open.remove(&tid) {
 					let whole = [text, rest].concat();
-					return self.call(tid, began, Cow::Owned(whole), Some(time));
+					return Ok(self.call(tid, began, Cow::Owned(whole), Some(time)));
 				}
 				self.counts.refused += 1;
 			}
@@ -106,7 +119,7 @@ impl<'a> Reader<'a, '_> {
 			}
 			What::Other => {}
 		}
-		true
+		Ok(true)
 	}
 
 	/// `resumed`: when its second part was written, where it has two.

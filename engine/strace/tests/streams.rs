@@ -92,7 +92,7 @@ fn rows_of(streams: &[Vec<u8>]) -> Vec<Row> {
 }
 
 const OPEN: &str =
-	"1 10.000000 openat(AT_FDCWD</w>, \"f\", O_RDWR|O_CREAT, 0644) = 3</w/f> <0.000100>\n";
+	"1 1700000010.000000 openat(AT_FDCWD</w>, \"f\", O_RDWR|O_CREAT, 0644) = 3</w/f> <0.000100>\n";
 
 fn after_open(rest: &str) -> Vec<Row> {
 	rows(&format!("{OPEN}{rest}"))
@@ -101,12 +101,12 @@ fn after_open(rest: &str) -> Vec<Row> {
 #[test]
 fn positions_are_followed_through_dup_seek_and_fork() {
 	let found = after_open(
-		"1 11.000000 write(3</w/f>, \"\"..., 100) = 100 <0.000010>\n\
-		1 11.100000 dup(3</w/f>) = 4</w/f> <0.000010>\n\
-		1 11.200000 lseek(4</w/f>, 8589934592, SEEK_SET) = 8589934592 <0.000010>\n\
-		1 11.300000 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD) = 2 <0.000010>\n\
-		2 11.400000 read(3</w/f>, \"\"..., 50) = 20 <0.000010>\n\
-		1 11.500000 write(3</w/f>, \"\"..., 7) = 7 <0.000010>\n",
+		"1 1700000011.000000 write(3</w/f>, \"\"..., 100) = 100 <0.000010>\n\
+		1 1700000011.100000 dup(3</w/f>) = 4</w/f> <0.000010>\n\
+		1 1700000011.200000 lseek(4</w/f>, 8589934592, SEEK_SET) = 8589934592 <0.000010>\n\
+		1 1700000011.300000 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD) = 2 <0.000010>\n\
+		2 1700000011.400000 read(3</w/f>, \"\"..., 50) = 20 <0.000010>\n\
+		1 1700000011.500000 write(3</w/f>, \"\"..., 7) = 7 <0.000010>\n",
 	);
 	let offsets: Vec<(u32, i64)> = found
 		.iter()
@@ -122,10 +122,10 @@ fn positions_are_followed_through_dup_seek_and_fork() {
 #[test]
 fn vectors_and_offsets_in_memory_have_their_bytes() {
 	let found = after_open(
-		"1 11.0 pwritev(3</w/f>, [{iov_base=\"a,b\", iov_len=3}, {iov_base=\"\", iov_len=4}], 2, 8589934592) = 7 <0.1>\n\
-		1 12.0 preadv2(3</w/f>, [{iov_base=\"\", iov_len=9}], 1, -1, 0) = 9 <0.1>\n\
-		1 13.0 copy_file_range(3</w/f>, NULL, 3</w/f>, [4096], 100, 0) = 100 <0.1>\n\
-		1 14.0 read(3</w/f>, \"\", 1) = 1 <0.1>\n",
+		"1 1700000011.0 pwritev(3</w/f>, [{iov_base=\"a,b\", iov_len=3}, {iov_base=\"\", iov_len=4}], 2, 8589934592) = 7 <0.1>\n\
+		1 1700000012.0 preadv2(3</w/f>, [{iov_base=\"\", iov_len=9}], 1, -1, 0) = 9 <0.1>\n\
+		1 1700000013.0 copy_file_range(3</w/f>, NULL, 3</w/f>, [4096], 100, 0) = 100 <0.1>\n\
+		1 1700000014.0 read(3</w/f>, \"\", 1) = 1 <0.1>\n",
 	);
 	let of = |row: &Row| (row.field("size"), row.field("offset"), row.field("bytes"));
 	assert_eq!(of(&found[1]), (7, 8_589_934_592, 7));
@@ -137,12 +137,12 @@ fn vectors_and_offsets_in_memory_have_their_bytes() {
 #[test]
 fn appended_bytes_and_races_of_threads_have_no_position() {
 	let found = rows(
-		"1 10.0 open(\"/l\", O_WRONLY|O_APPEND) = 3</l> <0.1>\n\
-		1 11.0 write(3</l>, \"\", 5) = 5 <0.1>\n\
-		1 12.0 openat(AT_FDCWD</w>, \"/g\", O_RDONLY) = 4</g> <0.1>\n\
-		1 12.5 clone3({flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD}, 88) = 2 <0.1>\n\
-		1 13.0 read(4</g>, \"\", 5) = 5 <0.5>\n\
-		2 13.1 read(4</g>, \"\", 5) = 5 <0.6>\n",
+		"1 1700000010.0 open(\"/l\", O_WRONLY|O_APPEND) = 3</l> <0.1>\n\
+		1 1700000011.0 write(3</l>, \"\", 5) = 5 <0.1>\n\
+		1 1700000012.0 openat(AT_FDCWD</w>, \"/g\", O_RDONLY) = 4</g> <0.1>\n\
+		1 1700000012.5 clone3({flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD}, 88) = 2 <0.1>\n\
+		1 1700000013.0 read(4</g>, \"\", 5) = 5 <0.5>\n\
+		2 1700000013.1 read(4</g>, \"\", 5) = 5 <0.6>\n",
 	);
 	let offsets: Vec<i64> = found
 		.iter()
@@ -156,29 +156,34 @@ fn appended_bytes_and_races_of_threads_have_no_position() {
 #[test]
 fn a_call_in_two_parts_is_one_row() {
 	let found = after_open(
-		"1 11.000000 read(3</w/f>,  <unfinished ...>\n\
-		2 11.100000 unlink(\"/x\") = 0 <0.000010>\n\
-		1 11.200000 <... read resumed>\"\"..., 100) = 64 <0.200000>\n",
+		"1 1700000011.000000 read(3</w/f>,  <unfinished ...>\n\
+		2 1700000011.100000 unlink(\"/x\") = 0 <0.000010>\n\
+		1 1700000011.200000 <... read resumed>\"\"..., 100) = 64 <0.200000>\n",
 	);
 	let read = found.iter().find(|row| row.op == "read").unwrap();
 	assert_eq!((read.field("size"), read.field("bytes")), (100, 64));
-	assert_eq!((read.began, read.ended), (11_000_000_000, 11_200_000_000));
+	assert_eq!((read.began, read.ended), (1_700_000_011_000_000_000, 1_700_000_011_200_000_000));
 }
 
 #[test]
 fn a_restarted_call_is_one_and_an_interrupted_one_failed() {
 	let found = after_open(
-		"1 11.0 read(3</w/f>, 0x7ffd, 100) = ? ERESTARTSYS (To be restarted if SA_RESTART is set) <0.5>\n\
-		1 11.6 --- SIGCONT {si_signo=SIGCONT} ---\n\
-		1 12.0 read(3</w/f>, \"\", 100) = 9 <0.5>\n\
-		1 13.0 read(3</w/f>, 0x7ffd, 100) = ? ERESTARTSYS (To be restarted if SA_RESTART is set) <0.5>\n\
-		1 13.6 --- SIGALRM {si_signo=SIGALRM} ---\n\
-		1 13.7 rt_sigreturn({mask=[]}) = -1 EINTR (Interrupted system call) <0.1>\n",
+		"1 1700000011.0 read(3</w/f>, 0x7ffd, 100) = ? ERESTARTSYS (To be restarted if SA_RESTART is set) <0.5>\n\
+		1 1700000011.6 --- SIGCONT {si_signo=SIGCONT} ---\n\
+		1 1700000012.0 read(3</w/f>, \"\", 100) = 9 <0.5>\n\
+		1 1700000013.0 read(3</w/f>, 0x7ffd, 100) = ? ERESTARTSYS (To be restarted if SA_RESTART is set) <0.5>\n\
+		1 1700000013.6 --- SIGALRM {si_signo=SIGALRM} ---\n\
+		1 1700000013.7 rt_sigreturn({mask=[]}) = -1 EINTR (Interrupted system call) <0.1>\n",
 	);
 	let told: Vec<(u64, u64, u64, i64)> = found[1..]
 		.iter()
 		.map(|row| {
-			(row.began / 100_000_000, row.ended / 100_000_000, row.error, row.field("bytes"))
+			(
+				row.began / 100_000_000 % 1000,
+				row.ended / 100_000_000 % 1000,
+				row.error,
+				row.field("bytes"),
+			)
 		})
 		.collect();
 	assert_eq!(told, [(110, 125, 0, 9), (130, 137, 4, -1)]);
@@ -187,10 +192,10 @@ fn a_restarted_call_is_one_and_an_interrupted_one_failed() {
 #[test]
 fn what_was_open_at_a_kill_is_unfinished() {
 	for end in [
-		"11.0 write(3</w/f>, \"\"..., 100 <unfinished ...>) = ?",
-		"11.0 write(3</w/f>, \"\"..., 100 <unfinished ...>",
+		"1700000011.0 write(3</w/f>, \"\"..., 100 <unfinished ...>) = ?",
+		"1700000011.0 write(3</w/f>, \"\"..., 100 <unfinished ...>",
 	] {
-		let found = after_open(&format!("1 {end}\n1 12.0 +++ killed by SIGKILL +++\n"));
+		let found = after_open(&format!("1 {end}\n1 1700000012.0 +++ killed by SIGKILL +++\n"));
 		let write = found.iter().find(|row| !row.done).unwrap();
 		assert_eq!(
 			(write.op.as_str(), write.field("size"), write.path.as_str()),
@@ -202,11 +207,11 @@ fn what_was_open_at_a_kill_is_unfinished() {
 #[test]
 fn exec_closes_what_it_must_and_makes_another_image() {
 	let log = format!(
-		"{OPEN}1 10.5 openat(AT_FDCWD</w>, \"g\", O_RDONLY|O_CLOEXEC) = 4</w/g> <0.1>\n\
-		1 10.7 read(3</w/f>, \"\", 10) = 10 <0.1>\n\
-		1 11.0 execve(\"/bin/other\", [\"other\", \"a\\\"b\"], 0x7ffd /* 35 vars */) = 0 <0.1>\n\
-		1 12.0 read(3</w/f>, \"\", 10) = 10 <0.1>\n\
-		1 12.5 read(4</w/h>, \"\", 10) = 10 <0.1>\n"
+		"{OPEN}1 1700000010.5 openat(AT_FDCWD</w>, \"g\", O_RDONLY|O_CLOEXEC) = 4</w/g> <0.1>\n\
+		1 1700000010.7 read(3</w/f>, \"\", 10) = 10 <0.1>\n\
+		1 1700000011.0 execve(\"/bin/other\", [\"other\", \"a\\\"b\"], 0x7ffd /* 35 vars */) = 0 <0.1>\n\
+		1 1700000012.0 read(3</w/f>, \"\", 10) = 10 <0.1>\n\
+		1 1700000012.5 read(4</w/h>, \"\", 10) = 10 <0.1>\n"
 	);
 	let streams = fathom_strace::streams_of(log.as_bytes()).unwrap();
 	assert_eq!(streams.len(), 2);
@@ -219,10 +224,10 @@ fn exec_closes_what_it_must_and_makes_another_image() {
 #[test]
 fn names_are_the_programs_whatever_their_bytes() {
 	let found = rows(
-		"1 10.0 openat(AT_FDCWD</w>, \"a>b, c\\n\\377\", O_RDONLY) = 3</w/a\\76b, c\\n\\377> <0.1>\n\
-		1 11.0 unlink(\"a>b, c\\n\\377\") = 0 <0.1>\n\
-		1 12.0 read(3</w/a\\76b, c\\n\\377>(deleted), \"\", 5) = 5 <0.1>\n\
-		1 13.0 newfstatat(AT_FDCWD</w>, \"no\", 0x7ffd, AT_SYMLINK_NOFOLLOW) = -1 ENOENT (No such file or directory) <0.1>\n",
+		"1 1700000010.0 openat(AT_FDCWD</w>, \"a>b, c\\n\\377\", O_RDONLY) = 3</w/a\\76b, c\\n\\377> <0.1>\n\
+		1 1700000011.0 unlink(\"a>b, c\\n\\377\") = 0 <0.1>\n\
+		1 1700000012.0 read(3</w/a\\76b, c\\n\\377>(deleted), \"\", 5) = 5 <0.1>\n\
+		1 1700000013.0 newfstatat(AT_FDCWD</w>, \"no\", 0x7ffd, AT_SYMLINK_NOFOLLOW) = -1 ENOENT (No such file or directory) <0.1>\n",
 	);
 	assert!(found[..3].iter().all(|row| row.path == "/w/a>b, c\n\u{fffd}"), "{found:?}");
 	assert_eq!(found[2].field("offset"), 0);
@@ -235,11 +240,11 @@ fn names_are_the_programs_whatever_their_bytes() {
 #[test]
 fn mappings_of_files_are_rows_and_memory_is_none() {
 	let found = after_open(
-		"1 11.0 mmap(NULL, 8192, PROT_READ, MAP_SHARED, 3</w/f>, 0x1000) = 0x7f0000000000 <0.1>\n\
-		1 11.5 mmap(NULL, 8192, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f1000000000 <0.1>\n\
-		1 12.0 msync(0x7f0000000000, 4096, MS_SYNC) = 0 <0.1>\n\
-		1 13.0 munmap(0x7f0000000000, 8192) = 0 <0.1>\n\
-		1 14.0 munmap(0x7f1000000000, 8192) = 0 <0.1>\n",
+		"1 1700000011.0 mmap(NULL, 8192, PROT_READ, MAP_SHARED, 3</w/f>, 0x1000) = 0x7f0000000000 <0.1>\n\
+		1 1700000011.5 mmap(NULL, 8192, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f1000000000 <0.1>\n\
+		1 1700000012.0 msync(0x7f0000000000, 4096, MS_SYNC) = 0 <0.1>\n\
+		1 1700000013.0 munmap(0x7f0000000000, 8192) = 0 <0.1>\n\
+		1 1700000014.0 munmap(0x7f1000000000, 8192) = 0 <0.1>\n",
 	);
 	let ops: Vec<&str> = found.iter().map(|row| row.op.as_str()).collect();
 	assert_eq!(ops, ["open", "mmap", "msync", "munmap"]);
@@ -252,13 +257,17 @@ fn a_log_without_times_is_refused_and_a_torn_line_costs_itself() {
 		let error = fathom_strace::streams_of(log.as_bytes()).unwrap_err().to_string();
 		assert!(error.contains("-ttt"), "{error}");
 	}
-	assert_eq!(after_open("1 11.0 write(3</w/f>, \"\"..., 1").len(), 1);
+	assert_eq!(after_open("1 1700000011.0 write(3</w/f>, \"\"..., 1").len(), 1);
 }
 
 #[test]
 fn many_rows_take_many_chunks() {
 	let line = |i: u64| {
-		format!("1 {}.000000 pwrite64(3</w/f>, \"\", 8, {}) = 8 <0.000010>\n", 11 + i, i * 8)
+		format!(
+			"1 {}.000000 pwrite64(3</w/f>, \"\", 8, {}) = 8 <0.000010>\n",
+			1_700_000_011 + i,
+			i * 8
+		)
 	};
 	let found = after_open(&(0..9000).map(line).collect::<String>());
 	assert_eq!(found.len(), 9001);
@@ -270,9 +279,9 @@ proptest! {
 	#[test]
 	fn broken_logs_give_whole_streams(cuts in proptest::collection::vec((any::<u16>(), any::<u8>()), 1..12)) {
 		let mut log = format!(
-			"{OPEN}1 10.5 dup2(3</w/f>, 9) = 9</w/f> <0.1>\n1 11.0 write(9</w/f>, \"\"..., 100) = 100 <0.1>\n\
-			1 11.5 clone(flags=SIGCHLD) = 2 <0.1>\n2 12.0 sendfile(9</w/f>, 3</w/f>, [0] => [10], 10) = 10 <0.1>\n\
-			2 13.0 execve(\"/b\", [\"b\"], 0x1 /* 2 vars */) = 0 <0.1>\n2 14.0 mmap(NULL, 9, 1, 2, 3</w/f>, 0) = 0x7 <0.1>\n"
+			"{OPEN}1 1700000010.5 dup2(3</w/f>, 9) = 9</w/f> <0.1>\n1 1700000011.0 write(9</w/f>, \"\"..., 100) = 100 <0.1>\n\
+			1 1700000011.5 clone(flags=SIGCHLD) = 2 <0.1>\n2 1700000012.0 sendfile(9</w/f>, 3</w/f>, [0] => [10], 10) = 10 <0.1>\n\
+			2 1700000013.0 execve(\"/b\", [\"b\"], 0x1 /* 2 vars */) = 0 <0.1>\n2 1700000014.0 mmap(NULL, 9, 1, 2, 3</w/f>, 0) = 0x7 <0.1>\n"
 		).into_bytes();
 		for (place, byte) in cuts {
 			let at = usize::from(place) % log.len();
