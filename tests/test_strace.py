@@ -165,10 +165,19 @@ def traced(place: Path, *options: str) -> Path:
 
 @pytest.mark.parametrize(
     "options",
-    ["", "-r", "-n", "-i", "-Y", "-x", "-yy", "-Y -n -i -r", "--absolute-timestamps=unix,ns"],
+    [
+        "-ttt",
+        "-ttt -r",
+        "-ttt -n",
+        "-ttt -i",
+        "-ttt -Y",
+        "-ttt -yy",
+        "-ttt -Y -n -i -r",
+        "--absolute-timestamps=unix,ns",
+    ],
 )
 def test_options_that_put_words_before_a_call(tmp_path: Path, options: str) -> None:
-    log = traced(tmp_path, "-f", "-ttt", "-T", "-y", *options.split())
+    log = traced(tmp_path, "-f", "-T", "-y", *options.split())
     done = fathom("import", "strace", log, "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stderr)["refused"] == 0
