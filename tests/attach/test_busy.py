@@ -3,7 +3,6 @@ when the engine that does it is killed at any of its steps."""
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from pathlib import Path
@@ -13,7 +12,8 @@ from fathom import places
 from fathom.attach import attached
 from harness import busy, needs
 
-ROUNDS = int(os.environ.get("FATHOM_ATTACH_ROUNDS", "50"))
+#: More: bench/attach.py.
+ROUNDS = 50
 #: System calls by which the engine changes something, or learns of it.
 STEPS = ("ptrace", "pwrite64", "wait4")
 
