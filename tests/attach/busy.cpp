@@ -94,9 +94,10 @@ static void wait_for(int (*wait)(), const char *name)
 		const long ns = (after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec -
 				before.tv_nsec;
 		const bool interrupted = interruptible && result < 0 && errno == EINTR;
-		if (!(interrupted || (result == 0 && ns >= 2900000)))
+		const bool whole = result == 0 && ns >= 2900000;
+		if (!interrupted && !whole)
 			fprintf(stderr, "busy: %s: result %d after %ld ns\n", name, result, ns);
-		must(interrupted || (result == 0 && ns >= 2900000), name);
+		must(interrupted || whole, name);
 		rounds++;
 	}
 }

@@ -1,6 +1,6 @@
 // A program of one thread that sleeps, again and again, until there is something on its standard input.
-// Exits with 7, or with 99
-// when a sleep ended too soon or errno is another.
+// Exits with 7,
+// or with 99 when a sleep ended too soon or errno is another.
 #include <errno.h>
 #include <poll.h>
 #include <time.h>

@@ -57,8 +57,11 @@ pub fn events<'a>(logs: &[Log<'a>], counts: &mut Counts) -> Result<Vec<Event<'a>
 	for log in logs {
 		let mut reader = Reader { open: HashMap::new(), last: 0, out: &mut all, counts };
 		let whole = log.data.ends_with(b"\n") || log.data.is_empty();
-		let mut lines =
-			log.data.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).peekable();
+		let mut lines = log
+			.data
+			.split(|&byte| byte == b'\n')
+			.filter(|line| !line.is_empty() && !line.starts_with(STACK))
+			.peekable();
 		let mut understood = false;
 		let mut timeless = Timeless::Unknown;
 		while let Some(text) = lines.next() {
@@ -94,9 +97,6 @@ struct Reader<'a, 'o> {
 impl<'a> Reader<'a, '_> {
 	/// Was it understood?
 	fn line(&mut self, tid: u32, text: &'a [u8]) -> Result<bool, Timeless> {
-		if text.starts_with(STACK) {
-			return Ok(true);
-		}
 		let found = line::line(text)?;
 		let (tid, time) = (found.tid.unwrap_or(tid), found.time);
 		self.last = self.last.max(time);

@@ -253,7 +253,12 @@ fn mappings_of_files_are_rows_and_memory_is_none() {
 
 #[test]
 fn a_log_without_times_is_refused_and_a_torn_line_costs_itself() {
-	for log in ["read(3, \"\", 5) = 5\n", "12:00:01.5 read(3, \"\", 5) = 5\n", "\x7fELF\n"] {
+	for log in [
+		"read(3, \"\", 5) = 5\n",
+		"12:00:01.5 read(3, \"\", 5) = 5\n",
+		"1 0.5 sync() = 0\n > /lib/libc.so.6(sync+0xb) [0x1]\n",
+		"\x7fELF\n",
+	] {
 		let error = fathom_strace::streams_of(log.as_bytes()).unwrap_err().to_string();
 		assert!(error.contains("-ttt"), "{error}");
 	}
