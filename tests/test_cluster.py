@@ -50,9 +50,12 @@ WHOLE = "select op, sum(calls)::bigint as calls, max(longest) as longest from pa
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[cluster.Workers]:
-    """Processes of this machine."""
+    """Processes of this machine; one that ends is started anew, however long that takes."""
     needs.require(["python:distributed"])
-    with cluster.workers(f"local:{WORKERS}") as found:
+    import dask
+
+    hasty = dask.config.set({"distributed.deploy.lost-worker-timeout": "10ms"})
+    with hasty, cluster.workers(f"local:{WORKERS}") as found:
         yield found
 
 

@@ -51,7 +51,7 @@ RUNS = 4
 PATIENCE = 30.0
 #: What is in one part, unless a question says otherwise: ranks, in the order in which their calls lie.
 RANKS = (
-    "select list(process order by process) as processes, sum(events)::bigint as events from processes"
+    "select list(process order by process) as processes, sum(events) as events from processes"
     " group by coalesce(rank, -1 - process::bigint) order by min(process)"
 )
 FORMS = "local, local:WORKERS, a scheduler's HOST:PORT, or its scheduler file (.json)"
@@ -320,10 +320,14 @@ def _local(number: int) -> Iterator[Client]:
     import dask
     from distributed import Client, LocalCluster
 
-    quiet = {"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"}
+    settings = {
+        "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical",
+        # After this its LocalCluster gives up a worker that is being started anew: 15 s are few on a busy machine.
+        "distributed.deploy.lost-worker-timeout": "1 hour",
+    }
     with ExitStack() as held:
         with _unheard():
-            held.enter_context(dask.config.set(quiet))
+            held.enter_context(dask.config.set(settings))
             cluster = LocalCluster(
                 n_workers=number,
                 threads_per_worker=1,
