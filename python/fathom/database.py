@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fathom.errors import DamagedRun, FathomError, UsageError
@@ -39,6 +40,8 @@ LATER = {
         bytes i64, longest i64, call u64""",
     "samples": """node u32, process u32, time i64, what text, device text, value i64, unit text""",
 }
+#: DuckDB's HUGEINT as Arrow has it.
+SUM = pa.decimal128(38, 0)
 TYPES = {
     "u64": "ubigint",
     "u64[]": "ubigint[]",
@@ -221,6 +224,48 @@ def reading(con: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:
     return statements[0]
 
 
+def as_doubles(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whole numbers as doubles, rounded where they pass 2^53: pyarrow's own cast refuses those."""
+    return pc.cast(column, pa.float64(), safe=False)
+
+
+def table_of(rows: Sequence[dict[str, Any]]) -> pa.Table:
+    """A table of rows; of columns whose whole numbers pass 64 bits as doubles."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+
+
+def _column(values: list[Any]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except OverflowError:
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+
+
+def added(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Their sums: whole numbers where all fit into 64 bits, else doubles."""
+    if one.type == other.type == pa.int64():
+        with contextlib.suppress(pa.ArrowInvalid):
+            return pc.add_checked(one, other)
+    return pc.add(as_doubles(one), as_doubles(other))
+
+
+def _narrowed(rows: pa.Table) -> pa.Table:
+    """Sums of 64-bit numbers have 128 bits in SQL, which nobody else computes with: 64 bits where all of a column fit,
+    else doubles."""
+    for place, field in enumerate(rows.schema):
+        if field.type == SUM:
+            rows = rows.set_column(place, field.name, _narrow(rows.column(place)))
+    return rows
+
+
+def _narrow(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column.cast(pa.float64())
+
+
 def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.Table:
     """Runs one reading statement and gives its rows. Anything that would write is refused.
 
@@ -228,7 +273,7 @@ def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.
     """
     found = reading(con, text)
     try:
-        return con.execute(found, values).to_arrow_table()
+        return _narrowed(con.execute(found, values).to_arrow_table())
     except duckdb.Error as error:
         raise _told(con, error) from error
 
@@ -240,7 +285,7 @@ def many(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
         relation = con.sql(text)
         if relation is None:
             raise UsageError("SQL: the statement gives no rows")
-        return relation.to_arrow_table()
+        return _narrowed(relation.to_arrow_table())
     except duckdb.Error as error:
         raise _told(con, error) from error
 

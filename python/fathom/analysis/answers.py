@@ -140,7 +140,7 @@ def library(source: Source) -> Library:
     while stack and below.get(stack[-1], stack[0]) not in stack:
         stack.append(below[stack[-1]])
     functions = source.sql(
-        "select op, sum(time)::bigint as time, any_value(kind in ('read', 'write')) as data,"
+        "select op, sum(time) as time, any_value(kind in ('read', 'write')) as data,"
         " op in (select op from ops where layer = 'mpiio' and collective) as collective"
         " from counters where layer = 'mpiio' and kind <> 'comm' group by op order by time desc, op"
     ).to_pylist()

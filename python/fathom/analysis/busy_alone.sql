@@ -2,6 +2,6 @@
 select
 	count(distinct process) = 1 and bool_and(thread_class = 'main') and bool_and(enclosing_layer is distinct from $layer)
 		and sum(recorded) = sum(calls) as alone,
-	sum(time)::bigint as busy
+	sum(time) as busy
 from counters
 where layer = $layer and kind <> 'comm'

@@ -2,7 +2,7 @@
 -- need the union.
 with recursive {own_calls},
 sums as (
-	select process, sum(duration)::bigint as busy, min(stream) <> max(stream) as threaded
+	select process, sum(duration) as busy, min(stream) <> max(stream) as threaded
 	from own
 	group by process
 ),
@@ -21,6 +21,6 @@ select process, busy
 from sums
 where not threaded
 union all
-select process, sum(greatest(0, stop - greatest(start, coalesce(covered, start))))::bigint
+select process, sum(greatest(0, stop - greatest(start, coalesce(covered, start))))
 from seen
 group by process

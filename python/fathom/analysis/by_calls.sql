@@ -31,8 +31,8 @@ each as (
 	from pieces as c join processes as p using (process) left join files as f using (file) left join nodes as n using (node)
 		left join sites as s using (site) left join server_process using (process) left join server_file using (file)
 )
-select {names}, sum(call)::bigint as calls, sum(error)::bigint as errors, coalesce(sum(bytes), 0)::bigint as bytes,
-	sum(spent)::bigint as time, max(duration)::bigint as longest, count(distinct made_by)::bigint as processes
+select {names}, sum(call) as calls, sum(error) as errors, coalesce(sum(bytes), 0) as bytes,
+	sum(spent) as time, max(duration)::bigint as longest, count(distinct made_by)::bigint as processes
 from each
 group by {names}
 order by {order}

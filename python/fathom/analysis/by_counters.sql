@@ -6,7 +6,7 @@ each as (
 		left join server_process using (process) left join server_file using (file)
 	where {any_io} and {which}
 )
-select {names}, sum(calls)::bigint as calls, sum(errors)::bigint as errors, sum(bytes)::bigint as bytes, sum(time)::bigint as time,
+select {names}, sum(calls) as calls, sum(errors) as errors, sum(bytes) as bytes, sum(time) as time,
 	max(longest)::bigint as longest, count(distinct made_by)::bigint as processes
 from each
 group by {names}

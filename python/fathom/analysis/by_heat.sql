@@ -14,8 +14,8 @@ each as (
 		select *, (least(stop, (bin + 1) * width) - greatest(start, bin * width)) / greatest(1, stop - start) as share from spread
 	) as c join processes as p using (process) left join nodes as n using (node)
 )
-select {names}, round(sum(calls))::bigint as calls, null::bigint as errors, round(sum(bytes))::bigint as bytes,
-	round(sum(time))::bigint as time, null::bigint as longest, count(distinct made_by)::bigint as processes
+select {names}, round(sum(calls))::hugeint as calls, null::bigint as errors, round(sum(bytes))::hugeint as bytes,
+	round(sum(time))::hugeint as time, null::bigint as longest, count(distinct made_by)::bigint as processes
 from each
 group by {names}
 order by {order}

@@ -7,7 +7,7 @@ each as (
 	where c.layer not in ('fathom', 'user', 'threads') and c.kind in ('read', 'write', 'post') and c.size_histogram is not null and {which}
 )
 select {names}, if(bin = 0, 0, pow(4, bin - 1))::bigint as size_from, if(bin = 16, null, pow(4, bin))::bigint as size_below,
-	sum(calls)::bigint as calls, null::bigint as errors, null::bigint as bytes, null::bigint as time, null::bigint as longest,
+	sum(calls) as calls, null::bigint as errors, null::bigint as bytes, null::bigint as time, null::bigint as longest,
 	count(distinct made_by)::bigint as processes
 from each
 where calls > 0

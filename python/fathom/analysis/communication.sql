@@ -7,12 +7,12 @@ with each as (
 )
 select
 	op,
-	sum(calls)::bigint as calls,
-	sum(errors)::bigint as errors,
-	sum(bytes)::bigint as bytes,
-	sum(time)::bigint as time,
-	min(time)::bigint as least,
-	max(time)::bigint as most,
+	sum(calls) as calls,
+	sum(errors) as errors,
+	sum(bytes) as bytes,
+	sum(time) as time,
+	min(time)::hugeint as least,
+	max(time)::hugeint as most,
 	arg_max(rank, {time: time, first: -rank}) as slowest,
 	max(longest) as longest
 from each

@@ -26,7 +26,7 @@ every as (
 )
 select
 	phase, any_value(r.rank) as rank, e.steps, any_value(e.layer) as layer, any_value(e.op) as function, any_value(e.depth)::integer as depth,
-	count(*) as calls, coalesce(sum(e.bytes), 0)::bigint as bytes,
+	count(*) as calls, coalesce(sum(e.bytes), 0) as bytes,
 	sum(greatest(0, least(e.start + e.duration, p.stop) - e.start)) / 1e9 as seconds,
 	sum(greatest(0, least(e.start + e.duration, p.stop) - e.start)) / any_value(p.stop - p.start) as share
 from every as e join phase as p using (phase) left join processes as r on r.process = p.process

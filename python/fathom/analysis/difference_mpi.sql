@@ -1,8 +1,8 @@
 -- What MPI communicated: for the program, and below MPI-IO (the exchange, or as much of it as can be seen).
 select
 	if(enclosing_layer = 'mpiio', 'mpi < mpiio', 'mpi') as layer,
-	sum(calls)::bigint as calls,
-	sum(bytes)::bigint as bytes,
+	sum(calls) as calls,
+	sum(bytes) as bytes,
 	sum(time) / 1e9 as exclusive_seconds,
 	sum(time) / 1e9 as inclusive_seconds
 from counters

@@ -18,8 +18,8 @@ select
 	count(*)::bigint as files,
 	count(*) filter (processes = 1)::bigint as by_one,
 	count(*) filter (processes > 1)::bigint as shared,
-	sum(if(posix_read + posix_written > 0, posix_read + posix_written, other))::bigint as bytes,
-	max(if(posix_read + posix_written > 0, posix_read + posix_written, other))::bigint as most_bytes
+	sum(if(posix_read + posix_written > 0, posix_read + posix_written, other)) as bytes,
+	max(if(posix_read + posix_written > 0, posix_read + posix_written, other))::hugeint as most_bytes
 from each
 group by use
 order by bytes desc, files desc, use

@@ -24,9 +24,9 @@ select
 	processes,
 	calls::bigint as calls,
 	coalesce(opens, 0)::bigint as opens,
-	coalesce(nullif(posix_read, 0), nullif(mpiio_read, 0), any_read, 0)::bigint as bytes_read,
-	coalesce(nullif(posix_written, 0), nullif(mpiio_written, 0), any_written, 0)::bigint
+	coalesce(nullif(posix_read, 0), nullif(mpiio_read, 0), any_read, 0)::hugeint as bytes_read,
+	coalesce(nullif(posix_written, 0), nullif(mpiio_written, 0), any_written, 0)::hugeint
 		as bytes_written,
-	coalesce(time, 0)::bigint as time
+	coalesce(time, 0)::hugeint as time
 from sums left join files as f using (file)
 order by time desc, path

@@ -9,10 +9,10 @@ select
 		when (enclosing_layer, enclosing) in (select (layer, op) from ops where kind = 'comm') then 'mpi'
 		else enclosing_layer
 	end as caller,
-	sum(calls)::bigint as calls,
-	sum(errors)::bigint as errors,
-	sum(bytes)::bigint as bytes,
-	sum(time)::bigint as time,
+	sum(calls) as calls,
+	sum(errors) as errors,
+	sum(bytes) as bytes,
+	sum(time) as time,
 	min(shortest) as shortest,
 	max(longest) as longest,
 	count(distinct process) as processes

@@ -15,6 +15,6 @@ layers as (
 ),
 cell as (
 	select line, owner, maker, bin, time
-	from (select process, kind, bin, max(time)::bigint as time from layers group by process, kind, bin) join who using (process)
+	from (select process, kind, bin, max(time)::hugeint as time from layers group by process, kind, bin) join who using (process)
 ),
 {heat_sums}

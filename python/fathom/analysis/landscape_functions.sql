@@ -4,9 +4,9 @@ select
 	operation,
 	layer,
 	op,
-	sum(calls)::bigint as calls,
-	sum(time)::bigint as time,
-	coalesce(sum(time) filter (file is null), 0)::bigint as unfiled
+	sum(calls) as calls,
+	sum(time) as time,
+	coalesce(sum(time) filter (file is null), 0) as unfiled
 from io
 group by operation, layer, op
 order by time desc, op

@@ -4,15 +4,15 @@ with {landscape_io}
 select
 	process,
 	any_value(p.rank) as rank,
-	coalesce(sum(io.calls), 0)::bigint as calls,
-	coalesce(sum(io.recorded), 0)::bigint as recorded,
-	coalesce(sum(io.time), 0)::bigint as time,
-	coalesce(sum(io.time) filter (thread_class = 'other'), 0)::bigint as beside,
-	coalesce(sum(io.time) filter (operation = 'open'), 0)::bigint as open,
-	coalesce(sum(io.time) filter (operation = 'close'), 0)::bigint as close,
-	coalesce(sum(io.time) filter (operation = 'read'), 0)::bigint as read,
-	coalesce(sum(io.time) filter (operation = 'write'), 0)::bigint as write,
-	coalesce(sum(io.time) filter (operation = 'other'), 0)::bigint as other
+	coalesce(sum(io.calls), 0) as calls,
+	coalesce(sum(io.recorded), 0) as recorded,
+	coalesce(sum(io.time), 0) as time,
+	coalesce(sum(io.time) filter (thread_class = 'other'), 0) as beside,
+	coalesce(sum(io.time) filter (operation = 'open'), 0) as open,
+	coalesce(sum(io.time) filter (operation = 'close'), 0) as close,
+	coalesce(sum(io.time) filter (operation = 'read'), 0) as read,
+	coalesce(sum(io.time) filter (operation = 'write'), 0) as write,
+	coalesce(sum(io.time) filter (operation = 'other'), 0) as other
 from processes as p left join io using (process)
 group by process
 having sum(io.calls) > 0 or any_value(p.rank) is not null

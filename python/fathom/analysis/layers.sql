@@ -25,9 +25,9 @@ select
 	own.calls::bigint as calls,
 	own.recorded::bigint as recorded,
 	own.errors::bigint as errors,
-	coalesce(own.bytes, 0)::bigint as bytes,
-	coalesce(own.inclusive, 0)::bigint as inclusive,
-	greatest(0, own.every - coalesce(below.time, 0))::bigint as exclusive,
-	coalesce(below.communication, 0)::bigint as communication
+	coalesce(own.bytes, 0)::hugeint as bytes,
+	coalesce(own.inclusive, 0)::hugeint as inclusive,
+	greatest(0, own.every - coalesce(below.time, 0))::hugeint as exclusive,
+	coalesce(below.communication, 0)::hugeint as communication
 from own left join below using (layer)
 order by inclusive desc, own.layer

@@ -15,10 +15,10 @@ select
 	each.layer,
 	each.op,
 	each.kind,
-	sum(calls)::bigint as calls,
-	sum(errors)::bigint as errors,
-	coalesce(sum(bytes), 0)::bigint as bytes,
-	sum(time)::bigint as time,
+	sum(calls) as calls,
+	sum(errors) as errors,
+	coalesce(sum(bytes), 0) as bytes,
+	sum(time) as time,
 	max(longest) as longest,
 	count(distinct process)::bigint as processes
 from each left join sites as s using (site)

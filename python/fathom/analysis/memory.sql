@@ -34,11 +34,11 @@ driver as (
 select
 	coalesce(f.path, '') as path,
 	memory,
-	sum(reads)::bigint as reads,
-	sum(writes)::bigint as writes,
-	sum(bytes_read)::bigint as bytes_read,
-	sum(bytes_written)::bigint as bytes_written,
-	sum(time)::bigint as time
+	sum(reads) as reads,
+	sum(writes) as writes,
+	sum(bytes_read) as bytes_read,
+	sum(bytes_written) as bytes_written,
+	sum(time) as time
 from moved join driver using (lowest) join files as f using (file)
 group by f.file, path, memory
 order by path, memory desc

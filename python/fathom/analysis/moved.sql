@@ -26,8 +26,8 @@ chosen as (
 select
 	process,
 	any_value(p.rank) as rank,
-	coalesce(sum(bytes) filter (kind = 'read'), 0)::bigint as bytes_read,
-	coalesce(sum(bytes) filter (kind = 'write'), 0)::bigint as bytes_written
+	coalesce(sum(bytes) filter (kind = 'read'), 0) as bytes_read,
+	coalesce(sum(bytes) filter (kind = 'write'), 0) as bytes_written
 from processes as p left join chosen using (process)
 group by process
 order by process

@@ -8,8 +8,8 @@ with opens as (
 keys as (
 	select
 		process, file, layer, op,
-		sum(calls)::bigint as calls,
-		sum(recorded)::bigint as recorded,
+		sum(calls) as calls,
+		sum(recorded) as recorded,
 		min(first_start) as first,
 		max(last_stop) as last
 	from opens
@@ -18,7 +18,7 @@ keys as (
 spread as (
 	-- At most 1,000 moments of a key, each for as many.
 	select
-		first + (last - first) * unnest(range(least(calls, 1000))) // greatest(1, least(calls, 1000) - 1) as moment,
+		first + (last - first)::hugeint * unnest(range(least(calls, 1000)::bigint)) // greatest(1, least(calls, 1000) - 1) as moment,
 		calls / least(calls, 1000) as number
 	from keys
 	where recorded < calls
@@ -34,6 +34,6 @@ seconds as (
 	from moments
 )
 select
-	coalesce((select sum(calls) from keys), 0)::bigint as opens,
+	coalesce((select sum(calls) from keys), 0) as opens,
 	coalesce((select max(number) from seconds), 0)::double as peak,
-	coalesce((select sum(calls) from keys where recorded < calls), 0)::bigint as counted
+	coalesce((select sum(calls) from keys where recorded < calls), 0) as counted

@@ -17,14 +17,14 @@ made as (
 		file_group,
 		list(distinct coalesce(rank, process) order by coalesce(rank, process)) as ranks,
 		nullif(count(distinct file), 0)::bigint as files,
-		sum(calls)::bigint as calls,
-		sum(bytes)::bigint as bytes,
-		sum(time)::bigint as time
+		sum(calls) as calls,
+		sum(bytes) as bytes,
+		sum(time) as time
 	from lowest
 	group by all
 ),
 callers as (
-	select c.layer as caller_layer, c.op as caller, {file_group} as file_group, sum(c.time)::bigint as caller_time
+	select c.layer as caller_layer, c.op as caller, {file_group} as file_group, sum(c.time) as caller_time
 	from counters as c left join files as f using (file)
 	group by all
 )

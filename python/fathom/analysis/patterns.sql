@@ -8,7 +8,7 @@ with accesses as (
 common as (
 	select file, layer, arg_max(value, calls) as common_size, max(calls) as common_calls, arg_max(bound, calls) as common_bound
 	from (
-		select file, layer, value, sum(calls)::bigint as calls, sum(bound)::bigint as bound
+		select file, layer, value, sum(calls) as calls, sum(bound) as bound
 		from tops
 		where what = 'size'
 		group by file, layer, value
@@ -20,16 +20,16 @@ each as (
 		file,
 		layer,
 		count(distinct process)::bigint as processes,
-		coalesce(sum(accesses) filter (kind = 'read'), 0)::bigint as reads,
-		coalesce(sum(accesses) filter (kind = 'write'), 0)::bigint as writes,
-		coalesce(sum(bytes), 0)::bigint as bytes,
+		coalesce(sum(accesses) filter (kind = 'read'), 0) as reads,
+		coalesce(sum(accesses) filter (kind = 'write'), 0) as writes,
+		coalesce(sum(bytes), 0) as bytes,
 		sum(sequential) / nullif(sum(accesses) filter (sequential is not null), 0) as sequential,
 		sum(consecutive) / nullif(sum(accesses) filter (consecutive is not null), 0) as consecutive,
 		sum(strided) / nullif(sum(accesses) filter (strided is not null), 0) as strided,
 		sum(unaligned_file) / nullif(sum(accesses) filter (unaligned_file is not null), 0) as unaligned_file,
 		sum(unaligned_memory) / nullif(sum(accesses) filter (unaligned_memory is not null), 0) as unaligned_memory,
 		sum(holes_file + holes_both) / nullif(sum(accesses) filter (holes_file is not null), 0) as holes_file,
-		sum(switches)::bigint as switches
+		sum(switches) as switches
 	from accesses
 	group by file, layer
 	having count(sequential) + count(switches) + count(size_histogram) > 0

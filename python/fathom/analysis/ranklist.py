@@ -28,3 +28,9 @@ def compress(ranks: Iterable[int]) -> str:
             words.append(str(left[at]))
             at += 1
     return ",".join(words)
+
+
+def brief(ranks: Iterable[int], letters: int = 60) -> str:
+    """The same for people: a long list ends early, by `…`."""
+    text = compress(ranks)
+    return text if len(text) <= letters else f"{text[: text.rindex(',', 0, letters) + 1]}…"

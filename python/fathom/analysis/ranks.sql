@@ -6,9 +6,9 @@ select
 	any_value(p.ended) as ended,
 	any_value(n.host) as host,
 	any_value(p.exe) as exe,
-	coalesce(sum(c.calls), 0)::bigint as calls,
-	coalesce(sum(c.bytes), 0)::bigint as bytes,
-	coalesce(sum(c.time), 0)::bigint as time
+	coalesce(sum(c.calls), 0) as calls,
+	coalesce(sum(c.bytes), 0) as bytes,
+	coalesce(sum(c.time), 0) as time
 from processes as p
 left join (
 	from counters as c left join files as f using (file)

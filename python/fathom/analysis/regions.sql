@@ -8,10 +8,10 @@ with own as (
 )
 select
 	op as region,
-	sum(calls)::bigint as calls,
-	sum(c.time)::bigint as time,
+	sum(calls) as calls,
+	sum(c.time) as time,
 	max(longest) as longest,
-	coalesce(any_value(own.time), 0)::bigint as own,
+	coalesce(any_value(own.time), 0)::hugeint as own,
 	count(distinct process) as processes
 from counters as c left join own on own.region = c.op
 where layer = 'user'

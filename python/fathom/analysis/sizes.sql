@@ -6,7 +6,7 @@ with accesses as (
 		and (enclosing is null or (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm'))
 )
 select layer, kind as operation, if(bin = 0, 0, pow(4, bin - 1))::bigint as size_from, if(bin = 16, null, pow(4, bin))::bigint as size_below,
-	sum(calls)::bigint as calls
+	sum(calls) as calls
 from accesses
 group by layer, kind, bin
 having sum(calls) > 0

@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
 from fathom.analysis.own import SECOND, busy_of, own_values
+from fathom.database import added, as_doubles
 
 
 def seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """From ns."""
-    return pc.divide(pc.cast(column, pa.float64()), SECOND)
+    return pc.divide(as_doubles(column), SECOND)
 
 
 def _in_seconds(rows: pa.Table) -> pa.Table:
@@ -29,19 +30,25 @@ def _in_seconds(rows: pa.Table) -> pa.Table:
 def mean_seconds(rows: pa.Table) -> pa.ChunkedArray:
     """Of one call; null where there was none."""
     calls = pc.if_else(pc.greater(rows["calls"], 0), rows["calls"], None)
-    return pc.divide(seconds(rows["time"]), pc.cast(calls, pa.float64()))
+    return pc.divide(seconds(rows["time"]), as_doubles(calls))
 
 
 def rate(bytes_moved: pa.ChunkedArray, nanoseconds: pa.ChunkedArray) -> pa.ChunkedArray:
     """MB/s; null where nothing moved or no time passed."""
     known = pc.and_(pc.greater(bytes_moved, 0), pc.greater(nanoseconds, 0))
     nothing = pa.scalar(None, pa.float64())
-    divisor = pc.if_else(known, pc.cast(nanoseconds, pa.float64()), nothing)
-    return pc.multiply(pc.divide(pc.cast(bytes_moved, pa.float64()), divisor), SECOND / 1e6)
+    divisor = pc.if_else(known, as_doubles(nanoseconds), nothing)
+    return pc.multiply(pc.divide(as_doubles(bytes_moved), divisor), SECOND / 1e6)
 
 
 def _share(nanoseconds: pa.ChunkedArray, duration: int) -> pa.ChunkedArray:
-    return pc.divide(pc.cast(nanoseconds, pa.float64()), float(max(1, duration)))
+    return pc.divide(as_doubles(nanoseconds), float(max(1, duration)))
+
+
+def _doubles(whole: Sequence[int | None]) -> pa.ChunkedArray:
+    """A column of whole numbers, however large."""
+    values = [None if value is None else float(value) for value in whole]
+    return pa.chunked_array([pa.array(values, pa.float64())])
 
 
 def duration(source: Source) -> int:
@@ -58,8 +65,7 @@ def layers(source: Source) -> pa.Table:
     unless every call was recorded.
     """
     totals = source.sql(statement("layers"))
-    every = [busy_of(source, layer) for layer in totals["layer"].to_pylist()]
-    busy_ns = pa.chunked_array([pa.array(every, pa.int64())])
+    busy_ns = _doubles([busy_of(source, layer) for layer in totals["layer"].to_pylist()])
     complete = pc.equal(totals["recorded"], totals["calls"])
     share, speed = (
         pc.if_else(complete, column, pa.scalar(None, pa.float64()))
@@ -121,9 +127,7 @@ def ranks(source: Source) -> pa.Table:
     """
     rows = source.sql(statement("ranks"))
     busy = dict(_pairs(source.sql(statement("busy_processes"), **own_values(source))))
-    busy_ns = pa.chunked_array(
-        [pa.array([busy.get(p) for p in rows["process"].to_pylist()], pa.int64())]
-    )
+    busy_ns = _doubles([busy.get(p) for p in rows["process"].to_pylist()])
     return pa.table(
         {
             "rank": rows["rank"],
@@ -254,7 +258,8 @@ def regions(source: Source) -> pa.Table:
     seconds; null for marks); processes.
     """
     rows = source.sql(statement("regions"))
-    lasted = pc.if_else(pc.greater(rows["time"], 0), rows["time"], pa.scalar(None, pa.int64()))
+    time = as_doubles(rows["time"])
+    lasted = pc.if_else(pc.greater(time, 0), time, pa.scalar(None, pa.float64()))
     return pa.table(
         {
             "region": rows["region"],
@@ -263,7 +268,7 @@ def regions(source: Source) -> pa.Table:
             "mean_seconds": mean_seconds(rows),
             "longest_seconds": seconds(rows["longest"]),
             "own_seconds": seconds(rows["own"]),
-            "own_share": pc.divide(pc.cast(rows["own"], pa.float64()), lasted),
+            "own_share": pc.divide(as_doubles(rows["own"]), lasted),
             "processes": rows["processes"],
         }
     )
@@ -283,7 +288,7 @@ def coverage(source: Source, by_choice: Sequence[str]) -> dict[str, Any]:
     """Calls recorded in full and counted only, of the layers that were to be recorded; and, as
     `by_choice`, (layer, calls) of those that were to be counted only."""
     rows = source.sql(
-        "select layer, sum(recorded)::bigint as recorded, sum(calls)::bigint as calls"
+        "select layer, sum(recorded) as recorded, sum(calls) as calls"
         " from counters group by layer order by layer"
     ).to_pylist()
     asked = [row for row in rows if row["layer"] not in by_choice]
@@ -314,7 +319,7 @@ def servers(source: Source) -> pa.Table:
         "seconds": seconds(rows["time"]),
         "mean_seconds": mean_seconds(rows),
         "longest_seconds": seconds(rows["longest"]),
-        "mb_per_s": rate(pc.add(rows["bytes_read"], rows["bytes_written"]), rows["time"]),
+        "mb_per_s": rate(added(rows["bytes_read"], rows["bytes_written"]), rows["time"]),
     }
     first = rows.select(
         ["number", "server", "calls", "accesses", "errors", "bytes_read", "bytes_written"]

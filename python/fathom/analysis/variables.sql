@@ -32,9 +32,9 @@ asked as (
 		count(distinct process) as processes,
 		count(*) filter (kind = 'read') as reads,
 		count(*) filter (kind = 'write') as writes,
-		coalesce(sum(bytes) filter (kind = 'read'), 0)::bigint as bytes_read,
-		coalesce(sum(bytes) filter (kind = 'write'), 0)::bigint as bytes_written,
-		sum(duration)::bigint as time,
+		coalesce(sum(bytes) filter (kind = 'read'), 0) as bytes_read,
+		coalesce(sum(bytes) filter (kind = 'write'), 0) as bytes_written,
+		sum(duration) as time,
 		count(*) filter (kind in ('read', 'write') and collective is not null) as collective
 	from calls join variable using (object)
 	where $known
@@ -89,9 +89,9 @@ below as (
 system as (
 	select
 		variable, layer,
-		sum(system_calls)::bigint as system_calls,
-		sum(system_read)::bigint as system_read,
-		sum(system_written)::bigint as system_written
+		sum(system_calls) as system_calls,
+		sum(system_read) as system_read,
+		sum(system_written) as system_written
 	from (from inside union all from below)
 	group by variable, layer
 )

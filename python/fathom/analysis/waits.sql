@@ -1,9 +1,9 @@
 -- Each function of threads and locks: how often, and how long it kept its callers.
 select
 	op,
-	sum(calls)::bigint as calls,
-	sum(errors)::bigint as errors,
-	sum(time)::bigint as time,
+	sum(calls) as calls,
+	sum(errors) as errors,
+	sum(time) as time,
 	max(longest)::bigint as longest,
 	count(distinct process)::bigint as processes
 from counters

@@ -18,10 +18,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
-import pyarrow as pa
-
 import fathom
-from fathom import landscapes
+from fathom import database, landscapes
 from fathom.analysis import interference, landscape
 from fathom.commands.arguments import positive
 from fathom.directory import resolve
@@ -180,7 +178,7 @@ def _interference(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(shared.as_json(found), indent=2, ensure_ascii=False))
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(pa.Table.from_pylist(shared.server_rows(found))))
+        sys.stdout.write(tables.csv_text(database.table_of(shared.server_rows(found))))
     else:
         shared.show_interference(found)
     return damaged or unread
@@ -226,9 +224,7 @@ def run(arguments: argparse.Namespace) -> int:
         content = {"format": 1, "layer": arguments.layer, "baseline": baseline, "runs": found}
         print(json.dumps(content, indent=2, ensure_ascii=False))
     elif arguments.csv:
-        sys.stdout.write(
-            tables.csv_text(pa.Table.from_pylist([_flat(row, groups) for row in found]))
-        )
+        sys.stdout.write(tables.csv_text(database.table_of([_flat(row, groups) for row in found])))
     elif arguments.by:
         view.show_ranking(found, len(every), arguments.by)
     else:

@@ -148,7 +148,7 @@ def _check_size(run: Run, processes: Iterable[int]) -> None:
 def _check_whole(run: Run, layers: tuple[str, ...], processes: Iterable[int]) -> None:
     """Every call of these layers that no other of them made must be a row."""
     rows = run.sql(
-        "select layer, op, sum(calls - recorded)::bigint as missing from counters c left join files f using (file)"
+        "select layer, op, sum(calls - recorded) as missing from counters c left join files f using (file)"
         " where process in (select unnest($processes)) and layer in (select unnest($layers)) and calls > recorded"
         " and c.kind <> 'comm' and coalesce(enclosing_layer, '') not in (select unnest($layers))"
         " and coalesce(f.kind, 'regular') in ('regular', 'directory', 'unknown')"

@@ -251,7 +251,7 @@ class _Build:
                 f"calls of up to {self.recorded.threads} threads of a rank are made by one, as they began"
             )
         scattered = self.run.sql(
-            "select sum(holes_memory + holes_both)::bigint as calls from counters where layer = 'mpiio'"
+            "select sum(holes_memory + holes_both) as calls from counters where layer = 'mpiio'"
             " and coalesce(enclosing_layer, '') not in ('mpiio')"
         ).to_pylist()[0]["calls"]
         if scattered and self.recorded.level == "mpiio":

@@ -18,7 +18,7 @@ level as (
 	from pieces
 	group by x, kind, y
 )
-select x::integer as x, y::integer as y, kind, sum(calls)::bigint as calls, sum(bytes)::bigint as bytes
+select x::integer as x, y::integer as y, kind, sum(calls) as calls, sum(bytes) as bytes
 from (
 	select x, y, kind, calls, bytes + height * {step} as bytes from level
 	union all

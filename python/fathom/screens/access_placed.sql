@@ -4,7 +4,7 @@ with {lane},
 {access_rows}
 select
 	x, kind::varchar as kind, first, last, count(*) as calls,
-	sum(least(z, {low} + (first + 1) * {step}) - a)::bigint as head,
-	sum(if(last > first, z - ({low} + last * {step}), 0))::bigint as tail
+	sum(least(z, {low} + (first + 1) * {step}) - a) as head,
+	sum(if(last > first, z - ({low} + last * {step}), 0)) as tail
 from placed
 group by all

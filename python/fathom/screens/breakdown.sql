@@ -22,8 +22,8 @@ extremes as (
 ),
 {covered}
 select
-	s.key::varchar as key, s.layer, coalesce(s.time, 0)::bigint as time, s.calls::bigint as calls,
-	if({below_known}, coalesce(b.calls, 0), null)::bigint as "sub-calls", coalesce(s.bytes, 0)::bigint as bytes, s.longest::bigint as longest,
+	s.key::varchar as key, s.layer, coalesce(s.time, 0)::hugeint as time, s.calls::bigint as calls,
+	if({below_known}, coalesce(b.calls, 0), null)::bigint as "sub-calls", coalesce(s.bytes, 0)::hugeint as bytes, s.longest::bigint as longest,
 	l.call, e.most as "server with most", e.least as "server with least", 1 - u.time / nullif(u.summed, 0) as overlap
 from parts as s semi join kept on kept.key = s.key
 	left join below as b on b.key = s.key and b.layer = s.layer

@@ -21,7 +21,7 @@ summed as (
 	group by key, layer
 )
 select
-	s.key, s.layer, s.time::bigint as time, s.calls::bigint as calls, o.op, o.start, o.duration, s.bytes::bigint as bytes,
+	s.key, s.layer, s.time::hugeint as time, s.calls::bigint as calls, o.op, o.start, o.duration, s.bytes::hugeint as bytes,
 	s.longest::bigint as longest, s.call
 from summed as s join outer_call as o on o.id = s.key
 order by o.duration desc, s.key, s.time desc, s.layer

@@ -1,7 +1,7 @@
 -- The same of each op; one transfer is seen in each layer that it passed.
 with {made}
 select
-	layer, op, kind, count(distinct process) as lanes, sum(calls)::bigint as calls, sum(bytes)::bigint as bytes, sum(time)::bigint as time,
+	layer, op, kind, count(distinct process) as lanes, sum(calls) as calls, sum(bytes) as bytes, sum(time) as time,
 	max(longest)::bigint as longest
 from made
 group by layer, op, kind

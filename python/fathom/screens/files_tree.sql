@@ -11,10 +11,10 @@ select
 	{under} || if(contains(rest, '/'), split_part(rest, '/', 1) || '/', rest) as path,
 	count(*) as files,
 	max(lanes)::bigint as "most lanes",
-	sum(calls)::bigint as calls,
-	sum(bytes_read)::bigint as "bytes read",
-	sum(bytes_written)::bigint as "bytes written",
-	coalesce(sum(time), 0)::bigint as time
+	sum(calls) as calls,
+	sum(bytes_read) as "bytes read",
+	sum(bytes_written) as "bytes written",
+	coalesce(sum(time), 0) as time
 from placed
 group by all
 order by time desc, path, file

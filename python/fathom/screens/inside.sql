@@ -9,4 +9,4 @@ tree as (
 	union all
 	select near.id, near.layer, near.exclusive from tree join near on near.parent = tree.id
 )
-select layer, sum(exclusive)::bigint as exclusive from tree group by layer
+select layer, sum(exclusive) as exclusive from tree group by layer

@@ -13,8 +13,8 @@ select
 	process,
 	host as node,
 	coalesce(threads, 0) as threads,
-	coalesce("io time", 0)::bigint as "io time",
-	coalesce(bytes, 0)::bigint as bytes,
+	coalesce("io time", 0)::hugeint as "io time",
+	coalesce(bytes, 0)::hugeint as bytes,
 	coalesce(calls, 0)::bigint as calls
 from lane
 left join nodes using (node)

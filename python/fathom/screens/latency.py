@@ -12,9 +12,9 @@ from fathom.screens.span import bins_of
 from fathom.screens.statements import statement
 
 #: The histograms from `cells`: the same rows as their own statements give from the calls.
-BUCKETS = """select layer, {op} as op, bucket, sum(calls)::bigint as calls, sum(time)::bigint as time
+BUCKETS = """select layer, {op} as op, bucket, sum(calls) as calls, sum(time) as time
     from cells group by all order by layer, op, bucket"""
-OVER_TIME = """select layer, "time bin", bucket, sum(calls)::bigint as calls
+OVER_TIME = """select layer, "time bin", bucket, sum(calls) as calls
     from cells group by all order by layer, "time bin", bucket"""
 
 

@@ -21,6 +21,6 @@ def how_many(view: View, selection: Selection, which: str = "true") -> int:
     """Selected I/O calls that are recorded one by one."""
     is_timed = selection.t is not None
     of_calls = near(view, selection)
-    said = "count(*) from calls" if is_timed else "coalesce(sum(recorded), 0)::bigint from counters"
+    said = "count(*) from calls" if is_timed else "coalesce(sum(recorded), 0) from counters"
     where = f"{conditions.calls(selection)} and {which} and {statement('any_io')}"
     return int(of_calls.value(f"select {said} as c where {where}"))

@@ -2,8 +2,8 @@
 select
 	start as time,
 	layer,
-	coalesce(sum(bytes) filter (operation = 'read'), 0)::bigint as "bytes read",
-	coalesce(sum(bytes) filter (operation = 'write'), 0)::bigint as "bytes written"
+	coalesce(sum(bytes) filter (operation = 'read'), 0) as "bytes read",
+	coalesce(sum(bytes) filter (operation = 'write'), 0) as "bytes written"
 from heat
 where layer not in ('fathom', 'user', 'threads', 'mpi')
 group by start, layer

@@ -24,7 +24,7 @@ select
 	server, bin::integer as bin,
 	coalesce(sum(bytes * if(duration = 0, 1, time / duration)) filter (kind = 'read'), 0)::double as read,
 	coalesce(sum(bytes * if(duration = 0, 1, time / duration)) filter (kind = 'write'), 0)::double as written,
-	sum(time)::bigint as busy, count(*) filter (begins) as calls
+	sum(time) as busy, count(*) filter (begins) as calls
 from shares
 group by server, bin
 order by server nulls last, bin

@@ -13,7 +13,7 @@ sums as (
 	group by server
 )
 select
-	server, read::bigint as read, written::bigint as written, busy::bigint as busy, calls::bigint as calls, longest::bigint as longest,
+	server, read::hugeint as read, written::hugeint as written, busy::hugeint as busy, calls::bigint as calls, longest::bigint as longest,
 	busy / nullif(avg(busy) filter (weighs) over (), 0) as "of the mean"
 from (select *, (select traced from served) or busy >= {hardly} * max(busy) over () as weighs from sums)
 order by busy desc, server

@@ -14,7 +14,7 @@ each as (
 	from piece
 	group by lane, layer, bin, op
 )
-select lane, layer, bin, arg_max(op, busy) as op, sum(busy)::bigint as busy, arg_max(call, longest) as call, max(longest) as longest
+select lane, layer, bin, arg_max(op, busy) as op, sum(busy) as busy, arg_max(call, longest) as call, max(longest) as longest
 from each
 group by lane, layer, bin
 order by lane, layer, bin

@@ -93,7 +93,8 @@ def _who(kind: str, who: Sequence[int], of: Ranks) -> str:
     units = numbers.things(of.of, of.unit, "processes" if of.unit == "process" else None)
     if kind == "all":
         return f"all {units}"
-    return f"{kind} of {units}, {ranklist.compress(who)}"
+    many = f"{len(who):,}" if len(who) > 1 and kind == "some" else kind
+    return f"{many} of {units}, {ranklist.brief(who)}"
 
 
 def ranks(of: Ranks) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fathom import database
 from fathom.view import numbers
 from fathom.view.tables import Column, heading, printable, show, text
 
@@ -104,7 +105,7 @@ def show_table(by: str, table: pa.Table, top: int | None) -> None:
             *(Column(HEADINGS.get(q, q), q, text, right=False) for q in quantities),
             Column(by, "name", text, right=False),
         ]
-        show(columns, pa.Table.from_pylist(cells))
+        show(columns, database.table_of(cells))
     if same := table.num_rows - len(rows):
         print(f"  without any difference: {same:,}")
 

@@ -3,8 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-import pyarrow as pa
-
+from fathom import database
 from fathom.analysis.interference import SECOND, Effect, Interference, One, elsewhere
 from fathom.view import numbers
 from fathom.view.tables import Column, emphasised, heading, printable, show, text
@@ -145,16 +144,16 @@ def as_json(found: Interference) -> dict[str, Any]:
 def show_interference(found: Interference) -> None:
     """All tables, to stdout."""
     heading("Runs")
-    show(RUNS, pa.Table.from_pylist(run_rows(found)))
+    show(RUNS, database.table_of(run_rows(found)))
     heading("\nServers (seconds: of the process that spent most there)")
     rows = server_rows(found)
     if rows:
-        show(SERVERS, pa.Table.from_pylist(rows))
+        show(SERVERS, database.table_of(rows))
     else:
         print("  none is known: no calls on files were recorded")
     heading("\nShared at the same time")
     if found.effects:
-        show(EFFECTS, pa.Table.from_pylist(effect_rows(found)))
+        show(EFFECTS, database.table_of(effect_rows(found)))
     else:
         print("  no server was used by two runs at the same time")
     for line in advice(found):

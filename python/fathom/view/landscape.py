@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fathom import database
 from fathom.analysis import ranklist
 from fathom.analysis.when import When
 from fathom.manifest import command_line
@@ -77,8 +78,7 @@ def dominance(row: Row, prefix: str) -> str:
         return numbers.UNKNOWN
     if how == "all":
         return f"all {of:,}"
-    said = ranklist.compress(ranks)
-    said = said if len(said) <= LONG else said[: LONG - 1] + "…"
+    said = ranklist.brief(ranks, LONG)
     if how == "one":
         return f"{'rank' if row['ranks'] else 'process'} {said}"
     return f"{len(ranks):,} of {of:,}: {said}"
@@ -125,7 +125,7 @@ def _table(title: str, columns: Sequence[Column], rows: Sequence[Row]) -> None:
 
 def _rows(columns: Sequence[Column], rows: Sequence[Row]) -> None:
     names = dict.fromkeys(column.name for column in columns)
-    show(columns, pa.Table.from_pylist([{name: row[name] for name in names} for row in rows]))
+    show(columns, database.table_of([{name: row[name] for name in names} for row in rows]))
 
 
 def _group_cell(group: Row | None, name: str) -> str:

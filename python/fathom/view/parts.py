@@ -65,7 +65,7 @@ ORIGINS = (
     Column("bytes", "bytes", numbers.size),
     Column("time", "seconds", numbers.seconds),
     Column("in caller", "caller_seconds", numbers.seconds),
-    Column("ranks", "ranks", ranklist.compress, right=False),
+    Column("ranks", "ranks", ranklist.brief, right=False),
 )
 VARIABLES = (
     Column("layer", "layer", text, right=False),

@@ -12,7 +12,6 @@ from fathom.view import numbers
 from fathom.view.tables import emphasised, heading, printable
 
 NAMED = 8  # arrays of a group that are named
-LONG = 60  # letters of a list of ranks
 BELOW_HDF5 = "offsets of an HDF5 file: which datasets and chunks they are is not known"
 FORWARD = 2 / 3  # accesses of which fewer go forward are in random order: by lot it is half of them
 STEPS = 300  # letters of the order of calls
@@ -22,9 +21,7 @@ Alike = list[Pattern]
 
 
 def _ranks(ranks: Sequence[int], unit: str) -> str:
-    text = ranklist.compress(ranks)
-    word = unit if len(ranks) == 1 else UNITS[unit]
-    return f"{word} {text if len(text) <= LONG else f'{text[:LONG]}…'}"
+    return f"{unit if len(ranks) == 1 else UNITS[unit]} {ranklist.brief(ranks)}"
 
 
 def _alike(patterns: Iterable[Pattern]) -> list[Alike]:

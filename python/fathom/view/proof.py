@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pyarrow as pa
-
+from fathom import database
 from fathom.search.compared import Compared
 from fathom.search.search import in_words
 from fathom.search.verdict import Result, times
@@ -52,7 +51,7 @@ def _methods(result: Result) -> None:
         for one in result.methods
     ]
     names = [column.name for column in columns]
-    show(columns, pa.Table.from_pylist([{name: row[name] for name in names} for row in rows]))
+    show(columns, database.table_of([{name: row[name] for name in names} for row in rows]))
 
 
 def _knobs(result: Result) -> None:
@@ -72,7 +71,7 @@ def _knobs(result: Result) -> None:
         }
         for one in result.knobs
     ]
-    show(columns, pa.Table.from_pylist(rows))
+    show(columns, database.table_of(rows))
 
 
 def proof(result: Result) -> None:

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pyarrow as pa
-
+from fathom import database
 from fathom.view import numbers
 from fathom.view.tables import Column, show, text
 
@@ -25,4 +24,4 @@ def show_servers(states: list[dict[str, Any]]) -> None:
     """What each said of itself, or why it did not."""
     names = [column.name for column in COLUMNS]
     rows = [{"state": state.get("error", "up")} | state for state in states]
-    show(COLUMNS, pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows]))
+    show(COLUMNS, database.table_of([{name: row.get(name) for name in names} for row in rows]))

@@ -46,12 +46,12 @@ select
 	f.path,
 	e.operations,
 	e.system_calls::bigint as system_calls,
-	e.bytes::bigint as bytes,
-	s.linked::bigint as linked_bytes,
+	e.bytes::hugeint as bytes,
+	s.linked::hugeint as linked_bytes,
 	case when s.linked is not null then coalesce(s.own, 0)::bigint end as own_bytes,
 	s.ranks as of_ranks,
 	s.confidence,
-	e.time::bigint as time
+	e.time::hugeint as time
 from each as e
 join processes as p using (process)
 left join nodes as n using (node)

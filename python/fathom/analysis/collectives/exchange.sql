@@ -25,10 +25,10 @@ own as (
 )
 select
 	op,
-	sum(calls)::bigint as calls,
-	sum(time)::bigint as time,
-	coalesce(sum(exchange), 0)::bigint as exchange,
-	coalesce(sum(posix), 0)::bigint as posix,
+	sum(calls) as calls,
+	sum(time) as time,
+	coalesce(sum(exchange), 0) as exchange,
+	coalesce(sum(posix), 0) as posix,
 	bool_and(process in (from romio)) as known
 from own left join below using (process, op)
 group by op

@@ -48,7 +48,7 @@ select
 	path,
 	operations,
 	ranks,
-	e.bytes::bigint as bytes,
+	e.bytes::hugeint as bytes,
 	least_aggregators,
 	aggregators,
 	aggregator_nodes,
@@ -56,11 +56,11 @@ select
 	chunk_bytes,
 	system_calls::bigint as system_calls,
 	rounds,
-	elapsed::bigint as elapsed,
-	e.time::bigint as time,
-	e.wait::bigint as wait,
+	elapsed::hugeint as elapsed,
+	e.time::hugeint as time,
+	e.wait::hugeint as wait,
 	-- counters know the function, not the file: only one file's share is sure
-	case when c.known and w.files = 1 then greatest(c.exchange - w.wait, 0) end::bigint as exchange,
-	e.io::bigint as io
+	case when c.known and w.files = 1 then greatest(c.exchange - w.wait, 0) end::hugeint as exchange,
+	e.io::hugeint as io
 from each as e join whole as w using (op) left join of_functions as c using (op)
 order by time desc, op, path

@@ -5,6 +5,7 @@ import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
 from fathom.analysis.own import SECOND
+from fathom.database import as_doubles
 
 # Columns in ns, by what they are called in seconds.
 TIMES = {
@@ -22,7 +23,7 @@ def in_seconds(rows: pa.Table) -> pa.Table:
     """The same rows, their times in seconds and named so."""
     for name, called in TIMES.items():
         if name in rows.column_names:
-            values = pc.divide(pc.cast(rows[name], pa.float64()), SECOND)
+            values = pc.divide(as_doubles(rows[name]), SECOND)
             rows = rows.set_column(rows.column_names.index(name), called, values)
     return rows
 
@@ -93,8 +94,7 @@ def exchange(source: Source) -> pa.Table:
     rows = source.sql(statement("collectives/exchange"))
     nothing = pa.scalar(None, pa.float64())
     time, seen, posix = (
-        pc.divide(pc.cast(rows[name], pa.float64()), SECOND)
-        for name in ("time", "exchange", "posix")
+        pc.divide(as_doubles(rows[name]), SECOND) for name in ("time", "exchange", "posix")
     )
     rest = pc.max_element_wise(pc.subtract(pc.subtract(time, seen), posix), 0.0)
     return pa.table(

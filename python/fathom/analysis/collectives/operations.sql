@@ -94,13 +94,13 @@ select
 	o.last_leave - o.first_enter as elapsed,
 	o.ranks_expected as ranks,
 	o.ranks_seen,
-	r.bytes::bigint as bytes,
+	r.bytes::hugeint as bytes,
 	coalesce(a.aggregators, 0) as aggregators,
 	a.ranks as aggregator_ranks,
 	coalesce(a.nodes, 0) as aggregator_nodes,
 	u.cb_nodes_asked, u.cb_nodes, u.cb_config_list_asked, u.cb_config_list, u.cb_buffer_size,
-	a.least_bytes::bigint as aggregator_least_bytes,
-	a.most_bytes::bigint as aggregator_most_bytes,
+	a.least_bytes::hugeint as aggregator_least_bytes,
+	a.most_bytes::hugeint as aggregator_most_bytes,
 	case
 		when r.bytes = 0 then 'nothing'
 		when a.aggregators is null then 'unknown'
@@ -112,16 +112,16 @@ select
 	a.chunk as chunk_bytes,
 	coalesce(a.system_calls, 0)::bigint as system_calls,
 	coalesce(a.rounds, 0) as rounds,
-	coalesce(a.moved, 0)::bigint as moved_bytes,
+	coalesce(a.moved, 0)::hugeint as moved_bytes,
 	coalesce(a.back_calls, 0)::bigint as back_calls,
-	coalesce(a.back_bytes, 0)::bigint as back_bytes,
-	c.linked::bigint as linked_bytes,
-	coalesce(c.for_others, 0)::bigint as for_others_bytes,
+	coalesce(a.back_bytes, 0)::hugeint as back_bytes,
+	c.linked::hugeint as linked_bytes,
+	coalesce(c.for_others, 0)::hugeint as for_others_bytes,
 	c.confidence,
-	r.time::bigint as time,
-	greatest(r.waited - coalesce(a.early, 0), 0)::bigint as wait,
-	x.exchange::bigint as exchange,
-	coalesce(a.io, 0)::bigint as io
+	r.time::hugeint as time,
+	greatest(r.waited - coalesce(a.early, 0), 0)::hugeint as wait,
+	x.exchange::hugeint as exchange,
+	coalesce(a.io, 0)::hugeint as io
 from collectives as o
 join ranks as r using (collective)
 left join aggregators as a using (collective)

@@ -47,14 +47,14 @@ select
 	operation,
 	f.path,
 	start,
-	bytes::bigint as bytes,
+	bytes::hugeint as bytes,
 	reads::bigint as reads,
-	bytes_read::bigint as bytes_read,
+	bytes_read::hugeint as bytes_read,
 	writes::bigint as writes,
-	bytes_written::bigint as bytes_written,
+	bytes_written::hugeint as bytes_written,
 	locks::bigint as locks,
-	lock_time::bigint as lock_time,
-	time::bigint as time
+	lock_time::hugeint as lock_time,
+	time::hugeint as time
 from together as t left join files as f using (file)
 where bytes_read + bytes_written > bytes or locks > 0
 order by bytes_read + bytes_written - bytes desc, start

@@ -5,16 +5,17 @@ import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
 from fathom.analysis.collectives.operations import in_seconds
+from fathom.database import added, as_doubles
 
 
 def _with_extra(rows: pa.Table) -> pa.Table:
     """And how much more was moved than asked for: null where no system call was seen."""
-    moved = pc.add(rows["bytes_read"], rows["bytes_written"])
-    nothing = pa.scalar(None, pa.int64())
+    moved, asked = added(rows["bytes_read"], rows["bytes_written"]), as_doubles(rows["bytes"])
+    nothing = pa.scalar(None, moved.type)
     seen = pc.greater(moved, 0)
-    extra = pc.max_element_wise(pc.subtract(moved, rows["bytes"]), pa.scalar(0, pa.int64()))
-    asked = pc.cast(rows["bytes"], pa.float64())
-    share = pc.divide(asked, pc.cast(pc.if_else(seen, moved, nothing), pa.float64()))
+    whole = rows["bytes"] if moved.type == rows["bytes"].type else asked
+    extra = pc.max_element_wise(pc.subtract(moved, whole), pa.scalar(0, moved.type))
+    share = pc.divide(asked, as_doubles(pc.if_else(seen, moved, nothing)))
     rows = rows.append_column("extra_bytes", pc.if_else(seen, extra, nothing))
     return rows.append_column("efficiency", share)
 

@@ -26,13 +26,13 @@ select
 	f.path,
 	a.operation,
 	a.calls::bigint as calls,
-	a.bytes::bigint as bytes,
+	a.bytes::hugeint as bytes,
 	coalesce(b.reads, 0)::bigint as reads,
-	coalesce(b.bytes_read, 0)::bigint as bytes_read,
+	coalesce(b.bytes_read, 0)::hugeint as bytes_read,
 	coalesce(b.writes, 0)::bigint as writes,
-	coalesce(b.bytes_written, 0)::bigint as bytes_written,
+	coalesce(b.bytes_written, 0)::hugeint as bytes_written,
 	coalesce(b.unaligned, 0)::bigint as unaligned,
 	coalesce(b.locks, 0)::bigint as locks,
-	coalesce(b.lock_time, 0)::bigint as lock_time
+	coalesce(b.lock_time, 0)::hugeint as lock_time
 from asked as a left join below as b using (op, file) left join files as f using (file)
 order by bytes_read + bytes_written - a.bytes desc, path, op

@@ -29,10 +29,10 @@ select
 	who,
 	list(a order by a) as firsts,
 	list(z order by a) as ends,
-	sum(calls)::bigint as calls,
-	sum(collective)::bigint as collective,
-	sum(posted)::bigint as posted,
-	sum(bytes)::bigint as bytes,
+	sum(calls) as calls,
+	sum(collective) as collective,
+	sum(posted) as posted,
+	sum(bytes) as bytes,
 	min(first_start)::bigint as first_start
 from runs join files as f on f.file = runs.file
 group by runs.file, layer, direction, who

@@ -7,10 +7,10 @@ with own as (
 		and (enclosing_layer is null or enclosing_layer not in ('netcdf', 'pnetcdf', 'hdf5', 'mpiio', 'stdio', 'aio', 'posix', 'mpi', 'fathom'))
 ),
 opened as (
-	select file, layer, sum(calls)::bigint as opens from own where kind = 'open' group by file, layer
+	select file, layer, sum(calls) as opens from own where kind = 'open' group by file, layer
 ),
 accessed as (
-	select file, layer, kind as direction, sum(sequential)::bigint as sequential, sum(calls - errors)::bigint as accesses, count(distinct process) as processes
+	select file, layer, kind as direction, sum(sequential) as sequential, sum(calls - errors) as accesses, count(distinct process) as processes
 	from own
 	where kind in ('read', 'write') and sequential is not null
 	group by file, layer, kind

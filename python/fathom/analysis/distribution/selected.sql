@@ -28,7 +28,7 @@ select
 	count(*)::bigint as calls,
 	count(*) filter (collective is not null)::bigint as collective,
 	count(*) filter (placed.kind = 'post')::bigint as posted,
-	coalesce(sum(moved), 0)::bigint as bytes,
+	coalesce(sum(moved), 0) as bytes,
 	min(start)::bigint as first_start
 from placed join files as f on f.file = placed.file
 group by placed.file, layer, name, direction, who, selection

@@ -11,7 +11,7 @@ select
 		else 'several at once'
 	end as what,
 	count(*)::bigint as calls,
-	coalesce(sum(moved), 0)::bigint as bytes
+	coalesce(sum(moved), 0) as bytes
 from top join files as f on f.file = top.file left join objects as o using (object)
 where direction is not null and
 	case

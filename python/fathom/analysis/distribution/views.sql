@@ -12,7 +12,7 @@ select
 	count(*)::bigint as calls,
 	count(*) filter (collective is not null)::bigint as collective,
 	count(*) filter (top.kind = 'post')::bigint as posted,
-	sum(coalesce(moved, 0))::bigint as bytes,
+	sum(coalesce(moved, 0)) as bytes,
 	min(start)::bigint as first_start
 from top join files as f on f.file = top.file
 where layer = 'mpiio' and selection is not null and direction is not null and moved > 0

@@ -33,7 +33,7 @@ told as (
 )
 select
 	server, key, process, layer, op, size, beside,
-	count(*) as calls, sum(duration)::bigint as time, sum(duration::double * duration) as squares
+	count(*) as calls, sum(duration) as time, sum(duration::double * duration) as squares
 from told
 group by all
 order by all

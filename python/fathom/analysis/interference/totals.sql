@@ -7,8 +7,8 @@ each as (
 	group by all
 )
 select
-	server, key, sum(calls)::bigint as calls, sum(time) / 1e9 as seconds, max(time) / 1e9 as longest_seconds,
-	coalesce(sum(bytes_read), 0)::bigint as bytes_read, coalesce(sum(bytes_written), 0)::bigint as bytes_written
+	server, key, sum(calls) as calls, sum(time) / 1e9 as seconds, max(time) / 1e9 as longest_seconds,
+	coalesce(sum(bytes_read), 0) as bytes_read, coalesce(sum(bytes_written), 0) as bytes_written
 from each
 group by server, key
 order by server, key

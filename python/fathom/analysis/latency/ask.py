@@ -132,7 +132,5 @@ class Question:
                 column = pa.array(values, pa.float64())
             elif new == "server_name":
                 column = pa.array([self.servers.get(n) for n in column.to_pylist()], pa.string())
-            elif pa.types.is_decimal(column.type):
-                column = pa.array(column.to_pylist(), pa.int64())
             out[new] = column
         return pa.table(out)

@@ -11,7 +11,7 @@ summed as (
 	group by process, call, layer
 )
 select
-	t.who, process, call, o.op, o.start, t.time::bigint as time, s.layer, s.calls::bigint as calls, s.inclusive::bigint as inclusive,
-	s.exclusive::bigint as exclusive, s.after::bigint as after
+	t.who, process, call, o.op, o.start, t.time::hugeint as time, s.layer, s.calls::bigint as calls, s.inclusive::hugeint as inclusive,
+	s.exclusive::hugeint as exclusive, s.after::hugeint as after
 from summed as s join took as t using (process, call) left join outer_call as o using (process, call)
 order by t.who, process, call, layer

@@ -7,10 +7,10 @@ summed as materialized (
 	from stacked
 	group by who, layer
 )
-select who, layer, calls::bigint as calls, inclusive::bigint as inclusive, exclusive::bigint as exclusive, after::bigint as after
+select who, layer, calls::bigint as calls, inclusive::hugeint as inclusive, exclusive::hugeint as exclusive, after::hugeint as after
 from summed
 union all
-select who, null, sum(units)::bigint, sum(units_time)::bigint, 0, 0
+select who, null, sum(units), sum(units_time), 0, 0
 from summed
 group by who
 order by who, layer

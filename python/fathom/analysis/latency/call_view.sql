@@ -41,7 +41,7 @@ summed as (
 	group by who, process, call
 )
 select
-	s.who, s.process, s.call, o.op, o.start, c.time::bigint as time, subcalls, requests, accesses, servers, s.bytes, server_time, mean, s.after,
+	s.who, s.process, s.call, o.op, o.start, c.time::hugeint as time, subcalls, requests, accesses, servers, s.bytes, server_time, mean, s.after,
 	most.time as longest, most.number as longest_number, most.subcall as longest_subcall,
 	least.time as shortest, least.number as shortest_number, least.subcall as shortest_subcall,
 	p.rate * 1e3 as server_rate, s.bytes / nullif(c.time, 0) * 1e3 as rate, p.energy

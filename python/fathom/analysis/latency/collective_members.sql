@@ -40,9 +40,9 @@ held_by as (
 each as (
 	select
 		m.collective, count(*) as members, max(m.duration) as longest, arg_max(m.rank, {time: m.duration, first: -m.rank}) as slowest,
-		sum(m.duration)::bigint as total, max(t.time)::bigint as talk, sum(t.time)::bigint as talk_sum,
-		max(coalesce(s.time, 0))::bigint as storage, sum(coalesce(s.time, 0))::bigint as storage_sum,
-		sum(coalesce(s.accesses, 0))::bigint as accesses
+		sum(m.duration) as total, max(t.time)::hugeint as talk, sum(t.time) as talk_sum,
+		max(coalesce(s.time, 0))::hugeint as storage, sum(coalesce(s.time, 0)) as storage_sum,
+		sum(coalesce(s.accesses, 0)) as accesses
 	from member as m join talked as t on t.member = m.id left join stored as s on s.member = m.id
 	group by m.collective
 )

@@ -6,6 +6,7 @@ import pyarrow.compute as pc
 from fathom.analysis import Source, statement
 from fathom.analysis.latency.ask import Answer, Question
 from fathom.analysis.latency.segment import whole
+from fathom.database import as_doubles
 
 COLUMNS = {
     "collective": "collective", "layer": "layer", "function": "op", "path": "path", "ranks_seen": "ranks_seen",
@@ -36,7 +37,7 @@ def collectives(ask: Question) -> Answer:
     )
     servers = pc.list_value_length(rows["servers"]).cast(pa.int64())
     rows = rows.drop_columns("servers").append_column("servers", servers)
-    rows = rows.append_column("mean", pc.divide(rows["total"].cast(pa.float64()), rows["members"]))
+    rows = rows.append_column("mean", pc.divide(as_doubles(rows["total"]), rows["members"]))
     table = ask.table(rows, COLUMNS)
     answer = Answer(ask.part.who, {"collective": table})
     if not _communication_known(ask.source):

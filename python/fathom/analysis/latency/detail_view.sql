@@ -10,9 +10,9 @@ each as (
 	group by all
 )
 select
-	who, call, number, sum(subcalls)::bigint as subcalls, sum(requests)::bigint as requests, sum(accesses)::bigint as accesses,
-	sum(bytes)::bigint as bytes, sum(time)::bigint as server_time, sum(time) / sum(subcalls) as mean, max(longest)::bigint as longest,
-	min(shortest)::bigint as shortest, sum(after)::bigint as after, sum(bytes) / nullif(sum(data_time), 0) * 1e3 as server_rate,
+	who, call, number, sum(subcalls) as subcalls, sum(requests) as requests, sum(accesses) as accesses,
+	sum(bytes) as bytes, sum(time) as server_time, sum(time) / sum(subcalls) as mean, max(longest)::bigint as longest,
+	min(shortest)::bigint as shortest, sum(after) as after, sum(bytes) / nullif(sum(data_time), 0) * 1e3 as server_rate,
 	sum(least(time, took) * $active + (took - least(time, took)) * $inactive) as energy
 from each
 group by who, process, call, number

@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fathom import database
 from fathom.analysis.latency.ask import Answer, Question, chosen
 from fathom.analysis.own import SECOND
 
@@ -118,4 +119,4 @@ def _by_layer(rows: list[dict[str, Any]], layers: list[str], what: str, who: str
                 f"most_{who}": most,
             }
         )
-    return pa.Table.from_pylist(out)
+    return database.table_of(out)

@@ -2,7 +2,7 @@
 with recursive {units},
 {requests},
 {single}
-select process, call, who, time::bigint as time
+select process, call, who, time::hugeint as time
 from (
 	select * from (select process, call, who, took as time from single order by time desc, who, call {top})
 	union all

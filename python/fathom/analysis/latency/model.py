@@ -67,7 +67,7 @@ def _notes(ask: Question, answer: Answer) -> list[str]:
         )
     if ask.part.who == "rank":
         others = ask.source.sql(
-            "select coalesce(sum(recorded), 0)::bigint as n from counters as c join processes as p using (process)"
+            "select coalesce(sum(recorded), 0) as n from counters as c join processes as p using (process)"
             f" where p.rank is null and enclosing is null and {statement('own_layer')}\n"
         )["n"][0].as_py()
         if others:

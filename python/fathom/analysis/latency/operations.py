@@ -4,6 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fathom import database
 from fathom.analysis import statement
 from fathom.analysis.latency.ask import Answer, Question, chosen
 
@@ -132,7 +133,7 @@ def _place(
 
 def _server_table(servers: list[dict[str, Any]]) -> pa.Table:
     """Null in all rows would have no type."""
-    table = pa.Table.from_pylist(servers)
+    table = database.table_of(servers)
     for name in ("best_rate", "server_rate", "best_who"):
         kind = pa.int64() if name == "best_who" else pa.float64()
         values = pa.array([row[name] for row in servers], kind)

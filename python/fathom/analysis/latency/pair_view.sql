@@ -33,10 +33,10 @@ each as (
 	from several
 )
 select
-	who, number, sum(calls)::bigint as calls, sum(subcalls)::bigint as subcalls, sum(requests)::bigint as requests,
-	sum(accesses)::bigint as accesses, coalesce(sum(bytes), 0)::bigint as bytes, sum(time)::bigint as server_time,
-	sum(time) / sum(subcalls) as mean, max(longest) as longest, min(shortest) as shortest, sum(after)::bigint as after,
-	sum(data_time)::bigint as data_time, coalesce(sum(bytes), 0) / nullif(sum(data_time), 0) * 1e3 as server_rate, sum(energy) as energy,
+	who, number, sum(calls) as calls, sum(subcalls) as subcalls, sum(requests) as requests,
+	sum(accesses) as accesses, coalesce(sum(bytes), 0) as bytes, sum(time) as server_time,
+	sum(time) / sum(subcalls) as mean, max(longest) as longest, min(shortest) as shortest, sum(after) as after,
+	sum(data_time) as data_time, coalesce(sum(bytes), 0) / nullif(sum(data_time), 0) * 1e3 as server_rate, sum(energy) as energy,
 	(($sign * if($sign > 0, max(longest), min(shortest)))::hugeint * 18446744073709551616 - max(first))::ubigint as first_id
 from each
 group by who, number
