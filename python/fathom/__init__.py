@@ -33,11 +33,13 @@ def include() -> str:
     return str(places.include())
 
 
-def open(path: str | PathLike[str]) -> Run:
-    """The run in this directory; packed first when it is not yet. Raises `fathom.errors.RunError`."""
+def open(path: str | PathLike[str], *, everything: bool = False) -> Run:
+    """The run in this directory; packed first when it is not yet. Its tables have what the program did; with
+    `everything` also what the MPI library, the interpreter and the system did beside it (docs/tables.md, `runtime`).
+    Raises `fathom.errors.RunError`."""
     from fathom import api, store  # the catalogue's generator needs no DuckDB
 
-    return store.open_as(api.Run, path)
+    return store.open_as(api.Run, path, everything=everything)
 
 
 def to_pandas(table: pyarrow.Table) -> pandas.DataFrame:

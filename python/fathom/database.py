@@ -24,17 +24,20 @@ PARTED = ("calls", "args", "links")
 #: Bytes of tables together, the smallest first, that are held in memory rather than read again for each question; and
 #: rows that one may have: those of many ranks are alike, so few bytes can be millions of rows.
 SMALL, FEW = 16 << 20, 1_000_000
+#: Tables that have the run-time's rows beside the program's.
+APART = frozenset(("calls", "counters", "files", "tops"))
 # What a reader gets beside the stored columns.
 COMPUTED = {"calls": ", duration - nested as exclusive"}
 # What came after the first version: tables that older runs lack are empty, columns null.
 LATER = {
-    "calls": "own u64, own_duration i64, topmost bool, alone bool",
-    "counters": """sequential u64, consecutive u64, strided u64, unaligned_file u64, unaligned_memory u64,
+    "calls": "own u64, own_duration i64, topmost bool, alone bool, runtime bool",
+    "files": "runtime bool",
+    "counters": """runtime bool, sequential u64, consecutive u64, strided u64, unaligned_file u64, unaligned_memory u64,
         contiguous u64, holes_memory u64, holes_file u64, holes_both u64, switches u64, size_histogram u64[],
         extent_histogram u64[]""",
     "selections": "part_start u64[], part_bytes u64[], part_levels u64[], part_count u64[], part_stride u64[]",
     "tops": """process u32, thread_class text, file u32, layer text, op text, kind text, enclosing_layer text,
-		enclosing text, what text, value i64, label text, calls u64, bound u64""",
+		enclosing text, runtime bool, what text, value i64, label text, calls u64, bound u64""",
     "heat": """process u32, layer text, operation text, start i64, stop i64, calls u64, bytes i64, time i64""",
     "tiles": """z u8, layer text, y u32, x u32, cell u16, op text, kind text, calls u32, time i64,
         bytes i64, longest i64, call u64""",
@@ -78,10 +81,11 @@ def one_of(column: str, values: Iterable[str | int]) -> str:
 
 
 def connect(
-    directory: Path, memory: str | None = None, threads: int | None = None
+    directory: Path, memory: str | None = None, threads: int | None = None, everything: bool = False
 ) -> duckdb.DuckDBPyConnection:
     """A view for each table in `directory`; then the database is locked to that directory. `memory`: its limit, of one
-    who asks many times: small tables are then read once. `threads`: null: as many as there are processors."""
+    who asks many times: small tables are then read once. `threads`: null: as many as there are processors.
+    `everything`: also the run-time's rows, not the program's alone."""
     # DuckDB may read and write where it spills to, so that is a folder of its own, made when needed.
     spill = Path(tempfile.gettempdir()) / f"fathom-sql-{os.getuid()}-{os.getpid()}"
     con = duckdb.connect(":memory:")
@@ -97,7 +101,7 @@ def connect(
     con.execute("set enable_external_access = false")
     con.execute(f"set parquet_metadata_cache = {bool(memory)}")
     files = table_files(directory)
-    add_views(con, directory, _small(files) if memory else frozenset())
+    add_views(con, directory, _small(files) if memory else frozenset(), everything)
     con.execute("set lock_configuration = true")
     return con
 
@@ -125,28 +129,50 @@ def _rows(pattern: Path) -> int:
 
 
 def add_views(
-    con: duckdb.DuckDBPyConnection, directory: Path, held: frozenset[str] = frozenset()
+    con: duckdb.DuckDBPyConnection,
+    directory: Path,
+    held: frozenset[str] = frozenset(),
+    everything: bool = False,
 ) -> None:
     """A view for each table in `directory`, and for those that this run is too old to have; of those to be `held` in
-    memory, a table of the same rows."""
+    memory, a table of the same rows. `everything`: as in `connect`."""
     files = table_files(directory)
     for name, path in files.items():
         form = "table" if name in held else "view"
         try:
-            rows = rows_of(con, name, sorted(path.parent.glob(path.name)))
+            rows = rows_of(con, name, sorted(path.parent.glob(path.name)), everything)
             con.execute(f'create {form} "{name}" as {rows}')
         except duckdb.Error as error:
             raise DamagedRun(f"{path}: {first_line(error)}; pack the run again") from error
+    _add_beside(con, files, everything)
     for name in LATER.keys() - files.keys():
         con.execute(f'create view "{name}" as select {_nulls(_later(name))} limit 0')
 
 
-def rows_of(con: duckdb.DuckDBPyConnection, name: str, files: Iterable[Path]) -> str:
-    """The statement of a table's rows, of these of its files."""
+def _add_beside(con: duckdb.DuckDBPyConnection, files: dict[str, Path], everything: bool) -> None:
+    """View `beside`: what the views leave out, in one row."""
+    if "counters" not in files:
+        return
+    path = files["counters"]
+    rows = rows_of(con, "counters", sorted(path.parent.glob(path.name)), everything=True)
+    which = "false" if everything else "runtime"
+    con.execute(
+        "create view beside as select count(distinct file) as files, coalesce(sum(calls), 0) as calls,"
+        f" coalesce(sum(time) filter (enclosing is null), 0) as time from ({rows}) where {which}"
+    )
+
+
+def rows_of(
+    con: duckdb.DuckDBPyConnection, name: str, files: Iterable[Path], everything: bool = False
+) -> str:
+    """The statement of a table's rows, of these of its files; `everything`: as in `connect`."""
     # Each by its name: a pattern would read `s3d.12[3]`, a job array's, as one, too.
     parts = ", ".join(quoted(str(file)) for file in files)
     rows = f"read_parquet([{parts}])"
-    return f"select *{COMPUTED.get(name, '')}{_absent(con, name, rows)} from {rows}"
+    statement = f"select *{COMPUTED.get(name, '')}{_absent(con, name, rows)} from {rows}"
+    if everything or name not in APART:
+        return statement
+    return f"from ({statement}) where runtime is not true"
 
 
 def _later(name: str) -> dict[str, str]:

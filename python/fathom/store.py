@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from fathom import database, manifest, onefile
@@ -34,9 +35,10 @@ ALWAYS = (
 class Run:
     """One run. Tables as Arrow: `run.table("calls")`; SQL: `run.sql("select …")`."""
 
-    def __init__(self, path: Path, memory: str | None = None) -> None:
-        """Of a directory that is packed; `open_run` sees to that. `memory`: limit of the database's."""
-        self.path, self._memory = path, memory
+    def __init__(self, path: Path, memory: str | None = None, everything: bool = False) -> None:
+        """Of a directory that is packed; `open_run` sees to that. `memory`: limit of the database's. `everything`: also
+        what is not the program's but a run-time's (docs/tables.md, `runtime`)."""
+        self.path, self._memory, self.everything = path, memory, everything
         self._turn = threading.Lock()  # a connection keeps the rows of one statement
         self.name = path.name.removesuffix(".fathom")
         self.manifest = manifest.read(path)
@@ -58,14 +60,18 @@ class Run:
         pattern = files[name]
         try:
             parts = [str(part) for part in sorted(pattern.parent.glob(pattern.name))]
-            return pyarrow.dataset.dataset(parts, format="parquet").to_table()
+            rows = pyarrow.dataset.dataset(parts, format="parquet")
+            apart = name in database.APART and "runtime" in rows.schema.names
+            return rows.to_table(
+                filter=None if self.everything or not apart else ~pc.field("runtime")
+            )
         except (OSError, pa.ArrowException) as error:
             raise DamagedRun(f"{pattern}: {error}; pack the run again") from error
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """The locked database (`fathom.database`)."""
-        return database.connect(self.path / "tables", self._memory)
+        return database.connect(self.path / "tables", self._memory, everything=self.everything)
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one reading statement; `$name` in it stands for a value given by that name. Of millions: `many`."""
@@ -193,15 +199,26 @@ def _check(directory: Path) -> None:
     raise DamagedRun(f"{gone}; it can be made again where the directory is writable")
 
 
-def open_run(path: str | PathLike[str], memory: str | None = None, *, quiet: bool = False) -> Run:
+def open_run(
+    path: str | PathLike[str],
+    memory: str | None = None,
+    *,
+    quiet: bool = False,
+    everything: bool = False,
+) -> Run:
     """The run in this directory, or in this one file. The first reader packs it, and says so unless it is to be
     `quiet`; the engine locks out the second. `memory`: what its database may use, as `4 GiB`; None: most of the
-    machine's."""
-    return open_as(Run, path, memory, quiet=quiet)
+    machine's. `everything`: also what is not the program's but a run-time's."""
+    return open_as(Run, path, memory, quiet=quiet, everything=everything)
 
 
 def open_as(
-    kind: type[R], path: str | PathLike[str], memory: str | None = None, *, quiet: bool = False
+    kind: type[R],
+    path: str | PathLike[str],
+    memory: str | None = None,
+    *,
+    quiet: bool = False,
+    everything: bool = False,
 ) -> R:
     """The same, of a class that can more."""
     unpacked = None
@@ -212,7 +229,7 @@ def open_as(
         directory = resolve(path)
         _pack(directory, quiet)
         _check(directory)
-    run = kind(directory, memory)
+    run = kind(directory, memory, everything)
     run.unpacked = unpacked
     if not unpacked:
         manifest.complete(run.path, run.sql)

@@ -117,7 +117,7 @@ def test_damaged_tables_are_one_line(capsys: Captured, run_directory: Path) -> N
     assert "no table runs" in refused(capsys, 3, "show", run_directory)
 
 
-def test_sums_beyond_64_bits_are_one_line(capsys: Captured, tmp_path: Path) -> None:
+def test_sums_beyond_64_bits(capsys: Captured, tmp_path: Path) -> None:
     """Of values that no program can have: each fits, their sum does not."""
     moved = {"layer": "posix", "op": "pread", "kind": "read", "file": 0, "bytes": 2**62}
     calls = [moved | {"id": n, "start": n, "duration": 1, "state": "done"} for n in range(4)]
@@ -129,7 +129,10 @@ def test_sums_beyond_64_bits_are_one_line(capsys: Captured, tmp_path: Path) -> N
         calls=calls,
         counters=counters_of(calls),
     )
-    assert "more than 64 bits" in refused(capsys, 3, "show", run, "--by", "function")
+    _, out, _ = fathom(capsys, "show", run, "--by", "function", "--json")
+    assert json.loads(out)[0]["bytes"] == 2**64
+    narrow = ("--sql", "select sum(bytes)::bigint from calls")
+    assert "more than 64 bits" in refused(capsys, 3, "query", run, *narrow)
 
 
 def test_every_command_explains_itself(capsys: Captured) -> None:

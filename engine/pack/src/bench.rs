@@ -16,6 +16,7 @@ use crate::error::{At, PackError};
 use crate::image::{Content, Loaded};
 use crate::matched::Watched;
 use crate::run::{Image, Source, stream_name};
+use crate::runtime::Runtime;
 use crate::walk::{Row, Visitor, Walker};
 
 #[derive(Debug, Clone, Default)]
@@ -54,7 +55,8 @@ pub fn bench(path: &Path, repeat: u32) -> Result<Rates, PackError> {
 	let plans: Vec<Plan> = ops.iter().map(|op| Plan::new(op, 0, |_| 0)).collect();
 	let streams = HashMap::new();
 	let watched = Watched::default();
-	let maps = maps(&definitions, &plans, &arg_names, &streams, &watched);
+	let runtime = Runtime::default();
+	let maps = maps(&definitions, &plans, &arg_names, &streams, &watched, &runtime);
 	let (names, texts) = (OpNames::new(&ops), OpTexts::new(&ops));
 	for _ in 0..repeat {
 		let begin = seconds();
@@ -93,9 +95,11 @@ fn maps<'m>(
 	arg_names: &'m HashMap<String, u16>,
 	streams: &'m HashMap<u64, u32>,
 	watched: &'m Watched,
+	runtime: &'m Runtime,
 ) -> ImageMaps<'m> {
 	let mut maps = ImageMaps {
 		watched,
+		runtime,
 		ops: Map::default(),
 		unknown_op: plans.len() as u16 - 1,
 		plans,

@@ -16,6 +16,7 @@ use crate::define::{MAX_TARGETS, Op, Target};
 use crate::heat::{Bin, Heat, HeatKey, Moved};
 use crate::matched::{Meeting, Watched};
 use crate::own::{Nature, Tree};
+use crate::runtime::Runtime;
 use crate::shape::shape;
 use crate::survey::Interrupted;
 use crate::walk::{Row, State, Visitor};
@@ -104,6 +105,7 @@ pub struct ImageMaps<'r> {
 	/// Streams of the whole run: random id to index.
 	pub streams: &'r HashMap<u64, u32>,
 	pub watched: &'r Watched,
+	pub runtime: &'r Runtime,
 }
 
 /// The tables that are being written.
@@ -269,6 +271,7 @@ impl Writing<'_, '_, '_> {
 		}
 		let enclosing = rows.inside.of(call.seq).unwrap_or(NO_OP);
 		rows.inside.forget(call.seq);
+		call.runtime = rows.is_runtime(call, enclosing);
 		self.count(call, enclosing);
 		self.out.calls.push(call);
 		self.hand_over();
@@ -295,8 +298,10 @@ impl Writing<'_, '_, '_> {
 		let succeeded = call.error == 0 && call.state == 0;
 		let access = succeeded.then(|| rows.maps.access(call));
 		self.out.counters.access(at, access.as_ref(), moves);
-		let bin = Bin { calls: 1, bytes, time: duration };
-		self.out.heat.add(rows.heat_key(moves), &Moved { start, duration, bin });
+		if !call.runtime {
+			let bin = Bin { calls: 1, bytes, time: duration };
+			self.out.heat.add(rows.heat_key(moves), &Moved { start, duration, bin });
+		}
 	}
 
 	#[inline]
@@ -437,6 +442,7 @@ impl Writing<'_, '_, '_> {
 			tree.add(pending, i, open.last().copied(), stream, nature);
 			enclosing = self.rows.inside.of(call.seq).unwrap_or(enclosing);
 			around.push(enclosing);
+			pending[i].runtime = self.rows.is_runtime(&call, enclosing);
 			open.push(i);
 		}
 		for came in kept.came.drain(..) {
@@ -556,6 +562,11 @@ impl StreamRows<'_> {
 			op,
 			enclosing,
 		}
+	}
+
+	fn is_runtime(&self, call: &CallRow, enclosing: u16) -> bool {
+		let key = self.key(call.if_has(has::FILE, call.file), call.op, enclosing);
+		self.maps.runtime.has(&key)
 	}
 
 	fn heat_key(&self, moves: Moves) -> HeatKey {

@@ -67,6 +67,8 @@ pub struct CallRow {
 	pub state: u8,
 	/// To or from several pieces of memory.
 	pub pieces: bool,
+	/// A run-time's, not the program's.
+	pub runtime: bool,
 }
 
 impl CallRow {
@@ -149,6 +151,11 @@ impl CallColumns {
 	fn yes(&self, bit: u16, nulls: Option<NullBuffer>) -> ArrayRef {
 		let values = BooleanBuffer::from_iter(self.rows.iter().map(|row| row.valid & bit != 0));
 		Arc::new(BooleanArray::new(values, nulls))
+	}
+
+	fn runtime(&self) -> ArrayRef {
+		let values = BooleanBuffer::from_iter(self.rows.iter().map(|row| row.runtime));
+		Arc::new(BooleanArray::new(values, None))
 	}
 
 	/// A column that is the same for all rows of a stream.
@@ -236,7 +243,8 @@ impl CallColumns {
 			"own" => self.optional::<UInt64Type>(has::OWN, |row| row.own),
 			"own_duration" => self.optional::<Int64Type>(has::OWN, |row| row.own_duration),
 			"topmost" => self.yes(has::TOPMOST, None),
-			_ => self.yes(has::ALONE, self.nulls(has::REQUEST)),
+			"alone" => self.yes(has::ALONE, self.nulls(has::REQUEST)),
+			_ => self.runtime(),
 		}
 	}
 
@@ -329,6 +337,7 @@ pub fn call_schema() -> SchemaRef {
 		may("own_duration", DataType::Int64),
 		must("topmost", DataType::Boolean),
 		may("alone", DataType::Boolean),
+		must("runtime", DataType::Boolean),
 	]))
 }
 

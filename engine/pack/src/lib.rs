@@ -30,6 +30,7 @@ mod recover;
 mod rings;
 mod run;
 mod runs;
+mod runtime;
 mod samples;
 mod shape;
 mod shares;

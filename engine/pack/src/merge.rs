@@ -8,6 +8,7 @@ use crate::error::PackError;
 use crate::files::{Files, Mounts, Place, RemovedNames};
 use crate::index::{Index, ProcessKey};
 use crate::run::{Image, Run};
+use crate::runtime::Runtime;
 use crate::sites::{SiteKey, Sites};
 use crate::survey::Survey;
 
@@ -83,6 +84,7 @@ pub struct Merged {
 	pub clocks: Vec<ClockKey>,
 	/// Node of each clock.
 	pub clock_nodes: Vec<usize>,
+	pub runtime: Runtime,
 }
 
 impl Merged {
@@ -116,6 +118,7 @@ pub fn merge(
 		sites: Sites::default(),
 		clocks: Vec::new(),
 		clock_nodes: Vec::new(),
+		runtime: Runtime::default(),
 	};
 	for (image, survey) in surveys {
 		merged.images.push(ImageState {
@@ -143,6 +146,7 @@ pub fn merge(
 	number_files(run, &mut merged);
 	number_ops(&mut merged);
 	number_sites(&mut merged);
+	merged.runtime = Runtime::of(&merged)?;
 	Ok(merged)
 }
 

@@ -234,6 +234,7 @@ impl<'r> Tables<'r> {
 			.text("kind", rows.iter().map(|row| row.kind()).collect())
 			.text_or("file_system", rows.iter().map(|row| row.file_system.as_deref()).collect())
 			.text_or("mount", rows.iter().map(|row| row.mount.as_deref()).collect())
+			.bool("runtime", self.merged.runtime.files.clone())
 			.write(self.folder, "files")
 	}
 
@@ -380,6 +381,7 @@ impl<'r> Tables<'r> {
 		let name = |number: u16| op(number).map(|op| op.name.as_str());
 		let keys = || keys.iter();
 		let class = |key: &Key| if key.other_thread { "other" } else { "main" };
+		let runtime = &self.merged.runtime;
 		Table::default()
 			.u32("process", keys().map(|key| key.process).collect())
 			.text("thread_class", keys().map(class).collect())
@@ -392,6 +394,7 @@ impl<'r> Tables<'r> {
 				"enclosing",
 				keys().map(|key| name(key.enclosing).filter(|_| key.enclosing != NO_OP)).collect(),
 			)
+			.bool("runtime", keys().map(|key| runtime.has(key)).collect())
 	}
 
 	fn counters(&self, rows: &[(Key, Sum)]) -> Result<(), PackError> {

@@ -244,6 +244,7 @@ impl<'r> Writer<'r> {
 			arg_names: &self.arg_names,
 			streams: &self.merged.streams,
 			watched: &self.watched,
+			runtime: &self.merged.runtime,
 		};
 		for (number, op) in &state.survey.definitions.ops {
 			let op = self.merged.op_numbers.get(op).copied().unwrap_or(unknown_op);

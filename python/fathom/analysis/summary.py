@@ -305,6 +305,17 @@ def tracing(source: Source) -> pa.Table:
     return pa.table({"calls": rows["calls"], "seconds": seconds(rows["time"])})
 
 
+def beside(source: Source) -> pa.Table:
+    """What is left out as a run-time's, not the program's (docs/tables.md, `runtime`), in one row.
+
+    Columns: files; calls; seconds (of its outermost calls, summed over processes).
+    """
+    rows = source.sql("select files, calls, time from beside")
+    return pa.table(
+        {"files": rows["files"], "calls": rows["calls"], "seconds": seconds(rows["time"])}
+    )
+
+
 def servers(source: Source) -> pa.Table:
     """One row per server, by number; none where files are not known (level `job`).
 

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 import fathom
 from fathom.analysis import Remembered
 from fathom.analysis.distribution.found import Patterns, patterns
-from fathom.commands.arguments import add_run, positive
+from fathom.commands.arguments import add_all, add_run, positive
 from fathom.errors import RunError, UsageError
 from fathom.importing.lacks import reads_and_writes
 from fathom.store import Run
@@ -25,6 +25,7 @@ from fathom.view import patterns as view
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, which files, how much."""
     add_run(parser)
+    add_all(parser)
     parser.add_argument(
         "--file", metavar="GLOB", help="only files whose path, or its last part, is like this"
     )
@@ -69,7 +70,7 @@ def check_any(found: Patterns, run: Run) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the patterns."""
-    opened = fathom.open(arguments.run)
+    opened = fathom.open(arguments.run, everything=arguments.all)
     found = patterns(Remembered(opened))
     if arguments.file:
         found = of_files("patterns", found, opened.name, arguments.file)

@@ -35,7 +35,7 @@ import fathom
 from fathom import cluster
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency import segment as segments
-from fathom.commands.arguments import add_run
+from fathom.commands.arguments import add_all, add_run
 from fathom.errors import UsageError
 from fathom.importing.lacks import asked, reads_and_writes
 from fathom.store import Run, as_json
@@ -56,6 +56,7 @@ def whole(word: str) -> int:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, the question, the part of the run, the form of the answer."""
     add_run(parser)
+    add_all(parser)
     parser.add_argument("words", nargs="*", metavar="QUERY", help="one of the queries above")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--sql", metavar="TEXT", help="the statement (default: read from stdin)")
@@ -120,10 +121,14 @@ def _statement(arguments: argparse.Namespace) -> str:
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> Iterator[Run]:
     """The run; with workers, who say at the end what it took."""
-    run = fathom.open(arguments.run)
+    run = fathom.open(arguments.run, everything=arguments.all)
     if arguments.cluster is None:
         yield run
         return
+    if arguments.all:
+        raise UsageError(
+            "query: --all goes without --cluster: workers look at the program's own calls"
+        )
     with cluster.workers(arguments.cluster) as workers:
         run.workers = workers
         yield run

@@ -22,7 +22,7 @@ import fathom
 from fathom import cost
 from fathom.analysis import closer
 from fathom.analysis import findings as conclusions
-from fathom.commands.arguments import add_run, positive
+from fathom.commands.arguments import add_all, add_run, positive
 from fathom.errors import UsageError
 from fathom.importing.lacks import asked, every_call
 from fathom.keeping import Keeping
@@ -77,6 +77,7 @@ def seconds(word: str) -> float:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, and what to print of it."""
     add_run(parser)
+    add_all(parser)
     parser.add_argument(
         "--by",
         type=keys,
@@ -119,8 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("show: --limit goes with --findings")
     if arguments.findings is not None:
         return _print_findings(arguments)
-    opened = fathom.open(arguments.run)
-    kept = Keeping(opened, opened.path)
+    opened = fathom.open(arguments.run, everything=arguments.all)
+    kept = opened if opened.everything else Keeping(opened, opened.path)
     content = page.compute(
         opened.name, opened.manifest, kept, cost.per_call(), lambda: _found(opened)
     )
@@ -155,7 +156,7 @@ def _print_findings(arguments: argparse.Namespace) -> int:
     if arguments.by or arguments.svg or arguments.csv or arguments.next:
         raise UsageError("show: --findings goes alone or with --json")
     paths = conclusions.rules(arguments.findings, conclusions.own_folder())
-    all_ = conclusions.find(fathom.open(arguments.run), paths)
+    all_ = conclusions.find(fathom.open(arguments.run, everything=arguments.all), paths)
     if arguments.json:
         found = [findings.as_json(one) for one in all_.found[: arguments.top]]
         print(json.dumps(found, indent=2, ensure_ascii=False))

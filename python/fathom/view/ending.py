@@ -41,6 +41,19 @@ def coverage(page: Page) -> list[str]:
         f"  cost of tracing: {_cost(page)}",
         f"  streams: {size}{per}",
         *([f"  no call seen of: {', '.join(silent)}"] if silent else []),
+        *left_out(page),
+    ]
+
+
+def left_out(page: Page) -> list[str]:
+    """What is not the program's, if there is any."""
+    (row,) = summary.beside(page.source).to_pylist()
+    if not row["calls"]:
+        return []
+    return [
+        f"  left out: {numbers.things(row['calls'], 'call')} on {numbers.things(row['files'], 'file')},"
+        f" {numbers.seconds(row['seconds'])}, of the MPI library's start and end, of launchers, and on files of the"
+        " system and of interpreters; --all puts them in"
     ]
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import Source
+from fathom.analysis import Source, summary
 from fathom.analysis.answers import Answers
 from fathom.analysis.findings import Findings
 from fathom.analysis.when import Line
 from fathom.analysis.when import lines as heat_lines
 from fathom.manifest import command_line
 from fathom.store import as_json
-from fathom.view import answers, findings, heat, numbers
+from fathom.view import answers, ending, findings, heat, numbers
 from fathom.view.part import Page, Part
 from fathom.view.parts import PARTS
 from fathom.view.tables import columns, emphasised, heading, printable, show
@@ -61,9 +61,12 @@ def _print_facts(title: str, line: str) -> None:
     print(line)
 
 
-def _print_nothing() -> None:
-    heading("\nNo I/O call was recorded")
-    print("  a static program, or no process of this run was traced: fathom doctor says more")
+def _print_nothing(left_out: Sequence[str]) -> None:
+    if left_out:
+        heading("\nNo I/O call of the program itself was recorded")
+    else:
+        heading("\nNo I/O call was recorded")
+        print("  a static program, or no process of this run was traced: fathom doctor says more")
 
 
 def _print_answers(said: Sequence[tuple[str, Sequence[str]]]) -> None:
@@ -95,7 +98,7 @@ def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
     """From top to bottom: what a block says is asked when its turn comes, and printed by calling it."""
     yield partial(_print_facts, *_facts(page))
     if page.table("layers").num_rows == 0:
-        yield _print_nothing
+        yield partial(_print_nothing, ending.left_out(page))
     else:
         yield partial(_print_answers, answers.sentences(page.answers, page.name, page.manifest))
         yield partial(findings.print_worst, page.findings, page.name)
@@ -147,6 +150,7 @@ def to_json(page: Page, top: int | None) -> str:
         "findings": page.findings and [findings.as_json(one) for one in page.findings.found[:top]],
         **tables,
         "tracing": tables["tracing"][0],
+        "beside": as_json(summary.beside(page.source))[0],
         "seconds_per_recorded_call": page.per_call,
         "killed": page.ended.get("killed", 0),
         "alive": page.ended.get("open", 0),

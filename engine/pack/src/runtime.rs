@@ -1,0 +1,166 @@
+//! What belongs to a run-time, not to the program: `catalog/runtime-files.toml`.
+
+use serde::Deserialize;
+
+use crate::counters::{Key, NO_FILE};
+use crate::error::PackError;
+use crate::merge::Merged;
+
+const CATALOGUE: &str = include_str!("../../../catalog/runtime-files.toml");
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Catalogue {
+	calls: Vec<String>,
+	launchers: Vec<String>,
+	files: Vec<Rule>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+	#[serde(rename = "why")]
+	_why: String,
+	/// Folders, with all that is below them.
+	#[serde(default)]
+	under: Vec<String>,
+	#[serde(default)]
+	except: Vec<String>,
+	/// Names, anywhere in a path.
+	#[serde(default)]
+	inside: Vec<String>,
+	/// Whole paths.
+	#[serde(default)]
+	named: Vec<String>,
+}
+
+impl Rule {
+	fn holds(&self, path: &str) -> bool {
+		let below = |folders: &[String]| folders.iter().any(|folder| is_below(path, folder));
+		(below(&self.under) && !below(&self.except))
+			|| self.named.iter().any(|name| fits(path, name))
+			|| self.inside.iter().any(|name| path.split('/').any(|one| fits(one, name)))
+	}
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+	path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// `*` in the pattern stands for any letters.
+fn fits(text: &str, pattern: &str) -> bool {
+	let Some((head, rest)) = pattern.split_once('*') else { return text == pattern };
+	let Some(text) = text.strip_prefix(head) else { return false };
+	if rest.is_empty() {
+		return true;
+	}
+	(0..=text.len()).any(|at| text.is_char_boundary(at) && fits(&text[at..], rest))
+}
+
+/// Which files, ops and processes of a run.
+#[derive(Debug, Default)]
+pub struct Runtime {
+	/// By file.
+	pub files: Vec<bool>,
+	/// By op.
+	ops: Vec<bool>,
+	/// By process: it starts others, and these did something.
+	processes: Vec<bool>,
+}
+
+impl Runtime {
+	pub fn of(merged: &Merged) -> Result<Runtime, PackError> {
+		let catalogue: Catalogue = toml::from_str(CATALOGUE).map_err(|error| PackError::Data {
+			path: "catalog/runtime-files.toml".into(),
+			reason: error.to_string(),
+		})?;
+		let is_one = |path: &String| catalogue.files.iter().any(|rule| rule.holds(path));
+		let launches = |exe: &str| {
+			let name = exe.rsplit('/').next().unwrap_or(exe);
+			catalogue.launchers.iter().any(|one| fits(name, one))
+		};
+		let most = merged.processes.last().map_or(0, |row| row.process as usize + 1);
+		let mut processes = vec![false; most];
+		let mut others = false;
+		for row in &merged.processes {
+			let who = merged.images[row.image].identity(row.key.1);
+			let starts = who.rank.is_none() && who.exe.as_deref().is_some_and(launches);
+			processes[row.process as usize] = starts;
+			others |= !starts;
+		}
+		if !others {
+			processes.clear();
+		}
+		Ok(Runtime {
+			files: merged
+				.files
+				.rows
+				.iter()
+				.map(|row| row.paths.last().is_some_and(is_one))
+				.collect(),
+			ops: merged.ops.iter().map(|op| catalogue.calls.contains(&op.name)).collect(),
+			processes,
+		})
+	}
+
+	/// Are calls of this key the run-time's?
+	#[inline]
+	pub fn has(&self, key: &Key) -> bool {
+		let op = |number: u16| self.ops.get(usize::from(number)).copied().unwrap_or(false);
+		let file = key.file != NO_FILE && self.files.get(key.file as usize).is_some_and(|&is| is);
+		let launcher = self.processes.get(key.process as usize).copied().unwrap_or(false);
+		file || launcher || op(key.op) || op(key.enclosing)
+	}
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	fn is_runtime(path: &str) -> bool {
+		let catalogue: Catalogue = toml::from_str(CATALOGUE).unwrap_or(Catalogue {
+			calls: Vec::new(),
+			launchers: Vec::new(),
+			files: Vec::new(),
+		});
+		catalogue.files.iter().any(|rule| rule.holds(path))
+	}
+
+	#[test]
+	fn files_of_run_times_are_known_by_their_paths() {
+		let theirs = [
+			"/proc/self/status",
+			"/dev/null",
+			"/dev/shm/ucx_shm_posix_4",
+			"/sys",
+			"/opt/conda/lib/python3.11/json/__init__.py",
+			"/home/me/venv/lib/site-packages/numpy/x.npy",
+			"/opt/mpi/lib/libmpi.so.40",
+			"/etc/hosts",
+		];
+		assert_eq!(theirs.into_iter().filter(|path| !is_runtime(path)).count(), 0);
+		let programs = [
+			"/dev/shm/mine",
+			"/scratch/out.h5",
+			"/process/data",
+			"/home/me/python/x",
+			"/data/etc/x",
+			"a.solution",
+		];
+		assert_eq!(programs.into_iter().filter(|path| is_runtime(path)).count(), 0);
+	}
+
+	#[test]
+	fn a_star_stands_for_any_letters() {
+		for (text, pattern, expected) in [
+			("libmpi.so.40", "*.so.*", true),
+			("libmpi.so", "*.so.*", false),
+			("mpiexec", "mpiexec", true),
+			("é", "*", true),
+			("éa", "*a", true),
+			("", "*", true),
+		] {
+			assert_eq!(fits(text, pattern), expected, "{text} {pattern}");
+		}
+	}
+}
