@@ -2,6 +2,7 @@
 -- layer:  posix
 -- limit:  data that could not be read, written, synced or closed is a danger at the first call. Other calls (a file that is not there, a
 --   name that is taken) are how programs look for things: those count by their time, from 16 on. What only says "not now" is left out.
+--   Of libraries (HDF5, netCDF, PnetCDF, MPI-IO) only data count, where no system call inside the call failed: that one is said then.
 -- says:   {op} of {path} failed {times}: {reason}; {seconds:seconds} of the slowest process
 -- lost:   time in failed calls of the slowest process; null where data are at stake
 -- sure:   0.9
@@ -19,14 +20,22 @@ with reason(error, reason) as (
 wire as (
 	select site from sites where regexp_matches(module, '/(lib(mpi|open-|pmi|prrte|event|hwloc|uc[mpst]|fabric|psm|ibverbs|rdmacm)|mca_|pmix_)[^/]*$')
 ),
+broken as (
+	select distinct own from calls where error <> 0 and own is not null and layer in ('posix', 'stdio', 'aio') and kind in ('read', 'write', 'sync', 'close')
+),
 failed as materialized (
 	select
-		c.id, c.process, c.op, c.error, c.file, c.parent, c.object, c.duration, c.is_own,
+		c.id, c.process, c.op, c.file, c.parent, c.object, c.duration, c.is_own, c.layer in ('posix', 'stdio', 'aio') as of_system,
+		-- The last 7 bits of an error of MPICH are its class; the others are another number for each call.
+		if(c.layer in ('mpiio', 'pnetcdf') and c.error > 128, c.error % 128, c.error) as error,
 		c.kind in ('read', 'write', 'sync', 'close') as data, p.file as known, p.place
 	from (select *, {outermost_call} as is_own from calls where error <> 0) as c left join {places} as p using (file)
-	where c.layer in ('posix', 'stdio', 'aio') and c.kind <> 'comm'
-		-- not now: EINTR, EAGAIN, EINPROGRESS, ETIMEDOUT; asked of what has no such thing: ESPIPE, ENOTTY, ENODATA, EOPNOTSUPP
-		and c.error not in (4, 11, 115, 110, 29, 25, 61, 95)
+	where c.kind <> 'comm' and if(
+			of_system,
+			-- not now: EINTR, EAGAIN, EINPROGRESS, ETIMEDOUT; asked of what has no such thing: ESPIPE, ENOTTY, ENODATA, EOPNOTSUPP
+			c.error not in (4, 11, 115, 110, 29, 25, 61, 95),
+			c.layer in ('hdf5', 'netcdf', 'pnetcdf', 'mpiio') and data and c.is_own and c.id not in (from broken)
+		)
 		and (p.file is not null or c.file is null and coalesce(c.site not in (from wire), true))
 		-- What a library looks for is its own affair, unless data are lost.
 		and (c.is_own or data)
@@ -36,7 +45,7 @@ caller as (
 ),
 alike as (
 	select
-		f.process, f.op, f.error, f.data,
+		f.process, f.op, f.error, f.data, f.of_system,
 		coalesce(f.place, nullif(regexp_replace(o.name, '[0-9]+', '*', 'g'), ''), 'an unknown file') as path,
 		count(*) as n, sum(f.duration) / 1e9 as seconds, max_by(f.id, f.duration, 8) as worst, max(f.duration) as longest
 	from failed as f left join caller as c using (parent) left join objects as o using (object)
@@ -48,16 +57,16 @@ alike as (
 ),
 process as (
 	select
-		process, op, error, data, if(count(distinct path) = 1, any_value(path), any_value(regexp_extract(path, '^(.*/)[^/]*$', 1)) || '…') as path,
+		process, op, error, data, of_system, if(count(distinct path) = 1, any_value(path), any_value(regexp_extract(path, '^(.*/)[^/]*$', 1)) || '…') as path,
 		sum(n) as n, sum(seconds) as seconds, flatten(max_by(worst, longest, 8)) as worst, max(longest) as longest
 	from alike
-	group by process, op, error, data, if(data, path, regexp_extract(path, '^(.*/)[^/]*$', 1))
+	group by process, op, error, data, of_system, if(data, path, regexp_extract(path, '^(.*/)[^/]*$', 1))
 )
 select
 	op,
 	path,
 	if(sum(n) = 1, 'once', format('{:,} times', sum(n)::bigint)) as times,
-	coalesce(any_value(r.reason), format('error {}', error)) as reason,
+	if(of_system, coalesce(any_value(r.reason), format('error {}', error)), format('the library says so (its error {})', error)) as reason,
 	max(seconds) as seconds,
 	if(
 		data, 'look at what the call returned, and stop: what follows works on data that is not there',
@@ -66,5 +75,5 @@ select
 	flatten(max_by(worst, longest, 8)) as calls,
 	if(data, null, max(seconds)) as lost
 from process left join reason as r using (error)
-group by op, path, error, data
+group by op, path, error, data, of_system
 having data or sum(n) >= 16
