@@ -19,7 +19,7 @@ from fathom.analysis import findings, statement
 from fathom.analysis.latency import ask, language, model
 from fathom.analysis.latency import segment as segments
 from fathom.database import of_path, one_of
-from fathom.errors import UsageError
+from fathom.errors import UsageError, printable
 from fathom.importing.lacks import asked, every_call, reads_and_writes
 from fathom.view import bars
 from fathom.view import findings as words
@@ -106,7 +106,7 @@ class Run(store.Run):
         that lasted longest first.
         """
         given = zip(EQUAL, (rank, layer, op, kind), strict=True)
-        which = [_one_of(name, value) for name, value in given if value is not None]
+        which = [self._one_of(name, value) for name, value in given if value is not None]
         if file is not None:
             which.append(of_path(file))
         if time is not None:
@@ -121,6 +121,30 @@ class Run(store.Run):
                 order=("duration desc, id" if limit else "start, id") + limit,
             )
         )
+
+    def _one_of(self, name: str, wanted: int | str | Sequence[int] | Sequence[str]) -> str:
+        values: list[int | str] = [wanted] if isinstance(wanted, int | str) else list(wanted)
+        there = self._there(name)
+        for value in values:
+            if there and value not in there:
+                raise UsageError(
+                    f"{name} {printable(repr(value))}: not in this run; there are"
+                    f" {', '.join(map(str, there[:20]))}{' …' if len(there) > 20 else ''}"
+                )
+        return one_of(name, values)
+
+    def _there(self, name: str) -> list[int | str]:
+        """All values that a column of this run can have, where these are few."""
+        if name == "rank":
+            rows = self.sql(
+                "select distinct rank as one from processes where rank >= 0 order by one"
+            )
+            return list(rows["one"].to_pylist())
+        if name == "layer":
+            rows = self.sql("select distinct layer as one from counters")
+            recorded = self.manifest.get("configuration", {}).get("layers", [])
+            return sorted({*rows["one"].to_pylist(), *recorded})
+        return []
 
     def by(self, *keys: str) -> pa.Table:
         """The table of `fathom show --by KEY[,KEY]`: calls, bytes, seconds by layer, function, rank, file, time, …;
@@ -180,7 +204,3 @@ class Run(store.Run):
 def _name(column: str) -> str:
     """A column's name as SQL writes it, whatever is in it."""
     return '"' + column.replace('"', '""') + '"'
-
-
-def _one_of(name: str, wanted: int | str | Sequence[int] | Sequence[str]) -> str:
-    return one_of(name, [wanted] if isinstance(wanted, int | str) else wanted)

@@ -12,13 +12,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathom.errors import DamagedRun, RunError
+from fathom.errors import DamagedRun, RunError, printable
 from fathom.files import open_kept, write_new
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Manifest = dict[str, Any]
+#: Of run.json, as this version writes and reads it.
+FORMAT = 1
 # Tools whose logs are imported, as `recorder` has them, and as they call themselves.
 TOOLS = {"darshan": "Darshan", "dftracer": "DFTracer", "recorder": "Recorder", "strace": "strace"}
 
@@ -34,6 +36,11 @@ def read(run: Path) -> Manifest:
         raise DamagedRun(f"{path}: {error}") from error
     if not isinstance(content, dict):
         raise DamagedRun(f"{path}: not a JSON object")
+    if content.get("format", FORMAT) != FORMAT:
+        raise RunError(
+            f"{path}: its format is {printable(repr(content['format']))}, which this version cannot read; it reads"
+            f" format {FORMAT}"
+        )
     return content
 
 

@@ -19,7 +19,7 @@ from pyarrow.parquet import ParquetFile
 
 from fathom import database, manifest, onefile
 from fathom.directory import engine, find, resolve
-from fathom.errors import DamagedRun, FathomError
+from fathom.errors import DamagedRun, FathomError, UsageError
 from fathom.rings import are_done, own_rings, remove
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Run:
         """A whole table. The big ones are better asked by SQL."""
         files = database.table_files(self.path / "tables")
         if name not in files:
-            raise DamagedRun(f"{self.path}: no table '{name}'; there are {', '.join(files)}")
+            raise UsageError(f"{self.path}: no table '{name}'; there are {', '.join(files)}")
         import pyarrow.dataset  # takes as long to load as DuckDB; SQL does without
 
         pattern = files[name]

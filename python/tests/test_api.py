@@ -50,8 +50,33 @@ def test_what_cannot_be_asked_is_said(shared_run: Path) -> None:
         run.query("latency breakdwn inclusive")
     with pytest.raises(UsageError, match="no finding 'nothing'"):
         run.findings("nothing")
+    with pytest.raises(
+        UsageError, match=r"layer 'nothing': not in this run; there are fathom, hdf5, "
+    ):
+        run.calls(layer="nothing")
+    with pytest.raises(UsageError, match="rank 99: not in this run; there are 0, 1"):
+        run.calls(rank=[0, 99])
+    with pytest.raises(UsageError, match="no table 'nothing'; there are clocks"):
+        run.table("nothing")
     with pytest.raises(AttributeError):
         run.counters  # noqa: B018
+
+
+def test_columns_of_one_name_are_kept_apart(
+    shared_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["query", str(shared_run), "--csv", "--sql", "select 1 as a, 2 as a, 3 as b"]) == 0
+    assert capsys.readouterr().out == "a,a_2,b\n1,2,3\n"
+
+
+@pytest.mark.parametrize("form", ["99", '"x"', "null"])
+def test_a_run_of_another_format_is_refused(
+    run_directory: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    (run_directory / "run.json").write_text(f'{{"format": {form}}}')
+    assert main(["show", str(run_directory)]) == 3
+    said = capsys.readouterr().err
+    assert "run.json: its format is" in said and said.count("\n") == 1
 
 
 def test_too_little_memory_is_one_line_and_no_fault_of_the_statement(tmp_path: Path) -> None:

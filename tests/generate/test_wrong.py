@@ -288,3 +288,11 @@ def _read(text: str) -> None:
         assert 1 <= mistake.place.column <= len(mistake.place.text) + 1
     except FathomError:
         raise AssertionError("a mistake without a place") from None
+
+
+def test_a_program_stays_in_its_language(tmp_path: Path) -> None:
+    """Statements of Fortran were once put into a program in C."""
+    program = tmp_path / "heat.c"
+    program.write_text(f"int main(void)\n{{\n{BASE}}}\n")
+    with pytest.raises(FathomError, match="a program in c; code in fortran does not fit into it"):
+        command.generate(program, {"language": "fortran"}, False)

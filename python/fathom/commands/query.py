@@ -208,6 +208,17 @@ def _ask(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _apart(rows: pa.Table) -> pa.Table:
+    """Columns of one name under names of their own: `op`, `op_2`."""
+    names: list[str] = []
+    for name in rows.column_names:
+        number, one = 2, name
+        while one in names or (number > 2 and one in rows.column_names):
+            one, number = f"{name}_{number}", number + 1
+        names.append(one)
+    return rows.rename_columns(names)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Prints the rows."""
     if arguments.words:
@@ -219,7 +230,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     with _opened(arguments) as opened:
         combine = arguments.combine
-        rows = opened.in_parts(statement, combine) if combine else opened.many(statement)
+        rows = _apart(opened.in_parts(statement, combine) if combine else opened.many(statement))
     if arguments.json:
         print(json.dumps(as_json(rows), indent=1, ensure_ascii=False))
     elif arguments.csv:

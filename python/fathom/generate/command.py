@@ -42,6 +42,11 @@ def checked(
     """The specification, with options replaced by `instead`, and its plans; a FathomError for what is wrong with it.
     `text`: instead of what the file says."""
     spec = build.read(str(path), text_of(path) if text is None else text)
+    own, other = spec.source.language, instead.get("language")
+    if own and other and (own == "fortran") != (other == "fortran"):
+        raise UsageError(
+            f"{path}: this is a program in {own}; code in {other} does not fit into it"
+        )
     for name, word in instead.items():
         spec.options[name] = Option((word,), spec.source.place(0, 1))
     restructure(spec)
