@@ -4,17 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOCK_FD = 3 };
 enum { END_MS = 60000 }; /* longest wait for an agent's end; sending may take a while */
 
 /* Who starts an agent holds the ring directory's lock, and the agent inherits it: it is free again when
@@ -46,16 +41,6 @@ const char *engine_find(void)
 	return NULL;
 }
 
-static void redirect(int to, const char *path, int flags)
-{
-	int fd = open(path, flags, 0666);
-
-	if (fd < 0)
-		_exit(EXIT_FATHOM);
-	dup2(fd, to);
-	close(fd);
-}
-
 size_t agent_words(const struct run *run, const char *engine, const char **words)
 {
 	const char *first[] = {engine,    "agent",    run->directory,     "--ring",
@@ -70,93 +55,49 @@ size_t agent_words(const struct run *run, const char *engine, const char **words
 	return count + sink_words(&run->options.sink, words + count);
 }
 
-__attribute__((noreturn)) static void become_agent(const struct run *run, const char *engine,
-						   const char *watch)
+/* What an agent is started with. */
+struct agent {
+	const struct run *run;
+	const char *engine;
+	const char *watch; /* a pid to stay for; NULL: standard input says when to end */
+};
+
+__attribute__((noreturn)) static void become_agent(const void *of)
 {
-	const struct options *options = &run->options;
+	const struct agent *agent = of;
+	const struct options *options = &agent->run->options;
 	const char *words[26];
-	size_t count = agent_words(run, engine, words);
+	size_t count = agent_words(agent->run, agent->engine, words);
 
 	words[count++] = "--locked";
-	if (watch) {
+	if (agent->watch) {
 		words[count++] = "--watch";
-		words[count++] = watch;
+		words[count++] = agent->watch;
 	}
 	words[count] = NULL;
 	if (options->collect) /* in the environment: a command line is everybody's to read */
 		setenv("FATHOM_COLLECT", options->collect, 1);
-	unsetenv("FATHOM_RUN");
-	unsetenv("LD_PRELOAD");
-	execv(engine, (char **)words);
+	execv(agent->engine, (char **)words);
 	_exit(EXIT_FATHOM);
 }
 
-/* Descriptors of the launcher's that stayed open here would keep it waiting for the program's end. */
-static void keep_only(int lock)
-{
-	if (lock != LOCK_FD)
-		dup2(lock, LOCK_FD);
-	else
-		fcntl(lock, F_SETFD, 0);
-	if (syscall(SYS_close_range, LOCK_FD + 1, ~0u, 0))
-		for (int fd = LOCK_FD + 1; fd < sysconf(_SC_OPEN_MAX); fd++)
-			close(fd);
-}
-
-/* A launcher binds ranks to processors; the agent must not share one with the rank that started it. */
-static void use_any_processor(void)
-{
-	cpu_set_t all;
-
-	memset(&all, 0xff, sizeof(all));
-	sched_setaffinity(0, sizeof(all), &all); /* the kernel takes those that we may use */
-}
-
-/* A launcher that ends a job asks every process of it first: then tails are still to be saved. */
-static void outlast_requests(void)
-{
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-}
-
-/* In a session of its own, so that no key and no launcher's signal to the job's processes ends it before
- * it has saved what they leave; and a grandchild, so that the program finds no child it does not know. */
 static bool start(const struct run *run, const char *engine, int lock, int input, int output)
 {
-	const char *log = format_text("%s/agent.log", node_directory(run));
-	const char *watch = input < 0 ? format_text("%d", (int)getpid()) : NULL;
-	pid_t child = fork();
-	int status;
+	const struct agent agent = {
+		.run = run,
+		.engine = engine,
+		.watch = input < 0 ? format_text("%d", (int)getpid()) : NULL,
+	};
+	const struct apart apart = {
+		.input = input,
+		.output = output,
+		.kept = lock,
+		.log = format_text("%s/agent.log", node_directory(run)),
+		.become = become_agent,
+		.of = &agent,
+	};
 
-	if (child == 0) {
-		sigset_t none;
-
-		setsid();
-		if (fork())
-			_exit(0);
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		if (input >= 0)
-			dup2(input, STDIN_FILENO);
-		else
-			redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
-		if (output >= 0)
-			dup2(output, STDOUT_FILENO);
-		else
-			redirect(STDOUT_FILENO, "/dev/null", O_WRONLY);
-		redirect(STDERR_FILENO, log, O_WRONLY | O_CREAT | O_APPEND);
-		keep_only(lock);
-		use_any_processor();
-		outlast_requests();
-		if (chdir("/"))
-			_exit(EXIT_FATHOM);
-		become_agent(run, engine, watch);
-	}
-	if (child > 0)
-		child_wait(child,
-			   &status); /* fails where SIGCHLD is ignored; it has waited then, too */
-	return child > 0;
+	return apart_start(&apart);
 }
 
 static const char *engine_or_say(void)

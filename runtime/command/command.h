@@ -111,10 +111,12 @@ struct run {
 	uint64_t id, start_ns;
 	const char *start_json;        /* run.json's text without the closing brace */
 	int agent_input, agent_output; /* pipes to the agent; -1: none waits for us */
+	int watcher;                   /* socket to the watcher; -1: none listens to us */
 };
 void run_name(struct run *run);
 void run_create(struct run *run);
 void run_finish(const struct run *run, int wait_status);
+uint64_t now_ns(void); /* CLOCK_REALTIME */
 
 /* node.c: what exists once per node. */
 struct node {
@@ -146,6 +148,23 @@ void tuned_publish(struct run *run);
 char *tuned_line(const char **at, const char *word);
 const char *tuned_path(const struct run *run); /* NULL: nothing is set */
 void tuned_variables(const struct run *run, void (*use)(const char *name, const char *value));
+
+/* apart.c: processes of ours beside the program, in a session of their own, that nobody waits for. */
+struct apart {
+	int input, output;              /* what standard input and output are; -1: nothing */
+	int kept;                       /* becomes descriptor 3; all others are closed */
+	const char *log;                /* what standard error appends to; NULL: nothing */
+	void (*become)(const void *of); /* does not return */
+	const void *of;
+};
+bool apart_start(const struct apart *apart); /* false: no process could be made */
+
+/* watch.c: who notes when recorded processes die, one per node; and the run's end, where `fathom run` was killed. */
+#define WATCH_WORD "--watch" /* by it the command knows that it is to be the watcher */
+void watch_start(struct run *run, bool wait);
+void watch_program(const struct run *run, pid_t program); /* it has been started */
+void watch_end(const struct run *run, int wait_status);   /* it has ended, and run.json says so */
+int watch_main(char **words);                             /* what the watcher does */
 
 /* agent.c: the process that stays beside the traced ones, one per node. */
 const char *engine_find(void); /* NULL: not installed */

@@ -70,6 +70,7 @@ static int command_run(int argc, char **argv)
 	int status;
 
 	prepare(&run, true, argc, argv);
+	watch_start(&run, !run.launcher.name[0]);
 	if (run.launcher.name[0]) {
 		agent_start(&run, false);
 		environment_set(&run);
@@ -80,6 +81,7 @@ static int command_run(int argc, char **argv)
 	if (run.options.strace)
 		strace_import(&run);
 	run_finish(&run, status);
+	watch_end(&run, status);
 	agent_end(&run);
 	ring_remove_if_done(run.ring);
 	if (run.options.show)
@@ -102,6 +104,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "run") == 0)
 		return command_run(argc - 1, argv + 1);
+	if (argc > 1 && strcmp(argv[1], WATCH_WORD) == 0)
+		return watch_main(argv + 2);
 	if (argc > 1 && strcmp(argv[1], "env") == 0)
 		return command_env(argc - 1, argv + 1);
 	unsetenv(

@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-static uint64_t now_ns(void)
+uint64_t now_ns(void)
 {
 	struct timespec time;
 

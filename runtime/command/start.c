@@ -219,6 +219,7 @@ int program_wait(const struct run *run)
 			forwarding_exec(run);
 		program_exec(run->options.command);
 	}
+	watch_program(run, child);
 	return wait_forwarding(run, child, &signals);
 }
 
