@@ -13,7 +13,7 @@ pub const NOTE: &str = "collected";
 
 /// Files that belong to a node's part of a run. Streams only grow; the others are small and may change.
 pub fn kept(name: &str) -> bool {
-	is_stream(name) || matches!(name, "node" | "mounts" | "agent.log" | "run.json")
+	is_stream(name) || matches!(name, "node" | "mounts" | "ends" | "agent.log" | "run.json")
 }
 
 pub fn is_stream(name: &str) -> bool {

@@ -171,6 +171,7 @@ fn each_batch(
 			maps,
 			ordinals: None,
 			interrupted: HashMap::new(),
+			end: None,
 			side_time: HashMap::new(),
 			inside: Inside::default(),
 			pending: Pending::default(),

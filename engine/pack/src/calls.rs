@@ -132,6 +132,8 @@ pub struct StreamRows<'r> {
 	pub ordinals: Option<&'r [u32]>,
 	/// Of a side stream's calls: where they were made, by seq; with that call's ordinal in the process.
 	pub interrupted: HashMap<u64, (u64, Interrupted, u32)>,
+	/// When its process was killed, where that is known.
+	pub end: Option<i64>,
 	/// Time that signal handlers' calls took inside calls of this stream, by seq.
 	pub side_time: HashMap<u64, i64>,
 	/// From which seq on calls are directly inside a counted call of an op.
@@ -316,7 +318,10 @@ impl Writing<'_, '_, '_> {
 	#[inline]
 	fn convert(&mut self, row: &Row<'_>) -> CallRow {
 		let maps = self.rows.maps;
-		let ended = self.clock.ns(row.ended);
+		let mut ended = self.clock.ns(row.ended);
+		if row.state == State::Open {
+			ended = ended.max(self.rows.end.unwrap_or(ended));
+		}
 		let began = row.began.map(|tick| self.clock.ns(tick));
 		let op = row.op.and_then(|op| maps.ops.get(op)).unwrap_or(maps.unknown_op);
 		let mut call = CallRow {
@@ -328,7 +333,7 @@ impl Writing<'_, '_, '_> {
 			depth: row.depth as u8,
 			state: match row.state {
 				State::Done => 0,
-				State::Unfinished => 1,
+				State::Unfinished | State::Open => 1,
 				State::Lost => 2,
 			},
 			..CallRow::default()

@@ -153,7 +153,10 @@ fn row(key: &Key, parts: &[Part], merged: &Merged, lines: &[Line]) -> Collective
 			row.expected = row.expected.max(group.size);
 			ranks.insert(group.own);
 		}
-		let (enter, leave) = (lines[state.clock].ns(call.began), lines[state.clock].ns(call.ended));
+		let enter = lines[state.clock].ns(call.began);
+		let pid = state.survey.streams[call.stream as usize].pid;
+		let end = state.end_of(pid).filter(|_| call.open);
+		let leave = lines[state.clock].ns(call.ended).max(end.unwrap_or(enter));
 		row.first_enter = row.first_enter.min(enter);
 		row.last_enter = row.last_enter.max(enter);
 		row.first_leave = row.first_leave.min(leave);

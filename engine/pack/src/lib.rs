@@ -11,6 +11,7 @@ mod collectives;
 mod columns;
 mod counters;
 mod define;
+mod ends;
 mod error;
 mod extents;
 mod files;

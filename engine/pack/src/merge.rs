@@ -27,6 +27,8 @@ pub struct ImageState {
 	pub selections: Vec<u32>,
 	pub first_selection: u32,
 	pub clock: usize,
+	/// When its process was killed, in the run's time, where that is known and matters.
+	pub end: Option<i64>,
 }
 
 impl ImageState {
@@ -42,6 +44,11 @@ impl ImageState {
 
 	pub fn stream_of(&self, id: u64) -> Option<usize> {
 		self.survey.streams.iter().position(|stream| stream.id == id)
+	}
+
+	/// The same of one of its processes: a child of vfork that runs on its memory dies by itself.
+	pub fn end_of(&self, pid: u32) -> Option<i64> {
+		self.end.filter(|_| self.image.pid == pid)
 	}
 
 	pub fn identity(&self, pid: u32) -> Identity {
@@ -132,6 +139,7 @@ pub fn merge(
 			selections: Vec::new(),
 			first_selection: 0,
 			clock: 0,
+			end: None,
 		});
 	}
 	// Ranks in order, then others as they began: neighbours in rank lie together in the tables.

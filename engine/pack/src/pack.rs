@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::carries;
 use crate::collectives::{CallNumbers, CollectiveRow, Collectives};
+use crate::ends::find_ends;
 use crate::error::{At, PackError};
 use crate::heat;
 use crate::index::Index;
@@ -170,6 +171,7 @@ pub struct Whole {
 	merged: Merged,
 	collectives: Collectives,
 	times: Times,
+	lasted: Option<i64>,
 	processes: Vec<ProcessFacts>,
 	collective_rows: Vec<CollectiveRow>,
 	numbers: Vec<CallNumbers>,
@@ -177,12 +179,13 @@ pub struct Whole {
 
 impl Whole {
 	pub fn new(run: &Run, surveys: Vec<(Image, Survey)>) -> Result<Whole, PackError> {
-		let merged = merge(run, surveys, Index::read(&run.tables()))?;
+		let mut merged = merge(run, surveys, Index::read(&run.tables()))?;
 		let collectives = Collectives::find(&merged);
 		let times = times(run, &merged, &collectives.meetings(&merged));
+		let lasted = find_ends(run, &mut merged, &times)?;
 		let processes = facts(&merged, &times);
 		let (collective_rows, numbers) = collectives.rows(&merged, &times.lines);
-		Ok(Whole { merged, collectives, times, processes, collective_rows, numbers })
+		Ok(Whole { merged, collectives, times, lasted, processes, collective_rows, numbers })
 	}
 
 	/// Who writes parts into `folder`.
@@ -192,7 +195,7 @@ impl Whole {
 		folder: &'r Path,
 		progress: &'r Progress,
 	) -> Writer<'r> {
-		let width = heat::width(duration(&self.processes));
+		let width = heat::width(duration(&self.processes, self.lasted));
 		let (lines, rows) = (&self.times.lines, plan.part_rows);
 		Writer::new(&self.merged, lines, &self.numbers, folder, progress, width, rows)
 	}
@@ -206,7 +209,7 @@ impl Whole {
 		mut all: Written,
 	) -> Result<Packed, PackError> {
 		let (merged, times, facts) = (&self.merged, &self.times, &self.processes);
-		let tables = Tables { run, merged, times, folder, facts };
+		let tables = Tables { run, merged, times, folder, facts, lasted: self.lasted };
 		all.sort();
 		let mut carries = carries::find(merged, &self.collectives);
 		write_links(folder, "carries", &mut carries.links)?;
@@ -237,7 +240,7 @@ fn stamp(run: &Run, recovered: &Recovered) -> String {
 	let files = run.images.iter().map(|image| image.files.len()).sum::<usize>() + agents().count();
 	let newest = run.newest.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
 	format!(
-		"engine={}\nfiles={files}\nbytes={bytes}\nnewest={}\nalive={}\nsaid={}\n",
+		"engine={}\nfiles={files}\nbytes={bytes}\nnewest={}\nalive={}\nsaid={}\nends={}\nend={}\n",
 		env!("CARGO_PKG_VERSION"),
 		newest.unwrap_or_default().as_nanos(),
 		recovered.alive.len(),
@@ -245,6 +248,8 @@ fn stamp(run: &Run, recovered: &Recovered) -> String {
 			.iter()
 			.map(|node| node.agent_log.len() + usize::from(node.broken_off))
 			.sum::<usize>(),
+		run.nodes.iter().map(|node| node.ends.len()).sum::<usize>(),
+		run.span().map_or(0, |(_, end)| end),
 	)
 }
 

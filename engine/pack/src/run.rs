@@ -1,6 +1,6 @@
 //! A run directory: its nodes, its stream files, its settings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,8 @@ pub struct Node {
 	/// What its agents sampled, and what they had to say.
 	pub agents: Vec<AgentFile>,
 	pub agent_log: String,
+	/// When processes died, by pid and instance, in ns of its CLOCK_MONOTONIC.
+	pub ends: HashMap<(u32, u64), u64>,
 	/// Its files came from another host, and what sent them was cut off.
 	pub broken_off: bool,
 }
@@ -179,6 +181,23 @@ impl Run {
 		json.is_some_and(|json: serde_json::Value| json.get("recorder").is_some())
 	}
 
+	/// From its start to its end, ns since 1970, as `fathom run` or its watcher says.
+	///
+	/// An import has no other processes than those it tells of; an attached run has no program that it waits for.
+	pub fn span(&self) -> Option<(i64, i64)> {
+		let json: serde_json::Value = serde_json::from_str(self.configuration.as_deref()?).ok()?;
+		if json.get("recorder").is_some() || json.get("attached").is_some() {
+			return None;
+		}
+		let (start, end) = (json.get("start_ns")?.as_i64()?, json.get("end_ns")?.as_i64()?);
+		(0 <= start && start <= end).then_some((start, end))
+	}
+
+	/// When this image's process died, in its node's CLOCK_MONOTONIC, where somebody watched.
+	pub fn end_of(&self, image: &Image) -> Option<u64> {
+		self.nodes.get(image.node)?.ends.get(&(image.pid, image.instance)).copied()
+	}
+
 	fn add_node(&mut self, name: &str, files: &NodeFiles) {
 		let number = self.nodes.len();
 		let mut images: BTreeMap<(u64, u32), Image> = BTreeMap::new();
@@ -189,6 +208,7 @@ impl Run {
 				Some("collected") => node.broken_off = source.text().starts_with("state=open"),
 				Some("agent.log") => node.agent_log += &source.text(),
 				Some("node") => describe(&mut node, &source.text()),
+				Some("ends") => node.ends = ends(&source.text()),
 				_ => {}
 			}
 			if !is_stream(path) {
@@ -232,6 +252,11 @@ fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
 pub fn stream_name(path: &Path) -> Option<(u32, u64)> {
 	let name = path.file_name()?.to_str()?.strip_suffix(".fts")?;
 	let name = name.strip_suffix(".tail").unwrap_or(name);
+	image_name(name)
+}
+
+/// `<pid>.<instance>`
+fn image_name(name: &str) -> Option<(u32, u64)> {
 	let (pid, instance) = name.split_once('.')?;
 	Some((pid.parse().ok()?, u64::from_str_radix(instance, 16).ok()?))
 }
@@ -249,6 +274,15 @@ fn node_of(name: &str) -> Node {
 		_ => name.split_once('-').unwrap_or((name, "")),
 	};
 	Node { host: host.to_owned(), boot_id: boot_id.to_owned(), ..Node::default() }
+}
+
+/// What the file `ends` says: `<pid>.<instance> <ns>` in each line.
+fn ends(text: &str) -> HashMap<(u32, u64), u64> {
+	let end = |line: &str| {
+		let (name, ns) = line.split_once(' ')?;
+		Some((image_name(name)?, ns.parse().ok()?))
+	};
+	text.lines().filter_map(end).collect()
 }
 
 /// What the file `node` says.

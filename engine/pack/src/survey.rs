@@ -13,7 +13,7 @@ use crate::error::PackError;
 use crate::files::class;
 use crate::image::{Loaded, StreamChunks};
 use crate::run::Image;
-use crate::walk::{Row, Visitor, Walker};
+use crate::walk::{Row, State, Visitor, Walker};
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StreamSurvey {
@@ -52,6 +52,8 @@ pub struct CollectiveCall {
 	pub bytes: Option<i64>,
 	pub size: Option<i64>,
 	pub failed: bool,
+	/// Its process ended in it.
+	pub open: bool,
 	pub offset: Option<i64>,
 	/// The offset that the program gave is its view's first byte.
 	pub at_start: bool,
@@ -146,6 +148,8 @@ pub struct Survey {
 	pub chunks: u64,
 	/// The image's ring was recovered: it did not end in order.
 	pub killed: bool,
+	/// Calls were open when its process ended.
+	pub open: bool,
 	pub alive: bool,
 }
 
@@ -453,6 +457,7 @@ impl<'s> Pass<'s> {
 			bytes,
 			size: field(Target::Size),
 			failed: row.error != 0,
+			open: row.state == State::Open,
 			offset: field(Target::Offset).filter(|&offset| offset != UNKNOWN_OFFSET),
 			at_start: given.and_then(|i| row.fields.get(i)) == Some(&0),
 			selection: field(Target::Selection).and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
@@ -529,6 +534,7 @@ impl Visitor for Pass<'_> {
 	#[inline]
 	fn row(&mut self, row: &Row<'_>) {
 		self.summary.events += 1;
+		self.survey.open |= row.state == State::Open;
 		if !self.waiting.is_empty() {
 			self.catch_side_calls(row);
 		}

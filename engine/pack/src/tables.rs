@@ -36,6 +36,8 @@ pub struct Tables<'r> {
 	pub folder: &'r Path,
 	/// By process.
 	pub facts: &'r [ProcessFacts],
+	/// The run, where a process was killed.
+	pub lasted: Option<i64>,
 }
 
 /// Of all processes.
@@ -44,9 +46,9 @@ pub fn facts(merged: &Merged, times: &Times) -> Vec<ProcessFacts> {
 	processes.map(|(row, start)| facts_of(merged, times, row, start)).collect()
 }
 
-/// From time 0 to the last thing recorded.
-pub fn duration(processes: &[ProcessFacts]) -> i64 {
-	processes.iter().map(|facts| facts.stop).max().unwrap_or(0)
+/// From time 0 to the last thing recorded; of a run of which a process was killed, no less than it `lasted`.
+pub fn duration(processes: &[ProcessFacts], lasted: Option<i64>) -> i64 {
+	processes.iter().map(|facts| facts.stop).chain(lasted).max().unwrap_or(0)
 }
 
 impl<'r> Tables<'r> {
@@ -105,7 +107,7 @@ impl<'r> Tables<'r> {
 		Table::default()
 			.text("name", vec![name.strip_suffix(".fathom").unwrap_or(&name)])
 			.i64("started", vec![self.times.started])
-			.i64("duration", vec![duration(self.facts)])
+			.i64("duration", vec![duration(self.facts, self.lasted)])
 			.u32("processes", vec![self.facts.len() as u32])
 			.u32("streams", vec![images.iter().map(|state| state.streams.len() as u32).sum()])
 			.u32("nodes", vec![self.run.nodes.len() as u32])
@@ -632,9 +634,10 @@ fn facts_of(merged: &Merged, times: &Times, row: &ProcessRow, start: u64) -> Pro
 	let main = pid == state.image.pid;
 	let marks = survey.definitions.marks.iter().map(|mark| mark.ticks);
 	let last = own().map(|stream| stream.last_tick).chain(marks.filter(|_| main)).max();
+	let last = line.ns(last.unwrap_or(start));
 	ProcessFacts {
 		start: line.ns(start),
-		stop: line.ns(last.unwrap_or(start)),
+		stop: last.max(state.end_of(pid).unwrap_or(last)),
 		ended: match (survey.alive, whole) {
 			(true, _) => "open",
 			(false, true) => "clean",

@@ -5,7 +5,10 @@ use fathom_stream::{Call, Chunk, Decoder, Item, OpenCall, Record};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
 	Done,
+	/// Left, or its thread ended.
 	Unfinished,
+	/// Open when its process ended: it lasted until then.
+	Open,
 	Lost,
 }
 
@@ -205,7 +208,10 @@ fn unfinished(row: &fathom_stream::Unfinished, parent: Option<u64>) -> Row<'stat
 		began: Some(row.began.min(row.ended)),
 		ended: row.ended,
 		error: 0,
-		state: State::Unfinished,
+		state: match row.reason {
+			fathom_stream::Unfinished::OPEN_AT_END => State::Open,
+			_ => State::Unfinished,
+		},
 		fields: &[],
 		asked: Some((row.size, row.offset)),
 	}

@@ -298,6 +298,7 @@ fn stream_rows<'p>(
 		maps,
 		ordinals: ordinals[local].as_deref(),
 		interrupted,
+		end: state.end_of(stream.pid),
 		side_time,
 		inside: Inside::default(),
 		pending: Pending::default(),

@@ -1,0 +1,72 @@
+//! When processes that were killed died. Until then the calls lasted that were open in them.
+
+use std::collections::HashMap;
+
+use fathom_stream::{Decoder, Found, Item, Record, chunks};
+
+use crate::clock::Kind;
+use crate::error::PackError;
+use crate::merge::{ImageState, Merged};
+use crate::run::Run;
+use crate::times::Times;
+
+/// Process images by pid and instance.
+type Key = (u32, u64);
+
+/// Notes it in the images: of a process whose death was noted it is that; else, of one with open calls, the run's end,
+/// or when an agent last looked at it. Gives how long the run lasted, launcher and all, where a process was killed.
+pub fn find_ends(run: &Run, merged: &mut Merged, times: &Times) -> Result<Option<i64>, PackError> {
+	let killed = |merged: &Merged, state: &ImageState| {
+		state.survey.killed && merged.clocks[state.clock].kind != Kind::Faked
+	};
+	let all: Vec<usize> =
+		(0..merged.images.len()).filter(|&i| killed(merged, &merged.images[i])).collect();
+	let Some(span) = (!all.is_empty()).then(|| run.span()) else { return Ok(None) };
+	let untold = |&i: &usize| run.end_of(&merged.images[i].image).is_none();
+	let looks = match span {
+		None if all.iter().any(untold) => last_looks(run)?,
+		_ => HashMap::new(),
+	};
+	for i in all {
+		let state = &mut merged.images[i];
+		let monotonic = |ns: u64| times.monotonic[state.clock].ns(ns);
+		let looked = looks.get(&(state.image.pid, state.image.instance)).copied();
+		let last = span.map(|(_, end)| end.saturating_sub(times.started));
+		let last = last.or_else(|| looked.map(monotonic)).filter(|_| state.survey.open);
+		state.end = run.end_of(&state.image).map(monotonic).or(last);
+	}
+	Ok(span.map(|(start, end)| end - start))
+}
+
+/// When agents last sampled each process, in CLOCK_MONOTONIC of its node.
+fn last_looks(run: &Run) -> Result<HashMap<Key, u64>, PackError> {
+	let mut looks = HashMap::new();
+	for agent in run.nodes.iter().flat_map(|node| &node.agents) {
+		let data = agent.source.read()?;
+		let mut series: HashMap<u32, Key> = HashMap::new();
+		let mut decoder = Decoder::new();
+		let whole = chunks(&data).filter_map(|found| match found {
+			Found::Chunk(chunk) => Some(chunk),
+			Found::Skipped(_) => None,
+		});
+		for chunk in whole {
+			let mut rows = decoder.rows(&chunk);
+			while let Some(item) = rows.next() {
+				match item {
+					Ok(Item::Record(Record::Series(named))) => {
+						series.insert(named.series, (named.pid, named.instance));
+					}
+					Ok(Item::Record(Record::Samples(samples))) => {
+						let keys = samples.values.iter().filter_map(|(n, _)| series.get(n));
+						for key in keys {
+							let last = looks.entry(*key).or_insert(samples.time);
+							*last = samples.time.max(*last);
+						}
+					}
+					_ => {}
+				}
+			}
+		}
+	}
+	Ok(looks)
+}
