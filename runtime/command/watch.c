@@ -20,7 +20,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,11 +29,11 @@
 
 enum {
 	LOOK_MS = 500,   /* between looks at processes that the kernel does not tell of */
-	GRACE_MS = 1000, /* longest wait for ranks that die after their launcher did */
+	GRACE_MS = 1000, /* longest wait for ranks that end after their launcher did */
 };
 
 /* What `fathom run` says; the watcher answers to the last two, when it has noted who died. */
-enum saying { PROGRAM, EXITED, KILLED };
+enum saying { PROGRAM, SUCCEEDED, FAILED };
 struct message {
 	enum saying what;
 	pid_t program;
@@ -252,7 +251,7 @@ static void take_message(void)
 		lose_starter();
 	else if (message.what == PROGRAM)
 		add(message.program, NULL);
-	else if (message.what == KILLED)
+	else if (message.what == FAILED)
 		watch.answering = true;
 	else
 		answer();
@@ -292,7 +291,7 @@ static void wake(void)
 	note_dead();
 	if (watch.listening)
 		take_message();
-	if (watch.answering && watch.count == 0)
+	if (watch.answering && watch.listening && watch.count == 0)
 		answer();
 }
 
@@ -418,14 +417,14 @@ void watch_program(const struct run *run, pid_t program)
 	tell(run, PROGRAM, program);
 }
 
-/* Until those that died with the program are noted. Ranks die a little later than a launcher that was killed. */
+/* Until those that died with the program are noted. Ranks end a little later than a launcher that failed. */
 void watch_end(const struct run *run, int wait_status)
 {
 	struct pollfd answer = {.fd = run->watcher, .events = POLLIN};
 
 	if (run->watcher < 0)
 		return;
-	tell(run, WIFSIGNALED(wait_status) ? KILLED : EXITED, 0);
+	tell(run, wait_status ? FAILED : SUCCEEDED, 0);
 	poll(&answer, 1, GRACE_MS);
 	close(run->watcher);
 }

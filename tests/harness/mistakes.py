@@ -37,6 +37,7 @@ class Pair:
     run: str = ""  # more options of `fathom run`
     env: dict[str, str] = field(default_factory=dict)
     before: str = ""  # shell, in {tmp}, before each of the two
+    exit: int = 0  # status of both programs
     says: str = ""  # part of the finding's sentence
     also: list[str] = field(default_factory=list)  # findings that the innocent one has as well
     needs: list[str] = field(default_factory=list)
@@ -81,10 +82,12 @@ def _program(word: str, mpi: str) -> Path:
     raise MistakeError(f"{word} is not built")
 
 
-def _must(command: list[str | Path], env: dict[str, str], cwd: Path, timeout: int) -> None:
+def _must(
+    command: list[str | Path], env: dict[str, str], cwd: Path, timeout: int, status: int = 0
+) -> None:
     words = [str(word) for word in command]
     done = runner.execute(words, env, timeout, cwd)
-    if done.returncode:
+    if done.returncode != status:
         said = f"{done.stdout[-1500:]}{done.stderr[-3000:]}"
         raise runner.Failed(f"{shlex.join(words)}: exit {done.returncode}\n{said}")
 
@@ -110,5 +113,5 @@ def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
         *traced, *launcher, "env", f"LD_PRELOAD={preloaded}", _program(program, pair.mpi), *arguments,
     ]  # fmt: skip
     began = time.monotonic()
-    _must(command, env, tmp, pair.timeout)
+    _must(command, env, tmp, pair.timeout, pair.exit)
     return time.monotonic() - began

@@ -279,6 +279,32 @@ def tuned(source: Source) -> pa.Table:
     return source.sql(statement("tuned"))
 
 
+def unfinished(source: Source) -> pa.Table:
+    """Outermost calls that were open when their process was killed, the longest first.
+
+    Columns: ranks; pids (of processes without a rank); op; layer; path; source_line; since_seconds; seconds (of the
+    longest); calls.
+    """
+    rows = source.sql(statement("unfinished"))
+    places = [
+        f"{row['source']}:{row['line']}" if row["line"] else row["source"]
+        for row in rows.select(["source", "line"]).to_pylist()
+    ]
+    return pa.table(
+        {
+            "ranks": rows["ranks"],
+            "pids": rows["pids"],
+            "op": rows["op"],
+            "layer": rows["layer"],
+            "path": rows["path"],
+            "source_line": pa.array(places, pa.string()),
+            "since_seconds": seconds(rows["since"]),
+            "seconds": seconds(rows["longest"]),
+            "calls": rows["calls"],
+        }
+    )
+
+
 def missing(source: Source) -> pa.Table:
     """What was cut or damaged, from `marks`: kind, detail, processes, value (summed), marks."""
     return source.sql(statement("missing"))

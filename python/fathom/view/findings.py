@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fathom.analysis.findings import Finding, Findings
+from fathom.analysis.ranklist import compress
 from fathom.view import numbers
 from fathom.view.tables import emphasised, heading, printable, text
+
+
+def ranks_of(ranks: Sequence[int]) -> str:
+    """`rank 2`, `ranks 0-1,7`."""
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {compress(ranks)}"
+
 
 FORMS: dict[str, Callable[..., str]] = {
     "count": numbers.count,
@@ -17,6 +24,7 @@ FORMS: dict[str, Callable[..., str]] = {
     "percent": numbers.percent,
     "rate": numbers.rate,
     "times": numbers.times,
+    "ranks_of": ranks_of,
     "": text,
 }
 

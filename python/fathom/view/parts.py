@@ -252,6 +252,21 @@ def _missing_title(page: Page) -> str:
     return "Missing" if ending.missing(page) else "Missing: nothing"
 
 
+def _ranks_of(ranks: list[int] | None) -> str:
+    return ranklist.compress(ranks or ())
+
+
+UNFINISHED = (
+    Column("rank", "ranks", _ranks_of),
+    Column("process", "pids", _ranks_of, spare=2),
+    Column("function", "op", text, right=False),
+    Column("layer", "layer", text, right=False, spare=1),
+    Column("since", "since_seconds", numbers.seconds),
+    Column("for", "seconds", numbers.seconds),
+    Column("calls", "calls", numbers.count, spare=3),
+    Column("line", "source_line", text, right=False, is_path=True),
+    Column("file", "path", text, right=False, is_path=True),
+)
 CRITICAL = (
     Column("phase", "phase", numbers.count),
     Column("start", "start_seconds", numbers.seconds),
@@ -279,6 +294,9 @@ PARTS = (
     Part(
         "layers", summary.layers, "Layers (times summed over processes; share and MB/s by the clock)",
         "layer", LAYERS, whole=True,
+    ),
+    Part(
+        "unfinished", summary.unfinished, "Open when their process ended (for: the longest)", "unfinished", UNFINISHED,
     ),
     Part("functions", summary.functions, "Functions", "function", FUNCTIONS, needs="layers"),
     Part("spread", summary.spread, _ranks_title, words=_spread, needs="layers", whole=True),
