@@ -267,6 +267,36 @@ def test_ranks_that_started_fathom_themselves(launched: Callable[..., Job], mpi:
     assert_named(job, WRITE, True, f"its last call was {WRITE}")
 
 
+def test_an_agent_alone(tmp_path: Path) -> None:
+    """No `fathom run` at all: the calls last until the agent last looked at their process."""
+    needs.require(needs.of_mpi("mpich"))
+    run, data, sample = tmp_path / "run.fathom", tmp_path / "f", 0.1
+    environment = f'eval "$({paths.FATHOM} env --agent --sample {sample} -o {run})"'
+    launch = f"{runner.LAUNCH['mpich']} -n {RANKS} {paths.PROGRAMS}/programs/mpi/hang_mpich"
+    process = subprocess.Popen(
+        ["bash", "-c", f"{environment}; {launch} stuck {data}; true"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, **runner.STACK_ENV},
+        start_new_session=True,
+    )
+    job = Job(process, run, data)
+    waited = killed(job, kill_ranks, signal.SIGKILL)
+    assert process.stdout
+    process.stdout.close()
+    connection = tables.connect(run)
+    looks = tables.ask(
+        connection,
+        """select count(*) from calls c join processes p using (process)
+        where c.state = 'unfinished' and c.start + c.duration =
+            (select max(time) from samples s where s.process = c.process)""",
+    )
+    assert looks == [[2]]
+    assert_lasts(connection, WRITE, waited // 2)
+    assert_named(job, WRITE, True, f"its last call was {WRITE}")
+
+
 @pytest.mark.parametrize("mpi", MPIS)
 def test_a_hung_open(launched: Callable[..., Job], mpi: str) -> None:
     job = launched(mpi, "opens")

@@ -12,6 +12,7 @@ use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use common::{Decoded, decode, finish, numbers, scratch, start, stream_files};
 use fathom_pack::{Options, Others, PackError, Step, pack, pack_in_shares, recover, share};
+use fathom_stream::{Found, chunks};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 /// Ended is not compared where the clock of another core lagged: rows never go back in time.
@@ -108,6 +109,59 @@ fn table(run: &Path, name: &str) -> Vec<RecordBatch> {
 
 fn i64s(batch: &RecordBatch, name: &str) -> Vec<i64> {
 	batch[name].as_primitive::<Int64Type>().values().to_vec()
+}
+
+/// Ends of the open calls and of the process, and the run's duration, ns after the first clock reading that is kept.
+fn ends(run: &Path, began: i64) -> (Vec<i64>, i64, i64) {
+	let mut open = Vec::new();
+	for batch in table(run, "calls") {
+		let (start, duration) = (i64s(&batch, "start"), i64s(&batch, "duration"));
+		let state = batch["state"].as_any_dictionary();
+		let (keys, names) = (state.normalized_keys(), state.values().as_string::<i32>());
+		let unfinished = (0..batch.num_rows()).filter(|&i| names.value(keys[i]) == "unfinished");
+		open.extend(unfinished.map(|i| start[i] + duration[i]));
+	}
+	let runs = table(run, "runs").remove(0);
+	let zero = i64s(&runs, "started")[0] - began;
+	let stop = i64s(&table(run, "processes").remove(0), "stop")[0];
+	(open.iter().map(|end| end + zero).collect(), stop + zero, i64s(&runs, "duration")[0])
+}
+
+#[test]
+fn calls_of_a_killed_program_last_until_it_died() {
+	const SECOND: i64 = 1_000_000_000;
+	const NEAR: i64 = SECOND / 10; // where clocks were read few times
+	let near = |at: i64, seconds: i64| (at - seconds * SECOND).abs() < NEAR;
+	let folder = scratch("died");
+	finish(start(&folder, "", &["5", "5000", "1", "kill"]));
+	let (run, rings) = (folder.join("t.fathom"), folder.join("ring"));
+	recover(&run, &rings).unwrap();
+	let stream = stream_files(&folder).remove(0);
+	let data = fs::read(&stream).unwrap();
+	let Some(Found::Chunk(first)) = chunks(&data).next() else { panic!("no chunk") };
+	let (began, monotonic) = (first.header.begin.realtime as i64, first.header.begin.monotonic);
+	pack(&run, &quiet()).unwrap();
+	let (open, stop, duration) = ends(&run, began);
+	assert!(!open.is_empty() && open.iter().all(|&end| near(end, 0) && end <= stop));
+	assert!(duration < SECOND, "nothing tells: the last thing known");
+
+	let end = began + 7 * SECOND;
+	let json = format!("{{\"start_ns\": {}, \"end_ns\": {end}}}", began - SECOND);
+	fs::write(run.join("run.json"), json).unwrap();
+	assert!(!pack(&run, &quiet()).unwrap().fresh);
+	let (open, stop, duration) = ends(&run, began);
+	assert!(open.iter().all(|&end| near(end, 7)) && near(stop, 7), "until the run's end");
+	assert_eq!(duration, 8 * SECOND);
+
+	let name = stream.file_name().unwrap().to_str().unwrap();
+	let name = name.strip_suffix(".tail.fts").or(name.strip_suffix(".fts")).unwrap();
+	let line = format!("{name} {}\n1.0 x\n\n", monotonic + 5 * SECOND as u64);
+	fs::write(stream.with_file_name("ends"), line).unwrap();
+	assert!(!pack(&run, &quiet()).unwrap().fresh);
+	let (open, stop, duration) = ends(&run, began);
+	assert!(open.iter().all(|&end| near(end, 5)) && near(stop, 5), "until it died");
+	assert_eq!(duration, 8 * SECOND);
+	tree_is_sound(&run);
 }
 
 /// Every parent resolves, is not younger than its child, and holds it; nested time fits.
