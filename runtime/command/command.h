@@ -160,11 +160,9 @@ struct apart {
 bool apart_start(const struct apart *apart); /* false: no process could be made */
 
 /* watch.c: who notes when recorded processes die, one per node; and the run's end, where `fathom run` was killed. */
-#define WATCH_WORD "--watch" /* by it the command knows that it is to be the watcher */
 void watch_start(struct run *run, bool wait);
 void watch_program(const struct run *run, pid_t program); /* it has been started */
 void watch_end(const struct run *run, int wait_status);   /* it has ended, and run.json says so */
-int watch_main(char **words);                             /* what the watcher does */
 
 /* agent.c: the process that stays beside the traced ones, one per node. */
 const char *engine_find(void); /* NULL: not installed */

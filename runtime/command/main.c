@@ -104,8 +104,6 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "run") == 0)
 		return command_run(argc - 1, argv + 1);
-	if (argc > 1 && strcmp(argv[1], WATCH_WORD) == 0)
-		return watch_main(argv + 2);
 	if (argc > 1 && strcmp(argv[1], "env") == 0)
 		return command_env(argc - 1, argv + 1);
 	unsetenv(

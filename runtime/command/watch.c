@@ -5,6 +5,7 @@
  * ends when `fathom run` has, and no recorded process is left. */
 #include "command.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <dirent.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -68,10 +69,12 @@ static uint64_t monotonic_ns(void)
 /* State and start of a process; false: it is gone, or only nobody has waited for it yet. */
 static bool runs(pid_t pid, uint64_t *start)
 {
-	char line[1024], state = 'X', *at;
+	char path[64], line[1024], state = 'X', *at;
 	unsigned long long began = 0;
 
-	if (!read_line(format_text("/proc/%d/stat", (int)pid), line, sizeof(line)))
+	snprintf(path, sizeof(path), "/proc/%d/stat",
+		 (int)pid); /* asked again and again: nothing is allocated */
+	if (!read_line(path, line, sizeof(line)))
 		return false;
 	at = strrchr(line, ')'); /* the name before may hold anything */
 	if (at)
@@ -295,15 +298,24 @@ static void wake(void)
 		answer();
 }
 
-static void begin(char **words)
+/* What the watcher is started with. */
+struct watcher {
+	const struct run *run;
+	pid_t starter; /* 0: it stays for the other end of the socket */
+};
+
+static void begin(const struct watcher *watcher)
 {
 	struct epoll_event event = {.events = EPOLLIN};
+	const struct run *run = watcher->run;
 	struct rlimit files;
+	struct node node;
 
-	watch.run = words[0];
-	watch.rings = words[1];
-	watch.node = words[2];
-	watch.listening = !words[3];
+	node_read(&node);
+	watch.run = format_text("%s", run->directory);
+	watch.rings = format_text("%s", run->ring);
+	watch.node = format_text("%s/streams/%s-%s", run->directory, node.boot_id, node.host);
+	watch.listening = !watcher->starter;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -316,51 +328,37 @@ static void begin(char **words)
 	if (watch.listening)
 		epoll_ctl(watch.wakes, EPOLL_CTL_ADD, STDIN_FILENO, &event);
 	else
-		add((pid_t)strtol(words[3], NULL, 10), NULL);
+		add(watcher->starter, NULL);
 	look_at_all_rings();
 }
 
-int watch_main(char **words)
+/* It is no second `fathom run`: who kills those by their command line does not mean it. Nothing of ours looks at the
+ * words of the command line any more. */
+static void take_name(void)
 {
-	size_t count = 0;
+	const char *name = format_text("fathom%c--watch%c%s", '\0', '\0', watch.run);
+	const size_t length = sizeof("fathom") + sizeof("--watch") + strlen(watch.run);
+	size_t room = 0;
+	char *line = read_file("/proc/self/cmdline", &room);
 
-	while (words[count])
-		count++;
-	if (count < 3 || count > 4)
-		return EXIT_FATHOM;
-	begin(words);
+	if (!line || room <= 1)
+		return;
+	memset(program_invocation_name, 0, room);
+	memcpy(program_invocation_name, name, length < room ? length : room - 1);
+	prctl(PR_SET_NAME, "fathom-watch");
+}
+
+__attribute__((noreturn)) static void become_watcher(const void *of)
+{
+	begin(of);
 	if (watch.wakes < 0 || watch.changes < 0)
-		return EXIT_FATHOM;
+		_exit(EXIT_FATHOM);
+	take_name();
 	while (watch.listening || watch.count > 0)
 		wake();
 	if (watch.completing)
 		complete();
-	return 0;
-}
-
-/* What the watcher is started with. */
-struct watcher {
-	const struct run *run;
-	const char *starter; /* pid; NULL: it stays for the other end of the socket */
-};
-
-__attribute__((noreturn)) static void become_watcher(const void *of)
-{
-	const struct watcher *watcher = of;
-	const struct run *run = watcher->run;
-	struct node node;
-	char *words[7] = {(char *)"fathom",
-			  (char *)WATCH_WORD,
-			  (char *)run->directory,
-			  (char *)run->ring,
-			  NULL,
-			  (char *)watcher->starter,
-			  NULL};
-
-	node_read(&node);
-	words[4] = format_text("%s/streams/%s-%s", run->directory, node.boot_id, node.host);
-	execv("/proc/self/exe", words);
-	_exit(EXIT_FATHOM);
+	_exit(0);
 }
 
 /* A socket that has the name of this run's watcher on this node; -1: there is one, or none can be. The kernel frees the
@@ -388,7 +386,7 @@ void watch_start(struct run *run, bool wait)
 	int ends[2] = {-1, -1};
 	const struct watcher watcher = {
 		.run = run,
-		.starter = wait ? NULL : format_text("%d", (int)getpid()),
+		.starter = wait ? 0 : getpid(),
 	};
 	struct apart apart = {.output = -1, .become = become_watcher, .of = &watcher};
 
