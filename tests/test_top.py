@@ -116,7 +116,17 @@ def packed(run: Path) -> Sums:
     sql = """select layer, op, enclosing, p.rank, p.pid, f.path,
         sum(calls)::bigint, sum(errors)::bigint, sum(bytes)::bigint, sum(time) / 1e9
         from counters join processes p using (process) left join files f using (file) group by all"""
-    for *key, path, calls, errors, moved, seconds in tables.ask(tables.connect(run), sql):
+    # A call that a kill cut off: in the tables until then, in a look up to the last thing known of its thread.
+    unseen = """select c.layer, c.op, up.op, p.rank, p.pid, f.path, 0, 0, 0,
+            -sum(c.start + c.duration - greatest(c.start, last.stop)) / 1e9
+        from calls c join processes p using (process) left join files f using (file)
+        left join calls up on up.id = c.parent
+        join (select stream, max(start + duration) as stop from calls where state = 'done' group by stream) last
+            on last.stream = c.stream
+        where c.state = 'unfinished' and p.ended = 'killed' group by all"""
+    connection = tables.connect(run)
+    rows = tables.ask(connection, sql) + tables.ask(connection, unseen)
+    for *key, path, calls, errors, moved, seconds in rows:
         add(sums, tuple(key), (calls, errors, moved, seconds))
         if path and path.endswith((".own", ".all", ".h5")):
             add(sums, ("file", *key, path), (calls, errors, moved, seconds))
