@@ -49,10 +49,12 @@ struct watched {
 };
 
 static struct {
-	const char *run, *rings, *node;
+	const char *run, *rings;
+	const char *node; /* its folder in the run; NULL: deaths are not noted */
 	struct watched *all;
 	size_t count, room;
 	int wakes, changes; /* epoll, inotify */
+	bool agent;         /* it takes rings of the dead, too */
 	bool listening;     /* `fathom run` is there */
 	bool answering;     /* it waits until all have died */
 	bool completing;    /* run.json's end is ours to write */
@@ -108,16 +110,21 @@ static bool is_its_maker(const struct watched *one)
 			start = 0;
 		close(fd);
 	}
-	return one->start && (!start || start == one->start); /* an agent has taken it: believed */
+	if (fd < 0)
+		return one->start && watch.agent; /* which took it; else the end was in order */
+	return one->start && (!start || start == one->start);
 }
 
 /* A line for the packer (docs/stream-format.md). A run directory that was removed meanwhile needs none. */
 static void note_death(const struct watched *one)
 {
-	const char *path = format_text("%s/ends", watch.node);
 	const char *name_end = strrchr(one->ring, '.');
+	const char *path;
 	FILE *file;
 
+	if (!watch.node)
+		return;
+	path = format_text("%s/ends", watch.node);
 	mkdir(watch.node, 0777);
 	file = fopen(path, "ae");
 	if (!file)
@@ -314,7 +321,10 @@ static void begin(const struct watcher *watcher)
 	node_read(&node);
 	watch.run = format_text("%s", run->directory);
 	watch.rings = format_text("%s", run->ring);
-	watch.node = format_text("%s/streams/%s-%s", run->directory, node.boot_id, node.host);
+	if (!run->options.sink.on) /* then nothing but shared files is made in the run */
+		watch.node =
+			format_text("%s/streams/%s-%s", run->directory, node.boot_id, node.host);
+	watch.agent = run->options.sample || selection_is_steered(run);
 	watch.listening = !watcher->starter;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
