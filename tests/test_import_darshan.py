@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import random
+import struct
 import subprocess
 import sys
 from collections import Counter
@@ -273,6 +274,38 @@ sys.exit(main())
     )
     assert done.returncode == 2
     assert "fathom-io[darshan]" in done.stderr
+
+
+# Where the header of a log has the place and length of module 0, and its version.
+PLACES, VERSIONS = 48, 1072
+NUMBERS = {"POSIX": 1, "MPI-IO": 2, "H5D": 4, "LUSTRE": 8, "STDIO": 9, "DXT_POSIX": 10}
+
+
+def changed(log: Path, module: str, how: str, place: Path) -> Path:
+    """The log with one module of a newer version, damaged, or marked as not whole."""
+    content, number = bytearray(log.read_bytes()), NUMBERS[module]
+    if how == "newer":
+        struct.pack_into("<I", content, VERSIONS + 4 * number, 99)
+    else:
+        offset, length = struct.unpack_from("<QQ", content, PLACES + 16 * number)
+        content[offset : offset + length] = b"\xff" * length
+    path = place / f"{module}-{how}.darshan"
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("how", ["newer", "damaged"])
+@pytest.mark.parametrize("module", NUMBERS)
+def test_a_module_that_cannot_be_read_costs_itself(tmp_path: Path, module: str, how: str) -> None:
+    log = changed(sample(SMALL), module, how, tmp_path)
+    run = imported(log, tmp_path)
+    assert compare(log, run) > 0
+    marks = tables.connect(run).sql("select detail from marks where kind = 'darshan'").fetchall()
+    version = 99 if how == "newer" else Theirs(log).modules[module]["ver"]
+    lines = [detail for (detail,) in marks if "cannot be read" in detail]
+    assert [line.partition(" cannot")[0] for line in lines] == [
+        f"module {module}, version {version}"
+    ]
 
 
 def damaged(good: bytes, chance: random.Random) -> bytes:

@@ -2,8 +2,8 @@
 
 `strace`: what `strace -f -ttt -T -y -o FILE` wrote, or all the files of `-ff`. The run has the system calls of files,
 by process and thread; nothing of libraries above them, which strace does not see.
-`darshan`: a log of Darshan. The run has its counters, and, where the log has DXT, each read and write. Needs the
-package: pip install 'fathom-io[darshan]'.
+`darshan`: a log of Darshan. The run has its counters, and, where the log has DXT, each read and write. Needs Darshan's
+own library: of an installation of darshan-util, or pip install 'fathom-io[darshan]'.
 `dftracer`: the files that DFTracer wrote (.pfw, .pfw.gz), one for each process, or the directory with them.
 `recorder`: the directory that Recorder 2.5 or 3.0 wrote of one run.
 
@@ -18,12 +18,12 @@ examples:
 # ruff: noqa: N999  (a command's module has the command's name)
 
 import argparse
-import importlib.util
 import os
 from pathlib import Path
 
 from fathom.directory import engine, to_make
 from fathom.errors import UsageError, install, printable
+from fathom.importing.darshan_library import library
 from fathom.importing.start import importing
 from fathom.manifest import TOOLS
 
@@ -67,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _darshan(logs: list[Path], into: Path) -> None:
     if len(logs) != 1:
         raise UsageError("import: a log of Darshan is a whole job; name one")
-    if importlib.util.find_spec("darshan") is None:
-        raise UsageError(f"import: darshan needs its package: {install('darshan')}")
+    if library() is None:
+        raise UsageError(
+            f"import: no library of Darshan 3.4 or newer (darshan-util) is here: {install('darshan')}"
+        )
     importing("fathom.importing.darshan", logs, into)
