@@ -58,8 +58,8 @@ class Counted:
 
 @dataclass(frozen=True)
 class Part:
-    """Ops that share bytes and seconds: Darshan does not say which of them took what. Where several were called, they
-    are one op, `whole`, for ops that move data; else the first has all seconds."""
+    """Ops that share bytes and seconds: Darshan does not say which of them took what. Where several that move data were
+    called, they are one op, `whole`; seconds of others are those of an op of their own, `sum`."""
 
     counted: tuple[Counted, ...]
     time: str
@@ -67,6 +67,7 @@ class Part:
     bytes: str = ""
     longest: str = ""
     whole: Op | None = None
+    sum: Op | None = None
 
 
 @dataclass(frozen=True)
@@ -98,19 +99,24 @@ def _data(layer: str, height: int, what: str, moved: str, *rows: str, whole: str
     return Part(_ops(layer, height, *rows), f"F_{what}_TIME", span, moved, longest, one)
 
 
+def _meta(layer: str, height: int, *rows: str) -> Part:
+    """Opens and all else that takes Darshan's seconds of metadata, closes among them, which it does not count."""
+    one = Op(layer, "metadata", "meta", height)
+    return Part(_ops(layer, height, *rows), "F_META_TIME", "F_OPEN", sum=one)
+
+
 MODULES = {
     "POSIX": Module("posix", "POSIX", PATH, (
         _data("posix", 1, "READ", "BYTES_READ", "read read READS"),
         _data("posix", 1, "WRITE", "BYTES_WRITTEN", "write write WRITES"),
-        Part(_ops("posix", 1, "open open OPENS", "stat meta STATS", "lseek seek SEEKS", "dup meta DUPS",
-            "fileno meta FILENOS", "mmap map MMAPS", "rename meta RENAME_SOURCES"), "F_META_TIME", "F_OPEN"),
+        _meta("posix", 1, "open open OPENS", "stat meta STATS", "lseek seek SEEKS", "dup meta DUPS",
+            "fileno meta FILENOS", "mmap map MMAPS", "rename meta RENAME_SOURCES"),
         Part(_ops("posix", 1, "fsync sync FSYNCS", "fdatasync sync FDSYNCS"), ""),
     )),
     "STDIO": Module("stdio", "STDIO", PATH, (
         _data("stdio", 1, "READ", "BYTES_READ", "fread read READS"),
         _data("stdio", 1, "WRITE", "BYTES_WRITTEN", "fwrite write WRITES"),
-        Part(_ops("stdio", 1, "fopen open OPENS", "fdopen open FDOPENS", "fseek seek SEEKS", "fflush sync FLUSHES"),
-            "F_META_TIME", "F_OPEN"),
+        _meta("stdio", 1, "fopen open OPENS", "fdopen open FDOPENS", "fseek seek SEEKS", "fflush sync FLUSHES"),
     )),
     "MPI-IO": Module("mpiio", "MPIIO", MPI_FILE, (
         _data("mpiio", 2, "READ", "BYTES_READ", "MPI_File_read read INDEP_READS", "MPI_File_read_all* read COLL_READS",
@@ -118,20 +124,20 @@ MODULES = {
         _data("mpiio", 2, "WRITE", "BYTES_WRITTEN", "MPI_File_write write INDEP_WRITES",
             "MPI_File_write_all* write COLL_WRITES", "MPI_File_write_all_begin* write SPLIT_WRITES",
             "MPI_File_iwrite write NB_WRITES", whole="write"),
-        Part(_ops("mpiio", 2, "MPI_File_open* open COLL_OPENS INDEP_OPENS", "MPI_File_set_view* meta VIEWS",
-            "MPI_File_sync* sync SYNCS"), "F_META_TIME", "F_OPEN"),
+        _meta("mpiio", 2, "MPI_File_open* open COLL_OPENS INDEP_OPENS", "MPI_File_set_view* meta VIEWS",
+            "MPI_File_sync* sync SYNCS"),
     )),
     "H5F": Module("hdf5", "H5F", HDF5_FILE, (
-        Part(_ops("hdf5", 3, "H5Fopen open OPENS", "H5Fflush sync FLUSHES"), "F_META_TIME", "F_OPEN"),
+        _meta("hdf5", 3, "H5Fopen open OPENS", "H5Fflush sync FLUSHES"),
     )),
     "H5D": Module("hdf5", "H5D", DATASET, (
         _data("hdf5", 3, "READ", "BYTES_READ", "H5Dread read READS"),
         _data("hdf5", 3, "WRITE", "BYTES_WRITTEN", "H5Dwrite write WRITES"),
-        Part(_ops("hdf5", 3, "H5Dopen open OPENS", "H5Dflush sync FLUSHES"), "F_META_TIME", "F_OPEN"),
+        _meta("hdf5", 3, "H5Dopen open OPENS", "H5Dflush sync FLUSHES"),
     )),
     "PNETCDF_FILE": Module("pnetcdf", "PNETCDF_FILE", PNETCDF_FILE, (
-        Part(_ops("pnetcdf", 3, "ncmpi_create* open CREATES", "ncmpi_open* open OPENS", "ncmpi_redef* meta REDEFS",
-            "ncmpi_sync* sync SYNCS"), "F_META_TIME", "F_OPEN"),
+        _meta("pnetcdf", 3, "ncmpi_create* open CREATES", "ncmpi_open* open OPENS", "ncmpi_redef* meta REDEFS",
+            "ncmpi_sync* sync SYNCS"),
         Part(_ops("pnetcdf", 3, "ncmpi_wait_all* wait COLL_WAITS", "ncmpi_wait wait INDEP_WAITS"), "F_WAIT_TIME",
             "F_WAIT"),
     )),
@@ -140,7 +146,7 @@ MODULES = {
             "ncmpi_iget read NB_READS", whole="read"),
         _data("pnetcdf", 3, "WRITE", "BYTES_WRITTEN", "ncmpi_put write INDEP_WRITES",
             "ncmpi_put_all* write COLL_WRITES", "ncmpi_iput write NB_WRITES", whole="write"),
-        Part(_ops("pnetcdf", 3, "ncmpi_inq_varid meta OPENS"), "F_META_TIME", "F_OPEN"),
+        _meta("pnetcdf", 3, "ncmpi_inq_varid meta OPENS"),
     )),
 }  # fmt: skip
 
@@ -162,6 +168,10 @@ def ops_of(module: Module, part: Part, record: Record) -> list[tuple[Op, int]]:
             found.append((counted.op, calls))
     if part.whole and len(found) > 1:
         return [(part.whole, sum(calls for _, calls in found))]
+    if part.sum and record.ns(f"{module.prefix}_{part.time}"):
+        # Its calls are those that nobody counts: a close for each open.
+        opens = sum(calls for op, calls in found if op.kind == "open")
+        return [(part.sum, max(1, opens)), *found]
     return found
 
 
@@ -207,10 +217,18 @@ def countings(module: Module, record: Record, lasted: int) -> list[Counting]:
     return made
 
 
-def seconds_left(module: Module, record: Record) -> int:
-    """ns that belong to no op: those of calls that Darshan does not count, as closes."""
-    return sum(
-        record.ns(f"{module.prefix}_{part.time}")
-        for part in module.parts
-        if part.time and not ops_of(module, part, record)
-    )
+def communication(
+    counters: Mapping[str, int], times: Mapping[str, float], lasted: int
+) -> list[Counting]:
+    """What a rank did by functions of MPI."""
+    made = []
+    for key, calls in counters.items():
+        name = key.removesuffix("_CALL_COUNT")
+        if name == key or calls <= 0:
+            continue
+        op = Op("mpi", "MPI_" + name.removeprefix("MPI_").capitalize(), "comm", 2)
+        seconds = (times.get(f"{name}_{which}_TIME", 0.0) for which in ("TOTAL", "MAX"))
+        time, longest = (round(min(max(0.0, value), LONGEST) * 1e9) for value in seconds)
+        moved = max(0, counters.get(f"{name}_TOTAL_BYTES", 0))
+        made.append(Counting(op, Total(calls, moved, time, min(longest, time), 0, lasted)))
+    return made

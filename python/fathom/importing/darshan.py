@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -12,26 +13,26 @@ from fathom.importing.counted import (
     Counting,
     Module,
     Record,
+    communication,
     countings,
     ops_of,
-    seconds_left,
 )
 from fathom.importing.darshan_log import TRACES, Log, Segments
+from fathom.importing.enclosing import Enclosing
+from fathom.importing.functions import UNKNOWN_OFFSET
 from fathom.importing.lines import ALL, Lines, Op, Total, configuration, tell_all
 
 # What is read of a log, and what would not be told by its name.
-READ = {*MODULES, *TRACES, "LUSTRE"}
-# Layers that call a layer, by file: nearest first.
-ABOVE = {"posix": ("mpiio", "pnetcdf", "hdf5"), "mpiio": ("pnetcdf", "hdf5")}
+READ = {*MODULES, *TRACES, "LUSTRE", "APMPI"}
 # Files of which it is said who was slowest.
 SLOWEST = 10
 LIMITS = (
     "closes are not counted; sizes of reads and writes are what moved; failed calls are unknown; the shortest call is "
     "unknown (0); places in the code, threads, process numbers and, without DXT, hosts are unknown; a file is its name",
     "which call made which is not recorded: calls of POSIX on a file that MPI-IO or HDF5 has open are taken to be "
-    "theirs, traced ones where their times lie in each other",
-    "seconds of opens, stats, seeks and the like are one sum, which stands at the first of them; those of fsync are "
-    "in writes",
+    "theirs as far as their seconds have room, traced ones where their times lie in each other",
+    "seconds of opens, closes, stats, seeks and the like are one sum, op metadata, which counts a close for each open; "
+    "those of fsync are in writes",
 )
 
 
@@ -50,8 +51,9 @@ class Telling:
         self.traced = {name: log.read(name, log.traced) for name in TRACES}
         for name in MODULES:
             self.counts[name] = log.read(name, log.counted)
-        # Of each file and layer its ops by kind: what a lower layer's calls lie in.
-        self.ops: dict[tuple[str, str], dict[str, Op]] = defaultdict(dict)
+        self.talk = log.read("APMPI", log.communicated)
+        self.lasted = max(log.lasted, self.last())
+        self.enclosing = Enclosing(self.sums(), log.ranks)
         # Calls, bytes and ns that rows have: file, rank, op.
         self.rows: Counter[tuple[int, int, Op]] = Counter()
         self.bytes: Counter[tuple[int, int, Op]] = Counter()
@@ -60,13 +62,15 @@ class Telling:
     def all(self) -> None:
         """Every line."""
         self.job()
-        self.learn_ops()
         for name, told in self.traced.items():
             for segments in told:
                 self.trace(MODULES[TRACES[name]], segments)
         for name, records in self.counts.items():
             for record in records:
                 self.count(MODULES[name], record)
+        for rank in self.talk:
+            for counting in communication(rank.counters, rank.seconds, self.lasted):
+                self.lines.counter(rank.rank, counting.op, 0, None, counting.total)
         self.stripes()
         self.left_out()
         self.slowest()
@@ -87,13 +91,14 @@ class Telling:
         level = "call" if any(self.traced.values()) else "file"
         library = head.metadata.get("lib_ver", "")
         told = {
-            "recorder": "darshan", "start_ns": log.start, "end_ns": log.start + log.lasted,
+            "recorder": "darshan", "start_ns": log.start, "end_ns": log.start + self.lasted,
             "processes": log.ranks, "ranks": mpi, "program": exe.rpartition("/")[2] or "unknown",
             "command": words, "directory": "", "job": str(head.job), "user": head.user,
             "versions": {"darshan": library, "darshan_log": version}, "configuration": configuration(layers, level),
         }  # fmt: skip
         self.lines.tell("run", told)
-        hosts = {one.rank: one.host for found in self.traced.values() for one in found}
+        hosts = {one.rank: one.host for one in self.talk}
+        hosts |= {one.rank: one.host for found in self.traced.values() for one in found}
         numbers = {"unknown": 0}
         for rank in range(log.ranks):
             host = hosts.get(rank) or "unknown"
@@ -104,15 +109,31 @@ class Telling:
             if number in used:
                 self.lines.tell("host", number, host)
 
-    def learn_ops(self) -> None:
-        """Which ops each file has in each layer, whoever made them."""
+    def last(self) -> int:
+        """When the last thing ended that the log has, ns: older logs know the job's end in seconds only."""
+        ends = [
+            record.ns(name)
+            for records in self.counts.values()
+            for record in records
+            for name in record.seconds
+            if name.endswith("_END_TIMESTAMP")
+        ]
+        ends += [
+            int(ns(one.rows["end"].max()))
+            for told in self.traced.values()
+            for one in told
+            if len(one.rows)
+        ]
+        return max(ends, default=0)
+
+    def sums(self) -> Iterator[tuple[str, Op, int, int]]:
+        """Each op on each file: its rank and ns."""
         for name, records in self.counts.items():
             module = MODULES[name]
             for record in records:
-                known = self.ops[(self.file(module, record), module.layer)]
-                for part in module.parts:
-                    for op, _ in ops_of(module, part, record):
-                        known.setdefault(op.kind, op)
+                file = self.file(module, record)
+                for counting in countings(module, record, self.lasted):
+                    yield file, counting.op, record.rank, counting.total.time
 
     def file(self, module: Module, record: Record) -> str:
         """The name of the file that a record is about, or whose dataset or variable."""
@@ -134,16 +155,6 @@ class Telling:
             return self.lines.thing(module.kind, name.removeprefix(file + ":"), parent, (size, 0))
         return self.lines.thing(module.kind, file, 0, _opened(module.prefix))
 
-    def inside(self, module: Module, file: str, op: Op) -> Op | None:
-        """The op of a higher layer that made these calls: the nearest layer's that has the file, of the same kind, else
-        one that moves data, else the open."""
-        for layer in ABOVE.get(module.layer, ()):
-            found = self.ops.get((file, layer))
-            if found:
-                kinds = (op.kind, "write", "read", "open")
-                return next((found[kind] for kind in kinds if kind in found), None)
-        return None
-
     def trace(self, module: Module, segments: Segments) -> None:
         """Segments as calls."""
         rows, name, rank = segments.rows, segments.file, segments.rank
@@ -152,11 +163,13 @@ class Telling:
         part = next(part for part in module.parts if part.span == f"F_{segments.what}")
         op = self.traced_op(module, segments) or part.whole or part.counted[0].op
         about = self.thing(module, Record(name, rank, {}, {}))
-        inside = self.inside(module, self.log.name(name), op)
+        inside = self.enclosing.of(self.log.name(name), op, rank)
         began = np.maximum(ns(rows["start"]), 0)
         ended = np.maximum(ns(rows["end"]), began)
         length = np.maximum(rows["length"], 0)
-        columns = (began.tolist(), ended.tolist(), length.tolist(), rows["offset"].tolist())
+        # Of shared pointers, and below Open MPI, Darshan does not know where.
+        offsets = np.where(rows["offset"] < 0, UNKNOWN_OFFSET, rows["offset"])
+        columns = (began.tolist(), ended.tolist(), length.tolist(), offsets.tolist())
         told = ((b, e, [size, at, size]) for b, e, size, at in zip(*columns, strict=True))
         self.lines.calls(rank, op, about, inside, told)
         for whose in (rank, ALL):
@@ -187,15 +200,19 @@ class Telling:
     def count(self, module: Module, record: Record) -> None:
         """What a record counts and no row tells."""
         about, file = self.thing(module, record), self.file(module, record)
-        for counting in countings(module, record, self.log.lasted):
+        for counting in countings(module, record, self.lasted):
             left = self.left(counting, record)
-            if left.calls:
-                inside = self.inside(module, file, counting.op)
-                self.lines.counter(record.rank, counting.op, about, inside, left)
-        seconds = seconds_left(module, record)
-        if seconds:
-            what = f"{seconds / 1e9:.6f} s of {module.layer} on {file}: by calls that Darshan does not count"
-            self.marks.append((what, 1))
+            for rank, part in self.parts(file, counting.op, record.rank, left):
+                inside = self.enclosing.of(file, counting.op, rank)
+                self.lines.counter(rank, counting.op, about, inside, part)
+
+    def parts(self, file: str, op: Op, rank: int, total: Total) -> Iterator[tuple[int, Total]]:
+        """Sums as they are told: those of all by rank, where only some ranks' calls were made in others."""
+        if rank == ALL and self.enclosing.differs(file, op):
+            every = [(one, total.part(one, self.log.ranks)) for one in range(self.log.ranks)]
+        else:
+            every = [(rank, total)]
+        yield from ((one, part) for one, part in every if part.calls)
 
     def left(self, counting: Counting, record: Record) -> Total:
         """The sum less what has rows."""
@@ -234,8 +251,7 @@ class Telling:
             if part.partial:
                 what = f"module {name}, version {part.version}: Darshan had no memory for all of it"
                 self.marks.append((what, 1))
-        for what, why in self.log.unreadable:
-            self.marks.append((f"{what} cannot be read: {why}", 1))
+        self.marks += [(f"{what} {why}", 1) for what, why in self.log.unreadable]
         if not any(self.traced.values()):
             self.marks.append(("no DXT in it: no call has a row, only sums by file", 1))
 

@@ -33,6 +33,8 @@ TRACES = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
 # Segments of these versions are as below; newer ones are longer, and nothing says by how much.
 TRACE_VERSIONS = {"DXT_POSIX": 1, "DXT_MPIIO": 2}
 SEGMENT = np.dtype([("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")])
+# Arrays of a record of APMPI, by what is in the names of theirs.
+APMPI = ("", "f_mpiop_totaltime_", "f_mpiop_synctime_", "f_mpi_global_")
 # Records that say which file what they are about lies in.
 IN_A_FILE = ("H5D", "PNETCDF_VAR")
 # A job with more processes has not been seen.
@@ -43,7 +45,9 @@ T = TypeVar("T")
 
 
 class Unreadable(Exception):
-    """Why a part of the log cannot be read."""
+    """Why a part of the log cannot be read; `before`: records that came before what is damaged, and are good alone."""
+
+    before: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,16 @@ class Heated:
     width: float
     read: Any
     written: Any
+
+
+@dataclass(frozen=True)
+class Communicated:
+    """Of APMPI: where a rank ran; counters of MPI's functions by name, calls and bytes, and seconds."""
+
+    rank: int
+    host: str
+    counters: dict[str, int]
+    seconds: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -166,7 +180,7 @@ class Log:
         try:
             self.names = apart(self._names)
         except Unreadable as error:
-            self.unreadable.append(("names of files", str(error)))
+            self.unreadable.append(("names of files", f"cannot be read: {error}"))
 
     def _open(self) -> c_void_p:
         """A handle of its own: handles of several processes would share the file's position."""
@@ -235,10 +249,10 @@ class Log:
         try:
             return apart(lambda: list(records(name)))
         except Unreadable as error:
-            self.unreadable.append(
-                (f"module {name}, version {self.parts[name].version}", str(error))
-            )
-            return []
+            rest = f" behind its first {len(error.before)} records" if error.before else ""
+            what = f"module {name}, version {self.parts[name].version},"
+            self.unreadable.append((what, f"cannot be read{rest}: {error}"))
+            return list(error.before)
 
     def _records(self, module: str) -> Iterator[int]:
         """Addresses of a module's records, each until the next."""
@@ -312,23 +326,45 @@ class Log:
         names = self.library.names("lustre_comp_counter_names")
         if not names:
             raise Unreadable("Darshan's library here is too old for its components")
-        for address in self._records(module):
-            record = Layout.from_address(address)
-            if not all(0 <= count < MOST_PARTS for count in (record.components, record.stripes)):
-                raise Unreadable("damaged: a record that cannot be")
-            parts = [
-                dict(
-                    zip(
-                        (name.removeprefix("LUSTRE_COMP_") for name in names),
-                        one.counters,
-                        strict=True,
-                    )
-                )
-                for one in record.component[: record.components]
-            ]
-            yield Striped(
-                record.base.id, self.rank(record.base), parts, list(record.osts[: record.stripes])
-            )
+        found: list[Striped] = []
+        try:
+            for address in self._records(module):
+                record = Layout.from_address(address)
+                counts = record.components, record.stripes
+                if not all(0 <= count < MOST_PARTS for count in counts):
+                    raise Unreadable("damaged: a record that cannot be")
+                parts = [
+                    {
+                        name.removeprefix("LUSTRE_COMP_"): n
+                        for name, n in zip(names, one.counters, strict=True)
+                    }
+                    for one in record.component[: record.components]
+                ]
+                osts = list(record.osts[: record.stripes])
+                found.append(Striped(record.base.id, self.rank(record.base), parts, osts))
+        except (Unreadable, Damaged) as error:
+            # Each says all of a file: none of them is part of a sum.
+            stopped = Unreadable(str(error))
+            stopped.before = tuple(found)
+            raise stopped from error
+        yield from found
+
+    def communicated(self, module: str) -> Iterator[Communicated]:
+        """Of APMPI."""
+        kinds = [(kind, self.library.names(f"apmpi_{kind}counter_names")) for kind in APMPI]
+        if not all(names for _, names in kinds):
+            raise Unreadable("Darshan's library here does not have it")
+        records = self._records(module)
+        next(records, None)  # what is of all ranks
+        for address in records:
+            base, at = Base.from_address(address), address + ctypes.sizeof(Base)
+            arrays: dict[str, dict[str, Any]] = {}
+            for kind, names in kinds:
+                number = ctypes.c_double if kind else ctypes.c_int64
+                arrays[kind] = dict(zip(names, (number * len(names)).from_address(at), strict=True))
+                at += 8 * len(names)
+            host = _text(ctypes.string_at(at, 128).split(b"\0")[0])
+            yield Communicated(self.rank(base), host, arrays[""], arrays["f_mpiop_totaltime_"])
 
 
 def _check(rows: Any) -> None:

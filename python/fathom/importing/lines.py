@@ -49,6 +49,15 @@ class Total:
     last: int
     sizes: Sequence[tuple[int, int]] = ()
 
+    def part(self, rank: int, ranks: int) -> "Total":
+        """An equal part, of sums of all ranks; sizes are of all alone."""
+
+        def of(whole: int) -> int:
+            return whole * (rank + 1) // ranks - whole * rank // ranks
+
+        calls, moved, time = of(self.calls), of(self.bytes), of(self.time)
+        return Total(calls, moved, time, self.longest, self.first, self.last)
+
 
 @dataclass
 class Lines:
