@@ -9,7 +9,7 @@ spread as (
 ),
 layers as (
 	select process, layer, operation as kind, bin,
-		sum(time * (least(stop, (bin + 1) * width) - greatest(start, bin * width)) / greatest(1, stop - start)) as time
+		sum(time * ((least(stop, (bin + 1) * width) - greatest(start, bin * width)) / greatest(1, stop - start))) as time
 	from spread
 	group by process, layer, operation, bin
 ),
