@@ -112,9 +112,11 @@ def sums(theirs: Theirs) -> dict[tuple[str, str, int, str], list[float]]:
     return found
 
 
-def compare(log: Path, run: Path) -> int:
-    """Every file, layer and kind: by rank where Darshan has ranks, else over all of them."""
-    expected, traced = sums(Theirs(log)), segments(log)
+def compare(log: Path, run: Path, without: str = "") -> int:
+    """Every file, layer and kind: by rank where Darshan has ranks, else over all of them; not those of one module."""
+    theirs, traced = Theirs(log), segments(log)
+    theirs.modules.pop(without, None)
+    expected = sums(theirs)
     rows = tables.connect(run).sql(TOTALS).fetchall()
     for (layer, kind, rank, path), (calls, moved, seconds) in expected.items():
         alone = (layer, kind, path)
@@ -214,10 +216,11 @@ def test_counters_alone_have_no_rows_and_equal_parts(tmp_path: Path) -> None:
         "independent or collective: their bytes are one sum"
     )
     shown = " ".join(fathom("show", run).stdout.split())
-    assert "how much of MPI-IO's reading and writing is collective is not known" in shown
+    assert "of MPI-IO's reads and writes, by number, are collective" in shown
     each = "select sum(bytes) as bytes from counters where op = 'H5Dopen' or op = 'H5Dwrite' group by process"
-    parts = f"select count(*), max(bytes) - min(bytes) < 2 from ({each})"
-    assert base.sql(parts).fetchall() == [(16, True)]
+    parts = f"select count(*), mode(bytes), count(distinct bytes) <= 4 from ({each})"
+    (ranks, usual, few) = base.sql(parts).fetchall()[0]
+    assert (ranks, usual > 0, few) == (16, True, True), "all but the slowest and fastest are alike"
     assert base.sql("select count(*) from marks where detail like '%equal part%'").fetchall() == [
         (1,)
     ]
@@ -311,9 +314,9 @@ def test_share_of_the_run_is_that_of_the_layer_which_the_program_calls(
     assert fathom("show", run).stdout.splitlines()[3].startswith("I/O the problem?  yes: ")
 
 
-# Where the header of a log has the place and length of module 0, and its version.
-PLACES, VERSIONS = 48, 1072
-NUMBERS = {"POSIX": 1, "MPI-IO": 2, "H5D": 4, "LUSTRE": 8, "STDIO": 9, "DXT_POSIX": 10}
+# Where the header of a log of version 3.21 has the place and length of module 0, and its version.
+PLACES, VERSIONS = 40, 296
+NUMBERS = {"POSIX": 1, "MPI-IO": 2, "H5D": 4, "LUSTRE": 7, "STDIO": 8, "DXT_POSIX": 9}
 
 
 def changed(log: Path, module: str, how: str, place: Path) -> Path:
@@ -334,11 +337,12 @@ def changed(log: Path, module: str, how: str, place: Path) -> Path:
 def test_a_module_that_cannot_be_read_costs_itself(tmp_path: Path, module: str, how: str) -> None:
     log = changed(sample(SMALL), module, how, tmp_path)
     run = imported(log, tmp_path)
-    assert compare(log, run) > 0
+    # After an error PyDarshan reads nothing more of a log: the judge has the one that is whole.
+    assert compare(sample(SMALL), run, without=module) > 0
     marks = tables.connect(run).sql("select detail from marks where kind = 'darshan'").fetchall()
     version = 99 if how == "newer" else Theirs(log).modules[module]["ver"]
     lines = [detail for (detail,) in marks if "cannot be read" in detail]
-    assert [line.partition(" cannot")[0] for line in lines] == [
+    assert [line.partition(", cannot")[0] for line in lines] == [
         f"module {module}, version {version}"
     ]
 

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use fathom_stream::{Call, Counter, CounterData, NO_SEQ, Object, OpRecord, Tally};
+use fathom_stream::{
+	Call, Counter, CounterData, Datatype, HeatBin, NO_SEQ, Object, OpRecord, SomeCounts, Tally,
+};
 
 use crate::nest::{Span, lanes};
-use crate::spread::Sum;
+use crate::spread::{More, Sum};
 use crate::told::{self, Hint, Told};
 use crate::{Image, Node, Rows};
 
@@ -13,8 +15,11 @@ use crate::{Image, Node, Rows};
 const START: u64 = 1_000_000_000;
 /// Numbers of threads of which nobody knows one.
 const NEXT_THREAD: u32 = 1 << 24;
-/// What a tally counts: sizes.
+/// What a tally counts.
 const SIZE: u32 = 1;
+const STRIDE: u32 = 2;
+const FUNCTION: u32 = 5;
+const RANGE: u32 = 6;
 
 pub struct Process {
 	pub number: u32,
@@ -23,6 +28,7 @@ pub struct Process {
 	pub calls: Vec<told::Call>,
 	pub counters: Vec<told::Counter>,
 	pub hints: Vec<Hint>,
+	pub heat: Vec<told::Heat>,
 	/// Of a run in which some processes only are ranks.
 	pub rank: Option<u32>,
 	objects: HashSet<u32>,
@@ -37,8 +43,8 @@ impl Process {
 	pub fn new(number: u32, host: u32, pids: (Option<u32>, Option<u32>)) -> Process {
 		let pid = pids.0.unwrap_or(number.saturating_add(1));
 		let image = Image::new(pid, pids.1.unwrap_or(0));
-		let (calls, counters, hints, objects) = Default::default();
-		Process { number, host, image, calls, counters, hints, rank: None, objects }
+		let (calls, counters, hints, heat, objects) = Default::default();
+		Process { number, host, image, calls, counters, hints, heat, rank: None, objects }
 	}
 
 	/// Tick 0 of a run that starts then.
@@ -58,11 +64,14 @@ impl Process {
 			let sum = all.sum.part(self.number, ranks.0)?;
 			Some(told::Counter { op: all.op, object: all.object, enclosing: all.enclosing, sum })
 		}));
-		let Process { image, objects, hints, .. } = self;
+		let Process { image, objects, hints, heat, .. } = self;
 		// Also one without calls is there.
 		image.write(node, tid, START, |_| ());
 		for counter in &counters {
 			image.write(node, tid, START, |rows| count(rows, told, objects, counter));
+		}
+		for heat in heat {
+			image.write(node, tid, START, |rows| warm(rows, told, heat));
 		}
 		for hint in hints {
 			image.write(node, tid, START, |rows| {
@@ -179,7 +188,7 @@ fn count(rows: &mut Rows<'_>, told: &Told, objects: &mut HashSet<u32>, counter: 
 		name(rows, told, around);
 	}
 	define(rows, told, objects, *object);
-	let Sum { calls, bytes, time, longest, first, last, sizes } = sum;
+	let Sum { calls, bytes, time, longest, first, last, .. } = sum;
 	let (op, object, enclosing) = (*op, *object, *enclosing);
 	rows.writer().counter(&Counter {
 		op,
@@ -193,11 +202,54 @@ fn count(rows: &mut Rows<'_>, told: &Told, objects: &mut HashSet<u32>, counter: 
 		max: *longest,
 		first: tick(*first),
 		last: tick(*last),
-		data: (!sizes.is_empty())
-			.then(|| Box::new(CounterData { sizes: sum.histogram(), file: None })),
+		data: data(sum).map(Box::new),
 	});
-	for &(size, calls) in sizes {
-		let value = i64::try_from(size).unwrap_or(i64::MAX);
-		rows.writer().tally(&Tally { op, object, enclosing, what: SIZE, value, calls, bound: 0 });
+	for &[function, _] in &sum.more.functions {
+		let function = function as u32;
+		self::name(rows, told, function);
+		if let Some(said) = told.ops.get(&function) {
+			let name = said.name.as_bytes();
+			rows.writer().datatype(&Datatype { number: function, name });
+		}
+	}
+	let More { functions, ranges, strides, common, .. } = &sum.more;
+	let lists = [
+		(SIZE, &sum.sizes),
+		(SIZE, common),
+		(STRIDE, strides),
+		(FUNCTION, functions),
+		(RANGE, ranges),
+	];
+	for (what, list) in lists {
+		for &[value, calls] in list.iter().filter(|pair| pair[1] > 0) {
+			let value = i64::try_from(value).unwrap_or(i64::MAX);
+			rows.writer().tally(&Tally { op, object, enclosing, what, value, calls, bound: 0 });
+		}
+	}
+}
+
+/// What is known of its accesses.
+fn data(sum: &Sum) -> Option<CounterData> {
+	let some = sum.more.counts();
+	let sizes_known = !sum.sizes.is_empty();
+	if !sizes_known && some.known == 0 {
+		return None;
+	}
+	let some = Some(SomeCounts { sizes_known, ..some }).filter(|some| some.known != 0);
+	Some(CounterData { sizes: sum.histogram(), file: None, some })
+}
+
+/// Each bin's as of its middle: bins of the stream are powers of two.
+fn warm(rows: &mut Rows<'_>, told: &Told, heat: &told::Heat) {
+	name(rows, told, heat.op);
+	for &[at, bytes, ticks] in &heat.bins {
+		let middle = at.saturating_mul(heat.width).saturating_add(heat.width / 2);
+		let bins = vec![HeatBin { calls: 0, bytes, ticks }];
+		rows.writer().heat(&fathom_stream::Heat {
+			op: heat.op,
+			shift: 0,
+			first: tick(middle),
+			bins,
+		});
 	}
 }

@@ -10,7 +10,10 @@
 //! `call` process, op, object, op of the calls it lies in where those are only counted or -1, began, ended, error, [fields],
 //! and its thread, where that is known
 //! `counter` process or -1 (sums of all, which nobody can take apart), op, object, enclosing op or -1, calls, bytes, time,
-//! longest, first, last, [[size, calls]]
+//! longest, first, last, [[size, calls]]; behind them, where any is known, a map: `functions` [[op, calls]], `ranges` [[least
+//! size, calls]], `strides` [[stride, calls]], `common` [[size, calls]] where sizes are not all of them, `counts` [ten of them, or
+//! null] in the order of docs/stream-format.md, and, of sums of all, `ranks` [[rank, bytes, time]]: of these that is known
+//! `heat` process, op, ns of a bin, [[bin, bytes, time]]: when it moved data
 //! `mark` detail, value
 //! `end` lines before it: without it nothing is made.
 
@@ -22,7 +25,7 @@ use serde_json::Value;
 
 use crate::place::publish;
 use crate::process::Process;
-use crate::spread::Sum;
+use crate::spread::{More, Sum};
 use crate::{Folder, Node};
 
 /// What came of it.
@@ -81,6 +84,15 @@ pub struct Counter {
 	/// Op + 1; 0: none.
 	pub enclosing: u32,
 	pub sum: Sum,
+}
+
+/// When an op of this layer and direction moved data.
+pub struct Heat {
+	pub op: u32,
+	/// Ticks of a bin.
+	pub width: u64,
+	/// Number, bytes, time.
+	pub bins: Vec<[u64; 3]>,
 }
 
 pub struct Hint {
@@ -163,6 +175,20 @@ fn number<T: TryFrom<i64>>(value: &Value) -> Found<T> {
 	number.ok_or_else(|| format!("{value} is no such number"))
 }
 
+/// Of a list of lists of as many numbers.
+fn tuples<const N: usize>(value: &Value) -> Found<Vec<[u64; N]>> {
+	let list = value.as_array().ok_or_else(|| format!("{value} is no list"))?;
+	let tuple = |value: &Value| -> Found<[u64; N]> {
+		let mut numbers = [0; N];
+		for (at, number) in numbers.iter_mut().enumerate() {
+			*number =
+				value.get(at).map_or(Err("a number is missing".into()), self::number::<u64>)?;
+		}
+		Ok(numbers)
+	};
+	list.iter().map(tuple).collect()
+}
+
 /// Into `run`, which must be new; nothing is made where the lines are not whole.
 pub fn import(run: &Path, lines: impl BufRead) -> Result<Made, TellError> {
 	let mut told = Told::default();
@@ -190,6 +216,7 @@ impl Told {
 			"object" => self.object(&mut words)?,
 			"op" => self.op(&mut words)?,
 			"hint" => self.hint(&mut words)?,
+			"heat" => self.heat(&mut words)?,
 			"mark" => self.marks.push((words.text()?, words.number()?)),
 			"host" => drop(self.hosts.insert(words.number()?, words.text()?)),
 			"process" => self.process(&mut words)?,
@@ -300,17 +327,47 @@ impl Told {
 			longest: words.number()?,
 			first: words.number()?,
 			last: words.number()?,
-			sizes: Vec::new(),
+			sizes: tuples(&Value::Array(words.list()?))?,
+			..Sum::default()
 		};
-		for pair in words.list()? {
-			let of = |at: usize| pair.get(at).map_or(Err("no size".into()), number);
-			sum.sizes.push((of(0)?, of(1)?));
+		if let Some(more) = words.0.next() {
+			sum.more = self.more(&more)?;
 		}
 		let counter = Counter { op, object, enclosing, sum };
 		match u32::try_from(process) {
 			Ok(process) => self.of(process)?.counters.push(counter),
 			Err(_) => self.sums.push(counter),
 		}
+		Ok(())
+	}
+
+	/// What else is known of a counter.
+	fn more(&self, said: &Value) -> Found<More> {
+		let list = |key: &str| said.get(key).cloned().unwrap_or_else(|| Value::Array(Vec::new()));
+		let functions: Vec<[u64; 2]> = tuples(&list("functions"))?;
+		for &[op, _] in &functions {
+			self.known(u32::try_from(op).map_err(|error| error.to_string())?, 0)?;
+		}
+		let mut counts = [None; 10];
+		for (count, value) in counts.iter_mut().zip(list("counts").as_array().into_iter().flatten())
+		{
+			*count = if value.is_null() { None } else { Some(number(value)?) };
+		}
+		Ok(More {
+			functions,
+			ranges: tuples(&list("ranges"))?,
+			strides: tuples(&list("strides"))?,
+			common: tuples(&list("common"))?,
+			counts,
+			ranks: tuples(&list("ranks"))?,
+		})
+	}
+
+	fn heat(&mut self, words: &mut Words) -> Found<()> {
+		let (process, op, width) = (words.number()?, words.number()?, words.number()?);
+		self.known(op, 0)?;
+		let bins = tuples(&Value::Array(words.list()?))?;
+		self.of(process)?.heat.push(Heat { op, width, bins });
 		Ok(())
 	}
 

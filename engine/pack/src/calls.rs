@@ -543,8 +543,11 @@ impl Writing<'_, '_, '_> {
 		let plan = self.rows.maps.plans.get(usize::from(op));
 		let Some(moves) = plan.and_then(|plan| plan.moves) else { return };
 		let key = self.rows.heat_key(moves);
-		for (i, bin) in
-			heat.bins.iter().enumerate().filter(|(_, bin)| bin.calls > 0 || bin.ticks > 0)
+		for (i, bin) in heat
+			.bins
+			.iter()
+			.enumerate()
+			.filter(|(_, bin)| bin.calls > 0 || bin.bytes > 0 || bin.ticks > 0)
 		{
 			let tick = |n: u64| heat.first.saturating_add(n).saturating_mul(1 << heat.shift);
 			let start = self.clock.ns(tick(i as u64));

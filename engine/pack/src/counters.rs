@@ -90,6 +90,8 @@ pub struct DataSum {
 	/// Some calls were counted without a word about sizes, and some without one about files.
 	pub no_sizes: bool,
 	pub no_files: bool,
+	/// A bit for each of [`PatternCounts::each`] that is not known of all calls.
+	pub unknown: u16,
 }
 
 impl Sum {
@@ -101,6 +103,12 @@ impl Sum {
 	/// What is known of all its calls with regard to files.
 	pub fn by_file(&self) -> Option<&DataSum> {
 		self.data.as_deref().filter(|data| !data.no_files)
+	}
+
+	/// One of [`PatternCounts::each`], where it is known of all its calls.
+	pub fn count(&self, at: usize) -> Option<u64> {
+		let data = self.data.as_deref().filter(|data| data.unknown >> at & 1 == 0)?;
+		Some(data.counts.each()[at].max(0) as u64)
 	}
 
 	/// `data` stays as it is.
@@ -135,6 +143,8 @@ struct Lane {
 	extent_run: (i64, u64),
 }
 
+/// A bit for each of [`PatternCounts::each`].
+const EVERY_COUNT: u16 = (1 << 10) - 1;
 const NO_TURN: u32 = u32::MAX;
 const RECENT: usize = 64;
 
@@ -263,12 +273,22 @@ impl Counters {
 		let Some(data) = data else {
 			sum.no_sizes = true;
 			sum.no_files = true;
+			sum.unknown = EVERY_COUNT;
 			return;
 		};
 		merge(&mut sum.sizes, &data.sizes);
-		match &data.file {
-			Some(file) => self.add_file_data(at, file, moves),
-			None => sum.no_files = true,
+		match (&data.some, &data.file) {
+			(Some(some), _) => {
+				sum.no_files = true;
+				sum.no_sizes |= !some.sizes_known;
+				sum.unknown |= EVERY_COUNT & !some.known;
+				sum.counts = added(&sum.counts, &some.counts);
+			}
+			(None, Some(file)) => self.add_file_data(at, file, moves),
+			(None, None) => {
+				sum.no_files = true;
+				sum.unknown = EVERY_COUNT;
+			}
 		}
 	}
 
@@ -276,9 +296,7 @@ impl Counters {
 		let lane = &mut self.lanes[at].1;
 		let Some(sum) = &mut self.rows[lane.row as usize].1.data else { return };
 		merge(&mut sum.extents, &file.extents);
-		let (mut counts, more) = (sum.counts.each(), file.counts.each());
-		counts.iter_mut().zip(more).for_each(|(count, more)| *count = count.wrapping_add(more));
-		sum.counts = PatternCounts::of(counts);
+		sum.counts = added(&sum.counts, &file.counts);
 		if let Some(turn) = self.turns.get_mut(lane.turn as usize).filter(|_| file.turn > 0) {
 			sum.counts.switches += i64::from(turn.is_some_and(|last| last != moves.direction));
 			*turn = Some(if file.turn == 1 { Direction::Read } else { Direction::Write });
@@ -351,6 +369,12 @@ fn end_size_run(lane: &mut Lane, data: &mut DataSum, tops: &mut Tops) {
 fn end_extent_run(lane: &mut Lane, data: &mut DataSum) {
 	data.extents[size_bin(lane.extent_run.0)] += lane.extent_run.1;
 	lane.extent_run.1 = 0;
+}
+
+fn added(counts: &PatternCounts, more: &PatternCounts) -> PatternCounts {
+	let (mut counts, more) = (counts.each(), more.each());
+	counts.iter_mut().zip(more).for_each(|(count, more)| *count = count.wrapping_add(more));
+	PatternCounts::of(counts)
 }
 
 fn merge(bins: &mut [u64; BINS], more: &[u64; BINS]) {

@@ -416,8 +416,7 @@ impl<'r> Tables<'r> {
 		for (i, (name, needs)) in PATTERNS.into_iter().enumerate() {
 			let count = |row: &(Key, Sum)| {
 				let op = self.merged.ops.get(usize::from(row.0.op));
-				let data = row.1.by_file().filter(|_| op.is_some_and(|op| needs.met_by(op)))?;
-				Some(data.counts.each()[i].max(0) as u64)
+				row.1.count(i).filter(|_| op.is_some_and(|op| needs.met_by(op)))
 			};
 			table = table.u64_or(name, rows.iter().map(count).collect());
 		}

@@ -11,13 +11,22 @@ pub enum What {
 	Stride,
 	Extent,
 	Datatype,
+	Function,
+	SizeRange,
 }
+
+/// In the order of their codes, from 1.
+const EVERY: [What; 6] =
+	[What::Size, What::Stride, What::Extent, What::Datatype, What::Function, What::SizeRange];
 
 impl What {
 	pub fn of(code: u32) -> Option<What> {
-		[What::Size, What::Stride, What::Extent, What::Datatype]
-			.get(code.checked_sub(1)? as usize)
-			.copied()
+		EVERY.get(code.checked_sub(1)? as usize).copied()
+	}
+
+	/// Does its value stand for something that has a name?
+	pub fn has_name(self) -> bool {
+		matches!(self, What::Datatype | What::Function)
 	}
 
 	pub fn name(self) -> &'static str {
@@ -26,6 +35,8 @@ impl What {
 			What::Stride => "stride",
 			What::Extent => "extent",
 			What::Datatype => "datatype",
+			What::Function => "function",
+			What::SizeRange => "size_range",
 		}
 	}
 }

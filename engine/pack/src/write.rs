@@ -26,7 +26,7 @@ use crate::merge::{ImageState, Merged};
 use crate::output::properties;
 use crate::progress::Progress;
 use crate::survey::{Interrupted, ordered, ordinals};
-use crate::tops::{Top, What};
+use crate::tops::Top;
 use crate::walk::Walker;
 
 /// Rows of one part: few enough that a reader can take them in parallel, enough that there are few files.
@@ -67,7 +67,7 @@ impl Written {
 	fn take(&mut self, out: Out, datatypes: &HashMap<u32, String>) {
 		let (sums, tops) = out.counters.into_rows();
 		for top in tops {
-			let number = u32::try_from(top.value).ok().filter(|_| top.what == What::Datatype);
+			let number = u32::try_from(top.value).ok().filter(|_| top.what.has_name());
 			let label = number.and_then(|number| datatypes.get(&number).cloned());
 			self.tops.push((sums[top.row as usize].0, top, label));
 		}

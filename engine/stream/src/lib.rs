@@ -20,7 +20,7 @@ pub use error::{Damage, Reason};
 pub use record::{
 	BINS, Counter, CounterData, Datatype, FileData, Group, Heat, HeatBin, Hint, Inside, Link, Mark,
 	Module, Object, OpRecord, OpenCall, Order, PatternCounts, ProcessRecord, Rank, Record,
-	Repeated, Samples, Selection, Series, Site, Tally, Text, Unfinished, size_bin,
+	Repeated, Samples, Selection, Series, Site, SomeCounts, Tally, Text, Unfinished, size_bin,
 };
 pub use ring::{
 	BLOCK, CounterTable, PAGE, RING_HEADER_BYTES, Ring, RingHeader, Slot, ThreadPage,

@@ -5,7 +5,8 @@ use crate::error::Reason;
 use crate::record::{
 	BINS, Counter, CounterData, Datatype, FileData, Group, Heat, HeatBin, Hint, Inside, Link, Mark,
 	Module, Object, OpRecord, OpenCall, Order, PatternCounts, ProcessRecord, Rank, Record,
-	Repeated, Samples, Selection, Series, Site, Tally, Text, Unfinished,
+	Repeated, SIZES_KNOWN, SOME, Samples, Selection, Series, Site, SomeCounts, Tally, Text,
+	Unfinished,
 };
 use crate::{MAX_DEPTH, NO_SEQ};
 
@@ -179,11 +180,26 @@ fn counter_data(from: &mut Cursor<'_>) -> Result<Option<Box<CounterData>>, Reaso
 	if detail == 0 {
 		return Ok(None);
 	}
-	let mut data = CounterData { sizes: histogram(from)?, file: None };
-	if detail > 1 {
-		data.file = Some(file_data(from)?);
+	let mut data = CounterData { sizes: histogram(from)?, ..CounterData::default() };
+	match detail {
+		1 => {}
+		SOME => data.some = Some(some_counts(from)?),
+		_ => data.file = Some(file_data(from)?),
 	}
 	Ok(Some(Box::new(data)))
+}
+
+fn some_counts(from: &mut Cursor<'_>) -> Result<SomeCounts, Reason> {
+	let mask = from.varint()?;
+	let mut counts = [0; 10];
+	for (_, count) in counts.iter_mut().enumerate().filter(|(i, _)| mask >> i & 1 != 0) {
+		*count = from.zigzag()?;
+	}
+	Ok(SomeCounts {
+		sizes_known: mask & SIZES_KNOWN != 0,
+		known: (mask & (SIZES_KNOWN - 1)) as u16,
+		counts: PatternCounts::of(counts),
+	})
 }
 
 fn file_data(from: &mut Cursor<'_>) -> Result<FileData, Reason> {

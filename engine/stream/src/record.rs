@@ -181,12 +181,27 @@ pub fn size_bin(size: i64) -> usize {
 	bits.div_ceil(2).min(BINS - 1)
 }
 
+/// Detail of a counter of which only some counts are known, and the bit behind those counts.
+pub const SOME: u64 = 3;
+pub const SIZES_KNOWN: u64 = 1 << 10;
+
 /// What a counter says of calls that move data.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CounterData {
 	pub sizes: [u64; BINS],
 	/// `None`: counted without regard to files.
 	pub file: Option<FileData>,
+	/// In place of `file`: what another tool counted of the same.
+	pub some: Option<SomeCounts>,
+}
+
+/// Counts of which only some are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SomeCounts {
+	pub sizes_known: bool,
+	/// A bit for each of [`PatternCounts::each`] that is known.
+	pub known: u16,
+	pub counts: PatternCounts,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -272,7 +287,7 @@ pub struct Tally {
 	/// Op + 1; 0: none.
 	pub enclosing: u32,
 	/// 0: values that are not listed; `bound` is the most that one of them may have been met. 1 size, 2 stride,
-	/// 3 extent, 4 datatype.
+	/// 3 extent, 4 datatype, 5 function, 6 range of sizes.
 	pub what: u32,
 	pub value: i64,
 	pub calls: u64,
@@ -297,7 +312,7 @@ pub struct HeatBin {
 	pub ticks: u64,
 }
 
-/// The name of a datatype that a tally counts.
+/// The name of a datatype, or of a function, that a tally counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Datatype<'a> {
 	pub number: u32,

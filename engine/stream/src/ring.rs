@@ -245,7 +245,11 @@ fn counter_data(page: &[u8], at: usize) -> CounterData {
 		stride_run,
 	};
 	let whole = u32_at(page, at + 12) == ALL;
-	CounterData { sizes: histogram(page, at + 272, size_run), file: whole.then_some(file) }
+	CounterData {
+		sizes: histogram(page, at + 272, size_run),
+		file: whole.then_some(file),
+		some: None,
+	}
 }
 
 fn histogram(page: &[u8], at: usize, run: (i64, u64)) -> [u64; BINS] {

@@ -4,8 +4,8 @@
 use crate::FLAG_SEALED;
 use crate::chunk::{CRC_AT, Chunk, Clock, HEADER, Header, checksum};
 use crate::record::{
-	BINS, Counter, CounterData, FileData, Heat, Hint, Inside, Object, OpRecord, Order,
-	ProcessRecord, Samples, Series, Tally, Text, Unfinished,
+	BINS, Counter, CounterData, Datatype, FileData, Heat, Hint, Inside, Object, OpRecord, Order,
+	ProcessRecord, SIZES_KNOWN, SOME, Samples, Series, SomeCounts, Tally, Text, Unfinished,
 };
 use crate::rows::Call;
 
@@ -74,6 +74,13 @@ impl ChunkWriter {
 		put_varint(&mut payload, t.calls);
 		put_varint(&mut payload, t.bound);
 		self.record(16, &payload);
+	}
+
+	pub fn datatype(&mut self, datatype: &Datatype<'_>) {
+		let mut payload = Vec::new();
+		put_varint(&mut payload, u64::from(datatype.number));
+		put_text(&mut payload, datatype.name);
+		self.record(18, &payload);
 	}
 
 	pub fn heat(&mut self, heat: &Heat) {
@@ -240,10 +247,22 @@ impl ChunkWriter {
 }
 
 fn put_data(out: &mut Vec<u8>, data: &CounterData) {
-	put_varint(out, if data.file.is_some() { 2 } else { 1 });
+	let detail = if data.file.is_some() { 2 } else { 1 };
+	put_varint(out, if data.some.is_some() { SOME } else { detail });
 	put_histogram(out, &data.sizes);
-	if let Some(file) = &data.file {
+	if let Some(some) = &data.some {
+		put_some_counts(out, some);
+	} else if let Some(file) = &data.file {
 		put_file_data(out, file);
+	}
+}
+
+fn put_some_counts(out: &mut Vec<u8>, some: &SomeCounts) {
+	put_varint(out, u64::from(some.known) | if some.sizes_known { SIZES_KNOWN } else { 0 });
+	for (i, count) in some.counts.each().into_iter().enumerate() {
+		if some.known >> i & 1 != 0 {
+			put_zigzag(out, count);
+		}
 	}
 }
 

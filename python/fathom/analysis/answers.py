@@ -42,6 +42,7 @@ class Time:
     busiest_process: int | None
     busiest_share: float  # of the run time, in I/O; at most, where its threads did I/O too
     median_share: float  # of a rank
+    mean_share: float
     verdict: str  # `no`, `partly`, `yes`; `unknown` where the bounds do not tell
 
 
@@ -54,6 +55,8 @@ class Library:
     mpiio: list[str]  # functions of MPI-IO that were called, by time
     # Share of MPI-IO's time in reading and writing, in collective calls; null: not known.
     collective: float | None
+    # The same of its reads and writes by number, of a log that has no more; null: it has not that either.
+    collective_calls: float | None
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ class Operation:
     share: float
     calls: int
     all_seconds: float  # of all own calls, summed
+    # Of an op that stands for several, as in a log of Darshan: how often each was called, most first.
+    functions: list[tuple[str, int]]
     exchange: float | None  # communication's share of MPI-IO's collective time; null: not known
 
 
@@ -118,11 +123,15 @@ def time(source: Source) -> Time:
         busiest_process=spread["most_process"],
         busiest_share=part("most"),
         median_share=part("median"),
-        verdict=_verdict(least, most),
+        mean_share=(spread["together"] or 0) / SECOND / run / spread["units"]
+        if run and spread["units"]
+        else 0.0,
+        verdict=verdict_of(least, most),
     )
 
 
-def _verdict(least: float, most: float) -> str:
+def verdict_of(least: float, most: float) -> str:
+    """Of a share of the run time that lies between these."""
     for word, low, high in (("no", 0.0, LITTLE), ("partly", LITTLE, MUCH), ("yes", MUCH, 2.0)):
         if least >= low and most < high:
             return word
@@ -154,7 +163,14 @@ def library(source: Source) -> Library:
         stack=stack,
         mpiio=[row["op"] for row in functions],
         collective=together / spent if spent and told else None,
+        collective_calls=_collective_calls(source),
     )
+
+
+def _collective_calls(source: Source) -> float | None:
+    """Of MPI-IO's reads and writes."""
+    (row,) = source.sql(statement("collective_calls")).to_pylist()
+    return float(row["collective"] / row["calls"]) if row["calls"] else None
 
 
 def ranks(source: Source) -> Ranks:
@@ -200,8 +216,19 @@ def operation(source: Source) -> Operation:
         share=top["time_sum"] / total if total else 0.0,
         calls=top["calls_sum"],
         all_seconds=total / SECOND,
+        functions=_functions(source, top["layer"], top["op"]),
         exchange=_exchange_share(source),
     )
+
+
+def _functions(source: Source, layer: str | None, op: str | None) -> list[tuple[str, int]]:
+    rows = source.sql(
+        "select label, sum(calls) as calls from tops"
+        " where what = 'function' and layer = $layer and op = $op group by label order by calls desc, label",
+        layer=layer,
+        op=op,
+    )
+    return [(row["label"], int(row["calls"])) for row in rows.to_pylist()]
 
 
 def _exchange_share(source: Source) -> float | None:

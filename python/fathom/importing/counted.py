@@ -1,10 +1,14 @@
 """Darshan's modules as Fathom's ops: which counter is how often which function was called, and whose bytes and seconds
 belong to it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
+from fathom.importing.details import Access, extremes
 from fathom.importing.lines import (
+    ALIGNMENT,
+    ALL,
     COLLECTIVE,
     DATASET,
     HDF5_FILE,
@@ -86,7 +90,7 @@ def _ops(layer: str, height: int, *rows: str) -> tuple[Counted, ...]:
     for row in rows:
         name, kind, *counters = row.split()
         fields = DATA if kind in ("read", "write") else ""
-        flags = (COLLECTIVE if name.endswith("*") else 0) | (TRACKED if fields else 0)
+        flags = (COLLECTIVE if name.endswith("*") else 0) | (TRACKED | ALIGNMENT if fields else 0)
         op = Op(layer, name.rstrip("*"), kind, height, fields, flags)
         made.append(Counted(op, tuple(counters)))
     return tuple(made)
@@ -94,7 +98,7 @@ def _ops(layer: str, height: int, *rows: str) -> tuple[Counted, ...]:
 
 def _data(layer: str, height: int, what: str, moved: str, *rows: str, whole: str = "") -> Part:
     """Reads or writes: `what` is READ or WRITE, `moved` the counter of bytes."""
-    one = Op(layer, whole, what.lower(), height, DATA, TRACKED) if whole else None
+    one = Op(layer, whole, what.lower(), height, DATA, TRACKED | ALIGNMENT) if whole else None
     span, longest = f"F_{what}", f"F_MAX_{what}_TIME"
     return Part(_ops(layer, height, *rows), f"F_{what}_TIME", span, moved, longest, one)
 
@@ -182,22 +186,40 @@ def _span(module: Module, part: Part, record: Record, lasted: int) -> tuple[int,
     return (first, last) if last >= first > 0 else (0, lasted)
 
 
-def _sizes(module: Module, part: Part, record: Record, calls: int) -> Sequence[tuple[int, int]]:
-    """How many accesses had which size, where the most frequent ones that Darshan keeps are all of one direction."""
-    common = []
-    for at in "1234":
-        often = record.count(f"{module.prefix}_ACCESS{at}_COUNT")
-        if often:
-            common.append((record.count(f"{module.prefix}_ACCESS{at}_ACCESS"), often))
-    both = sum(often for _, often in common)
-    every = sum(
-        number for one in module.parts if one.bytes for _, number in ops_of(module, one, record)
+def _moves(module: Module, record: Record) -> int:
+    """In how many directions data moved."""
+    return sum(bool(ops_of(module, part, record)) for part in module.parts if part.bytes)
+
+
+def _sum(module: Module, record: Record) -> tuple[int, int]:
+    """Bytes and ns of all that Darshan says who was slowest in."""
+    moved = sum(
+        record.count(f"{module.prefix}_{part.bytes}") for part in module.parts if part.bytes
     )
-    if not part.bytes or both != every:
-        return ()
-    if every == calls:
-        return common
-    return [(common[0][0], calls)] if len(common) == 1 else ()
+    time = sum(record.ns(f"{module.prefix}_{part.time}") for part in module.parts if part.time)
+    return moved, time
+
+
+def _ranks(module: Module, record: Record, moved: int, time: int) -> list[list[int]]:
+    """What single ranks had of an op's bytes and ns, where the record is of all."""
+    if record.rank != ALL or not time:
+        return []
+    every = _sum(module, record)
+    known = extremes(record.counters, record.seconds, module.prefix, every)
+    return [
+        [rank, bytes_ * moved // max(1, every[0]), ns * time // max(1, every[1])]
+        for rank, bytes_, ns in known
+    ]
+
+
+def _functions(module: Module, part: Part, record: Record) -> list[tuple[Op, int]]:
+    """What takes an op's seconds, where it is more than one function: how often each was called."""
+    found = ops_of(module, replace(part, whole=None), record)
+    if part.bytes == "BYTES_WRITTEN":
+        # Darshan's seconds of writes are those of fsync too.
+        synced = (one for one in module.parts if not one.time)
+        found += [called for one in synced for called in ops_of(module, one, record)]
+    return found if len(found) > 1 else []
 
 
 def countings(module: Module, record: Record, lasted: int) -> list[Counting]:
@@ -209,10 +231,20 @@ def countings(module: Module, record: Record, lasted: int) -> list[Counting]:
         first, last = _span(module, part, record, lasted)
         longest = record.ns(f"{module.prefix}_{part.longest}") if part.longest else 0
         for op, calls in ops_of(module, part, record):
-            sizes = _sizes(module, part, record, calls)
             # Of a part without a time of its longest call none lasted longer than all together.
             most = min(longest or time, time)
-            made.append(Counting(op, Total(calls, moved, time, most, first, last, sizes)))
+            total = Total(calls, moved, time, most, first, last)
+            more: dict[str, Any] = {}
+            if part.bytes:
+                what, alone = part.span.removeprefix("F_"), _moves(module, record) == 1
+                more = Access(record.counters, module.prefix, what, calls, alone).more()
+                functions = _functions(module, part, record)
+                if functions:
+                    more["functions"] = functions
+            ranks = _ranks(module, record, moved, time)
+            if ranks:
+                more["ranks"] = ranks
+            made.append(Counting(op, replace(total, sizes=more.pop("sizes", ()), more=more)))
             time = moved = 0
     return made
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from fathom.importing.counted import (
     MODULES,
+    MOST,
     Counting,
     Module,
     Record,
@@ -20,10 +21,12 @@ from fathom.importing.counted import (
 from fathom.importing.darshan_log import TRACES, Log, Segments
 from fathom.importing.enclosing import Enclosing
 from fathom.importing.functions import UNKNOWN_OFFSET
-from fathom.importing.lines import ALL, Lines, Op, Total, configuration, tell_all
+from fathom.importing.lines import ALIGNMENT, ALL, Lines, Op, Total, configuration, tell_all
 
 # What is read of a log, and what would not be told by its name.
-READ = {*MODULES, *TRACES, "LUSTRE", "APMPI"}
+READ = {*MODULES, *TRACES, "LUSTRE", "APMPI", "HEATMAP"}
+# Heat maps by what they are named, and the module whose bytes they have.
+HEAT = {"heatmap:POSIX": "POSIX", "heatmap:MPIIO": "MPI-IO", "heatmap:STDIO": "STDIO"}
 # Files of which it is said who was slowest.
 SLOWEST = 10
 LIMITS = (
@@ -34,6 +37,19 @@ LIMITS = (
     "seconds of opens, closes, stats, seeks and the like are one sum, op metadata, which counts a close for each open; "
     "those of fsync are in writes",
 )
+
+
+# Table `heat` has at most so many bins, as wide as the narrowest times a power of two (docs/tables.md).
+HEAT_BINS, NARROWEST = 200, 100_000_000
+TRACED_BY = {module: trace for trace, module in TRACES.items()}
+
+
+def heat_width(lasted: int) -> int:
+    """ns of a bin of table `heat`."""
+    width = NARROWEST
+    while width * HEAT_BINS < lasted:
+        width *= 2
+    return width
 
 
 def ns(seconds: Any) -> Any:
@@ -51,6 +67,9 @@ class Telling:
         self.traced = {name: log.read(name, log.traced) for name in TRACES}
         for name in MODULES:
             self.counts[name] = log.read(name, log.counted)
+        if any(self.traced.values()):
+            # Rows do not tell of their buffers.
+            lines.without = ALIGNMENT
         self.talk = log.read("APMPI", log.communicated)
         self.lasted = max(log.lasted, self.last())
         self.enclosing = Enclosing(self.sums(), log.ranks)
@@ -71,6 +90,7 @@ class Telling:
         for rank in self.talk:
             for counting in communication(rank.counters, rank.seconds, self.lasted):
                 self.lines.counter(rank.rank, counting.op, 0, None, counting.total)
+        self.heat()
         self.stripes()
         self.left_out()
         self.slowest()
@@ -223,27 +243,54 @@ class Telling:
         moved, time = max(0, total.bytes - self.bytes[key]), max(0, total.time - self.time[key])
         return Total(calls, moved, time, min(total.longest, time), total.first, total.last)
 
+    def heat(self) -> None:
+        """When data moved, of modules without rows; the time of a rank's reads, or writes, as their bytes."""
+        spent = self.spent()
+        for record in self.log.read("HEATMAP", self.log.heated):
+            name = HEAT.get(self.log.name(record.name), "")
+            if not name or record.rank == ALL or self.traced.get(TRACED_BY.get(name, "")):
+                continue
+            width = round(record.width * 1e9)
+            for what, bins in (("READ", record.read), ("WRITE", record.written)):
+                part = next(part for part in MODULES[name].parts if part.span == f"F_{what}")
+                op, moved = part.whole or part.counted[0].op, int(bins.sum())
+                time = spent[(record.rank, op.layer, op.kind)] + spent[(ALL, op.layer, op.kind)]
+                found = [(at, int(n), int(n) * time // moved) for at, n in enumerate(bins) if n > 0]
+                if found and moved < MOST:
+                    self.lines.heat(record.rank, op, *_narrow(found, width, self.lasted))
+
+    def spent(self) -> Counter[tuple[int, str, str]]:
+        """ns by rank, layer and kind; of what all ranks did together a rank's equal part."""
+        found: Counter[tuple[int, str, str]] = Counter()
+        for _, op, rank, time in self.sums():
+            found[(rank, op.layer, op.kind)] += time if rank != ALL else time // self.log.ranks
+        return found
+
     def stripes(self) -> None:
         """How Lustre lays files out."""
         for record in self.log.read("LUSTRE", self.log.striped):
-            rank, name, parts = max(0, record.rank), self.log.name(record.file), record.components
-            if len(parts) != 1:
-                self.marks.append(
-                    (f"{name}: a layout of Lustre in {len(parts)} pieces is left out", 1)
-                )
-                continue
-            size, count = parts[0]["STRIPE_SIZE"], parts[0]["STRIPE_COUNT"]
-            first = record.osts[0] if record.osts else -1
-            hints = {"striping_unit": size, "striping_factor": count, "start_iodevice": first}
-            said = {key: str(value) for key, value in hints.items() if value >= 0}
-            about = self.lines.thing(MODULES["POSIX"].kind, name)
-            self.lines.hint(rank, about, said)
+            hints = {"osts": ",".join(map(str, record.osts))}
+            if len(record.components) == 1:
+                (one,) = record.components
+                hints["striping_unit"] = str(one["STRIPE_SIZE"])
+                hints["striping_factor"] = str(one["STRIPE_COUNT"])
+                hints["start_iodevice"] = str(record.osts[0]) if record.osts else ""
+            else:
+                hints["components"] = "; ".join(map(component, record.components))
+            about = self.lines.thing(MODULES["POSIX"].kind, self.log.name(record.file))
+            known = {
+                key: value for key, value in hints.items() if value and not value.startswith("-")
+            }
+            self.lines.hint(max(0, record.rank), about, known)
 
     def left_out(self) -> None:
         """What the log has and the tables have no place for, or Darshan had no memory for."""
         shared = sum(record.rank == ALL for records in self.counts.values() for record in records)
         if shared:
-            what = f"records of files that all {self.log.ranks} ranks opened are sums: each rank has an equal part"
+            what = (
+                f"records of files that all {self.log.ranks} ranks opened are sums: each rank has an equal part, "
+                "but the slowest and the fastest, which Darshan names"
+            )
             self.marks.append((what, shared))
         for name, part in self.log.parts.items():
             if name not in READ:
@@ -270,6 +317,27 @@ class Telling:
                     found.append((time, what))
         found.sort(reverse=True)
         self.marks += [(what, 1) for _, what in found[:SLOWEST]]
+
+
+def component(counters: Mapping[str, int]) -> str:
+    """A part of a layout of Lustre: from which byte to which, in how many stripes of which size, of which mirror."""
+    last = counters["EXT_END"]
+    where = f"{max(0, counters['EXT_START'])}-{last if last >= 0 else ''}"
+    mirror = f", mirror {counters['MIRROR_ID']}" if counters["MIRROR_ID"] > 0 else ""
+    return f"{where}: {counters['STRIPE_COUNT']} x {counters['STRIPE_SIZE']}{mirror}"
+
+
+def _narrow(
+    bins: list[tuple[int, int, int]], width: int, lasted: int
+) -> tuple[int, list[list[int]]]:
+    """Bins no wider than those of the run's own heat map."""
+    pieces = max(1, width // heat_width(lasted))
+    found = [
+        [at * pieces + one, *(n * (one + 1) // pieces - n * one // pieces for n in numbers)]
+        for at, *numbers in bins
+        for one in range(pieces)
+    ]
+    return width // pieces, found
 
 
 def _opened(prefix: str) -> tuple[int, ...]:

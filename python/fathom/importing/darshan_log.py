@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from ctypes import POINTER, byref, c_double, c_int, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -120,23 +120,25 @@ class Head:
 
 def apart(read: Callable[[], T]) -> T:
     """What `read` gives, by a process of its own; raises `Unreadable` with what it says, or where it dies."""
-    with open(os.memfd_create("darshan"), "w+b") as answer:
-        child = os.fork()
-        if child == 0:
-            _answer(read, answer)
-        _, status = os.waitpid(child, 0)
-        if os.WIFSIGNALED(status):
-            name = signal.Signals(os.WTERMSIG(status)).name
-            raise Unreadable(f"Darshan's library ended by {name}: damaged")
-        answer.seek(0)
-        content = pickle.load(answer)
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _answer(read, theirs)
+    os.close(theirs)
+    with open(ours, "rb") as answer:
+        said = answer.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        name = signal.Signals(os.WTERMSIG(status)).name
+        raise Unreadable(f"Darshan's library ended by {name}: damaged")
+    content = pickle.loads(said)
     if isinstance(content, Unreadable):
         raise content
     found: T = content
     return found
 
 
-def _answer(read: Callable[[], T], answer: IO[bytes]) -> None:
+def _answer(read: Callable[[], T], answer: int) -> None:
     """In the child: never returns."""
     try:
         content: Any = read()
@@ -147,8 +149,8 @@ def _answer(read: Callable[[], T], answer: IO[bytes]) -> None:
     except (ValueError, OverflowError, MemoryError) as error:
         content = Unreadable(f"damaged: {error}")
     try:
-        pickle.dump(content, answer)
-        answer.flush()
+        with open(answer, "wb") as file:
+            pickle.dump(content, file)
     finally:
         # What the library does at its end concerns nobody.
         os._exit(0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 # Flags of an op (docs/stream-format.md).
-TRACKED, COLLECTIVE = 1, 2
+TRACKED, COLLECTIVE, ALIGNMENT = 1, 2, 16
 # Classes of objects (docs/stream-format.md).
 PATH, MPI_FILE, HDF5_FILE, DATASET, PNETCDF_FILE, PNETCDF_VARIABLE = 2, 3, 4, 5, 13, 14
 # Whose a counter is that nobody can take apart.
@@ -47,7 +47,9 @@ class Total:
     longest: int
     first: int
     last: int
-    sizes: Sequence[tuple[int, int]] = ()
+    sizes: Sequence[Sequence[int]] = ()
+    # What else is known (engine/made/src/told.rs); `functions` are ops here.
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def part(self, rank: int, ranks: int) -> "Total":
         """An equal part, of sums of all ranks; sizes are of all alone."""
@@ -65,6 +67,8 @@ class Lines:
 
     to: TextIO
     count: int = 0
+    # Flags that no op has here.
+    without: int = 0
     _ops: dict[Op, int] = field(default_factory=dict)
     _objects: dict[tuple[int, str, int], int] = field(default_factory=dict)
 
@@ -77,9 +81,8 @@ class Lines:
         """Its number."""
         if op not in self._ops:
             self._ops[op] = len(self._ops)
-            self.tell(
-                "op", self._ops[op], op.layer, op.name, op.kind, op.fields, op.flags, op.height
-            )
+            flags = op.flags & ~self.without
+            self.tell("op", self._ops[op], op.layer, op.name, op.kind, op.fields, flags, op.height)
         return self._ops[op]
 
     def thing(self, kind: int, name: str, parent: int = 0, numbers: Sequence[int] = ()) -> int:
@@ -127,10 +130,16 @@ class Lines:
     def counter(self, process: int, op: Op, about: int, inside: Op | None, total: Total) -> None:
         """What one process, or `ALL`, did by an op."""
         sizes = [list(pair) for pair in total.sizes]
+        functions = [[self.op(one), calls] for one, calls in total.more.get("functions", ())]
+        more = {**total.more, "functions": functions} if functions else total.more
         self.tell(
             "counter", process, self.op(op), about, self._around(inside), total.calls, total.bytes,
-            total.time, total.longest, total.first, total.last, sizes,
+            total.time, total.longest, total.first, total.last, sizes, *([more] if more else []),
         )  # fmt: skip
+
+    def heat(self, process: int, op: Op, width: int, bins: Iterable[Sequence[int]]) -> None:
+        """When data moved: bins of `width` ns by number, their bytes and ns."""
+        self.tell("heat", process, self.op(op), width, [list(one) for one in bins])
 
     def hint(self, process: int, about: int, hints: Mapping[str, str]) -> None:
         """What is in force for a file."""

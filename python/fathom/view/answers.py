@@ -5,11 +5,11 @@ from pathlib import PurePath
 from typing import Any
 
 from fathom.analysis import ranklist
-from fathom.analysis.answers import Answers, Library, Operation, Ranks, Time
+from fathom.analysis.answers import Answers, Library, Operation, Ranks, Time, verdict_of
 from fathom.analysis.own import SECOND
 from fathom.analysis.when import When
 from fathom.importing.lacks import reads_and_writes
-from fathom.manifest import Manifest
+from fathom.manifest import Manifest, imported_by
 from fathom.view import numbers
 from fathom.view.tables import printable
 
@@ -46,8 +46,8 @@ def _and(words: Sequence[str]) -> str:
     return " and ".join(words) if len(words) < 3 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def time(of: Time, unit: str) -> str:
-    """Is I/O the problem?"""
+def time(of: Time, unit: str, tool: str | None = None) -> str:
+    """Is I/O the problem? `tool`: whose log the run was imported from."""
     verdict = VERDICTS[of.verdict]
     if of.busiest_process is None:
         return "no: no I/O call was seen"
@@ -57,6 +57,11 @@ def time(of: Time, unit: str) -> str:
         busiest += f", the median one: {numbers.percent(of.median_share)}"
     run = numbers.seconds(of.run_seconds)
     share, most = numbers.percent(of.least), numbers.percent(of.most)
+    if of.share is None and tool:
+        # How ranks' calls lie to each other no log of sums says: the busiest stands for all.
+        verdict = VERDICTS[verdict_of(of.busiest_share, of.busiest_share)]
+        mean = numbers.percent(of.mean_share)
+        return f"{verdict}: on average a {unit} was in I/O calls for {mean} of the run time ({run}){busiest}"
     if share != most:
         return (
             f"{verdict}: I/O ran for {share} to {most} of the run time ({run}), which only level call "
@@ -83,6 +88,9 @@ def library(of: Library) -> str:
         )
     elif not of.mpiio:
         words.append("no MPI-IO")
+    elif of.collective_calls is not None:
+        part = numbers.percent(of.collective_calls)
+        words.append(f"{part} of MPI-IO's reads and writes, by number, are collective")
     elif {"read", "write"} & set(of.mpiio):
         words.append("how much of MPI-IO's reading and writing is collective is not known")
     return "; ".join(words)
@@ -125,6 +133,9 @@ def operation(of: Operation) -> str:
     words.append(
         f"most in {printable(of.op)}: {numbers.seconds(of.seconds)} in {numbers.things(of.calls, 'call')}"
     )
+    if of.functions:
+        each = (f"{number:,} {printable(name)}" for name, number in of.functions)
+        words[-1] += f" ({', '.join(each)})"
     if of.exchange is not None:
         words.append(
             f"{numbers.percent(of.exchange)} of collective MPI-IO is exchange between ranks"
@@ -190,7 +201,7 @@ def lines(of: Answers, name: str, manifest: Manifest) -> list[str]:
 def sentences(of: Answers, name: str, manifest: Manifest) -> list[tuple[str, list[str]]]:
     """Question and answer, which may be several lines."""
     return [
-        ("I/O the problem?", [time(of.time, of.ranks.unit)]),
+        ("I/O the problem?", [time(of.time, of.ranks.unit, imported_by(manifest))]),
         ("Which library?", [library(of.library)]),
         ("Which ranks?", [ranks(of.ranks)]),
         ("Which operation?", [operation(of.operation)]),

@@ -14,7 +14,7 @@ from fathom.analysis.answers import Answers
 from fathom.analysis.findings import Findings
 from fathom.analysis.when import Line
 from fathom.analysis.when import lines as heat_lines
-from fathom.manifest import command_line
+from fathom.manifest import command_line, imported_by
 from fathom.store import as_json
 from fathom.view import answers, ending, findings, heat, numbers
 from fathom.view.part import Page, Part
@@ -45,8 +45,17 @@ def _facts(page: Page) -> tuple[str, str]:
     return (
         f"{printable(page.name)}: {printable(command_line(manifest))}",
         f"{started:%Y-%m-%d %H:%M:%S} UTC, ran {numbers.seconds(runs['duration'] / 1e9)}"
-        f"{ranks}, {own}{servers} on {numbers.things(runs['nodes'], 'node')}{_exit(manifest)}",
+        f"{ranks}, {own}{servers}{_nodes(page)}{_exit(manifest)}",
     )
+
+
+def _nodes(page: Page) -> str:
+    """On how many; nothing where the log of another tool names none."""
+    if imported_by(page.manifest):
+        named = page.source.sql("select count(*) as n from nodes where host <> 'unknown'")
+        if not named["n"][0].as_py():
+            return ""
+    return f" on {numbers.things(page.runs['nodes'], 'node')}"
 
 
 def _exit(manifest: dict[str, Any]) -> str:

@@ -1,0 +1,210 @@
+"""fathom import darshan: what a log says besides sums, against PyDarshan's counters: sizes, order, functions, the
+slowest rank, heat maps, targets of Lustre, functions of MPI."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import needs, tables, wild
+from test_import_darshan import Theirs, fathom, imported, sample
+
+REAL = (
+    "darshan-logs-e3sm-pnetcdf", "aiio-openpmd-independent", "aiio-openpmd-collective", "darshan-logs-imbalanced",
+    "aiio-ior-read-strided-1k",
+)  # fmt: skip
+SAMPLES = ("example", "shane_macsio")
+MODULES = {"POSIX": "posix", "MPI-IO": "mpiio", "H5D": "hdf5"}
+LEAST = (0, 101, 1025, 10241, 102401, 1048577, 4194305, 10485761, 104857601, 1073741825)
+LABELS = (
+    "0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M", "1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _package() -> None:
+    needs.require(["python:darshan"])
+
+
+@pytest.fixture(params=[*REAL, *SAMPLES], scope="module")
+def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """PyDarshan on a log, and the tables of the run that it became."""
+    name = request.param
+    log = wild.log(name) if name in REAL else sample(name)
+    return Theirs(log), tables.connect(imported(log, tmp_path_factory.mktemp("run")))
+
+
+def each(theirs: Theirs, module: str) -> list[tuple[str, dict[str, Any]]]:
+    """The file and the counters of each record, without the module's name before them."""
+    found = []
+    prefix = "MPIIO_" if module == "MPI-IO" else f"{module}_"
+    for record in theirs.records(module):
+        counters = {**record["counters"], **record["fcounters"]}
+        short = {name.removeprefix(prefix): value for name, value in counters.items()}
+        found.append((theirs.file(module, record), {"rank": record["rank"], **short}))
+    return found
+
+
+def test_ranges_of_sizes_are_darshans(told: Any) -> None:
+    theirs, base = told
+    expected: Counter[tuple[str, str, str, int]] = Counter()
+    for module, layer in MODULES.items():
+        for file, counters in each(theirs, module):
+            for kind in ("read", "write"):
+                for least, label in zip(LEAST, LABELS, strict=True):
+                    names = (f"SIZE_{kind.upper()}_{agg}{label}" for agg in ("", "AGG_"))
+                    calls = max(counters.get(name, 0) for name in names)
+                    expected[(layer, kind, file, least)] += max(0, calls)
+    select = """
+        select t.layer, t.kind, path, value, sum(calls)::bigint from tops t join files using (file)
+        where what = 'size_range' group by all"""
+    found = {tuple(row[:4]): row[4] for row in base.sql(select).fetchall()}
+    assert found == {key: calls for key, calls in expected.items() if calls}
+
+
+def test_order_of_accesses_is_darshans(told: Any) -> None:
+    theirs, base = told
+    expected: Counter[tuple[str, str]] = Counter()
+    for file, counters in each(theirs, "POSIX"):
+        for kind in ("READS", "WRITES"):
+            if counters[kind] > 0:
+                expected[(file, "sequential")] += max(0, counters[f"SEQ_{kind}"])
+                expected[(file, "consecutive")] += max(0, counters[f"CONSEC_{kind}"])
+    select = """
+        select path, sum(sequential)::bigint, sum(consecutive)::bigint from counters c join files using (file)
+        where c.layer = 'posix' and c.kind in ('read', 'write') group by all"""
+    found = {}
+    for path, sequential, consecutive in base.sql(select).fetchall():
+        found |= {(path, "sequential"): sequential, (path, "consecutive"): consecutive}
+    assert found == expected
+
+
+def test_functions_of_mpiio_are_counted_one_by_one(told: Any) -> None:
+    theirs, base = told
+    names = {
+        "COLL_WRITES": "MPI_File_write_all", "INDEP_WRITES": "MPI_File_write", "COLL_READS": "MPI_File_read_all",
+        "INDEP_READS": "MPI_File_read", "NB_WRITES": "MPI_File_iwrite", "NB_READS": "MPI_File_iread",
+        "SPLIT_WRITES": "MPI_File_write_all_begin", "SPLIT_READS": "MPI_File_read_all_begin",
+    }  # fmt: skip
+    expected: Counter[str] = Counter()
+    for _, counters in each(theirs, "MPI-IO"):
+        for name, function in names.items():
+            expected[function] += max(0, counters[name])
+    select = """
+        with named as (select distinct op from tops where what = 'function' and layer = 'mpiio')
+        select name, sum(calls)::bigint from (
+            select op as name, calls from counters c anti join named n using (op)
+            where layer = 'mpiio' and kind in ('read', 'write')
+            union all
+            select label, calls from tops where layer = 'mpiio' and what = 'function'
+        ) group by name"""
+    found = dict(base.sql(select).fetchall())
+    assert found == {function: calls for function, calls in expected.items() if calls}
+
+
+def test_the_slowest_rank_has_its_seconds(told: Any) -> None:
+    theirs, base = told
+    compared = 0
+    for module, layer in (("POSIX", "posix"), ("MPI-IO", "mpiio")):
+        records = each(theirs, module)
+        alone = Counter(file for file, _ in records)
+        for file, counters in records:
+            time = counters["F_SLOWEST_RANK_TIME"]
+            calls = counters.get("WRITES", 0) + sum(
+                counters.get(name, 0) for name in ("COLL_WRITES", "INDEP_WRITES")
+            )
+            # Of few calls, or of several records, not every rank has a part of its own.
+            if counters["rank"] != -1 or not time or alone[file] > 1 or calls < theirs.ranks:
+                continue
+            select = f"""
+                select sum(c.time) / 1e9 from counters c join processes using (process) join files using (file)
+                where layer = '{layer}' and path = $1 and rank = $2"""
+            got = base.execute(select, [file, int(counters["SLOWEST_RANK"])]).fetchall()[0][0]
+            assert got == pytest.approx(time, rel=1e-3), (module, file)
+            compared += 1
+    assert compared or not any(counters["rank"] == -1 for _, counters in each(theirs, "MPI-IO"))
+
+
+def heated(theirs: Theirs) -> Counter[tuple[str, str, int]]:
+    """Bytes by layer, operation and rank."""
+    found: Counter[tuple[str, str, int]] = Counter()
+    layers = {"heatmap:POSIX": "posix", "heatmap:MPIIO": "mpiio", "heatmap:STDIO": "stdio"}
+    if "HEATMAP" not in theirs.modules:
+        return found
+    while (
+        record := theirs.backend._log_get_heatmap_record(theirs.log)  # the only way to one
+    ) is not None:
+        layer = layers[theirs.names[record["id"]]]
+        for operation in ("read", "write"):
+            moved = int(record[f"{operation}_bins"].sum())
+            if moved:
+                found[(layer, operation, record["rank"])] += moved
+    return found
+
+
+def test_heat_has_darshans_bytes(told: Any) -> None:
+    theirs, base = told
+    select = """
+        select layer, operation, rank, sum(bytes)::bigint from heat join processes using (process) group by all"""
+    found = {tuple(row[:3]): row[3] for row in base.sql(select).fetchall()}
+    assert found == heated(theirs)
+
+
+def test_functions_of_mpi_and_hosts_come_from_apmpi(tmp_path: Path) -> None:
+    log = wild.log("aiio-ior-write-1k")
+    theirs, base = Theirs(log), tables.connect(imported(log, tmp_path))
+    read = theirs.backend.log_get_apmpi_record
+    read(theirs.log, "APMPI", "HEADER")
+    expected: Counter[str] = Counter()
+    hosts = set()
+    while (record := read(theirs.log, "APMPI", "PERF")) is not None:
+        hosts.add(record["node_name"])
+        for name, calls in record["all_counters"].items():
+            if name.endswith("_CALL_COUNT"):
+                expected[name.removesuffix("_CALL_COUNT")] += int(calls)
+    select = "select upper(op), sum(calls)::bigint from counters where layer = 'mpi' group by all"
+    assert dict(base.sql(select).fetchall()) == {key: n for key, n in expected.items() if n}
+    assert {host for (host,) in base.sql("select host from nodes").fetchall()} == hosts
+
+
+def test_layouts_of_lustre_have_their_targets(tmp_path: Path) -> None:
+    log = wild.log("e2e-optimized")
+    base = tables.connect(imported(log, tmp_path))
+    select = "select path, value from hints_in_force join files using (file) where hints_in_force.key = $1"
+    targets = dict(base.execute(select, ["osts"]).fetchall())
+    assert targets
+    assert all(len(value.split(",")) == 12 for value in targets.values())
+    sizes = {value for _, value in base.execute(select, ["striping_unit"]).fetchall()}
+    assert sizes == {str(32 << 20)}
+    marks = [row[0] for row in base.sql("select detail from marks").fetchall()]
+    assert any(
+        "module LUSTRE, version 1, cannot be read behind its first 3" in mark for mark in marks
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("darshan-logs-e3sm-pnetcdf", ("on average a rank was in I/O calls for 94.4 %", "99.8 % of MPI-IO's")),
+        ("aiio-openpmd-independent", ("for 87.3 % of the run time", "469,786,624 MPI_File_write,")),
+        ("aiio-openpmd-collective", ("for 99.8 % of the run time", "100 % of MPI-IO's reading and writing")),
+        ("aiio-ior-write-1k", ("for 95.6 % of the run time", "262,144 fsync")),
+        ("darshan-logs-imbalanced", ("101,184 MPI_File_write_all, 351 MPI_File_write)", "one of 496 ranks, 0")),
+        ("darshan-logs-skew-app", ("hardly: on average a rank was in I/O calls for 2.01 %",)),
+        ("aiio-tmatch-many-files", ("hardly: ", "for 3.16 % of the run time")),
+    ],
+)  # fmt: skip
+def test_first_sentences_say_what_is_true_of_the_job(
+    tmp_path: Path, name: str, words: tuple[str, ...]
+) -> None:
+    shown = fathom("show", imported(wild.log(name), tmp_path))
+    assert shown.returncode == 0, shown.stderr
+    said = " ".join(shown.stdout.split("\n\n")[1].split())
+    for part in words:
+        assert part in said
+    hosts = "APMPI" in Theirs(wild.log(name)).modules
+    assert (" on " in shown.stdout.splitlines()[1]) == hosts, (
+        "no host is named without APMPI or DXT"
+    )
