@@ -7,14 +7,16 @@ from pathlib import Path
 
 from fathom import places
 from fathom.errors import DamagedRun, FathomError, NotARun, UsageError, printable
+from fathom.importing.logs import run_of
 
 SUFFIX = ".fathom"
 STDERR = 2  # as a descriptor: in a notebook sys.stderr has none
 
 
 def resolve(path: str | PathLike[str]) -> Path:
-    """The run directory that a user means by `s3d`, `s3d.fathom` or a path below it."""
-    directory = find(path)
+    """The run directory that a user means by `s3d`, `s3d.fathom` or a path below it; of a log of another tool the one
+    that is made of it."""
+    directory = find(path) or run_of(Path(path))
     if directory:
         if not _is_utf8(directory):
             raise NotARun(

@@ -20,6 +20,7 @@ from pyarrow.parquet import ParquetFile
 from fathom import database, manifest, onefile
 from fathom.directory import engine, find, resolve
 from fathom.errors import DamagedRun, FathomError, UsageError
+from fathom.importing.logs import tool_of
 from fathom.rings import are_done, own_rings, remove
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ def open_as(
 ) -> R:
     """The same, of a class that can more."""
     unpacked = None
-    if Path(path).is_file() and not find(path):
+    if Path(path).is_file() and not find(path) and not tool_of(Path(path)):
         unpacked = tempfile.TemporaryDirectory(prefix="fathom-")
         directory = onefile.unpack(Path(path), Path(unpacked.name))
     else:

@@ -22,10 +22,15 @@ import os
 from pathlib import Path
 
 from fathom.directory import engine, to_make
-from fathom.errors import UsageError, install, printable
-from fathom.importing.darshan_library import library
-from fathom.importing.start import importing
+from fathom.errors import UsageError, printable
+from fathom.importing.start import reading
 from fathom.manifest import TOOLS
+
+# Tools of which one log is a whole run.
+WHOLE = {
+    "darshan": "a log of Darshan is a whole job",
+    "recorder": "a directory of Recorder is a whole run",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,21 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"import: {printable(file)} is named twice; name each file once")
     if arguments.tool == "strace":
         engine(arguments.tool, str(into), *map(str, arguments.files))
-    elif arguments.tool == "darshan":
-        _darshan(arguments.files, into)
-    elif arguments.tool == "recorder" and len(arguments.files) != 1:
-        raise UsageError("import: a directory of Recorder is a whole run; name one")
+    elif arguments.tool in WHOLE and len(arguments.files) != 1:
+        raise UsageError(f"import: {WHOLE[arguments.tool]}; name one")
     else:
-        importing(f"fathom.importing.{arguments.tool}", arguments.files, into)
+        reading(arguments.tool, arguments.files, into)
     print(into)
     return 0
-
-
-def _darshan(logs: list[Path], into: Path) -> None:
-    if len(logs) != 1:
-        raise UsageError("import: a log of Darshan is a whole job; name one")
-    if library() is None:
-        raise UsageError(
-            f"import: no library of Darshan 3.4 or newer (darshan-util) is here: {install('darshan')}"
-        )
-    importing("fathom.importing.darshan", logs, into)

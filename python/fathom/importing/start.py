@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from fathom import places
-from fathom.errors import FathomError, printable
+from fathom.errors import FathomError, UsageError, install, printable
 
 # What the engine says when the reader did not come to its end.
 CUT = "the lines break off"
@@ -20,6 +20,18 @@ class NoLog(FathomError):
     """What was given is no log of that tool, or not a whole one."""
 
     status = 3
+
+
+def reading(tool: str, logs: list[Path], into: Path) -> None:
+    """A run of a tool's logs. Raises `UsageError` where it needs what is not here."""
+    if tool == "darshan":
+        from fathom.importing.darshan_library import library
+
+        if library() is None:
+            raise UsageError(
+                f"import: no library of Darshan 3.4 or newer (darshan-util) is here: {install('darshan')}"
+            )
+    importing(f"fathom.importing.{tool}", logs, into)
 
 
 def importing(reader: str, logs: list[Path], into: Path) -> None:

@@ -1,0 +1,101 @@
+"""A log of another tool where a run is asked for: imported when it is first named, kept, and anew when it changes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import needs, paths
+from test_import_darshan import SMALL, sample
+
+SEEN = "imported from a Darshan log of version"
+
+
+@pytest.fixture(autouse=True)
+def _package() -> None:
+    needs.require(["python:darshan"])
+
+
+def fathom(*words: object, cache: Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    command = [str(word) for word in (paths.FATHOM, *words)]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=240, check=False, env=environment, **more
+    )
+
+
+def kept(cache: Path) -> list[Path]:
+    return sorted((cache / "fathom" / "imported").glob("*/*/*.fathom"))
+
+
+def test_a_log_is_imported_once_and_anew_when_it_changes(tmp_path: Path) -> None:
+    log, cache = tmp_path / "job.darshan", tmp_path / "cache"
+    shutil.copy(sample(SMALL), log)
+    shown = fathom("show", log, cache=cache)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith("job: ")
+    assert SEEN in shown.stdout
+    (first,) = kept(cache)
+    made = (first / "run.json").stat().st_ino
+    again = fathom("query", log, "--sql", "select ranks from runs", cache=cache)
+    assert again.stdout.split() == ["ranks", "4"], again.stderr
+    assert kept(cache) == [first]
+    assert (first / "run.json").stat().st_ino == made
+    shutil.copy(sample("noposixopens"), log)
+    changed = fathom("query", log, "--sql", "select ranks from runs", cache=cache)
+    assert changed.returncode == 0, changed.stderr
+    (second,) = kept(cache)
+    assert second != first
+    assert sorted(tmp_path.iterdir()) == [cache, log]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("show", "{}", "--findings"), ("view", "{}", "--prepare"), ("diff", "{}", "{}"), ("landscape", "{}"),
+        ("report", "{}", "-o", "page.html"), ("export", "{}", "-o", "out.csv", "--to", "csv"),
+    ],
+)  # fmt: skip
+def test_commands_that_take_a_run_take_a_log(tmp_path: Path, command: tuple[str, ...]) -> None:
+    log, cache = tmp_path / "job.darshan", tmp_path / "cache"
+    shutil.copy(sample(SMALL), log)
+    done = fathom(*(word.format(log) for word in command), cache=cache, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(kept(cache)) == 1
+
+
+def one_line(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 3
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    return done.stderr
+
+
+def test_where_nothing_can_be_kept_one_line_says_so(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.write_text("no folder")
+    said = one_line(fathom("show", sample(SMALL), cache=cache))
+    assert "cannot be kept there" in said
+    assert "XDG_CACHE_HOME" in said
+
+
+def test_a_full_cache_gets_one_line_and_keeps_nothing(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    limited = f"ulimit -f 2; exec {paths.FATHOM} show {sample(SMALL)}"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    done = subprocess.run(
+        ["bash", "-c", limited], capture_output=True, text=True, timeout=240, check=False, env=environment
+    )  # fmt: skip
+    assert "File too large" in one_line(done)
+    assert not kept(cache)
+
+
+def test_a_damaged_log_gets_the_line_of_import_and_keeps_nothing(tmp_path: Path) -> None:
+    log, cache = tmp_path / "job.darshan", tmp_path / "cache"
+    log.write_bytes(sample(SMALL).read_bytes()[:900])
+    assert str(log) in one_line(fathom("show", log, cache=cache))
+    assert not kept(cache)
+    assert not list((cache / "fathom" / "imported").iterdir())
