@@ -119,7 +119,10 @@ def test_a_part_of_a_table_is_what_the_calls_refer_to(s3d: Path) -> None:
 
 
 def test_hostile_names_survive(names: Path) -> None:
-    paths_ = [row["path"] for row in fathom.open(names, everything=True).sql("select path from files").to_pylist()]
+    paths_ = [
+        row["path"]
+        for row in fathom.open(names, everything=True).sql("select path from files").to_pylist()
+    ]
     ends = {path.rpartition("/")[2] for path in paths_}
     assert {
         "a \"quoted\" [name] {here}, 'too' \\",
