@@ -1,0 +1,100 @@
+"""What a run-time does is apart from the program: its files are the ones that it names itself, and one line says how
+much was left out."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import fathom
+import pytest
+from fathom.__main__ import main
+from harness import generated, needs, paths
+
+SCRIPT = """\
+import csv, json, sys
+for name in sys.argv[1:]:
+    with open(name, "wb") as file:
+        file.write(bytes(4096))
+"""
+REGULAR = "select path, runtime from files where kind = 'regular' or path like '/dev/%' or path like '/proc/%'"
+
+
+def recorded(folder: Path, *command: object) -> Path:
+    run = folder / "r.fathom"
+    words = [str(word) for word in (paths.FATHOM, "run", "--no-show", "-o", run, "--", *command)]
+    # What is written to them is the program's too.
+    with (folder / "out").open("wb") as out:
+        subprocess.run(words, stdout=out, stderr=out, cwd=folder, timeout=300, check=True)
+    return run
+
+
+def regular(run: Path, everything: bool = False) -> set[str]:
+    rows = fathom.open(run, everything=everything).sql(REGULAR)
+    # OMPIO makes a file beside each that it opens, to try locks on.
+    return {path for path in rows["path"].to_pylist() if not re.search(r"/out$|\.locktest\.", path)}
+
+
+def test_files_of_a_script_are_those_it_names(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    mine = Path(f"/dev/shm/mine.{os.getpid()}")  # memory, but the program's
+    try:
+        run = recorded(tmp_path, sys.executable, "script.py", "a", mine)
+    finally:
+        mine.unlink()
+    assert regular(run) == {str(tmp_path / "a"), str(tmp_path / "script.py"), str(mine)}
+    left = regular(run, everything=True) - regular(run)
+    assert any("/json/" in path for path in left), "the interpreter's modules"
+
+
+def test_what_a_shell_does_to_start_others_is_not_the_programs(tmp_path: Path) -> None:
+    run = recorded(tmp_path, "sh", "-c", "dd if=/dev/zero of=a bs=4096 count=3; exit 0")
+    assert regular(run) == {str(tmp_path / "a")}
+    seen = fathom.open(run).sql("select sum(bytes) as n from counters where op = 'write'")
+    assert seen["n"].to_pylist() == [3 * 4096]
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompio"])
+def test_an_mpi_program_has_the_files_it_wrote(tmp_path: Path, mpi: str) -> None:
+    needs.require(needs.of_mpi(mpi))
+    kernel = paths.PROGRAMS.parent / "kernels" / f"s3d_mpiio_{needs.MPI[mpi]}"
+    data = tmp_path / "data"
+    data.mkdir()
+    small = ("-c", "1", "16", "16", "16", "2", "2", "1")
+    run = recorded(tmp_path, *generated.LAUNCH[mpi], "-n", 4, kernel, *small, data)
+    written = {str(path) for path in data.iterdir()}
+    assert written and regular(run) == written
+    kinds = fathom.open(run).sql("select op from counters where op like 'MPI_Init%'")
+    assert kinds.num_rows == 0
+    left = fathom.open(run).sql("from beside").to_pylist()[0]
+    assert left["files"] > 20 and left["calls"] > 100 and left["time"] > 0
+
+
+def test_one_line_says_how_much_and_all_puts_it_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    run = recorded(tmp_path, sys.executable, "script.py", "a")
+    assert main(["show", str(run)]) == 0
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if "left out: " in one]
+    assert "--all puts them in" in line
+    everything = fathom.open(run, everything=True).sql("select sum(calls) as n from counters")
+    own = fathom.open(run).sql("select sum(calls) as n from counters")
+    (beside,) = fathom.open(run).sql("from beside").to_pylist()
+    assert everything["n"][0].as_py() == own["n"][0].as_py() + beside["calls"]
+    assert f"{beside['calls']:,} calls on {beside['files']:,} files" in line
+    assert main(["show", str(run), "--all"]) == 0
+    assert "left out: " not in capsys.readouterr().out
+    for words in (("query", "--sql", "from files"), ("patterns",)):
+        assert main([words[0], str(run), "--all", *words[1:]]) == 0
+
+
+def test_a_program_that_moves_nothing_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = recorded(tmp_path, "cat", "/proc/self/status")
+    assert main(["show", str(run)]) == 0
+    assert "left out: " in capsys.readouterr().out
