@@ -253,7 +253,7 @@ class Telling:
             width = round(record.width * 1e9)
             for what, bins in (("READ", record.read), ("WRITE", record.written)):
                 part = next(part for part in MODULES[name].parts if part.span == f"F_{what}")
-                op, moved = part.whole or part.counted[0].op, int(bins.sum())
+                op, moved = part.whole or part.counted[0].op, int(bins[bins > 0].sum())
                 time = spent[(record.rank, op.layer, op.kind)] + spent[(ALL, op.layer, op.kind)]
                 found = [(at, int(n), int(n) * time // moved) for at, n in enumerate(bins) if n > 0]
                 if found and moved < MOST:
