@@ -84,7 +84,7 @@ def library(of: Library) -> str:
         words.append(f"called directly besides: {_and(direct)}")
     if of.collective is not None:
         words.append(
-            f"{numbers.percent(of.collective)} of MPI-IO's reading and writing is collective"
+            f"{numbers.percent(of.collective)} of MPI-IO's read and write time is collective"
         )
     elif not of.mpiio:
         words.append("no MPI-IO")
@@ -138,7 +138,7 @@ def operation(of: Operation) -> str:
         words[-1] += f" ({', '.join(each)})"
     if of.exchange is not None:
         words.append(
-            f"{numbers.percent(of.exchange)} of collective MPI-IO is exchange between ranks"
+            f"{numbers.percent(of.exchange)} of the time in collective MPI-IO is exchange between ranks"
         )
     return "; ".join(words)
 
