@@ -5,6 +5,7 @@
 -- says:   {path}: {n:count} collective {what}s of {asked:size} in all by {ranks} ranks were moved by {movers} of them; the slowest
 --   of these took {io:seconds}
 -- lost:   the share of the aggregators' reads and writes that the store's own cost says {want} ranks would not need
+-- needs:  calls, ranks
 -- sure:   0.5
 -- fix:    more aggregators: {want} instead of {movers}, where the store serves several ranks of a node as fast as one
 -- knob:   cb_nodes and cb_config_list (ROMIO: by default one aggregator per node; cb_nodes alone does nothing on one node)

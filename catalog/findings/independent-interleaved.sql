@@ -7,6 +7,7 @@
 -- lost:   the accesses and locks below the calls of the slowest rank, less the same bytes moved by {aggregators} aggregators in pieces of
 --   16 MiB at the store's own cost, and sent to them at the rate of this run's own exchanges, where it has any; what the library itself
 --   takes to find and copy the pieces stays, since a collective call has to do the same
+-- needs:  calls, ranks
 -- sure:   0.7
 -- fix:    MPI_File_{what}_all (HDF5: H5Pset_dxpl_mpio collective; netCDF: nc_var_par_access NC_COLLECTIVE; PnetCDF: the _all calls)
 -- seen:   Thakur, Gropp, Lusk 1999; Darshan and Drishti, "no collective I/O"

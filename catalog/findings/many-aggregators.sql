@@ -6,6 +6,7 @@
 -- says:   {path}: {n:count} collective {what}s of {asked:size} in all were made by {movers} aggregators in pieces of {piece:size}; the fastest
 --   took {least:seconds} in all, the slowest {io:seconds}
 -- lost:   reads and writes of the slowest aggregator, less those of {want} aggregators at what the fastest one's show of the store
+-- needs:  calls, ranks
 -- sure:   0.6
 -- fix:    fewer aggregators: {want} instead of {movers}
 -- knob:   cb_nodes, cb_config_list (ROMIO), io_ompio_num_aggregators (OMPIO)

@@ -8,7 +8,7 @@
 -- sure:   0.7
 -- fix:    let each rank move its own part: a file per rank for few ranks, one shared file by collective calls (MPI_File_write_all) else
 -- knob:   a netCDF or HDF5 file opened on MPI_COMM_WORLD instead of rank 0's
--- needs:  counters
+-- needs:  counters, ranks
 -- seen:   Chang, Jin, Bauer 2016: 8 of 13 programs
 with of_rank as (
 	select rank, process, coalesce(sum(bytes) filter (kind in ('read', 'write', 'wait')), 0)::bigint as bytes, sum(time) / 1e9 as seconds

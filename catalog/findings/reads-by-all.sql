@@ -4,6 +4,7 @@
 -- says:   {path}: {ranks:count} ranks read the same {size:size}, {seconds:seconds} of the slowest
 -- lost:   of bytes that m ranks read, (m - 1) / m of what the first reading of them took the slowest rank: each could read its part
 --   and get the rest from the others
+-- needs:  calls, ranks
 -- sure:   0.5
 -- fix:    read with a collective call, or one rank reads and broadcasts; in HDF5 collective metadata reads (H5Pset_all_coll_metadata_ops)
 -- seen:   Carns et al. 2011 (Darshan); Thakur, Gropp, Lusk 1999

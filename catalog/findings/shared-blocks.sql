@@ -6,6 +6,7 @@
 -- says:   {path}: {n:count} writes of {size:size} on average by {processes:count} processes end in {blocks:count} pieces of {block:size} that others
 --   write too, and take {each:seconds} each; others {other:seconds}
 -- lost:   what those of the slowest process took more
+-- needs:  calls, ranks
 -- sure:   0.6
 -- fix:    give each rank whole blocks: align its part to {block:count} bytes, or write by a collective call with file domains so aligned
 -- knob:   striping_unit, romio_lustre_co_ratio, H5Pset_alignment

@@ -8,7 +8,7 @@
 -- lost:   its time less that of as many accesses of the median process
 -- sure:   0.7
 -- fix:    look at {host}: `fathom run --agent` shows its load; leave it out of the job, or give this rank less to do
--- needs:  counters
+-- needs:  counters, ranks
 -- seen:   Chang, Jin, Bauer 2016; Isaila et al. on stragglers in two-phase I/O
 with {latency/servers},
 each as (

@@ -8,7 +8,7 @@
 -- lost:   time of the rank with the most work less the mean's, at mean speed, at most what the other ranks waited (median)
 -- sure:   0.7
 -- fix:    give each rank as many bytes, or let a collective call spread them over its aggregators
--- needs:  counters
+-- needs:  counters, ranks
 -- seen:   Darshan's per-rank counters; Bez et al. 2022 (Drishti) for whom to blame
 with own as (
 	select o.*, if(o.kind in ('read', 'write') and o.bytes > 0, o.bytes, o.calls) as amount

@@ -116,7 +116,10 @@ def test_one_long_call_is_no_habit(
         (HEADER.replace("0.5", "50"), "x.sql: sure is a number from 0 to 1, not '50'"),
         ("-- " + HEADER, "x.sql:1: '-- key: value' is expected, then the SQL"),
         (HEADER + "--no blank", "x.sql:10: '-- key: value' is expected, then the SQL"),
-        (HEADER.replace("0.5", "0.5\n-- needs:  callz"), "x.sql: needs is of calls, counters, samples; not 'callz'"),
+        (
+            HEADER.replace("0.5", "0.5\n-- needs:  callz"),
+            "x.sql: needs is of calls, counters, ranks, samples; not 'callz'",
+        ),
     ],
 )  # fmt: skip
 def test_a_header_that_is_wrong_is_said_with_file_and_line(

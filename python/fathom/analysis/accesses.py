@@ -63,6 +63,11 @@ def file_counts(source: Source) -> pa.Table:
     """How many files were used how, from counters.
 
     Columns: use (`read only`, `written only`, `read and written`, `no data`); files; by_one, shared (used by one
-    process, by several); bytes; most_bytes (of one file).
+    process, by several; null where not all ranks were recorded alike); bytes; most_bytes (of one file).
     """
-    return source.sql(statement("file_counts"))
+    rows = source.sql(statement("file_counts"))
+    if source.sql(statement("in_part"))["files"][0].as_py():
+        for name in ("by_one", "shared"):
+            unknown = pa.nulls(rows.num_rows, pa.int64())
+            rows = rows.set_column(rows.column_names.index(name), name, unknown)
+    return rows

@@ -72,6 +72,8 @@ class Ranks:
     calling: str  # kind of those that take the time of the program's own calls
     calling_who: list[int]
     unit: str  # `rank` or `process`
+    in_run: int  # ranks that ran, where some were not recorded; else `of`
+    alike: bool  # of all of these the same is known
 
 
 @dataclass(frozen=True)
@@ -179,8 +181,11 @@ def ranks(source: Source) -> Ranks:
     calling, moved = (_dominance(source, amounts, mpi) for amounts in ("own_units", "moved_units"))
     by_bytes = moved["how"] != "none"
     found = moved if by_bytes else calling
+    units = source.sql(statement("own_spread"))["units"][0].as_py()
+    in_run = source.sql("select ranks from runs")["ranks"][0].as_py() if mpi else None
+    (in_part,) = source.sql(statement("in_part")).to_pylist()
     return Ranks(
-        of=source.sql(statement("own_spread"))["units"][0].as_py(),
+        of=units,
         kind=found["how"],
         who=found["units"],
         share=found["share"],
@@ -189,6 +194,8 @@ def ranks(source: Source) -> Ranks:
         calling=calling["how"],
         calling_who=calling["units"],
         unit="rank" if mpi else "process",
+        in_run=max(units, in_run or 0),
+        alike=in_part["ranks_missing"] or not in_part["files"],
     )
 
 

@@ -19,7 +19,7 @@ from fathom.store import Run, plain
 
 KEYS = ("title", "layer", "limit", "says", "lost", "sure", "fix", "seen")
 OPTIONAL = ("knob", "needs")
-NEEDS = frozenset(("calls", "counters", "samples"))
+NEEDS = frozenset(("calls", "counters", "ranks", "samples"))
 SHARED = "shared"  # folder of tables that several findings stand on
 MOST_CALLS = 8  # that a finding names as examples
 # What loses less than both, seconds and share of the run time, is noise and not said.
@@ -42,7 +42,7 @@ class Rule:
     fix: str
     seen: str  # who described it
     knob: str
-    needs: frozenset[str]  # of calls, samples: the rule has nothing to say without
+    needs: frozenset[str]  # of calls, ranks, samples: the rule has nothing to say without
     sql: str
 
     @property
@@ -194,6 +194,19 @@ class Asked:
         ).to_pylist()[0]
         return frozenset(name for name, is_there in there.items() if is_there)
 
+    @cached_property
+    def in_part(self) -> dict[str, bool]:
+        """Are there ranks of whose `calls`, or `files`, less is known than of others'?"""
+        row: dict[str, bool] = self.run.sql(statement("in_part")).to_pylist()[0]
+        return row
+
+    def lacks(self, rule: Rule) -> str | None:
+        """What the run has not, and the rule needs."""
+        for name in sorted(rule.needs - {"ranks"} - self.has):
+            return name
+        compared = "calls" if "calls" in rule.needs else "files"
+        return "ranks" if "ranks" in rule.needs and self.in_part[compared] else None
+
     def rows(self, rule: Rule) -> list[dict[str, Any]]:
         """The rows of a rule's SQL, but for those that lose too little to be said."""
         table: pa.Table = self.run.sql(self._complete(rule.sql))
@@ -304,9 +317,9 @@ def find(run: Run, paths: Sequence[Path]) -> Findings:
     for path in paths:
         try:
             rule = read(path)
-            lacking = sorted(rule.needs - asked.has)
+            lacking = asked.lacks(rule)
             if lacking:
-                without.setdefault(lacking[0], []).append(rule.name)
+                without.setdefault(lacking, []).append(rule.name)
                 continue
             found += [_finding(rule, row) for row in asked.rows(rule)]
         except FathomError as error:

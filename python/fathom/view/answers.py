@@ -99,6 +99,8 @@ def library(of: Library) -> str:
 def _who(kind: str, who: Sequence[int], of: Ranks) -> str:
     """`all 4 ranks`, `one of 4 ranks, 0`."""
     units = numbers.things(of.of, of.unit, "processes" if of.unit == "process" else None)
+    if of.in_run > of.of:
+        units += f" recorded, of {of.in_run:,},"
     if kind == "all":
         return f"all {units}"
     many = f"{len(who):,}" if len(who) > 1 and kind == "some" else kind
@@ -107,6 +109,10 @@ def _who(kind: str, who: Sequence[int], of: Ranks) -> str:
 
 def ranks(of: Ranks) -> str:
     """One rank, some, or all?"""
+    if not of.alike:
+        return "not to be told: of some ranks calls were recorded, those of others only counted by operation"
+    if of.in_run > of.of <= 1:
+        return f"{of.of} of {of.in_run:,} ranks was recorded; of the others nothing is known"
     if of.of <= 1:
         return f"there is one {of.unit} only"
     if not of.callers:

@@ -111,4 +111,9 @@ def print_found(findings: Findings, top: int | None) -> None:
     for number, finding in enumerate(shown, 1):
         _print(number, finding)
     for lacking, names in findings.without.items():
-        print(f"\nNot asked, this run has no {lacking}: {', '.join(names)}")
+        why = (
+            "not all ranks were recorded alike"
+            if lacking == "ranks"
+            else f"this run has no {lacking}"
+        )
+        print(f"\nNot asked, {why}: {', '.join(names)}")

@@ -229,6 +229,12 @@ SAMPLES = (
 )
 
 
+def _sharing_words(page: Page) -> list[str]:
+    if all(row["shared"] is not None for row in page.rows("file_counts")):
+        return []
+    return ["  not all ranks were recorded alike: which files they share is not known"]
+
+
 def _ranks_title(page: Page) -> str:
     return "Ranks (least / median / most)" if page.runs["ranks"] else "Processes"
 
@@ -302,7 +308,9 @@ PARTS = (
     Part("spread", summary.spread, _ranks_title, words=_spread, needs="layers", whole=True),
     Part("ranks", summary.ranks, by="rank", columns=RANKS),
     Part("files", summary.files, "Files", "file", FILES, needs="layers"),
-    Part("file_counts", accesses.file_counts, "Use of files", "use", FILE_COUNTS, whole=True),
+    Part(
+        "file_counts", accesses.file_counts, "Use of files", "use", FILE_COUNTS, _sharing_words, whole=True
+    ),
     Part("patterns", accesses.patterns, "Access patterns (shares of the accesses)", "pattern", PATTERNS),
     Part("sizes", accesses.sizes, "Sizes of reads and writes", "sizes", SIZES, whole=True),
     Part(

@@ -22,7 +22,9 @@ served as (
 		sum(c.bytes) as linked,
 		sum(c.bytes) filter (c.process = c.aggregator) as own,
 		list(distinct c.rank order by c.rank) as ranks,
-		min(c.confidence) as confidence
+		min(c.confidence) as confidence,
+		-- of others it may have moved more
+		bool_or(o.ranks_seen < o.ranks_expected) as in_part
 	from carried as c join collectives as o using (collective)
 	group by o.file, o.op, c.aggregator
 ),
@@ -48,9 +50,9 @@ select
 	e.system_calls::bigint as system_calls,
 	e.bytes::hugeint as bytes,
 	s.linked::hugeint as linked_bytes,
-	case when s.linked is not null then coalesce(s.own, 0)::bigint end as own_bytes,
-	s.ranks as of_ranks,
-	s.confidence,
+	case when s.linked is not null and not s.in_part then coalesce(s.own, 0)::bigint end as own_bytes,
+	if(s.in_part, null, s.ranks) as of_ranks,
+	if(s.in_part, null, s.confidence) as confidence,
 	e.time::hugeint as time
 from each as e
 join processes as p using (process)

@@ -32,13 +32,13 @@ each as (
 		max(rounds) as rounds,
 		sum(elapsed) as elapsed,
 		sum(time) as time,
-		sum(wait) as wait,
+		if(count(wait) = count(*), sum(wait), null) as wait,
 		sum(io) as io
 	from operations
 	group by op, operation, path
 ),
 whole as (
-	select op, sum(time) as time, sum(wait) as wait, count(*) as files
+	select op, sum(time) as time, if(count(wait) = count(*), sum(wait), null) as wait, count(*) as files
 	from each
 	group by op
 )

@@ -79,6 +79,10 @@ independent as (
 	from ranks left join carriers using (collective)
 	where case when linked is null then alone else linked = bytes and for_others is null end
 ),
+-- What ranks did that were not recorded is not known.
+in_part as (
+	select collective from collectives where ranks_seen < ranks_expected
+),
 together as (
 	select collective from aggregators where aggregators > 0 and collective not in (from independent)
 ),
@@ -95,15 +99,15 @@ select
 	o.ranks_expected as ranks,
 	o.ranks_seen,
 	r.bytes::hugeint as bytes,
-	coalesce(a.aggregators, 0) as aggregators,
-	a.ranks as aggregator_ranks,
-	coalesce(a.nodes, 0) as aggregator_nodes,
+	if(n.collective is null, coalesce(a.aggregators, 0), null) as aggregators,
+	if(n.collective is null, a.ranks, null) as aggregator_ranks,
+	if(n.collective is null, coalesce(a.nodes, 0), null) as aggregator_nodes,
 	u.cb_nodes_asked, u.cb_nodes, u.cb_config_list_asked, u.cb_config_list, u.cb_buffer_size,
 	a.least_bytes::hugeint as aggregator_least_bytes,
 	a.most_bytes::hugeint as aggregator_most_bytes,
 	case
 		when r.bytes = 0 then 'nothing'
-		when a.aggregators is null then 'unknown'
+		when a.aggregators is null or n.collective is not null then 'unknown'
 		when o.collective in (from independent) then 'independent'
 		else coalesce(d.domains, 'unknown')
 	end as domains,
@@ -116,10 +120,10 @@ select
 	coalesce(a.back_calls, 0)::bigint as back_calls,
 	coalesce(a.back_bytes, 0)::hugeint as back_bytes,
 	c.linked::hugeint as linked_bytes,
-	coalesce(c.for_others, 0)::hugeint as for_others_bytes,
+	if(n.collective is null, coalesce(c.for_others, 0), null)::hugeint as for_others_bytes,
 	c.confidence,
 	r.time::hugeint as time,
-	greatest(r.waited - coalesce(a.early, 0), 0)::hugeint as wait,
+	if(n.collective is null, greatest(r.waited - coalesce(a.early, 0), 0), null)::hugeint as wait,
 	x.exchange::hugeint as exchange,
 	coalesce(a.io, 0)::hugeint as io
 from collectives as o
@@ -129,5 +133,6 @@ left join units as u using (collective)
 left join domains as d using (collective)
 left join carriers as c using (collective)
 left join exchanged as x using (collective)
+left join in_part as n using (collective)
 left join files as f on f.file = o.file
 order by elapsed desc, o.collective

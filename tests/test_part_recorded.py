@@ -1,0 +1,100 @@
+"""Runs in which not all ranks were recorded alike: nothing is inferred about the others."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import fathom
+import pytest
+from fathom.__main__ import main
+from fathom.analysis import accesses, collectives, findings
+from harness import generated, needs, paths
+
+RANKS = 4
+WAYS = {
+    "ranks": ("--ranks", "0"),
+    "selection": ("--select", "{folder}/part.toml"),
+}
+SAID = {
+    "ranks": f"1 of {RANKS} ranks was recorded; of the others nothing is known",
+    "selection": "not to be told: of some ranks calls were recorded, those of others only counted",
+}
+SELECTION = '[job]\n[call]\nranks = "0"\n'
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """S3D under MPICH: rank 0 moves the bytes of all; recorded whole, and rank 0 alone."""
+    needs.require(needs.of_mpi("mpich"))
+    folder = tmp_path_factory.mktemp("part")
+    (folder / "part.toml").write_text(SELECTION)
+    kernel = paths.PROGRAMS.parent / "kernels" / "s3d_mpiio_mpich"
+    runs = {}
+    for way, words in {"whole": (), **WAYS}.items():
+        data = folder / f"data.{way}"
+        data.mkdir()
+        runs[way] = folder / f"{way}.fathom"
+        options = [word.format(folder=folder) for word in words]
+        command = [paths.FATHOM, "run", "--no-show", *options, "-o", runs[way], "--"]
+        command += [*generated.LAUNCH["mpich"], "-n", str(RANKS), kernel]
+        command += ["-c", "1", "16", "16", "16", "2", "2", "1", data]
+        done = subprocess.run(
+            list(map(str, command)), capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    return runs
+
+
+def page(run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert main(["show", str(run), "--json"]) == 0
+    content: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return content
+
+
+def test_of_the_whole_it_is_known(
+    recorded: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = fathom.open(recorded["whole"])
+    rows = collectives.functions(run).to_pylist()
+    assert rows and all("unknown" not in row["domains"] for row in rows)
+    assert accesses.file_counts(run)["shared"].to_pylist() != [None]
+    (said,) = page(recorded["whole"], capsys)["answers"]["says"]["Which ranks?"]
+    assert f"of {RANKS} ranks, 0: 100 % of the bytes" in said
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_collectives_of_which_one_rank_was_seen(recorded: dict[str, Path], way: str) -> None:
+    run = fathom.open(recorded[way])
+    rows = collectives.operations(run).to_pylist()
+    assert rows
+    for row in rows:
+        assert (row["ranks"], row["ranks_seen"]) == (RANKS, 1)
+        assert row["domains"] == "unknown"
+        unknown = ("aggregators", "aggregator_ranks", "for_others_bytes", "wait_seconds")
+        assert [row[name] for name in unknown] == [None] * len(unknown)
+    assert all(row["domains"] == ["unknown"] for row in collectives.functions(run).to_pylist())
+    for row in collectives.aggregators(run).to_pylist():
+        assert (row["of_ranks"], row["confidence"], row["own_bytes"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_page_says_so(
+    recorded: dict[str, Path], way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = page(recorded[way], capsys)
+    (said,) = content["answers"]["says"]["Which ranks?"]
+    assert said.startswith(SAID[way])
+    assert all(row["by_one"] is None and row["shared"] is None for row in content["file_counts"])
+    assert main(["show", str(recorded[way])]) == 0
+    assert "which files they share is not known" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_findings_that_compare_ranks_are_not_asked(recorded: dict[str, Path], way: str) -> None:
+    found = findings.find(fathom.open(recorded[way]), findings.catalogue())
+    assert {"one-rank", "few-aggregators", "uneven-ranks"} <= set(found.without["ranks"])
+    whole = findings.find(fathom.open(recorded["whole"]), findings.catalogue())
+    assert "ranks" not in whole.without
