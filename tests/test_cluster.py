@@ -358,6 +358,16 @@ def test_a_pack_that_is_interrupted(
                 os.kill(int(pid), signal.SIGKILL)
 
 
+def test_the_environment_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is started from here later would have one thread."""
+    needs.require(["python:distributed"])
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    before = dict(os.environ)
+    with cluster.workers("local:1"):
+        pass
+    assert dict(os.environ) == before
+
+
 def test_a_share_whose_engine_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where memory is short: it could say nothing."""
     engine = tmp_path / "engine"

@@ -315,6 +315,17 @@ def _unheard() -> Iterator[None]:
 
 
 @contextmanager
+def _own_environment() -> Iterator[None]:
+    """Dask puts what its workers shall have (OMP_NUM_THREADS among it) into ours, and leaves it there."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextmanager
 def _local(number: int) -> Iterator[Client]:
     """So many processes of this machine."""
     import dask
@@ -326,6 +337,7 @@ def _local(number: int) -> Iterator[Client]:
         "distributed.deploy.lost-worker-timeout": "1 hour",
     }
     with ExitStack() as held:
+        held.enter_context(_own_environment())
         with _unheard():
             held.enter_context(dask.config.set(settings))
             cluster = LocalCluster(
