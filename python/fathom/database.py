@@ -140,39 +140,37 @@ def add_views(
     for name, path in files.items():
         form = "table" if name in held else "view"
         try:
-            rows = rows_of(con, name, sorted(path.parent.glob(path.name)), everything)
-            con.execute(f'create {form} "{name}" as {rows}')
+            rows = rows_of(con, name, sorted(path.parent.glob(path.name)))
+            shown = rows if everything else of_program(name, rows)
+            con.execute(f'create {form} "{name}" as {shown}')
+            if name == "counters":
+                _add_beside(con, rows, everything)
         except duckdb.Error as error:
             raise DamagedRun(f"{path}: {first_line(error)}; pack the run again") from error
-    _add_beside(con, files, everything)
     for name in LATER.keys() - files.keys():
         con.execute(f'create view "{name}" as select {_nulls(_later(name))} limit 0')
 
 
-def _add_beside(con: duckdb.DuckDBPyConnection, files: dict[str, Path], everything: bool) -> None:
-    """View `beside`: what the views leave out, in one row."""
-    if "counters" not in files:
-        return
-    path = files["counters"]
-    rows = rows_of(con, "counters", sorted(path.parent.glob(path.name)), everything=True)
+def _add_beside(con: duckdb.DuckDBPyConnection, counters: str, everything: bool) -> None:
+    """View `beside`: what the views leave out of these rows, in one row."""
     which = "false" if everything else "runtime"
     con.execute(
         "create view beside as select count(distinct file) as files, coalesce(sum(calls), 0) as calls,"
-        f" coalesce(sum(time) filter (enclosing is null), 0) as time from ({rows}) where {which}"
+        f" coalesce(sum(time) filter (enclosing is null), 0) as time from ({counters}) where {which}"
     )
 
 
-def rows_of(
-    con: duckdb.DuckDBPyConnection, name: str, files: Iterable[Path], everything: bool = False
-) -> str:
-    """The statement of a table's rows, of these of its files; `everything`: as in `connect`."""
+def rows_of(con: duckdb.DuckDBPyConnection, name: str, files: Iterable[Path]) -> str:
+    """The statement of a table's rows, of these of its files."""
     # Each by its name: a pattern would read `s3d.12[3]`, a job array's, as one, too.
     parts = ", ".join(quoted(str(file)) for file in files)
     rows = f"read_parquet([{parts}])"
-    statement = f"select *{COMPUTED.get(name, '')}{_absent(con, name, rows)} from {rows}"
-    if everything or name not in APART:
-        return statement
-    return f"from ({statement}) where runtime is not true"
+    return f"select *{COMPUTED.get(name, '')}{_absent(con, name, rows)} from {rows}"
+
+
+def of_program(name: str, rows: str) -> str:
+    """Those of a table's rows (`rows_of`) that are not a run-time's."""
+    return f"from ({rows}) where runtime is not true" if name in APART else rows
 
 
 def _later(name: str) -> dict[str, str]:
@@ -255,6 +253,11 @@ def as_doubles(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(column, pa.float64(), safe=False)
 
 
+def doubles(values: Iterable[float | None]) -> pa.Array:
+    """A column of numbers, however large."""
+    return pa.array([None if value is None else float(value) for value in values], pa.float64())
+
+
 def table_of(rows: Sequence[dict[str, Any]]) -> pa.Table:
     """A table of rows; of columns whose whole numbers pass 64 bits as doubles."""
     names = dict.fromkeys(name for row in rows for name in row)
@@ -265,7 +268,7 @@ def _column(values: list[Any]) -> pa.Array:
     try:
         return pa.array(values)
     except OverflowError:
-        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+        return doubles(values)
 
 
 def added(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -11,4 +11,4 @@ stops as (
 pairs as (
 	select a, z, lead(a) over () as following from starts positional join stops
 )
-select (max(z) - min(a) - sum(greatest(0, coalesce(following, z) - z))) as busy from pairs
+select max(z) - min(a) - sum(greatest(0, coalesce(following, z) - z)) as busy from pairs

@@ -202,10 +202,9 @@ class Asked:
 
     def lacks(self, rule: Rule) -> str | None:
         """What the run has not, and the rule needs."""
-        for name in sorted(rule.needs - {"ranks"} - self.has):
-            return name
         compared = "calls" if "calls" in rule.needs else "files"
-        return "ranks" if "ranks" in rule.needs and self.in_part[compared] else None
+        has = self.has if self.in_part[compared] else self.has | {"ranks"}
+        return min(rule.needs - has, default=None)
 
     def rows(self, rule: Rule) -> list[dict[str, Any]]:
         """The rows of a rule's SQL, but for those that lose too little to be said."""

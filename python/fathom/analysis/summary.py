@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
 from fathom.analysis.own import SECOND, busy_of, own_values
-from fathom.database import added, as_doubles
+from fathom.database import added, as_doubles, doubles
 
 
 def seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -45,12 +45,6 @@ def _share(nanoseconds: pa.ChunkedArray, duration: int) -> pa.ChunkedArray:
     return pc.divide(as_doubles(nanoseconds), float(max(1, duration)))
 
 
-def _doubles(whole: Sequence[int | None]) -> pa.ChunkedArray:
-    """A column of whole numbers, however large."""
-    values = [None if value is None else float(value) for value in whole]
-    return pa.chunked_array([pa.array(values, pa.float64())])
-
-
 def duration(source: Source) -> int:
     """Run time in ns."""
     return int(source.sql("select duration from runs")["duration"][0].as_py())
@@ -65,7 +59,7 @@ def layers(source: Source) -> pa.Table:
     unless every call was recorded.
     """
     totals = source.sql(statement("layers"))
-    busy_ns = _doubles([busy_of(source, layer) for layer in totals["layer"].to_pylist()])
+    busy_ns = doubles(busy_of(source, layer) for layer in totals["layer"].to_pylist())
     complete = pc.equal(totals["recorded"], totals["calls"])
     share, speed = (
         pc.if_else(complete, column, pa.scalar(None, pa.float64()))
@@ -127,7 +121,7 @@ def ranks(source: Source) -> pa.Table:
     """
     rows = source.sql(statement("ranks"))
     busy = dict(_pairs(source.sql(statement("busy_processes"), **own_values(source))))
-    busy_ns = _doubles([busy.get(p) for p in rows["process"].to_pylist()])
+    busy_ns = doubles(busy.get(process) for process in rows["process"].to_pylist())
     return pa.table(
         {
             "rank": rows["rank"],
