@@ -34,6 +34,24 @@ struct Rule {
 	named: Vec<String>,
 }
 
+impl Catalogue {
+	fn read() -> Result<Catalogue, PackError> {
+		toml::from_str(CATALOGUE).map_err(|error| PackError::Data {
+			path: "catalog/runtime-files.toml".into(),
+			reason: error.to_string(),
+		})
+	}
+
+	fn has_file(&self, path: &str) -> bool {
+		self.files.iter().any(|rule| rule.holds(path))
+	}
+
+	fn has_launcher(&self, exe: &str) -> bool {
+		let name = exe.rsplit('/').next().unwrap_or(exe);
+		self.launchers.iter().any(|one| fits(name, one))
+	}
+}
+
 impl Rule {
 	fn holds(&self, path: &str) -> bool {
 		let below = |folders: &[String]| folders.iter().any(|folder| is_below(path, folder));
@@ -70,21 +88,14 @@ pub struct Runtime {
 
 impl Runtime {
 	pub fn of(merged: &Merged) -> Result<Runtime, PackError> {
-		let catalogue: Catalogue = toml::from_str(CATALOGUE).map_err(|error| PackError::Data {
-			path: "catalog/runtime-files.toml".into(),
-			reason: error.to_string(),
-		})?;
-		let is_one = |path: &String| catalogue.files.iter().any(|rule| rule.holds(path));
-		let launches = |exe: &str| {
-			let name = exe.rsplit('/').next().unwrap_or(exe);
-			catalogue.launchers.iter().any(|one| fits(name, one))
-		};
+		let catalogue = Catalogue::read()?;
 		let most = merged.processes.last().map_or(0, |row| row.process as usize + 1);
 		let mut processes = vec![false; most];
 		let mut others = false;
 		for row in &merged.processes {
 			let who = merged.images[row.image].identity(row.key.1);
-			let starts = who.rank.is_none() && who.exe.as_deref().is_some_and(launches);
+			let starts = who.rank.is_none()
+				&& who.exe.as_deref().is_some_and(|exe| catalogue.has_launcher(exe));
 			processes[row.process as usize] = starts;
 			others |= !starts;
 		}
@@ -96,7 +107,7 @@ impl Runtime {
 				.files
 				.rows
 				.iter()
-				.map(|row| row.paths.last().is_some_and(is_one))
+				.map(|row| row.paths.last().is_some_and(|path| catalogue.has_file(path)))
 				.collect(),
 			ops: merged.ops.iter().map(|op| catalogue.calls.contains(&op.name)).collect(),
 			processes,
@@ -118,12 +129,7 @@ mod tests {
 	use super::*;
 
 	fn is_runtime(path: &str) -> bool {
-		let catalogue: Catalogue = toml::from_str(CATALOGUE).unwrap_or(Catalogue {
-			calls: Vec::new(),
-			launchers: Vec::new(),
-			files: Vec::new(),
-		});
-		catalogue.files.iter().any(|rule| rule.holds(path))
+		Catalogue::read().is_ok_and(|catalogue| catalogue.has_file(path))
 	}
 
 	#[test]
