@@ -189,7 +189,7 @@ def test_layouts_of_lustre_have_their_targets(tmp_path: Path) -> None:
     [
         ("darshan-logs-e3sm-pnetcdf", ("on average a rank was in I/O calls for 94.4 %", "99.8 % of MPI-IO's")),
         ("aiio-openpmd-independent", ("for 87.3 % of the run time", "469,786,624 MPI_File_write,")),
-        ("aiio-openpmd-collective", ("for 99.8 % of the run time", "100 % of MPI-IO's reading and writing")),
+        ("aiio-openpmd-collective", ("for 99.8 % of the run time", "100 % of MPI-IO's read and write time")),
         ("aiio-ior-write-1k", ("for 95.6 % of the run time", "262,144 fsync")),
         ("darshan-logs-imbalanced", ("101,184 MPI_File_write_all, 351 MPI_File_write)", "one of 496 ranks, 0")),
         ("darshan-logs-skew-app", ("hardly: on average a rank was in I/O calls for 2.01 %",)),
