@@ -222,6 +222,7 @@ static void enter_without_row(struct thread *t, struct call *c, const struct dec
 		.frame = (uintptr_t)frame,
 		.op = (uint16_t)(c->op + 1),
 		.seen = (uint16_t)(d->level ? c->op + 1 : enclosing_op(t)),
+		.beyond = (uint16_t)(d->level ? enclosing_op(t) : beyond_enclosing_op(t)),
 		.left_out = d->left_out,
 		.code = d->stands.code,
 		.inside = d->stands.inside,
@@ -242,7 +243,10 @@ static void enter_with_row(struct thread *t, struct call *c, const struct decisi
 
 	if (t->uncut >> op_of(c->op)->layer & 1)
 		counters_cut(t);
-	say_inside(t, is_around(t) ? t->around.seen : 0);
+	if (is_around(t))
+		say_inside(t, op_of(c->op)->beside ? t->around.beyond : t->around.seen);
+	else
+		say_inside(t, 0);
 	while (t->flush_began) /* of what was just said, too: it began before this call does */
 		stream_flush_row(t);
 	t->standing[t->depth] = d->stands;
@@ -275,6 +279,13 @@ static uint32_t inner(const struct thread *t, uint32_t depth, const struct aroun
 uint32_t enclosing_op(const struct thread *t)
 {
 	return inner(t, t->depth, &t->around);
+}
+
+uint32_t beyond_enclosing_op(const struct thread *t)
+{
+	if (is_around(t))
+		return t->around.beyond;
+	return t->depth ? inner(t, t->depth - 1, &t->around) : 0;
 }
 
 uint32_t call_enclosing(const struct thread *t, const struct call *c)

@@ -24,9 +24,10 @@ struct thread;
 
 /* An open call that gets no row: it is counted, or only followed, since what is inside it may be selected. */
 struct around {
-	uint64_t frame; /* 0: there is none */
-	uint16_t op;    /* op + 1 */
-	uint16_t seen;  /* op + 1 of the nearest one that is counted or recorded; 0: none */
+	uint64_t frame;  /* 0: there is none */
+	uint16_t op;     /* op + 1 */
+	uint16_t seen;   /* op + 1 of the nearest one that is counted or recorded; 0: none */
+	uint16_t beyond; /* … of the one around that */
 	uint8_t left_out, code, inside; /* tables that leave it out; as in struct standing */
 };
 
@@ -58,6 +59,7 @@ struct op {
 	uint8_t tracked; /* its offset is tracked, not given */
 	uint8_t absorb;  /* the same op directly inside itself is one call (MPI_X over PMPI_X) */
 	uint8_t collective; /* all ranks of the object's group make it together: op flag 2 in the stream */
+	uint8_t beside;    /* it stands beside the call that it is recorded in: op flag 512 */
 	uint8_t direction; /* OP_READS, OP_WRITES: its calls move data; 0 */
 	/* 1 + the number of the field: what counters look at; 0: there is none. `pieces` of memory. */
 	uint8_t size_at, offset_at, bytes_at, selection_at, pieces_at;

@@ -235,7 +235,8 @@ static void add(struct counter *n, const struct call *c, uint64_t bytes, uint64_
 void counter_add(struct thread *t, const struct call *c, uint64_t ended, bool whole_job)
 {
 	const struct op *op = op_of(c->op);
-	const struct counter_key key = {c->op, whole_job ? 0 : c->object, enclosing_op(t)};
+	const uint32_t around = op->beside ? beyond_enclosing_op(t) : enclosing_op(t);
+	const struct counter_key key = {c->op, whole_job ? 0 : c->object, around};
 	const uint64_t bytes = bytes_of(c, op);
 	struct data_counter *data;
 	struct counter *sum;
@@ -251,7 +252,7 @@ void counter_add(struct thread *t, const struct call *c, uint64_t ended, bool wh
 		return;
 	add(&data->sum, c, bytes, ended);
 	heat_add(t, c, bytes, ended);
-	if (!c->error)
+	if (!c->error && !op->beside) /* whoever asked for it has it */
 		access_add(t, data, c);
 }
 

@@ -87,7 +87,7 @@ void record_end(struct record *r, uint8_t type)
 static uint32_t op_flags(const struct op *o)
 {
 	return o->tracked | (uint32_t)o->collective << 1 | (uint32_t)o->direction << 2 |
-	       (uint32_t)o->aligns << 4 | (uint32_t)o->pieces_at << 5;
+	       (uint32_t)o->aligns << 4 | (uint32_t)o->pieces_at << 5 | (uint32_t)o->beside << 9;
 }
 
 void stream_op(struct thread *t, uint32_t op)

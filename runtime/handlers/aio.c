@@ -4,13 +4,14 @@
 #include "handlers/aio.h"
 
 /* Before the call: what it posts may be done, and asked for by another thread, before it returns. */
-void posix_aio_posting(const struct call *c, const struct aiocb *block, bool data)
+void posix_aio_posting(const struct call *c, const struct aiocb *block, enum aio_action action)
 {
 	struct aio_post post = {
 		.key = (uintptr_t)block,
-		.action = data ? AIO_READ : AIO_SYNC,
+		.action = action,
 		.object = c->object,
-		.size = data ? (int64_t)block->aio_nbytes : 0,
+		.size = action == AIO_SYNC ? 0 : (int64_t)block->aio_nbytes,
+		.offset = block->aio_offset,
 		.call = call_reference(c),
 	};
 

@@ -48,7 +48,7 @@ void aio_queue_made(struct call *c, uint64_t queue);
 void aio_queue_gone(uint64_t queue);
 
 /* ---- POSIX (aio.c) ---- */
-void posix_aio_posting(const struct call *c, const struct aiocb *block, bool data);
+void posix_aio_posting(const struct call *c, const struct aiocb *block, enum aio_action action);
 void posix_aio_posted(int result, const struct aiocb *block);
 void posix_aio_list_posting(struct aiocb *const *list, int count);
 void posix_aio_list_posted(int mode, struct aiocb *const *list, int count, uint64_t ended);

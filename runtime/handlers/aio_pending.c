@@ -142,22 +142,27 @@ void aio_post_row(struct aio_post *post, uint64_t at)
 bool aio_done(uint64_t queue, uint64_t key, bool keep, int64_t result, uint64_t at)
 {
 	struct aio_post post;
+	static const uint32_t ops[] = {
+		[AIO_READ] = OP_AIO_DONE_READ, [AIO_WRITE] = OP_AIO_DONE_WRITE,
+		[AIO_SYNC] = OP_AIO_DONE,      [AIO_OTHER] = OP_AIO_DONE,
+		[AIO_OPEN] = OP_AIO_DONE,
+	};
 	struct call c;
 
 	if (!aio_take(queue, key, keep, &post))
 		return false;
-	post.offset = UNKNOWN_OFFSET;
-	if (post.action == AIO_NO_FILE || !enter(&c, OP_AIO_DONE, &post))
+	if (post.action == AIO_NO_FILE || !enter(&c, ops[post.action], &post))
 		return false;
 	c.began = at;
-	c.field[0] = result > 0 && post.action <= AIO_WRITE ? result : 0;
-	c.field[1] = result;
+	c.field[0] = post.action <= AIO_WRITE ? post.offset : UNKNOWN_OFFSET;
+	c.field[1] = result > 0 && post.action <= AIO_WRITE ? result : 0;
+	c.field[2] = result;
 	if (result < 0)
 		c.error = (int32_t)-result;
 	if (post.action == AIO_OPEN && result >= 0)
 		c.object = descriptor_open(&c, (int)result, AT_FDCWD, NULL, post.opcode);
 	if (post.call.stream)
-		call_link(&c, post.call, LINK_COMPLETES, (uint64_t)c.field[0],
+		call_link(&c, post.call, LINK_COMPLETES, (uint64_t)c.field[1],
 			  post.twin ? 50 : 100);
 	call_leave(&c, at);
 	return true;

@@ -1,6 +1,7 @@
 /* Descriptors: what opens, closes, moves and duplicates of them mean for the runtime's tables. These run also
  * for calls that are not recorded (c->thread is NULL then): the tables must be right when recording goes on. */
 #include "handlers/posix.h"
+#include "ops.h"
 
 void posix_opened(struct call *c, int fd, int dirfd, const char *path, int flags)
 {
@@ -129,15 +130,38 @@ void posix_moved(int fd, bool at_position, ssize_t done)
 		descriptor_advance(fd, descriptor_position(fd), done);
 }
 
-void posix_sent(int out_fd, int in_fd, bool at_position, ssize_t done)
+/* The descriptor that the row of a copy is not on gets a row of its own. The frame must be a younger one than the
+ * wrapper's: never inlined. */
+static __attribute__((noinline)) void other_side(const struct call *copy, uint32_t op, int fd,
+						 int64_t offset, ssize_t done, uint64_t ended)
 {
+	struct call c;
+
+	if (!copy->thread || done <= 0 ||
+	    !call_enter(&c, op, descriptor_object(fd), done, offset, __builtin_frame_address(0),
+			__builtin_return_address(0)))
+		return;
+	c.began = ended;
+	c.field[0] = offset;
+	c.field[1] = done;
+	call_leave(&c, ended);
+}
+
+void posix_sent(const struct call *c, int out_fd, int in_fd, bool at_position, ssize_t done,
+		uint64_t ended)
+{
+	other_side(c, OP_POSIX_COPY_TARGET, out_fd, posix_offset_at(out_fd, NULL), done, ended);
 	posix_moved(in_fd, at_position, done);
 	posix_moved(out_fd, true, done);
 }
 
-void posix_copied(int in_fd, bool in_at_position, int out_fd, bool out_at_position, ssize_t done)
+void posix_copied(const struct call *c, int in_fd, const off_t *in_offset, int out_fd,
+		  bool out_at_position, ssize_t done, uint64_t ended)
 {
-	posix_moved(in_fd, in_at_position, done);
+	const int64_t from = in_offset ? *in_offset - done : posix_offset_at(in_fd, NULL);
+
+	other_side(c, OP_POSIX_COPY_SOURCE, in_fd, from, done, ended);
+	posix_moved(in_fd, !in_offset, done);
 	posix_moved(out_fd, out_at_position, done);
 }
 

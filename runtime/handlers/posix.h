@@ -113,8 +113,10 @@ int64_t posix_lock_start(int cmd, uintptr_t argument);
 int64_t posix_lock_length(int cmd, uintptr_t argument);
 void posix_sought(int fd, off_t position);
 void posix_moved(int fd, bool at_position, ssize_t done);
-void posix_sent(int out_fd, int in_fd, bool at_position, ssize_t done);
-void posix_copied(int in_fd, bool in_at_position, int out_fd, bool out_at_position, ssize_t done);
+void posix_sent(const struct call *c, int out_fd, int in_fd, bool at_position, ssize_t done,
+		uint64_t ended);
+void posix_copied(const struct call *c, int in_fd, const off_t *in_offset, int out_fd,
+		  bool out_at_position, ssize_t done, uint64_t ended);
 void posix_detached(int result);
 
 /* ---- posix_names.c: paths, directories ---- */
@@ -151,6 +153,7 @@ void posix_dirty_at_end(void);
 
 bool syscall_is_io(long number, long a1, long a4);
 uint32_t syscall_object(long number, long a1, long a2, long a3, long a4, long a5, long a6);
+uint32_t syscall_op(long number);
 int64_t syscall_size(long number, long a1, long a2, long a3, long a4, long a5, long a6);
 int64_t syscall_offset(long number, long a1, long a2, long a3, long a4, long a5, long a6);
 int64_t syscall_bytes(long number, long result);

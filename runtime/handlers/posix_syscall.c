@@ -7,6 +7,7 @@
 #include "core/process.h"
 #include "handlers/aio.h"
 #include "handlers/posix.h"
+#include "ops.h"
 
 /* Positions of arguments, from 1; 0: it has none. */
 struct shape {
@@ -16,10 +17,11 @@ struct shape {
 	uint8_t size, vector;
 	uint8_t offset;
 	bool at_position; /* it moves the descriptor */
-	bool moves_bytes; /* its result is a number of bytes */
+	uint16_t moves;   /* its result is a number of bytes: the op that it is */
 	bool queue;       /* asynchronous I/O */
 };
 
+enum { READ = OP_POSIX_SYSCALL_READ, WRITE = OP_POSIX_SYSCALL_WRITE };
 enum { LAYER_AIO = 7 };      /* docs/control-page.md */
 enum { SYS_LANDLOCK = 446 }; /* landlock_restrict_self, Linux 5.13; the same on all machines */
 
@@ -110,23 +112,21 @@ static const struct shape shapes[] = {
 	[SYS_truncate] = PATH(1),
 	[SYS_unlinkat] = AT(1),
 	[SYS_utimensat] = AT(1),
-	[SYS_read] = {.known = true, .fd = 1, .size = 3, .at_position = true, .moves_bytes = true},
-	[SYS_write] = {.known = true, .fd = 1, .size = 3, .at_position = true, .moves_bytes = true},
-	[SYS_readv] =
-		{.known = true, .fd = 1, .vector = 2, .at_position = true, .moves_bytes = true},
-	[SYS_writev] =
-		{.known = true, .fd = 1, .vector = 2, .at_position = true, .moves_bytes = true},
-	[SYS_pread64] = {.known = true, .fd = 1, .size = 3, .offset = 4, .moves_bytes = true},
-	[SYS_pwrite64] = {.known = true, .fd = 1, .size = 3, .offset = 4, .moves_bytes = true},
-	[SYS_preadv] = {.known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true},
-	[SYS_pwritev] = {.known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true},
-	[SYS_preadv2] = {.known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true},
-	[SYS_pwritev2] = {.known = true, .fd = 1, .vector = 2, .offset = 4, .moves_bytes = true},
-	[SYS_sendfile] = {.known = true, .fd = 2, .size = 4, .moves_bytes = true},
-	[SYS_copy_file_range] = {.known = true, .fd = 3, .size = 5, .moves_bytes = true},
-	[SYS_splice] = {.known = true, .fd = 3, .size = 5, .moves_bytes = true},
-	[SYS_tee] = {.known = true, .fd = 2, .size = 3, .moves_bytes = true},
-	[SYS_vmsplice] = {.known = true, .fd = 1, .vector = 2, .moves_bytes = true},
+	[SYS_read] = {.known = true, .fd = 1, .size = 3, .at_position = true, .moves = READ},
+	[SYS_write] = {.known = true, .fd = 1, .size = 3, .at_position = true, .moves = WRITE},
+	[SYS_readv] = {.known = true, .fd = 1, .vector = 2, .at_position = true, .moves = READ},
+	[SYS_writev] = {.known = true, .fd = 1, .vector = 2, .at_position = true, .moves = WRITE},
+	[SYS_pread64] = {.known = true, .fd = 1, .size = 3, .offset = 4, .moves = READ},
+	[SYS_pwrite64] = {.known = true, .fd = 1, .size = 3, .offset = 4, .moves = WRITE},
+	[SYS_preadv] = {.known = true, .fd = 1, .vector = 2, .offset = 4, .moves = READ},
+	[SYS_pwritev] = {.known = true, .fd = 1, .vector = 2, .offset = 4, .moves = WRITE},
+	[SYS_preadv2] = {.known = true, .fd = 1, .vector = 2, .offset = 4, .moves = READ},
+	[SYS_pwritev2] = {.known = true, .fd = 1, .vector = 2, .offset = 4, .moves = WRITE},
+	[SYS_sendfile] = {.known = true, .fd = 2, .size = 4, .moves = READ},
+	[SYS_copy_file_range] = {.known = true, .fd = 3, .size = 5, .moves = WRITE},
+	[SYS_splice] = {.known = true, .fd = 3, .size = 5, .moves = WRITE},
+	[SYS_tee] = {.known = true, .fd = 2, .size = 3, .moves = WRITE},
+	[SYS_vmsplice] = {.known = true, .fd = 1, .vector = 2, .moves = WRITE},
 	[SYS_fallocate] = {.known = true, .fd = 1, .offset = 3, .size = 4},
 	[SYS_fadvise64] = {.known = true, .fd = 1, .offset = 2, .size = 3},
 	[SYS_readahead] = {.known = true, .fd = 1, .offset = 2, .size = 3},
@@ -219,7 +219,14 @@ int64_t syscall_offset(long number, long a1, long a2, long a3, long a4, long a5,
 
 int64_t syscall_bytes(long number, long result)
 {
-	return shape_of(number)->moves_bytes ? result : 0;
+	return shape_of(number)->moves ? result : 0;
+}
+
+uint32_t syscall_op(long number)
+{
+	const struct shape *s = shape_of(number);
+
+	return s->moves ? s->moves : OP_POSIX_SYSCALL;
 }
 
 /* A filter for all threads that one of them cannot have is that one's id; where a listener was asked for, what is
@@ -342,6 +349,13 @@ void syscall_after(struct call *c, long result, long number, long a1, long a2, l
 	switch (number) {
 	case SYS_lseek:
 		posix_sought((int)a1, result);
+		break;
+	case SYS_sendfile:
+		posix_sent(c, (int)a1, (int)a2, !a3, result, ended);
+		break;
+	case SYS_copy_file_range:
+	case SYS_splice:
+		posix_copied(c, (int)a1, (const off_t *)a2, (int)a3, !a4, result, ended);
 		break;
 	case SYS_chdir:
 	case SYS_fchdir:

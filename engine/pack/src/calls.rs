@@ -63,6 +63,7 @@ pub struct Plan {
 	pub has_size: bool,
 	pub moves: Option<Moves>,
 	nature: Nature,
+	beside: bool,
 	/// The field that says how many pieces of memory a call moves.
 	pieces: Option<usize>,
 }
@@ -82,6 +83,7 @@ impl Plan {
 			has_size: op.field(Target::Size).is_some(),
 			moves: op.direction.map(|direction| Moves { direction, layer }),
 			nature: Nature::new(op, layer),
+			beside: op.beside,
 			pieces: op.pieces,
 		}
 	}
@@ -297,8 +299,9 @@ impl Writing<'_, '_, '_> {
 		let at = self.out.counters.call(&lane, key, &counted);
 		let plan = rows.maps.plans.get(usize::from(call.op));
 		let Some(moves) = plan.and_then(|plan| plan.moves) else { return };
-		let succeeded = call.error == 0 && call.state == 0;
-		let access = succeeded.then(|| rows.maps.access(call));
+		// What stands beside was asked for by another row.
+		let asks = call.error == 0 && call.state == 0 && !plan.is_some_and(|plan| plan.beside);
+		let access = asks.then(|| rows.maps.access(call));
 		self.out.counters.access(at, access.as_ref(), moves);
 		if !call.runtime {
 			let bin = Bin { calls: 1, bytes, time: duration };
@@ -427,24 +430,30 @@ impl Writing<'_, '_, '_> {
 			{
 				open.pop();
 			}
+			let maker = open.last().copied().filter(|_| self.rows.is_beside(&call));
+			let mut above = open.last().copied();
 			let mut enclosing = NO_OP;
-			if call.valid & has::PARENT == 0 {
+			if let Some(maker) = maker {
+				stand_beside(pending, i, maker);
+				(above, enclosing) = (open.iter().rev().nth(1).copied(), around[maker]);
+			} else if call.valid & has::PARENT == 0 {
 				open.clear();
+				above = None;
 				(ordinal, enclosing) = self.root(&mut pending[i]);
 			}
 			pending[i].call = ordinal;
 			pending[i].valid |= has::CALL;
-			if let Some(&above) = open.last() {
+			if let Some(above) = above {
 				pending[above].nested += call.duration;
 				enclosing = pending[above].op;
 				if let Some(base_depth) = pending[above].depth.checked_add(1) {
 					pending[i].depth = pending[i].depth.max(base_depth);
 				}
-			} else if call.valid & has::PARENT != 0 {
+			} else if call.valid & has::PARENT != 0 && maker.is_none() {
 				pending[i].valid &= !has::PARENT; // its row is nowhere: an unbroken tree matters more
 			}
 			let nature = self.rows.maps.nature(call.op);
-			tree.add(pending, i, open.last().copied(), stream, nature);
+			tree.add(pending, i, above, stream, nature);
 			enclosing = self.rows.inside.of(call.seq).unwrap_or(enclosing);
 			around.push(enclosing);
 			pending[i].runtime = self.rows.is_runtime(&call, enclosing);
@@ -577,6 +586,12 @@ impl StreamRows<'_> {
 		self.maps.runtime.has(&key)
 	}
 
+	/// Is it in the row of the call that it stands beside? Where that has none, the runtime says what is around.
+	fn is_beside(&self, call: &CallRow) -> bool {
+		let plan = self.maps.plans.get(usize::from(call.op));
+		plan.is_some_and(|plan| plan.beside) && self.inside.of(call.seq).is_none()
+	}
+
 	fn heat_key(&self, moves: Moves) -> HeatKey {
 		HeatKey {
 			process: self.facts.process,
@@ -626,6 +641,14 @@ fn place_of(sorted: &[CallRow], seq: u64) -> usize {
 		return guess;
 	}
 	sorted.partition_point(|call| call.seq < seq)
+}
+
+/// A completion, or the other side of a copy, belongs to whoever made the call that it is recorded in.
+fn stand_beside(calls: &mut [CallRow], i: usize, maker: usize) {
+	let CallRow { parent, depth, site, valid, .. } = calls[maker];
+	let given = has::PARENT | has::SITE;
+	calls[i] =
+		CallRow { parent, depth, site, valid: calls[i].valid & !given | valid & given, ..calls[i] };
 }
 
 #[inline]

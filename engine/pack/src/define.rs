@@ -37,6 +37,8 @@ pub struct Op {
 	pub targets: [Target; MAX_TARGETS],
 	pub tracked: bool,
 	pub collective: bool,
+	/// It stands beside the call that it is recorded in.
+	pub beside: bool,
 	/// Which way its calls move data.
 	pub direction: Option<Direction>,
 	/// The runtime looks at the alignment of its buffer.
@@ -70,6 +72,7 @@ impl Op {
 			targets,
 			tracked: record.flags & OpRecord::TRACKED != 0,
 			collective: record.flags & OpRecord::COLLECTIVE != 0,
+			beside: record.flags & OpRecord::BESIDE != 0,
 			direction: direction(record),
 			alignment: record.flags & OpRecord::ALIGNMENT != 0,
 			pieces: record.pieces(),
@@ -86,6 +89,7 @@ impl Op {
 			targets: [Target::Other; MAX_TARGETS],
 			tracked: false,
 			collective: false,
+			beside: false,
 			direction: None,
 			alignment: false,
 			pieces: None,

@@ -46,6 +46,7 @@ impl OpRecord<'_> {
 	pub const READS: u64 = 4;
 	pub const WRITES: u64 = 8;
 	pub const ALIGNMENT: u64 = 16;
+	pub const BESIDE: u64 = 512;
 
 	/// The field that says how many pieces of memory a call moves.
 	pub fn pieces(&self) -> Option<usize> {

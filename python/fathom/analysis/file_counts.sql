@@ -5,9 +5,9 @@ with each as (
 		count(distinct process) as processes,
 		coalesce(max(c.bytes) filter (c.kind = 'read'), 0) > 0 as was_read,
 		coalesce(max(c.bytes) filter (c.kind = 'write'), 0) > 0 as was_written,
-		coalesce(sum(c.bytes) filter (c.kind = 'read' and layer = 'posix'), 0) as posix_read,
-		coalesce(sum(c.bytes) filter (c.kind = 'write' and layer = 'posix'), 0) as posix_written,
-		coalesce(sum(c.bytes) filter (c.kind in ('read', 'write') and layer <> 'posix' and enclosing is null), 0) as other
+		coalesce(sum(c.bytes) filter (c.kind = 'read' and layer in ('posix', 'aio')), 0) as posix_read,
+		coalesce(sum(c.bytes) filter (c.kind = 'write' and layer in ('posix', 'aio')), 0) as posix_written,
+		coalesce(sum(c.bytes) filter (c.kind in ('read', 'write') and layer not in ('posix', 'aio') and enclosing is null), 0) as other
 	from counters as c join files as f using (file)
 	where layer not in ('fathom', 'user', 'threads', 'mpi') and coalesce(f.kind, 'unknown') in ('regular', 'unknown') and {of_files}
 		and (enclosing is null or (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm'))

@@ -73,7 +73,7 @@ def heat(source: Source) -> tuple[str, pa.Table]:
         ]
         present = "select process from heat where list_contains($layers, layer)"
         counted = source.sql(statement("heat_counted", present=present), layers=layers, **common)
-        seen = any(part is not None for part in counted["bin"].to_pylist())
+        seen = any(counted["processes"].to_pylist())
         if seen or not complete:
             return ("heat" if seen else "none"), counted
     callers = f"select process from ({statement('own_processes')})"

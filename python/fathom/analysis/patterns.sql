@@ -1,8 +1,8 @@
 -- How each file was accessed, layer by layer: Darshan's per-file view. Shares are of the accesses whose order, alignment or shape was counted.
 with accesses as (
-	select c.*, calls - errors as accesses
+	select c.* replace ({direction} as kind), if({beside}, 0, calls - errors) as accesses
 	from counters as c left join files as f using (file)
-	where c.file is not null and c.kind in ('read', 'write') and layer not in ('fathom', 'user', 'threads', 'mpi') and {of_files}
+	where c.file is not null and {direction} is not null and layer not in ('fathom', 'user', 'threads', 'mpi') and {of_files}
 		and (enclosing is null or (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm'))
 ),
 common as (

@@ -1,9 +1,9 @@
 -- Reads and writes of each layer by size: from histograms in bins of powers of 4, or, of a log of Darshan, in its own ranges.
 -- MPI's start and end are none.
 with accesses as (
-	select layer, c.kind, unnest(size_histogram) as calls, generate_subscripts(size_histogram, 1) - 1 as bin
+	select layer, {direction} as kind, unnest(size_histogram) as calls, generate_subscripts(size_histogram, 1) - 1 as bin
 	from counters as c left join files as f using (file)
-	where c.kind in ('read', 'write') and size_histogram is not null and layer not in ('fathom', 'user', 'threads', 'mpi') and {of_files}
+	where {direction} is not null and size_histogram is not null and layer not in ('fathom', 'user', 'threads', 'mpi') and {of_files}
 		and (enclosing is null or (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm'))
 ),
 ranges as (

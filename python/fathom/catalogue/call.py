@@ -68,6 +68,8 @@ def load_call(
         row=recorded,
         keeps=one_of(row, "keeps", row.text("keeps", ""), ("", *LAYERS)),
         collective=row.flag("collective"),
+        beside=row.flag("beside"),
+        op_by=expression(row, "op_by", known),
         buffer=expression(row, "buffer", known, result),
         pieces=row.text("pieces", ""),
         offset_from=one_of(

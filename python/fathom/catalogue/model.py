@@ -113,6 +113,8 @@ class Call:
     row: bool  # False: nothing is recorded, only the hooks run
     keeps: str  # a layer whose tables its hooks keep too
     collective: bool
+    beside: bool
+    op_by: str  # C expression of the number of its op, where that depends on its arguments
     buffer: str  # C expression of the memory that data goes from or to, "" when it is not told
     pieces: str  # field that says of how many pieces that memory is
     offset_from: str

@@ -72,6 +72,8 @@ CALL_KEYS: Mapping[str, type] = {
     "row": bool,
     "keeps": str,
     "collective": bool,
+    "beside": bool,
+    "op_by": str,
     "buffer": str,
     "pieces": str,
     "offset_from": str,

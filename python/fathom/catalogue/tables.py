@@ -167,6 +167,8 @@ def _op(api: Api, call: Call) -> list[str]:
         values.append(".tracked = 1")
     if call.collective:
         values.append(".collective = 1")
+    if call.beside:
+        values.append(".beside = 1")
     if api.absorb:
         values.append(".absorb = 1")
     values += _data(call)

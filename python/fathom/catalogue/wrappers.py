@@ -332,7 +332,8 @@ class _Body:
 
     def _enter(self, head: str, tail: str) -> list[str]:
         object_ = self._own(self.call.object) if self.call.object else "0"
-        items = ["&c", op_name(self.edge.api, self.call), object_, self.size, self.offset]
+        op = self._own(self.call.op_by) or op_name(self.edge.api, self.call)
+        items = ["&c", op, object_, self.size, self.offset]
         items += [self.frame, self.site]
         return fold(head.lstrip("\t") + "call_enter(", items, ")" + tail, "\t")
 

@@ -5,8 +5,8 @@ sums as (
 		{by},
 		count(distinct process) as lanes,
 		sum(calls) as calls,
-		coalesce(nullif(sum(bytes) filter (kind = 'read' and layer = 'posix'), 0), nullif(sum(bytes) filter (kind = 'read' and layer = 'mpiio'), 0), sum(bytes) filter (kind = 'read'), 0) as bytes_read,
-		coalesce(nullif(sum(bytes) filter (kind = 'write' and layer = 'posix'), 0), nullif(sum(bytes) filter (kind = 'write' and layer = 'mpiio'), 0), sum(bytes) filter (kind = 'write'), 0) as bytes_written,
+		coalesce(nullif(sum(bytes) filter (kind = 'read' and layer in ('posix', 'aio')), 0), nullif(sum(bytes) filter (kind = 'read' and layer = 'mpiio'), 0), sum(bytes) filter (kind = 'read'), 0) as bytes_read,
+		coalesce(nullif(sum(bytes) filter (kind = 'write' and layer in ('posix', 'aio')), 0), nullif(sum(bytes) filter (kind = 'write' and layer = 'mpiio'), 0), sum(bytes) filter (kind = 'write'), 0) as bytes_written,
 		sum(time) filter (outermost) as time
 	from made
 	group by {by}

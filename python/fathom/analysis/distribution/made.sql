@@ -7,7 +7,7 @@ data as (
 	select calls, recorded, enclosing_layer
 	from counters as c left join files as f using (file), (select bool_or(rank is not null) as mpi from processes) as job
 	join processes as p on p.process = c.process
-	where (c.kind in ('read', 'write') or c.kind = 'post' and regexp_matches(c.op, 'put|get|read|write'))
+	where {direction} is not null
 		and (enclosing_layer is null or enclosing_layer not in (from known)) and c.layer in (from known) and c.layer not in ('mpi', 'fathom')
 		and (p.rank is not null or not job.mpi) and {of_files}
 )

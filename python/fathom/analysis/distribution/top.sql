@@ -19,20 +19,20 @@ looked as (
 data as not materialized (
 	select c.id, c.process, c.layer, c.op, c.kind, c.object, c.file, c.start, c.size, c.bytes, c.file_offset, c.selection, c.collective
 	from calls as c join looked as l using (stream)
-	where depth = 0 and c.id < l.beyond and error = 0 and c.file is not null
+	where depth = 0 and not {beside} and c.id < l.beyond and error = 0 and c.file is not null
 		and c.layer in (from known) and c.layer not in ('mpi', 'fathom') and c.file not in (from talk)
 	union all
 	select c.id, c.process, c.layer, c.op, c.kind, c.object, c.file, c.start, c.size, c.bytes, c.file_offset, c.selection, c.collective
 	from calls as c join holder as h on c.parent = h.id join looked as l using (stream)
-	where $inside and c.id < l.beyond and error = 0 and c.file is not null
+	where $inside and not {beside} and c.id < l.beyond and error = 0 and c.file is not null
 		and c.layer in (from known) and c.layer not in ('mpi', 'fathom') and c.file not in (from talk)
 ),
 top as not materialized (
 	select
-		data.*,
+		c.*,
 		coalesce(p.rank, p.process)::bigint as who,
 		least(case when kind = 'post' then size else coalesce(bytes, size) end, size) as moved,
-		case when kind in ('read', 'write') then kind when kind <> 'post' then null when regexp_matches(op, 'put|write') then 'write' when regexp_matches(op, 'get|read') then 'read' end as direction
-	from data join processes as p using (process), (select bool_or(rank is not null) as mpi from processes) as job
+		{direction} as direction
+	from data as c join processes as p using (process), (select bool_or(rank is not null) as mpi from processes) as job
 	where p.rank is not null or not job.mpi
 )

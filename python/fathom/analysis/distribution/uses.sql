@@ -5,7 +5,7 @@ select
 	any_value({file_group}) as files,
 	list(distinct coalesce(p.rank, p.process)::bigint) as who
 from counters as c join files as f using (file) join processes as p using (process), (select bool_or(rank is not null) as mpi from processes) as job
-where (c.kind in ('read', 'write') or c.kind = 'post' and regexp_matches(c.op, 'put|get|read|write')) and (p.rank is not null or not job.mpi)
+where {direction} is not null and (p.rank is not null or not job.mpi)
 	and (enclosing_layer is null or enclosing_layer not in ('netcdf', 'pnetcdf', 'hdf5', 'mpiio', 'stdio', 'aio', 'posix', 'mpi', 'fathom'))
 	and c.layer not in ('user', 'threads', 'mpi', 'fathom') and {of_files}
 group by c.file
