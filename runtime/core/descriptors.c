@@ -218,6 +218,8 @@ static uint32_t open_in(struct thread *t, struct call *c, int fd, int dirfd, con
 	mode_t mode;
 	uint32_t object;
 
+	if ((flags & O_TMPFILE) == O_TMPFILE)
+		path = NULL; /* that is its directory */
 	path_absolute(t->path, sizeof(t->path), path ? dirfd : fd, path ? path : "");
 	object = define(t, c, fd, flags, 0, &mode);
 	if (t->is_vfork) {

@@ -165,6 +165,19 @@ void posix_copied(const struct call *c, int in_fd, const off_t *in_offset, int o
 	posix_moved(out_fd, out_at_position, done);
 }
 
+int posix_linked_descriptor(const char *path)
+{
+	static const char folder[] = "/proc/self/fd/";
+	int fd = 0;
+
+	if (!posix_readable(path) || strncmp(path, folder, sizeof(folder) - 1) != 0)
+		return -1;
+	path += sizeof(folder) - 1;
+	for (; *path >= '0' && *path <= '9' && fd < 1 << 20; path++)
+		fd = fd * 10 + *path - '0';
+	return *path ? -1 : fd;
+}
+
 /* ---- closes inside libc ---- */
 
 void posix_detached(int result)

@@ -90,9 +90,17 @@ static inline int64_t posix_end(int result, const int *ends, int which)
 	return result == 0 ? ends[which] : -1;
 }
 
-/* The object of a path, or of dirfd itself where the path is empty (AT_EMPTY_PATH) or NULL (utimensat). */
+/* The descriptor that /proc/self/fd/N is a link to; -1: the path is no such link. */
+int posix_linked_descriptor(const char *path);
+
+/* The object of a path, or of dirfd itself where the path is empty (AT_EMPTY_PATH) or NULL (utimensat). Of linkat's
+ * that is a link to a descriptor (AT_SYMLINK_FOLLOW), that descriptor's. */
 static inline uint32_t posix_at(int dirfd, const char *path, int flags)
 {
+	const int fd = flags & AT_SYMLINK_FOLLOW ? posix_linked_descriptor(path) : -1;
+
+	if (fd >= 0)
+		return descriptor_object(fd);
 	if (!path || (flags & AT_EMPTY_PATH && posix_readable(path) && !*path))
 		return dirfd == AT_FDCWD ? 0 : descriptor_object(dirfd);
 	return path_object(dirfd, path);

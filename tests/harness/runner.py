@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from harness import account, invariants, oracle, paths, strace, tables
+from harness import account, agreement, invariants, oracle, paths, strace, tables
 from harness.case import Case
 from harness.needs import MPI
 
@@ -244,6 +244,7 @@ def look(case: Case, run_: Path, trace: Path, known: dict[str, str]) -> list[str
         finished=not case.unfinished,
         whole=case.level == "call" and not case.partial,
     )
+    out += agreement.broken(run_)
     if case.oracle == "strace":
         lines, compared = oracle.compare(trace, connection, expectations("posix"))
         out += lines + oracle.unexplained(trace, connection, expectations("stdio"))

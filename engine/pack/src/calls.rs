@@ -292,9 +292,7 @@ impl Writing<'_, '_, '_> {
 			enclosing,
 		};
 		let key = || rows.key(call.if_has(has::FILE, call.file), call.op, enclosing);
-		let moved = call.valid & has::BYTES != 0 && call.bytes > 0 && call.error == 0;
-		let bytes = if moved { call.bytes } else { 0 };
-		let (start, duration) = (call.start, call.duration);
+		let CallRow { bytes, start, duration, .. } = *call;
 		let counted = Counted { error: call.error != 0, bytes, start, duration };
 		let at = self.out.counters.call(&lane, key, &counted);
 		let plan = rows.maps.plans.get(usize::from(call.op));
@@ -387,7 +385,8 @@ impl Writing<'_, '_, '_> {
 				}
 				Target::Offset => set_offset(call, value, plan.tracked),
 				Target::Bytes => {
-					call.bytes = value;
+					// A call that failed moved none, whatever its arguments say.
+					call.bytes = if call.error == 0 { value.max(0) } else { 0 };
 					call.valid |= has::BYTES;
 				}
 				Target::Result => {

@@ -599,6 +599,10 @@ impl Visitor for Pass<'_> {
 		match record {
 			Record::Op(op) => self.note_op(op.op),
 			Record::Object(object) if object.class == class::DESCRIPTOR => {
+				// A file that is made without a name (O_TMPFILE, tmpfile) is removed from the start.
+				if object.name.ends_with(b" (deleted)") && object.numbers.get(9) == Some(&0) {
+					self.survey.removed.insert(define::text(object.name));
+				}
 				self.opened.insert(define::text(object.name), object.object);
 			}
 			_ => {}

@@ -27,7 +27,7 @@ pieces as not materialized (
 	where {which} and $cut and (start + duration) // width > start // width
 ),
 each as (
-	select {columns}, call, if(call = 1 and c.error <> 0, 1, 0) as error, if(call = 1, greatest(0, c.bytes), 0) as bytes, spent, c.duration, c.process as made_by
+	select {columns}, call, if(call = 1 and c.error <> 0, 1, 0) as error, if(call = 1, c.bytes, 0) as bytes, spent, c.duration, c.process as made_by
 	from pieces as c join processes as p using (process) left join files as f using (file) left join nodes as n using (node)
 		left join sites as s using (site) left join server_process using (process) left join server_file using (file)
 )

@@ -1,0 +1,118 @@
+"""No two answers on a run disagree: what each analysis says of it is said by another in other words."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import fathom
+from fathom.analysis import Source, accesses, answers, landscape, own, statement, summary
+from fathom.analysis.breakdown import breakdown
+
+Rows = list[dict[str, Any]]
+#: Figures of one run that must be equal, by what says them.
+Said = Mapping[str, Any]
+COUNTS = ("calls", "errors", "bytes")
+
+
+def _sum(rows: Iterable[Mapping[str, Any]], *columns: str) -> tuple[int, ...]:
+    found = list(rows)
+    return tuple(sum(row[column] for row in found) for column in columns)
+
+
+def _by(rows: Rows, key: str, *columns: str) -> dict[Any, tuple[int, ...]]:
+    groups: dict[Any, Rows] = defaultdict(list)
+    for row in rows:
+        groups[row[key]].append(row)
+    return {key: _sum(found, *columns) for key, found in sorted(groups.items())}
+
+
+def a_layer_has_the_calls_of_its_functions(run: Source) -> Said:
+    layers = [r for r in summary.layers(run).to_pylist() if r["layer"] != "mpi"]
+    functions = [r for r in summary.functions(run).to_pylist() if r["kind"] != "comm"]
+    of = ("layer", "calls", "errors")
+    return {"layers": _by(layers, *of), "functions": _by(functions, *of)}
+
+
+def the_programs_calls_are_one_number(run: Source) -> Said:
+    said: dict[str, Any] = {
+        f"by {key}": _sum(breakdown(run, [key]).to_pylist(), *COUNTS)
+        for key in ("rank", "operation")
+    }
+    ranks, mine = summary.ranks(run).to_pylist(), own.own(run).to_pylist()
+    said["ranks"] = (*_sum(ranks, "calls"), said["by rank"][1], *_sum(ranks, "bytes"))
+    said["own"] = (*_sum(mine, "calls"), said["by rank"][1], *_sum(mine, "bytes"))
+    return said
+
+
+def counters_tell_what_calls_tell(run: Source) -> Said:
+    if not own.is_complete(run):
+        return {}
+    counted = breakdown(run, ["operation"]).to_pylist()
+    each = breakdown(run, ["operation", "time"]).to_pylist()
+    return {
+        "counters": _by(counted, "operation", *COUNTS),
+        "calls": _by(each, "operation", *COUNTS),
+    }
+
+
+def lines_have_the_programs_calls(run: Source) -> Said:
+    if not own.is_complete(run):
+        return {}
+    mine = breakdown(run, ["operation"]).to_pylist()
+    return {"own": _sum(mine, *COUNTS), "lines": _sum(own.lines(run).to_pylist(), *COUNTS)}
+
+
+def the_use_of_files_is_that_of_the_files(run: Source) -> Said:
+    talk = run.sql(f"select file from files as f where not ({statement('of_files')})")["file"]
+    aside = set(talk.to_pylist())
+    files = [r for r in summary.files(run).to_pylist() if r["file"] not in aside]
+    data = [r for r in files if r["kind"] in ("regular", "unknown")]
+    used = accesses.file_counts(run).to_pylist()
+    return {
+        "files": sum(_sum(data, "bytes_read", "bytes_written")),
+        "use of files": sum(_sum(used, "bytes")),
+    }
+
+
+def shares_are_shares(run: Source) -> Said:
+    of = answers.time(run)
+    parts = [of.mean_share, of.busiest_share, of.least, of.most]
+    parts += [row["share"] for row in summary.layers(run).to_pylist() if row["share"] is not None]
+    fits = (
+        all(0 <= part <= 1.0000001 for part in parts) and of.mean_share <= of.busiest_share + 1e-9
+    )
+    return {"wanted": True, str(parts): fits}
+
+
+def the_landscape_has_the_answers_of_the_page(run: Source) -> Said:
+    row, of = landscape.row(run), answers.answers(run)
+    return {
+        "landscape": (row["when"], row["run_seconds"]),
+        "page": (of.when.pattern, of.time.run_seconds),
+    }
+
+
+SENTENCES: tuple[Callable[[Source], Said], ...] = (
+    a_layer_has_the_calls_of_its_functions,
+    the_programs_calls_are_one_number,
+    counters_tell_what_calls_tell,
+    lines_have_the_programs_calls,
+    the_use_of_files_is_that_of_the_files,
+    shares_are_shares,
+    the_landscape_has_the_answers_of_the_page,
+)
+
+
+def broken(path: Path) -> list[str]:
+    """One line per sentence in which two answers on this run differ."""
+    run = fathom.open(path)
+    out = []
+    for sentence in SENTENCES:
+        said = sentence(run)
+        if len({repr(value) for value in said.values()}) > 1:
+            what = sentence.__name__.replace("_", " ")
+            out.append(f"not so: {what}: " + ", ".join(f"{k} {v!r}" for k, v in said.items()))
+    return out
