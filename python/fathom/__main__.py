@@ -27,7 +27,7 @@ COMMANDS = {
     "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
     "replay": "make the I/O of a run again, without its program; or write it as C",
     "study": "record many runs by a plan: ranks, servers, values, programs at once",
-    "diff": "two runs side by side: what is slower or faster, what was set otherwise",
+    "diff": "two runs side by side: what takes more or less time, what was set otherwise",
     "patterns": "how data are spread over ranks: BLOCK, CYCLIC, …; how files are used",
     "query": "how long calls took in which layer and server; a run's tables by SQL",
     "pack": "make a run's tables from its streams; join parts; one file",

@@ -110,6 +110,30 @@ def test_runs_that_do_not_compare(tmp_path: Path) -> None:
         assert words in said
 
 
+def test_the_factor_is_b_over_a_and_of_one_run_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the Compare screen has it, in the direction of the change."""
+    made(tmp_path / "a.fathom", [one("pwrite", 100)])
+    made(tmp_path / "b.fathom", [one("pwrite", 45)])
+    runs = [str(tmp_path / "a"), str(tmp_path / "b")]
+    assert main(["diff", *runs]) == 0
+    page = capsys.readouterr().out
+    (line,) = [line for line in page.splitlines() if line.startswith("I/O, mean of the ranks")]
+    assert line.endswith(" 0.45x")
+    assert "B / A" in page and "faster" not in page
+    assert difference.ONE_EACH in page
+    assert main(["diff", *runs, "--by", "function"]) == 0
+    assert difference.ONE_EACH in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("a", "b", "said"), [
+    (1.0, 0.456, "0.46x"), (2.0, 0.0, "0x"), (0.0, 1.0, "-"), (None, 1.0, "-"), (1.0, None, "-"), (1.0, 12.34, "12.3x"),
+])  # fmt: skip
+def test_no_factor_where_one_has_nothing(a: float | None, b: float | None, said: str) -> None:
+    assert view.factor(a, b) == said
+
+
 def test_too_slow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a = made(tmp_path / "a.fathom", [one("pwrite", 100)])
     b = made(tmp_path / "b.fathom", [one("pwrite", 115)])

@@ -18,6 +18,11 @@ from fathom.analysis import Source, landscape, pairing, statement, summary
 SECOND = 1e9
 APART = 0.01  # coverages that differ by less are the same
 RUN, MEAN = "run time", "I/O, mean of the ranks"
+#: To be said of every difference.
+ONE_EACH = (
+    "one run of each: how far apart runs of the same program lie is not known, so a change may be chance;"
+    " fathom study repeats runs"
+)
 Row = dict[str, Any]
 
 

@@ -1,4 +1,4 @@
-"""fathom diff: two runs side by side: what became slower or faster, and what was set otherwise.
+"""fathom diff: two runs side by side: what takes more or less time, and what was set otherwise.
 
 Exit status 1 with --fail-over when B is slower.
 
@@ -75,6 +75,7 @@ def _one(arguments: argparse.Namespace, a: Side, b: Side) -> None:
         view.show_configuration(table.slice(0, arguments.top))
     else:
         view.show_table(arguments.by, table, arguments.top)
+        print(f"fathom: {difference.ONE_EACH}", file=sys.stderr)
 
 
 def _all(arguments: argparse.Namespace, a: Side, b: Side) -> None:

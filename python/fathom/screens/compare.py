@@ -61,6 +61,7 @@ def compare(view: View, selection: Selection, limit: int = 500, **other: str) ->
     return {
         "a": a.name,
         "b": b.name,
+        "one each": difference.ONE_EACH,
         "incomparable": difference.incomparable(a, b),
         "note": whole,
     } | tables

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from fathom import database
+from fathom.analysis.difference import ONE_EACH
 from fathom.view import numbers
 from fathom.view.tables import Column, heading, printable, show, text
 
@@ -28,10 +29,9 @@ def change(seconds: float | None) -> str:
     return f"{'+' if seconds > 0 else '-'}{numbers.seconds(abs(seconds))}"
 
 
-def factor(row: dict[str, Any]) -> str:
-    """How many times faster B is."""
-    a, b = row["seconds_a"], row["seconds_b"]
-    return numbers.times(a / b) if a and b else numbers.UNKNOWN
+def factor(a: float | None, b: float | None) -> str:
+    """B as a multiple of A."""
+    return numbers.times(b / a) if a and b is not None else numbers.UNKNOWN
 
 
 QUANTITIES: dict[str, Write] = {
@@ -64,7 +64,7 @@ WHOLE = (
     Column("A", "seconds_a", numbers.seconds),
     Column("B", "seconds_b", numbers.seconds),
     Column("change", "difference", change),
-    Column("faster", "faster", text),
+    Column("B / A", "factor", text),
 )
 CONFIGURATION = (
     Column("what", "what", text, right=False),
@@ -141,13 +141,14 @@ def show_difference(
 ) -> None:
     """All tables, to stdout."""
     heading(f"A: {printable(names[0])}, B: {printable(names[1])}; change is B's less A's")
+    print(f"  {ONE_EACH}")
     if warnings:
         heading("\nNot comparable, or only with care")
         for warning in warnings:
             print(f"  {printable(warning)}")
     heading("\nThe whole (unions: what overlaps counts once)")
-    rows = [row | {"faster": factor(row)} for row in whole.to_pylist()]
-    show(WHOLE, pa.Table.from_pylist(rows, whole.schema.append(pa.field("faster", pa.string()))))
+    rows = [row | {"factor": factor(row["seconds_a"], row["seconds_b"])} for row in whole.to_pylist()]
+    show(WHOLE, pa.Table.from_pylist(rows, whole.schema.append(pa.field("factor", pa.string()))))
     heading("\nConfiguration that differs")
     show_configuration(tables["configuration"])
     for by in SHOWN:

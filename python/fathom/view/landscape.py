@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from fathom import database
 from fathom.analysis import ranklist
+from fathom.analysis.difference import ONE_EACH
 from fathom.analysis.when import When
 from fathom.manifest import command_line
 from fathom.view import answers, numbers, spark
@@ -185,6 +186,7 @@ def show_landscape(
     _table("When (of the run, from left to right: ranks in I/O)", WHEN, said)
     if baseline:
         _table(f"Speed-up over {printable(baseline)} (means over the ranks)", SPEEDUP, said)
+        print(f"  {ONE_EACH}")
     if groups:
         _groups(rows, groups)
     notes = [f"  {row['run']}: {note}" for row in rows for note in row["notes"]]

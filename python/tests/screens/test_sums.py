@@ -470,3 +470,4 @@ def test_compare_has_the_numbers_of_diff(run_directory: Path, tmp_path: Path) ->
         expected = ask(*sides).to_pylist()
         assert answer[name]["rows"] == [list(row.values()) for row in expected]
     assert [c["unit"] for c in answer["ranks"]["columns"]][-2:] == ["s", "s"]
+    assert answer["one each"] == difference.ONE_EACH

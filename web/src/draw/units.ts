@@ -16,7 +16,12 @@ const GROUPED = new Intl.NumberFormat("en-US");
 function short(value: number): string {
 	const size = Math.abs(value);
 	if (size >= 100 || value === Math.round(value)) return GROUPED.format(Math.round(value));
-	return value.toFixed(size >= 10 ? 1 : 2);
+	return value.toFixed(size >= 10 ? 1 : 2).replace(/\.?0+$/, "");
+}
+
+/** How many times as much: 0.45x, as the commands write it. */
+export function times(value: number): string {
+	return `${short(value)}x`;
 }
 
 export function time(ns: number): string {

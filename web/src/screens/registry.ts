@@ -35,7 +35,7 @@ export const SCREENS: Screen[] = [
 	{ name: "files", title: "Files", question: "Who touches which file, and where in it?", key: "6", Show: Files },
 	{ name: "servers", title: "Servers", question: "Are the servers balanced, and what did the system do?", key: "7", Show: Servers },
 	{ name: "latency", title: "Latency", question: "How bad are the tails, when, and which calls?", key: "8", Show: Latency },
-	{ name: "compare", title: "Compare", question: "What became slower or faster, and what was set otherwise?", key: "9", Show: Compare },
+	{ name: "compare", title: "Compare", question: "What takes more or less time, and what was set otherwise?", key: "9", Show: Compare },
 	{ name: "sql", title: "SQL", question: "Anything else", key: "0", Show: Sql },
 	{ name: "tune", title: "Tune", question: "With which settings is my program fastest, and what was tried?", key: "T", alone: true, Show: Tune },
 	{ name: "setup", title: "Set up", question: "Prepare a run, and start it", key: "N", alone: true, Show: Setup },

@@ -4,6 +4,8 @@ import { records, type Cell, type Column, type Table, type Unit } from "../../so
 export interface CompareAnswer {
 	a: string;
 	b: string;
+	/** Of how many runs each side is, in words. */
+	"one each": string;
 	incomparable: string[];
 	note: string | null;
 	setup: Table;

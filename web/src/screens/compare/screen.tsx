@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { format, time } from "../../draw/units";
+import { time, times } from "../../draw/units";
 import { Choose } from "../../parts/choose";
 import { Figure } from "../../parts/figure";
 import { Empty, Shown } from "../../parts/notice";
@@ -63,6 +63,7 @@ function Compared({ compared, only }: { compared: CompareAnswer; only: boolean }
 					</ul>
 				</div>
 			)}
+			<p class="quiet">{compared["one each"]}</p>
 			{compared.note && <p class="quiet">{compared.note}</p>}
 			<h2>The whole</h2>
 			<DataTable table={beside(compared.whole, "whole", only)} caption="The whole runs" name="compare-whole" what="quantities" text={asRatio} />
@@ -73,9 +74,9 @@ function Compared({ compared, only }: { compared: CompareAnswer; only: boolean }
 	);
 }
 
-/** Ratios have no unit of their own: 0.63 is said as 0.63×. */
+/** Ratios have no unit of their own. */
 function asRatio(column: { name: string }, value: unknown): string | null {
-	return column.name.endsWith("B / A") && typeof value === "number" ? `${format(Math.round(value * 100) / 100, "count")}×` : null;
+	return column.name.endsWith("B / A") && typeof value === "number" ? times(value) : null;
 }
 
 function By({ compared, by, only }: { compared: CompareAnswer; by: By; only: boolean }): JSX.Element {
