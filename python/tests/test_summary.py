@@ -8,6 +8,7 @@ import fathom
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fathom.__main__ import main
 from fathom.analysis import collectives, statement, summary
 from schema import counters_of, write_run
 
@@ -357,6 +358,19 @@ def test_a_collective_is_exchange_posix_and_the_rest(tmp_path: Path) -> None:
     assert row["posix_seconds"] == pytest.approx(90)  # MPI's own socket is no I/O
     assert row["rest_seconds"] == pytest.approx(1210)
     assert rows["MPI_File_open",]["exchange_seconds"] == pytest.approx(120 * NS)
+
+
+def test_the_page_says_of_which_calls_a_figure_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A program that reads and writes alone, and opens together: the exchange is that of opening."""
+    wrote = counter(0, None, "mpiio", "MPI_File_write", 1000, kind="write", bytes=8)
+    run = mpi_run(tmp_path, [*opened(0, 1), *opened(1, 1), wrote])
+    assert main(["show", str(run.path)]) == 0
+    page = " ".join(capsys.readouterr().out.split())
+    assert "0 % of MPI-IO's read and write time is collective" in page
+    assert "60 % of the time in collective MPI-IO, most of it in MPI_File_open, is exchange" in page
+    assert "bytes asked 0 B / 4 B / 8 B" in page
 
 
 def test_exchange_that_was_not_heard_is_unknown_not_nothing(tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ class Operation:
     # Of an op that stands for several, as in a log of Darshan: how often each was called, most first.
     functions: list[tuple[str, int]]
     exchange: float | None  # communication's share of MPI-IO's collective time; null: not known
+    collective_op: str | None  # the collective function of MPI-IO with the most time
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,7 @@ def operation(source: Source) -> Operation:
     table = own(source)
     total = sum(table["time"].to_pylist())
     grouped = table.group_by(["layer", "op"]).aggregate([("time", "sum"), ("calls", "sum")])
+    exchange, collective_op = _exchange(source)
     top: dict[str, Any] = max(
         grouped.to_pylist(),
         key=lambda row: (row["time_sum"], row["op"]),
@@ -224,7 +226,8 @@ def operation(source: Source) -> Operation:
         calls=top["calls_sum"],
         all_seconds=total / SECOND,
         functions=_functions(source, top["layer"], top["op"]),
-        exchange=_exchange_share(source),
+        exchange=exchange,
+        collective_op=collective_op,
     )
 
 
@@ -238,12 +241,14 @@ def _functions(source: Source, layer: str | None, op: str | None) -> list[tuple[
     return [(row["label"], int(row["calls"])) for row in rows.to_pylist()]
 
 
-def _exchange_share(source: Source) -> float | None:
+def _exchange(source: Source) -> tuple[float | None, str | None]:
+    """Its share of the time in collective MPI-IO, and the function in which most of that time was."""
     rows = source.sql(statement("collectives/exchange")).to_pylist()
     took = sum(row["time"] for row in rows)
+    most = rows[0]["op"] if rows else None
     if not took or not all(row["known"] for row in rows):
-        return None
-    return float(sum(row["exchange"] for row in rows) / took)
+        return None, most
+    return float(sum(row["exchange"] for row in rows) / took), most
 
 
 def answers(source: Source) -> Answers:

@@ -135,7 +135,7 @@ def _rank_rows(source: Source) -> list[Row]:
         {
             "rank": rank.number,
             "calls": rank.calls,
-            "bytes": rank.bytes_read + rank.bytes_written,
+            "bytes_moved": rank.bytes_read + rank.bytes_written,
             "seconds": rank.busy / SECOND,
         }
         for rank in landscape.ranks(source)
@@ -143,9 +143,9 @@ def _rank_rows(source: Source) -> list[Row]:
 
 
 def ranks(a: Side, b: Side) -> pa.Table:
-    """rank (of a run without MPI the process); calls; bytes; seconds."""
+    """rank (of a run without MPI the process); calls; bytes_moved (by it, whoever asked); seconds."""
     sides = (_rank_rows(a.source), _rank_rows(b.source))
-    return _joined(sides[0], sides[1], ["rank"], ["calls", "bytes", "seconds"])
+    return _joined(sides[0], sides[1], ["rank"], ["calls", "bytes_moved", "seconds"])
 
 
 def _settings(side: Side) -> dict[tuple[str, str], str]:

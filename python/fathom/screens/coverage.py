@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from fathom.analysis.distribution.shapes import shapes
 from fathom.analysis.distribution.spans import NOTHING, Spans, spans, union
 from fathom.analysis.distribution.views import bytes_of
+from fathom.analysis.latency.layers import stack
 from fathom.database import one_of
 from fathom.screens import answer, conditions, number, table
 from fathom.screens.access import Extent, extent, file_of, note_of
@@ -92,14 +93,10 @@ def coverage(
     text = _text(selection, file, place)
     of_calls = near_file(view, selection, file)
     rows = of_calls.sql(text)
-    asked = asked_of(
-        view,
-        of_calls.sql(
-            statement(
-                "coverage_asked", file=str(file), selected=conditions.calls(selection, "layers")
-            )
-        ),
+    reads = of_calls.sql(
+        statement("coverage_asked", file=str(file), selected=conditions.calls(selection, "layers"))
     )
+    asked = asked_of(view, reads)
     edges = place.low + place.step * np.arange(width + 1, dtype=np.int64)
     read, twice = depths(*_ranges(rows, "read"))
     written, rewritten = depths(*_ranges(rows, "write"))
@@ -119,6 +116,7 @@ def coverage(
         "begin": place.low,
         "step": place.step,
         "layers": list(place.layers),
+        "asked of": stack(reads["layer"].unique().to_pylist()),
         "bins": table.of(pa.table(content), text, units, note=said),
         "sums": _sums(sets),
     }

@@ -144,7 +144,8 @@ def operation(of: Operation) -> str:
         words[-1] += f" ({', '.join(each)})"
     if of.exchange is not None:
         words.append(
-            f"{numbers.percent(of.exchange)} of the time in collective MPI-IO is exchange between ranks"
+            f"{numbers.percent(of.exchange)} of the time in collective MPI-IO, most of it in "
+            f"{printable(of.collective_op)}, is exchange between ranks"
         )
     return "; ".join(words)
 

@@ -138,10 +138,19 @@ def unknown_exchange(page: Page) -> list[str]:
 
 
 def about_functions(page: Page) -> list[str]:
-    """What the columns of times hold where the exchange is not known."""
-    if any(row["exchange_seconds"] is None for row in page.rows("collective_functions")):
-        return ["  where the exchange is unknown, rest holds it"]
-    return []
+    """What the columns of times hold where the exchange is not known, and where it is told all the same."""
+    unknown = {
+        row["op"] for row in page.rows("collective_functions") if row["exchange_seconds"] is None
+    }
+    if not unknown:
+        return []
+    known = {row["op"] for row in page.rows("exchange") if row["exchange_seconds"] is not None}
+    if unknown <= known:
+        return [
+            "  exchange unknown: counters have it of a function (the table above), not of each file of several;"
+            " rest holds it here"
+        ]
+    return ["  where the exchange is unknown, rest holds it"]
 
 
 def _line(row: dict[str, Any]) -> str:

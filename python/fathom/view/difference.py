@@ -39,6 +39,7 @@ QUANTITIES: dict[str, Write] = {
     "opens": numbers.count,
     "errors": numbers.count,
     "bytes": numbers.size,
+    "bytes_moved": numbers.size,
     "bytes_read": numbers.size,
     "bytes_written": numbers.size,
     "seconds": numbers.seconds,
@@ -49,13 +50,14 @@ QUANTITIES: dict[str, Write] = {
 SHOWN = {
     "layer": ("layer", ("inclusive_seconds", "exclusive_seconds", "calls", "bytes")),
     "function": ("op", ("seconds", "calls", "bytes")),
-    "rank": ("rank", ("seconds", "calls", "bytes")),
+    "rank": ("rank", ("seconds", "calls", "bytes_moved")),
     "file": ("path", ("seconds", "calls", "bytes_read", "bytes_written")),
 }
 HEADINGS = {
     "inclusive_seconds": "inclusive",
     "exclusive_seconds": "exclusive",
     "seconds": "time",
+    "bytes_moved": "bytes moved",
     "bytes_read": "read",
     "bytes_written": "written",
 }
@@ -147,7 +149,9 @@ def show_difference(
         for warning in warnings:
             print(f"  {printable(warning)}")
     heading("\nThe whole (unions: what overlaps counts once)")
-    rows = [row | {"factor": factor(row["seconds_a"], row["seconds_b"])} for row in whole.to_pylist()]
+    rows = [
+        row | {"factor": factor(row["seconds_a"], row["seconds_b"])} for row in whole.to_pylist()
+    ]
     show(WHOLE, pa.Table.from_pylist(rows, whole.schema.append(pa.field("factor", pa.string()))))
     heading("\nConfiguration that differs")
     show_configuration(tables["configuration"])

@@ -42,7 +42,7 @@ RANKS = (
     Column("host", "host", text, right=False, spare=2),
     Column("ended", "ended", text, right=False, spare=1),
     Column("calls", "calls", numbers.count),
-    Column("bytes", "bytes", numbers.size),
+    Column("bytes asked", "bytes", numbers.size),
     Column("time", "seconds", numbers.seconds),
     Column("share", "share", numbers.percent),
     Column("program", "program", text, right=False, is_path=True),
@@ -236,7 +236,8 @@ def _sharing_words(page: Page) -> list[str]:
 
 
 def _ranks_title(page: Page) -> str:
-    return "Ranks (least / median / most)" if page.runs["ranks"] else "Processes"
+    units = "Ranks" if page.runs["ranks"] else "Processes"
+    return f"{units} (least / median / most of own calls; bytes asked: whoever moved them)"
 
 
 def _spread_line(row: dict[str, Any]) -> str:
@@ -246,7 +247,7 @@ def _spread_line(row: dict[str, Any]) -> str:
     who = (
         f"process {row['slowest_process']}" if row["slowest"] is None else f"rank {row['slowest']}"
     )
-    name = {"seconds": "time in I/O"}.get(quantity, quantity)
+    name = {"seconds": "time in I/O", "bytes": "bytes asked"}.get(quantity, quantity)
     return f"  {name:12} {least} / {median} / {most}, most: {who}"
 
 

@@ -405,7 +405,9 @@ def test_bytes_read_for_nothing(run_directory: Path) -> None:
         run_directory.parent / "sieved.fathom", runs=[{"duration": 20}], calls=calls, selections=[view],
         processes=[{"process": 0}], files=[{"file": 0, "path": "/a"}], counters=counters_of(calls),
     )  # fmt: skip
-    sums = screens.ask(Runs([path]), "coverage", {"run": "sieved", "file": "0"})["sums"]
+    answer = screens.ask(Runs([path]), "coverage", {"run": "sieved", "file": "0"})
+    sums = answer["sums"]
+    assert answer["asked of"] == ["mpiio"]
     assert (sums["asked"], sums["read"], sums["unused"]) == (120, 400, 280)
 
 

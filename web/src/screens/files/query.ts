@@ -152,23 +152,29 @@ export interface CoverageAnswer {
 	begin: number;
 	step: number;
 	layers: string[];
+	/** Layers whose reads count as asked. */
+	"asked of": string[];
 	bins: Table;
 	sums: Record<string, number | null>;
 }
 
-export const COVERED = {
-	asked: "asked for by the program",
-	read: "read",
-	unused: "read but unused",
-	"read twice": "read twice",
-	written: "written",
-	"written twice": "written twice",
-} as const;
+/** What is told of a file's bytes, in words: a library above may have been asked for less. */
+export function covered({ "asked of": layers }: CoverageAnswer): [string, string][] {
+	return [
+		["asked", `asked for by reads${layers.length > 0 ? ` of layer ${layers.join(", ")}` : ""}`],
+		["read", "read"],
+		["unused", "read but not asked for"],
+		["read twice", "read twice"],
+		["written", "written"],
+		["written twice", "written twice"],
+	];
+}
 
 /** For each part of the file how many of its bytes were asked for, read, read for nothing and so on; what is not known has no track. */
-export function coverageTracks({ bins, step }: CoverageAnswer): Track[] {
+export function coverageTracks(coverage: CoverageAnswer): Track[] {
+	const { bins, step } = coverage;
 	const marked = ["unused", "read twice", "written twice"];
-	return Object.entries(COVERED).flatMap(([name, says]) => {
+	return covered(coverage).flatMap(([name, says]) => {
 		const at = column(bins, name);
 		if (bins.rows.every((row) => row[at] === null)) return [];
 		const values = bins.rows.map((row) => numberOf(row[at]));

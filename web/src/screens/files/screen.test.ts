@@ -3,7 +3,7 @@ import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import type { Cell, Table } from "../../source";
 import { paintSizes, sizesHeight } from "./paint";
-import { accessMap, below, boundaries, children, coverageTracks, ROOT, sizeBars, type AccessAnswer } from "./query";
+import { accessMap, below, boundaries, children, covered, coverageTracks, ROOT, sizeBars, type AccessAnswer } from "./query";
 
 function table(names: string[], rows: Cell[][]): Table {
 	return { columns: names.map((name) => ({ name, unit: "text" })), rows, total: rows.length, sql: "select", note: null };
@@ -77,6 +77,8 @@ test("sizes are of the layers that are drawn, and the last has no end", () => {
 
 test("what is not known of coverage has no track", () => {
 	const names = ["bin", "asked", "read", "read twice", "written", "written twice", "unused"];
-	const coverage = { begin: 0, step: 100, layers: ["posix"], bins: table(names, [[0, null, 100, 0, 0, 0, null]]), sums: {} };
+	const coverage = { begin: 0, step: 100, layers: ["posix"], "asked of": ["posix"], bins: table(names, [[0, null, 100, 0, 0, 0, null]]), sums: {} };
 	expect(coverageTracks(coverage).map((one) => one.name)).toEqual(["read", "read twice", "written", "written twice"]);
+	expect(covered(coverage)[0]).toEqual(["asked", "asked for by reads of layer posix"]);
+	expect(covered({ ...coverage, "asked of": [] })[0]).toEqual(["asked", "asked for by reads"]);
 });

@@ -15,7 +15,7 @@ import { formatRange } from "../../state/page";
 import { currentRun } from "../../state/runs";
 import { change, given, scope } from "../../state/state";
 import { paintSizes, sizesHeight } from "./paint";
-import { accessMap, COVERED, coverageTracks, KINDS, ORDERS, sizeBars, type AccessAnswer, type CoverageAnswer, type Moved, type Order } from "./query";
+import { accessMap, covered, coverageTracks, KINDS, ORDERS, sizeBars, type AccessAnswer, type CoverageAnswer, type Moved, type Order } from "./query";
 import { Tree } from "./tree";
 
 export function Files(): JSX.Element {
@@ -126,7 +126,7 @@ function Coverage({ file }: { file: string }): JSX.Element {
 
 function CoverageMap({ coverage }: { coverage: CoverageAnswer }): JSX.Element {
 	const tracks = useMemo(() => ({ axis: byteAxis({ begin: coverage.begin, width: coverage.step, bins: coverage.bins.rows.length }), tracks: coverageTracks(coverage) }), [coverage]);
-	const sums = Object.entries(COVERED).flatMap(([name, says]) => {
+	const sums = covered(coverage).flatMap(([name, says]) => {
 		const bytes = coverage.sums[name];
 		return typeof bytes === "number" ? [`${says} ${size(bytes)}`] : [];
 	});
