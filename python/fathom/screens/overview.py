@@ -110,9 +110,14 @@ def _label(view: View, lane: int) -> str:
 
 
 def _straggler(view: View) -> list[dict[str, Any]]:
-    """The rank with the most I/O time of its own, where it stands out: others wait for it."""
+    """The rank with the most I/O time of its own, where it stands out: others wait for it. Nobody waits for a process
+    without rank, as a script has for helpers."""
     own = {row["process"]: row["time"] for row in view.rows(statement("own_time"))}
-    spent = [(own.get(row["process"], 0), row["lane"]) for row in _every_lane(view) if row["calls"]]
+    spent = [
+        (own.get(row["process"], 0), row["lane"])
+        for row in _every_lane(view)
+        if row["calls"] and row["rank"] is not None
+    ]
     if len(spent) < 3:
         return []
     most, lane = max(spent)

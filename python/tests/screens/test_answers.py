@@ -102,6 +102,22 @@ def test_the_longest_call_is_one_of_io(tmp_path: Path) -> None:
     assert [one["selection"] for one in answer["landmarks"]] == [{"call": "2"}]
 
 
+@pytest.mark.parametrize("ranks", [True, False])
+def test_a_straggler_is_one_of_ranks(tmp_path: Path, ranks: bool) -> None:
+    """Nobody waits for a script among its helpers."""
+    calls = [
+        {"id": n, "process": n, "rank": n if ranks else None, "layer": "posix", "op": "pwrite", "kind": "write",
+         "start": 0, "duration": 900 if n == 1 else 10, "bytes": 5}
+        for n in range(3)
+    ]  # fmt: skip
+    path = write_run(
+        tmp_path / "r.fathom", runs=[{"duration": 1000}], calls=calls, counters=counters_of(calls),
+        processes=[{"process": n, "rank": n if ranks else None, "pid": 580 + n} for n in range(3)],
+    )  # fmt: skip
+    answer = screens.ask(Runs([path]), "overview", {"run": "r"})
+    assert ["rank"] * ranks == [one["kind"] for one in answer["landmarks"] if one["kind"] == "rank"]
+
+
 def test_a_call_with_all_around_it(runs: Runs) -> None:
     answer = screens.ask(runs, "call", {"run": "small", "call": "2"})
     assert (answer["call"]["op"], answer["call"]["exclusive"]) == ("MPI_File_write_at_all", 800)
