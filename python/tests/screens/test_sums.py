@@ -9,7 +9,7 @@ import pytest
 from fathom import screens
 from fathom.analysis import difference
 from fathom.analysis.difference import Side
-from fathom.screens import tile
+from fathom.screens import latency, tile
 from fathom.screens.opened import Runs
 from latency.forest import PATHS, Call
 from latency.oracle import Oracle
@@ -194,6 +194,35 @@ def under(asked: Asked, call: Call, layers: list[str]) -> list[tuple[Call, list[
             layer = "communication" if call["kind"] == "comm" else call["layer"]
             found += under(asked, inner, [*layers, layer])
     return found
+
+
+def at_most(durations: list[int], share: float) -> int:
+    """What this share of them is at most."""
+    return sorted(durations)[max(0, math.ceil(share * len(durations)) - 1)]
+
+
+@pytest.mark.parametrize("most", [latency.EXACT, 0], ids=["exact", "many"])
+def test_percentiles_are_never_above_the_longest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(latency, "EXACT", most)
+    for seed in SEEDS:
+        asked = Asked(tmp_path, seed)
+        asked.select("t", "lanes", "layers")
+        durations = defaultdict(list)
+        for call in asked.selected():
+            durations[call["layer"], call["op"]].append(call["duration"])
+        answer = asked.ask("latency")["percentiles"]
+        rows = {(row["layer"], row["op"]): row for row in asked.rows(answer)}
+        assert rows.keys() == durations.keys()
+        for key, each in durations.items():
+            row = rows[key]
+            assert (row["calls"], row["time"], row["longest"]) == (len(each), sum(each), max(each))
+            for name, share in (("median", 0.5), ("95 %", 0.95), ("99 %", 0.99)):
+                true = at_most(each, share)
+                assert true <= row[name] <= (true if most else min(max(each), 1.19 * max(1, true)))
+        gives = asked.runs.view("r").rows(answer["sql"])
+        assert [list(row.values()) for row in gives] == answer["rows"]
 
 
 def test_latency(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 /** How long calls took, from histograms that add up: bucket b holds [2^(b/4), 2^((b+1)/4)) ns. */
-import { bucketAxis, bucketEdge, timeAxis } from "../../draw/axis";
+import { bucketAxis, timeAxis } from "../../draw/axis";
 import type { CellMap } from "../../draw/cells";
 import { count } from "../../draw/units";
-import { column, numbers, records, type Cell, type Table } from "../../source";
+import { column, numbers, records, type Cell, type Column, type Table } from "../../source";
 
 export interface LatencyAnswer {
 	buckets: Table;
 	"over time": Table;
+	percentiles: Table;
 	/** Where no call was recorded one by one. */
 	counted: Table | null;
 	begin: number;
@@ -27,7 +28,7 @@ export function histograms(table: Table): Histogram[] {
 	const found = new Map<string, Histogram>();
 	for (const one of records(table)) {
 		const [layer, bucket, calls, time] = [String(one["layer"]), Number(one["bucket"]), Number(one["calls"]), Number(one["time"])];
-		const name = one["op"] === null ? layer : `${layer}:${String(one["op"])}`;
+		const name = nameOf(one);
 		const into = found.get(name) ?? { name, layer, calls: new Map<number, number>(), time: new Map<number, number>(), total: 0, totalTime: 0 };
 		into.calls.set(bucket, (into.calls.get(bucket) ?? 0) + calls);
 		into.time.set(bucket, (into.time.get(bucket) ?? 0) + time);
@@ -46,16 +47,6 @@ export function span(all: Histogram[]): [number, number] {
 	return [first, Math.max(...buckets) - first + 1];
 }
 
-/** The least latency that a share of the calls stays below: upper edge of its bucket, at most 19 % above the true value. */
-export function quantile(one: Histogram, share: number): number {
-	let seen = 0;
-	for (const bucket of [...one.calls.keys()].sort((a, b) => a - b)) {
-		seen += one.calls.get(bucket) ?? 0;
-		if (seen >= share * one.total) return bucketEdge(bucket + 1);
-	}
-	return 0;
-}
-
 /** Calls and their time at and above a bucket. */
 export function above(one: Histogram, bucket: number): { calls: number; time: number } {
 	const sum = (of: Map<number, number>): number => [...of].reduce((all, [at, value]) => (at >= bucket ? all + value : all), 0);
@@ -68,25 +59,21 @@ export function ecdf(one: Histogram, first: number, bins: number): number[] {
 	return Array.from({ length: bins }, (_, at) => (seen += one.calls.get(first + at) ?? 0) / Math.max(1, one.total));
 }
 
+function nameOf(one: Record<string, Cell>): string {
+	return one["op"] === null ? String(one["layer"]) : `${String(one["layer"])}:${String(one["op"])}`;
+}
+
 /** A row for each op: percentiles of all its calls, and the share of those that count as slow. */
-export function percentiles(all: Histogram[], slow: number | null, sql: string): Table {
-	const text = { unit: "text" as const };
-	const [ns, number, share] = [{ unit: "ns" as const }, { unit: "count" as const }, { unit: "share" as const }];
-	const columns = [
-		{ name: "call", ...text },
-		{ name: "calls", ...number },
-		{ name: "time", ...ns },
-		{ name: "half below", ...ns },
-		{ name: "95 % below", ...ns },
-		{ name: "99 % below", ...ns },
-		{ name: "all below", ...ns },
-		...(slow === null ? [] : [{ name: "slow calls", ...number }, { name: "slow, share of time", ...share }]),
-	];
-	const rows = all.map((one): Cell[] => {
-		const over = slow === null ? null : above(one, slow);
-		return [one.name, one.total, one.totalTime, ...[0.5, 0.95, 0.99, 1].map((at) => quantile(one, at)), ...(over ? [over.calls, one.totalTime > 0 ? over.time / one.totalTime : 0] : [])];
+export function percentiles({ percentiles: table }: LatencyAnswer, all: Histogram[], slow: number | null): Table {
+	const kept = table.columns.filter((one) => one.name !== "layer" && one.name !== "op");
+	const more: Column[] = slow === null ? [] : [{ name: "slow calls", unit: "count" }, { name: "slow, share of time", unit: "share" }];
+	const named = new Map(all.map((one) => [one.name, one]));
+	const rows = records(table).map((one): Cell[] => {
+		const histogram = named.get(nameOf(one));
+		const over = slow === null || !histogram ? [] : [above(histogram, slow)];
+		return [nameOf(one), ...kept.map(({ name }) => one[name] ?? null), ...over.flatMap(({ calls, time }) => [calls, time / Math.max(1, histogram?.totalTime ?? 0)])];
 	});
-	return { columns, rows, total: rows.length, sql, note: null };
+	return { ...table, columns: [{ name: "call", unit: "text" }, ...kept, ...more], rows };
 }
 
 /** Latencies of a layer over time; from a threshold on, when one is given. */

@@ -45,7 +45,7 @@ function Page({ latency }: { latency: LatencyAnswer }): JSX.Element {
 	const all = useMemo(() => histograms(latency.buckets), [latency]);
 	const shown = all.find((one) => one.name === given("op")) ?? all[0];
 	const slow = slowBucket();
-	const table = useMemo(() => percentiles(all, slow, latency.buckets.sql), [all, slow]);
+	const table = useMemo(() => percentiles(latency, all, slow), [latency, all, slow]);
 	const map = useMemo(() => shown && overTime(latency, shown.layer, slow), [latency, shown?.layer, slow]);
 	if (!shown || !map) return <Empty note={latency.buckets.note} what="calls" />;
 	const selectTime = (from: readonly [number, number], to: readonly [number, number]): void => {
@@ -67,7 +67,8 @@ function Page({ latency }: { latency: LatencyAnswer }): JSX.Element {
 				sql={latency["over time"].sql}
 			/>
 			<h2>Percentiles</h2>
-			<DataTable table={table} caption="Percentiles of each call; upper edges of buckets, at most 19 % above" name="latency-percentiles" what="kinds of call" page={12} onOpen={(row) => change({ op: String(row[0]) })} selected={(row) => row[0] === shown.name} />
+			{latency.percentiles.note && <p class="quiet">{latency.percentiles.note}</p>}
+			<DataTable table={table} caption="Percentiles of each call" name="latency-percentiles" what="kinds of call" page={12} onOpen={(row) => change({ op: String(row[0]) })} selected={(row) => row[0] === shown.name} />
 		</>
 	);
 }
