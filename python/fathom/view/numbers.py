@@ -40,7 +40,8 @@ def size(value: float | None) -> str:
     while abs(float(_digits(number))) >= 1024 and power < len(SIZES) - 1:
         number /= 1024
         power += 1
-    return f"{_digits(number)} {SIZES[power]}"
+    # Of a mean: there is no part of a byte.
+    return f"{_digits(number) if power else round(number)} {SIZES[power]}"
 
 
 def rate(value: float | None) -> str:

@@ -308,7 +308,7 @@ PARTS = (
     Part("functions", summary.functions, "Functions", "function", FUNCTIONS, needs="layers"),
     Part("spread", summary.spread, _ranks_title, words=_spread, needs="layers", whole=True),
     Part("ranks", summary.ranks, by="rank", columns=RANKS),
-    Part("files", summary.files, "Files", "file", FILES, needs="layers"),
+    Part("files", summary.files, "Files", "file", FILES),
     Part(
         "file_counts", accesses.file_counts, "Use of files", "use", FILE_COUNTS, _sharing_words, whole=True
     ),

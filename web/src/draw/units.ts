@@ -46,7 +46,7 @@ export function size(bytes: number): string {
 		value /= 1024;
 		at += 1;
 	}
-	return `${short(value)} ${SIZES[at] ?? ""}`;
+	return `${short(at === 0 ? Math.round(value) : value)} ${SIZES[at] ?? ""}`;
 }
 
 export function rate(bytesPerSecond: number): string {
