@@ -10,7 +10,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.__main__ import main
-from fathom.analysis import accesses, collectives, findings
+from fathom.analysis import accesses, collectives, findings, part
 from harness import generated, needs, paths
 
 RANKS = 4
@@ -90,6 +90,29 @@ def test_the_page_says_so(
     assert all(row["by_one"] is None and row["shared"] is None for row in content["file_counts"])
     assert main(["show", str(recorded[way])]) == 0
     assert "which files they share is not known" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_landscape_and_a_difference_say_so(
+    recorded: dict[str, Path], way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = str(recorded[way])
+    said = part.in_part(fathom.open(run), {})
+    assert said and said[0] in SAID[way] + " by operation"
+    assert main(["landscape", run, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (row["time_by"], row["bytes_by"], row["bytes_by_ranks"]) == ("unknown", "unknown", [])
+    assert set(said) <= set(row["notes"])
+    assert main(["diff", str(recorded["whole"]), run]) == 0
+    assert f"{way}: {said[0]}" in capsys.readouterr().out
+    assert part.in_part(fathom.open(recorded["whole"]), {}) == []
+
+
+def test_files_that_were_chosen_are_said(recorded: dict[str, Path]) -> None:
+    """Of --files run.json alone knows."""
+    chosen = {"configuration": {"files": ["*.bin", "!*.log"]}}
+    (said,) = part.in_part(fathom.open(recorded["whole"]), chosen)
+    assert said == "files were chosen (*.bin !*.log); of calls on others nothing is known"
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -3,6 +3,7 @@ much was left out."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -90,6 +91,33 @@ def test_one_line_says_how_much_and_all_puts_it_in(
     assert "left out: " not in capsys.readouterr().out
     for words in (("query", "--sql", "from files"), ("patterns",)):
         assert main([words[0], str(run), "--all", *words[1:]]) == 0
+
+
+@pytest.mark.parametrize("command", ["landscape", "diff"])
+def test_runs_side_by_side_say_it_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    run = recorded(tmp_path, sys.executable, "script.py", "a")
+    (beside,) = fathom.open(run).sql("from beside").to_pylist()
+    assert main([command, str(run), str(run)]) == 0
+    times = 2 if command == "diff" else 1  # a landscape has each run once
+    page = capsys.readouterr().out
+    assert f"left out: {times * beside['calls']:,} calls on {times * beside['files']:,} f" in page
+    assert main([command, str(run), str(run), "--all"]) == 0
+    assert "left out: " not in capsys.readouterr().out
+    assert main([command, str(run), str(run), "--all", "--json"]) == 0
+    (everything,) = (
+        fathom.open(run, everything=True)
+        .sql("select sum(calls) as calls from counters where layer = 'posix'")
+        .to_pylist()
+    )
+    found = json.loads(capsys.readouterr().out)
+    if command == "diff":
+        layers = {row["layer"]: row["calls_b"] for row in found["layer"]}
+        assert layers["posix"] == everything["calls"]
+    else:
+        assert found["runs"][0]["left_out_calls"] == 0
 
 
 def test_a_program_that_moves_nothing_of_its_own(

@@ -14,10 +14,10 @@ from multiprocessing import get_context
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fathom.analysis import Remembered, findings, landscape
+from fathom.analysis import Remembered, findings, landscape, part
 from fathom.directory import resolve
 from fathom.errors import NotARun
-from fathom.manifest import imported_by
+from fathom.manifest import failure, imported_by
 from fathom.screens import kept
 from fathom.store import Run, is_settled, open_run
 from fathom.view import numbers
@@ -30,9 +30,10 @@ MANY = 8  # runs without a row, from which on other processes are worth their st
 class Wanted:
     """What a row is of: which layer's calls, which groups of files; with what the findings say is lost?"""
 
-    layer: str | None
-    globs: tuple[tuple[str, str], ...]
-    lost: bool
+    layer: str | None = None
+    globs: tuple[tuple[str, str], ...] = ()
+    lost: bool = False
+    everything: bool = False  # also what is not the program's (docs/tables.md, `runtime`)
 
 
 def below(paths: Sequence[str]) -> list[str]:
@@ -57,21 +58,22 @@ def _inside(place: Path) -> Iterator[str]:
 
 def _notes(run: Run, row: dict[str, Any]) -> list[str]:
     """What the reader must know of how much of the run is there."""
-    notes = []
+    notes = [failed] if (failed := failure(run.manifest)) else []
     level = run.manifest.get("configuration", {}).get("level", "call")
     imported = imported_by(run.manifest)
     if row["operation"] is None:
         notes.append("no I/O call was recorded: fathom doctor PROGRAM says why that can be")
-    if row["ranks"] and row["ranks_seen"] < row["ranks"]:
-        notes.append(f"{row['ranks_seen']:,} of {row['ranks']:,} ranks were recorded")
+    notes += part.in_part(run, run.manifest)
     if row["io_uncertain_seconds"] > FEW * row["io_seconds"]:
         most = numbers.seconds(row["io_uncertain_seconds"])
         notes.append(f"threads of a rank were added up: its I/O time may be up to {most} less")
+    if row["when_from"] == "heat" and row["left_out_calls"]:
+        notes.append(f"when: {part.HEAT_OF_ALL}")
     if not row["files_told"]:
         why, instead = f"level {level}", "; record at level file"
         if imported:
             why, instead = f"{imported} does not name the files of most calls", ""
-        notes.append(f"{why}: no file groups, sockets and pipes not told from files{instead}")
+        notes.append(f"{why}: no file groups; {part.FILES_UNTOLD}{instead}")
     gone = run.sql(
         "select (select count(*) from processes where ended = 'killed') as killed,"
         " chunks_missing + chunks_skipped as chunks from runs"
@@ -103,7 +105,7 @@ def _lost(run: Run) -> dict[str, Any]:
 
 
 def _made(path: str, wanted: Wanted, quiet: bool) -> dict[str, Any]:
-    run = open_run(path, quiet=quiet)
+    run = open_run(path, quiet=quiet, everything=wanted.everything)
     source = Remembered(run)
     row = {
         "run": run.name,

@@ -57,6 +57,20 @@ def command_line(manifest: Mapping[str, Any]) -> str:
     return shlex.join(words) or (f"imported from {imported}" if imported else "batch environment")
 
 
+def ended(manifest: Mapping[str, Any]) -> str | None:
+    """How the launcher or program that was started ended; None: nobody saw it."""
+    end = manifest.get("exit", {})
+    if "signal" in end:
+        return f"killed by signal {end['signal']}"
+    return f"exit status {end['status']}" if "status" in end else None
+
+
+def failure(manifest: Mapping[str, Any]) -> str | None:
+    """The same, where it did not end well."""
+    said = ended(manifest)
+    return None if said == "exit status 0" else said
+
+
 def nodes(run: Path) -> list[dict[str, Any]]:
     """What each node's `node` file says."""
     found = []

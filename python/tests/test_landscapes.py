@@ -11,7 +11,7 @@ from fathom.__main__ import main
 from fathom.store import is_settled
 from schema import counters_of, write_run
 
-WANTED = landscapes.Wanted(None, (), False)
+WANTED = landscapes.Wanted()
 
 
 def spool(place: Path, opens: dict[str, int]) -> None:
@@ -31,6 +31,18 @@ def spool(place: Path, opens: dict[str, int]) -> None:
             runs=[{"duration": 1000, "coverage": 1.0}],
         )
         (run / "tables" / "packed").write_text("files=0\nbytes=0\nnewest=0\nalive=0\n")
+
+
+def test_a_run_that_failed_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spool(tmp_path, {"good": 1, "bad": 1})
+    for name, status in (("good", 0), ("bad", 3)):
+        place = tmp_path / f"{name}.fathom" / "run.json"
+        content = json.loads(place.read_text()) | {"exit": {"status": status}}
+        place.write_text(json.dumps(content))
+    rows = {row["run"]: row["notes"] for row in ranked(capsys, tmp_path)}
+    assert "exit status 3" in rows["bad"] and "exit status 3" not in rows["good"]
+    assert main(["diff", str(tmp_path / "good"), str(tmp_path / "bad")]) == 0
+    assert "  bad: exit status 3\n" in capsys.readouterr().out
 
 
 def ranked(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, Any]]:

@@ -13,7 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import Source, landscape, pairing, statement, summary
+from fathom.analysis import Source, landscape, pairing, part, statement, summary
+from fathom.manifest import failure
 
 SECOND = 1e9
 APART = 0.01  # coverages that differ by less are the same
@@ -250,7 +251,7 @@ def _hints(a: Side, b: Side) -> list[Row]:
 
 def _facts(side: Side) -> dict[str, Any]:
     (row,) = side.source.sql(
-        "select ranks, ranks_seen, chunks_missing + chunks_skipped as lost,"
+        "select ranks, chunks_missing + chunks_skipped as lost,"
         " (select count(*) from processes where ended = 'killed') as killed from runs"
     ).to_pylist()
     counted = side.manifest.get("configuration", {}).get("counted", [])
@@ -293,10 +294,13 @@ def incomparable(a: Side, b: Side) -> list[str]:
 
 def _lacking(side: Side, facts: Row) -> Iterator[str]:
     """What is missing of one run."""
-    if facts["ranks"] and facts["ranks_seen"] < facts["ranks"]:
-        yield f"{side.name}: {facts['ranks_seen']} of {facts['ranks']} ranks were recorded"
+    failed = failure(side.manifest)
+    if failed:
+        yield f"{side.name}: {failed}"
+    for less in part.in_part(side.source, side.manifest):
+        yield f"{side.name}: {less}"
     if not facts["files_told"]:
-        yield f"{side.name}: recorded at level job, which tells no file's time and bytes"
+        yield f"{side.name}: recorded at level job, which tells no file's time and bytes; {part.FILES_UNTOLD}"
     if facts["killed"]:
         yield f"{side.name}: processes that did not end in order: {facts['killed']}"
     if facts["lost"]:

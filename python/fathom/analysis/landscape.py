@@ -106,7 +106,10 @@ def _layers(functions: Iterable[Mapping[str, Any]]) -> tuple[list[str], list[str
     return sorted(layers, key=_place), sorted(mpiio)
 
 
-def _dominance(prefix: str, found: Dominance) -> dict[str, Any]:
+def _dominance(prefix: str, found: Dominance, alike: bool) -> dict[str, Any]:
+    """Who dominates is not known where of some ranks less is known than of others."""
+    if not alike:
+        return {f"{prefix}_by": "unknown", f"{prefix}_by_ranks": [], f"{prefix}_by_share": None}
     return {
         f"{prefix}_by": found.how,
         f"{prefix}_by_ranks": list(found.ranks),
@@ -154,6 +157,12 @@ def opens(source: Source) -> dict[str, Any]:
     }
 
 
+def _left_out(source: Source) -> dict[str, Any]:
+    """What is a run-time's, not the program's."""
+    (row,) = summary.beside(source).to_pylist()
+    return {f"left_out_{name}": value for name, value in row.items()}
+
+
 def row(source: Source, layer: str | None = None) -> dict[str, Any]:
     """The run's row. Seconds of open, close, read, write and other are means over the ranks; those of
     `operation` are of all ranks together; `share` is of the run time."""
@@ -165,6 +174,7 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
     mean = sum(unit.busy for unit in units) / count / SECOND
     layers, mpiio = _layers(summary.functions(source).to_pylist())
     moments = when(source)
+    alike = not source.sql(statement("in_part"))["files"][0].as_py()
     functions = _io(source, "landscape_functions", layer)
     return {
         "ranks": run["ranks"] or None,
@@ -183,9 +193,11 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
         **_operation(functions),
         "bytes_read": sum(unit.bytes_read for unit in units),
         "bytes_written": sum(unit.bytes_written for unit in units),
-        **_dominance("time", dominant({unit.number: unit.busy for unit in units})),
+        **_dominance("time", dominant({unit.number: unit.busy for unit in units}), alike),
         **_dominance(
-            "bytes", dominant({unit.number: unit.bytes_read + unit.bytes_written for unit in units})
+            "bytes",
+            dominant({unit.number: unit.bytes_read + unit.bytes_written for unit in units}),
+            alike,
         ),
         "layers": layers,
         "mpiio_functions": mpiio,
@@ -198,6 +210,7 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
         "when_parts": moments.parts,
         "files_told": files_told(source, layer),
         **opens(source),
+        **_left_out(source),
         "coverage": run["coverage"],
     }
 

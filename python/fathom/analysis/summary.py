@@ -309,7 +309,7 @@ def coverage(source: Source, by_choice: Sequence[str]) -> dict[str, Any]:
     `by_choice`, (layer, calls) of those that were to be counted only."""
     rows = source.sql(
         "select layer, sum(recorded) as recorded, sum(calls) as calls"
-        " from counters group by layer order by layer"
+        " from counters where layer <> 'fathom' group by layer order by layer"
     ).to_pylist()
     asked = [row for row in rows if row["layer"] not in by_choice]
     return {

@@ -14,13 +14,13 @@ import json
 import sys
 
 import fathom
-from fathom.analysis import Remembered, difference
+from fathom.analysis import Remembered, difference, summary
 from fathom.analysis.difference import Side
-from fathom.commands.arguments import positive
+from fathom.commands.arguments import add_all, positive
 from fathom.errors import UsageError
 from fathom.store import as_json
 from fathom.view import difference as view
-from fathom.view import tables
+from fathom.view import ending, tables
 
 BY = {
     "layer": difference.layers,
@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A, B, and what to print."""
     parser.add_argument("first", metavar="A", help="run directory")
     parser.add_argument("second", metavar="B", help="run directory")
+    add_all(parser)
     parser.add_argument("--by", choices=BY, help="only this table, all of its rows")
     parser.add_argument("--top", type=positive, metavar="N", help="most rows of a table (page: 10)")
     parser.add_argument(
@@ -60,9 +61,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--csv", action="store_true", help="one table (needs --by), raw numbers")
 
 
-def _side(path: str) -> Side:
-    run = fathom.open(path)
+def _side(path: str, everything: bool) -> Side:
+    run = fathom.open(path, everything=everything)
     return Side(run.name, run.manifest, Remembered(run))
+
+
+def _left_out(a: Side, b: Side) -> list[str]:
+    """Of both together."""
+    rows = [row for side in (a, b) for row in summary.beside(side.source).to_pylist()]
+    return ending.left_out(**{name: sum(row[name] for row in rows) for name in rows[0]})
 
 
 def _one(arguments: argparse.Namespace, a: Side, b: Side) -> None:
@@ -75,7 +82,8 @@ def _one(arguments: argparse.Namespace, a: Side, b: Side) -> None:
         view.show_configuration(table.slice(0, arguments.top))
     else:
         view.show_table(arguments.by, table, arguments.top)
-        print(f"fathom: {difference.ONE_EACH}", file=sys.stderr)
+        for line in (difference.ONE_EACH, *_left_out(a, b)):
+            print(f"fathom: {line}", file=sys.stderr)
 
 
 def _all(arguments: argparse.Namespace, a: Side, b: Side) -> None:
@@ -93,6 +101,8 @@ def _all(arguments: argparse.Namespace, a: Side, b: Side) -> None:
         print(json.dumps(content, indent=2, ensure_ascii=False))
     else:
         view.show_difference((a.name, b.name), warnings, whole, found, arguments.top or 10)
+        for line in _left_out(a, b):
+            print(f"\n{line}")
 
 
 def _failed(limit: float, a: Side, b: Side) -> bool:
@@ -106,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the tables; the status says whether B is too slow."""
     if arguments.csv and not arguments.by:
         raise UsageError(f"diff: --csv prints one table; add --by {', '.join(BY)}")
-    a, b = _side(arguments.first), _side(arguments.second)
+    a, b = (_side(path, arguments.all) for path in (arguments.first, arguments.second))
     if arguments.by:
         _one(arguments, a, b)
     else:

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import fathom
 from fathom import database, landscapes
 from fathom.analysis import interference, landscape
-from fathom.commands.arguments import positive
+from fathom.commands.arguments import add_all, positive
 from fathom.directory import resolve
 from fathom.errors import FathomError, UsageError
 from fathom.store import Run
@@ -58,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", metavar="RUN", nargs="+", help="run directories; directories of runs"
     )
+    add_all(parser)
     parser.add_argument("--baseline", metavar="RUN", help="adds speed-ups over this run")
     parser.add_argument(
         "--group",
@@ -102,11 +103,9 @@ def _done(each: Iterable[Callable[[], T]]) -> tuple[list[T], int]:
     return found, status
 
 
-def rows(
-    paths: list[str], layer: str | None, globs: list[tuple[str, str]], lost: bool = False
-) -> tuple[list[dict[str, Any]], int]:
+def rows(paths: list[str], wanted: landscapes.Wanted) -> tuple[list[dict[str, Any]], int]:
     """The rows of all runs that can be read, and the status: of the last that cannot."""
-    found, status = _done(landscapes.each(paths, landscapes.Wanted(layer, tuple(globs), lost)))
+    found, status = _done(landscapes.each(paths, wanted))
     return list({row["path"]: row for row in found}.values()), status
 
 
@@ -157,7 +156,7 @@ def _flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
 
 
 def _interference(arguments: argparse.Namespace) -> int:
-    if arguments.baseline or arguments.group or arguments.layer:
+    if arguments.baseline or arguments.group or arguments.layer or arguments.all:
         raise UsageError("landscape: --interference goes alone, or with --json or --csv")
     opened, unread = _done(partial(fathom.open, path) for path in arguments.runs)
     runs = {str(one.path): one for one in opened}
@@ -207,7 +206,9 @@ def run(arguments: argparse.Namespace) -> int:
         return _interference(arguments)
     first = str(resolve(arguments.baseline)) if arguments.baseline else None
     paths = [first] * bool(first) + arguments.runs
-    every, status = rows(paths, arguments.layer, arguments.group or [], arguments.by == "lost")
+    globs = tuple(arguments.group or ())
+    wanted = landscapes.Wanted(arguments.layer, globs, arguments.by == "lost", arguments.all)
+    every, status = rows(paths, wanted)
     found = _ranked(arguments, every)
     if not found or (first and found[0]["path"] != first):
         return status

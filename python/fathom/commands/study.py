@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from fathom.commands import landscape
+from fathom.landscapes import Wanted
 from fathom.study.execute import Done, Study
 from fathom.study.plan import read
 
@@ -45,7 +46,7 @@ def _print(arguments: argparse.Namespace, study: Study, runs: list[Done]) -> int
     """The landscape of the runs that are there; the others are named."""
     paths = [str(study.path(one.run)) for one in runs if study.path(one.run).is_dir()]
     if arguments.json:
-        rows, status = landscape.rows(paths, None, []) if paths else ([], 0)
+        rows, status = landscape.rows(paths, Wanted()) if paths else ([], 0)
         content = {"format": 1, "points": [vars(one) for one in runs], "runs": rows}
         print(json.dumps(content, indent=2, ensure_ascii=False))
         return status

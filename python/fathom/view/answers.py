@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
-from fathom.analysis import ranklist
+from fathom.analysis import part, ranklist
 from fathom.analysis.answers import Answers, Library, Operation, Ranks, Time, verdict_of
 from fathom.analysis.own import SECOND
 from fathom.analysis.when import When
@@ -110,9 +110,9 @@ def _who(kind: str, who: Sequence[int], of: Ranks) -> str:
 def ranks(of: Ranks) -> str:
     """One rank, some, or all?"""
     if not of.alike:
-        return "not to be told: of some ranks calls were recorded, those of others only counted by operation"
+        return f"not to be told: {part.NOT_ALIKE}"
     if of.in_run > of.of <= 1:
-        return f"{of.of} of {of.in_run:,} ranks was recorded; of the others nothing is known"
+        return part.of_ranks(of.of, of.in_run)
     if of.of <= 1:
         return f"there is one {of.unit} only"
     if not of.callers:

@@ -1,6 +1,8 @@
 """How a page ends: how much was seen, what tracing cost, what is missing."""
 
 from fathom.analysis import summary
+from fathom.analysis.landscape import files_told
+from fathom.analysis.part import FILES_UNTOLD
 from fathom.manifest import TOOLS, imported_by
 from fathom.view import numbers
 from fathom.view.part import Page
@@ -32,7 +34,7 @@ def coverage(page: Page) -> list[str]:
     size = numbers.size(runs["stream_bytes"])
     # Where most calls were only counted, the bytes are not those of rows.
     by_rows = runs["events"] > runs["counted"]
-    per = f", {runs['stream_bytes'] / runs['events']:.1f} B per call" if by_rows else ""
+    per = f", {numbers.size(runs['stream_bytes'] / runs['events'])} per call" if by_rows else ""
     silent = _silent_layers(page)
     return [
         f"  {said}",
@@ -43,20 +45,30 @@ def coverage(page: Page) -> list[str]:
         f"  cost of tracing: {_cost(page)}",
         f"  streams: {size}{per}",
         *([f"  no call seen of: {', '.join(silent)}"] if silent else []),
-        *left_out(page),
+        *([] if files_told(page.source) else [f"  files are not told: {FILES_UNTOLD}"]),
+        *_left_out(page),
     ]
 
 
-def left_out(page: Page) -> list[str]:
+def apart(calls: int, files: int, seconds: float) -> str | None:
     """What is not the program's, if there is any."""
+    if not calls:
+        return None
+    return (
+        f"{numbers.things(calls, 'call')} on {numbers.things(files, 'file')}, {numbers.seconds(seconds)}, of the MPI"
+        " library's start and end, of launchers, and on files of the system and of interpreters"
+    )
+
+
+def left_out(calls: int, files: int, seconds: float) -> list[str]:
+    """The same as a line, with what puts it in."""
+    said = apart(calls, files, seconds)
+    return [f"left out: {said}; --all puts them in"] if said else []
+
+
+def _left_out(page: Page) -> list[str]:
     (row,) = summary.beside(page.source).to_pylist()
-    if not row["calls"]:
-        return []
-    return [
-        f"  left out: {numbers.things(row['calls'], 'call')} on {numbers.things(row['files'], 'file')},"
-        f" {numbers.seconds(row['seconds'])}, of the MPI library's start and end, of launchers, and on files of the"
-        " system and of interpreters; --all puts them in"
-    ]
+    return [f"  {line}" for line in left_out(**row)]
 
 
 def _silent_layers(page: Page) -> list[str]:

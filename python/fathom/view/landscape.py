@@ -10,7 +10,7 @@ from fathom.analysis import ranklist
 from fathom.analysis.difference import ONE_EACH
 from fathom.analysis.when import When
 from fathom.manifest import command_line
-from fathom.view import answers, numbers, spark
+from fathom.view import answers, ending, numbers, spark
 from fathom.view.tables import Column, heading, printable, show, text
 
 Row = Mapping[str, Any]
@@ -75,7 +75,7 @@ WHEN = _cells(("the run", "I/O occurs"))
 def dominance(row: Row, prefix: str) -> str:
     """`all 4`, `rank 0`, `16 of 1,600: 0-300:20`."""
     how, ranks, of = row[f"{prefix}_by"], row[f"{prefix}_by_ranks"], row["ranks_seen"]
-    if how == "none":
+    if how in ("none", "unknown"):
         return numbers.UNKNOWN
     if how == "all":
         return f"all {of:,}"
@@ -155,6 +155,14 @@ def _groups(rows: Sequence[Row], names: Sequence[str]) -> None:
     _table("File groups (of the mean rank)", columns, lines)
 
 
+def _left_out(rows: Sequence[Row]) -> list[str]:
+    """Of all of them together."""
+    calls, files, seconds = (
+        sum(row[f"left_out_{name}"] for row in rows) for name in ("calls", "files", "seconds")
+    )
+    return ending.left_out(calls, files, seconds)
+
+
 def _opens(row: Row) -> str:
     """Of counters it is an estimate."""
     said = numbers.count(round(row["peak_opens_per_second"]))
@@ -167,6 +175,8 @@ def show_ranking(rows: Sequence[Row], of: int, by: str) -> None:
     columns = RANKING + (LOST if by == "lost" else ())
     heading(f"{len(rows):,} of {numbers.things(of, 'run')}, by {by}")
     _rows(columns, words)
+    for line in _left_out(rows):
+        print(f"  {line}")
 
 
 def show_landscape(
@@ -190,6 +200,7 @@ def show_landscape(
     if groups:
         _groups(rows, groups)
     notes = [f"  {row['run']}: {note}" for row in rows for note in row["notes"]]
+    notes += [f"  {line}" for line in _left_out(rows)]
     if notes:
         heading("\nNotes")
         for note in notes:

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.analysis import Source, summary
-from fathom.analysis.answers import Answers
 from fathom.analysis.findings import Findings
+from fathom.analysis.part import HEAT_OF_ALL, in_part, is_all_own
 from fathom.analysis.when import Line
 from fathom.analysis.when import lines as heat_lines
-from fathom.manifest import command_line, imported_by
+from fathom.manifest import command_line, ended, imported_by
 from fathom.store import as_json
-from fathom.view import answers, ending, findings, heat, numbers
+from fathom.view import answers, findings, heat, numbers
 from fathom.view.part import Page, Part
 from fathom.view.parts import PARTS
 from fathom.view.tables import columns, emphasised, heading, printable, show
@@ -59,18 +59,19 @@ def _nodes(page: Page) -> str:
 
 
 def _exit(manifest: dict[str, Any]) -> str:
-    end = manifest.get("exit", {})
-    if "signal" in end:
-        return f", killed by signal {end['signal']}"
-    return f", exit status {end['status']}" if "status" in end else ""
+    said = ended(manifest)
+    return f", {said}" if said else ""
 
 
-def _print_facts(title: str, line: str) -> None:
+def _print_facts(page: Page) -> None:
+    title, line = _facts(page)
     heading(title)
     print(line)
+    for less in in_part(page.source, page.manifest):
+        print(f"recorded in part: {printable(less)}")
 
 
-def _print_nothing(left_out: Sequence[str]) -> None:
+def _print_nothing(left_out: int) -> None:
     if left_out:
         heading("\nNo I/O call of the program itself was recorded")
     else:
@@ -86,12 +87,15 @@ def _print_answers(said: Sequence[tuple[str, Sequence[str]]]) -> None:
             emphasised(question.ljust(wide) if number == 0 else " " * wide, line)
 
 
-def _print_heat(found: Answers, lines: Sequence[Line]) -> None:
+def _print_heat(page: Page, lines: Sequence[Line]) -> None:
+    found = page.answers
     unit = found.ranks.unit
     what = "reads and writes" if found.when.source == "heat" else "I/O"
     heading(f"\nWhen, by {unit} ({what}, of each {unit}'s time)")
     for line in heat.paint(lines, unit, found.time.run_seconds, columns() - 1):
         print(line)
+    if found.when.source == "heat" and not is_all_own(page.source):
+        print(f"  {HEAT_OF_ALL}")
 
 
 def _print_part(part: Part, title: str, rows: pa.Table, words: Sequence[str], top: int) -> None:
@@ -105,14 +109,14 @@ def _print_part(part: Part, title: str, rows: pa.Table, words: Sequence[str], to
 
 def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
     """From top to bottom: what a block says is asked when its turn comes, and printed by calling it."""
-    yield partial(_print_facts, *_facts(page))
+    yield partial(_print_facts, page)
     if page.table("layers").num_rows == 0:
-        yield partial(_print_nothing, ending.left_out(page))
+        yield partial(_print_nothing, summary.beside(page.source)["calls"][0].as_py())
     else:
         yield partial(_print_answers, answers.sentences(page.answers, page.name, page.manifest))
         yield partial(findings.print_worst, page.findings, page.name)
         if page.answers.when.source != "span":
-            yield partial(_print_heat, page.answers, heat_lines(page.source))
+            yield partial(_print_heat, page, heat_lines(page.source))
     for part in PARTS:
         if part.shown(page):
             words = part.words(page) if part.words else ()
@@ -155,6 +159,7 @@ def to_json(page: Page, top: int | None) -> str:
         "name": page.name,
         "manifest": page.manifest,
         "run": {key: value for key, value in page.runs.items() if key != "configuration"},
+        "in_part": in_part(page.source, page.manifest),
         "answers": _answers_json(page, top),
         "findings": page.findings and [findings.as_json(one) for one in page.findings.found[:top]],
         **tables,

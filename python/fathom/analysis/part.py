@@ -1,0 +1,44 @@
+"""What a run that was recorded in part does not tell: the same sentences on every page and screen."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fathom.analysis import Source, statement
+
+NOT_ALIKE = "of some ranks calls were recorded, those of others only counted by operation"
+NOT_IN_FULL = "calls of some ranks were recorded in full, those of others only counted"
+#: Of a run that does not know its files (level job).
+FILES_UNTOLD = "what was read of the system's and of interpreters' files, of sockets and pipes counts as the program's"
+
+#: Of counts by time (table `heat`): no file is told there.
+HEAT_OF_ALL = (
+    "reads and writes of the MPI library's start and end, and of interpreters, are among them"
+)
+
+
+def of_ranks(seen: int, ranks: int) -> str:
+    """Some were not recorded."""
+    were = "ranks was" if seen == 1 else "ranks were"
+    return f"{seen:,} of {ranks:,} {were} recorded; of the others nothing is known"
+
+
+def is_all_own(source: Source) -> bool:
+    """Is nothing left out as a run-time's?"""
+    return not source.sql("select calls from beside")["calls"][0].as_py()
+
+
+def in_part(source: Source, manifest: Mapping[str, Any]) -> list[str]:
+    """A sentence for each way in which less is known of some ranks or files than of others."""
+    said = []
+    (run,) = source.sql("select ranks, ranks_seen from runs").to_pylist()
+    (less,) = source.sql(statement("in_part")).to_pylist()
+    if less["ranks_missing"]:
+        said.append(of_ranks(run["ranks_seen"], run["ranks"]))
+    elif less["files"]:
+        said.append(NOT_ALIKE)
+    elif less["calls"]:
+        said.append(NOT_IN_FULL)
+    globs = manifest.get("configuration", {}).get("files", [])
+    if globs:
+        said.append(f"files were chosen ({' '.join(globs)}); of calls on others nothing is known")
+    return said
