@@ -32,6 +32,30 @@ def brush(look: Look, x: tuple[float, float], y: tuple[float, float]) -> None:
     look.settle()
 
 
+def test_one_switch_puts_in_what_a_run_time_did(view: Live, answers: Runs) -> None:
+    scope = {"run": "s3d", "by": "layer", "of": "inclusive"}
+    with view.look(address("layers", run="s3d")) as look:
+        switch = look.page.get_by_label("put in what is left out")
+        for all_ in ({}, {"all": "1"}):
+            expected = screens.ask(answers, "breakdown", {**scope, **all_})
+            each = {one["key"]: one for one in numbers(expected["rows"], expected["columns"])}
+            assert {row["key"]: row["calls"] for row in look.table()} == {
+                key: one["calls"] for key, one in each.items()
+            }
+            if not all_:
+                before = each["posix"]["calls"]
+                switch.check()
+                look.settle()
+        assert each["posix"]["calls"] != before
+        assert look.given()["all"] == "1"
+        look.page.get_by_role("link", name="Heat map").click()
+        look.settle()
+        assert switch.is_checked() and look.violations() == []
+        switch.uncheck()
+        look.settle()
+        assert "all" not in look.given()
+
+
 def numbers(rows: list[list[object]], columns: list[dict[str, str]]) -> list[dict[str, str]]:
     """Rows of an answer as CSV has them."""
     names = [one["name"] for one in columns]

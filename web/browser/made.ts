@@ -32,6 +32,8 @@ export const runs: Runs = {
 			lanes: RANKS,
 			layers: ["hdf5", "mpiio", "posix"],
 			command: "mpiexec -n 64 ./app <b>&amp; 'quoted'",
+			"in part": [],
+			"left out": null,
 		},
 	],
 };
@@ -106,6 +108,7 @@ export const levels: Levels = {
 	width: DURATION / BINS,
 	levels: levelsOf.map((z) => ({ z, bins: BINS << z, rows: RANKS, lanes_per_row: 1, ready: true })),
 	source: "calls",
+	note: null,
 	outliers: ["hdf5", "mpiio", "posix"].map((layer) => ({ ...slow, layer })),
 	sql: "select 1",
 };

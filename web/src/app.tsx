@@ -8,11 +8,11 @@ import { Running } from "./parts/running";
 import { Selected } from "./parts/selected";
 import type { Run, Runs } from "./source";
 import { SCREENS } from "./screens/registry";
-import { useAnswer } from "./state/answers";
+import { isReport, useAnswer } from "./state/answers";
 import { useFollowing } from "./state/following";
 import { bindKeys } from "./state/keys";
 import { currentRun, hear, runs } from "./state/runs";
-import { change, foreignAddress, go, page, run } from "./state/state";
+import { change, everything, foreignAddress, go, page, run } from "./state/state";
 
 export function App(): JSX.Element {
 	const answer = useAnswer<Runs>("runs", {});
@@ -71,6 +71,11 @@ function Main({ run: shown, loaded }: { run: Run | null; loaded: boolean }): JSX
 				{screen.title} <small>{screen.question}</small>
 			</h1>
 			{shown && <Running />}
+			{shown?.["in part"].map((one) => (
+				<p key={one} class="quiet">
+					Recorded in part: {one}
+				</p>
+			))}
 			<screen.Show key={screen.alone ? "" : shown?.name} />
 		</>
 	);
@@ -83,8 +88,19 @@ function Foot({ run: shown }: { run: Run }): JSX.Element {
 		<footer class="quiet">
 			<code>{shown.command}</code>
 			<span>{share}</span>
+			{shown["left out"] && <LeftOut what={shown["left out"]} />}
 			<span>Fathom {runs.value?.version}</span>
 		</footer>
+	);
+}
+
+/** What is not the program's, and the switch that puts it in; a report has no more than it has. */
+function LeftOut({ what }: { what: string }): JSX.Element {
+	if (isReport()) return <span>left out: {what}</span>;
+	return (
+		<label>
+			<input type="checkbox" checked={everything.value} onChange={(event) => change({ all: event.currentTarget.checked ? "1" : null })} /> put in what is left out: {what}
+		</label>
 	);
 }
 

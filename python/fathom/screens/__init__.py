@@ -37,6 +37,9 @@ class Answer:
 #: unseen.
 ACTS = frozenset({"start", "stop", "again", "hints", "archive", "save"})
 
+#: Puts in what is not the program's but a run-time's (docs/tables.md, `runtime`).
+ALL = "all"
+
 #: Answers of the moment: never kept.
 MOMENT = frozenset({"now", "again"})
 
@@ -95,8 +98,15 @@ def text(_: str, word: str) -> str:
     return word
 
 
+def _everything(name: str, parameters: Mapping[str, str]) -> bool:
+    word = parameters.get(ALL, "")
+    if word not in ("", "1"):
+        raise UsageError(f"{name}: {ALL}={word[:40]!r}: 1 is expected")
+    return bool(word)
+
+
 def _own(name: str, one: Answer, parameters: Mapping[str, str]) -> dict[str, Any]:
-    known = {*one.readers, *selection.READERS, "run"}
+    known = {*one.readers, *selection.READERS, "run", ALL}
     for key in parameters.keys() - known:
         raise UsageError(f"{name}: no parameter {key[:40]!r}; there are {', '.join(sorted(known))}")
     for key in one.required:
@@ -136,7 +146,7 @@ def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | No
         return kept.written(plain(one.function(runs, **own)))
     if not parameters.get("run"):
         raise UsageError(f"{name}: parameter 'run' is missing")
-    view = runs.view(parameters["run"], stop)
+    view = runs.view(parameters["run"], stop, _everything(name, parameters))
     chosen = selection.read(parameters)
     chosen = selection.Selection() if name in WHOLE else chosen
 

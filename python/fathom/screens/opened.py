@@ -16,7 +16,7 @@ from fathom import database
 from fathom.errors import FathomError, UsageError
 from fathom.polite import politely
 from fathom.screens import by_time, known, table
-from fathom.screens.kept import Kept, Turns
+from fathom.screens.kept import Kept, Turns, version
 from fathom.screens.table import Table
 from fathom.search.ledger import SUFFIX, there
 from fathom.store import Run, open_run
@@ -72,15 +72,32 @@ class Opened:
     def __init__(self, name: str, run: Run, at: int) -> None:
         """`name`: as requests call it; `at`: ns since 1970 when it was read."""
         self.name, self.run, self.at = name, run, at
-        self.kept = Kept(run.path)
+        self.kept = self._keep()
         self.calls = sum(filter(None, run.sql("select events from runs")["events"].to_pylist()))
-        self.by_time = by_time.attach(run.connection, run.path / "tables")
+        # The copy has the program's calls only.
+        self.by_time = not run.everything and by_time.attach(run.connection, run.path / "tables")
         self.now: dict[str, Any] | None = None  # while it runs (screens/now.py)
         self._kept: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
         self._latest: OrderedDict[Hashable, pa.Table] = OrderedDict()
         self._turns = Turns()
+
+    def _keep(self) -> Kept:
+        """Other answers where the run-time's rows are in."""
+        return Kept(self.run.path, f"{version()} all" if self.run.everything else None)
+
+    def with_all(self) -> "Opened":
+        """The same run with what is not the program's but a run-time's."""
+        run = self.run
+        return self.once(
+            "all", lambda: Opened(self.name, Run(run.path, MEMORY, everything=True), self.at)
+        )
+
+    def forget(self) -> None:
+        """Of what it has answered: another run that it was compared with is another now."""
+        self.kept = self._keep()
+        self._kept.pop("all", None)
 
     def sort(self, stop: Stop) -> None:
         """Makes the copy of its calls that answers on a part of the time are read from."""
@@ -253,13 +270,14 @@ class Runs:
         fresh.now = None if is_over else before.now
         self.all[name] = fresh
         for opened in self.all.values():  # what was compared with it is another answer now
-            opened.kept = Kept(opened.run.path)
+            opened.forget()
         self.generation += 1
 
-    def view(self, name: str, stop: Stop | None = None) -> View:
-        """The run of this name, for one request."""
+    def view(self, name: str, stop: Stop | None = None, everything: bool = False) -> View:
+        """The run of this name, for one request. `everything`: also what is a run-time's, not the program's."""
         if name not in self.all:
             raise NoSuchRun(
                 f"run={name[:80]!r}: no such run is open; there are {', '.join(self.all)}"
             )
-        return View(self.all[name], self, stop)
+        opened = self.all[name]
+        return View(opened.with_all() if everything else opened, self, stop)

@@ -40,7 +40,7 @@ HIGH, MEDIUM = 0.1, 0.02
 
 
 def _page(view: View) -> Page:
-    kept = Keeping(view, view.run.path)
+    kept = view if view.run.everything else Keeping(view, view.run.path)
     return page.compute(view.opened.name, view.run.manifest, kept, cost.per_call(), lambda: None)
 
 
@@ -167,7 +167,7 @@ class _Stoppable(Run):
 
     def __init__(self, view: View) -> None:
         """A database of its own, since findings make many tables."""
-        super().__init__(view.run.path, MEMORY)
+        super().__init__(view.run.path, MEMORY, view.run.everything)
         self._stop = view.stop
         self._stop.watch(self.connection)
 

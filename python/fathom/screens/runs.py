@@ -6,9 +6,12 @@ from typing import Any
 
 import fathom
 from fathom import live
+from fathom.analysis import summary
 from fathom.analysis.latency.layers import stack
+from fathom.analysis.part import in_part
 from fathom.screens import answer
 from fathom.screens.opened import Opened, Runs
+from fathom.view import ending
 
 
 def layers(opened: Opened) -> list[str]:
@@ -20,15 +23,20 @@ def layers(opened: Opened) -> list[str]:
 def _one(opened: Opened) -> dict[str, Any]:
     cursor = opened.run.connection.cursor()
     rows = cursor.sql("select * exclude configuration from runs").to_arrow_table().to_pylist()
-    row = rows[0]
+    row, manifest = rows[0], opened.run.manifest
+    seen = summary.coverage(opened.run, manifest.get("configuration", {}).get("counted", []))
     return {
         "name": opened.name,
         "path": str(opened.run.path),
         **{key: row[key] for key in ("duration", "started", "ranks", "processes", "nodes")},
-        **{key: row[key] for key in ("events", "counted", "coverage")},
+        "events": seen["recorded"],
+        "counted": seen["counted"],
+        "coverage": row["coverage"],
         "lanes": row["processes"],
         "layers": layers(opened),
-        "command": shlex.join(str(word) for word in opened.run.manifest.get("command", [])),
+        "in part": in_part(opened.run, manifest),
+        "left out": ending.apart(**summary.beside(opened.run).to_pylist()[0]),
+        "command": shlex.join(str(word) for word in manifest.get("command", [])),
     }
 
 

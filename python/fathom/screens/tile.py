@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fathom import tiles
+from fathom.analysis.part import HEAT_OF_ALL, is_all_own
 from fathom.database import quoted
 from fathom.errors import DamagedRun, UsageError
 from fathom.screens import answer, conditions, number, text
@@ -30,8 +31,9 @@ FILTERS = ("kinds", "ops")  # that a tile's cells know
 
 
 def has_calls(view: View) -> bool:
-    """Were calls recorded in full? Else pictures are made of table `heat`."""
-    return view.once("has calls", lambda: bool(view.value("select exists(from calls)")))
+    """Were calls recorded in full? Else pictures are made of table `heat`. Fathom's own rows are none."""
+    text = "select exists(from calls where layer <> 'fathom')"
+    return view.once("has calls", lambda: bool(view.value(text)))
 
 
 def pyramid(view: View) -> tiles.Tiles:
@@ -60,7 +62,8 @@ def _levels(view: View) -> tuple[list[Level], int]:
     cut = geometry(view)
     if not has_calls(view):
         return cut.levels(cut.first_whole), cut.first_whole
-    return cut.levels(cut.deepest), pyramid(view).deepest
+    # Tiles that lie ready are of the program alone.
+    return cut.levels(cut.deepest), -1 if view.run.everything else pyramid(view).deepest
 
 
 def outliers(view: View) -> list[dict[str, Any]]:
@@ -91,6 +94,7 @@ def levels(view: View, _: Selection) -> dict[str, Any]:
         "width": coarsest.width,
         "levels": each,
         "source": "calls" if has_calls(view) else "heat",
+        "note": None if has_calls(view) or is_all_own(view) else f"counts by time: {HEAT_OF_ALL}",
         "outliers": outliers(view),
         "sql": f"with {_cells(view, Selection(), coarsest, 0, coarsest.bins)} from cells order by all",
     }

@@ -118,6 +118,82 @@ def test_a_straggler_is_one_of_ranks(tmp_path: Path, ranks: bool) -> None:
     assert ["rank"] * ranks == [one["kind"] for one in answer["landmarks"] if one["kind"] == "rank"]
 
 
+def test_what_a_run_time_did_is_put_in_by_one_parameter(tmp_path: Path) -> None:
+    calls = [
+        {"id": 1, "layer": "posix", "op": "pread", "kind": "read", "start": 0, "duration": 90, "bytes": 7,
+         "file": 0, "file_offset": 0, "runtime": True},
+        {"id": 2, "layer": "posix", "op": "pwrite", "kind": "write", "start": 91, "duration": 9, "bytes": 5,
+         "file": 1, "file_offset": 0, "runtime": False},
+    ]  # fmt: skip
+    path = write_run(
+        tmp_path / "r.fathom", runs=[{"duration": 100, "ranks": 2, "ranks_seen": 1}],
+        processes=[{"process": 0, "rank": 0}], calls=calls,
+        counters=[row | {"runtime": row["op"] == "pread"} for row in counters_of(calls)],
+        files=[{"file": n, "path": f"/a/{n}", "kind": "regular", "runtime": n == 0} for n in range(2)],
+    )  # fmt: skip
+    runs = Runs([path])
+
+    def ops(**more: str) -> set[str]:
+        rows = screens.ask(runs, "breakdown", {"run": "r", "by": "op", **more})["rows"]
+        return {row[0].split(":")[-1] for row in rows}
+
+    assert ops() == {"pwrite"}
+    assert ops(all="1") == {"pread", "pwrite"}
+    assert ops() == {"pwrite"}  # what is kept of one is not the other's
+    for name in ("overview", "levels", "latency"):
+        one, other = (screens.ask(runs, name, {"run": "r", **more}) for more in ({}, {"all": "1"}))
+        assert one != other, name
+    tile = {"run": "r", "layer": "posix", "z": "0", "x": "0", "y": "0"}
+    assert screens.ask(runs, "tile", tile) != screens.ask(runs, "tile", {**tile, "all": "1"})
+    sides = {"run": "r", "with": "r", "all": "1"}
+    assert {row[0] for row in screens.ask(runs, "compare", sides)["ops"]["rows"]} == {
+        "pread",
+        "pwrite",
+    }
+    (one,) = screens.ask(runs, "runs", {})["runs"]
+    assert one["left out"].startswith("1 call on 1 file, 90 ns, of the MPI library's start and end")
+    assert one["in part"] == ["1 of 2 ranks was recorded; of the others nothing is known"]
+    with pytest.raises(UsageError, match="1 is expected"):
+        ops(all="yes")
+
+
+def test_counts_by_time_say_that_they_hold_a_run_times(tmp_path: Path) -> None:
+    rows = [
+        {"process": 0, "layer": "posix", "op": op, "kind": "read", "calls": 1, "recorded": 0, "time": 9,
+         "runtime": op == "read"} for op in ("read", "pread")
+    ]  # fmt: skip
+    for name, counters in (("mixed", rows), ("own", rows[1:])):
+        path = write_run(
+            tmp_path / f"{name}.fathom", runs=[{"duration": 100}], processes=[{"process": 0}],
+            counters=counters,
+            heat=[{"process": 0, "layer": "posix", "operation": "read", "start": 0, "stop": 50, "calls": 1}],
+        )  # fmt: skip
+        note = screens.ask(Runs([path]), "levels", {"run": name})["note"]
+        assert (note is not None) == (name == "mixed"), name
+
+
+def test_the_overview_and_the_foot_count_alike(runs: Runs) -> None:
+    facts = {row[0]: row[1] for row in screens.ask(runs, "overview", {"run": "small"})["facts"]}
+    first = screens.ask(runs, "runs", {})["runs"][0]
+    assert first["events"] == facts["calls recorded in full"] == 6
+    assert first["counted"] == facts["calls only counted"]
+
+
+def test_of_fathoms_own_rows_no_picture_is_drawn(tmp_path: Path) -> None:
+    """At level job there are no others."""
+    own = [{"id": 1, "layer": "fathom", "op": "start", "kind": "other", "start": 0, "duration": 5}]
+    read = {"process": 0, "layer": "posix", "op": "pread", "kind": "read", "calls": 1, "time": 9}
+    path = write_run(
+        tmp_path / "r.fathom", runs=[{"duration": 100}], processes=[{"process": 0}], calls=own,
+        counters=[*counters_of(own), read],
+        heat=[{"process": 0, "layer": "posix", "operation": "read", "start": 0, "stop": 50, "calls": 1, "time": 9}],
+    )  # fmt: skip
+    runs = Runs([path])
+    assert screens.ask(runs, "levels", {"run": "r"})["source"] == "heat"
+    facts = screens.ask(runs, "overview", {"run": "r"})["facts"]
+    assert ["calls recorded in full", 0, "count"] in facts
+
+
 def test_a_call_with_all_around_it(runs: Runs) -> None:
     answer = screens.ask(runs, "call", {"run": "small", "call": "2"})
     assert (answer["call"]["op"], answer["call"]["exclusive"]) == ("MPI_File_write_at_all", 800)

@@ -31,6 +31,10 @@ export interface Run {
 	lanes: number;
 	layers: string[];
 	command: string;
+	/** Of which ranks or files less is known than of others: a sentence each. */
+	"in part": string[];
+	/** What is not the program's but a run-time's; null: nothing. */
+	"left out": string | null;
 }
 
 /** What a run that still runs does: a look at it. */
@@ -123,6 +127,7 @@ export interface Levels {
 	width: number;
 	levels: Level[];
 	source: "calls" | "heat";
+	note: string | null;
 	outliers: Outlier[];
 	/** Gives the cells of the coarsest level. */
 	sql: string;

@@ -1,7 +1,7 @@
 /** Answers as screens wait for them: kept for a while, cancelled when nobody waits any more. */
 import { useLayoutEffect, useState } from "preact/hooks";
 import { requestKey, type Parameters, type Source } from "../source";
-import { revision } from "./state";
+import { everything, revision } from "./state";
 
 const KEPT = 150; // a tile is 0.3 MB at most
 const kept = new Map<string, unknown>();
@@ -33,10 +33,27 @@ interface Flight {
 }
 const flying = new Map<string, Flight>();
 
+/** A question of the run as it is now, with or without what a run-time did. */
+function now(key: string): string {
+	return `${revision.value} ${everything.value} ${key}`;
+}
+
+/** The source, asked also for what a run-time did; a report has the program's alone. */
+function asked(one: Source): Source {
+	if (!everything.value || one.frozen) return one;
+	const all = (parameters: Parameters): Parameters => (parameters["run"] ? { ...parameters, all: "1" } : parameters);
+	return {
+		frozen: false,
+		json: (name, parameters, signal) => one.json(name, all(parameters), signal),
+		bytes: (name, parameters, signal) => one.bytes(name, all(parameters), signal),
+		act: (name, parameters) => one.act(name, parameters),
+	};
+}
+
 function start(full: string, read: Reader<unknown>): Flight {
 	if (!source) throw new Error("no source: askFrom comes before the first screen");
 	const cancel = new AbortController();
-	const flight: Flight = { answer: read(source, cancel.signal), cancel, waiting: 0 };
+	const flight: Flight = { answer: read(asked(source), cancel.signal), cancel, waiting: 0 };
 	const landed = (): void => {
 		if (flying.get(full) === flight) flying.delete(full);
 	};
@@ -47,7 +64,7 @@ function start(full: string, read: Reader<unknown>): Flight {
 
 /** Asks, or answers from what is kept of the run as it is now. Who asks the same meanwhile waits for the same answer; it is cancelled when nobody does. */
 export async function ask<T>(key: string, read: Reader<T>, signal: AbortSignal): Promise<T> {
-	const full = `${revision.value} ${key}`;
+	const full = now(key);
 	signal.throwIfAborted();
 	if (kept.has(full)) return kept.get(full) as T;
 	const flight = flying.get(full) ?? start(full, read);
@@ -91,7 +108,7 @@ export function useAnswer<T>(name: string, parameters: Parameters | null): Answe
 
 /** As `useAnswer`, for what takes several requests or is no JSON. The key says all that `read` depends on. */
 export function useReader<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Answer<T> {
-	const full = `${revision.value} ${key}`; // of a run that has grown, what is asked is another question at once
+	const full = now(key); // of a run that has grown, what is asked is another question at once
 	const [answer, setAnswer] = useState<Answer<T> & { full: string }>({ value: null, error: null, loading: key !== "", full });
 	// Before the page is drawn: an effect would ask a frame later.
 	useLayoutEffect(() => {

@@ -7,7 +7,7 @@ export const SELECTION = ["t", "lanes", "layers", "kinds", "ops", "files", "serv
 export type SelectionName = (typeof SELECTION)[number];
 
 /** Parameters that outlive a change of screen; all others belong to one screen. */
-const SHARED: readonly string[] = ["run", "call", "metric", "theme", "w", "wl", ...SELECTION];
+const SHARED: readonly string[] = ["run", "all", "call", "metric", "theme", "w", "wl", ...SELECTION];
 
 export interface Page {
 	screen: string;

@@ -15,6 +15,9 @@ export const revision = signal(0);
 export const selection = computed(() => selectionOf(page.value));
 export const run = computed(() => page.value.given["run"] ?? "");
 
+/** Is what a run-time did to be among what the program did? */
+export const everything = computed(() => page.value.given["all"] === "1");
+
 /** Run and selection, as every request has them. */
 export const scope = computed(() => ({ run: run.value, ...selection.value }));
 

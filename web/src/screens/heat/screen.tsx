@@ -89,6 +89,7 @@ function Map({ run, levels, stale }: { run: Run; levels: Levels; stale: boolean 
 			>
 				<Readout grid={grid} at={pointing.hover ?? gestures.place} lane={lane} />
 			</Figure>
+			{levels.note && <p class="quiet">{levels.note}</p>}
 			<Longest marks={marks} lane={lane} />
 		</div>
 	);
