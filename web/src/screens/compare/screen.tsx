@@ -55,7 +55,7 @@ function Compared({ compared, only }: { compared: CompareAnswer; only: boolean }
 		<>
 			{compared.incomparable.length > 0 && (
 				<div class="notice">
-					<strong>Not comparable: </strong>
+					<strong>Not comparable, or only with care: </strong>
 					<ul>
 						{compared.incomparable.map((one) => (
 							<li key={one}>{one}</li>
