@@ -9,6 +9,7 @@ from fathom import live
 from fathom.analysis import summary
 from fathom.analysis.latency.layers import stack
 from fathom.analysis.part import in_part
+from fathom.keeping import Keeping
 from fathom.screens import answer
 from fathom.screens.opened import Opened, Runs
 from fathom.view import ending
@@ -24,7 +25,8 @@ def _one(opened: Opened) -> dict[str, Any]:
     cursor = opened.run.connection.cursor()
     rows = cursor.sql("select * exclude configuration from runs").to_arrow_table().to_pylist()
     row, manifest = rows[0], opened.run.manifest
-    seen = summary.coverage(opened.run, manifest.get("configuration", {}).get("counted", []))
+    kept = Keeping(opened.run, opened.run.path)
+    seen = summary.coverage(kept, manifest.get("configuration", {}).get("counted", []))
     return {
         "name": opened.name,
         "path": str(opened.run.path),
@@ -34,8 +36,8 @@ def _one(opened: Opened) -> dict[str, Any]:
         "coverage": row["coverage"],
         "lanes": row["processes"],
         "layers": layers(opened),
-        "in part": in_part(opened.run, manifest),
-        "left out": ending.apart(**summary.beside(opened.run).to_pylist()[0]),
+        "in part": in_part(kept, manifest),
+        "left out": ending.apart(**summary.beside(kept).to_pylist()[0]),
         "command": shlex.join(str(word) for word in manifest.get("command", [])),
     }
 
