@@ -94,6 +94,8 @@ __attribute__((cold)) void call_misaligned(struct call *c);
 void call_scattered(struct call *c);
 void call_datatype(struct call *c, uint32_t datatype);
 uint32_t datatype_define(struct call *c, const char *name); /* equal names, equal numbers */
+/* What the program says (MPI_Pcontrol): off, none of its calls is recorded or counted until it is on again. */
+void recording_switch(bool on);
 /* May calls of the layer be recorded, or counted? For hooks and edges that work outside a call. */
 bool layer_on(uint8_t layer);
 /* Is the nearest call around this place, on this thread, one of that layer? */

@@ -18,6 +18,7 @@ static struct levels both[2], nothing = {.number = UINT32_MAX, .next_edge = UINT
 static struct levels *_Atomic in_force = &nothing;
 static struct levels *latest;     /* in force now, or until the end */
 static uint32_t numbers;          /* lock held */
+static _Atomic bool switched_off; /* by the program */
 static _Atomic uint64_t gate_own; /* of a process without a ring */
 static const _Atomic uint64_t gate_none;
 const _Atomic uint64_t *_Atomic gate_at = &gate_own;
@@ -62,6 +63,8 @@ static void resolve(struct levels *l)
 	}
 	if (l->code)
 		l->layers = config.layers;
+	if (atomic_load(&switched_off))
+		l->in_play = l->layers = l->files = l->code = 0;
 	for (uint32_t layer = 0; layer < LAYERS_MOST; layer++)
 		l->usual[layer] = levels_usual(l, layer);
 }
@@ -86,7 +89,7 @@ static void place_gate(struct levels *l)
 {
 	_Atomic uint64_t *own = process->ring ? &process->ring->gate : &gate_own;
 
-	if (!atomic_load(&control->selection) && !config.files && !config.select) {
+	if (!atomic_load(&control->selection) && !config.files && !config.select && !switched_off) {
 		l->gate = atomic_load(&control->gate);
 		atomic_store(&gate_at, &control->gate);
 		return;
@@ -260,6 +263,23 @@ void levels_rank_known(void)
 	if (atomic_load(&in_force) != &nothing)
 		use(copy_in_force());
 	process_unlock(mask);
+}
+
+void recording_switch(bool on)
+{
+	const bool changes = atomic_load(&in_force) != &nothing && atomic_load(&switched_off) == on;
+	uint64_t mask;
+
+	if (!changes)
+		return;
+	if (!on) /* while it can be written */
+		note("MPI_Pcontrol(0): of what the program did from then on nothing is known");
+	mask = process_lock();
+	atomic_store(&switched_off, !on);
+	use(copy_in_force());
+	process_unlock(mask);
+	if (on)
+		note("MPI_Pcontrol: the program had its calls recorded again");
 }
 
 void levels_new_image(void)
