@@ -359,7 +359,7 @@ extern __thread struct thread *self
  * that leaves one leaves the other. */
 void call_outlives_frame(const struct call *c);
 uint32_t enclosing_op(const struct thread *t); /* op + 1 of the innermost open call; 0: none */
-uint32_t beyond_enclosing_op(const struct thread *t); /* of the one around that */
+uint32_t beyond_enclosing_op(const struct thread *t);                  /* of the one around that */
 uint32_t call_enclosing(const struct thread *t, const struct call *c); /* around one in flight */
 
 /* ---- clock.c ---- */
