@@ -43,7 +43,7 @@ class Time:
     busiest_share: float  # of the run time, in I/O; at most, where its threads did I/O too
     median_share: float  # of a rank
     mean_share: float
-    verdict: str  # `no`, `partly`, `yes`; `unknown` where the bounds do not tell
+    verdict: str  # `no`, `partly`, `yes`; `unknown` where the bounds do not tell, or no call has a duration
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def time(source: Source) -> Time:
         mean_share=(spread["together"] or 0) / SECOND / run / spread["units"]
         if run and spread["units"]
         else 0.0,
-        verdict=verdict_of(least, most),
+        verdict=verdict_of(least, most) if most or spread["most"] is None else "unknown",
     )
 
 

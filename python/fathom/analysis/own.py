@@ -95,9 +95,9 @@ def sums(table: pa.Table, key: str, value: str) -> list[tuple[Any, int]]:
 
 
 def shares(of: Sequence[tuple[Any, int]]) -> list[tuple[Any, float]]:
-    """Each value as a part of all; nothing where there is none."""
-    total = sum(value for _, value in of)
-    return [(key, value / total) for key, value in of] if total else []
+    """Each value as a part of all; 0 where all is."""
+    total = sum(value for _, value in of) or 1
+    return [(key, value / total) for key, value in of]
 
 
 def busy_of(source: Source, layer: str) -> int | None:

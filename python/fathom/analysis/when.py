@@ -38,12 +38,13 @@ def when(source: Source) -> When:
     first, last = pc.min(table["first_start"]).as_py(), pc.max(table["last_stop"]).as_py()
     first, last = (None if at is None else at / SECOND for at in (first, last))
     origin, rows = heat(source)
-    if first is None or origin == "none":
-        pattern = "none" if first is None else "unknown"
-        return When("span", pattern, first, last, [], None, [])
     width = _width(run)
     everyone = source.sql(statement("own_spread"))["units"][0].as_py()
     parts = (_spent(rows, "processes").sum(axis=0) / width / max(1, everyone)).tolist()
+    # Without durations no part has any I/O.
+    if first is None or origin == "none" or not any(parts):
+        pattern = "none" if first is None else "unknown"
+        return When("span", pattern, first, last, [], None, [])
     pattern, bursts, period = pattern_of(parts)
     second = width / SECOND
     return When(

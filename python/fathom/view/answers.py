@@ -35,6 +35,8 @@ WORTH = 0.01
 # Up to what share of the time recorded in full it is said that it is a share.
 NEARLY = 0.995
 MOST_LINES = 3
+# Of a log of strace without -T, and whatever else knows no durations.
+UNTIMED = "no call of this run has a duration"
 
 
 def layer_name(layer: str) -> str:
@@ -51,6 +53,8 @@ def time(of: Time, unit: str, tool: str | None = None) -> str:
     verdict = VERDICTS[of.verdict]
     if of.busiest_process is None:
         return "no: no I/O call was seen"
+    if not of.most:
+        return f"not to be told: {UNTIMED}"
     who = of.busiest if unit == "rank" and of.busiest is not None else of.busiest_process
     busiest = f"; the busiest {unit}, {who}: {numbers.percent(of.busiest_share)}"
     if of.median_share < of.busiest_share:
@@ -76,7 +80,8 @@ def library(of: Library) -> str:
         return "none"
     (top, share), *others = of.layers
     on = "".join(f", on {layer_name(name)}" for name in of.stack[1:])
-    words = [f"{layer_name(top)} ({numbers.percent(share)} of the I/O time){on}"]
+    part = f" ({numbers.percent(share)} of the I/O time)" if share else ""
+    words = [f"{layer_name(top)}{part}{on}"]
     direct = [
         f"{layer_name(name)} {numbers.percent(part)}" for name, part in others if part >= WORTH
     ]
@@ -135,6 +140,8 @@ def operation(of: Operation) -> str:
         for kind, share in of.kinds
         if share >= WORTH
     ]
+    if not parts:
+        return f"not to be told: {UNTIMED}"
     words = [f"{parts[0]} of the I/O time" + "".join(f", {part}" for part in parts[1:])]
     words.append(
         f"most in {printable(of.op)}: {numbers.seconds(of.seconds)} in {numbers.things(of.calls, 'call')}"
