@@ -99,3 +99,28 @@ def test_a_damaged_log_gets_the_line_of_import_and_keeps_nothing(tmp_path: Path)
     assert str(log) in one_line(fathom("show", log, cache=cache))
     assert not kept(cache)
     assert not list((cache / "fathom" / "imported").iterdir())
+
+
+def unprivileged() -> list[str]:
+    """What takes a superuser's right to read everything from a command."""
+    if os.geteuid():
+        return []
+    needs.require(["setpriv"])
+    return ["setpriv", "--inh-caps=-all", "--bounding-set=-all"]
+
+
+@pytest.mark.parametrize("what", ["a log", "a directory", "a log in a directory", "a run"])
+def test_a_permission_that_lacks_is_named(tmp_path: Path, what: str) -> None:
+    place = tmp_path / ("closed.fathom" if what == "a run" else "closed")
+    if what == "a log":
+        place.write_text("")
+    else:
+        place.mkdir()
+        (place / "run.json").write_text("{}")
+    place.chmod(0)
+    named = place / "log" if what == "a log in a directory" else place
+    words = [*unprivileged(), str(paths.FATHOM), "show", str(named)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False)
+    place.chmod(0o700)
+    said = one_line(done)
+    assert said.startswith(f"fathom: {named}") and "Permission denied" in said

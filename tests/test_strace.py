@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import subprocess
 import time
@@ -233,3 +235,50 @@ def test_what_needs_the_library_is_refused(tmp_path: Path, words: list[str]) -> 
     assert done.returncode == 125
     assert words[0] in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def shown(log: Path, cache: Path) -> Any:
+    return fathom("show", log, env={**os.environ, "XDG_CACHE_HOME": str(cache)})
+
+
+@pytest.mark.parametrize("options", ["-f -ttt -T -y", "-ttt -T -y", "-f -ttt -T -r -n -i -Y"])
+def test_a_log_is_shown_as_a_run_is(tmp_path: Path, options: str) -> None:
+    done = shown(traced(tmp_path, *options.split()), tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("cat.log: cat\n")
+
+
+def test_without_durations_the_time_is_not_known(tmp_path: Path) -> None:
+    done = shown(traced(tmp_path, "-f", "-ttt", "-y"), tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+    for question in ("I/O the problem?", "Which operation?"):
+        assert re.search(rf"{re.escape(question)} +not to be told: no call of", done.stdout)
+    assert re.search(r"Which library\? +POSIX; no MPI-IO", done.stdout)
+
+
+@pytest.mark.parametrize("named", ["logs", "logs/cat"])
+def test_logs_of_threads_are_shown_together(tmp_path: Path, named: str) -> None:
+    (tmp_path / "logs").mkdir()
+    words = ["strace", "-ff", "-ttt", "-T", "-y", "-o", str(tmp_path / "logs/cat")]
+    subprocess.run([*words, "sh", "-c", "cat /dev/null; true"], check=True)
+    assert len(list((tmp_path / "logs").iterdir())) == 2
+    done = shown(tmp_path / named, tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+    assert "2 processes" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "why"), [("-f -r", "strace -r"), ("-f -tt", "strace -t"), ("-f -c", "a summary")]
+)
+def test_a_log_to_show_is_refused_for_its_reason(tmp_path: Path, options: str, why: str) -> None:
+    done = shown(traced(tmp_path, *options.split()), tmp_path / "cache")
+    assert done.returncode == 3
+    assert why in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["a text\n", "7 files = 5\n", "f(x) == y\n", "def f(x): return 1\n"]
+)
+def test_other_text_is_no_log(tmp_path: Path, text: str) -> None:
+    (tmp_path / "text").write_text(text)
+    assert "not a run in one file" in shown(tmp_path / "text", tmp_path / "cache").stderr

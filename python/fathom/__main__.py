@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from fathom import __version__
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, printable
 from fathom.view.ascii import tolerate
 
 # In the order a user meets them; what each does is the first line of its module.
@@ -121,6 +121,9 @@ def main(words: Sequence[str] | None = None) -> int:
         if not error.said:
             print(f"fathom: {error}", file=sys.stderr)
         return error.status
+    except PermissionError as error:
+        print(f"fathom: {printable(error.filename)}: {error.strerror}", file=sys.stderr)
+        return FathomError.status
     except BrokenPipeError:  # `fathom query … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

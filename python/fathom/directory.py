@@ -56,12 +56,13 @@ def to_make(path: str | PathLike[str]) -> Path:
     return given if given.suffix == SUFFIX else given.with_name(given.name + SUFFIX)
 
 
-def engine(*words: str) -> None:
-    """Runs fathom-engine; its progress goes to stderr, so does its one line of error."""
+def engine(*words: str, quiet: bool = False) -> None:
+    """Runs fathom-engine; its report goes to stderr unless `quiet`, its one line of error always."""
     command = [str(places.engine()), *words]
     try:
         # A limit of a file's size is an error to it, as to us, and no signal.
-        done = subprocess.run(command, stdout=STDERR, restore_signals=False, check=False)
+        report = subprocess.DEVNULL if quiet else STDERR
+        done = subprocess.run(command, stdout=report, restore_signals=False, check=False)
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
     ended(words[0], done.returncode)

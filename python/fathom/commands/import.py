@@ -21,7 +21,7 @@ import argparse
 import os
 from pathlib import Path
 
-from fathom.directory import engine, to_make
+from fathom.directory import to_make
 from fathom.errors import UsageError, printable
 from fathom.importing.start import reading
 from fathom.manifest import TOOLS
@@ -57,11 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"import: {printable(file)}: there is no such file")
         if file in arguments.files[:place]:
             raise UsageError(f"import: {printable(file)} is named twice; name each file once")
-    if arguments.tool == "strace":
-        engine(arguments.tool, str(into), *map(str, arguments.files))
-    elif arguments.tool in WHOLE and len(arguments.files) != 1:
+    if arguments.tool in WHOLE and len(arguments.files) != 1:
         raise UsageError(f"import: {WHOLE[arguments.tool]}; name one")
-    else:
-        reading(arguments.tool, arguments.files, into)
+    reading(arguments.tool, arguments.files, into)
     print(into)
     return 0

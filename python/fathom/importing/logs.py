@@ -1,8 +1,10 @@
 """Logs of other tools where a run is asked for: imported when they are first named, and kept for the next time."""
 
 import contextlib
+import glob
 import hashlib
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -10,24 +12,61 @@ from fathom.errors import FathomError, printable
 
 # Where a log of Darshan has this number, little-endian, behind its version.
 DARSHAN = (8, (6567223).to_bytes(8, "little"))
+# How a log of strace begins: a call, or the head of its summary, behind what its options put before it.
+STRACE = re.compile(
+    rb"(\[pid +)?(\d+(<[^\n]*?>)?\]? +)? *"  # whose: 12, 12<sh>, [pid 12]
+    rb"([\d:.]+ +)?(\(\+ *[\d.]+\) )?(\[[^]\n]*\] ){0,2}"  # when; -r, -n, -i beside it
+    rb"(% time  |[a-z]\w*\([^\n]*( = |<unfinished \.\.\.>))"
+)
+FIRST_LINE = 1 << 16  # bytes that it may have
+# How `strace -ff` names the file of a thread.
+OF_THREAD = re.compile(r"\.\d+")
 # Runs that were imported by other rules than today's are made anew.
 RULES = 1
 
 
 def tool_of(log: Path) -> str | None:
-    """Whose log this is, as `fathom import` names the tool; None: of none that can be told by its look."""
+    """Whose log this is, as `fathom import` names the tool; None: of none that can be told by its look. Raises
+    `PermissionError` of one that may not be read."""
     try:
         if log.is_dir():
-            if any((log / name).is_file() for name in ("recorder.mt", "recorder.dat")):
-                return "recorder"
-            return "dftracer" if any(log.glob("*.pfw*")) else None
+            return _tool_of_directory(log)
         if log.name.endswith((".pfw", ".pfw.gz")):
             return "dftracer"
         with log.open("rb") as file:
-            file.seek(DARSHAN[0])
-            return "darshan" if file.read(len(DARSHAN[1])) == DARSHAN[1] else None
+            begin = file.read(FIRST_LINE)
+    except PermissionError:
+        raise
     except OSError:
-        return None
+        return "strace" if _of_threads(log) else None
+    if begin[DARSHAN[0] :].startswith(DARSHAN[1]):
+        return "darshan"
+    return "strace" if STRACE.match(begin) else None
+
+
+def _tool_of_directory(log: Path) -> str | None:
+    files = list(log.iterdir())
+    names = {file.name for file in files}
+    if names & {"recorder.mt", "recorder.dat"}:
+        return "recorder"
+    if any(".pfw" in name for name in names):
+        return "dftracer"
+    threads = bool(files) and all(OF_THREAD.fullmatch(file.suffix) for file in files)
+    return "strace" if threads and tool_of(files[0]) == "strace" else None
+
+
+def _files(log: Path) -> list[Path]:
+    return [log] if log.exists() else _of_threads(log)
+
+
+def _of_threads(log: Path) -> list[Path]:
+    """The files of `strace -ff -o LOG`: LOG.1, LOG.2 and so on."""
+    beside = log.parent.glob(f"{glob.escape(log.name)}.*")
+    return sorted(
+        file
+        for file in beside
+        if OF_THREAD.fullmatch(file.name.removeprefix(log.name)) and tool_of(file) == "strace"
+    )
 
 
 def run_of(log: Path) -> Path | None:
@@ -74,7 +113,7 @@ def _hash(text: str) -> str:
 
 def _state(log: Path) -> str:
     """Another one where the log has changed."""
-    files = sorted(log.rglob("*")) if log.is_dir() else [log]
+    files = sorted(log.rglob("*")) if log.is_dir() else _files(log)
     states = ((str(file), file.stat()) for file in files)
     return f"{RULES} " + " ".join(f"{name}:{at.st_size}:{at.st_mtime_ns}" for name, at in states)
 
@@ -82,4 +121,4 @@ def _state(log: Path) -> str:
 def _import(tool: str, log: Path, run: Path) -> None:
     from fathom.importing.start import reading
 
-    reading(tool, [log], run)
+    reading(tool, _files(log), run, quiet=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from fathom import places
+from fathom.directory import engine
 from fathom.errors import FathomError, UsageError, install, printable
 
 # What the engine says when the reader did not come to its end.
@@ -22,8 +23,11 @@ class NoLog(FathomError):
     status = 3
 
 
-def reading(tool: str, logs: list[Path], into: Path) -> None:
-    """A run of a tool's logs. Raises `UsageError` where it needs what is not here."""
+def reading(tool: str, logs: list[Path], into: Path, quiet: bool = False) -> None:
+    """A run of a tool's logs. `quiet`: without a report. Raises `UsageError` where it needs what is not here."""
+    if tool == "strace":
+        engine(tool, str(into), *map(str, logs), quiet=quiet)
+        return
     if tool == "darshan":
         from fathom.importing.darshan_library import library
 
@@ -47,14 +51,14 @@ def importing(reader: str, logs: list[Path], into: Path) -> None:
         )  # fmt: skip
         if read.stdout is not None:
             read.stdout.close()  # the engine alone reads it
-        status, engine = read.wait(), made.wait()
-        if engine == 0:
+        status, told = read.wait(), made.wait()
+        if told == 0:
             return
         stopped = _last(answer)
         if status != 0 and CUT in stopped:
             where, why = _why(status, _last(said))
             raise NoLog(f"{printable(where or logs[0])}: {printable(why)}")
-        raise FathomError(f"import: {stopped or f'fathom-engine ended with status {engine}'}")
+        raise FathomError(f"import: {stopped or f'fathom-engine ended with status {told}'}")
 
 
 def _why(status: int, last: str) -> tuple[str, str]:
