@@ -208,3 +208,9 @@ def test_first_sentences_say_what_is_true_of_the_job(
     assert (" on " in shown.stdout.splitlines()[1]) == hosts, (
         "no host is named without APMPI or DXT"
     )
+
+
+def test_what_mostly_collective_calls_moved_is_no_uneven_work(tmp_path: Path) -> None:
+    """Its ranks' bytes are those of collective calls, and 1600 s of a rank are of a run of 1479 s."""
+    run = imported(wild.log("darshan-logs-imbalanced"), tmp_path)
+    assert "Uneven I/O between ranks" not in fathom("show", run, "--findings").stdout

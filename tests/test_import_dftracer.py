@@ -293,3 +293,21 @@ def test_what_is_told_of_damage_is_a_run_that_packs(tmp_path: Path) -> None:
             shutil.rmtree(run)
         assert done.returncode in (0, 3), done.stderr
         assert [one.name for one in tmp_path.iterdir()] == ["t.pfw"]
+
+
+def test_names_without_a_directory_are_said_to_have_none(tmp_path: Path) -> None:
+    """Ranks open files by names of which no record says where they lay, and wait for each other in it."""
+    files = []
+    for rank in range(3):
+        who = {"pid": 7 + rank, "tid": 7 + rank}
+        said = {**HOST, **who, "name": "PR", "args": {"name": "rank", "value": str(rank)}}
+        times = [(20_000 * at + 300 * rank, 10 if at == 9 else 15_000) for at in range(10)]
+        opens = [
+            event("open", "POSIX", *when, type=3, args={"fhash": f"f{rank}", "flags": 0}, **who)
+            for when in times
+        ]
+        rows = [{**HOST, **who}, said, {**file(f"f{rank}", f"name{rank}"), **who}, *opens]
+        files.append(written(tmp_path, *rows, name=f"{rank}.pfw"))
+    imported(tmp_path, *files)
+    shown = fathom("show", tmp_path / "dftracer.fathom", "--findings")
+    assert "an unknown directory: 3 ranks made" in " ".join(shown.stdout.split())

@@ -2,7 +2,7 @@
 -- layer:  posix
 -- limit:  a rank has 1.5 times the mean's work: blocks of a decomposition that does not divide differ by less. Work is bytes, of
 --   calls that move none their number, at the mean speed of all ranks, so that a slow rank is none that has much to do. Collective calls are
---   left out: in them all wait for all. Said when it loses 1 % of the run and 10 ms
+--   left out: in them all wait for all; so are sums of collective and independent ones, as a log of Darshan has them. Said when it loses 1 % of the run and 10 ms
 -- says:   rank {rank} has {times:times} the work of the mean of {ranks:count} ranks: {bytes:size} in {calls_made:count} calls, mean {mean_bytes:size}
 --   in {mean_calls:count}; its I/O takes {seconds:seconds}, the mean rank's {mean_seconds:seconds}
 -- lost:   time of the rank with the most work less the mean's, at mean speed, at most what the other ranks waited (median)
@@ -14,6 +14,10 @@ with own as (
 	select o.*, if(o.kind in ('read', 'write') and o.bytes > 0, o.bytes, o.calls) as amount
 	from {own} as o left join ops using (layer, op)
 	where rank is not null and not coalesce(ops.collective, false)
+		and (o.layer, o.op) not in (
+			select (t.layer, t.op) from tops as t join ops as f on f.layer = t.layer and f.op = t.label
+			where t.what = 'function' and f.collective
+		)
 ),
 speed as (
 	select layer, op, sum(time) / sum(amount) as each from own group by layer, op

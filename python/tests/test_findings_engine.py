@@ -248,3 +248,9 @@ def test_the_page_of_many_events_names_the_command_only(
     _, out, _ = show(capsys, path)
     assert "What loses time?  fathom show some --findings" in out
     assert json.loads(show(capsys, path, "--json")[1])["findings"] is None
+
+
+def test_no_more_can_be_won_than_the_run_lasted(path: Path, tmp_path: Path) -> None:
+    """Threads side by side, or estimates of a log of sums, come to more."""
+    file = finding(tmp_path, "much", BY_OP.replace("seconds as lost", "9 * seconds as lost"))
+    assert [one.lost for one in find(path, file).found] == [10, 9]

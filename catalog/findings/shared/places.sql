@@ -11,21 +11,22 @@ with stripe as (
 ),
 named as (
 	select
-		f.*, regexp_extract(path, '^(.*)/[^/]*$', 1) as folder, {file_group} as name, regexp_replace(folder, '[0-9]+', '*', 'g') as folders
+		f.*, regexp_extract(path, '^(.*/)?[^/]*$', 1) as folder, {file_group} as name, regexp_replace(folder, '[0-9]+', '*', 'g') as folders
 	from files as f
 ),
 -- Stars only where something differs.
 placed as (
 	select
 		*, count(*) over (partition by folders, name) as alike,
-		if(min(folder) over (partition by folders) = max(folder) over (partition by folders), folder, folders) as directory
+		if(min(folder) over (partition by folders) = max(folder) over (partition by folders), folder, folders) as place
 	from named
 )
 select
 	f.file,
 	f.path,
-	if(alike = 1, path, directory || '/' || name) as place,
-	directory,
+	if(alike = 1, path, f.place || name) as place,
+	-- An import may know a name only, not where it lay.
+	case f.place when '' then 'an unknown directory' when '/' then '/' else rtrim(f.place, '/') end as directory,
 	f.key as system,
 	coalesce(stripe.bytes, 4096) as block,
 	stripe.bytes is not null as striped
