@@ -16,7 +16,7 @@ from fathom.importing.positions import Positions
 
 # Units of times, in ns.
 UNITS = {"NS": 1, "US": 1_000, "MS": 1_000_000, "SEC": 1_000_000_000}
-LARGE, MOST_NUMBER = 1 << 63, (1 << 32) - 1
+LARGE, LARGEST, MOST_NUMBER = 1 << 63, pfw.LARGEST, (1 << 32) - 1
 SUMS = "sums by interval"
 LEFT_OUT = {pfw.COUNTER: "samples of nodes", pfw.AGGREGATED: SUMS}
 LIMITS = (
@@ -30,6 +30,9 @@ LIMITS = (
 )
 
 Whose = tuple[str, int]
+# A function's name, and which of the catalogue it is.
+Known = tuple[str, Function | None]
+NO_FILE = ("", 0)
 
 
 @dataclass
@@ -44,7 +47,8 @@ class Process:
     ended: bool = False
     told: bool = False
     directory: str = ""
-    files: dict[str, str] = field(default_factory=dict)  # paths by hash, in that directory
+    # Paths and objects by hash, in that directory.
+    files: dict[Any, tuple[str, int]] = field(default_factory=lambda: {"": NO_FILE})
     positions: Positions = field(default_factory=Positions)
 
 
@@ -75,17 +79,21 @@ class Trace:
     def _file(self, path: Path) -> int | None:
         """How many of DFTracer's own records it has; None: it has no line."""
         own: int | None = None
+        first, last = self.first, self.last
         for number, line in pfw.lines(path):
             own = own or 0
-            began, took = pfw.BEGAN.search(line), pfw.TOOK.search(line)
+            began = pfw.BEGAN.search(line)
             if began:
-                self.first = min(self.first, int(began[1]))
-                self.last = max(self.last, int(began[1]) + int(took[1] if took else 0))
+                at = int(began[1])
+                took = pfw.TOOK.search(line, began.end()) or pfw.TOOK.search(line)
+                first = min(first, at)
+                last = max(last, at + int(took[1]) if took else at)
             if b'"dftracer"' in line:
                 found = pfw.event(number, line)
                 if found.get("cat") == pfw.OWN:
                     own += 1
                     self._own(path, found)
+        self.first, self.last = first, last
         return own
 
     def _own(self, path: Path, found: Event) -> None:
@@ -156,7 +164,10 @@ class Telling:
 
     def __init__(self, trace: Trace, lines: Lines) -> None:
         self.trace, self.lines = trace, lines
-        self.functions: dict[tuple[str, int | None, str], Function | None] = {}
+        # By category, type and name of an event.
+        self.functions: dict[tuple[object, object, object], Known] = {}
+        # Processes of the file that is read, by number.
+        self.met: dict[Any, Process] = {}
         self.layers: set[str] = set()
         self.hosts: dict[str, int] = {}
         # What has no place in the tables, and calls of which nothing but the time is known.
@@ -180,62 +191,78 @@ class Telling:
 
     def file(self, path: Path) -> None:
         """Its events."""
+        self.met.clear()
         for number, line in pfw.lines(path):
             found = pfw.event(number, line)
             phase = pfw.phase(found)
             if phase == pfw.COMPLETE:
                 if found.get("cat") != pfw.OWN:
-                    self.event(path, found)
+                    try:
+                        self.event(path, found)
+                    except TypeError:  # a list cannot be looked up
+                        raise Damaged(f"line {number} is no event") from None
             elif phase != pfw.METADATA:
                 self.left[LEFT_OUT.get(phase, "records of a kind that is not known")] += 1
 
     def event(self, path: Path, found: Event) -> None:
         """A call."""
-        process = self.trace.process(path, found)
-        self.process(self.trace.whose(path, found)[0], process)
-        name, said = pfw.text(found.get("name")), found.get("args", {})
-        known = self.function(found, name)
+        process = self.met.get(found.get("pid")) or self.meet(path, found)
+        said = found.get("args", {})
+        what = (found.get("cat"), found.get("type"), found.get("name"))
+        name, known = self.functions.get(what) or self.function(*what)
         if known is None:
             self.left[f"calls of {name}"] += 1
             if name in ("fork", "vfork"):
                 process.positions.forked()
             return
-        first, last, unit = self.trace.first, self.trace.last, self.trace.unit
-        began = pfw.number_of(found, "ts", last) - first
-        ended = began + pfw.number_of(found, "dur", last - first - began)
+        began = pfw.number_of(found, "ts", self.trace.last)
+        ended = began + pfw.number_of(found, "dur", self.trace.last - began)
         thread = pfw.number_of(found, "tid", MOST_NUMBER) or process.pid
-        numbers = {key: value for key, value in said.items() if pfw.is_number(value)}
-        file = self.path(process, said.get("fhash"))
+        # As is_number does, a call of which for each would take as long as all else.
+        numbers = {
+            key: value
+            for key, value in said.items()
+            if type(value) is int and -LARGEST <= value <= LARGEST
+        }
+        file, about = process.files.get(said.get("fhash", "")) or self.file_of(
+            process, said["fhash"]
+        )
         op, fields, error = told(known, name, (file, thread), numbers, process.positions)
-        about = self.lines.thing(PATH, file) if file else 0
         if name == "chdir" and file:
-            process.directory, process.files = file, {}
-        times = (began * unit, ended * unit)
+            process.directory, process.files = file, {"": NO_FILE}
+        first, unit = self.trace.first, self.trace.unit
+        times = ((began - first) * unit, (ended - first) * unit)
         self.lines.call(process.number, op, about, times, error, fields, thread)
         self.calls += 1
         self.bare += not said and known.call is not None
         self.above += known.layer in ("mpiio", "hdf5")
 
-    def function(self, found: Event, name: str) -> Function | None:
-        """Which function an event is of."""
-        kind = found.get("type")
-        key = (str(found.get("cat")), kind if pfw.is_number(kind) else None, name)
-        if key not in self.functions:
-            layer = layer_of(key[0], key[1])
-            self.functions[key] = function(layer, name) if layer else None
-            if layer and self.functions[key]:
-                self.layers.add(layer)
-        return self.functions[key]
+    def meet(self, path: Path, found: Event) -> Process:
+        """The process of an event that is its first; tells its line."""
+        process = self.trace.process(path, found)
+        self.process(self.trace.whose(path, found)[0], process)
+        self.met[process.pid] = process
+        return process
 
-    def path(self, process: Process, hashed: Any) -> str:
-        """A file's, from the process's directory; "" where the event names none."""
+    def function(self, category: object, kind: object, name: object) -> Known:
+        """The name of an event's function, and which one it is, when it is first met."""
+        layer, text = layer_of(str(category), kind if pfw.is_number(kind) else None), pfw.text(name)
+        known = self.functions[category, kind, name] = (
+            text,
+            function(layer, text) if layer else None,
+        )
+        if layer and known[1]:
+            self.layers.add(layer)
+        return known
+
+    def file_of(self, process: Process, hashed: Any) -> tuple[str, int]:
+        """A file's path, from the process's directory, and its object, when it is first met."""
         if not isinstance(hashed, str | int):
-            return ""
-        key = str(hashed)
-        if key not in process.files:
-            name = self.trace.name(process.pid, hashed) or f"<{hashed}>"
-            process.files[key] = posixpath.normpath(posixpath.join(process.directory, name))
-        return process.files[key]
+            return NO_FILE
+        name = self.trace.name(process.pid, hashed) or f"<{hashed}>"
+        path = posixpath.normpath(posixpath.join(process.directory, name))
+        process.files[hashed] = (path, self.lines.thing(PATH, path))
+        return process.files[hashed]
 
     def process(self, host: str, process: Process) -> None:
         """Its line, when it is first met."""

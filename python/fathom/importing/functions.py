@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fathom import places
 from fathom.catalogue import Call, load
@@ -33,12 +33,28 @@ class Function:
 
     layer: str
     call: Call | None  # None: a region of the program
+    ops: dict[tuple[str, str, int], Op] = field(default_factory=dict, compare=False, repr=False)
 
     def op(self, name: str, fields: str = "", flags: int = 0) -> Op:
-        """As the tables name it."""
-        op, kind = (self.call.op, self.call.kind) if self.call else (name, "meta")
-        flags |= COLLECTIVE if self.call and self.call.collective else 0
-        return Op(self.layer, op, kind, HEIGHTS[self.layer], fields, flags)
+        """As the tables name it: the same object each time, since logs have millions of calls."""
+        key = (name, fields, flags)
+        if key not in self.ops:
+            op, kind = (self.call.op, self.call.kind) if self.call else (name, "meta")
+            flags |= COLLECTIVE if self.call and self.call.collective else 0
+            self.ops[key] = Op(self.layer, op, kind, HEIGHTS[self.layer], fields, flags)
+        return self.ops[key]
+
+    @functools.cached_property
+    def moves(self) -> bool:
+        """Does it move data?"""
+        call = self.call
+        return bool(call and call.kind in ("read", "write") and call.size)
+
+    @functools.cached_property
+    def fields(self) -> list[tuple[str, str]]:
+        """Those of the catalogue's op that an argument gives, and which."""
+        names = {one.name for one in self.call.fields} if self.call else set()
+        return [(to, of) for to, of in FIELDS if to in names]
 
 
 def layer_of(category: str, kind: int | None) -> str | None:
@@ -77,15 +93,15 @@ def told(
     result = args.get("ret", 0)
     failed = result != 0 if found.layer in ("mpi", "mpiio") else result < 0
     error = 0 if not failed else result if result > 0 else SOME_ERROR
-    if found.call and found.call.kind in ("read", "write") and found.call.size:
+    if found.call and found.moves:
         fields, flags = _data(found, found.call, where, args, positions)
     else:
         if found.call and found.layer == "posix" and where[0]:
             follow(positions, found.call.op, where, args)
-        names = {field.name for field in found.call.fields} if found.call else set()
-        fields = {to: args[of] for to, of in FIELDS if to in names and of in args}
+        fields = {to: args[of] for to, of in found.fields if of in args}
         flags = 0
-    fields = dict(list(fields.items())[:MOST_FIELDS])
+    if len(fields) > MOST_FIELDS:
+        fields = dict(list(fields.items())[:MOST_FIELDS])
     return found.op(name, ",".join(fields), flags), list(fields.values()), error
 
 
