@@ -2,12 +2,17 @@
 
 from dataclasses import dataclass, replace
 
+from fathom.importing.lacks import reads_and_writes
 from fathom.screens import conditions
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 
-NO_FILES = "not captured: no call is known by its file; run with --level file or call"
+
+def no_files(view: View) -> str:
+    """Where no call is known by its file."""
+    again = reads_and_writes(view.run.manifest, "run with --level file or call")
+    return f"not captured: no call is known by its file; {again}"
 
 
 @dataclass(frozen=True)
@@ -16,6 +21,7 @@ class Captured:
 
     made: int
     events: int
+    again: str = "run with --level call"  # what to do about those that are not
 
     @property
     def complete(self) -> bool:
@@ -28,7 +34,7 @@ class Captured:
         if self.complete:
             return None
         if not self.events:
-            return "not captured: these calls were counted, not recorded one by one; run with --level call"
+            return f"not captured: these calls were counted, not recorded one by one; {self.again}"
         return f"{self.events:,} of {self.made:,} selected calls were recorded one by one; the others are missing here"
 
 
@@ -36,7 +42,8 @@ def captured(view: View, selection: Selection) -> Captured:
     """Of what is selected, but for its time: counters have none."""
     text = statement("captured", selected=conditions.calls(replace(selection, t=None)))
     (row,) = view.once(("captured", text), lambda: view.rows(text))
-    return Captured(row["made"], row["events"])
+    again = reads_and_writes(view.run.manifest, Captured.again)
+    return Captured(row["made"], row["events"], again)
 
 
 def missing(view: View, selection: Selection) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fathom.database import quoted
 from fathom.screens import answer, choice, conditions, number, table, text
-from fathom.screens.captured import NO_FILES, missing
+from fathom.screens.captured import missing, no_files
 from fathom.screens.longest import how_many, least
 from fathom.screens.near import near
 from fathom.screens.opened import View
@@ -64,7 +64,7 @@ def _each(view: View, selection: Selection, limit: int) -> Table:
 
 def _note(view: View, selection: Selection, by: str) -> str | None:
     if view.once("no files", lambda: not view.value("select count(file) from counters")):
-        return NO_FILES
+        return no_files(view)
     if selection.t is None and by != "call":
         return None
     return missing(view, selection)

@@ -10,10 +10,12 @@ from fathom import cost
 from fathom.analysis import findings as conclusions
 from fathom.analysis import statement as analysis
 from fathom.analysis import summary
+from fathom.importing.lacks import reads_and_writes
 from fathom.keeping import Keeping
 from fathom.manifest import command_line
 from fathom.polite import politely
 from fathom.screens import answer
+from fathom.screens.captured import Captured
 from fathom.screens.lanes import lanes
 from fathom.screens.opened import MEMORY, View
 from fathom.screens.selection import Selection
@@ -200,7 +202,13 @@ def _rate(view: View) -> Table:
     note = None
     rows = view.table(statement("rate"))
     if not rows.rows:
-        note = "not captured: no call of this run moved bytes of a file"
+        moved = "select exists(from counters where kind in ('read', 'write') and bytes > 0)"
+        again = reads_and_writes(view.run.manifest, Captured.again)
+        note = (
+            f"not captured: when bytes moved; {again}"
+            if view.value(moved)
+            else "not captured: no call of this run moved bytes of a file"
+        )
     return Table(rows.columns, rows.rows, rows.total, rows.sql, note)
 
 

@@ -7,7 +7,7 @@ from fathom.analysis.latency.servers import are_traced
 from fathom.database import one_of, quoted
 from fathom.screens import answer, conditions, number, text
 from fathom.screens.breakdown import NONE, holders
-from fathom.screens.captured import NO_FILES, missing
+from fathom.screens.captured import missing, no_files
 from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
@@ -49,7 +49,7 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
         "stands": "process" if traced else "directory",
         "begin": begin,
         "width": width,
-        "totals": every if every["rows"] else {**every, "note": NO_FILES},
+        "totals": every if every["rows"] else {**every, "note": no_files(view)},
         "bins": near(view, selection).table(
             over_time, UNITS, note=notes(missing(view, selection), together)
         ),

@@ -4,11 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 from fathom.screens import answer, conditions, number, table
+from fathom.screens.captured import missing
 from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
 from fathom.screens.span import duration, lane_count
 from fathom.screens.statements import statement
+from fathom.screens.table import notes
 
 #: Spans at most.
 LIMIT = 10_000
@@ -20,8 +22,9 @@ LANES = 16
 def strips(view: View, selection: Selection, *, width: int = 1024) -> dict[str, Any]:
     """Spans, or bins: `width` equal parts of the selected times."""
     is_cut = selection.lanes is None and lane_count(view) > LANES
-    note = f"the first {LANES} lanes; choose others" if is_cut else None
+    cut = f"the first {LANES} lanes; choose others" if is_cut else None
     shown = replace(selection, lanes=((0, LANES - 1, 1),)) if is_cut else selection
+    note = notes(missing(view, shown), cut)
     where = conditions.calls(shown)
     of_calls = near(view, shown)
     # One more than may be shown are looked at, in any order: so many are soon found where there are more.

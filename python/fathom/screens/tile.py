@@ -14,6 +14,7 @@ from fathom.analysis.part import HEAT_OF_ALL, is_all_own
 from fathom.database import quoted
 from fathom.errors import DamagedRun, UsageError
 from fathom.screens import answer, conditions, number, text
+from fathom.screens.captured import missing
 from fathom.screens.near import near
 from fathom.screens.opened import View
 from fathom.screens.selection import Selection
@@ -81,6 +82,21 @@ def outliers(view: View) -> list[dict[str, Any]]:
     return found
 
 
+def _source(view: View) -> str:
+    """What the picture is made of."""
+    if has_calls(view):
+        return "calls"
+    return "heat" if view.value("select exists(from heat)") else "none"
+
+
+def _note(view: View) -> str | None:
+    """What to know of the picture, or why there is none."""
+    source = _source(view)
+    if source == "none":
+        return missing(view, Selection())
+    return None if source == "calls" or is_all_own(view) else f"counts by time: {HEAT_OF_ALL}"
+
+
 @answer("levels")
 def levels(view: View, _: Selection) -> dict[str, Any]:
     """How the run is cut, and the calls that stay marked; whatever is selected."""
@@ -93,8 +109,8 @@ def levels(view: View, _: Selection) -> dict[str, Any]:
     return {
         "width": coarsest.width,
         "levels": each,
-        "source": "calls" if has_calls(view) else "heat",
-        "note": None if has_calls(view) or is_all_own(view) else f"counts by time: {HEAT_OF_ALL}",
+        "source": _source(view),
+        "note": _note(view),
         "outliers": outliers(view),
         "sql": f"with {_cells(view, Selection(), coarsest, 0, coarsest.bins)} from cells order by all",
     }

@@ -287,3 +287,31 @@ def test_source_lines_of_programs_only(tmp_path: Path) -> None:
     found = [screens.ask(runs, "source", {"run": "r", "site": str(n)}) for n in range(len(named))]
     assert found[0]["text"][0] == [12, "int main;"] and found[0]["line"] == 20
     assert found[1:] == [None] * (len(named) - 1)
+
+
+@pytest.mark.parametrize(
+    ("recorder", "again"),
+    [("darshan", "record the program with DXT, or with fathom run"), ("", "run with --level call")],
+)
+def test_pictures_without_calls_say_why(tmp_path: Path, recorder: str, again: str) -> None:
+    """Of a log of sums, and of a run of a lower level."""
+    counted = [{**row, "recorded": 0} for row in counters_of(CALLS)]
+    path = write_run(
+        tmp_path / "sums.fathom",
+        runs=[{"name": "sums", "duration": 4000, "events": 0, "processes": 1, "ranks": 1}],
+        nodes=[{"node": 0}],
+        processes=[{"process": 0, "rank": 0, "pid": 1, "ended": "clean"}],
+        counters=[row for row in counted if row["process"] == 0],
+    )
+    said = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**said, "recorder": recorder}))
+    runs = Runs([path])
+    ask = {
+        name: screens.ask(runs, name, {"run": "sums"}) for name in ("levels", "strips", "overview")
+    }
+    for note in (
+        ask["levels"]["note"],
+        ask["strips"]["spans"]["note"],
+        ask["overview"]["rate"]["note"],
+    ):
+        assert note.startswith("not captured: ") and again in note

@@ -126,7 +126,7 @@ export interface Outlier {
 export interface Levels {
 	width: number;
 	levels: Level[];
-	source: "calls" | "heat";
+	source: "calls" | "heat" | "none";
 	note: string | null;
 	outliers: Outlier[];
 	/** Gives the cells of the coarsest level. */

@@ -22,7 +22,7 @@ export function Heat(): JSX.Element | null {
 	if (!run) return null;
 	return (
 		<Shown answer={answer} height={480}>
-			{(levels) => (levels.levels.length === 0 || run.layers.length === 0 ? <Empty what="calls over time" /> : <Map run={run} levels={levels} stale={answer.loading} />)}
+			{(levels) => (levels.source === "none" || levels.levels.length === 0 || run.layers.length === 0 ? <Empty note={levels.note} what="calls over time" /> : <Map run={run} levels={levels} stale={answer.loading} />)}
 		</Shown>
 	);
 }
