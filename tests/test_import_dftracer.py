@@ -311,3 +311,11 @@ def test_names_without_a_directory_are_said_to_have_none(tmp_path: Path) -> None
     imported(tmp_path, *files)
     shown = fathom("show", tmp_path / "dftracer.fathom", "--findings")
     assert "an unknown directory: 3 ranks made" in " ".join(shown.stdout.split())
+
+
+def test_a_trace_without_calls_says_so(tmp_path: Path) -> None:
+    start = {**event("start", "dftracer", 0, 0), "args": {"version": "2.0"}}
+    imported(tmp_path, written(tmp_path, start))
+    shown = fathom("show", tmp_path / "dftracer.fathom").stdout
+    assert "what was imported from DFTracer has none" in shown
+    assert "fathom doctor" not in shown

@@ -27,3 +27,8 @@ def test_percent_rate_count() -> None:
     assert numbers.rate(0.001) == "<0.01"
     assert numbers.count(1234567) == "1,234,567"
     assert numbers.count(2.5) == "2.5"
+
+
+def test_a_moment_that_nobody_measured_is_not_1970() -> None:
+    assert numbers.moment(1_700_000_000 * 10**9) == "2023-11-14 22:13:20 UTC"
+    assert numbers.moment(0) == ""

@@ -1,7 +1,6 @@
 """`overview` and `findings`: what `fathom show` says, in the same words and figures, and where it can be seen."""
 
 import statistics
-from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -48,14 +47,13 @@ def _page(view: View) -> Page:
 
 def _facts(shown: Page) -> list[list[Any]]:
     runs, manifest = shown.runs, shown.manifest
-    started = datetime.fromtimestamp(runs["started"] / 1e9, UTC)
     end = manifest.get("exit", {})
     ended = f"signal {end['signal']}" if "signal" in end else end.get("status")
     by_choice = manifest.get("configuration", {}).get("counted", [])
     seen = summary.coverage(shown.source, by_choice)
     return [
         ["command", command_line(manifest), "text"],
-        ["started", f"{started:%Y-%m-%d %H:%M:%S} UTC", "text"],
+        ["started", numbers.moment(runs["started"]) or "not recorded", "text"],
         ["ran", runs["duration"], "ns"],
         ["ranks", runs["ranks"], "count"],
         ["processes", runs["processes"], "count"],

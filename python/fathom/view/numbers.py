@@ -1,5 +1,7 @@
 """Numbers for people: times SI, sizes IEC, rates in MB/s, three digits; a dash for what is not known."""
 
+from datetime import UTC, datetime
+
 UNKNOWN = "-"
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -12,6 +14,11 @@ def _digits(value: float) -> str:
         return f"{value:.0f}"
     text = f"{value:.1f}" if size >= 10 else f"{value:.2f}"
     return text.rstrip("0").rstrip(".")
+
+
+def moment(ns: int) -> str:
+    """ns since 1970 -> `2026-11-26 01:39:36 UTC`; nothing of 0, which nobody measured."""
+    return f"{datetime.fromtimestamp(ns / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC" if ns else ""
 
 
 def seconds(value: float | None) -> str:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, fields
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -36,7 +35,7 @@ def compute(
 def _facts(page: Page) -> tuple[str, str]:
     """What was run; when, how long and on how much."""
     runs, manifest = page.runs, page.manifest
-    started = datetime.fromtimestamp(runs["started"] / 1e9, UTC)
+    started = numbers.moment(runs["started"]) or "start not recorded"
     ranks = f", {numbers.things(runs['ranks'], 'rank')}" if runs["ranks"] else ""
     if runs["ranks"] and runs["ranks_seen"] < runs["ranks"]:
         ranks += f" ({runs['ranks_seen']:,} recorded)"
@@ -44,7 +43,7 @@ def _facts(page: Page) -> tuple[str, str]:
     own = numbers.things(runs["processes"] - page.servers, "process", "processes")
     return (
         f"{printable(page.name)}: {printable(command_line(manifest))}",
-        f"{started:%Y-%m-%d %H:%M:%S} UTC, ran {numbers.seconds(runs['duration'] / 1e9)}"
+        f"{started}, ran {numbers.seconds(runs['duration'] / 1e9)}"
         f"{ranks}, {own}{servers}{_nodes(page)}{_exit(manifest)}",
     )
 
@@ -71,11 +70,14 @@ def _print_facts(page: Page) -> None:
         print(f"recorded in part: {printable(less)}")
 
 
-def _print_nothing(left_out: int) -> None:
+def _print_nothing(left_out: int, tool: str | None) -> None:
     if left_out:
         heading("\nNo I/O call of the program itself was recorded")
+        return
+    heading("\nNo I/O call was recorded")
+    if tool:
+        print(f"  what was imported from {tool} has none")
     else:
-        heading("\nNo I/O call was recorded")
         print("  a static program, or no process of this run was traced: fathom doctor says more")
 
 
@@ -111,7 +113,8 @@ def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
     """From top to bottom: what a block says is asked when its turn comes, and printed by calling it."""
     yield partial(_print_facts, page)
     if page.table("layers").num_rows == 0:
-        yield partial(_print_nothing, summary.beside(page.source)["calls"][0].as_py())
+        left_out = summary.beside(page.source)["calls"][0].as_py()
+        yield partial(_print_nothing, left_out, imported_by(page.manifest))
     else:
         yield partial(_print_answers, answers.sentences(page.answers, page.name, page.manifest))
         yield partial(findings.print_worst, page.findings, page.name)
