@@ -21,6 +21,7 @@ import attach
 import exact
 import findings
 import forwarding
+import imports
 import kernel
 import linear
 import mix
@@ -55,6 +56,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "tuning": tuning.rows,
     "mix": mix.rows,
     "view": view.rows,
+    "imports": imports.rows,
 }
 
 
