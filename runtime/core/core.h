@@ -191,9 +191,9 @@ struct thread {
 	uint8_t broken;      /* no memory for a stream: pass through */
 	uint8_t full;        /* nowhere to put another chunk: counters only, in their table */
 	uint8_t inside_used; /* there is one */
-	uint8_t snapshot; /* a copy made by thread_write_snapshot: never goes on to another chunk */
-	uint8_t *put;     /* next byte of rows */
-	uint8_t *limit;   /* a row may begin below */
+	uint8_t snapshot; /* a copy made by thread_write_snapshot: its further chunks take the same memory */
+	uint8_t *put;   /* next byte of rows */
+	uint8_t *limit; /* a row may begin below */
 	uint64_t next_seq;
 	uint64_t last_ended;
 	struct thread_page *page;
@@ -291,7 +291,10 @@ struct process {
 	bool levels_refused;        /* or were not, since they could not be read */
 	uint64_t levels_changed;    /* ticks */
 	bool file_made;
-	bool introduced; /* the process record is written */
+	uint32_t
+		file_number; /* of the stream file: a limit on the size of files makes more than one */
+	uint64_t file_bytes; /* in it */
+	bool introduced;     /* the process record is written */
 	bool write_failed;
 	bool stopped;             /* there was no room for rows any more */
 	bool over;                /* detached: all that will be is written */
@@ -417,6 +420,7 @@ void exec_ring(
 	char *path); /* where an image that execs leaves its ring: its successor removes it */
 bool control_is_private(void);
 void recording_off(void);    /* for good: the program goes on without us */
+void name_stream(void);      /* process->stream_path, from the file's number */
 bool process_ready(void);    /* makes the state after the start or a fork; false: none to be had */
 uint64_t process_lock(void); /* blocks signals if it may; returns the old mask */
 void process_unlock(uint64_t mask);
@@ -447,8 +451,10 @@ void ring_page_free(struct thread_page *page);
 void ring_remove(void);
 void ring_set_aside(void); /* as much as a program that limits its system calls may need */
 void ring_forget(void);    /* what no thread has of the run before goes back to the system */
-/* A file that grows beyond RLIMIT_FSIZE raises SIGXFSZ: with the lock held all signals are blocked, and
- * ours must not stay pending. */
+/* How long a file of this process may become (RLIMIT_FSIZE). */
+uint64_t file_limit(void);
+/* Should it have become less since: a file that grows beyond it raises SIGXFSZ. With the lock held all signals are
+ * blocked, and ours must not stay pending. */
 long file_result(long result);
 /* Opens one of our files, by raising the soft limit for this moment where the program has used up its
  * descriptors. */

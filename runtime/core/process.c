@@ -550,21 +550,33 @@ uint32_t process_layers(void)
 	return config.layers | (config.tuned ? TUNED_LAYERS : 0);
 }
 
-static void name_files(void)
+/* PID.INSTANCE in this folder. */
+static void name_file(char *path, const char *folder)
 {
-	char pid[24], instance[17], file[64] = "";
+	char pid[24], instance[17];
 
 	decimal(pid, process->pid);
 	hex16(instance, process->instance);
-	text_copy(file, sizeof(file), pid);
-	text_copy(file + strlen(file), sizeof(file) - strlen(file), ".");
-	text_copy(file + strlen(file), sizeof(file) - strlen(file), instance);
-	join_path(process->ring_path, config.ring, "/", file);
+	join_path(path, folder, "/", pid);
+	join_path(path, path, ".", instance);
+}
+
+void name_stream(void)
+{
+	name_file(process->stream_path, config.streams);
+	if (process->file_number)
+		numbered_path(process->stream_path, process->stream_path, ".",
+			      process->file_number);
+	join_path(process->stream_path, process->stream_path, ".fts", "");
+}
+
+static void name_files(void)
+{
+	name_file(process->ring_path, config.ring);
 	join_path(process->ring_path, process->ring_path, ".ring", "");
 	join_path(config.streams, config.place, "/streams/", config.boot_id);
 	join_path(config.streams, config.streams, "-", config.host);
-	join_path(process->stream_path, config.streams, "/", file);
-	join_path(process->stream_path, process->stream_path, ".fts", "");
+	name_stream();
 }
 
 /* Slow path of every first event: the process's state does not exist yet, or a fork wiped it. */

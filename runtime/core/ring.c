@@ -37,6 +37,14 @@ long file_result(long result)
 	return result;
 }
 
+uint64_t file_limit(void)
+{
+	struct rlimit limit;
+
+	return raw4(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit) == 0 ? limit.rlim_cur
+									  : RLIM_INFINITY;
+}
+
 static long open_now(const char *path, int flags, int mode)
 {
 	return raw4(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC | O_NOFOLLOW, mode);
@@ -83,9 +91,11 @@ static long map_without_descriptor(uint64_t offset, size_t bytes)
 static void *map_file(int flags, size_t bytes)
 {
 	uint64_t offset = process->ring_used;
-	long fd = file_open(process->ring_path, O_RDWR | flags, 0600);
-	long at = -1;
+	long at = -1, fd;
 
+	if (offset + bytes > file_limit())
+		return NULL;
+	fd = file_open(process->ring_path, O_RDWR | flags, 0600);
 	if (fd == -EMFILE && process->ring)
 		at = map_without_descriptor(offset, bytes);
 	else if (fd < 0)

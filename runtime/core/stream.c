@@ -64,6 +64,15 @@ void record_string(struct record *r, const char *text)
 	record_text(r, text ? text : "", text ? strlen(text) : 0);
 }
 
+/* A copy goes on in the same memory. */
+static void next_of_copy(struct thread *t)
+{
+	stream_seal(t->chunk, 0);
+	process->write_failed |= !stream_write(t->chunk);
+	t->number++;
+	stream_begin_chunk(t, t->chunk);
+}
+
 void record_end(struct record *r, uint8_t type)
 {
 	struct thread *t = r->t;
@@ -71,10 +80,11 @@ void record_end(struct record *r, uint8_t type)
 	size_t length = (size_t)(r->at - from);
 
 	if (t->put + length + 16 > t->limit) {
-		if (t->snapshot)
-			return;
 		t->spare_scratch = 1; /* the new chunk begins with records of its own */
-		stream_next_chunk(t, false);
+		if (t->snapshot)
+			next_of_copy(t);
+		else
+			stream_next_chunk(t, false);
 		t->spare_scratch = 0;
 	}
 	*t->put++ = 0x80 | type;
@@ -296,6 +306,15 @@ void stream_inside(struct thread *t)
 	record_end(&r, RECORD_INSIDE);
 }
 
+/* Each chunk is to fit into a file. */
+static size_t chunk_room(void)
+{
+	enum { LEAST = 4096 }; /* what tells of the process, and some rows */
+	const uint64_t limit = file_limit();
+
+	return limit < LEAST ? LEAST : limit < CHUNK_BYTES ? limit : CHUNK_BYTES;
+}
+
 /* Makes `chunk` the thread's current one. The magic comes last: a torn header is no chunk. */
 bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 {
@@ -330,7 +349,7 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 	chunk->first_tick = t->last_ended;
 	t->chunk = chunk;
 	t->put = chunk->rows;
-	t->limit = (uint8_t *)chunk + CHUNK_BYTES - ROW_ROOM;
+	t->limit = (uint8_t *)chunk + chunk_room() - ROW_ROOM;
 	t->generation = (t->generation + 1) & 0xffffff;
 	memset(t->user, 0, sizeof(t->user));
 	barrier();
@@ -383,17 +402,31 @@ static long open_file(void)
 	return fd;
 }
 
+/* A file that would become longer than it may is followed by another. */
+static void choose_file(size_t bytes, uint64_t limit)
+{
+	if (!process->file_bytes || process->file_bytes + bytes <= limit)
+		return;
+	process->file_number++;
+	process->file_bytes = 0;
+	process->file_made = false;
+	name_stream();
+}
+
 bool stream_write(const struct chunk *chunk)
 {
 	const char *at = (const char *)chunk;
 	size_t left = CHUNK_HEADER + chunk->committed;
+	const uint64_t limit = file_limit();
 	long fd, done;
 
 	if (process->over)
 		return true;
+	choose_file(left, limit);
 	fd = done = open_file();
-
-	while (fd >= 0 && left) {
+	if (fd >= 0 && left > limit)
+		done = -EFBIG;
+	while (fd >= 0 && left && left <= limit) {
 		done = file_result(raw3(SYS_write, fd, (long)at, (long)left));
 		if (done == -EINTR)
 			continue;
@@ -401,6 +434,7 @@ bool stream_write(const struct chunk *chunk)
 			break;
 		at += done;
 		left -= (size_t)done;
+		process->file_bytes += (uint64_t)done;
 	}
 	if (fd >= 0)
 		raw3(SYS_close, fd, 0, 0);
@@ -475,8 +509,13 @@ static void stop_stream(struct thread *t)
 	if (raw_closed())
 		stream_mark(t, "write", "seccomp: shared memory for rows is full, errno", ENOSPC);
 	else
-		stream_mark(t, "write", "the stream file cannot be written, errno",
-			    (uint64_t)process->write_error);
+		stream_mark(
+			t, "write",
+			process->write_error == EFBIG
+				? "the limit on the size of files (ulimit -f) is reached, and the "
+				  "stream file cannot be written, errno"
+				: "the stream file cannot be written, errno",
+			(uint64_t)process->write_error);
 	stream_seal(t->chunk, 0);
 	t->chunk = &nowhere;
 	t->put = nowhere.rows;
@@ -486,10 +525,12 @@ static void stop_stream(struct thread *t)
 	t->full = 1;
 }
 
-/* Is it spent? Threads that begin after its end have nothing to add to the first word about it. */
+/* Is it spent? Threads that begin after its end have nothing to add to the first word about it. Where files may not grow,
+ * rows get as much as one may hold, and counters go into some more. */
 void stream_ask_budget(struct thread *t)
 {
-	uint64_t budget = atomic_load(&control->budget);
+	const uint64_t limit = file_limit(), asked = atomic_load(&control->budget);
+	const uint64_t budget = limit < asked ? limit : asked;
 	bool said;
 
 	if (t->counting || atomic_load(&process->stream_bytes) <= budget)
@@ -498,7 +539,11 @@ void stream_ask_budget(struct thread *t)
 	be_slow(t);
 	said = atomic_exchange(&process->budget_said, true);
 	if (!said || t->number)
-		stream_mark(t, "budget", "events end here, counters go on", budget);
+		stream_mark(t, "budget",
+			    budget == asked ? "events end here, counters go on"
+					    : "events end here, counters go on: the limit on the "
+					      "size of files (ulimit -f) allows no more",
+			    budget);
 }
 
 /* Seals the current chunk and begins the next. */

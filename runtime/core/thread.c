@@ -415,6 +415,15 @@ void thread_say_losses(struct thread *t)
 		stream_mark(t, "lost", "notes after the first 256", notes - MARKS);
 }
 
+/* What the copy may grow to before it goes on in a further chunk. */
+static size_t snapshot_room(void)
+{
+	const uint64_t limit = file_limit();
+	const size_t most = CHUNK_BYTES + SNAPSHOT_ROOM;
+
+	return limit < most ? limit : most;
+}
+
 /* Copies what is committed, adds what is counted and open, and writes that: the thread may be running, and goes
  * on where an exec fails. A later copy of the chunk takes this one's place. */
 void thread_write_snapshot(struct thread *t, bool end)
@@ -432,7 +441,16 @@ void thread_write_snapshot(struct thread *t, bool end)
 	depth = copy_chunk(chunk, t);
 	copy->chunk = chunk;
 	copy->put = chunk->rows + chunk->committed;
-	copy->limit = (uint8_t *)chunk + CHUNK_BYTES + SNAPSHOT_ROOM;
+	copy->limit = (uint8_t *)chunk + snapshot_room();
+	copy->stream = t->stream;
+	copy->number = t->number;
+	copy->pid = t->pid;
+	copy->tid = t->tid;
+	copy->main = t->main;
+	copy->page = t->page;
+	copy->depth = (uint8_t)depth;
+	copy->next_seq = t->next_seq;
+	copy->last_ended = t->last_ended;
 	copy->generation = 1;
 	copy->snapshot = 1;
 	copy->counters = t->counters;

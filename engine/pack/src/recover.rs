@@ -90,7 +90,7 @@ fn one(run: &Path, path: &Path, recovered: &mut Recovered) -> Result<(), PackErr
 	};
 	let folder = node_folder(run, &ring)?;
 	let name = format!("{}.{:016x}", ring.header.pid, ring.header.instance);
-	let written = fs::read(folder.join(format!("{name}.fts"))).unwrap_or_default();
+	let written = written(&folder, ring.header.instance);
 	let tail = tail(&ring, &written, recovered);
 	if !tail.is_empty() {
 		let place = folder.join(format!("{name}.tail.fts"));
@@ -106,6 +106,17 @@ fn one(run: &Path, path: &Path, recovered: &mut Recovered) -> Result<(), PackErr
 		}
 	}
 	Ok(())
+}
+
+/// What its process wrote into files: one, or several.
+fn written(folder: &Path, instance: u64) -> Vec<u8> {
+	let of_it = |path: &Path| stream_name(path).is_some_and(|(_, of)| of == instance);
+	let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+	let tail = |path: &Path| path.to_string_lossy().ends_with(".tail.fts");
+	files
+		.filter(|path| of_it(path) && !tail(path))
+		.flat_map(|path| fs::read(path).unwrap_or_default())
+		.collect()
 }
 
 /// The process that made a ring; `None`: the ring is gone.

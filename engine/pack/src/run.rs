@@ -25,10 +25,19 @@ pub struct Node {
 	/// What its agents sampled, and what they had to say.
 	pub agents: Vec<AgentFile>,
 	pub agent_log: String,
-	/// When processes died, by pid and instance, in ns of its CLOCK_MONOTONIC.
-	pub ends: HashMap<(u32, u64), u64>,
+	/// Whose deaths were seen, by pid and instance.
+	pub ends: HashMap<(u32, u64), End>,
 	/// Its files came from another host, and what sent them was cut off.
 	pub broken_off: bool,
+}
+
+/// How a process died.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+	/// In its node's CLOCK_MONOTONIC.
+	pub ns: u64,
+	/// As wait(2) gives it, where it was to be had.
+	pub status: Option<i32>,
 }
 
 /// A file of its own, or one that lies in the shared files; then `path` is where it would be, RUN/sink/NODE/NAME.
@@ -186,16 +195,44 @@ impl Run {
 	/// An import has no other processes than those it tells of; an attached run has no program that it waits for.
 	pub fn span(&self) -> Option<(i64, i64)> {
 		let json: serde_json::Value = serde_json::from_str(self.configuration.as_deref()?).ok()?;
-		if json.get("recorder").is_some() || json.get("attached").is_some() {
-			return None;
-		}
-		let (start, end) = (json.get("start_ns")?.as_i64()?, json.get("end_ns")?.as_i64()?);
+		let other = json.get("recorder").is_some() || json.get("attached").is_some();
+		json.get("end_ns").filter(|_| !other).and_then(|_| self.said_span())
+	}
+
+	/// The same of any run: all there is to say of one without a process.
+	pub fn said_span(&self) -> Option<(i64, i64)> {
+		let json: serde_json::Value = serde_json::from_str(self.configuration.as_deref()?).ok()?;
+		let start = json.get("start_ns")?.as_i64()?;
+		let end = json.get("end_ns").and_then(serde_json::Value::as_i64).unwrap_or(start);
 		(0 <= start && start <= end).then_some((start, end))
 	}
 
 	/// When this image's process died, in its node's CLOCK_MONOTONIC, where somebody watched.
 	pub fn end_of(&self, image: &Image) -> Option<u64> {
+		Some(self.end(image)?.ns)
+	}
+
+	fn end(&self, image: &Image) -> Option<End> {
 		self.nodes.get(image.node)?.ends.get(&(image.pid, image.instance)).copied()
+	}
+
+	/// Its process exited, by whatever call: no signal ended it. `fathom run` knows that of its own child.
+	pub fn exited(&self, image: &Image) -> bool {
+		let seen = self.end(image).and_then(|end| end.status);
+		seen.map_or_else(|| self.child_exited(image), |status| status & 0x7f == 0)
+	}
+
+	fn child_exited(&self, image: &Image) -> bool {
+		let read = || -> Option<(u64, bool, String)> {
+			let json: serde_json::Value =
+				serde_json::from_str(self.configuration.as_deref()?).ok()?;
+			let exited = json.get("exit")?.get("status").is_some();
+			let node = json.get("nodes")?.get(0)?.get("boot_id")?.as_str()?.to_owned();
+			Some((json.get("pid")?.as_u64()?, exited, node))
+		};
+		read().is_some_and(|(pid, exited, boot_id)| {
+			exited && pid == u64::from(image.pid) && self.nodes[image.node].boot_id == boot_id
+		})
 	}
 
 	fn add_node(&mut self, name: &str, files: &NodeFiles) {
@@ -248,11 +285,16 @@ fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
 	Ok(entries)
 }
 
-/// `<pid>.<instance>.fts`, or `<pid>.<instance>.tail.fts` from a ring.
+/// `<pid>.<instance>.fts`, `<pid>.<instance>.<number>.fts` of one that may not make long files, or
+/// `<pid>.<instance>.tail.fts` from a ring.
 pub fn stream_name(path: &Path) -> Option<(u32, u64)> {
 	let name = path.file_name()?.to_str()?.strip_suffix(".fts")?;
-	let name = name.strip_suffix(".tail").unwrap_or(name);
-	image_name(name)
+	match name.split('.').nth(2) {
+		Some(part) if part == "tail" || part.parse::<u32>().is_ok() => {
+			image_name(&name[..name.len() - part.len() - 1])
+		}
+		_ => image_name(name),
+	}
 }
 
 /// `<pid>.<instance>`
@@ -276,11 +318,13 @@ fn node_of(name: &str) -> Node {
 	Node { host: host.to_owned(), boot_id: boot_id.to_owned(), ..Node::default() }
 }
 
-/// What the file `ends` says: `<pid>.<instance> <ns>` in each line.
-fn ends(text: &str) -> HashMap<(u32, u64), u64> {
+/// What the file `ends` says: `<pid>.<instance> <ns>`, and the status if it is known, in each line.
+fn ends(text: &str) -> HashMap<(u32, u64), End> {
 	let end = |line: &str| {
-		let (name, ns) = line.split_once(' ')?;
-		Some((image_name(name)?, ns.parse().ok()?))
+		let mut words = line.split(' ');
+		let (name, ns) = (words.next()?, words.next()?);
+		let status = words.next().and_then(|word| word.parse().ok());
+		Some((image_name(name)?, End { ns: ns.parse().ok()?, status }))
 	};
 	text.lines().filter_map(end).collect()
 }
@@ -297,5 +341,31 @@ fn describe(node: &mut Node, text: &str) {
 			}
 			_ => {}
 		}
+	}
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	#[test]
+	fn names_of_stream_files() {
+		let image = Some((7, 0xab));
+		for name in ["7.00ab.fts", "7.00ab.1.fts", "7.00ab.12.fts", "7.00ab.tail.fts"] {
+			assert_eq!(stream_name(Path::new(name)), image, "{name}");
+		}
+		for name in ["agent.00ab.fts", "7.fts", "7.00ab.x.fts", "7.00ab.1.2.fts", "7.00ab.ring"] {
+			assert_eq!(stream_name(Path::new(name)), None, "{name}");
+		}
+	}
+
+	#[test]
+	fn how_processes_ended() {
+		let found = ends("7.ab 100\n8.ab 200 1024\n9.ab 300 9\n\n1.0 x\n");
+		let end = |pid| found.get(&(pid, 0xab)).map(|end| (end.ns, end.status));
+		assert_eq!(end(7), Some((100, None)));
+		assert_eq!(end(8), Some((200, Some(4 << 8))));
+		assert_eq!(end(9), Some((300, Some(9))));
+		assert_eq!(found.len(), 3);
 	}
 }

@@ -85,8 +85,11 @@ pub struct Image {
 	ring_path: PathBuf,
 	ring: Option<Ring>,
 	had_ring: bool,
-	/// What the process wrote, and the tail that was saved from its ring.
-	files: [Growing; 2],
+	/// What the process wrote, the tail that was saved from its ring, and further files of one that may not make long
+	/// ones; the last is not there yet.
+	files: Vec<Growing>,
+	/// Where they are, up to their names' ends.
+	name: PathBuf,
 	streams: HashMap<u64, Stream>,
 	/// Chunks of the files, by index there, that their stream has not come to.
 	waiting: Vec<(usize, Found)>,
@@ -112,8 +115,10 @@ impl Image {
 			processes: Vec::new(),
 			ring: None,
 			had_ring: false,
-			files: [".fts", ".tail.fts"]
-				.map(|end| Growing::new(streams.join(format!("{name}{end}")))),
+			files: [".fts", ".tail.fts", ".1.fts"]
+				.map(|end| Growing::new(streams.join(format!("{name}{end}"))))
+				.into(),
+			name: streams.join(name),
 			streams: HashMap::new(),
 			waiting: Vec::new(),
 			held: Vec::new(),
@@ -232,7 +237,7 @@ impl Image {
 
 	/// A ring has a chunk until its file has all of it: what a kill tore off is lost only where no tail was saved.
 	fn count_torn(&self, missed: &mut Missed) {
-		let [file, tail] = &self.files;
+		let (file, tail) = (&self.files[0], &self.files[1]);
 		if file.torn > 0 && tail.is_empty() {
 			missed.bytes += file.torn;
 			missed.say(format!("{}: its last chunk is torn", file.path.display()));
@@ -302,6 +307,10 @@ impl Image {
 					self.waiting.push((index, found));
 				}
 			}
+		}
+		if self.files.last().is_some_and(|file| !file.is_empty()) {
+			let number = self.files.len() - 1;
+			self.files.push(Growing::new(format!("{}.{number}.fts", self.name.display()).into()));
 		}
 		Ok(())
 	}
