@@ -34,6 +34,9 @@ static struct {
 	char closed[64];
 	unsigned closed_count;
 	int closed_error;
+	/* The same of modules that Go has made. */
+	char go[64];
+	unsigned go_count;
 } edges;
 
 /* A lazy slot still points into its own module; ld.so would bind it at the first call. */
@@ -98,6 +101,21 @@ static void say_closed(void)
 		     "keep addresses of functions cannot be made writable (errno %d)",
 		     edges.closed, count - 1, edges.closed_error);
 	edges.closed_count = 0;
+}
+
+static void meet_go(const struct module *m)
+{
+	if (elf_has_note(&m->elf, "Go\0", 4, 4) && !edges.go_count++)
+		strncpy(edges.go, *m->file ? m->file : "the program", sizeof(edges.go) - 1);
+}
+
+static void say_go(void)
+{
+	if (edges.go_count)
+		note("Go: %s makes system calls of its own: what Go reads and writes by them is "
+		     "not recorded, only calls of C libraries are; --strace records them",
+		     edges.go);
+	edges.go_count = 0;
 }
 
 static bool is_slot(const ElfW(Rela) * r)
@@ -178,8 +196,10 @@ static void patch_module(struct module *m)
 
 static void patch_new(struct module *m)
 {
-	if (!m->patched)
-		patch_module(m);
+	if (m->patched)
+		return;
+	meet_go(m);
+	patch_module(m);
 }
 
 static void patch_all(void *argument)
@@ -227,10 +247,11 @@ void edges_settle(void)
 
 		modules_locked(take_ticket, &ticket);
 		if (!ticket)
-			return;
+			break;
 		dladdr(&edges, &info);
 		modules_locked(use_ticket, &ticket);
 	}
+	say_go();
 }
 
 void edges_patch(uint32_t layers)
@@ -242,6 +263,7 @@ void edges_patch(uint32_t layers)
 	modules_locked(patch_all, NULL);
 	targets_say();
 	say_closed();
+	say_go();
 	errno = before;
 }
 

@@ -271,6 +271,24 @@ void *elf_address(const struct elf *m, const ElfW(Sym) * symbol)
 	return (void *)address;
 }
 
+bool elf_has_note(const struct elf *m, const char *name, uint32_t bytes, uint32_t type)
+{
+	for (size_t i = 0; i < m->headers_count; i++) {
+		const ElfW(Phdr) *h = &m->headers[i];
+		const char *at = (const char *)(m->base + h->p_vaddr);
+
+		if (h->p_type != PT_NOTE)
+			continue;
+		for (const char *end = at + h->p_memsz; end - at >= 12 + (long)bytes; at += 4) {
+			const uint32_t *head = (const void *)at;
+
+			if (head[0] == bytes && head[2] == type && !memcmp(at + 12, name, bytes))
+				return true;
+		}
+	}
+	return false;
+}
+
 int elf_protection(const struct elf *m, uintptr_t address)
 {
 	for (size_t i = 0; i < m->headers_count; i++) {

@@ -48,6 +48,8 @@ const ElfW(Sym) * elf_find(const struct elf *m, const struct elf_query *q);
 void *elf_address(const struct elf *m, const ElfW(Sym) * symbol);
 /* The version that m asks for in its undefined symbol number `index`; NULL: none. */
 const char *elf_wanted_version(const struct elf *m, size_t index);
+/* Is a note there of this name, `bytes` long with its zeros, and type? */
+bool elf_has_note(const struct elf *m, const char *name, uint32_t bytes, uint32_t type);
 /* Protection that address's segment has by its program header. */
 int elf_protection(const struct elf *m, uintptr_t address);
 

@@ -1,5 +1,6 @@
 /* Mappings of files, by their address: so that munmap and msync know their file. */
 #include "handlers/posix.h"
+#include "handlers/uring.h"
 
 enum { KEEP_OBJECT, KEEP_SELECTION };
 
@@ -18,6 +19,7 @@ void posix_mapped(struct call *c, void *address, size_t length, int protection, 
 	if (object)
 		handle_put(&mappings, 0, (uintptr_t)address, object);
 	posix_dirty_mapped(object, address, length, protection, flags, offset);
+	uring_mapped(fd, offset);
 }
 
 void posix_syncing(struct call *c, const void *address, size_t length)

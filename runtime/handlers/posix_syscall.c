@@ -7,6 +7,7 @@
 #include "core/process.h"
 #include "handlers/aio.h"
 #include "handlers/posix.h"
+#include "handlers/uring.h"
 #include "ops.h"
 
 /* Positions of arguments, from 1; 0: it has none. */
@@ -22,8 +23,8 @@ struct shape {
 };
 
 enum { READ = OP_POSIX_SYSCALL_READ, WRITE = OP_POSIX_SYSCALL_WRITE };
-enum { LAYER_AIO = 7 };      /* docs/control-page.md */
-enum { SYS_LANDLOCK = 446 }; /* landlock_restrict_self, Linux 5.13; the same on all machines */
+/* The same on all machines: landlock_restrict_self of Linux 5.13, io_uring_setup of 5.1. */
+enum { SYS_LANDLOCK = 446, SYS_URING = 425 };
 
 #define FD(n)                                                                                      \
 	{                                                                                          \
@@ -178,7 +179,7 @@ bool syscall_is_io(long number, long a1, long a4)
 {
 	const struct shape *s = shape_of(number);
 
-	if (sets_limits(number, a1) || number == SYS_LANDLOCK)
+	if (sets_limits(number, a1) || number == SYS_LANDLOCK || number == SYS_URING)
 		return true;
 	if (!s->known || (number == SYS_mmap && a4 & MAP_ANONYMOUS))
 		return false;
@@ -251,6 +252,10 @@ void syscall_before(struct call *c, long number, long a1, long a2, long a3)
 	if (number == SYS_LANDLOCK) {
 		c->cancel = true;
 		process_confined();
+		return;
+	}
+	if (number == SYS_URING) {
+		c->cancel = true;
 		return;
 	}
 	switch (number) {
@@ -356,6 +361,9 @@ void syscall_after(struct call *c, long result, long number, long a1, long a2, l
 	case SYS_copy_file_range:
 	case SYS_splice:
 		posix_copied(c, (int)a1, (const off_t *)a2, (int)a3, !a4, result, ended);
+		break;
+	case SYS_URING:
+		uring_bare();
 		break;
 	case SYS_chdir:
 	case SYS_fchdir:

@@ -6,7 +6,10 @@
 #include <linux/io_uring.h>
 #include <linux/openat2.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "core/raw.h"
 #include "handlers/aio.h"
 #include "handlers/posix.h"
 
@@ -37,6 +40,7 @@ enum { RINGS = 256, MOST_FILES = 32768 };
  * read by whoever is not too late. */
 static struct {
 	_Atomic uint32_t count; /* of ring[] that were ever used */
+	atomic_bool bare_said;
 	struct ring {
 		_Atomic uintptr_t address; /* 0: free */
 		uint32_t object;
@@ -137,6 +141,33 @@ void uring_closing(struct call *c, const struct io_uring *u)
 int64_t uring_unseen(const struct call *c)
 {
 	return (int64_t)c->scratch[0];
+}
+
+/* ---- rings that the program drives itself ---- */
+
+void uring_bare(void)
+{
+	if (!call_inside(LAYER_AIO) && !atomic_exchange(&rings.bare_said, true))
+		note("io_uring: the program drives a ring by itself, without liburing's functions: "
+		     "what it reads and writes through that is not recorded");
+}
+
+static bool is_ring(int fd)
+{
+	static const char wanted[] = "anon_inode:[io_uring]";
+	char path[32], name[sizeof(wanted)];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return raw4(SYS_readlinkat, AT_FDCWD, (long)path, (long)name, sizeof(name)) ==
+		       sizeof(wanted) - 1 &&
+	       memcmp(name, wanted, sizeof(wanted) - 1) == 0;
+}
+
+/* Of each ring the submission queue's entries are mapped once. */
+void uring_mapped(int fd, int64_t offset)
+{
+	if ((uint64_t)offset == IORING_OFF_SQES && is_ring(fd))
+		uring_bare();
 }
 
 /* ---- posts ---- */

@@ -25,5 +25,8 @@ void uring_waited(struct call *c, const struct io_uring *ring, unsigned least, u
 void uring_files(int result, const struct io_uring *ring, unsigned first, const int *files,
 		 unsigned count);
 void uring_no_files(int result, const struct io_uring *ring);
+/* A ring that is not liburing's, or may be one: it is said that nothing is seen of it. */
+void uring_bare(void);
+void uring_mapped(int fd, int64_t offset);
 
 #endif
