@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from fathom import elf
 from fathom.__main__ import main
 from fathom.checks import Finding, installation, machine, mpi, program, the_facts, traced
+from fathom.launchers import starts_others
 
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="must be root")
@@ -146,6 +148,47 @@ def test_a_program_without_lines_or_names(tmp_path: Path) -> None:
     assert (stripped.verdict, "by address" in stripped.detail) == ("limit", True)
 
 
+@needs("objcopy")
+def test_a_debug_file_of_its_own_is_not_read(tmp_path: Path) -> None:
+    """As Debian's programs have it."""
+    path = build(tmp_path, "-g")
+    debug = tmp_path / "program.debug"
+    for words in (["--only-keep-debug"], ["--strip-all", f"--add-gnu-debuglink={debug}"]):
+        out = debug if words[0] == "--only-keep-debug" else path
+        subprocess.run(["objcopy", *words, path, out], check=True)
+    found = of(path)["source lines"]
+    assert (found.verdict, "its debug file is not read" in found.detail) == ("limit", True)
+
+
+@needs("musl-gcc")
+def test_another_c_library(tmp_path: Path) -> None:
+    found = of(build(tmp_path, cc="musl-gcc"))["program"]
+    assert (found.verdict, "ld-musl" in found.detail) == ("problem", True)
+
+
+@pytest.mark.parametrize("loader", ["/system/bin/linker64", "/lib/ld-uClibc.so.0"])
+def test_any_other_loader(tmp_path: Path, loader: str) -> None:
+    found = of(build(tmp_path, f"-Wl,--dynamic-linker={loader}"))["program"]
+    assert (found.verdict, loader in found.detail) == ("problem", True)
+
+
+def test_a_go_program(tmp_path: Path) -> None:
+    """Its note, in a program of C: what Go's linker puts in is what is looked for."""
+    note = '__asm__(".section .note.go.buildid, \\"a\\"; .long 4, 4, 4, 0x6f47, 0"); int main(void) { return 0; }'
+    found = of(build(tmp_path, text=note))["program"]
+    assert (found.verdict, "Go" in found.detail) == ("limit", True)
+
+
+def test_shells_and_launchers_are_known() -> None:
+    """What the library leaves alone (runtime/core/process.c), doctor says."""
+    found = of(Path("/bin/sh"))["program"]
+    assert (found.verdict, "own calls are not recorded" in found.detail) == ("limit", True)
+    text = (Path(__file__).parents[2] / "runtime" / "core" / "process.c").read_text()
+    names = re.findall(r'"([^"]+)"', text.split("launchers[] = {")[1].split("NULL")[0])
+    assert len(names) > 30
+    assert [name for name in names if not starts_others(name.replace("*", "x"))] == []
+
+
 def test_set_user_id(tmp_path: Path) -> None:
     path = build(tmp_path)
     path.chmod(0o4755)
@@ -167,7 +210,7 @@ def test_scripts_and_neither(tmp_path: Path) -> None:
         (tmp_path / name).chmod(0o755)
         shell = list(program.check(tmp_path / name))
         assert (shell[0].verdict, shell[1].what) == ("ok", "program")
-        assert shell[1].detail.endswith("/sh, dynamic")
+        assert "/sh is a shell or launcher" in shell[1].detail
     for name, content in (("c", b"just text\n"), ("d", b""), ("e", b"\x7fELF")):
         (tmp_path / name).write_bytes(content)
         (tmp_path / name).chmod(0o755)

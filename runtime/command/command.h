@@ -92,7 +92,7 @@ __attribute__((noreturn)) void strace_exec(const struct run *run);
 pid_t strace_program(pid_t strace); /* which it follows: signals are for it */
 void strace_import(const struct run *run);
 
-/* image.c: can anything be brought into a program, and if not, is Fathom in it already? */
+/* image.c: a line if a program cannot be recorded, or not all of it. */
 void image_say(const char *path);
 
 /* run.c: the run and its directory. */
@@ -112,6 +112,7 @@ struct run {
 	const char *start_json;        /* run.json's text without the closing brace */
 	int agent_input, agent_output; /* pipes to the agent; -1: none waits for us */
 	int watcher;                   /* socket to the watcher; -1: none listens to us */
+	pid_t child;                   /* the program, when it has been started */
 };
 void run_name(struct run *run);
 void run_create(struct run *run);
@@ -187,13 +188,14 @@ const char *sh_quoted(const char *value); /* as one word of sh */
 /* start.c: environment and processes. */
 const char *command_directory(void); /* where this binary lies */
 const char *library_find(void);
+const char *preload_word(const char *library); /* what LD_PRELOAD has for it */
 void environment_set(const struct run *run);
 /* name, value of each variable as docs/environment.md has them; NULL value: not set. */
 void environment_each(const struct run *run, void (*use)(const char *name, const char *value));
 const char *program_find(const char *program); /* by PATH; ends with 127 or 126 as env(1) does */
 __attribute__((noreturn)) void program_exec(char **command);
 bool child_wait(pid_t child, int *status); /* false: its status is not to be had */
-int program_wait(const struct run *run);   /* runs it as a child; its wait status */
+int program_wait(struct run *run);         /* runs it as a child; its wait status */
 __attribute__((noreturn)) void python_exec(char **arguments);
 void python_show(const char *run_directory);
 

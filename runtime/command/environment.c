@@ -150,9 +150,10 @@ void environment_check(const struct options *options)
 void environment_print(const struct run *run)
 {
 	const struct form *form = form_find(run->options.shell);
-	const char *libraries = run->probes_library
-					? format_text("%s:%s", run->library, run->probes_library)
-					: run->library;
+	const char *libraries = preload_word(run->library);
+
+	if (run->probes_library)
+		libraries = format_text("%s:%s", libraries, preload_word(run->probes_library));
 
 	environment_each(run, form->variable);
 	form->preload(libraries);

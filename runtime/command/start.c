@@ -102,13 +102,28 @@ static void set(const char *name, const char *value)
 		fail(EXIT_FATHOM, "cannot set %s: %s", name, strerror(errno));
 }
 
+/* The same path for the GNU C library's loader alone: it knows $ORIGIN, the program's folder, and above the root is the
+ * root. To others, as musl's, it names a file that is not there, and they go on without; our library would end the
+ * program. A shell that loses $ORIGIN leaves the plain path. */
+const char *preload_word(const char *library)
+{
+	enum { DEEPEST = 64 };
+	struct text word = {0};
+
+	text_add(&word, "$ORIGIN");
+	for (int i = 0; i < DEEPEST; i++)
+		text_add(&word, "/..");
+	text_add(&word, "%s", library);
+	return word.at;
+}
+
 static void preload(const char *library)
 {
 	const char *before = getenv("LD_PRELOAD");
+	const char *word = library ? preload_word(library) : NULL;
 
-	if (library && !preloaded(before, library))
-		set("LD_PRELOAD",
-		    before && *before ? format_text("%s:%s", before, library) : library);
+	if (word && !preloaded(before, word))
+		set("LD_PRELOAD", before && *before ? format_text("%s:%s", before, word) : word);
 }
 
 void environment_set(const struct run *run)
@@ -194,7 +209,7 @@ static int wait_forwarding(const struct run *run, pid_t child, const sigset_t *s
 	return status;
 }
 
-int program_wait(const struct run *run)
+int program_wait(struct run *run)
 {
 	static const int forwarded[] = {SIGCHLD, SIGHUP,  SIGINT, SIGQUIT,
 					SIGTERM, SIGUSR1, SIGUSR2};
@@ -219,6 +234,7 @@ int program_wait(const struct run *run)
 			forwarding_exec(run);
 		program_exec(run->options.command);
 	}
+	run->child = child;
 	watch_program(run, child);
 	return wait_forwarding(run, child, &signals);
 }

@@ -74,6 +74,7 @@ NOT_EVERYWHERE = {
     "fuse": "/dev/fuse is not there, or not for this user",
     "namespaces": "must be root, and allowed to make namespaces, to emulate nodes",
     "loop": "must be root, and allowed to mount a file as a disk",
+    "go": "Go is not installed, and no package of ours brings it",
     "io_uring": "the kernel or a sandbox forbids io_uring",
     "processors": "only one processor may be used, so peers that wait by looking take a turn of it each time",
     "mmap_dirty": "the kernel is older than 6.7, or userfaultfd is forbidden",

@@ -7,11 +7,12 @@ import stat
 import subprocess
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from fathom import catalogue, elf, places
 from fathom.checks.finding import Finding
 from fathom.errors import FathomError, UsageError
+from fathom.launchers import starts_others
 
 MPIS = (
     ("MPICH", "libmpich"),
@@ -29,6 +30,7 @@ TELLING = {
     "netcdf": "nc_create",
 }
 FEW = 3
+GNU_LOADER = "ld-linux-"  # musl's and Android's have other names
 SHOWN = 4  # functions named of a layer
 LIBRARY = re.compile(r"^\s*(\S+)(?: => (.+?))?(?: \(0x[0-9a-f]+\))?$")
 
@@ -139,17 +141,29 @@ def _binary(image: elf.Program | None, path: Path) -> Iterator[Finding]:
         return
     if image.loader is None:
         yield _static_program(path)
-    elif image.bits != 64 or "ld-musl" in image.loader:
+    elif image.bits != 64 or not PurePath(image.loader).name.startswith(GNU_LOADER):
         detail = f"{path} needs {image.loader}; libfathom.so is 64-bit for the GNU C library"
-        yield Finding("program", "problem", detail, "build it for that")
+        advice = "build it for that; as it is: fathom run --strace, slower"
+        yield Finding("program", "problem", detail, advice)
     else:
-        yield Finding("program", "ok", f"{path}, dynamic")
+        yield _dynamic_program(image, path)
         loaded = libraries_of(path)
         yield from _missing(loaded)
         yield from _mpi(loaded)
         yield from _layers(image, loaded)
         yield from _static(image, loaded)
         yield from _lines(image)
+
+
+def _dynamic_program(image: elf.Program, path: Path) -> Finding:
+    """Is all that it does recorded?"""
+    if starts_others(path.name):
+        detail = f"{path} is a shell or launcher: its own calls are not recorded, those of programs that it starts are"
+        return Finding("program", "limit", detail, "record a shell's own files with --strace")
+    if image.has(".note.go.buildid"):
+        detail = f"{path} is a Go program: what Go reads and writes by its own system calls is not recorded"
+        return Finding("program", "limit", detail, "fathom run --strace, slower")
+    return Finding("program", "ok", f"{path}, dynamic")
 
 
 def _missing(loaded: Mapping[str, Path | None]) -> Iterator[Finding]:
@@ -215,8 +229,8 @@ def _brought(layer: str, loaded: Mapping[str, Path | None]) -> bool:
 
 def _lines(image: elf.Program) -> Iterator[Finding]:
     """Can an address be told as a line of the program?"""
-    if image.has(".debug_line") or image.has(".gnu_debuglink"):
-        yield Finding("source lines", "ok", "told: the program has DWARF or names its debug file")
+    if image.has(".debug_line"):
+        yield Finding("source lines", "ok", "told: the program has DWARF")
     elif image.has(".symtab"):
         yield Finding(
             "source lines",
@@ -228,6 +242,7 @@ def _lines(image: elf.Program) -> Iterator[Finding]:
         yield Finding(
             "source lines",
             "limit",
-            "stripped: calls are told by address",
+            "stripped: calls are told by address"
+            + (", its debug file is not read" if image.has(".gnu_debuglink") else ""),
             "compile with -g, and do not strip",
         )
