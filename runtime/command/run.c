@@ -321,8 +321,9 @@ void run_finish(const struct run *run, int wait_status)
 	char *path = format_text("%s/run.json", run->directory);
 	char *aside = format_text("%s.end", path);
 	bool killed = WIFSIGNALED(wait_status);
-	char *text = format_text("%s,\n  \"end_ns\": %llu,\n  \"exit\": {\"%s\": %d}\n}\n",
-				 run->start_json, (unsigned long long)now_ns(),
+	char *text = format_text("%s,\n  \"end_ns\": %llu,\n  \"pid\": %d,\n"
+				 "  \"exit\": {\"%s\": %d}\n}\n",
+				 run->start_json, (unsigned long long)now_ns(), (int)run->child,
 				 killed ? "signal" : "status",
 				 killed ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status));
 	FILE *file = fopen(aside, "we");

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -27,6 +28,15 @@
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
+
+/* PIDFD_GET_INFO of Linux 6.15, which knows a status that was waited for already. */
+struct pidfd_facts {
+	uint64_t mask, cgroup;
+	uint32_t ids[11];
+	int32_t exit_code;
+};
+enum { EXIT_CODE_TOO = 8 };
+#define PIDFD_FACTS _IOWR(0xff, 11, struct pidfd_facts)
 
 enum {
 	LOOK_MS = 500,   /* between looks at processes that the kernel does not tell of */
@@ -115,9 +125,36 @@ static bool is_its_maker(const struct watched *one)
 	return one->start && (!start || start == one->start);
 }
 
+/* Of one that nobody has waited for yet; false: somebody has, or we may not know. */
+static bool zombie_status(const struct watched *one, int *status)
+{
+	char path[64], line[1024], *at;
+	uint64_t start = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)one->pid);
+	if (runs(one->pid, &start) || start != one->start || !read_line(path, line, sizeof(line)))
+		return false;
+	at = strrchr(line, ' '); /* field 52, the last */
+	return at && sscanf(at, "%d", status) == 1;
+}
+
+/* As wait(2) gives it; -1: not known. */
+static int status_of(const struct watched *one)
+{
+	struct pidfd_facts facts = {.mask = EXIT_CODE_TOO};
+	int status = -1;
+
+	if (zombie_status(one, &status))
+		return status;
+	if (one->fd >= 0 && ioctl(one->fd, PIDFD_FACTS, &facts) == 0 && facts.mask & EXIT_CODE_TOO)
+		return facts.exit_code;
+	return -1;
+}
+
 /* A line for the packer (docs/stream-format.md). A run directory that was removed meanwhile needs none. */
 static void note_death(const struct watched *one)
 {
+	const int status = status_of(one);
 	const char *name_end = strrchr(one->ring, '.');
 	const char *path;
 	FILE *file;
@@ -129,7 +166,10 @@ static void note_death(const struct watched *one)
 	file = fopen(path, "ae");
 	if (!file)
 		return;
-	fprintf(file, "%.*s %" PRIu64 "\n", (int)(name_end - one->ring), one->ring, monotonic_ns());
+	fprintf(file, "%.*s %" PRIu64, (int)(name_end - one->ring), one->ring, monotonic_ns());
+	if (status >= 0)
+		fprintf(file, " %d", status);
+	fputs("\n", file);
 	fclose(file);
 }
 

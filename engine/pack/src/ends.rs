@@ -14,13 +14,17 @@ use crate::times::Times;
 type Key = (u32, u64);
 
 /// Notes it in the images: of a process whose death was noted it is that; else, of one with open calls, the run's end,
-/// or when an agent last looked at it. Gives how long the run lasted, launcher and all, where a process was killed.
+/// or when an agent last looked at it. Gives how long the run lasted, launcher and all, where a process was killed or there
+/// is none.
 pub fn find_ends(run: &Run, merged: &mut Merged, times: &Times) -> Result<Option<i64>, PackError> {
 	let killed = |merged: &Merged, state: &ImageState| {
 		state.survey.killed && merged.clocks[state.clock].kind != Kind::Faked
 	};
 	let all: Vec<usize> =
 		(0..merged.images.len()).filter(|&i| killed(merged, &merged.images[i])).collect();
+	if merged.processes.is_empty() {
+		return Ok(run.said_span().map(|(start, end)| end - start));
+	}
 	let Some(span) = (!all.is_empty()).then(|| run.span()) else { return Ok(None) };
 	let untold = |&i: &usize| run.end_of(&merged.images[i].image).is_none();
 	let looks = match span {

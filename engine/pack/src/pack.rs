@@ -183,7 +183,7 @@ impl Whole {
 		let collectives = Collectives::find(&merged);
 		let times = times(run, &merged, &collectives.meetings(&merged));
 		let lasted = find_ends(run, &mut merged, &times)?;
-		let processes = facts(&merged, &times);
+		let processes = facts(run, &merged, &times);
 		let (collective_rows, numbers) = collectives.rows(&merged, &times.lines);
 		Ok(Whole { merged, collectives, times, lasted, processes, collective_rows, numbers })
 	}

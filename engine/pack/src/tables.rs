@@ -41,12 +41,12 @@ pub struct Tables<'r> {
 }
 
 /// Of all processes.
-pub fn facts(merged: &Merged, times: &Times) -> Vec<ProcessFacts> {
+pub fn facts(run: &Run, merged: &Merged, times: &Times) -> Vec<ProcessFacts> {
 	let processes = merged.processes.iter().zip(starts(merged));
-	processes.map(|(row, start)| facts_of(merged, times, row, start)).collect()
+	processes.map(|(row, start)| facts_of(run, merged, times, row, start)).collect()
 }
 
-/// From time 0 to the last thing recorded; of a run of which a process was killed, no less than it `lasted`.
+/// From time 0 to the last thing recorded; of a run of which a process was killed, or that has none, no less than it `lasted`.
 pub fn duration(processes: &[ProcessFacts], lasted: Option<i64>) -> i64 {
 	processes.iter().map(|facts| facts.stop).chain(lasted).max().unwrap_or(0)
 }
@@ -624,12 +624,23 @@ pub fn starts(merged: &Merged) -> Vec<u64> {
 	facts.iter().map(start).collect()
 }
 
-fn facts_of(merged: &Merged, times: &Times, row: &ProcessRow, start: u64) -> ProcessFacts {
+fn facts_of(
+	run: &Run,
+	merged: &Merged,
+	times: &Times,
+	row: &ProcessRow,
+	start: u64,
+) -> ProcessFacts {
 	let state = &merged.images[row.image];
 	let line = &times.lines[state.clock];
 	let (survey, pid) = (&state.survey, row.key.1);
 	let own = || survey.streams.iter().filter(|stream| stream.pid == pid);
-	let whole = own().all(|stream| stream.complete) && !survey.killed;
+	let none_missing = || own().all(|stream| stream.chunks_missing == 0);
+	let whole = if survey.killed {
+		run.exited(&state.image) && none_missing()
+	} else {
+		own().all(|stream| stream.complete)
+	};
 	let main = pid == state.image.pid;
 	let marks = survey.definitions.marks.iter().map(|mark| mark.ticks);
 	let last = own().map(|stream| stream.last_tick).chain(marks.filter(|_| main)).max();

@@ -61,7 +61,9 @@ pub fn times(run: &Run, merged: &Merged, meetings: &[Meeting]) -> Times {
 		let line = Line::identity().corrected(&by(shift));
 		line.corrected(&how.correction).corrected(&by(-zero))
 	});
-	Times { monotonic: monotonic.collect(), lines, aligned, started: base.saturating_add(zero) }
+	let said = run.said_span().filter(|_| merged.processes.is_empty());
+	let started = said.map_or(base.saturating_add(zero), |(start, _)| start);
+	Times { monotonic: monotonic.collect(), lines, aligned, started }
 }
 
 fn span(merged: &Merged, lines: &[Line]) -> i64 {
