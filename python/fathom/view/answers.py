@@ -207,6 +207,14 @@ def lines(of: Answers, name: str, manifest: Manifest) -> list[str]:
         region = f" in region {printable(row['region'])}" if row["region"] else ""
         said.append(f"{place(row)}{region}: {printable(row['op'])}, {numbers.percent(share)}")
     recorded = total / SECOND / of.operation.all_seconds if of.operation.all_seconds else 1.0
+    nameless = [
+        row for row in rows[: len(said)] if row["module"] and not row["source"] + row["function"]
+    ]
+    if nameless:
+        places = _and(sorted({place(row) for row in nameless}))
+        said.append(
+            f"({places}: no line or function is known, it is stripped; fathom doctor PROGRAM says more)"
+        )
     if said and recorded < NEARLY:
         said.append(f"(of {numbers.percent(recorded)} of the I/O time: what was recorded in full)")
     return said or ["of no call the place in the code is known"]

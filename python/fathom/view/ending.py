@@ -14,7 +14,9 @@ MOST_LINES = 20
 def _recorded(page: Page) -> tuple[str, list[tuple[str, int]]]:
     seen = summary.coverage(page.source, page.manifest.get("configuration", {}).get("counted", []))
     asked = seen["recorded"] + seen["counted"]
-    share = numbers.percent(seen["recorded"] / asked if asked else 1)
+    if not asked:
+        return "no call was recorded", seen["by_choice"]
+    share = numbers.percent(seen["recorded"] / asked)
     said = (
         f"{seen['recorded']:,} of {asked:,} calls recorded in full ({share}), "
         f"{seen['counted']:,} in counters only"
@@ -103,7 +105,7 @@ def missing(page: Page) -> list[str]:
         (
             page.ended.get("killed", 0),
             "process",
-            "did not end in order: killed, aborted, or its node was lost",
+            "did not end in order: killed, aborted, ended by a system call of its own, or its node was lost",
         ),
         (page.ended.get("open", 0), "process", "still ran when the run was packed"),
         (runs["unfinished"], "call", "had not ended, or its row is lost"),

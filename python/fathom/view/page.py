@@ -13,6 +13,7 @@ from fathom.analysis.findings import Findings
 from fathom.analysis.part import HEAT_OF_ALL, in_part, is_all_own
 from fathom.analysis.when import Line
 from fathom.analysis.when import lines as heat_lines
+from fathom.launchers import starts_others
 from fathom.manifest import command_line, ended, imported_by
 from fathom.store import as_json
 from fathom.view import answers, findings, heat, numbers
@@ -70,15 +71,28 @@ def _print_facts(page: Page) -> None:
         print(f"recorded in part: {printable(less)}")
 
 
-def _print_nothing(left_out: int, tool: str | None) -> None:
-    if left_out:
+def _why_nothing(page: Page) -> str:
+    """What is known of a run of which no call is."""
+    tool, command = imported_by(page.manifest), page.manifest.get("command")
+    if tool:
+        return f"what was imported from {tool} has none"
+    if page.runs["processes"]:
+        return "its processes made none on the layers that are recorded"
+    if not command:
+        return "no process was recorded"
+    program = printable(str(command[0]))
+    if starts_others(program):
+        return f"{program} is a shell or launcher, whose own calls are not recorded, and no program that it started was"
+    return f"no process was recorded: fathom doctor {program} says why"
+
+
+def _print_nothing(page: Page) -> None:
+    if summary.beside(page.source)["calls"][0].as_py():
         heading("\nNo I/O call of the program itself was recorded")
         return
     heading("\nNo I/O call was recorded")
-    if tool:
-        print(f"  what was imported from {tool} has none")
-    else:
-        print("  a static program, or no process of this run was traced: fathom doctor says more")
+    print(f"  {_why_nothing(page)}")
+
 
 
 def _print_answers(said: Sequence[tuple[str, Sequence[str]]]) -> None:
@@ -113,8 +127,7 @@ def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
     """From top to bottom: what a block says is asked when its turn comes, and printed by calling it."""
     yield partial(_print_facts, page)
     if page.table("layers").num_rows == 0:
-        left_out = summary.beside(page.source)["calls"][0].as_py()
-        yield partial(_print_nothing, left_out, imported_by(page.manifest))
+        yield partial(_print_nothing, page)
     else:
         yield partial(_print_answers, answers.sentences(page.answers, page.name, page.manifest))
         yield partial(findings.print_worst, page.findings, page.name)
