@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fathom.__main__ import COMMANDS, main
@@ -115,6 +116,29 @@ def test_damaged_tables_are_one_line(capsys: Captured, run_directory: Path) -> N
     (run_directory / "run.json").write_text(kept)
     (run_directory / "tables" / "runs.parquet").unlink()
     assert "no table runs" in refused(capsys, 3, "show", run_directory)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "processes", "says"),
+    [
+        ({"recorder": "darshan"}, 4, "the log of Darshan has none"),
+        ({"command": ["/bin/sh", "-c", "true"]}, 0, "/bin/sh is a shell or launcher"),
+        ({"command": ["./solver"]}, 0, "no process was recorded: fathom doctor ./solver says why"),
+        ({"command": ["./solver"]}, 1, "made none on the layers that are recorded"),
+        ({}, 0, "no process was recorded"),
+    ],
+)
+def test_of_a_run_without_calls_it_is_said_what_is_known(
+    capsys: Captured, tmp_path: Path, manifest: dict[str, Any], processes: int, says: str
+) -> None:
+    started = 10**18
+    runs = [{"started": started, "duration": 2 * 10**9, "processes": processes}]
+    run = write_run(tmp_path / "silent.fathom", runs=runs)
+    (run / "run.json").write_text(json.dumps({"format": 1, **manifest}))
+    status, out, _ = fathom(capsys, "show", run)
+    assert status == 0 and says in out and "static" not in out
+    assert "2001-09-09" in out and "ran 2 s" in out
+    assert "no call was recorded" in out and "100 %" not in out
 
 
 def test_sums_beyond_64_bits(capsys: Captured, tmp_path: Path) -> None:
