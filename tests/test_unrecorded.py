@@ -119,11 +119,10 @@ def test_nor_was_its_child(tmp_path: Path) -> None:
     """Its status is to be had from Linux 6.15 on, or while nobody has waited for it."""
     directory = tmp_path / "run.fathom"
     assert run(directory, PROGRAMS / "exits", "child", tmp_path / "f").returncode == 3
-    (ends,) = directory.glob("streams/*/ends")
-    (line,) = ends.read_text().splitlines()
-    if len(line.split()) == 2:
-        pytest.skip("this kernel did not tell the child's status")
-    assert line.split()[2] == str(4 << 8)
+    words = [word for ends in directory.glob("streams/*/ends") for word in ends.read_text().split()]
+    if len(words) < 3:
+        pytest.skip("the watcher came too late, or this kernel did not tell the child's status")
+    assert words[2:] == [str(4 << 8)]
     assert [ended for ended, _ in tables.ask(tables.connect(directory), ENDED)] == ["clean"], (
         "its parent made no call"
     )

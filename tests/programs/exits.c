@@ -23,6 +23,7 @@ int main(int count, char **words)
 	if (!strcmp(words[1], "child") && fork() > 0)
 		return wait(NULL) > 0 ? 3 : 99;
 	write_some(words[2]);
+	usleep(500000); /* so that a watcher comes to see it */
 	syscall(!strcmp(words[1], "thread") ? SYS_exit : SYS_exit_group, 4);
 	return 99;
 }
