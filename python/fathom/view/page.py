@@ -94,7 +94,6 @@ def _print_nothing(page: Page) -> None:
     print(f"  {_why_nothing(page)}")
 
 
-
 def _print_answers(said: Sequence[tuple[str, Sequence[str]]]) -> None:
     wide = max(len(question) for question, _ in said) + 2
     print()
