@@ -24,7 +24,7 @@ WANTED = [
         ["write", "store_put", "descriptor", "f", 10, 0, 0],
     ]
     * 3,
-    ["store_put", "", "path", "f", -1, 0, 22],  # EINVAL, and it never came to a write
+    ["store_put", "", "path", "f", 0, 0, 22],  # EINVAL, and it never came to a write
     ["store_put_text", "", "named", "title", 0, 0, 0],
     ["write", "store_put_text", "descriptor", "f", 5, 0, 0],  # its store_put is the library's own
     ["store_sync", "", "path", "f", 0, 0, 0],

@@ -176,6 +176,8 @@ pub struct Identity {
 	pub start: Option<u64>,
 	pub rank: Option<u32>,
 	pub ranks: Option<u32>,
+	/// What of `rank` comes from where its world stands in the run: crate::worlds.
+	pub first_rank: u32,
 	pub mpi: Option<String>,
 }
 

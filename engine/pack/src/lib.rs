@@ -43,6 +43,7 @@ mod times;
 mod tops;
 mod view;
 mod walk;
+mod worlds;
 mod write;
 
 pub use alive::{is_alive, runs};

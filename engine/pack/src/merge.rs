@@ -11,6 +11,7 @@ use crate::run::{Image, Run};
 use crate::runtime::Runtime;
 use crate::sites::{SiteKey, Sites};
 use crate::survey::Survey;
+use crate::worlds::number_worlds;
 
 /// One image with its survey and the run's numbers for what it names.
 pub struct ImageState {
@@ -142,6 +143,7 @@ pub fn merge(
 			end: None,
 		});
 	}
+	number_worlds(&mut merged.images);
 	// Ranks in order, then others as they began: neighbours in rank lie together in the tables.
 	merged.images.sort_by_key(|state| {
 		let identity = state.identity(state.image.pid);

@@ -1,6 +1,6 @@
 //! What of a run is not here, as far as what is here tells.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::define::Identity;
 use crate::run::Run;
@@ -26,7 +26,24 @@ pub fn missing(run: &Run, processes: &[Identity]) -> Vec<MarkRow> {
 		value: lost.count as i64,
 		..MarkRow::default()
 	});
-	broken.chain(ranks).chain(lost).collect()
+	broken.chain(ranks).chain(other_worlds(processes)).chain(lost).collect()
+}
+
+/// Ranks of the run that count otherwise for MPI.
+fn other_worlds(processes: &[Identity]) -> impl Iterator<Item = MarkRow> {
+	let mut worlds: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+	for process in processes.iter().filter(|process| process.first_rank > 0) {
+		worlds.entry(process.first_rank).or_default().extend(process.rank);
+	}
+	worlds.into_iter().map(|(first, ranks)| MarkRow {
+		kind: "note".into(),
+		detail: format!(
+			"ranks {first}-{} here are 0-{} of an MPI_COMM_WORLD of their own (MPI_Comm_spawn, or another mpiexec)",
+			ranks.last().unwrap_or(&first),
+			ranks.last().unwrap_or(&first) - first
+		),
+		..MarkRow::default()
+	})
 }
 
 fn missing_ranks(processes: &[Identity]) -> Option<MarkRow> {

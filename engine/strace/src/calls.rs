@@ -64,6 +64,9 @@ const VECTOR_2: Fields = &[
 ];
 const COPIED: Fields = &[("size", Argument(4)), ("offset", Pointed(3)), ("bytes", Result)];
 const SENT: Fields = &[("size", Argument(3)), ("offset", Pointed(2)), ("bytes", Result)];
+/// Of the descriptor that a copy's own row is not on.
+const TARGET: Fields = &[("offset", Position), ("bytes", Result)];
+const SOURCE: Fields = &[("offset", Pointed(1)), ("bytes", Result)];
 const OPENED: Fields = &[("result", Result), ("flags", Argument(1)), ("mode", Argument(2))];
 const OPENED_AT: Fields = &[("result", Result), ("flags", Argument(2)), ("mode", Argument(3))];
 const RANGE: Fields = &[("size", Argument(2)), ("offset", Argument(1)), ("result", Result)];
@@ -121,6 +124,8 @@ pub const CALLS: &[Shape] = &[
 	call("sendfile", "sendfile", "read", Fd(1), SENT),
 	call("copy_file_range", "copy_file_range", "write", Fd(2), COPIED),
 	call("splice", "splice", "write", Fd(2), COPIED),
+	call("", "copy_target", "write", Fd(0), TARGET),
+	call("", "copy_source", "read", Fd(0), SOURCE),
 	call("lseek", "lseek", "seek", Fd(0), SOUGHT),
 	meta("dup", Fd(0), RESULT),
 	meta("dup2", Fd(0), RESULT),

@@ -243,11 +243,42 @@ impl<'n> Processes<'n> {
 			to,
 			open: outcome.result.is_none(),
 		};
+		let other = self.other_side(event, shape, arguments, &outcome);
 		if !failed {
 			self.effect(event, shape, arguments, &outcome, entry.as_ref(), &mut row);
 		}
 		let image = self.threads[&event.tid].image;
-		self.images[image].row(self.node, event.tid, &row);
+		for row in [Some(row), other].iter().flatten() {
+			self.images[image].row(self.node, event.tid, row);
+		}
+	}
+
+	/// The row of a copy's other descriptor.
+	fn other_side(
+		&mut self,
+		event: &Event<'_>,
+		shape: &Shape,
+		arguments: &Arguments<'_>,
+		outcome: &Outcome,
+	) -> Option<Row> {
+		let op = match shape.op {
+			"sendfile" => "copy_target",
+			"copy_file_range" | "splice" => "copy_source",
+			_ => return None,
+		};
+		outcome.result.filter(|&moved| moved > 0)?;
+		let place = CALLS.iter().position(|shape| shape.op == op)?;
+		let entry = self.entry(event, &CALLS[place], arguments)?;
+		Some(Row {
+			shape: place,
+			about: self.about(event, &CALLS[place], arguments, Some(&entry)),
+			began: event.ended,
+			ended: event.ended,
+			error: 0,
+			fields: fields(&CALLS[place], arguments, outcome, Some(&entry)),
+			to: None,
+			open: false,
+		})
 	}
 
 	/// The open file that a call is about.
