@@ -57,6 +57,8 @@ def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path)
     assert said, f"not found of the guilty program:\n{told(guilty)}"
     says = pair.says.replace("{tmp}", str(tmp_path / "guilty" / "data"))
     assert any(says in sentence(one.rule.says, one.values) for one in said), told(guilty)
+    advice = [sentence(f"{one.rule.fix}\n{one.rule.knob}", one.values) for one in said]
+    assert any(pair.todo in words for words in advice), advice
     assert all(one.lines for one in said if one.calls), "example calls without a source line"
     innocent, seconds = concluded(pair, pair.innocent, tmp_path / "innocent", rules)
     wrong = [

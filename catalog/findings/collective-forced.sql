@@ -7,14 +7,17 @@
 -- lost:   from the last rank's arrival to the last one's leave, less what the rank that asked for most would take by itself at the
 --   store's own cost
 -- sure:   0.8
--- fix:    leave the choice to the library: {why}; or call independently
--- knob:   romio_cb_write, romio_cb_read = automatic; romio_no_indep_rw = false
+-- fix:    {todo}
+-- knob:   {knob}
 -- seen:   FLASH-IO; ROMIO, ad_write_coll.c
 with hint as (
 	select file, string_agg(distinct key || '=' || value, ', ' order by key || '=' || value) as asked
 	from hints_in_force
 	where source = 'asked' and (key in ('romio_cb_write', 'romio_cb_read') and value = 'enable' or key = 'romio_no_indep_rw' and value = 'true')
 	group by file
+),
+library as (
+	select count(*) > 0 as ompio from processes where mpi like '%Open MPI%' and process not in (from {romio})
 )
 select
 	p.place as path,
@@ -25,9 +28,13 @@ select
 	max(t.ranks) as ranks,
 	sum(t.wall) / 1e9 as seconds,
 	sum(t.io) / 1e9 as io,
-	coalesce('without ' || any_value(h.asked), 'no hint that forces collective buffering') as why,
+	case
+		when any_value(l.ompio) then 'call independently, or let each rank write and read its own part'
+		else 'leave the choice to the library: ' || coalesce('without ' || any_value(h.asked), 'no hint that forces collective buffering') || '; or call independently'
+	end as todo,
+	if(any_value(l.ompio), '--mca fcoll individual (OMPIO)', 'romio_cb_write, romio_cb_read = automatic; romio_no_indep_rw = false') as knob,
 	flatten(max_by(t.calls, t.wall, 4)) as calls,
 	sum(greatest(0, t.wall / 1e9 - s.latency - t.most * s.per_byte)) as lost
-from {together} as t join {places} as p using (file) join {cost} as s using (file, kind) left join hint as h using (file)
+from {together} as t join {places} as p using (file) join {cost} as s using (file, kind) left join hint as h using (file), library as l
 where t.two_phase and not t.interleaved and t.movers < t.asking
 group by p.place, t.kind

@@ -12,12 +12,7 @@ with asked as (
 held as (
 	select process, object, key, any_value(value) as value from hints_in_force where source = 'in force' group by all
 ),
--- OMPIO knows a handful of keys and echoes all. ROMIO's own files have keys that nobody asked for, or copy the communicator (exchange.sql).
-romio as (
-	select distinct process from counters where enclosing_layer = 'mpiio' and enclosing = 'MPI_File_open' and op = 'MPI_Comm_dup'
-	union
-	select distinct process from held where key = 'romio_filesystem_type'
-),
+-- OMPIO knows a handful of keys and echoes all.
 judged as (
 	select
 		a.file, o.created_by as opened,
@@ -25,11 +20,11 @@ judged as (
 			when h.key is null then format('{}={} is not known to the MPI library', a.key, a.value)
 			when h.value <> a.value and try_cast(h.value as double) is distinct from try_cast(a.value as double)
 				then format('{}={} was asked for, {} is in force', a.key, a.value, h.value)
-			when p.mpi like '%Open MPI%' and a.process not in (from romio)
+			when p.mpi like '%Open MPI%' and a.process not in (from {romio})
 				and a.key not in ('cb_nodes', 'cb_buffer_size', 'collective_buffering', 'stripe_size', 'stripe_width', 'access_style')
 				then format('{}={} is echoed, but OMPIO does not use it', a.key, a.value)
 		end as what,
-		p.mpi like '%Open MPI%' and a.process not in (from romio) as ompio
+		p.mpi like '%Open MPI%' and a.process not in (from {romio}) as ompio
 	from asked as a join processes as p using (process) join objects as o on o.object = a.object and o.class = 'mpi_file'
 	left join held as h on h.process = a.process and h.object = a.object and h.key = a.key
 	where a.key not like 'nc_%' and a.key not like 'pnetcdf_%' and a.key not like 'tuned %'

@@ -39,6 +39,7 @@ class Pair:
     before: str = ""  # shell, in {tmp}, before each of the two
     exit: int = 0  # status of both programs
     says: str = ""  # part of the finding's sentence
+    todo: str = ""  # part of what to do, and of the knob
     also: list[str] = field(default_factory=list)  # findings that the innocent one has as well
     needs: list[str] = field(default_factory=list)
     timeout: int = 180  # ranks that spin while they wait take a minute on a busy machine

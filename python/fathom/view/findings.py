@@ -53,7 +53,7 @@ def as_json(finding: Finding) -> dict[str, Any]:
         "lost_seconds": finding.lost,
         "sure": finding.sure,
         "fix": sentence(rule.fix, finding.values),
-        "knob": rule.knob or None,
+        "knob": sentence(rule.knob, finding.values) or None,
         "limit": rule.limit,
         "estimate": rule.lost,
         "seen": rule.seen,
@@ -71,7 +71,7 @@ def _print(number: int, finding: Finding) -> None:
     emphasised("   ", sentence(rule.says, finding.values))
     emphasised("   do    ", sentence(rule.fix, finding.values))
     if rule.knob:
-        emphasised("   knob  ", rule.knob)
+        emphasised("   knob  ", sentence(rule.knob, finding.values))
     for line in finding.lines:
         emphasised("   line  ", printable(line))
 
