@@ -201,6 +201,8 @@ def first_line(error: Exception) -> str:
 def _wrong(error: duckdb.Error) -> UsageError:
     """What is wrong with a statement, where, and the names there are."""
     lines = [line for line in str(error).strip().splitlines() if line.strip()]
+    if re.search("does not have a column named|column .* not found", lines[0]):
+        lines.append("fathom query RUN --schema names the columns of each table")
     return UsageError("\n  ".join(["SQL: " + lines[0], *lines[1:]]))
 
 

@@ -137,6 +137,8 @@ def test_exclusive_latency_by_hand(tmp_path: Path, capsys: Captured) -> None:
     ("sql", "says"),
     [
         ("select nope from calls", ['"nope" not found', 'Candidate bindings: "op"']),
+        ("select f.id from files f", ['column named "id"', "--schema names the columns"]),
+        ("select id from files", ['"id" not found', "--schema names the columns"]),
         ("select * from call", ["call does not exist", "There are: args, beside, calls, "]),
         ("select * frm calls", ['at or near "calls"', "LINE 1: select * frm calls", "      ^"]),
     ],
