@@ -54,7 +54,7 @@ def row(what: str, counts: tuple[int, int]) -> Row:
 
 def rows(quick: bool) -> list[Row]:
     with scratch() as directory:
-        compared = passed(with_oracle(), "not full", directory)
+        compared = passed(with_oracle()[: 3 if quick else None], "not full", directory)
         killed = passed([KILLS if quick else MANY_KILLS], "", directory)
     kills = 25 if quick else 1000
     return [

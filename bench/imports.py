@@ -54,7 +54,7 @@ def trace(calls: int) -> Iterator[dict[str, object]]:
 
 def rows(quick: bool) -> list[Row]:
     """One trace: its import, and a loop over its lines."""
-    calls = EVENTS // 10 if quick else EVENTS
+    calls = EVENTS // 100 if quick else EVENTS
     with scratch() as directory:
         written = directory / "one.pfw"
         write(written, calls)

@@ -37,14 +37,14 @@ KERNELS = [
     Kernel(
         "S3D MPI-IO",
         "s3d_mpiio_mpich",
-        ["-c", "14", "64", "64", "64", "2", "1", "1"],
+        ["-c", "2", "32", "32", "32", "2", "1", "1"],
         ["-c", "56", "64", "64", "64", "2", "1", "1"],
         ["-c", "4", "64", "64", "64", "1", "1", "1"],
     ),
     Kernel(
         "FLASH HDF5",
         "flash_hdf5_mpich",
-        ["-x", "16", "-b", "80", "-f", "cpk" * 3],
+        ["-x", "16", "-b", "20", "-f", "cpk"],
         ["-x", "16", "-b", "80", "-f", "cpk" * 32],
         ["-x", "16", "-b", "80", "-f", "cpk"],
     ),
@@ -146,7 +146,7 @@ def timed_rows(kernel: Kernel, rounds: list[dict[str, float]]) -> list[Row]:
 
 
 def rows_of(kernel: Kernel, quick: bool) -> list[Row]:
-    count, arguments = (4, kernel.quick) if quick else (20, kernel.full)
+    count, arguments = (2, kernel.quick) if quick else (20, kernel.full)
     shuffle = random.Random(kernel.name).sample
     rounds: list[dict[str, float]] = []
     packing: list[float] = []

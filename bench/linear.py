@@ -51,8 +51,8 @@ def rows_of(
 
 def rows(quick: bool) -> list[Row]:
     """Sizes in turn, the smallest first."""
-    events = FIRST // STEP if quick else FIRST
-    largest = FIRST if quick else int(os.environ.get("FATHOM_LINEAR_CALLS", CLAIMED))
+    events = FIRST // 100 if quick else FIRST
+    largest = events * STEP if quick else int(os.environ.get("FATHOM_LINEAR_CALLS", CLAIMED))
     result: list[Row] = []
     before: dict[tuple[str, ...], Cost] = {}
     while events <= largest:

@@ -26,7 +26,7 @@ QUERIES = (
 
 def rows(quick: bool) -> list[Row]:
     """Both runs, each query asked as a user would."""
-    events = EVENTS // 10 if quick else EVENTS
+    events = EVENTS // 1000 if quick else EVENTS
     result = list(rows_of("calls of POSIX", PROGRAMS / "regular", events, quick))
     if NESTED.exists():  # MPICH is installed
         result += rows_of("MPI-IO and POSIX inside it", NESTED, events // 2, quick)

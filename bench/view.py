@@ -215,7 +215,7 @@ def rows(quick: bool) -> list[Row]:
     """A planted run, viewed and reported."""
     if not shutil.which("chromium") or not browser.DIST.is_file():
         raise BenchError("needs chromium and web/dist/index.html: make deps web")
-    number = int(os.environ.get("FATHOM_VIEW_CALLS", CALLS // 10 if quick else CALLS))
+    number = int(os.environ.get("FATHOM_VIEW_CALLS", CALLS // 100 if quick else CALLS))
     with scratch() as directory, browser.chromium() as chromium:
         run = planted.make(planted.sized(directory / "planted.fathom", RANKS, number))
         few = planted.make(planted.sized(directory / "few.fathom", FEW_RANKS, FEW_CALLS))

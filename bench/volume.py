@@ -97,7 +97,7 @@ def summary_row(directory: Path, events: int) -> Row:
 
 def rows(quick: bool) -> list[Row]:
     """One real program's calls, traced once: its stream is what all rows are measured on."""
-    with regular_run(SUMMARY_EVENTS // 10 if quick else SUMMARY_EVENTS) as run_directory:
+    with regular_run(SUMMARY_EVENTS // 100 if quick else SUMMARY_EVENTS) as run_directory:
         read_back = read_back_rows(run_directory)
         began = time.monotonic()
         pack(run_directory)
