@@ -82,7 +82,7 @@ select c.stream, c.id, coalesce(c.parent::bigint, -1) as parent, c.start + {shif
 	case
 		when not c.chosen then -1
 		when e.together then {collective}
-		when c.handle is null or {beside} then -1
+		when c.handle is null or c.layer = 'aio' and {beside} then -1
 		when c.kind in ('read', 'write', 'sync', 'post') then
 			case
 				when c.kind = 'read' or c.kind = 'post' and regexp_matches(c.op, 'read|get') then 0
