@@ -35,7 +35,7 @@ def run(tmp_path: Path) -> Any:
         "unaligned_file": 0,
         "switches": 1,
     }
-    init = {"enclosing_layer": "mpiio", "enclosing": "MPI_Init"}
+    init = {"enclosing_layer": "mpiio", "enclosing": "MPI_Init", "runtime": True}
     counters = [
         counter(
             0, "pwrite", "write", 9, histogram(bin_3=6, bin_7=2), errors=1, bytes=800, **ordered

@@ -63,16 +63,17 @@ def _exit(manifest: dict[str, Any]) -> str:
     return f", {said}" if said else ""
 
 
-def _print_facts(page: Page) -> None:
-    title, line = _facts(page)
+def _print_facts(title: str, line: str, lesser: Sequence[str]) -> None:
     heading(title)
     print(line)
-    for less in in_part(page.source, page.manifest):
+    for less in lesser:
         print(f"recorded in part: {printable(less)}")
 
 
 def _why_nothing(page: Page) -> str:
-    """What is known of a run of which no call is."""
+    """What is known of a run of which no call is; nothing where calls are left out, which the end of the page says."""
+    if summary.beside(page.source)["calls"][0].as_py():
+        return ""
     tool, command = imported_by(page.manifest), page.manifest.get("command")
     if tool:
         return f"what was imported from {tool} has none"
@@ -86,12 +87,10 @@ def _why_nothing(page: Page) -> str:
     return f"no process was recorded: fathom doctor {program} says why"
 
 
-def _print_nothing(page: Page) -> None:
-    if summary.beside(page.source)["calls"][0].as_py():
-        heading("\nNo I/O call of the program itself was recorded")
-        return
-    heading("\nNo I/O call was recorded")
-    print(f"  {_why_nothing(page)}")
+def _print_nothing(why: str) -> None:
+    heading(f"\nNo I/O call {'' if why else 'of the program itself '}was recorded")
+    if why:
+        print(f"  {why}")
 
 
 def _print_answers(said: Sequence[tuple[str, Sequence[str]]]) -> None:
@@ -102,14 +101,14 @@ def _print_answers(said: Sequence[tuple[str, Sequence[str]]]) -> None:
             emphasised(question.ljust(wide) if number == 0 else " " * wide, line)
 
 
-def _print_heat(page: Page, lines: Sequence[Line]) -> None:
+def _print_heat(page: Page, lines: Sequence[Line], of_all: bool) -> None:
     found = page.answers
     unit = found.ranks.unit
     what = "reads and writes" if found.when.source == "heat" else "I/O"
     heading(f"\nWhen, by {unit} ({what}, of each {unit}'s time)")
     for line in heat.paint(lines, unit, found.time.run_seconds, columns() - 1):
         print(line)
-    if found.when.source == "heat" and not is_all_own(page.source):
+    if of_all:
         print(f"  {HEAT_OF_ALL}")
 
 
@@ -124,14 +123,15 @@ def _print_part(part: Part, title: str, rows: pa.Table, words: Sequence[str], to
 
 def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
     """From top to bottom: what a block says is asked when its turn comes, and printed by calling it."""
-    yield partial(_print_facts, page)
+    yield partial(_print_facts, *_facts(page), in_part(page.source, page.manifest))
     if page.table("layers").num_rows == 0:
-        yield partial(_print_nothing, page)
+        yield partial(_print_nothing, _why_nothing(page))
     else:
         yield partial(_print_answers, answers.sentences(page.answers, page.name, page.manifest))
         yield partial(findings.print_worst, page.findings, page.name)
         if page.answers.when.source != "span":
-            yield partial(_print_heat, page, heat_lines(page.source))
+            of_all = page.answers.when.source == "heat" and not is_all_own(page.source)
+            yield partial(_print_heat, page, heat_lines(page.source), of_all)
     for part in PARTS:
         if part.shown(page):
             words = part.words(page) if part.words else ()
