@@ -15,6 +15,6 @@ select
 	first(process order by time desc, process) as most_process,
 	first(rank order by time desc, process) as most_rank,
 	coalesce(max(main_time), 0)::hugeint as main_most,
-	coalesce(sum(least(time, (select duration from runs))), 0) as together,
+	coalesce(sum(least(time, (select duration from runs))) filter (time is not null), 0) as together,
 	coalesce(list_sort(list(time))[greatest(0, any_value(middle - zeros) + 1)], 0) as median
 from zeros left join each on true

@@ -208,7 +208,7 @@ def lines(of: Answers, name: str, manifest: Manifest) -> list[str]:
         said.append(f"{place(row)}{region}: {printable(row['op'])}, {numbers.percent(share)}")
     recorded = total / SECOND / of.operation.all_seconds if of.operation.all_seconds else 1.0
     nameless = [
-        row for row in rows[: len(said)] if row["module"] and not row["source"] + row["function"]
+        row for row in rows[: len(said)] if row["module"] and not (row["source"] or row["function"])
     ]
     if nameless:
         places = _and(sorted({place(row) for row in nameless}))
