@@ -213,7 +213,7 @@ static struct data_counter *data_counter_of(struct thread *t, const struct count
 
 static uint64_t bytes_of(const struct call *c, const struct op *op)
 {
-	if (c->error || !op->bytes_at || c->field[op->bytes_at - 1] < 0)
+	if (!op->bytes_at || c->field[op->bytes_at - 1] < 0)
 		return 0;
 	return (uint64_t)c->field[op->bytes_at - 1];
 }

@@ -385,8 +385,7 @@ impl Writing<'_, '_, '_> {
 				}
 				Target::Offset => set_offset(call, value, plan.tracked),
 				Target::Bytes => {
-					// A call that failed moved none, whatever its arguments say.
-					call.bytes = if call.error == 0 { value.max(0) } else { 0 };
+					call.bytes = value.max(0); // below: it moved none
 					call.valid |= has::BYTES;
 				}
 				Target::Result => {

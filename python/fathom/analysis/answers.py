@@ -126,8 +126,8 @@ def time(source: Source) -> Time:
         busiest_process=spread["most_process"],
         busiest_share=part("most"),
         median_share=part("median"),
-        mean_share=(spread["together"] or 0) / SECOND / run / spread["units"]
-        if run and spread["units"]
+        mean_share=(spread["together"] or 0) / SECOND / run / spread["everyone"]
+        if run and spread["everyone"]
         else 0.0,
         verdict=verdict_of(least, most) if most or spread["most"] is None else "unknown",
     )
