@@ -11,9 +11,14 @@ import pytest
 from run import BENCHMARKS
 
 RUN = Path(__file__).with_name("run.py")
+#: The longest even so, in test-full only; what most of them do other tests of the suite do as well.
+LONG = {"exact", "generate", "mix", "scale", "view"}
+PARTS = [
+    pytest.param(name, marks=[pytest.mark.full] if name in LONG else []) for name in BENCHMARKS
+]
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", PARTS)
 def test_a_quick_look_gives_rows(name: str, tmp_path: Path) -> None:
     rows = tmp_path / "rows.json"
     command = [sys.executable, str(RUN), "--quick", "--only", name, "--json", str(rows)]

@@ -217,7 +217,8 @@ def rows(quick: bool) -> list[Row]:
         raise BenchError("needs chromium and web/dist/index.html: make deps web")
     number = int(os.environ.get("FATHOM_VIEW_CALLS", CALLS // 100 if quick else CALLS))
     with scratch() as directory, browser.chromium() as chromium:
-        run = planted.make(planted.sized(directory / "planted.fathom", RANKS, number))
+        ranks = RANKS // 16 if quick else RANKS
+        run = planted.make(planted.sized(directory / "planted.fathom", ranks, number))
         few = planted.make(planted.sized(directory / "few.fathom", FEW_RANKS, FEW_CALLS))
         made = [
             Row("calls of the run", run.calls / 1e6, "M"),
