@@ -72,7 +72,7 @@ def _print_facts(title: str, line: str, lesser: Sequence[str]) -> None:
 
 def _why_nothing(page: Page) -> str:
     """What is known of a run of which no call is; nothing where calls are left out, which the end of the page says."""
-    if summary.beside(page.source)["calls"][0].as_py():
+    if not is_all_own(page.source):
         return ""
     tool, command = imported_by(page.manifest), page.manifest.get("command")
     if tool:

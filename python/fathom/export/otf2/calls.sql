@@ -84,11 +84,7 @@ select c.stream, c.id, coalesce(c.parent::bigint, -1) as parent, c.start + {shif
 		when e.together then {collective}
 		when c.handle is null or c.layer = 'aio' and {beside} then -1
 		when c.kind in ('read', 'write', 'sync', 'post') then
-			case
-				when c.kind = 'read' or c.kind = 'post' and regexp_matches(c.op, 'read|get') then 0
-				when c.kind = 'write' or c.kind = 'post' and regexp_matches(c.op, 'write|put') then 1
-				else 2
-			end + if(c.collective is not null or coalesce(w.collective, false) or a.value = 1, 4, 0) + if(c.kind = 'post', 8, 0)
+			case {direction} when 'read' then 0 when 'write' then 1 else 2 end + if(c.collective is not null or coalesce(w.collective, false) or a.value = 1, 4, 0) + if(c.kind = 'post', 8, 0)
 		else -1
 	end as action,
 	coalesce(c.size, -1) as size, if(c.error = 0, coalesce(c.bytes, -1), -1) as bytes, coalesce(c.file_offset, -1) as file_offset,
