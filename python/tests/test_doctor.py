@@ -186,7 +186,9 @@ def test_shells_and_launchers_are_known() -> None:
     text = (Path(__file__).parents[2] / "runtime" / "core" / "process.c").read_text()
     names = re.findall(r'"([^"]+)"', text.split("launchers[] = {")[1].split("NULL")[0])
     assert len(names) > 30
-    assert [name for name in names if not starts_others(name.replace("*", "x"))] == []
+    assert [name for name in names if not starts_others(name.replace("*", "x"))] == [
+        "fathom-engine"  # writes the streams of its servers itself; starts nobody
+    ]
 
 
 def test_set_user_id(tmp_path: Path) -> None:

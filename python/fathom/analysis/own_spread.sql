@@ -2,8 +2,8 @@
 -- it ran in. `most`: of the rank or process with the most; `together`: of all one after another, of none more than the run lasted;
 -- `median`: of the one in the middle.
 with each as materialized (
-	select coalesce(rank, -1 - process::bigint) as unit, any_value(rank) as rank, arg_max(process, time) as process, sum(time) as time,
-		max(main_time) as main_time
+	select coalesce(rank, -1 - process::bigint) as unit, any_value(rank) as rank, first(process order by time desc, process) as process,
+		sum(time) as time, max(main_time) as main_time
 	from ({own_processes}) group by unit
 ),
 number as (
