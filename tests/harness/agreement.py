@@ -47,14 +47,8 @@ def the_programs_calls_are_one_number(run: Source) -> Said:
     return said
 
 
-def _in_rows_only(run: Source) -> bool:
-    """Is every call recorded in full, and inside of nothing that is only counted? (Of what is, only counters know.)"""
-    counted = "select 1 from counters where enclosing_layer = 'mpi' and layer <> 'mpi' and recorded > 0 limit 1"
-    return own.is_complete(run) and not run.sql(counted).num_rows
-
-
 def counters_tell_what_calls_tell(run: Source) -> Said:
-    if not _in_rows_only(run):
+    if not own.is_complete(run):
         return {}
     counted = breakdown(run, ["operation"]).to_pylist()
     each = breakdown(run, ["operation", "time"]).to_pylist()
@@ -65,7 +59,7 @@ def counters_tell_what_calls_tell(run: Source) -> Said:
 
 
 def lines_have_the_programs_calls(run: Source) -> Said:
-    if not _in_rows_only(run):
+    if not own.is_complete(run):
         return {}
     mine = breakdown(run, ["operation"]).to_pylist()
     return {"own": _sum(mine, *COUNTS), "lines": _sum(own.lines(run).to_pylist(), *COUNTS)}

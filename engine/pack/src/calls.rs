@@ -263,7 +263,10 @@ impl Writing<'_, '_, '_> {
 			None => rows.roots_done as u32,
 			Some(list) => list.get(rows.roots_done).copied().unwrap_or(0),
 		};
-		call.valid |= has::CALL | rows.maps.nature(call.op).outermost();
+		let enclosing = rows.inside.of(call.seq).unwrap_or(NO_OP);
+		call.depth = rows.depth_in(enclosing);
+		let outermost = rows.maps.nature(call.op).outermost();
+		call.valid |= has::CALL | if call.depth > 0 { has::TOPMOST } else { outermost };
 		rows.roots_done += 1;
 		if call.start == NO_TIME {
 			call.start = call.duration;
@@ -273,7 +276,6 @@ impl Writing<'_, '_, '_> {
 			let side = rows.side_time.get(&call.seq).copied().unwrap_or(0);
 			call.nested = side.min(call.duration);
 		}
-		let enclosing = rows.inside.of(call.seq).unwrap_or(NO_OP);
 		rows.inside.forget(call.seq);
 		call.runtime = rows.is_runtime(call, enclosing);
 		self.count(call, enclosing);
@@ -438,6 +440,8 @@ impl Writing<'_, '_, '_> {
 				open.clear();
 				above = None;
 				(ordinal, enclosing) = self.root(&mut pending[i]);
+				let counted = self.rows.inside.of(call.seq).unwrap_or(NO_OP);
+				pending[i].depth = pending[i].depth.max(self.rows.depth_in(counted));
 			}
 			pending[i].call = ordinal;
 			pending[i].valid |= has::CALL;
@@ -582,6 +586,11 @@ impl StreamRows<'_> {
 	fn is_runtime(&self, call: &CallRow, enclosing: u16) -> bool {
 		let key = self.key(call.if_has(has::FILE, call.file), call.op, enclosing);
 		self.maps.runtime.has(&key)
+	}
+
+	/// Calls around one that no recorded call is around: 1 where it lies in one that is only counted, and no region.
+	fn depth_in(&self, counted: u16) -> u8 {
+		u8::from(counted != NO_OP && !self.maps.nature(counted).is_region())
 	}
 
 	/// Is it in the row of the call that it stands beside? Where that has none, the runtime says what is around.

@@ -45,6 +45,11 @@ impl Nature {
 		}
 	}
 
+	/// May what it holds be the program's own?
+	pub fn is_region(self) -> bool {
+		self.role == Role::Region
+	}
+
 	/// Bits of an own call's row.
 	#[inline]
 	pub fn outermost(self) -> u16 {
