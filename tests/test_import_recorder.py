@@ -3,11 +3,10 @@ Recorder's own reader says of it; damage."""
 
 from __future__ import annotations
 
-import io
-import json
 import random
 import shutil
 import struct
+import tempfile
 import zlib
 from array import array
 from collections import Counter
@@ -18,13 +17,8 @@ from typing import Any
 import pytest
 from fathom.__main__ import main
 from fathom.analysis.answers import library
-from fathom.importing import parts
-from fathom.importing.functions import UNKNOWN_OFFSET
-from fathom.importing.lines import Damaged, Lines
-from fathom.importing.recorder import Telling
-from fathom.importing.recording import LAYOUTS, SIZE, SIZES, Recording
 from fathom.store import open_run
-from harness import paths, tables
+from harness import paths, tables, traces
 
 SAMPLE = paths.TESTS / "samples" / "recorder"
 EACH, MERGED = SAMPLE / "each", SAMPLE / "merged"
@@ -32,12 +26,21 @@ EACH, MERGED = SAMPLE / "each", SAMPLE / "merged"
 # as lines over ranks, as distances, files or recorder.dat.
 V3 = SAMPLE / "v3"
 WAYS = ("merged", "each", "inter", "intra", "both", "dat", "dat-each")
-HEADER = LAYOUTS["2.5", 0].header
+# Of version 2.5: ranks, seconds since 1970, seconds of a tick, are times packed, are tables merged.
+HEADER = struct.Struct("<i4xdd4xii4x")
+# Before a table that is packed: its bytes there, and unpacked. Bytes of a rank's times.
+SIZES, SIZE = struct.Struct("<QQ"), struct.Struct("<Q")
+# recorder.dat: magic, number of its layout, sections. Of each: its kind, a rank or -1, where it is, bytes.
+WHOLE, MAGIC = "recorder.dat", b"RECORDER"
+HEAD, SECTION = struct.Struct("<8sII"), struct.Struct("<IiQQ")
 ACCESSES = """
     select p.pid, c.op, f.path, size, file_offset, bytes
     from calls c join files f using (file) join processes p using (process)
     where c.layer = 'posix' and c.kind in ('read', 'write') order by p.pid, c.start"""
 CALLS = "select rank, op, layer, size, file_offset, bytes from calls order by rank, start, duration desc"
+ROWS = """
+    select c.rank, c.op, c.layer, f.path, c.size, c.file_offset, c.bytes, c.result, p.op, c.thread, c.start, c.duration
+    from calls c left join files f using (file) left join calls p on p.id = c.parent order by c.id"""
 # Fathom's names of functions, and what of the sample it leaves out.
 NAMES, LEFT = {"fopen64": "fopen"}, "MPI_Comm_rank"
 
@@ -201,10 +204,9 @@ BAD: dict[str, tuple[str, bytes | None, str]] = {
 
 
 def refused(trace: Path, says: str) -> None:
-    with pytest.raises(Damaged) as said:
-        told(trace)
-    assert says in str(said.value)
-    assert "\n" not in str(said.value)
+    said = traces.refused("recorder", trace, trace.parent / "bad")
+    assert f"{trace}: " in said
+    assert says in said
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -218,7 +220,7 @@ def test_what_is_no_trace_is_refused(tmp_path: Path, what: str) -> None:
 
 
 def test_a_refusal_is_one_line_and_leaves_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     torn = shutil.copytree(EACH, tmp_path / "torn")
     # The other rank is whole, and told before.
@@ -231,16 +233,20 @@ def test_a_refusal_is_one_line_and_leaves_nothing(
     )
     for named, status, says in cases:
         assert main(["import", "recorder", *map(str, named), "-o", str(tmp_path / "bad")]) == status
-        said = capsys.readouterr().err
+        said = capfd.readouterr().err
         assert says in said
         assert len(said.strip().splitlines()) == 1
         assert not list(tmp_path.glob("bad*"))
 
 
-def told(trace: Path) -> list[str]:
-    to = io.StringIO()
-    Telling(Recording(trace), Lines(to)).all()
-    return to.getvalue().splitlines()
+def read(trace: Path) -> tuple[list[Any], list[Any]]:
+    """Its calls as they are rows, and what it lacks."""
+    with tempfile.TemporaryDirectory() as place:
+        run = Path(place, "run.fathom")
+        done = traces.given("recorder", trace, run)
+        assert done.returncode == 0, done.stderr
+        base = tables.connect(run)
+        return base.sql(ROWS).fetchall(), base.sql("select detail, value from marks").fetchall()
 
 
 def test_threads_that_nobody_told_apart_are_said(tmp_path: Path) -> None:
@@ -248,20 +254,18 @@ def test_threads_that_nobody_told_apart_are_said(tmp_path: Path) -> None:
     times = array("I", (EACH / "0.ts").read_bytes())
     times[3] += 50_000_000  # the second call runs on for 5 s, beside all others
     (trace / "0.ts").write_bytes(times.tobytes())
-    lines = told(trace)
-    assert any("several threads" in line for line in lines)
+    calls, marks = read(trace)
+    assert any("several threads" in detail for detail, _ in marks)
     # Nobody knows whose a position was: of this rank's writes none has an offset.
-    writes = [json.loads(line) for line in lines if ',"posix","write"' in line]
-    calls = [json.loads(line) for line in lines if line.startswith('["call",0,')]
-    assert {row[8][1] for row in calls if row[2] == writes[0][1]} == {UNKNOWN_OFFSET}
+    assert {row[5] for row in calls if row[:2] == (0, "write")} == {None}
+    assert {row[5] for row in calls if row[:2] == (1, "write")} != {None}
 
 
 def test_times_of_centuries_are_refused(tmp_path: Path) -> None:
     trace = shutil.copytree(EACH, tmp_path / "t")
     (trace / "recorder.mt").write_bytes(header(tick=1.0))
     (trace / "0.ts").write_bytes(b"\xff" * (EACH / "0.ts").stat().st_size)
-    with pytest.raises(Damaged, match=r"rank 0 has times that cannot be"):
-        told(trace)
+    refused(trace, "rank 0 has times that cannot be")
 
 
 def packed(data: bytes, size: int | None = None) -> bytes:
@@ -310,13 +314,7 @@ def test_damage_is_read_or_refused(tmp_path: Path, seeds: range) -> None:
         hit = chance.choice(sorted(good.iterdir()))
         trace = shutil.copytree(good, tmp_path / "t")
         (trace / hit.name).write_bytes(hurt(hit, chance))
-        try:
-            lines = told(trace)
-        except Damaged:
-            seen["refused"] += 1
-        else:
-            seen["read"] += 1
-            assert lines[-1].startswith('["end",')
+        seen["refused" if traces.is_refused("recorder", trace, tmp_path / "run") else "read"] += 1
         shutil.rmtree(trace)
     assert seen["refused"] > 0 < seen["read"]
 
@@ -338,10 +336,10 @@ def test_what_is_told_of_damage_is_a_run_that_packs(tmp_path: Path) -> None:
         assert not list(tmp_path.iterdir())
 
 
-def bare(lines: list[str]) -> list[Any]:
-    """What was told, without times and threads."""
-    rows = [json.loads(line) for line in lines]
-    return [(row[:5], row[7:9]) if row[0] == "call" else row for row in rows if row[0] != "run"]
+def bare(trace: Path) -> tuple[list[Any], list[Any]]:
+    """What was read, without times and threads."""
+    calls, marks = read(trace)
+    return [row[:-3] for row in calls], marks
 
 
 @pytest.fixture(scope="module")
@@ -393,23 +391,18 @@ def test_calls_of_version_3_are_those_of_recorders_own_reader(new: Any) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_of_writing_is_the_same_run(way: str) -> None:
-    lines = told(V3 / way)
-    assert bare(lines) == bare(told(V3 / "merged"))
-    assert not any("several threads" in line for line in lines)
+    calls, marks = bare(V3 / way)
+    assert (calls, marks) == bare(V3 / "merged")
+    assert not any("several threads" in detail for detail, _ in marks)
 
 
 def test_offsets_as_patterns_are_numbers_of_the_ranks_that_were_compared() -> None:
     """Rank 1 made one seek more, rank 0 one write more: Recorder left them out, and numbered the others from 0."""
-    signatures = Recording(V3 / "inter").rank(0).signatures
-    texts = {(one.function, word) for one in signatures for word in one.words if "*r+" in word}
-    assert ("lseek", "100*r+64") in texts
-    assert ("pwrite", "1000*r+1000") in texts
-    lines = [json.loads(line) for line in told(V3 / "inter")]
-    (seek,) = (row[1] for row in lines if row[0] == "op" and row[3] == "lseek")
-    sought = [
-        [row[8][0] for row in lines if row[0] == "call" and row[1:3] == [rank, seek]]
-        for rank in range(4)
-    ]
+    signatures = b"".join(unpacked((V3 / "inter" / "recorder.cst").read_bytes()))
+    assert b" 100*r+64 " in signatures
+    assert b" 1000*r+1000 " in signatures
+    calls, _ = read(V3 / "inter")
+    sought = [[row[7] for row in calls if row[:2] == (rank, "lseek")] for rank in range(4)]
     assert sought == [[0, 64], [9, 100, 164], [100, 164], [200, 264]]
 
 
@@ -480,15 +473,14 @@ def test_offsets_of_threads_that_nobody_told_apart_are_unknown(tmp_path: Path) -
         times[3] += 50_000_000  # the second call runs on for 5 s, beside all others
 
     times_of(trace, beside)
-    lines = [json.loads(line) for line in told(trace)]
-    offsets: dict[str, set[int]] = {"pwrite": set(), "pread": set()}
-    ops = {row[1]: row[3] for row in lines if row[0] == "op"}
-    for row in lines:
-        if row[0] == "call" and row[1] == 0 and ops[row[2]] in offsets:
-            offsets[ops[row[2]]].add(row[8][1])
+    calls, marks = read(trace)
+
+    def offsets(op: str) -> set[int | None]:
+        return {row[5] for row in calls if row[:2] == (0, op)}
+
     # Distances have no beginning then; of pread offsets were written.
-    assert offsets == {"pwrite": {UNKNOWN_OFFSET}, "pread": {0, 5000, 24576}}
-    assert any("whose offsets are unknown" in str(row) for row in lines)
+    assert (offsets("pwrite"), offsets("pread")) == ({None}, {0, 5000, 24576})
+    assert any("whose offsets are unknown" in detail for detail, _ in marks)
 
 
 def test_ranks_have_their_own_grammars_in_any_order(tmp_path: Path) -> None:
@@ -497,7 +489,7 @@ def test_ranks_have_their_own_grammars_in_any_order(tmp_path: Path) -> None:
     assert len(tables) == 4
     (trace / "ug.cfg").write_bytes(b"".join(packed(tables[one]) for one in (2, 0, 3, 1)))
     (trace / "ug.mt").write_bytes(words(1, 3, 0, 2, 4))
-    assert told(trace) == told(V3 / "merged")
+    assert read(trace) == read(V3 / "merged")
 
 
 def whole(trace: Path, to: Path, layout: int = 1) -> Path:
@@ -506,22 +498,22 @@ def whole(trace: Path, to: Path, layout: int = 1) -> Path:
     names = [name.ljust(64, b"\0") for name in data[1024:].splitlines()]
     head = struct.pack("<iii", 3, 0, 0) + data[:4] + struct.pack("<i", len(names)) + data[4:12]
     tables = {0: head.ljust(32, b"\0") + data[16:40] + b"".join(names)}
-    for kind, name in enumerate(parts.KINDS[1:5], 1):
+    for kind, name in enumerate(("recorder.ts", "recorder.cst", "ug.cfg", "ug.mt"), 1):
         tables[kind] = (trace / name).read_bytes()
-    at = parts.HEADER.size + len(tables) * parts.SECTION.size
+    at = HEAD.size + len(tables) * SECTION.size
     table = b""
     for kind, content in tables.items():
-        table += parts.SECTION.pack(kind, -1, at, len(content))
+        table += SECTION.pack(kind, -1, at, len(content))
         at += len(content)
     to.mkdir()
-    head = parts.HEADER.pack(parts.MAGIC, layout, len(tables))
-    (to / parts.WHOLE).write_bytes(head + table + b"".join(tables.values()))
+    head = HEAD.pack(MAGIC, layout, len(tables))
+    (to / WHOLE).write_bytes(head + table + b"".join(tables.values()))
     return to
 
 
 def test_recorder_dat_without_places_in_the_code_is_read(tmp_path: Path) -> None:
     trace = whole(V3 / "both", tmp_path / "t")
-    assert told(trace) == told(V3 / "both") == told(trace / parts.WHOLE)
+    assert read(trace) == read(V3 / "both") == read(trace / WHOLE)
     refused(whole(V3 / "both", tmp_path / "3", layout=3), "'3.0.0', recorder.dat of layout 3;")
 
 

@@ -56,13 +56,16 @@ def to_make(path: str | PathLike[str]) -> Path:
     return given if given.suffix == SUFFIX else given.with_name(given.name + SUFFIX)
 
 
-def engine(*words: str, quiet: bool = False) -> None:
-    """Runs fathom-engine; its report goes to stderr unless `quiet`, its one line of error always."""
+def engine(*words: str, quiet: bool = False, said: str | None = None) -> None:
+    """Runs fathom-engine; its report goes to stderr unless `quiet`, its one line of error always. `said`: what it reads
+    on its standard input."""
     command = [str(places.engine()), *words]
     try:
         # A limit of a file's size is an error to it, as to us, and no signal.
         report = subprocess.DEVNULL if quiet else STDERR
-        done = subprocess.run(command, stdout=report, restore_signals=False, check=False)
+        done = subprocess.run(
+            command, input=said, text=True, stdout=report, restore_signals=False, check=False
+        )
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
     ended(words[0], done.returncode)

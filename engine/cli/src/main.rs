@@ -179,6 +179,27 @@ enum Command {
 		#[arg(required = true, value_name = "FILE")]
 		files: Vec<PathBuf>,
 	},
+	/// Make a run of what DFTracer wrote
+	///
+	/// On standard input: the functions of the catalogue, as `fathom import` says them. A JSON object on stdout says what came of
+	/// it.
+	Dftracer {
+		/// Run directory, NAME.fathom, that is made
+		run: PathBuf,
+		/// Files of one run; a directory: those in it
+		#[arg(required = true, value_name = "FILE")]
+		files: Vec<PathBuf>,
+	},
+	/// Make a run of what Recorder wrote
+	///
+	/// On standard input: the functions of the catalogue, as `fathom import` says them. A JSON object on stdout says what came of
+	/// it.
+	Recorder {
+		/// Run directory, NAME.fathom, that is made
+		run: PathBuf,
+		/// What Recorder wrote of one run
+		directory: PathBuf,
+	},
 	/// Make a run of what a reader of another tool's log tells on standard input, line by line
 	///
 	/// What `fathom import` asks of it; engine/made/src/told.rs has the lines. A JSON object on stdout says what came of it.
@@ -441,12 +462,13 @@ fn run(command: Command) -> Result<(), String> {
 				.map_err(|error| error.to_string())
 		}
 		Command::Strace { run, files } => strace(&run, &files),
-		Command::Told { run } => {
-			let made = fathom_made::import(&run, std::io::stdin().lock())
-				.map_err(|error| error.to_string())?;
-			let value = serde_json::json!({"processes": made.processes, "bytes": made.bytes});
-			print_line(&value.to_string())
+		Command::Dftracer { run, files } => {
+			made(fathom_traces::import_dftracer(&run, &files, functions()?))
 		}
+		Command::Recorder { run, directory } => {
+			made(fathom_traces::import_recorder(&run, &directory, functions()?))
+		}
+		Command::Told { run } => made(fathom_made::import(&run, std::io::stdin().lock())),
 		Command::Forward(said) => forward::forward(*said),
 		Command::ForwardStatus(said) => forward::forward_status(said),
 		Command::ForwardRecord(said) => forward::forward_record(&said),
@@ -488,6 +510,18 @@ fn run(command: Command) -> Result<(), String> {
 			print_line(&value.to_string())
 		}
 	}
+}
+
+/// The functions of the catalogue, which whoever imports a trace says on standard input.
+fn functions() -> Result<fathom_traces::Catalogue, String> {
+	let said = std::io::read_to_string(std::io::stdin()).map_err(|error| error.to_string())?;
+	fathom_traces::Catalogue::of(&said)
+}
+
+fn made(made: Result<fathom_made::Made, impl std::fmt::Display>) -> Result<(), String> {
+	let made = made.map_err(|error| error.to_string())?;
+	let value = serde_json::json!({"processes": made.processes, "bytes": made.bytes});
+	print_line(&value.to_string())
 }
 
 fn strace(run: &Path, files: &[PathBuf]) -> Result<(), String> {

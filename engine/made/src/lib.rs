@@ -10,4 +10,4 @@ mod told;
 
 pub use image::{Image, Node, Rows, random};
 pub use place::{Folder, printable, publish, shown, write};
-pub use told::{Made, TellError, import};
+pub use told::{Call, Made, Object, Op, TellError, Told, Who, import};

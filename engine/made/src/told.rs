@@ -3,12 +3,11 @@
 //!
 //! `run` {key: value}: parts of `run.json`, of them `recorder` and `start_ns`; `processes`: how many; `ranks`: are they ranks?
 //! `host` number, name
-//! `process` number, host, {executable, command; where they are known: pid, parent (a pid), directory, rank}
+//! `process` number, host, {executable, command}
 //! `op` number, layer, name, kind, fields, flags, height of the layer
 //! `object` number, class, name, parent, [numbers]; it is in every process that has calls on it
 //! `hint` process, object, source, key, value
-//! `call` process, op, object, op of the calls it lies in where those are only counted or -1, began, ended, error, [fields],
-//! and its thread, where that is known
+//! `call` process, op, object, op of the calls it lies in where those are only counted or -1, began, ended, error, [fields]
 //! `counter` process or -1 (sums of all, which nobody can take apart), op, object, enclosing op or -1, calls, bytes, time,
 //! longest, first, last, [[size, calls]]; behind them, where any is known, a map: `functions` [[op, calls]], `ranges` [[least
 //! size, calls]], `strides` [[stride, calls]], `common` [[size, calls]] where sizes are not all of them, `counts` [ten of them, or
@@ -44,6 +43,18 @@ pub enum TellError {
 	Cut(usize),
 	#[error("{0}")]
 	Written(String),
+}
+
+/// A process, as far as it is known.
+#[derive(Default)]
+pub struct Who {
+	/// The system's numbers of it and of its parent.
+	pub pid: Option<u32>,
+	pub parent: Option<u32>,
+	pub rank: Option<u32>,
+	pub executable: String,
+	pub command: Vec<String>,
+	pub directory: String,
 }
 
 pub struct Op {
@@ -160,11 +171,6 @@ impl Words {
 		}
 	}
 
-	/// 0 where the line has come to its end.
-	fn number_if_any<T: TryFrom<i64> + Default>(&mut self) -> Found<T> {
-		self.0.next().map_or(Ok(T::default()), |value| number(&value))
-	}
-
 	fn numbers<T: TryFrom<i64>>(&mut self) -> Found<Vec<T>> {
 		self.list()?.iter().map(number).collect()
 	}
@@ -217,10 +223,10 @@ impl Told {
 			"op" => self.op(&mut words)?,
 			"hint" => self.hint(&mut words)?,
 			"heat" => self.heat(&mut words)?,
-			"mark" => self.marks.push((words.text()?, words.number()?)),
-			"host" => drop(self.hosts.insert(words.number()?, words.text()?)),
+			"mark" => self.add_mark(words.text()?, words.number()?),
+			"host" => self.add_host(words.number()?, &words.text()?),
 			"process" => self.process(&mut words)?,
-			"run" => self.said = words.map()?,
+			"run" => self.say(words.map()?),
 			"end" if words.number::<usize>()? + 1 == count => return Ok(true),
 			other => return Err(format!("{other} is not known, or not in its place")),
 		}
@@ -230,16 +236,14 @@ impl Told {
 	fn process(&mut self, words: &mut Words) -> Found<()> {
 		let (number, host) = (words.number()?, words.number()?);
 		let said = words.map()?;
-		let text = |key: &str| said.get(key).and_then(Value::as_str).unwrap_or_default();
-		let known = |key: &str| said.get(key).map(self::number::<u32>).transpose();
-		let mut process = Process::new(number, host, (known("pid")?, known("parent")?));
-		process.rank = known("rank")?;
+		let executable = said.get("executable").and_then(Value::as_str).unwrap_or_default();
 		let command = said.get("command").and_then(Value::as_array).into_iter().flatten();
-		let words = command.filter_map(Value::as_str);
-		process.image.command = words.flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
-		process.image.executable = text("executable").into();
-		process.image.directory = text("directory").into();
-		self.processes.insert(number, process);
+		let who = Who {
+			executable: executable.to_owned(),
+			command: command.filter_map(Value::as_str).map(str::to_owned).collect(),
+			..Who::default()
+		};
+		self.add_process(number, host, who);
 		Ok(())
 	}
 
@@ -253,7 +257,7 @@ impl Told {
 			flags: words.number()?,
 			height: words.number()?,
 		};
-		self.ops.insert(number, op);
+		self.add_op(number, op);
 		Ok(())
 	}
 
@@ -264,9 +268,7 @@ impl Told {
 		if number == 0 || (parent != 0 && !self.objects.contains_key(&parent)) {
 			return Err(format!("object {number} in {parent}"));
 		}
-		let about = *self.names.entry(name.clone()).or_insert(number);
-		self.about.insert(number, about);
-		self.objects.insert(number, Object { class, name, parent, numbers });
+		self.add_object(number, Object { class, name, parent, numbers });
 		Ok(())
 	}
 
@@ -305,15 +307,12 @@ impl Told {
 		let said: Vec<i64> = words.numbers()?;
 		let names = self.ops.get(&op).map_or("", |op| op.fields.as_str());
 		let expected = names.split(',').filter(|name| !name.is_empty()).count();
-		if said.len() != expected || expected > MOST_FIELDS || began > ended {
+		if said.len() != expected || expected > MOST_FIELDS {
 			return Err(format!("a call of op {op} with {} fields", said.len()));
 		}
 		let mut fields = [0; MOST_FIELDS];
 		fields[..expected].copy_from_slice(&said);
-		let thread = words.number_if_any()?;
-		let call = Call { op, object, inside, thread, began, ended, error, fields };
-		self.of(process)?.calls.push(call);
-		Ok(())
+		self.add_call(process, Call { op, object, inside, thread: 0, began, ended, error, fields })
 	}
 
 	fn counter(&mut self, words: &mut Words) -> Found<()> {
@@ -371,7 +370,52 @@ impl Told {
 		Ok(())
 	}
 
-	fn publish(mut self, run: &Path) -> Result<Made, String> {
+	pub fn add_host(&mut self, number: u32, name: &str) {
+		self.hosts.insert(number, name.to_owned());
+	}
+
+	pub fn add_process(&mut self, number: u32, host: u32, who: Who) {
+		let mut process = Process::new(number, host, (who.pid, who.parent));
+		process.rank = who.rank;
+		let words = who.command.iter();
+		process.image.command = words.flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
+		process.image.executable = who.executable.into_bytes();
+		process.image.directory = who.directory.into_bytes();
+		self.processes.insert(number, process);
+	}
+
+	pub fn add_op(&mut self, number: u32, op: Op) {
+		self.ops.insert(number, op);
+	}
+
+	/// `number`: not 0.
+	pub fn add_object(&mut self, number: u32, object: Object) {
+		let about = *self.names.entry(object.name.clone()).or_insert(number);
+		self.about.insert(number, about);
+		self.objects.insert(number, object);
+	}
+
+	/// Of a process, an op and an object that were added before.
+	pub fn add_call(&mut self, process: u32, call: Call) -> Result<(), String> {
+		if call.began > call.ended {
+			return Err(format!("a call of op {} that ends before it begins", call.op));
+		}
+		self.of(process)?.calls.push(call);
+		Ok(())
+	}
+
+	/// What the tables lack, and how often.
+	pub fn add_mark(&mut self, detail: String, value: u64) {
+		self.marks.push((detail, value));
+	}
+
+	/// Parts of run.json.
+	pub fn say(&mut self, said: serde_json::Map<String, Value>) {
+		self.said = said;
+	}
+
+	/// Into `run`, which must be new.
+	pub fn publish(mut self, run: &Path) -> Result<Made, String> {
 		let recorder =
 			self.said.get("recorder").and_then(Value::as_str).unwrap_or("told").to_owned();
 		let number = |key: &str| self.said.get(key).and_then(Value::as_u64).unwrap_or(0);

@@ -20,8 +20,16 @@ from fathom.importing.counted import (
 )
 from fathom.importing.darshan_log import TRACES, Log, Segments
 from fathom.importing.enclosing import Enclosing
-from fathom.importing.functions import UNKNOWN_OFFSET
-from fathom.importing.lines import ALIGNMENT, ALL, Lines, Op, Total, configuration, tell_all
+from fathom.importing.lines import (
+    ALIGNMENT,
+    ALL,
+    UNKNOWN_OFFSET,
+    Lines,
+    Op,
+    Total,
+    configuration,
+    tell_all,
+)
 
 # What is read of a log, and what would not be told by its name.
 READ = {*MODULES, *TRACES, "LUSTRE", "APMPI", "HEATMAP"}

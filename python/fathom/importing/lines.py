@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
@@ -13,16 +12,13 @@ TRACKED, COLLECTIVE, ALIGNMENT = 1, 2, 16
 PATH, MPI_FILE, HDF5_FILE, DATASET, PNETCDF_FILE, PNETCDF_VARIABLE = 2, 3, 4, 5, 13, 14
 # Whose a counter is that nobody can take apart.
 ALL = -1
+UNKNOWN_OFFSET = -(1 << 63)
 # Source of a hint.
 IN_FORCE = 2
-# How many functions that are left out are named.
-NAMED = 20
 
 
 class Damaged(Exception):
-    """What is wrong with a log, as a line; `log`: with which, where several were named."""
-
-    log = ""
+    """What is wrong with a log, as a line."""
 
 
 @dataclass(frozen=True)
@@ -107,23 +103,6 @@ class Lines:
             self.count += 1
             self.to.write(f"{start}{began},{ended},0,{fields}]\n")
 
-    def call(
-        self,
-        process: int,
-        op: Op,
-        about: int,
-        times: tuple[int, int],
-        error: int,
-        fields: list[int],
-        thread: int,
-    ) -> None:
-        """One call, of a thread that is known: times alone tell what it lies in."""
-        self.count += 1
-        words = (
-            f"{process},{self.op(op)},{about},-1,{times[0]},{times[1]},{error},{fields},{thread}"
-        )
-        self.to.write(f'["call",{words}]\n')
-
     def _around(self, inside: Op | None) -> int:
         return -1 if inside is None else self.op(inside)
 
@@ -146,15 +125,6 @@ class Lines:
         for key, value in hints.items():
             self.tell("hint", process, about, IN_FORCE, key, value)
 
-    def marks(self, found: Iterable[tuple[str, int]], left: Counter[str]) -> None:
-        """What the tables lack and how often; of what was `left` out the most frequent by name."""
-        often = left.most_common()
-        named = [(f"left out: {what}", count) for what, count in often[:NAMED]]
-        rest = ("left out: other calls", sum(count for _, count in often[NAMED:]))
-        for what, count in (*found, *named, rest):
-            if count:
-                self.tell("mark", what, count)
-
     def end(self) -> None:
         """All is told."""
         self.tell("end", self.count)
@@ -173,7 +143,7 @@ def tell_all(tell: Callable[[Lines], None]) -> int:
     try:
         tell(Lines(sys.stdout))
     except Damaged as error:
-        return _said(error.log, str(error))
+        return _said("", str(error))
     except OSError as error:
         return _said(str(error.filename or ""), str(error.strerror))
     except (UnicodeDecodeError, ValueError, OverflowError, MemoryError) as error:

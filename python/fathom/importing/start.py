@@ -1,5 +1,5 @@
-"""A reader in a process of its own, its lines into the engine: what a damaged log does to the reader's library ends
-neither us nor leaves half a run."""
+"""Another tool's logs into a run: by the engine, which reads most itself. Darshan's are read by Darshan's own library,
+in a process of its own: what a damaged log does to it ends neither us nor leaves half a run."""
 
 import json
 import signal
@@ -27,15 +27,18 @@ def reading(tool: str, logs: list[Path], into: Path, quiet: bool = False) -> Non
     """A run of a tool's logs. `quiet`: without a report. Raises `UsageError` where it needs what is not here."""
     if tool == "strace":
         engine(tool, str(into), *map(str, logs), quiet=quiet)
-        return
-    if tool == "darshan":
+    elif tool == "darshan":
         from fathom.importing.darshan_library import library
 
         if library() is None:
             raise UsageError(
                 f"import: no library of Darshan 3.4 or newer (darshan-util) is here: {install('darshan')}"
             )
-    importing(f"fathom.importing.{tool}", logs, into)
+        importing("fathom.importing.darshan", logs, into)
+    else:
+        from fathom.importing.functions import catalogue
+
+        engine(tool, str(into), *map(str, logs), quiet=True, said=catalogue())
 
 
 def importing(reader: str, logs: list[Path], into: Path) -> None:

@@ -1,0 +1,318 @@
+//! Files of DFTracer as a run. Each is read twice: first for names and processes, whose records may stand behind their
+//! use, then for events.
+
+mod event;
+mod lines;
+mod trace;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use fathom_made::{Told, Who};
+use serde_json::json;
+
+use crate::functions::Catalogue;
+use crate::story::{Known, PATH, Story, When};
+use crate::{Found, TraceError};
+use event::{Event, Phase, Word};
+use trace::{MOST_NUMBER, Process, Trace, hash_of};
+
+const SUMS: &str = "sums by interval";
+const LIMITS: [&str; 4] = [
+	"which call made which is not recorded: calls lie in those of higher layers on their thread whose times hold theirs, \
+	 by a clock of microseconds",
+	"a file is its name; offsets that follow from a position are known of descriptors only, while one thread has opened \
+	 the file once; which error it was is unknown (-1); places in the code are unknown",
+	"results of opens and of most calls on names are not recorded: one that failed looks as any other",
+	"C's formatted and single-character calls (fprintf, fscanf, getc), stat of newer C libraries and what goes through \
+	 duplicated descriptors are not recorded",
+];
+/// Layers of events, as DFTracer 2 numbers them: HDF5's have categories of their own; a program's any at all.
+const HDF5: i64 = 5;
+const PROGRAM: [i64; 4] = [2, 6, 8, 9];
+
+/// All files as one run.
+pub fn told(named: &[PathBuf], catalogue: Catalogue) -> Result<Told, TraceError> {
+	let trace = Trace::read(lines::traces(named)?)?;
+	let mut telling = Telling::new(trace, catalogue);
+	for at in 0..telling.trace.paths.len() {
+		let path = telling.trace.paths[at].clone();
+		let read = telling.file(at);
+		read.map_err(|why| TraceError::Damaged { log: path, why })?;
+	}
+	let log = telling.trace.paths.first().cloned().unwrap_or_default();
+	telling.end().map_err(|why| TraceError::Damaged { log, why })
+}
+
+/// Whose event it is; `None`: of none that Fathom has.
+fn layer_of(category: &str, kind: &Word<'_>) -> Option<&'static str> {
+	let known = match category {
+		_ if kind.number() == Some(HDF5) => Some("hdf5"),
+		"POSIX" => Some("posix"),
+		"STDIO" => Some("stdio"),
+		"MPI" => Some("mpi"),
+		"MPIIO" => Some("mpiio"),
+		"HDF5" => Some("hdf5"),
+		_ => None,
+	};
+	// DFTracer 1 says no layer: what is none of these is the program's own.
+	known.or_else(|| kind.number().is_none_or(|kind| PROGRAM.contains(&kind)).then_some("user"))
+}
+
+struct Telling {
+	trace: Trace,
+	story: Story,
+	/// Events' names, and what these are; their places here by category, layer and name, one behind the other.
+	functions: Vec<(String, Option<Known>)>,
+	places: HashMap<String, usize>,
+	/// Processes of the file that is read, by the system's number.
+	met: HashMap<i64, usize>,
+	hosts: HashMap<String, u32>,
+	calls: u64,
+	/// Calls of which nothing but the time is known; those of libraries above POSIX.
+	bare: u64,
+	above: u64,
+}
+
+impl Telling {
+	fn new(trace: Trace, catalogue: Catalogue) -> Telling {
+		let (functions, places, met, hosts) = Default::default();
+		let story = Story::new(catalogue);
+		Telling { trace, story, functions, places, met, hosts, calls: 0, bare: 0, above: 0 }
+	}
+
+	/// Its events.
+	fn file(&mut self, at: usize) -> Found<()> {
+		self.met.clear();
+		let path = self.trace.paths[at].clone();
+		let mut key = String::new();
+		lines::each(&path, |number, line, whole| {
+			let event = Event::of(number, line, whole)?;
+			match event.phase {
+				Phase::Complete if event.is_own() => {}
+				Phase::Complete => self.event(at, &event, &mut key)?,
+				Phase::Metadata => {}
+				Phase::Counter => self.story.left_out("samples of nodes".into()),
+				Phase::Aggregated => self.story.left_out(SUMS.into()),
+				Phase::Unknown => self.story.left_out("records of a kind that is not known".into()),
+			}
+			Ok(())
+		})
+	}
+
+	/// A call. `key`: room that each event uses anew.
+	fn event(&mut self, at: usize, event: &Event<'_>, key: &mut String) -> Found<()> {
+		let process = self.process(at, event)?;
+		let place = self.function(event, key);
+		let (name, known) = &self.functions[place];
+		let Some(known) = *known else {
+			if matches!(name.as_str(), "fork" | "vfork") {
+				self.trace.processes[process].positions.forked();
+			}
+			self.story.left_out(format!("calls of {name}"));
+			return Ok(());
+		};
+		let (first, last) = (self.trace.first.unwrap_or(0), self.trace.last);
+		let began = event.number("ts", &event.began, last)?;
+		let ended = began + event.number("dur", &event.took, last - began)?;
+		let pid = self.trace.processes[process].pid;
+		let thread = match event.number("tid", &event.tid, MOST_NUMBER)? as u32 {
+			0 => pid,
+			thread => thread,
+		};
+		let file = self.file_of(process, &event.said.file);
+		let process = &mut self.trace.processes[process];
+		let args = &event.said.numbers;
+		let fields = self.story.fields(known, (file, thread), args, &mut process.positions);
+		if file > 0 && self.functions[place].0 == "chdir" {
+			let moved = process.files.values().find(|(known, _)| *known == file);
+			process.directory = moved.map(|(_, path)| path.clone()).unwrap_or_default();
+			process.files.clear();
+		}
+		let tick = |time: i64| ((time - first) * self.trace.unit) as u64;
+		let when = When { began: tick(began), ended: tick(ended) };
+		self.story.call((process.number, thread), known, file, when, fields)?;
+		let function = self.story.of(known);
+		self.calls += 1;
+		self.bare += u64::from(event.said.empty && function.is_known());
+		self.above += u64::from(matches!(function.layer, "mpiio" | "hdf5"));
+		Ok(())
+	}
+
+	/// The process of an event, by its place; tells of it when it is first met.
+	fn process(&mut self, at: usize, event: &Event<'_>) -> Found<usize> {
+		let pid = event.pid.number();
+		if let Some(&known) = pid.and_then(|pid| self.met.get(&pid)) {
+			return Ok(known);
+		}
+		let process = self.trace.process(at, event)?;
+		self.met.extend(pid.map(|pid| (pid, process)));
+		self.tell(process);
+		Ok(process)
+	}
+
+	/// The place of an event's function.
+	fn function(&mut self, event: &Event<'_>, key: &mut String) -> usize {
+		key.clear();
+		for word in [&event.category, &event.kind, &event.name] {
+			key.push_str(&word.text());
+			key.push('\0');
+		}
+		if let Some(&place) = self.places.get(key.as_str()) {
+			return place;
+		}
+		let name = event.name.text().into_owned();
+		let layer = layer_of(&event.category.text(), &event.kind);
+		let known = layer.and_then(|layer| self.story.function(&[layer], &name));
+		self.functions.push((name, known));
+		self.places.insert(key.clone(), self.functions.len() - 1);
+		self.functions.len() - 1
+	}
+
+	/// A file's object, by its path from the process's directory; 0: none.
+	fn file_of(&mut self, process: usize, word: &Word<'_>) -> u32 {
+		let Some(hash) = hash_of(word) else { return 0 };
+		let known = &self.trace.processes[process];
+		if let Some((file, _)) = known.files.get(hash.as_ref()) {
+			return *file;
+		}
+		let name = self.trace.name(known.pid, Some(&hash));
+		let name = if name.is_empty() { format!("<{hash}>") } else { name };
+		let path = normal(&known.directory, &name);
+		let file = self.story.thing(PATH, &path);
+		self.trace.processes[process].files.insert(hash.into_owned(), (file, path));
+		file
+	}
+
+	/// Tells of a process, once.
+	fn tell(&mut self, place: usize) {
+		if std::mem::replace(&mut self.trace.processes[place].told, true) {
+			return;
+		}
+		let trace = &self.trace;
+		let host = trace.whose.iter().find(|(_, at)| **at == place).map(|(whose, _)| &whose.0);
+		let host = host.cloned().unwrap_or_default();
+		let next = self.hosts.len() as u32;
+		let number = *self.hosts.entry(host.clone()).or_insert(next);
+		if number == next {
+			self.story.told.add_host(number, &host);
+		}
+		let process = &trace.processes[place];
+		let parent = process.said.get("ppid").and_then(serde_json::Value::as_u64);
+		let who = Who {
+			pid: Some(process.pid),
+			parent: parent.and_then(|parent| u32::try_from(parent).ok()),
+			rank: process.rank,
+			executable: trace.said(process, "exec_hash"),
+			command: trace.words(process),
+			directory: process.directory.clone(),
+		};
+		self.story.told.add_process(process.number, number, who);
+	}
+
+	/// What is known when all is read.
+	fn end(mut self) -> Found<Told> {
+		if self.calls == 0 && self.story.left.contains_key(SUMS) {
+			let why = "only sums by interval are in it: record without DFTRACER_ENABLE_AGGREGATION";
+			return Err(why.into());
+		}
+		(0..self.trace.processes.len()).for_each(|place| self.tell(place));
+		self.run();
+		self.marks();
+		Ok(self.story.told)
+	}
+
+	/// The program is the process that began first.
+	fn run(&mut self) {
+		let trace = &self.trace;
+		let began = |one: &&Process| (one.began.is_none(), one.began);
+		let Some(first) = trace.processes.iter().min_by_key(began) else { return };
+		let words = trace.words(first);
+		let program = words.first().and_then(|word| word.rsplit('/').next());
+		let program = program.filter(|name| !name.is_empty()).unwrap_or("unknown").to_owned();
+		let ranks = trace.processes.iter().filter_map(|one| one.rank).max();
+		let version = first.said.get("version").and_then(serde_json::Value::as_str);
+		let time = |time: i64| (time * trace.unit) as u64;
+		let times = (time(trace.first.unwrap_or(trace.last)), time(trace.last));
+		let more = json!({
+			"processes": ranks.map_or(trace.processes.len() as u64, |rank| u64::from(rank) + 1),
+			"ranks": false, "program": program, "command": words, "directory": trace.said(first, "cwd"),
+			"versions": {"dftracer": version.unwrap_or_default()},
+		});
+		self.story.run("dftracer", times, more);
+	}
+
+	/// What the tables lack.
+	fn marks(&mut self) {
+		let running = self.trace.processes.iter().filter(|one| !one.ended).count() as u64;
+		let files = self.trace.paths.len() as u64;
+		let mut found = vec![("files of DFTracer that this was imported from".to_owned(), files)];
+		found.extend(LIMITS.map(|limit| (limit.to_owned(), 1)));
+		let counted = [
+			("calls without file, size and offset: DFTRACER_INC_METADATA was not 1", self.bare),
+			(
+				"calls of MPI-IO and HDF5 have neither files nor bytes: those are in POSIX's inside",
+				self.above,
+			),
+			("processes without DFTracer's last record: they were killed, or ran on", running),
+			(
+				"files without a line: of processes that were killed, or had less than DFTracer keeps",
+				self.trace.empty as u64,
+			),
+		];
+		found.extend(counted.map(|(what, count)| (what.to_owned(), count)));
+		self.story.marks(found);
+	}
+}
+
+/// A path from a directory, without `.`, `..` and doubled slashes.
+fn normal(directory: &str, name: &str) -> String {
+	let whole = match name.starts_with('/') || directory.is_empty() {
+		true => name.to_owned(),
+		false => format!("{directory}/{name}"),
+	};
+	let root = whole.starts_with('/');
+	let mut parts: Vec<&str> = Vec::new();
+	for part in whole.split('/') {
+		match part {
+			"" | "." => {}
+			".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+			".." if root => {}
+			part => parts.push(part),
+		}
+	}
+	let path = parts.join("/");
+	match (root, path.is_empty()) {
+		(true, _) => format!("/{path}"),
+		(false, true) => ".".to_owned(),
+		(false, false) => path,
+	}
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	#[test]
+	fn paths_are_those_of_the_files() {
+		for (directory, name, path) in [
+			("/a/b", "../c//./d", "/a/c/d"),
+			("/a", "/x/../../y", "/y"),
+			("", "../x", "../x"),
+			("", "a/..", "."),
+			("/", "<17>", "/<17>"),
+		] {
+			assert_eq!(normal(directory, name), path);
+		}
+	}
+
+	#[test]
+	fn layers_are_of_categories_or_types() {
+		let of = |category, kind| layer_of(category, &kind);
+		assert_eq!(of("POSIX", Word::Number(3)), Some("posix"));
+		assert_eq!(of("anything", Word::Number(HDF5)), Some("hdf5"));
+		assert_eq!(of("LOOP", Word::Number(6)), Some("user"));
+		assert_eq!(of("LOOP", Word::Missing), Some("user"));
+		assert_eq!(of("CUDA", Word::Number(11)), None);
+	}
+}
