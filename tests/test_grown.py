@@ -32,19 +32,28 @@ def test_it_is_as_all_runs_are(grown_run: grown.Grown) -> None:
 
 def test_counters_are_the_sums_of_its_calls(grown_run: grown.Grown) -> None:
     differing = """with summed as (
-        select c.process, c.file, c.layer, c.op, p.op as enclosing, count(*) as n, sum(coalesce(c.bytes, 0)) as bytes,
-            sum(c.duration) as time, min(c.duration) as least, max(c.duration) as most, min(c.start) as first,
-            max(c.start + c.duration) as last
+        select c.process, c.file, c.layer, c.op, p.op as enclosing, c.runtime, count(*) as n,
+            sum(coalesce(c.bytes, 0)) as bytes, sum(c.duration) as time, min(c.duration) as least,
+            max(c.duration) as most, min(c.start) as first, max(c.start + c.duration) as last
         from calls c left join calls p on p.id = c.parent group by all
     )
     select count(*), count(*) filter (
         s.n = o.calls and s.bytes = o.bytes and s.time = o.time and least = shortest and most = longest
-        and first = first_start and last = last_stop
+        and first = first_start and last = last_stop and s.runtime = o.runtime
     )
     from counters o full join summed s on s.process = o.process and s.file is not distinct from o.file
         and s.layer = o.layer and s.op = o.op and s.enclosing is not distinct from o.enclosing"""
     ((keys, alike),) = rows(grown_run.path, differing)
     assert keys == alike > RANKS
+
+
+def test_files_of_the_run_time_stay_so(recorded_chombo: Path, grown_run: grown.Grown) -> None:
+    theirs = (
+        "select distinct path, runtime from files where path like '/etc/romio-hints%' order by path"
+    )
+    once, many = rows(recorded_chombo, theirs), rows(grown_run.path, theirs)
+    assert all(runtime for _, runtime in once + many)
+    assert bool(once) == bool(many)
 
 
 def test_each_rank_does_what_a_recorded_one_did(

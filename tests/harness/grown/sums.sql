@@ -8,7 +8,7 @@ drop table made;
 create table timed as
 	select
 		o.key, m, sum(b.duration * b.times) as time, min(b.duration * b.times) as shortest, max(b.duration * b.times) as longest,
-		min(begins) as first_start, max(begins + b.duration * b.times) as last_stop
+		min(begins) as first_start, max(begins + b.duration * b.times) as last_stop, bool_and(b.runtime) as runtime
 	from (
 		select *, if(together, most(), m) as times, tree_start * most() + (start - tree_start) * times as begins
 		from base, range(1, most() + 1) as r(m)
@@ -19,13 +19,13 @@ create view counted as
 	with of_rank as (
 		select
 			s.rank, t.key, sum(t.time * repeated)::bigint as time, min(t.shortest) as shortest, max(t.longest) as longest,
-			min(s.first * period() + t.first_start) as first_start, max(s.last * period() + t.last_stop) as last_stop
+			min(s.first * period() + t.first_start) as first_start, max(s.last * period() + t.last_stop) as last_stop, bool_and(t.runtime) as runtime
 		from stretch as s join once as o on o.process = s.rank % template_ranks() join timed as t on t.key = o.key and t.m = s.m
 		group by s.rank, t.key
 	)
 	select
 		r.rank as process, file_of(o.file, o.shared, r.rank // template_ranks()) as file, o.layer, o.op, o.kind, o.enclosing_layer, o.enclosing,
-		o.calls * repetitions() as calls, o.bytes * repetitions() as bytes, r.time, r.shortest, r.longest, r.first_start, r.last_stop,
+		o.calls * repetitions() as calls, o.bytes * repetitions() as bytes, r.time, r.shortest, r.longest, r.first_start, r.last_stop, r.runtime,
 		o.consecutive * repetitions() as consecutive, o.sequential * repetitions() as sequential, o.switches * repetitions() as switches,
 		list_transform(o.sizes, lambda n: n * repetitions()) as sizes
 	from of_rank as r join once as o using (key)

@@ -25,7 +25,7 @@ create view rows_of_streams as
 create view rows_of_files as
 	select
 		file_of(f.number, f.shared, copy) as file, r.key, file + 1 as inode, r.path || if(f.shared, '', '.' || copy) as path, [path] as paths,
-		r.kind, r.file_system, r.mount
+		r.kind, r.file_system, r.mount, r.runtime
 	from range(copies()) as t(copy), new_file as f join recorded.files as r using (file)
 	where not f.shared or copy = 0
 	order by file;
@@ -66,9 +66,9 @@ create view rows_of_hints_in_force as
 create view rows_of_tops as
 	select
 		copy * template_ranks() + b.process as process, 'main' as thread_class, file_of(b.file, shared, copy) as file, layer, op, kind,
-		enclosing_layer, enclosing, 'size' as what, size as value, n * repetitions() as calls, 0 as bound
+		enclosing_layer, enclosing, runtime, 'size' as what, size as value, n * repetitions() as calls, 0 as bound
 	from range(copies()) as t(copy), (
-		select process, file, shared, layer, op, kind, enclosing_layer, enclosing, size, count(*) as n
+		select process, file, shared, layer, op, kind, enclosing_layer, enclosing, runtime, size, count(*) as n
 		from base where kind in ('read', 'write') and size is not null group by all
 	) as b;
 create view rows_of_links as
