@@ -39,9 +39,11 @@ def has_calls(view: View) -> bool:
 
 def pyramid(view: View) -> tiles.Tiles:
     """The run's tiles, made by the first who asks."""
-    tables, workers = view.run.path / "tables", view.run.workers
+    run, tables = view.run, view.run.path / "tables"
     try:
-        return view.once("tiles", lambda: tiles.Tiles(tables, view.stop.watch, workers))
+        return view.once(
+            "tiles", lambda: tiles.Tiles(tables, view.stop.watch, run.workers, run.everything)
+        )
     except DamagedRun:
         view.stop.check()  # nobody waits for them: they were interrupted
         raise
@@ -63,8 +65,7 @@ def _levels(view: View) -> tuple[list[Level], int]:
     cut = geometry(view)
     if not has_calls(view):
         return cut.levels(cut.first_whole), cut.first_whole
-    # Tiles that lie ready are of the program alone.
-    return cut.levels(cut.deepest), -1 if view.run.everything else pyramid(view).deepest
+    return cut.levels(cut.deepest), pyramid(view).deepest
 
 
 def outliers(view: View) -> list[dict[str, Any]]:

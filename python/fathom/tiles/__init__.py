@@ -20,8 +20,14 @@ from fathom.tiles import build
 class Tiles:
     """A run's tiles, made if they are not there yet; a small file is held in memory, and read in half the time."""
 
-    def __init__(self, tables: Path, watch: Watch = ignore, workers: Workers | None = None) -> None:
-        """Of a run that is packed. `watch`, `workers`: as build.ensure has it."""
+    def __init__(
+        self,
+        tables: Path,
+        watch: Watch = ignore,
+        workers: Workers | None = None,
+        everything: bool = False,
+    ) -> None:
+        """Of a run that is packed. `watch`, `workers`, `everything`: as build.ensure has it."""
         making: list[duckdb.DuckDBPyConnection] = []
 
         def watched(con: duckdb.DuckDBPyConnection) -> None:
@@ -36,7 +42,9 @@ class Tiles:
                     con.interrupt()
 
         self._kept: tempfile.TemporaryDirectory[str] | None
-        file, self._kept = politely(lambda: build.ensure(tables, watched, workers), give_up)
+        file, self._kept = politely(
+            lambda: build.ensure(tables, watched, workers, everything), give_up
+        )
         self._con = duckdb.connect(":memory:")
         self._con.execute("set parquet_metadata_cache = true")
         try:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from fathom import cluster, database
 from fathom.derived import Derived, Watch, ignore
 from fathom.errors import DamagedRun, FathomError
+from fathom.screens import kept
 from fathom.tiles import statements
 from fathom.tiles.geometry import LEVELS, Geometry, Level
 
@@ -26,6 +27,8 @@ PART = 8
 # A small run gets levels of so many cells all the same, up to 512 bins and a row for each lane: about two megabytes.
 FLOOR = 131_072
 TILES = Derived("tiles.parquet", "fathom.tiles", 3)
+#: Those of the run-time's calls too: no table of the run, so they lie with what the page keeps.
+OF_ALL = Derived(f"{kept.FOLDER}/tiles_of_all.parquet", TILES.key, TILES.version)
 # Below so many calls a line of progress is not worth it.
 MANY = 1_000_000
 # Of many calls the cells of a level are counted in every so many of its rows.
@@ -170,7 +173,11 @@ def _database(spill: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def make(
-    tables: Path, file: Path, watch: Watch = ignore, workers: cluster.Workers | None = None
+    tables: Path,
+    file: Path,
+    watch: Watch = ignore,
+    workers: cluster.Workers | None = None,
+    everything: bool = False,
 ) -> None:
     """Writes the table. Errors: DamagedRun, RunError of workers."""
     began = time.monotonic()
@@ -178,7 +185,7 @@ def make(
     try:
         with _folder(tables if workers else None) as spill, _database(spill) as con:
             watch(con)
-            database.add_views(con, tables)
+            database.add_views(con, tables, everything=everything)
             geometry, calls = _of(con)
             _limit(con, calls)
             asked = Asked(con, tables, spill, workers)
@@ -200,22 +207,28 @@ def make(
 
 
 def ensure(
-    tables: Path, watch: Watch = ignore, workers: cluster.Workers | None = None
+    tables: Path,
+    watch: Watch = ignore,
+    workers: cluster.Workers | None = None,
+    everything: bool = False,
 ) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
     """The file with the run's tiles, made if it is not there; where the run cannot be written to, in a directory that
     goes when the second is dropped. `watch`: gets the connection that makes them, and may interrupt it. `workers`: make
-    most of it, where the run can be written to."""
-    file = tables / TILES.name
+    most of it, where the run can be written to. `everything`: also of what is a run-time's, which workers do not look
+    at."""
+    which = OF_ALL if everything else TILES
+    file = tables / which.name
     writable = os.access(tables, os.W_OK)
     if writable:
         _clear(tables)
-    if TILES.is_made(file, tables):
+    if which.is_made(file, tables):
         return file, None
     if writable:
         with contextlib.suppress(PermissionError):
-            make(tables, file, watch, workers)
+            file.parent.mkdir(exist_ok=True)
+            make(tables, file, watch, None if everything else workers, everything)
             return file, None
     elsewhere = tempfile.TemporaryDirectory(prefix="fathom-tiles-")
-    file = Path(elsewhere.name) / TILES.name
-    make(tables, file, watch)
+    file = Path(elsewhere.name) / file.name
+    make(tables, file, watch, everything=everything)
     return file, elsewhere

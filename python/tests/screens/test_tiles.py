@@ -157,13 +157,13 @@ def test_a_filter_leaves_what_it_selects(tmp_path: Path, more: dict[str, str]) -
     check(asked(runs, "posix", level, **more)[0], expected(calls, level, lanes_of(forest)))
 
 
-def many(tmp_path: Path, lanes: int, each: int) -> Path:
-    """Regular calls of many lanes, one of them long."""
+def many(tmp_path: Path, lanes: int, each: int, runtime: int = 0) -> Path:
+    """Regular calls of many lanes, one of them long; the first `runtime` lanes are a run-time's."""
     calls = [
         {
             "id": lane * each + n, "process": lane, "stream": lane, "rank": lane, "layer": "posix", "op": "pwrite",
             "kind": "write", "start": n * 1000, "duration": 900 if (lane, n) == (lanes // 2, each // 3) else 10,
-            "bytes": 7,
+            "bytes": 7, "runtime": lane < runtime,
         }
         for lane in range(lanes)
         for n in range(each)
@@ -203,6 +203,23 @@ def test_tiles_are_made_once_and_anew_of_other_calls(tmp_path: Path) -> None:
     os.utime(part, ns=(1, 1))
     assert not build.TILES.is_made(file, tables)
     assert build.ensure(tables)[0].stat().st_mtime_ns > made
+
+
+def test_what_is_a_run_times_has_tiles_of_its_own(tmp_path: Path) -> None:
+    lanes, each = 3, 40
+    path = many(tmp_path, lanes, each, runtime=1)
+    runs, every = Runs([path]), {"run": "r", "all": "1"}
+    ready = [
+        [level["ready"] for level in screens.ask(runs, "levels", asked_of)["levels"]]
+        for asked_of in ({"run": "r"}, every)
+    ]
+    assert ready[0] == ready[1] and any(ready[1])
+    coarsest = Geometry(each * 1000, lanes).level(0)
+    for asked_of, calls in (({}, (lanes - 1) * each), ({"all": "1"}, lanes * each)):
+        cells, _ = asked(runs, "posix", coarsest, **asked_of)
+        assert sum(values["calls"] for values in cells.values()) == calls
+    assert build.OF_ALL.is_made(path / "tables" / build.OF_ALL.name, path / "tables")
+    assert all("of_all" not in name for name in runs.all["r"].run.tables)
 
 
 def test_what_killed_makers_left_goes(tmp_path: Path) -> None:
