@@ -167,6 +167,23 @@ def _any(source: Source, rows: str) -> bool:
     return bool(source.sql(f"select count(*) as n from {rows}")["n"][0].as_py())
 
 
+def mounts(source: Source) -> pa.Table:
+    """One row per file system that files were on, the most time first.
+
+    Columns: file_system (type) and mount, null where they are not known; files; bytes_read, bytes_written; seconds.
+    """
+    return _in_seconds(source.sql(statement("mounts")))
+
+
+def hints(source: Source) -> pa.Table:
+    """Hints, properties and layouts of files, datasets and variables, from `hints_in_force`: one row per value.
+
+    Columns: setting; value; source (`asked`, `in force`); processes, files that have it; thing (a dataset or variable,
+    null for files themselves) and path of one.
+    """
+    return source.sql(statement("hints"))
+
+
 def samples(source: Source) -> pa.Table:
     """What an agent read of the system, from `samples` (docs/tables.md).
 

@@ -48,6 +48,7 @@ NOTHING = {
         ("critical", "critical-path"),
         "nobody was found critical: fathom run --select critical looks for who is",
     ),
+    "hint": "no hint, property or layout of a file is known (levels file and call)",
     "sieving": "no reads or writes of MPI-IO are known by file (levels file and call)",
     "sieved-call": "no call of MPI-IO that was recorded in full moved more than it asked for",
 }

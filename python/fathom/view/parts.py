@@ -81,6 +81,23 @@ VARIABLES = (
     Column("variable", "variable", text, right=False),
     Column("file", "path", text, right=False, is_path=True),
 )
+MOUNTS = (
+    Column("file system", "file_system", text, right=False),
+    Column("files", "files", numbers.count),
+    Column("read", "bytes_read", numbers.size),
+    Column("written", "bytes_written", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("mount point", "mount", text, right=False, is_path=True),
+)
+HINTS = (
+    Column("setting", "setting", text, right=False),
+    Column("value", "value", text, right=False),
+    Column("source", "source", text, right=False, spare=3),
+    Column("processes", "processes", numbers.count, spare=2),
+    Column("files", "files", numbers.count, spare=1),
+    Column("of", "thing", text, right=False),
+    Column("file", "path", text, right=False, is_path=True),
+)
 MEMORY = (
     Column("HDF5's", "memory", text, right=False),
     Column("reads", "reads", numbers.count),
@@ -312,6 +329,8 @@ PARTS = (
     Part(
         "file_counts", accesses.file_counts, "Use of files", "use", FILE_COUNTS, _sharing_words, whole=True
     ),
+    Part("mounts", summary.mounts, by="mount", columns=MOUNTS),
+    Part("hints", summary.hints, by="hint", columns=HINTS, alone=True),
     Part("patterns", accesses.patterns, "Access patterns (shares of the accesses)", "pattern", PATTERNS),
     Part("sizes", accesses.sizes, "Sizes of reads and writes", "sizes", SIZES, whole=True),
     Part(
