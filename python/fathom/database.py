@@ -5,7 +5,7 @@ import os
 import re
 import tempfile
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from fathom import manifest
 from fathom.errors import DamagedRun, FathomError, UsageError
 
 # `ask` knows that; `many` is there for those to whom it matters.
@@ -141,6 +142,8 @@ def add_views(
         form = "table" if name in held else "view"
         try:
             rows = rows_of(con, name, sorted(path.parent.glob(path.name)))
+            if name == "files":
+                rows = _mounted(rows, manifest.read(directory.parent).get("mounts", {}))
             shown = rows if everything else of_program(name, rows)
             con.execute(f'create {form} "{name}" as {shown}')
             if name == "counters":
@@ -166,6 +169,30 @@ def rows_of(con: duckdb.DuckDBPyConnection, name: str, files: Iterable[Path]) ->
     parts = ", ".join(quoted(str(file)) for file in files)
     rows = f"read_parquet([{parts}])"
     return f"select *{COMPUTED.get(name, '')}{_absent(con, name, rows)} from {rows}"
+
+
+def _mounted(files: str, mounts: Mapping[str, Sequence[str | None]]) -> str:
+    """Files of a log that knows them by name alone, with the file systems that it says folders are on (run.json)."""
+    if not mounts:
+        return files
+    known = ", ".join(
+        f"({', '.join('null' if word is None else quoted(word) for word in (at.rstrip('/'), *on))})"
+        for at, on in mounts.items()
+    )
+    # Of a path and the folders above it the longest one that is known.
+    above = "list_transform(range(1, len(parts) + 1), lambda n: array_to_string(parts[:n], '/'))"
+    return f"""
+        with stored as ({files}),
+        known(folder, kind, point) as (values {known}),
+        pathed as (select file, string_split(path, '/') as parts from stored where path <> ''),
+        found as (
+            select file, max_by({{'kind': kind, 'point': point}}, length(folder)) as found
+            from (select file, unnest({above}) as folder from pathed) join known using (folder)
+            group by file
+        )
+        select * exclude (found)
+            replace (coalesce(file_system, found.kind) as file_system, coalesce(mount, found.point) as mount)
+        from stored left join found using (file)"""
 
 
 def of_program(name: str, rows: str) -> str:

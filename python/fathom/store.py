@@ -56,6 +56,8 @@ class Run:
         files = database.table_files(self.path / "tables")
         if name not in files:
             raise UsageError(f"{self.path}: no table '{name}'; there are {', '.join(files)}")
+        if name == "files" and self.manifest.get("mounts"):
+            return self.sql("from files")  # which has their file systems from there
         import pyarrow.dataset  # takes as long to load as DuckDB; SQL does without
 
         pattern = files[name]
