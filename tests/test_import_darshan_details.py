@@ -3,11 +3,13 @@ slowest rank, heat maps, targets of Lustre, functions of MPI."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fathom.store import open_run
 from harness import needs, tables, wild
 from test_import_darshan import Theirs, fathom, imported, sample
 
@@ -18,6 +20,14 @@ REAL = (
 SAMPLES = ("example", "shane_macsio")
 MODULES = {"POSIX": "posix", "MPI-IO": "mpiio", "H5D": "hdf5"}
 LEAST = (0, 101, 1025, 10241, 102401, 1048577, 4194305, 10485761, 104857601, 1073741825)
+MESSAGES = {
+    "0_256": 0,
+    "256_1K": 257,
+    "1K_8K": 1025,
+    "8K_256K": 8193,
+    "256K_1M": 262145,
+    "1M_PLUS": 1048577,
+}
 LABELS = (
     "0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M", "1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS",
 )  # fmt: skip
@@ -59,7 +69,7 @@ def test_ranges_of_sizes_are_darshans(told: Any) -> None:
                     expected[(layer, kind, file, least)] += max(0, calls)
     select = """
         select t.layer, t.kind, path, value, sum(calls)::bigint from tops t join files using (file)
-        where what = 'size_range' group by all"""
+        where what = 'size_range' and t.layer <> 'mpi' group by all"""
     found = {tuple(row[:4]): row[4] for row in base.sql(select).fetchall()}
     assert found == {key: calls for key, calls in expected.items() if calls}
 
@@ -127,6 +137,70 @@ def test_the_slowest_rank_has_its_seconds(told: Any) -> None:
     assert compared or not any(counters["rank"] == -1 for _, counters in each(theirs, "MPI-IO"))
 
 
+def hints(base: Any, like: str) -> dict[tuple[str, str], str]:
+    """Path and key -> value."""
+    select = "select path, h.key, value from hints_in_force h join files using (file) where h.key like $1"
+    return {(path, key): value for path, key, value in base.execute(select, [like]).fetchall()}
+
+
+def test_ranks_of_a_shared_record_have_their_standard_deviation(told: Any) -> None:
+    theirs, base = told
+    expected = {}
+    for module, layer in (*MODULES.items(), ("STDIO", "stdio")):
+        for file, counters in each(theirs, module):
+            squares = [counters.get(f"F_VARIANCE_RANK_{what}", 0) for what in ("TIME", "BYTES")]
+            if counters["rank"] == -1 and any(squares):
+                for what, square in zip(("seconds", "bytes"), squares, strict=True):
+                    expected[(file, f"{layer}_rank_{what}_deviation")] = math.sqrt(square)
+    found = {key: float(value) for key, value in hints(base, "%deviation").items()}
+    assert found == pytest.approx(expected, rel=1e-5)
+    if theirs.ranks > 1:
+        assert found
+
+
+@pytest.mark.parametrize(
+    "name", ["darshan-logs-e3sm-pnetcdf", "aiio-tmatch-many-files", "shane_macsio"]
+)
+def test_files_are_on_the_file_systems_of_darshans_mount_table(tmp_path: Path, name: str) -> None:
+    """But those that Darshan's module of Lustre has a layout of."""
+    log = sample(name) if name in SAMPLES else wild.log(name)
+    theirs, run = Theirs(log), open_run(imported(log, tmp_path))
+    assert run.table("files") == run.sql("from files")
+    types = dict(theirs.backend.log_get_mounts(theirs.log))
+    striped = {theirs.file("LUSTRE", record) for record in theirs.records("LUSTRE")}
+    compared = 0
+    for path, kind, mount in (
+        (row["path"], row["file_system"], row["mount"]) for row in run.table("files").to_pylist()
+    ):
+        above = [str(one) for one in (Path(path), *Path(path).parents) if str(one) in types]
+        if path in striped:
+            assert kind == "lustre"
+            assert mount == (above[0] if types[above[0]] == "lustre" else None)
+        elif path.startswith("/"):
+            assert (kind, mount) == ((types[above[0]], above[0]) if above else (None, None))
+        compared += path.startswith("/")
+    assert compared
+
+
+@pytest.mark.parametrize(("name", "selection"), [
+    ("ior_hdf5_example", "32768, stride 32768: 262144 bytes, 8 times"),
+    ("shane_macsio", "31x31x24, stride 1x1x1: 184512 bytes, 72 times"),
+])  # fmt: skip
+def test_hyperslabs_of_datasets_have_lengths_and_strides(
+    tmp_path: Path, name: str, selection: str
+) -> None:
+    """As `darshan-parser` prints them: H5D_ACCESS1, dimension by dimension, the last one first."""
+    run = imported(sample(name), tmp_path)
+    found = hints(tables.connect(run), "selection_1")
+    assert set(found.values()) == {selection}
+    (shown,) = [
+        line
+        for line in fathom("show", run, "--by", "hint").stdout.splitlines()
+        if selection in line
+    ]
+    assert shown.startswith("selection_1 ")
+
+
 def heated(theirs: Theirs) -> Counter[tuple[str, str, int]]:
     """Bytes by layer, operation and rank."""
     found: Counter[tuple[str, str, int]] = Counter()
@@ -158,15 +232,24 @@ def test_functions_of_mpi_and_hosts_come_from_apmpi(tmp_path: Path) -> None:
     read = theirs.backend.log_get_apmpi_record
     read(theirs.log, "APMPI", "HEADER")
     expected: Counter[str] = Counter()
+    messages: Counter[tuple[str, int]] = Counter()
     hosts = set()
     while (record := read(theirs.log, "APMPI", "PERF")) is not None:
         hosts.add(record["node_name"])
         for name, calls in record["all_counters"].items():
             if name.endswith("_CALL_COUNT"):
                 expected[name.removesuffix("_CALL_COUNT")] += int(calls)
+            op, ranged, label = name.partition("_MSG_SIZE_AGG_")
+            if ranged and calls:
+                messages[(op, MESSAGES[label])] += int(calls)
     select = "select upper(op), sum(calls)::bigint from counters where layer = 'mpi' group by all"
     assert dict(base.sql(select).fetchall()) == {key: n for key, n in expected.items() if n}
     assert {host for (host,) in base.sql("select host from nodes").fetchall()} == hosts
+    sizes = """
+        select upper(op), value, sum(calls)::bigint from tops
+        where layer = 'mpi' and what = 'size_range' group by all"""
+    found = {(op, value): calls for op, value, calls in base.sql(sizes).fetchall()}
+    assert found == messages != {}
 
 
 def test_layouts_of_lustre_have_their_targets(tmp_path: Path) -> None:

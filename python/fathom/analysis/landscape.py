@@ -18,7 +18,7 @@ from fathom.analysis.own import own_values
 from fathom.analysis.when import when
 
 OPERATIONS = ("open", "close", "read", "write", "other")
-STACK = ("netcdf", "pnetcdf", "hdf5", "mpiio", "stdio", "aio", "posix")
+STACK = ("netcdf", "pnetcdf", "hdf5", "mpiio", "stdio", "aio", "posix", "dfs", "daos")
 SECOND = 1e9
 
 

@@ -7,7 +7,7 @@ with data as (
 		file,
 		c.kind,
 		bytes,
-		layer in ('posix', 'stdio', 'aio') and coalesce(enclosing_layer, '') not in ('posix', 'stdio', 'aio') as low,
+		layer in ('posix', 'stdio', 'aio', 'dfs', 'daos') and coalesce(enclosing_layer, '') not in ('posix', 'stdio', 'aio', 'dfs') as low,
 		layer = 'mpiio' and coalesce(enclosing_layer, '') <> 'mpiio' as middle,
 		{outermost} as own
 	from counters as c left join files as f using (file)

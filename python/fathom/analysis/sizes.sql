@@ -16,7 +16,7 @@ each as (
 	union all
 	select t.layer, t.kind, value, least[list_position(least, value) + 1], calls
 	from tops as t left join files as f using (file), ranges
-	where what = 'size_range' and {of_files}
+	where what = 'size_range' and t.layer <> 'mpi' and {of_files}
 )
 select layer, kind as operation, size_from, size_below, sum(calls) as calls
 from each

@@ -23,6 +23,15 @@ from fathom.importing.lines import (
 )
 
 DATA = "size,offset,bytes"
+# Ranges of messages of APMPI: what is in their counters' names, and the least size.
+MESSAGES = {
+    "0_256": 0,
+    "256_1K": 257,
+    "1K_8K": 1025,
+    "8K_256K": 8193,
+    "256K_1M": 262145,
+    "1M_PLUS": 1048577,
+}
 # Above this a number cannot be meant: bytes of a job, seconds of one.
 MOST, LONGEST = 1 << 62, 1e9
 
@@ -36,6 +45,8 @@ class Record:
     counters: Mapping[str, int]
     seconds: Mapping[str, float]
     file: int = 0  # what a dataset or variable lies in, where Darshan says it
+    container: str = ""  # of DAOS: daos://POOL/CONTAINER
+    object: str = ""  # number of an object of DAOS
 
     def count(self, name: str) -> int:
         """A counter; 0 where that version of Darshan has none, or where its sum ran over."""
@@ -152,6 +163,28 @@ MODULES = {
             "ncmpi_put_all* write COLL_WRITES", "ncmpi_iput write NB_WRITES", whole="write"),
         _meta("pnetcdf", 3, "ncmpi_inq_varid meta OPENS"),
     )),
+    # NB_READS and the like are in these numbers already.
+    "DFS": Module("dfs", "DFS", PATH, (
+        _data("dfs", 2, "READ", "BYTES_READ", "dfs_read read READS", "dfs_readx read READXS", whole="read"),
+        _data("dfs", 2, "WRITE", "BYTES_WRITTEN", "dfs_write write WRITES", "dfs_writex write WRITEXS", whole="write"),
+        _meta("dfs", 2, "dfs_open open OPENS", "dfs_lookup open LOOKUPS", "dfs_obj_global2local open GLOBAL_OPENS",
+            "dfs_dup open DUPS", "dfs_get_size meta GET_SIZES", "dfs_punch meta PUNCHES", "dfs_remove meta REMOVES",
+            "dfs_stat meta STATS"),
+    )),
+    "DAOS": Module("daos", "DAOS", PATH, (
+        _data("daos", 1, "READ", "BYTES_READ", "daos_obj_fetch read OBJ_FETCHES", "daos_array_read read ARRAY_READS",
+            "daos_kv_get read KV_GETS", whole="read"),
+        _data("daos", 1, "WRITE", "BYTES_WRITTEN", "daos_obj_update write OBJ_UPDATES",
+            "daos_array_write write ARRAY_WRITES", "daos_kv_put write KV_PUTS", whole="write"),
+        _meta("daos", 1, "daos_obj_open open OBJ_OPENS", "daos_array_open open ARRAY_OPENS",
+            "daos_kv_open open KV_OPENS", "daos_obj_punch meta OBJ_PUNCHES",
+            "daos_obj_punch_dkeys meta OBJ_DKEY_PUNCHES", "daos_obj_punch_akeys meta OBJ_AKEY_PUNCHES",
+            "daos_obj_list_dkey meta OBJ_DKEY_LISTS", "daos_obj_list_akey meta OBJ_AKEY_LISTS",
+            "daos_obj_list_recx meta OBJ_RECX_LISTS", "daos_array_get_size meta ARRAY_GET_SIZES",
+            "daos_array_set_size meta ARRAY_SET_SIZES", "daos_array_stat meta ARRAY_STATS",
+            "daos_array_punch meta ARRAY_PUNCHES", "daos_array_destroy meta ARRAY_DESTROYS",
+            "daos_kv_remove meta KV_REMOVES", "daos_kv_list meta KV_LISTS", "daos_kv_destroy meta KV_DESTROYS"),
+    )),
 }  # fmt: skip
 
 
@@ -262,5 +295,11 @@ def communication(
         seconds = (times.get(f"{name}_{which}_TIME", 0.0) for which in ("TOTAL", "MAX"))
         time, longest = (round(min(max(0.0, value), LONGEST) * 1e9) for value in seconds)
         moved = max(0, counters.get(f"{name}_TOTAL_BYTES", 0))
-        made.append(Counting(op, Total(calls, moved, time, min(longest, time), 0, lasted)))
+        ranges = [
+            [least, counters.get(f"{name}_MSG_SIZE_AGG_{label}", 0)]
+            for label, least in MESSAGES.items()
+        ]
+        more = {"ranges": [pair for pair in ranges if pair[1] > 0]}
+        total = Total(calls, moved, time, min(longest, time), 0, lasted, more=more)
+        made.append(Counting(op, total))
     return made

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,8 @@ from fathom.importing.counted import (
     countings,
     ops_of,
 )
-from fathom.importing.darshan_log import TRACES, Log, Segments
+from fathom.importing.darshan_log import IN_A_FILE, IN_DAOS, TRACES, Log, Routed, Segments
+from fathom.importing.details import deviations, of_daos, selected
 from fathom.importing.enclosing import Enclosing
 from fathom.importing.lines import (
     ALIGNMENT,
@@ -32,9 +33,12 @@ from fathom.importing.lines import (
 )
 
 # What is read of a log, and what would not be told by its name.
-READ = {*MODULES, *TRACES, "LUSTRE", "APMPI", "HEATMAP"}
+READ = {*MODULES, *TRACES, "LUSTRE", "APMPI", "APXC", "HEATMAP"}
 # Heat maps by what they are named, and the module whose bytes they have.
-HEAT = {"heatmap:POSIX": "POSIX", "heatmap:MPIIO": "MPI-IO", "heatmap:STDIO": "STDIO"}
+HEAT = {
+    "heatmap:POSIX": "POSIX", "heatmap:MPIIO": "MPI-IO", "heatmap:STDIO": "STDIO", "heatmap:DFS": "DFS",
+    "heatmap:DAOS": "DAOS",
+}  # fmt: skip
 # Files of which it is said who was slowest.
 SLOWEST = 10
 LIMITS = (
@@ -79,6 +83,7 @@ class Telling:
             # Rows do not tell of their buffers.
             lines.without = ALIGNMENT
         self.talk = log.read("APMPI", log.communicated)
+        self.striped = log.read("LUSTRE", log.striped)
         self.lasted = max(log.lasted, self.last())
         self.enclosing = Enclosing(self.sums(), log.ranks)
         # Calls, bytes and ns that rows have: file, rank, op.
@@ -98,8 +103,10 @@ class Telling:
         for rank in self.talk:
             for counting in communication(rank.counters, rank.seconds, self.lasted):
                 self.lines.counter(rank.rank, counting.op, 0, None, counting.total)
+        self.synchronized()
         self.heat()
         self.stripes()
+        self.network(self.log.read("APXC", self.log.routed))
         self.left_out()
         self.slowest()
         for mark in self.marks:
@@ -123,6 +130,7 @@ class Telling:
             "processes": log.ranks, "ranks": mpi, "program": exe.rpartition("/")[2] or "unknown",
             "command": words, "directory": "", "job": str(head.job), "user": head.user,
             "versions": {"darshan": library, "darshan_log": version}, "configuration": configuration(layers, level),
+            "mounts": self.mounts(),
         }  # fmt: skip
         self.lines.tell("run", told)
         hosts = {one.rank: one.host for one in self.talk}
@@ -136,6 +144,13 @@ class Telling:
         for host, number in numbers.items():
             if number in used:
                 self.lines.tell("host", number, host)
+
+    def mounts(self) -> dict[str, tuple[str, str | None]]:
+        """By folders with all that is below them: the type and the mount point of the file system that files are on."""
+        on_lustre = {self.log.name(one.file) for one in self.striped}
+        found = mounts(self.log.names.values(), dict(self.log.head.mounts), on_lustre)
+        containers = {one.container for name in IN_DAOS for one in self.counts[name]}
+        return found | {one: ("daos", one) for one in sorted(containers)}
 
     def last(self) -> int:
         """When the last thing ended that the log has, ns: older logs know the job's end in seconds only."""
@@ -159,14 +174,23 @@ class Telling:
         for name, records in self.counts.items():
             module = MODULES[name]
             for record in records:
-                file = self.file(module, record)
                 for counting in countings(module, record, self.lasted):
-                    yield file, counting.op, record.rank, counting.total.time
+                    for place in self.places(module, record):
+                        yield place, counting.op, record.rank, counting.total.time
+
+    def places(self, module: Module, record: Record) -> list[str]:
+        """What its calls are on, then what calls inside them are on: objects of DAOS do not say their file."""
+        file = self.file(module, record)
+        if not record.container:
+            return [file]
+        return [record.container] if record.object else [file, record.container]
 
     def file(self, module: Module, record: Record) -> str:
         """The name of the file that a record is about, or whose dataset or variable."""
         name = self.log.name(record.name)
-        if module.prefix not in ("H5D", "PNETCDF_VAR"):
+        if record.container:
+            return f"{record.container}/{record.object or name.lstrip('/')}"
+        if module.prefix not in IN_A_FILE:
             return name
         if record.file in self.log.names:
             return self.log.name(record.file)
@@ -227,12 +251,22 @@ class Telling:
 
     def count(self, module: Module, record: Record) -> None:
         """What a record counts and no row tells."""
-        about, file = self.thing(module, record), self.file(module, record)
+        about, place = self.thing(module, record), self.places(module, record)[0]
         for counting in countings(module, record, self.lasted):
             left = self.left(counting, record)
-            for rank, part in self.parts(file, counting.op, record.rank, left):
-                inside = self.enclosing.of(file, counting.op, rank)
+            for rank, part in self.parts(place, counting.op, record.rank, left):
+                inside = self.enclosing.of(place, counting.op, rank)
                 self.lines.counter(rank, counting.op, about, inside, part)
+        self.lines.hint(max(0, record.rank), about, self.known(module, record))
+
+    def known(self, module: Module, record: Record) -> dict[str, str]:
+        """What a record says besides its calls."""
+        found = selected(record.counters, module.prefix) if module.prefix in IN_A_FILE else {}
+        if module.prefix in IN_DAOS:
+            found |= of_daos(record.counters, module.prefix)
+        if record.rank == ALL:
+            found |= deviations(module.layer, module.prefix, record.seconds)
+        return found
 
     def parts(self, file: str, op: Op, rank: int, total: Total) -> Iterator[tuple[int, Total]]:
         """Sums as they are told: those of all by rank, where only some ranks' calls were made in others."""
@@ -276,7 +310,7 @@ class Telling:
 
     def stripes(self) -> None:
         """How Lustre lays files out."""
-        for record in self.log.read("LUSTRE", self.log.striped):
+        for record in self.striped:
             hints = {"osts": ",".join(map(str, record.osts))}
             if len(record.components) == 1:
                 (one,) = record.components
@@ -291,6 +325,25 @@ class Telling:
             }
             self.lines.hint(max(0, record.rank), about, known)
 
+    def synchronized(self) -> None:
+        """How long ranks waited for each other, where APMPI was told to look."""
+        waited = sum(one.synchronized for one in self.talk)
+        if waited > 0:
+            what = f"ranks waited {waited:.6f} s for the last one before collective calls of MPI"
+            self.marks.append((what, 1))
+
+    def network(self, routers: list[Routed]) -> None:
+        """What the network of a Cray XC did meanwhile, other jobs' traffic in it."""
+        if not routers:
+            return
+        flits, stalls = (sum(getattr(one, what) for one in routers) for what in ("flits", "stalls"))
+        most = max(routers, key=lambda one: one.stalls)
+        what = (
+            f"module APXC: {len(routers)} routers took {flits} flits and stalled {stalls} times, most at {most.place}, "
+            f"of rank {most.rank}: {most.stalls} times; which ports is left out"
+        )
+        self.marks.append((what, 1))
+
     def left_out(self) -> None:
         """What the log has and the tables have no place for, or Darshan had no memory for."""
         shared = sum(record.rank == ALL for records in self.counts.values() for record in records)
@@ -302,7 +355,10 @@ class Telling:
             self.marks.append((what, shared))
         for name, part in self.log.parts.items():
             if name not in READ:
-                self.marks.append((f"module {name} of Darshan is left out", 1))
+                many = len(self.log.read(name, self.log.records))
+                size = f"records: {many}, bytes in the log: {part.bytes}"
+                what = f"module {name}, version {part.version}, is left out; {size}"
+                self.marks.append((what, 1))
             if part.partial:
                 what = f"module {name}, version {part.version}: Darshan had no memory for all of it"
                 self.marks.append((what, 1))
@@ -311,7 +367,7 @@ class Telling:
             self.marks.append(("no DXT in it: no call has a row, only sums by file", 1))
 
     def slowest(self) -> None:
-        """Of what all ranks share, who needed longest, as far as Darshan says it."""
+        """Of what all ranks share, who needed longest and how far the others are apart, as far as Darshan says it."""
         found = []
         for name, records in self.counts.items():
             for record in (one for one in records if one.rank == ALL):
@@ -319,12 +375,36 @@ class Telling:
                 time = record.ns(f"{prefix}_F_SLOWEST_RANK_TIME")
                 rank = record.count(f"{prefix}_SLOWEST_RANK")
                 moved = record.count(f"{prefix}_SLOWEST_RANK_BYTES")
-                where = f"{self.log.name(record.name)}, {MODULES[name].layer}"
+                where = f"{self.file(MODULES[name], record)}, {MODULES[name].layer}"
                 what = f"{where}: rank {rank} was slowest, {time / 1e9:.6f} s for {moved} bytes"
+                apart = deviations("ranks", prefix, record.seconds).values()
+                if apart:
+                    what += "; all ranks: standard deviation {} s, {} bytes".format(*apart)
                 if time:
                     found.append((time, what))
         found.sort(reverse=True)
         self.marks += [(what, 1) for _, what in found[:SLOWEST]]
+
+
+def mounts(
+    files: Iterable[str], types: Mapping[str, str], on_lustre: Collection[str]
+) -> dict[str, tuple[str, str | None]]:
+    """The same, by the mount points that are nearest above files. Where a link leads to Lustre, they are of another."""
+    found: dict[str, tuple[str, str | None]] = {}
+    for file in files:
+        at = next((at for at in _folders(file) if at in types), None)
+        if file in on_lustre and types.get(at or "") != "lustre":
+            found[file.rpartition("/")[0] or "/"] = ("lustre", None)
+        elif at is not None:
+            found.setdefault(at, (types[at], at))
+    return found
+
+
+def _folders(file: str) -> Iterator[str]:
+    """A path and all that is above it, the nearest first."""
+    while file.startswith("/"):
+        yield file
+        file = file.rpartition("/")[0] or ("/" if file != "/" else "")
 
 
 def component(counters: Mapping[str, int]) -> str:

@@ -11,6 +11,7 @@ from ctypes import (
     c_double,
     c_int,
     c_int64,
+    c_ubyte,
     c_uint64,
     c_void_p,
 )
@@ -75,6 +76,22 @@ class Heat(Structure):
     _fields_ = (
         ("base", Base), ("width", c_double), ("bins", c_int64), ("writes", POINTER(c_int64)),
         ("reads", POINTER(c_int64)),
+    )  # fmt: skip
+
+
+class InDaos(Structure):
+    """What is behind the counters of a record of DFS; of one of DAOS with its object's number."""
+
+    _fields_ = (
+        ("pool", c_ubyte * 16), ("container", c_ubyte * 16), ("high", c_uint64), ("low", c_uint64)
+    )  # fmt: skip
+
+
+class Router(Structure):
+    """What is before the counters of a router of APXC."""
+
+    _fields_ = (
+        ("base", Base), ("group", c_int64), ("chassis", c_int64), ("blade", c_int64), ("node", c_int64)
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from ctypes import POINTER, byref, c_double, c_int, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import UUID
 
 import numpy as np
 
@@ -18,12 +19,14 @@ from fathom.importing.darshan_library import (
     LONGEST_TEXT,
     Base,
     Heat,
+    InDaos,
     Job,
     Layout,
     Library,
     Module,
     Mount,
     Name,
+    Router,
     Traced,
     library,
 )
@@ -37,6 +40,8 @@ SEGMENT = np.dtype([("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("en
 APMPI = ("", "f_mpiop_totaltime_", "f_mpiop_synctime_", "f_mpi_global_")
 # Records that say which file what they are about lies in.
 IN_A_FILE = ("H5D", "PNETCDF_VAR")
+# Records that say which pool and container it lies in.
+IN_DAOS = ("DFS", "DAOS")
 # A job with more processes has not been seen.
 MOST_PROCESSES = 20_000_000
 MOST_SEGMENTS, MOST_PARTS = 1 << 40, 1 << 16
@@ -58,6 +63,7 @@ class Part:
     index: int
     version: int
     partial: bool
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,17 @@ class Communicated:
     host: str
     counters: dict[str, int]
     seconds: dict[str, float]
+    synchronized: float  # seconds
+
+
+@dataclass(frozen=True)
+class Routed:
+    """Of APXC: a router of a Cray XC's network, the rank that asked it, what came in and how often it had to wait."""
+
+    rank: int
+    place: str
+    flits: int
+    stalls: int
 
 
 @dataclass(frozen=True)
@@ -218,7 +235,7 @@ class Log:
         modules, count = POINTER(Module)(), c_int()
         self.library.calls.darshan_log_get_modules(handle, byref(modules), byref(count))
         parts = (
-            Part(_text(one.name), one.index, one.version, bool(one.partial))
+            Part(_text(one.name), one.index, one.version, bool(one.partial), one.length)
             for one in modules[: count.value]
         )
         return {part.name: part for part in parts}
@@ -286,9 +303,10 @@ class Log:
             )
             numbers = (ctypes.c_int64 * len(names)).from_address(address + start)
             times = (ctypes.c_double * len(seconds)).from_address(address + start + 8 * len(names))
+            rest = address + start + 8 * (len(names) + len(seconds))
             yield Record(
                 base.id, self.rank(base), dict(zip(names, numbers, strict=True)),
-                dict(zip(seconds, times, strict=True)), file,
+                dict(zip(seconds, times, strict=True)), file, *_in_daos(module, rest),
             )  # fmt: skip
 
     def traced(self, module: str) -> Iterator[Segments]:
@@ -366,7 +384,43 @@ class Log:
                 arrays[kind] = dict(zip(names, (number * len(names)).from_address(at), strict=True))
                 at += 8 * len(names)
             host = _text(ctypes.string_at(at, 128).split(b"\0")[0])
-            yield Communicated(self.rank(base), host, arrays[""], arrays["f_mpiop_totaltime_"])
+            waited = arrays["f_mpi_global_"]["MPI_TOTAL_COMM_SYNC_TIME"]
+            yield Communicated(
+                self.rank(base), host, arrays[""], arrays["f_mpiop_totaltime_"], waited
+            )
+
+    def routed(self, module: str) -> Iterator[Routed]:
+        """Of APXC."""
+        names = self.library.names("apxc_counter_names")
+        if not names:
+            raise Unreadable("Darshan's library here does not have it")
+        records = self._records(module)
+        next(records, None)  # what is of all routers
+        for address in records:
+            one = Router.from_address(address)
+            at = address + ctypes.sizeof(Router)
+            counters = dict(
+                zip(names, (ctypes.c_uint64 * len(names)).from_address(at), strict=True)
+            )
+            flits = sum(count for name, count in counters.items() if "FLIT" in name)
+            stalls = sum(count for name, count in counters.items() if "STALL" in name)
+            place = f"group {one.group}, chassis {one.chassis}, blade {one.blade}, node {one.node}"
+            yield Routed(self.rank(one.base), place, flits, stalls)
+
+    def records(self, module: str) -> Iterator[None]:
+        """Of any module: nothing but how many there are."""
+        for _ in self._records(module):
+            yield None
+
+
+def _in_daos(module: str, at: int) -> tuple[str, str]:
+    """The container, and the object, that a record is about, where it is about one."""
+    if module not in IN_DAOS:
+        return "", ""
+    place = InDaos.from_address(at)
+    pool, container = (UUID(bytes=bytes(one)) for one in (place.pool, place.container))
+    number = f"{place.high:x}.{place.low:x}" if module == "DAOS" else ""
+    return f"daos://{pool}/{container}", number
 
 
 def _check(rows: Any) -> None:

@@ -2,6 +2,7 @@
 fastest and slowest rank. Darshan counts some of it for reads and writes together: that is known of a file which was
 only read, or only written."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,16 @@ RANGES = {
 SEQUENTIAL, CONSECUTIVE, UNALIGNED_FILE, UNALIGNED_MEMORY, SWITCHES, COUNTS = 0, 1, 3, 4, 9, 10
 # How many frequent sizes and strides Darshan keeps.
 FREQUENT = range(1, 5)
+# How many dimensions, the last first; those that a dataset does not have are 0.
+DIMENSIONS = range(5, 0, -1)
+# How elements of a dataset were selected.
+SELECTS = {"REGULAR_HYPERSLAB": "regular", "IRREGULAR_HYPERSLAB": "irregular", "POINT": "of points"}
+# Counters of DFS and DAOS that are no calls, as hints name them.
+OF_DAOS = {
+    "CHUNK_SIZE": "chunk_size", "ARRAY_CHUNK_SIZE": "chunk_size", "ARRAY_CELL_SIZE": "cell_size",
+    "OBJ_OTYPE": "object_type", "NB_READS": "nonblocking_reads", "NB_WRITES": "nonblocking_writes",
+    "NB_OPS": "nonblocking",
+}  # fmt: skip
 
 Pairs = list[list[int]]
 
@@ -105,3 +116,45 @@ def extremes(
         ):
             found.append([rank, moved, time])
     return found if found and found[0][2] else []
+
+
+def deviations(layer: str, prefix: str, seconds: Mapping[str, float]) -> dict[str, str]:
+    """How far ranks are apart in a record of all: standard deviations, whose squares Darshan has; both 0 if unknown."""
+    squares = [seconds.get(f"{prefix}_F_VARIANCE_RANK_{what}", 0.0) for what in ("TIME", "BYTES")]
+    if not any(squares) or not all(0 <= square < math.inf for square in squares):
+        return {}
+    time, moved = map(math.sqrt, squares)
+    return {
+        f"{layer}_rank_seconds_deviation": f"{time:.6g}",
+        f"{layer}_rank_bytes_deviation": f"{moved:.6g}",
+    }
+
+
+def selected(counters: Mapping[str, int], prefix: str) -> dict[str, str]:
+    """What was selected of a dataset or variable: its frequent hyperslabs, and how many selections were none; and its
+    chunks. Dimensions are in the program's order, their lengths and strides in elements."""
+
+    def by_dimension(name: str) -> list[int]:
+        return [counters.get(f"{prefix}_{name}_D{at}", 0) for at in DIMENSIONS]
+
+    found = {}
+    for at in FREQUENT:
+        calls, size = (counters.get(f"{prefix}_ACCESS{at}_{of}", 0) for of in ("COUNT", "ACCESS"))
+        lengths, strides = (by_dimension(f"ACCESS{at}_{of}") for of in ("LENGTH", "STRIDE"))
+        pairs = [pair for pair in zip(lengths, strides, strict=True) if pair[0] > 0]
+        if calls > 0 and pairs:
+            length, stride = ("x".join(map(str, numbers)) for numbers in zip(*pairs, strict=True))
+            found[f"selection_{at}"] = f"{length}, stride {stride}: {size} bytes, {calls} times"
+    kinds = [counters.get(f"{prefix}_{kind}_SELECTS", 0) for kind in SELECTS]
+    if sum(kinds) > 0:
+        found["selections"] = ", ".join(
+            f"{count} {kind}" for kind, count in zip(SELECTS.values(), kinds, strict=True)
+        )
+    chunk = [str(size) for size in by_dimension("CHUNK_SIZE") if size > 0]
+    return {**found, "chunk": "x".join(chunk)} if chunk else found
+
+
+def of_daos(counters: Mapping[str, int], prefix: str) -> dict[str, str]:
+    """What a record of DFS or DAOS says of a file or an object itself, and how many calls did not block."""
+    found = ((key, counters.get(f"{prefix}_{name}", 0)) for name, key in OF_DAOS.items())
+    return {key: str(value) for key, value in found if value > 0}

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from fathom.importing.lines import ALL, Op
 
 # Layers that call a layer: nearest first.
-ABOVE = {"posix": ("mpiio", "pnetcdf", "hdf5"), "mpiio": ("pnetcdf", "hdf5")}
+ABOVE = {
+    "posix": ("mpiio", "pnetcdf", "hdf5"), "mpiio": ("pnetcdf", "hdf5"), "dfs": ("mpiio", "pnetcdf", "hdf5"),
+    "daos": ("dfs",),
+}  # fmt: skip
 
 
 @dataclass

@@ -31,7 +31,7 @@ WHOSE = {
 UNITS = {"sub-calls": "count"}
 DIRECTORIES = "no server was recorded: each directory stands for one, with the calls on its files"
 ASIDE = "communication inside I/O calls is in the time of the layer that called it: "
-STORAGE = ("posix", "stdio", "aio")
+STORAGE = ("posix", "stdio", "aio", "dfs", "daos")
 #: Calls of which the union of times is worked out; sorting more takes longer than a look may.
 SORTED = 1_000_000
 #: Condition of no call.

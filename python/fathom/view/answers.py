@@ -21,6 +21,8 @@ LAYERS = {
     "netcdf": "netCDF",
     "stdio": "C streams",
     "aio": "asynchronous I/O",
+    "dfs": "DFS",
+    "daos": "DAOS",
 }
 KINDS = {
     "meta": "metadata",

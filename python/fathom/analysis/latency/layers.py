@@ -11,7 +11,8 @@ from fathom.analysis.own import SECOND
 
 #: From the program's call down; layers of a user's own catalogue stand above.
 STACK = (
-    "netcdf", "pnetcdf", "hdf5", "mpiio", "mpi", "stdio", "aio", "posix", "threads", "user", "server", "disk", "fathom",
+    "netcdf", "pnetcdf", "hdf5", "mpiio", "mpi", "stdio", "aio", "posix", "dfs", "daos", "threads", "user",
+    "server", "disk", "fathom",
 )  # fmt: skip
 
 
