@@ -159,7 +159,8 @@ def _add_beside(con: duckdb.DuckDBPyConnection, counters: str, everything: bool)
     which = "false" if everything else "runtime"
     con.execute(
         "create view beside as select count(distinct file) as files, coalesce(sum(calls), 0) as calls,"
-        f" coalesce(sum(time) filter (enclosing is null), 0) as time from ({counters}) where {which}"
+        " coalesce(sum(time) filter (enclosing is null), 0) as time,"
+        f" coalesce(list(distinct layer), []) as layers from ({counters}) where {which}"
     )
 
 

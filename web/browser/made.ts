@@ -31,6 +31,7 @@ export const runs: Runs = {
 			coverage: 1,
 			lanes: RANKS,
 			layers: ["hdf5", "mpiio", "posix"],
+			"layers of all": ["hdf5", "mpiio", "posix"],
 			command: "mpiexec -n 64 ./app <b>&amp; 'quoted'",
 			"in part": [],
 			"left out": null,

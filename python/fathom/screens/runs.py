@@ -15,9 +15,12 @@ from fathom.screens.opened import Opened, Runs
 from fathom.view import ending
 
 
-def layers(opened: Opened) -> list[str]:
-    """Layers of which calls were seen, in stack order, top first."""
-    rows = opened.run.connection.cursor().sql("select distinct layer from counters").fetchall()
+def layers(opened: Opened, everything: bool = False) -> list[str]:
+    """Layers of which calls were seen, in stack order, top first. `everything`: those of a run-time's calls, too."""
+    asked = "select layer from counters"
+    if everything:
+        asked += " union all select unnest(layers) from beside"
+    rows = opened.run.connection.cursor().sql(f"select distinct layer from ({asked})").fetchall()
     return stack(name for (name,) in rows)
 
 
@@ -36,6 +39,7 @@ def _one(opened: Opened) -> dict[str, Any]:
         "coverage": row["coverage"],
         "lanes": row["processes"],
         "layers": layers(opened),
+        "layers of all": layers(opened, everything=True),
         "in part": in_part(kept, manifest),
         "left out": ending.apart(**summary.beside(kept).to_pylist()[0]),
         "command": shlex.join(str(word) for word in manifest.get("command", [])),

@@ -157,6 +157,22 @@ def test_what_a_run_time_did_is_put_in_by_one_parameter(tmp_path: Path) -> None:
         ops(all="yes")
 
 
+def test_layers_that_only_a_run_time_uses_are_listed_apart(tmp_path: Path) -> None:
+    calls = [
+        {"id": n, "layer": layer, "op": "x", "kind": "read", "start": 0, "duration": 9, "runtime": layer == "stdio"}
+        for n, layer in enumerate(("posix", "stdio"))
+    ]  # fmt: skip
+    counters = [
+        row | {"runtime": call["runtime"]}
+        for row, call in zip(counters_of(calls), calls, strict=True)
+    ]
+    path = write_run(
+        tmp_path / "r.fathom", runs=[{"duration": 100}], calls=calls, counters=counters
+    )
+    (one,) = screens.ask(Runs([path]), "runs", {})["runs"]
+    assert (one["layers"], one["layers of all"]) == (["posix"], ["stdio", "posix"])
+
+
 def test_counts_by_time_say_that_they_hold_a_run_times(tmp_path: Path) -> None:
     rows = [
         {"process": 0, "layer": "posix", "op": op, "kind": "read", "calls": 1, "recorded": 0, "time": 9,

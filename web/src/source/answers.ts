@@ -30,6 +30,8 @@ export interface Run {
 	coverage: number;
 	lanes: number;
 	layers: string[];
+	/** With what is a run-time's. */
+	"layers of all": string[];
 	command: string;
 	/** Of which ranks or files less is known than of others: a sentence each. */
 	"in part": string[];

@@ -1,12 +1,15 @@
 import { computed, signal } from "@preact/signals";
 import type { Now, Run, Runs } from "../source";
-import { revision, run } from "./state";
+import { everything, revision, run } from "./state";
 
 /** All runs of this viewer, once they are known. */
 export const runs = signal<Runs | null>(null);
 
 /** The run on screen. */
-export const currentRun = computed<Run | null>(() => runs.value?.runs.find((one) => one.name === run.value) ?? null);
+export const currentRun = computed<Run | null>(() => {
+	const found = runs.value?.runs.find((one) => one.name === run.value) ?? null;
+	return found && everything.value ? { ...found, layers: found["layers of all"] } : found;
+});
 
 /** The last look at the run on screen, while it runs. */
 export const now = signal<Now | null>(null);
