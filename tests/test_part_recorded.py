@@ -101,7 +101,7 @@ def test_a_landscape_and_a_difference_say_so(
     assert said and said[0] in SAID[way] + " by operation"
     assert main(["landscape", run, "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["runs"]
-    assert (row["time_by"], row["bytes_by"], row["bytes_by_ranks"]) == ("unknown", "unknown", [])
+    assert (row["time_by"], row["bytes_by"], row["bytes_by_ranks"]) == ("unknown", "unknown", "")
     assert set(said) <= set(row["notes"])
     assert main(["diff", str(recorded["whole"]), run]) == 0
     assert f"{way}: {said[0]}" in capsys.readouterr().out

@@ -380,6 +380,14 @@ def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = 
 
 def combined(partials: Sequence[pa.Table], text: str, values: dict[str, Any]) -> pa.Table:
     """Rows of one reading statement on `partials`: what the same statement gave of each part of a run."""
+    together = pa.concat_tables(partials, promote_options="permissive")
+    given = {name: value for name, value in values.items() if f"${name}" in text}
+    return over(text, given, partials=together)
+
+
+def over(text: str, values: dict[str, Any] | None = None, **tables: pa.Table) -> pa.Table:
+    """Rows of one reading statement on tables in memory, by their names."""
     con = duckdb.connect(":memory:", config={"enable_external_access": False})
-    con.register("partials", pa.concat_tables(partials, promote_options="permissive"))
-    return ask(con, text, {name: value for name, value in values.items() if f"${name}" in text})
+    for name, table in tables.items():
+        con.register(name, table)
+    return ask(con, text, values)

@@ -8,7 +8,7 @@ from typing import Any
 import fathom
 import pyarrow as pa
 import pytest
-from fathom.analysis import Remembered, answers, own, summary
+from fathom.analysis import Remembered, answers, landscape, own, summary
 from fathom.analysis import when as moments
 from fathom.analysis.dominance import dominant
 from fathom.store import Run
@@ -119,6 +119,7 @@ def test_sums_over_ranks_are_those_of_each(seed: int, tmp_path: Path) -> None:
 
     check_answers(source, calls, units, each, mpi)
     check_spread(source, calls, ranks)
+    check_landscape(source, calls, ranks, mpi)
 
 
 def check_answers(
@@ -174,6 +175,43 @@ def check_spread(source: Remembered, calls: list[dict[str, Any]], ranks: list[An
         )
         first = processes[sums[quantity].index(ordered[-1])]
         assert (row["slowest_process"], row["slowest"]) == (first, ranks[first])
+
+
+def check_landscape(
+    source: Remembered, calls: list[dict[str, Any]], ranks: list[Any], mpi: bool
+) -> None:
+    """Of a rank, all its processes: of each the union of its threads, where there is more than the main one."""
+    of_process = by(calls, "process")
+    time: dict[int, int] = defaultdict(int)
+    moved: dict[int, int] = defaultdict(int)
+    for process, rank in enumerate(ranks):
+        some = of_process.get(process, [])
+        if rank is None if mpi else not some:
+            continue
+        unit = rank if mpi else process
+        beside = any(call["stream"] % 3 == 0 for call in some)
+        spent = {
+            at for call in some for at in range(call["start"], call["start"] + call["duration"])
+        }
+        time[unit] += len(spent) if beside else min(RUN, sum(call["duration"] for call in some))
+        moved[unit] += sum(call["bytes"] for call in some)
+    found = landscape.ranks(source).to_pylist()
+    assert {row["unit"]: row["busy"] for row in found} == time
+    assert {row["unit"]: row["bytes_read"] + row["bytes_written"] for row in found} == moved
+    together = landscape.together(source)
+    most = max(time.values(), default=0)
+    assert (together["units"], together["busy"], together["most"]) == (
+        len(time),
+        sum(time.values()),
+        most,
+    )
+    assert together["most_unit"] == min((unit for unit in time if time[unit] == most), default=None)
+    for key, amounts in (("time_by", time), ("bytes_by", moved)):
+        expected = dominant(amounts)
+        assert (together[key]["how"], together[key]["units"]) == (
+            expected.how,
+            list(expected.ranks),
+        )
 
 
 class Counting(Run):

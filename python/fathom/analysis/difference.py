@@ -6,14 +6,17 @@ files over outermost calls; of ranks and of the whole they are unions.
 """
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from fathom import database
 from fathom.analysis import Source, landscape, pairing, part, statement, summary
+from fathom.database import added
 from fathom.manifest import failure
 
 SECOND = 1e9
@@ -37,36 +40,31 @@ class Side:
 
 
 def _joined(
-    first: Iterable[Row], second: Iterable[Row], keys: Sequence[str], values: Sequence[str]
+    first: pa.Table, second: pa.Table, keys: Sequence[str], values: Sequence[str]
 ) -> pa.Table:
     """Rows with equal keys side by side, the largest difference of the last value first."""
-    sides: list[dict[tuple[Any, ...], Row]] = []
-    for rows in (first, second):
-        sums: dict[tuple[Any, ...], Row] = {}
-        for row in rows:
-            total = sums.setdefault(tuple(row[key] for key in keys), dict.fromkeys(values, 0))
-            for value in values:
-                total[value] += row[value] or 0
-        sides.append(sums)
-    out = []
-    for key in sides[0].keys() | sides[1].keys():
-        a, b = (side.get(key) for side in sides)
-        row = dict(zip(keys, key, strict=True))
-        for value in values:
-            row[f"{value}_a"], row[f"{value}_b"] = a and a[value], b and b[value]
-        row["difference"] = (b[values[-1]] if b else 0) - (a[values[-1]] if a else 0)
-        out.append(row)
-    out.sort(key=lambda row: (-abs(row["difference"]), *(str(row[key]) for key in keys)))
-    names = [*keys, *(f"{value}_{side}" for value in values for side in "ab"), "difference"]
-    return pa.table({name: [row[name] for row in out] for name in names})
+    sums = ", ".join(f"sum(coalesce({value}, 0)) as {value}" for value in values)
+    names = ", ".join(keys)
+    columns = [f"coalesce(a.{key}, b.{key}) as {key}" for key in keys]
+    columns += [f"{side}.{value} as {value}_{side}" for value in values for side in "ab"]
+    alike = " and ".join(f"a.{key} is not distinct from b.{key}" for key in keys)
+    return database.over(
+        f"""with a as (select {names}, {sums} from first group by {names}),
+            b as (select {names}, {sums} from second group by {names})
+        select {", ".join(columns)}, coalesce(b.{values[-1]}, 0) - coalesce(a.{values[-1]}, 0) as difference
+        from a full join b on {alike}
+        order by abs(difference) desc, {names}""",
+        first=first,
+        second=second,
+    )
 
 
 def _times(source: Source) -> dict[str, float | None]:
-    busy = [rank.busy / SECOND for rank in landscape.ranks(source)]
+    io = landscape.together(source)
     times: dict[str, float | None] = {
         RUN: summary.duration(source) / SECOND,
-        MEAN: sum(busy) / max(1, len(busy)),
-        "I/O, rank with the most": max(busy, default=0.0),
+        MEAN: io["busy"] / SECOND / max(1, io["units"]),
+        "I/O, rank with the most": io["most"] / SECOND,
     }
     for layer in summary.layers(source).to_pylist():
         full = layer["recorded"] == layer["calls"]
@@ -87,21 +85,21 @@ def whole(a: Side, b: Side) -> pa.Table:
     )
 
 
-def _layer_rows(source: Source) -> list[Row]:
-    rows: list[Row] = summary.layers(source).to_pylist()
-    rows += source.sql(statement("difference_mpi")).to_pylist()
-    return rows
+def _layer_rows(source: Source, columns: Sequence[str]) -> pa.Table:
+    both = (summary.layers(source), source.sql(statement("difference_mpi")))
+    return pa.concat_tables([rows.select(columns) for rows in both], promote_options="permissive")
 
 
 def layers(a: Side, b: Side) -> pa.Table:
     """layer (`mpi < mpiio`: what MPI-IO made MPI communicate); calls; bytes; exclusive_seconds; inclusive_seconds."""
     values = ["calls", "bytes", "exclusive_seconds", "inclusive_seconds"]
-    return _joined(_layer_rows(a.source), _layer_rows(b.source), ["layer"], values)
+    first, second = (_layer_rows(side.source, ["layer", *values]) for side in (a, b))
+    return _joined(first, second, ["layer"], values)
 
 
 def functions(a: Side, b: Side) -> pa.Table:
     """op; layer; caller; calls; errors; bytes; seconds."""
-    first, second = (summary.functions(side.source).to_pylist() for side in (a, b))
+    first, second = (summary.functions(side.source) for side in (a, b))
     return _joined(
         first, second, ["op", "layer", "caller"], ["calls", "errors", "bytes", "seconds"]
     )
@@ -109,44 +107,50 @@ def functions(a: Side, b: Side) -> pa.Table:
 
 def files(a: Side, b: Side) -> pa.Table:
     """Files that last: path (A's, where the file has been paired); calls; opens; bytes_read; bytes_written; seconds."""
-    first, second = (_lasting(summary.files(side.source).to_pylist()) for side in (a, b))
-    same = _same_files(a, b, (row["path"] for row in first), (row["path"] for row in second))
-    for row in second:
-        row["path"] = same.get(row["path"], row["path"])
+    first, second = (_lasting(summary.files(side.source)) for side in (a, b))
+    second = _named_as(second, _same_files(a, b, first["path"], second["path"]))
     values = ["calls", "opens", "bytes_read", "bytes_written", "seconds"]
     return _joined(first, second, ["path"], values)
 
 
-def _lasting(rows: Iterable[Row]) -> list[Row]:
+def _lasting(rows: pa.Table) -> pa.Table:
     """Without pipes, sockets and what the kernel makes up of a process: each run has its own."""
-    return [
-        row
-        for row in rows
-        if row["kind"] not in ("fifo", "socket", "other")
-        and not row["path"].startswith(("/proc/", "/sys/", "anon_inode:"))
-    ]
+    passing = pc.is_in(rows["kind"], pa.array(["fifo", "socket", "other"]))
+    for start in ("/proc/", "/sys/", "anon_inode:"):
+        passing = pc.or_(passing, pc.starts_with(rows["path"], start))
+    return rows.filter(pc.invert(passing))
 
 
-def _same_files(a: Side, b: Side, first: Iterable[str], second: Iterable[str]) -> dict[str, str]:
-    return pairing.files(first, second, pairing.folders(a.manifest, b.manifest))
+def _same_files(
+    a: Side, b: Side, first: pa.ChunkedArray, second: pa.ChunkedArray
+) -> dict[str, str]:
+    pairs = pairing.folders(a.manifest, b.manifest)
+    return pairing.files(first.to_pylist(), second.to_pylist(), pairs)
 
 
-def _rank_rows(source: Source) -> list[Row]:
-    return [
+def _named_as(rows: pa.Table, same: Mapping[str, str]) -> pa.Table:
+    """Rows with the paths that their files have in the other run."""
+    paths = [same.get(path, path) for path in rows["path"].to_pylist()]
+    place = rows.column_names.index("path")
+    return rows.set_column(place, "path", pa.array(paths, pa.string()))
+
+
+def _rank_rows(source: Source) -> pa.Table:
+    rows = landscape.ranks(source)
+    return pa.table(
         {
-            "rank": rank.number,
-            "calls": rank.calls,
-            "bytes_moved": rank.bytes_read + rank.bytes_written,
-            "seconds": rank.busy / SECOND,
+            "rank": rows["unit"],
+            "calls": rows["calls"],
+            "bytes_moved": added(rows["bytes_read"], rows["bytes_written"]),
+            "seconds": summary.seconds(rows["busy"]),
         }
-        for rank in landscape.ranks(source)
-    ]
+    )
 
 
 def ranks(a: Side, b: Side) -> pa.Table:
     """rank (of a run without MPI the process); calls; bytes_moved (by it, whoever asked); seconds."""
-    sides = (_rank_rows(a.source), _rank_rows(b.source))
-    return _joined(sides[0], sides[1], ["rank"], ["calls", "bytes_moved", "seconds"])
+    first, second = (_rank_rows(side.source) for side in (a, b))
+    return _joined(first, second, ["rank"], ["calls", "bytes_moved", "seconds"])
 
 
 def _settings(side: Side) -> dict[tuple[str, str], str]:
@@ -199,7 +203,7 @@ def configuration(a: Side, b: Side) -> pa.Table:
         for key in dict.fromkeys([*first, *second])
         if first.get(key) != second.get(key)
     ]  # fmt: skip
-    rows += _hints(a, b)
+    rows += _hints(a, b).to_pylist()
     names = ("what", "of", "setting", "a", "b", "places", "example")
     types = {"places": pa.int64()}
     return pa.table(
@@ -210,43 +214,20 @@ def configuration(a: Side, b: Side) -> pa.Table:
     )
 
 
-Place = tuple[str, str, str, str, str]  # what, class, setting, file, name in it
+def _placed(source: Source) -> pa.Table:
+    """What each file, dataset and variable was set to: path, class, name, source, setting, value."""
+    return pa.concat_tables(
+        [source.sql(statement(name)) for name in ("difference_hints", "difference_places")]
+    )
 
 
-def _placed(source: Source) -> dict[Place, str]:
-    found = {
-        (row["source"], row["class"], row["setting"], row["path"], row["name"]): row["value"]
-        for row in source.sql(statement("difference_hints")).to_pylist()
-    }
-    for row in source.sql(statement("difference_places")).to_pylist():
-        found["file system", "file", "type", row["path"], ""] = row["file_system"]
-        found["file system", "file", "mount", row["path"], ""] = row["mount"]
-    return found
-
-
-def _hints(a: Side, b: Side) -> list[Row]:
+def _hints(a: Side, b: Side) -> pa.Table:
     """Settings of files that both runs have, alike differences together."""
     first, second = _placed(a.source), _placed(b.source)
-    in_a, in_b = ({place[3] for place in side} for side in (first, second))
-    same = _same_files(a, b, in_a, in_b)
-    moved = {
-        (*key[:3], same[key[3]], key[4]): value for key, value in second.items() if key[3] in same
-    }
-    both = set(same.values())
-    rows: dict[tuple[Any, ...], Row] = {}
-    for place in sorted(first.keys() | moved.keys()):
-        values = (first.get(place), moved.get(place))
-        if place[3] not in both or values[0] == values[1]:
-            continue
-        if place[0] == "file system" and None in values:
-            continue  # counted at level job: which files were used is not told
-        row = rows.setdefault(
-            (*place[:3], *values),
-            {"what": place[0], "of": place[1], "setting": place[2], "a": values[0], "b": values[1],
-             "places": 0, "example": place[3] + (f": {place[4]}" if place[4] else "")},
-        )  # fmt: skip
-        row["places"] += 1
-    return list(rows.values())
+    same = _same_files(a, b, first["path"], second["path"])
+    return database.over(
+        statement("difference_settings"), first=first, second=_named_as(second, same)
+    )
 
 
 def _facts(side: Side) -> dict[str, Any]:

@@ -7,14 +7,15 @@ waiting for other ranks included; a layer's name: that layer's calls, whoever ma
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any
 
-from fathom.analysis import Source, statement, summary
-from fathom.analysis.dominance import Dominance, dominant
-from fathom.analysis.own import own_values
+import pyarrow as pa
+
+from fathom.analysis import Source, ranklist, statement, summary
+from fathom.analysis.dominance import HOLD, LIKE
+from fathom.analysis.own import has_ranks, own_values
 from fathom.analysis.when import when
 
 OPERATIONS = ("open", "close", "read", "write", "other")
@@ -22,69 +23,54 @@ STACK = ("netcdf", "pnetcdf", "hdf5", "mpiio", "stdio", "aio", "posix", "dfs", "
 SECOND = 1e9
 
 
-@dataclass(frozen=True)
-class Rank:
-    """I/O of one rank, or of one process where there is no MPI. ns."""
-
-    number: int
-    calls: int
-    busy: int
-    uncertain: int  # `busy` may be that much less: threads beside one another
-    operations: Mapping[str, int]
-    bytes_read: int
-    bytes_written: int
-
-
 def _io(source: Source, name: str, layer: str | None) -> list[dict[str, Any]]:
     """What `NAME.sql` says of the calls that count."""
     return source.sql(statement(name), layer=layer).to_pylist()  # type: ignore[no-any-return]
 
 
-def _unions(source: Source, layer: str | None, rows: Iterable[Mapping[str, Any]]) -> dict[int, int]:
-    """Unions of the processes in which several threads made I/O calls and every one of them is in `calls`."""
-    asked = {row["process"] for row in rows if row["beside"] and row["recorded"] == row["calls"]}
-    if layer is not None or not asked:
-        return {}
-    found = source.sql(statement("busy_processes"), **own_values(source)).to_pylist()
-    return {row["process"]: row["busy"] for row in found if row["process"] in asked}
+def _of_units(
+    source: Source, name: str, layer: str | None, **parts: str
+) -> tuple[str, dict[str, Any]]:
+    """The statement `NAME.sql` on what each rank did, and its values."""
+    values: dict[str, Any] = {"layer": layer, "ranks": has_ranks(source)}
+    unions = "landscape_nobody"
+    if layer is None and _io(source, "landscape_threads", layer)[0]["n"]:
+        unions, values = "busy_processes", values | own_values(source)
+    return statement(name, unions=statement(unions), **parts), values
 
 
-def ranks(source: Source, layer: str | None = None) -> list[Rank]:
-    """Each rank's I/O; of a run without MPI, each process's. Processes outside MPI of an MPI run are left out."""
-    rows = _io(source, "landscape_ranks", layer)
-    if any(row["rank"] is not None for row in rows):
-        rows = [row for row in rows if row["rank"] is not None]
-    unions = _unions(source, layer, rows)
-    moved = {row["process"]: row for row in source.sql(statement("moved")).to_pylist()}
-    lasted = summary.duration(source)
-    images: dict[int, list[Rank]] = {}
-    for row in rows:
-        process = row["process"]
-        # Sums of threads that a log of Darshan does not tell apart may be longer than the run.
-        longer = max(0, row["time"] - lasted)
-        image = Rank(
-            process if row["rank"] is None else row["rank"],
-            row["calls"],
-            unions.get(process, row["time"] - longer),
-            0 if process in unions else max(0, row["beside"] - longer),
-            {name: row[name] for name in OPERATIONS},
-            moved[process]["bytes_read"],
-            moved[process]["bytes_written"],
-        )
-        images.setdefault(image.number, []).append(image)
-    return [_together(number, parts) for number, parts in sorted(images.items())]
+def ranks(source: Source, layer: str | None = None) -> pa.Table:
+    """One row per rank, or per process of a run without MPI; processes outside MPI of an MPI run are left out.
+
+    Columns, times in ns: unit (its number); calls; busy; uncertain (`busy` may be that much less: threads beside one
+    another); open, close, read, write, other; bytes_read, bytes_written.
+    """
+    text, values = _of_units(source, "landscape_units", layer)
+    return source.sql(text, **values)
 
 
-def _together(number: int, images: Sequence[Rank]) -> Rank:
-    """A rank that replaced its program (exec) is one rank."""
-    return Rank(
-        number,
-        sum(image.calls for image in images),
-        sum(image.busy for image in images),
-        sum(image.uncertain for image in images),
-        {name: sum(image.operations[name] for image in images) for name in OPERATIONS},
-        sum(image.bytes_read for image in images),
-        sum(image.bytes_written for image in images),
+def together(source: Source, layer: str | None = None) -> dict[str, Any]:
+    """Sums of the columns of `ranks`; `units`: how many; `most`, `most_unit`: of the one with the most time; `time_by`,
+    `bytes_by`: to whom these belong, a row of dominance.sql each."""
+    text, values = _of_units(
+        source,
+        "landscape_together",
+        layer,
+        time_by=_dominant("busy"),
+        bytes_by=_dominant("bytes_read + bytes_written"),
+    )
+    found: dict[str, Any] = source.sql(text, **values).to_pylist()[0]
+    return found
+
+
+def _dominant(amount: str) -> str:
+    """The statement that says to whom an amount belongs."""
+    return statement(
+        "dominance",
+        amounts=f"select unit, {amount} as amount from io_of",
+        everyone="select unit from io_of",
+        hold=str(HOLD),
+        like=str(LIKE),
     )
 
 
@@ -106,14 +92,15 @@ def _layers(functions: Iterable[Mapping[str, Any]]) -> tuple[list[str], list[str
     return sorted(layers, key=_place), sorted(mpiio)
 
 
-def _dominance(prefix: str, found: Dominance, alike: bool) -> dict[str, Any]:
-    """Who dominates is not known where of some ranks less is known than of others."""
+def _dominance(prefix: str, found: Mapping[str, Any], alike: bool) -> dict[str, Any]:
+    """Who dominates, the ranks as `--ranks` has them; not known where of some ranks less is known than of others."""
     if not alike:
-        return {f"{prefix}_by": "unknown", f"{prefix}_by_ranks": [], f"{prefix}_by_share": None}
+        found = {"how": "unknown", "units": [], "share": None}
     return {
-        f"{prefix}_by": found.how,
-        f"{prefix}_by_ranks": list(found.ranks),
-        f"{prefix}_by_share": found.share,
+        f"{prefix}_by": found["how"],
+        f"{prefix}_by_count": len(found["units"]),
+        f"{prefix}_by_ranks": ranklist.compress(found["units"]),
+        f"{prefix}_by_share": found["share"],
     }
 
 
@@ -167,38 +154,30 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
     """The run's row. Seconds of open, close, read, write and other are means over the ranks; those of
     `operation` are of all ranks together; `share` is of the run time."""
     run = source.sql("select duration, ranks, ranks_seen, coverage from runs").to_pylist()[0]
-    units = ranks(source, layer)
-    count = max(1, len(units))
+    io = together(source, layer)
+    count = max(1, io["units"])
     duration = max(1, run["duration"])
-    most = max(units, key=lambda unit: unit.busy, default=None)
-    mean = sum(unit.busy for unit in units) / count / SECOND
+    mean = io["busy"] / count / SECOND
     layers, mpiio = _layers(summary.functions(source).to_pylist())
     moments = when(source)
     alike = not source.sql(statement("in_part"))["files"][0].as_py()
     functions = _io(source, "landscape_functions", layer)
     return {
         "ranks": run["ranks"] or None,
-        "ranks_seen": len(units),
+        "ranks_seen": io["units"],
         "run_seconds": run["duration"] / SECOND,
         "io_seconds": mean,
-        "io_most_seconds": most.busy / SECOND if most else 0.0,
-        "io_most_rank": most.number if most else None,
+        "io_most_seconds": io["most"] / SECOND,
+        "io_most_rank": io["most_unit"],
         "io_share": mean * SECOND / duration,
-        "io_most_share": most.busy / duration if most else 0.0,
-        "io_uncertain_seconds": sum(unit.uncertain for unit in units) / count / SECOND,
-        **{
-            f"{name}_seconds": sum(unit.operations[name] for unit in units) / count / SECOND
-            for name in OPERATIONS
-        },
+        "io_most_share": io["most"] / duration,
+        "io_uncertain_seconds": io["uncertain"] / count / SECOND,
+        **{f"{name}_seconds": io[name] / count / SECOND for name in OPERATIONS},
         **_operation(functions),
-        "bytes_read": sum(unit.bytes_read for unit in units),
-        "bytes_written": sum(unit.bytes_written for unit in units),
-        **_dominance("time", dominant({unit.number: unit.busy for unit in units}), alike),
-        **_dominance(
-            "bytes",
-            dominant({unit.number: unit.bytes_read + unit.bytes_written for unit in units}),
-            alike,
-        ),
+        "bytes_read": io["bytes_read"],
+        "bytes_written": io["bytes_written"],
+        **_dominance("time", io["time_by"], alike),
+        **_dominance("bytes", io["bytes_by"], alike),
         "layers": layers,
         "mpiio_functions": mpiio,
         "when": moments.pattern,
@@ -227,7 +206,7 @@ def groups(
     """One row per group of files, the most time first: group; files; seconds (mean over the ranks) of all I/O
     and of each operation; bytes_read, bytes_written. The first of `globs` (name, glob) that a path or its last
     part matches names its group, no other file is in any; without globs the suffix does, else the name."""
-    count = max(1, len(ranks(source, layer)))
+    count = max(1, together(source, layer)["units"])
     found: dict[str, dict[str, Any]] = {}
     keys = ("time", *OPERATIONS, "bytes_read", "bytes_written")
     for row in _io(source, "landscape_files", layer):

@@ -30,7 +30,11 @@ def compress(ranks: Iterable[int]) -> str:
     return ",".join(words)
 
 
-def brief(ranks: Iterable[int], letters: int = 60) -> str:
-    """The same for people: a long list ends early, by `…`."""
-    text = compress(ranks)
+def shortened(text: str, letters: int = 60) -> str:
+    """Such a list for people: a long one ends early, by `…`."""
     return text if len(text) <= letters else f"{text[: text.rindex(',', 0, letters) + 1]}…"
+
+
+def brief(ranks: Iterable[int], letters: int = 60) -> str:
+    """The same of ranks."""
+    return shortened(compress(ranks), letters)

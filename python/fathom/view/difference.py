@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fathom import database
 from fathom.analysis.difference import ONE_EACH
@@ -84,22 +85,29 @@ def _name(by: str, row: dict[str, Any]) -> str:
     return text(row[SHOWN[by][0]])
 
 
-def _changed(row: dict[str, Any]) -> bool:
-    return any(row[key] != row[key[:-1] + "b"] for key in row if key.endswith("_a"))
+def _changed(table: pa.Table) -> pa.Table:
+    """Its rows in which anything differs."""
+    apart = pa.chunked_array([pa.nulls(table.num_rows, pa.bool_()).fill_null(False)])
+    for name in table.column_names:
+        if name.endswith("_a"):
+            a, b = table[name], table[f"{name[:-1]}b"]
+            only_one = pc.xor(pc.is_null(a), pc.is_null(b))
+            apart = pc.or_(apart, pc.coalesce(pc.not_equal(a, b), only_one))
+    return table.filter(apart)
 
 
 def show_table(by: str, table: pa.Table, top: int | None) -> None:
     """Rows in which anything differs, the largest difference of time first."""
-    rows = [row for row in table.to_pylist() if _changed(row)]
+    differing = _changed(table)
     quantities = SHOWN[by][1]
-    if rows:
+    if differing.num_rows:
         cells = [
             {
                 "change": change(row["difference"]),
                 **{q: both(row[f"{q}_a"], row[f"{q}_b"], QUANTITIES[q]) for q in quantities},
                 "name": _name(by, row),
             }
-            for row in rows[:top]
+            for row in differing.slice(0, top).to_pylist()
         ]
         columns = [
             Column("change", "change", text),
@@ -108,7 +116,7 @@ def show_table(by: str, table: pa.Table, top: int | None) -> None:
             Column(by, "name", text, right=False),
         ]
         show(columns, database.table_of(cells))
-    if same := table.num_rows - len(rows):
+    if same := table.num_rows - differing.num_rows:
         print(f"  without any difference: {same:,}")
 
 
@@ -156,7 +164,7 @@ def show_difference(
     heading("\nConfiguration that differs")
     show_configuration(tables["configuration"])
     for by in SHOWN:
-        changed = sum(map(_changed, tables[by].to_pylist()))
+        changed = _changed(tables[by]).num_rows
         cut = f", {top} of {changed:,} that differ" if changed > top else ""
         how = " (union of a rank's calls)" if by == "rank" else " (summed over calls)"
         heading(f"\n{by.capitalize()}s{how}{cut}")

@@ -74,15 +74,15 @@ WHEN = _cells(("the run", "I/O occurs"))
 
 def dominance(row: Row, prefix: str) -> str:
     """`all 4`, `rank 0`, `16 of 1,600: 0-300:20`."""
-    how, ranks, of = row[f"{prefix}_by"], row[f"{prefix}_by_ranks"], row["ranks_seen"]
+    how, of = row[f"{prefix}_by"], row["ranks_seen"]
     if how in ("none", "unknown"):
         return numbers.UNKNOWN
     if how == "all":
         return f"all {of:,}"
-    said = ranklist.brief(ranks, LONG)
+    said = ranklist.shortened(row[f"{prefix}_by_ranks"], LONG)
     if how == "one":
         return f"{'rank' if row['ranks'] else 'process'} {said}"
-    return f"{len(ranks):,} of {of:,}: {said}"
+    return f"{row[f'{prefix}_by_count']:,} of {of:,}: {said}"
 
 
 def _dominant(row: Row) -> str:
