@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import Source, summary
+from fathom.analysis import Source, ranklist, summary
 from fathom.analysis.findings import Findings
 from fathom.analysis.part import HEAT_OF_ALL, in_part, is_all_own
 from fathom.analysis.when import Line
@@ -157,6 +157,8 @@ def _answers_json(page: Page, top: int | None) -> dict[str, Any]:
         for field in fields(page.answers)
         if field.name != "lines"
     }
+    for name in ("who", "calling_who"):
+        facts["ranks"][name] = ranklist.compress(facts["ranks"][name])
     lines = page.answers.lines
     said = dict(answers.sentences(page.answers, page.name, page.manifest))
     return {**facts, "lines": None if lines is None else as_json(lines.slice(0, top)), "says": said}
