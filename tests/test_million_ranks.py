@@ -1,0 +1,147 @@
+"""Very many ranks that write very much for very long: each command gives the exact sums, and says no more than of few.
+
+Five thousand in each run of the suite; `make test-full` has a million, with 10^18 bytes in 10^12 s of writes.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from fathom import screens
+from fathom.__main__ import main
+from fathom.analysis import Remembered, difference, landscape
+from fathom.analysis.difference import Side
+from fathom.screens.opened import Runs
+from fathom.store import Run
+from harness import million
+
+MANY, MILLION = 5_000, 1_000_000
+#: As many lines as the heat map has, a rank each: a run is asked as much as one of more ranks is.
+FEW = 16
+RUN_SECONDS = million.DURATION / 1e9
+#: Of one rank: its writes, an open and a close.
+OWN_SECONDS = million.SECONDS + 2
+#: Letters of a line of a page: a list of ranks that is no range passes that, one of all findings' names does not.
+LINE = 2000
+#: Lines of a page.
+PAGE = 100
+
+
+@pytest.fixture(scope="module", params=[MANY, pytest.param(MILLION, marks=pytest.mark.full)])
+def ranks(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+@pytest.fixture(scope="module", params=["counted", "traced"])
+def run(
+    request: pytest.FixtureRequest, ranks: int, tmp_path_factory: pytest.TempPathFactory
+) -> million.Many:
+    """The planted run."""
+    folder = tmp_path_factory.mktemp("million")
+    return million.make(folder / "many.fathom", ranks, request.param == "traced")
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    """What a command prints."""
+    capsys.readouterr()
+    assert main([str(word) for word in words]) == 0
+    return capsys.readouterr().out
+
+
+def is_page(text: str) -> bool:
+    lines = text.splitlines()
+    return 0 < len(lines) < PAGE and max(map(len, lines)) < LINE
+
+
+def test_the_page_and_its_sums(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
+    assert is_page(said(capsys, "show", run.path))
+    page = json.loads(said(capsys, "show", run.path, "--json", "--top", 10))
+    (layer,) = page["layers"]
+    writes = next(row for row in page["functions"] if row["op"] == "pwrite")
+    assert (layer["calls"], layer["bytes"]) == (million.CALLS * run.ranks, run.bytes)
+    assert layer["inclusive_seconds"] == OWN_SECONDS * run.ranks
+    assert (writes["seconds"], writes["bytes"]) == (run.seconds, run.bytes)
+    assert page["answers"]["ranks"]["who"] == f"0-{run.ranks - 1}"
+    assert page["answers"]["ranks"]["calling_who"] == f"0-{run.ranks - 1}"
+    assert len(page["files"]) == min(10, 1 if run.traced else run.ranks)
+
+
+def test_by_rank(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = json.loads(said(capsys, "show", run.path, "--by", "rank", "--top", 3, "--json"))
+    assert [(row["rank"], row["bytes"], row["seconds"]) for row in rows] == [
+        (rank, million.BYTES, OWN_SECONDS) for rank in range(3)
+    ]
+
+
+def test_a_landscape(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
+    assert is_page(said(capsys, "landscape", run.path))
+    (row,) = json.loads(said(capsys, "landscape", run.path, "--json"))["runs"]
+    assert (row["ranks_seen"], row["bytes_written"]) == (run.ranks, run.bytes)
+    assert (row["io_seconds"], row["io_most_seconds"], row["io_most_rank"]) == (
+        OWN_SECONDS, OWN_SECONDS, 0,
+    )  # fmt: skip
+    assert row["write_seconds"] == million.SECONDS
+    assert row["operation_seconds"] == run.seconds
+    assert (row["time_by"], row["time_by_ranks"]) == ("all", f"0-{run.ranks - 1}")
+    assert (row["bytes_by"], row["bytes_by_count"]) == ("all", run.ranks)
+
+
+def test_a_difference(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "diff", run.path, run.path)
+    assert is_page(text) and f"without any difference: {run.ranks:,}" in text
+    found = json.loads(said(capsys, "diff", run.path, run.path, "--json", "--top", 3))
+    assert [row["seconds_a"] for row in found["whole"][:3]] == [
+        RUN_SECONDS,
+        OWN_SECONDS,
+        OWN_SECONDS,
+    ]
+    assert [(row["rank"], row["bytes_moved_b"]) for row in found["rank"]] == [
+        (rank, million.BYTES) for rank in range(3)
+    ]
+    assert found["layer"][0]["bytes_a"] == run.bytes
+    write = next(row for row in found["function"] if row["op"] == "pwrite")
+    assert (write["seconds_a"], write["difference"]) == (run.seconds, 0)
+
+
+def test_other_pages(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
+    assert is_page(said(capsys, "show", run.path, "--findings"))
+    if run.traced:  # these need calls
+        assert is_page(said(capsys, "patterns", run.path))
+        assert is_page(said(capsys, "query", run.path, "latency breakdown inclusive"))
+
+
+@pytest.mark.parametrize("name", ["overview", "breakdown", "files", "slowest", "servers"])
+def test_an_answer_of_the_ui(run: million.Many, name: str) -> None:
+    found = screens.ask_written(Runs([run.path]), name, {"run": "many"})
+    assert len(found) < 100_000
+
+
+class Counting(Run):
+    """Counts the rows that come back."""
+
+    rows = 0
+
+    def sql(self, text: str, **values: Any) -> pa.Table:
+        found = super().sql(text, **values)
+        self.rows += found.num_rows
+        return found
+
+
+def rows_of(path: Path, ranks: int) -> tuple[int, int]:
+    """Rows that a landscape and the sums of a difference are made of."""
+    run = Counting(million.make(path, ranks, traced=True).path)
+    source = Remembered(run)
+    landscape.row(source)
+    before = run.rows
+    side = Side("many", run.manifest, Remembered(run))
+    difference.whole(side, side)
+    difference.functions(side, side)
+    return before, run.rows - before
+
+
+def test_many_ranks_are_summed_where_they_are(tmp_path: Path) -> None:
+    assert rows_of(tmp_path / "many.fathom", MANY) == rows_of(tmp_path / "few.fathom", FEW)
