@@ -22,7 +22,7 @@ FIRST_LINE = 1 << 16  # bytes that it may have
 # How `strace -ff` names the file of a thread.
 OF_THREAD = re.compile(r"\.\d+")
 # Runs that were imported by other rules than today's are made anew.
-RULES = 1
+RULES = 2
 
 
 def tool_of(log: Path) -> str | None:
