@@ -15,9 +15,6 @@ with hint as (
 	from hints_in_force
 	where source = 'asked' and (key in ('romio_cb_write', 'romio_cb_read') and value = 'enable' or key = 'romio_no_indep_rw' and value = 'true')
 	group by file
-),
-library as (
-	select count(*) > 0 as ompio from processes where mpi like '%Open MPI%' and process not in (from {romio})
 )
 select
 	p.place as path,
@@ -35,6 +32,6 @@ select
 	if(any_value(l.ompio), '--mca fcoll individual (OMPIO)', 'romio_cb_write, romio_cb_read = automatic; romio_no_indep_rw = false') as knob,
 	flatten(max_by(t.calls, t.wall, 4)) as calls,
 	sum(greatest(0, t.wall / 1e9 - s.latency - t.most * s.per_byte)) as lost
-from {together} as t join {places} as p using (file) join {cost} as s using (file, kind) left join hint as h using (file), library as l
+from {together} as t join {places} as p using (file) join {cost} as s using (file, kind) left join hint as h using (file), {ompio} as l
 where t.two_phase and not t.interleaved and t.movers < t.asking
 group by p.place, t.kind

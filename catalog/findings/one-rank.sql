@@ -2,8 +2,8 @@
 -- layer:  posix
 -- limit:  one rank moves 95 % of the bytes: the rest are headers and logs, which one rank writes best. Bytes are those that
 --   its own calls asked for, so that the aggregator of a collective call is none. Said when it loses 1 % of the run and 10 ms
--- says:   rank {rank} moved {share:percent} of the {bytes:size} that the ranks read and wrote, in {seconds:seconds}; half of the other
---   {others:count} waited {waited:seconds} and longer
+-- says:   rank {rank} moved {share:percent} of the {bytes:size} that the ranks read and wrote, in {seconds:seconds}{unheard}[; half of
+--   the other {others:count} waited {waited:seconds} and longer]
 -- lost:   that rank's I/O time less its equal share, at most what the other ranks waited (median)
 -- sure:   0.7
 -- fix:    let each rank move its own part: a file per rank for few ranks, one shared file by collective calls (MPI_File_write_all) else
@@ -40,6 +40,7 @@ said as materialized (
 		others,
 		waited,
 		least(seconds * others / (others + 1), waited) as lost,
+		if(waited is null, '; how long the others waited was not recorded', '') as unheard,
 		if(waited is null, 0.4, 0.7) as sure
 	from most, others
 	where others > 0 and bytes > 0 and most >= 0.95 * bytes

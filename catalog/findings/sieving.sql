@@ -5,8 +5,8 @@
 -- says:   {path}: {n:count} reads of {asked:size} in all, in {pieces:count} pieces, read {moved:size}; the slowest rank took {io:seconds}
 -- lost:   reads of the slowest rank, less the same pieces read one by one at the store's own cost
 -- sure:   0.8
--- fix:    romio_ds_read=disable; or a collective read, where the ranks' pieces fill the holes
--- knob:   romio_ds_read, ind_rd_buffer_size
+-- fix:    no data sieving of reads; or a collective read, where the ranks' pieces fill the holes
+-- knob:   {knob}
 -- seen:   Thakur, Gropp, Lusk 1999
 with rank as (
 	select
@@ -27,8 +27,9 @@ select
 	sum(c.moved)::bigint as moved,
 	sum(c.pieces)::bigint as pieces,
 	max(c.io) as io,
+	if(any_value(l.ompio), '--mca fbtl_posix_read_datasieving false (OMPIO)', 'romio_ds_read=disable, ind_rd_buffer_size') as knob,
 	flatten(max_by(c.calls, c.lost, 2)) as calls,
 	max(c.lost) as lost
-from cost as c join {places} as p using (file)
+from cost as c join {places} as p using (file), {ompio} as l
 group by p.place
 having max(c.lost) > 0

@@ -70,7 +70,12 @@ def _notes(run: Run, row: dict[str, Any]) -> list[str]:
     if row["when_from"] == "heat" and row["left_out_calls"]:
         notes.append(f"when: {part.HEAT_OF_ALL}")
     if not row["files_told"]:
-        why, instead = f"level {level}", "; record at level file"
+        why, instead = "level job", "; record at level file"
+        if level != "job":
+            why, instead = (
+                "files of most calls are not known",
+                "; record all ranks with their files",
+            )
         if imported:
             why, instead = f"{imported} does not name the files of most calls", ""
         notes.append(f"{why}: no file groups; {part.FILES_UNTOLD}{instead}")

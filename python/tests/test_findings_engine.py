@@ -5,6 +5,7 @@ from pathlib import Path
 
 import fathom
 import pytest
+from fathom import places
 from fathom.__main__ import main
 from fathom.analysis import findings
 from fathom.errors import UsageError
@@ -254,3 +255,23 @@ def test_no_more_can_be_won_than_the_run_lasted(path: Path, tmp_path: Path) -> N
     """Threads side by side, or estimates of a log of sums, come to more."""
     file = finding(tmp_path, "much", BY_OP.replace("seconds as lost", "9 * seconds as lost"))
     assert [one.lost for one in find(path, file).found] == [10, 9]
+
+
+def test_what_is_not_known_is_left_out_of_a_sentence() -> None:
+    template = "rank {rank} moved all[; half of the others waited {waited:seconds} and longer]"
+    assert sentence(template, {"rank": 3, "waited": None}) == "rank 3 moved all"
+    assert sentence(template, {"rank": 3, "waited": 0.5}).endswith("waited 500 ms and longer")
+
+
+def test_one_rank_without_communication_claims_no_waiting(tmp_path: Path) -> None:
+    """Where not even counters have communication, nobody knows how long the others waited."""
+    calls = [call | {"process": 0, "rank": 0, "stream": 0, "state": "done"} for call in CALLS]
+    ranks = [{"process": rank, "rank": rank} for rank in range(4)]
+    run = write_run(
+        tmp_path / "r.fathom", runs=[{"ranks": 4, "ranks_seen": 4, "duration": 10 * SECOND}], processes=ranks,
+        files=[{"file": 0, "path": "/d/f", "kind": "regular"}], calls=calls,
+        counters=counters_of(calls),
+    )  # fmt: skip
+    (one,) = find(run, places.catalog() / "findings" / "one-rank.sql").found
+    said = sentence(one.rule.says, one.values)
+    assert said.endswith("in 3 s; how long the others waited was not recorded")

@@ -45,6 +45,29 @@ def test_a_run_that_failed_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "  bad: exit status 3\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("level", "says"),
+    [
+        ("job", "level job: no file groups; "),
+        ("call", "files of most calls are not known: no file groups; "),
+    ],
+)
+def test_why_files_are_not_told_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], level: str, says: str
+) -> None:
+    """At level call too: where a selection counts most ranks without their files."""
+    run = write_run(
+        tmp_path / "r.fathom", runs=[{"duration": 1000}], processes=[{"process": 0, "ended": "clean"}],
+        counters=[{"process": 0, "layer": "posix", "op": "pwrite", "kind": "write", "calls": 5, "time": 100}],
+    )  # fmt: skip
+    (run / "tables" / "packed").write_text("files=0\nbytes=0\nnewest=0\nalive=0\n")
+    place = run / "run.json"
+    content = json.loads(place.read_text()) | {"configuration": {"level": level}}
+    place.write_text(json.dumps(content))
+    (row,) = ranked(capsys, tmp_path)
+    assert sum(note.startswith(says) for note in row["notes"]) == 1
+
+
 def ranked(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, Any]]:
     assert main(["landscape", *map(str, words), "--json"]) == 0
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["runs"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 import statistics
 from collections import defaultdict
 from pathlib import Path
@@ -543,3 +544,66 @@ def test_one_long_call_of_those_counted_is_no_habit(
         counters=counters,
     )
     assert bool(ask(findings.Asked(fathom.open(run)), name)) == (not stalled)
+
+
+def test_what_is_said_of_several_bursts_is_of_the_largest(tmp_path: Path) -> None:
+    """Two ranks open at once twice, in the second burst twice as often; alone an open takes a ms."""
+    ms = 1_000_000
+    spans = [(1000, rank, 100) for rank in (0, 1)]
+    spans += [(at, rank, 100) for at in (5000, 5100) for rank in (0, 1)]
+    spans += [(10_000 + 100 * n, 0, 1) for n in range(40)]
+    calls = [
+        {"id": id_, "process": rank, "stream": rank, "layer": "posix", "op": "open", "kind": "open", "file": 0,
+         "start": at * ms, "duration": took * ms, "state": "done"}
+        for id_, (at, rank, took) in enumerate(spans)
+    ]  # fmt: skip
+    run = write_run(
+        tmp_path / "r.fathom", runs=[{"ranks": 2, "duration": 20_000 * ms}],
+        processes=[{"process": rank, "rank": rank} for rank in (0, 1)],
+        files=[{"file": 0, "path": "/d/f", "kind": "regular"}], calls=calls, counters=counters_of(calls),
+    )  # fmt: skip
+    (row,) = ask(findings.Asked(fathom.open(run)), "metadata-storm")
+    assert (row["n"], row["most"], row["window"]) == (6, 4, pytest.approx(0.2))
+
+
+@pytest.mark.parametrize(
+    ("mpi", "inside", "knob"),
+    [
+        ("Open MPI v4.1.4", "MPI_File_write", "--mca fs_ufs_lock_algorithm 1 (OMPIO)"),
+        ("MPICH 4.0.2", "MPI_File_write", "romio_ds_write=disable"),
+        ("MPICH 4.0.2", None, ""),
+    ],
+)
+def test_knobs_are_of_the_library_that_locks(
+    tmp_path: Path, mpi: str, inside: str | None, knob: str
+) -> None:
+    lock = {
+        "id": 2,
+        "layer": "posix",
+        "op": "flock",
+        "kind": "meta",
+        "file": 0,
+        "start": 5,
+        "duration": 10**9,
+    }
+    calls = [lock]
+    if inside:
+        lock["parent"] = 1
+        calls = [{**lock, "id": 1, "layer": "mpiio", "op": inside, "kind": "write", "parent": None}, lock]  # fmt: skip
+    calls = [call | {"process": 0, "stream": 0, "state": "done"} for call in calls]
+    run = write_run(
+        tmp_path / "r.fathom", runs=[{"ranks": 1, "duration": 2 * 10**9}],
+        processes=[{"process": 0, "rank": 0, "mpi": mpi}],
+        files=[{"file": 0, "path": "/d/f", "kind": "regular"}], calls=calls, counters=counters_of(calls),
+    )  # fmt: skip
+    (row,) = ask(findings.Asked(fathom.open(run)), "time-in-locks")
+    assert row["knob"].startswith(knob)
+    assert bool(row["knob"]) == bool(knob)
+
+
+def test_no_finding_names_hints_of_one_library_for_all() -> None:
+    """Whose MPI-IO it is, its rows ask (shared/ompio.sql)."""
+    for path in sorted((places.catalog() / "findings").glob("*.sql")):
+        rule = findings.read(path)
+        for said in (rule.fix, rule.knob):
+            assert not re.search(r"\b(romio|cb|ind)_\w+", said), f"{path.stem}: {said}"

@@ -30,7 +30,8 @@ FORMS: dict[str, Callable[..., str]] = {
 
 
 def sentence(template: str, values: Mapping[str, Any]) -> str:
-    """A header's `says` or `fix` with the row's figures; a column that is not there stays as it is written."""
+    """A header's `says`, `fix` or `knob` with the row's figures; a column that is not there stays as it is written.
+    What stands in brackets is left out where one of its figures is not known."""
 
     def figure(match: re.Match[str]) -> str:
         if match[1] not in values:
@@ -39,7 +40,12 @@ def sentence(template: str, values: Mapping[str, Any]) -> str:
         write = text if isinstance(value, str) else FORMS.get(form, text)
         return write(value)
 
-    return re.sub(r"\{(\w+)(?::(\w+))?\}", figure, template)
+    def part(match: re.Match[str]) -> str:
+        named = re.findall(r"\{(\w+)", match[1])
+        return "" if any(values.get(name, 0) is None for name in named) else match[1]
+
+    whole = re.sub(r"\[([^]]*)\]", part, template)
+    return re.sub(r"\{(\w+)(?::(\w+))?\}", figure, whole)
 
 
 def as_json(finding: Finding) -> dict[str, Any]:
@@ -70,8 +76,8 @@ def _print(number: int, finding: Finding) -> None:
     )
     emphasised("   ", sentence(rule.says, finding.values))
     emphasised("   do    ", sentence(rule.fix, finding.values))
-    if rule.knob:
-        emphasised("   knob  ", sentence(rule.knob, finding.values))
+    if knob := sentence(rule.knob, finding.values):
+        emphasised("   knob  ", knob)
     for line in finding.lines:
         emphasised("   line  ", printable(line))
 
