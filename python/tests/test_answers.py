@@ -237,6 +237,34 @@ def test_when_of_counted_calls_comes_from_heat(tmp_path: Path) -> None:
     assert sum(found.parts) * 10 == pytest.approx(80, abs=2)
 
 
+def test_a_log_that_knows_when_of_the_layers_below_alone(tmp_path: Path) -> None:
+    """Darshan with DXT: HDF5's calls are sums, those of POSIX inside have times; none has a place in the code."""
+    hdf5 = {
+        "id": 1,
+        "layer": "hdf5",
+        "op": "H5Dwrite",
+        "kind": "write",
+        "process": 0,
+        "start": 0,
+        "duration": 900,
+        "bytes": 8,
+    }
+    run = counted(tmp_path / "r.fathom", [hdf5])
+    rows = [
+        {"process": 0, "layer": "posix", "operation": "write", "start": at,
+         "stop": at + 50, "calls": 1, "bytes": 8, "time": 40}
+        for at in (0, 50, 900, 950)
+    ]  # fmt: skip
+    heat_table = pa.Table.from_pylist(rows, pq.read_schema(run / "tables" / "heat.parquet"))
+    pq.write_table(heat_table, run / "tables" / "heat.parquet")
+    found = answers.answers(fathom.open(run))
+    assert (found.when.source, found.when.pattern) == ("heat", "start and end")
+    said = dict(words.sentences(found, "r", {"recorder": "darshan"}))
+    assert said["Which line?"] == [
+        "not known: Darshan records no places in the code; record the program with fathom run"
+    ]
+
+
 def test_the_heat_map_needs_no_colour() -> None:
     lines = heat.paint(
         [Line(0, 0, 1, [1.0] * 100), Line(1, 1, 1, [0.0] * 50 + [0.3] * 50)], "rank", 2.0, 80

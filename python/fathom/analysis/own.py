@@ -72,8 +72,14 @@ def heat(source: Source) -> tuple[str, pa.Table]:
             name for name, share in shares(sums(own(source), "layer", "time")) if share >= TOUCH
         ]
         present = "select process from heat where list_contains($layers, layer)"
-        counted = source.sql(statement("heat_counted", present=present), layers=layers, **common)
+        text = statement("heat_counted", present=present)
+        counted = source.sql(text, layers=layers, **common)
         seen = any(counted["processes"].to_pylist())
+        if not seen and not complete:
+            # A log of Darshan may know when of the layers below alone.
+            below = source.sql("select distinct layer from heat where layer <> 'mpi'")["layer"]
+            counted = source.sql(text, layers=below.to_pylist(), **common)
+            seen = any(counted["processes"].to_pylist())
         if seen or not complete:
             return ("heat" if seen else "none"), counted
     callers = f"select process from ({statement('own_processes')})"

@@ -8,7 +8,6 @@ from fathom.analysis import part, ranklist
 from fathom.analysis.answers import Answers, Library, Operation, Ranks, Time, verdict_of
 from fathom.analysis.own import SECOND
 from fathom.analysis.when import When
-from fathom.importing.lacks import reads_and_writes
 from fathom.manifest import Manifest, imported_by
 from fathom.view import numbers
 from fathom.view.tables import printable
@@ -196,9 +195,16 @@ def place(row: dict[str, Any]) -> str:
 
 def lines(of: Answers, name: str, manifest: Manifest) -> list[str]:
     """Which source lines made the calls?"""
+    tool = imported_by(manifest)
+    if tool:
+        return [
+            f"not known: {tool} records no places in the code; record the program with fathom run"
+        ]
     if of.lines is None:
-        again = reads_and_writes(manifest, f"fathom show {name} --next prepares that")
-        return [f"not known at this level: no call was recorded in full; {again}"]
+        return [
+            "not known at this level: no call was recorded in full;"
+            f" fathom show {name} --next prepares that"
+        ]
     rows = of.lines.slice(0, MOST_LINES).to_pylist()
     total = sum(of.lines["time"].to_pylist()) or 1
     said: list[str] = []
