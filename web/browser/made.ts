@@ -1,5 +1,5 @@
 /** A made-up run of 64 ranks, two layers, one planted write of 900 ms at rank 37: answers as a server gives them. */
-import type { Column, Finding, Levels, Overview, Runs, Strips, Table, Unit } from "../src/source";
+import type { Column, Finding, Found, Levels, Overview, Runs, Strips, Table, Unit } from "../src/source";
 
 export const RUN = "made";
 export const SLOW = "1099511627777";
@@ -39,7 +39,7 @@ export const runs: Runs = {
 	],
 };
 
-const findings: Finding[] = [
+const rules: Finding[] = [
 	{
 		name: "small-accesses",
 		title: "Small accesses",
@@ -69,6 +69,8 @@ const findings: Finding[] = [
 		sql: "",
 	},
 ];
+
+const findings: Found = { asked: 40, findings: rules, "not asked": ["Not asked, this run has no samples: loaded-node"] };
 
 export const overview: Overview = {
 	facts: [

@@ -103,8 +103,7 @@ def pictures(run: str, file: str = "") -> Iterator[Request]:
 def of_findings(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
     """All screens of each finding's selection and of each landmark's."""
     overview = answers.get(Request("overview", {"run": run}).key) or {}
-    listed = answers.get(Request("findings", {"run": run}).key) or []
-    for one in [*overview.get("landmarks", []), *listed]:
+    for one in [*overview.get("landmarks", []), *_findings(run, answers)]:
         selection = {key: str(text) for key, text in one["selection"].items() if key != "call"}
         if selection:
             yield from _part(run, selection)
@@ -113,16 +112,21 @@ def of_findings(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
 def chains(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
     """What is above, below and beside calls: those that findings stand on, then the slowest."""
     overview = answers.get(Request("overview", {"run": run}).key) or {}
-    listed = answers.get(Request("findings", {"run": run}).key) or []
     slowest = answers.get(Request("slowest", {"run": run}).key)
     calls = [one["selection"].get("call") for one in overview.get("landmarks", [])]
-    calls += [call for one in listed for call in one["evidence"]]
+    calls += [call for one in _findings(run, answers) for call in one["evidence"]]
     calls += [row[0] for row in slowest["rows"][:CALLS]] if slowest else []
     for call in dict.fromkeys(filter(None, calls)):
         asked = Request("call", {"run": run, "call": str(call)})
         yield asked
         if asked.key in answers:
             yield Request("tree", {"run": run, "call": _outermost(answers[asked.key])})
+
+
+def _findings(run: str, answers: Mapping[str, Any]) -> list[dict[str, Any]]:
+    answer = answers.get(Request("findings", {"run": run}).key) or {}
+    found: list[dict[str, Any]] = answer.get("findings", [])
+    return found
 
 
 def _outermost(answer: Mapping[str, Any]) -> str:

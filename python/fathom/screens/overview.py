@@ -57,7 +57,7 @@ def _facts(shown: Page) -> list[list[Any]]:
         ["ran", runs["duration"], "ns"],
         ["ranks", runs["ranks"], "count"],
         ["processes", runs["processes"], "count"],
-        ["nodes", runs["nodes"], "count"],
+        *([["nodes", runs["nodes"], "count"]] if page.knows_nodes(shown) else []),
         ["calls recorded in full", seen["recorded"], "count"],
         ["calls only counted", seen["counted"], "count"],
         *(
@@ -183,17 +183,22 @@ class _Stoppable(Run):
 
 
 @answer("findings")
-def findings(view: View, _: Selection) -> list[dict[str, Any]]:
-    """All that was found, the most seconds first. Of a large run that takes minutes, and gives way to gestures."""
+def findings(view: View, _: Selection) -> dict[str, Any]:
+    """All that was found, the most seconds first, and which rules could not be asked. Of a large run that takes
+    minutes, and gives way to gestures."""
     return politely(lambda: _found(view))
 
 
-def _found(view: View) -> list[dict[str, Any]]:
+def _found(view: View) -> dict[str, Any]:
     run = _Stoppable(view)
     found = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
     view.stop.check()  # a rule that was interrupted counts as broken, and the others as all
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
-    return [_finding(one, seconds) for one in found.found]
+    return {
+        "asked": found.asked,
+        "findings": [_finding(one, seconds) for one in found.found],
+        "not asked": words.not_asked(found),
+    }
 
 
 def _rate(view: View) -> Table:

@@ -103,6 +103,20 @@ def print_worst(findings: Findings | None, name: str) -> None:
         emphasised(f"{lost:>9}  ", f"{one.rule.title}. {sentence(one.rule.says, one.values)}")
 
 
+def not_asked(findings: Findings) -> list[str]:
+    """Which rules this run cannot answer, and why, in a line for each reason."""
+
+    def why(lacking: str) -> str:
+        if lacking == "ranks":
+            return "not all ranks were recorded alike"
+        return f"this run has no {lacking}"
+
+    return [
+        f"Not asked, {why(lacking)}: {', '.join(names)}"
+        for lacking, names in findings.without.items()
+    ]
+
+
 def print_found(findings: Findings, top: int | None) -> None:
     """The findings, the most seconds first."""
     shown = findings.found[:top]
@@ -116,10 +130,5 @@ def print_found(findings: Findings, top: int | None) -> None:
     )
     for number, finding in enumerate(shown, 1):
         _print(number, finding)
-    for lacking, names in findings.without.items():
-        why = (
-            "not all ranks were recorded alike"
-            if lacking == "ranks"
-            else f"this run has no {lacking}"
-        )
-        print(f"\nNot asked, {why}: {', '.join(names)}")
+    for line in not_asked(findings):
+        print(f"\n{line}")

@@ -49,13 +49,14 @@ def _facts(page: Page) -> tuple[str, str]:
     )
 
 
+def knows_nodes(page: Page) -> bool:
+    """Does the run say on how many it was? The logs of some tools name none."""
+    named = "select count(*) as n from nodes where host <> 'unknown'"
+    return not imported_by(page.manifest) or bool(page.source.sql(named)["n"][0].as_py())
+
+
 def _nodes(page: Page) -> str:
-    """On how many; nothing where the log of another tool names none."""
-    if imported_by(page.manifest):
-        named = page.source.sql("select count(*) as n from nodes where host <> 'unknown'")
-        if not named["n"][0].as_py():
-            return ""
-    return f" on {numbers.things(page.runs['nodes'], 'node')}"
+    return f" on {numbers.things(page.runs['nodes'], 'node')}" if knows_nodes(page) else ""
 
 
 def _exit(manifest: dict[str, Any]) -> str:

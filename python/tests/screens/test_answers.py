@@ -85,7 +85,35 @@ def test_the_overview_says_what_show_does(runs: Runs, capsys: pytest.CaptureFixt
     main(["show", str(runs.all["small"].run.path), "--findings", "--json"])
     shown = json.loads(capsys.readouterr().out)
     found = screens.ask(runs, "findings", {"run": "small"})
-    assert [one["sentence"] for one in found] == [one["says"] for one in shown]
+    assert [one["sentence"] for one in found["findings"]] == [one["says"] for one in shown]
+
+
+def test_of_a_foreign_log_nothing_is_claimed_that_it_does_not_say(tmp_path: Path) -> None:
+    """No host, so no number of nodes; no calls, so the rules on calls were not asked, and that is said."""
+    calls = [
+        {
+            "id": 1,
+            "layer": "posix",
+            "op": "pwrite",
+            "kind": "write",
+            "start": 1,
+            "duration": 9,
+            "bytes": 5,
+        }
+    ]
+    path = write_run(
+        tmp_path / "r.fathom", runs=[{"duration": 100, "nodes": 1}], nodes=[{"node": 0, "host": "unknown"}],
+        processes=[{"process": 0}], counters=[row | {"recorded": 0} for row in counters_of(calls)],
+    )  # fmt: skip
+    place = path / "run.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"recorder": "darshan"}))
+    runs = Runs([path])
+    facts = {name for name, *_ in screens.ask(runs, "overview", {"run": "r"})["facts"]}
+    assert "ranks" in facts and "nodes" not in facts
+    found = screens.ask(runs, "findings", {"run": "r"})
+    assert found["findings"] == [] and found["asked"] > 0
+    (calls_missing,) = [why for why in found["not asked"] if "has no calls" in why]
+    assert "time-in-locks" in calls_missing
 
 
 def test_the_longest_call_is_one_of_io(tmp_path: Path) -> None:

@@ -88,6 +88,13 @@ export interface Finding {
 	sql: string;
 }
 
+/** What the rules found; why some were not asked, a sentence each. */
+export interface Found {
+	asked: number;
+	findings: Finding[];
+	"not asked": string[];
+}
+
 /** A place to look at first: the longest call, a rank that others wait for, a server above the others. */
 export interface Landmark {
 	kind: "call" | "rank" | "server";

@@ -1,4 +1,4 @@
-import type { Finding, Landmark, Overview, Run, Table } from "../../source";
+import type { Finding, Found, Landmark, Overview, Run, Table } from "../../source";
 import { column } from "../../source";
 
 export type Fact = Overview["facts"][number];
@@ -10,7 +10,6 @@ export function known(run: Run): Fact[] {
 		["ran", run.duration, "ns"],
 		["ranks", run.ranks, "count"],
 		["processes", run.processes, "count"],
-		["nodes", run.nodes, "count"],
 		["calls recorded in full", run.events, "count"],
 		["calls only counted", run.counted, "count"],
 		["layers", run.layers.join(", "), "text"],
@@ -21,6 +20,13 @@ export function known(run: Run): Fact[] {
 export function opens(one: Finding | Landmark): Record<string, string | null> {
 	const nothing = { t: null, lanes: null, layers: null, kinds: null, ops: null, files: null, servers: null };
 	return { ...nothing, ...one.selection };
+}
+
+/** What the rules say, in a line; of nothing they did not ask. */
+export function headline(found: Found | null): string {
+	if (found === null) return "Findings";
+	const { asked, findings } = found;
+	return findings.length === 0 ? `No findings: none of the ${asked} rules that were asked sees time lost` : `Findings: ${findings.length}, those that cost most first`;
 }
 
 /** Findings by seconds of run time; those that give no figure come last. */

@@ -3,7 +3,7 @@ import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import type { Finding, Run, Table } from "../../source";
 import { barsHeight, paintBars } from "./paint";
-import { known, lowest, opens, ranked, rates } from "./query";
+import { headline, known, lowest, opens, ranked, rates } from "./query";
 
 const rate: Table = {
 	columns: [
@@ -47,6 +47,12 @@ const finding = (name: string, seconds: number | null): Finding => ({
 
 test("findings stand by seconds lost, dangers without a figure last", () => {
 	expect(ranked([finding("a", null), finding("b", 0.1), finding("c", 7)]).map((one) => one.name)).toEqual(["c", "b", "a"]);
+});
+
+test("of a run without findings it is said how many rules were asked", () => {
+	expect(headline(null)).toBe("Findings");
+	expect(headline({ asked: 10, findings: [], "not asked": [] })).toBe("No findings: none of the 10 rules that were asked sees time lost");
+	expect(headline({ asked: 10, findings: [finding("a", 1)], "not asked": [] })).toContain("Findings: 1,");
 });
 
 test("a finding's selection replaces the one before", () => {

@@ -7,12 +7,12 @@ import { Figure } from "../../parts/figure";
 import { Empty, Shown } from "../../parts/notice";
 import { Series, type Line } from "../../parts/series";
 import { DataTable, Sql } from "../../parts/table";
-import { numbers, column, type Finding, type Landmark, type Overview as Answer, type Run, type Table } from "../../source";
+import { numbers, column, type Finding, type Found, type Landmark, type Overview as Answer, type Run, type Table } from "../../source";
 import { useAnswer } from "../../state/answers";
 import { currentRun } from "../../state/runs";
 import { address, scope } from "../../state/state";
 import { barsHeight, paintBars, type LayerBar } from "./paint";
-import { known, lowest, opens, ranked, rates, type Fact } from "./query";
+import { headline, known, lowest, opens, ranked, rates, type Fact } from "./query";
 
 export function Overview(): JSX.Element {
 	const answer = useAnswer<Answer>("overview", scope.value);
@@ -155,19 +155,26 @@ function peak(values: number[]): string {
 /** An answer of its own: of a large run it takes longer than the rest of the page. */
 function Findings(): JSX.Element {
 	const { run } = scope.value;
-	const answer = useAnswer<Finding[]>("findings", { run });
+	const answer = useAnswer<Found>("findings", { run });
 	return (
 		<section aria-labelledby="findings">
 			<h2 id="findings">{headline(answer.value)}</h2>
-			<Shown answer={answer}>{(found) => <List findings={ranked(found)} />}</Shown>
+			<Shown answer={answer}>
+				{(found) => (
+					<>
+						<List findings={ranked(found.findings)} />
+						{found["not asked"].map((why) => (
+							<p key={why} class="quiet">
+								{why}
+							</p>
+						))}
+					</>
+				)}
+			</Shown>
 		</section>
 	);
 }
 
-function headline(found: Finding[] | null): string {
-	if (found === null) return "Findings";
-	return found.length === 0 ? "No findings: nothing that Fathom knows costs this run time" : `Findings: ${found.length}, those that cost most first`;
-}
 
 function List({ findings }: { findings: Finding[] }): JSX.Element {
 	return (
