@@ -151,6 +151,8 @@ def go_is_said(program: Path, tmp_path: Path) -> None:
     assert done.returncode == 0 and "is a Go program" in done.stderr
     said = page(directory)
     assert "note: Go: the program makes system calls of its own" in said
+    assert "system calls that nobody records" in " ".join(said.split())
+    assert "calls that were seen recorded in full, 0 in counters only" in said
     assert "did not end in order" not in said
     connection = tables.connect(directory)
     assert tables.ask(connection, f"select count(*) from files where path = '{tmp_path}/f'") == [

@@ -22,6 +22,20 @@ def of_ranks(seen: int, ranks: int) -> str:
     return f"{seen:,} of {ranks:,} {were} recorded; of the others nothing is known"
 
 
+#: Marks of programs whose calls are not all seen, as runtime/edges/edges.c and runtime/handlers/uring.c begin them.
+PAST = ("Go: ", "io_uring: the program drives")
+WENT_PAST = (
+    "the program also makes system calls that nobody records (Missing says which): what is said is"
+    " of the others"
+)
+
+
+def went_past(source: Source) -> bool:
+    """Did the program make calls that are not seen?"""
+    marked = " or ".join(f"starts_with(detail, '{begin}')" for begin in PAST)
+    return bool(source.sql(f"select count(*) as n from marks where {marked}")["n"][0].as_py())
+
+
 def is_all_own(source: Source) -> bool:
     """Is nothing left out as a run-time's?"""
     return not source.sql("select calls from beside")["calls"][0].as_py()
@@ -38,6 +52,8 @@ def in_part(source: Source, manifest: Mapping[str, Any]) -> list[str]:
         said.append(NOT_ALIKE)
     elif less["calls"]:
         said.append(NOT_IN_FULL)
+    if went_past(source):
+        said.append(WENT_PAST)
     globs = manifest.get("configuration", {}).get("files", [])
     if globs:
         said.append(f"files were chosen ({' '.join(globs)}); of calls on others nothing is known")

@@ -2,7 +2,7 @@
 
 from fathom.analysis import summary
 from fathom.analysis.landscape import files_told
-from fathom.analysis.part import FILES_UNTOLD
+from fathom.analysis.part import FILES_UNTOLD, went_past
 from fathom.manifest import TOOLS, imported_by
 from fathom.view import numbers
 from fathom.view.part import Page
@@ -16,9 +16,12 @@ def _recorded(page: Page) -> tuple[str, list[tuple[str, int]]]:
     asked = seen["recorded"] + seen["counted"]
     if not asked:
         return "no call was recorded", seen["by_choice"]
-    share = numbers.percent(seen["recorded"] / asked)
+    share = f" ({numbers.percent(seen['recorded'] / asked)})"
+    calls = "calls"
+    if went_past(page.source):
+        calls, share = "calls that were seen", ""
     said = (
-        f"{seen['recorded']:,} of {asked:,} calls recorded in full ({share}), "
+        f"{seen['recorded']:,} of {asked:,} {calls} recorded in full{share}, "
         f"{seen['counted']:,} in counters only"
     )
     return said, seen["by_choice"]
