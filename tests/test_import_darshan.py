@@ -345,6 +345,8 @@ def test_a_module_that_cannot_be_read_costs_itself(tmp_path: Path, module: str, 
     assert [line.partition(", cannot")[0] for line in lines] == [
         f"module {module}, version {version}"
     ]
+    if how == "newer":
+        assert "newer" in lines[0] and lines[0].endswith("where its darshan-parser is in PATH")
 
 
 def damaged(good: bytes, chance: random.Random) -> bytes:

@@ -42,6 +42,7 @@ APMPI = ("", "f_mpiop_totaltime_", "f_mpiop_synctime_", "f_mpi_global_")
 IN_A_FILE = ("H5D", "PNETCDF_VAR")
 # Records that say which pool and container it lies in.
 IN_DAOS = ("DFS", "DAOS")
+REMEDY = "libdarshan-util of the Darshan that wrote the log reads it, where its darshan-parser is in PATH"
 # A job with more processes has not been seen.
 MOST_PROCESSES = 20_000_000
 MOST_SEGMENTS, MOST_PARTS = 1 << 40, 1 << 16
@@ -280,7 +281,7 @@ class Log:
             record = c_void_p()
             status = calls.darshan_log_get_record(handle, self.parts[module].index, byref(record))
             if status < 0:
-                raise Unreadable("damaged, or newer than Darshan's library here")
+                raise Unreadable(f"damaged, or newer than Darshan's library here; {REMEDY}")
             if status == 0 or not record.value:
                 return
             yield record.value
@@ -292,7 +293,7 @@ class Log:
         names = self.library.names(f"{prefix}_counter_names")
         seconds = self.library.names(f"{prefix}_f_counter_names")
         if not names:
-            raise Unreadable("Darshan's library here does not have it")
+            raise Unreadable(f"Darshan's library here does not have it; {REMEDY}")
         start = ctypes.sizeof(Base) + 8 * (module in IN_A_FILE)
         for address in self._records(module):
             base = Base.from_address(address)
@@ -312,7 +313,7 @@ class Log:
     def traced(self, module: str) -> Iterator[Segments]:
         """Of a module that traces."""
         if self.parts[module].version > TRACE_VERSIONS[module]:
-            raise Unreadable("a newer Darshan wrote it")
+            raise Unreadable(f"a newer Darshan wrote it; {REMEDY}")
         for address in self._records(module):
             record = Traced.from_address(address)
             rank, host, at = (
@@ -373,7 +374,7 @@ class Log:
         """Of APMPI."""
         kinds = [(kind, self.library.names(f"apmpi_{kind}counter_names")) for kind in APMPI]
         if not all(names for _, names in kinds):
-            raise Unreadable("Darshan's library here does not have it")
+            raise Unreadable(f"Darshan's library here does not have it; {REMEDY}")
         records = self._records(module)
         next(records, None)  # what is of all ranks
         for address in records:
@@ -393,7 +394,7 @@ class Log:
         """Of APXC."""
         names = self.library.names("apxc_counter_names")
         if not names:
-            raise Unreadable("Darshan's library here does not have it")
+            raise Unreadable(f"Darshan's library here does not have it; {REMEDY}")
         records = self._records(module)
         next(records, None)  # what is of all routers
         for address in records:
