@@ -3,12 +3,15 @@ slowest rank, heat maps, targets of Lustre, functions of MPI."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fathom.__main__ import main
+from fathom.analysis import summary
 from fathom.store import open_run
 from harness import needs, tables, wild
 from test_import_darshan import Theirs, fathom, imported, sample
@@ -89,6 +92,39 @@ def test_order_of_accesses_is_darshans(told: Any) -> None:
     for path, sequential, consecutive in base.sql(select).fetchall():
         found |= {(path, "sequential"): sequential, (path, "consecutive"): consecutive}
     assert found == expected
+
+
+@pytest.mark.parametrize(("what", "name"), [("size", "ACCESS"), ("stride", "STRIDE")])
+def test_frequent_sizes_and_strides_are_darshans(told: Any, what: str, name: str) -> None:
+    """Darshan keeps four of each, of reads and writes together: all are known where there was one kind only, else
+    those sizes that no call of the other kind has."""
+    theirs, base = told
+    mixed: set[str] = set()
+    expected: Counter[tuple[str, str, int]] = Counter()
+    both: Counter[tuple[str, int]] = Counter()
+    for file, counters in each(theirs, "POSIX"):
+        kinds = [kind for kind in ("read", "write") if counters[f"{kind.upper()}S"] > 0]
+        mixed |= {file} if len(kinds) > 1 else set()
+        for at in range(1, 5):
+            value, often = (counters[f"{name}{at}_{of}"] for of in (name, "COUNT"))
+            if kinds and often > 0:
+                expected[file, kinds[0], value] += often
+                both[file, value] += often
+    select = f"""
+        select path, t.kind, value, sum(calls)::bigint from tops t join files using (file)
+        where what = '{what}' and t.layer = 'posix' group by all"""
+    found = {tuple(row[:3]): row[3] for row in base.sql(select).fetchall()}
+    assert {key: often for key, often in found.items() if key[0] not in mixed} == {
+        key: often for key, often in expected.items() if key[0] not in mixed
+    }
+    assert all(often <= both[file, value] for (file, _, value), often in found.items())
+
+
+def test_a_run_lasts_to_the_last_stamp_of_its_log(told: Any) -> None:
+    _, base = told
+    (last,) = base.sql("select max(last_stop) from counters").fetchall()[0]
+    (duration,) = base.sql("select duration from runs").fetchall()[0]
+    assert last <= duration
 
 
 def test_functions_of_mpiio_are_counted_one_by_one(told: Any) -> None:
@@ -297,3 +333,25 @@ def test_what_mostly_collective_calls_moved_is_no_uneven_work(tmp_path: Path) ->
     """Its ranks' bytes are those of collective calls, and 1600 s of a rank are of a run of 1479 s."""
     run = imported(wild.log("darshan-logs-imbalanced"), tmp_path)
     assert "Uneven I/O between ranks" not in fathom("show", run, "--findings").stdout
+
+
+def test_time_of_libraries_below_one_without_seconds_is_nowhere_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """PnetCDF's module has no seconds: those of MPI-IO, 94 % of the run, are the program's, on every page."""
+    log = wild.log("darshan-logs-e3sm-pnetcdf")
+    theirs, run = Theirs(log), imported(log, tmp_path)
+    spent = sum(
+        sum(counters[f"F_{kind}_TIME"] for kind in ("READ", "WRITE", "META"))
+        for _, counters in each(theirs, "MPI-IO")
+    )
+    (ranks, duration) = (
+        tables.connect(run).sql("select ranks, duration / 1e9 from runs").fetchall()[0]
+    )
+    assert main(["landscape", str(run), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["runs"]
+    assert row["io_seconds"] == pytest.approx(spent / ranks, rel=0.02)
+    assert row["io_share"] == pytest.approx(spent / ranks / duration, rel=0.02)
+    assert row["io_share"] > 0.9
+    files = summary.files(open_run(run)).to_pylist()
+    assert sum(file["seconds"] for file in files) == pytest.approx(spent, rel=0.02)
