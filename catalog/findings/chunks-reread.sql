@@ -11,14 +11,14 @@
 -- seen:   HDF5, chunking and caching; h5py documentation, chunked storage
 with process as (
 	select
-		d.process, d.file, o.name, d.caller as what, count(distinct d.call) as n, sum(d.moves)::bigint as moves, sum(d.bytes)::bigint as moved,
+		d.process, d.file, o.name, d.caller as what, count(distinct d.call) as n, sum(d.moves)::hugeint as moves, sum(d.bytes)::hugeint as moved,
 		sum(d.time) / 1e9 as seconds, max_by(d.worst, d.time, 4) as calls
 	from {driver} as d join objects as o on o.object = d.object and o.class = 'hdf5_dataset'
 	where d.raw and d.caller in ('read', 'write')
 	group by all
 ),
 asked as (
-	select c.process, c.file, o.name, c.kind as what, sum(c.size)::bigint as asked
+	select c.process, c.file, o.name, c.kind as what, sum(c.size)::hugeint as asked
 	from calls as c join objects as o on o.object = c.object and o.class = 'hdf5_dataset'
 	where exists (from {driver}) and c.layer = 'hdf5' and c.kind in ('read', 'write') and c.error = 0
 	group by all
@@ -33,10 +33,10 @@ select
 	p.place as path,
 	m.name as dataset,
 	m.what,
-	sum(m.n)::bigint as n,
-	sum(a.asked)::bigint as asked,
-	sum(m.moves)::bigint as moves,
-	sum(m.moved)::bigint as moved,
+	sum(m.n)::hugeint as n,
+	sum(a.asked)::hugeint as asked,
+	sum(m.moves)::hugeint as moves,
+	sum(m.moved)::hugeint as moved,
 	sum(m.moved) / sum(a.asked) as times,
 	any_value(f.chunk) as chunk,
 	any_value(f.cache) as cache,

@@ -11,7 +11,7 @@ with asked as (
 	select call as id, value & 65535 as cause from args where name = 'no_collective' and value & 65535 > 0 and value > 0
 ),
 moved as (
-	select call as id, sum(moves)::bigint as moves from {driver} where raw group by call
+	select call as id, sum(moves)::hugeint as moves from {driver} where raw group by call
 ),
 rank as (
 	select
@@ -23,7 +23,7 @@ rank as (
 ),
 file as (
 	select
-		file, name, kind, cause, sum(n)::bigint as n, max(n) as most, sum(asked)::bigint as asked, sum(moves)::bigint as moves,
+		file, name, kind, cause, sum(n)::hugeint as n, max(n) as most, sum(asked)::hugeint as asked, sum(moves)::hugeint as moves,
 		max(seconds) as seconds, flatten(max_by(calls, seconds, 2)) as calls
 	from rank
 	group by file, name, kind, cause

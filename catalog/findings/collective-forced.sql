@@ -20,7 +20,7 @@ select
 	p.place as path,
 	t.kind as what,
 	count(*) as n,
-	sum(t.asked)::bigint as asked,
+	sum(t.asked)::hugeint as asked,
 	max(t.movers) as movers,
 	max(t.ranks) as ranks,
 	sum(t.wall) / 1e9 as seconds,

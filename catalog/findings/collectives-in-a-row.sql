@@ -32,7 +32,7 @@ island as (
 ),
 alone as (
 	select
-		i.file, i.kind, i.caller, count(*) as n, sum(asked)::bigint as asked, sum(wall) / 1e9 as seconds,
+		i.file, i.kind, i.caller, count(*) as n, sum(asked)::hugeint as asked, sum(wall) / 1e9 as seconds,
 		quantile_cont(greatest(0, wall / 1e9 - asked / greatest(1, movers) * s.per_byte), 0.5) as each,
 		flatten(max_by(i.calls, i.wall, 2)) as calls
 	from island as i join {cost} as s using (file, kind)
@@ -42,7 +42,7 @@ alone as (
 select
 	p.place as path,
 	a.kind as what,
-	sum(a.n)::bigint as n,
+	sum(a.n)::hugeint as n,
 	sum(a.asked) / sum(a.n) as size,
 	max(a.n) as most,
 	sum(a.seconds) as seconds,

@@ -10,7 +10,7 @@
 -- knob:   nc_header_align_size
 -- seen:   netCDF User's Guide, nc_redef; PnetCDF release notes
 with process as (
-	select file, op, process, sum(read)::bigint as read, sum(time) / 1e9 as seconds, flatten(max_by(calls, time, 2)) as calls
+	select file, op, process, sum(read)::hugeint as read, sum(time) / 1e9 as seconds, flatten(max_by(calls, time, 2)) as calls
 	from {definitions}
 	where read > 65536 and written >= 0.5 * read
 	group by file, op, process
@@ -18,7 +18,7 @@ with process as (
 select
 	p.place as path,
 	m.op,
-	sum(m.read)::bigint as read,
+	sum(m.read)::hugeint as read,
 	max(m.seconds) as seconds,
 	flatten(max_by(m.calls, m.seconds, 2)) as calls,
 	max(m.seconds) as lost

@@ -27,7 +27,7 @@ select
 	p.place as path,
 	w.kind as what,
 	count(*) as n,
-	sum(w.asked)::bigint as asked,
+	sum(w.asked)::hugeint as asked,
 	max(w.ranks) as ranks,
 	max(w.movers) as movers,
 	max(w.want)::bigint as want,

@@ -42,7 +42,7 @@ data as (
 select
 	p.place as path,
 	w.op,
-	sum(w.bytes)::bigint as size,
+	sum(w.bytes)::hugeint as size,
 	max(w.seconds) as seconds,
 	max(coalesce(d.bytes, 0))::bigint as data,
 	if(max(coalesce(d.bytes, 0)) >= 0.9 * sum(w.bytes), 0.9, 0.5) as sure,

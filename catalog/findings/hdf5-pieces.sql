@@ -29,9 +29,9 @@ cut as (
 select
 	place as path,
 	kind as what,
-	sum(n)::bigint as n,
+	sum(n)::hugeint as n,
 	sum(bytes) / sum(n) as size,
-	sum(moves)::bigint as moves,
+	sum(moves)::hugeint as moves,
 	sum(bytes) / sum(moves) as piece,
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
 	max(seconds) as seconds,

@@ -45,7 +45,7 @@ thread as (
 select
 	path,
 	what,
-	sum(n)::bigint as n,
+	sum(n)::hugeint as n,
 	if(count(distinct process) = 1, 'one process', format('{} processes', count(distinct process))) as who,
 	sum(thread.seconds) / sum(n) as each,
 	sum(idle) / sum(n) as gap,

@@ -13,7 +13,7 @@
 -- seen:   Thakur, Gropp, Lusk 1999; Darshan and Drishti, "no collective I/O"
 with rank as (
 	select
-		file, kind, process, count(*) as n, sum(size)::bigint as asked, sum(moves)::bigint as moves, sum(moved + other_moved)::bigint as moved,
+		file, kind, process, count(*) as n, sum(size)::hugeint as asked, sum(moves)::hugeint as moves, sum(moved + other_moved)::hugeint as moved,
 		sum(duration) / 1e9 as seconds, sum(io + locking) / 1e9 as below, min(lowest) as lowest, max(highest) as highest, max_by(id, duration, 2) as calls
 	from {transfers}
 	where collective is null and size > 0 and span > size and moves > 0
@@ -21,8 +21,8 @@ with rank as (
 ),
 file as (
 	select
-		file, kind, count(*) as ranks, sum(n)::bigint as n, max(n) as most, sum(asked)::bigint as asked, sum(moves)::bigint as moves,
-		sum(moved)::bigint as moved, max(seconds) as seconds, max(below) as below, sum(highest - lowest) > 1.5 * (max(highest) - min(lowest)) as overlap,
+		file, kind, count(*) as ranks, sum(n)::hugeint as n, max(n) as most, sum(asked)::hugeint as asked, sum(moves)::hugeint as moves,
+		sum(moved)::hugeint as moved, max(seconds) as seconds, max(below) as below, sum(highest - lowest) > 1.5 * (max(highest) - min(lowest)) as overlap,
 		flatten(max_by(calls, seconds, 4)) as calls
 	from rank
 	group by file, kind

@@ -95,7 +95,7 @@ of_process as (
 ),
 found as (
 	select
-		node, what, sum(n)::bigint as n, sum(seconds) / sum(expected) as times, max(seconds - expected) as lost,
+		node, what, sum(n)::hugeint as n, sum(seconds) / sum(expected) as times, max(seconds - expected) as lost,
 		arg_max(seconds, seconds - expected) as seconds, arg_max(expected, seconds - expected) as expected,
 		arg_max(worst, seconds - expected) as calls, sum(seconds) as all_seconds
 	from of_process

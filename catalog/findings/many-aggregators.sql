@@ -32,7 +32,7 @@ select
 	p.place as path,
 	w.kind as what,
 	count(*) as n,
-	sum(w.asked)::bigint as asked,
+	sum(w.asked)::hugeint as asked,
 	max(w.movers) as movers,
 	max(w.want)::bigint as want,
 	sum(w.moved) / sum(w.moves) as piece,

@@ -27,7 +27,7 @@ example as (
 select
 	path,
 	max(files) as files,
-	sum(n)::bigint as calls_made,
+	sum(n)::hugeint as calls_made,
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
 	max(seconds) as seconds,
 	any_value(calls) as calls,

@@ -13,7 +13,7 @@ with collective as (
 ),
 rank as (
 	select
-		file, process, sum(moves)::bigint as n, sum(bytes)::bigint as bytes, sum(time) / 1e9 as seconds, count(distinct call) as flushes,
+		file, process, sum(moves)::hugeint as n, sum(bytes)::hugeint as bytes, sum(time) / 1e9 as seconds, count(distinct call) as flushes,
 		max_by(worst, time, 2) as calls
 	from {driver}
 	where not raw and kind = 'write' and file not in (from collective)
@@ -25,7 +25,7 @@ shared as (
 select
 	p.place as path,
 	max(r.ranks) as ranks,
-	sum(r.n)::bigint as n,
+	sum(r.n)::hugeint as n,
 	sum(r.bytes) / sum(r.n) as size,
 	max(r.seconds) as seconds,
 	flatten(max_by(r.calls, r.seconds, 2)) as calls,

@@ -56,7 +56,7 @@ select
 	directory,
 	any_value(op) as op,
 	max(ranks) as ranks,
-	sum(n)::bigint as n,
+	sum(n)::hugeint as n,
 	max(n)::bigint as most,
 	max_by("window", n) as "window",
 	sum(spent) / sum(n) as mean,

@@ -27,7 +27,7 @@ process as (
 select
 	p.place as path,
 	m.kind as what,
-	sum(m.n)::bigint as n,
+	sum(m.n)::hugeint as n,
 	sum(m.bytes) / sum(m.n) as size,
 	max(m.seconds) as seconds,
 	max_by(m.raw, m.seconds) as raw,

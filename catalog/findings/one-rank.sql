@@ -11,7 +11,7 @@
 -- needs:  counters, ranks
 -- seen:   Chang, Jin, Bauer 2016: 8 of 13 programs
 with of_rank as (
-	select rank, process, coalesce(sum(bytes) filter (kind in ('read', 'write', 'wait')), 0)::bigint as bytes, sum(time) / 1e9 as seconds
+	select rank, process, coalesce(sum(bytes) filter (kind in ('read', 'write', 'wait')), 0)::hugeint as bytes, sum(time) / 1e9 as seconds
 	from {own}
 	where rank is not null
 	group by rank, process
@@ -21,7 +21,7 @@ most as (
 		arg_max(process, bytes) as process,
 		arg_max(rank, bytes) as rank,
 		max(bytes) as most,
-		sum(bytes)::bigint as bytes,
+		sum(bytes)::hugeint as bytes,
 		arg_max(seconds, bytes) as seconds
 	from of_rank
 ),

@@ -31,7 +31,7 @@ example as (
 )
 select
 	path,
-	sum(opens)::bigint as opens,
+	sum(opens)::hugeint as opens,
 	if(count(*) = 1, 'one process', format('{} processes, {:.0f} times a file by one of them', count(*), max(times)::double)) as who,
 	max(seconds) as seconds,
 	any_value(calls) as calls,

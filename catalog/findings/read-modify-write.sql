@@ -12,8 +12,8 @@
 -- seen:   Thakur, Gropp, Lusk 1999; E3SM-Project/scorpio#79
 with rank as (
 	select
-		file, collective is not null as together, process, count(*) as n, sum(size)::bigint as asked, sum(other_moved)::bigint as read,
-		sum(moved)::bigint as written, sum(io) / 1e9 as io, sum(locking) / 1e9 as locking,
+		file, collective is not null as together, process, count(*) as n, sum(size)::hugeint as asked, sum(other_moved)::hugeint as read,
+		sum(moved)::hugeint as written, sum(io) / 1e9 as io, sum(locking) / 1e9 as locking,
 		if(count(pieces) = count(*), sum(pieces), count(*)) as pieces, count(pieces) = count(*) as known, max_by(id, io + locking, 2) as calls
 	from {transfers}
 	where kind = 'write' and other > 0
@@ -28,10 +28,10 @@ cost as (
 select
 	p.place as path,
 	if(c.together, 'collective', 'independent') as how,
-	sum(c.n)::bigint as n,
-	sum(c.asked)::bigint as asked,
-	sum(c.read)::bigint as read,
-	sum(c.written)::bigint as written,
+	sum(c.n)::hugeint as n,
+	sum(c.asked)::hugeint as asked,
+	sum(c.read)::hugeint as read,
+	sum(c.written)::hugeint as written,
 	max(c.io) as io,
 	max(c.locking) as locking,
 	if(bool_and(c.known), 0.8, 0.6) as sure,

@@ -23,8 +23,8 @@ process as (
 )
 select
 	path,
-	(sum(n) * max(scale))::bigint as n,
-	(sum(again) * max(scale))::bigint as again,
+	(sum(n) * max(scale))::hugeint as n,
+	(sum(again) * max(scale))::hugeint as again,
 	sum(bytes) * max(scale) as size,
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
 	max(lost) * max(scale) as seconds,

@@ -26,16 +26,16 @@ asked as (
 	where c.kind in ('read', 'write') and c.error = 0 and (s.selection is null or s.box_count[1] > 1)
 ),
 below as (
-	select parent as id, sum(moves)::bigint as moves, sum(moved + other_moved)::bigint as moved, sum(io) as time
+	select parent as id, sum(moves)::hugeint as moves, sum(moved + other_moved)::hugeint as moved, sum(io) as time
 	from {transfers} group by parent
 	union all
-	select parent, count(*), sum(bytes)::bigint, sum(duration)
+	select parent, count(*), sum(bytes)::hugeint, sum(duration)
 	from calls where layer = 'posix' and kind in ('read', 'write') and parent in (select id from asked)
 	group by parent
 ),
 process as (
 	select
-		a.file, a.name, a.kind, a.process, count(*) as n, sum(a.size)::bigint as asked, sum(b.moves)::bigint as moves, sum(b.moved)::bigint as moved,
+		a.file, a.name, a.kind, a.process, count(*) as n, sum(a.size)::hugeint as asked, sum(b.moves)::hugeint as moves, sum(b.moved)::hugeint as moved,
 		sum(b.time) / 1e9 as seconds, max_by(a.id, b.time, 2) as calls
 	from asked as a left join below as b using (id)
 	group by a.file, a.name, a.kind, a.process
@@ -44,10 +44,10 @@ select
 	p.place as path,
 	d.name as variable,
 	d.kind as what,
-	sum(d.n)::bigint as n,
-	sum(d.asked)::bigint as asked,
-	sum(d.moves)::bigint as moves,
-	sum(d.moved)::bigint as moved,
+	sum(d.n)::hugeint as n,
+	sum(d.asked)::hugeint as asked,
+	sum(d.moves)::hugeint as moves,
+	sum(d.moved)::hugeint as moved,
 	max(d.seconds) as seconds,
 	flatten(max_by(d.calls, d.seconds, 2)) as calls,
 	max(d.seconds) - max(d.n * s.latency) - sum(d.asked) / greatest(1, count(*) filter (d.moves > 0)) * max(s.per_byte) as lost

@@ -40,7 +40,7 @@ process as (
 )
 select
 	path,
-	sum(n)::bigint as n,
+	sum(n)::hugeint as n,
 	sum(bytes) / sum(n) as size,
 	count(*) as processes,
 	max(block) as block,

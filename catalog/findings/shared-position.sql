@@ -52,7 +52,7 @@ thread as (
 ),
 one as (
 	select
-		file, count(*) as threads, count(distinct process) as processes, sum(n)::bigint as n, sum(seeks)::bigint as seeks, sum(raced)::bigint as races,
+		file, count(*) as threads, count(distinct process) as processes, sum(n)::hugeint as n, sum(seeks)::hugeint as seeks, sum(raced)::hugeint as races,
 		sum(seconds) as seconds, max(own) as own, list_slice(flatten(list(worst)), 1, 8) as calls
 	from thread
 	where seeks > 0

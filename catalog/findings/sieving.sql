@@ -10,7 +10,7 @@
 -- seen:   Thakur, Gropp, Lusk 1999
 with rank as (
 	select
-		file, process, count(*) as n, sum(size)::bigint as asked, sum(moved)::bigint as moved, sum(pieces)::bigint as pieces,
+		file, process, count(*) as n, sum(size)::hugeint as asked, sum(moved)::hugeint as moved, sum(pieces)::hugeint as pieces,
 		sum(io) / 1e9 as io, max_by(id, io, 4) as calls
 	from {transfers}
 	where kind = 'read' and collective is null and moved > 1.5 * size and pieces > 0
@@ -22,10 +22,10 @@ cost as (
 )
 select
 	p.place as path,
-	sum(c.n)::bigint as n,
-	sum(c.asked)::bigint as asked,
-	sum(c.moved)::bigint as moved,
-	sum(c.pieces)::bigint as pieces,
+	sum(c.n)::hugeint as n,
+	sum(c.asked)::hugeint as asked,
+	sum(c.moved)::hugeint as moved,
+	sum(c.pieces)::hugeint as pieces,
 	max(c.io) as io,
 	if(any_value(l.ompio), '--mca fbtl_posix_read_datasieving false (OMPIO)', 'romio_ds_read=disable, ind_rd_buffer_size') as knob,
 	flatten(max_by(c.calls, c.lost, 2)) as calls,

@@ -23,7 +23,7 @@ usual as (
 	having count(*) >= 3
 ),
 of_process as (
-	select process, sum(n)::bigint as n, sum(time) / 1e9 as seconds, sum(n * each_time) / 1e9 as expected,
+	select process, sum(n)::hugeint as n, sum(time) / 1e9 as seconds, sum(n * each_time) / 1e9 as expected,
 		exp(sum(log_time - n * each_log) / sum(n)) as typical
 	from each join usual using (server, layer, kind, bin)
 	group by process

@@ -56,14 +56,14 @@ usual as (
 	having count(*) >= 2
 ),
 of_process as (
-	select server, process, coalesce(sum(calls) filter (layer <> 'way'), 0)::bigint as calls, sum(time) / 1e9 as seconds, sum(calls * usual) / 1e9 as expected,
+	select server, process, coalesce(sum(calls) filter (layer <> 'way'), 0)::hugeint as calls, sum(time) / 1e9 as seconds, sum(calls * usual) / 1e9 as expected,
 		coalesce(max(longest), 0) / 1e9 as longest, min(first) as first, max(last) as last
 	from each join usual using (layer, op, size)
 	group by server, process
 ),
 slow as materialized (
 	select
-		server, sum(calls)::bigint as calls_made, sum(seconds) as seconds, sum(expected) as expected,
+		server, sum(calls)::hugeint as calls_made, sum(seconds) as seconds, sum(expected) as expected,
 		max(seconds - expected) as lost, min(first) as first, max(last) as last
 	from of_process
 	group by server

@@ -29,7 +29,7 @@ thread as (
 select
 	path,
 	what,
-	sum(n)::bigint as n,
+	sum(n)::hugeint as n,
 	sum(bytes) / sum(n) as size,
 	if(count(distinct process) = 1, 'one process', format('{} processes', count(distinct process))) as who,
 	max(latency) as latency,

@@ -52,7 +52,7 @@ cost as (
 select
 	p.place as path,
 	what,
-	sum(n)::bigint as n,
+	sum(n)::hugeint as n,
 	sum(bytes) / sum(n) as size,
 	max(seconds) as seconds,
 	flatten(max_by(worst, seconds, 1)) as calls,

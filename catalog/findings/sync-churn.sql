@@ -36,8 +36,8 @@ example as (
 )
 select
 	path,
-	sum(syncs)::bigint as syncs,
-	sum(writes)::bigint as writes,
+	sum(syncs)::hugeint as syncs,
+	sum(writes)::hugeint as writes,
 	sum(bytes) / sum(writes) as size,
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
 	max(seconds) as seconds,

@@ -30,7 +30,7 @@ holder as (
 select
 	path,
 	p.op,
-	sum(n)::bigint as n,
+	sum(n)::hugeint as n,
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
 	max(seconds) as seconds,
 	coalesce(', inside ' || any_value(holder), '') as inside,

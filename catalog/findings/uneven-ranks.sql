@@ -29,8 +29,8 @@ of_rank as (
 		w.waited,
 		coalesce(sum(o.amount * each), 0) / 1e9 as work,
 		coalesce(sum(o.time), 0) / 1e9 as seconds,
-		coalesce(sum(o.bytes) filter (o.kind in ('read', 'write')), 0)::bigint as bytes,
-		coalesce(sum(o.calls), 0)::bigint as calls_made
+		coalesce(sum(o.bytes) filter (o.kind in ('read', 'write')), 0)::hugeint as bytes,
+		coalesce(sum(o.calls), 0)::hugeint as calls_made
 	from {waited} as w left join own as o using (process) left join speed using (layer, op)
 	group by w.rank, w.process, w.waited
 ),

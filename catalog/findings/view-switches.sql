@@ -26,8 +26,8 @@ data as (
 )
 select
 	p.place as path,
-	sum(v.n)::bigint as n,
-	sum(d.n)::bigint as data,
+	sum(v.n)::hugeint as n,
+	sum(d.n)::hugeint as data,
 	sum(v.seconds) as seconds,
 	flatten(max_by(v.calls, v.seconds, 2)) as calls,
 	sum(v.seconds * (1 - v.opens / v.n)) as lost

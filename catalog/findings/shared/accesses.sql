@@ -29,8 +29,8 @@ recorded as (
 			when file_offset < end_before then 'back'
 		end as place,
 		count(*) as n,
-		sum(bytes)::bigint as bytes,
-		sum(duration)::bigint as time,
+		sum(bytes)::hugeint as bytes,
+		sum(duration)::hugeint as time,
 		sum(ln(greatest(duration, 1))) as log_time,
 		max(duration) as longest,
 		arg_max(id, duration) as worst,

@@ -30,7 +30,7 @@ select
 	mistake,
 	path,
 	what,
-	sum(n)::bigint as n,
+	sum(n)::hugeint as n,
 	sum(bytes) / sum(n) as size,
 	sum(spent) / sum(n) as each,
 	sum(other) / sum(n) as other,

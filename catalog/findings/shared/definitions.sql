@@ -9,9 +9,9 @@ with moved as (
 )
 select
 	id, op, process, file,
-	coalesce(sum(bytes) filter (kind = 'read'), 0)::bigint as read,
-	coalesce(sum(bytes) filter (kind = 'write'), 0)::bigint as written,
-	sum(time)::bigint as time,
+	coalesce(sum(bytes) filter (kind = 'read'), 0)::hugeint as read,
+	coalesce(sum(bytes) filter (kind = 'write'), 0)::hugeint as written,
+	sum(time)::hugeint as time,
 	max_by(worst, time, 2) as calls
 from moved
 group by id, op, process, file

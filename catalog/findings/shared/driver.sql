@@ -6,15 +6,15 @@ with type as (
 	select call as id, value = 3 as raw from args where name = 'mem_type' and exists (from {driver_calls})
 ),
 below as (
-	select parent as id, any_value(file) as file, count(*) as moves, coalesce(sum(bytes), 0)::bigint as bytes
+	select parent as id, any_value(file) as file, count(*) as moves, coalesce(sum(bytes), 0)::hugeint as bytes
 	from calls
 	where layer in ('posix', 'mpiio') and kind in ('read', 'write') and parent in (select id from {driver_calls})
 	group by parent
 ),
 each as (
 	select
-		d.parent as call, d.process, b.file, d.kind, t.raw, count(*) as n, sum(b.moves)::bigint as moves, sum(b.bytes)::bigint as bytes,
-		sum(d.duration)::bigint as time, max_by(d.id, d.duration) as worst
+		d.parent as call, d.process, b.file, d.kind, t.raw, count(*) as n, sum(b.moves)::hugeint as moves, sum(b.bytes)::hugeint as bytes,
+		sum(d.duration)::hugeint as time, max_by(d.id, d.duration) as worst
 	from {driver_calls} as d join type as t using (id) join below as b using (id)
 	group by all
 ),

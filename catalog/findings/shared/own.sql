@@ -6,9 +6,9 @@ select
 	c.layer,
 	c.op,
 	c.kind,
-	sum(c.calls)::bigint as calls,
-	sum(c.bytes)::bigint as bytes,
-	sum(c.time)::bigint as time
+	sum(c.calls)::hugeint as calls,
+	sum(c.bytes)::hugeint as bytes,
+	sum(c.time)::hugeint as time
 from counters as c join processes as p using (process) left join files as f using (file)
 where {own_io}
 group by process, c.layer, c.op, c.kind

@@ -17,7 +17,7 @@ part as (
 	select greatest(1, ceil(sum(n) / 2e6))::bigint as scale from candidate
 )
 select
-	c.process, c.file, c.file_offset, c.bytes, count(*) as n, sum(c.duration)::bigint as time, arg_max(c.id, c.duration) as worst,
+	c.process, c.file, c.file_offset, c.bytes, count(*) as n, sum(c.duration)::hugeint as time, arg_max(c.id, c.duration) as worst,
 	max(c.duration) as longest, any_value(part.scale) as scale
 from calls as c, part
 where c.kind = 'read' and c.layer = 'posix' and c.bytes > 0 and c.error = 0 and c.file_offset is not null

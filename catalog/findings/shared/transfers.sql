@@ -22,12 +22,12 @@ below as (
 	select
 		b.parent as id,
 		count(*) filter (b.kind = d.kind) as moves,
-		coalesce(sum(b.bytes) filter (b.kind = d.kind), 0)::bigint as moved,
+		coalesce(sum(b.bytes) filter (b.kind = d.kind), 0)::hugeint as moved,
 		count(*) filter (b.kind = 'read' and d.kind = 'write') as other,
-		coalesce(sum(b.bytes) filter (b.kind = 'read' and d.kind = 'write'), 0)::bigint as other_moved,
-		coalesce(sum(b.duration) filter (b.kind in ('read', 'write')), 0)::bigint as io,
+		coalesce(sum(b.bytes) filter (b.kind = 'read' and d.kind = 'write'), 0)::hugeint as other_moved,
+		coalesce(sum(b.duration) filter (b.kind in ('read', 'write')), 0)::hugeint as io,
 		count(*) filter (b.op = 'fcntl') as locks,
-		coalesce(sum(b.duration) filter (b.op = 'fcntl'), 0)::bigint as locking,
+		coalesce(sum(b.duration) filter (b.op = 'fcntl'), 0)::hugeint as locking,
 		min(b.file_offset) filter (b.kind in ('read', 'write')) as lowest,
 		max(b.file_offset + b.bytes) filter (b.kind in ('read', 'write')) as highest
 	from calls as b join data as d on b.parent = d.id

@@ -4,7 +4,7 @@ with counted as (
 	select count(*) > 0 as any_ from counters where layer = 'mpi'
 ),
 own as (
-	select c.process, sum(c.time)::bigint as waited
+	select c.process, sum(c.time)::hugeint as waited
 	from counters as c left join ops as o on o.layer = c.layer and o.op = c.op
 	where {outermost}
 		and (c.layer = 'mpi' and c.op not like 'MPI_Init%' or c.layer in ('mpiio', 'hdf5', 'netcdf', 'pnetcdf') and o.collective)
