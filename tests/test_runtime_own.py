@@ -13,6 +13,7 @@ from pathlib import Path
 import fathom
 import pytest
 from fathom.__main__ import main
+from fathom.analysis import landscape
 from harness import generated, needs, paths
 
 SCRIPT = """\
@@ -68,10 +69,22 @@ def test_an_mpi_program_has_the_files_it_wrote(tmp_path: Path, mpi: str) -> None
     run = recorded(tmp_path, *generated.LAUNCH[mpi], "-n", 4, kernel, *small, data)
     written = {str(path) for path in data.iterdir()}
     assert written and regular(run) == written
-    kinds = fathom.open(run).sql("select op from counters where op like 'MPI_Init%'")
-    assert kinds.num_rows == 0
-    left = fathom.open(run).sql("from beside").to_pylist()[0]
+    opened = fathom.open(run)
+    edges = "select op from counters where op like 'MPI_Init%' or op = 'MPI_Finalize'"
+    assert opened.sql(edges).num_rows == 0
+    left = opened.sql("from beside").to_pylist()[0]
     assert left["files"] > 20 and left["calls"] > 100 and left["time"] > 0
+    size = sum(path.stat().st_size for path in data.iterdir())
+    moved = "select sum(bytes)::bigint as n from {} where layer = 'posix' and {} = 'write'"
+    data_of = f"{moved} and file in (select file from files where kind = 'regular')"
+    assert opened.sql(data_of.format("counters", "kind"))["n"][0].as_py() == size
+    # Nor is the memory that ranks share to talk among what moved over time; sockets are.
+    talk = opened.sql(moved.format("counters", "kind"))["n"][0].as_py() - size
+    assert opened.sql(moved.format("heat", "operation"))["n"][0].as_py() == size + talk
+    assert talk < 65536
+    row = landscape.row(opened)
+    assert row["layers"] == ["mpiio", "<posix"]
+    assert row["opens"] <= 4 * 3 * len(written)
 
 
 def test_one_line_says_how_much_and_all_puts_it_in(

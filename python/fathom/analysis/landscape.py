@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from fathom.analysis import Source, ranklist, statement, summary
 from fathom.analysis.dominance import HOLD, LIKE
-from fathom.analysis.own import has_ranks, own_values
+from fathom.analysis.own import has_ranks, own, own_values
 from fathom.analysis.when import when
 
 OPERATIONS = ("open", "close", "read", "write", "other")
@@ -80,11 +80,17 @@ def _place(layer: str) -> tuple[int, str]:
     return (STACK.index(name) if name in STACK else -1, layer)
 
 
-def _layers(functions: Iterable[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
-    """Layers used, `<` before one that another layer used; MPI-IO functions used."""
+def _layers(
+    functions: Iterable[Mapping[str, Any]], own: Iterable[Mapping[str, Any]]
+) -> tuple[list[str], list[str]]:
+    """Layers used, `<` before one that another layer used; MPI-IO functions used. `own`: the program's own calls on
+    files; what talks by sockets and pipes, or is a system call without a name here, makes no layer of I/O."""
+    direct = {row["layer"] for row in own if row["op"] != "syscall"}
     layers, mpiio = set(), set()
     for row in functions:
         if row["kind"] == "comm" or row["caller"] in ("mpi", row["layer"]):
+            continue
+        if row["caller"] == "program" and row["layer"] not in direct:
             continue
         layers.add(row["layer"] if row["caller"] == "program" else f"<{row['layer']}")
         if row["layer"] == "mpiio":
@@ -158,7 +164,7 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
     count = max(1, io["units"])
     duration = max(1, run["duration"])
     mean = io["busy"] / count / SECOND
-    layers, mpiio = _layers(summary.functions(source).to_pylist())
+    layers, mpiio = _layers(summary.functions(source).to_pylist(), own(source).to_pylist())
     moments = when(source)
     alike = not source.sql(statement("in_part"))["files"][0].as_py()
     functions = _io(source, "landscape_functions", layer)
