@@ -8,7 +8,8 @@
 -- needs:  calls, ranks
 -- sure:   0.5
 -- fix:    more aggregators: {want} instead of {movers}, where the store serves several ranks of a node as fast as one
--- knob:   {knob}
+-- knob:   cb_nodes and cb_config_list (ROMIO: by default one aggregator per node; cb_nodes alone does nothing on one node)
+-- ompio:  --mca io_ompio_num_aggregators {want}
 -- seen:   Liao, Choudhary, SC 2008; ROMIO User's Guide
 with wanted as (
 	select t.*, s.latency, s.per_byte, least(t.asking, floor(t.asked / greatest(1, coalesce(s.half, 0)))) as want
@@ -32,11 +33,7 @@ select
 	max(w.movers) as movers,
 	max(w.want)::bigint as want,
 	sum(w.io) / 1e9 as io,
-	if(
-		any_value(l.ompio), '--mca io_ompio_num_aggregators ' || max(w.want)::bigint || ' (OMPIO)',
-		'cb_nodes and cb_config_list (ROMIO: by default one aggregator per node; cb_nodes alone does nothing on one node)'
-	) as knob,
 	flatten(max_by(w.calls, w.io, 4)) as calls,
 	sum(w.io * (1 - w.shared / w.now)) / 1e9 as lost
-from compared as w join {places} as p using (file), {ompio} as l
+from compared as w join {places} as p using (file)
 group by p.place, w.kind

@@ -9,7 +9,8 @@
 -- needs:  calls, ranks
 -- sure:   0.6
 -- fix:    fewer aggregators: {want} instead of {movers}
--- knob:   {knob}
+-- knob:   cb_nodes, cb_config_list
+-- ompio:  --mca io_ompio_num_aggregators {want}
 -- seen:   Liao, Choudhary, SC 2008; ROMIO User's Guide
 with waiting as (
 	-- The larger part of a small access; all of it where bytes cost nothing.
@@ -38,11 +39,8 @@ select
 	sum(w.moved) / sum(w.moves) as piece,
 	sum(w.least) / 1e9 as least,
 	sum(w.io) / 1e9 as io,
-	if(
-		any_value(l.ompio), '--mca io_ompio_num_aggregators ' || max(w.want)::bigint || ' (OMPIO)', 'cb_nodes, cb_config_list'
-	) as knob,
 	flatten(max_by(w.calls, w.io, 4)) as calls,
 	sum(w.io / 1e9 - w.seconds) as lost
-from predicted as w join {places} as p using (file), {ompio} as l
+from predicted as w join {places} as p using (file)
 group by p.place, w.kind
 having lost > 0 and sum(w.io) > greatest(1.5, 0.6 * max(w.movers)) * sum(w.least)

@@ -8,7 +8,8 @@
 --   the latency of the store are not known, less its bytes
 -- sure:   0.7
 -- fix:    fill the holes by a collective write of all ranks, or write whole stretches; where pieces are large, no data sieving of writes
--- knob:   {knob}
+-- knob:   romio_ds_write=disable
+-- ompio:  --mca fbtl_posix_write_datasieving false
 -- seen:   Thakur, Gropp, Lusk 1999; E3SM-Project/scorpio#79
 with rank as (
 	select
@@ -35,9 +36,8 @@ select
 	max(c.io) as io,
 	max(c.locking) as locking,
 	if(bool_and(c.known), 0.8, 0.6) as sure,
-	if(any_value(l.ompio), '--mca fbtl_posix_write_datasieving false (OMPIO)', 'romio_ds_write=disable') as knob,
 	flatten(max_by(c.calls, c.lost, 4)) as calls,
 	max(c.lost) as lost
-from cost as c join {places} as p using (file), {ompio} as l
+from cost as c join {places} as p using (file)
 group by p.place, c.together
 having max(c.lost) > 0

@@ -6,7 +6,8 @@
 -- lost:   reads of the slowest rank, less the same pieces read one by one at the store's own cost
 -- sure:   0.8
 -- fix:    no data sieving of reads; or a collective read, where the ranks' pieces fill the holes
--- knob:   {knob}
+-- knob:   romio_ds_read=disable, ind_rd_buffer_size
+-- ompio:  --mca fbtl_posix_read_datasieving false
 -- seen:   Thakur, Gropp, Lusk 1999
 with rank as (
 	select
@@ -27,9 +28,8 @@ select
 	sum(c.moved)::hugeint as moved,
 	sum(c.pieces)::hugeint as pieces,
 	max(c.io) as io,
-	if(any_value(l.ompio), '--mca fbtl_posix_read_datasieving false (OMPIO)', 'romio_ds_read=disable, ind_rd_buffer_size') as knob,
 	flatten(max_by(c.calls, c.lost, 2)) as calls,
 	max(c.lost) as lost
-from cost as c join {places} as p using (file), {ompio} as l
+from cost as c join {places} as p using (file)
 group by p.place
 having max(c.lost) > 0

@@ -8,7 +8,8 @@
 --   ranks ask for besides, which counts as two rounds
 -- sure:   0.8
 -- fix:    a buffer of {want:size} or more (now {buffer})
--- knob:   {knob}
+-- knob:   cb_buffer_size
+-- ompio:  --mca io_ompio_bytes_per_agg BYTES
 -- seen:   Thakur, Gropp, Lusk 1999; ROMIO User's Guide
 with size as (
 	select file, any_value(value) as buffer from hints_in_force where key = 'cb_buffer_size' and source = 'in force' group by file
@@ -31,9 +32,8 @@ select
 	sum(r.moved) / sum(r.moves) as piece,
 	least(16777216, max(r.moved / r.movers)) as want,
 	coalesce(any_value(size.buffer) || ' bytes', 'not known') as buffer,
-	if(any_value(l.ompio), '--mca io_ompio_bytes_per_agg BYTES (OMPIO)', 'cb_buffer_size') as knob,
 	flatten(max_by(r.calls, r.wall, 4)) as calls,
 	sum((r.rounds - r.enough) * coalesce(s.latency, 0) + greatest(0, r.wall - r.io) / 1e9 * (r.rounds - r.enough) / (r.rounds + 2)) as lost
-from rounds as r join {places} as p using (file) left join {cost} as s using (file, kind) left join size using (file), {ompio} as l
+from rounds as r join {places} as p using (file) left join {cost} as s using (file, kind) left join size using (file)
 where r.rounds > r.enough
 group by p.place, r.kind

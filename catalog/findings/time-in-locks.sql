@@ -6,7 +6,8 @@
 -- sure:   0.7
 -- fix:    parts of the file of one writer each need no locks: let each rank write its own blocks; in MPI-IO collective writes, or no
 --   data sieving of writes and no atomic mode
--- knob:   {knob}
+-- knob:   [in {holder}: romio_ds_write=disable, MPI_File_set_atomicity(false)]
+-- ompio:  [in {holder}: --mca fs_ufs_lock_algorithm 1, where no two ranks write the same bytes; MPI_File_set_atomicity(false)]
 -- seen:   Thakur, Gropp, Lusk 1999 (data sieving needs locks); Liao, Choudhary 2008
 with lock as (
 	select c.id, c.process, c.op, c.file, c.duration, c.parent
@@ -34,12 +35,8 @@ select
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
 	max(seconds) as seconds,
 	coalesce(', inside ' || any_value(holder), '') as inside,
-	case
-		when any_value(holder) is null or any_value(holder) not like 'MPI_File%' then ''
-		when any_value(l.ompio) then '--mca fs_ufs_lock_algorithm 1 (OMPIO), where no two ranks write the same bytes; MPI_File_set_atomicity(false)'
-		else 'romio_ds_write=disable, MPI_File_set_atomicity(false)'
-	end as knob,
+	any_value(holder) filter (holder like 'MPI_File%') as holder,
 	list_slice(flatten(list(worst)), 1, 8) as calls,
 	max(seconds) as lost
-from process as p left join holder using (parent), {ompio} as l
+from process as p left join holder using (parent)
 group by path, p.op

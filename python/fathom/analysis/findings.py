@@ -18,7 +18,7 @@ from fathom.errors import FathomError, UsageError
 from fathom.store import Run, plain
 
 KEYS = ("title", "layer", "limit", "says", "lost", "sure", "fix", "seen")
-OPTIONAL = ("knob", "needs")
+OPTIONAL = ("knob", "ompio", "needs")
 NEEDS = frozenset(("calls", "counters", "ranks", "samples"))
 SHARED = "shared"  # folder of tables that several findings stand on
 MOST_CALLS = 8  # that a finding names as examples
@@ -42,6 +42,7 @@ class Rule:
     fix: str
     seen: str  # who described it
     knob: str
+    ompio: str  # the knob where MPI-IO is OMPIO's
     needs: frozenset[str]  # of calls, ranks, samples: the rule has nothing to say without
     sql: str
 
@@ -114,7 +115,7 @@ def read(path: Path) -> Rule:
         raise UsageError(
             f"{path}: needs is of {', '.join(sorted(NEEDS))}; not '{min(needs - NEEDS)}'"
         )
-    words = {key: said.get(key, "") for key in (*KEYS, "knob") if key != "sure"}
+    words = {key: said.get(key, "") for key in (*KEYS, "knob", "ompio") if key != "sure"}
     return Rule(path=path, sure=sure, needs=needs - {"counters"}, sql=sql, **words)
 
 
@@ -193,6 +194,16 @@ class Asked:
             " exists (select 1 from samples) as samples"
         ).to_pylist()[0]
         return frozenset(name for name, is_there in there.items() if is_there)
+
+    @cached_property
+    def is_ompio(self) -> bool:
+        """Is MPI-IO OMPIO's?"""
+        table = self.run.sql(self._complete("select ompio from {ompio}"))
+        return bool(table["ompio"][0].as_py())
+
+    def here(self, rule: Rule) -> Rule:
+        """The rule with the knob of this run's MPI-IO."""
+        return replace(rule, knob=rule.ompio) if rule.ompio and self.is_ompio else rule
 
     @cached_property
     def in_part(self) -> dict[str, bool]:
@@ -323,7 +334,7 @@ def find(run: Run, paths: Sequence[Path]) -> Findings:
             if lacking:
                 without.setdefault(lacking, []).append(rule.name)
                 continue
-            found += [_finding(rule, row) for row in asked.rows(rule)]
+            found += [_finding(asked.here(rule), row) for row in asked.rows(rule)]
         except FathomError as error:
             broken[str(path)] = str(error)
     around = _around(run, _examples(found))

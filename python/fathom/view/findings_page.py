@@ -35,8 +35,10 @@ ORDER = ("hdf5", "netcdf", "pnetcdf", "mpiio", "posix", "stdio", "aio")
 
 
 def _plain(words: str) -> str:
-    """`{seconds:seconds}` -> *seconds*; what Markdown would take for a table's end is kept apart."""
-    apart = words.replace("}{", "} {")  # one at another would be bold
+    """`{seconds:seconds}` -> *seconds*; what Markdown would take for a table's end is kept apart, what is only said at
+    times is there."""
+    whole = re.sub(r"\[([^]]*)\]", r"\1", words)
+    apart = whole.replace("}{", "} {")  # one at another would be bold
     return re.sub(r"\{(\w+)(:\w+)?\}", r"*\1*", apart).replace("|", "\\|")
 
 
@@ -90,6 +92,8 @@ def _entry(rule: Rule, tried: Sequence[str]) -> str:
     ]
     if rule.knob:
         lines.append(f"- **knob** {_plain(rule.knob)}")
+    if rule.ompio:
+        lines.append(f"- **knob of OMPIO** {_plain(rule.ompio)}")
     lines += [f"- **seen** {_plain(rule.seen)}", *tried]
     return "\n".join(lines) + "\n"
 
