@@ -31,7 +31,7 @@ CASES: dict[str, tuple[Case, ...]] = {
         ("show", (), 0, "imported from a Darshan log"),
         ("show", (), 0, "cost of tracing: that of Darshan"),
         ("export", ("--to", "otf2", "-o", "{out}"), 3, "without them: record the program with DXT"),
-        ("show", (), 0, "no call was recorded in full; it was imported"),
+        ("show", (), 0, "Darshan records no places in the code"),
         ("query", ("call",), 3, "without them: record the program with DXT"),
         ("show", ("--by", "time,file"), 3, "Darshan traces reads and writes at most"),
         ("patterns", (), 3, "without them: record the program with DXT"),
