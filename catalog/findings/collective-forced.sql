@@ -8,7 +8,8 @@
 --   store's own cost
 -- sure:   0.8
 -- fix:    {todo}
--- knob:   {knob}
+-- knob:   romio_cb_write, romio_cb_read = automatic; romio_no_indep_rw = false
+-- ompio:  --mca fcoll individual (OMPIO)
 -- seen:   FLASH-IO; ROMIO, ad_write_coll.c
 with hint as (
 	select file, string_agg(distinct key || '=' || value, ', ' order by key || '=' || value) as asked
@@ -26,12 +27,11 @@ select
 	sum(t.wall) / 1e9 as seconds,
 	sum(t.io) / 1e9 as io,
 	case
-		when any_value(l.ompio) then 'call independently, or let each rank write and read its own part'
+		when exists (from {ompio}) then 'call independently, or let each rank write and read its own part'
 		else 'leave the choice to the library: ' || coalesce('without ' || any_value(h.asked), 'no hint that forces collective buffering') || '; or call independently'
 	end as todo,
-	if(any_value(l.ompio), '--mca fcoll individual (OMPIO)', 'romio_cb_write, romio_cb_read = automatic; romio_no_indep_rw = false') as knob,
 	flatten(max_by(t.calls, t.wall, 4)) as calls,
 	sum(greatest(0, t.wall / 1e9 - s.latency - t.most * s.per_byte)) as lost
-from {together} as t join {places} as p using (file) join {cost} as s using (file, kind) left join hint as h using (file), {ompio} as l
+from {together} as t join {places} as p using (file) join {cost} as s using (file, kind) left join hint as h using (file)
 where t.two_phase and not t.interleaved and t.movers < t.asking
 group by p.place, t.kind

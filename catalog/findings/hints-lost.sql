@@ -20,12 +20,12 @@ judged as (
 			when h.key is null then format('{}={} is not known to the MPI library', a.key, a.value)
 			when h.value <> a.value and try_cast(h.value as double) is distinct from try_cast(a.value as double)
 				then format('{}={} was asked for, {} is in force', a.key, a.value, h.value)
-			when p.mpi like '%Open MPI%' and a.process not in (from {romio})
+			when a.process in (from {ompio})
 				and a.key not in ('cb_nodes', 'cb_buffer_size', 'collective_buffering', 'stripe_size', 'stripe_width', 'access_style')
 				then format('{}={} is echoed, but OMPIO does not use it', a.key, a.value)
 		end as what,
-		p.mpi like '%Open MPI%' and a.process not in (from {romio}) as ompio
-	from asked as a join processes as p using (process) join objects as o on o.object = a.object and o.class = 'mpi_file'
+		a.process in (from {ompio}) as ompio
+	from asked as a join objects as o on o.object = a.object and o.class = 'mpi_file'
 	left join held as h on h.process = a.process and h.object = a.object and h.key = a.key
 	where a.key not like 'nc_%' and a.key not like 'pnetcdf_%' and a.key not like 'tuned %'
 )

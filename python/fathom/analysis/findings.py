@@ -198,8 +198,7 @@ class Asked:
     @cached_property
     def is_ompio(self) -> bool:
         """Is MPI-IO OMPIO's?"""
-        table = self.run.sql(self._complete("select ompio from {ompio}"))
-        return bool(table["ompio"][0].as_py())
+        return bool(self.run.sql(self._complete("from {ompio} limit 1")).num_rows)
 
     def here(self, rule: Rule) -> Rule:
         """The rule with the knob of this run's MPI-IO."""
