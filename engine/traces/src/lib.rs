@@ -23,6 +23,11 @@ pub enum TraceError {
 /// What is wrong with a trace, as a line.
 type Found<T> = Result<T, String>;
 
+/// Of this log.
+fn damaged(log: &Path) -> impl Fn(String) -> TraceError + '_ {
+	|why| TraceError::Damaged { log: log.to_owned(), why }
+}
+
 /// Into `run`, which must be new: what DFTracer wrote of one run. `catalogue`: functions that are known.
 pub fn import_dftracer(
 	run: &Path,
@@ -38,7 +43,6 @@ pub fn import_recorder(
 	directory: &Path,
 	catalogue: Catalogue,
 ) -> Result<Made, TraceError> {
-	let told = recorder::told(directory, catalogue)
-		.map_err(|why| TraceError::Damaged { log: directory.to_owned(), why })?;
+	let told = recorder::told(directory, catalogue).map_err(damaged(directory))?;
 	told.publish(run).map_err(TraceError::Written)
 }

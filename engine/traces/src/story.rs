@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use fathom_made::{Call, Object, Told};
 use serde_json::{Map, Value, json};
 
+use crate::Found;
 use crate::functions::{Catalogue, Fields, Function};
-use crate::{Found, positions::Positions};
 
 /// Classes of objects (docs/stream-format.md).
 pub const PATH: u32 = 2;
@@ -54,7 +54,8 @@ impl Story {
 
 	/// The number of a file.
 	pub fn thing(&mut self, class: u32, name: &str) -> u32 {
-		if let Some(&number) = self.objects.get(&(class, name.to_owned())) {
+		let key = (class, name.to_owned());
+		if let Some(&number) = self.objects.get(&key) {
 			return number;
 		}
 		let number = self.objects.len() as u32 + 1;
@@ -62,7 +63,7 @@ impl Story {
 		let numbers = if class == MPI_FILE { vec![0, 0] } else { Vec::new() };
 		let object = Object { class, name: name.to_owned(), parent: 0, numbers };
 		self.told.add_object(number, object);
-		self.objects.insert((class, name.to_owned()), number);
+		self.objects.insert(key, number);
 		number
 	}
 
@@ -89,17 +90,6 @@ impl Story {
 		let call =
 			Call { op, object, inside: 0, thread, began, ended, error, fields: fields.values };
 		self.told.add_call(process, call)
-	}
-
-	/// A call's fields and error; see `Function::told`.
-	pub fn fields(
-		&self,
-		known: Known,
-		place: (u32, u32),
-		args: &crate::functions::Args,
-		positions: &mut Positions,
-	) -> (Fields, u64) {
-		self.functions[known].told(place, args, positions)
 	}
 
 	pub fn left_out(&mut self, what: String) {

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::Found;
-use crate::TraceError;
+use crate::{Found, TraceError, damaged};
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ROOM: usize = 1 << 18;
@@ -26,17 +25,16 @@ pub fn traces(named: &[PathBuf]) -> Result<Vec<PathBuf>, TraceError> {
 			continue;
 		}
 		let inside = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-		let inside = inside
-			.map_err(|error| TraceError::Damaged { log: path.clone(), why: error.to_string() })?;
+		let inside = inside.map_err(|error| damaged(path)(error.to_string()))?;
 		let mut inside: Vec<PathBuf> = inside.into_iter().map(|entry| entry.path()).collect();
 		inside.sort();
 		found.extend(inside.into_iter().filter(|path| is_trace(path)));
 	}
 	match (found.is_empty(), named.first()) {
-		(true, Some(log)) => Err(TraceError::Damaged {
-			log: log.clone(),
-			why: "no .pfw or .pfw.gz in it: DFTracer writes one for each process".into(),
-		}),
+		(true, Some(log)) => {
+			let why = "no .pfw or .pfw.gz in it: DFTracer writes one for each process";
+			Err(damaged(log)(why.into()))
+		}
 		_ => Ok(found),
 	}
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::functions::Catalogue;
 use crate::story::{Known, PATH, Story, When};
-use crate::{Found, TraceError};
+use crate::{Found, TraceError, damaged};
 use event::{Event, Phase, Word};
 use trace::{MOST_NUMBER, Process, Trace, hash_of};
 
@@ -38,10 +38,10 @@ pub fn told(named: &[PathBuf], catalogue: Catalogue) -> Result<Told, TraceError>
 	for at in 0..telling.trace.paths.len() {
 		let path = telling.trace.paths[at].clone();
 		let read = telling.file(at);
-		read.map_err(|why| TraceError::Damaged { log: path, why })?;
+		read.map_err(damaged(&path))?;
 	}
 	let log = telling.trace.paths.first().cloned().unwrap_or_default();
-	telling.end().map_err(|why| TraceError::Damaged { log, why })
+	telling.end().map_err(damaged(&log))
 }
 
 /// Whose event it is; `None`: of none that Fathom has.
@@ -123,7 +123,7 @@ impl Telling {
 		let file = self.file_of(process, &event.said.file);
 		let process = &mut self.trace.processes[process];
 		let args = &event.said.numbers;
-		let fields = self.story.fields(known, (file, thread), args, &mut process.positions);
+		let fields = self.story.of(known).told((file, thread), args, &mut process.positions);
 		if file > 0 && self.functions[place].0 == "chdir" {
 			let moved = process.files.values().find(|(known, _)| *known == file);
 			process.directory = moved.map(|(_, path)| path.clone()).unwrap_or_default();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::event::{Event, Word};
 use super::lines::each;
 use crate::positions::Positions;
-use crate::{Found, TraceError};
+use crate::{Found, TraceError, damaged};
 
 pub const MOST_NUMBER: i64 = u32::MAX as i64;
 /// Units of times, in ns.
@@ -64,11 +64,6 @@ fn unknown(number: u32, pid: u32) -> Process {
 		files: HashMap::new(),
 		positions: Positions::default(),
 	}
-}
-
-fn damaged(log: &std::path::Path) -> impl Fn(String) -> TraceError {
-	let log = log.to_owned();
-	move |why| TraceError::Damaged { log: log.clone(), why }
 }
 
 /// Text or a number, as text.

@@ -209,7 +209,7 @@ impl Telling {
 			};
 			args.ret = begin.map(|begin| begin.saturating_add(offset));
 		}
-		self.story.fields(known, (shape.file, thread), &args, &mut rank.positions).0
+		self.story.of(known).told((shape.file, thread), &args, &mut rank.positions).0
 	}
 
 	/// The file and the fields.
