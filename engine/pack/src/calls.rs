@@ -433,6 +433,7 @@ impl Writing<'_, '_, '_> {
 			let maker = open.last().copied().filter(|_| self.rows.is_beside(&call));
 			let mut above = open.last().copied();
 			let mut enclosing = NO_OP;
+			let counted = self.rows.inside.of(call.seq);
 			if let Some(maker) = maker {
 				stand_beside(pending, i, maker);
 				(above, enclosing) = (open.iter().rev().nth(1).copied(), around[maker]);
@@ -440,8 +441,8 @@ impl Writing<'_, '_, '_> {
 				open.clear();
 				above = None;
 				(ordinal, enclosing) = self.root(&mut pending[i]);
-				let counted = self.rows.inside.of(call.seq).unwrap_or(NO_OP);
-				pending[i].depth = pending[i].depth.max(self.rows.depth_in(counted));
+				let depth = self.rows.depth_in(counted.unwrap_or(NO_OP));
+				pending[i].depth = pending[i].depth.max(depth);
 			}
 			pending[i].call = ordinal;
 			pending[i].valid |= has::CALL;
@@ -456,7 +457,7 @@ impl Writing<'_, '_, '_> {
 			}
 			let nature = self.rows.maps.nature(call.op);
 			tree.add(pending, i, above, stream, nature);
-			enclosing = self.rows.inside.of(call.seq).unwrap_or(enclosing);
+			enclosing = counted.unwrap_or(enclosing);
 			around.push(enclosing);
 			pending[i].runtime = self.rows.is_runtime(&call, enclosing);
 			open.push(i);
