@@ -70,14 +70,13 @@ def _notes(run: Run, row: dict[str, Any]) -> list[str]:
     if row["when_from"] == "heat" and row["left_out_calls"]:
         notes.append(f"when: {part.HEAT_OF_ALL}")
     if not row["files_told"]:
-        why, instead = "level job", "; record at level file"
-        if level != "job":
-            why, instead = (
-                "files of most calls are not known",
-                "; record all ranks with their files",
-            )
         if imported:
             why, instead = f"{imported} does not name the files of most calls", ""
+        elif level == "job":
+            why, instead = "level job", "; record at level file"
+        else:
+            why = "files of most calls are not known"
+            instead = "; record all ranks with their files"
         notes.append(f"{why}: no file groups; {part.FILES_UNTOLD}{instead}")
     gone = run.sql(
         "select (select count(*) from processes where ended = 'killed') as killed,"

@@ -7,7 +7,7 @@ with data as (
 		file,
 		c.kind,
 		bytes,
-		layer in ('posix', 'stdio', 'aio', 'dfs', 'daos') and coalesce(enclosing_layer, '') not in ('posix', 'stdio', 'aio', 'dfs') as low,
+		{at_storage} as low,
 		layer = 'mpiio' and coalesce(enclosing_layer, '') <> 'mpiio' as middle,
 		{outermost} as own
 	from counters as c left join files as f using (file)

@@ -1,3 +1,3 @@
 -- Calls on files that no other such call holds: what reaches the storage. MPI's own, at its start and end, are none of the program's.
-layer in ('posix', 'stdio', 'aio', 'dfs', 'daos') and coalesce(enclosing_layer, '') not in ('posix', 'stdio', 'aio', 'dfs')
+{at_storage}
 	and (enclosing is null or (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm'))
