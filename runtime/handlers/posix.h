@@ -39,6 +39,11 @@ static inline bool posix_maps_file(int flags)
 	return !(flags & MAP_ANONYMOUS);
 }
 
+static inline uintptr_t posix_whole_pages(uintptr_t bytes)
+{
+	return (bytes + 4095) & ~(uintptr_t)4095;
+}
+
 static inline int64_t posix_length(const char *text)
 {
 	return (int64_t)strlen(text);
@@ -143,9 +148,11 @@ void posix_directory_closing(DIR *dir);
 
 void posix_mapped(struct call *c, void *address, size_t length, int protection, int flags, int fd,
 		  int64_t offset);
+bool posix_maps(const void *address, size_t length); /* is some of it a file's? */
+uint32_t posix_mapping_at(const void *address);
 void posix_unmapping(struct call *c, const void *address, size_t length);
 void posix_unmapped(struct call *c, const void *address, size_t length, int result);
-void posix_remapped(struct call *c, const void *address, size_t length, void *moved);
+void posix_remapped(struct call *c, const void *address, size_t length, size_t wanted, void *moved);
 void posix_syncing(struct call *c, const void *address, size_t length);
 int64_t posix_selection(const struct call *c); /* the epoch that ended before the call */
 
@@ -159,7 +166,7 @@ void posix_dirty_at_end(void);
 
 /* ---- posix_syscall.c: syscall() ---- */
 
-bool syscall_is_io(long number, long a1, long a4);
+bool syscall_is_io(long number, long a1, long a2, long a4);
 uint32_t syscall_object(long number, long a1, long a2, long a3, long a4, long a5, long a6);
 uint32_t syscall_op(long number);
 int64_t syscall_size(long number, long a1, long a2, long a3, long a4, long a5, long a6);
@@ -167,6 +174,6 @@ int64_t syscall_offset(long number, long a1, long a2, long a3, long a4, long a5,
 int64_t syscall_bytes(long number, long result);
 void syscall_before(struct call *c, long number, long a1, long a2, long a3);
 void syscall_after(struct call *c, long result, long number, long a1, long a2, long a3, long a4,
-		   uint64_t ended);
+		   long a5, long a6, uint64_t ended);
 
 #endif

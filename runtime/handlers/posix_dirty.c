@@ -30,7 +30,7 @@ struct scan {
 #define SCAN _IOWR('f', 16, struct scan)
 enum { SCAN_PROTECT = 1, SCAN_CHECK = 2, PAGE_WRITTEN = 2 };
 
-enum { WATCHED = 256, BLOCKS = 64, PAGE = 4096 };
+enum { WATCHED = 256, BLOCKS = 64 };
 enum { FREE, CHANGING, USED };
 
 /* Mappings that are watched, in this process image: a child's are not. */
@@ -115,11 +115,6 @@ static bool protect(uintptr_t start, uintptr_t end)
 	       control(watch.fd, UFFDIO_WRITEPROTECT, &closed) == 0;
 }
 
-static uintptr_t whole_pages(uintptr_t bytes)
-{
-	return (bytes + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-}
-
 static bool add(uint32_t object, uintptr_t start, uintptr_t end, int64_t offset)
 {
 	for (int i = 0; i < WATCHED; i++) {
@@ -141,7 +136,7 @@ static bool add(uint32_t object, uintptr_t start, uintptr_t end, int64_t offset)
 void posix_dirty_mapped(uint32_t object, const void *address, size_t length, int protection,
 			int flags, int64_t offset)
 {
-	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
+	const uintptr_t start = (uintptr_t)address, end = start + posix_whole_pages(length);
 	const bool shared =
 		(flags & MAP_TYPE) == MAP_SHARED || (flags & MAP_TYPE) == MAP_SHARED_VALIDATE;
 
@@ -243,7 +238,7 @@ static bool ours(void)
 
 uint32_t posix_dirty_epoch(struct call *c, const void *address, size_t length)
 {
-	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
+	const uintptr_t start = (uintptr_t)address, end = start + posix_whole_pages(length);
 	const struct watched *w = watched_at(start, end);
 
 	if (!w || !c->thread || !ours())
@@ -254,7 +249,7 @@ uint32_t posix_dirty_epoch(struct call *c, const void *address, size_t length)
 /* The range is no longer mapped there; what is left of mappings around it still is. */
 void posix_dirty_unmapped(const void *address, size_t length)
 {
-	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
+	const uintptr_t start = (uintptr_t)address, end = start + posix_whole_pages(length);
 	struct watched *w;
 
 	while ((w = watched_at(start, end))) {

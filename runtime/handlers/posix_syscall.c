@@ -14,6 +14,7 @@
 struct shape {
 	bool known;
 	uint8_t fd;
+	bool memory;      /* the first two are a range of memory */
 	uint8_t at, path; /* at 0: the path starts from the working directory */
 	uint8_t size, vector;
 	uint8_t offset;
@@ -41,6 +42,10 @@ enum { SYS_LANDLOCK = 446, SYS_URING = 425 };
 #define QUEUE                                                                                      \
 	{                                                                                          \
 		.known = true, .queue = true                                                       \
+	}
+#define MEMORY                                                                                     \
+	{                                                                                          \
+		.known = true, .memory = true                                                      \
 	}
 #define NO_FILE                                                                                    \
 	{                                                                                          \
@@ -91,9 +96,9 @@ static const struct shape shapes[] = {
 	[SYS_memfd_create] = NO_FILE,
 	[SYS_mkdirat] = AT(1),
 	[SYS_mknodat] = AT(1),
-	[SYS_mremap] = NO_FILE,
-	[SYS_msync] = NO_FILE,
-	[SYS_munmap] = NO_FILE,
+	[SYS_mremap] = MEMORY,
+	[SYS_msync] = MEMORY,
+	[SYS_munmap] = MEMORY,
 	[SYS_name_to_handle_at] = AT(1),
 	[SYS_newfstatat] = AT(1),
 	[SYS_open_by_handle_at] = NO_FILE,
@@ -175,13 +180,14 @@ static bool sets_limits(long number, long a1)
 		(a1 == SECCOMP_SET_MODE_STRICT || a1 == SECCOMP_SET_MODE_FILTER));
 }
 
-bool syscall_is_io(long number, long a1, long a4)
+bool syscall_is_io(long number, long a1, long a2, long a4)
 {
 	const struct shape *s = shape_of(number);
 
 	if (sets_limits(number, a1) || number == SYS_LANDLOCK || number == SYS_URING)
 		return true;
-	if (!s->known || (number == SYS_mmap && a4 & MAP_ANONYMOUS))
+	if (!s->known || (number == SYS_mmap && !posix_maps_file((int)a4)) ||
+	    (s->memory && !posix_maps((const void *)a1, (size_t)a2)))
 		return false;
 	return !(s->queue && call_inside(LAYER_AIO)); /* libaio's own, inside its row */
 }
@@ -194,6 +200,8 @@ uint32_t syscall_object(long number, long a1, long a2, long a3, long a4, long a5
 	if (s->path)
 		return posix_at(s->at ? (int)a[s->at] : AT_FDCWD, (const char *)a[s->path],
 				AT_EMPTY_PATH);
+	if (s->memory)
+		return posix_mapping_at((const void *)a1);
 	return s->fd ? descriptor_object((int)a[s->fd]) : 0;
 }
 
@@ -269,6 +277,10 @@ void syscall_before(struct call *c, long number, long a1, long a2, long a3)
 	case SYS_close_range:
 		posix_close_range((unsigned)a1, (unsigned)a2, (int)a3);
 		break;
+	case SYS_mremap:
+	case SYS_munmap:
+		posix_unmapping(c, (const void *)a1, (size_t)a2);
+		break;
 	}
 }
 
@@ -338,13 +350,30 @@ static void asynchronous(struct call *c, long result, long number, long a1, long
 	}
 }
 
+static void mapped(struct call *c, long result, long number, long a1, long a2, long a3, long a4,
+		   long a5, long a6)
+{
+	switch (number) {
+	case SYS_mmap:
+		posix_mapped(c, (void *)result, (size_t)a2, (int)a3, (int)a4, (int)a5, a6);
+		break;
+	case SYS_mremap:
+		posix_remapped(c, (const void *)a1, (size_t)a2, (size_t)a3, (void *)result);
+		break;
+	case SYS_munmap:
+		posix_unmapped(c, (const void *)a1, (size_t)a2, (int)result);
+		break;
+	}
+}
+
 void syscall_after(struct call *c, long result, long number, long a1, long a2, long a3, long a4,
-		   uint64_t ended)
+		   long a5, long a6, uint64_t ended)
 {
 	if (sets_limits(number, a1))
 		process_limited(is_limited(result, number, a2));
 	if (c->thread)
 		asynchronous(c, result, number, a1, a2, a3, a4, ended);
+	mapped(c, result, number, a1, a2, a3, a4, a5, a6);
 	if (result < 0)
 		return;
 	if (shape_of(number)->at_position)

@@ -303,6 +303,45 @@ class Files:
         return (os.path.join(base, path) if base.startswith("/") else path), None
 
 
+class Memory:
+    """Where files lie in memory, of all processes as one: what is done with other memory is no I/O."""
+
+    def __init__(self) -> None:
+        self.files: list[tuple[int, int]] = []
+
+    def is_io(self, call: Syscall) -> bool:
+        """Is a file mapped there, before the call? Notes what it changes."""
+        if call.name == "mmap":
+            return self._mapped(call)
+        if call.name not in ("munmap", "mremap", "msync"):
+            return True
+        start, length = (strace.number(text) or 0 for text in call.arguments[:2])
+        end = start + _pages(length)
+        over = [(a, b) for a, b in self.files if a < end and start < b]
+        if over and call.name != "msync" and not call.error:
+            self.files = [range_ for range_ in self.files if range_ not in over]
+            self.files += [(a, start) for a, _ in over if a < start]
+            self.files += [(end, b) for _, b in over if end < b]
+            if call.name == "mremap":
+                self._put(call, 2)
+        return bool(over)
+
+    def _mapped(self, call: Syscall) -> bool:
+        if "MAP_ANONYMOUS" in call.arguments[3]:
+            return False
+        if not call.error:
+            self._put(call, 1)
+        return True
+
+    def _put(self, call: Syscall, size: int) -> None:
+        start = call.result or 0
+        self.files.append((start, start + _pages(strace.number(call.arguments[size]) or 0)))
+
+
+def _pages(length: int) -> int:
+    return -(-length // 4096) * 4096
+
+
 def libc_aliases() -> dict[str, set[str]]:
     """libc function -> all exported names of its address: strace -k prints any of them."""
     library = ctypes.util.find_library("c") or "libc.so.6"
@@ -334,19 +373,20 @@ def expected(calls: Iterable[Syscall], oracle: Mapping[str, Row]) -> list[Expect
         for symbol in op["symbols"]:
             for name in aliases.get(symbol, {symbol}):
                 symbols[name].update(op["syscalls"])
-    descriptions, files = Descriptions(), Files()
+    descriptions, files, memory = Descriptions(), Files(), Memory()
     out = []
     for call in calls:
         position, opened_as = descriptions.step(call)
         shape = SHAPES.get(call.name, Shape())
         path, fd = files.path(call, shape)
+        is_io = memory.is_io(call)
         if call.name not in known or untraced(call.image) or not call.frames:
             continue
         optional = by_loader(call) or not walked_out(call)
         if not optional and not counts(call, symbols):
             continue
-        if call.name == "mmap" and "MAP_ANONYMOUS" in call.arguments[3]:
-            continue  # memory, no file
+        if not is_io:
+            continue
         if call.name.startswith("io_") and any("libaio" in f.module for f in call.frames):
             continue  # a row of layer aio
         size = _argument(call, shape.size)

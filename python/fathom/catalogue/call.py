@@ -21,7 +21,7 @@ _OBJECTS: Mapping[str, str] = {
     "stdio": "stdio_object({arg})",
     "mpi_file": "mpi_file_object(wrapper, {arg})",
     "hdf5": "hdf5_object(wrapper, {arg})",
-    "address": "(uint32_t)handle_get(&mappings, 0, (uintptr_t){arg})",
+    "address": "posix_mapping_at({arg})",
 }
 
 
