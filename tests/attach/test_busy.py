@@ -3,13 +3,15 @@ when the engine that does it is killed at any of its steps."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from fathom import places
-from fathom.attach import attached
+from fathom.attach import attached, injector
 from harness import busy, needs
 
 #: More: bench/attach.py.
@@ -38,6 +40,43 @@ def test_a_sleep_goes_on_in_the_borrowed_thread(tmp_path: Path) -> None:
             busy.attach_once(tmp_path, process.pid)
         process.communicate(b"x")
     assert process.returncode == 7
+
+
+#: Takes a processor for itself for a while, from when it says so.
+HOG = """
+import os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+print(flush=True)
+until = time.monotonic() + 0.6
+while time.monotonic() < until:
+    pass
+"""
+
+
+def test_who_gets_no_processor_hears_nothing_of_it(tmp_path: Path) -> None:
+    """A thread that is asked to stop, and comes to it only when all is done."""
+    ours = os.sched_getaffinity(0)
+    if len(ours) < 2:
+        pytest.skip("one processor only")
+    taken = str(max(ours))
+    pipe = subprocess.PIPE
+    words = [str(busy.build("starved.c", tmp_path)), taken]
+    os.sched_setaffinity(0, ours - {int(taken)})
+    try:
+        with subprocess.Popen(words, stdin=pipe, stderr=pipe, text=True) as process:
+            busy.attach_once(tmp_path, process.pid)
+            with subprocess.Popen([sys.executable, "-c", HOG, taken], stdout=pipe) as hog:
+                assert hog.stdout
+                if not hog.stdout.readline():
+                    pytest.skip("no right to real-time scheduling")
+                injector.detach(
+                    process.pid
+                )  # of one that is detached: nothing waits for all its threads
+            assert process.communicate("", timeout=60) == (None, "")
+        assert process.returncode == 7
+    finally:
+        os.sched_setaffinity(0, ours)
 
 
 def killed(pid: int, call: str, number: int, settings: str) -> bool:

@@ -19,7 +19,7 @@ pub const SHORT_CALLS: &[u64] = &[98, 124, 214, 215, 216, 222, 226, 233];
 /// System calls that say EINTR to whoever is stopped in them, and may be made again: io_getevents, epoll_pwait,
 /// rt_sigtimedwait, semtimedop, semop, accept, sendto, recvfrom, sendmsg, recvmsg, accept4, recvmmsg, io_pgetevents,
 /// io_uring_enter, epoll_pwait2.
-const MADE_AGAIN: &[u64] =
+pub const MADE_AGAIN: &[u64] =
 	&[4, 22, 137, 192, 193, 202, 206, 207, 211, 212, 242, 243, 292, 426, 441];
 
 const SIGRETURN: u64 = 139;

@@ -6,11 +6,13 @@ use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use crate::AttachError;
-use crate::machine::{Registers, WORDS};
+use crate::machine::{MADE_AGAIN, Registers, WORDS};
 use crate::ptrace::{self, Event};
 
 /// Who has not stopped by then waits in the kernel, where nothing interrupts it.
 const STOPS_WITHIN: Duration = Duration::from_millis(20);
+/// … and how long those are waited for at last that only wait for a processor.
+const STOPS_AT_LAST_WITHIN: Duration = Duration::from_secs(5);
 const GENERAL: i32 = libc::NT_PRSTATUS;
 
 /// Threads that we trace, by id.
@@ -65,7 +67,7 @@ impl Threads {
 	/// Lets all go on but this one. Who has not stopped yet is let go as soon as it has.
 	pub fn let_go_but(&mut self, kept: Option<i32>) {
 		let mut others: Vec<i32> = self.stopped().filter(|&id| Some(id) != kept).collect();
-		others.sort_by_key(|&id| !has_children(self.process, id));
+		others.sort_by_cached_key(|&id| !has_children(self.process, id));
 		for id in others {
 			self.let_go(id);
 		}
@@ -104,12 +106,14 @@ impl Threads {
 		self.unstopped().next().is_none()
 	}
 
-	/// Were there any that we did not trace yet? Parents come last, and go first: of a child of a traced thread SIGCHLD
-	/// interrupts even those who ignore it, and who is not traced then says EINTR.
+	/// Were there any that we did not trace yet? Of a child of a traced thread SIGCHLD interrupts even those who ignore it,
+	/// and who is not traced then says EINTR: those who would say it come first, and parents last; these go first.
 	fn seize_new(&mut self) -> Result<bool, AttachError> {
 		let mut new = self.alive()?;
 		new.retain(|id| !self.state.contains_key(id));
-		new.sort_by_key(|&id| has_children(self.process, id));
+		new.sort_by_cached_key(|&id| {
+			(has_children(self.process, id), !may_be_cut_short(self.process, id))
+		});
 		new.retain(|&id| ptrace::seize(id).is_ok() || is_alive(self.process, id));
 		for &id in &new {
 			match ptrace::interrupt(id) {
@@ -190,8 +194,18 @@ impl Threads {
 }
 
 impl Drop for Threads {
+	/// Who was asked to stop and is let go only by our end says EINTR: all but those whom the kernel holds are waited for.
 	fn drop(&mut self) {
-		self.let_go_but(None);
+		let until = Instant::now() + STOPS_AT_LAST_WITHIN;
+		loop {
+			let _suspended = self.look_at_all();
+			self.let_go_but(None);
+			let left = self.unstopped().any(|id| !is_held(self.process, id));
+			if !left || Instant::now() >= until {
+				return;
+			}
+			ptrace::wait(Duration::from_millis(1));
+		}
 	}
 }
 
@@ -257,9 +271,26 @@ pub fn has_children(process: i32, id: i32) -> bool {
 	children.is_ok_and(|children| !children.is_empty())
 }
 
+/// Does it wait in a system call that says EINTR to whoever is stopped in it?
+fn may_be_cut_short(process: i32, id: i32) -> bool {
+	let call = std::fs::read_to_string(format!("/proc/{process}/task/{id}/syscall"));
+	let number = call.ok().and_then(|call| call.split(' ').next()?.parse().ok());
+	number.is_some_and(|number: u64| MADE_AGAIN.contains(&number))
+}
+
+/// Does it wait in the kernel, where nothing interrupts it?
+fn is_held(process: i32, id: i32) -> bool {
+	state(process, id).is_none_or(|state| state == 'D')
+}
+
 /// Dead threads stay listed until somebody has asked how they ended.
 fn is_alive(process: i32, id: i32) -> bool {
-	let Some(status) = status(process, id) else { return false };
-	let state = status.lines().find_map(|line| line.strip_prefix("State:"));
-	!state.is_some_and(|state| state.trim_start().starts_with(['Z', 'X']))
+	state(process, id).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// R, S, D…: see proc(5).
+fn state(process: i32, id: i32) -> Option<char> {
+	let status = status(process, id)?;
+	let state = status.lines().find_map(|line| line.strip_prefix("State:"))?;
+	state.trim_start().chars().next()
 }

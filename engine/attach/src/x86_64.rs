@@ -19,7 +19,7 @@ pub const SHORT_CALLS: &[u64] = &[9, 10, 11, 12, 24, 25, 28, 202];
 /// System calls that say EINTR to whoever is stopped in them, and may be made again: accept, sendto, recvfrom, sendmsg,
 /// recvmsg, semop, rt_sigtimedwait, io_getevents, semtimedop, epoll_wait, epoll_pwait, accept4, recvmmsg,
 /// io_pgetevents, io_uring_enter, epoll_pwait2.
-const MADE_AGAIN: &[u64] =
+pub const MADE_AGAIN: &[u64] =
 	&[43, 44, 45, 46, 47, 65, 128, 208, 220, 232, 281, 288, 299, 333, 426, 441];
 
 const SIGRETURN: u64 = 15;
