@@ -72,10 +72,13 @@ def _rounds(count: int) -> Row:
         program = busy.build("busy.cpp", directory)
         try:
             with busy.running(program) as process:
-                for _ in range(count):
-                    busy.attach_once(directory, process.pid)
-                    done += 1
-        except (AssertionError, FathomError) as caught:
+                try:
+                    for _ in range(count):
+                        busy.attach_once(directory, process.pid)
+                        done += 1
+                except FathomError as caught:
+                    raise AssertionError(f"{caught}; {process.last_words()}") from caught
+        except AssertionError as caught:
             error = caught
             print(f"after {done} rounds: {error}", file=sys.stderr)
     what = "rounds of attach and detach, a busy program"

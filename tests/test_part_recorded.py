@@ -88,8 +88,15 @@ def test_the_page_says_so(
     (said,) = content["answers"]["says"]["Which ranks?"]
     assert said.startswith(SAID[way])
     assert all(row["by_one"] is None and row["shared"] is None for row in content["file_counts"])
+    for row in content["collective_functions"]:
+        assert (row["wait_seconds"], row["exchange_seconds"]) == (None, None)
     assert main(["show", str(recorded[way])]) == 0
-    assert "which files they share is not known" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "which files they share is not known" in shown
+    assert "waiting and exchange are unknown" in shown
+    of_one = shown.count("  of rank 0 only: those of ranks 1-3 were counted without files\n")
+    assert (of_one >= 3) == ("  of ranks 1-3: what was read of the system's" in shown)
+    assert (of_one >= 3) == (way == "selection")
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -40,8 +40,14 @@ class Busy:
         self.process.stdin.write("x")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
-        assert line, f"it ended: {self.process.communicate()[1]}"
+        assert line, self.last_words()
         return int(line)
+
+    def last_words(self) -> str:
+        """Of one that has found something wrong: how it ended, and what it said of it."""
+        self.process.kill()  # nothing to one that has ended
+        errors = self.process.communicate()[1]
+        return f"exit status {self.process.returncode}: {errors.strip()}"
 
     def goes_on(self) -> None:
         """All of its threads have found nothing wrong for a while."""

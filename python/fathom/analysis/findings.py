@@ -205,9 +205,9 @@ class Asked:
         return replace(rule, knob=rule.ompio) if rule.ompio and self.is_ompio else rule
 
     @cached_property
-    def in_part(self) -> dict[str, bool]:
+    def in_part(self) -> dict[str, Any]:
         """Are there ranks of whose `calls`, or `files`, less is known than of others'?"""
-        row: dict[str, bool] = self.run.sql(statement("in_part")).to_pylist()[0]
+        row: dict[str, Any] = self.run.sql(statement("in_part")).to_pylist()[0]
         return row
 
     def lacks(self, rule: Rule) -> str | None:

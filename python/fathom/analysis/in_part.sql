@@ -14,5 +14,7 @@ with each as (
 select
 	any_value(missing) as ranks_missing,
 	any_value(missing) or coalesce(bool_or(in_full) and bool_or(only_counted), false) as calls,
-	any_value(missing) or coalesce(bool_or(with_files) and bool_or(without_files), false) as files
+	any_value(missing) or coalesce(bool_or(with_files) and bool_or(without_files), false) as files,
+	if(files, list(rank order by rank) filter (with_files), null) as ranks_with_files,
+	if(files, list(rank order by rank) filter (not with_files and without_files), null) as ranks_without
 from (select coalesce(ranks_seen < ranks, false) as missing from runs) left join each on true

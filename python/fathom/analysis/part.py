@@ -1,9 +1,9 @@
 """What a run that was recorded in part does not tell: the same sentences on every page and screen."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source, ranklist, statement
 
 NOT_ALIKE = "of some ranks calls were recorded, those of others only counted by operation"
 NOT_IN_FULL = "calls of some ranks were recorded in full, those of others only counted"
@@ -39,6 +39,17 @@ def went_past(source: Source) -> bool:
 def is_all_own(source: Source) -> bool:
     """Is nothing left out as a run-time's?"""
     return not source.sql("select calls from beside")["calls"][0].as_py()
+
+
+def of_files(source: Source) -> tuple[str, str] | None:
+    """Ranks whose files are known, and those whose reads and writes were only counted, where there are both."""
+    (less,) = source.sql(statement("in_part")).to_pylist()
+    known, counted = (less[name] or [] for name in ("ranks_with_files", "ranks_without"))
+    return (_named(known), _named(counted)) if known and counted else None
+
+
+def _named(ranks: Sequence[int]) -> str:
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {ranklist.brief(ranks)}"
 
 
 def in_part(source: Source, manifest: Mapping[str, Any]) -> list[str]:

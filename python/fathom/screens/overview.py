@@ -9,6 +9,7 @@ from fathom import cost
 from fathom.analysis import findings as conclusions
 from fathom.analysis import statement as analysis
 from fathom.analysis import summary
+from fathom.analysis.part import HEAT_OF_ALL, is_all_own
 from fathom.importing.lacks import reads_and_writes
 from fathom.keeping import Keeping
 from fathom.manifest import command_line
@@ -22,7 +23,7 @@ from fathom.screens.servers import totals_of
 from fathom.screens.span import duration
 from fathom.screens.statements import statement
 from fathom.screens.table import Table
-from fathom.screens.tile import outliers
+from fathom.screens.tile import has_calls, outliers
 from fathom.store import Run
 from fathom.view import answers, ending, numbers, page
 from fathom.view import findings as words
@@ -212,6 +213,8 @@ def _rate(view: View) -> Table:
             if view.value(moved)
             else "not captured: no call of this run moved bytes of a file"
         )
+    elif not has_calls(view) and not is_all_own(view):
+        note = HEAT_OF_ALL
     return Table(rows.columns, rows.rows, rows.total, rows.sql, note)
 
 

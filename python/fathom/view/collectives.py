@@ -139,11 +139,14 @@ def unknown_exchange(page: Page) -> list[str]:
 
 def about_functions(page: Page) -> list[str]:
     """What the columns of times hold where the exchange is not known, and where it is told all the same."""
-    unknown = {
-        row["op"] for row in page.rows("collective_functions") if row["exchange_seconds"] is None
-    }
+    rows = [row for row in page.rows("collective_functions") if row["exchange_seconds"] is None]
+    unknown = {row["op"] for row in rows}
     if not unknown:
         return []
+    if any(row["wait_seconds"] is None for row in rows):
+        return [
+            "  of the ranks whose calls were recorded in full: waiting and exchange are unknown, rest holds them"
+        ]
     known = {row["op"] for row in page.rows("exchange") if row["exchange_seconds"] is not None}
     if unknown <= known:
         return [

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import Source, accesses, collectives, critical, ranklist, summary
+from fathom.analysis import Source, accesses, collectives, critical, part, ranklist, summary
 from fathom.analysis.breakdown import KEYS, breakdown
 from fathom.errors import UsageError
 from fathom.view import collectives as shape
@@ -246,10 +246,21 @@ SAMPLES = (
 )
 
 
+def _of_whom(page: Page) -> list[str]:
+    """Of tables by file: whose calls are in them."""
+    found = part.of_files(page.source)
+    return (
+        [f"  of {found[0]} only: those of {found[1]} were counted without files"] if found else []
+    )
+
+
 def _sharing_words(page: Page) -> list[str]:
     if all(row["shared"] is not None for row in page.rows("file_counts")):
         return []
-    return ["  not all ranks were recorded alike: which files they share is not known"]
+    return [
+        *_of_whom(page),
+        "  not all ranks were recorded alike: which files they share is not known",
+    ]
 
 
 def _ranks_title(page: Page) -> str:
@@ -269,7 +280,9 @@ def _spread_line(row: dict[str, Any]) -> str:
 
 
 def _spread(page: Page) -> list[str]:
-    return [_spread_line(row) for row in page.rows("spread")]
+    found = part.of_files(page.source)
+    lines = [_spread_line(row) for row in page.rows("spread")]
+    return [*lines, f"  of {found[1]}: {part.FILES_UNTOLD}"] if found else lines
 
 
 def _missing_title(page: Page) -> str:
@@ -325,13 +338,13 @@ PARTS = (
     Part("functions", summary.functions, "Functions", "function", FUNCTIONS, needs="layers"),
     Part("spread", summary.spread, _ranks_title, words=_spread, needs="layers", whole=True),
     Part("ranks", summary.ranks, by="rank", columns=RANKS),
-    Part("files", summary.files, "Files", "file", FILES),
+    Part("files", summary.files, "Files", "file", FILES, _of_whom),
     Part(
         "file_counts", accesses.file_counts, "Use of files", "use", FILE_COUNTS, _sharing_words, whole=True
     ),
     Part("mounts", summary.mounts, by="mount", columns=MOUNTS),
     Part("hints", summary.hints, by="hint", columns=HINTS, alone=True),
-    Part("patterns", accesses.patterns, "Access patterns (shares of the accesses)", "pattern", PATTERNS),
+    Part("patterns", accesses.patterns, "Access patterns (shares of the accesses)", "pattern", PATTERNS, _of_whom),
     Part("sizes", accesses.sizes, "Sizes of reads and writes", "sizes", SIZES, whole=True),
     Part(
         "origins", accesses.origins,
@@ -358,7 +371,7 @@ PARTS = (
     Part(
         "sieving", collectives.sieving,
         "MPI-IO and the system calls inside it (extra: data sieving, read-modify-write)",
-        "sieving", shape.SIEVING,
+        "sieving", shape.SIEVING, _of_whom,
     ),
     Part("sieved_calls", collectives.sieved_calls, by="sieved-call", columns=shape.SIEVED_CALLS, alone=True),
     Part(

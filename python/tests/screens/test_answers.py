@@ -212,8 +212,11 @@ def test_counts_by_time_say_that_they_hold_a_run_times(tmp_path: Path) -> None:
             counters=counters,
             heat=[{"process": 0, "layer": "posix", "operation": "read", "start": 0, "stop": 50, "calls": 1}],
         )  # fmt: skip
-        note = screens.ask(Runs([path]), "levels", {"run": name})["note"]
-        assert (note is not None) == (name == "mixed"), name
+        notes = (
+            screens.ask(Runs([path]), "levels", {"run": name})["note"],
+            screens.ask(Runs([path]), "overview", {"run": name})["rate"]["note"],
+        )
+        assert [note is not None for note in notes] == [name == "mixed"] * 2, name
 
 
 def test_the_overview_and_the_foot_count_alike(runs: Runs) -> None:

@@ -59,8 +59,8 @@ select
 	elapsed::hugeint as elapsed,
 	e.time::hugeint as time,
 	e.wait::hugeint as wait,
-	-- counters know the function, not the file: only one file's share is sure
-	case when c.known and w.files = 1 then greatest(c.exchange - w.wait, 0) end::hugeint as exchange,
+	-- counters know the function of all ranks, not the file: only one file's share is sure, and of operations seen of all ranks
+	case when c.known and w.files = 1 and w.wait is not null then greatest(c.exchange - w.wait, 0) end::hugeint as exchange,
 	e.io::hugeint as io
 from each as e join whole as w using (op) left join of_functions as c using (op)
 order by time desc, op, path

@@ -140,6 +140,7 @@ function Rate({ table }: { table: Table }): JSX.Element {
 				<Export name="rate" table={() => table} sql={table.sql} />
 			</div>
 			<Series times={series.times} lines={lines} unit="MB/s" height={150} label={`MB/s over time: at most ${peak(read)} read, ${peak(written)} written`} />
+			{table.note && <p class="quiet">{table.note}</p>}
 			<details class="behind">
 				<summary>The same as a table</summary>
 				<DataTable table={table} caption="Bytes over time" name="rate" what="bins" />
