@@ -245,7 +245,7 @@ def test_a_limit_makes_the_exit_status(
 def test_the_page_of_many_events_names_the_command_only(
     capsys: pytest.CaptureFixture[str], path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fathom.commands.show.FINDINGS_ON_PAGE", 2)
+    monkeypatch.setattr("fathom.view.page.FINDINGS_ON_PAGE", 2)
     _, out, _ = show(capsys, path)
     assert "What loses time?  fathom show some --findings" in out
     assert json.loads(show(capsys, path, "--json")[1])["findings"] is None

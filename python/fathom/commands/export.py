@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import fathom
+from fathom.analysis import selection
 from fathom.analysis.latency import segment
 from fathom.commands.arguments import add_run
 from fathom.errors import UsageError
@@ -20,7 +21,6 @@ from fathom.export import output
 from fathom.export.formats import FORMATS
 from fathom.export.progress import Progress
 from fathom.export.selected import Part, Selected
-from fathom.screens import selection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

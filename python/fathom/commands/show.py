@@ -19,21 +19,16 @@ import sys
 from pathlib import Path
 
 import fathom
-from fathom import cost
 from fathom.analysis import closer
 from fathom.analysis import findings as conclusions
 from fathom.commands.arguments import add_all, add_run, positive
 from fathom.errors import UsageError
 from fathom.importing.lacks import asked, every_call
-from fathom.keeping import Keeping
 from fathom.store import Run, as_json
 from fathom.view import answers, ending, findings, page, picture, tables
 from fathom.view import closer as words
 from fathom.view.part import Page
 from fathom.view.parts import NAMES, check_keys, rows_by
-
-# Events up to which the page names the worst findings: beyond, they take longer than the page itself.
-FINDINGS_ON_PAGE = 1_000_000
 
 # Why a table by this key has no row.
 NOTHING = {
@@ -122,10 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.findings is not None:
         return _print_findings(arguments)
     opened = fathom.open(arguments.run, everything=arguments.all)
-    kept = opened if opened.everything else Keeping(opened, opened.path)
-    content = page.compute(
-        opened.name, opened.manifest, kept, cost.per_call(), lambda: _found(opened)
-    )
+    content = page.of_run(opened)
     if arguments.next:
         _print_next(opened, content)
     elif arguments.by:
@@ -139,20 +131,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _found(opened: Run) -> conclusions.Findings | None:
-    """What the page says of what loses time; none where looking would take longer than the page."""
-    if opened.sql("select events from runs")["events"][0].as_py() > FINDINGS_ON_PAGE:
-        return None
-    found = conclusions.find(opened, conclusions.rules([], conclusions.own_folder()))
-    _complain(found)
-    return found
-
-
-def _complain(found: conclusions.Findings) -> None:
-    for path, why in found.broken.items():
-        print(f"fathom: {why if why.startswith(path) else f'{path}: {why}'}", file=sys.stderr)
-
-
 def _print_findings(arguments: argparse.Namespace) -> int:
     if arguments.by or arguments.svg or arguments.csv or arguments.next:
         raise UsageError("show: --findings goes alone or with --json")
@@ -163,7 +141,7 @@ def _print_findings(arguments: argparse.Namespace) -> int:
         print(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         findings.print_found(all_, arguments.top)
-    _complain(all_)
+    findings.complain(all_)
     if all_.broken:
         return UsageError.status
     over = arguments.limit is not None and any(

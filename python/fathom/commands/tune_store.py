@@ -13,8 +13,8 @@ import pyarrow as pa
 
 import fathom
 from fathom.analysis import Remembered
+from fathom.analysis.distribution.choice import check_any
 from fathom.analysis.distribution.found import patterns
-from fathom.commands.patterns import check_any
 from fathom.errors import FathomError, UsageError
 from fathom.patternstore import exchange
 from fathom.patternstore.base import Base, default_place

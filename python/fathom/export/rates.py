@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from fathom.analysis import conditions
+from fathom.analysis.selection import Selection
 from fathom.export.selected import Selected
-from fathom.screens import conditions
-from fathom.screens.selection import Selection
 
 #: A rate holds for a bin; where no bin follows, it is 0 from there on.
 RATES = """

@@ -7,11 +7,11 @@ from functools import cached_property
 import duckdb
 import pyarrow as pa
 
+from fathom.analysis import conditions
+from fathom.analysis.selection import Ranges, Selection
 from fathom.database import of_path, reading
 from fathom.errors import DamagedRun, RunError, UsageError
 from fathom.importing.lacks import reads_and_writes
-from fathom.screens import conditions
-from fathom.screens.selection import Ranges, Selection
 from fathom.store import Run
 
 MOST = 12  # choices that a message names

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import fathom
 from fathom.analysis import Remembered
+from fathom.analysis.distribution.choice import check_any, of_files
 from fathom.analysis.distribution.found import patterns
-from fathom.commands.patterns import check_any, of_files
 from fathom.errors import FathomError, UsageError
 from fathom.generate.plan import Plan
 from fathom.generate.spec import Spec

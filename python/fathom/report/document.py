@@ -1,19 +1,21 @@
 """The HTML file of a report: the page, what it shows, and the same in words for readers without scripts."""
 
-import argparse
 import contextlib
 import html
 import io
 import re
 
 import fathom
-from fathom.commands import show
 from fathom.errors import FathomError
 from fathom.report.payload import Payload
 from fathom.screens.opened import Runs
 from fathom.serve.guard import policy
 from fathom.serve.page import NOT_BUILT, inline, page
+from fathom.store import open_run
+from fathom.view import page as view
 
+#: Of a table, as `fathom show` prints it.
+ROWS = 10
 # Of no use in a file: a browser takes it from a server only, and says so.
 OF_SERVERS = "; frame-ancestors 'none'"
 
@@ -28,13 +30,11 @@ def template() -> str:
 
 def words(runs: Runs) -> str:
     """What `fathom show` prints of each run."""
-    parser = argparse.ArgumentParser()
-    show.add_arguments(parser)
-    text = io.StringIO()
+    text = io.StringIO()  # no terminal, so without colours
     with contextlib.redirect_stdout(text):
         for opened in runs.all.values():
-            show.run(parser.parse_args([str(opened.run.path)]))
-    return re.sub(r"\x1b\[[0-9;]*m", "", text.getvalue())
+            view.print_page(view.of_run(open_run(opened.run.path)), ROWS)
+    return text.getvalue()
 
 
 def document(form: str, runs: Runs, said: str, payload: Payload) -> str:

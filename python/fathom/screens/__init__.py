@@ -14,8 +14,9 @@ from urllib.parse import urlencode
 
 import duckdb
 
+from fathom.analysis import selection
 from fathom.errors import FathomError, UsageError
-from fathom.screens import kept, selection
+from fathom.screens import kept
 from fathom.screens.opened import Runs, Stop
 from fathom.screens.table import Table
 

@@ -3,12 +3,13 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fathom.analysis import conditions
+from fathom.analysis.selection import Selection
 from fathom.database import one_of
-from fathom.screens import answer, choice, conditions, number, spread, table
+from fathom.screens import answer, choice, number, spread, table
 from fathom.screens.captured import missing
 from fathom.screens.near import near, near_file
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.span import bins_of, lane_count
 from fathom.screens.statements import statement
 from fathom.screens.table import Table, notes

@@ -4,14 +4,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from fathom.analysis import conditions
 from fathom.analysis.latency.servers import are_traced
+from fathom.analysis.selection import Selection
 from fathom.database import one_of, quoted
-from fathom.screens import answer, choice, conditions, number
+from fathom.screens import answer, choice, number
 from fathom.screens.captured import Captured, captured, missing
 from fathom.screens.longest import least
 from fathom.screens.near import near
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 from fathom.screens.table import Table, notes
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, replace
 
+from fathom.analysis import conditions
+from fathom.analysis.selection import Selection
 from fathom.importing.lacks import reads_and_writes
-from fathom.screens import conditions
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from fathom.analysis import Remembered, difference
 from fathom.analysis.difference import Side
+from fathom.analysis.selection import Selection
 from fathom.screens import answer, number, table, text
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.table import Table
 
 TABLES = {

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from fathom import database, places
+from fathom.analysis.selection import Selection
 from fathom.errors import UsageError
 from fathom.screens import answer, number, table, text
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.table import Table
 
 ROWS = 10_000

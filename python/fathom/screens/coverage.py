@@ -6,16 +6,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fathom.analysis import conditions
 from fathom.analysis.distribution.shapes import shapes
 from fathom.analysis.distribution.spans import NOTHING, Spans, spans, union
 from fathom.analysis.distribution.views import bytes_of
 from fathom.analysis.latency.layers import stack
+from fathom.analysis.selection import Selection
 from fathom.database import one_of
-from fathom.screens import answer, conditions, number, table
+from fathom.screens import answer, number, table
 from fathom.screens.access import Extent, extent, file_of, note_of
 from fathom.screens.near import near_file
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 
 Bins = NDArray[np.int64]

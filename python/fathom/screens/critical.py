@@ -1,8 +1,8 @@
 """`critical`: who held the others up, from when until when (docs/selection.md)."""
 
+from fathom.analysis.selection import Selection
 from fathom.screens import answer
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 from fathom.screens.table import Table
 

@@ -4,13 +4,14 @@ import os.path
 from pathlib import PurePosixPath
 from typing import Any
 
+from fathom.analysis import conditions
+from fathom.analysis.selection import Selection
 from fathom.database import quoted
-from fathom.screens import answer, choice, conditions, number, table, text
+from fathom.screens import answer, choice, number, table, text
 from fathom.screens.captured import missing, no_files
 from fathom.screens.longest import how_many, least
 from fathom.screens.near import near
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 from fathom.screens.table import Table
 

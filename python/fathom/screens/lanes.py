@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from fathom.screens import answer, conditions
+from fathom.analysis import conditions
+from fathom.analysis.selection import Selection
+from fathom.screens import answer
 from fathom.screens.near import near
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 from fathom.screens.table import Table
 

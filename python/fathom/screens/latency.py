@@ -3,11 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from fathom.screens import answer, choice, conditions, number, table
+from fathom.analysis import conditions
+from fathom.analysis.selection import Selection
+from fathom.screens import answer, choice, number, table
 from fathom.screens.captured import missing
 from fathom.screens.near import near
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.span import bins_of
 from fathom.screens.statements import statement
 

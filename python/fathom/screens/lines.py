@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from fathom.analysis.selection import Selection
 from fathom.screens import answer, number
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 
 #: A run may come from somebody else, and name any file as its source: only what its name says is a program's is read.
 SUFFIXES = frozenset({

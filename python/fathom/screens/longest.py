@@ -1,9 +1,9 @@
 """The longest of many calls, and how many there are, without a look at each where counters know."""
 
-from fathom.screens import conditions
+from fathom.analysis import conditions
+from fathom.analysis.selection import Selection
 from fathom.screens.near import near
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 
 

@@ -1,8 +1,9 @@
 """Where the calls of a selection are looked for: among all, or, in a large run, among those of its time alone."""
 
-from fathom.screens import by_time, conditions
+from fathom.analysis import conditions
+from fathom.analysis.selection import Ranges, Selection
+from fathom.screens import by_time
 from fathom.screens.opened import View
-from fathom.screens.selection import Ranges, Selection
 from fathom.screens.span import duration, lane_count
 
 Times = tuple[int, int]

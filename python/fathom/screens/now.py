@@ -8,10 +8,10 @@ from typing import Any
 
 from fathom import live, manifest
 from fathom.analysis.live import BY, Course
+from fathom.analysis.selection import Selection
 from fathom.errors import FathomError
 from fathom.screens import answer
 from fathom.screens.opened import Runs, View
-from fathom.screens.selection import Selection
 from fathom.screens.table import Table
 
 INTERVAL = "2"  # seconds between two looks

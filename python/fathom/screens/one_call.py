@@ -5,15 +5,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from fathom.analysis import conditions
 from fathom.analysis.latency.layers import stack
+from fathom.analysis.selection import Selection
 from fathom.database import quoted
 from fathom.errors import UsageError
-from fathom.screens import answer, choice, conditions, number, table
+from fathom.screens import answer, choice, number, table
 from fathom.screens.lines import around
 from fathom.screens.longest import how_many, least
 from fathom.screens.near import near
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.statements import statement
 from fathom.screens.table import Table
 

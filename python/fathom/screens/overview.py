@@ -10,6 +10,7 @@ from fathom.analysis import findings as conclusions
 from fathom.analysis import statement as analysis
 from fathom.analysis import summary
 from fathom.analysis.part import HEAT_OF_ALL, is_all_own
+from fathom.analysis.selection import Selection
 from fathom.importing.lacks import reads_and_writes
 from fathom.keeping import Keeping
 from fathom.manifest import command_line
@@ -18,7 +19,6 @@ from fathom.screens import answer
 from fathom.screens.captured import Captured
 from fathom.screens.lanes import lanes
 from fathom.screens.opened import MEMORY, View
-from fathom.screens.selection import Selection
 from fathom.screens.servers import totals_of
 from fathom.screens.span import duration
 from fathom.screens.statements import statement

@@ -3,14 +3,15 @@
 from dataclasses import replace
 from typing import Any
 
+from fathom.analysis import conditions
 from fathom.analysis.latency.servers import are_traced
+from fathom.analysis.selection import Selection
 from fathom.database import one_of, quoted
-from fathom.screens import answer, conditions, number, text
+from fathom.screens import answer, number, text
 from fathom.screens.breakdown import NONE, holders
 from fathom.screens.captured import missing, no_files
 from fathom.screens.near import near
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.span import bins_of
 from fathom.screens.statements import statement
 from fathom.screens.table import Table, notes

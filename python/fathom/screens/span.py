@@ -1,7 +1,7 @@
 """How large a run is, and the bins of time that a picture has."""
 
+from fathom.analysis.selection import Selection
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 
 
 def duration(view: View) -> int:

@@ -10,14 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fathom import tiles
+from fathom.analysis import conditions
 from fathom.analysis.part import HEAT_OF_ALL, is_all_own
+from fathom.analysis.selection import Selection
 from fathom.database import quoted
 from fathom.errors import DamagedRun, UsageError
-from fathom.screens import answer, conditions, number, text
+from fathom.screens import answer, number, text
 from fathom.screens.captured import missing
 from fathom.screens.near import near
 from fathom.screens.opened import View
-from fathom.screens.selection import Selection
 from fathom.screens.span import duration, lane_count
 from fathom.screens.statements import statement
 from fathom.tiles import statements

@@ -1,6 +1,6 @@
 """SQL of the pyramid, with its numbers put in."""
 
-from fathom.screens.statements import of_folder
+from fathom.analysis.statements import of_folder
 from fathom.tiles.geometry import Level
 
 _statement = of_folder(__package__)

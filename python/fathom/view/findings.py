@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -84,6 +85,12 @@ def _print(number: int, finding: Finding) -> None:
 
 # What a page has room for.
 WORST = 4
+
+
+def complain(findings: Findings) -> None:
+    """Of rules that cannot be asked."""
+    for path, why in findings.broken.items():
+        print(f"fathom: {why if why.startswith(path) else f'{path}: {why}'}", file=sys.stderr)
 
 
 def print_worst(findings: Findings | None, name: str) -> None:

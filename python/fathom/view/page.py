@@ -8,18 +8,39 @@ from typing import Any
 
 import pyarrow as pa
 
+from fathom import cost
 from fathom.analysis import Source, ranklist, summary
+from fathom.analysis import findings as conclusions
 from fathom.analysis.findings import Findings
 from fathom.analysis.part import HEAT_OF_ALL, in_part, is_all_own
 from fathom.analysis.when import Line
 from fathom.analysis.when import lines as heat_lines
+from fathom.keeping import Keeping
 from fathom.launchers import starts_others
 from fathom.manifest import command_line, ended, imported_by
-from fathom.store import as_json
+from fathom.store import Run, as_json
 from fathom.view import answers, findings, heat, numbers
 from fathom.view.part import Page, Part
 from fathom.view.parts import PARTS
 from fathom.view.tables import columns, emphasised, heading, printable, show
+
+#: Events up to which the page names the worst findings: beyond, they take longer than the page itself.
+FINDINGS_ON_PAGE = 1_000_000
+
+
+def of_run(run: Run) -> Page:
+    """The page of an opened run, whose slow statements are kept beside its tables."""
+    kept = run if run.everything else Keeping(run, run.path)
+    return compute(run.name, run.manifest, kept, cost.per_call(), lambda: _findings(run))
+
+
+def _findings(run: Run) -> Findings | None:
+    """What the page says of what loses time; none where looking would take longer than the page."""
+    if run.sql("select events from runs")["events"][0].as_py() > FINDINGS_ON_PAGE:
+        return None
+    found = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
+    findings.complain(found)
+    return found
 
 
 def compute(

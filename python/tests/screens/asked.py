@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom import screens
-from fathom.screens import selection
+from fathom.analysis import selection
 from fathom.screens.opened import Runs, Stop
 from latency.forest import Call, Forest
 from screens.test_selection import lane_of, selected

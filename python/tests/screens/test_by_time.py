@@ -8,11 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from fathom import onefile, screens
+from fathom.analysis import conditions
+from fathom.analysis.selection import Selection
 from fathom.derived import Derived, ignore
-from fathom.screens import by_time, conditions
+from fathom.screens import by_time
 from fathom.screens.near import near, near_file
 from fathom.screens.opened import HELD, Runs, Stop
-from fathom.screens.selection import Selection
 from latency.forest import Forest
 
 BRUSHED: list[tuple[str, dict[str, str]]] = [

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fathom.analysis import conditions, selection
 from fathom.errors import UsageError
-from fathom.screens import conditions, selection
 from fathom.screens.opened import Runs
 from latency.forest import Forest
 

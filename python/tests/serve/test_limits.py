@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 import pytest
 from fathom import screens
+from fathom.analysis.selection import Selection
 from fathom.screens.opened import Runs, View
-from fathom.screens.selection import Selection
 from fathom.serve.application import Answers
 from starlette.requests import Request
 

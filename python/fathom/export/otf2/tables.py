@@ -3,9 +3,9 @@
 from functools import partial
 from typing import Any
 
+from fathom.analysis.statements import of_folder
 from fathom.export.otf2.words import COLLECTIVES, Opening, opening
 from fathom.export.selected import Selected
-from fathom.screens.statements import of_folder
 
 Row = dict[str, Any]
 

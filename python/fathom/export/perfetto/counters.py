@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from fathom.analysis.selection import MOST
 from fathom.export.perfetto.packets import Packets, counters
 from fathom.export.perfetto.protobuf import number, text
 from fathom.export.perfetto.tracks import Tracks
 from fathom.export.rates import OF_FILES, rates
 from fathom.export.selected import Selected
-from fathom.screens.selection import MOST
 
 UNITS = {"ns": number(3, 1), "count": number(3, 2), "bytes": number(3, 3)}
 PROCESSES = "(select process from calls where {where})"

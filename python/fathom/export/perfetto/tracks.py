@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from fathom.analysis.statements import statement
 from fathom.export.perfetto.packets import Packets, track
 from fathom.export.perfetto.protobuf import message, number, text
 from fathom.export.selected import Selected
-from fathom.screens.statements import statement
 
 #: Above all that Linux gives: numbers for a pid or tid that another process or thread of the run has as well.
 BEYOND = 4_194_304

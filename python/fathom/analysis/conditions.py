@@ -1,10 +1,10 @@
 """A selection as a condition of SQL that stands by itself: values are written into it, so that it can be copied."""
 
+from fathom.analysis import Source
 from fathom.analysis.own import own_values
+from fathom.analysis.selection import Ranges, Selection
+from fathom.analysis.statements import statement
 from fathom.database import one_of, quoted
-from fathom.screens.opened import View
-from fathom.screens.selection import Ranges, Selection
-from fathom.screens.statements import statement
 
 
 def within(column: str, ranges: Ranges) -> str:
@@ -57,12 +57,12 @@ def _ops(pairs: tuple[tuple[str, str], ...]) -> str:
     return f"(layer, op) in ({rows})"
 
 
-def outermost(view: View, selection: Selection) -> str:
+def outermost(source: Source, selection: Selection) -> str:
     """Of rows of `calls`: no other I/O call holds it. Where layers, kinds or ops are chosen all of those count, since
     what is chosen may lie inside what is not."""
     if selection.layers or selection.kinds or selection.ops:
         return "true"
-    if not own_values(view)["regions"]:
+    if not own_values(source)["regions"]:
         return "depth = 0"
     return statement("outermost_call")
 

@@ -1,0 +1,41 @@
+"""Patterns of files that a user chose; an error where there are none."""
+
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+from fathom.analysis.distribution.found import Patterns
+from fathom.errors import RunError, UsageError
+from fathom.importing.lacks import reads_and_writes
+from fathom.store import Run
+
+MOST = 12  # files that a message names
+
+
+def of_files(command: str, found: Patterns, name: str, glob: str) -> Patterns:
+    """The same of files like these; there must be one, or none at all."""
+    kept = found.only(
+        lambda path: fnmatchcase(path, glob) or fnmatchcase(PurePosixPath(path).name, glob)
+    )
+    there = sorted({PurePosixPath(path).name for use in found.uses for path in use.paths})
+    if there and not (kept.patterns or kept.unplaced):
+        more = f" and {len(there) - MOST} more" if len(there) > MOST else ""
+        raise UsageError(
+            f"{command}: no read or write of a file like '{glob}' in {name}; there are {', '.join(there[:MOST])}{more}"
+        )
+    return kept
+
+
+def check_any(found: Patterns, run: Run) -> None:
+    """Something must be there to show."""
+    if found.patterns or found.unplaced:
+        return
+    name = run.name
+    if found.made:
+        again = f"fathom show {name} --next prepares the run that has them"
+        raise RunError(
+            f"{name}: none of its {found.made:,} reads and writes was recorded in full (level file or job):"
+            f" {reads_and_writes(run.manifest, again)}"
+        )
+    raise RunError(
+        f"{name}: no read or write of a file was seen: fathom doctor PROGRAM says why that can be"
+    )
