@@ -23,7 +23,7 @@ from harness import invariants, needs, paths, runner, tables
 
 RANKS = 3
 MPIS = ("mpich", "ompio")
-SOURCE = paths.TESTS / "programs" / "mpi" / "hang.c"
+PROGRAM = "mpi/hang"
 # Ranks say that they wait just before they do; by then they do.
 SETTLED = 1.0
 WAITING = 2.0
@@ -81,16 +81,16 @@ class Job:
         return self.process.poll() is not None and not processes(self.data) + processes(self.run)
 
 
-def start(tmp: Path, mpi: str, kind: str, inside: bool = False) -> Job:
+def start(tmp: Path, mpi: str, kind: str, inside: bool = False, program: str = PROGRAM) -> Job:
     """`fathom run mpiexec hang`, or mpiexec fathom run hang. It has a process group of its own."""
     needs.require(needs.of_mpi(mpi))
     run, data = tmp / "run.fathom", tmp / "f"
     launch = [*shlex.split(runner.LAUNCH[mpi]), "-n", str(RANKS)]
     traced = [paths.FATHOM, "run", "--no-show", "-o", run, "--"]
-    program = paths.PROGRAMS / "programs" / "mpi" / f"hang_{needs.MPI[mpi]}"
+    built = paths.PROGRAMS / "programs" / f"{program}_{needs.MPI[mpi]}"
     words = [*launch, *traced] if inside else [*traced, *launch]
     process = subprocess.Popen(
-        [str(word) for word in (*words, program, kind, data)],
+        [str(word) for word in (*words, built, kind, data)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -161,9 +161,12 @@ def killed(job: Job, kill: Callable[[Job, int], None], number: int, waiting: int
     return waited
 
 
-def line_of(call: str) -> int:
-    (line,) = [n for n, text in enumerate(SOURCE.read_text().splitlines(), 1) if f"{call}(" in text]
-    return line
+def line_of(call: str, program: str = PROGRAM) -> str:
+    """`hang.c:33`: the only line with this call."""
+    source = paths.TESTS / "programs" / f"{program}.c"
+    lines = enumerate(source.read_text().splitlines(), 1)
+    (line,) = [number for number, text in lines if f"{call}(" in text]
+    return f"{source.name}:{line}"
 
 
 def hangs(run: Path) -> list[findings.Finding]:
@@ -206,15 +209,16 @@ def assert_page(run: Path, *words: str) -> None:
     assert all(word in page for word in words), done.stdout
 
 
-def assert_named(job: Job, call: str, of_file: bool, does: str) -> None:
+def assert_named(job: Job, call: str, line: str, of_file: bool, does: str) -> None:
     """The finding and the page say who waits where, and where the rank that never came was last."""
     (found,) = hangs(job.run)
     said = sentence(found.rule.says, found.values)
     of = f" of {job.data}" if of_file else ""
-    assert said.startswith(f"ranks 0-1 wait in {call}{of} (hang.c:{line_of(call)}) since "), said
-    assert f"rank 2 never came: {does} of {job.data} (hang.c:" in said, said
-    assert found.lines and all(f"hang.c:{line_of(call)} " in line for line in found.lines)
-    assert_page(job.run, said, "Open when their process ended", f"hang.c:{line_of(call)}")
+    assert said.startswith(f"ranks 0-1 wait in {call}{of} ({line}) since "), said
+    source = line.partition(":")[0]
+    assert f"rank 2 never came: {does} of {job.data} ({source}:" in said, said
+    assert found.lines and all(f"{line} " in place for place in found.lines)
+    assert_page(job.run, said, "Open when their process ended", line)
 
 
 def lasted(run: Path) -> int:
@@ -259,7 +263,7 @@ def test_a_hung_collective_lasts_and_is_named(
         )
     )
     assert heat[0] >= waited and heat[1] >= waited and heat[2] < waited
-    assert_named(job, WRITE, True, f"its last call was {WRITE}")
+    assert_named(job, WRITE, line_of(WRITE), True, f"its last call was {WRITE}")
 
 
 @pytest.mark.parametrize("mpi", MPIS)
@@ -269,7 +273,7 @@ def test_ranks_that_started_fathom_themselves(launched: Callable[..., Job], mpi:
     waited = killed(job, kill_group, signal.SIGKILL)
     assert "end_ns" not in json.loads((job.run / "run.json").read_text())
     assert_lasts(tables.connect(job.run), WRITE, waited)
-    assert_named(job, WRITE, True, f"its last call was {WRITE}")
+    assert_named(job, WRITE, line_of(WRITE), True, f"its last call was {WRITE}")
 
 
 def test_an_agent_alone(tmp_path: Path) -> None:
@@ -299,7 +303,26 @@ def test_an_agent_alone(tmp_path: Path) -> None:
     )
     assert looks == [[2]]
     assert_lasts(connection, WRITE, waited // 2)
-    assert_named(job, WRITE, True, f"its last call was {WRITE}")
+    assert_named(job, WRITE, line_of(WRITE), True, f"its last call was {WRITE}")
+
+
+@pytest.mark.parametrize(
+    ("library", "mpi", "op", "call"),
+    [
+        ("pnetcdf", "ompio", "ncmpi_put_vara_all", "ncmpi_put_vara_double_all"),
+        ("hdf5", "mpich", "H5Dwrite", "H5Dwrite"),
+        ("netcdf", "romio321", "nc_put_vara", "nc_put_vara_double"),
+    ],
+)
+def test_a_hung_call_of_a_library(
+    launched: Callable[..., Job], library: str, mpi: str, op: str, call: str
+) -> None:
+    """It is the call that the program made, whatever the library makes of it: a collective call, or messages."""
+    program = f"{library}_hang"
+    job = launched(mpi, "stuck", program=program)
+    waited = killed(job, kill_group, signal.SIGKILL)
+    assert_lasts(tables.connect(job.run), op, waited)
+    assert_named(job, op, line_of(call, program), True, f"its last call was {op}")
 
 
 @pytest.mark.parametrize("mpi", MPIS)
@@ -307,7 +330,8 @@ def test_a_hung_open(launched: Callable[..., Job], mpi: str) -> None:
     job = launched(mpi, "opens")
     waited = killed(job, kill_group, signal.SIGKILL)
     assert_lasts(tables.connect(job.run), "MPI_File_open", waited)
-    assert_named(job, "MPI_File_open", False, f"its last call was {WRITE}")
+    opened = "MPI_File_open"
+    assert_named(job, opened, line_of(opened), False, f"its last call was {WRITE}")
 
 
 @pytest.mark.parametrize("mpi", MPIS)
@@ -316,7 +340,7 @@ def test_ranks_in_different_calls(launched: Callable[..., Job], mpi: str) -> Non
     job = launched(mpi, "closes")
     waited = killed(job, kill_group, signal.SIGKILL)
     assert_lasts(tables.connect(job.run), WRITE, waited)
-    assert_named(job, WRITE, True, "it is in MPI_File_close")
+    assert_named(job, WRITE, line_of(WRITE), True, "it is in MPI_File_close")
 
 
 @pytest.mark.parametrize("mpi", MPIS)
@@ -337,7 +361,7 @@ def test_a_rank_that_reads_waits_for_no_rank(launched: Callable[..., Job]) -> No
     waited = killed(job, kill_group, signal.SIGKILL, waiting=RANKS)
     assert_lasts(tables.connect(job.run), "read", waited, ranks=(0,))
     assert not hangs(job.run)
-    assert_page(job.run, "Open when their process ended", f"hang.c:{line_of('read')}")
+    assert_page(job.run, "Open when their process ended", line_of("read"))
 
 
 LONG_WRITE = """

@@ -2,7 +2,8 @@
 -- layer:  mpiio
 -- limit:  the run ended (it was killed, or cut) while ranks were in a collective call on a file that other ranks of the file never began, for
 --   1 s at least, and three times as long as ranks of this run ever waited for each other before: who is late has come by then. A rank that
---   is in a read or write inside waits for storage, not for ranks. Of an open nobody knows yet whose it is: there two ranks must wait
+--   is in a read or write inside waits for storage, not for ranks. Of an open nobody knows yet whose it is, and of a call of HDF5 or netCDF
+--   that is still open not whether it is collective: there two ranks must wait, and no such call on what it is on may have been independent
 -- says:   {waiting:ranks_of} {wait} in {call}{of}{line} since {since:seconds}, for {seconds:seconds} until the end; {absent:ranks_of} never
 --   came: {last}
 -- lost:   from the first waiting rank's begin of the call to the end of the last
@@ -11,11 +12,17 @@
 -- seen:   Open MPI#7414; netcdf-c#1831; PnetCDF#238; UnifyFS#762
 with open_at_end as materialized ({open_at_end}),
 asked as (
-	select e.*, concat_ws(' ', e.collective, e.layer, e.op) as which
+	select e.*, concat_ws(' ', e.collective, e.layer, e.op, if(e.collective is null, e.file, null)) as which
 	from open_at_end as e join ops as o using (layer, op)
-	where o.collective and e.rank is not null
+	where e.rank is not null
+		and if(o.collective, o.kind = 'open' or e.collective is not null, list_contains(o.fields, 'collective'))
 		and not exists (
 			select 1 from open_at_end as i where i.stream = e.stream and i.depth > e.depth and i.layer in ('posix', 'stdio', 'aio')
+		)
+		and not exists (
+			select 1
+			from calls as c
+			where c.process = e.process and c.object = e.object and c.layer = e.layer and c.op = e.op and c.state = 'done' and c.collective is null
 		)
 ),
 -- Of collective calls inside each other (HDF5's, MPI-IO's) the outermost that is known to lack ranks.
@@ -25,7 +32,7 @@ meeting as (
 		min(a.depth) as depth, min(a.start) as start, max(a.stop) as stop, list(distinct a.rank order by a.rank) as waiting,
 		max_by(a.id, a.stop - a.start, 8) as calls
 	from asked as a left join collectives as g using (collective)
-	where g.ranks_seen < g.ranks_expected or not g.agreed or a.collective is null and a.op in (select op from ops where collective and kind = 'open')
+	where g.ranks_seen < g.ranks_expected or not g.agreed or a.collective is null
 	group by which, a.collective
 	having a.collective is not null or count(distinct a.rank) > 1
 	-- Where ranks are in different calls, those that are more.
@@ -33,8 +40,18 @@ meeting as (
 ),
 came as (
 	select m.which, c.process from calls as c join meeting as m using (collective, layer, op)
+	union all
+	-- Where nothing joins them: who made as many.
+	select which, process
+	from (
+		select m.which, c.process, bool_or(list_contains(m.waiting, c.rank)) as waits, count(*) as made
+		from calls as c join meeting as m using (file, layer, op)
+		where m.collective is null
+		group by m.which, c.process
+	)
+	qualify made >= min(made) filter (waits) over (partition by which)
 ),
--- All ranks that have the file open; of an open, all of the job.
+-- All ranks that have the file open together; of an open, all of the job.
 member as (
 	select distinct m.which, p.process, p.rank
 	from meeting as m
@@ -43,7 +60,10 @@ member as (
 	join processes as p on p.process = o.process
 	where p.rank is not null
 	union all
-	select m.which, p.process, p.rank from meeting as m, processes as p where m.collective is null and p.rank is not null
+	select m.which, p.process, p.rank
+	from meeting as m, processes as p
+	where m.collective is null and p.rank is not null
+		and (m.file is null or p.process in (select o.process from objects as o where o.file = m.file and o.communicator_size > 1))
 ),
 absent as materialized (
 	select b.*, m.stop
