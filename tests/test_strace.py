@@ -194,6 +194,40 @@ def test_options_that_put_words_before_a_call(tmp_path: Path, options: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("options", "within"),
+    [
+        ("-Y", ""),
+        ("--decode-pids=all", ""),
+        ("--decode-pids=all", "unshare --pid --fork"),
+        ("--decode-pids=pidns", "unshare --pid --fork"),
+    ],
+)
+def test_whose_child_a_process_is(tmp_path: Path, options: str, within: str) -> None:
+    """`clone() = 12<sh>`, and `= 4 /* 12 in strace's PID NS */`: what a child has from its parent is known."""
+    needs.require(["namespaces"] if within else [])
+    log = tmp_path / "sh.log"
+    (tmp_path / "in").write_text("12345")
+    script = "cat in | cat > copy; (cat copy; true) | cat > again"
+    words = ["strace", "-f", "-ttt", "-T", "-y", options, "-o", str(log), *within.split()]
+    subprocess.run([*words, "sh", "-c", script], check=True, cwd=tmp_path)
+    done = fathom("import", "strace", log, "-o", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    connection = tables.connect(tmp_path / "run.fathom")
+    rows = connection.execute(f"""
+        select command[1], op, path[{len(str(tmp_path)) + 2}:], file_offset, bytes
+        from calls join files using (file) join processes using (process)
+        where path like '{tmp_path}/%' and op in ('read', 'write') and bytes > 0 order by calls.start""")
+    assert rows.fetchall() == [
+        ("cat", "read", "in", 0, 5),
+        ("cat", "write", "copy", 0, 5),
+        ("cat", "read", "copy", 0, 5),
+        ("cat", "write", "again", 0, 5),
+    ]
+    roots = connection.execute("select distinct pid from processes where parent is null").fetchall()
+    assert roots == [(int(log.read_bytes().split()[0].partition(b"<")[0]),)]
+
+
+@pytest.mark.parametrize(
     ("options", "why"),
     [
         ("-f -r -T -y", "strace -r"),

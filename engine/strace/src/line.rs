@@ -180,16 +180,24 @@ pub fn outcome(text: &[u8]) -> Option<Outcome> {
 	let end = if text.first() == Some(&b'?') { 1 } else { value_end(text) };
 	let (value, rest) = text.split_at(end);
 	let made = text::descriptor(text).filter(|found| found.path.is_some());
-	let result = match &made {
-		Some(made) => Some(made.number),
-		None if value == b"?" => None,
-		None => Some(text::number(value)?),
+	let result = match (own_pid(text), &made) {
+		(Some(pid), _) => Some(pid),
+		(None, Some(made)) => Some(made.number),
+		(None, None) if value == b"?" => None,
+		(None, None) => Some(text::number(value)?),
 	};
 	let error = rest.trim_ascii_start();
 	let letters = error.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
 	let named = error.first() == Some(&b'E') && result.is_none_or(|result| result < 0);
 	let error = named.then(|| error[..letters].to_vec());
 	Some(Outcome { result, made, error, duration })
+}
+
+/// What strace itself calls the process whose number another namespace gave: `4<sh> /* 1234 in strace's PID NS */`.
+fn own_pid(text: &[u8]) -> Option<i64> {
+	let said = text.strip_suffix(b" in strace's PID NS */")?;
+	let from = said.iter().rposition(|&byte| byte == b' ')? + 1;
+	text::number(&said[from..])
 }
 
 fn value_end(text: &[u8]) -> usize {
@@ -265,6 +273,9 @@ mod tests {
 		assert_eq!(of(r" = 3</a\76> <1.5>").made.unwrap().path.unwrap(), b"/a>");
 		assert_eq!(of(" = -1 ENOENT (No such file or directory)").error.unwrap(), b"ENOENT");
 		assert_eq!(of(" = 0x7f00").result, Some(0x7f00));
+		assert_eq!(of(" = 12<sh> <0.1>").result, Some(12));
+		assert_eq!(of(" = 4<sh> /* 12 in strace's PID NS */ <0.1>").result, Some(12));
+		assert_eq!(of(" = 4 /* 12 in strace's PID NS */").result, Some(12));
 		let open = of(" = ? ERESTARTSYS (To be restarted if SA_RESTART is set) <0.1>");
 		assert_eq!((open.result, open.error.unwrap()), (None, b"ERESTARTSYS".to_vec()));
 		assert_eq!(of("     = ?").result, None);
