@@ -4,22 +4,29 @@ Each sum has them, at every level."""
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import needs, paths
+from fathom import screens
+from fathom.screens.opened import Runs
+from harness import needs, paths, runner
 
 LEVELS = ["call", "file"]
 
 
-def shown(folder: Path, level: str, program: str, *words: object) -> dict[str, Any]:
-    """The tables of `fathom show --json` of a program run at this level."""
+def shown(folder: Path, level: str, program: str, *words: object, mpi: str = "") -> dict[str, Any]:
+    """The tables of `fathom show --json` of a program run at this level, with MPI on two ranks."""
     run = folder / "r.fathom"
-    command = [paths.PROGRAMS / "programs" / program, *words]
+    launch = [*shlex.split(runner.LAUNCH[mpi]), "-n", "2"] if mpi else []
+    built = f"{program}_{needs.MPI[mpi]}" if mpi else program
+    command = [*launch, paths.PROGRAMS / "programs" / built, *words]
     record = [paths.FATHOM, "run", "--no-show", "--level", level, "-o", run, "--", *command]
-    subprocess.run([str(word) for word in record], check=True, timeout=120)
+    environment = os.environ | runner.STACK_ENV if mpi else None
+    subprocess.run([str(word) for word in record], check=True, timeout=120, env=environment)
     show = [paths.PYTHON, "-m", "fathom", "show", "--json", str(run)]
     told = subprocess.run(show, check=True, timeout=120, capture_output=True).stdout
     tables: dict[str, Any] = json.loads(told)
@@ -69,6 +76,42 @@ def test_asynchronous_bytes(
     assert of["aio"] + of["posix"] == read + written
     (process,) = tables["ranks"]
     assert process["bytes"] == read + written
+
+
+def by_layer(folder: Path) -> dict[str, int]:
+    """Bytes on the screen *Breakdown*."""
+    asked = {"run": "r", "by": "layer", "of": "inclusive"}
+    answer = screens.ask(Runs([folder / "r.fathom"]), "breakdown", asked)
+    names = [column["name"] for column in answer["columns"]]
+    return {row[names.index("key")]: row[names.index("bytes")] for row in answer["rows"]}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("mpi", ["mpich", "ompio"])
+def test_bytes_of_posted_writes_of_mpi(tmp_path: Path, level: str, mpi: str) -> None:
+    """MPI_File_iwrite_at of 1 to 20 bytes, completed in all ways; 2 ranks."""
+    needs.require(needs.of_mpi(mpi))
+    tables = shown(tmp_path, level, "mpi_requests", tmp_path / "f", mpi=mpi)
+    written = 2 * sum(range(1, 21))
+    of = {layer["layer"]: layer["bytes"] for layer in tables["layers"]}
+    assert of["mpiio"] == by_layer(tmp_path)["mpiio"] == written
+    assert moved(tables, tmp_path / "f") == (0, written)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_bytes_of_posts_of_pnetcdf(tmp_path: Path, level: str) -> None:
+    """What the program says of itself, but what it cancels and what is pending when it closes the file, twice."""
+    needs.require([*needs.of_mpi("ompio"), "library:pnetcdf"])
+    tables = shown(tmp_path, level, "pnetcdf_calls", tmp_path, mpi="ompio")
+    said = 0
+    for account in tmp_path.glob("account.*"):
+        lines = [line.split(";") for line in account.read_text().splitlines()]
+        amounts = [(line[2], int(line[4])) for line in lines]
+        said += sum(amount for _, amount in amounts if amount > 0)
+        said -= [amount for op, amount in amounts if op == "ncmpi_iput_vara"][-1]
+        said -= sum([amount for op, amount in amounts if op == "ncmpi_iget_vara"][-2:])
+    of = {layer["layer"]: layer["bytes"] for layer in tables["layers"]}
+    assert of["pnetcdf"] == by_layer(tmp_path)["pnetcdf"] == said > 0
 
 
 @pytest.mark.parametrize("level", LEVELS)
