@@ -23,6 +23,9 @@ SAID = {
     "selection": "not to be told: of some ranks calls were recorded, those of others only counted",
 }
 SELECTION = '[job]\n[call]\nranks = "0"\n'
+FILES = '[job]\n[file]\nranks = "0"\n'
+# What S3D moves of 16^3 points: 16 numbers of 8 bytes each.
+BYTES = 16**3 * 16 * 8
 
 
 @pytest.fixture(scope="module")
@@ -31,21 +34,71 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     needs.require(needs.of_mpi("mpich"))
     folder = tmp_path_factory.mktemp("part")
     (folder / "part.toml").write_text(SELECTION)
-    kernel = paths.PROGRAMS.parent / "kernels" / "s3d_mpiio_mpich"
     runs = {}
     for way, words in {"whole": (), **WAYS}.items():
-        data = folder / f"data.{way}"
-        data.mkdir()
-        runs[way] = folder / f"{way}.fathom"
-        options = [word.format(folder=folder) for word in words]
-        command = [paths.FATHOM, "run", "--no-show", *options, "-o", runs[way], "--"]
-        command += [*generated.LAUNCH["mpich"], "-n", str(RANKS), kernel]
-        command += ["-c", "1", "16", "16", "16", "2", "2", "1", data]
-        done = subprocess.run(
-            list(map(str, command)), capture_output=True, text=True, timeout=300, check=False
-        )
-        assert done.returncode == 0, done.stderr
+        runs[way] = record(folder, way, [word.format(folder=folder) for word in words])
     return runs
+
+
+def record(folder: Path, way: str, options: list[str]) -> Path:
+    data, run = folder / f"data.{way}", folder / f"{way}.fathom"
+    data.mkdir()
+    kernel = paths.PROGRAMS.parent / "kernels" / "s3d_mpiio_mpich"
+    command = [paths.FATHOM, "run", "--no-show", *options, "-o", run, "--"]
+    command += [*generated.LAUNCH["mpich"], "-n", str(RANKS), kernel]
+    command += ["-c", "1", "16", "16", "16", "2", "2", "1", data]
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return run
+
+
+@pytest.fixture(scope="module")
+def in_steps(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """As --next prepares them: all ranks counted; files of the rank that moves the bytes; each call of it."""
+    needs.require(needs.of_mpi("mpich"))
+    folder = tmp_path_factory.mktemp("steps")
+    runs = [record(folder, "0", ["--level", "job"])]
+    while len(runs) < 3:
+        command = [paths.PYTHON, "-m", "fathom", "show", str(runs[-1]), "--next"]
+        said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+        words = said.stdout.split()
+        selection = folder / words[words.index("--select") + 1]
+        runs.append(record(folder, str(len(runs)), ["--select", str(selection)]))
+    return runs
+
+
+def assert_of_the_ranks_recorded(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files of rank 0 alone are known, of the others how often they called what."""
+    content = page(run, capsys)
+    (said,) = content["answers"]["says"]["Which ranks?"]
+    assert said.startswith(SAID["selection"])
+    assert all(row["by_one"] is None and row["shared"] is None for row in content["file_counts"])
+    assert main(["show", str(run)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("not all ranks were recorded alike: ") == 3  # Ranks, Files, Use of files
+    assert main(["landscape", str(run), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["runs"]
+    assert 0 <= row["bytes_written"] - BYTES < 1000  # and what it says
+    assert (row["time_by"], row["bytes_by"]) == ("unknown", "unknown")
+
+
+def test_files_of_one_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    needs.require(needs.of_mpi("mpich"))
+    (tmp_path / "files.toml").write_text(FILES)
+    run = record(tmp_path, "files", ["--select", str(tmp_path / "files.toml")])
+    assert_of_the_ranks_recorded(run, capsys)
+
+
+def test_a_run_in_steps(in_steps: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    counted, files, calls = in_steps
+    for run in (counted, calls):
+        (said,) = page(run, capsys)["answers"]["says"]["Which ranks?"]
+        assert said.startswith(f"one of {RANKS} ranks, 0: ")
+    assert_of_the_ranks_recorded(files, capsys)
+    for row in collectives.operations(fathom.open(calls)).to_pylist():
+        assert (row["ranks"], row["ranks_seen"], row["domains"]) == (RANKS, 1, "unknown")
 
 
 def page(run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

@@ -15,8 +15,14 @@ with data as (
 		and {of_files}
 		and (enclosing is null or enclosing_layer <> 'mpi' and (enclosing_layer, enclosing) not in (select (layer, op) from ops where kind = 'comm'))
 ),
+moving as (
+	select * from data where bytes > 0 and (low or middle)
+),
 below as (
-	select file, kind, bool_or(low) as low, bool_or(middle) as middle from data where bytes > 0 and (low or middle) group by file, kind
+	select file, kind, bool_or(low) as low, bool_or(middle) as middle from moving where file is not null group by file, kind
+	union all
+	-- Of ranks whose files are not known the bytes may be of any file.
+	select null, kind, bool_or(low), bool_or(middle) from moving group by kind
 ),
 chosen as (
 	select data.*
