@@ -112,6 +112,11 @@ def test_bytes_of_posts_of_pnetcdf(tmp_path: Path, level: str) -> None:
         said -= sum([amount for op, amount in amounts if op == "ncmpi_iget_vara"][-2:])
     of = {layer["layer"]: layer["bytes"] for layer in tables["layers"]}
     assert of["pnetcdf"] == by_layer(tmp_path)["pnetcdf"] == said > 0
+    # The account itself is written besides, in next to no time.
+    accounts = sum(path.stat().st_size for path in tmp_path.glob("account.*"))
+    assert of["stdio"] == accounts
+    (library,) = tables["answers"]["says"]["Which library?"]
+    assert "called directly besides: " in library and "C streams" in library
 
 
 @pytest.mark.parametrize("level", LEVELS)

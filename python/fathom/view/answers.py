@@ -83,8 +83,10 @@ def library(of: Library) -> str:
     on = "".join(f", on {layer_name(name)}" for name in of.stack[1:])
     part = f" ({numbers.percent(share)} of the I/O time)" if share else ""
     words = [f"{layer_name(top)}{part}{on}"]
+    # However little time: bytes may be in it.
     direct = [
-        f"{layer_name(name)} {numbers.percent(part)}" for name, part in others if part >= WORTH
+        f"{layer_name(name)} {numbers.percent(part)}" if part else layer_name(name)
+        for name, part in others
     ]
     if direct:
         words.append(f"called directly besides: {_and(direct)}")
