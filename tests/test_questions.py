@@ -11,6 +11,7 @@ from pathlib import Path
 
 import fathom
 import pytest
+from fathom.__main__ import main
 from fathom.analysis import Remembered, accesses, closer
 from fathom.analysis.answers import Answers, answers
 from fathom.analysis.own import own
@@ -284,3 +285,21 @@ def test_two_steps_lead_from_counters_to_the_guilty_lines(kernel: Kernel, tmp_pa
     )
     assert kernel.writes is not None
     assert kernel.writes in done.stdout
+
+
+@pytest.mark.parametrize("options", ["-g", "-s"])
+def test_a_program_that_is_stripped_is_said_to_be(
+    options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else nobody knows why no line is named."""
+    needs.require(["gcc"])
+    source = paths.TESTS / "programs" / "short_read.c"
+    program, run = tmp_path / "short_read", tmp_path / "run.fathom"
+    compiled = ["gcc", "-O1", "-w", options, source, "-o", program]
+    for words in (compiled, [paths.FATHOM, "run", "--no-show", "-o", run, program, tmp_path / "f"]):
+        subprocess.run([str(word) for word in words], check=True, timeout=120)
+    assert main(["show", str(run)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    why = "(in short_read: no line or function is known, it is stripped; fathom doctor PROGRAM"
+    assert (why in said) == (options == "-s")
+    assert ("short_read.c:" in said) == (options == "-g")
