@@ -104,6 +104,15 @@ def test_a_configuration_says_where_how_and_how_slow(place: Path) -> None:
     assert (place / "slow.log").exists()
 
 
+def test_the_page_of_the_command_has_the_columns_of_its_table(place: Path) -> None:
+    up(place, "--export", str(place / "x"))
+    said = forward(place, "status").stdout.splitlines()
+    page = (paths.ROOT / "docs" / "commands" / "forward.md").read_text().splitlines()
+    heads = [next(line for line in lines if line.startswith("server ")) for lines in (said, page)]
+    shown, written = ([word.strip() for word in head.split("  ") if word] for head in heads)
+    assert shown == written
+
+
 def test_servers_of_a_configuration_are_before_another(place: Path, tmp_path: Path) -> None:
     token = place / "home.token"
     token.touch(0o600)
