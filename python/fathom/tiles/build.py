@@ -26,7 +26,7 @@ from fathom.tiles.geometry import LEVELS, Geometry, Level
 PART = 8
 # A small run gets levels of so many cells all the same, up to 512 bins and a row for each lane: about two megabytes.
 FLOOR = 131_072
-TILES = Derived("tiles.parquet", "fathom.tiles", 3)
+TILES = Derived("tiles.parquet", "fathom.tiles", 4)
 #: Those of the run-time's calls too: no table of the run, so they lie with what the page keeps.
 OF_ALL = Derived(f"{kept.FOLDER}/tiles_of_all.parquet", TILES.key, TILES.version)
 # Below so many calls a line of progress is not worth it.

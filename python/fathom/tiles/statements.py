@@ -5,20 +5,15 @@ from fathom.tiles.geometry import Level
 
 _statement = of_folder(__package__)
 
-#: Numbers whose products 64 bits hold.
-HALF = 2**31
+#: Of one ns or byte, as they are spread: 64 bits times these are far from 128, also those of many calls together.
+PARTS = 2**48
 #: Ids are below.
 IDS = 2**64
 
 
-def _due(what: str, at: str, width: int) -> str:
-    """How much of a row's total is due up to the begin of bin `at`; in 128 bits where 64 do not hold the product."""
-    part = f"({at} * {width} - start)"
-    return (
-        f"case when {at} <= first_bin then 0 when {at} > last_bin then {what} when {what} = duration then {part}"
-        f" when {what} <= {HALF} and duration <= {HALF} then {what} * {part} // duration"
-        f" else ({what}::hugeint * {part} // duration)::bigint end"
-    )
+def _each(what: str) -> str:
+    """Parts of a row's total that each ns of it gets, of one that lasts beyond its first bin."""
+    return f"{what} * {PARTS}::hugeint // duration"
 
 
 def longest(duration: str, call: str) -> str:
@@ -42,11 +37,11 @@ def cells(level: Level, first: int, last: int) -> str:
         lanes=str(level.lanes),
         first=str(first),
         last=str(last),
-        longest=longest("duration", "id"),
-        time_so_far=_due("time", "bin", level.width),
-        time_next=_due("time", "(bin + 1)", level.width),
-        bytes_so_far=_due("bytes", "bin", level.width),
-        bytes_next=_due("bytes", "(bin + 1)", level.width),
+        parts=str(PARTS),
+        time_each=_each("time"),
+        bytes_each=_each("bytes"),
+        longest_of_rows=longest("duration", "id"),
+        longest=longest("longest", "call"),
     )
 
 

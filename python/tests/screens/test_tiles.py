@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import struct
 from collections import defaultdict
 from pathlib import Path
@@ -53,14 +54,15 @@ def lanes_of(forest: Forest) -> dict[int, int]:
 def expected(
     calls: list[dict[str, Any]], level: Level, lanes: dict[int, int]
 ) -> dict[Cell, dict[str, float]]:
-    """Tick by tick: how much of each call lies in each cell."""
+    """Bin by bin: how much of each call lies in each cell."""
     cells: dict[Cell, dict[str, float]] = defaultdict(
         lambda: {"calls": 0, "time": 0, "bytes": 0.0, "longest": 0}
     )
     for call in calls:
         start, duration = max(0, call["start"]), call["duration"]
         row = lanes[call["process"]] // level.lanes
-        for bin_ in {tick // level.width for tick in range(start, start + max(1, duration))}:
+        last = start + max(1, duration) - 1
+        for bin_ in range(start // level.width, last // level.width + 1):
             inside = min(start + duration, (bin_ + 1) * level.width) - max(
                 start, bin_ * level.width
             )
@@ -191,6 +193,33 @@ def test_levels_add_up_where_rows_hold_many_lanes(tmp_path: Path) -> None:
         assert sum(values["bytes"] for values in cells.values()) == 7 * lanes * each
         assert sum(values["time"] for values in cells.values()) == lanes * each * 10 + 890
         assert slow in ids
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_rows_of_many_lanes_whose_calls_last_through_many_bins(tmp_path: Path, seed: int) -> None:
+    lanes, duration = 150, 2**18
+    chance = random.Random(seed)
+    calls = [
+        {
+            "id": 2 * lane + n, "process": lane, "stream": lane, "rank": lane, "layer": "posix", "op": "pwrite",
+            "kind": "write", "file": 0, "start": n * duration // 2 + chance.randrange(duration // 4),
+            "duration": chance.randrange(duration // 4), "bytes": chance.choice([0, 5, 10**5]),
+        }
+        for lane in range(lanes)
+        for n in range(2)
+    ]  # fmt: skip
+    path = write_run(
+        tmp_path / "r.fathom",
+        runs=[{"duration": duration, "events": len(calls), "processes": lanes}],
+        processes=[{"process": lane, "rank": lane} for lane in range(lanes)],
+        calls=calls,
+    )
+    runs = Runs([path])
+    for level in Geometry(duration, lanes).levels(2):
+        for more in ({}, {"files": "0"}):  # made before, and worked out when asked for
+            cells, ids = asked(runs, "posix", level, **more)
+            check(cells, expected(calls, level, {lane: lane for lane in range(lanes)}))
+            assert ids & {max(calls, key=lambda call: call["duration"])["id"]}
 
 
 def test_tiles_are_made_once_and_anew_of_other_calls(tmp_path: Path) -> None:
