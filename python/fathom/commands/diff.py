@@ -10,7 +10,6 @@ examples:
 """
 
 import argparse
-import json
 import sys
 
 import fathom
@@ -18,9 +17,8 @@ from fathom.analysis import Remembered, difference, summary
 from fathom.analysis.difference import Side
 from fathom.commands.arguments import add_all, positive
 from fathom.errors import UsageError
-from fathom.store import as_json
 from fathom.view import difference as view
-from fathom.view import ending, tables
+from fathom.view import ending, tables, written
 
 BY = {
     "layer": difference.layers,
@@ -75,7 +73,7 @@ def _left_out(a: Side, b: Side) -> list[str]:
 def _one(arguments: argparse.Namespace, a: Side, b: Side) -> None:
     table = BY[arguments.by](a, b)
     if arguments.json:
-        print(json.dumps(as_json(table.slice(0, arguments.top)), indent=2, ensure_ascii=False))
+        written.show(table.slice(0, arguments.top))
     elif arguments.csv:
         sys.stdout.write(tables.csv_text(table.slice(0, arguments.top)))
     elif arguments.by == "configuration":
@@ -95,10 +93,10 @@ def _all(arguments: argparse.Namespace, a: Side, b: Side) -> None:
             "a": a.name,
             "b": b.name,
             "incomparable": warnings,
-            "whole": as_json(whole),
+            "whole": whole,
         }
-        content |= {by: as_json(table.slice(0, arguments.top)) for by, table in found.items()}
-        print(json.dumps(content, indent=2, ensure_ascii=False))
+        content |= {by: table.slice(0, arguments.top) for by, table in found.items()}
+        written.show(content)
     else:
         view.show_difference((a.name, b.name), warnings, whole, found, arguments.top or 10)
         for line in _left_out(a, b):

@@ -39,7 +39,7 @@ from fathom.commands.arguments import add_all, add_run
 from fathom.errors import UsageError
 from fathom.importing.lacks import asked, reads_and_writes
 from fathom.store import Run, as_json
-from fathom.view import bars, latency, tables
+from fathom.view import bars, latency, tables, written
 from fathom.view.tables import Column, text
 
 #: Longest calls and requests where nobody says how many.
@@ -232,7 +232,7 @@ def run(arguments: argparse.Namespace) -> int:
         combine = arguments.combine
         rows = _apart(opened.in_parts(statement, combine) if combine else opened.many(statement))
     if arguments.json:
-        print(json.dumps(as_json(rows), indent=1, ensure_ascii=False))
+        written.show(rows)
     elif arguments.csv:
         sys.stdout.write(tables.csv_text(rows))
     else:

@@ -24,8 +24,8 @@ from fathom.analysis import findings as conclusions
 from fathom.commands.arguments import add_all, add_run, positive
 from fathom.errors import UsageError
 from fathom.importing.lacks import asked, every_call
-from fathom.store import Run, as_json
-from fathom.view import answers, ending, findings, page, picture, tables
+from fathom.store import Run
+from fathom.view import answers, ending, findings, page, picture, tables, written
 from fathom.view import closer as words
 from fathom.view.part import Page
 from fathom.view.parts import NAMES, check_keys, rows_by
@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.by:
         _print_table(arguments, opened, content)
     elif arguments.json:
-        print(page.to_json(content, arguments.top))
+        written.show(page.content(content, arguments.top))
     elif arguments.svg:
         _save_picture(arguments.svg, content, arguments.top or 10)
     else:
@@ -155,7 +155,7 @@ def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> N
         columns, rows = rows_by(source, arguments.by)
     rows = rows.slice(0, arguments.top)
     if arguments.json:
-        print(json.dumps(as_json(rows), indent=2, ensure_ascii=False))
+        written.show(rows)
     elif arguments.csv:
         sys.stdout.write(tables.csv_text(rows))
     else:

@@ -1,6 +1,5 @@
 """The page of `fathom show`: what a run did, in one screen."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, fields
 from functools import partial
@@ -186,14 +185,14 @@ def _answers_json(page: Page, top: int | None) -> dict[str, Any]:
     return {**facts, "lines": None if lines is None else as_json(lines.slice(0, top)), "says": said}
 
 
-def to_json(page: Page, top: int | None) -> str:
-    """The page's tables with raw numbers; the names carry the units."""
+def content(page: Page, top: int | None) -> dict[str, Any]:
+    """The page's tables with raw numbers, for fathom.view.written; the names carry the units."""
     tables = {
-        part.name: as_json(page.table(part.name).slice(0, None if part.whole else top))
+        part.name: page.table(part.name).slice(0, None if part.whole else top)
         for part in PARTS
         if not part.alone
     }
-    content = {
+    return {
         "format": 1,
         "name": page.name,
         "manifest": page.manifest,
@@ -202,10 +201,9 @@ def to_json(page: Page, top: int | None) -> str:
         "answers": _answers_json(page, top),
         "findings": page.findings and [findings.as_json(one) for one in page.findings.found[:top]],
         **tables,
-        "tracing": tables["tracing"][0],
+        "tracing": as_json(tables["tracing"])[0],
         "beside": as_json(summary.beside(page.source))[0],
         "seconds_per_recorded_call": page.per_call,
         "killed": page.ended.get("killed", 0),
         "alive": page.ended.get("open", 0),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False)
