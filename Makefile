@@ -115,6 +115,7 @@ lint-python: venv
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/mypy --strict python/fathom bench
+	$(BIN)/lint-imports
 
 lint-shell: deps-test
 	shellcheck $(SHELL_FILES)

@@ -27,11 +27,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fathom import places
-from fathom.search import here
-from fathom.search.space import Point, Space, read
-from fathom.store import open_run
-from fathom.tuning import compiled, settings
+from fathom.run import places
+from fathom.run.store import open_run
+from fathom.tune.search import here
+from fathom.tune.search.space import Point, Space, read
+from fathom.tune.settings import compiled, settings
 from tools import FATHOM, ROOT, BenchError, fathom_run, run, scratch
 
 GRIDS = ROOT / "bench" / "grids"

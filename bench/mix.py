@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from fathom.search.objective import measure
-from fathom.store import open_run
+from fathom.run.store import open_run
+from fathom.tune.search.objective import measure
 from grid import launched, servers
 from tools import ROOT, BenchError, Row, scratch
 

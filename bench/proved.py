@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fathom import places
+from fathom.run import places
 from grid import GRIDS, KERNELS, KINDS, LAUNCH, PATIENT, SCRIPT, Kernel, servers
 from tools import FATHOM, scratch
 from tuning import Grid

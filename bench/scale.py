@@ -25,11 +25,11 @@ from typing import Any
 
 import fathom
 import pyarrow.parquet as pq
-from fathom import cluster
-from fathom import packing as shares
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
-from fathom.tiles import build
+from fathom.run import cluster
+from fathom.run import packing as shares
+from fathom.webapi.tiles import build
 from tools import (
     ENGINE,
     FATHOM,
@@ -55,8 +55,8 @@ from harness import grown
 SOON, FINDINGS = 2.0, 20.0
 #: Answers what the first screen of `fathom view` says.
 OVERVIEW = """import sys
-from fathom.screens import ask
-from fathom.screens.opened import Runs
+from fathom.webapi.answers import ask
+from fathom.webapi.answers.opened import Runs
 runs = Runs(sys.argv[1:])
 ask(runs, "overview", {"run": next(iter(runs.all))})"""
 
@@ -75,7 +75,7 @@ QUERIES = (
     "call",
 )
 CHOMBO = ROOT / "build" / "kernels" / "chombo_hdf5_mpich"
-TILES = "import sys, pathlib as p, fathom.tiles.build as b; b.make(p.Path(sys.argv[1]), p.Path(sys.argv[2]))"
+TILES = "import sys, pathlib as p, fathom.webapi.tiles.build as b; b.make(p.Path(sys.argv[1]), p.Path(sys.argv[2]))"
 PACK = "pack"
 PROCESSES = 16
 DIGEST = "select count(*) as calls, bit_xor(hash(c)) as digest from calls c"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from fathom import places
 from fathom.attach import attached
+from fathom.run import places
 from forwarding import FORWARD, server
 from per_call import EMPTY
 from tools import PROGRAMS, fathom_run, run

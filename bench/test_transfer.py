@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import transfer
-from fathom.patternstore.distance import THRESHOLD
+from fathom.tune.store.distance import THRESHOLD
 
 CASES = transfer.read(Path(__file__).with_name("transfer.json"))
 

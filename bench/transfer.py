@@ -8,7 +8,7 @@ such store serves each process by itself, the other all of them in turn. So what
     .venv/bin/python bench/transfer.py --table bench/transfer.json
 
 The table leaves one application out after another, and asks the others for its nearest pattern; then it looks at all
-pairs. The threshold of fathom.patternstore.distance lies below the nearest pair whose settings do not serve.
+pairs. The threshold of fathom.tune.store.distance lies below the nearest pair whose settings do not serve.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import fathom
-from fathom.patternstore.distance import distance
-from fathom.patternstore.shape import Shape, groups
-from fathom.store import Run
+from fathom.run.store import Run
+from fathom.tune.store.distance import distance
+from fathom.tune.store.shape import Shape, groups
 from tools import ROOT, fathom_run, run
 
 RANKS = 4

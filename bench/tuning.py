@@ -11,13 +11,13 @@ from statistics import fmean, median
 from typing import Any
 
 from fathom.errors import UsageError
-from fathom.search.ledger import Step, Trial
-from fathom.search.objective import asked_for
-from fathom.search.options import Options
-from fathom.search.plan import EXPERT, Plan
-from fathom.search.samplers import SAMPLERS
-from fathom.search.space import Point
-from fathom.search.verdict import result
+from fathom.tune.search.ledger import Step, Trial
+from fathom.tune.search.objective import asked_for
+from fathom.tune.search.options import Options
+from fathom.tune.search.plan import EXPERT, Plan
+from fathom.tune.search.samplers import SAMPLERS
+from fathom.tune.search.space import Point
+from fathom.tune.search.verdict import result
 from grid import KINDS, SECONDS, Kernel, Recorded
 from tools import BenchError, Row
 

@@ -22,9 +22,9 @@ from tools import FATHOM, ROOT, BenchError, Row, cost, scratch, size_of
 
 sys.path.insert(0, str(ROOT / "tests"))
 
-from fathom.commands.view import LARGE
-from fathom.report.requests import whole
-from fathom.screens.by_time import COPY
+from fathom.cli.view import LARGE
+from fathom.webapi.answers.by_time import COPY
+from fathom.webapi.report.requests import whole
 from harness import browser, planted
 
 CALLS, RANKS = 10_000_000, 4096

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fathom.__main__ import COMMANDS, Parser
-from fathom.selection import LEVELS
+from fathom.run.selection import LEVELS
 
 NATIVE = ("run", "env")
 #: What a word stands for, by the name that the help has for it; of all others nothing is offered.
@@ -62,7 +62,7 @@ def _words(choices: object) -> tuple[str, ...]:
 
 
 def _of_parser(command: Command) -> None:
-    module = importlib.import_module(f"fathom.commands.{command.name}")
+    module = importlib.import_module(f"fathom.cli.{command.name}")
     parser = Parser(prog=f"fathom {command.name}")
     module.add_arguments(parser)
     for action in parser._actions:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom import places
+from fathom.run import places
 from harness import needs, paths, runner, tables
 
 WRITES = paths.PROGRAMS / "programs" / "writes"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom import screens
-from fathom.screens.opened import Runs
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.opened import Runs
 from harness import needs, paths, runner
 
 LEVELS = ["call", "file"]

@@ -19,14 +19,14 @@ import fathom
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fathom import cluster, database, packing
 from fathom.__main__ import main
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
-from fathom.engine import ask
 from fathom.errors import DamagedRun, RunError, UsageError
-from fathom.store import Run
-from fathom.tiles import build, geometry, statements
+from fathom.run import cluster, database, packing
+from fathom.run.engine import ask
+from fathom.run.store import Run
+from fathom.webapi.tiles import build, geometry, statements
 from harness import grown, needs, nodes
 from test_shares import left, parted, small
 

@@ -16,7 +16,7 @@ import fathom
 import pytest
 from fathom.__main__ import main
 from fathom.analysis import collectives
-from fathom.store import Run
+from fathom.run.store import Run
 from harness import needs, paths
 from harness.runner import LAUNCH, MPI, STACK_ENV
 

@@ -17,7 +17,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis import critical
-from fathom.rings import own_rings
+from fathom.run.rings import own_rings
 from harness import needs, paths, runner, tables
 from test_agent import parallel
 

@@ -559,8 +559,8 @@ def test_no_run_no_package_no_calls(
     assert main(["export", str(tmp_path), "--to", "otf2"]) == 3
     assert "is no run directory" in capfd.readouterr().err
     monkeypatch.setitem(sys.modules, "_otf2", None)
-    monkeypatch.delitem(sys.modules, "fathom.export.otf2", raising=False)
-    for name in [name for name in sys.modules if name.startswith("fathom.export.otf2")]:
+    monkeypatch.delitem(sys.modules, "fathom.interop.exports.otf2", raising=False)
+    for name in [name for name in sys.modules if name.startswith("fathom.interop.exports.otf2")]:
         monkeypatch.delitem(sys.modules, name)
     assert main(["export", str(tmp_path), "--to", "otf2"]) == 2
     assert "pip install 'fathom-io[otf2]'" in capfd.readouterr().err

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from fathom.export import pieces
-from fathom.export.formats import FORMATS
-from fathom.export.progress import Progress
-from fathom.export.selected import Part, Selected
+from fathom.interop.exports import pieces
+from fathom.interop.exports.formats import FORMATS
+from fathom.interop.exports.progress import Progress
+from fathom.interop.exports.selected import Part, Selected
 from harness import exports, paths, tables
 
 NAMED = """

@@ -9,8 +9,8 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis import findings
-from fathom.view.findings import sentence
-from fathom.view.findings_page import examples, page
+from fathom.pages.findings import sentence
+from fathom.pages.findings_page import examples, page
 from harness import mistakes, needs, paths
 
 # Of what is well done, nothing else may be said to lose more of the run time than this.
@@ -78,4 +78,4 @@ def test_every_finding_has_its_two_programs() -> None:
 def test_the_page_of_all_findings_is_of_now() -> None:
     now = page(map(findings.read, findings.catalogue()), examples(mistakes.FOLDER))
     said = (paths.ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
-    assert said == now, "python -m fathom.view.findings_page tests/findings > docs/findings.md"
+    assert said == now, "python -m fathom.pages.findings_page tests/findings > docs/findings.md"

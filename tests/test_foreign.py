@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fathom import manifest
 from fathom.errors import RunError
+from fathom.run import manifest
 from harness import paths, tables
 
 WRITES = paths.PROGRAMS / "programs" / "writes"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from fathom.__main__ import main
 from fathom.analysis import summary
-from fathom.store import open_run
+from fathom.run.store import open_run
 from harness import needs, tables, wild
 from test_import_darshan import Theirs, fathom, imported, sample
 

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fathom.store import open_run
+from fathom.run.store import open_run
 from harness import darshan, needs, tables
 from harness.darshan import Module, record
 from test_import_darshan import Theirs, fathom, imported

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from fathom.__main__ import main
 from fathom.analysis.answers import library
-from fathom.store import open_run
+from fathom.run.store import open_run
 from harness import paths, tables, traces
 
 SAMPLE = paths.TESTS / "samples" / "recorder"

@@ -14,7 +14,7 @@ import pytest
 from fathom.analysis import statement
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
-from fathom.store import Run
+from fathom.run.store import Run
 from harness import needs, paths
 from harness.runner import LAUNCH, MPI, STACK_ENV
 

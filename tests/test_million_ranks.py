@@ -11,12 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from fathom import screens
 from fathom.__main__ import main
 from fathom.analysis import Remembered, difference, landscape
 from fathom.analysis.difference import Side
-from fathom.screens.opened import Runs
-from fathom.store import Run
+from fathom.run.store import Run
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.opened import Runs
 from harness import million
 
 MANY, MILLION = 5_000, 1_000_000

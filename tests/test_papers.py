@@ -29,7 +29,7 @@ FILE = re.compile(
 def parser_of(command: str) -> argparse.ArgumentParser:
     """The command's own, which asks for nothing: the page may leave words out."""
     parser = Parser(prog=f"fathom {command}")
-    importlib.import_module(f"fathom.commands.{command}").add_arguments(parser)
+    importlib.import_module(f"fathom.cli.{command}").add_arguments(parser)
     for action in parser._actions:
         action.required = False
     return parser

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fathom import screens
-from fathom.screens.opened import Runs
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.opened import Runs
 from harness import invariants, paths, planted, tables
 
 

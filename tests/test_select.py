@@ -417,8 +417,8 @@ COUNTED = """select sum(calls) filter (op = 'pwrite'), sum(calls) filter (op = '
 
 @pytest.mark.parametrize("changes", [1_000, pytest.param(15_000, marks=pytest.mark.full)])
 def test_thousands_of_changes_lose_no_call(changes: int, tmp_path: Path) -> None:
-    from fathom import control, selection
-    from fathom.rings import own_rings
+    from fathom.run import control, selection
+    from fathom.run.rings import own_rings
 
     flips = Flips(tmp_path, "--budget", "1G")
     texts = [

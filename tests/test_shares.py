@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from fathom import places
 from fathom.__main__ import main
+from fathom.run import places
 from harness import tables
 
 PARTED = "select count(*), md5(string_agg(r::varchar, '' order by r::varchar)) from {} as r"

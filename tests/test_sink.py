@@ -17,7 +17,7 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom import places
+from fathom.run import places
 from forward.wire import crc32c
 from harness import paths, runner
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import fathom
 import pytest
 from fathom.analysis import findings
-from fathom.store import Run
-from fathom.view.findings import sentence
+from fathom.pages.findings import sentence
+from fathom.run.store import Run
 from harness import mistakes, needs
 
 # What stands on who met whom: in the copy one process is late, and nobody waits for it.

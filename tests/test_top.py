@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom.live import runs_here
+from fathom.run.live import runs_here
 from harness import needs, paths, runner, tables
 
 BUSY = paths.PROGRAMS / "programs" / "busy"

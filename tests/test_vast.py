@@ -9,10 +9,10 @@ from pathlib import Path
 import fathom
 import pyarrow.parquet as pq
 import pytest
-from fathom import screens
 from fathom.__main__ import main
 from fathom.analysis import summary
-from fathom.screens.opened import Runs
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.opened import Runs
 from harness import vast
 
 SECONDS = vast.PROCESSES * vast.SECONDS

@@ -28,7 +28,7 @@ __all__ = ["call_origin", "current", "include", "mark", "open", "region", "to_pa
 
 def include() -> str:
     """The folder of fathom.h and fathom.f90, for a compiler's -I."""
-    from fathom import places
+    from fathom.run import places
 
     return str(places.include())
 
@@ -37,7 +37,8 @@ def open(path: str | PathLike[str], *, everything: bool = False) -> Run:
     """The run in this directory; packed first when it is not yet. Its tables have what the program did; with
     `everything` also what the MPI library, the interpreter and the system did beside it (docs/tables.md, `runtime`).
     Raises `fathom.errors.RunError`."""
-    from fathom import api, store  # the catalogue's generator needs no DuckDB
+    from fathom import api
+    from fathom.run import store  # the catalogue's generator needs no DuckDB
 
     return store.open_as(api.Run, path, everything=everything)
 

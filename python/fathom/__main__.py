@@ -1,4 +1,4 @@
-"""`fathom`: one module of `fathom.commands` per command."""
+"""`fathom`: one module of `fathom.cli` per command."""
 
 import argparse
 import importlib
@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from fathom import __version__
 from fathom.errors import FathomError, UsageError, printable
-from fathom.view.ascii import tolerate
+from fathom.text.ascii import tolerate
 
 # In the order a user meets them; what each does is the first line of its module.
 COMMANDS = {
@@ -74,7 +74,7 @@ def _main_parser() -> Parser:
 
 def _module(command: str) -> ModuleType:
     try:
-        return importlib.import_module(f"fathom.commands.{command}")
+        return importlib.import_module(f"fathom.cli.{command}")
     except ImportError as error:
         raise FathomError(
             f"{sys.executable}: {error}; install what Fathom needs, or name another Python in FATHOM_PYTHON"

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from fathom import store
 from fathom.analysis import findings, statement
 from fathom.analysis.latency import ask, language, model
 from fathom.analysis.latency import segment as segments
-from fathom.database import of_path, one_of
 from fathom.errors import UsageError, printable
-from fathom.importing.lacks import asked, every_call, reads_and_writes
-from fathom.view import bars
-from fathom.view import findings as words
+from fathom.pages import bars
+from fathom.pages import findings as words
+from fathom.run import store
+from fathom.run.database import of_path, one_of
+from fathom.run.lacks import asked, every_call, reads_and_writes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -150,7 +150,7 @@ class Run(store.Run):
         """The table of `fathom show --by KEY[,KEY]`: calls, bytes, seconds by layer, function, rank, file, time, …;
         one key, or several that go together. Units are in the names of columns."""
         # The page's tables take longer to load than a query to answer.
-        from fathom.view import parts
+        from fathom.pages import parts
 
         with asked(self.manifest, every_call):
             return parts.rows_by(self, keys)[1]

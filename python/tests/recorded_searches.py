@@ -4,8 +4,8 @@ process, 20 ms for each call and 20 ms for a block that another wrote last (test
 import json
 from pathlib import Path
 
-from fathom.search.ledger import FORMAT, Ledger, Outcome, Step
-from fathom.search.space import of_data
+from fathom.tune.search.ledger import FORMAT, Ledger, Outcome, Step
+from fathom.tune.search.space import of_data
 from test_tune import options
 
 HERE = Path(__file__).parent / "recorded"

@@ -12,9 +12,9 @@ import pytest
 from fathom.analysis import Remembered, answers, ranklist, statement
 from fathom.analysis.own import lines
 from fathom.analysis.when import Line, pattern_of, when
-from fathom.view import answers as words
-from fathom.view import heat
-from fathom.view.ascii import tolerate
+from fathom.pages import answers as words
+from fathom.pages import heat
+from fathom.text.ascii import tolerate
 from schema import counters_of, write_run
 
 NS = 1e-9

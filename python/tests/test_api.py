@@ -7,9 +7,9 @@ from pathlib import Path
 import fathom
 import pyarrow as pa
 import pytest
-from fathom import database
 from fathom.__main__ import main
 from fathom.errors import FathomError, UsageError
+from fathom.run import database
 
 Captured = pytest.CaptureFixture[str]
 

@@ -14,7 +14,7 @@ from fathom.__main__ import main
 from fathom.analysis import closer
 from fathom.analysis.breakdown import BINS, KEYS, breakdown
 from fathom.errors import NotRecorded
-from fathom.view import closer as words
+from fathom.pages import closer as words
 from schema import counters_of, write_run
 
 RUN = 1000

@@ -7,7 +7,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis import collectives
-from fathom.store import Run
+from fathom.run.store import Run
 from schema import counters_of, write_run
 
 NS = 1e-9

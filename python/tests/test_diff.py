@@ -9,8 +9,8 @@ import pytest
 from fathom.__main__ import main
 from fathom.analysis import difference, pairing
 from fathom.analysis.difference import Side
-from fathom.view import difference as view
-from fathom.view import numbers
+from fathom.pages import difference as view
+from fathom.text import numbers
 from schema import counters_of, write_run
 
 

@@ -10,7 +10,7 @@ import pytest
 from decompositions import RANKS, Decomposition, Tables
 from expansion import expand, is_regular, to_bytes
 from fathom.analysis.distribution.found import patterns
-from fathom.view import patterns as view
+from fathom.pages import patterns as view
 from schema import counters_of, write_run
 
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from fathom import elf
 from fathom.__main__ import main
-from fathom.checks import Finding, installation, machine, mpi, program, the_facts, traced
-from fathom.launchers import starts_others
+from fathom.doctor import Finding, installation, machine, mpi, program, the_facts, traced
+from fathom.run import elf
+from fathom.run.launchers import starts_others
 
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="must be root")
@@ -325,7 +325,7 @@ int main(int argc, char **argv)
 
 def test_no_ptrace(tmp_path: Path) -> None:
     denied = build(tmp_path, text=NO_PTRACE)
-    ask = "from fathom.checks import machine; print([(f.verdict, f.do) for f in machine.tracing()])"
+    ask = "from fathom.doctor import machine; print([(f.verdict, f.do) for f in machine.tracing()])"
     told = [
         subprocess.run(
             [*before, sys.executable, "-c", ask], capture_output=True, text=True, check=False

@@ -13,9 +13,9 @@ from pathlib import Path
 import fathom as api
 import pytest
 from fathom.errors import FathomError
-from fathom.search import energy
-from fathom.search.energy import Meter, here_alone
-from fathom.search.execute import Executor
+from fathom.tune.search import energy
+from fathom.tune.search.energy import Meter, here_alone
+from fathom.tune.search.execute import Executor
 from test_commands import fathom, refused
 from test_tune import options
 

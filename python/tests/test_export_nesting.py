@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fathom.export.nesting import Events, events
-from fathom.export.pieces import NO_CALL, Calls
+from fathom.interop.exports.nesting import Events, events
+from fathom.interop.exports.pieces import NO_CALL, Calls
 
 Row = dict[str, Any]
 

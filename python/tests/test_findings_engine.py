@@ -5,12 +5,12 @@ from pathlib import Path
 
 import fathom
 import pytest
-from fathom import places
 from fathom.__main__ import main
 from fathom.analysis import findings
 from fathom.errors import UsageError
-from fathom.store import Run
-from fathom.view.findings import sentence
+from fathom.pages.findings import sentence
+from fathom.run import places
+from fathom.run.store import Run
 from schema import counters_of, write_run
 
 HEADER = """\
@@ -245,7 +245,7 @@ def test_a_limit_makes_the_exit_status(
 def test_the_page_of_many_events_names_the_command_only(
     capsys: pytest.CaptureFixture[str], path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fathom.view.page.FINDINGS_ON_PAGE", 2)
+    monkeypatch.setattr("fathom.pages.page.FINDINGS_ON_PAGE", 2)
     _, out, _ = show(capsys, path)
     assert "What loses time?  fathom show some --findings" in out
     assert json.loads(show(capsys, path, "--json")[1])["findings"] is None

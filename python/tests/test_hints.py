@@ -9,9 +9,9 @@ import pytest
 from decompositions import Decomposition, Indices
 from fathom.analysis.distribution.array import distribution
 from fathom.analysis.distribution.boxes import Boxes
-from fathom.generate.analysis.pieces import pieces_of
-from fathom.generate.build import read
-from fathom.hints.decomposition import Unsaid, statements, unrolled
+from fathom.codegen.generate.analysis.pieces import pieces_of
+from fathom.codegen.generate.build import read
+from fathom.codegen.hints.decomposition import Unsaid, statements, unrolled
 
 RANKS = 16
 #: Kinds of dimensions that hints can say whatever the others are.

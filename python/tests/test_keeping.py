@@ -7,11 +7,11 @@ from typing import Any
 import fathom
 import pyarrow as pa
 import pytest
-from fathom import keeping
 from fathom.analysis import Source as AnySource
-from fathom.commands import pack
-from fathom.keeping import Keeping
-from fathom.view import page
+from fathom.cache import keeping
+from fathom.cache.keeping import Keeping
+from fathom.cli import pack
+from fathom.pages import page
 
 ROWS = pa.table({"layer": ["posix", None], "time": [1, 2**62], "bins": [[[1, 2]], []]})
 TEXT = "from counters"

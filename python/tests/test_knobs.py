@@ -12,7 +12,7 @@ from fathom.__main__ import main
 from fathom.catalogue import CatalogueError, knob_pages
 from fathom.catalogue.knobs import load_knobs
 from fathom.errors import UsageError
-from fathom.tuning import compiled, settings, toml, xml
+from fathom.tune.settings import compiled, settings, toml, xml
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "catalog" / "knobs").glob("*.toml"))

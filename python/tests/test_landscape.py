@@ -7,8 +7,8 @@ import fathom
 import pytest
 from fathom.analysis import answers, landscape, summary
 from fathom.analysis.dominance import dominant
-from fathom.view import answers as words
-from fathom.view import numbers, spark
+from fathom.pages import answers as words
+from fathom.text import numbers, spark
 from schema import counters_of, write_run
 
 

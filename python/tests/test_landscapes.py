@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom import landscapes
 from fathom.__main__ import main
-from fathom.store import is_settled
+from fathom.pages import landscapes
+from fathom.run.store import is_settled
 from schema import counters_of, write_run
 
 WANTED = landscapes.Wanted()

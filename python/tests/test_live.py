@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fathom.__main__ import main
 from fathom.analysis.live import BY, Course, grouped
-from fathom.view.live import Frame, shortened, sparkline
+from fathom.pages.live import Frame, shortened, sparkline
 from rich.console import Console
 
 

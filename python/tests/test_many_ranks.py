@@ -11,8 +11,8 @@ import pytest
 from fathom.analysis import Remembered, answers, landscape, own, summary
 from fathom.analysis import when as moments
 from fathom.analysis.dominance import dominant
-from fathom.store import Run
-from fathom.view import page
+from fathom.pages import page
+from fathom.run.store import Run
 from schema import counters_of, write_run
 
 RUN, PARTS, LINES = 1000, own.PARTS, own.LINES

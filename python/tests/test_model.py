@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 from fathom.errors import FathomError
-from fathom.search.ledger import Ledger
-from fathom.search.limits import Limits, limited, widened
-from fathom.search.model import history, regression
-from fathom.search.model.design import draw
-from fathom.search.model.factors import SIZE, Basis, Row, Scale, Term, named
-from fathom.search.model.judge import choose, judge
-from fathom.search.model.model import KINDS, Model, fit, grid
-from fathom.search.samplers import SAMPLERS
-from fathom.search.space import Dimension, Point, Space
-from fathom.search.told import Told
+from fathom.tune.model import history, regression
+from fathom.tune.model.design import draw
+from fathom.tune.model.factors import SIZE, Basis, Row, Scale, Term, named
+from fathom.tune.model.judge import choose, judge
+from fathom.tune.model.model import KINDS, Model, fit, grid
+from fathom.tune.search.ledger import Ledger
+from fathom.tune.search.limits import Limits, limited, widened
+from fathom.tune.search.samplers import SAMPLERS
+from fathom.tune.search.space import Dimension, Point, Space
+from fathom.tune.search.told import Told
 from recorded_searches import recorded
 from test_commands import fathom, refused
 from test_tune import options

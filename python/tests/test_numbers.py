@@ -1,7 +1,7 @@
 """How numbers are written."""
 
 import pytest
-from fathom.view import numbers
+from fathom.text import numbers
 
 
 @pytest.mark.parametrize(("value", "written"), [

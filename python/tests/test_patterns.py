@@ -6,10 +6,10 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis import accesses, summary
-from fathom.view import numbers
-from fathom.view.column import Column
-from fathom.view.fit import fit
-from fathom.view.parts import PATTERNS, SIZES
+from fathom.pages.parts import PATTERNS, SIZES
+from fathom.text import numbers
+from fathom.text.column import Column
+from fathom.text.fit import fit
 from schema import write_run
 
 

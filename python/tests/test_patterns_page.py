@@ -9,7 +9,7 @@ from expansion import expand
 from fathom.__main__ import main
 from fathom.analysis.distribution import found, steps
 from fathom.analysis.distribution.strides import Nest, array_of, settled
-from fathom.view import patterns as view
+from fathom.pages import patterns as view
 from schema import counters_of, write_run
 
 

@@ -15,17 +15,17 @@ from typing import Any
 import pytest
 from fathom.__main__ import main
 from fathom.errors import FathomError, UsageError
-from fathom.patternstore import exchange, look
-from fathom.patternstore.base import Base, default_place
-from fathom.patternstore.distance import THRESHOLD, distance
-from fathom.patternstore.entry import Entry, Given, Tuned, covers, of_data
-from fathom.patternstore.fingerprint import Machine, Stack
-from fathom.patternstore.look import Found, Match
-from fathom.patternstore.shape import Group, Shape
-from fathom.patternstore.transfer import moved, nearest, scaled
-from fathom.search.space import Dimension, Space
-from fathom.tuning import settings
-from fathom.tuning.settings import catalogue
+from fathom.tune.search.space import Dimension, Space
+from fathom.tune.settings import settings
+from fathom.tune.settings.settings import catalogue
+from fathom.tune.store import exchange, look
+from fathom.tune.store.base import Base, default_place
+from fathom.tune.store.distance import THRESHOLD, distance
+from fathom.tune.store.entry import Entry, Given, Tuned, covers, of_data
+from fathom.tune.store.fingerprint import Machine, Stack
+from fathom.tune.store.look import Found, Match
+from fathom.tune.store.shape import Group, Shape
+from fathom.tune.store.transfer import moved, nearest, scaled
 
 MIB = 1 << 20
 #: As tests/test_patterns.py finds them: VPIC, VORPAL, GCRM, S3D, FLASH, IOR, Athena's history, tiles that are read.
@@ -497,7 +497,7 @@ def test_a_winner_is_a_seed_at_the_nearest_values() -> None:
 
 
 def test_a_seed_that_breaks_a_constraint_is_none() -> None:
-    from fathom.search.constraint import parse
+    from fathom.tune.search.constraint import parse
 
     held = replace(SPACE, constraints=(parse("cb_nodes < 4", ["cb_nodes"]),))
     assert found(Given("romio.cb_nodes", 4)).seeds(held) == []

@@ -3,7 +3,7 @@
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from fathom.view import picture
+from fathom.pages import picture
 
 
 def test_every_line_is_drawn_and_nothing_is_fetched(tmp_path: Path) -> None:

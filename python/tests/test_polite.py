@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from fathom.polite import NICE, politely
+from fathom.run.polite import NICE, politely
 
 
 def nice(thread: int) -> int:

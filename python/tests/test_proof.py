@@ -6,14 +6,14 @@ from statistics import median
 from typing import Any
 
 import pytest
-from fathom.search.constraint import parse
-from fathom.search.ledger import Trial
-from fathom.search.objective import Objective
-from fathom.search.options import AUTO
-from fathom.search.plan import EXPERT, SEED, Plan
-from fathom.search.space import Point, Space
-from fathom.search.statistics import cliffs_delta, holm, rank_test, ratio_interval
-from fathom.search.verdict import Result, result
+from fathom.tune.search.constraint import parse
+from fathom.tune.search.ledger import Trial
+from fathom.tune.search.objective import Objective
+from fathom.tune.search.options import AUTO
+from fathom.tune.search.plan import EXPERT, SEED, Plan
+from fathom.tune.search.space import Point, Space
+from fathom.tune.search.statistics import cliffs_delta, holm, rank_test, ratio_interval
+from fathom.tune.search.verdict import Result, result
 from test_tune import COST, GRID, Grid, options, play
 
 LUCKY, GOOD, RULE = (1, 1, 1, 1), (5, 2, 6, 3), (7, 0, 7, 0)

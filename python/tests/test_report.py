@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom import places, screens
-from fathom.report import requests
-from fathom.report.payload import Payload, collect
-from fathom.report.requests import Request
-from fathom.screens.opened import Runs
+from fathom.run import places
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.opened import Runs
+from fathom.webapi.report import requests
+from fathom.webapi.report.payload import Payload, collect
+from fathom.webapi.report.requests import Request
 from schema import counters_of, write_run
 from test_commands import Captured, fathom, refused
 

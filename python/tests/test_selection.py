@@ -5,8 +5,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from fathom import control, selection
 from fathom.errors import RunError, UsageError
+from fathom.run import control, selection
 
 STARTED = {"layers": ["posix", "mpiio"], "counted": ["mpi"], "selection": ""}
 

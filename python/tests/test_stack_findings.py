@@ -7,8 +7,8 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom import places
 from fathom.analysis import findings
+from fathom.run import places
 from schema import counters_of, write_run
 
 HEADER = """\

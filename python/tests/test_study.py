@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fathom.errors import UsageError
-from fathom.study.plan import read
+from fathom.tune.sweep.plan import read
 from test_commands import fathom, refused
 
 WRITE = """

@@ -12,9 +12,9 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom import places
 from fathom.analysis import findings
-from fathom.view.findings import sentence
+from fathom.pages.findings import sentence
+from fathom.run import places
 from schema import counters_of, write_run
 
 RANKS = 4

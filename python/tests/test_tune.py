@@ -15,20 +15,20 @@ from typing import Any
 import h5py
 import pytest
 from fathom.errors import UsageError
-from fathom.patternstore.base import Base
-from fathom.search import here
-from fathom.search.ledger import Ledger, Trial
-from fathom.search.limits import Limits
-from fathom.search.objective import Objective
-from fathom.search.options import Options
-from fathom.search.outputs import Reference
-from fathom.search.plan import Plan
-from fathom.search.samplers import SAMPLERS, Genetic
-from fathom.search.search import planned
-from fathom.search.space import Dimension, Point, Space, of_data, read
-from fathom.search.told import Told
-from fathom.tuning.settings import catalogue
-from fathom.tuning.values import of_knob
+from fathom.tune.search import here
+from fathom.tune.search.ledger import Ledger, Trial
+from fathom.tune.search.limits import Limits
+from fathom.tune.search.objective import Objective
+from fathom.tune.search.options import Options
+from fathom.tune.search.outputs import Reference
+from fathom.tune.search.plan import Plan
+from fathom.tune.search.samplers import SAMPLERS, Genetic
+from fathom.tune.search.search import planned
+from fathom.tune.search.space import Dimension, Point, Space, of_data, read
+from fathom.tune.search.told import Told
+from fathom.tune.settings.settings import catalogue
+from fathom.tune.settings.values import of_knob
+from fathom.tune.store.base import Base
 from test_commands import fathom, refused
 
 AGG = "ompio.io_ompio_num_aggregators"

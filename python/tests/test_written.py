@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from fathom.store import as_json
-from fathom.view import written
+from fathom.pages import written
+from fathom.run.store import as_json
 
 
 def table(rows: int) -> pa.Table:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom import control, selection
+from fathom.run import control, selection
 from harness import invariants, tables
 from harness.attached import Program, fathom, running, works
 

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from fathom import places
 from fathom.attach import attached, injector
+from fathom.run import places
 from harness import busy, needs
 
 #: More: bench/attach.py.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom import elf
+from fathom.run import elf
 from harness import invariants, needs, tables
 from harness.attached import works
 

@@ -135,9 +135,9 @@ def test_a_preloaded_program_is_recorded_already(tmp_path: Path) -> None:
 
 #: As the command does it, with less patience, or as another user.
 COMMAND = """
-import os, sys, fathom.commands.attach, fathom.__main__ as command
+import os, sys, fathom.cli.attach, fathom.__main__ as command
 from fathom.attach import injector
-fathom.places.library()
+fathom.run.places.library()
 injector.SECONDS, injector.PATIENCE = 3, 0.3
 uid = int(sys.argv[1])
 if uid:

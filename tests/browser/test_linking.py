@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from fathom import screens
-from fathom.screens.opened import Runs
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.opened import Runs
 from harness import tables
 from harness.browser import Live, Look, address
 from harness.planted import Planted

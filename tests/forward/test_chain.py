@@ -15,11 +15,11 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom import places
 from fathom.analysis import findings
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
 from fathom.analysis.own import own
+from fathom.run import places
 from harness import paths
 
 from .test_command import PRELOAD, forward, up

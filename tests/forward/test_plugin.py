@@ -14,7 +14,7 @@ from pathlib import Path
 import fathom
 import pytest
 from fathom.errors import UsageError
-from fathom.forwarding import settings
+from fathom.forward import settings
 
 from .client import ROOT_HANDLE, WRITE, Client, Refused, Server, server
 from .test_c_client import DRIVE, FAULTS

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fathom.importing.functions import catalogue
-from fathom.places import engine
+from fathom.run.functions import catalogue
+from fathom.run.places import engine
 from harness import needs, paths
 
 sys.path.insert(0, str(paths.ROOT / "bench"))

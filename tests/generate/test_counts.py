@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from fathom.generate import command
-from fathom.generate.options import ruled
-from fathom.generate.plan import plan
-from fathom.generate.selfcheck import read_all
-from fathom.generate.spec import Spec
+from fathom.codegen.generate import command
+from fathom.codegen.generate.options import ruled
+from fathom.codegen.generate.plan import plan
+from fathom.codegen.generate.selfcheck import read_all
+from fathom.codegen.generate.spec import Spec
 from harness import generated, needs
 
 CALL = re.compile(r"\b(pwrite64|pread64|write|read|pwritev|preadv)\(\d+<([^>]*)>")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fathom.hints import header
+from fathom.codegen.hints import header
 from harness import generated, needs
 
 HEAD = "#begin_options\nname: forms;\nprocesses: 4;\n{options}#end_options\n"

@@ -10,8 +10,8 @@ import h5py
 import netCDF4
 import numpy as np
 import pytest
+from fathom.codegen.hints import classic, header
 from fathom.errors import RunError
-from fathom.hints import classic, header
 from harness import generated, needs, paths
 from hypothesis import given, settings
 from hypothesis import strategies as st

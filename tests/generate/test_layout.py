@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fathom.generate import command
+from fathom.codegen.generate import command
 from harness import generated
 
 WIDTH = 100

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import h5py
 import pytest
-from fathom.generate import command
+from fathom.codegen.generate import command
 from harness import generated, needs
 
 SPEC = """#begin_options

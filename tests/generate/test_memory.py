@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fathom.generate import command
-from fathom.generate.language.mistake import Mistake
-from fathom.generate.options import ruled
+from fathom.codegen.generate import command
+from fathom.codegen.generate.language.mistake import Mistake
+from fathom.codegen.generate.options import ruled
 from harness import generated, needs
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from fathom.generate.language import expression as ex
-from fathom.generate.language.mistake import Mistake, Place
-from fathom.generate.language.over_ranks import OverRanks, Unsure
+from fathom.codegen.generate.language import expression as ex
+from fathom.codegen.generate.language.mistake import Mistake, Place
+from fathom.codegen.generate.language.over_ranks import OverRanks, Unsure
 from hypothesis import given
 from hypothesis import strategies as st
 

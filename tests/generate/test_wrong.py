@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fathom.codegen.generate import command
+from fathom.codegen.generate.language.mistake import Mistake
 from fathom.errors import FathomError
-from fathom.generate import command
-from fathom.generate.language.mistake import Mistake
 from harness import generated
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -278,8 +278,8 @@ def test_very_many_texts_are_read_or_refused(pieces: list[str], at: int, cut: in
 
 
 def _read(text: str) -> None:
-    from fathom.generate import build
-    from fathom.generate.analysis.check import check
+    from fathom.codegen.generate import build
+    from fathom.codegen.generate.analysis.check import check
 
     try:
         check(build.read("t.iog", text))

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fathom import places
 from fathom.attach import attached, injector
 from fathom.attach.injector import Status
+from fathom.run import places
 
 from . import needs, paths
 

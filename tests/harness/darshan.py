@@ -9,7 +9,7 @@ from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_int, c_uint64,
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fathom.importing.darshan_library import Job, Library, Mount, library
+from fathom.run.darshan_library import Job, Library, Mount, library
 
 START = 1_700_000_000
 #: Numbers of modules in the library's order.

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import h5py
 import pytest
-from fathom.generate.build import read
-from fathom.generate.command import checked
-from fathom.generate.language.mistake import Mistake
-from fathom.generate.spec import Variable
+from fathom.codegen.generate.build import read
+from fathom.codegen.generate.command import checked
+from fathom.codegen.generate.language.mistake import Mistake
+from fathom.codegen.generate.spec import Variable
 
 from harness import needs, paths
 

@@ -5,8 +5,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from fathom.importing.functions import catalogue
-from fathom.places import engine
+from fathom.run.functions import catalogue
+from fathom.run.places import engine
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from . import needs, paths, runner
 #: Seconds that all reads and writes of the output take a store as slow as bench/grid.py's: 10 ms a request, 8 MB/s.
 COST = """
 import os
-from fathom.store import open_run
+from fathom.run.store import open_run
 rows = open_run(os.environ["TUNE_RUN"]).sql(
     "select sum(c.calls)::bigint as calls, sum(c.bytes)::bigint as bytes "
     "from counters as c join files as f using (file) "
@@ -25,7 +25,7 @@ print(rows[0]["calls"] / 100 + rows[0]["bytes"] / 8e6)
 #: Seconds that the writes of the busiest process take where each has a store of 20 MB/s for itself.
 BUSIEST = """
 import os
-from fathom.store import open_run
+from fathom.run.store import open_run
 rows = open_run(os.environ["TUNE_RUN"]).sql(
     "select sum(c.bytes)::bigint as bytes from counters as c join files as f using (file) "
     f"where c.layer = 'posix' and c.kind = 'write' and starts_with(f.path, '{os.environ['TUNE_OUT']}') group by process"

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom.control import Node
-from fathom.rings import own_rings
-from fathom.store import open_run
-from fathom.tuning import settings
+from fathom.run.control import Node
+from fathom.run.rings import own_rings
+from fathom.run.store import open_run
+from fathom.tune.settings import settings
 from harness import paths
 from harness.steps import RANKS, SIZE, Steps
 

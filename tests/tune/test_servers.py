@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fathom.store import open_run
+from fathom.run.store import open_run
 from harness import needs, paths, runner
 
 MIB = 1 << 20
@@ -96,7 +96,7 @@ with   = { servers = 2, stripe = "64KiB" }
 def test_trials_start_their_own_servers(tmp_path: Path) -> None:
     (tmp_path / "space.toml").write_text(SPACE)
     (tmp_path / "count.py").write_text(
-        "import os\nfrom fathom.store import open_run\n"
+        "import os\nfrom fathom.run.store import open_run\n"
         f"print(1 + open_run(os.environ['TUNE_RUN']).sql('''{WRITTEN}''').num_rows)\n"
     )
     objective = f"{paths.PYTHON} count.py"

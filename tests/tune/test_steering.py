@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom.tuning.steering import OCCURRENCES, PATIENCE, Steering
-from fathom.tuning.watched import rules, seen
+from fathom.tune.settings.steering import OCCURRENCES, PATIENCE, Steering
+from fathom.tune.settings.watched import rules, seen
 from harness import paths
 from harness.steps import RANKS, Steps
 

@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 from fathom.__main__ import main
 from fathom.errors import FathomError
-from fathom.patternstore.base import Base
-from fathom.patternstore.entry import Entry, Given, Tuned
-from fathom.patternstore.fingerprint import machine_of, ranks_of, stack_of
-from fathom.patternstore.look import Found, Match, look_up
-from fathom.patternstore.searched import entry_of
-from fathom.patternstore.shape import groups
-from fathom.search.ledger import Ledger, Outcome, Step
-from fathom.search.objective import measure
-from fathom.search.space import Dimension, Space
-from fathom.store import open_run
-from fathom.tuning import settings
+from fathom.run.store import open_run
+from fathom.tune.search.ledger import Ledger, Outcome, Step
+from fathom.tune.search.objective import measure
+from fathom.tune.search.space import Dimension, Space
+from fathom.tune.settings import settings
+from fathom.tune.store.base import Base
+from fathom.tune.store.entry import Entry, Given, Tuned
+from fathom.tune.store.fingerprint import machine_of, ranks_of, stack_of
+from fathom.tune.store.look import Found, Match, look_up
+from fathom.tune.store.searched import entry_of
+from fathom.tune.store.shape import groups
 from harness import needs, paths, runner
 
 #: Of each that is known: its program, ranks, arguments, and what is said to be best for it.

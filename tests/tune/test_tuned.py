@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom.store import open_run
-from fathom.tuning import prove
+from fathom.run.store import open_run
+from fathom.tune.settings import prove
 from harness import needs, paths, runner
 
 SHOWN = prove.SHOWN

@@ -1,5 +1,5 @@
 //! Where this node's rings of a run lie. `run.json` says it, and may have come from anybody: what it names is acted
-//! upon only where it is this run's own. `python/fathom/rings.py` goes by the same rule.
+//! upon only where it is this run's own. `python/fathom/run/rings.py` goes by the same rule.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read};

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """What answers SQL over a run's tables: `fathom.store.Run`, or tables in memory."""
+    """What answers SQL over a run's tables: `fathom.run.store.Run`, or tables in memory."""
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one statement."""

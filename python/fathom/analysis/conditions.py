@@ -4,7 +4,7 @@ from fathom.analysis import Source
 from fathom.analysis.own import own_values
 from fathom.analysis.selection import Ranges, Selection
 from fathom.analysis.statements import statement
-from fathom.database import one_of, quoted
+from fathom.run.database import one_of, quoted
 
 
 def within(column: str, ranges: Ranges) -> str:

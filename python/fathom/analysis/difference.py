@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fathom import database
 from fathom.analysis import Source, landscape, pairing, part, statement, summary
-from fathom.database import added
-from fathom.manifest import failure
+from fathom.run import database
+from fathom.run.database import added
+from fathom.run.manifest import failure
 
 SECOND = 1e9
 APART = 0.01  # coverages that differ by less are the same

@@ -12,10 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom import places
 from fathom.analysis import statement
 from fathom.errors import FathomError, UsageError
-from fathom.store import Run, plain
+from fathom.run import places
+from fathom.run.store import Run, plain
 
 KEYS = ("title", "layer", "limit", "says", "lost", "sure", "fix", "seen")
 OPTIONAL = ("knob", "ompio", "needs")

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
 from fathom.analysis.own import SECOND, busy_of, own_values
-from fathom.database import added, as_doubles, doubles
+from fathom.run.database import added, as_doubles, doubles
 
 
 def seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:

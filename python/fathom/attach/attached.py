@@ -13,10 +13,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from fathom import control, manifest, places
 from fathom.attach import target
 from fathom.errors import FathomError
-from fathom.rings import are_done, own_rings, remove
+from fathom.run import control, manifest, places
+from fathom.run.rings import are_done, own_rings, remove
 
 
 def free(program: str) -> str:

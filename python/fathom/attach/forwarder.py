@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from fathom import engine
 from fathom.attach.injector import Answer, Status
 from fathom.attach.target import Target
 from fathom.errors import FathomError, RunError
+from fathom.run import engine
 
 
 def is_one(target: Target) -> bool:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fathom import catalogue, elf, engine, places
+from fathom import catalogue
+from fathom.run import elf, engine, places
 
 #: By library: its layers, a function that every copy has, how functions of its inside begin.
 LIBRARIES = {

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from fathom import engine
 from fathom.attach import target
 from fathom.errors import FathomError, RunError
+from fathom.run import engine
 
 #: For all of one process, and for a moment at which one of its threads can be borrowed.
 SECONDS, PATIENCE = 60, 5.0

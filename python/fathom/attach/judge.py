@@ -7,9 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-from fathom import control
 from fathom.attach import attached
-from fathom.rings import own_rings
+from fathom.run import control
+from fathom.run.rings import own_rings
 
 
 def main(run: Path) -> None:

@@ -5,9 +5,9 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from fathom import places
 from fathom.errors import FathomError, UsageError
-from fathom.files import open_kept
+from fathom.run import places
+from fathom.run.files import open_kept
 
 
 def job_of(said: str) -> str:

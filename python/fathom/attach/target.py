@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from fathom import elf
 from fathom.errors import FathomError, UsageError
+from fathom.run import elf
 
 #: Set by launchers for each of their ranks; what runtime/core/process.c reads.
 RANK = (

@@ -14,7 +14,7 @@ import pytest
 from fathom.__main__ import main
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
-from fathom.view import bars
+from fathom.pages import bars
 from schema import counters_of, write_run
 
 MS = 1_000_000

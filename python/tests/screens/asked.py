@@ -4,9 +4,9 @@ import random
 from pathlib import Path
 from typing import Any
 
-from fathom import screens
 from fathom.analysis import selection
-from fathom.screens.opened import Runs, Stop
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.opened import Runs, Stop
 from latency.forest import Call, Forest
 from screens.test_selection import lane_of, selected
 

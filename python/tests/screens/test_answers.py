@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 
 import pytest
-from fathom import screens
 from fathom.__main__ import main
 from fathom.errors import UsageError
-from fathom.screens.opened import NoSuchRun, Runs
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.opened import NoSuchRun, Runs
 from schema import counters_of, write_run
 from small import CALLS
 
@@ -265,7 +265,7 @@ def test_a_call_with_all_around_it(runs: Runs) -> None:
 def test_strips_are_spans_or_bins(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     few = screens.ask(runs, "strips", {"run": "small"})
     assert len(few["spans"]["rows"]) == 7 and few["bins"] is None
-    monkeypatch.setattr("fathom.screens.strips.LIMIT", 3)
+    monkeypatch.setattr("fathom.webapi.answers.strips.LIMIT", 3)
     runs = Runs([runs.all["small"].run.path])  # the one before holds what it has answered
     for chosen in ({}, {"t": "600-2000"}, {"lanes": "0", "width": "3"}):
         many = screens.ask(runs, "strips", {"run": "small", **chosen})

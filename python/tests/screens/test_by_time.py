@@ -7,13 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from fathom import onefile, screens
 from fathom.analysis import conditions
 from fathom.analysis.selection import Selection
-from fathom.derived import Derived, ignore
-from fathom.screens import by_time
-from fathom.screens.near import near, near_file
-from fathom.screens.opened import HELD, Runs, Stop
+from fathom.cache.derived import Derived, ignore
+from fathom.run import onefile
+from fathom.webapi import answers as screens
+from fathom.webapi.answers import by_time
+from fathom.webapi.answers.near import near, near_file
+from fathom.webapi.answers.opened import HELD, Runs, Stop
 from latency.forest import Forest
 
 BRUSHED: list[tuple[str, dict[str, str]]] = [

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom import screens
+from fathom.codegen.generate import build, command
+from fathom.codegen.generate.language.mistake import Mistake
+from fathom.codegen.generate.language.outline import Part, outline
+from fathom.codegen.generate.language.source import scan
 from fathom.errors import UsageError
-from fathom.generate import build, command
-from fathom.generate.language.mistake import Mistake
-from fathom.generate.language.outline import Part, outline
-from fathom.generate.language.source import scan
-from fathom.screens.generate import Program
-from fathom.screens.opened import Runs
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.generate import Program
+from fathom.webapi.answers.opened import Runs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom import onefile, screens
 from fathom.__main__ import main
-from fathom.commands import view
-from fathom.screens import kept, overview
-from fathom.screens.kept import Kept
-from fathom.screens.opened import Gone, Runs
+from fathom.cache import kept
+from fathom.cache.kept import Kept
+from fathom.cli import view
+from fathom.run import onefile
+from fathom.webapi import answers as screens
+from fathom.webapi.answers import overview
+from fathom.webapi.answers.opened import Gone, Runs
 
 
 def go_on() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom import screens
 from fathom.errors import UsageError
-from fathom.forwarding import settings
-from fathom.screens.desk import Desk
-from fathom.screens.opened import Runs
-from fathom.store import open_run
+from fathom.forward import settings
+from fathom.run.store import open_run
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.desk import Desk
+from fathom.webapi.answers.opened import Runs
 
 PROGRAM = """#include <mpi.h>
 #include <stdio.h>

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom import screens
 from fathom.analysis import difference
 from fathom.analysis.difference import Side
-from fathom.screens import latency, tile
-from fathom.screens.opened import Runs
+from fathom.webapi import answers as screens
+from fathom.webapi.answers import latency, tile
+from fathom.webapi.answers.opened import Runs
 from latency.forest import PATHS, Call
 from latency.oracle import Oracle
 from schema import counters_of, write_run

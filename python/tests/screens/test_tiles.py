@@ -10,11 +10,11 @@ from typing import Any
 
 import duckdb
 import pytest
-from fathom import screens
 from fathom.errors import DamagedRun, UsageError
-from fathom.screens.opened import Runs
-from fathom.tiles import build
-from fathom.tiles.geometry import BINS, ROWS, Geometry, Level
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.opened import Runs
+from fathom.webapi.tiles import build
+from fathom.webapi.tiles.geometry import BINS, ROWS, Geometry, Level
 from latency.forest import Forest
 from schema import write_run
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import anyio
 import pytest
-from fathom import screens
 from fathom.analysis.selection import Selection
-from fathom.screens.opened import Runs, View
-from fathom.serve.application import Answers
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.opened import Runs, View
+from fathom.webapi.serve.application import Answers
 from starlette.requests import Request
 
 LONG = "select count(*) as n from range(1000000) as a, range(1000000) as b"
@@ -68,7 +68,7 @@ def test_what_takes_too_long_is_ended(run_directory: Path, asked: dict[str, floa
 def test_what_needs_too_much_memory_is_ended(
     run_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fathom.screens.opened.MEMORY", "64 MiB")
+    monkeypatch.setattr("fathom.webapi.answers.opened.MEMORY", "64 MiB")
     answer = asyncio.run(Answers(Runs([run_directory]))(request("deep")))
     assert answer.status_code == 422
     assert "more memory" in json.loads(answer.body)["error"]

@@ -5,7 +5,7 @@ import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
 from fathom.analysis.own import SECOND
-from fathom.database import as_doubles
+from fathom.run.database import as_doubles
 
 # Columns in ns, by what they are called in seconds.
 TIMES = {

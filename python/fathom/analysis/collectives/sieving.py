@@ -5,7 +5,7 @@ import pyarrow.compute as pc
 
 from fathom.analysis import Source, statement
 from fathom.analysis.collectives.operations import in_seconds
-from fathom.database import added, as_doubles
+from fathom.run.database import added, as_doubles
 
 
 def _with_extra(rows: pa.Table) -> pa.Table:

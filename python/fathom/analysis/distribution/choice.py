@@ -5,8 +5,8 @@ from pathlib import PurePosixPath
 
 from fathom.analysis.distribution.found import Patterns
 from fathom.errors import RunError, UsageError
-from fathom.importing.lacks import reads_and_writes
-from fathom.store import Run
+from fathom.run.lacks import reads_and_writes
+from fathom.run.store import Run
 
 MOST = 12  # files that a message names
 

@@ -11,7 +11,7 @@ from fathom.analysis.latency.language import Query
 from fathom.analysis.latency.segment import INSIDE, WHOLE, Part
 from fathom.analysis.latency.servers import are_traced, names
 from fathom.analysis.own import SECOND, own_values
-from fathom.store import Run
+from fathom.run.store import Run
 
 
 @dataclass

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 from fathom.analysis import Source, statement
 from fathom.analysis.latency.ask import Answer, Question
 from fathom.analysis.latency.segment import whole
-from fathom.database import as_doubles
+from fathom.run.database import as_doubles
 
 COLUMNS = {
     "collective": "collective", "layer": "layer", "function": "op", "path": "path", "ranks_seen": "ranks_seen",

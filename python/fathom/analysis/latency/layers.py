@@ -5,9 +5,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom import database
 from fathom.analysis.latency.ask import Answer, Question, chosen
 from fathom.analysis.own import SECOND
+from fathom.run import database
 
 #: From the program's call down; layers of a user's own catalogue stand above.
 STACK = (

@@ -16,7 +16,7 @@ from fathom.analysis.latency.operations import operations
 from fathom.analysis.latency.segment import Segment
 from fathom.analysis.own import own
 from fathom.errors import UsageError
-from fathom.store import Run
+from fathom.run.store import Run
 
 
 def _views_of(name: str) -> tuple[str, ...]:

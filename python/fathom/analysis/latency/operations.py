@@ -4,9 +4,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom import database
 from fathom.analysis import statement
 from fathom.analysis.latency.ask import Answer, Question, chosen
+from fathom.run import database
 
 Columns = dict[str, str]
 

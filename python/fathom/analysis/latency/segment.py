@@ -8,8 +8,8 @@ from typing import Any
 from fathom.analysis import Source, statement
 from fathom.analysis.latency.language import Query
 from fathom.analysis.own import own_values
-from fathom.database import of_path
 from fathom.errors import NotRecorded, UsageError
+from fathom.run.database import of_path
 
 MOST = 12  # choices that a message names
 

@@ -1,0 +1,1 @@
+"""Answers that are derived from the tables of a run and stored beside them."""

@@ -1,0 +1,56 @@
+"""Tables that are made of a run's calls by whoever needs them first: is one there, and of these calls?"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+
+from fathom.run.database import quoted
+
+Watch = Callable[[duckdb.DuckDBPyConnection], None]
+"""Takes the connection that makes a table, to interrupt it."""
+
+
+def ignore(_: duckdb.DuckDBPyConnection) -> None:
+    """Nobody will interrupt it."""
+
+
+@dataclass(frozen=True)
+class Derived:
+    """One such table."""
+
+    name: str  # of its file, below `tables`
+    key: str  # in the file's metadata: of which calls it was made, by which version of the rules
+    version: int
+
+    def made_of(self, tables: Path) -> str:
+        """Tells one packing of a run's calls from another."""
+        parts = sorted((tables / "calls").glob("*.parquet"))
+        stats = [(part.name, part.stat()) for part in parts]
+        words = [f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in stats]
+        return f"{self.version} {' '.join(words)}"
+
+    def is_made(self, file: Path, tables: Path) -> bool:
+        """Is it there, and of these calls?"""
+        try:
+            metadata = pq.read_metadata(file).metadata or {}
+        except (OSError, ValueError):
+            return False
+        return bool(metadata.get(self.key.encode()) == self.made_of(tables).encode())
+
+    def write(
+        self, con: duckdb.DuckDBPyConnection, rows: str, options: str, made_of: str, file: Path
+    ) -> None:
+        """Made aside and moved over, so that a reader finds a whole file or none."""
+        aside = file.with_name(f"{file.name}.{os.getpid()}")
+        try:
+            con.execute(
+                f"copy ({rows}) to {quoted(str(aside))} (format parquet, {options},"
+                f" kv_metadata {{'{self.key}': {quoted(made_of)}}})"
+            )
+            aside.replace(file)
+        finally:
+            aside.unlink(missing_ok=True)

@@ -1,0 +1,12 @@
+"""fathom env: native, so that it is the same thing inside a launcher (runtime/command)."""
+
+import os
+from collections.abc import Sequence
+from typing import NoReturn
+
+from fathom.run import places
+
+
+def hand_over(words: Sequence[str]) -> NoReturn:
+    """Becomes the native command, which reads these words itself."""
+    os.execv(places.native_command(), ["fathom", "env", *words])

@@ -1,0 +1,91 @@
+"""fathom knobs: what can be set in I/O libraries, how, how safely, and what is alive on this machine.
+
+examples:
+  fathom knobs
+  fathom knobs cb_nodes romio.striping_unit
+  fathom knobs --layer hdf5
+  fathom knobs --prove
+  fathom knobs --prove cb_nodes alignment
+  fathom knobs --check settings.toml
+  fathom knobs --to-xml settings.toml > config.xml
+  fathom knobs --from-xml config.xml > settings.toml
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fathom.catalogue.knobs import Knob
+from fathom.errors import UsageError
+from fathom.tune.settings import compiled, layouts, settings, toml, xml
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which knobs; or what to do with a settings file."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these: NAME or LAYER.NAME")
+    parser.add_argument("--layer", metavar="NAME", help="only this layer")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--prove", action="store_true", help="run a small program with two values of each; kept"
+    )
+    what.add_argument("--again", action="store_true", help="the same, also of those that are known")
+    what.add_argument("--check", type=Path, metavar="FILE", help="what these settings come to")
+    what.add_argument("--to-xml", type=Path, metavar="FILE", help="settings as H5Tuner's XML")
+    what.add_argument("--from-xml", type=Path, metavar="FILE", help="H5Tuner's XML as settings")
+    what.add_argument("--apply", type=Path, help=argparse.SUPPRESS)  # of `fathom run --tuned`
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="comma-separated values")
+    form.add_argument("--json", action="store_true", help="a list of objects")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints rows, proves them, or turns settings into other forms."""
+    if arguments.apply:
+        read = settings.read(arguments.apply)
+        for line in layouts.apply(read):
+            print(f"fathom: {line}", file=sys.stderr)
+        sys.stdout.write(compiled.text(read))
+    elif arguments.check:
+        sys.stdout.write(compiled.text(settings.read(arguments.check)))
+    elif arguments.to_xml:
+        written, left_out = xml.write(settings.read(arguments.to_xml))
+        sys.stdout.write(written)
+        for line in left_out:
+            print(f"fathom: {line}: H5Tuner has no word for it", file=sys.stderr)
+    elif arguments.from_xml:
+        sys.stdout.write(toml.text(settings.read(arguments.from_xml)))
+    elif arguments.prove or arguments.again:
+        return _proved(arguments)
+    else:
+        _shown(arguments)
+    return 0
+
+
+# What these need is loaded by them: a run with settings does not wait for it.
+def _proved(arguments: argparse.Namespace) -> int:
+    from fathom.pages import knobs
+
+    every = chosen(arguments.names, arguments.layer)
+    return knobs.prove_all(every, arguments.again, arguments.json)
+
+
+def _shown(arguments: argparse.Namespace) -> None:
+    from fathom.pages import knobs
+
+    form = "json" if arguments.json else "csv" if arguments.csv else ""
+    knobs.show(chosen(arguments.names, arguments.layer), form, bool(arguments.names))
+
+
+def chosen(names: Sequence[str], layer: str | None) -> list[Knob]:
+    """The knobs of these names."""
+    every = list(settings.catalogue().values())
+    if layer:
+        every = [knob for knob in every if knob.layer.name == layer]
+        if not every:
+            layers = dict.fromkeys(k.layer.name for k in settings.catalogue().values())
+            raise UsageError(f"knobs: no layer '{layer}'; there are {', '.join(layers)}")
+    for name in names:
+        if not any(name in (knob.name, knob.key) for knob in every):
+            raise UsageError(f"knobs: no knob '{name}'; fathom knobs lists them")
+    return [k for k in every if not names or k.name in names or k.key in names]

@@ -1,0 +1,234 @@
+"""fathom landscape: many runs in one table: which I/O, how long, by whom, what, when.
+
+examples:
+  fathom landscape *.fathom
+  fathom landscape stripe16 stripe64 --baseline stripe1 --group 'rst=*.rst' --group 'athdf=*.athdf'
+  fathom landscape s3d --layer posix
+  fathom landscape *.fathom --csv > landscape.csv
+  fathom landscape s3d other s3d.alone --interference
+  fathom landscape both --interference     programs of one run, with the servers they used
+  fathom landscape /spool/2026-11 --by opens   all runs below, those that open most at once first
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
+
+import fathom
+from fathom.analysis import interference, landscape
+from fathom.cli.arguments import add_all, positive
+from fathom.errors import FathomError, UsageError
+from fathom.pages import interference as shared
+from fathom.pages import landscape as view
+from fathom.pages import landscapes
+from fathom.run import database
+from fathom.run.directory import resolve
+from fathom.run.store import Run
+from fathom.text import tables
+
+T = TypeVar("T")
+
+GROUP_SECONDS = ("io", "open", "read", "write", "close")
+
+
+#: What runs are ranked by, and its column.
+BY = {
+    "opens": "peak_opens_per_second",
+    "lost": "lost_seconds",
+    "io": "io_seconds",
+    "share": "io_share",
+    "run": "run_seconds",
+    "bytes": "bytes_moved",
+}
+TOP = 20
+
+
+def _group(word: str) -> tuple[str, str]:
+    name, equals, glob = word.partition("=")
+    if not (name and equals and glob):
+        raise argparse.ArgumentTypeError(f"'{word}' is no NAME=GLOB, as rst=*.rst")
+    return name, glob
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """RUN…, what to compare with, which calls."""
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="+", help="run directories; directories of runs"
+    )
+    add_all(parser)
+    parser.add_argument("--baseline", metavar="RUN", help="adds speed-ups over this run")
+    parser.add_argument(
+        "--group",
+        metavar="NAME=GLOB",
+        type=_group,
+        action="append",
+        help="a group of files, repeatable, the first match counts (default: by suffix, with --baseline)",
+    )
+    parser.add_argument(
+        "--layer",
+        metavar="LAYER",
+        help="this layer's calls, not the program's own (posix: the file system)",
+    )
+    parser.add_argument(
+        "--interference",
+        action="store_true",
+        help="which runs used the same servers at the same time, and what each lost by it",
+    )
+    parser.add_argument(
+        "--by", choices=BY,
+        help="runs ranked in one table: most opens in a second, seconds lost, I/O time, its share, run time, bytes",
+    )  # fmt: skip
+    parser.add_argument(
+        "--top", type=positive, metavar="N", help="with --by: so many runs (default: 20)"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="raw numbers, units in the names")
+    form.add_argument("--csv", action="store_true", help="one line per run, raw numbers")
+
+
+def _done(each: Iterable[Callable[[], T]]) -> tuple[list[T], int]:
+    """What they give, and the status: of the last that could not, which is said."""
+    found: list[T] = []
+    status = 0
+    for work in each:
+        try:
+            found.append(work())
+        except FathomError as error:
+            status = error.status
+            if not error.said:
+                print(f"fathom: {error}", file=sys.stderr)
+    return found, status
+
+
+def rows(paths: list[str], wanted: landscapes.Wanted) -> tuple[list[dict[str, Any]], int]:
+    """The rows of all runs that can be read, and the status: of the last that cannot."""
+    found, status = _done(landscapes.each(paths, wanted))
+    return list({row["path"]: row for row in found}.values()), status
+
+
+def _distinct(rows: list[dict[str, Any]]) -> None:
+    """Runs of one name in several folders are called by their paths."""
+    names = Counter(row["run"] for row in rows)
+    for row in rows:
+        if names[row["run"]] > 1:
+            row["run"] = row["path"]
+
+
+def _compare(rows: list[dict[str, Any]], baseline: dict[str, Any]) -> None:
+    landscape.add_speedups(rows, baseline)
+    before = {group["group"]: group for group in baseline["groups"]}
+    for row in rows:
+        for group in row["groups"]:
+            landscape.add_speedups([group], before.get(group["group"]), GROUP_SECONDS)
+
+
+def _groups_worth_showing(
+    rows: list[dict[str, Any]], asked: list[tuple[str, str]] | None
+) -> list[str]:
+    if asked:
+        return list(dict.fromkeys(name for name, _ in asked))
+    found: dict[str, None] = {}
+    for row in rows:
+        for group in row["groups"]:
+            if group["io_seconds"] >= landscapes.FEW * row["io_seconds"] > 0:
+                found[group["group"]] = None
+    return list(found)
+
+
+def _flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
+    """Lists as words apart by blanks; of each group its seconds, and speed-ups where there are some."""
+    flat = {
+        key: " ".join(str(one) for one in value) if isinstance(value, list) else value
+        for key, value in row.items()
+        if key not in ("groups", "when_parts")
+    }
+    flat["notes"] = "; ".join(row["notes"])
+    have = {group["group"]: group for group in row["groups"]}
+    for name in groups:
+        for key in ("io_seconds", "read_seconds", "write_seconds"):
+            flat[f"{name} {key}"] = have.get(name, {}).get(key)
+        for key in GROUP_SECONDS if "speedup_run" in row else ():
+            flat[f"{name} speedup_{key}"] = have.get(name, {}).get(f"speedup_{key}")
+    return flat
+
+
+def _interference(arguments: argparse.Namespace) -> int:
+    if arguments.baseline or arguments.group or arguments.layer or arguments.all:
+        raise UsageError("landscape: --interference goes alone, or with --json or --csv")
+    opened, unread = _done(partial(fathom.open, path) for path in arguments.runs)
+    runs = {str(one.path): one for one in opened}
+    names = Counter(one.name for one in runs.values())
+
+    def parts(path: str, run: Run) -> list[interference.One]:
+        command = [str(word) for word in run.manifest.get("command", [])]
+        name = run.name if names[run.name] == 1 else path
+        return interference.of_run(name, run, command)
+
+    each, damaged = _done(partial(parts, path, run) for path, run in runs.items())
+    every = [one for some in each for one in some]
+    if len(every) < 2:
+        raise UsageError(
+            "landscape: --interference needs two runs, or one of several programs and the servers that they used"
+        )
+    found = interference.interference(every)
+    if arguments.json:
+        print(json.dumps(shared.as_json(found), indent=2, ensure_ascii=False))
+    elif arguments.csv:
+        sys.stdout.write(tables.csv_text(database.table_of(shared.server_rows(found))))
+    else:
+        shared.show_interference(found)
+    return damaged or unread
+
+
+def _ranked(arguments: argparse.Namespace, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first of them by what was asked; those of which it is not known come last."""
+    if not arguments.by:
+        return found
+    for row in found:
+        row["bytes_moved"] = row["bytes_read"] + row["bytes_written"]
+    key = BY[arguments.by]
+    found.sort(key=lambda row: (-(row[key] or 0), row["path"]))
+    shown = arguments.top or (None if arguments.json or arguments.csv else TOP)
+    return found[:shown]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the tables, or the rows."""
+    if arguments.by and (arguments.interference or arguments.baseline):
+        raise UsageError("landscape: --by ranks many runs; not with --baseline or --interference")
+    if arguments.top and not arguments.by:
+        raise UsageError("landscape: --top goes with --by")
+    arguments.runs = landscapes.below(arguments.runs)
+    if arguments.interference:
+        return _interference(arguments)
+    first = str(resolve(arguments.baseline)) if arguments.baseline else None
+    paths = [first] * bool(first) + arguments.runs
+    globs = tuple(arguments.group or ())
+    wanted = landscapes.Wanted(arguments.layer, globs, arguments.by == "lost", arguments.all)
+    every, status = rows(paths, wanted)
+    found = _ranked(arguments, every)
+    if not found or (first and found[0]["path"] != first):
+        return status
+    _distinct(found)
+    if arguments.layer and not any(row["operation"] for row in found):
+        raise UsageError(
+            f"landscape: no run has calls of layer '{arguments.layer}'; fathom show lists them"
+        )
+    baseline = found[0]["run"] if first else None
+    if baseline:
+        _compare(found, found[0])
+    groups = _groups_worth_showing(found, arguments.group) if baseline or arguments.group else []
+    if arguments.json:
+        content = {"format": 1, "layer": arguments.layer, "baseline": baseline, "runs": found}
+        print(json.dumps(content, indent=2, ensure_ascii=False))
+    elif arguments.csv:
+        sys.stdout.write(tables.csv_text(database.table_of([_flat(row, groups) for row in found])))
+    elif arguments.by:
+        view.show_ranking(found, len(every), arguments.by)
+    else:
+        view.show_landscape(found, arguments.layer, baseline, groups)
+    return status

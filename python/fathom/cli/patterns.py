@@ -1,0 +1,46 @@
+"""fathom patterns: how the data of a run are spread over its ranks, array by array, and how its files are used.
+
+examples:
+  fathom patterns s3d.1
+  fathom patterns s3d.1 --top 50
+  fathom patterns s3d.1 --file '*.field.nc'
+  fathom patterns s3d.1 --json | jq -r '.patterns[0].key'
+"""
+
+import argparse
+import json
+
+import fathom
+from fathom.analysis import Remembered
+from fathom.analysis.distribution.choice import check_any, of_files
+from fathom.analysis.distribution.found import patterns
+from fathom.cli.arguments import add_all, add_run, positive
+from fathom.pages import patterns as view
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """RUN, which files, how much."""
+    add_run(parser)
+    add_all(parser)
+    parser.add_argument(
+        "--file", metavar="GLOB", help="only files whose path, or its last part, is like this"
+    )
+    parser.add_argument(
+        "--top", type=positive, metavar="N", help="most groups of files (page: 10; JSON: all)"
+    )
+    parser.add_argument("--json", action="store_true", help="raw numbers, units in the names")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the patterns."""
+    opened = fathom.open(arguments.run, everything=arguments.all)
+    found = patterns(Remembered(opened))
+    if arguments.file:
+        found = of_files("patterns", found, opened.name, arguments.file)
+    check_any(found, opened)
+    if arguments.json:
+        content = view.as_json(found, opened.name, arguments.top)
+        print(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        view.show_patterns(found, opened.name, arguments.top or 10)
+    return 0

@@ -1,0 +1,129 @@
+"""fathom probes: list what Fathom can see, from the probe catalogue; check and build your own.
+
+examples:
+  fathom probes
+  fathom probes --layer mpiio
+  fathom probes --json | jq '.[] | select(.kind == "write") | .op'
+  fathom probes check my.toml --cflags=-I/opt/mine/include
+  fathom probes build my.toml --out libfathom-probes.so
+"""
+
+import argparse
+import json
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fathom import catalogue
+from fathom.catalogue import user
+from fathom.errors import RunError, UsageError
+from fathom.run import places
+from fathom.text import tables
+from fathom.text.tables import Column, text
+
+ACTIONS = "list (of these files, else of what is built in), check, build"
+COLUMNS = (
+    Column("layer", "layer", text, right=False),
+    Column("function", "op", text, right=False),
+    Column("kind", "kind", text, right=False),
+    Column("symbols", "symbols", text, right=False),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which rows, in what form; or what to do with the user's own files."""
+    parser.add_argument(
+        "action", nargs="?", choices=("list", "check", "build"), default="list", help=ACTIONS
+    )
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="your catalogues")
+    parser.add_argument("--out", type=Path, help="build: the library to make")
+    parser.add_argument(
+        "--cflags", default="", help="check: what the compiler needs to find their headers"
+    )
+    parser.add_argument("--layer", metavar="NAME", help="only this layer")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="comma-separated values")
+    form.add_argument("--json", action="store_true", help="a list of objects")
+
+
+def built_in() -> list[Path]:
+    """The catalogue's files."""
+    return sorted((places.catalog() / "probes").glob("*.toml"))
+
+
+def rows(read: catalogue.Catalogue) -> pa.Table:
+    """Columns: layer, op, kind, symbols (blank-separated); in the catalogue's order."""
+    calls = [
+        (api.layer, call.op, call.kind, " ".join(call.symbols()))
+        for api in read.apis
+        for call in api.recorded()
+    ]
+    return pa.table(
+        {
+            column.name: pa.array([call[i] for call in calls], pa.string())
+            for i, column in enumerate(COLUMNS)
+        }
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the rows, or checks or builds the user's own."""
+    try:
+        if arguments.action == "check":
+            return check(arguments)
+        if arguments.action == "build":
+            return build(arguments)
+        files = arguments.files
+        read = user.load_user(files, built_in()) if files else catalogue.load(built_in())
+    except (catalogue.CatalogueError, user.BuildError) as error:
+        raise RunError(str(error)) from error
+    return show(arguments, rows(read))
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Says of each file that it is right; compiles it, and against its headers if it names them."""
+    own = own_files(arguments)
+    with tempfile.TemporaryDirectory(prefix="fathom-probes.") as place:
+        user.build(own, places.runtime(), Path(place, "check.so"))
+    for api in own.apis:
+        headers = f"not compared with headers: {api.path.name} names none"
+        if api.headers:
+            user.check_headers(api, shlex.split(arguments.cflags))
+            headers = f"as in {', '.join(api.headers)}"
+        print(f"{api.path}: {len(list(api.recorded()))} functions, {headers}")
+    return 0
+
+
+def build(arguments: argparse.Namespace) -> int:
+    """Makes the library that `fathom run --probes` preloads."""
+    if not arguments.out:
+        raise UsageError("probes build: where to? add --out FILE")
+    user.build(own_files(arguments), places.runtime(), arguments.out.absolute())
+    return 0
+
+
+def own_files(arguments: argparse.Namespace) -> catalogue.Catalogue:
+    """The user's catalogues, checked."""
+    if not arguments.files:
+        raise UsageError(f"probes {arguments.action}: which catalogue? name its file")
+    return user.load_user(arguments.files, built_in())
+
+
+def show(arguments: argparse.Namespace, found: pa.Table) -> int:
+    """Prints the rows."""
+    if arguments.layer:
+        layers = sorted(set(found["layer"].to_pylist()))
+        if arguments.layer not in layers:
+            raise UsageError(f"probes: no layer '{arguments.layer}'; there are {', '.join(layers)}")
+        found = found.filter(pc.equal(found["layer"], arguments.layer))
+    if arguments.json:
+        print(json.dumps(found.to_pylist(), indent=1))
+    elif arguments.csv:
+        sys.stdout.write(tables.csv_text(found))
+    else:
+        tables.show(COLUMNS, found)
+    return 0

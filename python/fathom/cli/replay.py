@@ -1,0 +1,124 @@
+"""fathom replay: makes the I/O of a run again, without its program: the same calls, ranks and sizes on other files.
+Where each rank did the same on its own part of the arrays, with other ranks and sizes, too.
+
+examples:
+  fathom replay s3d.1 --in /scratch/again
+  fathom replay s3d.1 --level posix --think 1 --in /scratch/again
+  fathom replay s3d.1 --emit-c s3d_io.c
+  fathom replay s3d.1 --ranks 8 --in /scratch/again
+  fathom replay s3d.1 --ranks 8 --scale 1/2 --in /scratch/again
+  fathom replay s3d.1 --build s3d_io && fathom tune -- mpiexec -n 4 ./s3d_io {out}
+"""
+
+import argparse
+import shlex
+import sys
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+import fathom
+from fathom.cli.arguments import add_run
+from fathom.codegen.replay.calls import LEVELS
+from fathom.codegen.replay.execute import build, launch, write
+from fathom.codegen.replay.program import Program, Wanted, program
+from fathom.errors import UsageError
+
+MOST = 1_000_000  # ranks, and times the size
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """RUN, what is made again and how, and what becomes of it."""
+    add_run(parser)
+    parser.add_argument(
+        "--level", choices=list(LEVELS),
+        help="layer whose calls are made again (the highest that the run has in full)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--file",
+        metavar="GLOB",
+        help="only calls on files whose path, or its last part, is like this",
+    )
+    parser.add_argument(
+        "--think", type=_factor, default=0.0, metavar="X",
+        help="wait between calls as long as the run did, times X (0: not at all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ranks", type=_ranks, metavar="N",
+        help="on so many ranks: each one's part stays, arrays grow (weak scaling)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--scale", type=_scale, default=Fraction(1), metavar="K",
+        help="each rank's part K times as large: 2, 0.5, 1/2",
+    )  # fmt: skip
+    parser.add_argument(
+        "--in", dest="directory", metavar="DIR", help="run it: files go into this empty directory"
+    )
+    parser.add_argument("--emit-c", type=Path, metavar="FILE", help="write the program as C")
+    parser.add_argument("--build", type=Path, metavar="FILE", help="write the program, compiled")
+    parser.add_argument(
+        "--compiler",
+        type=shlex.split,
+        metavar="WORDS",
+        help="MPI's compiler (that of the run's MPI)",
+    )
+    parser.add_argument(
+        "--launcher", type=shlex.split, metavar="WORDS",
+        help="what starts the ranks, without their number (mpiexec of the run's MPI)",
+    )  # fmt: skip
+
+
+def _factor(word: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1
+    if not 0 <= value < 1e6:
+        raise argparse.ArgumentTypeError(f"'{word}' is no number from 0 on")
+    return value
+
+
+def _ranks(word: str) -> int:
+    if not (word.isascii() and word.isdigit() and 0 < int(word) <= MOST):
+        raise argparse.ArgumentTypeError(f"'{word}' is no number of ranks from 1 to {MOST:,}")
+    return int(word)
+
+
+def _scale(word: str) -> Fraction:
+    try:
+        value = Fraction(word)
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(0)
+    if not 0 < value < MOST:
+        raise argparse.ArgumentTypeError(f"'{word}' is no number above 0, as 2, 0.5 or 1/2")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes, builds, runs; status 1 where calls ended otherwise than in the run."""
+    if not (arguments.directory or arguments.emit_c or arguments.build):
+        raise UsageError("replay: say --in DIR to run it, --emit-c FILE or --build FILE to have it")
+    wanted = Wanted(arguments.think, arguments.file, arguments.ranks, arguments.scale)
+    made = program(fathom.open(arguments.run), arguments.level, wanted)
+    _tell(made)
+    if arguments.emit_c:
+        write(made, arguments.emit_c)
+    if arguments.build:
+        build(made, arguments.build, arguments.compiler)
+    if not arguments.directory:
+        return 0
+    with tempfile.TemporaryDirectory(prefix="fathom-replay-") as place:
+        built = Path(place) / "replay"
+        build(made, built, arguments.compiler)
+        return launch(made, built, arguments.directory, arguments.launcher)
+
+
+def _tell(made: Program) -> None:
+    def say(line: str) -> None:
+        print(f"fathom: replay: {line}", file=sys.stderr)
+
+    say(f"{made.calls:,} calls of {made.ranks} ranks, from layer {made.level} down")
+    for remark in made.remarks:
+        say(remark)
+    for why, calls in made.left_out.most_common():
+        say(f"left out: {calls:,} calls: {why}")

@@ -1,0 +1,97 @@
+"""fathom report: one HTML file with pictures, findings and calls of runs: to mail, to keep, to open without a network.
+
+examples:
+  fathom report s3d.1
+  fathom report s3d.1 -o s3d.html --size 10MB
+  fathom report before after -o compared.html
+"""
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from fathom.errors import FathomError, UsageError
+from fathom.webapi.answers.opened import Runs
+from fathom.webapi.report.document import document, template, words
+from fathom.webapi.report.payload import collect
+
+DEFAULT, MOST = 5_000_000, 20_000_000
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "KI": 2**10, "MI": 2**20}
+
+
+def _size(word: str) -> int:
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)(|K|M|Ki|Mi)B?", word, re.ASCII | re.IGNORECASE)
+    size = int(float(found[1]) * UNITS[found[2].upper()]) if found else 0
+    if not 0 < size <= MOST:
+        raise argparse.ArgumentTypeError(f"'{word}' is no size up to 20MB, as 5MB")
+    return size
+
+
+def _seconds(word: str) -> float:
+    if not re.fullmatch(r"\d{1,6}(\.\d{1,3})?", word, re.ASCII):
+        raise argparse.ArgumentTypeError(f"'{word}' is no number of seconds, as 60")
+    return float(word)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """RUN…, the file, its size, the time it may take."""
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="+", help="run directories, to be compared where several"
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: NAME.html here")
+    parser.add_argument(
+        "--size",
+        type=_size,
+        default=DEFAULT,
+        metavar="SIZE",
+        help="most of the file, as 5MB (the default); up to 20MB",
+    )
+    parser.add_argument(
+        "--patience",
+        type=_seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="most for the chains of calls of a run, the rest are left out (default: 60)",
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".fathom-report-")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except OSError as error:
+        raise FathomError(f"report: {path}: {error.strerror}") from error
+
+
+def _say(what: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[Kfathom: report: {what}", end="", file=sys.stderr, flush=True)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes the file; stderr says what it does not hold."""
+    form = template()
+    runs = Runs(arguments.runs)
+    said = words(runs)
+    room = arguments.size - len(form.encode()) - 2 * len(said.encode()) - 8192
+    if room <= 0:
+        raise UsageError(f"report: the page alone has {len(form):,} bytes; give a larger --size")
+    payload = collect(runs, room, arguments.patience, _say)
+    text = document(form, runs, said, payload)
+    path = arguments.output or Path(f"{next(iter(runs.all))}.html")
+    _write(path, text)
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)
+    for one in payload.left_out:
+        print(f"fathom: report: left out: {one}", file=sys.stderr)
+    for one in payload.failed:
+        print(f"fathom: report: could not be answered: {one}", file=sys.stderr)
+    print(path)
+    return 0

@@ -1,0 +1,209 @@
+"""fathom show: one page that says where the I/O time of a run went.
+
+examples:
+  fathom show s3d.1
+  fathom show s3d.1 --by function --top 50
+  fathom show s3d.1 --by rank,function
+  fathom show s3d.1 --by file --csv > files.csv
+  fathom show s3d.1 --json | jq .answers
+  fathom show s3d.1 --svg s3d.svg
+  fathom show s3d.1 --next
+  fathom show s3d.1 --findings
+  fathom show s3d.1 --findings small my.sql --limit 5
+"""
+
+import argparse
+import itertools
+import json
+import sys
+from pathlib import Path
+
+import fathom
+from fathom.analysis import closer
+from fathom.analysis import findings as conclusions
+from fathom.cli.arguments import add_all, add_run, positive
+from fathom.errors import UsageError
+from fathom.pages import answers, ending, findings, page, picture, written
+from fathom.pages import closer as words
+from fathom.pages.part import Page
+from fathom.pages.parts import NAMES, check_keys, rows_by
+from fathom.run.lacks import asked, every_call
+from fathom.run.store import Run
+from fathom.text import tables
+
+# Why a table by this key has no row.
+NOTHING = {
+    "server": "no server was traced, and no call on a file is known by its directory: record at level file",
+    "time": "of no call is it known when it ran (levels file and call)",
+    "line": "no call was recorded in full: fathom show RUN --next prepares the run that knows lines",
+    **dict.fromkeys(
+        ("collective", "collective-function", "aggregator"),
+        "of no collective read or write of MPI-IO is it known who made it together (level call; not in imported runs)",
+    ),
+    **dict.fromkeys(
+        ("critical", "critical-path"),
+        "nobody was found critical: fathom run --select critical looks for who is",
+    ),
+    "hint": "no hint, property or layout of a file is known (levels file and call)",
+    "sieving": "no reads or writes of MPI-IO are known by file (levels file and call)",
+    "sieved-call": "no call of MPI-IO that was recorded in full moved more than it asked for",
+}
+
+
+def keys(word: str) -> list[str]:
+    """`rank,function`: one table of its own, or keys that go together."""
+    names = word.split(",")
+    try:
+        check_keys(names)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return names
+
+
+def seconds(word: str) -> float:
+    """A time, not below 0."""
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{word}' is no number of seconds")
+    return value
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """RUN, and what to print of it."""
+    add_run(parser)
+    add_all(parser)
+    parser.add_argument(
+        "--by",
+        type=keys,
+        metavar="KEY[,KEY]…",
+        help=f"only this table, all of its rows: {', '.join(NAMES)}",
+    )
+    parser.add_argument("--top", type=positive, metavar="N", help="most rows of a table (page: 10)")
+    parser.add_argument(
+        "--next",
+        action="store_true",
+        help="write NAME.next.toml, a selection for the next, closer run, and print its command",
+    )
+    parser.add_argument(
+        "--findings",
+        nargs="*",
+        metavar="NAME|FILE",
+        help="what loses time and what to do: all findings (those in $FATHOM_FINDINGS too), or these",
+    )
+    parser.add_argument(
+        "--limit",
+        type=seconds,
+        metavar="SECONDS",
+        help="with --findings: exit status 1 if one loses more",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="raw numbers, units in the names")
+    form.add_argument("--svg", type=Path, metavar="FILE", help="the page as a picture")
+    form.add_argument("--csv", action="store_true", help="one table (needs --by), raw numbers")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the page, or one table."""
+    if arguments.svg and arguments.by:
+        raise UsageError("show: --svg is a picture of the whole page; leave --by out")
+    if arguments.csv and not arguments.by:
+        raise UsageError(f"show: --csv prints one table; add --by {', '.join(NAMES)}")
+    if arguments.next and (arguments.by or arguments.json or arguments.svg or arguments.csv):
+        raise UsageError("show: --next goes alone: it prints the command of the next run")
+    if arguments.limit is not None and arguments.findings is None:
+        raise UsageError("show: --limit goes with --findings")
+    if arguments.findings is not None:
+        return _print_findings(arguments)
+    opened = fathom.open(arguments.run, everything=arguments.all)
+    content = page.of_run(opened)
+    if arguments.next:
+        _print_next(opened, content)
+    elif arguments.by:
+        _print_table(arguments, opened, content)
+    elif arguments.json:
+        written.show(page.content(content, arguments.top))
+    elif arguments.svg:
+        _save_picture(arguments.svg, content, arguments.top or 10)
+    else:
+        page.print_page(content, arguments.top or 10)
+    return 0
+
+
+def _print_findings(arguments: argparse.Namespace) -> int:
+    if arguments.by or arguments.svg or arguments.csv or arguments.next:
+        raise UsageError("show: --findings goes alone or with --json")
+    paths = conclusions.rules(arguments.findings, conclusions.own_folder())
+    all_ = conclusions.find(fathom.open(arguments.run, everything=arguments.all), paths)
+    if arguments.json:
+        found = [findings.as_json(one) for one in all_.found[: arguments.top]]
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        findings.print_found(all_, arguments.top)
+    findings.complain(all_)
+    if all_.broken:
+        return UsageError.status
+    over = arguments.limit is not None and any(
+        (one.lost or 0) > arguments.limit for one in all_.found
+    )
+    return 1 if over else 0
+
+
+def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> None:
+    with asked(source.manifest, every_call):
+        columns, rows = rows_by(source, arguments.by)
+    rows = rows.slice(0, arguments.top)
+    if arguments.json:
+        written.show(rows)
+    elif arguments.csv:
+        sys.stdout.write(tables.csv_text(rows))
+    else:
+        tables.show(columns, rows)
+    for key, why in NOTHING.items():
+        if key in arguments.by and not rows.num_rows:
+            print(f"fathom: {why}", file=sys.stderr)
+    print(f"fathom: {ending.one_line(content)}", file=sys.stderr)
+
+
+def _print_next(opened: Run, content: Page) -> None:
+    step = closer.step(content.source)
+    if step.level == "none":
+        seen = bool(content.table("layers").num_rows)
+        print("This run has the calls themselves:" if seen else "No I/O call was recorded")
+        for line in answers.lines(content.answers, content.name, content.manifest) if seen else ():
+            print(f"  {line}")
+    else:
+        path = _write_selection(opened.name, words.selection(step, opened.name))
+        print(words.command(path, opened.name, opened.manifest))
+        print(f"fathom: {path} selects {words.why(step)}", file=sys.stderr)
+        launcher = opened.manifest.get("launcher")
+        if launcher:
+            print(
+                f"fathom: start it inside the launcher ({launcher}), as this run was",
+                file=sys.stderr,
+            )
+    print(f"fathom: {ending.one_line(content)}", file=sys.stderr)
+
+
+def _write_selection(name: str, content: str) -> str:
+    """Into NAME.next.toml here; a file that says something else is left alone, and the next free name taken."""
+    for number in itertools.count(1):
+        path = Path(f"{name}.next{'' if number == 1 else f'.{number}'}.toml")
+        try:
+            if path.exists() and path.read_text(encoding="utf-8") != content:
+                continue
+            path.write_text(content, encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"show: cannot write {path}: {error}") from error
+        return str(path)
+    raise AssertionError
+
+
+def _save_picture(path: Path, content: Page, top: int) -> None:
+    try:
+        picture.save(path, lambda: page.print_page(content, top))
+    except OSError as error:
+        raise UsageError(f"show: cannot write {path}: {error.strerror}") from error
+    print(f"picture: {path}", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""Code that Fathom writes: from hints (`generate`), hints from runs and files, replays of a run."""

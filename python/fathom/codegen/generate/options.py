@@ -1,0 +1,89 @@
+"""The options there are, and what each may be."""
+
+import re
+from collections.abc import Iterable
+
+from fathom.codegen.generate.language import statements as st
+from fathom.codegen.generate.language.mistake import Mistake
+from fathom.codegen.generate.optimise.rules import OFF, OVERRIDES
+from fathom.codegen.generate.spec import LANGUAGES, LIBRARIES
+from fathom.errors import UsageError
+
+#: A regular expression each word of the option must match, and that in words.
+NAME = (r"[A-Za-z][A-Za-z_0-9]{0,39}", "a name of letters and digits")
+NUMBER = (r"[1-9][0-9]{0,8}", "a whole number from 1")
+SIZE = (r"[1-9][0-9]{0,17}", "a number of bytes")
+
+
+def _one_of(*words: str) -> tuple[str, str]:
+    return "|".join(map(re.escape, words)), f"one of {', '.join(words)}"
+
+
+def _switches(name: str) -> list[str]:
+    return [word for word in ("on", "off") if name in OFF and word not in OVERRIDES[name]]
+
+
+OPTIONS = {
+    "name": NAME,
+    "library": _one_of(*LIBRARIES),
+    "language": _one_of(*LANGUAGES),
+    "processes": NUMBER,
+    "file": (r"[^\"\\\n]+", "a file's name, or a variable of the program"),
+    "communicator": NAME,
+    "status": NAME,
+    "lump": NAME,
+    **{name: _one_of(*values, *_switches(name)) for name, values in OVERRIDES.items()},
+}
+LAYOUT = {
+    "striping_factor": NUMBER,
+    "striping_unit": SIZE,
+    "cb_nodes": NUMBER,
+    "cb_buffer_size": SIZE,
+    "alignment": SIZE,
+}
+#: What `--rule` may say.
+RULED = (*OVERRIDES, "lump")
+SEVERAL = ("processes", "lump")
+
+
+def check_option(kind: str, it: st.OptionLine) -> None:
+    """Mistake for one that is not known, or has no such value."""
+    known = OPTIONS if kind == "options" else LAYOUT
+    if it.name.text not in known:
+        raise Mistake(
+            it.name.place,
+            f"no option of {kind} is called '{it.name.text}'",
+            f"there are {', '.join(known)}",
+        )
+    pattern, wants = known[it.name.text]
+    for word in it.words:
+        if not re.fullmatch(pattern, word.text):
+            raise Mistake(
+                word.place, f"{it.name.text}: '{word.text}' is not {wants}", f"write {wants}"
+            )
+    if len(it.words) > 1 and it.name.text not in SEVERAL:
+        raise Mistake(it.words[1].place, f"{it.name.text} has one value", "take the rest out")
+
+
+def meant(name: str, word: str) -> str:
+    """A rule that is switched on or off as the value of its option; any other word as it is."""
+    if name in OFF and word in ("on", "off"):
+        return OVERRIDES[name][0] if word == "on" else OFF[name]
+    return word
+
+
+def ruled(said: Iterable[str]) -> dict[str, str]:
+    """Options from `NAME=VALUE`, as --rule has them. Errors: UsageError."""
+    found = {}
+    for one in said:
+        name, _, word = one.partition("=")
+        if name not in RULED:
+            known = ", ".join(RULED)
+            raise UsageError(
+                f"generate: --rule {one}: no rule has the option '{name}'; there are {known}"
+            )
+        pattern, wants = OPTIONS[name]
+        if not re.fullmatch(pattern, word):
+            raise UsageError(f"generate: --rule {one}: '{word}' is not {wants}")
+        found[name] = meant(name, word)
+    return found

@@ -1,0 +1,129 @@
+"""The header of a classic netCDF file: CDF-1, CDF-2, CDF-5, after the format's specification."""
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from fathom.codegen.hints.header import Attribute, Dimension, Header, Variable
+from fathom.errors import RunError
+
+#: By the number of a type: its name in the hints (None: they have none), how struct reads one.
+TYPES: dict[int, tuple[str | None, str, str]] = {
+    1: ("int8", "b", "byte"),
+    2: (None, "s", "text"),
+    3: ("int16", "h", "short"),
+    4: ("int32", "i", "int"),
+    5: ("float32", "f", "float"),
+    6: ("float64", "d", "double"),
+    7: (None, "B", "unsigned byte"),
+    8: (None, "H", "unsigned short"),
+    9: (None, "I", "unsigned int"),
+    10: ("int64", "q", "64-bit integer"),
+    11: (None, "Q", "unsigned 64-bit integer"),
+}
+TEXT = 2
+DIMENSIONS, VARIABLES, ATTRIBUTES = 10, 11, 12
+
+
+@dataclass
+class _Reader:
+    """The header, read from front to back; `wide`: counts have 8 bytes."""
+
+    file: BinaryIO
+    path: Path
+    size: int
+    wide: bool
+    offset_bytes: int
+
+    def damaged(self, what: str) -> RunError:
+        return RunError(f"{self.path}: byte {self.file.tell()}: {what}; the file is damaged")
+
+    def take(self, count: int) -> bytes:
+        if count > self.size:
+            raise self.damaged(f"{count} bytes of a header, in a file of {self.size}")
+        found = self.file.read(count)
+        if len(found) < count:
+            raise self.damaged("the header ends too early")
+        return found
+
+    def int32(self) -> int:
+        (value,) = struct.unpack(">i", self.take(4))
+        return int(value)
+
+    def count(self) -> int:
+        (value,) = struct.unpack(">q", self.take(8)) if self.wide else (self.int32(),)
+        if value < 0:
+            raise self.damaged("a negative count")
+        return int(value)
+
+    def padded(self, count: int) -> bytes:
+        return self.take(count + -count % 4)[:count]
+
+    def name(self) -> str:
+        return self.padded(self.count()).decode("utf-8", errors="replace")
+
+    def list(self, tag: int) -> range:
+        """Of so many things; none, where the list is absent."""
+        found, count = self.int32(), self.count()
+        if found not in (0, tag) or (found == 0 and count) or count > self.size:
+            raise self.damaged(f"a list of kind {found}, {tag} was expected")
+        return range(count)
+
+    def type(self) -> int:
+        found = self.int32()
+        if found not in TYPES:
+            raise self.damaged(f"no type has the number {found}")
+        return found
+
+
+def read(path: Path) -> Header:
+    """Dimensions, variables and attributes; RunError for a damaged file."""
+    try:
+        with path.open("rb") as file:
+            version = file.read(4)[3]
+            size = path.stat().st_size
+            return _header(_Reader(file, path, size, version == 5, 4 if version == 1 else 8))
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from error
+
+
+def _header(of: _Reader) -> Header:
+    records = max(0, of.count()) if of.wide else _records(of.int32())
+    dims = []
+    for number in of.list(DIMENSIONS):
+        name, length = of.name(), of.count()
+        dims.append(Dimension(f"d{number}", name, length or records, length == 0))
+    found = Header("netCDF")
+    found.attributes += _attributes(of, None)
+    for _ in of.list(VARIABLES):
+        name = of.name()
+        numbers = [of.count() for _ in range(of.count())]
+        found.attributes += _attributes(of, name)
+        kind = of.type()
+        of.count()  # bytes of the variable
+        of.take(of.offset_bytes)
+        if any(number >= len(dims) for number in numbers):
+            raise of.damaged(f"{name} has a dimension that is not there")
+        shape = tuple(dims[number] for number in numbers)
+        what = f"{TYPES[kind][2]}, {len(shape)} dimensions"
+        found.variables.append(Variable(name, TYPES[kind][0], what, shape))
+    return found
+
+
+def _records(count: int) -> int:
+    return max(0, count)  # -1: not known while the file is written
+
+
+def _attributes(of: _Reader, variable: str | None) -> list[Attribute]:
+    found = []
+    for _ in of.list(ATTRIBUTES):
+        name, kind, count = of.name(), of.type(), of.count()
+        label, letter, _ = TYPES[kind]
+        raw = of.padded(count * struct.calcsize(letter))
+        if kind == TEXT:
+            text = raw.rstrip(b"\0").decode("utf-8", errors="replace")
+            found.append(Attribute(variable, name, None, (text,)))
+        elif label:
+            found.append(Attribute(variable, name, label, struct.unpack(f">{count}{letter}", raw)))
+    return found

@@ -1,0 +1,72 @@
+"""Where hints come from: a run, or a file with a header. What they will save of a run's calls."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import fathom
+from fathom.analysis import Remembered
+from fathom.analysis.distribution.choice import check_any, of_files
+from fathom.analysis.distribution.found import patterns
+from fathom.codegen.generate.plan import Plan
+from fathom.codegen.generate.spec import Spec
+from fathom.codegen.hints import header, run
+from fathom.codegen.hints.sketch import Sketch
+from fathom.errors import FathomError, UsageError
+
+
+@dataclass(frozen=True)
+class Found:
+    """Hints, and of a run what it did."""
+
+    sketch: Sketch
+    observed: run.Observed | None = None
+
+    def compared(self, spec: Spec, plans: list[Plan]) -> list[str]:
+        """Calls that were seen, and those that the code will make."""
+        lines = [f"fathom: left out: {one}" for one in self.sketch.left_out]
+        seen = self.observed
+        if seen is None:
+            return lines
+        for one in plans:
+            kind, count = ("reads", seen.reads) if one.reading else ("writes", seen.writes)
+            files = "1 file" if seen.files == 1 else f"{seen.files} files"
+            lines.append(
+                f"fathom: {one.point.kind}: {count:,.10g} raw {kind} of {files} were seen; the code for {spec.library}"
+                f" makes {one.raw[spec.processes[0]]:,} of data (ROMIO, one node)"
+            )
+        return lines
+
+
+def found(origin: str, library: str | None, glob: str | None, kind: str | None) -> Found:
+    """Hints from what this names."""
+    library = library or "pnetcdf"
+    path = Path(origin)
+    if path.is_file() and header.kind_of(path):
+        if glob or kind:
+            raise UsageError(f"generate: --file and --type say nothing of {origin}: it is no run")
+        return Found(header.sketch(path, library))
+    opened = fathom.open(origin)
+    source = Remembered(opened)
+    seen = patterns(source)
+    if glob:
+        seen = of_files("generate", seen, opened.name, glob)
+    check_any(seen, opened)
+    group = run.group_of(seen, opened.name)
+    return Found(run.sketch(seen, group, opened.name, library, kind), run.observed(source, group))
+
+
+def write(path: Path, text: str) -> None:
+    """Never over a file that says something else."""
+    try:
+        if path.exists():
+            if path.read_text(encoding="utf-8", errors="surrogateescape") != text:
+                raise UsageError(
+                    f"{path}: is there, and is not what would be written: generate from it, move it away,"
+                    " or choose another directory (-o)"
+                )
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FathomError(f"{path}: {error.strerror}") from error
+    print(path)

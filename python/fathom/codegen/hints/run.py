@@ -1,0 +1,262 @@
+"""Hints from what a run did with a file, or with files that are named alike."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import prod
+from pathlib import Path, PurePosixPath
+
+from fathom.analysis import Source, statement
+from fathom.analysis.distribution.found import Pattern, Patterns
+from fathom.analysis.distribution.hpf import directives
+from fathom.analysis.distribution.uses import Use
+from fathom.codegen.generate.spec import SIZES
+from fathom.codegen.hints import header
+from fathom.codegen.hints.decomposition import Unsaid, in_elements, statements, unrolled
+from fathom.codegen.hints.header import Maker
+from fathom.codegen.hints.sketch import Sketch, name_of
+from fathom.errors import RunError, UsageError
+
+BY_SIZE = {1: "int8", 2: "int16", 4: "float32", 8: "float64"}
+MOST = 12  # groups of files that a message names
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the run did with one file, or with the files that stand for it: reads or writes below all libraries."""
+
+    files: int
+    reads: float
+    writes: float
+
+
+@dataclass(frozen=True)
+class Group:
+    """Files named alike; `sets`: of each time they were used the files, one per rank or one for all."""
+
+    use: Use
+    patterns: list[Pattern]
+    per_process: bool
+
+    @property
+    def sets(self) -> int:
+        files = {one.file for one in self.patterns}
+        return max(1, len(files) // len(self.use.ranks)) if self.per_process else len(files)
+
+
+def group_of(found: Patterns, name: str) -> Group:
+    """The one group of files that was written, else read; UsageError where there are several."""
+    by_group: dict[str, list[Pattern]] = defaultdict(list)
+    for one in found.patterns:
+        by_group[found.files.get(one.file, one.path)].append(one)
+    for direction in ("write", "read"):
+        chosen = [
+            key for key, all_ in by_group.items() if any(p.direction == direction for p in all_)
+        ]
+        if len(chosen) > 1:
+            there = ", ".join(sorted(chosen)[:MOST])
+            raise UsageError(
+                f"generate: {name} has {len(chosen)} groups of files, say one by --file GLOB: {there}"
+            )
+        if chosen:
+            use = next(one for one in found.uses if one.files == chosen[0])
+            return Group(use, by_group[chosen[0]], use.use == "per process" and len(use.ranks) > 1)
+    raise RunError(f"{name}: no array of a file was seen")
+
+
+def observed(source: Source, group: Group) -> Observed:
+    """Calls of one set of files."""
+    files = sorted({one.file for one in group.patterns})
+    (row,) = source.sql(statement("raw_calls"), files=files).to_pylist()
+    own = {d: sum(p.calls for p in group.patterns if p.direction == d) for d in ("read", "write")}
+    sets = group.sets
+    return Observed(
+        len(files) // sets,
+        (row["reads"] or own["read"]) / sets,
+        (row["writes"] or own["write"]) / sets,
+    )
+
+
+def sketch(found: Patterns, group: Group, run: str, library: str, kind: str | None) -> Sketch:
+    """`kind`: the type of elements where only bytes were seen."""
+    use = group.use
+    name = name_of(PurePosixPath(use.files).name.partition(".")[0].replace("*", ""), set())
+    made = Sketch(name, library, found.ranks, _remarks(group, run, found.ranks))
+    maker = Maker(made)
+    arrays: dict[Key, list[Pattern]] = defaultdict(list)
+    for one in sorted(_first_set(group), key=lambda one: (one.first_start, one.origin or 0)):
+        arrays[one.name, one.origin].append(one)
+    headers: dict[str, header.Header | None] = {}
+    for (_, origin), patterns in sorted(arrays.items(), key=_origin):
+        path = patterns[0].name or ("data" if len(arrays) == 1 else f"data_at_{origin}")
+        try:
+            _Arrays(maker, found.ranks, kind, headers).add(path, patterns, group.per_process)
+        except Unsaid as why:
+            made.left_out.append(f"{path}: {why}")
+    if not made.arrays:
+        raise RunError(f"{run}: {use.files}: hints cannot say it: {'; '.join(made.left_out)}")
+    _attributes(maker, headers, group)
+    return made
+
+
+Key = tuple[str | None, int | None]  # an array's name, or where bytes without one begin
+
+
+def _origin(item: tuple[Key, list[Pattern]]) -> int:
+    return item[0][1] or 0
+
+
+def _first_set(group: Group) -> list[Pattern]:
+    """Patterns of the first file, or of the first file of each rank."""
+    first: dict[tuple[int, ...], str] = {}
+    for one in sorted(group.patterns, key=lambda one: one.path):
+        first.setdefault(one.distribution.ranks if group.per_process else (), one.path)
+    kept = set(first.values())
+    return [one for one in group.patterns if one.path in kept]
+
+
+def _remarks(group: Group, run: str, ranks: int) -> list[str]:
+    use = group.use
+    found = [f"From the run {run}, of {ranks} ranks: {use.files}."]
+    if group.per_process:
+        found.append(
+            f"Each of {len(use.ranks)} ranks had a file of its own; here they are one file."
+        )
+    if group.sets > 1:
+        found.append(f"There were {group.sets} like this: call the functions for each.")
+    return found
+
+
+def _attributes(maker: Maker, headers: dict[str, header.Header | None], group: Group) -> None:
+    """Of a file that is still there, and has a header."""
+    names = {one.path: one.name for one in maker.sketch.arrays}
+    known = next((one for one in headers.values() if one), None)
+    if known is None or group.per_process:
+        return
+    for one in known.attributes:
+        if one.variable is None or one.variable in names:
+            maker.attribute(names[one.variable] if one.variable else None, one)
+
+
+@dataclass
+class _Arrays:
+    """Adds arrays to a sketch, one after another."""
+
+    maker: Maker
+    ranks: int
+    kind: str | None
+    headers: dict[str, header.Header | None]
+
+    def add(self, path: str, patterns: Sequence[Pattern], per_process: bool) -> None:
+        """An array that was written, or read, or both."""
+        by_direction: dict[str, list[Pattern]] = defaultdict(list)
+        for one in patterns:
+            by_direction[one.direction].append(one)
+        first = next(iter(by_direction.values()))
+        kind, remark = self._type(first[0])
+        said: dict[str, tuple[list[str], list[str], list[str]]] = {}
+        for direction, found in by_direction.items():
+            said[direction] = (
+                self._stack(found, kind) if per_process else self._shared(found[0], kind)
+            )
+        dims = next(iter(said.values()))[0]
+        if any(one[0] != dims for one in said.values()):
+            raise Unsaid("it was read as an array of another shape than it was written")
+        remarks = [f"{d}: {line}" for d, one in said.items() for line in one[2]]
+        array = self.maker.array(
+            path, kind, self._names(dims, first[0], per_process), (*remark, *remarks)
+        )
+        for direction, (_, lines, _) in said.items():
+            points = self.maker.sketch.points.setdefault(direction, [])
+            points += [line.format(*array.dimensions, array=array.name) for line in lines]
+
+    def _type(self, one: Pattern) -> tuple[str, tuple[str, ...]]:
+        """From the file's header, the user, or the size alone; and a remark."""
+        if one.name is None:
+            if self.kind:
+                return self.kind, ()
+            return "int8", ("only bytes were seen: --type TYPE says of what they are",)
+        if one.path not in self.headers:
+            path = Path(one.path)
+            self.headers[one.path] = header.read(path) if header.kind_of(path) else None
+        known = self._in_header(one)
+        if known and known.type:
+            return known.type, ()
+        size = one.element_bytes or 1
+        if size not in BY_SIZE:
+            raise Unsaid(f"elements of {size} bytes")
+        return BY_SIZE[size], (f"elements of {size} bytes were seen; their type is a guess",)
+
+    def _in_header(self, one: Pattern) -> header.Variable | None:
+        known = self.headers.get(one.path)
+        wanted = (one.name or "").strip("/")
+        return next((v for v in known.variables if v.path == wanted), None) if known else None
+
+    def _names(self, dims: list[str], one: Pattern, per_process: bool) -> list[str]:
+        """Of the header where it has as many, else by length."""
+        known = None if per_process else self._in_header(one)
+        if known and len(known.dimensions) == len(dims):
+            return [
+                self.maker.dimension(of.key, of.name, length)
+                for of, length in zip(known.dimensions, dims, strict=True)
+            ]
+        return [
+            self.maker.dimension("files", "files", length)
+            if length == "nprocs"
+            else self.maker.length(int(length))
+            for length in dims
+        ]
+
+    def _shared(self, one: Pattern, kind: str) -> tuple[list[str], list[str], list[str]]:
+        """Lengths, statements, remarks of an array of a file that the ranks share."""
+        if one.why:
+            raise Unsaid(one.why)
+        of = unrolled(one.distribution)
+        if one.name is None:
+            of = replace(of, axes=in_elements(of.axes, SIZES[kind]))
+        dims = [str(axis.extent) for axis in of.axes]
+        slots = [f"{{{at}}}" for at in range(len(dims))]
+        lines = statements(of, slots, "{array}", "{array}", self.ranks, one.direction == "write")
+        partly = any(axis.touched < axis.extent for axis in of.axes)
+        if partly and one.direction == "write":
+            self.maker.sketch.fill = True
+        size = prod(axis.touched for axis in of.axes) * SIZES[kind]
+        remark = f"{one.calls:,} calls of {one.layer}, {one.mode}, {size:,} bytes"
+        return dims, lines, [remark, *directives(one.name or "data", one.distribution)]
+
+    def _stack(
+        self, patterns: Sequence[Pattern], kind: str
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Arrays of files of one rank each: side by side where they are alike, else one behind another."""
+        parts = sorted(patterns, key=lambda one: one.distribution.ranks)
+        shapes = [self._whole(one, kind) for one in parts]
+        remark = (
+            f"{sum(one.calls for one in parts):,} calls of {parts[0].layer} in {len(parts)} files"
+        )
+        ranks = [one.distribution.ranks[0] for one in parts]
+        rest = range(1, len(shapes[0]) + 1)
+        if len(set(shapes)) == 1 and ranks == list(range(self.ranks)):
+            whole = ", ".join(f"0, {{{at}}}" for at in rest)
+            line = f"array: *, {{array}}, rank, 1, {whole}, {{array}};"
+            return ["nprocs", *map(str, shapes[0])], [line], [remark]
+        if len({shape[1:] for shape in shapes}) > 1:
+            raise Unsaid("the ranks' files have arrays of different shapes")
+        starts = [0, *accumulate(shape[0] for shape in shapes)]
+        whole = "".join(f", 0, {{{at}}}" for at in rest[:-1])
+        lines = [
+            f"array: {rank}, {{array}}, {start}, {shape[0]}{whole}, {{array}};"
+            for rank, start, shape in zip(ranks, starts, shapes, strict=False)
+        ]
+        return [str(starts[-1]), *map(str, shapes[0][1:])], lines, [remark]
+
+    def _whole(self, one: Pattern, kind: str) -> tuple[int, ...]:
+        """The shape of an array that one rank moved whole."""
+        if one.why or not one.regular or len(one.distribution.ranks) != 1:
+            raise Unsaid(one.why or "it is not of one rank alone, or follows no rule")
+        axes = one.distribution.axes
+        if one.name is None:
+            axes = in_elements(axes, SIZES[kind])
+        if any(axis.touched != axis.extent for axis in axes):
+            raise Unsaid("only a part of each file was touched")
+        return tuple(axis.extent for axis in axes)

@@ -1,0 +1,335 @@
+"""A run's calls as a program: its C, its table, and what had to be left out."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from importlib import resources
+from pathlib import PurePosixPath
+
+from fathom.analysis.distribution.shapes import shapes
+from fathom.codegen.generate.emit.folding import fold as folded
+from fathom.codegen.replay import hdf5, mpiio, posix
+from fathom.codegen.replay.calls import LEVELS, Call, Recorded, read
+from fathom.codegen.replay.fold import Line, fold
+from fathom.codegen.replay.growth import Job
+from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making, Names, quoted
+from fathom.codegen.replay.order import Effect, Order, order
+from fathom.codegen.replay.resize import Resized, resized
+from fathom.codegen.replay.text import Writer, plain
+from fathom.errors import RunError
+from fathom.run.store import Run
+
+PAGE = 4096
+#: Headers by what of them is used; those without are always there.
+HEADERS = {
+    "dirent.h": r"\bopendir\b", "errno.h": r"\berrno\b", "hdf5.h": r"\bH5",
+    "fcntl.h": r"\bO_|\bfcntl\b|\bfallocate\b|\breadahead\b",
+    "limits.h": r"\b(PATH|IOV)_MAX\b", "stdint.h": "", "stdio.h": "", "stdlib.h": "", "string.h": "",
+    "sys/file.h": r"\bflock\(", "sys/mman.h": r"\bmmap\b", "sys/stat.h": r"\bmkdir\b|stat",
+    "sys/statfs.h": r"\bstatfs\b",
+    "sys/statvfs.h": r"\bstatvfs\b", "sys/uio.h": r"\biovec\b", "time.h": r"\bnanosleep\b", "unistd.h": "",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Program:
+    """`left_out`: calls by reason, which the program does not make."""
+
+    name: str
+    level: str
+    mpi: str
+    ranks: int
+    calls: int
+    text: str
+    table: bytes
+    left_out: Counter[str]
+    remarks: list[str]
+    hdf5: bool
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Of what a program is made: calls on which files, how long it waits, on how many ranks, how large their parts."""
+
+    think: float = 0.0
+    glob: str | None = None
+    ranks: int | None = None
+    factor: Fraction = Fraction(1)
+
+
+def program(run: Run, level: str | None, wanted: Wanted) -> Program:
+    """At this level, else at the highest that can be replayed. RunError says why none can."""
+    if level:
+        return _Build(run, read(run, level, wanted.glob), wanted).program()
+    reasons = []
+    for one in LEVELS:
+        try:
+            recorded = read(run, one, wanted.glob)
+            if any(call.layer == one for call in recorded.every()):
+                return _Build(run, recorded, wanted).program()
+        except RunError as why:
+            reasons.append(f"at level {one}: {why}")
+    raise RunError("\n  ".join(reasons) or f"{run.name}: no call on a file that can be replayed")
+
+
+class _Build:
+    def __init__(self, run: Run, recorded: Recorded, wanted: Wanted) -> None:
+        self.run, self.think = run, wanted.think
+        if not any(recorded.calls):
+            raise RunError(f"{run.name}: no call of level {recorded.level} on a file was recorded")
+        made = Resized(recorded, mpiio.views(run), shapes(run), [])
+        job = Job(recorded.ranks, wanted.ranks or recorded.ranks, wanted.factor)
+        self.changed = ""
+        if job != job.same:
+            made, self.changed = resized(run, made, job), f" for {job}"
+        self.recorded, self.remarks = made.recorded, made.remarks
+        self.names = Names(self.recorded)
+        self.files = mpiio.Files(self.recorded, made.views, _hints(run), _completed(run))
+        self.library = hdf5.library(run, self.files, self.recorded.objects, made.shapes)
+        self.left_out = Counter(recorded.left_out)
+        self.largest = 0
+        self.used: dict[str, int] = defaultdict(int)
+
+    def program(self) -> Program:
+        """The whole program."""
+        found = order(
+            self.recorded.calls, self._effects, self.files.together,
+            lambda call: call.op in ("MPI_File_open", "H5Fcreate", "H5Fopen"),
+        )  # fmt: skip
+        self._check_made(found)
+        writer = Writer(self.recorded.ranks, self.think)
+        made = [self._rank(rank, found) for rank in range(self.recorded.ranks)]
+        functions, calls = writer.functions([fold(lines) for lines in made])
+        return Program(
+            self.run.name, self.recorded.level, self.recorded.mpi, self.recorded.ranks,
+            sum(map(len, self.recorded.calls)), self._text(writer, found, functions, calls),
+            writer.table.bytes(), self.left_out, self._remarks(),
+            any(call.layer == "hdf5" for call in self.recorded.every()),
+        )  # fmt: skip
+
+    def _effects(self, call: Call) -> list[Effect]:
+        if call.layer == "posix":
+            return posix.effects(call)
+        return mpiio.effects(self.files, call) if call.layer == "mpiio" else hdf5.effects(call)
+
+    def _check_made(self, found: Order) -> None:
+        """What HDF5 reads must be a file of HDF5: one that the run made."""
+        for call in self.recorded.every():
+            if call.op == "H5Fopen" and call.path in found.lengths:
+                raise RunError(
+                    f"{self.run.name}: {call.path} was there before the run: HDF5 can read no made-up file"
+                )
+
+    def _rank(self, rank: int, found: Order) -> Lines:
+        """Statements of one rank, barriers among them."""
+        making = Making(self.recorded, self.names, rank)
+        makers: dict[str, Callable[[Call], Lines]] = {
+            "posix": lambda call: posix.lines(making, call),
+            "mpiio": mpiio.Maker(making, self.files).lines,
+            "hdf5": hdf5.Maker(making, self.library).lines,
+        }
+        lines: Lines = []
+        passed, until = 0, None
+        for call, before in zip(self.recorded.calls[rank], found.before[rank], strict=True):
+            lines += [Line("MPI_Barrier(MPI_COMM_WORLD);")] * (before - passed)
+            passed = before
+            gap = max(0, call.start - until) if until is not None and self.think else 0
+            try:
+                first, *rest = makers[call.layer](call)
+            except LeftOut:
+                self.left_out[f"{call.op}: moves no data"] += 1
+                continue
+            except Cannot as why:
+                raise RunError(
+                    f"{self.run.name}: rank {rank}: {call.op} on {call.path or 'a file'} cannot be replayed: {why}"
+                ) from why
+            lines += [Line(first.text, first.numbers, gap), *rest]
+            until = call.stop
+        lines += [Line("MPI_Barrier(MPI_COMM_WORLD);")] * (found.barriers - passed)
+        self.largest = max(self.largest, making.largest)
+        for array, slots in making.slots.items():
+            self.used[array] = max(self.used[array], slots.used)
+        return lines
+
+    def _text(self, writer: Writer, found: Order, functions: list[str], calls: list[str]) -> str:
+        root = PurePosixPath(self.recorded.root)
+        below = [str(PurePosixPath(path).relative_to(root)) for path in self.names.paths]
+        before = self._before(found, root)
+        starts = []
+        if self.files.numbers:
+            starts.append("\tif (wrong == 0)\n\t\tmake_communicators();")
+        if writer.table.length:
+            starts.append("\tif (wrong == 0)\n\t\twrong = find_table();")
+        slots = {
+            "\t\t/* prepare */\n": "\n".join(f"\t\t{line}" for line in before),
+            "\t/* start */\n": "\n".join(starts),
+            "\t\t/* replay */\n": "\n".join(f"\t\t{line}" for line in calls),
+        }
+        body = "\n\n".join(functions)
+        parts = _parts(body, slots)
+        lists = [*self._lists(), *writer.declarations()]
+        code = "\n\n".join([*lists, *parts[0], body, *parts[1]])
+        names = f"static const char *const name[] = {{{', '.join(map(quoted, below))}}};"
+        return folded("\n\n".join([self._head(code, writer), names, code]))
+
+    def _before(self, found: Order, root: PurePosixPath) -> list[str]:
+        """What makes the directories, and the files that were there."""
+        directories = {
+            str(part)
+            for path in self.names.paths
+            for part in PurePosixPath(path).relative_to(root).parents
+            if str(part) != "."
+        }
+        files = sorted(
+            (self.names[path], size) for path, size in found.lengths.items() if path != str(root)
+        )
+        made = [
+            Line(f"wrong = wrong || make_directory({quoted(one)});") for one in sorted(directories)
+        ]
+        made += [Line("wrong = wrong || make_file($0, $1);", one) for one in files]
+        return plain(fold(made))
+
+    def _lists(self) -> list[str]:
+        """What statements name beyond numbers of ranks."""
+        lists = []
+        if self.library.labels:
+            text = ", ".join(map(quoted, self.library.labels))
+            lists.append(f"static const char *const label[] = {{{text}}};")
+        if self.files.blocks:
+            rows = [row for blocks in self.files.blocks for row in blocks]
+            text = ", ".join(f"{{{start}, {size}}}" for start, size in rows)
+            lists.append(f"static const int64_t block[][2] = {{{text}}};")
+        if self.files.numbers:
+            groups = list(self.files.numbers)
+            lists.append(
+                f"static const int members[] = {{{', '.join(str(len(g)) for g in groups)}}};"
+            )
+            all_ = ", ".join(str(rank) for group in groups for rank in group)
+            lists.append(f"static const int member[] = {{{all_}}};")
+        return lists
+
+    def _head(self, code: str, writer: Writer) -> str:
+        values = {
+            "RANKS": self.recorded.ranks,
+            "PAGE": PAGE,
+            "ROOM": (self.largest // PAGE + 2) * PAGE,
+            "DESCRIPTORS": self.used["fd"],
+            "MPI_FILES": self.used["fh"],
+            "REQUESTS": self.used["request"],
+            "IDS": self.used["id"],
+            "COMMUNICATORS": len(self.files.numbers),
+            "HINTS": max(map(len, self.files.hints.values()), default=0) + 1,
+            "BLOCKS": max(map(len, self.files.blocks), default=0),
+            "PARTS": max((len(view.parts) for view in self.files.views.values()), default=0),
+            "TABLE": writer.table.length * 8,
+        }
+        used = [f"\t{name} = {value}," for name, value in values.items() if _names(code, name)]
+        includes = [f"#include <{name}>" for name, mark in HEADERS.items() if re.search(mark, code)]
+        makes = f"{sum(map(len, self.recorded.calls)):,} calls of {self.recorded.ranks} ranks"
+        return "\n".join(
+            [
+                f"/* Makes the I/O of the run {self.run.name} again{self.changed},"
+                f" from layer {self.recorded.level} down: {makes}.",
+                " * Written by fathom replay. */",
+                "#define _GNU_SOURCE",
+                "#include <mpi.h>",
+                *includes,
+                "",
+                "enum {",
+                *used,
+                "};",
+            ]
+        )
+
+    def _remarks(self) -> list[str]:
+        found = list(self.remarks)
+        if self.recorded.threads > 1:
+            found.append(
+                f"calls of up to {self.recorded.threads} threads of a rank are made by one, as they began"
+            )
+        scattered = self.run.sql(
+            "select sum(holes_memory + holes_both) as calls from counters where layer = 'mpiio'"
+            " and coalesce(enclosing_layer, '') not in ('mpiio')"
+        ).to_pylist()[0]["calls"]
+        if scattered and self.recorded.level == "mpiio":
+            found.append(
+                f"{scattered:,} calls had their data in several pieces of memory; here it is in one"
+            )
+        return found
+
+
+def _names(code: str, word: str) -> bool:
+    return re.search(rf"\b{word}\b", code) is not None
+
+
+@cache
+def _chunks() -> list[tuple[str, str]]:
+    """Parts by name: what a function or variable is called; those that are always there have none."""
+    text = resources.files(__package__).joinpath("parts.c").read_text(encoding="utf-8")
+    return [(_name(part), part) for part in _top_level(text)[1:]]
+
+
+def _top_level(text: str) -> list[str]:
+    """Pieces between empty lines that are in no function."""
+    parts: list[str] = []
+    for piece in text.strip("\n").split("\n\n"):
+        if parts and parts[-1].count("{") > parts[-1].count("}"):
+            parts[-1] += "\n\n" + piece
+        else:
+            parts.append(piece)
+    return parts
+
+
+def _name(part: str) -> str:
+    code = re.sub(r"/\*.*?\*/\s*", "", part, flags=re.S)
+    head, brace, _ = code.partition("\n{")
+    if not brace and code.count(";") > 1:
+        return ""  # several variables
+    found = re.search(r"(\w+)\(" if brace else r"(\w+)(?:\[\w+\])?;", head)
+    return found[1] if found else ""
+
+
+def _parts(body: str, slots: dict[str, str]) -> tuple[list[str], list[str]]:
+    """Those that are used: what the functions of the replay use, and what uses them."""
+    parts = [(name, _filled(part, slots)) for name, part in _chunks()]
+    chosen = {at for at, (name, _) in enumerate(parts) if name in ("", "main")}
+    while True:
+        text = re.sub(
+            r"/\*.*?\*/", "", "\n".join([body, *(parts[at][1] for at in chosen)]), flags=re.S
+        )
+        more = {at for at, (name, _) in enumerate(parts) if name and _names(text, name)}
+        if more <= chosen:
+            break
+        chosen |= more
+    last = next(at for at, (name, _) in enumerate(parts) if name == "main")
+    return [parts[at][1] for at in sorted(chosen - {last})], [parts[last][1]]
+
+
+def _filled(part: str, slots: dict[str, str]) -> str:
+    for mark, text in slots.items():
+        part = part.replace(mark, f"{text}\n" if text else "")
+    return part
+
+
+def _hints(run: Run) -> dict[int, str]:
+    rows = run.sql(
+        "select object, key, value from hints_in_force where source = 'asked' and object is not null"
+        " and key not like 'tuned %' order by object, key"
+    ).to_pylist()
+    found: dict[int, list[str]] = defaultdict(list)
+    for row in rows:
+        found[row["object"]].append(f"{row['key']}={row['value']}")
+    return {one: "\n".join(lines) for one, lines in found.items()}
+
+
+def _completed(run: Run) -> dict[int, list[int]]:
+    rows = run.sql(
+        "select from_call, to_call from links where kind = 'completes' and to_call is not null"
+    )
+    found: dict[int, list[int]] = defaultdict(list)
+    for row in rows.to_pylist():
+        found[row["from_call"]].append(row["to_call"])
+    return found

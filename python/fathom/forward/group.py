@@ -1,0 +1,269 @@
+"""Servers that were started together: a folder with their addresses, their token and their logs.
+
+The folder is the caller's alone (0700). `servers.json` is written once all of them have said where they listen.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from fathom.errors import FathomError, RunError, UsageError
+from fathom.forward import hosts
+from fathom.forward.settings import Server, mounts
+from fathom.run import places
+
+START = 30.0  # seconds that a server may take until it listens
+GONE = "it had ended before: what it had accepted and not written is lost"
+LOST = "was not told"  # in a server's log: what nobody was told of (engine/forward)
+
+
+@dataclass(frozen=True)
+class Started:
+    """A server that runs, or ran."""
+
+    name: str
+    address: str
+    export: str
+    host: str
+    log: str
+    pid: int  # of the server, on its host
+    launcher: int  # of the process here that started it, or of itself
+    since: int  # when that one began, by the kernel's clock: a number is used again
+    start: list[str]  # words that start a command on its host
+    mount: str  # the directory below which programs reach it
+    role: str
+    munge: str  # FATHOM_FORWARD_MUNGE of its clients; empty: by token
+
+
+class Group:
+    """The servers of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """The folder need not be there yet."""
+        self.folder = folder
+        self.file = folder / "servers.json"
+        self.token = folder / "token"
+
+    def servers(self) -> list[Started]:
+        """Those that were started."""
+        try:
+            said = json.loads(self.file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise UsageError(
+                f"{self.folder}: no servers were started there; fathom forward up"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise RunError(f"{self.file}: {error}") from error
+        return [Started(**one) for one in said["servers"]]
+
+    def up(self, wanted: list[Server], record: Path | None, start: str) -> list[Started]:
+        """Starts them; all listen, or none is left."""
+        if self.file.exists():
+            raise UsageError(
+                f"{self.folder}: servers were started there; fathom forward down first"
+            )
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.chmod(0o700)
+        self._make_token()
+        sockets = Path(tempfile.mkdtemp(prefix="fathom-fwd."))
+        begun: list[tuple[Server, subprocess.Popen[str], list[str]]] = []
+        try:
+            mount = mounts(wanted)
+            listen = {one.name: self._address(one, sockets, start) for one in wanted}
+            for one in wanted:
+                options = [*self._listen(one, wanted, listen), *one.options()]
+                begun.append((one, *self._begin(one, options, record, start)))
+            started = [self._ready(*each, mount[each[0].name]) for each in begun]
+        except BaseException:
+            for _, process, _ in begun:
+                with contextlib.suppress(OSError):
+                    process.terminate()
+            shutil.rmtree(sockets, ignore_errors=True)
+            raise
+        state = {"sockets": str(sockets), "servers": [asdict(one) for one in started]}
+        self.file.write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
+        return started
+
+    def _make_token(self) -> None:
+        made = os.open(self.token, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(made, "w") as file:
+            file.write(secrets.token_hex(32) + "\n")
+
+    def _begin(
+        self, one: Server, options: list[str], record: Path | None, start: str
+    ) -> tuple[subprocess.Popen[str], list[str]]:
+        if one.is_here and not Path(one.path).is_dir() and hosts.here(one.host):
+            raise UsageError(f"server {one.name}: {one.path} is no directory")
+        before = hosts.starter(one.host, start)
+        command = [*before, str(places.engine()), "forward", one.exported]
+        command += options
+        if record:
+            command += ["--record", str(record.resolve())]
+        with open(self._log(one), "a", encoding="utf-8") as log:
+            try:
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+                    text=True, start_new_session=True, env=_environment(),
+                )  # fmt: skip
+            except OSError as error:
+                raise FathomError(f"server {one.name}: {command[0]}: {error.strerror}") from error
+        return process, before
+
+    def _log(self, one: Server) -> Path:
+        return Path(one.log) if one.log else self.folder / f"{one.name}.log"
+
+    def _address(self, one: Server, sockets: Path, start: str) -> str:
+        """Where it is told to listen."""
+        elsewhere = bool(hosts.starter(one.host, start))
+        if one.protocol == "unix" and elsewhere:
+            raise UsageError(f"server {one.name}: a Unix socket serves this machine only; use tcp")
+        protocol = one.protocol or ("tcp" if elsewhere else "unix")
+        if protocol == "unix":
+            return f"unix:{sockets / one.name}"
+        place = f"{one.host or '127.0.0.1'}:{one.port}"
+        return f"ofi+{one.provider}:{place}" if one.provider else f"{protocol}:{place}"
+
+    def _listen(self, one: Server, all_of_them: list[Server], listen: dict[str, str]) -> list[str]:
+        """Those of one directory share the ends of its files, where all addresses are known before they listen; those
+        that stripe must know them."""
+        kind, _, place = listen[one.name].partition(":")
+        kind, plus, provider = kind.partition("+")
+        said = [f"--{kind}", f"+{provider}:{place}" if plus else place]
+        if kind != "unix":
+            said += self.proof(one.munge())
+        is_striped = one.role == "striped"
+        fellows = [
+            other for other in all_of_them
+            if other.role == one.role and (is_striped or other.path == one.path)
+        ]  # fmt: skip
+        group = [listen[other.name] for other in fellows]
+        known = not any(address.endswith(":0") for address in group)
+        if is_striped and not known:
+            raise UsageError(f"server {one.name}: striped servers on {kind} need a port each")
+        shares = len(group) > 1 and known and not one.is_before  # what is behind knows the ends
+        if is_striped or shares:
+            file = self.folder.resolve() / f"{one.name}.group"
+            file.write_text("\n".join(group) + "\n", encoding="utf-8")
+            said += ["--stripe" if is_striped else "--group", str(file)]
+        if is_striped:
+            said += ["--mount", mounts(all_of_them)[one.name]]
+        return said
+
+    def _ready(
+        self, one: Server, process: subprocess.Popen[str], before: list[str], mount: str
+    ) -> Started:
+        """It has said where it listens, and which process it is."""
+        assert process.stdout
+        readable, _, _ = select.select([process.stdout], [], [], START)
+        address = process.stdout.readline().strip() if readable else ""
+        process.stdout.close()
+        if not address:
+            raise FathomError(f"server {one.name} did not start: {self._last_line(one)}")
+        state = self.ask([address], one.munge())[0]
+        if "error" in state:
+            raise FathomError(f"server {one.name}, {address}: {state['error']}")
+        return Started(
+            one.name, address, one.exported, one.host, str(self._log(one)),
+            state["pid"], process.pid, began(process.pid) or 0, before, mount, one.role,
+            one.munge(),
+        )  # fmt: skip
+
+    def _last_line(self, one: Server) -> str:
+        lines = self._log(one).read_text(encoding="utf-8", errors="replace").splitlines()
+        return lines[-1] if lines else f"it said nothing within {START:.0f} s"
+
+    def proof(self, munge: str) -> list[str]:
+        """Options by which a server and its clients know each other where no Unix socket does it."""
+        if munge:
+            return ["--munge" if munge == "1" else f"--munge={munge}"]
+        return ["--token", str(self.token.resolve())]
+
+    def ask(self, addresses: list[str], munge: str) -> list[dict[str, Any]]:
+        """What each server says of itself: its counters, or `error`."""
+        command = [str(places.engine()), "forward-status", *addresses]
+        if self.token.exists():
+            command += self.proof("")
+        if munge:
+            command += self.proof(munge)
+        said = subprocess.run(command, capture_output=True, text=True, check=False)
+        if said.returncode:
+            raise FathomError(said.stderr.strip())
+        return [json.loads(line) for line in said.stdout.splitlines()]
+
+    def down(self, patience: float) -> Iterator[tuple[Started, str]]:
+        """Asks each to end, waits until what it had accepted is written, says how each ended; '' is well."""
+        servers = self.servers()
+        gone = [one.name for one in servers if not _lives(one)]
+        for one in servers:
+            _signal(one, signal.SIGTERM)
+        due = time.monotonic() + patience
+        for one in servers:
+            while _lives(one) and time.monotonic() < due:
+                time.sleep(0.02)
+            yield one, GONE if one.name in gone else self._end(one, patience)
+        state = json.loads(self.file.read_text(encoding="utf-8"))
+        shutil.rmtree(state["sockets"], ignore_errors=True)
+        self.file.unlink()
+        self.token.unlink(missing_ok=True)
+
+    def _end(self, one: Started, patience: float) -> str:
+        said = [line for line in _text(Path(one.log)).splitlines() if LOST in line]
+        if _lives(one):
+            _signal(one, signal.SIGKILL)
+            said.append(
+                f"killed after {patience:g} s: what it had accepted and not written is lost"
+            )
+        return "; ".join(line.removeprefix("fathom-engine: ") for line in said)
+
+
+def _environment() -> dict[str, str]:
+    """A server outlives the agent that ships streams: its own are files of the run."""
+    return {name: value for name, value in os.environ.items() if name != "FATHOM_STREAMS"}
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def began(pid: int) -> int | None:
+    """When a process of this machine began; None: it is gone, or waits to be buried."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if words[0] == "Z" else int(words[19])
+
+
+def lives(pid: int, since: int) -> bool:
+    """Is it the process that began then? A child of ours that has ended is buried."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+    return began(pid) == since
+
+
+def _lives(one: Started) -> bool:
+    return lives(one.launcher, one.since)
+
+
+def _signal(one: Started, how: signal.Signals) -> None:
+    if not _lives(one):
+        return
+    if not one.start:
+        os.kill(one.launcher, how)
+        return
+    command = [*one.start, "kill", f"-{how.name.removeprefix('SIG')}", str(one.pid)]
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)

@@ -1,0 +1,1 @@
+"""Other tools: their logs as runs (`imports`), runs in their formats (`exports`)."""

@@ -1,0 +1,132 @@
+"""How a page ends: how much was seen, what tracing cost, what is missing."""
+
+from fathom.analysis import summary
+from fathom.analysis.landscape import files_told
+from fathom.analysis.part import FILES_UNTOLD, went_past
+from fathom.pages.part import Page
+from fathom.run.manifest import TOOLS, imported_by
+from fathom.text import numbers
+from fathom.text.tables import printable
+
+MOST_LINES = 20
+
+
+def _recorded(page: Page) -> tuple[str, list[tuple[str, int]]]:
+    seen = summary.coverage(page.source, page.manifest.get("configuration", {}).get("counted", []))
+    asked = seen["recorded"] + seen["counted"]
+    if not asked:
+        return "no call was recorded", seen["by_choice"]
+    share = f" ({numbers.percent(seen['recorded'] / asked)})"
+    calls = "calls"
+    if went_past(page.source):
+        calls, share = "calls that were seen", ""
+    said = (
+        f"{seen['recorded']:,} of {asked:,} {calls} recorded in full{share}, "
+        f"{seen['counted']:,} in counters only"
+    )
+    return said, seen["by_choice"]
+
+
+def one_line(page: Page) -> str:
+    """Coverage and cost, for an answer that is no page."""
+    return f"{_recorded(page)[0]}; cost of tracing: {_cost(page)}"
+
+
+def coverage(page: Page) -> list[str]:
+    """Calls recorded in full and counted, the cost of tracing, the size of the streams."""
+    runs = page.runs
+    said, by_choice = _recorded(page)
+    size = numbers.size(runs["stream_bytes"])
+    # Where most calls were only counted, the bytes are not those of rows.
+    by_rows = runs["events"] > runs["counted"]
+    per = f", {numbers.size(runs['stream_bytes'] / runs['events'])} per call" if by_rows else ""
+    silent = _silent_layers(page)
+    return [
+        f"  {said}",
+        *(
+            f"  layer {layer} is counted only: {calls:,} calls; --layers +{layer} records them"
+            for layer, calls in by_choice
+        ),
+        f"  cost of tracing: {_cost(page)}",
+        f"  streams: {size}{per}",
+        *([f"  no call seen of: {', '.join(silent)}"] if silent else []),
+        *([] if files_told(page.source) else [f"  files are not told: {FILES_UNTOLD}"]),
+        *_left_out(page),
+    ]
+
+
+def apart(calls: int, files: int, seconds: float) -> str | None:
+    """What is not the program's, if there is any."""
+    if not calls:
+        return None
+    return (
+        f"{numbers.things(calls, 'call')} on {numbers.things(files, 'file')}, {numbers.seconds(seconds)}, of the MPI"
+        " library's start and end, of launchers, and on files of the system and of interpreters"
+    )
+
+
+def left_out(calls: int, files: int, seconds: float) -> list[str]:
+    """The same as a line, with what puts it in."""
+    said = apart(calls, files, seconds)
+    return [f"left out: {said}; --all puts them in"] if said else []
+
+
+def _left_out(page: Page) -> list[str]:
+    (row,) = summary.beside(page.source).to_pylist()
+    return [f"  {line}" for line in left_out(**row)]
+
+
+def _silent_layers(page: Page) -> list[str]:
+    configuration = page.manifest.get("configuration", {})
+    asked = configuration.get("layers", []) if configuration.get("layers_asked") else []
+    seen = {row["layer"] for row in page.rows("layers")} | {"user"}  # its regions need not be there
+    if page.rows("waits"):
+        seen.add("threads")
+    return [name for name in asked if name not in seen]
+
+
+def _cost(page: Page) -> str:
+    tool = imported_by(page.manifest)
+    if tool:
+        return f"that of {tool}, which does not say it"
+    (own,) = page.rows("tracing")
+    rows = f"{numbers.seconds(own['seconds'])} in {numbers.things(own['calls'], 'row')} of Fathom's own work"
+    if page.per_call is None:
+        return f"{rows}; what each call adds could not be measured here"
+    calls = page.runs["events"] + page.runs["counted"]
+    total = own["seconds"] + calls * page.per_call
+    return (
+        f"{numbers.seconds(total)} summed over processes: {rows}, and {calls:,} calls at "
+        f"{numbers.seconds(page.per_call)}, as measured on this machine"
+    )
+
+
+def missing(page: Page) -> list[str]:
+    """What is not in the tables, and why; the most frequent first."""
+    runs = page.runs
+    said = [
+        (
+            page.ended.get("killed", 0),
+            "process",
+            "did not end in order: killed, aborted, ended by a system call of its own, or its node was lost",
+        ),
+        (page.ended.get("open", 0), "process", "still ran when the run was packed"),
+        (runs["unfinished"], "call", "had not ended, or its row is lost"),
+        (runs["chunks_skipped"], "damaged stretch", "skipped"),
+        (runs["chunks_missing"], "chunk", "missing"),
+    ]
+    lines = [
+        f"  {numbers.things(count, what, None if what[-1] in 'lk' else what + 'es')} {how}"
+        for count, what, how in said
+        if count
+    ]
+    for row in page.rows("missing"):
+        detail = f": {printable(row['detail'])}" if row["detail"] else ""
+        # What an imported log lacks is one mark, whose value says how often.
+        often = row["value"] if row["kind"] in TOOLS else row["marks"]
+        times = f" ({often:,} times)" if often > 1 else ""
+        lines.append(f"  {printable(row['kind'])}{detail}{times}")
+    if len(lines) > MOST_LINES:
+        more = len(lines) - MOST_LINES
+        lines[MOST_LINES:] = [f"  and {more:,} more: fathom query {page.name} --sql 'from marks'"]
+    return lines

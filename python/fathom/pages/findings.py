@@ -1,0 +1,141 @@
+"""Findings as text: what loses how many seconds, how sure that is, what to do, and where in the program."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fathom.analysis.findings import Finding, Findings
+from fathom.analysis.ranklist import compress
+from fathom.text import numbers
+from fathom.text.tables import emphasised, heading, printable, text
+
+
+def ranks_of(ranks: Sequence[int]) -> str:
+    """`rank 2`, `ranks 0-1,7`."""
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {compress(ranks)}"
+
+
+FORMS: dict[str, Callable[..., str]] = {
+    "count": numbers.count,
+    "size": numbers.size,
+    "seconds": numbers.seconds,
+    "percent": numbers.percent,
+    "rate": numbers.rate,
+    "times": numbers.times,
+    "ranks_of": ranks_of,
+    "": text,
+}
+
+
+def sentence(template: str, values: Mapping[str, Any]) -> str:
+    """A header's `says`, `fix` or `knob` with the row's figures; a column that is not there stays as it is written.
+    What stands in brackets is left out where one of its figures is not known."""
+
+    def figure(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            return match[0]
+        value, form = values[match[1]], match[2] or ""
+        write = text if isinstance(value, str) else FORMS.get(form, text)
+        return write(value)
+
+    def part(match: re.Match[str]) -> str:
+        named = re.findall(r"\{(\w+)", match[1])
+        return "" if any(values.get(name, 0) is None for name in named) else match[1]
+
+    whole = re.sub(r"\[([^]]*)\]", part, template)
+    return re.sub(r"\{(\w+)(?::(\w+))?\}", figure, whole)
+
+
+def as_json(finding: Finding) -> dict[str, Any]:
+    """One finding for other programs."""
+    rule = finding.rule
+    return {
+        "finding": rule.name,
+        "title": rule.title,
+        "layer": rule.layer,
+        "says": sentence(rule.says, finding.values),
+        "lost_seconds": finding.lost,
+        "sure": finding.sure,
+        "fix": sentence(rule.fix, finding.values),
+        "knob": sentence(rule.knob, finding.values) or None,
+        "limit": rule.limit,
+        "estimate": rule.lost,
+        "seen": rule.seen,
+        "calls": [str(call) for call in finding.calls],
+        "lines": finding.lines,
+    }
+
+
+def _print(number: int, finding: Finding) -> None:
+    rule = finding.rule
+    lost = "danger" if finding.lost is None else numbers.seconds(finding.lost)
+    heading(
+        f"\n{number}. {lost}: {rule.title} ({rule.layer}, {numbers.percent(finding.sure)} sure)"
+    )
+    emphasised("   ", sentence(rule.says, finding.values))
+    emphasised("   do    ", sentence(rule.fix, finding.values))
+    if knob := sentence(rule.knob, finding.values):
+        emphasised("   knob  ", knob)
+    for line in finding.lines:
+        emphasised("   line  ", printable(line))
+
+
+# What a page has room for.
+WORST = 4
+
+
+def complain(findings: Findings) -> None:
+    """Of rules that cannot be asked."""
+    for path, why in findings.broken.items():
+        print(f"fathom: {why if why.startswith(path) else f'{path}: {why}'}", file=sys.stderr)
+
+
+def print_worst(findings: Findings | None, name: str) -> None:
+    """The worst of them, a sentence each, and the command that says more; none: they were not asked."""
+    command = f"fathom show {name} --findings"
+    if findings is None:
+        print()
+        emphasised("What loses time?  ", f"{command} says it")
+        return
+    if not findings.found:
+        return
+    shown = findings.found[:WORST]
+    of = f"{len(shown)} of {len(findings.found)}, " if len(findings.found) > WORST else ""
+    heading(f"\nWhat loses time ({of}and what to do: {command})")
+    for one in shown:
+        lost = "danger" if one.lost is None else numbers.seconds(one.lost)
+        emphasised(f"{lost:>9}  ", f"{one.rule.title}. {sentence(one.rule.says, one.values)}")
+
+
+def not_asked(findings: Findings) -> list[str]:
+    """Which rules this run cannot answer, and why, in a line for each reason."""
+
+    def why(lacking: str) -> str:
+        if lacking == "ranks":
+            return "not all ranks were recorded alike"
+        return f"this run has no {lacking}"
+
+    return [
+        f"Not asked, {why(lacking)}: {', '.join(names)}"
+        for lacking, names in findings.without.items()
+    ]
+
+
+def print_found(findings: Findings, top: int | None) -> None:
+    """The findings, the most seconds first."""
+    shown = findings.found[:top]
+    cut = (
+        f", {len(shown)} of {len(findings.found)} shown" if len(shown) < len(findings.found) else ""
+    )
+    heading(
+        f"Findings: {numbers.things(len(findings.found), 'conclusion')} of "
+        f"{numbers.things(findings.asked, 'rule')}{cut} (seconds of run time that mending would win; "
+        f"they may overlap)"
+    )
+    for number, finding in enumerate(shown, 1):
+        _print(number, finding)
+    for line in not_asked(findings):
+        print(f"\n{line}")

@@ -1,0 +1,170 @@
+"""Rows of many runs: which runs lie below a directory; each row kept beside its run's tables, and those that are not
+there yet made by as many processes as the machine has for us."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fathom.analysis import Remembered, findings, landscape, part
+from fathom.cache import kept
+from fathom.errors import NotARun
+from fathom.run.directory import resolve
+from fathom.run.manifest import failure, imported_by
+from fathom.run.store import Run, is_settled, open_run
+from fathom.text import numbers
+
+FEW = 0.01  # of a run's I/O time: file groups found by suffix that have less are not printed
+MANY = 8  # runs without a row, from which on other processes are worth their start
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a row is of: which layer's calls, which groups of files; with what the findings say is lost?"""
+
+    layer: str | None = None
+    globs: tuple[tuple[str, str], ...] = ()
+    lost: bool = False
+    everything: bool = False  # also what is not the program's (docs/tables.md, `runtime`)
+
+
+def below(paths: Sequence[str]) -> list[str]:
+    """Runs as they are; of a directory that is none, all runs below it, in the order of their paths."""
+    found = []
+    for path in paths:
+        try:
+            resolve(path)
+            runs = [path]
+        except NotARun:
+            runs = sorted(_inside(Path(path))) or [path]
+        found += runs
+    return found
+
+
+def _inside(place: Path) -> Iterator[str]:
+    for folder, names, files in os.walk(place):
+        if "run.json" in files or "streams" in names:
+            names.clear()
+            yield folder
+
+
+def _notes(run: Run, row: dict[str, Any]) -> list[str]:
+    """What the reader must know of how much of the run is there."""
+    notes = [failed] if (failed := failure(run.manifest)) else []
+    level = run.manifest.get("configuration", {}).get("level", "call")
+    imported = imported_by(run.manifest)
+    if row["operation"] is None:
+        notes.append("no I/O call was recorded: fathom doctor PROGRAM says why that can be")
+    notes += part.in_part(run, run.manifest)
+    if row["io_uncertain_seconds"] > FEW * row["io_seconds"]:
+        most = numbers.seconds(row["io_uncertain_seconds"])
+        notes.append(f"threads of a rank were added up: its I/O time may be up to {most} less")
+    if row["when_from"] == "heat" and row["left_out_calls"]:
+        notes.append(f"when: {part.HEAT_OF_ALL}")
+    if not row["files_told"]:
+        if imported:
+            why, instead = f"{imported} does not name the files of most calls", ""
+        elif level == "job":
+            why, instead = "level job", "; record at level file"
+        else:
+            why = "files of most calls are not known"
+            instead = "; record all ranks with their files"
+        notes.append(f"{why}: no file groups; {part.FILES_UNTOLD}{instead}")
+    gone = run.sql(
+        "select (select count(*) from processes where ended = 'killed') as killed,"
+        " chunks_missing + chunks_skipped as chunks from runs"
+    ).to_pylist()[0]
+    if gone["killed"]:
+        ended = "did not end in order"
+        notes.append(f"{numbers.things(gone['killed'], 'process', 'processes')} {ended}")
+    if gone["chunks"]:
+        notes.append(f"{numbers.things(gone['chunks'], 'chunk')} of its streams missing or damaged")
+    return notes
+
+
+def _program(run: Run) -> str:
+    """What most ranks ran, else most processes; of a run with neither, what was started."""
+    asked = """select exe from processes where exe <> ''
+        group by exe order by count(rank) desc, count(*) desc, exe limit 1"""
+    found = run.sql(asked).to_pylist()
+    return PurePosixPath(found[0]["exe"] if found else run.manifest.get("program", "")).name
+
+
+def _lost(run: Run) -> dict[str, Any]:
+    """Findings overlap, so what can be had back is at least the largest of them."""
+    found = findings.find(run, findings.rules([], findings.own_folder())).found
+    most = next((one for one in found if one.lost), None)
+    return {
+        "lost_seconds": most.lost if most else 0.0,
+        "lost_by": most.rule.title if most else None,
+    }
+
+
+def _made(path: str, wanted: Wanted, quiet: bool) -> dict[str, Any]:
+    run = open_run(path, quiet=quiet, everything=wanted.everything)
+    source = Remembered(run)
+    row = {
+        "run": run.name,
+        "path": str(run.path),
+        "program": _program(run),
+        "command": [str(word) for word in run.manifest.get("command", [])],
+        "recorder": run.manifest.get("recorder"),
+        **landscape.row(source, wanted.layer),
+        **(_lost(run) if wanted.lost else {}),
+    }
+    globs = wanted.globs
+    row["groups"] = landscape.groups(source, globs, wanted.layer) if row["files_told"] else []
+    row["notes"] = _notes(run, row)
+    return row
+
+
+def _kept(path: str, wanted: Wanted, reader: str) -> tuple[kept.Kept, str] | None:
+    """Where the row of a run that is over is kept, and under which question."""
+    with contextlib.suppress(NotARun):
+        directory = resolve(path)
+        if is_settled(directory):
+            return kept.Kept(directory, reader, 0), json.dumps(["landscape", asdict(wanted)])
+    return None
+
+
+def _ready(path: str, wanted: Wanted, reader: str) -> dict[str, Any] | None:
+    """The row as it was kept; a run may have been moved since."""
+    place = _kept(path, wanted, reader)
+    row: dict[str, Any] | None = place[0].peek(place[1]) if place else None
+    directory = resolve(path) if row else Path(path)
+    where = {"run": directory.name.removesuffix(".fathom"), "path": str(directory)}
+    return {**row, **where} if row else None
+
+
+def _row(path: str, wanted: Wanted, reader: str, quiet: bool) -> dict[str, Any]:
+    """The row, made anew; kept for who asks next."""
+    row = _made(path, wanted, quiet)
+    place = _kept(path, wanted, reader)
+    if place:
+        place[0].answer(place[1], True, lambda: row, lambda: None)
+    return row
+
+
+def each(paths: Sequence[str], wanted: Wanted) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Of each path what gives its row, in order."""
+    reader = kept.version()
+    ready = {path: _ready(path, wanted, reader) for path in paths}
+    missing = [path for path, row in ready.items() if row is None]
+    make: dict[str, Callable[[], dict[str, Any]]]
+    processors = len(os.sched_getaffinity(0)) if len(missing) >= MANY else 1
+    pool = ProcessPoolExecutor(processors, get_context("spawn")) if processors > 1 else None
+    with pool or contextlib.nullcontext():
+        quiet = pool is not None
+        make = {path: partial(_row, path, wanted, reader, quiet) for path in missing}
+        if pool:
+            make = {path: pool.submit(work).result for path, work in make.items()}
+        for path, row in ready.items():
+            yield make[path] if row is None else partial(dict, row)

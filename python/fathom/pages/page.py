@@ -1,0 +1,210 @@
+"""The page of `fathom show`: what a run did, in one screen."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, fields
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from fathom.analysis import Source, ranklist, summary
+from fathom.analysis import findings as conclusions
+from fathom.analysis.findings import Findings
+from fathom.analysis.part import HEAT_OF_ALL, in_part, is_all_own
+from fathom.analysis.when import Line
+from fathom.analysis.when import lines as heat_lines
+from fathom.cache.keeping import Keeping
+from fathom.pages import answers, findings, heat
+from fathom.pages.part import Page, Part
+from fathom.pages.parts import PARTS
+from fathom.run import cost
+from fathom.run.launchers import starts_others
+from fathom.run.manifest import command_line, ended, imported_by
+from fathom.run.store import Run, as_json
+from fathom.text import numbers
+from fathom.text.tables import columns, emphasised, heading, printable, show
+
+#: Events up to which the page names the worst findings: beyond, they take longer than the page itself.
+FINDINGS_ON_PAGE = 1_000_000
+
+
+def of_run(run: Run) -> Page:
+    """The page of an opened run, whose slow statements are kept beside its tables."""
+    kept = run if run.everything else Keeping(run, run.path)
+    return compute(run.name, run.manifest, kept, cost.per_call(), lambda: _findings(run))
+
+
+def _findings(run: Run) -> Findings | None:
+    """What the page says of what loses time; none where looking would take longer than the page."""
+    if run.sql("select events from runs")["events"][0].as_py() > FINDINGS_ON_PAGE:
+        return None
+    found = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
+    findings.complain(found)
+    return found
+
+
+def compute(
+    name: str,
+    manifest: dict[str, Any],
+    source: Source,
+    per_call: float | None,
+    find: Callable[[], Findings | None],
+) -> Page:
+    """The page of one run; what it says is asked when it is printed."""
+    return Page(name, manifest, source, PARTS, per_call, find)
+
+
+def _facts(page: Page) -> tuple[str, str]:
+    """What was run; when, how long and on how much."""
+    runs, manifest = page.runs, page.manifest
+    started = numbers.moment(runs["started"]) or "start not recorded"
+    ranks = f", {numbers.things(runs['ranks'], 'rank')}" if runs["ranks"] else ""
+    if runs["ranks"] and runs["ranks_seen"] < runs["ranks"]:
+        ranks += f" ({runs['ranks_seen']:,} recorded)"
+    servers = f", {numbers.things(page.servers, 'server')}" if page.servers else ""
+    own = numbers.things(runs["processes"] - page.servers, "process", "processes")
+    return (
+        f"{printable(page.name)}: {printable(command_line(manifest))}",
+        f"{started}, ran {numbers.seconds(runs['duration'] / 1e9)}"
+        f"{ranks}, {own}{servers}{_nodes(page)}{_exit(manifest)}",
+    )
+
+
+def knows_nodes(page: Page) -> bool:
+    """Does the run say on how many it was? The logs of some tools name none."""
+    named = "select count(*) as n from nodes where host <> 'unknown'"
+    return not imported_by(page.manifest) or bool(page.source.sql(named)["n"][0].as_py())
+
+
+def _nodes(page: Page) -> str:
+    return f" on {numbers.things(page.runs['nodes'], 'node')}" if knows_nodes(page) else ""
+
+
+def _exit(manifest: dict[str, Any]) -> str:
+    said = ended(manifest)
+    return f", {said}" if said else ""
+
+
+def _print_facts(title: str, line: str, lesser: Sequence[str]) -> None:
+    heading(title)
+    print(line)
+    for less in lesser:
+        print(f"recorded in part: {printable(less)}")
+
+
+def _why_nothing(page: Page) -> str:
+    """What is known of a run of which no call is; nothing where calls are left out, which the end of the page says."""
+    if not is_all_own(page.source):
+        return ""
+    tool, command = imported_by(page.manifest), page.manifest.get("command")
+    if tool:
+        return f"what was imported from {tool} has none"
+    if page.runs["processes"]:
+        return "its processes made none on the layers that are recorded"
+    if not command:
+        return "no process was recorded"
+    program = printable(str(command[0]))
+    if starts_others(program):
+        return f"{program} is a shell or launcher, whose own calls are not recorded, and no program that it started was"
+    return f"no process was recorded: fathom doctor {program} says why"
+
+
+def _print_nothing(why: str) -> None:
+    heading(f"\nNo I/O call {'' if why else 'of the program itself '}was recorded")
+    if why:
+        print(f"  {why}")
+
+
+def _print_answers(said: Sequence[tuple[str, Sequence[str]]]) -> None:
+    wide = max(len(question) for question, _ in said) + 2
+    print()
+    for question, lines in said:
+        for number, line in enumerate(lines):
+            emphasised(question.ljust(wide) if number == 0 else " " * wide, line)
+
+
+def _print_heat(page: Page, lines: Sequence[Line], of_all: bool) -> None:
+    found = page.answers
+    unit = found.ranks.unit
+    what = "reads and writes" if found.when.source == "heat" else "I/O"
+    heading(f"\nWhen, by {unit} ({what}, of each {unit}'s time)")
+    for line in heat.paint(lines, unit, found.time.run_seconds, columns() - 1):
+        print(line)
+    if of_all:
+        print(f"  {HEAT_OF_ALL}")
+
+
+def _print_part(part: Part, title: str, rows: pa.Table, words: Sequence[str], top: int) -> None:
+    cut = not part.whole and rows.num_rows > top
+    heading(f"\n{title}" + (f", {top} of {rows.num_rows:,}" if cut else ""))
+    if part.columns:
+        show(part.columns, rows.slice(0, top) if cut else rows)
+    for line in words:
+        print(line)
+
+
+def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
+    """From top to bottom: what a block says is asked when its turn comes, and printed by calling it."""
+    yield partial(_print_facts, *_facts(page), in_part(page.source, page.manifest))
+    if page.table("layers").num_rows == 0:
+        yield partial(_print_nothing, _why_nothing(page))
+    else:
+        yield partial(_print_answers, answers.sentences(page.answers, page.name, page.manifest))
+        yield partial(findings.print_worst, page.findings, page.name)
+        if page.answers.when.source != "span":
+            of_all = page.answers.when.source == "heat" and not is_all_own(page.source)
+            yield partial(_print_heat, page, heat_lines(page.source), of_all)
+    for part in PARTS:
+        if part.shown(page):
+            words = part.words(page) if part.words else ()
+            title, rows = part.heading(page), page.table(part.name)
+            yield partial(_print_part, part, title, rows, words, top)
+
+
+def print_page(page: Page, top: int) -> None:
+    """The whole page, to stdout."""
+    for say in _blocks(page, top):
+        say()
+
+
+def ask(page: Page) -> None:
+    """Asks all that the page says and prints nothing: a source that keeps answers has them then."""
+    for _ in _blocks(page, 0):
+        pass
+
+
+def _answers_json(page: Page, top: int | None) -> dict[str, Any]:
+    facts = {
+        field.name: asdict(getattr(page.answers, field.name))
+        for field in fields(page.answers)
+        if field.name != "lines"
+    }
+    for name in ("who", "calling_who"):
+        facts["ranks"][name] = ranklist.compress(facts["ranks"][name])
+    lines = page.answers.lines
+    said = dict(answers.sentences(page.answers, page.name, page.manifest))
+    return {**facts, "lines": None if lines is None else as_json(lines.slice(0, top)), "says": said}
+
+
+def content(page: Page, top: int | None) -> dict[str, Any]:
+    """The page's tables with raw numbers, for fathom.pages.written; the names carry the units."""
+    tables = {
+        part.name: page.table(part.name).slice(0, None if part.whole else top)
+        for part in PARTS
+        if not part.alone
+    }
+    return {
+        "format": 1,
+        "name": page.name,
+        "manifest": page.manifest,
+        "run": {key: value for key, value in page.runs.items() if key != "configuration"},
+        "in_part": in_part(page.source, page.manifest),
+        "answers": _answers_json(page, top),
+        "findings": page.findings and [findings.as_json(one) for one in page.findings.found[:top]],
+        **tables,
+        "tracing": as_json(tables["tracing"])[0],
+        "beside": as_json(summary.beside(page.source))[0],
+        "seconds_per_recorded_call": page.per_call,
+        "killed": page.ended.get("killed", 0),
+        "alive": page.ended.get("open", 0),
+    }

@@ -1,0 +1,313 @@
+"""Access patterns as text: HPF directives under each group of files, and as values for other programs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fathom.analysis import ranklist
+from fathom.analysis.distribution import hpf, steps
+from fathom.analysis.distribution.access import Access, Pieces
+from fathom.analysis.distribution.found import Pattern, Patterns
+from fathom.analysis.distribution.uses import Use
+from fathom.text import numbers
+from fathom.text.tables import emphasised, heading, printable
+
+NAMED = 8  # arrays of a group that are named
+BELOW_HDF5 = "offsets of an HDF5 file: which datasets and chunks they are is not known"
+FORWARD = 2 / 3  # accesses of which fewer go forward are in random order: by lot it is half of them
+STEPS = 300  # letters of the order of calls
+UNITS = {"rank": "ranks", "process": "processes"}
+AGAIN = 1.5  # times that each byte moved, from which on it is said
+Alike = list[Pattern]
+
+
+def _ranks(ranks: Sequence[int], unit: str) -> str:
+    return f"{unit if len(ranks) == 1 else UNITS[unit]} {ranklist.brief(ranks)}"
+
+
+def _alike(patterns: Iterable[Pattern]) -> list[Alike]:
+    """Arrays of one pattern, the most bytes first."""
+    groups: dict[object, Alike] = {}
+    for one in patterns:
+        lines = tuple(hpf.directives("A", one.distribution))
+        groups.setdefault((one.key, lines, one.why, one.chunk is None), []).append(one)
+    return sorted(groups.values(), key=lambda group: -sum(one.bytes for one in group))
+
+
+def _name(one: Pattern) -> str:
+    if one.name is not None:
+        return one.name.lstrip("/") or one.name
+    return "bytes" if not one.origin else f"bytes from {one.origin:,}"
+
+
+def _names(group: Alike) -> str:
+    """In the order in which they were first touched."""
+    ordered = sorted(group, key=lambda one: (one.first_start, one.origin or 0))
+    names = list(dict.fromkeys(printable(_name(one)) for one in ordered))
+    more = f", … ({len(names):,} names)" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def _extents(group: Alike) -> str:
+    shapes = list(
+        dict.fromkeys(" x ".join(f"{extent:,}" for extent in one.extents) for one in group)
+    )
+    one = group[0]
+    unit = f" of {one.element_bytes} B" if one.name is not None and one.element_bytes else " B"
+    return shapes[0] + unit + (f" and {len(shapes) - 1} other extents" if len(shapes) > 1 else "")
+
+
+def _runs(way: Access) -> str:
+    if way.run is None:
+        return way.kind
+    if not way.levels:
+        return f"{way.kind}, {numbers.size(way.run)}"
+    times = " x ".join(f"{count:,}" for count, _ in reversed(way.levels))
+    steps_ = ", ".join(numbers.size(step) for _, step in reversed(way.levels))
+    return f"{way.kind}: {times} runs of {numbers.size(way.run)}, {steps_} apart"
+
+
+def _ways(one: Pattern, unit: str) -> str:
+    """How each rank's part lies in the array."""
+    if not one.access:
+        return ""
+    kinds = {way.kind for way, _ in one.access}
+    if len(one.access) == 1:
+        who = (
+            f"each {unit}"
+            if len(one.access[0][1]) > 1 or one.distribution.is_of_one_rank
+            else _ranks(one.access[0][1], unit)
+        )
+        return f"{who}: {_runs(one.access[0][0])}"
+    runs = [way.run for way, _ in one.access if way.run is not None]
+    if len(kinds) == 1 and len(runs) == len(one.access):
+        least, most = numbers.size(min(runs)), numbers.size(max(runs))
+        return f"each {unit}: {kinds.pop()}, runs of {least if least == most else f'{least} to {most}'}"
+    counts = {
+        kind: sum(len(ranks) for way, ranks in one.access if way.kind == kind)
+        for kind in sorted(kinds)
+    }
+    return ", ".join(
+        f"{numbers.things(count, unit, UNITS[unit])}: {kind}" for kind, count in counts.items()
+    )
+
+
+def _remarks(one: Pattern) -> list[str]:
+    order = hpf.rank_order(one.distribution)
+    return [
+        *([f"ranks: {order}"] if order else []),
+        *([_pieces(one.pieces)] if one.pieces else []),
+        *([_random(one.forward or 0)] if _is_random(one) else []),
+        *([f"not all is known: {one.why}"] if one.why else []),
+        *([f"stored in chunks of {one.chunk}: where they lie in the file is not known"] if one.chunk else []),
+        *([BELOW_HDF5] if one.below_hdf5 else []),
+    ]  # fmt: skip
+
+
+def _pieces(of: Pieces) -> str:
+    least, most = numbers.size(of.least), numbers.size(of.most)
+    sizes = least if least == most else f"{least} to {most}"
+    turns = ", the ranks in turn" if of.in_turn else ""
+    return f"{numbers.things(of.count, 'piece')} of {sizes}{turns}"
+
+
+def _is_random(one: Pattern) -> bool:
+    """What moves again and again goes back, too."""
+    return one.forward is not None and one.forward < FORWARD and not _again(one)
+
+
+def _random(forward: float) -> str:
+    return f"in random order: {numbers.percent(forward)} of the accesses go forward"
+
+
+def _again(one: Pattern) -> str:
+    """How often each byte moved."""
+    if not one.touched_bytes or one.bytes < AGAIN * one.touched_bytes:
+        return ""
+    return f"each byte {numbers.count(round(one.bytes / one.touched_bytes, 1))} times"
+
+
+def _print_group(group: Alike, unit: str) -> None:
+    one = group[0]
+    verb = {"read": "read", "write": "written"}[one.direction]
+    total = sum(pattern.bytes for pattern in group)
+    calls = sum(pattern.calls for pattern in group)
+    arrays = f"{len(group):,} arrays, " if len(group) > 1 else ""
+    emphasised(
+        "  ",
+        f"{_names(group)}: {_extents(group)}, {verb} by {one.layer}, {one.mode}; "
+        f"{arrays}{numbers.size(total)} in {numbers.things(calls, 'call')}",
+    )
+    for line in hpf.directives(one.name or one.path, one.distribution):
+        print(f"    {line}")
+    ranks = sorted({rank for pattern in group for rank in pattern.distribution.ranks})
+    if one.distribution.is_of_one_rank:
+        print(f"    ! {'one each of ' if len(ranks) > 1 else ''}{_ranks(ranks, unit)}")
+    for line in (*_remarks(one), _again(one), _ways(one, unit)):
+        if line:
+            emphasised("    ", line)
+    print(f"    key: {one.key}")
+
+
+def _use(use: Use, unit: str) -> str:
+    who = _ranks(use.ranks, unit)
+    files = numbers.things(len(use.paths), "file")
+    said = {
+        "shared": f"shared by {who}",
+        "per process": f"one {unit} each: {who}",
+        "per group": f"a group each: {who}",
+        "one rank": f"{who} alone",
+        "mixed": f"some shared, some not: {who}",
+    }[use.use]
+    return f"{printable(use.files)}: {files}, {said}"
+
+
+def _steps(use: Use) -> str:
+    text = steps.text(use.steps)
+    if len(text) > STEPS:
+        return f"{text[:STEPS].rpartition(', ')[0]}, …"
+    return text if use.steps_are_all else f"{text}, …"
+
+
+def _print_use(use: Use, patterns: Sequence[Pattern], unit: str) -> None:
+    heading(f"\n{_use(use, unit)}")
+    if use.steps:
+        emphasised(f"  {unit} {use.steps_rank}: ", _steps(use))
+    for group in _alike(patterns):
+        _print_group(group, unit)
+
+
+def show_patterns(found: Patterns, name: str, top: int) -> None:
+    """The page, to stdout."""
+    share, unit = numbers.percent(found.explained), "rank" if found.mpi else "process"
+    arrays = numbers.things(len(found.patterns), "array")
+    heading(
+        f"{printable(name)}: {numbers.things(found.ranks, unit, UNITS[unit])}, {arrays}; "
+        f"the distribution is known of {share} of {numbers.size(found.bytes)}"
+    )
+    if found.when.source != "span" and found.when.pattern != "none":
+        print(f"I/O occurs: {_when(found)}")
+    by_group: dict[str, list[Pattern]] = {}
+    for one in found.patterns:
+        by_group.setdefault(found.files.get(one.file, one.path), []).append(one)
+    uses = {use.files: use for use in found.uses}
+    ordered = sorted(by_group.items(), key=lambda item: -sum(one.bytes for one in item[1]))
+    for files, patterns in ordered[:top]:
+        _print_use(uses[files], patterns, unit)
+    notes = _notes(found)
+    if len(ordered) > top:
+        notes.append(f"{len(ordered) - top:,} groups of files of fewer bytes: --top shows them")
+    if notes:
+        heading("\nNot in the above")
+    for note in notes:
+        print(f"  {note}")
+
+
+def _when(found: Patterns) -> str:
+    when = found.when
+    bursts = numbers.things(len(when.bursts), "burst")
+    if when.period is not None:
+        return f"{when.pattern}, {bursts}, every {numbers.seconds(when.period)}"
+    return f"{when.pattern}, {bursts}"
+
+
+def _notes(found: Patterns) -> list[str]:
+    """What was not looked at, or says nothing of where."""
+    notes = []
+    if found.recorded < found.made:
+        notes.append(
+            f"{found.made - found.recorded:,} of {found.made:,} reads and writes, counted only"
+        )
+    if found.part < 1:
+        notes.append(f"all but the first {numbers.percent(found.part)} of each thread's calls")
+    if found.arrays_left:
+        notes.append(f"{found.arrays_left:,} arrays of fewer bytes")
+    sums: dict[tuple[str, str], list[int]] = {}
+    for one in found.unplaced:
+        sum_ = sums.setdefault((one.layer, one.what), [0, 0])
+        sum_[0] += one.calls
+        sum_[1] += one.bytes
+    notes += [
+        f"{layer}: {numbers.things(calls, 'call')}, {numbers.size(size)}: {what}"
+        for (layer, what), (calls, size) in sums.items()
+    ]
+    return notes
+
+
+# ---- for other programs
+
+
+def as_json(found: Patterns, name: str, top: int | None) -> dict[str, Any]:
+    """All of it; the arrays of most bytes first."""
+    when = found.when
+    return {
+        "format": 1,
+        "name": name,
+        "ranks": found.ranks,
+        "mpi": found.mpi,
+        "bytes": found.bytes,
+        "explained": found.explained,
+        "calls": found.made,
+        "calls_recorded": found.recorded,
+        "looked_at": found.part,
+        "when": {
+            "pattern": when.pattern,
+            "bursts_seconds": [list(one) for one in when.bursts],
+            "period_seconds": when.period,
+        },
+        "files": [_use_json(use) for use in found.uses[:top]],
+        "patterns": [_pattern_json(one, found.files) for one in found.patterns],
+        "arrays_left": found.arrays_left,
+        "not_placed": [vars(one) for one in found.unplaced],
+    }
+
+
+def _use_json(use: Use) -> dict[str, Any]:
+    return {
+        "files": use.files,
+        "paths": list(use.paths),
+        "use": use.use,
+        "ranks": ranklist.compress(use.ranks),
+        "steps": steps.text(use.steps),
+        "steps_of_rank": use.steps_rank,
+        "steps_are_all": use.steps_are_all,
+    }
+
+
+def _pattern_json(one: Pattern, files: Mapping[int, str]) -> dict[str, Any]:
+    ranks = len(one.distribution.ranks)
+    return {
+        "files": files.get(one.file, one.path),
+        "path": one.path,
+        "array": one.name,
+        "key": one.key,
+        "hpf": hpf.directives(one.name or one.path, one.distribution),
+        "layer": one.layer,
+        "direction": one.direction,
+        "mode": one.mode,
+        "extents": list(one.extents),
+        "element_bytes": one.element_bytes,
+        "first_byte": one.origin,
+        "share": one.distribution.share,
+        "distribution": hpf.as_values(one.distribution),
+        "access": [
+            {
+                "kind": way.kind,
+                "run_bytes": way.run,
+                "levels": [{"count": count, "step_bytes": step} for count, step in way.levels],
+                "ranks": ranklist.compress(ranks),
+            }
+            for way, ranks in one.access
+        ],
+        "features": {
+            "ranks": ranks,
+            "calls": one.calls,
+            "bytes": one.bytes,
+            "touched_bytes": one.touched_bytes,
+            "bytes_per_rank": one.bytes / ranks if ranks else None,
+            "run_bytes": one.access[0][0].run if one.access else None,
+        },
+        "forward": one.forward,
+        "pieces": vars(one.pieces) if one.pieces else None,
+        "not_known": one.why,
+        "chunk": one.chunk,
+    }

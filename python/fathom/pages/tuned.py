@@ -1,0 +1,55 @@
+"""What `fathom run --tuned` came to, for people."""
+
+from fathom.errors import FathomError
+from fathom.pages.part import Page
+from fathom.text import numbers
+from fathom.text.column import Column
+from fathom.text.tables import text
+from fathom.tune.settings import settings, xml
+from fathom.tune.settings.prove import Kept, provable
+
+TUNED = (
+    Column("setting", "setting", text, right=False),
+    Column("value", "value", text, right=False),
+    Column("became", "became", text, right=False),
+    Column("files", "files", numbers.count),
+    Column("objects", "objects", numbers.count, spare=1),
+    Column("as in", "example", text, right=False, is_path=True),
+)
+
+
+def _read(written: str) -> settings.Settings:
+    return (xml.read if written.lstrip().startswith("<") else settings.read_text)(
+        "settings", written
+    )
+
+
+def title(page: Page) -> str:
+    """Of a run that has settings."""
+    return "Settings of this run (--tuned)" if _written(page) else ""
+
+
+def _written(page: Page) -> str:
+    return str(page.manifest.get("configuration", {}).get("tuned", ""))
+
+
+def words(page: Page) -> list[str]:
+    """Settings that met nothing; those of the launch; those that are dead on this machine."""
+    try:
+        read = _read(_written(page))
+    except FathomError:
+        return []  # another release's catalogue
+    met = {row["setting"] for row in page.rows("tuned")}
+    ours = {one.knob.name: one.knob for rule in read.rules for one in rule.settings}
+    said = [f"{name}: met no open, creation or transfer" for name in ours if name not in met]
+    said += [f"{one.knob.name} = {one.text}, for the whole launch" for one in read.launch]
+    kept = Kept()
+    for name in (name for name in ours if name in met):
+        dead = [
+            stack.name
+            for stack in provable(ours[name])
+            if (verdict := kept.of(ours[name], stack)) and verdict.verdict == "dead"
+        ]
+        if dead:
+            said.append(f"{name}: no effect on {', '.join(dead)}, by fathom knobs --prove here")
+    return said

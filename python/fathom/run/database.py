@@ -1,0 +1,393 @@
+"""DuckDB over the Parquet files of one run: read-only, no other file within reach."""
+
+import contextlib
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from fathom.errors import DamagedRun, FathomError, UsageError
+from fathom.run import manifest
+
+# `ask` knows that; `many` is there for those to whom it matters.
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy")
+
+# Tables that the packer splits into parts (docs/tables.md).
+PARTED = ("calls", "args", "links")
+#: Bytes of tables together, the smallest first, that are held in memory rather than read again for each question; and
+#: rows that one may have: those of many ranks are alike, so few bytes can be millions of rows.
+SMALL, FEW = 16 << 20, 1_000_000
+#: Tables that have the run-time's rows beside the program's.
+APART = frozenset(("calls", "counters", "files", "tops"))
+# What a reader gets beside the stored columns.
+COMPUTED = {"calls": ", duration - nested as exclusive"}
+# What came after the first version: tables that older runs lack are empty, columns null.
+LATER = {
+    "calls": "own u64, own_duration i64, topmost bool, alone bool, runtime bool",
+    "files": "runtime bool",
+    "counters": """runtime bool, sequential u64, consecutive u64, strided u64, unaligned_file u64, unaligned_memory u64,
+        contiguous u64, holes_memory u64, holes_file u64, holes_both u64, switches u64, size_histogram u64[],
+        extent_histogram u64[]""",
+    "selections": "part_start u64[], part_bytes u64[], part_levels u64[], part_count u64[], part_stride u64[]",
+    "tops": """process u32, thread_class text, file u32, layer text, op text, kind text, enclosing_layer text,
+		enclosing text, runtime bool, what text, value i64, label text, calls u64, bound u64""",
+    "heat": """process u32, layer text, operation text, start i64, stop i64, calls u64, bytes i64, time i64""",
+    "tiles": """z u8, layer text, y u32, x u32, cell u16, op text, kind text, calls u32, time i64,
+        bytes i64, longest i64, call u64""",
+    "samples": """node u32, process u32, time i64, what text, device text, value i64, unit text""",
+}
+#: DuckDB's HUGEINT as Arrow has it.
+SUM = pa.decimal128(38, 0)
+TYPES = {
+    "u64": "ubigint",
+    "u64[]": "ubigint[]",
+    "u32": "uinteger",
+    "u16": "usmallint",
+    "u8": "utinyint",
+    "i64": "bigint",
+    "bool": "boolean",
+    "text": "varchar",
+}
+
+
+def table_files(directory: Path) -> dict[str, Path]:
+    """Name of each table to the file, or the pattern of files, that holds it."""
+    files = {path.stem: path for path in sorted(directory.glob("*.parquet"))}
+    files.update({name: directory / name / "*.parquet" for name in PARTED})
+    return {name: path for name, path in files.items() if list(path.parent.glob(path.name))}
+
+
+def quoted(text: str) -> str:
+    """Text as SQL writes it; it has no form for a null character."""
+    return "'" + text.replace("\0", "").replace("'", "''") + "'"
+
+
+def of_path(glob: str) -> str:
+    """Of rows that have a path: it fits; a name alone fits in any directory."""
+    return f"(path glob {quoted(glob)} or path glob {quoted('*/' + glob)})"
+
+
+def one_of(column: str, values: Iterable[str | int]) -> str:
+    """The column is one of these texts or whole numbers."""
+    said = ", ".join(quoted(one) if isinstance(one, str) else str(int(one)) for one in values)
+    return f"{column} in ({said})" if said else "false"
+
+
+def connect(
+    directory: Path, memory: str | None = None, threads: int | None = None, everything: bool = False
+) -> duckdb.DuckDBPyConnection:
+    """A view for each table in `directory`; then the database is locked to that directory. `memory`: its limit, of one
+    who asks many times: small tables are then read once. `threads`: null: as many as there are processors.
+    `everything`: also the run-time's rows, not the program's alone."""
+    # DuckDB may read and write where it spills to, so that is a folder of its own, made when needed.
+    spill = Path(tempfile.gettempdir()) / f"fathom-sql-{os.getuid()}-{os.getpid()}"
+    con = duckdb.connect(":memory:")
+    # In a notebook without ipywidgets DuckDB has no bar, and will not hear of one.
+    with contextlib.suppress(duckdb.InvalidInputException):
+        con.execute("set enable_progress_bar = false")
+    if memory:
+        con.execute(f"set memory_limit = {quoted(memory)}")
+    if threads:
+        con.execute(f"set threads = {threads}")
+    con.execute(f"set temp_directory = {quoted(str(spill))}")
+    con.execute(f"set allowed_directories = [{quoted(str(directory) + '/')}]")
+    con.execute("set enable_external_access = false")
+    con.execute(f"set parquet_metadata_cache = {bool(memory)}")
+    files = table_files(directory)
+    add_views(con, directory, _small(files) if memory else frozenset(), everything)
+    con.execute("set lock_configuration = true")
+    return con
+
+
+def _small(files: dict[str, Path]) -> frozenset[str]:
+    """Names of the tables that are to be held in memory."""
+    sizes = {
+        name: sum(part.stat().st_size for part in path.parent.glob(path.name))
+        for name, path in files.items()
+    }
+    small, total = set(), 0
+    for name, size in sorted(sizes.items(), key=lambda one: one[1]):
+        total += size
+        if total <= SMALL:
+            small.add(name)
+    return frozenset(name for name in small if _rows(files[name]) <= FEW)
+
+
+def _rows(pattern: Path) -> int:
+    """Of a damaged one more than enough: whoever reads it says what is wrong."""
+    try:
+        return sum(pq.read_metadata(part).num_rows for part in pattern.parent.glob(pattern.name))
+    except (OSError, pa.ArrowException):
+        return FEW + 1
+
+
+def add_views(
+    con: duckdb.DuckDBPyConnection,
+    directory: Path,
+    held: frozenset[str] = frozenset(),
+    everything: bool = False,
+) -> None:
+    """A view for each table in `directory`, and for those that this run is too old to have; of those to be `held` in
+    memory, a table of the same rows. `everything`: as in `connect`."""
+    files = table_files(directory)
+    for name, path in files.items():
+        form = "table" if name in held else "view"
+        try:
+            rows = rows_of(con, name, sorted(path.parent.glob(path.name)))
+            if name == "files":
+                rows = _mounted(rows, manifest.read(directory.parent).get("mounts", {}))
+            shown = rows if everything else of_program(name, rows)
+            con.execute(f'create {form} "{name}" as {shown}')
+            if name == "counters":
+                _add_beside(con, rows, everything)
+        except duckdb.Error as error:
+            raise DamagedRun(f"{path}: {first_line(error)}; pack the run again") from error
+    for name in LATER.keys() - files.keys():
+        con.execute(f'create view "{name}" as select {_nulls(_later(name))} limit 0')
+
+
+def _add_beside(con: duckdb.DuckDBPyConnection, counters: str, everything: bool) -> None:
+    """View `beside`: what the views leave out of these rows, in one row."""
+    which = "false" if everything else "runtime"
+    con.execute(
+        "create view beside as select count(distinct file) as files, coalesce(sum(calls), 0) as calls,"
+        " coalesce(sum(time) filter (enclosing is null), 0) as time,"
+        f" coalesce(list(distinct layer), []) as layers from ({counters}) where {which}"
+    )
+
+
+def rows_of(con: duckdb.DuckDBPyConnection, name: str, files: Iterable[Path]) -> str:
+    """The statement of a table's rows, of these of its files."""
+    # Each by its name: a pattern would read `s3d.12[3]`, a job array's, as one, too.
+    parts = ", ".join(quoted(str(file)) for file in files)
+    rows = f"read_parquet([{parts}])"
+    return f"select *{COMPUTED.get(name, '')}{_absent(con, name, rows)} from {rows}"
+
+
+def _mounted(files: str, mounts: Mapping[str, Sequence[str | None]]) -> str:
+    """Files of a log that knows them by name alone, with the file systems that it says folders are on (run.json)."""
+    if not mounts:
+        return files
+    known = ", ".join(
+        f"({', '.join('null' if word is None else quoted(word) for word in (at.rstrip('/'), *on))})"
+        for at, on in mounts.items()
+    )
+    # Of a path and the folders above it the longest one that is known.
+    above = "list_transform(range(1, len(parts) + 1), lambda n: array_to_string(parts[:n], '/'))"
+    return f"""
+        with stored as ({files}),
+        known(folder, kind, point) as (values {known}),
+        pathed as (select file, string_split(path, '/') as parts from stored where path <> ''),
+        found as (
+            select file, max_by({{'kind': kind, 'point': point}}, length(folder)) as found
+            from (select file, unnest({above}) as folder from pathed) join known using (folder)
+            group by file
+        )
+        select * exclude (found)
+            replace (coalesce(file_system, found.kind) as file_system, coalesce(mount, found.point) as mount)
+        from stored left join found using (file)"""
+
+
+def of_program(name: str, rows: str) -> str:
+    """Those of a table's rows (`rows_of`) that are not a run-time's."""
+    return f"from ({rows}) where runtime is not true" if name in APART else rows
+
+
+def _later(name: str) -> dict[str, str]:
+    """Later columns of a table, with their types in SQL."""
+    pairs = (column.split() for column in LATER.get(name, "").split(",") if column)
+    return {column: TYPES[kind] for column, kind in pairs}
+
+
+def _nulls(columns: dict[str, str]) -> str:
+    return ", ".join(f"null::{kind} as {column}" for column, kind in columns.items())
+
+
+def _absent(con: duckdb.DuckDBPyConnection, name: str, rows: str) -> str:
+    """Later columns that the stored table lacks, to be selected after its own."""
+    later = _later(name)
+    if not later:
+        return ""
+    stored = {row[0] for row in con.execute(f"describe select * from {rows}").fetchall()}
+    absent = {column: kind for column, kind in later.items() if column not in stored}
+    return f", {_nulls(absent)}" if absent else ""
+
+
+def first_line(error: Exception) -> str:
+    """What is wrong; behind it are places in a statement that the user may not have written."""
+    return str(error).strip().partition("\n")[0]
+
+
+def _wrong(error: duckdb.Error) -> UsageError:
+    """What is wrong with a statement, where, and the names there are."""
+    lines = [line for line in str(error).strip().splitlines() if line.strip()]
+    if re.search("does not have a column named|column .* not found", lines[0]):
+        lines.append("fathom query RUN --schema names the columns of each table")
+    return UsageError("\n  ".join(["SQL: " + lines[0], *lines[1:]]))
+
+
+def _names(con: duckdb.DuckDBPyConnection) -> str:
+    """The tables that there are."""
+    found = con.execute(
+        "select table_name from information_schema.tables where table_schema = 'main' order by all"
+    )
+    return ", ".join(name for (name,) in found.fetchall())
+
+
+def _told(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> FathomError:
+    """What went wrong, and whose fault it is."""
+    said = first_line(error)
+    if re.match("Catalog Error: Table with name .* does not exist", said):
+        return UsageError(f"SQL: {said}\n  There are: {_names(con)}")
+    if isinstance(error, duckdb.IOException):
+        return DamagedRun(said)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        used = re.search(r"/(\S+ \S+) used\)", said)
+        return UsageError(
+            f"this needs more memory than the {used[1] if used else said} that it may use here; ask it"
+            " where there is more, of a part of the run, or of the workers of a cluster (docs/scale.md)"
+        )
+    if re.search(r"INT128 with value|Overflow in \w+ of (INT|HUGEINT)", said):
+        return DamagedRun(
+            "sizes, offsets or times of this run sum to more than 64 bits, which no program can do; look for them with"
+            " fathom query RUN --sql 'select * from calls order by greatest(bytes, duration) desc limit 10'"
+            f" ({said[:150]})"
+        )
+    return _wrong(error)
+
+
+def reading(con: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:
+    """One statement that only reads, or UsageError."""
+    try:
+        statements = con.extract_statements(text)
+    except duckdb.Error as error:
+        raise _wrong(error) from error
+    if len(statements) != 1:
+        raise UsageError(f"SQL: one statement is expected, {len(statements)} given")
+    # SHOW, DESCRIBE and SUMMARIZE count as SELECT; EXPLAIN ANALYZE would run a COPY.
+    if statements[0].type != duckdb.StatementType.SELECT:
+        raise UsageError(f"SQL: only reading is allowed, this is {statements[0].type.name}")
+    return statements[0]
+
+
+def as_doubles(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whole numbers as doubles, rounded where they pass 2^53: pyarrow's own cast refuses those."""
+    return pc.cast(column, pa.float64(), safe=False)
+
+
+def doubles(values: Iterable[float | None]) -> pa.Array:
+    """A column of numbers, however large."""
+    return pa.array([None if value is None else float(value) for value in values], pa.float64())
+
+
+def table_of(rows: Sequence[dict[str, Any]]) -> pa.Table:
+    """A table of rows; of columns whose whole numbers pass 64 bits as doubles."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+
+
+def _column(values: list[Any]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except OverflowError:
+        return doubles(values)
+
+
+def added(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Their sums: whole numbers where all fit into 64 bits, else doubles."""
+    if one.type == other.type == pa.int64():
+        with contextlib.suppress(pa.ArrowInvalid):
+            return pc.add_checked(one, other)
+    return pc.add(as_doubles(one), as_doubles(other))
+
+
+def _narrowed(rows: pa.Table) -> pa.Table:
+    """Sums of 64-bit numbers have 128 bits in SQL, which nobody else computes with: 64 bits where all of a column fit,
+    else doubles."""
+    for place, field in enumerate(rows.schema):
+        if field.type == SUM:
+            rows = rows.set_column(place, field.name, _narrow(rows.column(place)))
+    return rows
+
+
+def _narrow(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column.cast(pa.float64())
+
+
+def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.Table:
+    """Runs one reading statement and gives its rows. Anything that would write is refused.
+
+    It is planned once, and its rows are there twice for a moment: of millions `many` is better. One thread at a time.
+    """
+    found = reading(con, text)
+    try:
+        return _narrowed(con.execute(found, values).to_arrow_table())
+    except duckdb.Error as error:
+        raise _told(con, error) from error
+
+
+def many(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
+    """As `ask`, for millions of rows: they are there once, but the statement is planned twice, up to 0.1 s."""
+    reading(con, text)
+    try:
+        relation = con.sql(text)
+        if relation is None:
+            raise UsageError("SQL: the statement gives no rows")
+        return _narrowed(relation.to_arrow_table())
+    except duckdb.Error as error:
+        raise _told(con, error) from error
+
+
+def write(con: duckdb.DuckDBPyConnection, text: str, file: Path) -> None:
+    """As `ask`, for rows that need not be in memory: into a Parquet file."""
+    reading(con, text)
+    try:
+        con.execute(f"copy ({text}) to {quoted(str(file))} (format parquet)")
+    except duckdb.Error as error:
+        raise _told(con, error) from error
+
+
+def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
+    """As `ask`, by name and as Python has them."""
+    found = reading(con, text)
+    try:
+        done = con.execute(found)
+        names = [one[0] for one in done.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in done.fetchall()]
+    except duckdb.Error as error:
+        raise _told(con, error) from error
+
+
+def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = None) -> None:
+    """Keeps the rows of one reading statement as a table of this connection."""
+    reading(con, text)
+    try:
+        con.execute(f'create temp table "{name}" as {text}', values)
+    except duckdb.Error as error:
+        raise _told(con, error) from error
+
+
+def combined(partials: Sequence[pa.Table], text: str, values: dict[str, Any]) -> pa.Table:
+    """Rows of one reading statement on `partials`: what the same statement gave of each part of a run."""
+    together = pa.concat_tables(partials, promote_options="permissive")
+    given = {name: value for name, value in values.items() if f"${name}" in text}
+    return over(text, given, partials=together)
+
+
+def over(text: str, values: dict[str, Any] | None = None, **tables: pa.Table) -> pa.Table:
+    """Rows of one reading statement on tables in memory, by their names."""
+    con = duckdb.connect(":memory:", config={"enable_external_access": False})
+    for name, table in tables.items():
+        con.register(name, table)
+    return ask(con, text, values)

@@ -1,0 +1,79 @@
+"""A run directory as a user names it, and the engine at work on it. Without DuckDB and
+Arrow: commands that read no table start at once."""
+
+import subprocess
+from os import PathLike
+from pathlib import Path
+
+from fathom.errors import DamagedRun, FathomError, NotARun, UsageError, printable
+from fathom.run import places
+from fathom.run.logs import run_of
+
+SUFFIX = ".fathom"
+STDERR = 2  # as a descriptor: in a notebook sys.stderr has none
+
+
+def resolve(path: str | PathLike[str]) -> Path:
+    """The run directory that a user means by `s3d`, `s3d.fathom` or a path below it; of a log of another tool the one
+    that is made of it."""
+    directory = find(path) or run_of(Path(path))
+    if directory:
+        if not _is_utf8(directory):
+            raise NotARun(
+                f"{printable(directory)}: this path is no UTF-8, so its tables cannot be opened; rename it"
+            )
+        return directory
+    given = Path(path)
+    if given.exists():
+        raise NotARun(
+            f"{printable(given)} is no run directory: it has neither run.json nor streams"
+        )
+    raise NotARun(f"{printable(given)}: there is no such run directory")
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def find(path: str | PathLike[str]) -> Path | None:
+    """The same, None if there is none. A program of that name beside its run is passed over."""
+    given = Path(path)
+    for candidate in (given, given.with_name(given.name + SUFFIX) if given.name else given):
+        if (candidate / "run.json").is_file() or (candidate / "streams").is_dir():
+            return candidate.resolve()
+    return None
+
+
+def to_make(path: str | PathLike[str]) -> Path:
+    """Where the run is to be made that a user calls `s3d` or `s3d.fathom`."""
+    given = Path(path)
+    if given.name in ("", ".."):
+        raise UsageError(f"'{printable(given)}' is no name of a run: add one, as {given / 's3d'}")
+    return given if given.suffix == SUFFIX else given.with_name(given.name + SUFFIX)
+
+
+def engine(*words: str, quiet: bool = False, said: str | None = None) -> None:
+    """Runs fathom-engine; its report goes to stderr unless `quiet`, its one line of error always. `said`: what it reads
+    on its standard input."""
+    command = [str(places.engine()), *words]
+    try:
+        # A limit of a file's size is an error to it, as to us, and no signal.
+        report = subprocess.DEVNULL if quiet else STDERR
+        done = subprocess.run(
+            command, input=said, text=True, stdout=report, restore_signals=False, check=False
+        )
+    except OSError as error:
+        raise FathomError(f"{command[0]}: {error.strerror}") from error
+    ended(words[0], done.returncode)
+
+
+def ended(word: str, status: int) -> None:
+    """Of a fathom-engine that was called by this word. Raises DamagedRun unless all was well."""
+    if status:
+        failed = DamagedRun(f"fathom-engine {word} ended with status {status}")
+        failed.said = status == 3
+        raise failed

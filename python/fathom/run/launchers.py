@@ -1,0 +1,24 @@
+"""Programs that start others, shells among them: their own calls are not recorded (catalog/runtime-files.toml)."""
+
+import tomllib
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import PurePath
+
+from fathom.errors import FathomError
+from fathom.run import places
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    """Their files' names; none in an installation without catalogues."""
+    try:
+        text = (places.catalog() / "runtime-files.toml").read_text(encoding="utf-8")
+    except (FathomError, OSError):
+        return ()
+    return tuple(tomllib.loads(text)["launchers"])
+
+
+def starts_others(program: str) -> bool:
+    """Is this, a path or a name, one of them?"""
+    return any(fnmatchcase(PurePath(program).name, name) for name in _names())

@@ -1,0 +1,162 @@
+"""run.json: reads it, and adds what only the streams know (docs/run-json.md)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import socket
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fathom.errors import DamagedRun, RunError, printable
+from fathom.run.files import open_kept, write_new
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Manifest = dict[str, Any]
+#: Of run.json, as this version writes and reads it.
+FORMAT = 1
+# Tools whose logs are imported, as `recorder` has them, and as they call themselves.
+TOOLS = {"darshan": "Darshan", "dftracer": "DFTracer", "recorder": "Recorder", "strace": "strace"}
+
+
+def read(run: Path) -> Manifest:
+    """run.json; empty when a run was cut off before it was written."""
+    path = run / "run.json"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise DamagedRun(f"{path}: {error}") from error
+    if not isinstance(content, dict):
+        raise DamagedRun(f"{path}: not a JSON object")
+    if content.get("format", FORMAT) != FORMAT:
+        raise RunError(
+            f"{path}: its format is {printable(repr(content['format']))}, which this version cannot read; it reads"
+            f" format {FORMAT}"
+        )
+    return content
+
+
+def imported_by(manifest: Mapping[str, Any]) -> str | None:
+    """Whose log the run was imported from; None: it is one of ours."""
+    name: str = manifest.get("recorder") or ""
+    return TOOLS.get(name, name) or None
+
+
+def command_line(manifest: Mapping[str, Any]) -> str:
+    """What was started, as a shell has it; where nobody said so, why."""
+    imported = imported_by(manifest)
+    words = [str(word) for word in manifest.get("command", [])]
+    return shlex.join(words) or (f"imported from {imported}" if imported else "batch environment")
+
+
+def ended(manifest: Mapping[str, Any]) -> str | None:
+    """How the launcher or program that was started ended; None: nobody saw it."""
+    end = manifest.get("exit", {})
+    if "signal" in end:
+        return f"killed by signal {end['signal']}"
+    return f"exit status {end['status']}" if "status" in end else None
+
+
+def failure(manifest: Mapping[str, Any]) -> str | None:
+    """The same, where it did not end well."""
+    said = ended(manifest)
+    return None if said == "exit status 0" else said
+
+
+def nodes(run: Path) -> list[dict[str, Any]]:
+    """What each node's `node` file says."""
+    found = []
+    for path in sorted((run / "streams").glob("*/node")):
+        pairs = (line.partition("=") for line in path.read_text(errors="replace").splitlines())
+        node: dict[str, Any] = {key: value for key, equals, value in pairs if equals}
+        if str(node.get("tsc_hz", "")).isdigit():
+            node["tsc_hz"] = int(node["tsc_hz"])
+        found.append(node)
+    return found
+
+
+def selections(run: Path) -> list[dict[str, Any]]:
+    """What `fathom select` changed while the run ran, in order."""
+    path = run / "selections.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return [json.loads(line) for line in lines]
+
+
+def keep_change(run: Path, file: str, number: int, **what: str) -> None:
+    """What was changed while the run ran, and when: a line of `selections.jsonl` or `tuned.jsonl`."""
+    said = {"time_ns": time.time_ns(), "host": socket.gethostname(), "number": number, **what}
+    try:
+        with os.fdopen(open_kept(run / file), "a", encoding="utf-8") as kept:
+            kept.write(json.dumps(said, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise RunError(f"{run / file}: {error.strerror}") from error
+
+
+def boot_id() -> str:
+    """Of this node, since it was started."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def own_node(run: Path) -> Path:
+    """Where this node's part of the run lies."""
+    return run / "streams" / f"{boot_id()}-{socket.gethostname()}"
+
+
+def attached(run: Path) -> Manifest:
+    """What each node's `attached.json` says, as run.json has it; empty when none was attached."""
+    files = sorted((run / "streams").glob("*/attached.json"))
+    parts = [json.loads(path.read_text(encoding="utf-8")) for path in files]
+    if not parts:
+        return {}
+    said: Manifest = {"attached": [one for part in parts for one in part["processes"]]}
+    if all("closed_ns" in part for part in parts):
+        said["end_ns"] = max(part["closed_ns"] for part in parts)
+    return said
+
+
+def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
+    """Adds layers that fired, what was cut, and all nodes. A read-only directory stays as it is."""
+    content = read(run)
+    if not content:
+        return
+    fired = sql("select distinct layer from counters where calls > 0 order by layer")
+    cut = sql(
+        "select kind, detail, count(distinct process) as processes, count(*) as count"
+        " from marks where kind <> 'selection' group by kind, detail order by kind, detail"
+    )
+    found = nodes(run)
+    known = {node.get("boot_id") for node in found}
+    told = sql("select host, boot_id, kernel from nodes order by node").to_pylist()
+    found += [node for node in told if node["boot_id"] not in known]  # their files are shared ones
+    added: Manifest = {
+        "layers_fired": fired["layer"].to_pylist(),
+        "cut": cut.slice(0, 1000).to_pylist(),
+        "nodes": found if len(found) >= len(content.get("nodes", [])) else content["nodes"],
+    }
+    added |= attached(run)
+    if changes := selections(run):
+        added["selections"] = changes
+    if all(content.get(key) == value for key, value in added.items()):
+        return
+    with contextlib.suppress(OSError):
+        add(run, added)
+
+
+def add(run: Path, said: Manifest) -> None:
+    """Puts these keys into run.json."""
+    write(run / "run.json", read(run) | said)
+
+
+def write(path: Path, content: Manifest) -> None:
+    """The file as a whole, made aside under a name that no other node makes."""
+    aside = path.with_name(f"{path.name}.{socket.gethostname()}.{os.getpid()}")
+    write_new(aside, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    aside.replace(path)

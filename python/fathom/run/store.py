@@ -1,0 +1,265 @@
+"""The store: a run directory as tables."""
+
+import contextlib
+import math
+import os
+import tempfile
+import threading
+from decimal import Decimal
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.parquet import ParquetFile
+
+from fathom.errors import DamagedRun, FathomError, UsageError
+from fathom.run import database, manifest, onefile
+from fathom.run.directory import engine, find, resolve
+from fathom.run.logs import tool_of
+from fathom.run.rings import are_done, own_rings, remove
+
+if TYPE_CHECKING:
+    from fathom.run.cluster import Workers
+
+# Tables that every version wrote; those that came later are empty where they are missing (fathom.run.database).
+ALWAYS = (
+    "runs", "processes", "streams", "nodes", "clocks", "files", "objects", "selections", "calls", "args", "links",
+    "collectives", "counters", "hints_in_force", "sites", "marks", "ops",
+)  # fmt: skip
+
+
+class Run:
+    """One run. Tables as Arrow: `run.table("calls")`; SQL: `run.sql("select …")`."""
+
+    def __init__(self, path: Path, memory: str | None = None, everything: bool = False) -> None:
+        """Of a directory that is packed; `open_run` sees to that. `memory`: limit of the database's. `everything`: also
+        what is not the program's but a run-time's (docs/tables.md, `runtime`)."""
+        self.path, self._memory, self.everything = path, memory, everything
+        self._turn = threading.Lock()  # a connection keeps the rows of one statement
+        self.name = path.name.removesuffix(".fathom")
+        self.manifest = manifest.read(path)
+        self.unpacked: tempfile.TemporaryDirectory[str] | None = None  # goes when the run does
+        self.workers: Workers | None = None  # who may be asked in parts
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of all tables."""
+        return sorted(database.table_files(self.path / "tables"))
+
+    def table(self, name: str) -> pa.Table:
+        """A whole table. The big ones are better asked by SQL."""
+        files = database.table_files(self.path / "tables")
+        if name not in files:
+            raise UsageError(f"{self.path}: no table '{name}'; there are {', '.join(files)}")
+        if name == "files" and self.manifest.get("mounts"):
+            return self.sql("from files")  # which has their file systems from there
+        import pyarrow.dataset  # takes as long to load as DuckDB; SQL does without
+
+        pattern = files[name]
+        try:
+            parts = [str(part) for part in sorted(pattern.parent.glob(pattern.name))]
+            rows = pyarrow.dataset.dataset(parts, format="parquet")
+            apart = name in database.APART and "runtime" in rows.schema.names
+            return rows.to_table(
+                filter=None if self.everything or not apart else ~pc.field("runtime")
+            )
+        except (OSError, pa.ArrowException) as error:
+            raise DamagedRun(f"{pattern}: {error}; pack the run again") from error
+
+    @cached_property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The locked database (`fathom.run.database`)."""
+        return database.connect(self.path / "tables", self._memory, everything=self.everything)
+
+    def sql(self, text: str, **values: Any) -> pa.Table:
+        """Rows of one reading statement; `$name` in it stands for a value given by that name. Of millions: `many`."""
+        with self._turn:
+            return database.ask(self.connection, text, values or None)
+
+    def many(self, text: str) -> pa.Table:
+        """Rows of one reading statement, millions of them in half the memory that `sql` takes."""
+        return database.many(self.connection, text)
+
+    def in_parts(self, text: str, combine: str, **values: Any) -> pa.Table:
+        """Rows of a statement that is asked of the calls of some ranks at a time, where there are workers; `combine` is
+        asked of all these rows, `partials`."""
+        partials = (
+            self.workers.ask(self, text, values) if self.workers else [self.sql(text, **values)]
+        )
+        return database.combined(partials, combine, values)
+
+    def keep(self, name: str, text: str) -> None:
+        """Makes a table of one reading statement's rows, for what is asked of this run after it."""
+        database.keep(self.connection, name, text)
+
+    def looking_at(self, text: str, **values: Any) -> "Run":
+        """The same run, where `calls` are the rows of this statement."""
+        found = Run(self.path, self._memory)
+        found.connection = self.connection.cursor()
+        database.keep(found.connection, "calls", text, values)
+        return found
+
+    def looking_at_rows(self, calls: pa.Table) -> "Run":
+        """The same run, where these are the `calls`."""
+        found = Run(self.path, self._memory)
+        found.connection = self.connection.cursor()
+        found.connection.register("calls", calls)
+        return found
+
+
+R = TypeVar("R", bound=Run)
+
+
+def streams_lost(directory: Path) -> bool:
+    """Is a stream file that the tables were made of no longer there? Then packing again would lose its calls."""
+    known = directory / "tables" / "streams.parquet"
+    if not known.is_file():
+        return False
+    try:
+        with ParquetFile(known) as file:
+            paths = file.read(columns=["path"])["path"].to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        raise DamagedRun(f"{known}: {error}; pack the run again") from error
+    own = {path for path in paths if path.startswith("streams/")}
+    shared = any(path.startswith("sink/") for path in paths)
+    return (shared and not any(directory.glob("sink/*.blocks"))) or any(
+        not (directory / path).exists() for path in own
+    )
+
+
+def is_settled(directory: Path) -> bool:
+    """Have all processes ended, and were the tables made of the streams that are there? As the engine would say,
+    without starting it; of what an agent shipped elsewhere only the engine knows."""
+    try:
+        lines = (directory / "tables" / "packed").read_text(encoding="utf-8").splitlines()
+        said = dict(line.split("=", 1) for line in lines)
+        streams = _streams(directory / "streams")
+    except FileNotFoundError:  # not packed; or only tables were kept
+        return (directory / "tables" / "packed").is_file()
+    except (OSError, ValueError):
+        return False
+    newest = max((one.st_mtime_ns for one in streams), default=0)
+    found = (len(streams), sum(one.st_size for one in streams), newest)
+    known = tuple(int(said.get(key, -1)) for key in ("files", "bytes", "newest"))
+    return said.get("alive") == "0" and found == known and not (directory / "sink").exists()
+
+
+def _streams(place: Path) -> list[os.stat_result]:
+    """What is known of each stream's file."""
+    nodes = [entry.path for entry in os.scandir(place) if entry.is_dir()]
+    files = [entry for node in nodes for entry in os.scandir(node)]
+    return [entry.stat() for entry in files if entry.name.endswith(".fts")]
+
+
+def _pack(directory: Path, quiet: bool) -> None:
+    """Asks the engine, which does nothing when the tables are up to date. What cannot be packed here
+    (no engine, a read-only directory, streams that were deleted) is read as it is, if there is anything to read."""
+    packed = (directory / "tables" / "runs.parquet").is_file()
+    if not (directory / "streams").is_dir() or (packed and streams_lost(directory)):
+        return
+    try:
+        if not os.access(directory, os.W_OK):
+            raise FathomError(f"{directory} is not packed, and it is not writable")
+        engine("pack", *(["--quiet"] if quiet else []), str(directory))
+    except DamagedRun:
+        raise
+    except FathomError:
+        if not packed:
+            raise
+
+
+def _tidy(run: "Run") -> None:
+    """The node's control page has served once the run is over and no ring is left to save."""
+    rings = own_rings(run.path)
+    if rings is None or not are_done(rings):
+        return
+    alive = run.sql("select count(*) as n from processes where ended = 'open'")["n"][0].as_py()
+    if not alive:
+        with contextlib.suppress(OSError):
+            remove(rings)
+
+
+def _missing(directory: Path) -> list[str]:
+    tables = database.table_files(directory / "tables")
+    return [name for name in ALWAYS if name not in tables]
+
+
+def _check(directory: Path) -> None:
+    """The engine makes deleted tables again. Where that could not be done, there is nothing to read."""
+    missing = _missing(directory)
+    if not missing:
+        return
+    gone = f"{directory}: no table {', '.join(missing)}"
+    if streams_lost(directory) or not any(
+        (*directory.glob("streams/*/*.fts"), *directory.glob("sink/*.blocks"))
+    ):
+        raise DamagedRun(f"{gone}, and the streams it was made of are gone too")
+    raise DamagedRun(f"{gone}; it can be made again where the directory is writable")
+
+
+def open_run(
+    path: str | PathLike[str],
+    memory: str | None = None,
+    *,
+    quiet: bool = False,
+    everything: bool = False,
+) -> Run:
+    """The run in this directory, or in this one file. The first reader packs it, and says so unless it is to be
+    `quiet`; the engine locks out the second. `memory`: what its database may use, as `4 GiB`; None: most of the
+    machine's. `everything`: also what is not the program's but a run-time's."""
+    return open_as(Run, path, memory, quiet=quiet, everything=everything)
+
+
+def open_as(
+    kind: type[R],
+    path: str | PathLike[str],
+    memory: str | None = None,
+    *,
+    quiet: bool = False,
+    everything: bool = False,
+) -> R:
+    """The same, of a class that can more."""
+    unpacked = None
+    if Path(path).is_file() and not find(path) and not tool_of(Path(path)):
+        unpacked = tempfile.TemporaryDirectory(prefix="fathom-")
+        directory = onefile.unpack(Path(path), Path(unpacked.name))
+    else:
+        directory = resolve(path)
+        _pack(directory, quiet)
+        _check(directory)
+    run = kind(directory, memory, everything)
+    run.unpacked = unpacked
+    if not unpacked:
+        manifest.complete(run.path, run.sql)
+        _tidy(run)
+    return run
+
+
+def as_json(table: pa.Table) -> list[dict[str, Any]]:
+    """Rows as JSON has them. u64 columns (ids) become text, since a reader's numbers are often doubles."""
+    wide = {field.name for field in table.schema if pa.types.is_uint64(field.type)}
+    return [
+        {
+            key: str(value) if key in wide and value is not None else plain(value)
+            for key, value in row.items()
+        }
+        for row in table.to_pylist()
+    ]
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it. Sums of 64-bit columns come as decimals; what JSON has no form for becomes text."""
+    if isinstance(value, Decimal):
+        return int(value) if value == int(value) else float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, str | int | float | bool | NoneType):
+        return value
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return str(value)

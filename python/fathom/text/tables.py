@@ -1,0 +1,133 @@
+"""A table of text: boxed and coloured on a terminal, plain aligned columns in a pipe.
+
+rich is loaded where there is a terminal: others do not wait for it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from fathom.errors import printable as printable
+from fathom.text.column import Column as Column
+from fathom.text.fit import fit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+# Where prose is wrapped that goes to no terminal.
+PIPE = 120
+
+
+def text(value: Any) -> str:
+    """A name; nothing when there is none."""
+    return "" if value is None else printable(str(value))
+
+
+def on_terminal(stream: TextIO) -> bool:
+    """May boxes and colours be used?"""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    return Console(file=stream, no_color=bool(os.environ.get("NO_COLOR")), highlight=False)
+
+
+def _bold(words: str) -> Text:
+    from rich.text import Text
+
+    return Text(words, style="bold")
+
+
+def _cells(columns: Sequence[Column], rows: pa.Table) -> list[list[str]]:
+    return [
+        [column.write(row[column.name], *(row[name] for name in column.also)) for column in columns]
+        for row in rows.to_pylist()
+    ]
+
+
+def heading(words: str, stream: TextIO | None = None) -> None:
+    """A line above a table."""
+    out = stream or sys.stdout
+    if on_terminal(out):
+        _console(out).print(_bold(words))
+    else:
+        print(words, file=out)
+
+
+def columns(stream: TextIO | None = None) -> int:
+    """How many letters fit in a line; 80 where nobody says."""
+    out = stream or sys.stdout
+    return _console(out).width if on_terminal(out) else 80
+
+
+def emphasised(label: str, words: str, stream: TextIO | None = None) -> None:
+    """A label and what it labels, wrapped under itself; bold on a terminal."""
+    out = stream or sys.stdout
+    room = max(20, (columns(out) if on_terminal(out) else PIPE) - len(label))
+    # A number stays with its unit: textwrap does not break at a no-break space.
+    bound = re.sub(r"(?<=\d) (?=\S)", "\u00a0", words)
+    lines = textwrap.wrap(bound, room, break_on_hyphens=False) or [""]
+    for number, wrapped in enumerate(lines):
+        line = wrapped.replace("\u00a0", " ")
+        left = label if number == 0 else " " * len(label)
+        if on_terminal(out):
+            _console(out).print(_bold(left) + line, soft_wrap=True)
+        else:
+            print(left + line, file=out)
+
+
+def _boxless(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline")
+    for column in columns:
+        table.add_column(
+            column.heading,
+            justify="right" if column.right else "left",
+            overflow="fold",
+            no_wrap=column.right,
+        )
+    for row in cells:
+        table.add_row(*[Text(cell) for cell in row])
+    return table
+
+
+def show(columns: Sequence[Column], rows: pa.Table, stream: TextIO | None = None) -> None:
+    """Prints the rows. In a pipe nothing is cut off, however long it is."""
+    out = stream or sys.stdout
+    cells = _cells(columns, rows)
+    if on_terminal(out):
+        console = _console(out)
+        console.print(_boxless(*fit(columns, cells, console.width - 2)))
+        return
+    lines = [[column.heading for column in columns], *cells]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    for line in lines:
+        padded = [
+            cell.rjust(width) if column.right else cell.ljust(width)
+            for cell, width, column in zip(line, widths, columns, strict=True)
+        ]
+        print("  ".join(padded).rstrip(), file=out)
+
+
+def csv_text(rows: pa.Table) -> str:
+    """Raw values under the table's own column names; empty for null."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(rows.column_names)
+    for row in rows.to_pylist():
+        writer.writerow(["" if value is None else value for value in row.values()])
+    return out.getvalue()

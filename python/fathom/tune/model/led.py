@@ -1,0 +1,58 @@
+"""The sampler `model` (Behzad et al. 2019, section 8): trials to train on, then the settings that a model of them
+predicts to be best; then, while a model that knows these too promises better than was measured, what it promises."""
+
+import math
+from collections.abc import Sequence
+
+from fathom.tune.model import design
+from fathom.tune.model.factors import Row, named
+from fathom.tune.model.model import TOP, fit
+from fathom.tune.search.options import AUTO, Options
+from fathom.tune.search.space import Point, Space
+from fathom.tune.search.told import Told
+
+
+class Modelled:
+    """Of one search; a round is worked out once, since it is asked for with each of its trials."""
+
+    def __init__(self, space: Space, options: Options) -> None:
+        self.space = space
+        free = sum(len(one.values) > 1 for one in space.dimensions)
+        timed = options.auto and options.seconds is None
+        trials = min(options.trials, AUTO) if timed else options.trials
+        most = max(trials - TOP, trials // 2)
+        self.training = min(design.EACH * max(free, 1), most)
+        self.design = design.draw(space, options.design, self.training, options.seed)
+        self.rounds: dict[tuple[Told, ...], list[Point]] = {}
+
+    def ask(self, told: Sequence[Told]) -> Point | None:
+        """Of the training, else of a model's best."""
+        done = self._trained(told)
+        if done is None:
+            tried = {one.point for one in told}
+            return next(point for point in self.design if point not in tried)
+        ahead = self._predicted(tuple(told[:done]), math.inf)
+        while len(after := told[done : done + len(ahead)]) == len(ahead) > 0:
+            done += len(after)
+            ahead = self._predicted(tuple(told[:done]), min(one.cost for one in told[:done]))
+        return ahead[len(after)] if ahead else None
+
+    def _trained(self, told: Sequence[Told]) -> int | None:
+        """How many were told when the training ended. Seeds count too."""
+        tried: set[Point] = set()
+        for number in range(len(told) + 1):
+            if len(tried) >= self.training or tried.issuperset(self.design):
+                return number
+            tried.update(one.point for one in told[number : number + 1])
+        return None
+
+    def _predicted(self, told: tuple[Told, ...], below: float) -> list[Point]:
+        """Those of the predicted best that were not tried and are to cost less than this."""
+        if told not in self.rounds:
+            model = fit(self.space, [Row(named(self.space, one.point), one.cost) for one in told])
+            tried = {one.point for one in told}
+            best = model.best() if model else []
+            self.rounds[told] = [
+                one.point for one in best if one.point not in tried and one.cost < below
+            ]
+        return self.rounds[told]

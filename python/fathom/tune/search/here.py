@@ -1,0 +1,176 @@
+"""The space where no file gives one: what is proved alive here and belongs to what the program does; and seeds."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fathom.analysis import findings
+from fathom.catalogue.knobs import Knob
+from fathom.errors import UsageError
+from fathom.run import mpi
+from fathom.run.store import Run
+from fathom.tune.search.execute import OUT
+from fathom.tune.search.limits import Limits
+from fathom.tune.search.plan import EXPERT, FINDING
+from fathom.tune.search.space import Dimension, Point, Space
+from fathom.tune.settings.prove import Kept, Verdict, provable
+from fathom.tune.settings.settings import catalogue
+from fathom.tune.settings.stacks import Stack, here
+from fathom.tune.settings.values import UNITS, ValueMistake, of_knob
+
+RANGE = re.compile(r"(\S+(?: [KMG]iB)?) … (\S+(?: [KMG]iB)?)(, powers of two)?")
+SIZE = re.compile(r"([0-9]+)(?: ([KMG])iB)?")
+#: What sites write in their manuals: as many targets as ranks can use, stripes and buffers of a few MiB.
+TYPICAL = 4 << 20
+OMPI_IO = "OMPI_MCA_io"  # which MPI-IO of Open MPI
+#: A layout's values: pools of data that the file system has.
+POOLS = "pools"
+CEPH = "ceph"
+
+
+def values(knob: Knob, limits: Limits) -> list[Any]:
+    """What the catalogue finds worth a search; nothing where only a person can say."""
+    if len(knob.values) != 1 or knob.values[0].many:
+        return []
+    if not knob.search:
+        return list(knob.values[0].words)
+    if knob.search == POOLS:
+        return list(limits.pools) if len(limits.pools) > 1 else []
+    if found := RANGE.fullmatch(knob.search):
+        low, high = (_size(word, limits) for word in found.groups()[:2])
+        if low is None or high is None:
+            return []
+        return list(_powers(low, high) if found[3] else range(low, high + 1))
+    return [word for word in knob.search.split(", ") if _is_value(knob, word)]
+
+
+def _size(word: str, limits: Limits) -> int | None:
+    found = SIZE.fullmatch(word)
+    if not found:
+        return limits.of(word)
+    return int(found[1]) * UNITS[(found[2] or "").lower()]
+
+
+def _powers(low: int, high: int) -> Iterator[int]:
+    """From one to the other by doubling, the last one too where it is none."""
+    while low < high:
+        yield low
+        low *= 2
+    yield high
+
+
+def _is_value(knob: Knob, word: str) -> bool:
+    try:
+        return bool(of_knob(knob, word))
+    except ValueMistake:
+        return False
+
+
+def stacks(run: Run, program: Sequence[str]) -> dict[str, str]:
+    """Layers of the catalogue that the program uses -> the stack that their knobs are proved on."""
+    used = {row["layer"] for row in run.sql("select distinct layer from counters").to_pylist()}
+    rows = run.sql("select any_value(mpi) as mpi from processes where mpi is not null").to_pylist()
+    name = (rows[0]["mpi"] or "") if rows else ""
+    if not name:
+        return {}
+    family = mpi.kind(name)
+    open_mpi = family == "openmpi"
+    romio = not open_mpi or "romio321" in [os.environ.get(OMPI_IO), *program]
+    found = {"hdf5": f"hdf5-{family}", "pnetcdf": "pnetcdf"}
+    found = {layer: stack for layer, stack in found.items() if layer in used}
+    if "mpiio" in used:
+        ours = "romio321" if open_mpi and romio else "mpich" if romio else "ompio"
+        found["romio" if romio else "ompio"] = ours
+    return found
+
+
+def space(run: Run, program: Sequence[str], limits: Limits) -> tuple[Space, list[str]]:
+    """What is alive for this program, and lines on what was left out."""
+    kept, dimensions, unproved = Kept(), layouts(program, limits), []
+    for layer, stack in stacks(run, program).items():
+        for knob in catalogue().values():
+            found = values(knob, limits) if knob.layer.name == layer else []
+            if not found or knob.safety != "free":
+                continue
+            verdict = _verdict(kept, knob, stack)
+            if verdict is None and knob.proof is not None:
+                unproved.append(knob.key)
+            elif verdict is not None and verdict.verdict in ("alive", "inverted"):
+                beside = knob.beside if knob.route != "property-list" else {}
+                dimensions.append(Dimension(knob.key, knob.key, (None, *found), {}, dict(beside)))
+    lines = []
+    if unproved:
+        lines = [f"not proved here, so left out: fathom knobs --prove {' '.join(unproved)}"]
+    if not dimensions:
+        why = f"; {lines[0]}" if lines else ""
+        raise UsageError(
+            f"tune: nothing is known to be alive for this program here{why}; or --space FILE"
+        )
+    implied = {name for one in dimensions for name in one.beside}
+    chosen = [one for one in dimensions if one.knob.rpartition(".")[2] not in implied]
+    return Space(tuple(chosen)), lines
+
+
+def layouts(program: Sequence[str], limits: Limits) -> list[Dimension]:
+    """Of CephFS, where the program's files are on it: what is set is read back, so it needs no proof."""
+    if limits.osds is None or not any(OUT in word for word in program):
+        return []
+    knobs = [one for one in catalogue().values() if one.layer.name == CEPH]
+    return [
+        Dimension(knob.key, knob.key, (None, *found), {"directory": OUT})
+        for knob in knobs
+        if (found := values(knob, limits))
+    ]
+
+
+def unproved(run: Run, program: Sequence[str]) -> list[tuple[Knob, Stack]]:
+    """Knobs for this program of which nobody knows yet whether they are alive here."""
+    kept = Kept()
+    return [
+        (knob, here()[stack])
+        for layer, stack in stacks(run, program).items()
+        for knob in catalogue().values()
+        if knob.layer.name == layer
+        and knob.safety == "free"
+        and here().get(stack) in provable(knob)
+        if _verdict(kept, knob, stack) is None
+    ]
+
+
+def _verdict(kept: Kept, knob: Knob, stack: str) -> Verdict | None:
+    return kept.of(knob, here()[stack]) if stack in here() else None
+
+
+def first(run: Run, given: Space) -> list[tuple[str, Point]]:
+    """What an expert would set, with and without what findings of the run name, then each value of the knobs that they
+    name, alone; with who asks."""
+    concluded = findings.find(run, findings.catalogue()).found
+    words = " ".join(one.rule.knob for one in concluded)
+    named = [is_named(one, words) for one in given.dimensions]
+    rule = tuple(expert(one) for one in given.dimensions)
+    both = tuple(value or int(is_named) for value, is_named in zip(rule, named, strict=True))
+    found = [(EXPERT, rule)] if both == rule else [(FINDING, both), (EXPERT, rule)]
+    for number, one in enumerate(given.dimensions):
+        values = range(1, len(one.values)) if named[number] else ()
+        found += [(FINDING, given.alone(number, value)) for value in values]
+    return [(by, point) for by, point in found if given.allowed(point)]
+
+
+def is_named(one: Dimension, words: str) -> bool:
+    """Findings call HDF5's knobs by the library's functions, too."""
+    return bool(re.search(rf"\b(H5Pset_)?{catalogue()[one.knob].name}\b", words))
+
+
+def expert(one: Dimension) -> int:
+    """Counts as high as they go, sizes at a few MiB, the rest as it is."""
+    knob = catalogue()[one.knob]
+    kind = knob.values[0].kind if len(knob.values) == 1 else ""
+    if kind not in ("int", "bytes"):
+        return 0
+    numbers = {
+        place: int(of_knob(knob, value)[0]) for place, value in enumerate(one.values) if place
+    }
+    if kind == "int":
+        return max(numbers, key=numbers.__getitem__)
+    return min(numbers, key=lambda place: abs(numbers[place] - TYPICAL))

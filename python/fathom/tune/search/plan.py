@@ -1,0 +1,176 @@
+"""Which trial comes next. It follows from the rows of the ledger alone, so a search may be killed and goes on.
+
+One look at the program as it is, a run to compare with (for screening its noise, by repeats), the search (one
+sampler's, then those it is compared with), then fresh runs (finals.py), among them more of the program as it is.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from fathom.tune.search.finals import Finals
+from fathom.tune.search.ledger import Step, Trial
+from fathom.tune.search.objective import Objective
+from fathom.tune.search.options import AUTO, Options
+from fathom.tune.search.samplers import SAMPLERS
+from fathom.tune.search.space import Point, Space
+from fathom.tune.search.told import Sampler, Told
+
+#: Proposals in a row that bring nothing new before the search ends.
+IDLE = 100
+#: Who asks for points before the sampler does: by what name they stand in the ledger.
+DEFAULT, SEED, STORE, EXPERT, FINDING, SCREEN = (
+    "default", "seed", "store", "expert", "finding", "screen",
+)  # fmt: skip
+
+
+class Plan:
+    """Of one search. `first`: who asks, and for which point, before the sampler does."""
+
+    def __init__(
+        self, options: Options, objective: Objective, space: Space, first: Sequence[tuple[str, Point]]
+    ) -> None:  # fmt: skip
+        self.options, self.objective, self.space = options, objective, space
+        self.samplers: dict[tuple[str, frozenset[int]], Sampler] = {}  # by what screening left out
+        asked = [(DEFAULT, space.default), *first, *((SCREEN, one) for one in self._corners())]
+        self.first = {point: by for by, point in reversed(asked)}  # who asked first
+        self.first = {point: self.first[point] for _, point in asked}  # in that order
+        self.expert = next((point for by, point in first if by == EXPERT), None)
+
+    def cost(self, trial: Trial) -> float:
+        """Lower is better; what failed, hung or was wrong is infinitely bad."""
+        if trial.state not in ("done", "known") or trial.score is None:
+            return math.inf
+        return self.objective.cost(trial.score)
+
+    def next(self, trials: Sequence[Trial]) -> Step | None:
+        """The next trial; None: the search is done."""
+        defaults = [one for one in trials if one.stage == "default"]
+        if len(defaults) < (self.options.repeats if self.options.screen else 1):
+            return Step("default", len(defaults), self.space.default)
+        for sampler in (self.options.sampler, *self.options.compare):
+            if step := self._search(trials, sampler):
+                return step
+        return self.finals(trials).next(trials)
+
+    def measured(self, trials: Sequence[Trial]) -> dict[Point, float]:
+        """Median cost of each point that was run before the finals."""
+        return {
+            point: median(self.cost(one) for one in found)
+            for point, found in self._runs(trials).items()
+        }
+
+    def _runs(self, trials: Sequence[Trial]) -> dict[Point, list[Trial]]:
+        """Those of each point before the finals."""
+        found: dict[Point, list[Trial]] = {}
+        for one in trials:
+            if one.stage in ("default", "search") and one.state not in ("known", "running"):
+                found.setdefault(one.point, []).append(one)
+        return found
+
+    def asked(self, trials: Sequence[Trial], sampler: str) -> list[Trial]:
+        """What a sampler's search consists of; seeds and rules belong to the first one's."""
+        ours = [one for one in trials if one.stage == "search"]
+        if sampler in self.options.compare:
+            return [one for one in ours if one.asked == sampler]
+        return [one for one in ours if one.asked not in self.options.compare]
+
+    def price(self, trials: Sequence[Trial], sampler: str) -> tuple[int, float]:
+        """Trials and seconds of a sampler's search alone: what another one had measured costs it the same."""
+        runs = self._runs(trials)
+        points = {one.point for one in self.asked(trials, sampler)} - {self.space.default}
+        seconds = sum(
+            median(run.seconds or 0.0 for run in runs[one]) for one in points & runs.keys()
+        )
+        before = sum(one.seconds or 0.0 for one in trials if one.stage in ("look", "default"))
+        return len(points), seconds + before
+
+    def _budget(self, trials: Sequence[Trial]) -> float:
+        """Seconds of a sampler's search."""
+        if self.options.seconds is not None or not self.options.auto:
+            return math.inf if self.options.seconds is None else self.options.seconds
+        return AUTO * median(one.seconds or 0.0 for one in trials if one.stage == "default")
+
+    def _search(self, trials: Sequence[Trial], sampler: str) -> Step | None:
+        rows = self.asked(trials, sampler)
+        run, spent = self.price(trials, sampler)
+        known = {one.point for one in rows} | {self.space.default}
+        over = spent >= self._budget(trials)
+        idle = len(rows) >= IDLE and {one.point for one in rows[-IDLE:]} <= {
+            one.point for one in rows[:-IDLE]
+        }
+        if over or idle or len(known) >= self.space.size or run >= self.options.trials:
+            return None
+        first = () if sampler in self.options.compare else tuple(self.first.items())
+        if len(rows) < len(first):
+            point, by = first[len(rows)]
+        else:
+            found = self._ask(trials, rows, sampler)
+            if found is None:
+                return None
+            point, by = found, sampler
+        number = sum(one.stage == "search" for one in trials)
+        return Step("search", number, point, by, point in self.measured(trials))
+
+    def _ask(self, trials: Sequence[Trial], rows: Sequence[Trial], sampler: str) -> Point | None:
+        """The sampler's word, in what screening left of the space."""
+        inert = frozenset() if sampler in self.options.compare else self.inert(trials)
+        told = [Told(_without(one.point, inert), self.cost(one)) for one in rows]
+        key = (sampler, inert)
+        if key not in self.samplers:
+            self.samplers[key] = SAMPLERS[sampler](self.space.without(inert), self.options)
+        return self.samplers[key].ask(told)
+
+    def _corners(self) -> list[Point]:
+        """For screening: each knob alone, at its first and its last value."""
+        if not self.options.screen:
+            return []
+        return [
+            point
+            for number, one in enumerate(self.space.dimensions)
+            for value in sorted({1, len(one.values) - 1})
+            if self.space.allowed(point := self.space.alone(number, value))
+        ]
+
+    def inert(self, trials: Sequence[Trial]) -> frozenset[int]:
+        """Knobs that alone change nothing beyond the noise of the default."""
+        if not self.options.screen:
+            return frozenset()
+        noise = [self.cost(one) for one in trials if one.stage == "default"]
+        low, high = min(noise), max(noise)
+        found = self.measured(trials)
+        changed = {
+            number
+            for point in self._corners()
+            for number, value in enumerate(point)
+            if value and not low <= found.get(point, math.inf) <= high
+        }
+        return frozenset(range(len(self.space.dimensions))) - changed
+
+    def bests(self, trials: Sequence[Trial]) -> dict[str, Point]:
+        """The best point that each sampler itself asked for."""
+        found = self.measured(trials)
+        best: dict[str, Point] = {}
+        for one in trials:
+            if one.stage == "search" and one.asked in (self.options.sampler, *self.options.compare):
+                cost = found.get(one.point, math.inf)
+                if math.isfinite(cost) and cost < found.get(best.get(one.asked, ()), math.inf):
+                    best[one.asked] = one.point
+        return {by: point for by, point in best.items() if point != self.space.default}
+
+    def finals(self, trials: Sequence[Trial]) -> Finals:
+        """Fresh runs of the best; those that samplers are compared by take part in the proof only."""
+        found = self.measured(trials)
+        ours = {one.point for one in self.asked(trials, self.options.sampler)}
+        sound = ours & {one for one, cost in found.items() if math.isfinite(cost)}
+        good = sorted(sound - {self.space.default}, key=lambda point: (found[point], point))
+        contenders = {DEFAULT: self.space.default, **self.bests(trials)}
+        if self.expert is not None and self.expert != self.space.default:
+            contenders[EXPERT] = self.expert
+        return Finals(
+            self.options, self.cost, self.space, good[: self.options.finalists], contenders
+        )
+
+
+def _without(point: Point, inert: frozenset[int]) -> Point:
+    return tuple(0 if number in inert else value for number, value in enumerate(point))

@@ -1,0 +1,230 @@
+"""A search from its first trial to its verdict, in NAME.tune; begun, or gone on with, by the same call."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from fathom.errors import FathomError, UsageError
+from fathom.run.store import Run, open_run
+from fathom.tune.search import here, limits
+from fathom.tune.search import options as asked
+from fathom.tune.search.execute import Executor
+from fathom.tune.search.finals import STAGES
+from fathom.tune.search.ledger import FILE, FORMAT, Ledger, Step, Trial
+from fathom.tune.search.objective import asked_for
+from fathom.tune.search.options import Options
+from fathom.tune.search.plan import SEED, STORE, Plan
+from fathom.tune.search.space import Point, Space, of_data
+from fathom.tune.search.verdict import Result, result
+from fathom.tune.settings.prove import prove_on
+from fathom.tune.store.look import look_up
+
+Say = Callable[[str], None]
+#: What may be raised while a search goes on.
+LONGER = ("trials", "seconds")
+#: A trial may take as many times what the program as it is took, and at least these seconds.
+PATIENCE, LEAST = 5, 10.0
+
+
+@contextmanager
+def _alone(folder: Path, say: Say) -> Iterator[int]:
+    """Nothing else of this search runs, neither a command nor a trial that a killed one left; its descriptor."""
+    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting: {folder.name} is searched, or a trial of it still runs")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def search(folder: Path, options: Options, say: Say, store: Path | None = None) -> Result:
+    """Runs what is left of a search. `store`: the pattern store that a new one asks; None: the user's."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise FathomError(f"tune: {folder}: {error.strerror}") from error
+    with _alone(folder, say) as lock:
+        one = Search(folder, options, lock, say, store)
+        one.run()
+        found = one.result()
+        one.ledger.keep("result", found.data())
+        return found
+
+
+class Search:
+    """One search."""
+
+    def __init__(
+        self, folder: Path, options: Options, lock: int, say: Say, store: Path | None
+    ) -> None:
+        self.folder, self.options, self.say, self.store = folder, options, say, store
+        self.executor = Executor(folder, options, lock)
+        self.ledger = Ledger(folder / FILE)
+        self._same()
+        self._look()
+        plan = planned(self.ledger)
+        assert plan is not None  # the program was looked at
+        self.plan = plan
+
+    def _same(self) -> None:
+        """A search goes on as it began, or for longer, or is another one."""
+        data, kept = self.options.data(), self.ledger.kept("options")
+        if kept is None:
+            self.ledger.keep("format", FORMAT)
+        elif kept != data:
+            self._longer(data, kept)
+        self.ledger.keep("options", data)
+
+    def _longer(self, data: dict[str, Any], kept: dict[str, Any]) -> None:
+        """With more trials or seconds it goes on; what was judged is judged anew then, by other fresh runs."""
+        other = [key for key in data if data[key] != kept.get(key)]
+        less = [key for key in other if key not in LONGER or _limit(data[key]) < _limit(kept[key])]
+        if less:
+            words = ", ".join(less)
+            line = f"was begun otherwise ({words}); more --trials or --seconds are possible"
+            raise UsageError(f"tune: {self.folder} {line}; or name another with -o")
+        self.ledger.pass_over(STAGES)
+
+    def _look(self) -> None:
+        """The program as it is, recorded closely: whether it runs, what it does, what it writes."""
+        trials = self.ledger.trials()
+        if not trials or trials[0].state == "running":
+            self.say("the program as it is, recorded closely")
+            number = self._number(Step("look", 0, ()), {}, trials)
+            self.ledger.end(number, self.executor.trial(number, "", self.options.timeout, True))
+        self._sound(self.ledger.trials())
+        if self.ledger.kept("space") is None:
+            run = open_run(self.executor.run_of(1), quiet=True)
+            self._prove(run)
+            found = limits.of_run(run)
+            lines: list[str] = []
+            if self.options.space is None:
+                space, lines = here.space(run, self.options.program, found)
+            else:
+                space = of_data(self.options.space)
+            for line in lines:
+                self.say(line)
+            given = [(SEED, point) for point in space.seeds]
+            within = limits.limited(space, found)
+            first = [*given, *self._known_of(run, within), *here.first(run, within)]
+            self.ledger.keep("first", first)
+            self.ledger.keep("limits", asdict(found))
+            self.ledger.keep("space", space.data())
+
+    def _known_of(self, run: Run, space: Space) -> list[tuple[str, Point]]:
+        """What the pattern store has of programs that access their data alike: a search goes on without it, too."""
+        try:
+            found = look_up(run, self.store, accept=space.accept)
+        except FathomError as error:
+            self.say(f"the pattern store is left out: {error}")
+            return []
+        for line in found.lines():
+            self.say(f"pattern store: {line}")
+        return [(STORE, point) for point in found.seeds(space)]
+
+    def _prove(self, run: Run) -> None:
+        """Once on a machine: which knobs do anything here."""
+        pairs = []
+        if self.options.auto and self.options.space is None:
+            pairs = here.unproved(run, self.options.program)
+        if pairs:
+            self.say(f"which of {len(pairs)} knobs do anything here? Kept for other searches")
+        for knob, verdict in prove_on(pairs):
+            self.say(f"{knob.key}: {verdict.verdict}")
+
+    def run(self) -> None:
+        """Every trial that is left."""
+        self.say(f"{self.plan.space.size:,} settings of {len(self.plan.space.dimensions)} knobs")
+        while True:
+            trials = self.ledger.trials()
+            self._sound(trials)
+            cut = trials[-1] if trials[-1].state == "running" else None
+            step = (
+                Step(cut.stage, cut.round, cut.point, cut.asked) if cut else self.plan.next(trials)
+            )
+            if step is None:
+                return
+            if step.known:
+                self._known(step, trials)
+            else:
+                self._try(step, trials)
+
+    def _known(self, step: Step, trials: list[Trial]) -> None:
+        """What was measured is not measured again: its result stands for this trial too."""
+        cost = self.plan.measured(trials)[step.point]
+        objective = self.executor.objective
+        finite = abs(cost) < float("inf")
+        score = objective.cost(cost) if finite else None  # its own inverse
+        named = self.plan.space.named(step.point)
+        self.ledger.known(step, named, score)
+
+    def _number(self, step: Step, named: dict[str, Any], trials: list[Trial]) -> int:
+        """Of a new trial, or of the one that was cut off."""
+        if trials and trials[-1].state == "running":
+            self.ledger.again(trials[-1].trial)
+            return trials[-1].trial
+        return self.ledger.begin(step, named)
+
+    def _try(self, step: Step, trials: list[Trial]) -> None:
+        named = self.plan.space.named(step.point)
+        number = self._number(step, named, trials)
+        settings = self.plan.space.settings(step.point)
+        outcome = self.executor.trial(number, settings, self._patience(trials), False)
+        self.ledger.end(number, outcome)
+        became = f"{outcome.state}: {outcome.why}"
+        if outcome.state == "done":
+            became = f"{outcome.score:.4g} {self.executor.objective.unit}".rstrip()
+        self.say(f"{step.stage} {step.round + 1}, trial {number}: {in_words(named)}: {became}")
+
+    def _patience(self, trials: list[Trial]) -> float | None:
+        """Seconds that a trial has: by default some times what the program as it is took."""
+        if self.options.timeout is not None:
+            return self.options.timeout
+        known = [one.seconds for one in trials if one.stage in ("look", "default") and one.seconds]
+        return max(LEAST, PATIENCE * max(known)) if known else None
+
+    def _sound(self, trials: list[Trial]) -> None:
+        """Without settings the program must run, and write the same each time."""
+        for one in trials:
+            if one.stage in ("look", "default") and one.state not in ("done", "running"):
+                why = f"the program as it is: {one.state}: {one.why}"
+                if one.state == "wrong":
+                    why += (
+                        "; its output differs from run to run: --verify h5diff, a command, or none"
+                    )
+                raise FathomError(f"tune: {why}; then remove {self.folder}")
+
+    def result(self) -> Result:
+        """What the fresh runs say."""
+        found = result(self.plan, self.ledger.trials())
+        assert found is not None  # no run is missing
+        return found
+
+
+def planned(ledger: Ledger) -> Plan | None:
+    """The plan of a search; None: its program was not looked at yet."""
+    space = ledger.kept("space")
+    if space is None:
+        return None
+    options = asked.of_data(ledger.kept("options"))
+    first = [(by, tuple(point)) for by, point in ledger.kept("first")]
+    known = limits.limited(of_data(space), limits.of_data(ledger.kept("limits")))
+    return Plan(options, asked_for(options.objective, options.maximize), known, first)
+
+
+def _limit(given: float | None) -> float:
+    return float("inf") if given is None else given
+
+
+def in_words(named: dict[str, Any]) -> str:
+    """Settings in a line."""
+    words = [f"{name}={value}" for name, value in named.items() if value is not None]
+    return " ".join(words) or "default"

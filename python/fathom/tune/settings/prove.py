@@ -1,0 +1,194 @@
+"""Proves knobs by effect: recorded with two values, a program does other I/O, or the knob is dead."""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from fathom.catalogue.knobs import Knob
+from fathom.errors import FathomError, RunError
+from fathom.run import places, programs
+from fathom.run.store import open_run
+from fathom.tune.settings.settings import catalogue
+from fathom.tune.settings.stacks import Stack, here
+
+RANKS = 4
+SECONDS = 120
+PROGRAMS = Path(__file__).parent / "programs"
+SHOWN = (Path(__file__).parent / "shown.sql").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a knob on a stack."""
+
+    knob: str
+    stack: str
+    verdict: str  # alive, dead, inverted, failed
+    shows: str
+    settings: tuple[str, str]
+    values: tuple[str, str]  # of what is shown, for each setting
+    why: str = ""
+
+
+class Kept:
+    """Verdicts of this machine, by the stack's fingerprint."""
+
+    def __init__(self) -> None:
+        home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        self.path = Path(home, "fathom", "knobs.json")
+        try:
+            self.data: dict[str, dict[str, Any]] = json.loads(self.path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            self.data = {}
+
+    def of(self, knob: Knob, stack: Stack) -> Verdict | None:
+        found = self.data.get(stack.fingerprint, {}).get(knob.key)
+        if found is None:
+            return None
+        pairs = {key: tuple(found[key]) for key in ("settings", "values")}
+        return Verdict(**{**found, **pairs})
+
+    def keep(self, stack: Stack, verdict: Verdict) -> None:
+        self.data.setdefault(stack.fingerprint, {})[verdict.knob] = asdict(verdict)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        aside = self.path.with_name(f"knobs.{os.getpid()}")
+        aside.write_text(json.dumps(self.data, indent=1), encoding="utf-8")
+        aside.replace(self.path)
+
+
+def provable(knob: Knob) -> list[Stack]:
+    """The stacks of this machine that it can be proved on."""
+    if knob.proof is None:
+        return []
+    return [here()[name] for name in knob.layer.stacks if name in here()]
+
+
+class Bench:
+    """A folder to build and run in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runs = 0
+
+    def prove(self, knob: Knob, stack: Stack) -> Verdict:
+        """Runs the knob's two settings on the stack."""
+        assert knob.proof is not None
+        first, second = knob.proof.settings
+        try:
+            values = (self._shown(knob, stack, first), self._shown(knob, stack, second))
+        except FathomError as error:
+            return self._verdict(knob, stack, "failed", ("", ""), str(error))
+        verdict = "dead" if values[0] == values[1] else "alive"
+        if verdict == "alive" and knob.inverted and int(values[0]) > int(values[1]):
+            verdict = "inverted"
+        return self._verdict(knob, stack, verdict, values)
+
+    def _verdict(
+        self, knob: Knob, stack: Stack, verdict: str, values: tuple[str, str], why: str = ""
+    ) -> Verdict:
+        assert knob.proof is not None
+        settings = (",".join(knob.proof.settings[0]), ",".join(knob.proof.settings[1]))
+        return Verdict(knob.key, stack.name, verdict, knob.proof.shows, settings, values, why)
+
+    def _program(self, stack: Stack) -> Path:
+        out = self.folder / f"{stack.api}-{stack.name}"
+        if not out.exists():
+            source = str(PROGRAMS / f"{stack.api}.c")
+            words = [
+                stack.compiler,
+                "-std=gnu11",
+                "-O1",
+                "-w",
+                "-o",
+                str(out),
+                source,
+                *stack.flags,
+            ]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            if done.returncode:
+                line = next(iter(done.stderr.splitlines()), "")
+                raise RunError(f"{stack.compiler} cannot build {source}: {line}")
+        return out
+
+    def _shown(self, knob: Knob, stack: Stack, given: Sequence[str]) -> str:
+        assert knob.proof is not None
+        program = self._program(stack)
+        self.runs += 1
+        place = self.folder / str(self.runs)
+        place.mkdir()
+        (place / "settings.toml").write_text(_settings(knob, given), encoding="utf-8")
+        data = place / "data"
+        data.mkdir()
+        words: list[str | Path] = [
+            places.native_command(), "run", "--no-show", "-o", place / "run",
+            "--layers", "posix,mpiio,hdf5,pnetcdf,aio,server,disk", *_between(stack, place),
+            "--tuned", place / "settings.toml", "--",
+            stack.launcher, "-n", str(RANKS), program, data / "f", knob.proof.mode,
+        ]  # fmt: skip
+        environment = {
+            key: value for key, value in os.environ.items() if not key.startswith("FATHOM_RUN")
+        }
+        done = programs.run(words, SECONDS, environment=environment | stack.environment)
+        if done is None:
+            raise RunError(f"{_as_text(given)}: no end after {SECONDS} s")
+        if done.returncode:
+            line = next((line for line in done.stderr.splitlines() if line.strip()), "")
+            raise RunError(f"{_as_text(given)}: exit status {done.returncode}: {line}")
+        run = open_run(place / "run.fathom", quiet=True)
+        row = run.sql(SHOWN, path=str(data / "f"), folder=str(data)).to_pylist()[0]
+        return str(row[knob.proof.shows.replace("-", "_")])
+
+
+def _between(stack: Stack, place: Path) -> list[str | Path]:
+    """Options for the servers of a stack that has some."""
+    if not stack.servers:
+        return []
+    (place / "storage").mkdir()
+    storage: list[str | Path] = ["--forward-storage", place / "storage"]
+    return [f"--forward={stack.servers}", "--forward-path", place / "data", *storage]
+
+
+def _as_text(given: Sequence[str]) -> str:
+    return ",".join(given)
+
+
+def _settings(knob: Knob, given: Sequence[str]) -> str:
+    """A settings file of this knob, and of those without which it does nothing."""
+    known = {one.name: one for one in catalogue().values() if one.layer == knob.layer}
+    beside = {name: _toml(known[name], value.split(",")) for name, value in knob.beside.items()}
+    own = _toml(knob, given)
+    lines = [f"{name} = {value}" for name, value in (beside | {knob.name: own}).items()]
+    table = f"[[file]]\n[file.{knob.layer.name}]"
+    if knob.route in ("environment", "mca", "option"):
+        table = f"[launch.{knob.layer.name}]"
+    return "\n".join(['accept = ["all-ranks"]', table, *lines]) + "\n"
+
+
+def _toml(knob: Knob, given: Sequence[str]) -> str:
+    return json.dumps(list(given) if len(knob.values) > 1 or knob.values[0].many else given[0])
+
+
+def prove(knobs: Sequence[Knob], again: bool) -> Iterator[tuple[Knob, Verdict]]:
+    """Verdicts as they come; those that are known are not proved anew unless `again`."""
+    return prove_on(((knob, stack) for knob in knobs for stack in provable(knob)), again)
+
+
+def prove_on(
+    pairs: Iterable[tuple[Knob, Stack]], again: bool = False
+) -> Iterator[tuple[Knob, Verdict]]:
+    """The same, of knobs each on one stack."""
+    kept = Kept()
+    with tempfile.TemporaryDirectory(prefix="fathom-knobs.") as folder:
+        bench = Bench(Path(folder))
+        for knob, stack in pairs:
+            verdict = None if again else kept.of(knob, stack)
+            if verdict is None:
+                verdict = bench.prove(knob, stack)
+                if verdict.verdict != "failed":
+                    kept.keep(stack, verdict)
+            yield knob, verdict

@@ -1,0 +1,98 @@
+"""The I/O stacks of this machine that knobs are proved on, and what tells one from another."""
+
+import hashlib
+import shlex
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from fathom.run import mpi, places, programs
+
+#: Stack -> API of its program, MPI, pkg-config's name, launch variables.
+STACKS = {
+    "mpich": ("mpiio", "mpich", "", {}),
+    "romio321": ("mpiio", "openmpi", "", {"OMPI_MCA_io": "romio321"}),
+    "ompio": ("mpiio", "openmpi", "", {"OMPI_MCA_io": "ompio"}),
+    "hdf5-mpich": ("hdf5", "mpich", "hdf5-mpich", {}),
+    "hdf5-openmpi": ("hdf5", "openmpi", "hdf5-openmpi", {"OMPI_MCA_io": "romio321"}),
+    "pnetcdf": ("pnetcdf", "openmpi", "pnetcdf", {"OMPI_MCA_io": "romio321"}),
+    "forward": ("mpiio", "mpich", "", {}),
+}
+#: Ranks of one node by more processes than it has processors, as root where that is who we are.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One of them."""
+
+    name: str
+    api: str  # of the program that it is proved with
+    compiler: str
+    launcher: str
+    flags: tuple[str, ...]
+    environment: dict[str, str]
+    fingerprint: str
+
+    @property
+    def servers(self) -> int:
+        """Forwarding servers between the program and the disk."""
+        return 2 if self.name == "forward" else 0
+
+
+def _said(*words: str) -> str:
+    done = programs.said(*words)
+    return done.stdout if done and done.returncode == 0 else ""
+
+
+def named(tool: str, family: str) -> str | None:
+    """`mpicc.mpich`, or a plain `mpicc` that is of this family."""
+    found = shutil.which(f"{tool}.{family}")
+    plain = shutil.which(tool)
+    if found or not plain:
+        return found
+    return plain if mpi.kind(_said(plain, "-show") + _said(plain, "--version")) == family else None
+
+
+@cache
+def here() -> dict[str, Stack]:
+    """Those of this machine, by name."""
+    return {stack.name: stack for stack in _find()}
+
+
+def _find() -> Iterator[Stack]:
+    for name, (api, family, package, variables) in STACKS.items():
+        compiler, launcher = named("mpicc", family), named("mpiexec", family)
+        if not compiler or not launcher:
+            continue
+        flags = shlex.split(_said("pkg-config", "--cflags", "--libs", package)) if package else []
+        if package and not flags:
+            continue
+        environment = variables | (OPEN_MPI if family == "openmpi" else {})
+        versions = (_said(launcher, "--version"), _said(compiler, "-show"))
+        packaged = _said("pkg-config", "--modversion", package) if package else ""
+        sign = "\n".join((name, *versions, packaged, " ".join(flags), *_files(compiler), _ours()))
+        yield Stack(
+            name, api, compiler, launcher, tuple(flags), environment,
+            hashlib.sha256(sign.encode()).hexdigest()[:16],
+        )  # fmt: skip
+
+
+def _files(compiler: str) -> Iterator[str]:
+    """The MPI's libraries, as files: an update changes them."""
+    for word in shlex.split(_said(compiler, "-show")):
+        if word.startswith("-L"):
+            for path in sorted(Path(word[2:]).glob("libmpi*.so")):
+                real = path.resolve()
+                yield f"{real} {real.stat().st_mtime_ns}"
+
+
+def _ours() -> str:
+    library = places.library()
+    return str(library.stat().st_mtime_ns) if library else ""

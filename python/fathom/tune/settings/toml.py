@@ -1,0 +1,56 @@
+"""Settings written as a settings file."""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from fathom.tune.settings.settings import Rule, Setting, Settings
+
+
+def text(settings: Settings) -> str:
+    """A file that reads as these settings."""
+    lines = []
+    if any(one.knob.safety == "all-ranks" for one in settings.everything()):
+        lines.append('accept = ["all-ranks"]')
+    for rule in settings.rules:
+        lines += ["[[file]]", *([f"match = {json.dumps(list(rule.files))}"] if rule.files else [])]
+        lines += _rule(rule)
+    lines += _tables("launch", settings.launch)
+    for layout in settings.layouts:
+        lines += ["[[layout]]", f"directory = {json.dumps(str(layout.directory))}"]
+        lines += _tables("layout", layout.settings)
+    return "\n".join(lines) + "\n"
+
+
+def _rule(rule: Rule) -> Iterator[str]:
+    if not rule.dataset:
+        yield from _tables("file", rule.settings)
+        return
+    yield "[[file.dataset]]"
+    yield f"name = {json.dumps(rule.dataset)}"
+    yield from map(_line, rule.settings)
+
+
+def _tables(name: str, settings: Iterable[Setting]) -> Iterator[str]:
+    layers: dict[str, list[Setting]] = {}
+    for one in settings:
+        layers.setdefault(one.knob.layer.name, []).append(one)
+    for layer, inside in layers.items():
+        yield f"[{name}.{layer}]"
+        yield from map(_line, inside)
+
+
+def _line(setting: Setting) -> str:
+    given = [_value(setting, number) for number in range(len(setting.values))]
+    several = len(given) > 1 or setting.knob.values[0].many
+    return f"{setting.knob.name} = {'[' + ', '.join(given) + ']' if several else given[0]}"
+
+
+def _value(setting: Setting, number: int) -> str:
+    """As the catalogue calls it."""
+    value = setting.knob.values[0 if setting.knob.values[0].many else number]
+    word = setting.values[number]
+    if value.numbers:
+        return json.dumps(value.words[value.numbers.index(int(word))])
+    if value.kind == "bool":
+        return "true" if word == "1" else "false"
+    return word if value.kind in ("bytes", "int", "number") else json.dumps(word)

@@ -1,0 +1,68 @@
+"""`sql` and `schema`: a run's tables, for questions that no screen asks."""
+
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fathom.analysis.selection import Selection
+from fathom.errors import UsageError
+from fathom.run import database, places
+from fathom.webapi.answers import answer, number, table, text
+from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.table import Table
+
+ROWS = 10_000
+EXACT = 2**53
+ENTRY = re.compile(r"^\| ([a-z_, ]+) \| [^|]+ \| (.*) \|$", re.ASCII)
+
+
+@answer("sql", required=("q",), q=text, limit=number(1, ROWS))
+def sql(view: View, _: Selection, *, q: str, limit: int = 1000) -> Table:
+    """The first rows of one reading statement, and how many it has."""
+    statement = q.strip().rstrip(";").strip()
+    database.reading(view.cursor, statement)
+    rows = view.sql(f"from (\n{statement}\n) limit {limit + 1}")
+    total = rows.num_rows
+    if total > limit:
+        total = view.value(f"select count(*) from (\n{statement}\n)")
+    try:
+        shown = table.of(rows.slice(0, limit), statement, None, total)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"SQL: a value that cannot be shown: {error}") from error
+    return replace(shown, rows=[[_exact(value) for value in row] for row in shown.rows])
+
+
+def _exact(value: Any) -> Any:
+    """Whole numbers beyond what a reader's doubles hold, as text: ids and hashes are shown as they are."""
+    return str(value) if isinstance(value, int) and abs(value) > EXACT else value
+
+
+@cache
+def _meanings(path: Path) -> dict[tuple[str, str], str]:
+    """What docs/tables.md says of each column."""
+    said, name = {}, ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            name = line[3:].strip()
+        found = ENTRY.match(line)
+        for column in found[1].split(", ") if found else ():
+            said[name, column.strip()] = found[2] if found else ""
+    return said
+
+
+@answer("schema")
+def schema(view: View, _: Selection) -> Table:
+    """All tables and columns."""
+    path = places.tables_document()
+    said = _meanings(path) if path else {}
+    sql = (
+        'select table_name as "table", column_name as "column", data_type as "type"'
+        " from information_schema.columns where table_catalog = 'memory' and table_schema = 'main'"
+        " order by table_name, ordinal_position"
+    )
+    found = view.table(sql)
+    columns = [*found.columns, ("meaning", "text")]
+    rows = [[*row, said.get((row[0], row[1]))] for row in found.rows]
+    return Table(columns, rows, found.total, sql)

@@ -1,0 +1,216 @@
+"""`form`, `hints`, `archive`, `save`: the form of `fathom generate` (docs/generate-language.md).
+
+The text is the one truth: the page edits it, as text or by the places that `hints` says, and sends it whole.
+"""
+
+import base64
+import io
+import zipfile
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from fathom.codegen.generate import build, command, readme
+from fathom.codegen.generate.emit.libraries import LIBRARIES
+from fathom.codegen.generate.emit.shared import RAW
+from fathom.codegen.generate.language.mistake import Mistake
+from fathom.codegen.generate.language.outline import offset, outline
+from fathom.codegen.generate.language.source import Source, language_of, scan
+from fathom.codegen.generate.optimise.rules import OVERRIDES
+from fathom.codegen.generate.options import LAYOUT
+from fathom.codegen.generate.plan import Plan
+from fathom.codegen.generate.spec import LANGUAGES, TYPES, Spec
+from fathom.errors import FathomError, UsageError
+from fathom.webapi.answers import answer, choice, number, text
+from fathom.webapi.answers.declare import declare_at
+from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.owners import owners
+
+#: Ranks that a check while one types may have; more is `fathom generate --check`.
+MOST_RANKS = 4096
+#: The level of I/O at which a library works, as the thesis names them.
+LEVELS = {"pnetcdf": "high", "hdf5": "high", "netcdf4": "high", "mpiio": "middle", "posix": "low"}
+
+
+@dataclass(frozen=True)
+class Program:
+    """The source that `fathom view --generate` was given, if any, and whether the page may write beside it."""
+
+    path: Path | None
+    may_write: bool
+
+
+def file_name(name: str, word: str) -> str:
+    """A file's name without a directory."""
+    if word != Path(word).name or not word.isprintable() or len(word) > 255:
+        raise UsageError(f"{name}={word[:40]!r}: the name of a source, without a directory")
+    return word
+
+
+READERS = {
+    "name": file_name,
+    "text": text,
+    "ends": choice("lf", "crlf"),
+    "check": choice("yes", "no"),
+}
+
+
+def _beginning(name: str) -> str:
+    folder = resources.files("fathom.webapi.answers").joinpath("beginnings")
+    return folder.joinpath(name).read_text("utf-8")
+
+
+@answer("form", of_all=True)
+def form(runs: Runs) -> dict[str, Any]:
+    """What the form is made of: the source, words to choose from, programs to begin with."""
+    program: Program | None = runs.program
+    source = None
+    if program is not None and program.path is not None:
+        said = command.text_of(program.path)
+        source = {"name": program.path.name, "path": str(program.path), "text": said}
+    return {
+        "source": source,
+        "may write": source is not None and program is not None and program.may_write,
+        "libraries": [
+            {"name": name, "title": one.title, "level": LEVELS[name]}
+            for name, one in LIBRARIES.items()
+        ],
+        "languages": LANGUAGES,
+        "types": list(TYPES),
+        "overrides": OVERRIDES,
+        "layout": list(LAYOUT),
+        "beginnings": {"c": _beginning("c.txt"), "fortran": _beginning("fortran.txt")},
+    }
+
+
+def _place(source: Source, wrong: Mistake) -> dict[str, Any]:
+    place = wrong.place
+    return {
+        "line": place.line,
+        "column": place.column,
+        "at": offset(source, place.line, place.column),
+        "what": wrong.what,
+        "remedy": wrong.remedy,
+        "picture": wrong.picture,
+    }
+
+
+def _few(spec: Spec) -> None:
+    """Refuses what would be worked out for longer than somebody who types waits."""
+    most = max(spec.processes)
+    if most > MOST_RANKS:
+        raise Mistake(
+            spec.options["processes"].place,
+            f"{most} processes are more than the form checks while you type",
+            f"say {MOST_RANKS} at most here, and check more by `fathom generate --check`",
+        )
+
+
+def _plan(one: Plan) -> dict[str, Any]:
+    return {
+        "point": " ".join(filter(None, (one.point.kind, one.point.name))),
+        "reading": one.reading,
+        "decisions": [asdict(d) for d in one.decisions],
+        "raw": list(one.raw.items()),
+        "steps": [asdict(step) for step in one.steps],
+    }
+
+
+def _with_ends(said: str, ends: str) -> str:
+    return said.replace("\n", "\r\n") if ends == "crlf" else said
+
+
+def _made(name: str, said: str, check: str) -> dict[str, Any]:
+    """What a text without mistakes gives."""
+    made = command.generate(Path(name), {}, check == "yes", said)
+    spec = made.spec
+    own = [n for n in made.texts if n != name and "_check." not in n and not n.endswith(".md")]
+    line = readme.build_line(spec, own)
+    program = Path(name).stem
+    if spec.source.language:
+        line = line.replace("PROGRAM_SOURCES", name).replace("PROGRAM", program)
+    notes = []
+    if spec.attributes and spec.library in RAW:
+        notes.append("attributes are left out: a plain file has no place for them")
+    return {
+        "files": [{"name": one, "text": words} for one, words in made.texts.items()],
+        "plans": [_plan(one) for one in made.plans],
+        "build": line,
+        "start": f"mpiexec -n {spec.processes[0]} ./{program if spec.source.language else 'PROGRAM'}",
+        "notes": notes,
+    }
+
+
+NOTHING: dict[str, Any] = {"files": [], "plans": [], "build": "", "start": "", "notes": []}
+
+
+@answer("hints", of_all=True, required=("name",), processes=number(1, MOST_RANKS), **READERS)
+def hints(
+    _: Runs, name: str, text: str = "", ends: str = "lf", check: str = "no", processes: int = 0
+) -> dict[str, Any]:
+    """A text's blocks by their places, its first mistake or else what is made of it, and who owns what."""
+    found: dict[str, Any] = {
+        "language": language_of(name), "declare": 0, "blocks": None, "mistake": None, "owners": [], "processes": 0,
+        "library": "", "title": "", **NOTHING,
+    }  # fmt: skip
+    bare = Source(name, text.splitlines(keepends=True), [], found["language"])
+    found["declare"] = offset(bare, declare_at(bare) + 1, 1)
+    try:
+        source = scan(name, text)
+        found["blocks"] = [asdict(one) for one in outline(source)]
+        spec = build.read(name, text)
+        found |= {"library": spec.library, "title": LIBRARIES[spec.library].title}
+        _few(spec)
+        found["processes"] = processes or spec.processes[0]
+        found["owners"] = owners(spec, found["processes"])
+        found |= _made(name, _with_ends(text, ends), check)
+    except Mistake as wrong:
+        found["mistake"] = _place(bare, wrong)
+    except FathomError as error:
+        found["mistake"] = _of_the_whole(name, error)
+    return found
+
+
+def _of_the_whole(name: str, error: FathomError) -> dict[str, Any]:
+    what = str(error).removeprefix(f"{name}:").strip()
+    return {"line": 1, "column": 1, "at": 0, "what": what, "remedy": "", "picture": ""}
+
+
+@answer("archive", of_all=True, required=("name", "text"), **READERS)
+def archive(_: Runs, name: str, text: str, ends: str = "lf", check: str = "no") -> dict[str, str]:
+    """All files in one, zipped. Errors: what is wrong with the text."""
+    said = _with_ends(text, ends)
+    made = command.generate(Path(name), {}, check == "yes", said)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as folder:
+        for one, words in ({name: said} | made.texts).items():
+            folder.writestr(zipfile.ZipInfo(one), words)
+    return {
+        "name": f"{made.spec.name}.zip",
+        "base64": base64.b64encode(packed.getvalue()).decode(),
+    }
+
+
+@answer("save", of_all=True, required=("name", "text"), was=text, **READERS)
+def save(
+    runs: Runs, name: str, text: str, was: str = "", ends: str = "lf", check: str = "no"
+) -> dict[str, Any]:
+    """Writes the source and all files beside it, but over nothing that was edited. `was`: the source when opened."""
+    program: Program | None = runs.program
+    if program is None or program.path is None or not program.may_write:
+        raise UsageError(
+            "nothing is written from here: fathom view --generate SOURCE --allow-write lets it"
+        )
+    path = program.path
+    if name != path.name:
+        raise UsageError(f"{name} is not the source that this page was opened with, {path.name}")
+    if command.text_of(path) != was:
+        raise UsageError(
+            f"{path} has changed since it was opened here: download yours, reload the page, and bring both together"
+        )
+    said = _with_ends(text, ends)
+    made = command.generate(path, {}, check == "yes", said)
+    made.texts.setdefault(path.name, said)
+    written = command.write(made, path, path.parent)
+    return {"written": [one.name for one in written], "text": made.texts[path.name]}

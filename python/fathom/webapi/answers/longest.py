@@ -1,0 +1,26 @@
+"""The longest of many calls, and how many there are, without a look at each where counters know."""
+
+from fathom.analysis import conditions
+from fathom.analysis.selection import Selection
+from fathom.webapi.answers.near import near
+from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.statements import statement
+
+
+def least(view: View, selection: Selection, limit: int, which: str = "true") -> str:
+    """A condition of `calls` that holds for the `limit` longest selected I/O calls and for few others; `which`: of the
+    counters whose calls are asked for, if not all."""
+    if selection.t is not None:
+        return "true"
+    selected = conditions.calls(selection)
+    found = view.value(statement("least", selected=selected, which=which, limit=str(limit)))
+    return "true" if found is None else f"duration >= {found}"
+
+
+def how_many(view: View, selection: Selection, which: str = "true") -> int:
+    """Selected I/O calls that are recorded one by one."""
+    is_timed = selection.t is not None
+    of_calls = near(view, selection)
+    said = "count(*) from calls" if is_timed else "coalesce(sum(recorded), 0) from counters"
+    where = f"{conditions.calls(selection)} and {which} and {statement('any_io')}"
+    return int(of_calls.value(f"select {said} as c where {where}"))

@@ -1,0 +1,283 @@
+"""The runs that are open, and how an answer asks one of them."""
+
+import contextlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from itertools import chain, count
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+import pyarrow as pa
+
+from fathom.cache.kept import Kept, Turns, version
+from fathom.errors import FathomError, UsageError
+from fathom.run import database
+from fathom.run.polite import politely
+from fathom.run.store import Run, open_run
+from fathom.tune.search.ledger import SUFFIX, there
+from fathom.webapi.answers import by_time, known, table
+from fathom.webapi.answers.table import Table
+
+T = TypeVar("T")
+
+#: What the statements of all requests of a run may use together; beyond it they spill to disk.
+MEMORY = "4 GiB"
+#: Parts of its calls that are held at a time.
+HELD = 4
+
+
+class NoSuchRun(FathomError):
+    """No open run has this name."""
+
+
+class OverLimit(FathomError):
+    """The answer would need more rows, seconds or memory than a request may have."""
+
+
+class Gone(FathomError):
+    """Nobody waits for the answer any more."""
+
+
+class Stop:
+    """Ends what is worked out for one request, from another thread."""
+
+    def __init__(self) -> None:
+        """Goes on."""
+        self.why: FathomError | None = None
+        self._cursors: list[duckdb.DuckDBPyConnection] = []
+
+    def watch(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """One more that is to be interrupted."""
+        self._cursors.append(cursor)
+
+    def now(self, why: FathomError) -> None:
+        """Interrupts the statement that runs; the next raises the first `why` that was given."""
+        self.why = self.why or why
+        for cursor in list(self._cursors):
+            with contextlib.suppress(duckdb.ConnectionException):  # closed: it has done its work
+                cursor.interrupt()
+
+    def check(self) -> None:
+        """Raises why, if it is to end."""
+        if self.why:
+            raise self.why
+
+
+class Opened:
+    """An open run, and what was worked out of it once for all requests."""
+
+    def __init__(self, name: str, run: Run, at: int) -> None:
+        """`name`: as requests call it; `at`: ns since 1970 when it was read."""
+        self.name, self.run, self.at = name, run, at
+        self.kept = self._keep()
+        self.calls = sum(filter(None, run.sql("select events from runs")["events"].to_pylist()))
+        # The copy has the program's calls only.
+        self.by_time = not run.everything and by_time.attach(run.connection, run.path / "tables")
+        self.now: dict[str, Any] | None = None  # while it runs (screens/now.py)
+        self._kept: dict[Hashable, Any] = {}
+        self._locks: dict[Hashable, threading.Lock] = {}
+        self._lock = threading.Lock()
+        self._latest: OrderedDict[Hashable, pa.Table] = OrderedDict()
+        self._turns = Turns()
+
+    def _keep(self) -> Kept:
+        """Other answers where the run-time's rows are in."""
+        return Kept(self.run.path, f"{version()} all" if self.run.everything else None)
+
+    def with_all(self) -> "Opened":
+        """The same run with what is not the program's but a run-time's."""
+        run = self.run
+        return self.once(
+            "all", lambda: Opened(self.name, Run(run.path, MEMORY, everything=True), self.at)
+        )
+
+    def forget(self) -> None:
+        """Of what it has answered: another run that it was compared with is another now."""
+        self.kept = self._keep()
+        self._kept.pop("all", None)
+
+    def sort(self, stop: Stop) -> None:
+        """Makes the copy of its calls that answers on a part of the time are read from."""
+        tables = self.run.path / "tables"
+        interrupted = Gone("interrupted")
+        if not self.by_time and politely(
+            lambda: by_time.make(tables, stop.watch), lambda: stop.now(interrupted)
+        ):
+            self.by_time = by_time.attach(self.run.connection.cursor(), tables)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made by the first who asks; others of the same key wait for it."""
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            return self._kept[key]  # type: ignore[no-any-return]
+
+    def latest(
+        self, key: Hashable, make: Callable[[], pa.Table], check: Callable[[], None]
+    ) -> pa.Table:
+        """What `make` gives, made by the first who asks and held until others were asked for; who waits for it looks
+        by `check` whether it may give up."""
+        with self._turns.of(key, check):
+            with self._lock:
+                found = self._latest.pop(key, None)
+            made = make() if found is None else found
+            with self._lock:
+                self._latest[key] = made
+                while len(self._latest) > HELD:
+                    self._latest.popitem(last=False)
+            return made
+
+
+class View:
+    """An open run for one request, on a cursor of its own."""
+
+    def __init__(self, opened: Opened, runs: "Runs", stop: Stop | None = None) -> None:
+        """`runs`: the others that are open."""
+        self.opened, self.runs, self.run = opened, runs, opened.run
+        self.cursor: duckdb.DuckDBPyConnection = opened.run.connection.cursor()
+        self.stop = stop or Stop()
+        self.stop.watch(self.cursor)
+
+    def sql(self, text: str, **values: Any) -> pa.Table:
+        """Rows of one reading statement. Errors: UsageError, OverLimit, or why it was stopped."""
+        return self._asked(text, lambda run: database.ask(self.cursor, run, values or None))
+
+    def rows(self, text: str) -> list[dict[str, Any]]:
+        """Rows of one statement, each by its columns' names."""
+        return self._asked(text, lambda run: database.rows(self.cursor, run))
+
+    def _run(self, text: str) -> str:
+        """The statement as it is run."""
+        return known.shortened(
+            text, lambda part: self.once(part, lambda: known.make(self.cursor, part))
+        )
+
+    def _asked(self, text: str, ask: Callable[[str], T]) -> T:
+        self.stop.check()
+        try:
+            return ask(self._run(text))
+        except UsageError as error:
+            self.stop.check()
+            if isinstance(error.__cause__, duckdb.OutOfMemoryException):
+                raise OverLimit(f"it needs more memory than {MEMORY}; choose less") from error
+            raise
+
+    def keep(self, name: str, text: str) -> None:
+        """Makes a table of a statement's rows, for the statements of this request that come after it."""
+        self.stop.check()
+        database.keep(self.cursor, name, self._run(text))
+
+    def look_at(self, calls: str) -> None:
+        """From here on `calls` has no others than these."""
+        columns = f"* exclude (stop){database.COMPUTED['calls']}"
+        self.cursor.execute(f"create temp view calls as select {columns} from {calls}")
+
+    def looking_at(self, calls: pa.Table) -> "View":
+        """The same run, where `calls` are these rows."""
+        found = View(self.opened, self.runs, self.stop)
+        found.cursor.register("calls", calls)
+        return found
+
+    def value(self, text: str) -> Any:
+        """The one value of a statement; none where it has no row."""
+        found = self.rows(text)
+        return next(iter(found[0].values())) if found else None
+
+    def table(
+        self,
+        text: str,
+        units: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        note: str | None = None,
+    ) -> Table:
+        """The answer that a statement gives; of more rows than `limit` the first, and how many there were."""
+        rows = self.sql(text)
+        if limit is None:
+            return table.of(rows, text, units, note=note)
+        limited = f"{text}\nlimit {limit}"
+        return table.of(rows.slice(0, limit), limited, units, rows.num_rows, note)
+
+    def remembered(self, key: str, make: Callable[[], Table]) -> Any:
+        """A part of several answers as JSON has it, held as these are."""
+        return self.opened.kept.answer(key, False, lambda: make().as_json(), self.stop.check)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Made by the first request that asks, and kept with the run."""
+        return self.opened.once(key, make)
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """This name, or with a number behind it where it is taken."""
+    numbered = (f"{name}-{number}" for number in count(2))
+    return next(one for one in chain((name,), numbered) if one not in taken)
+
+
+class Runs:
+    """All open runs by name."""
+
+    def __init__(self, paths: Iterable[str | Path]) -> None:
+        """Opens them; two of one name are told apart by a number. Errors: `fathom.errors.RunError`."""
+        self.all: dict[str, Opened] = {}
+        self.desk: Any = None  # where jobs are started (screens/desk.py), if they may be
+        self.program: Any = (
+            None  # whose hints the form opens (screens/generate.py), if one was given
+        )
+        self.searches: dict[str, Path] = {}  # of fathom tune, by name
+        self.followers: dict[str, Any] = {}  # of runs that still run (screens/now.py)
+        self.generation = 0  # counts how often a run was opened anew
+        self._renewing = threading.Lock()
+        for path in paths:
+            self.open(path)
+
+    def open(self, path: str | Path) -> str:
+        """One more; the name it goes by."""
+        return self.add(open_run(path, MEMORY)).name
+
+    def add(self, run: Run) -> Opened:
+        """One more."""
+        name = _free(run.name, self.all)
+        self.all[name] = Opened(name, run, time.time_ns())
+        return self.all[name]
+
+    def add_search(self, folder: Path) -> None:
+        """A search of `fathom tune`. Errors: it is none."""
+        there(folder)
+        self.searches[_free(folder.name.removesuffix(SUFFIX), self.searches)] = folder
+
+    def renew(self, name: str, ready: Callable[[View], None], is_over: bool) -> None:
+        """The same run as it is on disk now; others see it once it is `ready`. Nothing is new where it still runs and
+        no more has come into its files."""
+        with self._renewing:
+            self._renew(name, ready, is_over)
+
+    def have_changed(self, before: int) -> bool:
+        """Was one opened anew since there were `before` generations? Waits for one that is being opened."""
+        with self._renewing:
+            return self.generation != before
+
+    def _renew(self, name: str, ready: Callable[[View], None], is_over: bool) -> None:
+        before, at = self.all[name], time.time_ns()
+        fresh = Opened(name, open_run(before.run.path, MEMORY), at)
+        if not is_over and fresh.kept.stamp == before.kept.stamp:
+            before.at = at
+            return
+        ready(View(fresh, self))
+        fresh.now = None if is_over else before.now
+        self.all[name] = fresh
+        for opened in self.all.values():  # what was compared with it is another answer now
+            opened.forget()
+        self.generation += 1
+
+    def view(self, name: str, stop: Stop | None = None, everything: bool = False) -> View:
+        """The run of this name, for one request. `everything`: also what is a run-time's, not the program's."""
+        if name not in self.all:
+            raise NoSuchRun(
+                f"run={name[:80]!r}: no such run is open; there are {', '.join(self.all)}"
+            )
+        opened = self.all[name]
+        return View(opened.with_all() if everything else opened, self, stop)

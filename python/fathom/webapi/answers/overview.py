@@ -1,0 +1,236 @@
+"""`overview` and `findings`: what `fathom show` says, in the same words and figures, and where it can be seen."""
+
+import statistics
+from typing import Any
+
+import pyarrow as pa
+
+from fathom.analysis import findings as conclusions
+from fathom.analysis import statement as analysis
+from fathom.analysis import summary
+from fathom.analysis.part import HEAT_OF_ALL, is_all_own
+from fathom.analysis.selection import Selection
+from fathom.cache.keeping import Keeping
+from fathom.pages import answers, ending, page
+from fathom.pages import findings as words
+from fathom.pages.part import Page
+from fathom.run import cost
+from fathom.run.lacks import reads_and_writes
+from fathom.run.manifest import command_line
+from fathom.run.polite import politely
+from fathom.run.store import Run
+from fathom.text import numbers
+from fathom.webapi.answers import answer
+from fathom.webapi.answers.captured import Captured
+from fathom.webapi.answers.lanes import lanes
+from fathom.webapi.answers.opened import MEMORY, View
+from fathom.webapi.answers.servers import totals_of
+from fathom.webapi.answers.span import duration
+from fathom.webapi.answers.statements import statement
+from fathom.webapi.answers.table import Table
+from fathom.webapi.answers.tile import has_calls, outliers
+
+# What stands out: this much above the median.
+ABOVE = 1.5
+# Of the run's time: less is no loss.
+WORTH = 0.01
+# A call that spends this share of its time in another is named by the other.
+NEARLY_ALL = 0.9
+# Servers that did less than this part of the mean are left out: of a slow one that was hardly asked nothing is won.
+HARDLY = 0.25
+# Seconds that a finding loses, as a share of the run, from which on it is high, or medium.
+HIGH, MEDIUM = 0.1, 0.02
+
+
+def _page(view: View) -> Page:
+    kept = view if view.run.everything else Keeping(view, view.run.path)
+    return page.compute(view.opened.name, view.run.manifest, kept, cost.per_call(), lambda: None)
+
+
+def _facts(shown: Page) -> list[list[Any]]:
+    runs, manifest = shown.runs, shown.manifest
+    end = manifest.get("exit", {})
+    ended = f"signal {end['signal']}" if "signal" in end else end.get("status")
+    by_choice = manifest.get("configuration", {}).get("counted", [])
+    seen = summary.coverage(shown.source, by_choice)
+    return [
+        ["command", command_line(manifest), "text"],
+        ["started", numbers.moment(runs["started"]) or "not recorded", "text"],
+        ["ran", runs["duration"], "ns"],
+        ["ranks", runs["ranks"], "count"],
+        ["processes", runs["processes"], "count"],
+        *([["nodes", runs["nodes"], "count"]] if page.knows_nodes(shown) else []),
+        ["calls recorded in full", seen["recorded"], "count"],
+        ["calls only counted", seen["counted"], "count"],
+        *(
+            [f"calls of layer {layer}, by choice only counted", calls, "count"]
+            for layer, calls in seen["by_choice"]
+        ),
+        ["exit status", ended, "text"],
+    ]
+
+
+def _longest_call(view: View) -> list[dict[str, Any]]:
+    talk = view.rows("select layer, op from ops where kind = 'comm'")  # MPI_Init, too, is no I/O
+    none = {(row["layer"], row["op"]) for row in talk}
+    own = [
+        one
+        for one in outliers(view)
+        if one["layer"] not in ("fathom", "user", "threads")
+        and (one["layer"], one["op"]) not in none
+    ]
+    if not own:
+        return []
+    one = _innermost(own[0], own)
+    took, began = numbers.seconds(one["duration"] / 1e9), numbers.seconds(one["start"] / 1e9)
+    inside = "" if one is own[0] else f", in {own[0]['op']}"
+    return [{
+        "kind": "call", "screen": "call", "selection": {"call": one["call"]},
+        "sentence": f"{one['op']} of {_label(view, one['lane'])} took {took}, {began} into the run{inside}",
+    }]  # fmt: skip
+
+
+def _innermost(call: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of the calls that nearly all of this one's time was spent in, the lowest."""
+    stop = call["start"] + call["duration"]
+    inside = [
+        one
+        for one in others
+        if one["lane"] == call["lane"] and call["start"] <= one["start"]
+        and one["start"] + one["duration"] <= stop and one["duration"] >= NEARLY_ALL * call["duration"]
+    ]  # fmt: skip
+    return min(inside, key=lambda one: one["duration"])
+
+
+def _every_lane(view: View) -> list[dict[str, Any]]:
+    found: Table = view.once("lanes", lambda: lanes(view, Selection()))
+    return found.records()
+
+
+def _label(view: View, lane: int) -> str:
+    return str(_every_lane(view)[lane]["label"])
+
+
+def _straggler(view: View) -> list[dict[str, Any]]:
+    """The rank with the most I/O time of its own, where it stands out: others wait for it. Nobody waits for a process
+    without rank, as a script has for helpers."""
+    own = {row["process"]: row["time"] for row in view.rows(statement("own_time"))}
+    spent = [
+        (own.get(row["process"], 0), row["lane"])
+        for row in _every_lane(view)
+        if row["calls"] and row["rank"] is not None
+    ]
+    if len(spent) < 3:
+        return []
+    most, lane = max(spent)
+    middle = statistics.median(time for time, _ in spent)
+    if most < ABOVE * middle or most - middle < WORTH * duration(view):
+        return []
+    return [{
+        "kind": "rank", "screen": "heat", "selection": {"lanes": str(lane)},
+        "sentence": f"{_label(view, lane)} spent {numbers.seconds(most / 1e9)} in I/O calls that are not collective, "
+        f"{numbers.times(most / max(1, middle))} the median",
+    }]  # fmt: skip
+
+
+def _hot_server(view: View) -> list[dict[str, Any]]:
+    """The server whose calls took the longest on average, where it stands out."""
+    rows = view.table(totals_of("true")).records()
+    asked = [row for row in rows if row["calls"] and row["of the mean"] >= HARDLY]
+    each = [(row["busy"] / row["calls"], row) for row in asked]
+    if len(each) < 3:
+        return []
+    slowest, row = max(each, key=lambda one: one[0])
+    middle = statistics.median(one for one, _ in each)
+    if slowest < ABOVE * middle:
+        return []
+    return [{
+        "kind": "server", "screen": "servers", "selection": {"servers": row["server"]},
+        "sentence": f"{row['server']} took {numbers.seconds(slowest / 1e9)} for a call, "
+        f"{numbers.times(slowest / middle)} the median server",
+    }]  # fmt: skip
+
+
+def _finding(one: conclusions.Finding, seconds: float) -> dict[str, Any]:
+    said = words.as_json(one)
+    share = (one.lost or 0) / seconds if seconds else 0
+    level = "danger" if one.lost is None else "low"
+    level = "high" if share >= HIGH else "medium" if share >= MEDIUM else level
+    chosen = {"call": said["calls"][0]} if said["calls"] else {}
+    return {
+        "name": said["finding"], "title": said["title"], "level": level, "seconds": one.lost,
+        "sure": one.sure, "sentence": said["says"], "advice": said["fix"], "evidence": said["calls"],
+        "sites": one.lines, "selection": chosen, "screen": "call" if chosen else "heat", "sql": one.rule.sql.strip(),
+    }  # fmt: skip
+
+
+class _Stoppable(Run):
+    """A run that is asked nothing more when nobody waits."""
+
+    def __init__(self, view: View) -> None:
+        """A database of its own, since findings make many tables."""
+        super().__init__(view.run.path, MEMORY, view.run.everything)
+        self._stop = view.stop
+        self._stop.watch(self.connection)
+
+    def sql(self, text: str, **values: Any) -> pa.Table:
+        """As Run has it."""
+        self._stop.check()
+        return super().sql(text, **values)
+
+    def keep(self, name: str, text: str) -> None:
+        """As Run has it."""
+        self._stop.check()
+        super().keep(name, text)
+
+
+@answer("findings")
+def findings(view: View, _: Selection) -> dict[str, Any]:
+    """All that was found, the most seconds first, and which rules could not be asked. Of a large run that takes
+    minutes, and gives way to gestures."""
+    return politely(lambda: _found(view))
+
+
+def _found(view: View) -> dict[str, Any]:
+    run = _Stoppable(view)
+    found = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
+    view.stop.check()  # a rule that was interrupted counts as broken, and the others as all
+    seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
+    return {
+        "asked": found.asked - sum(map(len, found.without.values())),
+        "findings": [_finding(one, seconds) for one in found.found],
+        "not asked": words.not_asked(found),
+    }
+
+
+def _rate(view: View) -> Table:
+    note = None
+    rows = view.table(statement("rate"))
+    if not rows.rows:
+        moved = "select exists(from counters where kind in ('read', 'write') and bytes > 0)"
+        again = reads_and_writes(view.run.manifest, Captured.again)
+        note = (
+            f"not captured: when bytes moved; {again}"
+            if view.value(moved)
+            else "not captured: no call of this run moved bytes of a file"
+        )
+    elif not has_calls(view) and not is_all_own(view):
+        note = HEAT_OF_ALL
+    return Table(rows.columns, rows.rows, rows.total, rows.sql, note)
+
+
+@answer("overview")
+def overview(view: View, _: Selection) -> dict[str, Any]:
+    """Of the whole run, whatever is selected. What loses time takes longer, so it is an answer of its own."""
+    shown = _page(view)
+    said = answers.sentences(shown.answers, shown.name, shown.manifest)
+    return {
+        "facts": _facts(shown),
+        "verdict": said[0][1][0],
+        "sentences": [f"{question} {line}" for question, lines in said[1:] for line in lines[:3]],
+        "landmarks": [*_longest_call(view), *_straggler(view), *_hot_server(view)],
+        "layers": view.table(analysis("layers")),
+        "rate": _rate(view),
+        "missing": [line.strip() for line in ending.missing(shown)],
+        "cost": ending.one_line(shown),
+    }

@@ -1,0 +1,43 @@
+"""Which part of each variable each rank moves at each I/O point, as numbers, whether or not that is right."""
+
+from typing import Any
+
+from fathom.codegen.generate.analysis.pieces import Piece, lengths, pieces_of
+from fathom.codegen.generate.language.mistake import Mistake
+from fathom.codegen.generate.spec import Point, Spec
+
+#: Boxes of one variable that a picture has.
+MOST = 4096
+
+
+def owners(spec: Spec, nprocs: int) -> list[dict[str, Any]]:
+    """One row for each variable of each point: dimensions with lengths; boxes as rank, starts, counts."""
+    values = spec.values(nprocs)
+    try:
+        by_point = [pieces_of(point, nprocs, values) for point in spec.points]
+        length = lengths(spec, values, [piece for found in by_point for piece in found])
+    except Mistake:
+        return []
+    return [
+        row
+        for point, found in zip(spec.points, by_point, strict=True)
+        for row in _of_point(point, found, length)
+    ]
+
+
+def _of_point(point: Point, found: list[Piece], length: dict[str, int]) -> list[dict[str, Any]]:
+    rows = []
+    for variable in point.variables():
+        mine = [p for p in found if p.access.variable is variable and p.elements]
+        rows.append(
+            {
+                "point": " ".join(filter(None, (point.kind, point.name))),
+                "variable": variable.name,
+                "dimensions": [
+                    {"name": d.name, "length": length[d.name]} for d in variable.dimensions
+                ],
+                "boxes": [[p.rank, *p.start, *p.count] for p in mine[:MOST]],
+                "all": len(mine),
+            }
+        )
+    return rows

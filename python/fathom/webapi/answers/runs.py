@@ -1,0 +1,60 @@
+"""`runs`: which runs are open."""
+
+import shlex
+from functools import partial
+from typing import Any
+
+import fathom
+from fathom.analysis import summary
+from fathom.analysis.latency.layers import stack
+from fathom.analysis.part import in_part
+from fathom.cache.keeping import Keeping
+from fathom.pages import ending
+from fathom.run import live
+from fathom.webapi.answers import answer
+from fathom.webapi.answers.opened import Opened, Runs
+
+
+def layers(opened: Opened, everything: bool = False) -> list[str]:
+    """Layers of which calls were seen, in stack order, top first. `everything`: those of a run-time's calls, too."""
+    asked = "select layer from counters"
+    if everything:
+        asked += " union all select unnest(layers) from beside"
+    rows = opened.run.connection.cursor().sql(f"select distinct layer from ({asked})").fetchall()
+    return stack(name for (name,) in rows)
+
+
+def _one(opened: Opened) -> dict[str, Any]:
+    cursor = opened.run.connection.cursor()
+    rows = cursor.sql("select * exclude configuration from runs").to_arrow_table().to_pylist()
+    row, manifest = rows[0], opened.run.manifest
+    kept = Keeping(opened.run, opened.run.path)
+    seen = summary.coverage(kept, manifest.get("configuration", {}).get("counted", []))
+    return {
+        "name": opened.name,
+        "path": str(opened.run.path),
+        **{key: row[key] for key in ("duration", "started", "ranks", "processes", "nodes")},
+        "events": seen["recorded"],
+        "counted": seen["counted"],
+        "coverage": row["coverage"],
+        "lanes": row["processes"],
+        "layers": layers(opened),
+        "layers of all": layers(opened, everything=True),
+        "in part": in_part(kept, manifest),
+        "left out": ending.apart(**summary.beside(kept).to_pylist()[0]),
+        "command": shlex.join(str(word) for word in manifest.get("command", [])),
+    }
+
+
+@answer("runs", of_all=True)
+def runs(every: Runs) -> dict[str, Any]:
+    """Facts of each as it was when it was opened, and whether it still runs on this node."""
+    here = set(live.runs_here())
+    facts = [
+        {
+            **opened.once("facts", partial(_one, opened)),
+            "live": opened.now is not None or opened.run.path in here,
+        }
+        for opened in every.all.values()
+    ]
+    return {"version": fathom.__version__, "generation": every.generation, "runs": facts}

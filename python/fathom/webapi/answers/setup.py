@@ -1,0 +1,254 @@
+"""`setup`: what to type to record a program: command line, selection file, batch script.
+
+`start`, `progress`, `stop`: doing so here, where `fathom view --allow-start` lets it.
+"""
+
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fathom.errors import FathomError, UsageError
+from fathom.forward import settings
+from fathom.run import selection as selections
+from fathom.webapi.answers import answer, choice, number, text
+from fathom.webapi.answers.batch import script, selection_text, servers_text
+from fathom.webapi.answers.opened import Runs
+
+LEVELS = ("job", "file", "call")
+LAUNCHERS: dict[str, tuple[str, ...]] = {
+    "none": (),
+    "mpich": ("mpiexec.mpich", "mpiexec.hydra", "mpiexec"),
+    "openmpi": ("mpiexec.openmpi", "mpiexec"),
+    "srun": ("srun",),
+}
+ROLES = ("forward", "metadata", "data")
+
+
+def plain(name: str, word: str) -> str:
+    """One line of text."""
+    if not word.isprintable():
+        raise UsageError(f"{name}: it has a line end or another character that does not print")
+    return word
+
+
+def words(name: str, word: str) -> list[str]:
+    """Words as a shell has them, quotes and all; nothing is expanded."""
+    try:
+        return shlex.split(plain(name, word))
+    except ValueError as error:
+        raise UsageError(f"{name}={word[:40]!r}: {error}") from error
+
+
+def listed(name: str, word: str) -> list[str]:
+    """Entries with commas between them."""
+    return [one.strip() for one in plain(name, word).split(",") if one.strip()]
+
+
+def named(name: str, word: str) -> str:
+    """A name that can be a run directory's and a batch job's."""
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}", word, re.ASCII):
+        raise UsageError(f"{name}={word[:40]!r}: letters, digits, dots and dashes are expected")
+    return word
+
+
+def servers(name: str, word: str) -> list[dict[str, Any]]:
+    """`ROLE HOST PATH PORT`, several with commas between them; a dash for what is left open."""
+    found = []
+    for one in listed(name, word):
+        parts = one.split()
+        if (
+            len(parts) != 4
+            or parts[0] not in ROLES
+            or not re.fullmatch(r"-|\d{1,5}", parts[3], re.ASCII)
+        ):
+            raise UsageError(
+                f"{name}={one[:40]!r}: ROLE HOST PATH PORT is expected, ROLE one of {', '.join(ROLES)}"
+            )
+        role, host, path, port = (None if part == "-" else part for part in parts)
+        number_ = None if port is None else int(port)
+        if number_ is not None and not 0 < number_ < 65536:
+            raise UsageError(f"{name}={one[:40]!r}: a port is from 1 to 65535")
+        found.append({"role": role, "host": host, "path": path, "port": number_})
+    return found
+
+
+READERS: dict[str, Callable[[str, str], Any]] = {
+    "program": plain, "arguments": words, "build": words, "directory": plain, "name": named, "ranks": number(1, 10**7),
+    "nodes": number(1, 10**6), "minutes": number(1, 10**6), "mpi": choice(*LAUNCHERS), "level": choice(*LEVELS),
+    "layers": listed, "lines": listed, "operations": choice("read", "write", "both"), "files": listed, "record": plain,
+    "servers": servers, "batch": choice("plain", "slurm", "pbs"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program that is to be recorded, and how."""
+
+    program: str
+    arguments: list[str] = field(default_factory=list)
+    build: list[str] = field(default_factory=list)
+    directory: str = ""
+    name: str = ""
+    ranks: int = 1
+    nodes: int = 1
+    minutes: int = 30
+    mpi: str = "none"
+    level: str = "call"
+    layers: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)  # of the source: a.c:10-20
+    operations: str = "both"
+    files: list[str] = field(default_factory=list)
+    record: str = ""  # ranks to be recorded
+    servers: list[dict[str, Any]] = field(default_factory=list)
+    batch: str = "plain"
+
+    @property
+    def run(self) -> str:
+        """Name of the run directory, without its suffix."""
+        return (
+            self.name
+            or re.sub(r"[^A-Za-z0-9._-]", "_", Path(self.program).name).lstrip(".-")
+            or "run"
+        )
+
+    @property
+    def is_selective(self) -> bool:
+        """Is a selection file needed?"""
+        return bool(self.lines or self.operations != "both")
+
+    def options(self, selection: str) -> list[str]:
+        """Of `fathom run`; `selection`: where the selection file lies."""
+        found = ["--no-show", "-o", self.run]
+        if self.is_selective:
+            return [*found, "--select", selection]
+        found += ["--level", self.level]
+        if self.layers:
+            found += ["--layers", ",".join(self.layers)]
+        if self.record:
+            found += ["--ranks", self.record]
+        for glob in self.files:
+            found += ["--files", glob]
+        return found
+
+    def launcher(self) -> list[str]:
+        """Words before the program."""
+        if self.mpi == "none":
+            return []
+        known = LAUNCHERS[self.mpi]
+        found = next((one for one in known if shutil.which(one)), known[-1])
+        return [found, "-n", str(self.ranks)]
+
+    def command(self, selection: str) -> list[str]:
+        """What records it here: in front of the launcher."""
+        inner = [*self.launcher(), self.program, *self.arguments]
+        return ["fathom", "run", *self.options(selection), "--", *inner]
+
+
+def _problems(job: Job) -> list[str]:
+    """What will not work as it is said."""
+    said = _wrong_servers(job)
+    if job.mpi == "none" and job.ranks > 1:
+        said.append(f"{job.ranks} ranks need an MPI: choose one")
+    if job.mpi != "none" and not any(shutil.which(one) for one in LAUNCHERS[job.mpi]):
+        said.append(
+            f"no {LAUNCHERS[job.mpi][0]} on this machine: it is known where the job runs, or not at all"
+        )
+    folder = Path(job.directory or ".")
+    if not folder.is_dir():
+        said.append(f"{folder}: no such directory on this machine")
+    elif "/" in job.program and not (folder / job.program).is_file() and not job.build:
+        said.append(f"{job.program}: no such file in {folder.resolve()}")
+    if job.is_selective:
+        said += _wrong_selection(job, folder)
+    return said
+
+
+def _wrong_servers(job: Job) -> list[str]:
+    said = [
+        f"server {number + 1}: role {one['role']} is not in this version; there is {', '.join(settings.ROLES)}"
+        for number, one in enumerate(job.servers)
+        if one["role"] not in settings.ROLES
+    ]
+    return said + [
+        f"server {number + 1}: no path: which directory does it export?"
+        for number, one in enumerate(job.servers)
+        if not one["path"]
+    ]
+
+
+def _forwarding(job: Job) -> dict[str, str] | None:
+    """The servers' configuration file, and what starts them."""
+    if not job.servers:
+        return None
+    file = f"{job.run}.servers.toml"
+    return {"file": file, "text": servers_text(job), "start": f"fathom forward up {file}"}
+
+
+def _wrong_selection(job: Job, folder: Path) -> list[str]:
+    program = folder / job.program
+    try:
+        selections.compile_text(
+            selection_text(job), "selection", [program] if program.is_file() else []
+        )
+    except FathomError as error:
+        return [str(error)]
+    return []
+
+
+def job_of(own: dict[str, Any]) -> Job:
+    """Of a request's own parameters."""
+    return Job(**own)
+
+
+@answer("setup", of_all=True, required=("program",), **READERS)
+def setup(runs: Runs, **own: Any) -> dict[str, Any]:
+    """Command, selection file and batch script of a job; what is wrong with it; whether it can be started here."""
+    job = job_of(own)
+    file = f"{job.run}.select.toml"
+    return {
+        "name": job.run,
+        "command": job.command(file),
+        "line": shlex.join(job.command(file)),
+        "build": shlex.join(job.build) or None,
+        "selection": {"file": file, "text": selection_text(job)} if job.is_selective else None,
+        "script": script(job, file),
+        "forwarding": _forwarding(job),
+        "problems": _problems(job),
+        "can start": runs.desk is not None,
+    }
+
+
+def _desk(runs: Runs) -> Any:
+    if runs.desk is None:
+        raise UsageError("nothing is started from here: fathom view --allow-start RUN lets it")
+    return runs.desk
+
+
+@answer("start", of_all=True, required=("program",), **READERS)
+def start(runs: Runs, **own: Any) -> dict[str, Any]:
+    """Starts it here; gives what `progress` gives."""
+    job = job_of(own)
+    folder = Path(job.directory or ".").resolve()
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such directory")
+    selection = selection_text(job) if job.is_selective else None
+    state: dict[str, Any] = _desk(runs).start(job, folder, selection)
+    return state
+
+
+@answer("progress", of_all=True, job=text)
+def progress(runs: Runs, job: str = "") -> dict[str, Any]:
+    """How the job that was started last does, or that of this name."""
+    state: dict[str, Any] = _desk(runs).progress(job)
+    return state
+
+
+@answer("stop", of_all=True, job=text)
+def stop(runs: Runs, job: str = "") -> dict[str, Any]:
+    """Ends it, as Ctrl-C would."""
+    state: dict[str, Any] = _desk(runs).stop(job)
+    return state

@@ -1,0 +1,202 @@
+"""`tile` and `levels`: the picture of ranks and time, in pieces that do not grow with the run."""
+
+import json
+import struct
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fathom.analysis import conditions
+from fathom.analysis.part import HEAT_OF_ALL, is_all_own
+from fathom.analysis.selection import Selection
+from fathom.errors import DamagedRun, UsageError
+from fathom.run.database import quoted
+from fathom.webapi import tiles
+from fathom.webapi.answers import answer, number, text
+from fathom.webapi.answers.captured import missing
+from fathom.webapi.answers.near import near
+from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.span import duration, lane_count
+from fathom.webapi.answers.statements import statement
+from fathom.webapi.tiles import statements
+from fathom.webapi.tiles.geometry import BINS, ROWS, Geometry, Level
+
+#: Longest calls of each layer that are marked at every zoom.
+OUTLIERS = 200
+#: Longest calls that a tile names.
+MARKED = 64
+MAGIC = b"FTL1"
+FILTERS = ("kinds", "ops")  # that a tile's cells know
+
+
+def has_calls(view: View) -> bool:
+    """Were calls recorded in full? Else pictures are made of table `heat`. Fathom's own rows are none."""
+    text = "select exists(from calls where layer <> 'fathom')"
+    return view.once("has calls", lambda: bool(view.value(text)))
+
+
+def pyramid(view: View) -> tiles.Tiles:
+    """The run's tiles, made by the first who asks."""
+    run, tables = view.run, view.run.path / "tables"
+    try:
+        return view.once(
+            "tiles", lambda: tiles.Tiles(tables, view.stop.watch, run.workers, run.everything)
+        )
+    except DamagedRun:
+        view.stop.check()  # nobody waits for them: they were interrupted
+        raise
+
+
+def prepare(view: View) -> None:
+    """What takes long and every picture stands on, before the first asks."""
+    if has_calls(view):
+        pyramid(view)
+
+
+def geometry(view: View) -> Geometry:
+    """How the run is cut."""
+    return view.once("geometry", lambda: Geometry(duration(view), lane_count(view)))
+
+
+def _levels(view: View) -> tuple[list[Level], int]:
+    """All levels, and the finest that lies ready. Heat has few bins: its levels end where its lanes are apart."""
+    cut = geometry(view)
+    if not has_calls(view):
+        return cut.levels(cut.first_whole), cut.first_whole
+    return cut.levels(cut.deepest), pyramid(view).deepest
+
+
+def outliers(view: View) -> list[dict[str, Any]]:
+    """The longest calls of each layer, the longest first."""
+
+    def look() -> list[dict[str, Any]]:
+        limit = str(OUTLIERS)
+        known = view.rows(statement("least_of_layers", limit=limit))
+        each = " ".join(f"when {quoted(row['layer'])} then {row['least']}" for row in known)
+        least = f"case layer {each} else 0 end" if known else "0"
+        rows = view.rows(statement("outliers", limit=limit, least=least))
+        return [{**row, "call": str(row["call"])} for row in rows]
+
+    found: list[dict[str, Any]] = view.opened.kept.answer("outliers", True, look, view.stop.check)
+    return found
+
+
+def _source(view: View) -> str:
+    """What the picture is made of."""
+    if has_calls(view):
+        return "calls"
+    return "heat" if view.value("select exists(from heat)") else "none"
+
+
+def _note(view: View) -> str | None:
+    """What to know of the picture, or why there is none."""
+    source = _source(view)
+    if source == "none":
+        return missing(view, Selection())
+    return None if source == "calls" or is_all_own(view) else f"counts by time: {HEAT_OF_ALL}"
+
+
+@answer("levels")
+def levels(view: View, _: Selection) -> dict[str, Any]:
+    """How the run is cut, and the calls that stay marked; whatever is selected."""
+    every, ready = _levels(view)
+    coarsest = every[0]
+    each = [
+        {"z": one.z, "bins": one.bins, "rows": one.rows, "lanes_per_row": one.lanes, "ready": one.z <= ready}
+        for one in every
+    ]  # fmt: skip
+    return {
+        "width": coarsest.width,
+        "levels": each,
+        "source": _source(view),
+        "note": _note(view),
+        "outliers": outliers(view),
+        "sql": f"with {_cells(view, Selection(), coarsest, 0, coarsest.bins)} from cells order by all",
+    }
+
+
+@answer("tile", required=("layer", "z", "x", "y"), layer=text, z=number(), x=number(), y=number())
+def tile(view: View, selection: Selection, *, layer: str, z: int, x: int, y: int) -> bytes:
+    """256 bins by 64 rows of one layer. Times and lanes that are selected are places in it and leave it as it is."""
+    every, ready = _levels(view)
+    if z >= len(every):
+        raise UsageError(
+            f"tile: z={z}: this run has levels 0 to {len(every) - 1}; strips has the calls"
+        )
+    level = every[z]
+    if x * BINS >= level.bins or y * ROWS >= level.rows:
+        raise UsageError(
+            f"tile: x={x}, y={y}: level {z} has {level.bins} bins and {level.rows} rows"
+        )
+    if selection.layers is not None and layer not in selection.layers:
+        return encode(_none())
+    is_kept = has_calls(view) and z <= ready
+    if is_kept and selection.files is None and selection.servers is None:
+        return encode(_filtered(pyramid(view).tile(layer, z, x, y), selection))
+    return encode(_computed(view, replace(selection, layers=(layer,)), level, x, y))
+
+
+def _none() -> pa.Table:
+    return pa.table(
+        {name: [] for name in ("cell", "op", "kind", "calls", "time", "bytes", "longest", "call")}
+    )
+
+
+def _filtered(cells: pa.Table, selection: Selection) -> pa.Table:
+    if selection.kinds is not None:
+        cells = cells.filter(pc.is_in(cells["kind"], pa.array(selection.kinds, pa.string())))
+    if selection.ops is not None:
+        layerless = pa.array([op for _, op in selection.ops], pa.string())
+        cells = cells.filter(pc.is_in(cells["op"], layerless))
+    return cells
+
+
+def _computed(view: View, selection: Selection, level: Level, x: int, y: int) -> pa.Table:
+    """The same cells, of the rows of calls or heat that the tile shows."""
+    first, last = x * BINS, (x + 1) * BINS
+    lanes = (y * ROWS * level.lanes, (y + 1) * ROWS * level.lanes - 1, 1)
+    shown = replace(selection, t=(first * level.width, last * level.width), lanes=(lanes,))
+    return near(view, shown).sql(
+        f"with {_cells(view, shown, level, first, last)}"
+        f" select row % {ROWS} * {BINS} + bin % {BINS} as cell, op, kind, calls, time, bytes, longest, call"
+        " from cells order by cell, op"
+    )
+
+
+def _cells(view: View, selection: Selection, level: Level, first: int, last: int) -> str:
+    """`cells` of what is selected, in bins [first, last): a part of statements, after `with`."""
+    source = "calls" if has_calls(view) else "heat"
+    which = getattr(conditions, source)(selection)
+    return f"{statements.rows(source, which)}, {statements.cells(level, first, last)}"
+
+
+def encode(cells: pa.Table) -> bytes:
+    """As docs/view-api.md has it."""
+    names = pa.table([cells["op"], cells["kind"]], ["op", "kind"])
+    ops = sorted(
+        (row["op"], row["kind"])
+        for row in names.group_by(names.column_names).aggregate([]).to_pylist()
+    )
+    op = np.zeros(cells.num_rows, "<u2")
+    for at, (name, kind) in enumerate(ops):
+        op[pc.and_(pc.equal(cells["op"], name), pc.equal(cells["kind"], kind)).to_numpy()] = at
+    cell = cells["cell"].to_numpy().astype("<u2")
+    columns = [cell, op, cells["calls"].to_numpy().astype("<u4")]
+    columns += [cells[name].to_numpy().astype("<f4") for name in ("time", "bytes", "longest")]
+    said = json.dumps(ops, ensure_ascii=False).encode()
+    head = MAGIC + struct.pack("<II", cells.num_rows, len(said))
+    return head + b"".join(column.tobytes() for column in columns) + said + _marks(cells, cell, op)
+
+
+def _marks(cells: pa.Table, cell: Any, op: Any) -> bytes:
+    longest = cells["longest"].to_numpy().astype("<f8")
+    order = np.argsort(-longest, kind="stable")[:MARKED]
+    calls = cells["call"].take(order).to_pylist()
+    return b"".join(
+        struct.pack("<HHQd", cell[at], op[at], call, longest[at])
+        for at, call in zip(order, calls, strict=True)
+        if call is not None
+    )

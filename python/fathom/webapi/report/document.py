@@ -1,0 +1,60 @@
+"""The HTML file of a report: the page, what it shows, and the same in words for readers without scripts."""
+
+import contextlib
+import html
+import io
+import re
+
+import fathom
+from fathom.errors import FathomError
+from fathom.pages import page as view
+from fathom.run.store import open_run
+from fathom.webapi.answers.opened import Runs
+from fathom.webapi.report.payload import Payload
+from fathom.webapi.serve.guard import policy
+from fathom.webapi.serve.page import NOT_BUILT, inline, page
+
+#: Of a table, as `fathom show` prints it.
+ROWS = 10
+# Of no use in a file: a browser takes it from a server only, and says so.
+OF_SERVERS = "; frame-ancestors 'none'"
+
+
+def template() -> str:
+    """The page as it was built."""
+    found = page()
+    if found is None:
+        raise FathomError(f"report: {NOT_BUILT}")
+    return found.html
+
+
+def words(runs: Runs) -> str:
+    """What `fathom show` prints of each run."""
+    text = io.StringIO()  # no terminal, so without colours
+    with contextlib.redirect_stdout(text):
+        for opened in runs.all.values():
+            view.print_page(view.of_run(open_run(opened.run.path)), ROWS)
+    return text.getvalue()
+
+
+def document(form: str, runs: Runs, said: str, payload: Payload) -> str:
+    """The file. Names of files and programs are nothing but text in it."""
+    names = html.escape(", ".join(runs.all))
+    packed = payload.packed()
+    left = "".join(f"<p>{html.escape(one)}</p>" for one in payload.said())
+    rules = policy(inline(form, "script"), inline(form, "style")).replace(OF_SERVERS, "")
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(rules)}">\n'
+        f'<meta name="generator" content="Fathom {html.escape(fathom.__version__)}">\n'
+    )
+    body = (
+        f"<noscript><h1>{names}</h1><pre>{html.escape(said)}</pre>{left}"
+        f"<p>Made by Fathom {html.escape(fathom.__version__)}.</p></noscript>\n"
+        f'<script type="text/plain" id="fathom-report">{packed}</script>\n'
+    )
+    titled = re.sub(
+        r"<title>[^<]*</title>", lambda _: f"<title>Fathom: {names}</title>", form, count=1
+    )
+    opened = titled.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{head}', 1)
+    before, _, after = opened.rpartition("</body>")
+    return f"{before}{body}</body>{after}"
