@@ -1,13 +1,13 @@
 # Fathom: build, test, demo. Everything lands in build/, engine/target/ and .venv/.
 #   make demo      from nothing to a report of the S3D kernel on 4 ranks
-#   make test      quick suites; make test-full adds the long ones
+#   make test      quick suites; make test-full adds the long ones; make check: lint and units, below 5 minutes
 #   make help      all targets
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help deps deps-test venv engine native web no-npm build demo test test-full test-rust test-native test-python test-alone test-web \
-	lint lint-c lint-rust lint-python lint-shell lint-web format bench pictures site install uninstall wheel clean
+	lint lint-c lint-rust lint-python lint-shell lint-web format bench pictures site install uninstall wheel clean check
 
 PREFIX ?= /usr/local
 # Not as many as OpenMP may use: nproc looks at its variables too.
@@ -27,7 +27,7 @@ PYTHON_FILES := conftest.py python tests bench packaging kernels forward
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile
-	@echo 'targets: deps build web demo test test-full lint format bench pictures site install uninstall wheel clean'
+	@echo 'targets: deps build web demo check test test-full test-ROOM lint format bench pictures site install uninstall wheel clean'
 	@echo 'settings: JOBS=$(JOBS) PREFIX=$(PREFIX) PYTHON=$(PYTHON)'
 
 deps:
@@ -89,10 +89,10 @@ test-native: deps-test native
 
 # Tests wait for programs most of the time and run side by side; the programs of ALONE have the machine for themselves: what
 # findings say are seconds, a browser and its server share the processors, instructions are counted.
-ALONE = tests/test_findings.py tests/gates tests/browser bench
+ALONE = tests/test_findings.py tests/gates tests/browser
 
 test-python: deps-test build
-	@$(if $(FULL),FATHOM_FORESTS=40) $(TIMED) pytest $(PYTEST) --numprocesses $(JOBS) --dist loadfile $(ALONE:%=--ignore %) python/tests tests
+	@$(if $(FULL),FATHOM_FORESTS=40) $(TIMED) pytest $(PYTEST) --numprocesses $(JOBS) --dist loadfile $(ALONE:%=--ignore %) bench python/tests tests
 
 test-alone: deps-test build
 	@$(TIMED) 'pytest, one by one' $(PYTEST) $(ALONE)
@@ -100,6 +100,28 @@ test-alone: deps-test build
 test-web: web/node_modules/.package-lock.json
 	@$(TIMED) vitest npm --prefix web run --silent test
 	$(if $(FULL),@$(MAKE) --no-print-directory web && $(TIMED) browser npm --prefix web run --silent browser)
+
+# The tests of one room: make test-ROOM.
+TESTS_analysis = python/tests/latency $(wildcard python/tests/test_[abdeflmsw]*.py) python/tests/test_patterns.py
+TESTS_webapi   = python/tests/screens python/tests/serve python/tests/test_report.py
+TESTS_tune     = tests/tune python/tests/test_tune.py python/tests/test_model.py python/tests/test_knobs.py python/tests/test_patternstore.py
+TESTS_codegen  = tests/generate tests/test_replay.py python/tests/test_hints.py
+TESTS_imports  = $(wildcard tests/test_import_*.py) tests/test_strace.py
+TESTS_exports  = $(wildcard tests/test_export_*.py) python/tests/test_export_nesting.py
+TESTS_record   = tests/see tests/test_all_bytes.py tests/test_limited.py tests/test_unrecorded.py tests/test_injected.py
+TESTS_attach   = tests/attach
+TESTS_forward  = tests/forward
+TESTS_doctor   = python/tests/test_doctor.py
+ROOMS = analysis webapi tune codegen imports exports record attach forward doctor
+test-%: deps-test build
+	@$(TIMED) $* $(PYTEST) --numprocesses $(JOBS) --dist loadfile \
+		$(or $(TESTS_$*),$(error no room '$*'; there are $(PARTS) $(ROOMS)))
+
+# While one works, below 5 minutes: lint, and the tests that start no MPI program.
+check: lint test-native test-web
+	@$(TIMED) pytest $(PYTEST) --numprocesses $(JOBS) --dist loadfile python/tests/catalogue python/tests/screens $(UNIT:%=python/tests/test_%.py)
+UNIT = answers api breakdown diff distribution export_nesting findings_engine hints interference keeping landscape live model numbers patterns \
+	polite proof selection study summary tune vast_collective whole
 
 lint: lint-c lint-rust lint-python lint-shell lint-web
 

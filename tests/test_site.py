@@ -27,7 +27,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_page_is_there(built: Path) -> None:
     docs = paths.ROOT / "docs"
-    for page in [*docs.glob("*.md"), *docs.glob("commands/*.md")]:
+    for page in [*docs.glob("*.md"), *docs.glob("commands/*.md"), *docs.glob("design/*.md")]:
         place = page.relative_to(docs).with_suffix(".html")
         assert page.name == "README.md" or (built / place).is_file(), place
     for layer in ("probes/posix", "probes/mpiio", "knobs/romio", "notebooks/latency"):

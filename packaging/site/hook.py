@@ -25,6 +25,7 @@ ELSEWHERE = {
     "README.md": "index.md",
     "docs/README.md": "contracts.md",
     "ARCHITECTURE.md": "tree/architecture.md",
+    "CONTRIBUTING.md": "tree/contributing.md",
     "CHANGELOG.md": "tree/changes.md",
     "bench/README.md": "tree/bench.md",
     "kernels/README.md": "tree/kernels.md",
