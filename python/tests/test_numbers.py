@@ -1,7 +1,20 @@
 """How numbers are written."""
 
+import tomllib
+from typing import Any
+
 import pytest
+from fathom.run import places
 from fathom.text import numbers
+
+CASES = tomllib.loads((places.catalog() / "units.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("table", CASES)
+def test_numbers_are_written_as_the_catalogue_says(table: str) -> None:
+    write: Any = getattr(numbers, table)
+    cases = [case for row in CASES[table] for case in row["cases"]]
+    assert [write(value) for value, _ in cases] == [text for _, text in cases]
 
 
 @pytest.mark.parametrize(("value", "written"), [

@@ -2,16 +2,6 @@ import { describe, expect, test } from "vitest";
 import { fit, SvgInk } from "./ink";
 import { logShare, place, ticks, timeLabels, value } from "./scale";
 import { contrast, heat, palettes } from "./theme";
-import { format, size, time, times } from "./units";
-
-test("numbers as people read them", () => {
-	expect([0, 12, 1500, 900e6, 1.5e9, 125e9, 3725e9].map(time)).toEqual(["0 s", "12 ns", "1.5 µs", "900 ms", "1.5 s", "125 s", "1 h 2 min 05 s"]);
-	expect([0, 40.8, 1023, 1536, 2 ** 40].map(size)).toEqual(["0 B", "41 B", "1,023 B", "1.5 KiB", "1 TiB"]);
-	expect(format(1.5e6, "bytes/s")).toBe("1.5 MB/s");
-	expect([0.456, 1, 2.5, 12.34, 0.001].map(times)).toEqual(["0.46x", "1x", "2.5x", "12.3x", "0x"]);
-	expect(format(0.0004, "share")).toBe("< 0.1 %");
-	expect(format(null, "ns")).toBe("–");
-});
 
 test("ticks are round, inside, and labelled in one unit", () => {
 	expect(ticks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);

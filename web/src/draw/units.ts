@@ -1,4 +1,4 @@
-/** Numbers as people read them: SI times, IEC sizes, MB/s; `raw` is what goes into files. */
+/** Numbers as people read them, as catalog/units.toml has them. */
 import type { Cell, Unit } from "../source/answers";
 
 const TIMES: [number, string][] = [
@@ -8,64 +8,59 @@ const TIMES: [number, string][] = [
 	[1, "ns"],
 ];
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-const NONE = "–";
+const UNKNOWN = "-";
 // One for all: making it takes longer than what it writes, and a screen writes thousands of numbers.
-const GROUPED = new Intl.NumberFormat("en-US");
+const WHOLE = new Intl.NumberFormat("en-US");
+const MEAN = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
-/** Three significant digits, never in powers of ten below a million. */
-function short(value: number): string {
+/** Three significant digits, never an exponent, no zeros that say nothing. */
+function digits(value: number): string {
 	const size = Math.abs(value);
-	if (size >= 100 || value === Math.round(value)) return GROUPED.format(Math.round(value));
-	return value.toFixed(size >= 10 ? 1 : 2).replace(/\.?0+$/, "");
+	return size >= 100 ? value.toFixed(0) : value.toFixed(size >= 10 ? 1 : 2).replace(/\.?0+$/, "");
 }
 
-/** How many times as much: 0.45x, as the commands write it. */
+/** How many times as much: 0.46x. */
 export function times(value: number): string {
-	return `${short(value)}x`;
+	return `${digits(value)}x`;
 }
 
+/** The unit is chosen for the rounded number: 0.9996 s is no 1000 ms. */
 export function time(ns: number): string {
 	if (ns === 0) return "0 s";
-	const size = Math.abs(ns);
-	if (size >= 600e9) return minutes(ns);
-	const [scale, name] = TIMES.find(([least]) => size >= least) ?? [1, "ns"];
-	return `${short(ns / scale)} ${name}`;
-}
-
-function minutes(ns: number): string {
-	const seconds = Math.round(ns / 1e9);
-	const [hours, rest] = [Math.floor(seconds / 3600), seconds % 3600];
-	const tail = `${Math.floor(rest / 60)} min ${String(rest % 60).padStart(2, "0")} s`;
-	return hours ? `${hours} h ${tail}` : tail;
+	const [scale, name] = TIMES.find(([unit]) => Number(digits(Math.abs(ns) / unit)) >= 1) ?? [1, "ns"];
+	return `${digits(ns / scale)} ${name}`;
 }
 
 export function size(bytes: number): string {
 	let at = 0;
 	let value = bytes;
-	while (Math.abs(value) >= 1024 && at < SIZES.length - 1) {
+	while (Math.abs(Number(digits(value))) >= 1024 && at < SIZES.length - 1) {
 		value /= 1024;
 		at += 1;
 	}
-	return `${short(at === 0 ? Math.round(value) : value)} ${SIZES[at] ?? ""}`;
+	return `${at === 0 ? Math.round(value) : digits(value)} ${SIZES[at] ?? ""}`;
+}
+
+/** 10^6 bytes a second, without the unit. */
+export function megabytes(value: number): string {
+	return value > 0 && value < 0.005 ? "<0.01" : digits(value);
 }
 
 export function rate(bytesPerSecond: number): string {
-	return `${short(bytesPerSecond / 1e6)} MB/s`;
+	return `${megabytes(bytesPerSecond / 1e6)} MB/s`;
 }
 
 export function count(value: number): string {
-	return Number.isInteger(value) ? GROUPED.format(value) : short(value);
+	return (Number.isInteger(value) ? WHOLE : MEAN).format(value);
 }
 
 export function share(value: number): string {
-	const percent = value * 100;
-	if (percent > 0 && percent < 0.1) return "< 0.1 %";
-	return `${percent.toFixed(percent >= 10 || percent === 0 ? 0 : 1)} %`;
+	return value > 0 && value < 0.00005 ? "<0.01 %" : `${digits(value * 100)} %`;
 }
 
 /** A value of an answer as text of its unit. */
 export function format(value: Cell | undefined, unit: Unit): string {
-	if (value === null || value === undefined) return NONE;
+	if (value === null || value === undefined) return UNKNOWN;
 	if (typeof value !== "number") return String(value);
 	switch (unit) {
 		case "ns":
@@ -81,7 +76,7 @@ export function format(value: Cell | undefined, unit: Unit): string {
 		case "share":
 			return share(value);
 		case "joule":
-			return `${short(value)} J`;
+			return `${digits(value)} J`;
 		default:
 			return String(value);
 	}
