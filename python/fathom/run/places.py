@@ -89,7 +89,7 @@ def mounter() -> Path:
 
 def include() -> Path:
     """The folder of fathom.h and fathom.f90: inside the package when installed, else the source tree's."""
-    for path in (Path(__file__).parent / "include", SOURCE_TREE / "runtime" / "user"):
+    for path in (PACKAGE / "include", SOURCE_TREE / "runtime" / "user"):
         if (path / "fathom.h").is_file():
             return path
     raise FathomError("fathom.h is missing from this installation of Fathom")
@@ -97,7 +97,7 @@ def include() -> Path:
 
 def runtime() -> Path:
     """The folder of the C files that a library of the user's own probes is built with."""
-    for path in (Path(__file__).parent / "runtime", SOURCE_TREE / "runtime"):
+    for path in (PACKAGE / "runtime", SOURCE_TREE / "runtime"):
         if (path / "user" / "probe_glue.c").is_file():
             return path
     raise FathomError("the parts for --probes are missing from this installation of Fathom")
@@ -105,7 +105,7 @@ def runtime() -> Path:
 
 def catalog() -> Path:
     """The folder of catalogues: inside the package when installed, else the source tree's."""
-    for path in (Path(__file__).parent / "catalog", SOURCE_TREE / "catalog"):
+    for path in (PACKAGE / "catalog", SOURCE_TREE / "catalog"):
         if path.is_dir():
             return path
     raise FathomError("the catalogues are missing from this installation of Fathom")
@@ -114,12 +114,12 @@ def catalog() -> Path:
 def page() -> Path | None:
     """The page of the web UI: inside the package when installed, else as the source tree built it; None: not built."""
     return _first(
-        [Path(__file__).parent / "web" / "index.html", SOURCE_TREE / "web" / "dist" / "index.html"]
+        [PACKAGE / "web" / "index.html", SOURCE_TREE / "web" / "dist" / "index.html"]
     )
 
 
 def tables_document() -> Path | None:
     """The page that says what each column means."""
     return _first(
-        [Path(__file__).parent / "docs" / "tables.md", SOURCE_TREE / "docs" / "tables.md"]
+        [PACKAGE / "docs" / "tables.md", SOURCE_TREE / "docs" / "tables.md"]
     )
