@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help deps deps-test venv engine native web no-npm build demo test test-full test-rust test-native test-python test-alone test-web \
-	lint lint-c lint-rust lint-python lint-shell lint-web format bench pictures site install uninstall wheel clean check
+	lint lint-c lint-rust lint-python lint-shell lint-web format bench pictures site install uninstall wheel clean check facts
 
 PREFIX ?= /usr/local
 # Not as many as OpenMP may use: nproc looks at its variables too.
@@ -27,7 +27,7 @@ PYTHON_FILES := conftest.py python tests bench packaging kernels forward
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile
-	@echo 'targets: deps build web demo check test test-full test-ROOM lint format bench pictures site install uninstall wheel clean'
+	@echo 'targets: deps build web demo check facts test test-full test-ROOM lint format bench pictures site install uninstall wheel clean'
 	@echo 'settings: JOBS=$(JOBS) PREFIX=$(PREFIX) PYTHON=$(PYTHON)'
 
 deps:
@@ -150,6 +150,10 @@ format: venv
 	$(CARGO) fmt $(CARGO_AT) --all
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
+
+# What other languages need of catalog/layers.toml; committed, so that no build needs Python for it.
+facts: venv
+	@PYTHONPATH=python $(BIN)/python -m fathom.catalogue facts .
 
 bench: deps-test build
 	$(BIN)/python bench/run.py $(BENCH_ARGS)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYER_USER = 1 << 9, GLOBS = 32768 };
+enum { GLOBS = 32768 };
 static const char *const level_names[] = {"off", "job", "file", "call"};
 
 static const char run_help[] =
@@ -257,8 +257,8 @@ static void finish_probes(struct options *options)
 	given = !options->probes && given && *given ? format_text("%s", given) : NULL;
 	while (given && (file = strsep(&given, ":")))
 		add_probes(options, file);
-	if (options->probes && !(options->counted & LAYER_USER))
-		options->recorded |= LAYER_USER;
+	if (options->probes && !(options->counted & 1 << LAYER_USER))
+		options->recorded |= 1 << LAYER_USER;
 }
 
 static const char *parse_interval(const char *word)

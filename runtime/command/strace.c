@@ -1,4 +1,5 @@
 /* --strace: a program that no library can be brought into, recorded by strace; the engine makes streams of its logs. */
+#include "../core/layers.h"
 #include "command.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LAYER_POSIX = 1 << 0, LEVEL_CALL = 3 };
+enum { LEVEL_CALL = 3 };
 
 /* What moves data, names files, makes processes: a filter in the kernel stops the program at nothing else. */
 static const char calls[] = "trace=%file,%desc,%process,sync,munmap,msync,rt_sigreturn,?io_submit,"
@@ -69,7 +70,7 @@ void strace_check(struct run *run)
 		     "--strace: no fathom-engine beside %s; build it or set "
 		     "FATHOM_ENGINE",
 		     command_directory());
-	run->options.recorded = LAYER_POSIX;
+	run->options.recorded = 1 << LAYER_POSIX;
 	run->options.counted = 0;
 }
 

@@ -1,16 +1,43 @@
-/* Layers by number (docs/control-page.md), and which are on unless the user says otherwise: what the library and
- * the `fathom` command must agree on. */
+/* Made from catalog/layers.toml by `make facts`. */
 #ifndef FATHOM_LAYERS_H
 #define FATHOM_LAYERS_H
 
-static const char *const layer_names[] = {
-	"posix", "mpiio", "hdf5",    "mpi",  "pnetcdf", "netcdf",
-	"stdio", "aio",   "threads", "user", "server",  "disk",
+/* Bits of the gate (docs/control-page.md). */
+enum {
+	LAYER_POSIX = 0,
+	LAYER_MPIIO = 1,
+	LAYER_HDF5 = 2,
+	LAYER_MPI = 3,
+	LAYER_PNETCDF = 4,
+	LAYER_NETCDF = 5,
+	LAYER_STDIO = 6,
+	LAYER_AIO = 7,
+	LAYER_THREADS = 8,
+	LAYER_USER = 9,
+	LAYER_SERVER = 10,
+	LAYER_DISK = 11,
 };
+
+/* clang-format off */
+static const char *const layer_names[] = {
+	"posix",
+	"mpiio",
+	"hdf5",
+	"mpi",
+	"pnetcdf",
+	"netcdf",
+	"stdio",
+	"aio",
+	"threads",
+	"user",
+	"server",
+	"disk",
+};
+/* clang-format on */
 enum { LAYERS = sizeof(layer_names) / sizeof(layer_names[0]) };
 
-/* Whose opens, creations and transfers take a run's settings: patched where there are some, recorded or not. */
-enum { TUNED_LAYERS = 1 << 1 | 1 << 2 | 1 << 4 }; /* mpiio, hdf5, pnetcdf */
+/* Whose calls take a run's settings: patched where there are some, recorded or not. */
+enum { TUNED_LAYERS = 1 << 1 | 1 << 2 | 1 << 4 };
 
 /* In a list `NAME:counted` is a layer whose calls are counted, and are no events. */
 #define LAYER_COUNTED ":counted"

@@ -8,12 +8,11 @@
 #include <stdint.h>
 
 #include "core/call.h"
+#include "core/layers.h"
 
 struct iocb; /* linux/aio_abi.h and libaio.h have their own of the same shape */
 struct io_event;
 struct io_uring;
-
-enum { LAYER_AIO = 7 }; /* docs/control-page.md */
 
 /* ---- posts and completions (aio_pending.c) ---- */
 

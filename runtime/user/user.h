@@ -2,9 +2,8 @@
 #ifndef FATHOM_USER_H
 #define FATHOM_USER_H
 
+#include "core/layers.h"
 #include "edges/elf.h"
-
-enum { LAYER_USER = 9 };
 
 /* Fills the slots that fathom.h left in a module. */
 void user_slots(const struct elf *m);

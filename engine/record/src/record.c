@@ -6,38 +6,39 @@
 
 #include "core/call.h"
 #include "core/core.h"
+#include "core/layers.h"
 #include "core/process.h"
 #include "edges/edges.h"
 
 __thread struct entry_site entry_site; /* no Fortran here */
 
-enum { SERVER = 10, DISK = 11 }; /* places in core/layers.h */
-
 /* Calls without data, accesses to the store that move data, and requests that do. */
 #define ACCESS(NAME, KIND)                                                                         \
 	{                                                                                          \
-		.layer_name = "disk", .name = NAME, .kind = KIND, .fields = "", .layer = DISK      \
+		.layer_name = "disk", .name = NAME, .kind = KIND, .fields = "",                    \
+		.layer = LAYER_DISK                                                                \
 	}
 #define TRANSFER(NAME, KIND, DIRECTION)                                                            \
 	{                                                                                          \
 		.layer_name = "disk", .name = NAME, .kind = KIND, .fields = "size,offset,bytes",   \
-		.layer = DISK, .nfields = 3, .size_at = 1, .offset_at = 2, .bytes_at = 3,          \
+		.layer = LAYER_DISK, .nfields = 3, .size_at = 1, .offset_at = 2, .bytes_at = 3,    \
 		.direction = DIRECTION                                                             \
 	}
 #define REQUEST(NAME, KIND)                                                                        \
 	{                                                                                          \
 		.layer_name = "server", .name = NAME, .kind = KIND, .fields = "queued",            \
-		.layer = SERVER, .nfields = 1                                                      \
+		.layer = LAYER_SERVER, .nfields = 1                                                \
 	}
 #define DATA_REQUEST(NAME, KIND)                                                                   \
 	{                                                                                          \
 		.layer_name = "server", .name = NAME, .kind = KIND,                                \
-		.fields = "size,offset,bytes,queued", .layer = SERVER, .nfields = 4, .bytes_at = 3 \
+		.fields = "size,offset,bytes,queued", .layer = LAYER_SERVER, .nfields = 4,         \
+		.bytes_at = 3                                                                      \
 	}
 #define PULLING_REQUEST(NAME, KIND)                                                                \
 	{                                                                                          \
 		.layer_name = "server", .name = NAME, .kind = KIND,                                \
-		.fields = "size,offset,bytes,queued,pulled", .layer = SERVER, .nfields = 5,        \
+		.fields = "size,offset,bytes,queued,pulled", .layer = LAYER_SERVER, .nfields = 5,  \
 		.bytes_at = 3                                                                      \
 	}
 
@@ -45,8 +46,8 @@ enum { SERVER = 10, DISK = 11 }; /* places in core/layers.h */
 #define TOLD(NAME, KIND)                                                                           \
 	{                                                                                          \
 		.layer_name = "server", .name = NAME, .kind = KIND,                                \
-		.fields = "size,offset,bytes,queued,unit,stride", .layer = SERVER, .nfields = 6,   \
-		.bytes_at = 3                                                                      \
+		.fields = "size,offset,bytes,queued,unit,stride", .layer = LAYER_SERVER,           \
+		.nfields = 6, .bytes_at = 3                                                        \
 	}
 
 /* Accesses to the store first, in the order of enum Access in lib.rs. */

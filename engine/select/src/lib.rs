@@ -4,6 +4,7 @@
 mod code;
 mod compile;
 mod control;
+mod layers;
 mod map;
 mod read;
 

@@ -7,11 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::Mistake;
 
-/// By number, as on the control page.
-pub const LAYERS: [&str; 12] = [
-	"posix", "mpiio", "hdf5", "mpi", "pnetcdf", "netcdf", "stdio", "aio", "threads", "user",
-	"server", "disk",
-];
+pub use crate::layers::LAYERS;
 /// Tables, the lowest level first.
 pub const LEVELS: [&str; 3] = ["job", "file", "call"];
 const KEYS: &str = "layers, operations, programs, ranks, processes, files, code, time";
@@ -431,14 +427,6 @@ mod tests {
 			assert!(mistake.message.contains(says), "{text}: {mistake}");
 			assert!(!mistake.to_string().contains('\n'), "{mistake}");
 		}
-	}
-
-	/// The library has the same numbers.
-	#[test]
-	fn layers_are_the_runtimes() {
-		let header = include_str!("../../../runtime/core/layers.h");
-		let names: Vec<_> = header.split('"').skip(1).step_by(2).take(LAYERS.len()).collect();
-		assert_eq!(names, LAYERS);
 	}
 
 	proptest! {

@@ -1,7 +1,7 @@
 """What is made of the catalogue.
 
 python -m fathom.catalogue generate OUT FILE… | docs OUT FILE… | check FILE… | preload, before OUT SERVED FILE… |
-linked OUT RUNTIME FILE… | knobs, knob-docs OUT FILE…
+linked OUT RUNTIME FILE… | knobs, knob-docs OUT FILE… | facts ROOT
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from . import describe, knob_pages, knob_table
 from .before import before
 from .generate import generate, write
 from .knobs import load_knobs
+from .layers import write_facts
 from .linked import linked
 from .load import load
 from .model import CatalogueError
@@ -33,8 +34,12 @@ def main(arguments: list[str]) -> int:
         if name == "linked":
             command.add_argument("runtime", type=Path)
         command.add_argument("files", type=Path, nargs="+")
+    commands.add_parser("facts").add_argument("root", type=Path)
     options = parser.parse_args(arguments)
     try:
+        if options.command == "facts":
+            print(*write_facts(options.root), sep="\n", end="")
+            return 0
         if options.command.startswith("knob"):
             knobs = load_knobs(options.files)
             made = knob_table.table if options.command == "knobs" else knob_pages.pages

@@ -8,22 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .layers import bits
+
 #: Layer name -> bit of the control page's gate (docs/control-page.md).
-LAYERS: Mapping[str, int] = {
-    "posix": 0,
-    "mpiio": 1,
-    "hdf5": 2,
-    "mpi": 3,
-    "pnetcdf": 4,
-    "netcdf": 5,
-    "stdio": 6,
-    "aio": 7,
-    "threads": 8,
-    "user": 9,
-    "server": 10,
-    "disk": 11,
-    "fathom": 31,
-}
+LAYERS = bits()
 
 KINDS = frozenset("open close read write meta sync seek map post wait comm dir".split())
 

@@ -1,6 +1,7 @@
 /** Colours of pictures. Pages take theirs from style.css; a canvas cannot, so it is given an ink. */
 import { computed, signal } from "@preact/signals";
 import { given } from "../state/state";
+import { LAYERS } from "./layers";
 
 export interface Palette {
 	name: "light" | "dark" | "forced";
@@ -16,25 +17,9 @@ export interface Palette {
 	other: string;
 }
 
-// Okabe and Ito's colours, told apart with every kind of colour blindness; a label always says the same.
-const LAYERS = {
-	app: "#8a8a8a",
-	netcdf: "#56B4E9",
-	pnetcdf: "#D55E00",
-	hdf5: "#E69F00",
-	mpiio: "#0072B2",
-	mpi: "#CC79A7",
-	stdio: "#F0E442",
-	aio: "#8C6BB1",
-	posix: "#009E73",
-	server: "#A0522D",
-	fathom: "#8a8a8a",
-};
-
-// The same hues, dark enough for 3:1 on white.
-const ON_WHITE = { ...LAYERS, netcdf: "#3390C9", hdf5: "#B87F00", mpi: "#B85C91", posix: "#008A65", stdio: "#938A00", app: "#767676", fathom: "#767676" };
-// Light enough for 3:1 on black.
-const ON_BLACK = { ...LAYERS, mpiio: "#3D9BDB", aio: "#A68BC7", server: "#C77B52", pnetcdf: "#E8743B" };
+// catalog/layers.toml has them: told apart with every kind of colour blindness; a label always says the same.
+const ON_WHITE = Object.fromEntries([["app", "#767676"], ...LAYERS.map((layer) => [layer.name, layer.onWhite])]) as Record<string, string>;
+const ON_BLACK = Object.fromEntries([["app", "#8a8a8a"], ...LAYERS.map((layer) => [layer.name, layer.onBlack])]) as Record<string, string>;
 
 const LIGHT: Palette = {
 	name: "light",

@@ -1,4 +1,5 @@
 /** A run that is prepared here: what its form holds, and what the server makes of it. */
+import { LAYERS as ALL } from "../../draw/layers";
 import type { Parameters } from "../../source";
 
 export interface SetupAnswer {
@@ -34,7 +35,7 @@ export const LEVELS = ["call", "file", "job"] as const;
 export const OPERATIONS = ["both", "read", "write"] as const;
 export const BATCHES = ["plain", "slurm", "pbs"] as const;
 export const ROLES = ["forward", "metadata", "data"] as const;
-export const LAYERS = ["posix", "mpiio", "hdf5", "pnetcdf", "netcdf", "stdio", "aio", "mpi", "user", "threads"] as const;
+export const LAYERS = ALL.filter((layer) => layer.selectable && !["server", "disk"].includes(layer.name)).map((layer) => layer.name);
 
 /** The form as one parameter of the address. */
 export function formatForm(form: Form): string {

@@ -1,0 +1,18 @@
+//! Made from catalog/layers.toml by `make facts`.
+
+/// By bit of the gate, as on the control page.
+#[rustfmt::skip]
+pub const LAYERS: [&str; 12] = [
+	"posix",
+	"mpiio",
+	"hdf5",
+	"mpi",
+	"pnetcdf",
+	"netcdf",
+	"stdio",
+	"aio",
+	"threads",
+	"user",
+	"server",
+	"disk",
+];
