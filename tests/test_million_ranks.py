@@ -9,11 +9,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from fathom.__main__ import main
 from fathom.analysis import Remembered, difference, landscape
 from fathom.analysis.difference import Side
+from fathom.interop.exports import selected
 from fathom.run.store import Run
 from fathom.webapi import answers as screens
 from fathom.webapi.answers.opened import Runs
@@ -118,6 +120,35 @@ def test_other_pages(run: million.Many, capsys: pytest.CaptureFixture[str]) -> N
 def test_an_answer_of_the_ui(run: million.Many, name: str) -> None:
     found = screens.ask_written(Runs([run.path]), name, {"run": "many"})
     assert len(found) < 100_000
+
+
+def test_tiles(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each call lasts through many bins; of counted runs there is nothing to be made."""
+    if not run.traced:
+        pytest.skip("no calls")
+    said(capsys, "view", run.path, "--prepare")
+    tiles = duckdb.sql(
+        "select sum(calls) as calls, sum(bytes) as bytes, sum(time) // 1_000_000_000 as seconds"
+        f" from '{run.path}/tables/tiles.parquet' group by z"
+    )
+    sums = (million.CALLS * run.ranks, run.bytes, OWN_SECONDS * run.ranks)
+    assert set(tiles.fetchall()) == {sums}
+
+
+@pytest.mark.parametrize("form", ["otf2", "ctf"])
+def test_formats_with_files_of_each_thread_refuse(
+    run: million.Many, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:  # fmt: skip
+    if not run.traced:
+        pytest.skip("no calls")
+    monkeypatch.setattr(selected, "THREADS", min(selected.THREADS, run.ranks - 1))
+    out = tmp_path / "out"
+    assert main(["export", str(run.path), "--to", form, "-o", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"two files for each of {run.ranks:,} threads" in line and "--ranks" in line
+    assert not out.exists()
+    some = ["export", str(run.path), "--to", form, "-o", str(out), "--ranks", "0-9"]
+    assert main(some) == 0
 
 
 class Counting(Run):

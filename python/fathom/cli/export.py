@@ -69,6 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out or Path(f"{name}{form.suffix}")
     output.check(out, form.anchor, arguments.force)
     selected = Selected(opened, part, table)
+    if form.by_thread:
+        selected.check_threads(arguments.to)
     progress = Progress(arguments.to, selected.calls)
     try:
         with output.aside(out, form.anchor) as place:

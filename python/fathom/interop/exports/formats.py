@@ -31,6 +31,7 @@ class Format:
     )
     extra: str | None = None  # of pip, that brings the package it needs
     table: bool = False  # it holds one table, which may be another than `calls`
+    by_thread: bool = False  # it has files for each thread
 
     def writer(self, name: str) -> Writer:
         """Its `write`. Errors: UsageError where its package is not installed."""
@@ -52,6 +53,7 @@ FORMATS = {
         suffix="-otf2",
         anchor="traces.otf2",
         extra="otf2",
+        by_thread=True,
     ),
     "perfetto": Format(
         what="Perfetto trace, for ui.perfetto.dev and trace_processor",
@@ -63,6 +65,7 @@ FORMATS = {
         module="fathom.interop.exports.ctf",
         suffix="-ctf",
         anchor="metadata",
+        by_thread=True,
     ),
     "parquet": Format(
         what="a table as Parquet",

@@ -14,6 +14,8 @@ from fathom.run.database import of_path, reading
 from fathom.run.lacks import reads_and_writes
 from fathom.run.store import Run
 
+#: Most with files of their own: a minute or two, and a quarter of a million files.
+THREADS = 131_072
 MOST = 12  # choices that a message names
 ROWS = 65_536  # of a batch
 
@@ -97,6 +99,16 @@ class Selected:
     def calls(self) -> int:
         """How many they are."""
         return self._count(self.where)
+
+    def check_threads(self, form: str) -> None:
+        """Errors: UsageError where their threads are too many for a format that writes files for each."""
+        found = self.run.sql(f"select count(distinct stream) as n from calls where {self.where}")
+        threads = found["n"][0].as_py()
+        if threads > THREADS:
+            raise UsageError(
+                f"export: --to {form} writes two files for each of {threads:,} threads, and takes no more than"
+                f" {THREADS:,}: choose with --ranks, or --to perfetto, which writes one file of all"
+            )
 
     def _count(self, where: str) -> int:
         return int(self.run.sql(f"select count(*) as n from calls where {where}")["n"][0].as_py())

@@ -10,7 +10,7 @@ import numpy as np
 
 from fathom.interop.exports import nesting, pieces
 from fathom.interop.exports.ctf.metadata import metadata
-from fathom.interop.exports.ctf.packets import Stream, Thread
+from fathom.interop.exports.ctf.packets import Stream, Thread, encoded
 from fathom.interop.exports.progress import Progress
 from fathom.interop.exports.selected import Selected
 
@@ -35,24 +35,29 @@ def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
     with ExitStack() as opened:
         stream: Stream | None = None
         for found in nesting.events(pieces.pieces(selected, ops)):
-            for one in _streams(found):
-                number = int(one.calls.stream[0])
+            ordered = _in_time(found)
+            content, at = encoded(ordered)
+            time = ordered.time
+            for number, first, stop in _streams(ordered):
                 if stream is None or stream.thread.stream != number:
                     opened.close()
                     stream = opened.enter_context(Stream(out, uuid, threads[number]))
-                stream.packet(one)
+                times = int(time[first]), int(time[stop - 1])
+                stream.packet(content[at[first] : at[stop]], times)
             progress.add(int(found.ends.sum()))
     return []
 
 
-def _streams(found: nesting.Events) -> Iterator[nesting.Events]:
-    """Events stream by stream, in the order of time: lanes are put together again."""
+def _in_time(found: nesting.Events) -> nesting.Events:
+    """Events of a stream in the order of time: its lanes are put together again."""
+    if not found.lane.any():
+        return found
+    return found.part(np.lexsort((found.time, found.calls.stream)))  # stable
+
+
+def _streams(found: nesting.Events) -> Iterator[tuple[int, int, int]]:
+    """Each stream, its first event, and the one after its last."""
     begins = np.flatnonzero(np.diff(found.calls.stream)) + 1
-    edges = [0, *begins.tolist(), len(found.ends)]
-    for first, stop in pairwise(edges):
-        if first == stop:
-            continue
-        part = found.part(slice(first, stop))
-        if part.lane.any():
-            part = part.part(np.argsort(part.time, kind="stable"))
-        yield part
+    for first, stop in pairwise([0, *begins.tolist(), len(found.ends)]):
+        if first < stop:
+            yield int(found.calls.stream[first]), first, stop

@@ -60,8 +60,8 @@ def _values(calls: Calls, name: str) -> Array:
     return np.where(values == UNKNOWN, np.int64(-1), values) if values.dtype == "i8" else values
 
 
-def encoded(found: Events) -> bytes:
-    """Events of one stream, as bytes."""
+def encoded(found: Events) -> tuple[bytes, list[int]]:
+    """Events as bytes; where each begins, and the end of the last."""
     calls, ends = found.calls, found.ends
     entry, exit_ = np.zeros(int((~ends).sum()), ENTRY), np.zeros(int(ends.sum()), EXIT)
     for form, which in ((entry, ~ends), (exit_, ends)):
@@ -72,8 +72,9 @@ def encoded(found: Events) -> bytes:
     content = np.empty((len(ends), ENTRY.itemsize), np.uint8)
     content[~ends] = entry.view(np.uint8).reshape(-1, ENTRY.itemsize)
     content[ends, : EXIT.itemsize] = exit_.view(np.uint8).reshape(-1, EXIT.itemsize)
-    there = np.arange(ENTRY.itemsize) < np.where(ends, EXIT.itemsize, ENTRY.itemsize)[:, None]
-    return content[there].tobytes()
+    sizes = np.where(ends, EXIT.itemsize, ENTRY.itemsize)
+    there = np.arange(ENTRY.itemsize) < sizes[:, None]
+    return content[there].tobytes(), [0, *np.cumsum(sizes).tolist()]
 
 
 class Stream:
@@ -89,12 +90,10 @@ class Stream:
         self._index.write(np.array([head], INDEX_HEAD).tobytes())
         self._number = self._at = 0
 
-    def packet(self, found: Events) -> None:
-        """Writes these events, of this stream, as a packet."""
-        content = encoded(found)
+    def packet(self, content: bytes, times: tuple[int, int]) -> None:
+        """Writes encoded events of this stream, the first and the last at these times, as a packet."""
         bits = 8 * (PACKET.itemsize + len(content))
-        times: Array = found.time
-        first, last = int(times[0]), int(times[-1])
+        first, last = times
         who: tuple[Any, ...] = (
             self.thread.node, self.thread.process, self.thread.pid, self.thread.tid,
             -1 if self.thread.rank is None else self.thread.rank,

@@ -15,7 +15,9 @@ from _otf2.Config import conf
 
 from fathom.errors import FathomError
 
-EVENT_CHUNK, DEFINITION_CHUNK = 1 << 20, 4 << 20  # bytes that are kept before they are written
+EVENT_CHUNK = 1 << 20  # bytes that are kept before they are written
+#: The same of definitions, of which each location has a chunk, and more where the longest, a list of ranks, needs it.
+DEFINITION_CHUNK, OF_RANK = 1 << 18, 16
 ANCHOR = "traces"
 
 POINTER = ctypes.c_void_p
@@ -66,9 +68,10 @@ def check(code: int) -> None:
 class Archive:
     """An archive that is being written."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, ranks: int) -> None:
+        definitions = max(DEFINITION_CHUNK, OF_RANK * ranks)
         self._handle = _otf2.Archive_Open(
-            str(directory), ANCHOR, _otf2.FILEMODE_WRITE, EVENT_CHUNK, DEFINITION_CHUNK,
+            str(directory), ANCHOR, _otf2.FILEMODE_WRITE, EVENT_CHUNK, definitions,
             _otf2.SUBSTRATE_POSIX, _otf2.COMPRESSION_NONE,
         )  # fmt: skip
         # The library calls it as long as the archive is open.

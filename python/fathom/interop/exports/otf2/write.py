@@ -17,7 +17,7 @@ def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
     """As `fathom.interop.exports.formats.Writer` says."""
     tables = Tables(selected)
     with told():
-        archive = Archive(out)
+        archive = Archive(out, len(tables.speakers))
         archive.describe(f"Fathom {__version__}", selected.run.name)
         Events(selected, tables, archive, progress).write()
         metrics = Metrics(selected, archive)
