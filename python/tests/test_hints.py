@@ -11,7 +11,7 @@ from fathom.analysis.distribution.array import distribution
 from fathom.analysis.distribution.boxes import Boxes
 from fathom.codegen.generate.analysis.pieces import pieces_of
 from fathom.codegen.generate.build import read
-from fathom.codegen.hints.decomposition import Unsaid, statements, unrolled
+from fathom.codegen.hints.decomposition import Inexpressible, statements, unrolled
 
 RANKS = 16
 #: Kinds of dimensions that hints can say whatever the others are.
@@ -59,7 +59,7 @@ def said(one: Decomposition) -> bool:
         of = unrolled(found)
         names = [f"d{at}" for at in range(len(of.axes))]
         lines = statements(of, names, "v", "b", RANKS, writing=False)
-    except Unsaid:
+    except Inexpressible:
         return False
     elements = meant(lines, [axis.extent for axis in of.axes], RANKS)
     if len(of.axes) > len(
@@ -109,6 +109,6 @@ def test_a_grid_scales_along_its_slowest_dimension() -> None:
 def test_what_several_ranks_wrote_is_not_said() -> None:
     parts = {rank: (list(range(8)),) for rank in range(4)}
     found = distribution((8,), {r: boxes(p) for r, p in parts.items()}, 4)
-    with pytest.raises(Unsaid, match="several ranks write the same elements"):
+    with pytest.raises(Inexpressible, match="several ranks write the same elements"):
         statements(found, ["x"], "v", "b", 4, writing=True)
     assert statements(found, ["x"], "v", "b", 4, writing=False) == ["array: *, v, 0, x, b;"]

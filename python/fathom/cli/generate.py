@@ -103,9 +103,11 @@ def _from(arguments: argparse.Namespace, instead: dict[str, str]) -> int:
     """Writes the hints too, beside the code; both are written, or neither is."""
     from fathom.codegen.hints import origin  # reads runs and files: what hints alone do without
 
-    made = origin.found(arguments.origin, arguments.library, arguments.file, arguments.type)
+    sketched = origin.read_hints(
+        arguments.origin, arguments.library, arguments.file, arguments.type
+    )
     out = arguments.out or Path()
-    path, text = out / f"{made.sketch.name}.iog", made.sketch.text()
+    path, text = out / f"{sketched.sketch.name}.iog", sketched.sketch.text()
     if arguments.explain or arguments.plan or arguments.check:
         spec, plans = command.checked(path, instead, text)
         _print(arguments, path, spec, plans)
@@ -114,7 +116,7 @@ def _from(arguments: argparse.Namespace, instead: dict[str, str]) -> int:
         spec, plans = code.spec, code.plans
         origin.write(path, text)
         _write(code, path, out)
-    for line in made.compared(spec, plans):
+    for line in sketched.compared(spec, plans):
         print(line, file=sys.stderr)
     return 0
 

@@ -38,13 +38,13 @@ def read(path: str, text: str) -> Spec:
     source = scan(path, text)
     spec = Spec(source)
     statements = [(block, parse(source, block)) for block in source.blocks]
-    said = [one for one in statements if one[0].kind not in ("write", "read")]
-    for block, found in sorted(said, key=lambda one: one[0].kind != "types"):
-        for one in found:
+    definitions = [one for one in statements if one[0].kind not in ("write", "read")]
+    for block, lines in sorted(definitions, key=lambda one: one[0].kind != "types"):
+        for one in lines:
             _define(spec, block, one)
-    for block, found in statements:
+    for block, lines in statements:
         if block.kind in ("write", "read"):
-            spec.points.append(_point(spec, block, found))
+            spec.points.append(_point(spec, block, lines))
     _check_whole(spec)
     return spec
 
@@ -127,14 +127,14 @@ def _compound(spec: Spec, it: st.CompoundLine) -> None:
         at += -at % kind.align
         members[one.name.text] = Member(one.name.text, kind, at, length)
         at += kind.size * max(length, 1)
-    made = Compound(name, at, tuple(members.values()), it.name.place)
-    if len(made.leaves()) > MOST_NUMBERS:
+    compound = Compound(name, at, tuple(members.values()), it.name.place)
+    if len(compound.leaves()) > MOST_NUMBERS:
         raise Mistake(
             it.name.place,
-            f"{name} has {len(made.leaves())} numbers, more than {MOST_NUMBERS}",
+            f"{name} has {len(compound.leaves())} numbers, more than {MOST_NUMBERS}",
             "make what is so long a dimension of a variable",
         )
-    spec.types[name] = replace(made, size=at + -at % made.align)
+    spec.types[name] = replace(compound, size=at + -at % compound.align)
 
 
 def _length(it: st.MemberPart) -> int:
@@ -246,8 +246,8 @@ def _check_worked_out(spec: Spec, it: ex.Expression, kind: Type | None) -> None:
         )
 
 
-def _point(spec: Spec, block: Block, found: list[st.Statement]) -> Point:
-    accesses = [_access(spec, it) for it in found if isinstance(it, st.AccessLine)]
+def _point(spec: Spec, block: Block, statements: list[st.Statement]) -> Point:
+    accesses = [_access(spec, it) for it in statements if isinstance(it, st.AccessLine)]
     if not accesses:
         place = spec.source.place(block.first, 1)
         raise Mistake(place, f"the block {block.kind} moves nothing", "write an access into it")
@@ -355,11 +355,11 @@ def _is(it: ex.Expression, value: int) -> bool:
 
 def _product(factors: tuple[ex.Expression, ...], place: Place) -> ex.Expression | None:
     """None where all are 1."""
-    found: ex.Expression | None = None
+    product: ex.Expression | None = None
     for one in factors:
         if not _is(one, 1):
-            found = one if found is None else ex.Binary(place, "*", found, one)
-    return found
+            product = one if product is None else ex.Binary(place, "*", product, one)
+    return product
 
 
 def _check_whole(spec: Spec) -> None:

@@ -80,30 +80,30 @@ def generate(
 def _regions(spec: Spec, calls: dict[int, PointText]) -> dict[int, list[str]]:
     """Lines behind each I/O point, and behind the first other block what makes the functions known."""
     emitter = fortran if spec.language == "fortran" else c
-    found: dict[int, list[str]] = {}
+    regions: dict[int, list[str]] = {}
     points: dict[int, Point] = {id(point.block): point for point in spec.points}
     brought = False
     for number, block in enumerate(spec.source.blocks):
         if id(block) in points:
             text = calls[id(points[id(block)])]
-            found[number] = emitter.call_lines(spec, text)
+            regions[number] = emitter.call_lines(spec, text)
         elif not brought:
-            found[number] = emitter.bring_lines(spec)
+            regions[number] = emitter.bring_lines(spec)
             brought = True
-    return found
+    return regions
 
 
-def write(made: Generated, source: Path, out: Path) -> list[Path]:
+def write(generated: Generated, source: Path, out: Path) -> list[Path]:
     """Writes what is new or changed; refuses, before it writes anything, what was edited."""
-    for name in made.sealed:
+    for name in generated.sealed:
         check_unedited(out / name)
     copy = out / source.name
-    if source.name in made.texts and copy.exists() and not copy.samefile(source):
-        _check_copy(made, copy)
+    if source.name in generated.texts and copy.exists() and not copy.samefile(source):
+        _check_copy(generated, copy)
     try:
         out.mkdir(parents=True, exist_ok=True)
         written = []
-        for name, text in made.texts.items():
+        for name, text in generated.texts.items():
             path = out / name
             if not path.exists() or path.read_bytes() != text.encode():
                 path.write_bytes(text.encode())
@@ -113,9 +113,9 @@ def write(made: Generated, source: Path, out: Path) -> list[Path]:
     return written
 
 
-def _check_copy(made: Generated, path: Path) -> None:
+def _check_copy(generated: Generated, path: Path) -> None:
     """A copy from an earlier run is replaced only as it was written: the page beside it has its hash."""
-    page = path.with_name(f"{made.spec.name}_io.md")
+    page = path.with_name(f"{generated.spec.name}_io.md")
     text = path.read_bytes().decode("utf-8", errors="surrogateescape")
     known = page.read_text(encoding="utf-8") if page.exists() else ""
     if readme.copy_line(path.name, text) not in known:

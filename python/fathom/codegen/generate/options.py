@@ -72,10 +72,10 @@ def meant(name: str, word: str) -> str:
     return word
 
 
-def ruled(said: Iterable[str]) -> dict[str, str]:
+def ruled(assignments: Iterable[str]) -> dict[str, str]:
     """Options from `NAME=VALUE`, as --rule has them. Errors: UsageError."""
-    found = {}
-    for one in said:
+    options = {}
+    for one in assignments:
         name, _, word = one.partition("=")
         if name not in RULED:
             known = ", ".join(RULED)
@@ -85,5 +85,5 @@ def ruled(said: Iterable[str]) -> dict[str, str]:
         pattern, wants = OPTIONS[name]
         if not re.fullmatch(pattern, word):
             raise UsageError(f"generate: --rule {one}: '{word}' is not {wants}")
-        found[name] = meant(name, word)
-    return found
+        options[name] = meant(name, word)
+    return options

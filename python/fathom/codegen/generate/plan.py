@@ -83,22 +83,22 @@ def _raw(spec: Spec, point: Point, asked: Calls, collective: bool = False) -> in
 
 def _transfers(point: Point) -> list[Transfer]:
     """Accesses of all processes one by one; those of single processes to a variable and buffer side by side."""
-    found: list[Transfer] = []
+    transfers: list[Transfer] = []
     alone: dict[tuple[int, str, int], Transfer] = {}
     turns: dict[tuple[int, str, int | None], int] = {}
     for access in point.accesses:
         for at, box in enumerate(access.boxes):
             earlier = access.boxes[:at]
             if access.process is None:
-                found.append(Transfer(access.variable, access.buffer, {None: box}, earlier))
+                transfers.append(Transfer(access.variable, access.buffer, {None: box}, earlier))
                 continue
             turn = _turn(turns, access)
             key = (access.variable.number, access.buffer.name, turn)
             if key not in alone:
                 alone[key] = Transfer(access.variable, access.buffer, {}, earlier)
-                found.append(alone[key])
+                transfers.append(alone[key])
             alone[key].boxes[access.process] = box
-    return found
+    return transfers
 
 
 def _turn(turns: dict[tuple[int, str, int | None], int], access: Access) -> int:

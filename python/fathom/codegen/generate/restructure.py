@@ -55,7 +55,7 @@ def _members(spec: Spec) -> list[Variable]:
     for one in named:
         if one not in spec.variables:
             raise Mistake(option.place, f"no variable is called '{one}'", form)
-    first, *rest = found = [spec.variables[one] for one in named]
+    first, *rest = members = [spec.variables[one] for one in named]
     for other in rest:
         if (other.type, other.dimensions) != (first.type, first.dimensions):
             raise Mistake(
@@ -73,7 +73,7 @@ def _members(spec: Spec) -> list[Variable]:
     if {name, _dimension_name(name)} & (taken - set(named)):
         raise Mistake(option.place, f"something else is called '{name}' too", "give another name")
     words.check(Word(_dimension_name(name), option.place), "dimension")
-    return found
+    return members
 
 
 def _dimension_name(name: str) -> str:
@@ -96,19 +96,19 @@ def _numbered(spec: Spec, members: list[Variable], whole: Variable) -> dict[str,
     ours = {v.name for v in members}
     first = next(name for name in spec.variables if name in ours)
     left = [v for v in spec.variables.values() if v.name not in ours or v.name == first]
-    found = {v.name: replace(v, number=n) for n, v in enumerate(left)}
-    one = replace(whole, number=found[first].number)
-    return {name: one if name in ours else found[name] for name in spec.variables}
+    renumbered = {v.name: replace(v, number=n) for n, v in enumerate(left)}
+    one = replace(whole, number=renumbered[first].number)
+    return {name: one if name in ours else renumbered[name] for name in spec.variables}
 
 
 def _side_by_side(point: Point, members: list[Variable]) -> bool:
     """Whether accesses take all of them from one array, component by component."""
     known = {v.name: n for n, v in enumerate(members)}
-    found = [a for a in point.accesses if a.variable.name in known]
-    return len(found) % len(members) == 0 and all(
+    of_members = [a for a in point.accesses if a.variable.name in known]
+    return len(of_members) % len(members) == 0 and all(
         known[access.variable.name] == n % len(members)
-        and _is_part(access, found[n - n % len(members)], n % len(members))
-        for n, access in enumerate(found)
+        and _is_part(access, of_members[n - n % len(members)], n % len(members))
+        for n, access in enumerate(of_members)
     )
 
 
@@ -137,17 +137,17 @@ def _accesses(
 ) -> list[Access]:
     """Those of the members turned into some of the whole; others stay."""
     number = {v.name: n for n, v in enumerate(members)}
-    found = []
+    widened = []
     for access in point.accesses:
         variable = now[access.variable.name]
         part = number.get(access.variable.name)
         if part is None:
-            found.append(replace(access, variable=variable))
+            widened.append(replace(access, variable=variable))
         elif not fastest:
-            found.append(_widened(access, variable, part, 1, False))
+            widened.append(_widened(access, variable, part, 1, False))
         elif part == 0:
-            found.append(_widened(access, variable, 0, len(members), True))
-    return found
+            widened.append(_widened(access, variable, 0, len(members), True))
+    return widened
 
 
 def _widened(access: Access, whole: Variable, start: int, count: int, last: bool) -> Access:

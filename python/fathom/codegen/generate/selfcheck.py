@@ -47,5 +47,5 @@ def _length(spec: Spec, dim: Dimension) -> ex.Expression:
         return ex.Name(dim.place, dim.name)
     nprocs = spec.processes[0]
     values = spec.values(nprocs)
-    found = [piece for p in spec.points for piece in pieces_of(p, nprocs, values)]
-    return ex.Number(dim.place, lengths(spec, values, found)[dim.name])
+    pieces = [piece for p in spec.points for piece in pieces_of(p, nprocs, values)]
+    return ex.Number(dim.place, lengths(spec, values, pieces)[dim.name])

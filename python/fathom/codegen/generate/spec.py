@@ -59,13 +59,13 @@ class Compound(Type):
 
     def leaves(self) -> list[Leaf]:
         """All its numbers, in their order."""
-        found = []
+        leaves = []
         for m in self.members:
             inner = m.type.leaves() if isinstance(m.type, Compound) else [Leaf((), m.type)]
             places: list[tuple[int, ...]] = [(n,) for n in range(m.length)]
             for place in places or [()]:
-                found += [Leaf((m.name, *place, *one.path), one.type) for one in inner]
-        return found
+                leaves += [Leaf((m.name, *place, *one.path), one.type) for one in inner]
+        return leaves
 
 
 TYPES = {

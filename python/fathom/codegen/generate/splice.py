@@ -54,13 +54,13 @@ def _inert(source: Source, block: Block) -> list[str]:
 
 def _behind_region(source: Source, at: int) -> int:
     """The line behind the region that an earlier run wrote there; UsageError if it was edited."""
-    found = BEGIN.match(source.lines[at]) if at < len(source.lines) else None
-    if found is None:
+    begin = BEGIN.match(source.lines[at]) if at < len(source.lines) else None
+    if begin is None:
         return at
     for end in range(at + 1, len(source.lines)):
         if not END.match(source.lines[end]):
             continue
-        if digest("".join(source.lines[at + 1 : end])) != found[1]:
+        if digest("".join(source.lines[at + 1 : end])) != begin[1]:
             raise UsageError(
                 f"{source.path}:{at + 1}: the generated lines below were edited; move the change out of"
                 " them, delete them with both guard lines, and generate again"

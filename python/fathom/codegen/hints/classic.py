@@ -42,10 +42,10 @@ class _Reader:
     def take(self, count: int) -> bytes:
         if count > self.size:
             raise self.damaged(f"{count} bytes of a header, in a file of {self.size}")
-        found = self.file.read(count)
-        if len(found) < count:
+        data = self.file.read(count)
+        if len(data) < count:
             raise self.damaged("the header ends too early")
-        return found
+        return data
 
     def int32(self) -> int:
         (value,) = struct.unpack(">i", self.take(4))
@@ -65,16 +65,16 @@ class _Reader:
 
     def list(self, tag: int) -> range:
         """Of so many things; none, where the list is absent."""
-        found, count = self.int32(), self.count()
-        if found not in (0, tag) or (found == 0 and count) or count > self.size:
-            raise self.damaged(f"a list of kind {found}, {tag} was expected")
+        number, count = self.int32(), self.count()
+        if number not in (0, tag) or (number == 0 and count) or count > self.size:
+            raise self.damaged(f"a list of kind {number}, {tag} was expected")
         return range(count)
 
     def type(self) -> int:
-        found = self.int32()
-        if found not in TYPES:
-            raise self.damaged(f"no type has the number {found}")
-        return found
+        number = self.int32()
+        if number not in TYPES:
+            raise self.damaged(f"no type has the number {number}")
+        return number
 
 
 def read(path: Path) -> Header:
@@ -94,12 +94,12 @@ def _header(of: _Reader) -> Header:
     for number in of.list(DIMENSIONS):
         name, length = of.name(), of.count()
         dims.append(Dimension(f"d{number}", name, length or records, length == 0))
-    found = Header("netCDF")
-    found.attributes += _attributes(of, None)
+    header = Header("netCDF")
+    header.attributes += _attributes(of, None)
     for _ in of.list(VARIABLES):
         name = of.name()
         numbers = [of.count() for _ in range(of.count())]
-        found.attributes += _attributes(of, name)
+        header.attributes += _attributes(of, name)
         kind = of.type()
         of.count()  # bytes of the variable
         of.take(of.offset_bytes)
@@ -107,8 +107,8 @@ def _header(of: _Reader) -> Header:
             raise of.damaged(f"{name} has a dimension that is not there")
         shape = tuple(dims[number] for number in numbers)
         what = f"{TYPES[kind][2]}, {len(shape)} dimensions"
-        found.variables.append(Variable(name, TYPES[kind][0], what, shape))
-    return found
+        header.variables.append(Variable(name, TYPES[kind][0], what, shape))
+    return header
 
 
 def _records(count: int) -> int:
@@ -116,14 +116,16 @@ def _records(count: int) -> int:
 
 
 def _attributes(of: _Reader, variable: str | None) -> list[Attribute]:
-    found = []
+    attributes = []
     for _ in of.list(ATTRIBUTES):
         name, kind, count = of.name(), of.type(), of.count()
         label, letter, _ = TYPES[kind]
         raw = of.padded(count * struct.calcsize(letter))
         if kind == TEXT:
             text = raw.rstrip(b"\0").decode("utf-8", errors="replace")
-            found.append(Attribute(variable, name, None, (text,)))
+            attributes.append(Attribute(variable, name, None, (text,)))
         elif label:
-            found.append(Attribute(variable, name, label, struct.unpack(f">{count}{letter}", raw)))
-    return found
+            attributes.append(
+                Attribute(variable, name, label, struct.unpack(f">{count}{letter}", raw))
+            )
+    return attributes

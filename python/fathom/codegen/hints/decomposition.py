@@ -14,7 +14,7 @@ from fathom.analysis.distribution.spans import Section
 MOST_STATEMENTS = 4096  # rank by rank, of one array
 
 
-class Unsaid(Exception):
+class Inexpressible(Exception):
     """Why a distribution cannot be said in hints."""
 
 
@@ -33,7 +33,7 @@ def in_elements(axes: Sequence[Axis], size: int) -> tuple[Axis, ...]:
     numbers = [last.extent, last.touched, last.size or 0, *last.sizes, *last.starts, *last.ghosts]
     numbers += [at.first, at.end, at.length, at.step] if at else []
     if any(number % size for number in numbers):
-        raise Unsaid(f"its pieces are no multiples of {size} bytes: choose another --type")
+        raise Inexpressible(f"its pieces are no multiples of {size} bytes: choose another --type")
     whole = Section(*(n // size for n in (at.first, at.end, at.length, at.step))) if at else None
     return (
         *rest,
@@ -58,7 +58,7 @@ def unrolled(of: Distribution) -> Distribution:
     piece = first.size or 1
     deal = piece * first.parts
     if first.touched % deal:
-        raise Unsaid("the last of the pieces that its ranks have in turn is shorter")
+        raise Inexpressible("the last of the pieces that its ranks have in turn is shorter")
     rounds = first.touched // deal
     outer = Axis("*", 1, rounds, rounds, Section(0, rounds, rounds, rounds))
     inner = Axis(BLOCK, first.parts, deal, deal, Section(0, deal, deal, deal), piece)
@@ -72,18 +72,20 @@ def statements(
 ) -> list[str]:
     """Accesses of an array whose dimensions have these names, in a job of `ranks`."""
     if not of.regular:
-        raise Unsaid("how it is spread over the ranks follows no rule")
+        raise Inexpressible("how it is spread over the ranks follows no rule")
     if any(not (axis.starts or (axis.section and axis.section.whole)) for axis in of.axes):
-        raise Unsaid("only every so many elements were touched")
+        raise Inexpressible("only every so many elements were touched")
     if any(axis.kind == CYCLIC for axis in of.axes):
-        raise Unsaid("pieces are dealt out in turn along one of several dimensions")
+        raise Inexpressible("pieces are dealt out in turn along one of several dimensions")
     if writing and (of.copies > 1 or any(any(axis.ghosts) for axis in of.axes)):
-        raise Unsaid("several ranks write the same elements")
+        raise Inexpressible("several ranks write the same elements")
     by_rule = of.ranks == tuple(range(ranks)) and not of.places
-    if by_rule and (found := _formula(of, names, ranks)):
-        return [_array("*", array, found, buffer)]
+    if by_rule and (formula := _formula(of, names, ranks)):
+        return [_array("*", array, formula, buffer)]
     if len(of.ranks) > MOST_STATEMENTS:
-        raise Unsaid(f"its parts follow no formula, and there are more than {MOST_STATEMENTS}")
+        raise Inexpressible(
+            f"its parts follow no formula, and there are more than {MOST_STATEMENTS}"
+        )
     return [_array(str(rank), array, part, buffer) for rank, part in _each(of)]
 
 
@@ -96,12 +98,12 @@ def _array(who: str, array: str, parts: Sequence[Part], buffer: str) -> str:
 
 
 def _each(of: Distribution) -> list[tuple[int, list[Part]]]:
-    found = []
+    parts_of_ranks = []
     for number, rank in enumerate(of.ranks):
         at = of.places[number] if of.places else _place(of, number)
         parts = [_numbers(axis, i) for axis, i in zip(of.axes, at, strict=True)]
-        found.append((rank, parts))
-    return found
+        parts_of_ranks.append((rank, parts))
+    return parts_of_ranks
 
 
 def _place(of: Distribution, number: int) -> list[int]:
@@ -135,18 +137,18 @@ def _numbers(axis: Axis, place: int) -> Part:
 def _formula(of: Distribution, names: Sequence[str], ranks: int) -> list[Part] | None:
     """None: some dimension has none."""
     index = _indices(of, ranks)
-    found = []
+    formulas = []
     for at, (axis, name) in enumerate(zip(of.axes, names, strict=True)):
         part = _part(axis, name, *index[at])
         if part is None:
             return None
-        found.append(part)
-    return found
+        formulas.append(part)
+    return formulas
 
 
 def _indices(of: Distribution, ranks: int) -> list[tuple[str, str]]:
     """Of each dimension: the place of a rank, and how many places there are. The slowest counts as far as ranks go."""
-    found = [("0", "1") for _ in of.axes]
+    places = [("0", "1") for _ in of.axes]
     step = 1
     for name in of.order:
         parts = of.copies if name == COPIES else of.axes[name].parts
@@ -154,9 +156,9 @@ def _indices(of: Distribution, ranks: int) -> list[tuple[str, str]]:
         digit = "rank" if step == 1 else f"div(rank, {step})"
         if name != COPIES:
             count = ("nprocs" if step == 1 else f"(nprocs / {step})") if last else str(parts)
-            found[name] = (digit if last else f"({digit} % {parts})", count)
+            places[name] = (digit if last else f"({digit} % {parts})", count)
         step *= parts
-    return found
+    return places
 
 
 def _part(axis: Axis, name: str, index: str, parts: str) -> Part | None:

@@ -31,17 +31,17 @@ def read(path: Path) -> Header:
 
 
 def _header(file: h5py.File) -> Header:
-    found = Header("netCDF-4" if "_NCProperties" in file.attrs else "HDF5")
-    found.attributes += _attributes(file, None)
+    header = Header("netCDF-4" if "_NCProperties" in file.attrs else "HDF5")
+    header.attributes += _attributes(file, None)
 
     def visit(name: str, it: Any) -> None:
         if not isinstance(it, h5py.Dataset) or _is_only_scale(it):
             return
-        found.variables.append(Variable(name, _type(it.dtype), _what(it), _dimensions(it)))
-        found.attributes.extend(_attributes(it, name))
+        header.variables.append(Variable(name, _type(it.dtype), _what(it), _dimensions(it)))
+        header.attributes.extend(_attributes(it, name))
 
     file.visititems(visit)
-    return found
+    return header
 
 
 def _is_only_scale(it: h5py.Dataset) -> bool:
@@ -61,7 +61,7 @@ def _what(it: h5py.Dataset) -> str:
 
 def _dimensions(it: h5py.Dataset) -> tuple[Dimension, ...]:
     """By its scales; a dimension without one is known by its length."""
-    found = []
+    dimensions = []
     most = it.maxshape or ()
     for at, length in enumerate(it.shape or ()):
         grows = at == 0 and most[at] is None
@@ -70,15 +70,15 @@ def _dimensions(it: h5py.Dataset) -> tuple[Dimension, ...]:
             scales = [it]
         if scales:
             scale = scales[0].name or ""
-            found.append(Dimension(scale, scale, length, grows))
+            dimensions.append(Dimension(scale, scale, length, grows))
         else:
             name = f"n{length}_more" if grows else f"n{length}"
-            found.append(Dimension(name, name, length, grows))
-    return tuple(found)
+            dimensions.append(Dimension(name, name, length, grows))
+    return tuple(dimensions)
 
 
 def _attributes(of: Any, variable: str | None) -> list[Attribute]:
-    found = []
+    attributes = []
     for name in of.attrs:
         if name in INTERNAL or name.startswith("_N") or name.startswith("_nc"):
             continue
@@ -89,10 +89,10 @@ def _attributes(of: Any, variable: str | None) -> list[Attribute]:
         if isinstance(value, bytes):
             value = value.decode("utf-8", errors="replace")
         if isinstance(value, str):
-            found.append(Attribute(variable, name, None, (value,)))
+            attributes.append(Attribute(variable, name, None, (value,)))
             continue
         numbers = np.asarray(value)
         kind = _type(numbers.dtype)
         if kind and numbers.size and numbers.ndim < 2:
-            found.append(Attribute(variable, name, kind, tuple(numbers.ravel().tolist())))
-    return found
+            attributes.append(Attribute(variable, name, kind, tuple(numbers.ravel().tolist())))
+    return attributes

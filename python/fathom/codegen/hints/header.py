@@ -89,9 +89,9 @@ class Maker:
     def dimension(self, key: object, name: str, length: str) -> str:
         """The name of a dimension; the same for the same key."""
         if key not in self._dimensions:
-            made = name_of(name, self._known)
-            self._dimensions[key] = made
-            self.sketch.dimensions[made] = length
+            unique = name_of(name, self._known)
+            self._dimensions[key] = unique
+            self.sketch.dimensions[unique] = length
         return self._dimensions[key]
 
     def length(self, length: int) -> str:
@@ -103,9 +103,9 @@ class Maker:
 
     def array(self, path: str, kind: str, dims: list[str], remarks: tuple[str, ...] = ()) -> Array:
         """A variable more."""
-        made = Array(name_of(path, self._arrays), path.strip("/"), kind, tuple(dims), remarks)
-        self.sketch.arrays.append(made)
-        return made
+        array_ = Array(name_of(path, self._arrays), path.strip("/"), kind, tuple(dims), remarks)
+        self.sketch.arrays.append(array_)
+        return array_
 
     def attribute(self, of: str | None, one: Attribute) -> None:
         """Where the hints can say it; else it is among what was left out."""
@@ -130,31 +130,31 @@ def _values(one: Attribute) -> str:
 
 def sketch(path: Path, library: str) -> Sketch:
     """Hints for a file with what this one has, in pieces as even as can be along one dimension."""
-    found = read(path)
+    header = read(path)
     remarks = [
-        f"From the header of {path} ({found.kind}).",
+        f"From the header of {path} ({header.kind}).",
         f"Cut over {PROCESSES} processes: change that below.",
     ]
-    made = Sketch(name_of(path.stem, set()), library, PROCESSES, remarks)
-    maker, names = Maker(made), {}
-    for variable in found.variables:
+    hints = Sketch(name_of(path.stem, set()), library, PROCESSES, remarks)
+    maker, names = Maker(hints), {}
+    for variable in header.variables:
         if variable.type is None or not variable.dimensions:
-            made.left_out.append(f"{variable.path}: {variable.what}")
+            hints.left_out.append(f"{variable.path}: {variable.what}")
             continue
         dims = [maker.of_header(one) for one in variable.dimensions]
         array = maker.array(variable.path, variable.type, dims)
         names[variable.path] = array.name
         access = _pieces(array.name, dims, variable.dimensions)
         for kind in ("write", "read"):
-            made.points.setdefault(kind, []).append(access)
-    if not made.arrays:
+            hints.points.setdefault(kind, []).append(access)
+    if not hints.arrays:
         raise RunError(
-            f"{path}: holds no array that hints can describe; left out: {made.left_out or 'nothing'}"
+            f"{path}: holds no array that hints can describe; left out: {hints.left_out or 'nothing'}"
         )
-    for one in found.attributes:
+    for one in header.attributes:
         if one.variable is None or one.variable in names:
             maker.attribute(names[one.variable] if one.variable else None, one)
-    return made
+    return hints
 
 
 def _pieces(array: str, names: list[str], dims: tuple[Dimension, ...]) -> str:

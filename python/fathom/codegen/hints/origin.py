@@ -15,7 +15,7 @@ from fathom.errors import FathomError, UsageError
 
 
 @dataclass(frozen=True)
-class Found:
+class Hints:
     """Hints, and of a run what it did."""
 
     sketch: Sketch
@@ -37,14 +37,14 @@ class Found:
         return lines
 
 
-def found(origin: str, library: str | None, glob: str | None, kind: str | None) -> Found:
+def read_hints(origin: str, library: str | None, glob: str | None, kind: str | None) -> Hints:
     """Hints from what this names."""
     library = library or "pnetcdf"
     path = Path(origin)
     if path.is_file() and header.kind_of(path):
         if glob or kind:
             raise UsageError(f"generate: --file and --type say nothing of {origin}: it is no run")
-        return Found(header.sketch(path, library))
+        return Hints(header.sketch(path, library))
     opened = fathom.open(origin)
     source = Remembered(opened)
     seen = patterns(source)
@@ -52,7 +52,7 @@ def found(origin: str, library: str | None, glob: str | None, kind: str | None) 
         seen = of_files("generate", seen, opened.name, glob)
     check_any(seen, opened)
     group = run.group_of(seen, opened.name)
-    return Found(run.sketch(seen, group, opened.name, library, kind), run.observed(source, group))
+    return Hints(run.sketch(seen, group, opened.name, library, kind), run.observed(source, group))
 
 
 def write(path: Path, text: str) -> None:

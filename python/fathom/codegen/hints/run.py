@@ -13,7 +13,7 @@ from fathom.analysis.distribution.hpf import directives
 from fathom.analysis.distribution.uses import Use
 from fathom.codegen.generate.spec import SIZES
 from fathom.codegen.hints import header
-from fathom.codegen.hints.decomposition import Unsaid, in_elements, statements, unrolled
+from fathom.codegen.hints.decomposition import Inexpressible, in_elements, statements, unrolled
 from fathom.codegen.hints.header import Maker
 from fathom.codegen.hints.sketch import Sketch, name_of
 from fathom.errors import RunError, UsageError
@@ -45,11 +45,11 @@ class Group:
         return max(1, len(files) // len(self.use.ranks)) if self.per_process else len(files)
 
 
-def group_of(found: Patterns, name: str) -> Group:
+def group_of(seen: Patterns, name: str) -> Group:
     """The one group of files that was written, else read; UsageError where there are several."""
     by_group: dict[str, list[Pattern]] = defaultdict(list)
-    for one in found.patterns:
-        by_group[found.files.get(one.file, one.path)].append(one)
+    for one in seen.patterns:
+        by_group[seen.files.get(one.file, one.path)].append(one)
     for direction in ("write", "read"):
         chosen = [
             key for key, all_ in by_group.items() if any(p.direction == direction for p in all_)
@@ -60,7 +60,7 @@ def group_of(found: Patterns, name: str) -> Group:
                 f"generate: {name} has {len(chosen)} groups of files, say one by --file GLOB: {there}"
             )
         if chosen:
-            use = next(one for one in found.uses if one.files == chosen[0])
+            use = next(one for one in seen.uses if one.files == chosen[0])
             return Group(use, by_group[chosen[0]], use.use == "per process" and len(use.ranks) > 1)
     raise RunError(f"{name}: no array of a file was seen")
 
@@ -78,12 +78,12 @@ def observed(source: Source, group: Group) -> Observed:
     )
 
 
-def sketch(found: Patterns, group: Group, run: str, library: str, kind: str | None) -> Sketch:
+def sketch(seen: Patterns, group: Group, run: str, library: str, kind: str | None) -> Sketch:
     """`kind`: the type of elements where only bytes were seen."""
     use = group.use
     name = name_of(PurePosixPath(use.files).name.partition(".")[0].replace("*", ""), set())
-    made = Sketch(name, library, found.ranks, _remarks(group, run, found.ranks))
-    maker = Maker(made)
+    hints = Sketch(name, library, seen.ranks, _remarks(group, run, seen.ranks))
+    maker = Maker(hints)
     arrays: dict[Key, list[Pattern]] = defaultdict(list)
     for one in sorted(_first_set(group), key=lambda one: (one.first_start, one.origin or 0)):
         arrays[one.name, one.origin].append(one)
@@ -91,13 +91,13 @@ def sketch(found: Patterns, group: Group, run: str, library: str, kind: str | No
     for (_, origin), patterns in sorted(arrays.items(), key=_origin):
         path = patterns[0].name or ("data" if len(arrays) == 1 else f"data_at_{origin}")
         try:
-            _Arrays(maker, found.ranks, kind, headers).add(path, patterns, group.per_process)
-        except Unsaid as why:
-            made.left_out.append(f"{path}: {why}")
-    if not made.arrays:
-        raise RunError(f"{run}: {use.files}: hints cannot say it: {'; '.join(made.left_out)}")
+            _Arrays(maker, seen.ranks, kind, headers).add(path, patterns, group.per_process)
+        except Inexpressible as why:
+            hints.left_out.append(f"{path}: {why}")
+    if not hints.arrays:
+        raise RunError(f"{run}: {use.files}: hints cannot say it: {'; '.join(hints.left_out)}")
     _attributes(maker, headers, group)
-    return made
+    return hints
 
 
 Key = tuple[str | None, int | None]  # an array's name, or where bytes without one begin
@@ -112,20 +112,20 @@ def _first_set(group: Group) -> list[Pattern]:
     first: dict[tuple[int, ...], str] = {}
     for one in sorted(group.patterns, key=lambda one: one.path):
         first.setdefault(one.distribution.ranks if group.per_process else (), one.path)
-    kept = set(first.values())
-    return [one for one in group.patterns if one.path in kept]
+    first_paths = set(first.values())
+    return [one for one in group.patterns if one.path in first_paths]
 
 
 def _remarks(group: Group, run: str, ranks: int) -> list[str]:
     use = group.use
-    found = [f"From the run {run}, of {ranks} ranks: {use.files}."]
+    remarks = [f"From the run {run}, of {ranks} ranks: {use.files}."]
     if group.per_process:
-        found.append(
+        remarks.append(
             f"Each of {len(use.ranks)} ranks had a file of its own; here they are one file."
         )
     if group.sets > 1:
-        found.append(f"There were {group.sets} like this: call the functions for each.")
-    return found
+        remarks.append(f"There were {group.sets} like this: call the functions for each.")
+    return remarks
 
 
 def _attributes(maker: Maker, headers: dict[str, header.Header | None], group: Group) -> None:
@@ -155,19 +155,21 @@ class _Arrays:
             by_direction[one.direction].append(one)
         first = next(iter(by_direction.values()))
         kind, remark = self._type(first[0])
-        said: dict[str, tuple[list[str], list[str], list[str]]] = {}
-        for direction, found in by_direction.items():
-            said[direction] = (
-                self._stack(found, kind) if per_process else self._shared(found[0], kind)
+        accesses: dict[str, tuple[list[str], list[str], list[str]]] = {}
+        for direction, patterns_of in by_direction.items():
+            accesses[direction] = (
+                self._stack(patterns_of, kind)
+                if per_process
+                else self._shared(patterns_of[0], kind)
             )
-        dims = next(iter(said.values()))[0]
-        if any(one[0] != dims for one in said.values()):
-            raise Unsaid("it was read as an array of another shape than it was written")
-        remarks = [f"{d}: {line}" for d, one in said.items() for line in one[2]]
+        dims = next(iter(accesses.values()))[0]
+        if any(one[0] != dims for one in accesses.values()):
+            raise Inexpressible("it was read as an array of another shape than it was written")
+        remarks = [f"{d}: {line}" for d, one in accesses.items() for line in one[2]]
         array = self.maker.array(
             path, kind, self._names(dims, first[0], per_process), (*remark, *remarks)
         )
-        for direction, (_, lines, _) in said.items():
+        for direction, (_, lines, _) in accesses.items():
             points = self.maker.sketch.points.setdefault(direction, [])
             points += [line.format(*array.dimensions, array=array.name) for line in lines]
 
@@ -185,7 +187,7 @@ class _Arrays:
             return known.type, ()
         size = one.element_bytes or 1
         if size not in BY_SIZE:
-            raise Unsaid(f"elements of {size} bytes")
+            raise Inexpressible(f"elements of {size} bytes")
         return BY_SIZE[size], (f"elements of {size} bytes were seen; their type is a guess",)
 
     def _in_header(self, one: Pattern) -> header.Variable | None:
@@ -211,7 +213,7 @@ class _Arrays:
     def _shared(self, one: Pattern, kind: str) -> tuple[list[str], list[str], list[str]]:
         """Lengths, statements, remarks of an array of a file that the ranks share."""
         if one.why:
-            raise Unsaid(one.why)
+            raise Inexpressible(one.why)
         of = unrolled(one.distribution)
         if one.name is None:
             of = replace(of, axes=in_elements(of.axes, SIZES[kind]))
@@ -241,7 +243,7 @@ class _Arrays:
             line = f"array: *, {{array}}, rank, 1, {whole}, {{array}};"
             return ["nprocs", *map(str, shapes[0])], [line], [remark]
         if len({shape[1:] for shape in shapes}) > 1:
-            raise Unsaid("the ranks' files have arrays of different shapes")
+            raise Inexpressible("the ranks' files have arrays of different shapes")
         starts = [0, *accumulate(shape[0] for shape in shapes)]
         whole = "".join(f", 0, {{{at}}}" for at in rest[:-1])
         lines = [
@@ -253,10 +255,10 @@ class _Arrays:
     def _whole(self, one: Pattern, kind: str) -> tuple[int, ...]:
         """The shape of an array that one rank moved whole."""
         if one.why or not one.regular or len(one.distribution.ranks) != 1:
-            raise Unsaid(one.why or "it is not of one rank alone, or follows no rule")
+            raise Inexpressible(one.why or "it is not of one rank alone, or follows no rule")
         axes = one.distribution.axes
         if one.name is None:
             axes = in_elements(axes, SIZES[kind])
         if any(axis.touched != axis.extent for axis in axes):
-            raise Unsaid("only a part of each file was touched")
+            raise Inexpressible("only a part of each file was touched")
         return tuple(axis.extent for axis in axes)

@@ -105,12 +105,12 @@ def read(run: Run, level: str, glob: str | None = None) -> Recorded:
     for process, row in chosen:
         calls[ranks[process]].append(_call(row, ranks[process], objects))
     threads = max((len(one) for one in streams.values()), default=1)
-    found = Recorded(level, mpi, calls, objects, left_out, "", threads)
-    _arguments(run, found)
-    _keep_below_root(found)
-    _check_renamed(run, found)
-    found.groups = _groups(found)
-    return found
+    recorded = Recorded(level, mpi, calls, objects, left_out, "", threads)
+    _arguments(run, recorded)
+    _keep_below_root(recorded)
+    _check_renamed(run, recorded)
+    recorded.groups = _groups(recorded)
+    return recorded
 
 
 def _text(name: str) -> str:
@@ -156,12 +156,12 @@ def _check_whole(run: Run, layers: tuple[str, ...], processes: Iterable[int]) ->
         processes=list(processes), layers=list(layers),
     ).to_pylist()  # fmt: skip
     if rows:
-        said = ", ".join(f"{row['missing']:,} x {row['op']}" for row in rows[:3])
+        counted = ", ".join(f"{row['missing']:,} x {row['op']}" for row in rows[:3])
         again = every_call(
             run.manifest, "record the run with --level call, or replay it at another level"
         )
         raise RunError(
-            f"{run.name}: calls of layer {rows[0]['layer']} were only counted ({said}): {again}"
+            f"{run.name}: calls of layer {rows[0]['layer']} were only counted ({counted}): {again}"
         )
 
 
@@ -271,35 +271,35 @@ def _call(row: dict[str, Any], rank: int, objects: dict[int, Object]) -> Call:
     )  # fmt: skip
 
 
-def _keep_below_root(found: Recorded) -> None:
+def _keep_below_root(recorded: Recorded) -> None:
     """What only asks about names outside of the directory that holds all files is left out."""
     paths = (
         {
             str(PurePosixPath(call.path).parent)
-            for call in found.every()
+            for call in recorded.every()
             if call.kind in ("open", *MOVES) and not call.failed and call.layer != "hdf5"
         }
         | {
             str(PurePosixPath(path).parent)
-            for call in found.every()
+            for call in recorded.every()
             if call.op == "rename" and not call.failed
             for path in _paths(call)
         }
         | {
             str(PurePosixPath(one.path).parent)
-            for one in found.objects.values()
-            if one.row["class"] == "hdf5_file" and found.level == "hdf5"
+            for one in recorded.objects.values()
+            if one.row["class"] == "hdf5_file" and recorded.level == "hdf5"
         }
     )
-    found.root = commonpath(paths) if paths else ""
-    for rank, calls in enumerate(found.calls):
-        kept = []
+    recorded.root = commonpath(paths) if paths else ""
+    for rank, calls in enumerate(recorded.calls):
+        below = []
         for call in calls:
-            if call.layer == "hdf5" or all(_inside(path, found.root) for path in _paths(call)):
-                kept.append(call)
+            if call.layer == "hdf5" or all(_inside(path, recorded.root) for path in _paths(call)):
+                below.append(call)
             else:
-                found.left_out["on names outside of the directory of the files"] += 1
-        found.calls[rank] = kept
+                recorded.left_out["on names outside of the directory of the files"] += 1
+        recorded.calls[rank] = below
 
 
 def _paths(call: Call) -> list[str]:
@@ -311,8 +311,8 @@ def _inside(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
-def _arguments(run: Run, found: Recorded) -> None:
-    by_id = {call.id: call for call in found.every()}
+def _arguments(run: Run, recorded: Recorded) -> None:
+    by_id = {call.id: call for call in recorded.every()}
     rows = run.sql(
         "select call, name, value, text from args where call in (select unnest($calls))",
         calls=list(by_id),
@@ -324,8 +324,8 @@ def _arguments(run: Run, found: Recorded) -> None:
             by_id[call].arguments[name] = _direct(text)
 
 
-def _check_renamed(run: Run, found: Recorded) -> None:
-    for call in found.every():
+def _check_renamed(run: Run, recorded: Recorded) -> None:
+    for call in recorded.every():
         if call.op == "rename" and "to" not in call.arguments:
             raise RunError(
                 f"{run.name}: rename of {call.path}: its other name was not recorded; replay other files (--file)"
@@ -334,10 +334,10 @@ def _check_renamed(run: Run, found: Recorded) -> None:
 
 def _groups(recorded: Recorded) -> dict[int, tuple[int, ...]]:
     """World ranks of each group that opened files, in its own order."""
-    found: dict[int, dict[int, int]] = {}
+    groups: dict[int, dict[int, int]] = {}
     rank_of = {call.object: call.rank for call in recorded.every()}
     for number, one in recorded.objects.items():
         hash_, own = one.row["group_hash"], one.row["group_rank"]
         if hash_ is not None and own is not None and number in rank_of:
-            found.setdefault(hash_, {})[own] = rank_of[number]
-    return {hash_: tuple(ranks[at] for at in sorted(ranks)) for hash_, ranks in found.items()}
+            groups.setdefault(hash_, {})[own] = rank_of[number]
+    return {hash_: tuple(ranks[at] for at in sorted(ranks)) for hash_, ranks in groups.items()}

@@ -14,48 +14,48 @@ from fathom.tune.settings.stacks import OPEN_MPI, here, named
 FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
 
 
-def family(made: Program) -> str:
+def family(program: Program) -> str:
     """Of the run's MPI; of a run without one any."""
-    if made.mpi:
-        return mpi.kind(made.mpi)
+    if program.mpi:
+        return mpi.kind(program.mpi)
     return "mpich" if named("mpicc", "mpich") else "openmpi"
 
 
-def write(made: Program, source: Path) -> None:
+def write(program: Program, source: Path) -> None:
     """The source, and beside it its table, if it has one: NAME.c, NAME.table."""
     if source.suffix != ".c":
         raise UsageError(f"replay: {source}: a program in C is named NAME.c")
     try:
-        source.write_text(made.text, encoding="utf-8")
-        if made.table:
-            source.with_suffix(".table").write_bytes(made.table)
+        source.write_text(program.text, encoding="utf-8")
+        if program.table:
+            source.with_suffix(".table").write_bytes(program.table)
     except OSError as error:
         raise FathomError(f"{error.filename}: {error.strerror}") from error
 
 
-def build(made: Program, built: Path, compiler: Sequence[str] | None) -> None:
+def build(program: Program, built: Path, compiler: Sequence[str] | None) -> None:
     """The program, and beside it its table: NAME, NAME.table."""
-    words = list(compiler or _ours("mpicc", made))
+    words = list(compiler or _ours("mpicc", program))
     with tempfile.TemporaryDirectory(prefix="fathom-replay-") as place:
         source = Path(place) / "replay.c"
-        source.write_text(made.text, encoding="utf-8")
-        words += [*FLAGS, "-o", str(built), str(source), *_hdf5(made)]
+        source.write_text(program.text, encoding="utf-8")
+        words += [*FLAGS, "-o", str(built), str(source), *_hdf5(program)]
         _done(subprocess.run(words, capture_output=True, text=True, check=False), words)
-    if made.table:
+    if program.table:
         try:
-            built.with_name(f"{built.name}.table").write_bytes(made.table)
+            built.with_name(f"{built.name}.table").write_bytes(program.table)
         except OSError as error:
             raise FathomError(f"{error.filename}: {error.strerror}") from error
 
 
-def _hdf5(made: Program) -> tuple[str, ...]:
+def _hdf5(program: Program) -> tuple[str, ...]:
     """What the compiler needs for parallel HDF5."""
-    if not made.hdf5:
+    if not program.hdf5:
         return ()
-    stack = here().get(f"hdf5-{family(made)}")
+    stack = here().get(f"hdf5-{family(program)}")
     if stack is None:
         raise FathomError(
-            f"replay: no parallel HDF5 of {made.mpi or 'an MPI'} here; --level mpiio needs none"
+            f"replay: no parallel HDF5 of {program.mpi or 'an MPI'} here; --level mpiio needs none"
         )
     return stack.flags
 
@@ -67,19 +67,27 @@ def _done(done: subprocess.CompletedProcess[str], words: Sequence[str]) -> None:
         raise FathomError(f"replay: {words[0]} could not build the program: {first}")
 
 
-def _ours(tool: str, made: Program) -> list[str]:
-    found = named(tool, family(made))
-    if not found:
+def _ours(tool: str, program: Program) -> list[str]:
+    path = named(tool, family(program))
+    if not path:
         option = "--compiler" if tool == "mpicc" else "--launcher"
-        raise FathomError(f"replay: no {tool} of {made.mpi or 'an MPI'} here; say one by {option}")
-    return [found]
+        raise FathomError(
+            f"replay: no {tool} of {program.mpi or 'an MPI'} here; say one by {option}"
+        )
+    return [path]
 
 
-def launch(made: Program, built: Path, directory: str, launcher: Sequence[str] | None) -> int:
+def launch(program: Program, built: Path, directory: str, launcher: Sequence[str] | None) -> int:
     """Its exit status."""
-    words = [*(launcher or _ours("mpiexec", made)), "-n", str(made.ranks), str(built), directory]
+    words = [
+        *(launcher or _ours("mpiexec", program)),
+        "-n",
+        str(program.ranks),
+        str(built),
+        directory,
+    ]
     environment = dict(os.environ)
-    if family(made) == "openmpi":
+    if family(program) == "openmpi":
         environment = OPEN_MPI | environment
     try:
         return subprocess.run(words, env=environment, check=False).returncode

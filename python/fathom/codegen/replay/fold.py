@@ -170,17 +170,17 @@ def tabled(nodes: list[Node]) -> list[Node]:
     """Of a long text stretches of statements and small loops become rows of a table."""
     if sum(node.lines for node in nodes) <= LITERAL:
         return nodes
-    found: list[Node] = []
+    folded: list[Node] = []
     stretch: list[Node] = []
     for node in [*nodes, None]:
         if node is not None and node.length <= SMALL:
             stretch.append(node)
             continue
-        found += _rows(stretch) if len(stretch) >= ROWS else stretch
+        folded += _rows(stretch) if len(stretch) >= ROWS else stretch
         stretch = []
         if node is not None:
-            found.append(node)
-    return found
+            folded.append(node)
+    return folded
 
 
 def _rows(stretch: list[Node]) -> list[Node]:

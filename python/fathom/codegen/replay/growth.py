@@ -15,7 +15,7 @@ from fathom.analysis.distribution.array import COPIES, Distribution
 from fathom.analysis.distribution.axis import BLOCK, GEN_BLOCK, Axis
 from fathom.analysis.distribution.found import Pattern
 from fathom.analysis.distribution.strides import Nest, box_of, settled
-from fathom.codegen.hints.decomposition import Unsaid, unrolled
+from fathom.codegen.hints.decomposition import Inexpressible, unrolled
 
 Box = tuple[tuple[int, int], ...]  # per dimension, the slowest first: from, to
 
@@ -66,7 +66,7 @@ class Grown:
 
     def box(self, one: Box, rank: int, to: int) -> Box:
         """What another rank has where this one had `one`."""
-        made, at, there = list(one), self._place(rank), self._place(to)
+        moved, at, there = list(one), self._place(rank), self._place(to)
         for dimension, (size, grown) in self.blocks:
             low, high = (edge - at.get(dimension, 0) * size for edge in one[dimension])
             if low < 0 or high > size:
@@ -76,17 +76,17 @@ class Grown:
                     "a rank moves its part in several calls: whether more of them or longer ones is not known"
                 )
             base = there.get(dimension, 0) * grown
-            made[dimension] = (base + low, base + (grown if size != grown else high))
-        return tuple(made)
+            moved[dimension] = (base + low, base + (grown if size != grown else high))
+        return tuple(moved)
 
     def _place(self, rank: int) -> dict[int, int]:
         """Its numbers in the process grid."""
-        found = {}
+        place = {}
         for dimension, parts in self.order[:-1]:
-            rank, found[dimension] = divmod(rank, parts)
+            rank, place[dimension] = divmod(rank, parts)
         if self.order:
-            found[self.order[-1][0]] = rank
-        return found
+            place[self.order[-1][0]] = rank
+        return place
 
 
 def grown(one: Pattern, job: Job, own: bool) -> Grown:
@@ -95,7 +95,7 @@ def grown(one: Pattern, job: Job, own: bool) -> Grown:
         raise Irregular(one.why or "how it is spread over the ranks follows no rule")
     try:
         of = unrolled(one.distribution)
-    except Unsaid as why:
+    except Inexpressible as why:
         raise Irregular(str(why)) from why
     extents = tuple(axis.extent for axis in of.axes)
     if all(axis.parts == 1 for axis in of.axes):
@@ -178,12 +178,12 @@ class Region:
         """Bytes that another rank has where this one had `one`."""
         fastest = self.array.extents[:0:-1]
         units = [*accumulate((1, *fastest), mul)]
-        found = None
+        edges = None
         if all(step in units for _, step in one.levels):
-            found = box_of(one, self.begin, units, [*fastest, 0])
-        if found is None or found[-1][1] > self.array.extents[0]:
+            edges = box_of(one, self.begin, units, [*fastest, 0])
+        if edges is None or edges[-1][1] > self.array.extents[0]:
             raise Irregular("what a rank moves at once is no box of the array")
-        return self._nest(self.array.box(tuple(found[::-1]), rank, to))
+        return self._nest(self.array.box(tuple(edges[::-1]), rank, to))
 
     def _nest(self, box: Box) -> Nest:
         first, unit, levels = self.grown_begin, 1, []
@@ -225,8 +225,8 @@ def layout(patterns: Sequence[Pattern], job: Job, own: bool) -> Layout:
     arrays: dict[int, Grown] = {}
     for one in patterns:
         begin = one.origin or 0
-        found = grown(one, job, own)
-        if arrays.setdefault(begin, found) != found:
+        grown_array = grown(one, job, own)
+        if arrays.setdefault(begin, grown_array) != grown_array:
             raise Irregular("it is not read as it is written")
     regions: list[Region] = []
     end, grown_end = 0, 0
@@ -241,12 +241,12 @@ def layout(patterns: Sequence[Pattern], job: Job, own: bool) -> Layout:
 
 def growth(arrays: Mapping[str, Grown]) -> list[str]:
     """What becomes of arrays, in a line each that differs."""
-    found: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for name, one in arrays.items():
         if one.extents != one.grown:
             words = [" x ".join(map(str, extents)) for extents in (one.extents, one.grown)]
-            found.setdefault(" becomes ".join(words), []).append(name)
+            names_of.setdefault(" becomes ".join(words), []).append(name)
     return [
         f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {words}"
-        for words, names in found.items()
+        for words, names in names_of.items()
     ]

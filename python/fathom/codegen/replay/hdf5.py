@@ -50,10 +50,10 @@ def library(
         "select object, key, value from hints_in_force where source = 'in force' and object is not null"
         " and object in (select object from objects where starts_with(class, 'hdf5'))"
     ).to_pylist()
-    found: dict[int, dict[str, str]] = {}
+    in_force: dict[int, dict[str, str]] = {}
     for row in rows:
-        found.setdefault(row["object"], {})[row["key"]] = row["value"]
-    return Library(files, objects, found, known)
+        in_force.setdefault(row["object"], {})[row["key"]] = row["value"]
+    return Library(files, objects, in_force, known)
 
 
 def type_of(text: str, size: int | None = None) -> str:
@@ -105,11 +105,11 @@ class Maker:
             raise Cannot("an open in a way that is not known")
         slot = self.making.took("id", call)
         if call.op == "H5Fcreate":
-            made = f"H5Fcreate(path($0), {how}, H5P_DEFAULT, {{access}})"
+            call_text = f"H5Fcreate(path($0), {how}, H5P_DEFAULT, {{access}})"
         else:
-            made = f"H5Fopen(path($0), {how}, {{access}})"
+            call_text = f"H5Fopen(path($0), {how}, {{access}})"
         access, more = self._access(call)
-        text = f"id[$1] = had({made.format(access=access)});"
+        text = f"id[$1] = had({call_text.format(access=access)});"
         return [Line(text, (self.making.names[call.path], slot, *more))]
 
     def _access(self, call: Call) -> tuple[str, tuple[int, ...]]:

@@ -55,9 +55,9 @@ class View:
         for tile in {0, at // self.period}:  # a type may reach behind its extent
             before = tile * self.total
             for part in self.parts:
-                found = _within(part, at - tile * self.period)
-                if found is not None:
-                    return before + found
+                index_in_part = _within(part, at - tile * self.period)
+                if index_in_part is not None:
+                    return before + index_in_part
                 before += _size(part)
         raise Cannot("its offset is not in its view")
 
@@ -90,12 +90,12 @@ def _place(one: Nest, index: int) -> int:
 def _within(one: Nest, at: int) -> int | None:
     """Which byte of the part is at this byte of the tile; None: none of it."""
     at -= one.first
-    found, size = 0, _size(one)
+    index, size = 0, _size(one)
     for copies, step in reversed(one.levels):
         size //= copies
         turn = min(at // step, copies - 1)
-        found, at = found + turn * size, at - turn * step
-    return found + at if 0 <= at < one.run else None
+        index, at = index + turn * size, at - turn * step
+    return index + at if 0 <= at < one.run else None
 
 
 PLAIN = View(0, 1, (Nest(0, 1, ()),))
@@ -104,8 +104,8 @@ PLAIN = View(0, 1, (Nest(0, 1, ()),))
 def views(source: Source) -> dict[int, View]:
     """File views by number; those that are not known byte for byte are not there."""
     rows = source.sql(statement("distribution/shapes")).to_pylist()
-    found = {row["selection"]: _view(row) for row in rows if row["form"] == "bytes"}
-    return {number: view for number, view in found.items() if view}
+    views_of = {row["selection"]: _view(row) for row in rows if row["form"] == "bytes"}
+    return {number: view for number, view in views_of.items() if view}
 
 
 def _view(row: dict[str, Any]) -> View | None:
@@ -155,10 +155,10 @@ class Files:
         """In force at a call."""
         if call.selection is None:
             return PLAIN
-        found = self.views.get(call.selection)
-        if found is None:
+        view_in_force = self.views.get(call.selection)
+        if view_in_force is None:
             raise Cannot("its view is too irregular to have been recorded")
-        return found
+        return view_in_force
 
     def together(self, call: Call) -> Hashable | None:
         """What the ranks' parts of one collective call share."""
@@ -214,9 +214,12 @@ class Maker:
         return [Line("must(MPI_File_close(&fh[$0]));", (self.making.gave("fh", call),))]
 
     def _delete(self, call: Call) -> Lines:
-        made = "MPI_File_delete(path($0), MPI_INFO_NULL)"
+        statement_text = "MPI_File_delete(path($0), MPI_INFO_NULL)"
         return [
-            Line(f"{'fails' if call.failed else 'must'}({made});", (self.making.names[call.path],))
+            Line(
+                f"{'fails' if call.failed else 'must'}({statement_text});",
+                (self.making.names[call.path],),
+            )
         ]
 
     def _set_view(self, call: Call) -> Lines:
@@ -256,8 +259,8 @@ class Maker:
     def _seek(self, call: Call) -> Lines:
         given, whence = int(call.arguments["view_offset"]), WHENCE[int(call.arguments["whence"])]
         size = self._unit(call) if given else 1
-        made = f"MPI_File_seek(fh[$0], $1, {whence})"
-        return [Line(f"must({made});", (self.making.opened("fh", call), given * size))]
+        statement_text = f"MPI_File_seek(fh[$0], $1, {whence})"
+        return [Line(f"must({statement_text});", (self.making.opened("fh", call), given * size))]
 
     def _unit(self, call: Call) -> int:
         """Of the first call behind it that shows it."""
@@ -285,19 +288,19 @@ class Maker:
             place = "$2, "
             numbers.append(self.files.view(call).index(call.offset))
         buffer = "sink" if "read" in op else "data(0)"
-        made = f"{op}(fh[$0], {place}{buffer}, $1, MPI_BYTE"
+        statement_text = f"{op}(fh[$0], {place}{buffer}, $1, MPI_BYTE"
         if op.endswith("_begin"):
-            return [Line(f"must({made}));", tuple(numbers))]
+            return [Line(f"must({statement_text}));", tuple(numbers))]
         if call.kind == "post":
             slot = self.making.slot("request").take(call.id)
-            return [Line(f"must({made}, &request[${len(numbers)}]));", (*numbers, slot))]
+            return [Line(f"must({statement_text}, &request[${len(numbers)}]));", (*numbers, slot))]
         if call.failed:
-            return [Line(f"fails({made}, &status));", tuple(numbers))]
+            return [Line(f"fails({statement_text}, &status));", tuple(numbers))]
         if call.bytes is None or call.bytes < 0:
-            return [Line(f"must({made}, &status));", tuple(numbers))]
+            return [Line(f"must({statement_text}, &status));", tuple(numbers))]
         if call.bytes == size:
-            return [Line(f"did({made}, &status), $1);", tuple(numbers))]
-        return [Line(f"did({made}, &status), ${len(numbers)});", (*numbers, call.bytes))]
+            return [Line(f"did({statement_text}, &status), $1);", tuple(numbers))]
+        return [Line(f"did({statement_text}, &status), ${len(numbers)});", (*numbers, call.bytes))]
 
     def _end(self, call: Call, op: str) -> Lines:
         buffer = "sink" if "read" in op else "data(0)"
@@ -318,7 +321,7 @@ class Maker:
     def _plain(self, call: Call, op: str) -> Lines:
         a = call.arguments
         at = self.making.opened("fh", call)
-        made = {
+        statement_text = {
             "MPI_File_sync": "MPI_File_sync(fh[$0])",
             "MPI_File_get_size": "MPI_File_get_size(fh[$0], &length)",
             "MPI_File_get_info": "ask_hints(fh[$0])",
@@ -327,15 +330,15 @@ class Maker:
             "MPI_File_set_atomicity": "MPI_File_set_atomicity(fh[$0], $1)",
             "MPI_File_seek_shared": f"MPI_File_seek_shared(fh[$0], $1, {WHENCE.get(int(a.get('whence', 0)))})",
         }.get(op)
-        if made is None:
+        if statement_text is None:
             raise LeftOut
         numbers = [at]
-        if "$1" in made:
+        if "$1" in statement_text:
             known = call.size if call.size is not None else a.get("flag", a.get("view_offset"))
             if known is None:
                 raise Cannot("what it was given was not recorded")
             numbers.append(int(known) * (self._unit(call) if "shared" in op and known else 1))
-        return [Line(f"{'fails' if call.failed else 'must'}({made});", tuple(numbers))]
+        return [Line(f"{'fails' if call.failed else 'must'}({statement_text});", tuple(numbers))]
 
 
 def effects(files: Files, call: Call) -> list[Effect]:

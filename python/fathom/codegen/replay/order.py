@@ -110,7 +110,7 @@ class _Seen:
     length: dict[str, int] = field(default_factory=dict)  # of files when all met
     written: dict[tuple[str, int], int] = field(default_factory=dict)  # by file and rank: how far
 
-    def met(self) -> None:
+    def wait_for_all(self) -> None:
         """All that was done is seen by all from here on."""
         for (path, _), end in self.written.items():
             self.length[path] = max(self.length.get(path, 0), end)
@@ -152,16 +152,16 @@ def _boundaries(
     seen = _Seen()
     joined: dict[Hashable, int] = defaultdict(int)
     for time, _, call in events if ranks > 1 else []:
-        key, found = together(call), effects(call)
-        if key is None and any(seen.waits(call, effect) for effect in found):
+        key, effects_of = together(call), effects(call)
+        if key is None and any(seen.waits(call, effect) for effect in effects_of):
             bounds.append(time)
-            seen.met()
-        for effect in found:
+            seen.wait_for_all()
+        for effect in effects_of:
             seen.add(call, effect)
         if key is not None and joins(call):
             joined[key] += 1
             if joined[key] == ranks:
-                seen.met()
+                seen.wait_for_all()
     return bounds
 
 

@@ -169,23 +169,23 @@ static int ask_hints(MPI_File file)
 
 /* A part of a view: its first byte, the bytes of a run, its levels, and of each, the innermost first, copies and the
  * bytes from one to the next. Gives where the next part begins. */
-static const int64_t *strides(const int64_t *part, MPI_Datatype *made)
+static const int64_t *strides(const int64_t *part, MPI_Datatype *type)
 {
 	const int64_t *level = part + 3;
 	MPI_Datatype next;
 
-	MPI_Type_contiguous((int)part[1], MPI_BYTE, made);
+	MPI_Type_contiguous((int)part[1], MPI_BYTE, type);
 	for (int64_t i = 0; i < part[2]; i++, level += 2) {
-		MPI_Type_create_hvector((int)level[0], 1, level[1], *made, &next);
-		MPI_Type_free(made);
-		*made = next;
+		MPI_Type_create_hvector((int)level[0], 1, level[1], *type, &next);
+		MPI_Type_free(type);
+		*type = next;
 	}
 	return level;
 }
 
 static MPI_Datatype strided(int64_t period, int parts, const int64_t *part)
 {
-	MPI_Datatype type[PARTS], made, whole;
+	MPI_Datatype type[PARTS], packed, whole;
 	MPI_Aint start[PARTS];
 	int one[PARTS];
 
@@ -194,9 +194,9 @@ static MPI_Datatype strided(int64_t period, int parts, const int64_t *part)
 		start[i] = part[0];
 		part = strides(part, &type[i]);
 	}
-	MPI_Type_create_struct(parts, one, start, type, &made);
-	MPI_Type_create_resized(made, 0, period, &whole);
-	MPI_Type_free(&made);
+	MPI_Type_create_struct(parts, one, start, type, &packed);
+	MPI_Type_create_resized(packed, 0, period, &whole);
+	MPI_Type_free(&packed);
 	for (int i = 0; i < parts; i++)
 		MPI_Type_free(&type[i]);
 	return whole;
@@ -205,7 +205,7 @@ static MPI_Datatype strided(int64_t period, int parts, const int64_t *part)
 /* Runs of bytes from the list: first byte and bytes of each. */
 static MPI_Datatype listed(int64_t first, int64_t count, int64_t period)
 {
-	MPI_Datatype made, next;
+	MPI_Datatype type, next;
 	int sizes[BLOCKS];
 	MPI_Aint starts[BLOCKS];
 
@@ -214,9 +214,9 @@ static MPI_Datatype listed(int64_t first, int64_t count, int64_t period)
 		sizes[i] = (int)block[first + i][1];
 	}
 	MPI_Type_create_hindexed((int)count, sizes, starts, MPI_BYTE, &next);
-	MPI_Type_create_resized(next, 0, period, &made);
+	MPI_Type_create_resized(next, 0, period, &type);
 	MPI_Type_free(&next);
-	return made;
+	return type;
 }
 
 static void see(MPI_File file, int64_t displacement, MPI_Datatype type)
@@ -238,7 +238,7 @@ static hid_t had(hid_t one)
 }
 
 /* Types and lists of properties that were made, closed when the next call has used them. */
-static hid_t kept(hid_t list)
+static hid_t close_later(hid_t list)
 {
 	static hid_t before[8];
 	static int turn;
@@ -252,7 +252,7 @@ static hid_t kept(hid_t list)
 
 static hid_t file_access(hsize_t least, hsize_t step, hsize_t meta_block, H5F_libver_t low)
 {
-	hid_t list = kept(H5Pcreate(H5P_FILE_ACCESS));
+	hid_t list = close_later(H5Pcreate(H5P_FILE_ACCESS));
 
 	H5Pset_alignment(list, least, step);
 	H5Pset_meta_block_size(list, meta_block);
@@ -270,7 +270,7 @@ static hid_t parallel(MPI_Comm comm, MPI_Info info, int reads, int writes, hid_t
 
 static hid_t string_of(size_t bytes)
 {
-	hid_t type = kept(H5Tcopy(H5T_C_S1));
+	hid_t type = close_later(H5Tcopy(H5T_C_S1));
 
 	H5Tset_size(type, bytes);
 	return type;
@@ -280,7 +280,7 @@ static hid_t string_of(size_t bytes)
 static hid_t layout(int chunked, const hsize_t *chunk, int shuffled, int level, int unfilled,
 		    int early)
 {
-	hid_t list = kept(H5Pcreate(H5P_DATASET_CREATE));
+	hid_t list = close_later(H5Pcreate(H5P_DATASET_CREATE));
 
 	if (chunked > 0)
 		H5Pset_chunk(list, chunked, chunk);
@@ -304,20 +304,20 @@ static hid_t create_dataset(hid_t in, const char *called, hid_t type, int dimens
 			    const hsize_t *extent, hid_t list)
 {
 	hid_t space = space_of(dimensions, extent);
-	hid_t made = H5Dcreate2(in, called, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
+	hid_t dataset = H5Dcreate2(in, called, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
 
 	H5Sclose(space);
-	return made;
+	return dataset;
 }
 
 static hid_t create_attribute(hid_t of, const char *called, hid_t type, int dimensions,
 			      const hsize_t *extent)
 {
 	hid_t space = space_of(dimensions, extent);
-	hid_t made = H5Acreate2(of, called, type, space, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t attribute = H5Acreate2(of, called, type, space, H5P_DEFAULT, H5P_DEFAULT);
 
 	H5Sclose(space);
-	return made;
+	return attribute;
 }
 
 /* A hyperslab: start, stride, count and block of each dimension, `whole`: dimensions are -1; none of it: 0. */
@@ -348,7 +348,7 @@ static hid_t transfer(H5FD_mpio_xfer_t how)
 
 	if (how == H5FD_MPIO_INDEPENDENT)
 		return H5P_DEFAULT;
-	list = kept(H5Pcreate(H5P_DATASET_XFER));
+	list = close_later(H5Pcreate(H5P_DATASET_XFER));
 	H5Pset_dxpl_mpio(list, how);
 	return list;
 }
@@ -408,7 +408,7 @@ static const int64_t *table;
 static int find_table(void)
 {
 	char file[PATH_MAX];
-	struct stat found;
+	struct stat attributes;
 	ssize_t size = readlink("/proc/self/exe", file, sizeof(file) - 7);
 	int descriptor;
 
@@ -416,7 +416,7 @@ static int find_table(void)
 		return 1;
 	snprintf(file + size, sizeof(file) - (size_t)size, ".table");
 	descriptor = open(file, O_RDONLY);
-	if (descriptor >= 0 && fstat(descriptor, &found) == 0 && found.st_size == TABLE)
+	if (descriptor >= 0 && fstat(descriptor, &attributes) == 0 && attributes.st_size == TABLE)
 		table = mmap(NULL, TABLE, PROT_READ, MAP_PRIVATE, descriptor, 0);
 	if (table && table != MAP_FAILED)
 		return 0;

@@ -83,20 +83,20 @@ def _move(m: Making, call: Call) -> Lines:
         numbers.append(int(call.arguments["count"]))
     more = hex(int(call.arguments.get("flags", 0)))
     numbered = words.format(buffer=buffer, size="$1", offset="$2", count=count, flags=more)
-    made = f"{call.op}(fd[$0], {numbered})"
+    call_text = f"{call.op}(fd[$0], {numbered})"
     if call.failed:
-        return [Line(f"refused({made});", tuple(numbers))]
+        return [Line(f"refused({call_text});", tuple(numbers))]
     if call.bytes == size:
-        return [Line(f"moved({made}, $1);", tuple(numbers))]
+        return [Line(f"moved({call_text}, $1);", tuple(numbers))]
     numbers.append(call.bytes or 0)
-    return [Line(f"moved({made}, ${len(numbers) - 1});", tuple(numbers))]
+    return [Line(f"moved({call_text}, ${len(numbers) - 1});", tuple(numbers))]
 
 
 def _seek(m: Making, call: Call) -> Lines:
     where = WHENCE[int(call.arguments["whence"])]
-    made = f"lseek(fd[$0], $1, {where})"
+    call_text = f"lseek(fd[$0], $1, {where})"
     numbers = (m.opened("fd", call), int(call.arguments["distance"]))
-    return [Line(f"{'refused' if call.failed else 'holds'}({made});", numbers)]
+    return [Line(f"{'refused' if call.failed else 'holds'}({call_text});", numbers)]
 
 
 def _control(m: Making, call: Call) -> Lines:
@@ -105,8 +105,8 @@ def _control(m: Making, call: Call) -> Lines:
     check = "refused" if call.failed else "holds"
     if cmd in LOCKS and int(a["lock"]) in LOCK:
         kind, whence = LOCK[int(a["lock"])], WHENCE[int(a["whence"])]
-        made = f"locked(fd[$0], {LOCKS[cmd]}, {kind}, {whence}, $1, $2)"
-        return [Line(f"{check}({made});", (at, int(a["start"]), int(a["length"])))]
+        call_text = f"locked(fd[$0], {LOCKS[cmd]}, {kind}, {whence}, $1, $2)"
+        return [Line(f"{check}({call_text});", (at, int(a["start"]), int(a["length"])))]
     if cmd in CONTROL:
         return [Line(f"{check}(fcntl(fd[$0], {CONTROL[cmd]}, $1));", (at, int(a["argument"])))]
     raise Cannot(f"fcntl with command {cmd}")

@@ -80,32 +80,32 @@ class _Build:
         self.run, self.think = run, wanted.think
         if not any(recorded.calls):
             raise RunError(f"{run.name}: no call of level {recorded.level} on a file was recorded")
-        made = Resized(recorded, mpiio.views(run), shapes(run), [])
+        resized_run = Resized(recorded, mpiio.views(run), shapes(run), [])
         job = Job(recorded.ranks, wanted.ranks or recorded.ranks, wanted.factor)
         self.changed = ""
         if job != job.same:
-            made, self.changed = resized(run, made, job), f" for {job}"
-        self.recorded, self.remarks = made.recorded, made.remarks
+            resized_run, self.changed = resized(run, resized_run, job), f" for {job}"
+        self.recorded, self.remarks = resized_run.recorded, resized_run.remarks
         self.names = Names(self.recorded)
-        self.files = mpiio.Files(self.recorded, made.views, _hints(run), _completed(run))
-        self.library = hdf5.library(run, self.files, self.recorded.objects, made.shapes)
+        self.files = mpiio.Files(self.recorded, resized_run.views, _hints(run), _completed(run))
+        self.library = hdf5.library(run, self.files, self.recorded.objects, resized_run.shapes)
         self.left_out = Counter(recorded.left_out)
         self.largest = 0
         self.used: dict[str, int] = defaultdict(int)
 
     def program(self) -> Program:
         """The whole program."""
-        found = order(
+        sequence = order(
             self.recorded.calls, self._effects, self.files.together,
             lambda call: call.op in ("MPI_File_open", "H5Fcreate", "H5Fopen"),
         )  # fmt: skip
-        self._check_made(found)
+        self._check_new(sequence)
         writer = Writer(self.recorded.ranks, self.think)
-        made = [self._rank(rank, found) for rank in range(self.recorded.ranks)]
-        functions, calls = writer.functions([fold(lines) for lines in made])
+        statements = [self._rank(rank, sequence) for rank in range(self.recorded.ranks)]
+        functions, calls = writer.functions([fold(lines) for lines in statements])
         return Program(
             self.run.name, self.recorded.level, self.recorded.mpi, self.recorded.ranks,
-            sum(map(len, self.recorded.calls)), self._text(writer, found, functions, calls),
+            sum(map(len, self.recorded.calls)), self._text(writer, sequence, functions, calls),
             writer.table.bytes(), self.left_out, self._remarks(),
             any(call.layer == "hdf5" for call in self.recorded.every()),
         )  # fmt: skip
@@ -115,15 +115,15 @@ class _Build:
             return posix.effects(call)
         return mpiio.effects(self.files, call) if call.layer == "mpiio" else hdf5.effects(call)
 
-    def _check_made(self, found: Order) -> None:
+    def _check_new(self, sequence: Order) -> None:
         """What HDF5 reads must be a file of HDF5: one that the run made."""
         for call in self.recorded.every():
-            if call.op == "H5Fopen" and call.path in found.lengths:
+            if call.op == "H5Fopen" and call.path in sequence.lengths:
                 raise RunError(
                     f"{self.run.name}: {call.path} was there before the run: HDF5 can read no made-up file"
                 )
 
-    def _rank(self, rank: int, found: Order) -> Lines:
+    def _rank(self, rank: int, sequence: Order) -> Lines:
         """Statements of one rank, barriers among them."""
         making = Making(self.recorded, self.names, rank)
         makers: dict[str, Callable[[Call], Lines]] = {
@@ -133,7 +133,7 @@ class _Build:
         }
         lines: Lines = []
         passed, until = 0, None
-        for call, before in zip(self.recorded.calls[rank], found.before[rank], strict=True):
+        for call, before in zip(self.recorded.calls[rank], sequence.before[rank], strict=True):
             lines += [Line("MPI_Barrier(MPI_COMM_WORLD);")] * (before - passed)
             passed = before
             gap = max(0, call.start - until) if until is not None and self.think else 0
@@ -148,16 +148,16 @@ class _Build:
                 ) from why
             lines += [Line(first.text, first.numbers, gap), *rest]
             until = call.stop
-        lines += [Line("MPI_Barrier(MPI_COMM_WORLD);")] * (found.barriers - passed)
+        lines += [Line("MPI_Barrier(MPI_COMM_WORLD);")] * (sequence.barriers - passed)
         self.largest = max(self.largest, making.largest)
         for array, slots in making.slots.items():
             self.used[array] = max(self.used[array], slots.used)
         return lines
 
-    def _text(self, writer: Writer, found: Order, functions: list[str], calls: list[str]) -> str:
+    def _text(self, writer: Writer, sequence: Order, functions: list[str], calls: list[str]) -> str:
         root = PurePosixPath(self.recorded.root)
         below = [str(PurePosixPath(path).relative_to(root)) for path in self.names.paths]
-        before = self._before(found, root)
+        before = self._before(sequence, root)
         starts = []
         if self.files.numbers:
             starts.append("\tif (wrong == 0)\n\t\tmake_communicators();")
@@ -175,7 +175,7 @@ class _Build:
         names = f"static const char *const name[] = {{{', '.join(map(quoted, below))}}};"
         return folded("\n\n".join([self._head(code, writer), names, code]))
 
-    def _before(self, found: Order, root: PurePosixPath) -> list[str]:
+    def _before(self, sequence: Order, root: PurePosixPath) -> list[str]:
         """What makes the directories, and the files that were there."""
         directories = {
             str(part)
@@ -184,13 +184,13 @@ class _Build:
             if str(part) != "."
         }
         files = sorted(
-            (self.names[path], size) for path, size in found.lengths.items() if path != str(root)
+            (self.names[path], size) for path, size in sequence.lengths.items() if path != str(root)
         )
-        made = [
+        statements = [
             Line(f"wrong = wrong || make_directory({quoted(one)});") for one in sorted(directories)
         ]
-        made += [Line("wrong = wrong || make_file($0, $1);", one) for one in files]
-        return plain(fold(made))
+        statements += [Line("wrong = wrong || make_file($0, $1);", one) for one in files]
+        return plain(fold(statements))
 
     def _lists(self) -> list[str]:
         """What statements name beyond numbers of ranks."""
@@ -245,9 +245,9 @@ class _Build:
         )
 
     def _remarks(self) -> list[str]:
-        found = list(self.remarks)
+        remarks = list(self.remarks)
         if self.recorded.threads > 1:
-            found.append(
+            remarks.append(
                 f"calls of up to {self.recorded.threads} threads of a rank are made by one, as they began"
             )
         scattered = self.run.sql(
@@ -255,10 +255,10 @@ class _Build:
             " and coalesce(enclosing_layer, '') not in ('mpiio')"
         ).to_pylist()[0]["calls"]
         if scattered and self.recorded.level == "mpiio":
-            found.append(
+            remarks.append(
                 f"{scattered:,} calls had their data in several pieces of memory; here it is in one"
             )
-        return found
+        return remarks
 
 
 def _names(code: str, word: str) -> bool:
@@ -288,8 +288,8 @@ def _name(part: str) -> str:
     head, brace, _ = code.partition("\n{")
     if not brace and code.count(";") > 1:
         return ""  # several variables
-    found = re.search(r"(\w+)\(" if brace else r"(\w+)(?:\[\w+\])?;", head)
-    return found[1] if found else ""
+    declared = re.search(r"(\w+)\(" if brace else r"(\w+)(?:\[\w+\])?;", head)
+    return declared[1] if declared else ""
 
 
 def _parts(body: str, slots: dict[str, str]) -> tuple[list[str], list[str]]:
@@ -319,17 +319,17 @@ def _hints(run: Run) -> dict[int, str]:
         "select object, key, value from hints_in_force where source = 'asked' and object is not null"
         " and key not like 'tuned %' order by object, key"
     ).to_pylist()
-    found: dict[int, list[str]] = defaultdict(list)
+    hints: dict[int, list[str]] = defaultdict(list)
     for row in rows:
-        found[row["object"]].append(f"{row['key']}={row['value']}")
-    return {one: "\n".join(lines) for one, lines in found.items()}
+        hints[row["object"]].append(f"{row['key']}={row['value']}")
+    return {one: "\n".join(lines) for one, lines in hints.items()}
 
 
 def _completed(run: Run) -> dict[int, list[int]]:
     rows = run.sql(
         "select from_call, to_call from links where kind = 'completes' and to_call is not null"
     )
-    found: dict[int, list[int]] = defaultdict(list)
+    completed: dict[int, list[int]] = defaultdict(list)
     for row in rows.to_pylist():
-        found[row["from_call"]].append(row["to_call"])
-    return found
+        completed[row["from_call"]].append(row["to_call"])
+    return completed

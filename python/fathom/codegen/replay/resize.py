@@ -52,25 +52,25 @@ def resized(run: Run, given: Resized, job: Job) -> Resized:
     for_what = f"{run.name}: no replay for {job}"
     if job.was < 2:
         raise RunError(f"{for_what}: one rank does not show what others do; record two or more")
-    found = patterns_of(run)
-    if found.part < 1 or found.arrays_left:
+    seen = patterns_of(run)
+    if seen.part < 1 or seen.arrays_left:
         raise RunError(f"{for_what}: too many calls or arrays: record a part (fathom run --select)")
-    _check(_Resizing(given, found, job.same), for_what)
-    made = _Resizing(given, found, job)
+    _check(_Resizing(given, seen, job.same), for_what)
+    resizing = _Resizing(given, seen, job)
     many = sum(len(given.recorded.calls[job.like(rank)]) for rank in range(job.ranks))
     if many > MOST:
         raise RunError(f"{for_what}: {many:,} calls, more than the {MOST:,} that one is made of")
-    calls = [made.rank(rank, for_what) for rank in range(job.ranks)]
+    calls = [resizing.rank(rank, for_what) for rank in range(job.ranks)]
     return Resized(
-        replace(given.recorded, calls=calls, objects=made.objects(), groups=made.groups()),
-        made.views, made.shapes, growth(made.arrays),
+        replace(given.recorded, calls=calls, objects=resizing.objects(), groups=resizing.groups()),
+        resizing.views, resizing.shapes, growth(resizing.arrays),
     )  # fmt: skip
 
 
 @dataclass
 class _Resizing:
     given: Resized
-    found: Patterns
+    seen: Patterns
     job: Job
     arrays: dict[str, Grown] = field(default_factory=dict)  # by what a user calls them
 
@@ -80,12 +80,12 @@ class _Resizing:
         self.paths = _Paths(self.recorded)
         self.own = {
             path
-            for use in self.found.uses
+            for use in self.seen.uses
             if use.use == "per process" and len(use.ranks) > 1
             for path in use.paths
         }
         self.patterns: dict[int, list[Pattern]] = defaultdict(list)
-        for one in self.found.patterns:
+        for one in self.seen.patterns:
             self.patterns[one.file].append(one)
         self._layouts: dict[int, Layout] = {}
         self._named: dict[tuple[int, str], Grown | None] = {}
@@ -93,41 +93,41 @@ class _Resizing:
 
     def rank(self, rank: int, for_what: str) -> list[Call]:
         """All calls of one."""
-        made = []
+        resized_calls = []
         for call in self.recorded.calls[self.job.like(rank)]:
             try:
-                made.append(self.call(call, rank))
+                resized_calls.append(self.call(call, rank))
             except (Irregular, Cannot) as why:
                 raise RunError(f"{for_what}: {call.op} on {call.path or 'a file'}: {why}") from why
-        return made
+        return resized_calls
 
     def call(self, call: Call, rank: int) -> Call:
         """What another rank does where this one did that."""
-        made = replace(call, rank=rank, path=self.paths.of(call.path, call.rank, rank))
+        moved = replace(call, rank=rank, path=self.paths.of(call.path, call.rank, rank))
         if "to" in call.arguments:
             to = self.paths.of(str(call.arguments["to"]), call.rank, rank)
-            made.arguments = call.arguments | {"to": to}
+            moved.arguments = call.arguments | {"to": to}
         one = _of(self.recorded.objects, call.object)
         if one is None:
-            return made
+            return moved
         self._check_group(one)
         if call.layer == "hdf5":
-            return self._selected(made, call, one)
+            return self._selected(moved, call, one)
         is_data, is_view = call.kind in DATA, call.op == "MPI_File_set_view"
         if not (is_data or is_view or _placed(call)):
-            return made
+            return moved
         of = self._layout(call, one)
         if is_data and call.size and not of.regions:
             raise Irregular("where it moves data was not recorded")
         if of.stays:
-            return made
+            return moved
         if is_data:
-            return self._moved(made, call, of)
+            return self._moved(moved, call, of)
         number = self._view(call, of, rank) if is_view else None
         if number is None:
-            return self._sought(made, call, of)
-        arguments = made.arguments | {"displacement": self.views[number].displacement}
-        return replace(made, selection=number, arguments=arguments)
+            return self._sought(moved, call, of)
+        arguments = moved.arguments | {"displacement": self.views[number].displacement}
+        return replace(moved, selection=number, arguments=arguments)
 
     def _check_group(self, one: Object) -> None:
         members = self.recorded.groups.get(one.row["group_hash"], ())
@@ -146,20 +146,20 @@ class _Resizing:
             if other or any(p.below_hdf5 for p in seen):
                 raise Irregular(f"where {other or 'HDF5'} puts what in a file is not worked out")
             path = seen[0].path if seen else one.path
-            made = self._layouts[number] = layout(seen, self.job, path in self.own)
-            for at, region in enumerate(made.regions):
+            layout_ = self._layouts[number] = layout(seen, self.job, path in self.own)
+            for at, region in enumerate(layout_.regions):
                 self.arrays[f"array {at + 1} of {_last(path)} (bytes)"] = region.array
         return self._layouts[number]
 
-    def _moved(self, made: Call, call: Call, of: Layout) -> Call:
+    def _moved(self, moved_call: Call, call: Call, of: Layout) -> Call:
         """A read or write."""
         if call.failed or call.offset is None or call.offset < 0 or call.size is None:
             raise Irregular("it failed, or where it moved how much was not recorded")
         if not call.size:
-            return made
+            return moved_call
         if call.bytes is not None and 0 <= call.bytes != call.size:
             raise Irregular("it moved less than was asked")
-        rank, number = made.rank, self._view(call, of, made.rank)
+        rank, number = moved_call.rank, self._view(call, of, moved_call.rank)
         view = _of(self.given.views, call.selection) or PLAIN
         if view.plain:
             nest = of.region(call.offset).moved(Nest(call.offset, call.size, ()), call.rank, rank)
@@ -174,7 +174,7 @@ class _Resizing:
                 size = new.total
             offset = new.place(index)
         bytes_ = size if call.bytes == call.size else call.bytes
-        return replace(made, offset=offset, size=size, bytes=bytes_, selection=number)
+        return replace(moved_call, offset=offset, size=size, bytes=bytes_, selection=number)
 
     def _view(self, call: Call, of: Layout, rank: int) -> int | None:
         """The number of another rank's."""
@@ -192,13 +192,13 @@ class _Resizing:
             known[self._numbers[key]] = one
         return self._numbers[key]
 
-    def _sought(self, made: Call, call: Call, of: Layout) -> Call:
+    def _sought(self, moved: Call, call: Call, of: Layout) -> Call:
         """A call on a place in the file: only of lseek it is known what it stands for."""
         if not _placed(call):
-            return made
+            return moved
         if call.op == "lseek" and int(call.arguments["whence"]) == 0:
-            to = of.point(int(call.arguments["distance"]), call.rank, made.rank)
-            return replace(made, arguments=made.arguments | {"distance": to})
+            to = of.point(int(call.arguments["distance"]), call.rank, moved.rank)
+            return replace(moved, arguments=moved.arguments | {"distance": to})
         raise Irregular("it names a place in the file, or a length")
 
     # ---- datasets
@@ -209,30 +209,30 @@ class _Resizing:
         if key not in self._named:
             seen = [p for p in self.patterns.get(key[0], []) if p.name == one.path]
             file = next((p.path for p in seen), "")
-            made = {grown(p, self.job, file in self.own) for p in seen}
-            if len(made) > 1:
+            candidates = {grown(p, self.job, file in self.own) for p in seen}
+            if len(candidates) > 1:
                 raise Irregular("it is not read as it is written")
-            found = made.pop() if made else None
-            self._named[key] = found if found and not found.stays else None
-            if found:
-                self.arrays[f"{one.path} of {_last(file)}"] = found
+            array = candidates.pop() if candidates else None
+            self._named[key] = array if array and not array.stays else None
+            if array:
+                self.arrays[f"{one.path} of {_last(file)}"] = array
         return self._named[key]
 
-    def _selected(self, made: Call, call: Call, one: Object) -> Call:
+    def _selected(self, changed: Call, call: Call, one: Object) -> Call:
         array = self.dataset(one) if one.row["class"] == "hdf5_dataset" else None
         if array is None or call.kind not in DATA:
-            return made
+            return changed
         shape = _of(self.given.shapes, call.selection)
         start = int(call.arguments.get("start", 0))
         if shape is None or shape.boxes is None or start < 0 or call.size is None:
             raise Irregular("what it selected is not known")
         if not shape.total:
-            return made
+            return changed
         corner = np.array(np.unravel_index(start, array.extents))
         boxes = shape.boxes + corner[None, :, None]
         moved = np.array(
             [
-                array.box(tuple((int(a), int(b)) for a, b in box), call.rank, made.rank)
+                array.box(tuple((int(a), int(b)) for a, b in box), call.rank, changed.rank)
                 for box in boxes
             ]
         )
@@ -244,14 +244,14 @@ class _Resizing:
         at = int(np.ravel_multi_index(tuple(map(int, first)), array.grown))
         size = call.size // shape.total * total
         bytes_ = size if call.bytes == call.size else call.bytes
-        arguments = made.arguments | {"start": at}
-        return replace(made, size=size, bytes=bytes_, selection=number, arguments=arguments)
+        arguments = changed.arguments | {"start": at}
+        return replace(changed, size=size, bytes=bytes_, selection=number, arguments=arguments)
 
     # ---- what calls are on
 
     def objects(self) -> dict[int, Object]:
         """With their extents, opened by as many ranks."""
-        made = {}
+        resized_objects = {}
         for number, one in self.recorded.objects.items():
             row = one.row
             if row["communicator_size"] == self.job.was > 1:
@@ -259,8 +259,8 @@ class _Resizing:
             array = self._named.get((row["file"], one.path))
             if row["class"] == "hdf5_dataset" and array:
                 row = row | {"extents": list(array.grown)}
-            made[number] = replace(one, row=row)
-        return made
+            resized_objects[number] = replace(one, row=row)
+        return resized_objects
 
     def groups(self) -> dict[int, tuple[int, ...]]:
         """Of ranks that open together: all, or each alone."""
@@ -317,9 +317,9 @@ class _Paths:
             return path
         words = self._words(path)
         alike = [
-            found
+            places
             for other, owner in self.own.items()
-            if owner != rank and (found := _differs(words, rank, self._words(other), owner))
+            if owner != rank and (places := _differs(words, rank, self._words(other), owner))
         ]
         if not alike:
             raise Irregular("other ranks have no file of a name like this, but for their number")
@@ -351,20 +351,20 @@ def _check(same: _Resizing, for_what: str) -> None:
     """Does the run itself come out?"""
     for rank, given in enumerate(same.recorded.calls):
         like = same.job.like(rank)
-        made = same.rank(rank, for_what)
-        for number, (a, b) in enumerate(zip_longest(made, given)):
+        again = same.rank(rank, for_what)
+        for number, (a, b) in enumerate(zip_longest(again, given)):
             if a is None or b is None:
                 raise RunError(
-                    f"{for_what}: it is not regular: rank {rank} makes {len(given):,} calls, rank {like} {len(made):,}"
+                    f"{for_what}: it is not regular: rank {rank} makes {len(given):,} calls, rank {like} {len(again):,}"
                 )
-            if _said(a, same) != _said(b, same):
+            if _comparable(a, same) != _comparable(b, same):
                 raise RunError(
                     f"{for_what}: it is not regular: call {number + 1} of rank {rank} is {_words(b)}, that of rank"
                     f" {like}, at its place, {_words(a)}"
                 )
 
 
-def _said(call: Call, of: _Resizing) -> tuple[object, ...]:
+def _comparable(call: Call, of: _Resizing) -> tuple[object, ...]:
     """All that a replay takes from a call."""
     one = _of(of.recorded.objects, call.object)
     view, shape = _of(of.views, call.selection), _of(of.shapes, call.selection)

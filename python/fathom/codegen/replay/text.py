@@ -24,11 +24,11 @@ class Table:
 
     def add(self, rows: Sequence[Sequence[int]], width: int) -> int:
         """Where they begin, in numbers; rows that are shorter are filled up."""
-        made = np.zeros((len(rows), width), np.int64)
+        table = np.zeros((len(rows), width), np.int64)
         for at, row in enumerate(rows):
-            made[at, : len(row)] = row
-        begin, self.length = self.length, self.length + made.size
-        self.parts.append(made.ravel())
+            table[at, : len(row)] = row
+        begin, self.length = self.length, self.length + table.size
+        self.parts.append(table.ravel())
         return begin
 
     def bytes(self) -> bytes:
@@ -171,7 +171,7 @@ class _Place:
 
 def substituted(text: str, words: Sequence[str]) -> str:
     """`$0`, `$1`, … as these."""
-    return re.sub(r"\$(\d+)", lambda found: words[int(found[1])], text)
+    return re.sub(r"\$(\d+)", lambda match: words[int(match[1])], text)
 
 
 def _formula(values: Values, ranks: Sequence[int], all_ranks: int) -> str | None:
@@ -205,13 +205,13 @@ def _factors(values: Values, of: Sequence[Values]) -> list[int] | None:
     if len(values) <= len(of) and len(of) > 1:
         return None
     rows = np.array([[1, *row] for row in zip(*of, strict=True)], float)
-    found = np.linalg.lstsq(rows, np.array(values, float), rcond=None)[0]
-    whole = [round(float(one)) for one in found]
-    made = (
+    solution = np.linalg.lstsq(rows, np.array(values, float), rcond=None)[0]
+    whole = [round(float(one)) for one in solution]
+    worked_out = (
         whole[0] + sum(by * at for by, at in zip(whole[1:], row, strict=True))
         for row in zip(*of, strict=True)
     )
-    return whole if tuple(made) == values else None
+    return whole if tuple(worked_out) == values else None
 
 
 def _product(factor: str, variable: str) -> str:
@@ -222,8 +222,8 @@ def _product(factor: str, variable: str) -> str:
 
 
 def _added(words: Sequence[str]) -> str:
-    kept = [word for word in words if word != "0"] or ["0"]
-    return " + ".join(kept).replace("+ -", "- ")
+    terms = [word for word in words if word != "0"] or ["0"]
+    return " + ".join(terms).replace("+ -", "- ")
 
 
 def _several(ranks: Sequence[int]) -> str:

@@ -74,11 +74,11 @@ def _check_attributes(spec: Spec, nprocs: int) -> None:
 def _check_with(spec: Spec, nprocs: int) -> None:
     values = spec.values(nprocs)
     written: list[Piece] = []
-    found = {id(point): _checked_pieces(point, nprocs, values) for point in spec.points}
+    pieces = {id(point): _checked_pieces(point, nprocs, values) for point in spec.points}
     for point in spec.points:
         if point.kind == "write":
-            written += found[id(point)]
-    length = lengths(spec, values, [p for all_ in found.values() for p in all_])
+            written += pieces[id(point)]
+    length = lengths(spec, values, [p for all_ in pieces.values() for p in all_])
     for dim in spec.dimensions.values():
         if dim.length is not None and length[dim.name] < 1:
             raise Mistake(
@@ -88,10 +88,10 @@ def _check_with(spec: Spec, nprocs: int) -> None:
             )
     for point in spec.points:
         rooms = rooms_of(point, nprocs, values)
-        for piece in found[id(point)]:
+        for piece in pieces[id(point)]:
             _check_bounds(piece, length, nprocs)
             _check_memory(piece, rooms[id(piece.access), piece.rank])
-        _check_buffers(point, found[id(point)], rooms)
+        _check_buffers(point, pieces[id(point)], rooms)
     check_format(spec, length, nprocs)
     if written:
         for variable in spec.variables.values():
@@ -161,10 +161,10 @@ def _check_memory(piece: Piece, room: Room) -> None:
             )
 
 
-def _check_buffers(point: Point, found: list[Piece], rooms: dict[tuple[int, int], Room]) -> None:
+def _check_buffers(point: Point, pieces: list[Piece], rooms: dict[tuple[int, int], Room]) -> None:
     """A buffer that says its size holds all that is moved."""
     needs: dict[tuple[int, int], int] = {}
-    for piece in found:
+    for piece in pieces:
         at = (id(piece.access), piece.rank)
         if piece.access.buffer.memory is not None:
             needs[at] = prod(rooms[at].extents)

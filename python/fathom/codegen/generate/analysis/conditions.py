@@ -43,7 +43,7 @@ def _outside_blocks(source: Source) -> list[str]:
 def _blanked(text: str, language: str) -> str:
     """Comments and strings as blanks, lines kept."""
     noise = _F_NOISE if language == "fortran" else _C_NOISE
-    return noise.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    return noise.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
 def _names(condition: str) -> set[str]:
@@ -53,12 +53,12 @@ def _names(condition: str) -> set[str]:
 def _under_c(text: str, ranks: set[str]) -> int | None:
     """Line of the condition on the rank whose braces are still open at the text's end."""
     open_: list[int | None] = []
-    for found in re.finditer(r"[{}]", text):
-        if found[0] == "}":
+    for brace in re.finditer(r"[{}]", text):
+        if brace[0] == "}":
             if open_:
                 open_.pop()
             continue
-        open_.append(_condition_c(text, found.start(), ranks))
+        open_.append(_condition_c(text, brace.start(), ranks))
     # an `if (rank == 0)` without braces, right before the point
     last = _condition_c(text, len(text), ranks)
     return next((line for line in [*open_, last] if line is not None), None)

@@ -32,14 +32,14 @@ class Piece:
 
 def pieces_of(point: Point, nprocs: int, values: Values) -> list[Piece]:
     """All boxes of all ranks, access by access."""
-    found = []
+    pieces = []
     for access in point.accesses:
         ranks = ranks_of(access, nprocs)
         for turn, box in enumerate(access.boxes):
             starts, counts = (numbers(side, ranks, values) for side in (box.start, box.count))
             for rank, start, count in zip(ranks, starts, counts, strict=True):
-                found.append(Piece(rank, access, turn, start, count))
-    return found
+                pieces.append(Piece(rank, access, turn, start, count))
+    return pieces
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,15 @@ class Room:
 
 def rooms_of(point: Point, nprocs: int, values: Values) -> dict[tuple[int, int], Room]:
     """Of each access (its id) on each of its ranks."""
-    found = {}
+    rooms = {}
     for access in point.accesses:
         ranks, buffer = ranks_of(access, nprocs), access.buffer
         sides: list[Sequence[Expression]] = [[buffer.elements] if buffer.elements else []]
         sides += [buffer.memory.extents, buffer.memory.start] if buffer.memory else []
         worth = zip(*(numbers(side, ranks, values) for side in sides), strict=True)
         for rank, (elements, *memory) in zip(ranks, worth, strict=True):
-            found[id(access), rank] = Room(elements[0] if elements else None, *memory)
-    return found
+            rooms[id(access), rank] = Room(elements[0] if elements else None, *memory)
+    return rooms
 
 
 def ranks_of(access: Access, nprocs: int) -> Sequence[int]:
@@ -70,12 +70,12 @@ def ranks_of(access: Access, nprocs: int) -> Sequence[int]:
     return range(nprocs) if access.process is None else [access.process]
 
 
-def lengths(spec: Spec, values: Values, found: list[Piece]) -> dict[str, int]:
+def lengths(spec: Spec, values: Values, pieces: list[Piece]) -> dict[str, int]:
     """Of each dimension; an unlimited one is as long as what is moved makes it."""
     known = {
         d.name: values.of(d.length, 0) for d in spec.dimensions.values() if d.length is not None
     }
-    for piece in found:
+    for piece in pieces:
         first = piece.access.variable.dimensions[0]
         if first.length is None and piece.elements:
             end = piece.start[0] + piece.count[0]

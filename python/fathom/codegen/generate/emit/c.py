@@ -50,7 +50,7 @@ def _point(spec: Spec, one: Plan, function: str) -> PointText:
 
 
 def _environment(spec: Spec) -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("fathom.codegen.generate.emit"),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -65,13 +65,13 @@ def _environment(spec: Spec) -> Environment:
             return f"static_cast<{kind}>({what})"
         return what if what.startswith("malloc(") or kind == "size_t" else f"({kind}){what}"
 
-    made.globals.update(cast=cast, cxx=cxx, ctype=_ctypes(spec), library=spec.library)
-    return made
+    environment.globals.update(cast=cast, cxx=cxx, ctype=_ctypes(spec), library=spec.library)
+    return environment
 
 
 def _text(template: str, spec: Spec, content: dict[str, Any]) -> str:
-    made = _environment(spec).get_template(f"c/{template}")
-    return sealed(fold(made.render(content).lstrip("\n")), "/* ", ". */")
+    template_text = _environment(spec).get_template(f"c/{template}")
+    return sealed(fold(template_text.render(content).lstrip("\n")), "/* ", ". */")
 
 
 def _view(spec: Spec, p: PointText) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def _view(spec: Spec, p: PointText) -> dict[str, Any]:
         "does_by": shared.file_function(p.plan),
         "dimensions": _dimensions(spec) if needs_dimensions else [],
         "transfer_table": _transfers(spec, p),
-        "kept": shared.kept(p),
+        "job_members": shared.job_members(p),
     }
 
 

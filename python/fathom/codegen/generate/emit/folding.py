@@ -26,14 +26,14 @@ def _folded(line: str) -> list[str]:
     """A line in as many as it needs; each begins below the innermost parenthesis that is open there."""
     tabs = len(line) - len(line.lstrip("\t"))
     comment = line.lstrip().startswith("/*")
-    found: list[str] = []
+    lines: list[str] = []
     columns: list[int] = []  # behind what is open
     while _width(line) > WIDTH and (at := _cut(line)):
-        found.append(line[:at].rstrip())
-        _follow(columns, found[-1])
+        lines.append(line[:at].rstrip())
+        _follow(columns, lines[-1])
         indent = "\t" * tabs + " * " if comment else _indent(columns, tabs)
         line = indent + line[at:].lstrip()
-    return [*found, line]
+    return [*lines, line]
 
 
 def _joined(lines: Iterable[str]) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _indent(columns: list[int], tabs: int) -> str:
 
 def _cut(line: str) -> int:
     """Where to cut, 0 for nowhere: inside of as little as can be, then as far right as can be."""
-    found: list[tuple[bool, int, int]] = []
+    cuts: list[tuple[bool, int, int]] = []
     width = depth = 0
     quoted = False
     for at, letter in enumerate(line):
@@ -93,5 +93,5 @@ def _cut(line: str) -> int:
             break
         depth += 0 if quoted else (letter in "([{") - (letter in ")]}")
         if not quoted and line[at : at + 2] in _AFTER:
-            found.append((letter not in ",?", depth, -at - 1))
-    return -min(found)[2] if found else 0
+            cuts.append((letter not in ",?", depth, -at - 1))
+    return -min(cuts)[2] if cuts else 0

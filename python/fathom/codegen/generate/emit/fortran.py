@@ -99,7 +99,7 @@ def _point(spec: Spec, one: Plan, function: str) -> PointText:
 
 
 def _text(template: str, spec: Spec, content: dict[str, Any]) -> str:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("fathom.codegen.generate.emit"),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -107,7 +107,7 @@ def _text(template: str, spec: Spec, content: dict[str, Any]) -> str:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    made.globals.update(
+    environment.globals.update(
         library=spec.library,
         ftype=TYPES,
         ckind=C_KINDS,
@@ -115,7 +115,7 @@ def _text(template: str, spec: Spec, content: dict[str, Any]) -> str:
         convert=CONVERT,
         name=spec.name,
     )
-    text = made.get_template(f"fortran/{template}").render(content)
+    text = environment.get_template(f"fortran/{template}").render(content)
     return sealed(fold(text.lstrip("\n")), "! ", "")
 
 
@@ -166,7 +166,7 @@ def _view(spec: Spec, p: PointText) -> dict[str, Any]:
             *(b.name for b in p.buffers),
             "error",
         ],
-        "kept": shared.kept(p),
+        "job_members": shared.job_members(p),
         "integers": integers,
         "does": "Reads from the file at path." if reading else "Writes into the file at path.",
         "reading": reading,
@@ -194,19 +194,19 @@ def _transfers(spec: Spec, p: PointText) -> list[str]:
         memory = ""
         if shared.uses_memory(spec):
             memory = f", {t.memory}" if t.memory else f", memory_type(0, [{empty}], [{empty}])"
-        made = f"transfer_type({t.variable + 1}, {t.box}, {data}{memory})"
-        lines.append(f"    transfer({number}) = {made}")
+        transfer = f"transfer_type({t.variable + 1}, {t.box}, {data}{memory})"
+        lines.append(f"    transfer({number}) = {transfer}")
     return lines
 
 
 def _variables(spec: Spec) -> list[dict[str, Any]]:
     order = list(spec.dimensions)
     longest = max(len(shared.path(spec, v)) for v in spec.variables.values())
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for v in spec.variables.values():
         dims = [str(order.index(d.name) + 1) for d in reversed(v.dimensions)]
         padded = [*dims, *(["0"] * (rank_of(spec) - len(dims)))]
-        found.append(
+        rows.append(
             {
                 "path": shared.path(spec, v).ljust(longest),
                 "rank": len(dims),
@@ -215,7 +215,7 @@ def _variables(spec: Spec) -> list[dict[str, Any]]:
                 "kind": v.type.name[0],
             }
         )
-    return found
+    return rows
 
 
 def _literal(spec: Spec, a: dict[str, Any]) -> str:
@@ -312,7 +312,7 @@ def _try(spec: Spec, one: Plan, entry: PointText) -> dict[str, Any]:
     text = point_text(one, entry.function, render.fortran, True, False)
     text.parameters = [n for n in spec.parameters if n in {*text.parameters, *entry.parameters}]
     text.reals = entry.reals
-    view = _view(spec, text) | {"dimensions": _lengths(spec), "kept": []}
+    view = _view(spec, text) | {"dimensions": _lengths(spec), "job_members": []}
     given = ["comm", "path", *entry.parameters, *entry.reals]
     given += [*(b.name for b in entry.buffers), "error"]
     return view | {

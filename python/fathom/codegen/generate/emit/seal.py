@@ -25,12 +25,12 @@ def check_unedited(path: Path) -> None:
         return
     text = path.read_text(encoding="utf-8", errors="surrogateescape")
     first, _, rest = text.partition("\n")
-    found = _SEALED.search(first)
-    if found is None:
+    seal = _SEALED.search(first)
+    if seal is None:
         raise UsageError(
             f"{path}: is there, and not by fathom generate; choose another directory (-o), or move it away"
         )
-    if found[1] != digest(rest):
+    if seal[1] != digest(rest):
         raise UsageError(
             f"{path}: was edited after it was generated; move your change into the source, or the file"
             " away, and generate again"

@@ -72,7 +72,7 @@ def members(spec: Spec, plans: list[Plan]) -> list[tuple[str, str]]:
     return [(kind, name) for name, kind in types.items()]
 
 
-def kept(p: PointText) -> list[tuple[str, str]]:
+def job_members(p: PointText) -> list[tuple[str, str]]:
     """Members of the job that a point's function sets, and to what."""
     worked = [(f"value_{n}", text) for n, text in enumerate(p.worked_out, 1)]
     return worked + [(name, name) for name in p.reals]
@@ -85,11 +85,11 @@ def needs_attributes(spec: Spec, one: Plan) -> bool:
 
 def number_types(spec: Spec) -> list[str]:
     """Of variables, and of the members of those that are compounds."""
-    found: dict[str, None] = {}
+    kinds: dict[str, None] = {}
     for v in spec.variables.values():
         numbers = v.type.leaves() if isinstance(v.type, Compound) else []
-        found.update(dict.fromkeys([one.type.name for one in numbers] or [v.type.name]))
-    return list(found)
+        kinds.update(dict.fromkeys([one.type.name for one in numbers] or [v.type.name]))
+    return list(kinds)
 
 
 def compounds(spec: Spec, fortran: bool) -> list[dict[str, Any]]:
@@ -144,19 +144,19 @@ def attributes(spec: Spec) -> list[dict[str, Any]]:
 
 def hints(spec: Spec, one: Plan) -> dict[str, str]:
     """Of rules 1, 3, 6 and 14."""
-    found = {}
+    hints_of_rules = {}
     if spec.library == "pnetcdf" and one.creates:
-        found["nc_var_align_size"] = "1"
+        hints_of_rules["nc_var_align_size"] = "1"
     if one.has("two_phase") != "auto":
         for direction in ("read", "write"):
             value = "enable" if one.has("two_phase") == "force" else "disable"
-            found[f"romio_cb_{direction}"] = value
+            hints_of_rules[f"romio_cb_{direction}"] = value
     if one.has("sieving") == "off":
-        found.update(romio_ds_write="disable", romio_ds_read="disable")
+        hints_of_rules.update(romio_ds_write="disable", romio_ds_read="disable")
     for name, option in spec.layout.items():
         if name != "alignment":
-            found[name] = option.words[0]
-    return {} if spec.library == "posix" else found
+            hints_of_rules[name] = option.words[0]
+    return {} if spec.library == "posix" else hints_of_rules
 
 
 def content(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[str, Any]:

@@ -97,9 +97,11 @@ def _block(source: Source, block: Block, places: _Places) -> BlockOutline:
         return places.units(places.starts[block.first + 1 + line] + place - starts[line])
 
     after = _after(source, block.last + 1)
-    found = [_statement(block.text, tokens, at) for tokens in _statements(block.text)]
+    statements = [_statement(block.text, tokens, at) for tokens in _statements(block.text)]
     start, inside, end, behind = map(places.line, (block.first, block.last, block.last + 1, after))
-    return BlockOutline(block.kind, block.name, block.spelling, start, inside, end, behind, found)
+    return BlockOutline(
+        block.kind, block.name, block.spelling, start, inside, end, behind, statements
+    )
 
 
 def _after(source: Source, line: int) -> int:
@@ -112,14 +114,14 @@ def _after(source: Source, line: int) -> int:
 
 def _statements(text: str) -> list[list[_Token]]:
     """Tokens up to each semicolon, it included; comments and blanks left out. The last may lack it."""
-    found: list[list[_Token]] = [[]]
+    groups: list[list[_Token]] = [[]]
     for one in _TOKEN.finditer(text):
         if one[0].isspace() or one[0].startswith(("//", "!")):
             continue
-        found[-1].append(_Token(one.start(), one.end(), one[0]))
+        groups[-1].append(_Token(one.start(), one.end(), one[0]))
         if one[0] == ";":
-            found.append([])
-    return [tokens for tokens in found if tokens]
+            groups.append([])
+    return [tokens for tokens in groups if tokens]
 
 
 def _statement(text: str, tokens: list[_Token], at: _At) -> Statement:
@@ -138,38 +140,38 @@ def _statement(text: str, tokens: list[_Token], at: _At) -> Statement:
 
 def _split(tokens: list[_Token]) -> list[list[_Token]]:
     """At the commas that are in no parentheses."""
-    found: list[list[_Token]] = [[]]
+    parts: list[list[_Token]] = [[]]
     depth = 0
     for one in tokens:
         depth += (one.text in _OPENS) - (one.text in _CLOSES)
         if one.text == "," and depth <= 0:
-            found.append([])
+            parts.append([])
         else:
-            found[-1].append(one)
-    return found
+            parts[-1].append(one)
+    return parts
 
 
 def _part(text: str, tokens: list[_Token], at: _At, otherwise: int) -> Part:
     """`otherwise`: where a part stands that is empty."""
     if not tokens:
         return Part(otherwise, otherwise, "")
-    made = Part(at(tokens[0].start), at(tokens[-1].end), text[tokens[0].start : tokens[-1].end])
+    part = Part(at(tokens[0].start), at(tokens[-1].end), text[tokens[0].start : tokens[-1].end])
     if tokens[0].text == "<":
-        made.tuples = [
+        part.tuples = [
             [_part(text, group, at, at(one[0].start) + 1) for group in _split(one[1:-1])]
             for one in _tuples(tokens)
         ]
-    return made
+    return part
 
 
 def _tuples(tokens: list[_Token]) -> list[list[_Token]]:
     """Each with its brackets; what lies between them is left out."""
-    found: list[list[_Token]] = []
+    groups: list[list[_Token]] = []
     first = None
     for n, one in enumerate(tokens):
         if one.text == "<":
             first = n
         elif one.text == ">" and first is not None:
-            found.append(tokens[first : n + 1])
+            groups.append(tokens[first : n + 1])
             first = None
-    return found
+    return groups

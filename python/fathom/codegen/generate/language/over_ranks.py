@@ -27,8 +27,8 @@ def numbers(
     if side and len(ranks) > 1:
         every = OverRanks(values.nprocs, values.named)
         with suppress(Unsure):
-            found = list(zip(*(every.of(one).tolist() for one in side), strict=True))
-            return [found[rank] for rank in ranks]
+            rows = list(zip(*(every.of(one).tolist() for one in side), strict=True))
+            return [rows[rank] for rank in ranks]
     return [tuple(values.of(one, rank) for one in side) for rank in ranks]
 
 
@@ -62,10 +62,10 @@ class OverRanks:
                 raise Unsure
             self._known[name] = None  # until it is known: met again, it is worked out from itself
             self._known[name] = self.of(self.named[name])
-        found = self._known[name]
-        if found is None:
+        array = self._known[name]
+        if array is None:
             raise Unsure
-        return found
+        return array
 
     def _binary(self, it: ex.Binary) -> Array:
         left, right = self.of(it.left), self.of(it.right)

@@ -43,14 +43,14 @@ def parse(source: Source, block: Block) -> list[st.Statement]:
     _check_nesting(source, block)
     try:
         tree = _parser().parse(block.text, start=start)
-        found: list[st.Statement] = _Maker(_places(source, block)).transform(tree)
+        statements: list[st.Statement] = _Maker(_places(source, block)).transform(tree)
     except UnexpectedInput as error:
         raise _unexpected(source, block, start, error) from None
     except VisitError as error:
         if isinstance(error.orig_exc, Mistake):
             raise error.orig_exc from None
         raise
-    return found
+    return statements
 
 
 def _places(source: Source, block: Block) -> Callable[[int, int], Place]:
@@ -154,8 +154,8 @@ class _Maker(Transformer[Token, list[st.Statement]]):
 
     # definitions
 
-    def parameters(self, *found: Any) -> list[st.Statement]:
-        pairs = zip(found[::2], found[1::2], strict=True)
+    def parameters(self, *tokens: Any) -> list[st.Statement]:
+        pairs = zip(tokens[::2], tokens[1::2], strict=True)
         return [self._parameter(self._word(name), value) for name, value in pairs]
 
     def _parameter(self, name: st.Word, value: ex.Expression | Token | st.Word) -> st.Statement:
@@ -202,8 +202,8 @@ class _Maker(Transformer[Token, list[st.Statement]]):
     def attribute(
         self, name: Token, variable: Token, kind: Token, *values: Any
     ) -> st.AttributeLine:
-        found = tuple(map(self._value, values))
-        return st.AttributeLine(self._word(name), self._word(variable), self._word(kind), found)
+        numbers = tuple(map(self._value, values))
+        return st.AttributeLine(self._word(name), self._word(variable), self._word(kind), numbers)
 
     def option(self, name: Token, *words: Token) -> st.OptionLine:
         return st.OptionLine(self._word(name), tuple(map(self._word, words)))
@@ -237,13 +237,13 @@ class _Maker(Transformer[Token, list[st.Statement]]):
         word = self._word(name)
         return st.AccessLine(word.place, "array", process, word, (), items)
 
-    def list(self, process: ex.Expression | None, name: Token, *found: Any) -> st.AccessLine:
+    def list(self, process: ex.Expression | None, name: Token, *boxes: Any) -> st.AccessLine:
         word = self._word(name)
-        return st.AccessLine(word.place, "list", process, word, found[:-1], found[-1:])
+        return st.AccessLine(word.place, "list", process, word, boxes[:-1], boxes[-1:])
 
-    def global_(self, name: Token, *found: Any) -> st.AccessLine:
+    def global_(self, name: Token, *boxes: Any) -> st.AccessLine:
         word = self._word(name)
-        return st.AccessLine(word.place, "global", None, word, found[:-1], found[-1:])
+        return st.AccessLine(word.place, "global", None, word, boxes[:-1], boxes[-1:])
 
     def __default__(self, data: str, children: Any, meta: Any) -> Any:
         name = str(data)

@@ -88,14 +88,14 @@ class _Skipper:
                 if end < 0:
                     return
                 at, self.until = end + len(self.until), ""
-            found = _LEXED.search(line, at)
-            if found is None or found[0] == "//":
+            token = _LEXED.search(line, at)
+            if token is None or token[0] == "//":
                 return
-            at = found.end()
-            if found[0] == "/*":
+            at = token.end()
+            if token[0] == "/*":
                 self.until = "*/"
-            elif found[0].startswith('R"'):
-                self.until = f'){found[1]}"'
+            elif token[0].startswith('R"'):
+                self.until = f'){token[1]}"'
 
 
 def scan(path: str, text: str) -> Source:
@@ -120,18 +120,18 @@ def _opening(source: Source, at: int, line: str) -> tuple[str, str, str] | None:
     """(spelling, kind, name) where a block begins."""
     column = len(line) - len(line.lstrip()) + 1
     for spelling, pattern in (("seed", _SEED), ("fortran", _INERT_F)):
-        found = pattern.match(line)
-        if not found:
+        opening = pattern.match(line)
+        if not opening:
             continue
-        if found[1].lower() == "end":
+        if opening[1].lower() == "end":
             raise Mistake(
                 source.place(at, column),
-                f"end_{found[2]} closes no block",
-                f"write begin_{found[2]} before it, or take it out",
+                f"end_{opening[2]} closes no block",
+                f"write begin_{opening[2]} before it, or take it out",
             )
-        return spelling, _kind(source, at, column, found[2]), found[3]
-    found = _INERT_C.match(line)
-    return ("c", _kind(source, at, column, found[1]), found[2]) if found else None
+        return spelling, _kind(source, at, column, opening[2]), opening[3]
+    opening = _INERT_C.match(line)
+    return ("c", _kind(source, at, column, opening[1]), opening[2]) if opening else None
 
 
 def _kind(source: Source, at: int, column: int, kind: str) -> str:
@@ -171,7 +171,7 @@ def _block(source: Source, first: int, spelling: str, kind: str, name: str) -> B
 def _closing(spelling: str, line: str) -> str | None:
     """Which kind a line closes, or None."""
     if spelling == "c":
-        found = _INERT_C_END.match(line)
-        return found[1] if found else None
-    found = (_SEED if spelling == "seed" else _INERT_F).match(line)
-    return found[2] if found and found[1].lower() == "end" else None
+        closing = _INERT_C_END.match(line)
+        return closing[1] if closing else None
+    closing = (_SEED if spelling == "seed" else _INERT_F).match(line)
+    return closing[2] if closing and closing[1].lower() == "end" else None

@@ -39,13 +39,13 @@ class Calls:
         of_rank: dict[int, list[Request]] = {}
         for request in chain.from_iterable(self.transfers):
             of_rank.setdefault(request.rank, []).append(request)
-        found = []
+        requests = []
         for rank, mine in sorted(of_rank.items()):
             first, end = min(r.first for r in mine), max(r.end for r in mine)
             runs, size = sum(r.runs for r in mine), sum(r.bytes for r in mine)
             in_memory = sum(r.in_memory for r in mine)
-            found.append(Request(rank, first, end, runs, size, in_memory))
-        return found
+            requests.append(Request(rank, first, end, runs, size, in_memory))
+        return requests
 
 
 def interleaved(requests: list[Request]) -> bool:
@@ -56,15 +56,15 @@ def interleaved(requests: list[Request]) -> bool:
 def calls(spec: Spec, point: Point, nprocs: int) -> Calls:
     """The point's requests; variables lie one after another, as in a classic file or a plain one."""
     values = spec.values(nprocs)
-    found = pieces_of(point, nprocs, values)
-    length = lengths(spec, values, found)
+    pieces = pieces_of(point, nprocs, values)
+    length = lengths(spec, values, pieces)
     offsets, at = {}, 0
     for variable in spec.variables.values():
         offsets[variable.number] = at
         at += prod(extents(variable, length)) * variable.type.size
     transfers: dict[tuple[int, int], list[Request]] = {}
     rooms = rooms_of(point, nprocs, values)
-    for piece in found:
+    for piece in pieces:
         if piece.elements:
             variable = piece.access.variable
             room = rooms[id(piece.access), piece.rank].extents or piece.count
@@ -88,13 +88,13 @@ def fills(spec: Spec, point: Point, nprocs: int) -> Calls:
             if end > begin:
                 shares[rank].append((at + begin * size, at + end * size))
         at += elements * size
-    found = []
+    requests = []
     for rank, mine in shares.items():
         if mine:
             runs = 1 if nprocs == 1 else len(mine)  # of one rank they lie side by side
             size = sum(end - begin for begin, end in mine)
-            found.append(Request(rank, mine[0][0], mine[-1][1], runs, size))
-    return Calls(nprocs, [found])
+            requests.append(Request(rank, mine[0][0], mine[-1][1], runs, size))
+    return Calls(nprocs, [requests])
 
 
 def _share(elements: int, nprocs: int, rank: int) -> int:

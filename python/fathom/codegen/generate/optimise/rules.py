@@ -59,7 +59,7 @@ class Facts:
         """The override, else the rule's own."""
         return self.spec.option(option, OVERRIDES[option][0])
 
-    def said(self, option: str) -> str:
+    def reason_of_user(self, option: str) -> str:
         """Whether the user said so."""
         return "as asked for" if option in self.spec.options else ""
 
@@ -82,21 +82,25 @@ def _two_phase(f: Facts) -> Decision | None:
         reason = "ranks interleave in the file, so ROMIO exchanges data and writes large pieces"
     else:
         reason = "ranks follow each other in the file: ROMIO lets each move its own pieces"
-    return Decision(1, "two-phase I/O", choice, f.said("two_phase") or reason, "two_phase")
+    return Decision(
+        1, "two-phase I/O", choice, f.reason_of_user("two_phase") or reason, "two_phase"
+    )
 
 
 def _calls(f: Facts) -> Decision | None:
     if not f.mpiio:
         return Decision(2, "calls", "independent", "POSIX has no other")
     reason = "every rank takes part, with a count of 0 where it has nothing: no rank can be missed"
-    return Decision(2, "calls", f.chosen("calls"), f.said("calls") or reason, "calls")
+    return Decision(2, "calls", f.chosen("calls"), f.reason_of_user("calls") or reason, "calls")
 
 
 def _sieving(f: Facts) -> Decision | None:
     if not f.mpiio:
         return None
     large = "left to the MPI library: nothing in the pattern speaks against it"
-    return Decision(3, "data sieving", f.chosen("sieving"), f.said("sieving") or large, "sieving")
+    return Decision(
+        3, "data sieving", f.chosen("sieving"), f.reason_of_user("sieving") or large, "sieving"
+    )
 
 
 def _posting(f: Facts) -> Decision | None:
@@ -104,7 +108,9 @@ def _posting(f: Facts) -> Decision | None:
         return None
     count = len(f.point.accesses)
     reason = f"{count} access{'es' * (count > 1)} become{'s' * (count == 1)} one call of MPI-IO"
-    return Decision(4, "posting", f.chosen("posting"), f.said("posting") or reason, "posting")
+    return Decision(
+        4, "posting", f.chosen("posting"), f.reason_of_user("posting") or reason, "posting"
+    )
 
 
 def _records(f: Facts) -> Decision | None:
@@ -135,7 +141,7 @@ def _format(f: Facts) -> Decision | None:
     if f.spec.library != "pnetcdf" or f.point.kind == "read":
         return None
     reason = "no dimension or variable is too large for it"
-    return Decision(8, "format", f.chosen("format"), f.said("format") or reason, "format")
+    return Decision(8, "format", f.chosen("format"), f.reason_of_user("format") or reason, "format")
 
 
 def _types(f: Facts) -> Decision | None:
@@ -151,7 +157,11 @@ def _metadata(f: Facts) -> Decision | None:
         return None
     reason = "ranks write it together, in a few pieces, not each its own"
     return Decision(
-        10, "HDF5 metadata", f.chosen("metadata"), f.said("metadata") or reason, "metadata"
+        10,
+        "HDF5 metadata",
+        f.chosen("metadata"),
+        f.reason_of_user("metadata") or reason,
+        "metadata",
     )
 
 
@@ -238,4 +248,4 @@ RULES: tuple[Callable[[Facts], Decision | None], ...] = (
 
 def decide(facts: Facts) -> list[Decision]:
     """What each rule says of a point, by number."""
-    return [found for rule in RULES if (found := rule(facts)) is not None]
+    return [decision for rule in RULES if (decision := rule(facts)) is not None]
