@@ -29,7 +29,7 @@ from typing import Any
 
 from fathom.run import places
 from fathom.run.store import open_run
-from fathom.tune.search import here
+from fathom.tune.search import default_space
 from fathom.tune.search.space import Point, Space, read
 from fathom.tune.settings import compiled, settings
 from tools import FATHOM, ROOT, BenchError, fathom_run, run, scratch
@@ -147,7 +147,7 @@ def servers(place: Path) -> Iterator[dict[str, str]]:
 def looked(kernel: Kernel, place: Path, told: dict[str, str]) -> list[tuple[str, Point]]:
     """What `fathom tune` tries first, having looked at the program as it is."""
     once(kernel, kernel.space.default, place, told, "call")
-    return here.first(open_run(place / "run.fathom"), kernel.space)
+    return default_space.first(open_run(place / "run.fathom"), kernel.space)
 
 
 def launched(

@@ -14,7 +14,7 @@ import fathom as api
 import pytest
 from fathom.errors import FathomError
 from fathom.tune.search import energy
-from fathom.tune.search.energy import Meter, here_alone
+from fathom.tune.search.energy import Meter, check_single_node
 from fathom.tune.search.execute import Executor
 from test_commands import fathom, refused
 from test_tune import options
@@ -132,7 +132,7 @@ def test_what_cannot_be_read_is_one_line_before_any_run(
     finally:
         os.seteuid(user)
     with pytest.raises(FathomError, match=r"processes ran on n1, and only this node's"):
-        here_alone(api.open(shared_run))
+        check_single_node(api.open(shared_run))
     shutil.rmtree(powercap)
     assert (
         f"no RAPL counters in {powercap}, as in most virtual machines; --objective energy="

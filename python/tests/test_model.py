@@ -21,9 +21,9 @@ from fathom.tune.model.judge import choose, judge
 from fathom.tune.model.model import KINDS, Model, fit, grid
 from fathom.tune.search.ledger import Ledger
 from fathom.tune.search.limits import Limits, limited, widened
+from fathom.tune.search.sampler import Observation
 from fathom.tune.search.samplers import SAMPLERS
 from fathom.tune.search.space import Dimension, Point, Space
-from fathom.tune.search.told import Told
 from recorded_searches import recorded
 from test_commands import fathom, refused
 from test_tune import options
@@ -164,11 +164,11 @@ def test_what_is_no_model_is_refused(bad: Any) -> None:
             Model.from_json(data)
 
 
-def led(cost: Any, space: Space, **other: Any) -> list[Told]:
+def led(cost: Any, space: Space, **other: Any) -> list[Observation]:
     """What `--sampler model` asks for, and is told."""
     sampler, told = SAMPLERS["model"](space, options(**{"sampler": "model", **other})), []
     while len(told) < other["trials"] and (point := sampler.ask(told)) is not None:
-        told.append(Told(point, cost(point)))
+        told.append(Observation(point, cost(point)))
     return told
 
 
@@ -318,7 +318,7 @@ def test_what_cannot_be_learnt_is_one_line(
     said = refused(capfd, 3, "tune", "model", "column_r1", "column_r2", "--for", "r.fathom")
     assert "no rank of MPI, which the model is about" in said
     ledger = Ledger(other / "tune.db")
-    ledger.keep("options", {**ledger.kept("options"), "objective": "runtime"})
+    ledger.keep("options", {**ledger.value("options"), "objective": "runtime"})
     said = refused(capfd, 2, "tune", "model", "column_r1", "column_r2")
     assert "searches of one objective" in said
     ledger.keep("space", None)

@@ -23,7 +23,7 @@ from fathom.tune.store.base import Base, default_place
 from fathom.tune.store.distance import THRESHOLD, distance
 from fathom.tune.store.entry import Entry, Given, Tuned, covers, of_data
 from fathom.tune.store.fingerprint import Machine, Stack
-from fathom.tune.store.look import Found, Match
+from fathom.tune.store.look import Lookup, Match
 from fathom.tune.store.shape import Group, Shape
 from fathom.tune.store.transfer import moved, nearest, scaled
 
@@ -70,8 +70,8 @@ def group(name: str = "out.*.h5", **rest: Any) -> Group:
     return Group(name, (f"/ceph/run/{name.replace('*', '7')}",), "ceph", ("/x",), shape(**rest))
 
 
-def found(*given: Given) -> Found:
-    return Found((Match(group(), "exact", entry(), None, None, given, ()),))
+def found(*given: Given) -> Lookup:
+    return Lookup((Match(group(), "exact", entry(), None, None, given, ()),))
 
 
 # ---- distances
@@ -460,7 +460,7 @@ def test_groups_of_files_have_settings_of_their_own() -> None:
         (),
     )
     three = Match(group("c.h5"), "train", None, None, None, (), ())
-    text = Found((one, two, three)).text
+    text = Lookup((one, two, three)).text
     read = settings.read_text("x", text)
     assert [(rule.files, [s.text for s in rule.settings]) for rule in read.rules] == [
         (("*/a.*.h5",), ["*:*", "4"]), (('*/b"\U0001f600.h5',), ["1"]),

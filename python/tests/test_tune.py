@@ -15,17 +15,17 @@ from typing import Any
 import h5py
 import pytest
 from fathom.errors import UsageError
-from fathom.tune.search import here
+from fathom.tune.search import default_space
 from fathom.tune.search.ledger import Ledger, Trial
 from fathom.tune.search.limits import Limits
 from fathom.tune.search.objective import Objective
 from fathom.tune.search.options import Options
 from fathom.tune.search.outputs import Reference
 from fathom.tune.search.plan import Plan
+from fathom.tune.search.sampler import Observation
 from fathom.tune.search.samplers import SAMPLERS, Genetic
 from fathom.tune.search.search import planned
 from fathom.tune.search.space import Dimension, Point, Space, of_data, read
-from fathom.tune.search.told import Told
 from fathom.tune.settings.settings import catalogue
 from fathom.tune.settings.values import of_knob
 from fathom.tune.store.base import Base
@@ -68,13 +68,13 @@ def play(plan: Plan, cost: Callable[[str, int, Point], float]) -> list[Trial]:
     return trials
 
 
-def asked(name: str, seed: int, count: int, grid: Grid = valley) -> list[Told]:
-    told: list[Told] = []
+def asked(name: str, seed: int, count: int, grid: Grid = valley) -> list[Observation]:
+    told: list[Observation] = []
     for _ in range(count):
         point = SAMPLERS[name](GRID, options(sampler=name, seed=seed)).ask(told)
         if point is None:
             break
-        told.append(Told(point, grid(point)))
+        told.append(Observation(point, grid(point)))
     return told
 
 
@@ -94,13 +94,13 @@ def test_the_genetic_search_finds_what_the_whole_grid_has() -> None:
 def test_elites_stay_and_what_failed_has_no_children() -> None:
     told = asked("ga", 3, 16)
     assert told[15].point == min(told[:15], key=lambda one: one.cost).point
-    bad = [Told((0, 0, 0, 0), float("inf"))] * 13
-    good = [Told((1, 1, 1, 1), 1.0), Told((2, 2, 2, 2), 2.0)]
-    children: list[Told] = [*bad, *good]
+    bad = [Observation((0, 0, 0, 0), float("inf"))] * 13
+    good = [Observation((1, 1, 1, 1), 1.0), Observation((2, 2, 2, 2), 2.0)]
+    children: list[Observation] = [*bad, *good]
     while len(children) < 30:
         point = Genetic(GRID, options(seed=7)).ask(children)
         assert point is not None
-        children.append(Told(point, 3.0))
+        children.append(Observation(point, 3.0))
     for one in children[18:]:  # behind the elites: of the two sound ones, but for one mutated knob
         assert sum(value not in (1, 2) for value in one.point) <= 1
 
@@ -113,9 +113,9 @@ def test_what_is_asked_follows_from_what_was_told(name: str) -> None:
 
 def test_a_grid_is_every_point_once() -> None:
     space = Space(tuple(replace(one, values=one.values[:2]) for one in GRID.dimensions))
-    told: list[Told] = []
+    told: list[Observation] = []
     while (point := SAMPLERS["grid"](space, options(sampler="grid")).ask(told)) is not None:
-        told.append(Told(point, 1.0))
+        told.append(Observation(point, 1.0))
     assert [one.point for one in told] == list(itertools.product((0, 1), repeat=4))
 
 
@@ -182,7 +182,10 @@ def test_a_bad_space_is_one_line_before_any_run(tmp_path: Path, text: str, said:
 
 
 def test_the_catalogue_says_what_is_worth_a_search() -> None:
-    found = {key: here.values(knob, Limits(ranks=6, osds=3)) for key, knob in catalogue().items()}
+    found = {
+        key: default_space.values(knob, Limits(ranks=6, osds=3))
+        for key, knob in catalogue().items()
+    }
     assert found["romio.cb_nodes"] == [1, 2, 4, 6]
     assert found["romio.cb_config_list"] == ["*:1", "*:2", "*:4", "*:*"]
     assert found["romio.cb_buffer_size"] == [1 << n for n in range(20, 29)]
@@ -191,7 +194,7 @@ def test_the_catalogue_says_what_is_worth_a_search() -> None:
     assert found["lustre.striping_factor"] == found["hdf5.alignment"] == []
     chosen = ("romio.cb_nodes", "romio.cb_buffer_size", "romio.romio_cb_write")
     every = Space(tuple(Dimension(key, key, (None, *found[key])) for key in chosen))
-    expert = tuple(here.expert(one) for one in every.dimensions)
+    expert = tuple(default_space.expert(one) for one in every.dimensions)
     assert list(every.named(expert).values()) == [6, 4 << 20, None]
     for one in every.dimensions:
         for value in one.values[1:]:
@@ -266,7 +269,7 @@ def killed_and_resumed(folder: Path, at: Collection[int], values: str, *more: st
     assert (states[1], states[2], states[8]) == ("wrong", "failed", "done")
     assert "2 of them failed, hung or wrong" in done.stdout
     assert not list((folder / "cut.tune").glob("out.*"))
-    assert ledger.kept("limits")["osds"] is None  # looked for
+    assert ledger.value("limits")["osds"] is None  # looked for
     hit = [one for one in ran if one.trial in at and one.score is not None]  # its command ran
     assert {"look", "search", "proof"} <= {one.stage for one in hit}
     assert times == len(list(folder.glob("killed.*"))) == len(hit)
@@ -357,16 +360,18 @@ def test_output_that_differs_from_run_to_run_cannot_be_verified(tmp_path: Path) 
     ],
 )  # fmt: skip
 def test_findings_name_knobs_by_their_functions_too(knob: str, words: str, is_named: bool) -> None:
-    assert here.is_named(Dimension("a", knob, (None, 1)), words) == is_named
+    assert default_space.is_named(Dimension("a", knob, (None, 1)), words) == is_named
 
 
 def test_where_files_are_on_cephfs_its_layouts_are_searched() -> None:
     limits = Limits(osds=4, pools=("data", "quick"))
-    found = {one.knob: one for one in here.layouts(["p", "{out}/f"], limits)}
+    found = {one.knob: one for one in default_space.layouts(["p", "{out}/f"], limits)}
     assert found["ceph.pool"].values == (None, "data", "quick")
     assert found["ceph.stripe_count"].values == (None, 1, 2, 3, 4)
     text = Space(tuple(found.values())).settings((1, 4, 2))
     assert 'directory = "{out}"' in text and 'stripe_count = 4\npool = "quick"' in text
-    one_pool = here.layouts(["p", "{out}"], Limits(osds=4, pools=("data",)))
+    one_pool = default_space.layouts(["p", "{out}"], Limits(osds=4, pools=("data",)))
     assert "ceph.pool" not in {one.knob for one in one_pool}
-    assert not here.layouts(["p", "out"], limits) and not here.layouts(["p", "{out}"], Limits())
+    assert not default_space.layouts(["p", "out"], limits) and not default_space.layouts(
+        ["p", "{out}"], Limits()
+    )

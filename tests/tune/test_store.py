@@ -22,7 +22,7 @@ from fathom.tune.settings import settings
 from fathom.tune.store.base import Base
 from fathom.tune.store.entry import Entry, Given, Tuned
 from fathom.tune.store.fingerprint import machine_of, ranks_of, stack_of
-from fathom.tune.store.look import Found, Match, look_up
+from fathom.tune.store.look import Lookup, Match, look_up
 from fathom.tune.store.searched import entry_of
 from fathom.tune.store.shape import groups
 from harness import needs, paths, runner
@@ -91,11 +91,11 @@ def store(place: Path) -> Path:
     return path
 
 
-def look(place: Path, kernel: str, arguments: str) -> Found:
+def look(place: Path, kernel: str, arguments: str) -> Lookup:
     return look_up(open_run(recorded(place, kernel, 4, arguments)), store(place))
 
 
-def only(found: Found) -> Match:
+def only(found: Lookup) -> Match:
     (match,) = found.matches
     assert match.entry is not None and match.distance is not None
     return match

@@ -23,7 +23,7 @@ from fathom.tune.store import exchange
 from fathom.tune.store.base import Base, default_place
 from fathom.tune.store.distance import THRESHOLD
 from fathom.tune.store.entry import Entry
-from fathom.tune.store.look import TRAIN, Found, Match, look_up, named
+from fathom.tune.store.look import TRAIN, Lookup, Match, look_up, named
 from fathom.tune.store.predicted import learnt
 from fathom.tune.store.searched import entry_of
 
@@ -180,7 +180,7 @@ def _verdict(match: Match) -> str:
     return f"train: nothing is nearer than {THRESHOLD}"
 
 
-def _values(found: Found) -> dict[str, Any]:
+def _values(found: Lookup) -> dict[str, Any]:
     return {
         "threshold": THRESHOLD,
         "groups": [

@@ -11,8 +11,8 @@ from fathom.catalogue.knobs import ROUTES, SHOWN, Knob
 from fathom.errors import UsageError
 from fathom.text import tables
 from fathom.text.tables import Column, text
-from fathom.tune.settings.prove import Kept, Verdict, provable, prove
-from fathom.tune.settings.stacks import STACKS, here
+from fathom.tune.settings.prove import StoredVerdicts, Verdict, provable, prove
+from fathom.tune.settings.stacks import STACKS, installed_stacks
 
 COLUMNS = (
     Column("knob", "knob", text, right=False),
@@ -25,9 +25,9 @@ COLUMNS = (
 )
 
 
-def state(knob: Knob, kept: Kept) -> str:
+def state(knob: Knob, kept: StoredVerdicts) -> str:
     """What is known of it on this machine, in a few words."""
-    stacks = [name for name in knob.layer.stacks if name in here()]
+    stacks = [name for name in knob.layer.stacks if name in installed_stacks()]
     verdicts = {stack.name: kept.of(knob, stack) for stack in provable(knob)}
     words: dict[str, list[str]] = {}
     for stack in stacks:
@@ -42,7 +42,7 @@ def state(knob: Knob, kept: Kept) -> str:
 
 
 def _rows(knobs: Sequence[Knob]) -> list[dict[str, str]]:
-    kept = Kept()
+    kept = StoredVerdicts()
     return [
         {
             "knob": knob.key,

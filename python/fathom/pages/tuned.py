@@ -6,7 +6,7 @@ from fathom.text import numbers
 from fathom.text.column import Column
 from fathom.text.tables import text
 from fathom.tune.settings import settings, xml
-from fathom.tune.settings.prove import Kept, provable
+from fathom.tune.settings.prove import StoredVerdicts, provable
 
 TUNED = (
     Column("setting", "setting", text, right=False),
@@ -43,7 +43,7 @@ def words(page: Page) -> list[str]:
     ours = {one.knob.name: one.knob for rule in read.rules for one in rule.settings}
     said = [f"{name}: met no open, creation or transfer" for name in ours if name not in met]
     said += [f"{one.knob.name} = {one.text}, for the whole launch" for one in read.launch]
-    kept = Kept()
+    kept = StoredVerdicts()
     for name in (name for name in ours if name in met):
         dead = [
             stack.name

@@ -9,7 +9,7 @@ from pathlib import Path
 from fathom.codegen.replay.program import Program
 from fathom.errors import FathomError, UsageError
 from fathom.run import mpi
-from fathom.tune.settings.stacks import OPEN_MPI, here, named
+from fathom.tune.settings.stacks import OPEN_MPI, installed_stacks, named
 
 FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
 
@@ -52,7 +52,7 @@ def _hdf5(program: Program) -> tuple[str, ...]:
     """What the compiler needs for parallel HDF5."""
     if not program.hdf5:
         return ()
-    stack = here().get(f"hdf5-{family(program)}")
+    stack = installed_stacks().get(f"hdf5-{family(program)}")
     if stack is None:
         raise FathomError(
             f"replay: no parallel HDF5 of {program.mpi or 'an MPI'} here; --level mpiio needs none"

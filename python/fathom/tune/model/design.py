@@ -45,17 +45,17 @@ def draw(space: Space, design: str, count: int, seed: int) -> list[Point]:
     """So many; fewer where there are no more. Any first part of them is a design too."""
     factors = {one.name: one for one in of_spaces((space,))}
     values = [trained(one, factors[one.name], design) for one in space.dimensions]
-    met, random = _Pairs(space), Random(f"{seed} design")
-    found: dict[Point, None] = {}
-    while len(found) < count:
+    pairs, random = _Pairs(space), Random(f"{seed} design")
+    points: dict[Point, None] = {}
+    while len(points) < count:
         drawn = (tuple(random.choice(some) for some in values) for _ in range(DRAWN))
-        fresh = [one for one in dict.fromkeys(drawn) if one not in found and space.allowed(one)]
+        fresh = [one for one in dict.fromkeys(drawn) if one not in points and space.allowed(one)]
         if not fresh:
             break
-        point = met.rarest(fresh)
-        found[point] = None
-        met.add(point)
-    return list(found)
+        point = pairs.rarest(fresh)
+        points[point] = None
+        pairs.add(point)
+    return list(points)
 
 
 class _Pairs:

@@ -103,13 +103,13 @@ def named(space: Space, point: Sequence[int]) -> dict[str, Any]:
 
 def of_spaces(spaces: Sequence[Space]) -> tuple[Factor, ...]:
     """Those of the knobs in any of them, in order, then those of the run. A knob with one number only is a level."""
-    found: dict[str, tuple[str, list[Any]]] = {}
+    values_of: dict[str, tuple[str, list[Any]]] = {}
     for one in (dimension for space in spaces for dimension in space.dimensions):
-        kind, values = found.setdefault(one.name, (_kind(one) or "level", []))
+        kind, values = values_of.setdefault(one.name, (_kind(one) or "level", []))
         if kind != (_kind(one) or "level"):
-            found[one.name] = ("level", values)
+            values_of[one.name] = ("level", values)
         values += [v for given in one.values if not _in(v := canonical(one, given), values)]
-    knobs = (_factor(name, *of) for name, of in found.items())
+    knobs = (_factor(name, *of) for name, of in values_of.items())
     return (*knobs, Factor(RANKS, "number"), Factor(SIZE, "bytes"))
 
 
@@ -179,15 +179,15 @@ class Table:
         if one.form == "is":
             return self.has(one.factor, one.level).astype(float)
         x = self.numbers[one.factor]
-        made = x if one.form == "x" else 1 / x if one.form == "1/x" else np.log2(x)
-        return np.where(np.isnan(x), 0.0, made)
+        column = x if one.form == "x" else 1 / x if one.form == "1/x" else np.log2(x)
+        return np.where(np.isnan(x), 0.0, column)
 
     def term(self, term: Term) -> Column:
         """A product of such columns; of none, ones."""
-        made = np.ones(self.rows)
+        column = np.ones(self.rows)
         for one in term:
-            made = made * self.basis(one)
-        return made
+            column = column * self.basis(one)
+        return column
 
 
 def bases(factor: Factor) -> list[Basis]:

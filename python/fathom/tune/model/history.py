@@ -37,21 +37,23 @@ class History:
 def read(folder: Path) -> History:
     """Of NAME.tune."""
     ledger = there(folder)
-    options, space = ledger.kept("options"), ledger.kept("space")
+    options, space = ledger.value("options"), ledger.value("space")
     trials = [one for one in ledger.trials() if one.stage != LOOK and one.tries]
     ended = [one for one in trials if one.state != "running"]
     if space is None or not ended:
         raise FathomError(
             f"tune: {ledger.path}: no trial has ended, so there is nothing to learn from"
         )
-    until = limits.of_data(ledger.kept("limits"))
+    until = limits.of_data(ledger.value("limits"))
     objective = asked_for(options["objective"], options["maximize"])
     size = next((one.measures for one in ledger.trials() if one.measures), None)
     scale = Scale(until.ranks, _bytes(size))
     application = application_of(options["program"])
-    made = of_data(space)
-    rows = tuple(Row(named(made, t.point), _cost(t, objective), scale, application) for t in ended)
-    return History(folder.stem, made, until, objective, options["group"], rows)
+    space_ = of_data(space)
+    rows = tuple(
+        Row(named(space_, t.point), _cost(t, objective), scale, application) for t in ended
+    )
+    return History(folder.stem, space_, until, objective, options["group"], rows)
 
 
 def _cost(trial: Trial, objective: Objective) -> float:

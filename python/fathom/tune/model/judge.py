@@ -92,13 +92,13 @@ def _setting(row: Row) -> tuple[str, Scale]:
 
 def _medians(rows: Sequence[Row]) -> list[list[Row]]:
     """Of each scale, one for each setting, with its median cost; what failed is left out."""
-    found: dict[Scale, dict[str, list[Row]]] = {}
+    settings_of: dict[Scale, dict[str, list[Row]]] = {}
     for row in rows:
         if math.isfinite(row.cost):
-            found.setdefault(row.scale, {}).setdefault(_setting(row)[0], []).append(row)
+            settings_of.setdefault(row.scale, {}).setdefault(_setting(row)[0], []).append(row)
     return [
         [Row(some[0].named, median(one.cost for one in some), scale) for some in settings.values()]
-        for scale, settings in found.items()
+        for scale, settings in settings_of.items()
     ]
 
 

@@ -8,8 +8,8 @@ from fathom.tune.model import design
 from fathom.tune.model.factors import Row, named
 from fathom.tune.model.model import TOP, fit
 from fathom.tune.search.options import AUTO, Options
+from fathom.tune.search.sampler import Observation
 from fathom.tune.search.space import Point, Space
-from fathom.tune.search.told import Told
 
 
 class Modelled:
@@ -23,36 +23,40 @@ class Modelled:
         most = max(trials - TOP, trials // 2)
         self.training = min(design.EACH * max(free, 1), most)
         self.design = design.draw(space, options.design, self.training, options.seed)
-        self.rounds: dict[tuple[Told, ...], list[Point]] = {}
+        self.rounds: dict[tuple[Observation, ...], list[Point]] = {}
 
-    def ask(self, told: Sequence[Told]) -> Point | None:
+    def ask(self, observations: Sequence[Observation]) -> Point | None:
         """Of the training, else of a model's best."""
-        done = self._trained(told)
+        done = self._trained(observations)
         if done is None:
-            tried = {one.point for one in told}
+            tried = {one.point for one in observations}
             return next(point for point in self.design if point not in tried)
-        ahead = self._predicted(tuple(told[:done]), math.inf)
-        while len(after := told[done : done + len(ahead)]) == len(ahead) > 0:
+        ahead = self._predicted(tuple(observations[:done]), math.inf)
+        while len(after := observations[done : done + len(ahead)]) == len(ahead) > 0:
             done += len(after)
-            ahead = self._predicted(tuple(told[:done]), min(one.cost for one in told[:done]))
+            ahead = self._predicted(
+                tuple(observations[:done]), min(one.cost for one in observations[:done])
+            )
         return ahead[len(after)] if ahead else None
 
-    def _trained(self, told: Sequence[Told]) -> int | None:
+    def _trained(self, observations: Sequence[Observation]) -> int | None:
         """How many were told when the training ended. Seeds count too."""
         tried: set[Point] = set()
-        for number in range(len(told) + 1):
+        for number in range(len(observations) + 1):
             if len(tried) >= self.training or tried.issuperset(self.design):
                 return number
-            tried.update(one.point for one in told[number : number + 1])
+            tried.update(one.point for one in observations[number : number + 1])
         return None
 
-    def _predicted(self, told: tuple[Told, ...], below: float) -> list[Point]:
+    def _predicted(self, observations: tuple[Observation, ...], below: float) -> list[Point]:
         """Those of the predicted best that were not tried and are to cost less than this."""
-        if told not in self.rounds:
-            model = fit(self.space, [Row(named(self.space, one.point), one.cost) for one in told])
-            tried = {one.point for one in told}
+        if observations not in self.rounds:
+            model = fit(
+                self.space, [Row(named(self.space, one.point), one.cost) for one in observations]
+            )
+            tried = {one.point for one in observations}
             best = model.best() if model else []
-            self.rounds[told] = [
+            self.rounds[observations] = [
                 one.point for one in best if one.point not in tried and one.cost < below
             ]
-        return self.rounds[told]
+        return self.rounds[observations]

@@ -68,11 +68,11 @@ class Model:
 
     def _costs(self, table: Table) -> Column:
         """Where a formula says less than nothing, a tenth of the least that was measured."""
-        made = self.fitted.predict(table)
+        costs = self.fitted.predict(table)
         if self.least <= 0:
-            return made
-        made = np.maximum(made, self.least / 10)
-        return -1 / made if self.inverse else made
+            return costs
+        costs = np.maximum(costs, self.least / 10)
+        return -1 / costs if self.inverse else costs
 
     def best(self, scale: Scale | None = None, count: int = TOP) -> list[Predicted]:
         """The best settings, best first, of those whose values ran in some trial."""
@@ -111,8 +111,8 @@ class Model:
         if isinstance(self.fitted, Regression):
             terms = [[asdict(basis) for basis in term] for term in self.fitted.terms]
             return {**data, "terms": terms, "coefficients": list(self.fitted.coefficients)}
-        kept = [[list(node) for node in tree] for tree in self.fitted.trees]
-        return {**data, "trees": kept, "log": self.fitted.log}
+        forest = [[list(node) for node in tree] for tree in self.fitted.trees]
+        return {**data, "trees": forest, "log": self.fitted.log}
 
     @staticmethod
     def from_json(data: Any) -> "Model":
@@ -134,8 +134,8 @@ def _model(data: Mapping[str, Any]) -> Model:
         if not terms or terms[0] or len(terms) != len(fitted.coefficients):
             raise ValueError("its terms and coefficients do not belong together")
     else:
-        made = tuple(tuple(trees.node(one) for one in tree) for tree in data["trees"])
-        fitted = Trees(factors, made, bool(data["log"]))
+        forest = tuple(tuple(trees.node(one) for one in tree) for tree in data["trees"])
+        fitted = Trees(factors, forest, bool(data["log"]))
     return Model(
         of_data(data["space"]), factors, bool(data["inverse"]), float(data["least"]),
         {key: tuple(some) for key, some in data["never"].items()}, fitted, Scale(**data["scale"]),
@@ -184,15 +184,15 @@ def _never(
 ) -> dict[str, tuple[Any, ...]]:
     """Values that always failed, twice at least, and those that were never tried and have no number to predict from."""
     table, ran = Table.of_rows(factors, rows), np.array([math.isfinite(row.cost) for row in rows])
-    found = {}
+    never = {}
     for factor in factors:
         for one in space.dimensions:
             if one.name == factor.name:
                 values = [canonical(one, given) for given in one.values]
                 tried = [table.has(one.name, value) for value in values]
-                found[one.name] = tuple(
+                never[one.name] = tuple(
                     value
                     for value, hits in zip(values, tried, strict=True)
                     if not (hits & ran).any() and (hits.sum() > 1 or factor.number(value) is None)
                 )
-    return {name: values for name, values in found.items() if values}
+    return {name: values for name, values in never.items() if values}

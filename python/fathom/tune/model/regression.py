@@ -40,17 +40,17 @@ class Regression:
 
     def predict(self, table: Table) -> Column:
         """Of each row."""
-        made = np.zeros(table.rows)
+        costs = np.zeros(table.rows)
         for term, coefficient in zip(self.terms, self.coefficients, strict=True):
-            made += coefficient * table.term(term)
-        return made
+            costs += coefficient * table.term(term)
+        return costs
 
 
 def candidates(factors: Sequence[Factor]) -> list[Term]:
     """Simple ones first. Pairs are products and ratios; three only where one is of the run: work over two knobs. A log
     stands alone, or beside a figure of the run."""
     of = {one.name: bases(one) for one in factors}
-    found: list[Term] = [(one,) for some in of.values() for one in some]
+    terms: list[Term] = [(one,) for some in of.values() for one in some]
     for count in (2, 3):
         for names in combinations(of, count):
             scales = sum(name in (RANKS, SIZE) for name in names)
@@ -59,8 +59,8 @@ def candidates(factors: Sequence[Factor]) -> list[Term]:
             for term in product(*(of[name] for name in names)):
                 logs = [one.factor for one in term if one.form == "log2"]
                 if not logs or (len(logs) == 1 and count == 2 and scales == 1 + _scale(logs[0])):
-                    found.append(term)
-    return found
+                    terms.append(term)
+    return terms
 
 
 def _scale(name: str) -> bool:
@@ -78,10 +78,12 @@ def fit(factors: Sequence[Factor], rows: Sequence[Row], costs: Column) -> Regres
     columns = np.array([table.term(term) for term in terms]).reshape(len(terms), len(rows)).T
     target, sizes = costs * weights, [len(term) for term in terms]
     chosen = _select(columns * weights[:, None], sizes, target, weights)
-    kept = np.column_stack([weights, *(columns[:, one] * weights for one in chosen)])
-    norms = np.linalg.norm(kept, axis=0)
-    found = np.linalg.lstsq(kept / norms, target, rcond=None)[0] / norms * unit
-    return Regression(((), *(terms[one] for one in chosen)), tuple(float(one) for one in found))
+    design = np.column_stack([weights, *(columns[:, one] * weights for one in chosen)])
+    norms = np.linalg.norm(design, axis=0)
+    coefficients = np.linalg.lstsq(design / norms, target, rcond=None)[0] / norms * unit
+    return Regression(
+        ((), *(terms[one] for one in chosen)), tuple(float(one) for one in coefficients)
+    )
 
 
 def _grounded(terms: Sequence[Term], rows: Sequence[Row]) -> list[Term]:
@@ -105,13 +107,13 @@ def _grounded(terms: Sequence[Term], rows: Sequence[Row]) -> list[Term]:
 
 def _varied(factors: Sequence[Factor], table: Table) -> list[Factor]:
     """Of which rows know more than one value; levels that no row has are no terms."""
-    found = []
+    varied = []
     for one in factors:
         given = table.values[one.name]
         if len(given) > 1:
             levels = tuple(level for level in one.levels if any(same(level, g) for g in given))
-            found.append(Factor(one.name, one.kind, levels))
-    return found
+            varied.append(Factor(one.name, one.kind, levels))
+    return varied
 
 
 def _select(columns: Column, sizes: Sequence[int], target: Column, constant: Column) -> list[int]:
@@ -141,8 +143,8 @@ def _select(columns: Column, sizes: Sequence[int], target: Column, constant: Col
 
 
 def _without(columns: Column, direction: Column) -> Column:
-    made: Column = columns - np.outer(direction, direction @ columns)
-    return made
+    remainder: Column = columns - np.outer(direction, direction @ columns)
+    return remainder
 
 
 def _criterion(left: float, whole: float, rows: int) -> float:
@@ -161,9 +163,9 @@ def _pruned(
     rows, whole = len(target), float(target @ target)
 
     def mark(some: Sequence[int]) -> float:
-        kept = np.column_stack([constant, *(columns[:, one] for one in some)])
-        kept = kept / np.linalg.norm(kept, axis=0)
-        left = target - kept @ np.linalg.lstsq(kept, target, rcond=None)[0]
+        design = np.column_stack([constant, *(columns[:, one] for one in some)])
+        design = design / np.linalg.norm(design, axis=0)
+        left = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
         paid = sum(float(penalty[number]) for number in some)
         return _criterion(float(left @ left), whole, rows) + paid
 

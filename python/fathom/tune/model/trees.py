@@ -16,9 +16,9 @@ Node = tuple[int, float, int, int]
 Numbers = npt.NDArray[np.intp]
 
 
-def node(kept: Sequence[float]) -> Node:
+def node(numbers: Sequence[float]) -> Node:
     """As JSON had it."""
-    column, threshold, low, high = kept
+    column, threshold, low, high = numbers
     return int(column), float(threshold), int(low), int(high)
 
 
@@ -33,8 +33,8 @@ class Trees:
     def predict(self, table: Table) -> Column:
         """Of each row."""
         columns = _columns(self.factors, table)
-        made = np.mean([_walk(tree, columns) for tree in self.trees], axis=0)
-        return np.asarray(np.exp(made) if self.log else made, dtype=float)
+        costs = np.mean([_walk(tree, columns) for tree in self.trees], axis=0)
+        return np.asarray(np.exp(costs) if self.log else costs, dtype=float)
 
 
 def fit(factors: Sequence[Factor], rows: Sequence[Row], costs: Column, seed: int = 0) -> Trees:
@@ -53,12 +53,12 @@ def fit(factors: Sequence[Factor], rows: Sequence[Row], costs: Column, seed: int
 
 def _columns(factors: Sequence[Factor], table: Table) -> Column:
     """A column for each number, below all of them where there is none, and one for each level."""
-    made = []
+    columns = []
     for one in factors:
         if one.kind != "level":
-            made.append(np.nan_to_num(table.numbers[one.name], nan=-1.0))
-        made += [table.basis(Basis(one.name, "is", level)) for level in one.levels]
-    return np.array(made).reshape(len(made), table.rows).T
+            columns.append(np.nan_to_num(table.numbers[one.name], nan=-1.0))
+        columns += [table.basis(Basis(one.name, "is", level)) for level in one.levels]
+    return np.array(columns).reshape(len(columns), table.rows).T
 
 
 def _grow(columns: Column, target: Column, nodes: list[Node]) -> int:

@@ -75,10 +75,10 @@ def _check(node: ast.expr, text: str, names: Sequence[str]) -> None:
 def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
     match node:
         case ast.Name(name):
-            found = SIZES.get(name) if name not in values else values[name]
-            if found is None:
+            number = SIZES.get(name) if name not in values else values[name]
+            if number is None:
                 raise Unset
-            return found
+            return number
         case ast.Constant(value):
             return value
         case ast.BoolOp(kind, parts):
@@ -87,8 +87,8 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
         case ast.BinOp(left, kind, right):
             return OPERATORS[type(kind)](_value(left, values), _value(right, values))
         case ast.Compare(left, kinds, rest):
-            found = [_value(part, values) for part in (left, *rest)]
-            pairs = zip(kinds, found, found[1:], strict=False)
+            sides = [_value(part, values) for part in (left, *rest)]
+            pairs = zip(kinds, sides, sides[1:], strict=False)
             return all(OPERATORS[type(kind)](one, other) for kind, one, other in pairs)
         case ast.UnaryOp(_, part):
             return not _value(part, values)

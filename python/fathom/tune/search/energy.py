@@ -56,17 +56,17 @@ def _text(file: Path) -> str:
 def zones(root: Path) -> list[Zone]:
     """Of packages and memory. Errors: FathomError where there is none, or one may not be read."""
     named = (place for place in sorted(root.glob("intel-rapl:*")) if ZONE.fullmatch(place.name))
-    found = [
+    counters = [
         Zone(place / "energy_uj", _number(place / "max_energy_range_uj"))
         for place in named
         if COUNTED.fullmatch(_text(place / "name"))
     ]
-    if not found:
+    if not counters:
         line = f"tune: energy: no RAPL counters in {root}, as in most virtual machines"
         raise FathomError(f"{line}; {INSTEAD}")
-    for zone in found:
+    for zone in counters:
         zone.read()
-    return found
+    return counters
 
 
 class Meter:
@@ -104,7 +104,7 @@ class Meter:
         self._before = now
 
 
-def here_alone(run: Run) -> None:
+def check_single_node(run: Run) -> None:
     """Errors: FathomError where the run had processes on other nodes, whose counters nobody read."""
     nodes = run.sql("select distinct host, boot_id from nodes").to_pylist()
     others = sorted({node["host"] for node in nodes if node["boot_id"] != boot_id()})

@@ -11,7 +11,7 @@ from fathom.errors import FathomError
 from fathom.forward.group import Group
 from fathom.run import places, programs
 from fathom.run.store import open_run
-from fathom.tune.search.energy import Meter, here_alone
+from fathom.tune.search.energy import Meter, check_single_node
 from fathom.tune.search.ledger import Outcome
 from fathom.tune.search.objective import (
     COUNTED,
@@ -20,7 +20,7 @@ from fathom.tune.search.objective import (
     estimated,
     is_command,
     measure,
-    said,
+    printed_number,
     watts,
 )
 from fathom.tune.search.options import Options
@@ -146,7 +146,7 @@ class Executor:
         run = open_run(self.run_of(number), quiet=True)
         figures = measure(run, self.options.group)
         if self.meter:
-            here_alone(run)
+            check_single_node(run)
             figures["joules"] = self.meter.joules
         elif self.watts:
             figures["joules"] = estimated(run, self.watts, self.options.group)
@@ -158,5 +158,5 @@ class Executor:
                 "TUNE_PRINTED": printed,
             }
             cwd = Path(self.options.directory)
-            figures["objective"] = said(self.options.objective, cwd, words, timeout)
+            figures["objective"] = printed_number(self.options.objective, cwd, words, timeout)
         return figures

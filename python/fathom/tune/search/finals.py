@@ -103,11 +103,11 @@ class Finals:
                 yield Step(stage, turn, point)
 
     def _runs(self, trials: Sequence[Trial], stage: str, group: int) -> dict[Point, list[Trial]]:
-        found: dict[Point, list[Trial]] = {}
+        runs: dict[Point, list[Trial]] = {}
         for one in trials:
             if one.stage == stage and one.round // self.options.repeats == group:
-                found.setdefault(one.point, []).append(one)
-        return found
+                runs.setdefault(one.point, []).append(one)
+        return runs
 
     # ---- the race ----
 

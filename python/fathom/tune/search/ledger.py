@@ -98,11 +98,11 @@ class Ledger:
             self.base.executescript(TABLES)
         except sqlite3.Error as error:
             raise FathomError(f"{path}: {error}; it is no search of fathom tune") from error
-        if self.kept("format") not in (None, FORMAT):
+        if self.value("format") not in (None, FORMAT):
             raise FathomError(f"{path}: written by another version of Fathom; name another with -o")
 
-    def kept(self, key: str) -> Any:
-        """What was kept under this key, or None."""
+    def value(self, key: str) -> Any:
+        """The value stored under this key, or None."""
         row = self.base.execute("select value from search where key = ?", (key,)).fetchone()
         return None if row is None else json.loads(row[0])
 
@@ -129,14 +129,14 @@ class Ledger:
         score: float | None,
     ) -> int:  # fmt: skip
         texts = (json.dumps(step.point), json.dumps(named, ensure_ascii=False))
-        made = self.base.execute(
+        cursor = self.base.execute(
             "insert into trials"
             " (stage, asked, round, point, settings, state, tries, began, seconds, score)"
             " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (step.stage, step.asked, step.round, *texts, state, tries, time.time(), seconds, score),
         )
-        assert made.lastrowid is not None
-        return made.lastrowid
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
 
     def pass_over(self, stages: Sequence[str]) -> None:
         """Trials of these stages cost what they cost, and decide nothing any more."""

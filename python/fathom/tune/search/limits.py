@@ -55,8 +55,8 @@ def _ceph(words: str) -> list[Any]:
 
 
 def _end(knob: str, limits: Limits) -> int | None:
-    found = ENDS.match(catalogue()[knob].search or "")
-    return limits.of(found[1]) if found else None
+    bound = ENDS.match(catalogue()[knob].search or "")
+    return limits.of(bound[1]) if bound else None
 
 
 def limited(space: Space, limits: Limits) -> Space:

@@ -78,8 +78,8 @@ def watts(name: str) -> Query | None:
 
 def estimated(run: Run, query: Query, group: str | None) -> float:
     """Joules of the disks of all servers, by `fathom query energy`. The run's calls must be recorded in full."""
-    found = answer(run, query, Segment(file=group), 0, frozenset({"server"}))
-    return float(sum(found.views["server"]["joules"].to_pylist()))
+    energy = answer(run, query, Segment(file=group), 0, frozenset({"server"}))
+    return float(sum(energy.views["server"]["joules"].to_pylist()))
 
 
 def measure(run: Run, group: str | None) -> dict[str, float]:
@@ -97,7 +97,9 @@ def measure(run: Run, group: str | None) -> dict[str, float]:
     }
 
 
-def said(command: str, cwd: Path, words: Mapping[str, str], seconds: float | None) -> float:
+def printed_number(
+    command: str, cwd: Path, words: Mapping[str, str], seconds: float | None
+) -> float:
     """The number in the last line that the user's command prints."""
     environment = {**os.environ, **words}
     done = programs.run(["/bin/sh", "-c", command], seconds, environment=environment, cwd=cwd)

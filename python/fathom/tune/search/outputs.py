@@ -35,19 +35,21 @@ class Reference:
             return None
         if self.way not in WAYS:
             return self._by_command(out)
-        right, found = _files(self.folder), _files(out)
-        if right != found:
-            name = min(right ^ found)
+        right, written = _files(self.folder), _files(out)
+        if right != written:
+            name = min(right ^ written)
             return f"{name}: {'is not there' if name in right else 'is there besides'}"
         differ = (name for name in sorted(right) if not self._same(self.folder / name, out / name))
         name = next(differ, "")
         return f"{name}: differs from the default's" if name else None
 
-    def _same(self, right: Path, found: Path) -> bool:
+    def _same(self, right: Path, written: Path) -> bool:
         if self.way == "h5diff" and h5py.is_hdf5(right):
-            done = subprocess.run(["h5diff", "-q", right, found], capture_output=True, check=False)
+            done = subprocess.run(
+                ["h5diff", "-q", right, written], capture_output=True, check=False
+            )
             return done.returncode == 0
-        return _digest(right) == _digest(found)
+        return _digest(right) == _digest(written)
 
     def _by_command(self, out: Path) -> str | None:
         words = {"TUNE_REFERENCE": str(self.folder), "TUNE_OUT": str(out)}

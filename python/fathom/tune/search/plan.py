@@ -12,9 +12,9 @@ from fathom.tune.search.finals import Finals
 from fathom.tune.search.ledger import Step, Trial
 from fathom.tune.search.objective import Objective
 from fathom.tune.search.options import AUTO, Options
+from fathom.tune.search.sampler import Observation, Sampler
 from fathom.tune.search.samplers import SAMPLERS
 from fathom.tune.search.space import Point, Space
-from fathom.tune.search.told import Sampler, Told
 
 #: Proposals in a row that bring nothing new before the search ends.
 IDLE = 100
@@ -56,17 +56,17 @@ class Plan:
     def measured(self, trials: Sequence[Trial]) -> dict[Point, float]:
         """Median cost of each point that was run before the finals."""
         return {
-            point: median(self.cost(one) for one in found)
-            for point, found in self._runs(trials).items()
+            point: median(self.cost(one) for one in runs)
+            for point, runs in self._runs(trials).items()
         }
 
     def _runs(self, trials: Sequence[Trial]) -> dict[Point, list[Trial]]:
         """Those of each point before the finals."""
-        found: dict[Point, list[Trial]] = {}
+        runs: dict[Point, list[Trial]] = {}
         for one in trials:
             if one.stage in ("default", "search") and one.state not in ("known", "running"):
-                found.setdefault(one.point, []).append(one)
-        return found
+                runs.setdefault(one.point, []).append(one)
+        return runs
 
     def asked(self, trials: Sequence[Trial], sampler: str) -> list[Trial]:
         """What a sampler's search consists of; seeds and rules belong to the first one's."""
@@ -105,21 +105,21 @@ class Plan:
         if len(rows) < len(first):
             point, by = first[len(rows)]
         else:
-            found = self._ask(trials, rows, sampler)
-            if found is None:
+            proposal = self._ask(trials, rows, sampler)
+            if proposal is None:
                 return None
-            point, by = found, sampler
+            point, by = proposal, sampler
         number = sum(one.stage == "search" for one in trials)
         return Step("search", number, point, by, point in self.measured(trials))
 
     def _ask(self, trials: Sequence[Trial], rows: Sequence[Trial], sampler: str) -> Point | None:
         """The sampler's word, in what screening left of the space."""
         inert = frozenset() if sampler in self.options.compare else self.inert(trials)
-        told = [Told(_without(one.point, inert), self.cost(one)) for one in rows]
+        observations = [Observation(_without(one.point, inert), self.cost(one)) for one in rows]
         key = (sampler, inert)
         if key not in self.samplers:
             self.samplers[key] = SAMPLERS[sampler](self.space.without(inert), self.options)
-        return self.samplers[key].ask(told)
+        return self.samplers[key].ask(observations)
 
     def _corners(self) -> list[Point]:
         """For screening: each knob alone, at its first and its last value."""
@@ -138,32 +138,32 @@ class Plan:
             return frozenset()
         noise = [self.cost(one) for one in trials if one.stage == "default"]
         low, high = min(noise), max(noise)
-        found = self.measured(trials)
+        costs = self.measured(trials)
         changed = {
             number
             for point in self._corners()
             for number, value in enumerate(point)
-            if value and not low <= found.get(point, math.inf) <= high
+            if value and not low <= costs.get(point, math.inf) <= high
         }
         return frozenset(range(len(self.space.dimensions))) - changed
 
     def bests(self, trials: Sequence[Trial]) -> dict[str, Point]:
         """The best point that each sampler itself asked for."""
-        found = self.measured(trials)
+        costs = self.measured(trials)
         best: dict[str, Point] = {}
         for one in trials:
             if one.stage == "search" and one.asked in (self.options.sampler, *self.options.compare):
-                cost = found.get(one.point, math.inf)
-                if math.isfinite(cost) and cost < found.get(best.get(one.asked, ()), math.inf):
+                cost = costs.get(one.point, math.inf)
+                if math.isfinite(cost) and cost < costs.get(best.get(one.asked, ()), math.inf):
                     best[one.asked] = one.point
         return {by: point for by, point in best.items() if point != self.space.default}
 
     def finals(self, trials: Sequence[Trial]) -> Finals:
         """Fresh runs of the best; those that samplers are compared by take part in the proof only."""
-        found = self.measured(trials)
+        costs = self.measured(trials)
         ours = {one.point for one in self.asked(trials, self.options.sampler)}
-        sound = ours & {one for one, cost in found.items() if math.isfinite(cost)}
-        good = sorted(sound - {self.space.default}, key=lambda point: (found[point], point))
+        sound = ours & {one for one, cost in costs.items() if math.isfinite(cost)}
+        good = sorted(sound - {self.space.default}, key=lambda point: (costs[point], point))
         contenders = {DEFAULT: self.space.default, **self.bests(trials)}
         if self.expert is not None and self.expert != self.space.default:
             contenders[EXPERT] = self.expert

@@ -9,8 +9,8 @@ from random import Random
 from fathom.errors import UsageError, install
 from fathom.tune.model.led import Modelled
 from fathom.tune.search.options import Options
+from fathom.tune.search.sampler import Observation, Sampler
 from fathom.tune.search.space import Point, Space
-from fathom.tune.search.told import Sampler, Told
 
 
 class Uniform:
@@ -19,9 +19,9 @@ class Uniform:
     def __init__(self, space: Space, options: Options) -> None:
         self.space, self.seed = space, options.seed
 
-    def ask(self, told: Sequence[Told]) -> Point | None:
-        random = Random(f"{self.seed} {len(told)}")
-        tried = {one.point for one in told}
+    def ask(self, observations: Sequence[Observation]) -> Point | None:
+        random = Random(f"{self.seed} {len(observations)}")
+        tried = {one.point for one in observations}
         for _ in range(20 * self.space.size if self.space.size < 1000 else 1000):
             point = self.space.draw(random)
             if point not in tried:
@@ -35,8 +35,8 @@ class Grid:
     def __init__(self, space: Space, _options: Options) -> None:
         self.space = space
 
-    def ask(self, told: Sequence[Told]) -> Point | None:
-        tried = {one.point for one in told}
+    def ask(self, observations: Sequence[Observation]) -> Point | None:
+        tried = {one.point for one in observations}
         points = product(*(range(len(one.values)) for one in self.space.dimensions))
         allowed = (point for point in points if self.space.allowed(point))
         return next((point for point in allowed if point not in tried), None)
@@ -50,20 +50,20 @@ class Genetic:
     def __init__(self, space: Space, options: Options) -> None:
         self.space, self.seed = space, options.seed
 
-    def ask(self, told: Sequence[Told]) -> Point | None:
-        generation, member = divmod(len(told), self.POPULATION)
+    def ask(self, observations: Sequence[Observation]) -> Point | None:
+        generation, member = divmod(len(observations), self.POPULATION)
         if generation >= self.GENERATIONS:
             return None
-        random = Random(f"{self.seed} {len(told)}")
+        random = Random(f"{self.seed} {len(observations)}")
         if generation == 0:
             return self.space.draw(random)
-        before = told[(generation - 1) * self.POPULATION : generation * self.POPULATION]
+        before = observations[(generation - 1) * self.POPULATION : generation * self.POPULATION]
         ranked = sorted(before, key=lambda one: one.cost)
         if member < self.ELITES:
             return _distinct(ranked)[member % len(_distinct(ranked))]
         return self._child(ranked, random)
 
-    def _child(self, ranked: Sequence[Told], random: Random) -> Point:
+    def _child(self, ranked: Sequence[Observation], random: Random) -> Point:
         """Of two parents, the better the likelier. By rank, not by cost: one fast run must not become all parents."""
         weights = [
             0 if math.isinf(one.cost) else len(ranked) - place for place, one in enumerate(ranked)
@@ -82,7 +82,7 @@ class Genetic:
         return self.space.draw(random)
 
 
-def _distinct(ranked: Sequence[Told]) -> list[Point]:
+def _distinct(ranked: Sequence[Observation]) -> list[Point]:
     return list(dict.fromkeys(one.point for one in ranked))
 
 
@@ -102,17 +102,17 @@ class Parzen:
             for number, one in enumerate(space.dimensions)
         }
 
-    def ask(self, told: Sequence[Told]) -> Point | None:
+    def ask(self, observations: Sequence[Observation]) -> Point | None:
         # A number of its own for each question: the same numbers would give the same start again.
         sampler = self.optuna.samplers.TPESampler(
             multivariate=True,
-            seed=self.seed * 1_000_003 + len(told),
+            seed=self.seed * 1_000_003 + len(observations),
         )
         study = self.optuna.create_study(sampler=sampler)
-        known = [one.cost for one in told if math.isfinite(one.cost)]
+        known = [one.cost for one in observations if math.isfinite(one.cost)]
         worst = max(known, default=1.0)
         failed = worst + max(worst - min(known, default=0.0), abs(worst), 1e-9)
-        for one in told:
+        for one in observations:
             cost = one.cost if math.isfinite(one.cost) else failed
             study.add_trial(
                 self.optuna.trial.create_trial(
@@ -127,7 +127,7 @@ class Parzen:
             if self.space.allowed(point):
                 return point
             study.tell(trial, failed)
-        return self.space.draw(Random(f"{self.seed} {len(told)}"))
+        return self.space.draw(Random(f"{self.seed} {len(observations)}"))
 
 
 SAMPLERS: dict[str, Callable[[Space, Options], Sampler]] = {

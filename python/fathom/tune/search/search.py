@@ -10,7 +10,7 @@ from typing import Any
 
 from fathom.errors import FathomError, UsageError
 from fathom.run.store import Run, open_run
-from fathom.tune.search import here, limits
+from fathom.tune.search import default_space, limits
 from fathom.tune.search import options as asked
 from fathom.tune.search.execute import Executor
 from fathom.tune.search.finals import STAGES
@@ -54,9 +54,9 @@ def search(folder: Path, options: Options, say: Say, store: Path | None = None) 
     with _alone(folder, say) as lock:
         one = Search(folder, options, lock, say, store)
         one.run()
-        found = one.result()
-        one.ledger.keep("result", found.data())
-        return found
+        outcome = one.result()
+        one.ledger.keep("result", outcome.data())
+        return outcome
 
 
 class Search:
@@ -76,17 +76,17 @@ class Search:
 
     def _same(self) -> None:
         """A search goes on as it began, or for longer, or is another one."""
-        data, kept = self.options.data(), self.ledger.kept("options")
-        if kept is None:
+        data, begun = self.options.data(), self.ledger.value("options")
+        if begun is None:
             self.ledger.keep("format", FORMAT)
-        elif kept != data:
-            self._longer(data, kept)
+        elif begun != data:
+            self._longer(data, begun)
         self.ledger.keep("options", data)
 
-    def _longer(self, data: dict[str, Any], kept: dict[str, Any]) -> None:
+    def _longer(self, data: dict[str, Any], begun: dict[str, Any]) -> None:
         """With more trials or seconds it goes on; what was judged is judged anew then, by other fresh runs."""
-        other = [key for key in data if data[key] != kept.get(key)]
-        less = [key for key in other if key not in LONGER or _limit(data[key]) < _limit(kept[key])]
+        other = [key for key in data if data[key] != begun.get(key)]
+        less = [key for key in other if key not in LONGER or _limit(data[key]) < _limit(begun[key])]
         if less:
             words = ", ".join(less)
             line = f"was begun otherwise ({words}); more --trials or --seconds are possible"
@@ -101,40 +101,40 @@ class Search:
             number = self._number(Step("look", 0, ()), {}, trials)
             self.ledger.end(number, self.executor.trial(number, "", self.options.timeout, True))
         self._sound(self.ledger.trials())
-        if self.ledger.kept("space") is None:
+        if self.ledger.value("space") is None:
             run = open_run(self.executor.run_of(1), quiet=True)
             self._prove(run)
-            found = limits.of_run(run)
+            bounds = limits.of_run(run)
             lines: list[str] = []
             if self.options.space is None:
-                space, lines = here.space(run, self.options.program, found)
+                space, lines = default_space.space(run, self.options.program, bounds)
             else:
                 space = of_data(self.options.space)
             for line in lines:
                 self.say(line)
             given = [(SEED, point) for point in space.seeds]
-            within = limits.limited(space, found)
-            first = [*given, *self._known_of(run, within), *here.first(run, within)]
+            within = limits.limited(space, bounds)
+            first = [*given, *self._known_of(run, within), *default_space.first(run, within)]
             self.ledger.keep("first", first)
-            self.ledger.keep("limits", asdict(found))
+            self.ledger.keep("limits", asdict(bounds))
             self.ledger.keep("space", space.data())
 
     def _known_of(self, run: Run, space: Space) -> list[tuple[str, Point]]:
         """What the pattern store has of programs that access their data alike: a search goes on without it, too."""
         try:
-            found = look_up(run, self.store, accept=space.accept)
+            advice = look_up(run, self.store, accept=space.accept)
         except FathomError as error:
             self.say(f"the pattern store is left out: {error}")
             return []
-        for line in found.lines():
+        for line in advice.lines():
             self.say(f"pattern store: {line}")
-        return [(STORE, point) for point in found.seeds(space)]
+        return [(STORE, point) for point in advice.seeds(space)]
 
     def _prove(self, run: Run) -> None:
         """Once on a machine: which knobs do anything here."""
         pairs = []
         if self.options.auto and self.options.space is None:
-            pairs = here.unproved(run, self.options.program)
+            pairs = default_space.unproved(run, self.options.program)
         if pairs:
             self.say(f"which of {len(pairs)} knobs do anything here? Kept for other searches")
         for knob, verdict in prove_on(pairs):
@@ -204,19 +204,19 @@ class Search:
 
     def result(self) -> Result:
         """What the fresh runs say."""
-        found = result(self.plan, self.ledger.trials())
-        assert found is not None  # no run is missing
-        return found
+        outcome = result(self.plan, self.ledger.trials())
+        assert outcome is not None  # no run is missing
+        return outcome
 
 
 def planned(ledger: Ledger) -> Plan | None:
     """The plan of a search; None: its program was not looked at yet."""
-    space = ledger.kept("space")
+    space = ledger.value("space")
     if space is None:
         return None
-    options = asked.of_data(ledger.kept("options"))
-    first = [(by, tuple(point)) for by, point in ledger.kept("first")]
-    known = limits.limited(of_data(space), limits.of_data(ledger.kept("limits")))
+    options = asked.of_data(ledger.value("options"))
+    first = [(by, tuple(point)) for by, point in ledger.value("first")]
+    known = limits.limited(of_data(space), limits.of_data(ledger.value("limits")))
     return Plan(options, asked_for(options.objective, options.maximize), known, first)
 
 

@@ -195,10 +195,10 @@ def read(path: Path) -> Space:
 
 
 def _list(path: Path, data: Mapping[str, Any], key: str) -> list[Any]:
-    found = data.get(key, [])
-    if not isinstance(found, list):
+    tables = data.get(key, [])
+    if not isinstance(tables, list):
         raise UsageError(f"{path}: {key} is a list; tables of it are written as [[{key}]]")
-    return found
+    return tables
 
 
 def _dimension(where: str, table: Any) -> Dimension:

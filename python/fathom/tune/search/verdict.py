@@ -108,30 +108,30 @@ def result(plan: Plan, trials: Sequence[Trial]) -> Result | None:
         default = [one for one in trials if one.stage == "default"]
     methods, cost = _methods(plan, trials, standing), _cost(plan, trials)
     best = next((one.score for one in methods if one.method == WINNER), None)
-    found = Result(
+    judged = Result(
         plan.objective.name, plan.objective.unit, NONE, _score(default) or 0.0,
         best, None, {}, "", methods, _knobs(plan, standing), cost, None, None, "",
     )  # fmt: skip
-    return _judged(plan, standing, found)
+    return _judged(plan, standing, judged)
 
 
-def _judged(plan: Plan, standing: Standing, found: Result) -> Result:
+def _judged(plan: Plan, standing: Standing, judged: Result) -> Result:
     if standing.winner is None or standing.settings is None:
-        return replace(found, sentence="no gain: all that was tried failed, hung or was wrong")
+        return replace(judged, sentence="no gain: all that was tried failed, hung or was wrong")
     runs, default = standing.proof[standing.winner], standing.proof[plan.space.default]
     compared = plan.finals(()).compare(runs, default)
     worth = plan.options.worth
     verdict = GAIN if compared.gain(worth) else UNCERTAIN if compared.ahead(worth) else NONE
-    found = replace(found, verdict=verdict, compared=compared)
+    judged = replace(judged, verdict=verdict, compared=compared)
     if verdict == GAIN:
         saved = median(map(_runtime, default)) - median(map(_runtime, runs))
-        found = replace(
-            found, settings=named(plan, standing.settings),
+        judged = replace(
+            judged, settings=named(plan, standing.settings),
             text=plan.space.settings(standing.settings), saved=saved,
-            repaid=math.ceil(found.cost.search / saved) if saved > 0 else None,
+            repaid=math.ceil(judged.cost.search / saved) if saved > 0 else None,
         )  # fmt: skip
     return replace(
-        found, sentence=_sentence(found, compared, len(runs), worth, _expert(plan, standing))
+        judged, sentence=_sentence(judged, compared, len(runs), worth, _expert(plan, standing))
     )
 
 
@@ -228,23 +228,23 @@ def _expert(plan: Plan, standing: Standing) -> str:
     )
 
 
-def _sentence(found: Result, compared: Compared, runs: int, worth: float, expert: str) -> str:
+def _sentence(judged: Result, compared: Compared, runs: int, worth: float, expert: str) -> str:
     """The verdict in one."""
     verdict = {
         GAIN: "a gain",
         UNCERTAIN: "no certain gain",
         NONE: f"no gain worth having (less than {worth:.0%})",
-    }[found.verdict]
+    }[judged.verdict]
     likely = f"Cliff's delta {compared.delta:.2g}, p = {compared.p:.2g}"
     if compared.ratio is not None:
         low, high = times(compared.low), times(compared.high)
         likely = f"{times(compared.ratio)} times as good (95 % sure: {low} to {high}; {likely})"
-    pair = f"{found.objective} {found.best:.4g} {found.unit}".rstrip()
-    pair += f" instead of {found.default:.4g}, medians of {runs} fresh runs of each"
-    cost = f"tuning took {found.cost.search:.0f} s"
-    if found.verdict == GAIN:
+    pair = f"{judged.objective} {judged.best:.4g} {judged.unit}".rstrip()
+    pair += f" instead of {judged.default:.4g}, medians of {runs} fresh runs of each"
+    cost = f"tuning took {judged.cost.search:.0f} s"
+    if judged.verdict == GAIN:
         never = "never repaid: a run takes as long as before"
-        cost += f", {never}" if found.repaid is None else f", repaid after {found.repaid:,} runs"
+        cost += f", {never}" if judged.repaid is None else f", repaid after {judged.repaid:,} runs"
         pair += expert
     return f"{verdict}: {likely}, {pair}; {cost}"
 

@@ -14,7 +14,7 @@ from fathom.errors import FathomError, RunError
 from fathom.run import places, programs
 from fathom.run.store import open_run
 from fathom.tune.settings.settings import catalogue
-from fathom.tune.settings.stacks import Stack, here
+from fathom.tune.settings.stacks import Stack, installed_stacks
 
 RANKS = 4
 SECONDS = 120
@@ -35,7 +35,7 @@ class Verdict:
     why: str = ""
 
 
-class Kept:
+class StoredVerdicts:
     """Verdicts of this machine, by the stack's fingerprint."""
 
     def __init__(self) -> None:
@@ -47,11 +47,11 @@ class Kept:
             self.data = {}
 
     def of(self, knob: Knob, stack: Stack) -> Verdict | None:
-        found = self.data.get(stack.fingerprint, {}).get(knob.key)
-        if found is None:
+        entry = self.data.get(stack.fingerprint, {}).get(knob.key)
+        if entry is None:
             return None
-        pairs = {key: tuple(found[key]) for key in ("settings", "values")}
-        return Verdict(**{**found, **pairs})
+        pairs = {key: tuple(entry[key]) for key in ("settings", "values")}
+        return Verdict(**{**entry, **pairs})
 
     def keep(self, stack: Stack, verdict: Verdict) -> None:
         self.data.setdefault(stack.fingerprint, {})[verdict.knob] = asdict(verdict)
@@ -65,7 +65,7 @@ def provable(knob: Knob) -> list[Stack]:
     """The stacks of this machine that it can be proved on."""
     if knob.proof is None:
         return []
-    return [here()[name] for name in knob.layer.stacks if name in here()]
+    return [installed_stacks()[name] for name in knob.layer.stacks if name in installed_stacks()]
 
 
 class Bench:
@@ -182,13 +182,13 @@ def prove_on(
     pairs: Iterable[tuple[Knob, Stack]], again: bool = False
 ) -> Iterator[tuple[Knob, Verdict]]:
     """The same, of knobs each on one stack."""
-    kept = Kept()
+    stored = StoredVerdicts()
     with tempfile.TemporaryDirectory(prefix="fathom-knobs.") as folder:
         bench = Bench(Path(folder))
         for knob, stack in pairs:
-            verdict = None if again else kept.of(knob, stack)
+            verdict = None if again else stored.of(knob, stack)
             if verdict is None:
                 verdict = bench.prove(knob, stack)
                 if verdict.verdict != "failed":
-                    kept.keep(stack, verdict)
+                    stored.keep(stack, verdict)
             yield knob, verdict

@@ -118,11 +118,11 @@ class Reader:
     def settings(self, where: str, table: Any, layer: str, routes: Sequence[str]) -> list[Setting]:
         if not isinstance(table, dict):
             raise self.fail(where, "must be a table")
-        found = [self.setting(where, layer, name, given) for name, given in table.items()]
-        for one in found:
+        settings = [self.setting(where, layer, name, given) for name, given in table.items()]
+        for one in settings:
             if one.knob.route not in routes:
                 raise self.fail(where, f"{one.knob.name} {_belongs(one.knob)}")
-        return found
+        return settings
 
 
 def _belongs(knob: Knob) -> str:
@@ -223,13 +223,13 @@ def _dataset(reader: Reader, where: str, files: tuple[str, ...], data: Any) -> R
     if not isinstance(data, dict) or not isinstance(data.get("name"), str) or not data["name"]:
         raise reader.fail(where, 'which? write name = "/particles/*"')
     rest = {key: value for key, value in data.items() if key != "name"}
-    found = reader.settings(where, rest, "hdf5", OF_FILES)
-    for one in found:
+    settings = reader.settings(where, rest, "hdf5", OF_FILES)
+    for one in settings:
         if one.knob.list not in OF_DATASETS:
             raise reader.fail(where, f"{one.knob.name} belongs to a file, not to a dataset")
-    if not found:
+    if not settings:
         raise reader.fail(where, "sets nothing")
-    return Rule(files, _words(reader, where, data["name"])[0], tuple(found))
+    return Rule(files, _words(reader, where, data["name"])[0], tuple(settings))
 
 
 def _check_hints(reader: Reader, where: str, settings: Sequence[Setting]) -> None:

@@ -46,22 +46,26 @@ class Stack:
         return 2 if self.name == "forward" else 0
 
 
-def _said(*words: str) -> str:
+def _printed(*words: str) -> str:
     done = programs.said(*words)
     return done.stdout if done and done.returncode == 0 else ""
 
 
 def named(tool: str, family: str) -> str | None:
     """`mpicc.mpich`, or a plain `mpicc` that is of this family."""
-    found = shutil.which(f"{tool}.{family}")
+    of_family = shutil.which(f"{tool}.{family}")
     plain = shutil.which(tool)
-    if found or not plain:
-        return found
-    return plain if mpi.kind(_said(plain, "-show") + _said(plain, "--version")) == family else None
+    if of_family or not plain:
+        return of_family
+    return (
+        plain
+        if mpi.kind(_printed(plain, "-show") + _printed(plain, "--version")) == family
+        else None
+    )
 
 
 @cache
-def here() -> dict[str, Stack]:
+def installed_stacks() -> dict[str, Stack]:
     """Those of this machine, by name."""
     return {stack.name: stack for stack in _find()}
 
@@ -71,12 +75,14 @@ def _find() -> Iterator[Stack]:
         compiler, launcher = named("mpicc", family), named("mpiexec", family)
         if not compiler or not launcher:
             continue
-        flags = shlex.split(_said("pkg-config", "--cflags", "--libs", package)) if package else []
+        flags = (
+            shlex.split(_printed("pkg-config", "--cflags", "--libs", package)) if package else []
+        )
         if package and not flags:
             continue
         environment = variables | (OPEN_MPI if family == "openmpi" else {})
-        versions = (_said(launcher, "--version"), _said(compiler, "-show"))
-        packaged = _said("pkg-config", "--modversion", package) if package else ""
+        versions = (_printed(launcher, "--version"), _printed(compiler, "-show"))
+        packaged = _printed("pkg-config", "--modversion", package) if package else ""
         sign = "\n".join((name, *versions, packaged, " ".join(flags), *_files(compiler), _ours()))
         yield Stack(
             name, api, compiler, launcher, tuple(flags), environment,
@@ -86,7 +92,7 @@ def _find() -> Iterator[Stack]:
 
 def _files(compiler: str) -> Iterator[str]:
     """The MPI's libraries, as files: an update changes them."""
-    for word in shlex.split(_said(compiler, "-show")):
+    for word in shlex.split(_printed(compiler, "-show")):
         if word.startswith("-L"):
             for path in sorted(Path(word[2:]).glob("libmpi*.so")):
                 real = path.resolve()

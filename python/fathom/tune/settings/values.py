@@ -61,11 +61,11 @@ def _number(given: Any) -> float:
 def _whole(value: Value, given: Any) -> int:
     if isinstance(given, bool) or not isinstance(given, int | str):
         raise ValueMistake(f"'{given}' is no whole number")
-    found = SIZE.fullmatch(str(given))
-    if not found or (found[2] and value.kind != "bytes"):
+    number = SIZE.fullmatch(str(given))
+    if not number or (number[2] and value.kind != "bytes"):
         example = "write 65536, 64KiB or 1MiB" if value.kind == "bytes" else "write it in digits"
         raise ValueMistake(f"'{given}' is no whole number; {example}")
-    return int(found[1]) * UNITS[found[2].lower()]
+    return int(number[1]) * UNITS[number[2].lower()]
 
 
 def _bounded(value: Value, number: float) -> str:

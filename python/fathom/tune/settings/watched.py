@@ -88,38 +88,42 @@ def seen(looks: Sequence[Look], critical: Collection[int], kind: str = "") -> Se
     of those, the process counts whose accesses took longest. None: no collective call accessed a file.
     """
     if not kind:
-        both = [found for kind in ("write", "read") if (found := seen(looks, critical, kind))]
+        both = [
+            seen_of_kind
+            for kind in ("write", "read")
+            if (seen_of_kind := seen(looks, critical, kind))
+        ]
         return max(both, key=lambda one: one.calls * one.seconds, default=None)
-    made, inside = _sums(looks, kind)
-    if not made or not inside:
+    collective, inside = _sums(looks, kind)
+    if not collective or not inside:
         return None
     named = [pid for pid in inside if pid in critical]
     pid = max(named or inside, key=lambda pid: inside[pid]["seconds"])
-    calls = max(one["calls"] for one in made.values())
-    seconds = sum(one["seconds"] for one in made.values())
+    calls = max(one["calls"] for one in collective.values())
+    seconds = sum(one["seconds"] for one in collective.values())
     own = inside[pid]
     ranks = {row["pid"]: row["rank"] for look in looks for row in look["calls"]}
     return Seen(
         kind=kind,
         calls=int(calls),
-        ranks=len(made),
-        seconds=seconds / sum(one["calls"] for one in made.values()),
+        ranks=len(collective),
+        seconds=seconds / sum(one["calls"] for one in collective.values()),
         pid=pid,
         rank=ranks[pid],
         accesses=own["calls"] / calls,
         piece=own["bytes"] / own["calls"],
         movers=len(inside),
-        share=own["seconds"] / (made[pid]["seconds"] if pid in made else seconds),
+        share=own["seconds"] / (collective[pid]["seconds"] if pid in collective else seconds),
     )
 
 
 def _sums(looks: Sequence[Look], kind: str) -> tuple[dict[int, Counter[str]], ...]:
     """By process: its collective calls, and accesses to files inside them: calls, bytes, seconds."""
-    made: dict[int, Counter[str]] = {}
+    collective: dict[int, Counter[str]] = {}
     inside: dict[int, Counter[str]] = {}
     for row in (row for look in looks for row in look["calls"] if row["kind"] == kind):
         if row["layer"] == "mpiio" and "_all" in row["op"]:
-            to = made
+            to = collective
         elif row["layer"] == "posix" and "_all" in (row["enclosing"] or ""):
             to = inside
         else:
@@ -127,4 +131,4 @@ def _sums(looks: Sequence[Look], kind: str) -> tuple[dict[int, Counter[str]], ..
         if row["calls"]:
             figures = {name: row[name] for name in ("calls", "bytes", "seconds")}
             to.setdefault(row["pid"], Counter()).update(figures)
-    return made, inside
+    return collective, inside

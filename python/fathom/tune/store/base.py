@@ -143,8 +143,8 @@ class Base:
             json.dumps(vars(entry.machine)), None if entry.model is None else json.dumps(entry.model),
         )  # fmt: skip
         marks = ", ".join("?" * len(row))
-        made = self.base.execute(f"insert or ignore into searches values ({marks})", row)
-        if not made.rowcount:
+        inserted = self.base.execute(f"insert or ignore into searches values ({marks})", row)
+        if not inserted.rowcount:
             if row[-1]:
                 known = (row[-1], entry.id)
                 self.base.execute("update searches set model = ? where id = ?", known)
@@ -165,13 +165,13 @@ class Base:
     def remove(self, id: str) -> Entry:
         """Takes the entry out whose id begins like this; there must be one."""
         with self._writing():
-            found = [entry for entry in self.entries() if entry.id.startswith(id)]
-            if len(found) != 1:
-                count = "no search" if not found else f"{len(found)} searches"
+            matches = [entry for entry in self.entries() if entry.id.startswith(id)]
+            if len(matches) != 1:
+                count = "no search" if not matches else f"{len(matches)} searches"
                 raise FathomError(f"{self.path}: {count} whose id begins with '{id}'")
-            self.base.execute("delete from patterns where search = ?", (found[0].id,))
-            self.base.execute("delete from searches where id = ?", (found[0].id,))
-            return found[0]
+            self.base.execute("delete from patterns where search = ?", (matches[0].id,))
+            self.base.execute("delete from searches where id = ?", (matches[0].id,))
+            return matches[0]
 
     def entries(self) -> list[Entry]:
         """All that this Fathom can read, the oldest first; `unread` says why others are not."""
@@ -180,13 +180,13 @@ class Base:
             for row in self.base.execute("select * from patterns order by search, place"):
                 patterns.setdefault(row["search"], []).append(dict(row))
             rows = self.base.execute("select * from searches order by added, id").fetchall()
-        found, self.unread = [], []
+        entries, self.unread = [], []
         for row in rows:
             try:
-                found.append(of_data(row["id"], _data(dict(row), patterns.get(row["id"], []))))
+                entries.append(of_data(row["id"], _data(dict(row), patterns.get(row["id"], []))))
             except (UsageError, ValueError, KeyError) as error:
                 self.unread.append(f"{self.path}: {error}")
-        return found
+        return entries
 
 
 def _data(row: dict[str, Any], groups: list[dict[str, Any]]) -> dict[str, Any]:

@@ -118,11 +118,11 @@ def _list(given: Any) -> list[str]:
 
 
 def _matches(globs: Sequence[str], path: str) -> bool:
-    found = False
+    covered = False
     for glob in globs:
         if fnmatchcase(path, glob.removeprefix("!")):
-            found = not glob.startswith("!")
-    return found
+            covered = not glob.startswith("!")
+    return covered
 
 
 # ---- an entry that somebody else wrote
@@ -131,11 +131,11 @@ def _matches(globs: Sequence[str], path: str) -> bool:
 def of_data(where: str, data: Any) -> Entry:
     """Of JSON, all of it checked; raises UsageError with what is wrong."""
     try:
-        made = Entry(**_checked(data))
+        entry = Entry(**_checked(data))
     except (KeyError, TypeError, ValueError, FathomError) as error:
         missing = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise UsageError(f"{where}: is no entry of a pattern store: {missing}") from error
-    return made
+    return entry
 
 
 def _checked(data: Any) -> dict[str, Any]:
@@ -191,10 +191,10 @@ def _flag(value: Any) -> bool:
 
 
 def _tuned(data: Any) -> Tuned:
-    said = data["shape"]
+    shape_ = data["shape"]
     shape = Shape(
-        _text(said["key"]), _count(said["ranks"]), _count(said["arrays"]), _count(said["bytes"]),
-        _finite(said["rank_bytes"]), _count(said["run_bytes"]), _finite(said["share"]),
+        _text(shape_["key"]), _count(shape_["ranks"]), _count(shape_["arrays"]), _count(shape_["bytes"]),
+        _finite(shape_["rank_bytes"]), _count(shape_["run_bytes"]), _finite(shape_["share"]),
     )  # fmt: skip
     assert shape.parts
     given = tuple(map(_given, data["settings"]))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fathom.doctor.program import libraries_of
 from fathom.run.store import Run
-from fathom.tune.search.here import stacks
+from fathom.tune.search.default_space import stacks
 
 #: Libraries whose releases differ in what settings do.
 LIBRARIES = re.compile(r"lib(mpi|mpich|hdf5|pnetcdf|netcdf)(_\w+)?\.so.*")
@@ -58,8 +58,8 @@ def stack_of(run: Run) -> Stack:
         "select distinct exe, mpi from processes where rank is not null order by exe, mpi"
     ).to_pylist()
     mpi = next((row["mpi"] for row in rows if row["mpi"]), "")
-    found = {name for row in rows if row["exe"] for name in _libraries(Path(row["exe"]))}
-    return Stack(mpi, tuple(sorted(stacks(run, program))), tuple(sorted(found)))
+    libraries = {name for row in rows if row["exe"] for name in _libraries(Path(row["exe"]))}
+    return Stack(mpi, tuple(sorted(stacks(run, program))), tuple(sorted(libraries)))
 
 
 def _libraries(program: Path) -> list[str]:

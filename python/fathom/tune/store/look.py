@@ -36,7 +36,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Found:
+class Lookup:
     """Of a run, the group of most bytes first."""
 
     matches: tuple[Match, ...]
@@ -45,11 +45,11 @@ class Found:
     @property
     def settings(self) -> list[tuple[Group, Given]]:
         """All, with their files. Of a launch, and of a directory, there is one value: that of the most bytes."""
-        found: dict[tuple[str, ...], tuple[Group, Given]] = {}
+        settings: dict[tuple[str, ...], tuple[Group, Given]] = {}
         for match in self.matches:
             for one in match.settings:
-                found.setdefault(_target(match.group, one), (match.group, one))
-        return list(found.values())
+                settings.setdefault(_target(match.group, one), (match.group, one))
+        return list(settings.values())
 
     @property
     def text(self) -> str:
@@ -98,7 +98,7 @@ def _target(group: Group, given: Given) -> tuple[str, ...]:
 def look_up(
     run: Run, store: Path | None = None, patterns: Patterns | None = None,
     accept: Sequence[str] = (),
-) -> Found:  # fmt: skip
+) -> Lookup:  # fmt: skip
     """Asks the store (default: the user's) for each group of the run's files. A store that is not there knows nothing.
 
     `accept`: dangers of settings that the caller accepts, as a settings file does.
@@ -107,25 +107,25 @@ def look_up(
     place = store or default_place()
     mine = groups(run, patterns)
     if not place.exists():
-        return Found(tuple(_nothing(group) for group in mine))
+        return Lookup(tuple(_nothing(group) for group in mine))
     base = Base(place)
     entries, stack, ranks = base.entries(), stack_of(run), ranks_of(run)
     matches = [
         _match(one, entries, stack, machine_of(run, one.paths), ranks, accept) for one in mine
     ]
     matches = [_at_this_size(one, run, stack, accept) for one in matches]
-    return Found(tuple(matches), tuple(base.unread))
+    return Lookup(tuple(matches), tuple(base.unread))
 
 
 def _at_this_size(match: Match, run: Run, stack: Stack, accept: Sequence[str]) -> Match:
     """Of the same pattern at another size, what its model predicts goes before what was measured elsewhere."""
     if match.verdict != EXACT or match.entry is None or match.entry.model is None:
         return match
-    made = predicted(match.entry.model, run, match.group.paths)
-    if made is None:
+    prediction = predicted(match.entry.model, run, match.group.paths)
+    if prediction is None:
         return match
-    kept = tuple(one for one in made[0] if may_move(one, match.group, stack, accept) == "")
-    return replace(match, settings=kept, remarks=(made[1],))
+    movable = tuple(one for one in prediction[0] if may_move(one, match.group, stack, accept) == "")
+    return replace(match, settings=movable, remarks=(prediction[1],))
 
 
 def _nothing(group: Group) -> Match:
@@ -151,8 +151,8 @@ def _match(
         return Match(group, TRAIN, entry, tuned, far, (), ())
     pairs = list(moved(tuned, entry.ranks, group, ranks, stack, accept))
     if not group.files.isprintable():
-        pairs = [(replace(given, value=None), said) for given, said in pairs]
-    remarks = [said for _, said in pairs if said] + _otherwise(entry, tuned, group, ranks)
+        pairs = [(replace(given, value=None), remark) for given, remark in pairs]
+    remarks = [remark for _, remark in pairs if remark] + _otherwise(entry, tuned, group, ranks)
     if not entry.machine.same(machine):
         remarks.append("measured on another machine")
     if entry.stack.libraries != stack.libraries:
@@ -166,11 +166,11 @@ def _match(
 
 def _otherwise(entry: Entry, tuned: Tuned, group: Group, ranks: int) -> list[str]:
     """At which size the settings were measured, where it was another one."""
-    there, here = tuned.shape.rank_bytes, group.shape.rank_bytes
-    if (there, entry.ranks) == (here, ranks):
+    that_size, this_size = tuned.shape.rank_bytes, group.shape.rank_bytes
+    if (that_size, entry.ranks) == (this_size, ranks):
         return []
-    said = f"measured at {things(entry.ranks, 'rank')} with {size(there)} each in a dataset"
-    return [f"{said}, here {ranks:,} and {size(here)}"]
+    measured = f"measured at {things(entry.ranks, 'rank')} with {size(that_size)} each in a dataset"
+    return [f"{measured}, here {ranks:,} and {size(this_size)}"]
 
 
 def _order(entry: Entry, far: Distance, machine: Machine) -> tuple[Any, ...]:

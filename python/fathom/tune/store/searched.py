@@ -24,24 +24,24 @@ def entry_of(folder: Path) -> Entry:
     if not (folder / "tune.db").is_file():
         raise FathomError(f"{folder}: is no search; name a NAME.tune of fathom tune")
     ledger = Ledger(folder / "tune.db")
-    result, options = ledger.kept("result"), ledger.kept("options")
+    result, options = ledger.value("result"), ledger.value("options")
     if result is None:
         raise FathomError(f"{folder}: the search has not ended; type its command again")
-    space, trials = of_data(ledger.kept("space")), ledger.trials()
+    space, trials = of_data(ledger.value("space")), ledger.trials()
     run = open_run(folder / LOOK / "run.fathom")
-    found = groups(run)
-    if not found:
+    groups_of_run = groups(run)
+    if not groups_of_run:
         raise RunError(f"{folder}: its program reads and writes nothing whose place is known")
     objective = asked_for(options["objective"], options["maximize"])
     ran: dict[str, Any] = next(
         (one["settings"] for one in result["methods"] if one["method"] == WINNER), {}
     )
     best = space.point(result["settings"])
-    every = [path for group in found for path in group.paths]
+    every = [path for group in groups_of_run for path in group.paths]
     out = str(Path(options["scratch"], "out.1"))
     tuned = (
         Tuned(one.files, one.file_system, one.shape, _settings(space, best, one.paths, out))
-        for one in found
+        for one in groups_of_run
     )
     score = result["default"] if result["best"] is None else result["best"]
     return Entry(

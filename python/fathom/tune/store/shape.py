@@ -36,11 +36,11 @@ class Parts:
     @property
     def laid_out(self) -> tuple[str, ...]:
         """Dimensions as they lie in a file: whole ones side by side are one, the fastest go with what is before."""
-        found: list[str] = []
+        axes: list[str] = []
         for axis in self.axes:
-            if axis != WHOLE or found[-1:] != [WHOLE]:
-                found.append(axis)
-        return tuple(found[:-1] if found[-1:] == [WHOLE] else found)
+            if axis != WHOLE or axes[-1:] != [WHOLE]:
+                axes.append(axis)
+        return tuple(axes[:-1] if axes[-1:] == [WHOLE] else axes)
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ class Shape:
     @cached_property
     def parts(self) -> Parts:
         """Raises ValueError when the key is none."""
-        found = KEY.fullmatch(self.key)
-        if not found:
+        match = KEY.fullmatch(self.key)
+        if not match:
             raise ValueError(f"'{self.key}' is no key of a pattern")
-        layer, direction, mode, element, axes, remarks = found.groups()
+        layer, direction, mode, element, axes, remarks = match.groups()
         size = 1 if element == "-" else int(element)
         words = frozenset(remarks.split())
         return Parts(layer, direction, mode, size, tuple(axes.split(",")), words)
@@ -78,14 +78,14 @@ class Group:
     shape: Shape
 
 
-def groups(run: Run, found: Patterns | None = None) -> list[Group]:
+def groups(run: Run, patterns_: Patterns | None = None) -> list[Group]:
     """Of a run, the most bytes first; what says nothing of where has none. Raises RunError of a damaged run."""
-    found = found or patterns(Remembered(run))
+    patterns_ = patterns_ or patterns(Remembered(run))
     rows = run.sql("select path, file_system from files").to_pylist()
     systems = {row["path"]: row["file_system"] or "" for row in rows}
     alike: dict[str, list[Pattern]] = {}
-    for one in found.patterns:
-        alike.setdefault(found.files.get(one.file, one.path), []).append(one)
+    for one in patterns_.patterns:
+        alike.setdefault(patterns_.files.get(one.file, one.path), []).append(one)
     ordered = sorted(alike.items(), key=lambda item: (-_bytes(item[1]), item[0]))
     return [_group(files, some, systems) for files, some in ordered]
 

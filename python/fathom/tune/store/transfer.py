@@ -7,7 +7,7 @@ from math import log2
 from typing import Any
 
 from fathom.catalogue.knobs import SAFETY, Knob
-from fathom.tune.search.here import RANGE
+from fathom.tune.search.default_space import RANGE
 from fathom.tune.search.space import Dimension
 from fathom.tune.settings.settings import catalogue
 from fathom.tune.settings.values import ValueMistake, of_knob
@@ -47,14 +47,20 @@ def moved(
             yield replace(given, value=None), why
         else:
             value = scaled(catalogue()[given.knob], given.value, ranks, now)
-            said = f"{name} {given.value} -> {value}: {ranks} -> {now} ranks"
-            yield replace(given, value=value), "" if value == given.value else said
+            change = f"{name} {given.value} -> {value}: {ranks} -> {now} ranks"
+            yield replace(given, value=value), "" if value == given.value else change
 
 
 def scaled(knob: Knob, value: Any, ranks: int, now: int) -> Any:
     """What the catalogue counts up to the number of ranks keeps its share of them: one, a power of two, or all."""
-    found = RANGE.fullmatch(knob.search)
-    if not found or found[2] != "ranks" or ranks == now or not isinstance(value, int) or value <= 1:
+    bounds = RANGE.fullmatch(knob.search)
+    if (
+        not bounds
+        or bounds[2] != "ranks"
+        or ranks == now
+        or not isinstance(value, int)
+        or value <= 1
+    ):
         return value
     if value >= ranks:
         return now

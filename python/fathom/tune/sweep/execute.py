@@ -113,20 +113,20 @@ class Study:
         """Starts all programs of a point, waits for all."""
         began = time.monotonic()
         processes = [self._start(program) for program in point.programs]
-        found: list[Done] = []
+        done: list[Done] = []
         try:
             for program, process in zip(point.programs, processes, strict=True):
                 status = self._wait(process, began)
                 seconds = time.monotonic() - began
                 values = dict(point.values)
                 words = list(program.words)
-                found.append(
+                done.append(
                     Done(program.run, point.mix, values, point.repetition, words, status, seconds)
                 )
         finally:
             for process in processes:
                 programs.end(process)
-        return found
+        return done
 
     def _start(self, program: Program) -> "subprocess.Popen[bytes]":
         words = [

@@ -169,23 +169,23 @@ class _Reader:
         return value
 
     def _programs(self) -> dict[str, tuple[str, ...]]:
-        found = {}
+        programs = {}
         for name, line in self._table("programs").items():
             try:
-                found[name] = tuple(
+                programs[name] = tuple(
                     shlex.split(line)
                     if isinstance(line, str)
                     else self._texts(f"programs.{name}", line)
                 )
             except ValueError as error:
                 raise self.wrong(f"programs.{name}: {error}") from error
-            if not found[name]:
+            if not programs[name]:
                 raise self.wrong(f"programs.{name}: a command line is expected")
-        if not found:
+        if not programs:
             raise self.wrong(
                 'no program: [programs] has lines, as write = "mpiexec -n {ranks} ./write"'
             )
-        return found
+        return programs
 
     def _vary(self) -> dict[str, Sequence[Any]]:
         vary = self._table("vary")

@@ -1,4 +1,4 @@
-"""What samplers are told and asked."""
+"""A sampler: it is given the points that were tried with their costs, and says which to try next."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from fathom.tune.search.space import Point
 
 
 @dataclass(frozen=True)
-class Told:
+class Observation:
     """A point that was tried, and what it cost: lower is better, infinite where it failed."""
 
     point: Point
@@ -16,7 +16,7 @@ class Told:
 
 
 class Sampler(Protocol):
-    """Ask; what is told stands in the question."""
+    """It keeps no state of its own: all that was tried is in the question."""
 
-    def ask(self, told: Sequence[Told]) -> Point | None:
+    def ask(self, observations: Sequence[Observation]) -> Point | None:
         """The next point, or None when there is nothing left to try."""

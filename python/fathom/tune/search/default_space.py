@@ -1,4 +1,5 @@
-"""The space where no file gives one: what is proved alive here and belongs to what the program does; and seeds."""
+"""The default search space, where no file gives one: knobs proved alive on this machine, of the layers that the program
+uses; and the first points to try."""
 
 import os
 import re
@@ -14,9 +15,9 @@ from fathom.tune.search.execute import OUT
 from fathom.tune.search.limits import Limits
 from fathom.tune.search.plan import EXPERT, FINDING
 from fathom.tune.search.space import Dimension, Point, Space
-from fathom.tune.settings.prove import Kept, Verdict, provable
+from fathom.tune.settings.prove import StoredVerdicts, Verdict, provable
 from fathom.tune.settings.settings import catalogue
-from fathom.tune.settings.stacks import Stack, here
+from fathom.tune.settings.stacks import Stack, installed_stacks
 from fathom.tune.settings.values import UNITS, ValueMistake, of_knob
 
 RANGE = re.compile(r"(\S+(?: [KMG]iB)?) … (\S+(?: [KMG]iB)?)(, powers of two)?")
@@ -37,19 +38,19 @@ def values(knob: Knob, limits: Limits) -> list[Any]:
         return list(knob.values[0].words)
     if knob.search == POOLS:
         return list(limits.pools) if len(limits.pools) > 1 else []
-    if found := RANGE.fullmatch(knob.search):
-        low, high = (_size(word, limits) for word in found.groups()[:2])
+    if ends := RANGE.fullmatch(knob.search):
+        low, high = (_size(word, limits) for word in ends.groups()[:2])
         if low is None or high is None:
             return []
-        return list(_powers(low, high) if found[3] else range(low, high + 1))
+        return list(_powers(low, high) if ends[3] else range(low, high + 1))
     return [word for word in knob.search.split(", ") if _is_value(knob, word)]
 
 
 def _size(word: str, limits: Limits) -> int | None:
-    found = SIZE.fullmatch(word)
-    if not found:
+    size = SIZE.fullmatch(word)
+    if not size:
         return limits.of(word)
-    return int(found[1]) * UNITS[(found[2] or "").lower()]
+    return int(size[1]) * UNITS[(size[2] or "").lower()]
 
 
 def _powers(low: int, high: int) -> Iterator[int]:
@@ -77,28 +78,28 @@ def stacks(run: Run, program: Sequence[str]) -> dict[str, str]:
     family = mpi.kind(name)
     open_mpi = family == "openmpi"
     romio = not open_mpi or "romio321" in [os.environ.get(OMPI_IO), *program]
-    found = {"hdf5": f"hdf5-{family}", "pnetcdf": "pnetcdf"}
-    found = {layer: stack for layer, stack in found.items() if layer in used}
+    stack_of = {"hdf5": f"hdf5-{family}", "pnetcdf": "pnetcdf"}
+    stack_of = {layer: stack for layer, stack in stack_of.items() if layer in used}
     if "mpiio" in used:
         ours = "romio321" if open_mpi and romio else "mpich" if romio else "ompio"
-        found["romio" if romio else "ompio"] = ours
-    return found
+        stack_of["romio" if romio else "ompio"] = ours
+    return stack_of
 
 
 def space(run: Run, program: Sequence[str], limits: Limits) -> tuple[Space, list[str]]:
     """What is alive for this program, and lines on what was left out."""
-    kept, dimensions, unproved = Kept(), layouts(program, limits), []
+    verdicts, dimensions, unproved = StoredVerdicts(), layouts(program, limits), []
     for layer, stack in stacks(run, program).items():
         for knob in catalogue().values():
-            found = values(knob, limits) if knob.layer.name == layer else []
-            if not found or knob.safety != "free":
+            choices = values(knob, limits) if knob.layer.name == layer else []
+            if not choices or knob.safety != "free":
                 continue
-            verdict = _verdict(kept, knob, stack)
+            verdict = _verdict(verdicts, knob, stack)
             if verdict is None and knob.proof is not None:
                 unproved.append(knob.key)
             elif verdict is not None and verdict.verdict in ("alive", "inverted"):
                 beside = knob.beside if knob.route != "property-list" else {}
-                dimensions.append(Dimension(knob.key, knob.key, (None, *found), {}, dict(beside)))
+                dimensions.append(Dimension(knob.key, knob.key, (None, *choices), {}, dict(beside)))
     lines = []
     if unproved:
         lines = [f"not proved here, so left out: fathom knobs --prove {' '.join(unproved)}"]
@@ -118,28 +119,28 @@ def layouts(program: Sequence[str], limits: Limits) -> list[Dimension]:
         return []
     knobs = [one for one in catalogue().values() if one.layer.name == CEPH]
     return [
-        Dimension(knob.key, knob.key, (None, *found), {"directory": OUT})
+        Dimension(knob.key, knob.key, (None, *choices), {"directory": OUT})
         for knob in knobs
-        if (found := values(knob, limits))
+        if (choices := values(knob, limits))
     ]
 
 
 def unproved(run: Run, program: Sequence[str]) -> list[tuple[Knob, Stack]]:
     """Knobs for this program of which nobody knows yet whether they are alive here."""
-    kept = Kept()
+    verdicts = StoredVerdicts()
     return [
-        (knob, here()[stack])
+        (knob, installed_stacks()[stack])
         for layer, stack in stacks(run, program).items()
         for knob in catalogue().values()
         if knob.layer.name == layer
         and knob.safety == "free"
-        and here().get(stack) in provable(knob)
-        if _verdict(kept, knob, stack) is None
+        and installed_stacks().get(stack) in provable(knob)
+        if _verdict(verdicts, knob, stack) is None
     ]
 
 
-def _verdict(kept: Kept, knob: Knob, stack: str) -> Verdict | None:
-    return kept.of(knob, here()[stack]) if stack in here() else None
+def _verdict(verdicts: StoredVerdicts, knob: Knob, stack: str) -> Verdict | None:
+    return verdicts.of(knob, installed_stacks()[stack]) if stack in installed_stacks() else None
 
 
 def first(run: Run, given: Space) -> list[tuple[str, Point]]:
@@ -150,11 +151,11 @@ def first(run: Run, given: Space) -> list[tuple[str, Point]]:
     named = [is_named(one, words) for one in given.dimensions]
     rule = tuple(expert(one) for one in given.dimensions)
     both = tuple(value or int(is_named) for value, is_named in zip(rule, named, strict=True))
-    found = [(EXPERT, rule)] if both == rule else [(FINDING, both), (EXPERT, rule)]
+    seeds = [(EXPERT, rule)] if both == rule else [(FINDING, both), (EXPERT, rule)]
     for number, one in enumerate(given.dimensions):
         values = range(1, len(one.values)) if named[number] else ()
-        found += [(FINDING, given.alone(number, value)) for value in values]
-    return [(by, point) for by, point in found if given.allowed(point)]
+        seeds += [(FINDING, given.alone(number, value)) for value in values]
+    return [(by, point) for by, point in seeds if given.allowed(point)]
 
 
 def is_named(one: Dimension, words: str) -> bool:
