@@ -57,12 +57,12 @@ def note(run: Path, targets: Sequence[target.Target]) -> None:
         for one in targets
     ]
     manifest.write(_file(run), {"processes": _noted(run) + processes})
-    said: manifest.Manifest = {
+    job: manifest.Manifest = {
         "program": first.program,
         "command": list(first.command),
         "directory": first.directory,
     }
-    manifest.add(run, said | manifest.attached(run))
+    manifest.add(run, job | manifest.attached(run))
 
 
 def _file(run: Path) -> Path:

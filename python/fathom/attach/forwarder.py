@@ -39,8 +39,8 @@ def detach(target: Target) -> Answer:
 
 def _ask(target: Target, words: Sequence[str], settings: str) -> Answer:
     try:
-        said = engine.ask(["forward-record", str(socket(target)), *words], settings)
+        reply = engine.ask(["forward-record", str(socket(target)), *words], settings)
     except RunError as error:
         raise FathomError(f"process {target.pid}: {error}") from error
-    outcome, run = json.loads(said)
+    outcome, run = json.loads(reply)
     return Answer(Status(outcome), run)

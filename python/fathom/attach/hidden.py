@@ -68,6 +68,6 @@ def prepare(program: Path, output: Path) -> dict[str, int]:
     if not libraries:
         return {}
     lines = "\n".join(_wanted(libraries))
-    said = engine.ask(["hidden", str(program), "-o", str(output)], lines)
-    found: dict[str, int] = json.loads(said)["libraries"]
-    return found
+    reply = engine.ask(["hidden", str(program), "-o", str(output)], lines)
+    functions: dict[str, int] = json.loads(reply)["libraries"]
+    return functions

@@ -10,9 +10,9 @@ from fathom.run import places
 from fathom.run.files import open_kept
 
 
-def job_of(said: str) -> str:
+def job_of(named_job: str) -> str:
     """As the user named it; empty: the allocation that we are in."""
-    job = said or os.environ.get("SLURM_JOB_ID", "")
+    job = named_job or os.environ.get("SLURM_JOB_ID", "")
     if not job:
         raise UsageError("--slurm: no allocation of Slurm is here; name its job: --slurm JOB")
     if not all(part.isdigit() for part in job.split(".", 1)):
@@ -22,10 +22,12 @@ def job_of(said: str) -> str:
 
 def _count(job: str) -> int:
     """How many nodes it has."""
-    said = _run(["squeue", "--noheader", f"--jobs={job}", "--states=RUNNING", "--format=%D"], True)
-    if not said.stdout.strip().isdigit():
-        raise FathomError(f"--slurm {job}: no such job of Slurm runs{_first(said.stderr)}")
-    return int(said.stdout)
+    squeue = _run(
+        ["squeue", "--noheader", f"--jobs={job}", "--states=RUNNING", "--format=%D"], True
+    )
+    if not squeue.stdout.strip().isdigit():
+        raise FathomError(f"--slurm {job}: no such job of Slurm runs{_first(squeue.stderr)}")
+    return int(squeue.stdout)
 
 
 def _first(errors: str) -> str:

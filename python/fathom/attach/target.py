@@ -81,13 +81,13 @@ def _environment(pid: int) -> dict[str, str]:
 
 
 def _variables(pid: int) -> dict[str, str]:
-    said = _environment(pid)
-    step = said.get(STEP, "")
+    environment = _environment(pid)
+    step = environment.get(STEP, "")
     a_task = step.isdigit() and int(step) < NO_TASKS
     return {
-        name: said[name]
+        name: environment[name]
         for name in (*RANK, *LOCAL_RANK, STEP)
-        if name in said and (a_task or not name.startswith("SLURM_"))
+        if name in environment and (a_task or not name.startswith("SLURM_"))
     }
 
 
@@ -194,7 +194,7 @@ def _parent(pid: int) -> int:
 
 def named(pattern: str) -> list[int]:
     """This user's processes whose program's name is like `pattern`."""
-    found = []
+    pids = []
     for pid in _all():
         try:
             name = (PROC / str(pid) / "exe").readlink().name
@@ -202,23 +202,23 @@ def named(pattern: str) -> list[int]:
         except OSError:
             continue
         if own and pid != os.getpid() and fnmatch.fnmatchcase(name, pattern):
-            found.append(pid)
-    if not found:
+            pids.append(pid)
+    if not pids:
         raise UsageError(f"attach: no process of yours runs a program like {pattern}")
-    return found
+    return pids
 
 
 def of_job(launcher: int) -> list[int]:
     """The ranks that a launcher started on this node."""
     if not started(launcher):
         raise UsageError(f"attach: --job {launcher}: there is no such process")
-    found = _ranks(launcher, _children())
-    if not found:
+    ranks = _ranks(launcher, _children())
+    if not ranks:
         raise UsageError(
             f"attach: --job {launcher}: no rank of an MPI job below it on this node"
             " (ranks of srun are not below it: --slurm names its job)"
         )
-    return found
+    return ranks
 
 
 def of_slurm(job: str) -> list[int]:
@@ -228,8 +228,8 @@ def of_slurm(job: str) -> list[int]:
     members = set()
     for pid in _all():
         try:
-            said = _environment(pid)
-            of = said.get("SLURM_JOB_ID"), said.get("SLURM_STEP_ID")
+            environment = _environment(pid)
+            of = environment.get("SLURM_JOB_ID"), environment.get("SLURM_STEP_ID")
             if of[0] == number and of != ours and step in ("", of[1]) and _is_here(pid):
                 members.add(pid)
         except OSError:
@@ -238,10 +238,10 @@ def of_slurm(job: str) -> list[int]:
         parent: [one for one in below if one in members] for parent, below in _children().items()
     }
     outermost = {parent for parent in children if parent not in members}
-    found = sorted(pid for parent in outermost for pid in _ranks(parent, children))
-    if not found:
+    ranks = sorted(pid for parent in outermost for pid in _ranks(parent, children))
+    if not ranks:
         raise FathomError(f"attach: --slurm {job}: no rank of it on {os.uname().nodename}")
-    return found
+    return ranks
 
 
 def _is_here(pid: int) -> bool:
@@ -262,7 +262,7 @@ def _children() -> dict[int, list[int]]:
 
 def _ranks(above: int, children: dict[int, list[int]]) -> list[int]:
     """Those below it: of each, the outermost that is no shell."""
-    found, waiting = [], list(children.get(above, []))
+    ranks, waiting = [], list(children.get(above, []))
     while waiting:
         pid = waiting.pop(0)
         try:
@@ -270,7 +270,7 @@ def _ranks(above: int, children: dict[int, list[int]]) -> list[int]:
         except FathomError:
             continue
         if target.rank is not None and target.program not in SHELLS:
-            found.append(pid)
+            ranks.append(pid)
         else:
             waiting += children.get(pid, [])
-    return found
+    return ranks

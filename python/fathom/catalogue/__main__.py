@@ -42,8 +42,8 @@ def main(arguments: list[str]) -> int:
             return 0
         if options.command.startswith("knob"):
             knobs = load_knobs(options.files)
-            made = knob_table.table if options.command == "knobs" else knob_pages.pages
-            write(options.out, made(knobs))
+            make_texts = knob_table.table if options.command == "knobs" else knob_pages.pages
+            write(options.out, make_texts(knobs))
             return 0
         catalogue = load(options.files)
         if options.command == "generate":

@@ -93,8 +93,8 @@ def load_call(
 
 def _buffer(form: Form, names: tuple[str, ...]) -> str:
     """The argument that is the memory which data goes from or to."""
-    found = [p.name for p in form.passed if p.is_pointer and p.name in names]
-    return f"(uintptr_t){found[0]}" if len(found) == 1 else ""
+    candidates = [p.name for p in form.passed if p.is_pointer and p.name in names]
+    return f"(uintptr_t){candidates[0]}" if len(candidates) == 1 else ""
 
 
 def _is_text(parameter: Parameter) -> bool:

@@ -46,16 +46,16 @@ def with_variants(
     for name in row.get("variants", []):
         if name not in variants:
             raise ExpandError("variants", f"'{name}' is no [api.variant] of this file")
-        made = {**own, **{key: _fill(text, words) for key, text in variants[name].items()}}
-        yield {key: value for key, value in made.items() if variants[name].get(key) != ""}
+        variant = {**own, **{key: _fill(text, words) for key, text in variants[name].items()}}
+        yield {key: value for key, value in variant.items() if variants[name].get(key) != ""}
 
 
 def large_form(row: Mapping[str, Any], large: Mapping[str, str]) -> Table:
     """The form for large counts: `large` of the row says which arguments get which wider type."""
     args = str(row.get("args", ""))
     for name, wider in row["large"].items():
-        args, found = re.subn(rf"\bint (\**{name}\b)", rf"{wider} \1", args)
-        if not found:
+        args, substitutions = re.subn(rf"\bint (\**{name}\b)", rf"{wider} \1", args)
+        if not substitutions:
             raise ExpandError("large", f"'{name}' is no argument of type int")
     symbols = [f"{symbol}{large['suffix']}" for symbol in row.get("symbols", [])]
     return {"symbols": symbols, "args": args, "since": large["since"]}
@@ -64,4 +64,4 @@ def large_form(row: Mapping[str, Any], large: Mapping[str, str]) -> Table:
 def _fill(text: Any, words: Mapping[str, str]) -> Any:
     if not isinstance(text, str):
         return text
-    return re.sub(r"\{(\w+)\}", lambda found: words.get(found[1], found[0]), text)
+    return re.sub(r"\{(\w+)\}", lambda match: words.get(match[1], match[0]), text)

@@ -215,7 +215,7 @@ def _value(row: Row) -> Value:
 
 
 def _c_values(row: Row) -> tuple[Value, ...]:
-    found = []
+    values_ = []
     for table in row.data["values"]:
         one = Row(row.path, f"{row.name} {table.get('name', '')}", table, VALUE_KEYS)
         c = one_of(one, "c", one.text("c"), C_TYPES)
@@ -224,15 +224,15 @@ def _c_values(row: Row) -> tuple[Value, ...]:
         kind = "choice" if words else "bytes" if one.flag("bytes") else kinds.get(c, "int")
         if kind in ("int", "bytes", "number") and "least" not in one.data:
             raise one.error("least", "is missing")
-        found.append(
+        values_.append(
             Value(
                 one.text("name"), kind, one.data.get("least"), one.data.get("most"), tuple(words),
                 tuple(words.values()), c, c == "dims",
             )
         )  # fmt: skip
-    if any(value.many for value in found) and len(found) > 1:
+    if any(value.many for value in values_) and len(values_) > 1:
         raise row.error("values", "extents go alone")
-    return tuple(found)
+    return tuple(values_)
 
 
 def _proof(row: Row) -> Proof | None:

@@ -139,8 +139,8 @@ def _load_calls(head: Row, rows: Any, layer: str, error: str) -> Iterable[Call]:
 def _long_rows(head: Row, data: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """The rows that one [[call]] of the file stands for."""
     rows, large = head.data.get("rows", {}), head.data.get("large", {})
-    for made in with_variants(data, head.data.get("variant", {})):
-        row = with_rows(made, rows)
+    for variant in with_variants(data, head.data.get("variant", {})):
+        row = with_rows(variant, rows)
         if isinstance(row.get("large"), dict):
             if large.keys() != {"suffix", "since"}:
                 raise head.error("large", "must say suffix and since: a row has a large form")
@@ -167,17 +167,17 @@ def _async(head: Row, data: Mapping[str, Any]) -> dict[str, Any]:
     def in_time(text: str) -> str:
         return re.sub(rf"\b{result.name}\b", now, text) if result else text
 
-    made = {key: data[key] for key in data if key not in ("async", "form", "fortran", "syscalls")}
-    made |= {key: in_time(made[key]) for key in ("after", "bytes", "result") if key in made}
-    if made.get("after", "(").count("(") == 0:
+    table = {key: data[key] for key in data if key not in ("async", "form", "fortran", "syscalls")}
+    table |= {key: in_time(table[key]) for key in ("after", "bytes", "result") if key in table}
+    if table.get("after", "(").count("(") == 0:
         raise row.error("after", "must be a call, to go with the hook of [api.async]")
-    made["after"] = ", ".join(hook for hook in (made.get("after"), how.text("after", "")) if hook)
-    if "record" in made:
-        made["record"] = [
+    table["after"] = ", ".join(hook for hook in (table.get("after"), how.text("after", "")) if hook)
+    if "record" in table:
+        table["record"] = [
             entry if isinstance(entry, str) else {k: in_time(v) for k, v in entry.items()}
-            for entry in made["record"]
+            for entry in table["record"]
         ]
-    return made | {
+    return table | {
         "op": row.text("async"),
         "symbols": [row.text("async")],
         "args": f"{how.text('before')}, {row.text('args')}, {how.text('behind')}",

@@ -72,24 +72,24 @@ def why_passed(served: Served, symbol: str, call: Call | None) -> str:
 
 def descriptors(call: Call) -> list[str]:
     """C expressions of the descriptors that a call is given."""
-    found = [p.name for p in call.parameters if p.type == "int" and p.name in DESCRIPTORS]
-    found += [f"{p.name}->aio_fildes" for p in call.parameters if p.type == "struct aiocb *"]
-    return found
+    expressions = [p.name for p in call.parameters if p.type == "int" and p.name in DESCRIPTORS]
+    expressions += [f"{p.name}->aio_fildes" for p in call.parameters if p.type == "struct aiocb *"]
+    return expressions
 
 
 def places(call: Call) -> list[Place]:
     """The paths that a call is given."""
     names = {p.name for p in call.parameters if p.type in ("const char *", "char *")}
     every = {p.name for p in call.parameters}
-    found = []
+    places_ = []
     for variable, path, directory in (
         ("at", "path", "dirfd"),
         ("to_place", "to", "to_dirfd"),
     ):
         if path in names:
             where = directory if directory in every else "AT_FDCWD"
-            found.append(Place(variable, where, path))
-    return found
+            places_.append(Place(variable, where, path))
+    return places_
 
 
 def streams(call: Call) -> list[str]:

@@ -122,10 +122,18 @@ def build(catalogue: Catalogue, runtime: Path, out: Path) -> None:
         place = Path(name)
         generate.generate(catalogue, place)
         (place / "probes.c").write_text(_whole(catalogue, place), encoding="utf-8")
-        made = out.parent / f"{out.name}.{os.getpid()}"
-        command = [*compiler(), *FLAGS.split(), f"-I{runtime}", "-I.", "probes.c", "-o", str(made)]
+        partial = out.parent / f"{out.name}.{os.getpid()}"
+        command = [
+            *compiler(),
+            *FLAGS.split(),
+            f"-I{runtime}",
+            "-I.",
+            "probes.c",
+            "-o",
+            str(partial),
+        ]
         compile_in(place, command, catalogue)
-        made.replace(out)
+        partial.replace(out)
 
 
 def _whole(catalogue: Catalogue, place: Path) -> str:
@@ -182,9 +190,9 @@ def compile_in(place: Path, command: Sequence[str], catalogue: Catalogue) -> Non
     errors = [line for word in _ERRORS for line in lines if word in line]
     reason = (errors or lines or ["no reason given"])[0].strip()
     files = " ".join(str(api.path) for api in catalogue.apis)
-    said = _PLACE.fullmatch(reason)
-    if said and any(said[1].startswith(f"{api.path}: ") for api in catalogue.apis):
-        raise BuildError(f"{said[1]}: the C compiler says: {said[2]}")
+    located = _PLACE.fullmatch(reason)
+    if located and any(located[1].startswith(f"{api.path}: ") for api in catalogue.apis):
+        raise BuildError(f"{located[1]}: the C compiler says: {located[2]}")
     raise BuildError(f"{files}: the C compiler says: {reason}")
 
 

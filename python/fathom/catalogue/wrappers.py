@@ -256,9 +256,9 @@ class _Body:
         )
 
     def _find(self, inside: str) -> list[str]:
-        found = [op_name(self.edge.api, self.call), self.call.file, self.call.buffer or "0"]
-        found += [self.frame, self.site, inside]
-        return fold("const struct hot_call hot = hot_find(", found, ");", "\t")
+        arguments = [op_name(self.edge.api, self.call), self.call.file, self.call.buffer or "0"]
+        arguments += [self.frame, self.site, inside]
+        return fold("const struct hot_call hot = hot_find(", arguments, ");", "\t")
 
     def _usual(self, inside: str, indent: str, original: list[str]) -> list[str]:
         """Nothing is kept but the row of the open call."""

@@ -28,7 +28,7 @@ def _read(path: str) -> str:
         return ""
 
 
-def _said(*words: str) -> str:
+def _printed(*words: str) -> str:
     done = programs.said(*words) if shutil.which(words[0]) else None
     return done.stdout.strip() if done and done.returncode == 0 else ""
 
@@ -61,18 +61,18 @@ def system() -> Iterator[Finding]:
 
 def libraries() -> Iterator[Finding]:
     """Each MPI, each HDF5, the debugger."""
-    found: dict[str, None] = {}
+    versions: dict[str, None] = {}
     for launcher in LAUNCHERS:
-        text = _said(launcher, "--version")
+        text = _printed(launcher, "--version")
         version = re.search(r"\d+\.\d+[\w.]*", text)
         if text and version:
-            found[f"{family(text) or launcher} {version[0]}"] = None
+            versions[f"{family(text) or launcher} {version[0]}"] = None
     for package in HDF5:
-        if version_of := _said("pkg-config", "--modversion", package):
-            found[f"{package} {version_of}"] = None
-    debugger = re.search(r"[\d.]+$", _said("gdb", "--version").partition("\n")[0])
+        if version_of := _printed("pkg-config", "--modversion", package):
+            versions[f"{package} {version_of}"] = None
+    debugger = re.search(r"[\d.]+$", _printed("gdb", "--version").partition("\n")[0])
     gdb = f"gdb {debugger[0]}" if debugger else "no gdb"
-    yield Finding("libraries", "fact", ", ".join([*found, gdb]))
+    yield Finding("libraries", "fact", ", ".join([*versions, gdb]))
 
 
 def permissions() -> Iterator[Finding]:
@@ -89,22 +89,22 @@ def permissions() -> Iterator[Finding]:
 
 def places() -> Iterator[Finding]:
     """File systems that every run uses."""
-    told = []
+    descriptions = []
     for place in PLACES:
         if Path(place).is_dir():
             free = numbers.size(shutil.disk_usage(place).free)
-            told.append(f"{place} {file_system(Path(place))}, {free} free")
-    yield Finding("places", "fact", "; ".join(told))
+            descriptions.append(f"{place} {file_system(Path(place))}, {free} free")
+    yield Finding("places", "fact", "; ".join(descriptions))
 
 
 def file_system(place: Path) -> str:
     """The type of the file system that holds a place; "": nobody says so."""
-    found, longest = "", 0
+    kind_of_place, longest = "", 0
     for line in _read("/proc/self/mounts").splitlines():
         _, at, kind, *_ = line.split()
         if (place == Path(at) or Path(at) in place.parents) and len(at) >= longest:
-            found, longest = kind, len(at)
-    return found
+            kind_of_place, longest = kind, len(at)
+    return kind_of_place
 
 
 CHECKS = (processor, system, libraries, permissions, places)

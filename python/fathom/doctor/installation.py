@@ -29,8 +29,8 @@ def parts() -> Iterator[Finding]:
 
 def strace() -> Iterator[Finding]:
     """Is the tool there that records what no library can be brought into?"""
-    if found := shutil.which("strace"):
-        yield Finding("strace", "ok", f"{found}, for `fathom run --strace`")
+    if path := shutil.which("strace"):
+        yield Finding("strace", "ok", f"{path}, for `fathom run --strace`")
     else:
         detail = "not installed: `fathom run --strace` (static programs, Go) cannot work"
         yield Finding("strace", "limit", detail, "install strace")
@@ -78,11 +78,11 @@ def library() -> Iterator[Finding]:
         ["/bin/true"], env={"LD_PRELOAD": str(path)}, capture_output=True, text=True, check=False
     )
     if done.returncode or done.stderr:
-        said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        errors = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
         yield Finding(
             "library",
             "problem",
-            f"the loader does not take it: {said[0]}",
+            f"the loader does not take it: {errors[0]}",
             "build Fathom on this machine",
         )
         return
@@ -107,11 +107,11 @@ def layers() -> Iterator[Finding]:
             words: list[str | Path] = [command, "env", "-o", f"{scratch}/x", "--shell", "json"]
             environment = clean | {"FATHOM_RING": f"{scratch}/ring"}
             done = programs.run(words, programs.ASKED, environment=environment)
-        said = json.loads(done.stdout if done else "")["FATHOM_LAYERS"].split(",")
+        layer_words = json.loads(done.stdout if done else "")["FATHOM_LAYERS"].split(",")
     except (FathomError, OSError, ValueError, KeyError):
         return  # `parts` and `library` have said why
-    full = [name for name in said if not name.endswith(":counted")]
-    counted = [name.removesuffix(":counted") for name in said if name.endswith(":counted")]
+    full = [name for name in layer_words if not name.endswith(":counted")]
+    counted = [name.removesuffix(":counted") for name in layer_words if name.endswith(":counted")]
     line = f"by default {', '.join(full)}"
     line += f"; counted only: {', '.join(counted)}" if counted else ""
     yield Finding("layers", "ok", f"{line}; more by --layers +threads,+mpi")
@@ -126,14 +126,14 @@ def temporary() -> Iterator[Finding]:
 
 def forwarding() -> Iterator[Finding]:
     """Which of what forwarding may load is there?"""
-    said = ["by Unix sockets and TCP"]
+    remarks = ["by Unix sockets and TCP"]
     for what, name in (("munge", "libmunge.so.2"), ("ofi", "libfabric.so.1")):
         try:
             ctypes.CDLL(name)
-            said.append(f"{what}: {name} is there")
+            remarks.append(f"{what}: {name} is there")
         except OSError:
-            said.append(f"{what}: {name} is not installed")
-    yield Finding("forwarding", "ok", "; ".join(said))
+            remarks.append(f"{what}: {name} is not installed")
+    yield Finding("forwarding", "ok", "; ".join(remarks))
 
 
 CHECKS = (parts, strace, extras, library, layers, temporary, forwarding)

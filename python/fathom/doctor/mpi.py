@@ -21,26 +21,28 @@ BATCH = (
 
 
 @cache
-def _said(*command: str) -> str:
+def _printed(*command: str) -> str:
     """What a command prints; nothing when it cannot be run."""
     done = programs.said(*command)
     return done.stdout + done.stderr if done else ""
 
 
 def _launcher(path: str) -> str | None:
-    return family(_said(path, "--version"))
+    return family(_printed(path, "--version"))
 
 
 def launchers() -> Iterator[Finding]:
     """Which launchers are there, and of which MPI?"""
-    found = {name: path for name in LAUNCHERS if (path := shutil.which(name))}
-    if not found:
+    launchers_in_path = {name: path for name in LAUNCHERS if (path := shutil.which(name))}
+    if not launchers_in_path:
         detail = "no mpiexec, mpirun or srun in PATH: serial programs only"
         yield Finding("MPI", "limit", detail, "load the MPI module of your programs")
         return
-    whose = {name: _launcher(path) for name, path in found.items()}
-    told = ", ".join(f"{name} ({whose[name]})" if whose[name] else name for name in found)
-    yield Finding("MPI", "ok", told)
+    whose = {name: _launcher(path) for name, path in launchers_in_path.items()}
+    described = ", ".join(
+        f"{name} ({whose[name]})" if whose[name] else name for name in launchers_in_path
+    )
+    yield Finding("MPI", "ok", described)
 
 
 def compilers() -> Iterator[Finding]:
@@ -48,7 +50,7 @@ def compilers() -> Iterator[Finding]:
     compiler, launcher = shutil.which("mpicc"), shutil.which("mpiexec")
     if not compiler or not launcher:
         return
-    shown = _said(compiler, "-show")
+    shown = _printed(compiler, "-show")
     builds, starts = family(shown), _launcher(launcher)
     behind = next(iter(shown.split()), "")
     if builds and not shutil.which(behind):
@@ -66,9 +68,11 @@ def open_mpi_io() -> Iterator[Finding]:
     asked = shutil.which("ompi_info")
     if not asked:
         return
-    told = _said(asked, "--all", "--parsable").splitlines()
-    chosen = next((line.rpartition(":")[2] for line in told if ":param:io:value:" in line), "")
-    romio = next((line.split(":")[2] for line in told if line.startswith("mca:io:romio")), "")
+    parameters = _printed(asked, "--all", "--parsable").splitlines()
+    chosen = next(
+        (line.rpartition(":")[2] for line in parameters if ":param:io:value:" in line), ""
+    )
+    romio = next((line.split(":")[2] for line in parameters if line.startswith("mca:io:romio")), "")
     if chosen.startswith("romio"):
         yield Finding(
             "Open MPI's files", "ok", f"{chosen}: ROMIO's hints hold, the exchange is seen"
@@ -85,14 +89,14 @@ def open_mpi_io() -> Iterator[Finding]:
 
 def hdf5() -> Iterator[Finding]:
     """A compiler that links HDF5 in hides its calls."""
-    found = [
+    static = [
         name
         for name in HDF5_COMPILERS
-        if (path := shutil.which(name)) and "libhdf5.a" in _said(path, "-show")
+        if (path := shutil.which(name)) and "libhdf5.a" in _printed(path, "-show")
     ]
-    if found:
-        detail = f"linked statically by {', '.join(found)}: no call of it is seen, those below are"
-        yield Finding("HDF5", "limit", detail, f"{found[0]} -shlib")
+    if static:
+        detail = f"linked statically by {', '.join(static)}: no call of it is seen, those below are"
+        yield Finding("HDF5", "limit", detail, f"{static[0]} -shlib")
 
 
 def batch() -> Iterator[Finding]:

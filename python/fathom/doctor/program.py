@@ -41,12 +41,12 @@ def libraries_of(path: Path) -> dict[str, Path | None]:
     done = subprocess.run(
         ["ldd", str(path)], capture_output=True, text=True, errors="replace", check=False
     )
-    found: dict[str, Path | None] = {}
+    libraries: dict[str, Path | None] = {}
     for line in done.stdout.splitlines():
         words = LIBRARY.match(line)
         if words and words[2]:
-            found[words[1]] = None if words[2] == "not found" else Path(words[2])
-    return found
+            libraries[words[1]] = None if words[2] == "not found" else Path(words[2])
+    return libraries
 
 
 @cache
@@ -64,19 +64,19 @@ def _catalogue() -> Mapping[str, tuple[str, str]]:
 def _by_layer(symbols: frozenset[str]) -> dict[str, list[str]]:
     """Functions of the catalogue among the symbols."""
     known = _catalogue()
-    found: dict[str, set[str]] = {}
+    functions: dict[str, set[str]] = {}
     for symbol in symbols & known.keys():
         layer, op = known[symbol]
-        found.setdefault(layer, set()).add(op)
-    return {layer: sorted(found[layer]) for layer in sorted(found)}
+        functions.setdefault(layer, set()).add(op)
+    return {layer: sorted(functions[layer]) for layer in sorted(functions)}
 
 
 def find(name: str) -> Path:
     """The executable file of this name."""
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         raise UsageError(f"doctor: {name}: no such executable program")
-    return Path(found)
+    return Path(path)
 
 
 def check(path: Path) -> Iterator[Finding]:

@@ -50,9 +50,9 @@ def execute(program: Sequence[str], environment: Mapping[str, str]) -> int:
         raise FathomError(f"{program[0]}: {error.strerror}") from error
     else:
         while process.poll() is None:
-            said = signal.sigwaitinfo(waited)
-            if said.si_signo != signal.SIGCHLD and said.si_code <= 0:
-                process.send_signal(said.si_signo)
+            received = signal.sigwaitinfo(waited)
+            if received.si_signo != signal.SIGCHLD and received.si_code <= 0:
+                process.send_signal(received.si_signo)
         return int(process.returncode)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

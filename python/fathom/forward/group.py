@@ -58,14 +58,14 @@ class Group:
     def servers(self) -> list[Started]:
         """Those that were started."""
         try:
-            said = json.loads(self.file.read_text(encoding="utf-8"))
+            state = json.loads(self.file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise UsageError(
                 f"{self.folder}: no servers were started there; fathom forward up"
             ) from None
         except (OSError, ValueError) as error:
             raise RunError(f"{self.file}: {error}") from error
-        return [Started(**one) for one in said["servers"]]
+        return [Started(**one) for one in state["servers"]]
 
     def up(self, wanted: list[Server], record: Path | None, start: str) -> list[Started]:
         """Starts them; all listen, or none is left."""
@@ -96,14 +96,14 @@ class Group:
         return started
 
     def _make_token(self) -> None:
-        made = os.open(self.token, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(made, "w") as file:
+        descriptor = os.open(self.token, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_hex(32) + "\n")
 
     def _begin(
         self, one: Server, options: list[str], record: Path | None, start: str
     ) -> tuple[subprocess.Popen[str], list[str]]:
-        if one.is_here and not Path(one.path).is_dir() and hosts.here(one.host):
+        if one.is_here and not Path(one.path).is_dir() and hosts.is_local(one.host):
             raise UsageError(f"server {one.name}: {one.path} is no directory")
         before = hosts.starter(one.host, start)
         command = [*before, str(places.engine()), "forward", one.exported]
@@ -139,9 +139,9 @@ class Group:
         that stripe must know them."""
         kind, _, place = listen[one.name].partition(":")
         kind, plus, provider = kind.partition("+")
-        said = [f"--{kind}", f"+{provider}:{place}" if plus else place]
+        options = [f"--{kind}", f"+{provider}:{place}" if plus else place]
         if kind != "unix":
-            said += self.proof(one.munge())
+            options += self.proof(one.munge())
         is_striped = one.role == "striped"
         fellows = [
             other for other in all_of_them
@@ -155,10 +155,10 @@ class Group:
         if is_striped or shares:
             file = self.folder.resolve() / f"{one.name}.group"
             file.write_text("\n".join(group) + "\n", encoding="utf-8")
-            said += ["--stripe" if is_striped else "--group", str(file)]
+            options += ["--stripe" if is_striped else "--group", str(file)]
         if is_striped:
-            said += ["--mount", mounts(all_of_them)[one.name]]
-        return said
+            options += ["--mount", mounts(all_of_them)[one.name]]
+        return options
 
     def _ready(
         self, one: Server, process: subprocess.Popen[str], before: list[str], mount: str
@@ -196,10 +196,10 @@ class Group:
             command += self.proof("")
         if munge:
             command += self.proof(munge)
-        said = subprocess.run(command, capture_output=True, text=True, check=False)
-        if said.returncode:
-            raise FathomError(said.stderr.strip())
-        return [json.loads(line) for line in said.stdout.splitlines()]
+        status = subprocess.run(command, capture_output=True, text=True, check=False)
+        if status.returncode:
+            raise FathomError(status.stderr.strip())
+        return [json.loads(line) for line in status.stdout.splitlines()]
 
     def down(self, patience: float) -> Iterator[tuple[Started, str]]:
         """Asks each to end, waits until what it had accepted is written, says how each ended; '' is well."""
@@ -218,13 +218,13 @@ class Group:
         self.token.unlink(missing_ok=True)
 
     def _end(self, one: Started, patience: float) -> str:
-        said = [line for line in _text(Path(one.log)).splitlines() if LOST in line]
+        lines = [line for line in _text(Path(one.log)).splitlines() if LOST in line]
         if _lives(one):
             _signal(one, signal.SIGKILL)
-            said.append(
+            lines.append(
                 f"killed after {patience:g} s: what it had accepted and not written is lost"
             )
-        return "; ".join(line.removeprefix("fathom-engine: ") for line in said)
+        return "; ".join(line.removeprefix("fathom-engine: ") for line in lines)
 
 
 def _environment() -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from fathom.errors import FathomError, UsageError
 
 
-def here(host: str) -> bool:
+def is_local(host: str) -> bool:
     """Is it this machine?"""
     own = socket.gethostname()
     return host in ("", "localhost", own, own.partition(".")[0], socket.getfqdn())
@@ -20,12 +20,12 @@ def allocated() -> list[str]:
     """Hosts of the allocation, in its order: Slurm, PBS, a machine file; none: outside of one."""
     listed = os.environ.get("SLURM_JOB_NODELIST")
     if listed:
-        said = subprocess.run(
+        scontrol = subprocess.run(
             ["scontrol", "show", "hostnames", listed], capture_output=True, text=True, check=False
         )
-        if said.returncode:
-            raise FathomError(f"scontrol show hostnames {listed}: {said.stderr.strip()}")
-        return said.stdout.split()
+        if scontrol.returncode:
+            raise FathomError(f"scontrol show hostnames {listed}: {scontrol.stderr.strip()}")
+        return scontrol.stdout.split()
     file = os.environ.get("PBS_NODEFILE")
     if file:
         return list(dict.fromkeys(Path(file).read_text(encoding="utf-8").split()))
@@ -44,11 +44,11 @@ def chosen(count: int) -> list[str]:
     return there[:count]
 
 
-def starter(host: str, said: str) -> list[str]:
-    """The words before a command that start it on a host; `said`: the user's own, with {host} in it."""
-    if said:
-        return [word.replace("{host}", host) for word in shlex.split(said)]
-    if here(host):
+def starter(host: str, template: str) -> list[str]:
+    """The words before a command that start it on a host; `template`: the user's own words, with {host} in them."""
+    if template:
+        return [word.replace("{host}", host) for word in shlex.split(template)]
+    if is_local(host):
         return []
     if os.environ.get("SLURM_JOB_ID"):
         return ["srun", "--overlap", "--quiet", "--nodes=1", "--ntasks=1", f"--nodelist={host}"]

@@ -39,12 +39,12 @@ def _file(group: Group) -> Path:
 def mounted(group: Group) -> list[Mount]:
     """Those that were made and not undone."""
     try:
-        said = json.loads(_file(group).read_text(encoding="utf-8"))
+        entries = json.loads(_file(group).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
         raise RunError(f"{_file(group)}: {error}") from error
-    return [Mount(**one) for one in said]
+    return [Mount(**one) for one in entries]
 
 
 def _keep(group: Group, mounts: list[Mount]) -> None:
@@ -75,15 +75,15 @@ def mount(group: Group, directory: Path, name: str, level: str) -> Mount:
     command = [str(places.mounter()), "--level", level, one.address, str(at)]
     if not one.address.startswith("unix:"):
         command[1:1] = group.proof(one.munge)
-    with log.open("a", encoding="utf-8") as said:
+    with log.open("a", encoding="utf-8") as output:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said,
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=output,
             start_new_session=True, cwd="/",
         )  # fmt: skip
     _wait(process, at, log)
-    made = Mount(str(at), one.name, process.pid, began(process.pid) or 0, str(log))
-    _keep(group, [*mounted(group), made])
-    return made
+    mounted_here = Mount(str(at), one.name, process.pid, began(process.pid) or 0, str(log))
+    _keep(group, [*mounted(group), mounted_here])
+    return mounted_here
 
 
 def _wait(process: subprocess.Popen[bytes], at: Path, log: Path) -> None:

@@ -77,17 +77,17 @@ class Server:
 
     def options(self) -> list[str]:
         """Of `fathom-engine forward`, but for where to listen."""
-        said = ["--name", self.name, "--workers", str(self.workers), "--store", self.store]
-        said += ["--cache", str(self.cache)]
+        options = ["--name", self.name, "--workers", str(self.workers), "--store", self.store]
+        options += ["--cache", str(self.cache)]
         for name, value in self._numbers():
-            said += [name, str(value)] if value else []
+            options += [name, str(value)] if value else []
         for name in ("behind_token", "ceph_conf", "ceph_id"):
             if value := getattr(self, name):
-                said += ["--" + name.replace("_", "-"), value]
+                options += ["--" + name.replace("_", "-"), value]
         if self.mount and not self.is_here:
-            said += ["--mount", self.mount]
-        said += [word for plugin in self.plugins for word in ("--plugin", plugin)]
-        return said + (["--throttle", self.throttle] if self.throttle else [])
+            options += ["--mount", self.mount]
+        options += [word for plugin in self.plugins for word in ("--plugin", plugin)]
+        return options + (["--throttle", self.throttle] if self.throttle else [])
 
     def _numbers(self) -> list[tuple[str, int]]:
         """What is left to the server where it is 0."""
@@ -118,8 +118,8 @@ def _is_a(kind: Any, value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
-def _checked(where: str, said: dict[str, Any]) -> dict[str, Any]:
-    for key, value in said.items():
+def _checked(where: str, keys: dict[str, Any]) -> dict[str, Any]:
+    for key, value in keys.items():
         if key not in KEYS:
             raise UsageError(f"{where}: no key '{key}'; there are {', '.join(KEYS)}")
         if not _is_a(KEYS[key], value):
@@ -131,31 +131,31 @@ def _checked(where: str, said: dict[str, Any]) -> dict[str, Any]:
         if key in RANGES and value not in RANGES[key]:
             most = RANGES[key][-1]
             raise UsageError(f"{where}: {key} = {value}: {RANGES[key][0]} to {most} is expected")
-    return said
+    return keys
 
 
 def assigned(words: Sequence[str]) -> dict[str, Any]:
     """`KEY=VALUE` of each word, for all servers."""
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for word in words:
         key, _, value = word.partition("=")
         if key not in SET:
             raise UsageError(f"--set {word}: write KEY=VALUE; there are {', '.join(SET)}")
-        said[key] = int(value) if KEYS[key] is int and value.isdecimal() else value
-        _checked(f"--set {word}", {key: said[key]})
-    return said
+        values[key] = int(value) if KEYS[key] is int and value.isdecimal() else value
+        _checked(f"--set {word}", {key: values[key]})
+    return values
 
 
 def read(file: Path) -> list[Server]:
     """Servers of a configuration file: each `[[server]]`, over what stands above them for all."""
     try:
-        said = tomllib.loads(file.read_text(encoding="utf-8"))
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{file}: {error}") from error
-    each = said.pop("server", [])
+    each = table.pop("server", [])
     if not isinstance(each, list) or not all(isinstance(one, dict) for one in each) or not each:
         raise UsageError(f"{file}: it names no server; begin each with a line [[server]]")
-    of_all = _checked(str(file), said)
+    of_all = _checked(str(file), table)
     servers = []
     for number, one in enumerate(each):
         where = f"{file}: server {number + 1}"
@@ -194,20 +194,20 @@ def striped(storage: Path, mount: str, count: int) -> list[Server]:
 def _like(directory: Path, store: Path) -> None:
     """Programs see the store as that directory, and what they see is copied back: mode, owner and group."""
     try:
-        said = directory.stat()
+        attributes = directory.stat()
     except OSError as error:
         raise UsageError(f"{directory}: {error.strerror}") from error
-    for owner, group in ((-1, said.st_gid), (said.st_uid, -1)):
+    for owner, group in ((-1, attributes.st_gid), (attributes.st_uid, -1)):
         with suppress(PermissionError):
             os.chown(store, owner, group)
-    store.chmod(stat.S_IMODE(said.st_mode))
+    store.chmod(stat.S_IMODE(attributes.st_mode))
 
 
 def mounts(servers: list[Server]) -> dict[str, str]:
     """By their names, the directories below which programs reach the servers; those that stripe have one together."""
     stripes = [one for one in servers if one.role == "striped"]
-    said = [one.mount for one in stripes if one.mount]
-    together = (said or [one.path for one in stripes] or [""])[0]
+    mount_points = [one.mount for one in stripes if one.mount]
+    together = (mount_points or [one.path for one in stripes] or [""])[0]
     return {
         one.name: str(Path(together).resolve()) if one in stripes else one.seen for one in servers
     }

@@ -24,15 +24,15 @@ def _needed(columns: Sequence[Column], widths: Sequence[int]) -> int:
     return sum(each) + GAP * (len(columns) - 1)
 
 
-def _kept(columns: Sequence[Column], widths: list[int], room: int) -> list[int]:
+def _retained(columns: Sequence[Column], widths: list[int], room: int) -> list[int]:
     """Places of the columns that stay."""
-    kept = list(range(len(columns)))
+    retained = list(range(len(columns)))
     while True:
-        spare = [at for at in kept if columns[at].spare]
-        fits = _needed([columns[at] for at in kept], [widths[at] for at in kept]) <= room
+        spare = [at for at in retained if columns[at].spare]
+        fits = _needed([columns[at] for at in retained], [widths[at] for at in retained]) <= room
         if fits or not spare:
-            return kept
-        kept.remove(max(spare, key=lambda at: (columns[at].spare, at)))
+            return retained
+        retained.remove(max(spare, key=lambda at: (columns[at].spare, at)))
 
 
 def tail(path: str, room: int) -> str:
@@ -45,11 +45,14 @@ def fit(
 ) -> tuple[list[Column], list[list[str]]]:
     """The columns and cells that fit into `room` letters, as far as that can be."""
     widths = _widths(columns, cells)
-    kept = _kept(columns, widths, room)
-    others = sum(widths[at] for at in kept if not columns[at].is_path) + GAP * (len(kept) - 1)
-    paths = max(1, sum(columns[at].is_path for at in kept))
+    retained = _retained(columns, widths, room)
+    others = sum(widths[at] for at in retained if not columns[at].is_path) + GAP * (
+        len(retained) - 1
+    )
+    paths = max(1, sum(columns[at].is_path for at in retained))
     each = max(LEAST_PATH, (room - others) // paths)
-    shown = [columns[at] for at in kept]
+    shown = [columns[at] for at in retained]
     return shown, [
-        [tail(row[at], each) if columns[at].is_path else row[at] for at in kept] for row in cells
+        [tail(row[at], each) if columns[at].is_path else row[at] for at in retained]
+        for row in cells
     ]
