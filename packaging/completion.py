@@ -81,11 +81,11 @@ def _of_parser(command: Command) -> None:
 
 
 def _of_help(command: Command, fathom: Path) -> None:
-    said = subprocess.run(
+    help_text = subprocess.run(
         [fathom, command.name, "--help"], capture_output=True, text=True, check=True
     )
     command.kind = "program" if command.name == "run" else ""
-    for short, name, joint, word, what in LINE.findall(said.stdout):
+    for short, name, joint, word, what in LINE.findall(help_text.stdout):
         names = tuple(one for one in (short, name) if one)
         takes = joint == " "
         fixed = re.match(r"[a-z]+", word)  # `dirty`, and not a name for a value
@@ -277,8 +277,8 @@ def fish(every: list[Command]) -> str:
     """For share/fish/vendor_completions.d."""
     lines = ["# Made by packaging/completion.py", "complete -c fathom -f"]
     for one in every:
-        said = _fish_text(_brief(one.what))
-        lines.append(f"complete -c fathom -n __fish_use_subcommand -a {one.name} -d {said}")
+        brief = _fish_text(_brief(one.what))
+        lines.append(f"complete -c fathom -n __fish_use_subcommand -a {one.name} -d {brief}")
     for one in every:
         given = f"complete -c fathom -n '__fish_seen_subcommand_from {one.name}'"
         if one.words:

@@ -47,9 +47,9 @@ def oldest_glibc(files: list[Path]) -> tuple[int, int]:
 def fuse_library(mounter: Path) -> dict[str, str]:
     """libfuse itself, where the mounter looks for it: no wheel may ask a machine for it. A copy of its own, as its
     licence (LGPL 2.1) wants it."""
-    said = subprocess.run(["ldd", mounter], capture_output=True, text=True, check=True).stdout
-    found = re.search(r"(libfuse3\.so\.\d+) => (/\S+)", said)
-    return {found[2]: f"lib/fathom/{found[1]}"} if found else {}
+    listing = subprocess.run(["ldd", mounter], capture_output=True, text=True, check=True).stdout
+    fuse = re.search(r"(libfuse3\.so\.\d+) => (/\S+)", listing)
+    return {fuse[2]: f"lib/fathom/{fuse[1]}"} if fuse else {}
 
 
 class NativeParts(BuildHookInterface[Any]):

@@ -103,15 +103,15 @@ class Body:
         next(tokens)
 
     def paragraph(self, token: Token) -> None:
-        said = inline(token)
-        if not said:
+        text = inline(token)
+        if not text:
             return  # a picture
         if self.lists:
             self.lines.append(f".IP {self.lists[-1]} 3" if self.item else ".IP")
         else:
             self.lines.append(".PP")
         self.item = False
-        self.lines.append(said)
+        self.lines.append(text)
 
     def of(self, text: str) -> list[str]:
         tokens = iter(MarkdownIt("commonmark").enable("table").parse(text))
@@ -137,8 +137,8 @@ class Body:
 def joined(lines: Sequence[str]) -> str:
     """The page. A section's first paragraph begins with its heading."""
     title = (".SH", ".SS")
-    kept = (b for a, b in pairwise(["", *lines]) if not (b == ".PP" and a.startswith(title)))
-    return "\n".join(kept) + "\n"
+    paragraphs = (b for a, b in pairwise(["", *lines]) if not (b == ".PP" and a.startswith(title)))
+    return "\n".join(paragraphs) + "\n"
 
 
 def head(name: str, what: str, synopsis: str) -> list[str]:

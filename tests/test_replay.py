@@ -84,11 +84,11 @@ def calls(run: Path, level: str, root: Path) -> dict[int, list[tuple[Any, ...]]]
     with tables.connect(run) as connection:
         values = {"layers": LAYERS[level], "root": f"{root}/"}
         rows = connection.execute(CALLS, values).fetchall()
-    found: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    by_rank: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     for rank, layer, op, name, *rest in rows:
         if op not in ASKED:
-            found[rank].append((layer, op, name.removeprefix(str(root)), *rest))
-    return found
+            by_rank[rank].append((layer, op, name.removeprefix(str(root)), *rest))
+    return by_rank
 
 
 def raw(run: Path, root: Path) -> Counter[tuple[Any, ...]]:
@@ -110,10 +110,10 @@ def same(
 ) -> dict[int, list[tuple[Any, ...]]]:
     """Asserts that the replay is the run, whose files were in `files`; its calls."""
     other, out = again(tmp, run, level, mpi)
-    seen, made = calls(run, level, files), calls(other, level, out)
+    seen, replayed = calls(run, level, files), calls(other, level, out)
     assert sum(map(len, seen.values())) > 0
     for rank, wanted in seen.items():
-        assert made[rank] == wanted, f"rank {rank} of {run.name} at level {level}"
+        assert replayed[rank] == wanted, f"rank {rank} of {run.name} at level {level}"
     assert raw(other, out) == raw(run, files)
     return seen
 
@@ -146,8 +146,8 @@ QUICK = "s3d_mpiio-mpich"
     ("mpi", "name", "words", "levels"),
     [
         pytest.param(
-            *one, id=(made := f"{one[1]}-{one[0]}-{number}"),
-            marks=[] if made.startswith(QUICK) else pytest.mark.full,
+            *one, id=(label := f"{one[1]}-{one[0]}-{number}"),
+            marks=[] if label.startswith(QUICK) else pytest.mark.full,
         )
         for number, one in enumerate(KERNELS)
     ],
@@ -217,11 +217,11 @@ def test_on_other_ranks_or_sizes_a_replay_is_the_kernel_on_these(
     wanted, files = recorded(tmp_path, mpi, built, *larger, name="larger", ranks=ranks)
     assert calls(other, level, out) == calls(wanted, level, files)
     for question in (PARTS, PLACED):
-        seen, made = told(wanted, question, files), told(other, question, out)
-        assert made == seen and (seen or (question, level) == (PARTS, "posix"))
+        seen, replayed = counted(wanted, question, files), counted(other, question, out)
+        assert replayed == seen and (seen or (question, level) == (PARTS, "posix"))
 
 
-def told(run: Path, question: str, root: Path) -> Counter[str]:
+def counted(run: Path, question: str, root: Path) -> Counter[str]:
     with tables.connect(run) as connection:
         rows = connection.execute(question, {"root": f"{root}/"}).fetchall()
         return Counter(str(row) for row in rows if row[1] not in ASKED)
@@ -232,8 +232,8 @@ def test_other_ranks_or_sizes_of_what_is_not_regular_are_refused(tmp_path: Path)
         return fathom("replay", run, *options, "--in", "new", cwd=tmp_path, status=status)
 
     rows, _ = recorded(tmp_path, "mpich", kernel("mpich", "synthetic_mpiio"), "row", 33, 37)
-    said = refused(rows, "--ranks", 8)
-    assert "synthetic.0.bin" in said and "the ranks' parts differ in size" in said
+    message = refused(rows, "--ranks", 8)
+    assert "synthetic.0.bin" in message and "the ranks' parts differ in size" in message
     assert "--level mpiio" in refused(rows, "--ranks", 8, "--level", "posix")
     assert "no number of ranks" in refused(rows, "--ranks", 0, status=2)
     assert "no number above 0" in refused(rows, "--scale", "x", status=2)
@@ -256,13 +256,13 @@ def test_accesses_without_any_order_are_rows_of_a_table(tmp_path: Path) -> None:
     other, out = again(tmp_path, run, "posix", "mpich", "--file", f"{files}/*")
     assert (tmp_path / "replay_posix.table").stat().st_size > 4 * 400 * 8
     seen = [one for _, one in sorted(calls(run, "posix", files).items()) if one]
-    made = [one for _, one in sorted(calls(other, "posix", out).items()) if one]
-    before = made[0][: len(made[0]) - len(seen[0])]
+    replayed = [one for _, one in sorted(calls(other, "posix", out).items()) if one]
+    before = replayed[0][: len(replayed[0]) - len(seen[0])]
     assert [one[1] for one in before[:2]] == ["open", "write"] and {o[2] for o in before} == {
         "/input"
     }
-    made[0] = made[0][len(before) :]
-    assert made == seen
+    replayed[0] = replayed[0][len(before) :]
+    assert replayed == seen
     assert any(one[5] is not None and one[5] < one[4] for one in seen[0] if one[1] == "pread")
     assert (out / "own.3").stat().st_size == 1000
 
@@ -272,8 +272,8 @@ def test_requests_of_mpi_are_posted_and_completed_again(tmp_path: Path, mpi: str
     files = tmp_path / "out"
     files.mkdir()
     run = record(tmp_path, "run", job(mpi, program(mpi, "posted"), files / "f"))
-    found = same(tmp_path, run, files, "mpiio", mpi)
-    assert [one[1] for one in found[0]].count("MPI_File_iwrite_all") == 3
+    seen = same(tmp_path, run, files, "mpiio", mpi)
+    assert [one[1] for one in seen[0]].count("MPI_File_iwrite_all") == 3
 
 
 def source(tmp: Path, run: Path, *options: object) -> str:
@@ -297,25 +297,25 @@ def test_what_is_regular_is_a_few_loops(tmp_path: Path) -> None:
 
 def test_never_over_files_that_are_there(tmp_path: Path) -> None:
     run, files = recorded(tmp_path, "mpich", kernel("mpich", "ior_posix"), 1, 2048, 1024)
-    kept = {one: one.read_bytes() for one in files.iterdir()}
-    said = fathom("replay", run, "--in", files, cwd=tmp_path, status=1)
-    assert f"replay: {files}: Directory not empty; name an empty one" in said
-    assert {one: one.read_bytes() for one in files.iterdir()} == kept
+    before = {one: one.read_bytes() for one in files.iterdir()}
+    message = fathom("replay", run, "--in", files, cwd=tmp_path, status=1)
+    assert f"replay: {files}: Directory not empty; name an empty one" in message
+    assert {one: one.read_bytes() for one in files.iterdir()} == before
     fathom("replay", run, "--in", tmp_path / "new", cwd=tmp_path)
-    made = {one.name: len(one.read_bytes()) for one in (tmp_path / "new").iterdir()}
-    assert made == {one.name: len(data) for one, data in kept.items()}
+    replayed = {one.name: len(one.read_bytes()) for one in (tmp_path / "new").iterdir()}
+    assert replayed == {one.name: len(data) for one, data in before.items()}
 
 
 def test_what_cannot_be_replayed_is_refused_by_name(tmp_path: Path) -> None:
     command = job("mpich", kernel("mpich", "ior_posix"), 1, 2048, 1024, tmp_path)
     fathom("run", "--no-show", "--level", "file", "-o", "counted", "--", *command, cwd=tmp_path)
-    said = fathom("replay", "counted", "--in", "new", cwd=tmp_path, status=3)
-    assert "only counted" in said and "--level call" in said
+    message = fathom("replay", "counted", "--in", "new", cwd=tmp_path, status=3)
+    assert "only counted" in message and "--level call" in message
     assert not (tmp_path / "new").exists()
     fathom("replay", "counted", cwd=tmp_path, status=2)
     shutil.rmtree(tmp_path / "counted.fathom")
-    said = fathom("replay", "counted", "--in", "new", cwd=tmp_path, status=3)
-    assert "counted" in said
+    message = fathom("replay", "counted", "--in", "new", cwd=tmp_path, status=3)
+    assert "counted" in message
 
 
 LEAVES = """
@@ -340,12 +340,12 @@ def test_no_name_leads_out_of_the_directory(tmp_path: Path) -> None:
     command = [str(paths.FATHOM), "run", "--no-show", "-o", str(tmp_path / "run"), "--"]
     command += [paths.PYTHON, "-S", "-c", LEAVES]
     subprocess.run(command, cwd=work, check=True, capture_output=True)
-    kept = [again / "result", again / "victim", again / "a", tmp_path / "victim"]
-    for path in kept:
+    precious = [again / "result", again / "victim", again / "a", tmp_path / "victim"]
+    for path in precious:
         path.write_text("precious")
     own = ("--file", f"{tmp_path}/*")
-    said = fathom("replay", tmp_path / "run", *own, "--in", "in", cwd=again)
-    assert [path.read_text() for path in kept] == ["precious"] * len(kept), said
+    output = fathom("replay", tmp_path / "run", *own, "--in", "in", cwd=again)
+    assert [path.read_text() for path in precious] == ["precious"] * len(precious), output
     assert (tmp_path / "result").stat().st_size == 1500
     assert {path.name for path in again.iterdir()} == {"in", "result", "victim", "a"}
     assert (again / "in/result").stat().st_size == 1500

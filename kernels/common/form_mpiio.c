@@ -72,7 +72,7 @@ static int by_offset(const struct transfer *t, const struct piece *p, MPI_Dataty
 		       : MPI_File_write_at_all(t->file, at, p->buffer, 1, memory, status);
 }
 
-static void told(const struct transfer *t, const struct piece *p)
+static void account_access(const struct transfer *t, const struct piece *p)
 {
 	const struct array *a = &t->l->array[p->array];
 	uint64_t first = 0, last = 0, bytes = piece_bytes(t->l, p);
@@ -94,7 +94,7 @@ static void move(const struct transfer *t, const struct pieces *p)
 		MPI_Datatype memory = mpi_memory(t->l, piece);
 		MPI_Status status;
 
-		told(t, piece);
+		account_access(t, piece);
 		mpi_check(a->rank == 1 ? by_offset(t, piece, memory, &status)
 				       : by_view(t, piece, memory, &status),
 			  t->reading ? "read" : "write", t->path);

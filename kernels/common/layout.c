@@ -134,7 +134,7 @@ struct walk {
 	bool check;
 	uint64_t wrong;
 	uint64_t first_wrong; /* index in the array, and what was there */
-	double found;
+	double wrong_value;
 };
 
 static void put(const struct walk *w, char *at, uint64_t index)
@@ -158,7 +158,7 @@ static void look(struct walk *w, const char *at, uint64_t index)
 	if (value == element_value(w->a, index) || w->wrong++)
 		return;
 	w->first_wrong = index;
-	w->found = value;
+	w->wrong_value = value;
 }
 
 static void visit(struct walk *w, unsigned d, uint64_t line, char *at)
@@ -240,7 +240,7 @@ static void describe(const struct walk *w, char *what, size_t size)
 		snprintf(what + used, size - used, "%s%" PRIu64, d ? "," : "", at[d]);
 	}
 	used = strlen(what);
-	snprintf(what + used, size - used, "): %.17g, not %.17g", w->found,
+	snprintf(what + used, size - used, "): %.17g, not %.17g", w->wrong_value,
 		 element_value(w->a, w->first_wrong));
 }
 

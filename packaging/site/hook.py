@@ -43,14 +43,14 @@ _places: dict[str, str] = {}  # and back
 def _catalogue(files: Files, config: MkDocsConfig, folder: str, command: str) -> None:
     """The pages that the generator makes of the catalogue."""
     rows = sorted(str(path) for path in (ROOT / "catalog" / folder).glob("*.toml"))
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory() as folder_of_pages:
         done = subprocess.run(
-            [sys.executable, "-m", "fathom.catalogue", command, made, *rows],
+            [sys.executable, "-m", "fathom.catalogue", command, folder_of_pages, *rows],
             cwd=ROOT / "python", capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
             raise PluginError(f"catalog/{folder}: {done.stderr.strip()}")
-        for path in sorted(Path(made).glob("*.md")):
+        for path in sorted(Path(folder_of_pages).glob("*.md")):
             _add(
                 files,
                 config,
@@ -139,14 +139,14 @@ def _target(page: str, link: str) -> tuple[str, str]:
     return posixpath.normpath(posixpath.join(folder, path)).rstrip("/"), anchor
 
 
-def _moved(page: str, found: re.Match[str]) -> str:
+def _moved(page: str, link_match: re.Match[str]) -> str:
     """One link, as the site has it."""
-    mark, text, link = found.groups()
+    mark, text, link = link_match.groups()
     if re.match(r"[a-z]+:", link):
-        return found[0]
+        return link_match[0]
     path, anchor = _target(page, link)
     if not path:
-        return found[0]
+        return link_match[0]
     place = _places.get(path) or _places.get(f"{path}/README.md")
     if place is not None:
         near = posixpath.relpath(place, posixpath.dirname(page) or ".")
@@ -163,6 +163,6 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     parts = re.split(r"(^ *```.*?^ *```)", markdown, flags=re.DOTALL | re.MULTILINE)
     place = page.file.src_uri
     return "".join(
-        part if number % 2 else LINK.sub(lambda found: _moved(place, found), part)
+        part if number % 2 else LINK.sub(lambda link_match: _moved(place, link_match), part)
         for number, part in enumerate(parts)
     )

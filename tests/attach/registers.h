@@ -88,10 +88,10 @@ static bool registers_hold(bool interruptible)
 
 static bool registers_hold(bool interruptible)
 {
-	volatile double kept = 1.25;
+	volatile double in_register = 1.25;
 	const timespec time{0, 20000};
 
-	return (nanosleep(&time, nullptr) == 0 || interruptible) && kept == 1.25;
+	return (nanosleep(&time, nullptr) == 0 || interruptible) && in_register == 1.25;
 }
 
 #endif

@@ -51,15 +51,15 @@ def test_each_call_between_attach_and_detach(tmp_path: Path, name: str) -> None:
     no_gap(connection)
     unfinished = tables.ask(connection, "select op from calls where state <> 'done'")
     assert unfinished == [["read"]]  # of the main thread, which waits
-    (made,) = tables.ask(connection, "select count(*) from calls where op = 'pwrite'")[0]
-    assert ended - began <= made <= last - first
+    (recorded_writes,) = tables.ask(connection, "select count(*) from calls where op = 'pwrite'")[0]
+    assert ended - began <= recorded_writes <= last - first
     handlers = "select count(*) from calls where op = 'pread' and error = 0"
     assert tables.ask(connection, handlers) != [[0]]
-    said = json.loads((run / "run.json").read_text())
-    assert said["program"] == name
-    assert [one["pid"] for one in said["attached"]] == [program.pid]
-    assert said["start_ns"] < said["end_ns"]
-    assert not Path(said["configuration"]["ring"]).exists()
+    manifest = json.loads((run / "run.json").read_text())
+    assert manifest["program"] == name
+    assert [one["pid"] for one in manifest["attached"]] == [program.pid]
+    assert manifest["start_ns"] < manifest["end_ns"]
+    assert not Path(manifest["configuration"]["ring"]).exists()
 
 
 def test_all_ranks_of_a_job_at_once(tmp_path: Path) -> None:

@@ -62,12 +62,12 @@ class Client:
 
 @contextmanager
 def client(file: Path, flags: int) -> Iterator[Client]:
-    made = Client(file, flags)
+    started = Client(file, flags)
     try:
-        yield made
+        yield started
     finally:
-        made.process.kill()
-        made.process.wait()
+        started.process.kill()
+        started.process.wait()
 
 
 def stored(volume: gluster.Volume, name: str) -> int:
@@ -101,8 +101,8 @@ def links_of(connection: Any, access: int) -> set[tuple[int, int, int]]:
 @pytest.fixture(scope="module")
 def volume(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gluster.Volume]:
     needs.require([*gluster.NEEDS])
-    with gluster.volume(tmp_path_factory.mktemp("bricks") / "gluster") as made:
-        yield made
+    with gluster.volume(tmp_path_factory.mktemp("bricks") / "gluster") as mounted:
+        yield mounted
 
 
 @pytest.mark.full
@@ -138,8 +138,8 @@ def test_each_access_is_joined_with_the_calls_whose_bytes_it_stored(
         taken += size
     assert taken == BLOCK * BLOCKS
     sure = "select distinct confidence from links l join calls c on c.id = l.to_call"
-    said = {percent for [percent] in tables.ask(connection, f"{sure} where c.kind = 'write'")}
-    assert said == {90} if flags else said <= {60, 90}
+    percents = {percent for [percent] in tables.ask(connection, f"{sure} where c.kind = 'write'")}
+    assert percents == {90} if flags else percents <= {60, 90}
 
 
 @pytest.mark.full
@@ -163,11 +163,11 @@ def test_two_that_write_the_same_at_once_share_the_confidence(
         other.answers(1)
         works(tmp_path, "detach", "run")
     connection = tables.connect(tmp_path / "run.fathom")
-    found = accesses(connection, volume.pids(), stored(volume, "same"))
-    assert sorted(size for _, _, size in found) == [3000, 4096]
-    for access, _, _ in found:
+    stored_accesses = accesses(connection, volume.pids(), stored(volume, "same"))
+    assert sorted(size for _, _, size in stored_accesses) == [3000, 4096]
+    for access, _, _ in stored_accesses:
         assert {pid for pid, _, _ in links_of(connection, access)} == {one.pid, other.pid}
-    ids = [access for access, _, _ in found]
+    ids = [access for access, _, _ in stored_accesses]
     sure = tables.ask(
         connection, f"select distinct confidence from links where list_contains({ids}, from_call)"
     )

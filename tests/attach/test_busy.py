@@ -98,12 +98,12 @@ def test_an_engine_that_is_killed_leaves_it_whole(
     that the library is loaded anew. Who stood still in a system call may hear EINTR: nobody makes it again."""
     needs.require(["strace"])
     settings = attached.create(str(tmp_path / "run"), [])
-    told = "".join(f"{name}={value}\0" for name, value in settings.items())
+    environment = "".join(f"{name}={value}\0" for name, value in settings.items())
     number, goes_on = 1, True
     while goes_on:
         with busy.running(program, "EINTR") as process:
             for _ in range(10):
-                goes_on = killed(process.pid, call, number, told)
+                goes_on = killed(process.pid, call, number, environment)
                 process.rounds()
                 assert "t" not in process.state()
                 number += 1 + number // each

@@ -87,7 +87,7 @@ def calls(run: Path, layers: str) -> dict[str, int]:
 
 
 #: Functions of the two numbers that the program says, and how often it makes others in a round.
-SAID: dict[str, tuple[tuple[str, str], dict[str, int], str]] = {
+FUNCTIONS: dict[str, tuple[tuple[str, str], dict[str, int], str]] = {
     "hdf5": (("H5Dcreate2", "H5Dwrite"), {"H5Dclose": 5, "H5Fflush": 1}, "'hdf5'"),
     "mpi": (("MPI_Barrier", "MPI_File_write_at_all"), {}, "'mpi', 'mpiio'"),
 }
@@ -95,7 +95,7 @@ SAID: dict[str, tuple[tuple[str, str], dict[str, int], str]] = {
 
 @pytest.mark.parametrize("library", ["hdf5", pytest.param("mpi", marks=pytest.mark.full)])
 def test_each_call_of_a_library_that_was_linked_in(tmp_path: Path, library: str) -> None:
-    (one, other), round_, layers = SAID[library]
+    (one, other), round_, layers = FUNCTIONS[library]
     program = build(library, tmp_path)
     with counting(program) as running:
         running.more()

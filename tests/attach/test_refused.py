@@ -67,11 +67,11 @@ def test_what_cannot_be_attached_gets_one_line(tmp_path: Path) -> None:
 
 def with_shell(place: Path) -> str:
     with subprocess.Popen(["sh", "-c", "read line"], stdin=subprocess.PIPE) as shell:
-        said = refused(place, shell.pid)
+        message = refused(place, shell.pid)
         assert shell.poll() is None
         shell.communicate(b"on\n")
     assert shell.returncode == 0
-    return said
+    return message
 
 
 def test_a_static_program_is_let_alone(tmp_path: Path) -> None:
@@ -106,8 +106,8 @@ def test_a_process_with_files_of_its_own_is_let_alone(tmp_path: Path) -> None:
 def test_attached_twice_and_detached_twice(tmp_path: Path) -> None:
     with running(tmp_path) as program:
         works(tmp_path, "attach", program.pid, "-o", "first")
-        said = refused(tmp_path, program.pid)
-        assert f"recorded already, in {tmp_path / 'first.fathom'}" in said
+        message = refused(tmp_path, program.pid)
+        assert f"recorded already, in {tmp_path / 'first.fathom'}" in message
         works(tmp_path, "detach", program.pid)
         again = fathom(tmp_path, "detach", program.pid)
         assert again.returncode == 3
@@ -127,8 +127,8 @@ def test_a_preloaded_program_is_recorded_already(tmp_path: Path) -> None:
         command.stdin.write("x")
         command.stdin.flush()
         command.stdout.readline()
-        said = refused(tmp_path, "--name", "attached")
-        assert f"recorded already, in {tmp_path / 'run.fathom'}" in said
+        message = refused(tmp_path, "--name", "attached")
+        assert f"recorded already, in {tmp_path / 'run.fathom'}" in message
         command.communicate()
     assert command.returncode == 7
 

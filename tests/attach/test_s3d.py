@@ -66,24 +66,24 @@ def by_rank(run_directory: Path) -> dict[int, Calls]:
         order by p.rank, calls.start
         """,
     )
-    found = defaultdict(list)
+    calls = defaultdict(list)
     cut_off = set()
     for rank, done, *call in rows:
         if not done:
             cut_off.add(rank)
         if rank not in cut_off:
-            found[rank].append(tuple(call))
-    return found
+            calls[rank].append(tuple(call))
+    return calls
 
 
 def straced(trace: Path) -> list[Calls]:
     """Each process's writes to checkpoints: name, size, offset, bytes."""
-    found = defaultdict(list)
+    writes = defaultdict(list)
     for line in trace.read_text(errors="replace").splitlines():
         match = WRITE.match(line)
         if match and match[2].endswith(".field.bin"):
-            found[match[1]].append((Path(match[2]).name, *(int(match[i]) for i in (3, 4, 5))))
-    return list(found.values())
+            writes[match[1]].append((Path(match[2]).name, *(int(match[i]) for i in (3, 4, 5))))
+    return list(writes.values())
 
 
 def is_part(part: Calls, whole: Calls) -> bool:
@@ -99,7 +99,7 @@ def is_part(part: Calls, whole: Calls) -> bool:
 @pytest.mark.parametrize("mpi", ["mpich", "ompio", "romio321"])
 def test_attached_in_one_checkpoint_and_let_go_in_another(tmp_path: Path, mpi: str) -> None:
     needs.require(["strace", *needs.of_mpi(mpi)])
-    said = run(*recorded(mpi, tmp_path))
+    output_of_whole = run(*recorded(mpi, tmp_path))
     flags = ["strace", "-f", "--seccomp-bpf", "-y", "-s", "0", "-e", "trace=pwrite64"]
     run(*flags, "-o", tmp_path / "trace", *words(mpi, tmp_path / "straced"))
 
@@ -117,7 +117,7 @@ def test_attached_in_one_checkpoint_and_let_go_in_another(tmp_path: Path, mpi: s
     assert program.poll() is None
     output, errors = program.communicate(timeout=400)
     assert program.returncode == 0, errors
-    assert output.split()[:2] == said.split()[:2]
+    assert output.split()[:2] == output_of_whole.split()[:2]
     names = sorted(path.name for path in (tmp_path / "straced").iterdir())
     assert len(names) == 14
     same, *other = filecmp.cmpfiles(tmp_path / "straced", tmp_path / "bare", names, shallow=False)

@@ -25,10 +25,14 @@ FILES, SIZE = 12, 200_000
 class Load:
     """Clients that write, read and compare, all the time."""
 
-    def __init__(self, at: object, told: dict[str, str]) -> None:
+    def __init__(self, at: object, settings: dict[str, str]) -> None:
         command = [sys.executable, str(LOAD), str(at)]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | told
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | settings,
         )
 
     def goes_on(self, rounds: int) -> None:
@@ -38,14 +42,14 @@ class Load:
 
     def end(self) -> None:
         out, _ = self.process.communicate(timeout=60)
-        said = json.loads(out.splitlines()[-1])
-        assert said["wrong"] == []
-        assert min(said["rounds"]) > 0
+        report = json.loads(out.splitlines()[-1])
+        assert report["wrong"] == []
+        assert min(report["rounds"]) > 0
 
 
 @contextmanager
-def load(at: object, told: dict[str, str] | None = None) -> Iterator[Load]:
-    clients = Load(at, told or {})
+def load(at: object, settings: dict[str, str] | None = None) -> Iterator[Load]:
+    clients = Load(at, settings or {})
     try:
         yield clients
     finally:
@@ -69,24 +73,24 @@ class Counted:
     def __init__(self, served: Server) -> None:
         self.client = served.client()
         self.handle = self.client.open("counted")
-        self.made, self.is_over = 0, False
+        self.written, self.is_over = 0, False
         self.more = threading.Condition()
         self.thread = threading.Thread(target=self._write)
         self.thread.start()
 
     def _write(self) -> None:
         while not self.is_over:
-            self.client.write(self.handle, self.made, b"x", call=(STREAM, self.made))
+            self.client.write(self.handle, self.written, b"x", call=(STREAM, self.written))
             with self.more:
-                self.made += 1
+                self.written += 1
                 self.more.notify()
 
     def goes_on(self, more: int) -> int:
         """How many it has made by then."""
         with self.more:
-            until = self.made + more
-            assert self.more.wait_for(lambda: self.made >= until, timeout=60)
-            return self.made
+            until = self.written + more
+            assert self.more.wait_for(lambda: self.written >= until, timeout=60)
+            return self.written
 
 
 @contextmanager
@@ -112,12 +116,12 @@ def assert_all_are_there(run: Path, began: tuple[int, int], ended: tuple[int, in
 
 
 def attached_and_released(place: Path, served: Server, client: Counted, run: str) -> None:
-    before = client.made
+    before = client.written
     works(place, "attach", served.process.pid, "-o", run)
-    began = before, client.made
+    began = before, client.written
     last = client.goes_on(200)
     works(place, "detach", run)
-    after = client.made
+    after = client.written
     client.goes_on(20)
     assert_all_are_there(place / f"{run}.fathom", began, (last, after))
 
@@ -126,12 +130,12 @@ def test_a_forwarder_under_load_is_attached_and_released_and_no_request_fails(
     tmp_path: Path,
 ) -> None:
     with server(tmp_path) as served:
-        told = {
+        settings = {
             "LD_PRELOAD": str(PRELOAD),
             "FATHOM_FORWARD_PREFIX": "/fwd",
             "FATHOM_FORWARD_SERVERS": served.addresses[0],
         }
-        with load("/fwd", told) as clients, counted(served) as client:
+        with load("/fwd", settings) as clients, counted(served) as client:
             for run in ("first", "second", "third"):
                 clients.goes_on(10)
                 attached_and_released(tmp_path, served, client, run)

@@ -37,10 +37,10 @@ class Job:
             [*words, sys.executable, "-c", RANK, str(place / "out")], env=cluster.environment()
         )
         self.goes_on()
-        asked = self.said("squeue", "--noheader", "--format=%A")
+        asked = self.output("squeue", "--noheader", "--format=%A")
         self.number = asked.strip()
 
-    def said(self, *words: str) -> str:
+    def output(self, *words: str) -> str:
         done = subprocess.run(
             words, env=self.cluster.environment(), capture_output=True, text=True, check=True
         )
@@ -118,8 +118,8 @@ def test_all_nodes_of_a_job(job: Job) -> None:
     closed = json.loads((run / "run.json").read_text())
     assert all("detached_ns" in one for one in closed["attached"]) and closed["end_ns"]
     job.goes_on()
-    made = [after - before for after, before in zip(ended, began, strict=True)]
-    assert_both(run, made)
+    writes = [after - before for after, before in zip(ended, began, strict=True)]
+    assert_both(run, writes)
 
 
 def test_nodes_that_share_no_file_system(job: Job) -> None:

@@ -51,7 +51,7 @@ def run(command: list[str], library: str, tmp: Path, now: bool) -> Slots:
 
 
 def programs(tmp: Path) -> dict[str, list[str]]:
-    found = {
+    commands = {
         "python": [sys.executable, "-c", PYTHON],
         "perl": ["perl", "-MPOSIX", "-MSocket", "-e", "print getpwuid(0)"],
         "git": ["git", "--version"],
@@ -64,8 +64,8 @@ def programs(tmp: Path) -> dict[str, list[str]]:
             shutil.which(f"mpicc.{mpi}")
             and not subprocess.run(build.split(), cwd=tmp, capture_output=True).returncode
         ):
-            found[mpi] = [str(tmp / mpi)]
-    return {name: command for name, command in found.items() if shutil.which(command[0])}
+            commands[mpi] = [str(tmp / mpi)]
+    return {name: command for name, command in commands.items() if shutil.which(command[0])}
 
 
 def main() -> int:

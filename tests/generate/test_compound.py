@@ -64,14 +64,14 @@ def fitted(value: np.ndarray, size: int) -> np.ndarray:
     return value % (113 if size < 4 else 16777213)
 
 
-def leaves(found: np.ndarray) -> list[np.ndarray]:
+def leaves(array: np.ndarray) -> list[np.ndarray]:
     """Views of each number of all elements, in their order."""
-    if found.dtype.names is None:
-        return [found]
+    if array.dtype.names is None:
+        return [array]
     views = []
-    for name in found.dtype.names:
-        member = found[name]
-        depth = member.ndim - found.ndim
+    for name in array.dtype.names:
+        member = array[name]
+        depth = member.ndim - array.ndim
         parts = np.moveaxis(member, -1, 0) if depth else [member]
         views += [leaf for part in parts for leaf in leaves(part)]
     return views
@@ -79,12 +79,12 @@ def leaves(found: np.ndarray) -> list[np.ndarray]:
 
 def values(number: int, shape: tuple[int, ...], members: list[tuple[str, str]]) -> np.ndarray:
     """As the self-check makes them: of the element's place, then of the number's in it."""
-    found = np.zeros(shape, np.dtype(members, align=True))
-    index = np.arange(found.size, dtype=np.int64).reshape(shape)
-    whole = fitted(index + 1000003 * number, found.itemsize)
-    for place, leaf in enumerate(leaves(found)):
+    array = np.zeros(shape, np.dtype(members, align=True))
+    index = np.arange(array.size, dtype=np.int64).reshape(shape)
+    whole = fitted(index + 1000003 * number, array.itemsize)
+    for place, leaf in enumerate(leaves(array)):
         leaf[...] = fitted(whole + place, leaf.itemsize)
-    return found
+    return array
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def metadata_reads(spec: Spec) -> int:
 
 def seen(log: str, path: Path) -> tuple[int, int]:
     """Writes and reads of the file."""
-    names = [found[1] for found in CALL.finditer(log) if found[2] == str(path)]
+    names = [call[1] for call in CALL.finditer(log) if call[2] == str(path)]
     writes = sum("write" in name for name in names)
     return writes, len(names) - writes
 
@@ -105,11 +105,11 @@ def test_counts(
     needs.require(["strace"])
     source, out = tmp_path / f"{name}.iog", tmp_path / "out"
     source.write_text(text_of(name))
-    said = [f"{key}={value}" for key, value in options.items()]
-    spec, plans = command.checked(source, {"library": library, **ruled(said)})
+    assignments = [f"{key}={value}" for key, value in options.items()]
+    spec, plans = command.checked(source, {"library": library, **ruled(assignments)})
     reading = [p.raw[4] for p in [*plans, plan(spec, read_all(spec))] if p.reading]
     assert next(p for p in plans if not p.reading).raw[4] == writes
-    rules = [f"--rule={one}" for one in said]
+    rules = [f"--rule={one}" for one in assignments]
     done = generated.fathom(source, "-o", out, "--self-check", "--library", library, *rules)
     assert done.returncode == 0, done.stderr
     program = generated.build(out, spec.name, library, "c", needs.MPI[mpi])
@@ -119,9 +119,9 @@ def test_counts(
     trace = ["strace", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", log, "-e", calls]
     run = generated.command(*trace, *generated.LAUNCH[mpi], "-n", "4", program, path)
     assert run.returncode == 0, run.stdout + run.stderr
-    made, read = seen(log.read_text(), path)
+    written, read = seen(log.read_text(), path)
     least, most = header(library, len(spec.variables), options.get("metadata") != "off")
-    assert writes + least <= made <= writes + most
+    assert writes + least <= written <= writes + most
     if library == "hdf5":
         assert 0 <= read - sum(reading) <= len(reading) * RANKS * metadata_reads(spec)
     elif library != "pnetcdf":
@@ -149,8 +149,8 @@ def test_a_rule_in_the_file_and_on_the_command_line(
         ("", "", on),
     ):
         source = tmp_path / f"{name}.iog"
-        said = f"{rule}: {here};\n" if here else ""
-        source.write_text(text.replace("#end_options", said + "#end_options", 1))
+        option_line = f"{rule}: {here};\n" if here else ""
+        source.write_text(text.replace("#end_options", option_line + "#end_options", 1))
         rules = ruled([f"{rule}={there}"] if there else [])
         _, plans = command.checked(source, {"library": library, **rules})
         assert plans[0].raw[4] == wanted
@@ -208,7 +208,7 @@ def test_fill_values_are_counted(names: list[str], writes: int, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("rule", "why"),
     [
         ("postings=off", "no rule has the option 'postings'; there are two_phase"),
         ("posting=of", "'of' is not one of nonblocking, blocking, on, off"),
@@ -216,8 +216,8 @@ def test_fill_values_are_counted(names: list[str], writes: int, tmp_path: Path) 
         ("posting", "'' is not one of"),
     ],
 )
-def test_no_such_rule(said: str, why: str) -> None:
-    done = generated.fathom(generated.SPECS / "s3d.iog", "--explain", "--rule", said)
+def test_no_such_rule(rule: str, why: str) -> None:
+    done = generated.fathom(generated.SPECS / "s3d.iog", "--explain", "--rule", rule)
     assert done.returncode == 2 and why in done.stderr
 
 

@@ -180,9 +180,9 @@ WANTED = {"cells": [22, -22, 7], "ranks": [8], "part": [3], "time": [0.75], "hal
 def test_attributes_are_worked_out(library: str, language: str, mpi: str, tmp_path: Path) -> None:
     """Sums over ranks, and what the program gives as an argument."""
     path = checked(VALUES, "", library, language, mpi, tmp_path)
-    found = header.read(path)
-    assert {a.name: list(a.values) for a in found.attributes} == WANTED
-    types = {a.name: a.type for a in found.attributes}
+    file_header = header.read(path)
+    assert {a.name: list(a.values) for a in file_header.attributes} == WANTED
+    types = {a.name: a.type for a in file_header.attributes}
     assert (types["cells"], types["ranks"], types["half"]) == ("int32", "int64", "float32")
 
 

@@ -49,7 +49,7 @@ MPI = {
     "MPI_File_close": ("MPI_File_open",),
 }
 MOVES = ("H5Dwrite", "H5Dread", "MPI_File_write_all", "MPI_File_read_all", "MPI_Allreduce")
-NAMES = [name for ends in (HDF5, MPI) for end, made in ends.items() for name in (end, *made)]
+NAMES = [name for ends in (HDF5, MPI) for end, makers in ends.items() for name in (end, *makers)]
 #: Goes before the libraries; all that it counts takes whole numbers and addresses, seven at most.
 COUNTER = """#define _GNU_SOURCE
 #include <dlfcn.h>
@@ -73,7 +73,7 @@ __attribute__((destructor)) static void say(void)
 	char path[4096];
 	snprintf(path, sizeof path, "%s.%d", getenv("COUNTS"), (int)getpid());
 	FILE *file = fopen(path, "w");
-	SAID_NAMES
+	PRINTED_NAMES
 	fclose(file);
 }
 """
@@ -84,9 +84,9 @@ def counter(tmp_path: Path) -> Path:
     """The library that counts."""
     names = [*NAMES, *MOVES]
     text = COUNTER.replace("COUNTED_NAMES", "\n".join(f"COUNTED({name})" for name in names))
-    said = "\n".join(f'fprintf(file, "{name} %ld\\n", of_{name});' for name in names)
+    prints = "\n".join(f'fprintf(file, "{name} %ld\\n", of_{name});' for name in names)
     source = tmp_path / "counter.c"
-    source.write_text(text.replace("SAID_NAMES", said))
+    source.write_text(text.replace("PRINTED_NAMES", prints))
     library = tmp_path / "counter.so"
     done = generated.command("gcc", "-shared", "-fPIC", "-o", library, source)
     assert done.returncode == 0, done.stderr
@@ -105,12 +105,12 @@ def counted(counter: Path, library: str, language: str, directory: Path) -> Coun
     run = ["env", *settings, *generated.LAUNCH["mpich"], "-n", "4", program, out / "data"]
     done = generated.command(*run)
     assert done.returncode == 0, done.stdout + done.stderr
-    found: Counter[str] = Counter()
+    calls_of: Counter[str] = Counter()
     for path in out.glob("calls.*"):
         for line in path.read_text().splitlines():
             name, calls = line.split()
-            found[name] += int(calls)
-    return found
+            calls_of[name] += int(calls)
+    return calls_of
 
 
 @pytest.mark.parametrize("library", ["hdf5", pytest.param("mpiio", marks=pytest.mark.full)])
@@ -118,5 +118,5 @@ def test_the_calls_are_those_of_c(library: str, counter: Path, tmp_path: Path) -
     needs.require(["gcc", "mpicxx.mpich", "mpiexec.mpich"])
     c, cxx = (counted(counter, library, language, tmp_path) for language in ("c", "c++"))
     assert cxx == c
-    for end, made in (HDF5 if library == "hdf5" else MPI).items():
-        assert cxx[end] == sum(cxx[name] for name in made) > 0
+    for end, makers in (HDF5 if library == "hdf5" else MPI).items():
+        assert cxx[end] == sum(cxx[name] for name in makers) > 0

@@ -15,13 +15,13 @@ def wide(line: str) -> int:
 
 def units(library: str, language: str) -> dict[str, list[str]]:
     """All that is generated for the kernels, by name."""
-    found = {}
+    lines_of = {}
     for spec in sorted(generated.SPECS.glob("*.iog")):
-        made = command.generate(spec, {"library": library, "language": language}, True)
-        for name, text in made.texts.items():
+        generated_code = command.generate(spec, {"library": library, "language": language}, True)
+        for name, text in generated_code.texts.items():
             if not name.endswith(".md"):
-                found[name] = text.splitlines()
-    return found
+                lines_of[name] = text.splitlines()
+    return lines_of
 
 
 @pytest.mark.parametrize(

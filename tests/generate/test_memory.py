@@ -42,9 +42,9 @@ def test_the_rule_chooses(
     source.write_text(text_of(change))
     _, plans = command.checked(source, {"library": library, **ruled(rules)})
     for one in plans:
-        (found,) = [d for d in one.decisions if d.rule == 15]
-        assert found.choice == choice
-        assert why in found.reason
+        (decision,) = [d for d in one.decisions if d.rule == 15]
+        assert decision.choice == choice
+        assert why in decision.reason
 
 
 def test_a_library_that_has_no_datatype(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ void f(double *field)
 """
 
 
-def made(tmp_path: Path, text: str = SOURCE) -> tuple[Path, Path]:
+def generate(tmp_path: Path, text: str = SOURCE) -> tuple[Path, Path]:
     source, out = tmp_path / "solver.c", tmp_path / "out"
     source.write_bytes(text.encode())
     done = generated.fathom(source, "-o", out)
@@ -52,7 +52,7 @@ def regions_left_out(text: str) -> str:
 
 
 def test_all_else_stays(tmp_path: Path) -> None:
-    _, out = made(tmp_path)
+    _, out = generate(tmp_path)
     text = (out / "solver.c").read_bytes().decode()
     expected = SOURCE
     for kind in ("options", "dimensions", "variables"):
@@ -65,7 +65,7 @@ def test_all_else_stays(tmp_path: Path) -> None:
 
 
 def test_twice_is_once(tmp_path: Path) -> None:
-    source, out = made(tmp_path)
+    source, out = generate(tmp_path)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     again = generated.fathom(source, "-o", out)
     assert again.returncode == 0
@@ -78,7 +78,7 @@ def test_twice_is_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["heat_io.c", "heat_io.h", "heat_io.md", "solver.c"])
 def test_an_edited_file_is_not_overwritten(tmp_path: Path, name: str) -> None:
-    source, out = made(tmp_path)
+    source, out = generate(tmp_path)
     with (out / name).open("a") as file:
         file.write("mine\n")
     before = {path.name: path.read_bytes() for path in out.iterdir()}
@@ -91,7 +91,7 @@ def test_an_edited_file_is_not_overwritten(tmp_path: Path, name: str) -> None:
 
 
 def test_an_edited_region_is_not_overwritten(tmp_path: Path) -> None:
-    _, out = made(tmp_path)
+    _, out = generate(tmp_path)
     path = out / "solver.c"
     text = path.read_text().replace("MPI_COMM_WORLD, 1)", "MPI_COMM_WORLD, 7)")
     path.write_text(text)

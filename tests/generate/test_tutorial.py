@@ -22,7 +22,7 @@ def test_tutorial(tmp_path: Path) -> None:
     (program,) = re.findall(r"```c\n(.*?)```", TEXT, re.S)
     (tmp_path / "heat.c").write_text(program)
     launch = " ".join(generated.LAUNCH["ompio"])
-    said = ""
+    output = ""
     where = tmp_path
     for line in commands():
         if line.startswith("cd "):
@@ -30,9 +30,9 @@ def test_tutorial(tmp_path: Path) -> None:
             continue
         done = generated.command("sh", "-c", translated(line, launch), cwd=where)
         assert done.returncode == 0, line + done.stderr
-        said += done.stdout + done.stderr
+        output += done.stdout + done.stderr
     for line in re.findall(r"^(?:fathom: |check).*$", TEXT, re.M):
-        assert line in said
+        assert line in output
     with netCDF4.Dataset(where / "heat.nc") as file:
         assert (file["temperature"][:] == 302).all()
         assert (file["temperature"].units, file.time) == ("K", 0.5)

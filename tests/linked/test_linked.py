@@ -34,12 +34,12 @@ SAME = """
 
 def link(place: Path, name: str, *words: object, inside: bool = True) -> Path:
     """The program, made by the compiler that the words begin with."""
-    made = place / name
+    program = place / name
     first = [paths.FATHOM, "cc", "--"] if inside else []
-    command = [str(word) for word in (*first, *words, "-g", "-O1", "-o", made)]
+    command = [str(word) for word in (*first, *words, "-g", "-O1", "-o", program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    return made
+    return program
 
 
 def record(place: Path, name: str, *words: object, launcher: str = "") -> tuple[Any, str]:
@@ -78,29 +78,29 @@ def record(place: Path, name: str, *words: object, launcher: str = "") -> tuple[
 )
 def test_same_calls_as_by_preload(tmp_path: Path, program: str, where: str, how: str) -> None:
     source = [SOURCES / f"{program}.c", *HEADERS, "-lpthread"]
-    found = []
+    tables_of = []
     for form in ("dynamic", "linked"):
-        made = link(tmp_path, f"{program}.{form}", "gcc", *source, *([how] * (form == "linked")))
-        connection, said = record(tmp_path, form, made, where)
-        assert "statically" not in said
-        found.append(tables.ask(connection, SAME.format(among="true")))
-    assert len(found[0]) >= 2
-    assert found[0] == found[1]
+        built = link(tmp_path, f"{program}.{form}", "gcc", *source, *([how] * (form == "linked")))
+        connection, messages = record(tmp_path, form, built, where)
+        assert "statically" not in messages
+        tables_of.append(tables.ask(connection, SAME.format(among="true")))
+    assert len(tables_of[0]) >= 2
+    assert tables_of[0] == tables_of[1]
 
 
 def test_strace_sees_the_same(tmp_path: Path) -> None:
     """The program alone: what a system call returned, of each that moves data at an offset."""
     needs.require(["strace"])
-    made = link(tmp_path, "sizes", "gcc", "-static", SOURCES / "sizes.c", *HEADERS)
+    built = link(tmp_path, "sizes", "gcc", "-static", SOURCES / "sizes.c", *HEADERS)
     log = tmp_path / "log"
-    traced = ["strace", "-f", "-o", log, "-e", "trace=pwrite64,pread64,write,read", made]
+    traced = ["strace", "-f", "-o", log, "-e", "trace=pwrite64,pread64,write,read", built]
     subprocess.run([*map(str, traced), str(tmp_path / "file")], check=True)
     seen: Counter[str] = Counter()
     sums: Counter[str] = Counter()
     for op, result in re.findall(r" (\w+)\(.*= (-?\d+)", log.read_text()):
         seen[op.removesuffix("64")] += 1
         sums[op.removesuffix("64")] += int(result)
-    connection, _ = record(tmp_path, "run", made, "file")
+    connection, _ = record(tmp_path, "run", built, "file")
     moved = "('pwrite', 'pread', 'write', 'read')"
     ask = f"select op, count(*), sum(bytes)::bigint from calls where op in {moved} group by op"
     rows = tables.ask(connection, ask)
@@ -114,39 +114,39 @@ def test_hdf5(tmp_path: Path) -> None:
     """What HDF5 calls of itself as well: which of its calls below moves raw data. Libraries' own starts left out."""
     if not (HDF5 / "libhdf5.a").is_file():
         pytest.skip("no static HDF5 here")
-    found = []
+    rows_of = []
     for form, words in (("dynamic", []), ("linked", ["-static"])):
-        made = link(tmp_path, f"hdf5.{form}", "gcc", HERE / "datasets.c", *words, *HDF5_WORDS)
-        connection, _ = record(tmp_path, form, made, "file.h5")
+        program = link(tmp_path, f"hdf5.{form}", "gcc", HERE / "datasets.c", *words, *HDF5_WORDS)
+        connection, _ = record(tmp_path, form, program, "file.h5")
         among = "layer = 'hdf5' or op in ('pwrite', 'pread', 'flock')"
-        found.append(tables.ask(connection, SAME.format(among=among)))
+        rows_of.append(tables.ask(connection, SAME.format(among=among)))
         details = "select count(*) from objects where class = 'hdf5_dataset' and name = '/set'"
         assert tables.ask(connection, details) == [[1]]
-    assert "H5FD_write" in [row[1] for row in found[0]]
-    assert found[0] == found[1]
+    assert "H5FD_write" in [row[1] for row in rows_of[0]]
+    assert rows_of[0] == rows_of[1]
 
 
 def test_mpi(tmp_path: Path) -> None:
     """Two ranks: MPI-IO, what ROMIO asks of MPI below it, and its own I/O."""
     needs.require(["mpicc.mpich", "mpiexec.mpich"])
-    found = []
+    rows_of = []
     for form, words in (("dynamic", []), ("linked", ["-static", *MPICH_WORDS])):
-        made = link(tmp_path, f"mpi.{form}", "mpicc.mpich", HERE / "collective.c", *words)
-        connection, _ = record(tmp_path, form, made, "file", launcher="mpiexec.mpich -n 2")
+        program = link(tmp_path, f"mpi.{form}", "mpicc.mpich", HERE / "collective.c", *words)
+        connection, _ = record(tmp_path, form, program, "file", launcher="mpiexec.mpich -n 2")
         counted = """
             select layer, op, sum(calls), sum(bytes) from counters
             where layer in ('mpi', 'mpiio') or op in ('pwrite', 'pread') group by all order by all"""
-        found.append(tables.ask(connection, counted))
+        rows_of.append(tables.ask(connection, counted))
         carried = "select count(*) from links where kind = 'carries'"
-        found[-1] += tables.ask(connection, carried)
+        rows_of[-1] += tables.ask(connection, carried)
         where = """
             select count(*) from calls join sites using (site)
             where op = 'MPI_Wait' and source like '%collective.c'"""
         assert tables.ask(connection, where) == [[2]]
     assert {"MPI_Wait", "MPI_Barrier", "MPI_Alltoall", "pwrite"} <= {
-        row[1] for row in found[0][:-1]
+        row[1] for row in rows_of[0][:-1]
     }
-    assert found[0] == found[1]
+    assert rows_of[0] == rows_of[1]
 
 
 def test_alone_it_runs_as_ever(tmp_path: Path) -> None:
@@ -155,9 +155,9 @@ def test_alone_it_runs_as_ever(tmp_path: Path) -> None:
     logs = []
     for name, inside in (("bare", False), ("linked", True)):
         words = ["gcc", "-static", SOURCES / "sizes.c", *HEADERS]
-        made = link(tmp_path, name, *words, inside=inside)
+        program = link(tmp_path, name, *words, inside=inside)
         log = tmp_path / f"{name}.log"
-        traced = ["strace", "-o", str(log), "-e", "trace=%file,%desc", str(made), "file"]
+        traced = ["strace", "-o", str(log), "-e", "trace=%file,%desc", str(program), "file"]
         subprocess.run(traced, cwd=tmp_path, check=True)
         lines = log.read_text().splitlines()
         logs.append([line for line in lines if not line.startswith(("execve", "readlink"))])
@@ -186,7 +186,7 @@ def test_flags_change_static_links_alone(tmp_path: Path) -> None:
 
 def test_a_linker_called_by_itself(tmp_path: Path) -> None:
     """gcc's own words for it, with ours."""
-    said = subprocess.run(
+    linking = subprocess.run(
         ["gcc", "-###", "-static", "object.o", "-o", "made"],
         cwd=tmp_path,
         capture_output=True,
@@ -194,7 +194,7 @@ def test_a_linker_called_by_itself(tmp_path: Path) -> None:
         check=False,
     ).stderr
     link(tmp_path, "object.o", "gcc", "-c", SOURCES / "sizes.c", *HEADERS, inside=False)
-    (line,) = [line for line in said.splitlines() if "collect2" in line]
+    (line,) = [line for line in linking.splitlines() if "collect2" in line]
     words = [word for word in shlex.split(line)[1:] if "plugin" not in word]
     linker = shutil.which("ld")
     assert linker
@@ -204,11 +204,11 @@ def test_a_linker_called_by_itself(tmp_path: Path) -> None:
 
 
 def test_a_static_program_without_it_is_said(tmp_path: Path) -> None:
-    made = link(tmp_path, "bare", "gcc", "-static", SOURCES / "sizes.c", *HEADERS, inside=False)
-    connection, said = record(tmp_path, "run", made, "file")
+    program = link(tmp_path, "bare", "gcc", "-static", SOURCES / "sizes.c", *HEADERS, inside=False)
+    connection, messages = record(tmp_path, "run", program, "file")
     assert (
         "bare is linked statically: its own calls are not recorded; "
-        "link it with `fathom cc`, or record it with --strace, slower" in said
+        "link it with `fathom cc`, or record it with --strace, slower" in messages
     )
     assert tables.ask(connection, "select count(*) from calls") == [[0]]
 

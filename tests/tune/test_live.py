@@ -43,7 +43,7 @@ OPEN_SQL = f"""select file_offset // {SIZE} as step, count(*) as writes, count(d
 	where layer = 'posix' and calls.kind = 'write' and ends_with(path, '/steps') group by 1 order by 1"""
 
 
-def found(run: Steps) -> list[tuple[int, list[int]]]:
+def writers_of(run: Steps) -> list[tuple[int, list[int]]]:
     """Who wrote the file of each step, by the run's tables."""
     rows = {row["name"]: row for row in open_run(run.at).sql(SQL).to_pylist()}
     steps = (rows[f"step.{number}"] for number in range(len(rows)))
@@ -65,7 +65,7 @@ def test_files_opened_later_have_other_aggregators(tmp_path: Path, steps: Any, m
     run.step(2)
     assert run.process.wait(60) == 0
     assert rings and not rings.exists()
-    before, after, back = found(run)
+    before, after, back = writers_of(run)
     assert after == (4, [4]) and before == back and before[0] < 4 and before[1] == []
     assert (run.at / "tuned.jsonl").read_text().count("\n") == 2
     ended = fathom("tune", "--live", run.at, four)
@@ -104,8 +104,10 @@ def test_a_file_that_is_open_takes_hints_where_the_catalogue_says(
     run.step(1)
     run.step(2)
     assert run.process.wait(60) == 0
-    made = [(row["writes"], row["writers"]) for row in open_run(run.at).sql(OPEN_SQL).to_pylist()]
-    assert made == [(1, 1), *2 * [(writes, writers) if taken else (1, 1)]]
+    written = [
+        (row["writes"], row["writers"]) for row in open_run(run.at).sql(OPEN_SQL).to_pylist()
+    ]
+    assert written == [(1, 1), *2 * [(writes, writers) if taken else (1, 1)]]
 
 
 @pytest.mark.parametrize(
@@ -126,9 +128,9 @@ def test_a_buffer_of_an_open_file_never_grows(
         run.step(number)
     assert run.process.wait(60) == 0
     assert [row["writes"] for row in open_run(run.at).sql(OPEN_SQL).to_pylist()] == [16] * 4
-    told = """select value from hints_in_force
+    left = """select value from hints_in_force
 		where key = 'tuned cb_buffer_size' and value like '%; left: the file is open%'"""
-    assert len(open_run(run.at).sql(told).to_pylist()) == RANKS
+    assert len(open_run(run.at).sql(left).to_pylist()) == RANKS
 
 
 @pytest.mark.full
@@ -150,9 +152,9 @@ def test_all_ranks_of_an_open_file_take_the_same_whenever_it_comes(steps: Any, h
         changes += 1
         time.sleep(0.005)
     assert run.process.wait(60) == 0 and changes > 0
-    made = [row["writes"] for row in open_run(run.at).sql(OPEN_SQL).to_pylist()]
-    assert len(made) == count and len(set(made)) > 1
-    assert set(made) <= {SIZE // size for size in sizes}
+    writes = [row["writes"] for row in open_run(run.at).sql(OPEN_SQL).to_pylist()]
+    assert len(writes) == count and len(set(writes)) > 1
+    assert set(writes) <= {SIZE // size for size in sizes}
 
 
 def test_all_ranks_take_the_same_whenever_it_comes(steps: Any) -> None:
@@ -174,15 +176,15 @@ def test_all_ranks_take_the_same_whenever_it_comes(steps: Any) -> None:
         changes += 1
         time.sleep(0.005)
     assert run.process.wait(60) == 0 and changes > 0
-    seen = found(run)
+    seen = writers_of(run)
     assert len(seen) == count
     # a later value may have come with the file's view, which takes it not
-    assert all(writers in told for writers, told in seen[1:])
+    assert all(writers in hints for writers, hints in seen[1:])
     assert len({writers for writers, _ in seen[1:]}) > 1
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reason"),
     [
         ("[[file]]\n[file.hdf5]\nalignment = [0, 4096]\n", "hints of files for MPI-IO"),
         ("[launch.romio]\ncb_nodes = 2\n", "a launch or a layout cannot be changed"),
@@ -190,11 +192,11 @@ def test_all_ranks_take_the_same_whenever_it_comes(steps: Any) -> None:
         ("".join(f'[[file]]\nmatch = "{n}"\n[file.romio]\ncb_nodes = 2\n' for n in range(33)), "room"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_changed_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_what_cannot_be_changed_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     at = tmp_path / "r.fathom"
     assert fathom("run", "--no-show", "-o", at, "--", "true").returncode == 0
     (tmp_path / "s.toml").write_text(text)
     done = fathom("tune", "--live", at, tmp_path / "s.toml")
-    assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and reason in done.stderr and done.stderr.count("\n") == 1
     plain = fathom("tune", "--live", at, "none")
     assert plain.returncode == 3 and "fathom run --tunable" in plain.stderr

@@ -32,8 +32,8 @@ def test_settings_of_each_group_beat_every_single_setting(tmp_path: Path) -> Non
         for number, pair in enumerate(product(VALUES, VALUES))
     ]
     words = ["--sampler", "tpe", "--trials", 24, "--finalists", 1, "--", PROGRAM, "{out}"]
-    found, _ = tuned.tune(tmp_path, "each", EACH, *words)
-    assert found["verdict"] == "gain", found["sentence"]
+    verdict, _ = tuned.tune(tmp_path, "each", EACH, *words)
+    assert verdict["verdict"] == "gain", verdict["sentence"]
     # Particles here and there: requests of their own. Plots and checkpoints as the library has them.
-    assert found["settings"] == {"particles_cb": "disable", "particles_ds": "disable"}
-    assert found["best"] < 0.6 * min(singles)
+    assert verdict["settings"] == {"particles_cb": "disable", "particles_ds": "disable"}
+    assert verdict["best"] < 0.6 * min(singles)

@@ -15,11 +15,11 @@ def test_a_second_program_of_the_pattern_begins_with_the_firsts_winner(tmp_path:
     def search(name: str, trials: int, columns: int) -> tuple[dict[str, object], list[object]]:
         options = ["auto", "--sampler", "model", "--trials", trials, "--finalists", 1]
         options += ["--verify", "h5diff", "--store", tmp_path / "p.db"]
-        found, tried = tuned.tune(
+        verdict, tried = tuned.tune(
             tmp_path, name, space, *options, "--", *tuned.COLUMNS, columns, "{out}"
         )
-        assert found["verdict"] == "gain" and found["compared"]["low"] >= 5, found["sentence"]
-        return found["settings"], [one["settings"] for one in tried if one["asked"] == "store"]
+        assert verdict["verdict"] == "gain" and verdict["compared"]["low"] >= 5, verdict["sentence"]
+        return verdict["settings"], [one["settings"] for one in tried if one["asked"] == "store"]
 
     settings, begun = search("first", 8, 256)
     assert settings == {"dxpl_mpio": "collective"} and not begun

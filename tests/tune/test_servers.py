@@ -41,7 +41,7 @@ def launch() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("program", "said", "bytes_of_servers"),
+    ("program", "setting", "bytes_of_servers"),
     [
         (POSIX, 'servers = 4\nstripe = "64KiB"\npool = "4MiB"', [MIB // 4] * 4),
         (MPIIO, "servers = 4\nstripe = 65536\nstripe_count = 2", [MIB // 2] * 2),
@@ -49,9 +49,9 @@ def launch() -> list[str]:
     ],
 )
 def test_settings_start_servers_and_say_how_they_stripe(
-    tmp_path: Path, program: list[object], said: str, bytes_of_servers: list[int]
+    tmp_path: Path, program: list[object], setting: str, bytes_of_servers: list[int]
 ) -> None:
-    (tmp_path / "s.toml").write_text(f"[launch.forwarder]\n{said}\n")
+    (tmp_path / "s.toml").write_text(f"[launch.forwarder]\n{setting}\n")
     for name in ("out", "store"):
         (tmp_path / name).mkdir()
     at = ["--forward-path", "out", "--forward-storage", "store", "--tuned", "s.toml"]
@@ -64,7 +64,7 @@ def test_settings_start_servers_and_say_how_they_stripe(
 
 
 @pytest.mark.parametrize(
-    ("said", "words_of", "line"),
+    ("setting", "words_of", "line"),
     [
         ('stripe = "64KiB"', ["run"], "stripe is of forwarding servers, and none is started"),
         ("servers = 2", ["env"], "servers is of forwarding servers, which start once"),
@@ -72,9 +72,9 @@ def test_settings_start_servers_and_say_how_they_stripe(
     ],
 )
 def test_servers_that_cannot_be_started_are_one_line(
-    tmp_path: Path, said: str, words_of: list[str], line: str
+    tmp_path: Path, setting: str, words_of: list[str], line: str
 ) -> None:
-    (tmp_path / "s.toml").write_text(f"[launch.forwarder]\n{said}\n")
+    (tmp_path / "s.toml").write_text(f"[launch.forwarder]\n{setting}\n")
     program = ["--", "true"] if words_of == ["run"] else []
     done = fathom(tmp_path, *words_of, "--tuned", "s.toml", "-o", "r", *program)
     assert done.returncode != 0 and line in done.stderr
@@ -125,12 +125,12 @@ def test_trials_start_their_own_servers(tmp_path: Path) -> None:
     done = fathom(tmp_path, "tune", *options, "--", *launch(), *POSIX, "{out}")
     assert done.returncode == 0, done.stderr
     shown = fathom(tmp_path, "tune", "show", "s", "--json")
-    found = {
+    scores = {
         (one["settings"]["servers"], one["settings"]["stripe_count"]): one["score"]
         for one in json.loads(shown.stdout)
         if one["stage"] == "search"
     }
-    assert found == {
+    assert scores == {
         (None, None): 1, (None, 1): 2, (None, 2): 3, (1, None): 2, (1, 1): 2, (1, 2): 2,
         (2, None): 2, (2, 1): 2, (2, 2): 3,
     }  # fmt: skip

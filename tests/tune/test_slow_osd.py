@@ -61,9 +61,9 @@ def test_auto_finds_a_layout_that_avoids_a_slow_osd(tmp_path: Path) -> None:
         with ceph.slow(LATE, DELAY):
             words = ["--", "sh", "-c", PROGRAM, "sh", "{out}"]
             done = fathom(ceph, "tune", "auto", *options, "-o", "s", *words)
-        found = json.loads(done.stdout)
-        assert found["verdict"] == "gain", found["sentence"]
-        assert found["settings"]["ceph.pool"] == QUICK
+        verdict = json.loads(done.stdout)
+        assert verdict["verdict"] == "gain", verdict["sentence"]
+        assert verdict["settings"]["ceph.pool"] == QUICK
         tuned = tmp_path / "settings.toml"
         best = (tmp_path / "s.tune" / "settings.toml").read_text()
         tuned.write_text(best.replace("{out}", str(mount / "tuned")))

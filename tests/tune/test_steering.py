@@ -45,24 +45,24 @@ def put() -> list[tuple[str, dict[str, str]]]:
 @pytest.fixture
 def steering(put: list[Any]) -> Steering:
     return Steering(
-        "fathom-tuned 1\nrule\ninfo a b\n", lambda text, said: put.append((text, dict(said)))
+        "fathom-tuned 1\nrule\ninfo a b\n", lambda text, notes: put.append((text, dict(notes)))
     )
 
 
 def lines(steering: Steering, *looks: Any) -> Iterator[str]:
     for one in looks:
-        said = steering.take(one, ())
-        if said:
-            yield said
+        line = steering.take(one, ())
+        if line:
+            yield line
 
 
 def test_a_larger_buffer_is_kept_where_calls_become_faster(steering: Steering, put: Any) -> None:
     slow, fast = look(16, 65536, 0.5), look(1, MIB, 0.1)
-    kept, after = lines(steering, slow, slow, fast, fast)
-    assert "process 100 (rank 0) is critical: it makes 16 writes of 64 KiB" in kept
+    change, after = lines(steering, slow, slow, fast, fast)
+    assert "process 100 (rank 0) is critical: it makes 16 writes of 64 KiB" in change
     assert (
         "cb_buffer_size = 1048576; kept: accesses 16 became 1, a call's 500 ms became 100 ms"
-        in kept
+        in change
     )
     assert after.startswith("no further change worth making") and steering.over
     assert put[0][0] == "fathom-tuned 1\nrule\ninfo a b\nrule\ninfo cb_buffer_size 1048576\n"
@@ -71,52 +71,54 @@ def test_a_larger_buffer_is_kept_where_calls_become_faster(steering: Steering, p
 
 def test_it_is_taken_back_where_they_do_not(steering: Steering, put: Any) -> None:
     slow = look(16, 65536, 0.5)
-    (said,) = lines(steering, slow, slow, look(1, MIB, 0.6))
-    assert "taken back: accesses 16 became 1, a call's 500 ms became 600 ms" in said
+    (line,) = lines(steering, slow, slow, look(1, MIB, 0.6))
+    assert "taken back: accesses 16 became 1, a call's 500 ms became 600 ms" in line
     assert put[-1][0] == "fathom-tuned 1\nrule\ninfo a b\n"
 
 
 def test_what_no_file_takes_is_taken_back(steering: Steering) -> None:
     slow = look(16, 65536, 0.5)
-    said = list(lines(steering, *[slow] * (PATIENCE + 2)))
-    assert len(said) == 1 and "taken back: accesses stayed 16: no file took it" in said[0]
+    lines_ = list(lines(steering, *[slow] * (PATIENCE + 2)))
+    assert len(lines_) == 1 and "taken back: accesses stayed 16: no file took it" in lines_[0]
 
 
 def test_no_change_is_an_answer(steering: Steering, put: Any) -> None:
-    (said,) = lines(steering, look(1, 16 * MIB, 0.1, movers=range(RANKS)))
-    assert said.startswith("no change worth making") and steering.over and not put
+    (line,) = lines(steering, look(1, 16 * MIB, 0.1, movers=range(RANKS)))
+    assert line.startswith("no change worth making") and steering.over and not put
 
 
 def test_one_aggregator_that_is_busy_gets_help(steering: Steering, put: Any) -> None:
     one, two = look(1, 16 * MIB, 1.0, share=0.9), look(1, 8 * MIB, 0.5, (0, 1), 0.9)
-    kept = next(lines(steering, one, one, two))
+    change = next(lines(steering, one, one, two))
     assert (
-        "is one of 1 of 4 that write for all, 90% of each collective call" in kept
-        and "kept: movers 1 became 2" in kept
+        "is one of 1 of 4 that write for all, 90% of each collective call" in change
+        and "kept: movers 1 became 2" in change
     )
     assert "info cb_nodes 2\ninfo cb_config_list *:*\n" in put[0][0]
 
 
 def test_who_an_agent_names_is_critical() -> None:
-    found = seen([look(2, MIB, 0.1, (0, 1, 3))], {103, 999})
-    assert found and found.pid == 103 and found.movers == 3
+    figures = seen([look(2, MIB, 0.1, (0, 1, 3))], {103, 999})
+    assert figures and figures.pid == 103 and figures.movers == 3
 
 
 def test_rules_name_figures_that_there_are() -> None:
-    found = seen([look(16, 65536, 0.5)], ())
-    assert found
+    observed = seen([look(16, 65536, 0.5)], ())
+    assert observed
     for rule in rules():
-        assert {*rule.least, *rule.below, rule.shows} <= found.figures.keys() and rule.hints(found)
-        assert rule.sees.format(**found.figures)
+        assert {*rule.least, *rule.below, rule.shows} <= observed.figures.keys() and rule.hints(
+            observed
+        )
+        assert rule.sees.format(**observed.figures)
 
 
 def raw_writes(trace: Path) -> dict[int, int]:
     """Writes of each step's file, by strace."""
-    found: dict[int, int] = {}
+    writes: dict[int, int] = {}
     for file in trace.parent.glob(f"{trace.name}.*"):
         for step in re.findall(r"pwrite64\(\d+<.*/step\.(\d+)>", file.read_text(errors="replace")):
-            found[int(step)] = found.get(int(step), 0) + 1
-    return found
+            writes[int(step)] = writes.get(int(step), 0) + 1
+    return writes
 
 
 @pytest.mark.full
@@ -136,7 +138,7 @@ def test_a_program_improves_within_its_run(
     while auto.poll() is None and number < most - 2:
         number += 1
         run.step(number)
-    said, errors = auto.communicate(timeout=60)
+    output, errors = auto.communicate(timeout=60)
     assert auto.returncode == 0 and not errors, errors
     for last in range(number + 1, most):
         (run.out / f"go.{last}").touch()
@@ -144,8 +146,10 @@ def test_a_program_improves_within_its_run(
     writes = raw_writes(trace)
     assert writes[0] == 256 and writes[most - 1] == 1
     assert re.search(
-        r"is critical: it makes \d+ writes of 4 KiB .* cb_buffer_size = \d+; kept: accesses", said
+        r"is critical: it makes \d+ writes of 4 KiB .* cb_buffer_size = \d+; kept: accesses", output
     )
-    assert said.splitlines()[-1].startswith("no further change worth making")
-    kept = [json.loads(line) for line in (run.at / "tuned.jsonl").read_text().splitlines()]
-    assert kept[0]["rule"] == "rounds" and kept[0]["settings"] and "kept" in kept[1]["became"]
+    assert output.splitlines()[-1].startswith("no further change worth making")
+    changes = [json.loads(line) for line in (run.at / "tuned.jsonl").read_text().splitlines()]
+    assert (
+        changes[0]["rule"] == "rounds" and changes[0]["settings"] and "kept" in changes[1]["became"]
+    )

@@ -75,9 +75,9 @@ def known(place: Path, name: str) -> Entry:
     """As a search of this program would leave it."""
     kernel, ranks, arguments, given = KNOWN[name]
     run = open_run(recorded(place, kernel, ranks, arguments))
-    found = groups(run)
-    every = [path for one in found for path in one.paths]
-    tuned = tuple(Tuned(one.files, one.file_system, one.shape, (given,)) for one in found)
+    groups_ = groups(run)
+    every = [path for one in groups_ for path in one.paths]
+    tuned = tuple(Tuned(one.files, one.file_system, one.shape, (given,)) for one in groups_)
     return Entry(
         name, 1.7e9, "runtime", "s", False, 2.0, 1.0, (2.0,), (1.0,), "gain", ranks_of(run), stack_of(run),
         machine_of(run, every), tuned,
@@ -95,8 +95,8 @@ def look(place: Path, kernel: str, arguments: str) -> Lookup:
     return look_up(open_run(recorded(place, kernel, 4, arguments)), store(place))
 
 
-def only(found: Lookup) -> Match:
-    (match,) = found.matches
+def only(advice: Lookup) -> Match:
+    (match,) = advice.matches
     assert match.entry is not None and match.distance is not None
     return match
 
@@ -121,16 +121,16 @@ def test_vorpal_in_other_blocks_is_known(place: Path) -> None:
 
 def test_flash_is_nearest_to_vpic(place: Path) -> None:
     """10.3.3: 24 of its datasets are the largest. The paper takes GCRM; but a rank's part is one piece, as VPIC's."""
-    found = look(place, "flash_hdf5", "-b 4 -f cp")
-    assert [match.group.files for match in found.matches] == [
+    advice = look(place, "flash_hdf5", "-b 4 -f cp")
+    assert [match.group.files for match in advice.matches] == [
         "flash_chk_*.h5",
         "flash_plt_cnt_*.h5",
     ]
-    assert found.matches[0].group.shape.arrays == 24
-    assert found.matches[0].group.shape.key == "hdf5 write collective 8 (GEN_BLOCK,*,*,*)"
-    for match in found.matches:
+    assert advice.matches[0].group.shape.arrays == 24
+    assert advice.matches[0].group.shape.key == "hdf5 write collective 8 (GEN_BLOCK,*,*,*)"
+    for match in advice.matches:
         assert (match.verdict, match.entry and match.entry.name) == ("similar", "vpic")
-    rules = settings.read_text("found", found.text).rules
+    rules = settings.read_text("found", advice.text).rules
     assert [rule.files for rule in rules] == [("*/flash_chk_*.h5",), ("*/flash_plt_cnt_*.h5",)]
 
 
@@ -304,9 +304,10 @@ def test_a_search_is_remembered_and_begins_another(tmp_path: Path) -> None:
     done = fathom("tune", "store", "look", run, "-o", tmp_path / "best.toml", env=env)
     assert done.returncode == 0 and "synthetic.*.bin: exact" in done.stdout
     assert 'cb_buffer_size = "2MiB"' in (tmp_path / "best.toml").read_text()
-    trials, said = tune("second", "plain.toml")
+    trials, messages = tune("second", "plain.toml")
     assert (
-        "pattern store: synthetic.*.bin: exact, first, distance 0.000: cb_buffer_size=2MiB" in said
+        "pattern store: synthetic.*.bin: exact, first, distance 0.000: cb_buffer_size=2MiB"
+        in messages
     )
     asked = [one for one in trials if one["asked"] == "store"]
     assert [one["settings"]["cb_buffer_size"] for one in asked] == ["2MiB"]

@@ -25,17 +25,17 @@ def test_columns_of_independent_transfers_gain_five_times_and_more(tmp_path: Pat
     words = ["--sampler", "grid", "--verify", "h5diff", "--finalists", 1, "--"]
     words += [*tuned.COLUMNS, 256, "{out}"]
     space = tuned.COLLECTIVE.format(buffers='"1MiB"')
-    found, _ = tuned.tune(tmp_path, "s", space, *words)
-    assert found["verdict"] == "gain" and found["compared"]["low"] >= 5, found["sentence"]
-    assert found["settings"] == {"dxpl_mpio": "collective"}
+    verdict, _ = tuned.tune(tmp_path, "s", space, *words)
+    assert verdict["verdict"] == "gain" and verdict["compared"]["low"] >= 5, verdict["sentence"]
+    assert verdict["settings"] == {"dxpl_mpio": "collective"}
 
 
 def test_where_there_is_nothing_to_gain_that_is_the_verdict(tmp_path: Path) -> None:
     words = ["--sampler", "grid", "--finalists", 2, "--", KERNELS / "synthetic_mpiio_mpich"]
-    found, trials = tuned.tune(
+    verdict, trials = tuned.tune(
         tmp_path, "s", ROWS, *words, "-m", "collective", "row", 128, 1024, "{out}"
     )
-    assert found["verdict"] == "none" and not found["text"]
-    assert found["sentence"].startswith("no gain worth having (less than 3%)")
+    assert verdict["verdict"] == "none" and not verdict["text"]
+    assert verdict["sentence"].startswith("no gain worth having (less than 3%)")
     assert len({one["score"] for one in trials if one["stage"] in ("default", "search")}) == 1
     assert not (tmp_path / "s.tune" / "settings.toml").exists()

@@ -7,10 +7,10 @@ extern int MPI_Initialized(int *flag) __attribute__((weak));
 
 static void look(const char *how, void *handle, const char *name)
 {
-	void *found = dlsym(handle, name);
+	void *symbol = dlsym(handle, name);
 	const char *error = dlerror();
 
-	printf("%s %s: %s, %s\n", how, name, found ? "there" : "absent",
+	printf("%s %s: %s, %s\n", how, name, symbol ? "there" : "absent",
 	       error ? error : "no error");
 	error = dlerror();
 	printf("second dlerror: %s\n", error ? error : "none");

@@ -6,13 +6,13 @@
 
 typedef ssize_t write_function(int, const void *, size_t);
 
-static void use(const char *how, void *found)
+static void use(const char *how, void *function)
 {
-	printf("%s: %s, same as write: %d\n", how, found ? "found" : "absent",
-	       found == (void *)write);
+	printf("%s: %s, same as write: %d\n", how, function ? "found" : "absent",
+	       function == (void *)write);
 	fflush(stdout);
-	if (found)
-		((write_function *)found)(1, "written\n", 8);
+	if (function)
+		((write_function *)function)(1, "written\n", 8);
 }
 
 int main(void)

@@ -1,12 +1,12 @@
 /* Opens plugins: each argument is FLAG:PATH, FLAG one of l (local), g (global), d (deepbind),
  * m (RTLD_DEFAULT: the program's own scope), c (close the last one), o (open and keep, run nothing),
- * r (run the kept one). */
+ * r (run the opened one). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-static void *last, *kept;
+static void *last, *opened;
 
 static void run(void *function, int n)
 {
@@ -25,9 +25,9 @@ static void act(const char *what, int n)
 	if (*what == 'm') {
 		run(dlsym(RTLD_DEFAULT, what + 2), n);
 	} else if (*what == 'o') {
-		kept = dlopen(what + 2, flags);
+		opened = dlopen(what + 2, flags);
 	} else if (*what == 'r') {
-		run(dlsym(kept, "plugin_run"), n);
+		run(dlsym(opened, "plugin_run"), n);
 	} else if (*what == 'c') {
 		printf("close %d\n", dlclose(last));
 	} else {
