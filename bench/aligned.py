@@ -63,9 +63,9 @@ def rounds(place: Path) -> dict[str, list[float]]:
 
 def lanes(place: Path) -> list[dict[str, Any]]:
     """Of a traced run."""
-    found: list[dict[str, Any]]
-    found = fathom.open(place / "traces" / "run.fathom").sql(CALLS).to_pylist()
-    return found
+    calls: list[dict[str, Any]]
+    calls = fathom.open(place / "traces" / "run.fathom").sql(CALLS).to_pylist()
+    return calls
 
 
 def draw(place: Path, seconds: dict[str, list[float]], picture: Path) -> None:

@@ -87,7 +87,7 @@ def _rounds(count: int) -> Row:
 
 def rows(quick: bool) -> list[Row]:
     """The median of some times, alone and of all ranks of a node at once."""
-    found = []
+    every_row = []
     for count in (1, RANKS):
         times = [_attached(count) for _ in range(3 if quick else 9)]
         seconds, still, bare = (
@@ -95,12 +95,14 @@ def rows(quick: bool) -> list[Row]:
         )
         what = "1 process" if count == 1 else f"each of {count} at once"
         each = seconds / count
-        found.append(Row(f"attach {what}", each, "s", target=f"<= {MOST:g} s", met=each <= MOST))
+        every_row.append(
+            Row(f"attach {what}", each, "s", target=f"<= {MOST:g} s", met=each <= MOST)
+        )
         still_row = Row(
             f"a program stands still, {what}", still * 1e3, "ms", bare * 1e3, still / bare
         )
         if count == 1:
             still_row.target, still_row.met = f"<= {STILL:g} ms", still * 1e3 <= STILL
-        found.append(still_row)
-    found.append(_rounds(int(os.environ.get("FATHOM_ATTACH_ROUNDS", "5" if quick else "500"))))
-    return found
+        every_row.append(still_row)
+    every_row.append(_rounds(int(os.environ.get("FATHOM_ATTACH_ROUNDS", "5" if quick else "500"))))
+    return every_row

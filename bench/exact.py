@@ -20,10 +20,10 @@ MANY_KILLS = "tests/test_ends.py::test_killed_at_a_thousand_random_moments"
 
 def with_oracle() -> list[str]:
     """End-to-end tests that compare every call with strace's record of the same run."""
-    found = sorted((ROOT / "tests" / "see").glob("*.toml"))
+    tests = sorted((ROOT / "tests" / "see").glob("*.toml"))
     return [
         str(path.relative_to(ROOT))
-        for path in found
+        for path in tests
         if any(line.split("=")[0].strip() == "oracle" for line in path.read_text().splitlines())
     ]
 

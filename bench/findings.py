@@ -49,10 +49,10 @@ def estimated(pair: mistakes.Pair, directory: Path) -> float | None:
     """What the finding says of the guilty program, over all that it names; None: a danger, no loss of time."""
     traced = directory / "guilty.fathom"
     seconds_of(pair, pair.guilty, traced)
-    said = json.loads(run([FATHOM, "show", traced, "--findings", pair.finding, "--json"]))
-    if not said:
+    reported = json.loads(run([FATHOM, "show", traced, "--findings", pair.finding, "--json"]))
+    if not reported:
         raise Failed("not found of the guilty program")
-    seconds = [one["lost_seconds"] for one in said if one["lost_seconds"] is not None]
+    seconds = [one["lost_seconds"] for one in reported if one["lost_seconds"] is not None]
     return float(sum(seconds)) if seconds else None
 
 
@@ -67,15 +67,15 @@ def won(pair: mistakes.Pair, rounds: int) -> float:
 def compared(pair: mistakes.Pair, rounds: int) -> Row:
     """Seconds said and won. What is a danger has none, and is not measured."""
     with scratch() as directory:
-        said = estimated(pair, directory)
-    if said is None:
+        lost = estimated(pair, directory)
+    if lost is None:
         return Row(f"{pair.path.stem}: said to be a danger, no seconds", None, "s")
     real = won(pair, rounds)
-    ratio = said / real if real > LEAST_WON else None
+    ratio = lost / real if real > LEAST_WON else None
     within = pair.within
     return Row(
         f"{pair.path.stem}: seconds said to be lost; won when mended",
-        said,
+        lost,
         "s",
         baseline=real,
         ratio=ratio,

@@ -163,10 +163,10 @@ def system_calls(one: Server, op: str) -> list[Row]:
 
 def total(summary: str) -> int:
     """Calls in a summary of strace -c."""
-    found = re.search(r"^100\.00\s+\S+\s+(?:\d+\s+)?(\d+)\s.*total$", summary, re.MULTILINE)
-    if not found:
+    total_line = re.search(r"^100\.00\s+\S+\s+(?:\d+\s+)?(\d+)\s.*total$", summary, re.MULTILINE)
+    if not total_line:
         raise BenchError(f"strace -c says otherwise than expected:\n{summary}")
-    return int(found[1])
+    return int(total_line[1])
 
 
 def streams(quick: bool) -> list[Row]:
@@ -214,10 +214,10 @@ def together(file: Path, count: int, env: dict[str, str], does: str = "strided")
         )
         for rank in range(RANKS)
     ]
-    said = [process.communicate()[0] for process in running]
+    printed = [process.communicate()[0] for process in running]
     if any(process.returncode for process in running):
         raise BenchError("a process that writes failed")
-    return max(map(float, said))
+    return max(map(float, printed))
 
 
 def slow_store(place: Path) -> dict[str, str]:
@@ -256,11 +256,11 @@ def strided_reads(quick: bool) -> list[Row]:
         together(place / "export" / "data", count, {})
         direct = together(place / "export" / "data", count, slow_store(place), "strided-read")
         result = []
-        for kept in (0, 64 * MIB):
-            with server(place, *SLOW, "--cache", str(kept)) as one:
+        for cache_bytes in (0, 64 * MIB):
+            with server(place, *SLOW, "--cache", str(cache_bytes)) as one:
                 took = together(Path("/fwd/data"), count, forwarded(one), "strided-read")
-            what = f"strided 4 KiB reads of 4 processes, slow store, blocks {'' if kept else 'not '}kept"
-            result.append(strided_row(what, took, direct, kept > 0))
+            what = f"strided 4 KiB reads of 4 processes, slow store, blocks {'' if cache_bytes else 'not '}kept"
+            result.append(strided_row(what, took, direct, cache_bytes > 0))
     return result
 
 
@@ -289,5 +289,5 @@ def strided(quick: bool) -> list[Row]:
 
 def rows(quick: bool) -> list[Row]:
     """Requests, streams, coalescing, whole programs."""
-    made = (small, streams, strided, strided_reads, collective.rows)
-    return [row for part in made for row in part(quick)]
+    parts = (small, streams, strided, strided_reads, collective.rows)
+    return [row for part in parts for row in part(quick)]

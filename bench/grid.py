@@ -90,13 +90,13 @@ class Recorded:
 
     def runs(self) -> dict[Point, list[float]]:
         """Seconds of each point's runs."""
-        found: dict[Point, list[float]] = {}
+        seconds_of: dict[Point, list[float]] = {}
         if self.path.exists():
             with self.path.open(encoding="utf-8") as file:
                 for row in csv.DictReader(file):
                     named = {name: json.loads(row[name]) for name in self.names}
-                    found.setdefault(self.space.point(named), []).append(float(row["seconds"]))
-        return found
+                    seconds_of.setdefault(self.space.point(named), []).append(float(row["seconds"]))
+        return seconds_of
 
     def add(self, point: Point, seconds: float) -> None:
         """One more run."""
@@ -110,8 +110,8 @@ class Recorded:
 
     def first(self) -> list[tuple[str, Point]]:
         """Points that `fathom tune` tries first, and who asks for them."""
-        kept = json.loads(self.looks.read_text(encoding="utf-8"))
-        return [(by, self.space.point(named)) for by, named in kept]
+        looks_data = json.loads(self.looks.read_text(encoding="utf-8"))
+        return [(by, self.space.point(named)) for by, named in looks_data]
 
     def keep(self, first: Sequence[tuple[str, Point]]) -> None:
         """Keeps these."""
@@ -136,22 +136,22 @@ def servers(place: Path) -> Iterator[dict[str, str]]:
     out.mkdir()
     wanted: list[str | Path] = ["--export", out, "--storage", store, "--servers", str(SERVERS)]
     wanted += ["--set", f"throttle={THROTTLE}", "--set", f"stripe_count={STRIPE_COUNT}"]
-    said = run([FATHOM, "forward", "up", *at, *wanted])
+    exports = run([FATHOM, "forward", "up", *at, *wanted])
     try:
-        words = shlex.split(said.replace("export ", ""))
+        words = shlex.split(exports.replace("export ", ""))
         yield dict(word.split("=", 1) for word in words)
     finally:
         run([FATHOM, "forward", "down", *at])
 
 
-def looked(kernel: Kernel, place: Path, told: dict[str, str]) -> list[tuple[str, Point]]:
+def looked(kernel: Kernel, place: Path, clients: dict[str, str]) -> list[tuple[str, Point]]:
     """What `fathom tune` tries first, having looked at the program as it is."""
-    once(kernel, kernel.space.default, place, told, "call")
+    once(kernel, kernel.space.default, place, clients, "call")
     return default_space.first(open_run(place / "run.fathom"), kernel.space)
 
 
 def launched(
-    program: Sequence[str | Path], out: Path, text: str, place: Path, told: dict[str, str], level: str
+    program: Sequence[str | Path], out: Path, text: str, place: Path, clients: dict[str, str], level: str
 ) -> subprocess.CompletedProcess[str]:  # fmt: skip
     """A program of four ranks with these settings, through the servers into `out`; recorded as run.fathom."""
     shutil.rmtree(place / "run.fathom", ignore_errors=True)
@@ -163,37 +163,37 @@ def launched(
     words += ["env", *([f"FATHOM_TUNED={tuned}"] if text else []), *LAUNCH, *program]
     mpiio = {"FATHOM_FORWARD_MPIIO": "library", "BESIDE": f"{places.preload()}:{PATIENT}"}
     return subprocess.run(
-        [str(word) for word in words], env={**os.environ, **told, **mpiio}, text=True,
+        [str(word) for word in words], env={**os.environ, **clients, **mpiio}, text=True,
         capture_output=True, timeout=SECONDS, check=False,
     )  # fmt: skip
 
 
 def once(
-    kernel: Kernel, point: Point, place: Path, told: dict[str, str], level: str = "job"
+    kernel: Kernel, point: Point, place: Path, clients: dict[str, str], level: str = "job"
 ) -> float:
     """Seconds that the kernel says it took to open, write and close; infinite where it failed or hung."""
     program: list[str | Path] = [KERNELS / kernel.program, *kernel.arguments.split()]
     out, text = place / "out" / kernel.name, kernel.space.settings(point)
     try:
-        done = launched(program, out, text, place, told, level)
+        done = launched(program, out, text, place, clients, level)
     except subprocess.TimeoutExpired:
         return float("inf")
-    found = WROTE.search(done.stdout)
-    if done.returncode or not found:
+    wrote = WROTE.search(done.stdout)
+    if done.returncode or not wrote:
         print(f"{kernel.name} {point}: exit {done.returncode}: {done.stderr}", file=sys.stderr)
         return float("inf")
-    return float(found[1])
+    return float(wrote[1])
 
 
 def record(kernel: Kernel, rounds: int) -> None:
     """What is missing of a kernel's grid."""
     recorded = Recorded(kernel)
-    with scratch() as place, servers(place) as told:
+    with scratch() as place, servers(place) as clients:
         if not recorded.looks.exists():
-            recorded.keep(looked(kernel, place, told))
+            recorded.keep(looked(kernel, place, clients))
         for number in range(1, rounds + 1):
             for point in recorded.missing(number):
-                seconds = once(kernel, point, place, told)
+                seconds = once(kernel, point, place, clients)
                 recorded.add(point, seconds)
                 print(f"{kernel.name} {number} {point} {seconds:.3f}", flush=True)
 

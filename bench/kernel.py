@@ -56,10 +56,10 @@ COLLECTED = re.compile(r"^==\d+== Collected : (\d+)$", re.MULTILINE)
 
 
 def inner_seconds(kernel: Kernel, output: str) -> float:
-    found = SECONDS.search(output)
-    if not found:
+    job_seconds = SECONDS.search(output)
+    if not job_seconds:
         raise BenchError(f"{kernel.program} printed no job_seconds")
-    return float(found.group(1))
+    return float(job_seconds.group(1))
 
 
 def under(directory: Path, level: str) -> list[str | Path]:
@@ -99,10 +99,10 @@ def instructions(kernel: Kernel, level: str) -> int:
         ]
         one = ["mpiexec.mpich", "-n", "1", *callgrind, program(kernel), *kernel.counted]
         run([*under(directory, level), *one, directory / "out"])
-        found = COLLECTED.search((directory / "counted").read_text())
-    if not found or not int(found.group(1)):
+        collected = COLLECTED.search((directory / "counted").read_text())
+    if not collected or not int(collected.group(1)):
         raise BenchError(f"callgrind counted nothing inside {INSIDE} of {kernel.program}")
-    return int(found.group(1))
+    return int(collected.group(1))
 
 
 def counted_rows(kernel: Kernel) -> list[Row]:
@@ -156,8 +156,10 @@ def rows_of(kernel: Kernel, quick: bool) -> list[Row]:
             seconds, packed = one_round(kernel, arguments, directory, order)
         rounds.append(seconds)
         packing.append(packed)
-        said = ", ".join(f"{level} {seconds[level]:.2f} s" for level in sorted(seconds))
-        print(f"{kernel.name} {len(rounds)}/{count}: {said}", file=sys.stderr, flush=True)
+        seconds_by_level = ", ".join(f"{level} {seconds[level]:.2f} s" for level in sorted(seconds))
+        print(
+            f"{kernel.name} {len(rounds)}/{count}: {seconds_by_level}", file=sys.stderr, flush=True
+        )
     return [
         *counted_rows(kernel),
         *timed_rows(kernel, rounds),

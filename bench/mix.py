@@ -29,10 +29,10 @@ ROUNDS, QUICK = 3, 1
 PART = 0.6
 
 
-def once(text: str, place: Path, told: dict[str, str]) -> float:
+def once(text: str, place: Path, clients: dict[str, str]) -> float:
     """Seconds of opening, writing and closing, of the slowest rank."""
     out = place / "out" / "mix"
-    done = launched([PROGRAM], out, text, place, told, "file")
+    done = launched([PROGRAM], out, text, place, clients, "file")
     if done.returncode:
         raise BenchError(f"{PROGRAM.name}: exit {done.returncode}: {done.stderr.strip()}")
     run = open_run(place / "run.fathom", quiet=True)
@@ -42,14 +42,16 @@ def once(text: str, place: Path, told: dict[str, str]) -> float:
 def rows(quick: bool) -> list[Row]:
     """Each single setting beside those by group."""
     every = {**SETTINGS, BY_GROUP: GROUPS}
-    found: dict[str, list[float]] = {name: [] for name in every}
+    seconds_of: dict[str, list[float]] = {name: [] for name in every}
     for turn in range(QUICK if quick else ROUNDS):
         for name in Random(turn).sample(list(every), len(every)):
-            with scratch() as place, servers(place) as told:
-                found[name].append(once(every[name], place, told))
-            print(f"mix {turn + 1}: {name}: {found[name][-1]:.2f} s", file=sys.stderr, flush=True)
-    ours = median(found.pop(BY_GROUP))
-    singles = {name: median(seconds) for name, seconds in found.items()}
+            with scratch() as place, servers(place) as clients:
+                seconds_of[name].append(once(every[name], place, clients))
+            print(
+                f"mix {turn + 1}: {name}: {seconds_of[name][-1]:.2f} s", file=sys.stderr, flush=True
+            )
+    ours = median(seconds_of.pop(BY_GROUP))
+    singles = {name: median(seconds) for name, seconds in seconds_of.items()}
     result = [Row(name, single, "s", ours, single / ours) for name, single in singles.items()]
     least = min(singles.values())
     met = ours <= PART * least

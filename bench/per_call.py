@@ -63,12 +63,12 @@ def peer(_scratch: Path, command: list[str | Path], preload: str) -> str:
 
 
 def variants() -> dict[str, Variant]:
-    found: dict[str, Variant] = {"bare": bare, TWO_CLOCKS: clocks, "Fathom": fathom}
+    by_name: dict[str, Variant] = {"bare": bare, TWO_CLOCKS: clocks, "Fathom": fathom}
     for level in COUNTED:
-        found[f"Fathom, level {level}"] = partial(fathom, level=level)
+        by_name[f"Fathom, level {level}"] = partial(fathom, level=level)
     if os.environ.get("FATHOM_BENCH_PEER"):
-        found["peer"] = peer
-    return found
+        by_name["peer"] = peer
+    return by_name
 
 
 def measure(target: Target, threads: int, quick: bool) -> dict[str, Cost]:

@@ -36,13 +36,13 @@ def live(kernel: Kernel, place: Path) -> None:
     """Prints the proof."""
     space = place / "space.toml"
     seeded(kernel, space)
-    with servers(place) as told:
+    with servers(place) as clients:
         words = [FATHOM, "tune", "--space", space, "--trials", "1", "--objective", OBJECTIVE]
         words += ["-o", place / kernel.name, "--", "sh", "-c", SCRIPT, place / "out" / kernel.name]
         words += [*LAUNCH, KERNELS / kernel.program, *kernel.arguments.split()]
         mpiio = {"FATHOM_FORWARD_MPIIO": "library", "BESIDE": f"{places.preload()}:{PATIENT}"}
         subprocess.run(
-            [str(word) for word in words], env={**os.environ, **told, **mpiio}, check=True
+            [str(word) for word in words], env={**os.environ, **clients, **mpiio}, check=True
         )
 
 

@@ -18,7 +18,7 @@ LAUNCH: list[str | Path] = [*"mpiexec.openmpi --allow-run-as-root --oversubscrib
 ROMIO = {"OMPI_MCA_io": "romio321"}
 #: When timed, memory that was freed is kept: whether glibc gives 8 MB back and faults them in anew depends on what
 #: happens to lie above them in the heap, and was 2 % of a checkpoint of S3D.
-KEPT = {"MALLOC_TRIM_THRESHOLD_": "2000000000", "MALLOC_MMAP_THRESHOLD_": "2000000000"}
+UNTRIMMED = {"MALLOC_TRIM_THRESHOLD_": "2000000000", "MALLOC_MMAP_THRESHOLD_": "2000000000"}
 #: Of the hand-written kernel's: seconds, and instructions.
 LIMIT = 1.02
 HAND, GENERATED = "form_pnetcdf", "form_generated"
@@ -114,13 +114,13 @@ def instructions(program: Path, case: Case, directory: Path) -> int:
     out.mkdir(exist_ok=True)
     profile = directory / "profile"
     valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
-    told = directory / "callgrind.log"
-    valgrind += ["--toggle-collect=written", f"--log-file={told}"]
+    log = directory / "callgrind.log"
+    valgrind += ["--toggle-collect=written", f"--log-file={log}"]
     run([*valgrind, program, *arguments(case.counted, out)], ROMIO)
-    found = COLLECTED.search(told.read_text())
-    if not found or not int(found.group(1)):
+    collected = COLLECTED.search(log.read_text())
+    if not collected or not int(collected.group(1)):
         raise BenchError(f"callgrind counted nothing in {program}")
-    return int(found.group(1))
+    return int(collected.group(1))
 
 
 def seconds(program: Path, words: list[str], out: Path) -> list[tuple[float, float]]:
@@ -129,12 +129,12 @@ def seconds(program: Path, words: list[str], out: Path) -> list[tuple[float, flo
     Not of the first four: the process's very first file is generated code's, and pays for memory never touched before.
     """
     out.mkdir(exist_ok=True)
-    said = run([*LAUNCH, program, *arguments(words, out)], {**ROMIO, **KEPT})
-    found: dict[str, list[float]] = {"way": [], "against": []}
-    for way, took in SECONDS.findall(said):
-        found[way].append(float(took))
+    output = run([*LAUNCH, program, *arguments(words, out)], {**ROMIO, **UNTRIMMED})
+    seconds_of: dict[str, list[float]] = {"way": [], "against": []}
+    for way, took in SECONDS.findall(output):
+        seconds_of[way].append(float(took))
     ours, hand = (
-        [a + b for a, b in zip(way[2::2], way[3::2], strict=True)] for way in found.values()
+        [a + b for a, b in zip(way[2::2], way[3::2], strict=True)] for way in seconds_of.values()
     )
     if not ours:
         raise BenchError(f"{program} did not write both ways")
@@ -181,9 +181,9 @@ def limited(what: str, pair: list[float], unit: str, ratio: float) -> Row:
 
 
 def rows(quick: bool) -> list[Row]:
-    found: list[Row] = []
+    every_row: list[Row] = []
     for case in CASES:
         # A disk's own ups and downs are larger than what is asked.
         with scratch("/dev/shm") as directory:
-            found += measured(case, quick, directory)
-    return found
+            every_row += measured(case, quick, directory)
+    return every_row

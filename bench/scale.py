@@ -105,8 +105,8 @@ def folder() -> Iterator[Path]:
         Path(named).mkdir(parents=True, exist_ok=True)
         yield Path(named)
     else:
-        with scratch() as made:
-            yield made
+        with scratch() as temporary:
+            yield temporary
 
 
 def recorded(place: Path) -> Path:
@@ -143,14 +143,14 @@ def answer(path: Path, query: str, workers: cluster.Workers | None = None) -> An
     """Of a run opened anew."""
     opened = fathom.open(path)
     opened.workers = workers
-    found = model.answer(opened, language.parse(query), Segment(), TOP)
-    return found.views, found.servers, found.layers
+    reply = model.answer(opened, language.parse(query), Segment(), TOP)
+    return reply.views, reply.servers, reply.layers
 
 
 def _alone(path: Path, query: str) -> Asked:
     before = time.process_time()
-    found = answer(path, query)
-    return Asked(time.process_time() - before, cluster.peak_gib(), found)
+    reply = answer(path, query)
+    return Asked(time.process_time() - before, cluster.peak_gib(), reply)
 
 
 def alone(path: Path, query: str) -> Asked:
@@ -173,8 +173,8 @@ def spread(ask: Callable[[], Any], workers: cluster.Workers) -> Asked:
 
     workers.client.run(forget_peak)
     before = used()
-    found = ask()
-    return Asked(used() - before, max(workers.client.run(cluster.peak_gib).values()), found)
+    reply = ask()
+    return Asked(used() - before, max(workers.client.run(cluster.peak_gib).values()), reply)
 
 
 class Curve:
@@ -211,8 +211,8 @@ def questions(path: Path, calls: int, workers: cluster.Workers, curve: Curve) ->
 
 def forget_answers(path: Path) -> None:
     """What was kept when it was asked before."""
-    for kept in ("page", "answers"):
-        shutil.rmtree(path / "tables" / kept, ignore_errors=True)
+    for folder_name in ("page", "answers"):
+        shutil.rmtree(path / "tables" / folder_name, ignore_errors=True)
 
 
 def commands(path: Path, calls: int, workers: cluster.Workers, curve: Curve) -> Iterator[Row]:
@@ -236,10 +236,10 @@ def tiles_in_parts(
     path: Path, one: Path, calls: int, workers: cluster.Workers, curve: Curve
 ) -> Iterator[Row]:
     """The same by workers: cells equal to those that one process made."""
-    made, what = path / "tiles.spread", f"tiles, {WORKERS} workers"
-    took = spread(partial(build.make, path / "tables", made, workers=workers), workers)
-    equal = pq.read_table(made) == pq.read_table(one)
-    made.unlink()
+    spread_tiles, what = path / "tiles.spread", f"tiles, {WORKERS} workers"
+    took = spread(partial(build.make, path / "tables", spread_tiles, workers=workers), workers)
+    equal = pq.read_table(spread_tiles) == pq.read_table(one)
+    spread_tiles.unlink()
     curve.keep(what, calls, took.processor_seconds)
     yield Row(
         f"  {what}: processor seconds", took.processor_seconds, "s", target="equal cells", met=equal
@@ -350,11 +350,11 @@ def rows(quick: bool) -> list[Row]:
     )
     ranks = 0 if quick else int(os.environ.get("FATHOM_SCALE_RANKS", 0))
     asked()
-    found = []
+    every_row = []
     for row in everything(sizes, ranks):
-        said = [number(value, row.unit) for value in (row.measured, row.baseline)] + [
+        figures = [number(value, row.unit) for value in (row.measured, row.baseline)] + [
             VERDICT[row.met]
         ]
-        print(f"{row.what}:", "; ".join(filter(None, said)), file=sys.stderr, flush=True)
-        found.append(row)
-    return found
+        print(f"{row.what}:", "; ".join(filter(None, figures)), file=sys.stderr, flush=True)
+        every_row.append(row)
+    return every_row

@@ -35,9 +35,9 @@ USED = 4
 def servers(place: Path) -> Iterator[dict[str, str]]:
     """Two that export a directory; the environment of their clients."""
     at: list[str | Path] = ["--at", place / "servers"]
-    said = run([FATHOM, "forward", "up", *at, "--export", place, "--servers", str(SERVERS)])
+    exports = run([FATHOM, "forward", "up", *at, "--export", place, "--servers", str(SERVERS)])
     try:
-        words = [word for word in shlex.split(said) if "=" in word]
+        words = [word for word in shlex.split(exports) if "=" in word]
         yield dict(word.split("=", 1) for word in words)
     finally:
         run([FATHOM, "forward", "down", *at])

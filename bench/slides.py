@@ -130,11 +130,11 @@ def measure(
     with scratch() as directory:
         (directory / "out").mkdir()
         grid_words = [str(number) for number in (*points, *ranks)]
-        said = run(
+        output = run(
             [*fathom_run(directory / "run.fathom"), *words, *grid_words, directory / "out"], QUIET
         )
         answer = run([FATHOM, "query", directory / "run.fathom", "--json", "--sql", COUNTS])
-    seconds = re.search(r"^job_seconds=([0-9.]+)$", said, re.MULTILINE)
+    seconds = re.search(r"^job_seconds=([0-9.]+)$", output, re.MULTILINE)
     if not seconds:
         raise BenchError(f"{form.program} printed no job_seconds")
     (row,) = json.loads(answer)
@@ -165,7 +165,7 @@ def print_s3d() -> None:
         "MiB written": ("6.25", "87.11", "6.25"),
         "seconds": ("1,443", "11", "6.0"),
     }
-    found = {form.name: list(s3d(form).values()) for form in S3D}
+    counts_of = {form.name: list(s3d(form).values()) for form in S3D}
     print("| | | neither | data sieving | collective buffering |\n|---|---|---|---|---|")
     rows: dict[str, Callable[[Counts], str]] = {
         "POSIX writes": lambda c: f"{c.writes:,}",
@@ -180,7 +180,7 @@ def print_s3d() -> None:
     for what, say in rows.items():
         if what in slide:
             print(f"| {what} | slides | {' | '.join(slide[what])} |")
-        for name, counts in found.items():
+        for name, counts in counts_of.items():
             print(f"| {what} | {name} | {' | '.join(say(one) for one in counts)} |")
 
 

@@ -34,12 +34,12 @@ def counts(words: list[str | Path], scratch_directory: Path) -> dict[str, int]:
     """System calls by name, of the whole process tree, as strace counts them."""
     output = scratch_directory / "strace"
     run(["strace", "-f", "-c", "-S", "name", "-U", "calls,name", "-o", output, *words])
-    found = {}
+    calls = {}
     for line in output.read_text().splitlines():
         words_of = line.split()
         if len(words_of) == 2 and words_of[0].isdigit() and words_of[1] != "total":
-            found[words_of[1]] = int(words_of[0])
-    return found
+            calls[words_of[1]] = int(words_of[0])
+    return calls
 
 
 def per_process(

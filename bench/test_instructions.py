@@ -36,10 +36,12 @@ def preloaded(directory: Path) -> Before:
 
 def attached_to(directory: Path) -> Before:
     """Brought in after the start, by the door that `fathom attach` uses."""
-    told = attached.create(str(directory / "run"), [])
+    settings_of_attach = attached.create(str(directory / "run"), [])
     settings = directory / "settings"
     settings.write_bytes(
-        b"".join(f"{name}={value}".encode() + bytes(1) for name, value in told.items())
+        b"".join(
+            f"{name}={value}".encode() + bytes(1) for name, value in settings_of_attach.items()
+        )
     )
     return [], {
         "LD_PRELOAD": f"{EMPTY} {DOOR}",

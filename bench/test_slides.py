@@ -27,20 +27,20 @@ def windows(components: int) -> list[int]:
         for y in range(OWN[1])
     ]
     last = starts[-1] + row
-    found = [min(WINDOW, last)]
-    done = found[0]
+    sizes = [min(WINDOW, last)]
+    done = sizes[0]
     while done < last:
         begin = next(max(start, done) for start in starts if start + row > done)
-        found.append(min(WINDOW, last - begin))
-        done = begin + found[-1]
-    return found
+        sizes.append(min(WINDOW, last - begin))
+        done = begin + sizes[-1]
+    return sizes
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("form", slides.S3D, ids=lambda form: form.name)
 def test_s3d_is_the_slides_table(form: slides.Form) -> None:
-    found = slides.s3d(form)
-    neither, sieving, buffering = found["neither"], found["sieving"], found["buffering"]
+    counts_of = slides.s3d(form)
+    neither, sieving, buffering = counts_of["neither"], counts_of["sieving"], counts_of["buffering"]
     #: Of headers and metadata: none in plain files, one header in PnetCDF, a few small pieces in HDF5.
     few = {"MPI-IO": range(1), "PnetCDF": range(1, 2), "HDF5": range(1, 80)}[form.name]
     sieved = [size for components in COMPONENTS for size in windows(components)] * RANKS
@@ -58,7 +58,7 @@ def test_s3d_is_the_slides_table(form: slides.Form) -> None:
     assert neither.locks == buffering.locks == 0
     assert neither.unaligned > 0.9 * ROWS
     if form.name == "PnetCDF":
-        assert {one.mpiio_writes for one in found.values()} == {RANKS * len(COMPONENTS) + 1}
+        assert {one.mpiio_writes for one in counts_of.values()} == {RANKS * len(COMPONENTS) + 1}
 
 
 @pytest.mark.full

@@ -21,20 +21,24 @@ def test_what_is_nearer_than_the_threshold_serves() -> None:
 
 def test_most_applications_left_out_are_answered_and_the_others_abstain() -> None:
     """IOR's segments and irregular boxes are like nothing else."""
-    found = transfer.nearest(CASES)
-    answered = {one.case.application for one in found if one.distance <= THRESHOLD}
+    neighbours = transfer.nearest(CASES)
+    answered = {one.case.application for one in neighbours if one.distance <= THRESHOLD}
     assert answered == {"vpic", "vorpal", "gcrm", "s3d", "flash", "synthetic"}
-    gains = [one.kept for one in found if one.distance <= THRESHOLD and one.kept is not None]
+    gains = [
+        one.share_of_gain
+        for one in neighbours
+        if one.distance <= THRESHOLD and one.share_of_gain is not None
+    ]
     assert len(gains) >= 20 and min(gains) >= 0.9
 
 
 @pytest.mark.parametrize(("source", "least", "most"), [("vpic", 0.99, 1.0), ("gcrm", -0.01, 0.01)])
 def test_flash_takes_what_serves_it(source: str, least: float, most: float) -> None:
     """Behzad et al. 2019 took GCRM's for FLASH: where all share a store they gain nothing, and VPIC's all there is."""
-    kept = [
-        one.kept
+    shares = [
+        one.share_of_gain
         for one in transfer.pairs(CASES)
         if one.case.application == "flash" and one.source.application == source and one.store == "shared"
-        and "independent" not in one.source.job and one.kept is not None
+        and "independent" not in one.source.job and one.share_of_gain is not None
     ]  # fmt: skip
-    assert kept and least <= min(kept) and max(kept) <= most
+    assert shares and least <= min(shares) and max(shares) <= most

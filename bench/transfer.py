@@ -89,7 +89,7 @@ where calls.layer = 'posix' and calls.kind in ('read', 'write') and bytes > 0 an
 group by process
 """
 #: A gain below this is none, and a loss; so much of a gain must be kept.
-WORTH, KEPT = 1.1, 0.8
+WORTH, SERVES = 1.1, 0.8
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Case:
         """The cheapest; of equal ones the first, so the default where nothing gains."""
         return min(self.costs[store], key=lambda name: self.costs[store][name])
 
-    def kept(self, store: str, setting: str) -> float | None:
+    def share_of_gain(self, store: str, setting: str) -> float | None:
         """Share of what could be gained that this setting gains; None: nothing worth having could be."""
         best = self.best(store)
         if self.costs[store]["default"] < WORTH * self.costs[store][best]:
@@ -137,9 +137,9 @@ def recorded(program: str, arguments: str, hints: dict[str, str], place: Path) -
     return fathom.open(place / "run.fathom")
 
 
-def costs_of(made: Run, under: str) -> dict[str, float]:
+def costs_of(traced: Run, under: str) -> dict[str, float]:
     """Of the slowest process, and of all one after another."""
-    rows = made.sql(REQUESTS, block=BLOCK, under=f"{under}/%").to_pylist()
+    rows = traced.sql(REQUESTS, block=BLOCK, under=f"{under}/%").to_pylist()
     each = [
         row["requests"] * LATENCY + row["bytes"] * BYTE + row["partial"] * PARTIAL for row in rows
     ]
@@ -153,9 +153,9 @@ def one(job: tuple[str, str, str]) -> Case:
     shape = None
     for name, hints in SETTINGS.items():
         with TemporaryDirectory() as folder:
-            made = recorded(program, arguments, hints, Path(folder))
-            shape = shape or groups(made)[0].shape
-            for store, cost in costs_of(made, f"{folder}/data").items():
+            traced = recorded(program, arguments, hints, Path(folder))
+            shape = shape or groups(traced)[0].shape
+            for store, cost in costs_of(traced, f"{folder}/data").items():
                 costs[store][name] = round(cost, 6)
     assert shape
     print(program, arguments, costs, file=sys.stderr, flush=True)
@@ -183,9 +183,9 @@ class Moved:
         return self.source.best(self.store)
 
     @property
-    def kept(self) -> float | None:
+    def share_of_gain(self) -> float | None:
         """Share of the gain; None: there was none to have."""
-        return self.case.kept(self.store, self.setting)
+        return self.case.share_of_gain(self.store, self.setting)
 
     @property
     def loss(self) -> float:
@@ -196,33 +196,37 @@ class Moved:
     @property
     def serves(self) -> bool:
         """It keeps most of the gain, or costs next to nothing where there is none."""
-        return self.loss <= WORTH if self.kept is None else self.kept >= KEPT
+        return self.loss <= WORTH if self.share_of_gain is None else self.share_of_gain >= SERVES
 
 
 def pairs(cases: Sequence[Case]) -> list[Moved]:
     """Every pattern with those of all other applications, the nearest first."""
-    found = [
+    moved = [
         Moved(case, source, store, distance(case.shape, source.shape).total)
         for case in cases
         for source in cases
         for store in case.costs
         if case.application != source.application
     ]
-    return sorted(found, key=lambda one: (one.distance, one.case.job, one.source.job, one.store))
+    return sorted(moved, key=lambda one: (one.distance, one.case.job, one.source.job, one.store))
 
 
 def nearest(cases: Sequence[Case]) -> list[Moved]:
     """What the pattern store answers when one application after another is left out of it."""
-    found: dict[tuple[str, str], Moved] = {}
+    neighbours: dict[tuple[str, str], Moved] = {}
     for one in pairs(cases):
-        found.setdefault((one.case.job, one.store), one)
-    return list(found.values())
+        neighbours.setdefault((one.case.job, one.store), one)
+    return list(neighbours.values())
 
 
 def table(cases: Sequence[Case]) -> None:
     """The nearest of each, how many of all pairs are served by distance, and the nearest that is not."""
     for one in nearest(cases):
-        became = f"costs {one.loss:.2f}" if one.kept is None else f"keeps {100 * one.kept:.0f} %"
+        became = (
+            f"costs {one.loss:.2f}"
+            if one.share_of_gain is None
+            else f"keeps {100 * one.share_of_gain:.0f} %"
+        )
         print(
             f"{one.distance:.3f} {one.store:6} {one.case.job:46} from {one.source.job:46} {became}"
         )

@@ -90,21 +90,21 @@ class Grid:
             cost, {"runtime": cost}, None,
         )  # fmt: skip
 
-    def met(self, options: Options, budgets: Sequence[float]) -> list[float]:
+    def ratios_after(self, options: Options, budgets: Sequence[float]) -> list[float]:
         """The best that a search has met after so many seconds, over the best of the grid."""
         plan, trials, best, spent = self.plan(options), list[Trial](), self.default, 0.0
-        found = [best / self.best] * len(budgets)
+        ratios = [best / self.best] * len(budgets)
         while spent < max(budgets) and (step := plan.next(trials)) and step.stage in SEARCHING:
             trials.append(self.trial(step, len(trials) + 1))
             best, spent = min(best, self.costs[step.point]), spent + (trials[-1].seconds or 0.0)
-            found = [best / self.best if spent <= most else one
-                     for most, one in zip(budgets, found, strict=True)]  # fmt: skip
-        return found
+            ratios = [best / self.best if spent <= most else one
+                     for most, one in zip(budgets, ratios, strict=True)]  # fmt: skip
+        return ratios
 
     def search(self, sampler: str, seed: int) -> list[float]:
         """A sampler's, at the end of each budget."""
         options = replace(PLAIN, sampler=sampler, seed=seed, trials=len(self.costs))
-        return self.met(options, [most * self.trial_seconds for most in TRIALS])
+        return self.ratios_after(options, [most * self.trial_seconds for most in TRIALS])
 
     def auto(self, seed: int, seconds: float) -> tuple[float, float]:
         """`fathom tune auto` to its verdict: the settings that it leaves, over the best of the grid; the best of random
@@ -115,11 +115,11 @@ class Grid:
         trials = [self.trial(Step("look", 0, self.kernel.space.default), 1)]
         while step := plan.next(trials):
             trials.append(self.trial(step, len(trials) + 1))
-        found = result(plan, trials)
-        assert found is not None  # no run is missing
-        left = self.costs[self.kernel.space.point(found.settings)] / self.best
+        outcome = result(plan, trials)
+        assert outcome is not None  # no run is missing
+        left = self.costs[self.kernel.space.point(outcome.settings)] / self.best
         _, cost = plan.price(trials, options.sampler)
-        (by_chance,) = self.met(replace(PLAIN, seed=seed, trials=len(self.costs)), [cost])
+        (by_chance,) = self.ratios_after(replace(PLAIN, seed=seed, trials=len(self.costs)), [cost])
         return left, by_chance
 
     def near(self, sampler: str, seeds: int) -> list[float]:
@@ -136,15 +136,15 @@ class Grid:
 
 def samplers() -> list[str]:
     """Those that can be had here."""
-    found = []
+    available = []
     for name in SAMPLERS:
         try:
             SAMPLERS[name](KINDS["s3d"].space, PLAIN)
         except UsageError:
             continue
         if name not in LEFT_OUT:
-            found.append(name)
-    return found
+            available.append(name)
+    return available
 
 
 def gains(grids: Sequence[Grid]) -> list[Row]:
@@ -201,7 +201,7 @@ def rows(quick: bool) -> list[Row]:
     names, seeds = samplers(), QUICK if quick else SEEDS
     with ProcessPoolExecutor() as pool:
         asked = {name: [pool.submit(one.near, name, seeds) for one in grids] for name in names}
-        near = {name: [one.result() for one in found] for name, found in asked.items()}
+        near = {name: [one.result() for one in futures] for name, futures in asked.items()}
         of_auto = autos(grids, seeds, pool)
     every = [name for name in near if name != RANDOM]
     result = gains(grids) + untried(grids)

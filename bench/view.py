@@ -98,9 +98,9 @@ def processor_seconds() -> float:
             words = stat.read_text().rpartition(")")[2].split()
             parent[int(stat.parent.name)] = int(words[1])
             used[int(stat.parent.name)] = (int(words[11]) + int(words[12])) / TICK
-    mine, found = {os.getpid()}, 0
-    while len(mine) > found:
-        found = len(mine)
+    mine, before = {os.getpid()}, 0
+    while len(mine) > before:
+        before = len(mine)
         mine |= {one for one, above in parent.items() if above in mine}
     return sum(used.get(one, 0) for one in mine - {os.getpid()})
 
@@ -116,12 +116,12 @@ def note(one: Measured, look: Any, act: Callable[[], float]) -> None:
 
 def gestures(look: Any, run: Any) -> dict[str, Measured]:
     """All kinds, one after the other on one page."""
-    found = {what: Measured() for what in GESTURES}
+    measured = {what: Measured() for what in GESTURES}
     for what, (screen, steps) in GESTURES.items():
         look.go(screen)
         for given in steps(run):
-            note(found[what], look, partial(look.go, screen, **given))
-    return found
+            note(measured[what], look, partial(look.go, screen, **given))
+    return measured
 
 
 def first_screen(live: Any) -> Measured:
@@ -142,10 +142,10 @@ def first_screen(live: Any) -> Measured:
 
 def both(live: Any, run: Any) -> dict[str, tuple[float, Measured]]:
     """What has a target: its seconds, and what was measured."""
-    found = {"first screen": (FIRST_SCREEN, first_screen(live))}
+    with_targets = {"first screen": (FIRST_SCREEN, first_screen(live))}
     with live.look() as look:
-        made = gestures(look, run)
-    return found | {what: (GESTURE, one) for what, one in made.items()}
+        by_gesture = gestures(look, run)
+    return with_targets | {what: (GESTURE, one) for what, one in by_gesture.items()}
 
 
 def row_of(what: str, one: Measured, few: Measured, seconds: float, full: bool) -> list[Row]:
@@ -220,12 +220,17 @@ def rows(quick: bool) -> list[Row]:
         ranks = RANKS // 16 if quick else RANKS
         run = planted.make(planted.sized(directory / "planted.fathom", ranks, number))
         few = planted.make(planted.sized(directory / "few.fathom", FEW_RANKS, FEW_CALLS))
-        made = [
+        size_rows = [
             Row("calls of the run", run.calls / 1e6, "M"),
             Row(
                 "  bytes of its tables", size_of(run.path / "tables", "*.parquet") / MEGABYTE, "MB"
             ),
         ]
         full = number >= CALLS
-        found = findings.cost_rows("that run, asked by fathom show", run.path, full)
-        return [*made, *found, *of_run(run, few, chromium, full), *report(run.path, directory)]
+        findings_rows = findings.cost_rows("that run, asked by fathom show", run.path, full)
+        return [
+            *size_rows,
+            *findings_rows,
+            *of_run(run, few, chromium, full),
+            *report(run.path, directory),
+        ]

@@ -100,19 +100,19 @@ class Client:
         frame = self.frame()
         if frame.status == NUMBERS["status"]["auth"]:
             challenge = Refused(frame)
-            told = challenge.hints[HINT["nonce"]] + nonce + struct.pack("<Q", self.id)
+            challenged = challenge.hints[HINT["nonce"]] + nonce + struct.pack("<Q", self.id)
             if munge:
                 assert HINT["munge"] in challenge.hints
-                credential = munge(b"fathom-forward client" + told)
+                credential = munge(b"fathom-forward client" + challenged)
                 self.send("munge", request("munge", [credential]), seq=0)
             else:
-                proof = hmac.digest(token, b"fathom-forward client" + told, hashlib.sha256)
+                proof = hmac.digest(token, b"fathom-forward client" + challenged, hashlib.sha256)
                 self.send("auth", request("auth", [proof]), seq=0)
             frame = self.frame()
             if frame.status == 0 and not munge:
                 _, rest = unpack(REPLY["auth"], frame.body)
                 shown = unpack_hints(rest)[0][HINT["proof"]]
-                mine = hmac.digest(token, b"fathom-forward server" + told, hashlib.sha256)
+                mine = hmac.digest(token, b"fathom-forward server" + challenged, hashlib.sha256)
                 assert shown == mine
         if frame.status:
             raise Refused(frame)
@@ -231,10 +231,10 @@ class Server:
         if ":" not in str(export):  # else no directory of this machine
             export.mkdir(exist_ok=True)
         self.export = export
-        said = [*under, ENGINE, "forward", export, *options]
+        command = [*under, ENGINE, "forward", export, *options]
         with self.log.open("a") as log_file:
             self.process = subprocess.Popen(
-                said, stdout=subprocess.PIPE, stderr=log_file, text=True
+                command, stdout=subprocess.PIPE, stderr=log_file, text=True
             )
         assert self.process.stdout
         self.addresses = self.process.stdout.readline().split()

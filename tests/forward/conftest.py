@@ -10,7 +10,7 @@ import pytest
 @pytest.fixture
 def token(tmp_path: Path) -> Path:
     """A file with what a server's clients prove."""
-    made = tmp_path / "token"
-    made.write_text("correct horse" * 3)
-    made.chmod(0o600)
-    return made
+    file = tmp_path / "token"
+    file.write_text("correct horse" * 3)
+    file.chmod(0o600)
+    return file

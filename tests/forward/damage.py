@@ -27,9 +27,9 @@ class Damage:
 
     def happens(self, kind: str) -> bool:
         """Now, by chance."""
-        found = self.chance.random() * 1000 < self.permille.get(kind, 0)
-        self.done[kind] = self.done.get(kind, 0) + found
-        return found
+        hit = self.chance.random() * 1000 < self.permille.get(kind, 0)
+        self.done[kind] = self.done.get(kind, 0) + hit
+        return hit
 
     def to(self, frame: bytes) -> tuple[bytes, bool]:
         """What is sent on instead of a frame, and whether the connection lives on."""
@@ -94,9 +94,9 @@ def _dialer(address: str) -> Callable[[], socket.socket]:
     def dial() -> socket.socket:
         if kind == "tcp":
             return socket.create_connection((host, int(port)))
-        made = socket.socket(socket.AF_UNIX)
-        made.connect(where)
-        return made
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(where)
+        return connection
 
     return dial
 

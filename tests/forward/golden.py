@@ -64,26 +64,28 @@ FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], b
 
 def frames() -> dict[str, bytes]:
     """Each golden frame's bytes, made from the document."""
-    made = {}
+    frames_ = {}
     for name, (kind, op, head, values, hints, data) in FRAMES.items():
         form = (REQUEST if kind == "request" else REPLY)[op]
-        made[name] = frame(kind, op, head, pack(form, values) + pack_hints(hints) + data)
+        frames_[name] = frame(kind, op, head, pack(form, values) + pack_hints(hints) + data)
     # a failure, and the two kinds that carry data
     what = [1 << 20, 4096, b"write out.h5 on server 0: No space left on device"]
-    made["reply-failure"] = frame(
+    frames_["reply-failure"] = frame(
         "reply", "write", {"status": 28}, pack(FAILURE, what) + pack_hints({})
     )
     challenge = pack(FAILURE, [0, 0, b"token"]) + pack_hints({1: NONCE})
-    made["reply-challenge"] = frame("reply", "hello", {"seq": 0, "status": 1001}, challenge)
+    frames_["reply-challenge"] = frame("reply", "hello", {"seq": 0, "status": 1001}, challenge)
     challenge = pack(FAILURE, [0, 0, b"token or munge"]) + pack_hints({1: NONCE, 9: b""})
-    made["reply-challenge-munge"] = frame("reply", "hello", {"seq": 0, "status": 1001}, challenge)
-    made["pull"] = frame("pull", "write", {}, pack("QI", [1 << 20, 65536]))
-    made["data"] = frame("data", "write", {}, pack("Q", [1 << 20]) + b"0123456789abcdef")
+    frames_["reply-challenge-munge"] = frame(
+        "reply", "hello", {"seq": 0, "status": 1001}, challenge
+    )
+    frames_["pull"] = frame("pull", "write", {}, pack("QI", [1 << 20, 65536]))
+    frames_["data"] = frame("data", "write", {}, pack("Q", [1 << 20]) + b"0123456789abcdef")
     run = {"flags": NUMBERS["flag"]["compressed"]}
-    made["data-compressed"] = frame(
+    frames_["data-compressed"] = frame(
         "data", "write", run, pack("QI", [1 << 20, 2000]) + zstd_run(b"a", 2000)
     )
-    return made
+    return frames_
 
 
 def zstd_run(byte: bytes, length: int) -> bytes:
@@ -98,7 +100,7 @@ def frame(kind: str, op: str, head: dict[str, Any], body: bytes) -> bytes:
     return Frame(NUMBERS["kind"][kind], OPS[op], body=body, **head).encode()
 
 
-def said() -> str:
+def description() -> str:
     """What the frames say, for who writes them in another language."""
     lines = ["# client 0x0123456789abcdef, seq 42, other header fields 0 if not named"]
     for name, (_, _, head, values, hints, data) in FRAMES.items():
@@ -117,6 +119,6 @@ def said() -> str:
 
 
 if __name__ == "__main__":
-    for name, made in frames().items():
-        (GOLDEN / f"{name}.frame").write_bytes(made)
-    (GOLDEN / "frames.txt").write_text(said())
+    for name, frame_bytes in frames().items():
+        (GOLDEN / f"{name}.frame").write_bytes(frame_bytes)
+    (GOLDEN / "frames.txt").write_text(description())

@@ -26,38 +26,38 @@ def had(how: Callable[..., Any], *where: Any) -> str:
 
 def by_file(file: Any, kind: int, start: int, length: int, command: int = fcntl.F_OFD_SETLK) -> str:
     """The same of the open file (OFD), or what F_OFD_GETLK says."""
-    said = FLOCK.pack(kind, os.SEEK_SET, start, length, 0)
+    request = FLOCK.pack(kind, os.SEEK_SET, start, length, 0)
     if command != fcntl.F_OFD_GETLK:
-        return had(fcntl.fcntl, file, command, said)
-    found = FLOCK.unpack(fcntl.fcntl(file, command, said))
-    return KINDS[found[0]] + (f" {found[2]} {found[3]}" if found[0] != fcntl.F_UNLCK else "")
+        return had(fcntl.fcntl, file, command, request)
+    reply = FLOCK.unpack(fcntl.fcntl(file, command, request))
+    return KINDS[reply[0]] + (f" {reply[2]} {reply[3]}" if reply[0] != fcntl.F_UNLCK else "")
 
 
 class Child:
     """A process that opens the file too, does something, says what came of it, and stays until it is told to end."""
 
     def __init__(self, what: Callable[[Any], str]) -> None:
-        self.told, told = os.pipe()
+        self.answers, writing_end = os.pipe()
         self.pid = os.fork()
         if not self.pid:
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
             with open(PATH, "r+b", 0) as file:
-                os.write(told, what(file).encode())
+                os.write(writing_end, what(file).encode())
                 signal.sigwait({signal.SIGTERM})
             os._exit(0)
-        os.close(told)
+        os.close(writing_end)
 
     def says(self) -> str:
         """What came of it."""
-        return os.read(self.told, 99).decode()
+        return os.read(self.answers, 99).decode()
 
     def end(self) -> str:
         """The same; it closes the file and ends."""
-        said = self.says()
+        answer = self.says()
         os.kill(self.pid, signal.SIGTERM)
         os.waitpid(self.pid, 0)
-        os.close(self.told)
-        return said
+        os.close(self.answers)
+        return answer
 
 
 def ranges(file: Any) -> None:
@@ -118,10 +118,10 @@ def waits(file: Any) -> None:
     print(Child(interrupted).end())
 
     def second_lock(g: Any, start: int) -> str:
-        said = had(fcntl.lockf, g, WAIT, 10, start)
-        if said != "had":
+        answer = had(fcntl.lockf, g, WAIT, 10, start)
+        if answer != "had":
             fcntl.lockf(g, fcntl.LOCK_UN)
-        return said
+        return answer
 
     def circle(g: Any) -> str:
         fcntl.lockf(g, WAIT, 10, 20)

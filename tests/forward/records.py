@@ -20,7 +20,7 @@ def tiles(
     content: bytes, gaps: Iterable[tuple[int, int]], start: int = 0
 ) -> dict[tuple[int, int], int]:
     """Offsets of the records, by source and step, of which, with the gaps, the file consists from `start` on."""
-    found: dict[tuple[int, int], int] = {}
+    offsets: dict[tuple[int, int], int] = {}
     holes, at = dict(gaps), start
     while at < len(content):
         if at in holes:
@@ -29,15 +29,15 @@ def tiles(
         magic, source, step, length, crc = HEAD.unpack_from(content, at)
         assert magic == b"REC.", f"neither a record nor a declared gap at {at}"
         assert crc32(content[at + HEAD.size : at + length]) == crc, f"a torn record at {at}"
-        assert (source, step) not in found, f"record {source}.{step} is there twice"
-        found[source, step] = at
+        assert (source, step) not in offsets, f"record {source}.{step} is there twice"
+        offsets[source, step] = at
         at += length
-    return found
+    return offsets
 
 
-def check_order(found: dict[tuple[int, int], int]) -> None:
+def check_order(offsets_of: dict[tuple[int, int], int]) -> None:
     """Records of a source lie in the order in which it sent them."""
-    for source in {source for source, _ in found}:
-        mine = sorted((step, offset) for (who, step), offset in found.items() if who == source)
+    for source in {source for source, _ in offsets_of}:
+        mine = sorted((step, offset) for (who, step), offset in offsets_of.items() if who == source)
         offsets = [offset for _, offset in mine]
         assert offsets == sorted(offsets), f"source {source} is out of order"

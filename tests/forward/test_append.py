@@ -24,7 +24,7 @@ def gaps_of(client: Client, handle: bytes) -> list[tuple[int, int]]:
 
 def append_until_killed(clients: list[Client]) -> tuple[dict[tuple[int, int], int], dict[int, int]]:
     """Offsets that were told, by source and step; and the seq of each source's append that has no answer."""
-    told: dict[tuple[int, int], int] = {}
+    offsets: dict[tuple[int, int], int] = {}
     lost: dict[int, int] = {}
     handles: dict[int, bytes] = {}
     for step, length in enumerate(LENGTHS):
@@ -39,11 +39,11 @@ def append_until_killed(clients: list[Client]) -> tuple[dict[tuple[int, int], in
                 body = request("append", [handles[source], len(data)]) + (b"" if flags else data)
                 lost[source] = next(client.seqs)
                 client.send("append", body, seq=lost[source], flags=flags)
-                told[source, step] = client.reply(lost[source], data)[1][0]
+                offsets[source, step] = client.reply(lost[source], data)[1][0]
                 del lost[source]
             except OSError:
                 lost.setdefault(source, 0)
-    return told, lost
+    return offsets, lost
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="no strace: apt-get install strace")
@@ -63,11 +63,11 @@ def test_a_kill_at_any_system_call_leaves_records_and_declared_gaps(
     kill += ["-e", f"inject={call}:signal=SIGKILL:when={when}"]
     killed = Server(store, "--unix", socket_path, "--workers", "1", under=kill)
     clients: list[Client] = []
-    told: dict[tuple[int, int], int] = {}
+    offsets: dict[tuple[int, int], int] = {}
     lost: dict[int, int] = {}
     try:
         clients = [killed.client() for _ in range(2)]
-        told, lost = append_until_killed(clients)
+        offsets, lost = append_until_killed(clients)
     except OSError:
         pass  # so early that no client was greeted
     assert killed.process.wait(10) == -signal.SIGKILL  # by strace
@@ -77,18 +77,18 @@ def test_a_kill_at_any_system_call_leaves_records_and_declared_gaps(
         for source, client in enumerate(clients):  # who had no answer asks again
             if not lost.get(source):
                 continue
-            step = max((step for who, step in told if who == source), default=-1) + 1
+            step = max((step for who, step in offsets if who == source), default=-1) + 1
             data = record(source, step, LENGTHS[step])
             like = again.client(like=client)
             flags = RETRY | (PULL if len(data) > like.inline else 0)
             body = request("append", [handle, len(data)]) + (b"" if flags & PULL else data)
             like.send("append", body, seq=lost[source], flags=flags)
-            told[source, step] = like.reply(lost[source], data)[1][0]
+            offsets[source, step] = like.reply(lost[source], data)[1][0]
         end = record(9, 0, 50)
-        told[9, 0] = other.append(handle, end)
-        found = tiles((store / "log").read_bytes(), gaps_of(other, handle), len(BEFORE))
-        assert found == told  # each record once, where its source was told
-        check_order(found)
+        offsets[9, 0] = other.append(handle, end)
+        in_file = tiles((store / "log").read_bytes(), gaps_of(other, handle), len(BEFORE))
+        assert in_file == offsets  # each record once, where its source was told
+        check_order(in_file)
         assert gaps_of(other, handle) == []  # as every append was repeated
 
 
@@ -113,8 +113,8 @@ def test_what_was_reserved_and_never_written_is_a_gap_after_a_kill(tmp_path: Pat
         handle = other.open("log", CREATE | WRITE)
         assert gaps_of(other, handle) == [(100, len(data))]
         assert other.append(handle, record(2, 0, 50)) == 200 + len(data)
-        found = tiles((store / "log").read_bytes(), gaps_of(other, handle))
-        assert found == {(0, 0): 0, (0, 1): 100 + len(data), (2, 0): 200 + len(data)}
+        in_file = tiles((store / "log").read_bytes(), gaps_of(other, handle))
+        assert in_file == {(0, 0): 0, (0, 1): 100 + len(data), (2, 0): 200 + len(data)}
         second = again.client(like=second)
         second.send("append", body, seq=seq, flags=PULL | RETRY)
         assert second.reply(seq, data)[1][0] == 100

@@ -110,9 +110,9 @@ def test_what_was_accepted_outlives_the_server_behind(tmp_path: Path) -> None:
         handle = client.open("f")  # whose server knows no handle any more
         missing = [range_[1:3] for range_ in failed]
         for number in range(50):
-            (found,) = client.read(handle, (100 * number, 100))
+            (data,) = client.read(handle, (100 * number, 100))
             lost = any(at <= 100 * number < at + length for at, length in missing)
-            assert lost or found == bytes([number]) * 100
+            assert lost or data == bytes([number]) * 100
 
 
 def test_a_server_behind_that_is_away_is_named_and_its_ranges(tmp_path: Path) -> None:
@@ -168,8 +168,8 @@ def test_locks_are_those_of_the_server_behind(tmp_path: Path) -> None:
 
 
 def test_only_a_server_alone_can_be_a_store(tmp_path: Path) -> None:
-    def refused(*said: object) -> str:
-        command = [ENGINE, "forward", *map(str, said), "--unix", tmp_path / "x"]
+    def refused(*options: object) -> str:
+        command = [ENGINE, "forward", *map(str, options), "--unix", tmp_path / "x"]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert ended.returncode != 0
         (line,) = ended.stderr.splitlines()
@@ -214,11 +214,11 @@ def test_rows_of_both_name_the_clients_call(tmp_path: Path) -> None:
         assert front.stop() == 0
     finally:
         assert home.stop() == 0
-    found = fathom.open(into).sql(
+    links = fathom.open(into).sql(
         "select c.layer, c.op, l.to_seq, l.bytes from links l join calls c on c.id = l.from_call"
         f" where l.to_stream = {STREAM} order by all"
     )
-    assert [tuple(row.values()) for row in found.to_pylist()] == [
+    assert [tuple(row.values()) for row in links.to_pylist()] == [
         ("disk", "pread", 8, 50), ("disk", "pwritev", 7, 50), ("server", "read", 8, 50),
         ("server", "relay_read", 8, 50), ("server", "relay_write", 7, 50), ("server", "write", 7, 50),
     ]  # fmt: skip

@@ -99,8 +99,8 @@ FAULTS = ["", "7,drop=20", "7,truncate=20", "7,deaf=20", "7,delay=50", "7,duplic
 
 
 def test_names_attributes_and_directories(served: Server) -> None:
-    said = served.drive("names")
-    assert "none" in said and "No such file" in said
+    output = served.drive("names")
+    assert "none" in output and "No such file" in output
     left = {path.name for path in (served.export / "d").iterdir()}
     assert left == {"n0"} | {f"nn{i}" for i in range(1, 1500)}
     assert (served.export / "n3").stat().st_mode & 0o777 == 0o640
@@ -133,13 +133,13 @@ def test_garbled_answers_break_no_program(
 @pytest.mark.parametrize("fault", FAULTS)
 def test_records_tile_the_file_in_order(served: Server, fault: str) -> None:
     lines = served.drive("records", "log", "200", fault=fault).splitlines()
-    told = [tuple(map(int, line.split())) for line in lines]
+    appended = [tuple(map(int, line.split())) for line in lines]
     data, end = (served.export / "log").read_bytes(), 0
-    for i, (offset, length) in enumerate(told):
+    for i, (offset, length) in enumerate(appended):
         assert offset == end and data[offset : offset + 16] == b"%08d %06d." % (length, i)
         assert set(data[offset + 16 : offset + length]) <= {ord("a") + i % 26}
         end += length
-    assert end == len(data) and len(told) == 200
+    assert end == len(data) and len(appended) == 200
 
 
 @pytest.mark.parametrize("fault", ["", "9,drop=5,truncate=5,deaf=5,duplicate=5"])
@@ -151,8 +151,8 @@ def test_threads_share_a_connection(served: Server, fault: str) -> None:
 @pytest.mark.parametrize("fault", ["", "1,reorder=300", "2,reorder=700"])
 def test_messages_in_another_order(served: Server, fault: str) -> None:
     """24 requests in flight on the same bytes: each reads what those before it wrote, appends lie in their order."""
-    said = served.drive("pipeline", "600", "11", fault=fault)
-    appended, passed = map(int, said.split())
+    output = served.drive("pipeline", "600", "11", fault=fault)
+    appended, passed = map(int, output.split())
     assert (served.export / "log").stat().st_size == appended
     assert (passed > 100) == bool(fault)
     counters = status(served)
@@ -224,8 +224,8 @@ def test_a_forked_child_has_its_own_connection(served: Server) -> None:
 
 
 def test_a_stopped_server_ends_no_program(served: Server) -> None:
-    said = served.drive("stopped", str(served.process.pid))
-    assert "write of stopped (200000 bytes at 0)" in said and served.address in said
+    output = served.drive("stopped", str(served.process.pid))
+    assert "write of stopped (200000 bytes at 0)" in output and served.address in output
     assert (served.export / "stopped").read_bytes()[:3] == b"now"
 
 
@@ -238,9 +238,9 @@ def test_what_a_killed_server_had_accepted_is_told(tmp_path: Path) -> None:
         assert program.stdout and program.stdout.readline() == "accepted\n"
         first.end(signal.SIGKILL)
     with server(tmp_path):
-        said, _ = program.communicate("go\n", timeout=60)
+        output, _ = program.communicate("go\n", timeout=60)
     assert program.returncode == 0
-    assert "lost" in said and "5 bytes at 100" in said
+    assert "lost" in output and "5 bytes at 100" in output
 
 
 def test_tcp_asks_for_the_token(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_tcp_asks_for_the_token(tmp_path: Path) -> None:
 
 
 def test_nobody_listens(tmp_path: Path) -> None:
-    said = subprocess.run(
+    output = subprocess.run(
         [DRIVE, "names", f"unix:{tmp_path}/none"], capture_output=True, text=True, check=False
     ).stdout
-    assert said.startswith("2 connecting to server") and "is it running" in said
+    assert output.startswith("2 connecting to server") and "is it running" in output

@@ -41,11 +41,11 @@ def test_small_reads_side_by_side_are_few_accesses(tmp_path: Path, clients: int)
         for turn, at in enumerate(range(0, size, 8192)):  # strided, if there are several
             client, handle = everyone[turn % clients], handles[turn % clients]
             assert client.read(handle, (at, 8192)) == [content[at : at + 8192]]
-        said = everyone[0].status()
+        counters = everyone[0].status()
     # the first is not known to be one of many, then each block is one
-    assert (said["store_reads"], said["cache_blocks_read"]) == (4, 3)
-    assert (said["cache_reads"], said["cache_read_bytes"]) == (382, 382 * 8192)
-    assert said["cache_bytes"] == size
+    assert (counters["store_reads"], counters["cache_blocks_read"]) == (4, 3)
+    assert (counters["cache_reads"], counters["cache_read_bytes"]) == (382, 382 * 8192)
+    assert counters["cache_bytes"] == size
 
 
 @pytest.mark.parametrize("options", [(), (*SLOW, "--cache", "0")])
@@ -58,8 +58,12 @@ def test_nothing_is_kept_of_a_local_store_or_without_room(
         handle = client.open("f", READ)
         for at in range(0, 100 * 4096, 4096):
             client.read(handle, (at, 4096))
-        said = client.status()
-    assert (said["store_reads"], said["cache_reads"], said["cache_bytes"]) == (100, 0, 0)
+        counters = client.status()
+    assert (counters["store_reads"], counters["cache_reads"], counters["cache_bytes"]) == (
+        100,
+        0,
+        0,
+    )
 
 
 def test_an_open_sees_what_something_else_has_written(tmp_path: Path) -> None:
@@ -146,8 +150,8 @@ def test_reads_are_what_was_written_by_whoever_whenever(tmp_path: Path, seed: in
                         if at + turn * 500 + 500 > len(model.content):
                             model.check(client, step)  # a later write may move the end before it
             model.check(client, step)
-        said = everyone[0].status()
-        assert said["cache_reads"] > 500, said
+        counters = everyone[0].status()
+        assert counters["cache_reads"] > 500, counters
         assert (served.export / "f").read_bytes() == model.content
 
 

@@ -52,22 +52,22 @@ def forwarders(ceph: cephfs.CephFS, name: str, count: int) -> Iterator[dict[str,
             assert server.stop() == 0, server.log.read_text()
 
 
-def run(program: list[str], where: str, told: dict[str, str] | None = None) -> None:
+def run(program: list[str], where: str, settings: dict[str, str] | None = None) -> None:
     """On all ranks; `where` as a shell of a rank reads it."""
     kernel, *words = program
     command = " ".join(["exec", str(KERNELS / kernel), *words, where])
     subprocess.run(
-        ["mpiexec.mpich", "-n", str(RANKS), "sh", "-c", command], env=os.environ | (told or {}),
+        ["mpiexec.mpich", "-n", str(RANKS), "sh", "-c", command], env=os.environ | (settings or {}),
         check=True, capture_output=True, timeout=300,
     )  # fmt: skip
 
 
 def directory(ceph: cephfs.CephFS, name: str) -> Path:
     """A new one, whose files are striped over all OSDs."""
-    made = ceph.at / "node0" / name
-    made.mkdir()
-    ceph.stripe(made, UNIT, cephfs.OSDS)
-    return made
+    folder = ceph.at / "node0" / name
+    folder.mkdir()
+    ceph.stripe(folder, UNIT, cephfs.OSDS)
+    return folder
 
 
 def of_nodes(ceph: cephfs.CephFS, name: str) -> str:
@@ -80,8 +80,8 @@ def test_a_forwarder_makes_fewer_larger_aligned_writes_of_the_same_bytes(
 ) -> None:
     direct, served = directory(ceph, "direct"), directory(ceph, "served")
     run(STRIDED, of_nodes(ceph, "direct"))
-    with forwarders(ceph, "alone", 1) as told:
-        run(STRIDED, "/fwd/served", told)
+    with forwarders(ceph, "alone", 1) as settings:
+        run(STRIDED, "/fwd/served", settings)
     assert not runner.unequal(direct, served)
     before, after = (ceph.writes(one / "ior.bin") for one in (direct, served))
     total = TRANSFERS * 1000
@@ -98,8 +98,8 @@ def test_forwarders_that_share_a_file_make_no_more_writes_than_the_program(
 ) -> None:
     direct, served = directory(ceph, "direct2"), directory(ceph, "served2")
     run(STRIDED, of_nodes(ceph, "direct2"))
-    with forwarders(ceph, "pair", 2) as told:
-        run(STRIDED, "/fwd/served2", told)
+    with forwarders(ceph, "pair", 2) as settings:
+        run(STRIDED, "/fwd/served2", settings)
     assert not runner.unequal(direct, served)
     crossing = TRANSFERS * 1000 // UNIT  # a write over the end of a stripe is two
     assert len(ceph.writes(served / "ior.bin")) <= TRANSFERS + crossing
@@ -110,6 +110,6 @@ def test_kernels_leave_the_same_files(ceph: cephfs.CephFS, program: list[str]) -
     name = program[0]
     direct, served = directory(ceph, f"{name}.direct"), directory(ceph, f"{name}.served")
     run(program, of_nodes(ceph, f"{name}.direct"))
-    with forwarders(ceph, name, 2) as told:
-        run(program, f"/fwd/{name}.served", told)
+    with forwarders(ceph, name, 2) as settings:
+        run(program, f"/fwd/{name}.served", settings)
     assert not runner.unequal(direct, served)

@@ -62,11 +62,11 @@ def copied(place: Path, servers: str, delays: Sequence[float] = ()) -> Any:
     (place / "x").mkdir()
     (place / "data").write_bytes(os.urandom(BLOCKS * BLOCK))
     (place / "servers.toml").write_text(f"path = '{place}/x'\n{servers}")
-    made = subprocess.run(
+    env_command = subprocess.run(
         [paths.FATHOM, "env", "-o", place / "r", "--shell", "json"], capture_output=True, check=True
     )
-    told = {k: v for k, v in json.loads(made.stdout).items() if v is not None}
-    rings = {name: value for name, value in told.items() if name != "LD_PRELOAD"}
+    environment = {k: v for k, v in json.loads(env_command.stdout).items() if v is not None}
+    rings = {name: value for name, value in environment.items() if name != "LD_PRELOAD"}
     with pytest.MonkeyPatch.context() as patch, ExitStack() as open_ways:
         for name, value in rings.items():
             patch.setenv(name, value)
@@ -77,7 +77,7 @@ def copied(place: Path, servers: str, delays: Sequence[float] = ()) -> Any:
             clients["FATHOM_FORWARD_SERVERS"] = ";".join(map(open_ways.enter_context, ways))
         for rank in range(2):
             ranked = {"PMI_RANK": str(rank), "PMI_SIZE": "2"}
-            preload = {"LD_PRELOAD": f"{told['LD_PRELOAD']}:{PRELOAD}"}
+            preload = {"LD_PRELOAD": f"{environment['LD_PRELOAD']}:{PRELOAD}"}
             copy = ["dd", f"if={place}/data", f"of={place}/x/copy{rank}", f"bs={BLOCK}"]
             subprocess.run(
                 [*copy, "status=none"], env=os.environ | clients | ranked | preload, check=True
@@ -104,7 +104,7 @@ def ask(run: Any, text: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_every_write_is_one_request_whose_bytes_one_disk_write_carries(run: Any) -> None:
-    found = run.sql(
+    writes = run.sql(
         """
         select w.bytes, count(*) filter (l.kind = 'serves' and c.layer = 'server') as requests,
             sum(l.bytes) filter (l.kind = 'carries')::bigint as carried,
@@ -112,7 +112,9 @@ def test_every_write_is_one_request_whose_bytes_one_disk_write_carries(run: Any)
         from calls w join links l on l.to_call = w.id join calls c on c.id = l.from_call
         where w.layer = 'posix' and w.kind = 'write' group by w.id, w.bytes"""
     ).to_pylist()
-    assert found == [{"bytes": BLOCK, "requests": 1, "carried": BLOCK, "within": True}] * 2 * BLOCKS
+    assert (
+        writes == [{"bytes": BLOCK, "requests": 1, "carried": BLOCK, "within": True}] * 2 * BLOCKS
+    )
 
 
 def test_a_breakdown_goes_down_to_the_disk(run: Any) -> None:
@@ -139,9 +141,9 @@ def test_a_long_way_to_a_server_is_named(tmp_path: Path, delay: float) -> None:
     """Stores and ways are alike but for the delay: a busy machine makes neither server twice as slow as the other."""
     server = f"[[server]]\nprotocol = 'tcp'\nthrottle = 'latency={LATENCY}'\n"
     run = copied(tmp_path, f"{server}{server}name = 'far'\n", (0, delay))
-    found = slow_servers(run)
-    assert [row["server"].split("/")[-1] for row in found] == (["far"] if delay else [])
-    assert all(row["why"].startswith("the network: ") for row in found)
+    slow = slow_servers(run)
+    assert [row["server"].split("/")[-1] for row in slow] == (["far"] if delay else [])
+    assert all(row["why"].startswith("the network: ") for row in slow)
     waits = run.sql(
         "select a.value / 1e9 as seconds"
         " from args a join links l on l.from_call = a.call join calls c on c.id = l.to_call"

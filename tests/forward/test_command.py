@@ -51,13 +51,13 @@ def status(place: Path) -> list[dict[str, object]]:
 
 
 def test_a_program_writes_through_servers_that_were_started_for_it(place: Path) -> None:
-    told = up(place, "--export", "x", "--servers", "2")
-    assert told["FATHOM_FORWARD_PREFIX"] == str(place / "x")
-    assert len(told["FATHOM_FORWARD_SERVERS"].split(";")) == 2
+    settings = up(place, "--export", "x", "--servers", "2")
+    assert settings["FATHOM_FORWARD_PREFIX"] == str(place / "x")
+    assert len(settings["FATHOM_FORWARD_SERVERS"].split(";")) == 2
     data = os.urandom(300_000)
     (place / "data").write_bytes(data)
     copy = ["dd", f"if={place}/data", f"of={place}/x/copy", "bs=64k", "status=none"]
-    subprocess.run(copy, env=os.environ | told | {"LD_PRELOAD": str(PRELOAD)}, check=True)
+    subprocess.run(copy, env=os.environ | settings | {"LD_PRELOAD": str(PRELOAD)}, check=True)
     assert (place / "x" / "copy").read_bytes() == data
     assert sum(int(str(one["written_bytes"])) for one in status(place)) == len(data)
     shown = forward(place, "top", "--looks", "1", "--interval", "0.1").stdout
@@ -70,8 +70,8 @@ def test_a_program_writes_through_servers_that_were_started_for_it(place: Path) 
 
 
 def test_appends_through_servers_of_one_directory_do_not_overlap(place: Path) -> None:
-    told = up(place, "--export", "x", "--servers", "3")
-    clients = [Client(address) for address in told["FATHOM_FORWARD_SERVERS"].split(";")]
+    settings = up(place, "--export", "x", "--servers", "3")
+    clients = [Client(address) for address in settings["FATHOM_FORWARD_SERVERS"].split(";")]
     handles = [client.open("log") for client in clients]
     for n in range(30):
         clients[n % 3].append(handles[n % 3], bytes([n]) * 10)
@@ -92,11 +92,11 @@ def test_a_configuration_says_where_how_and_how_slow(place: Path) -> None:
         log = "{place}/slow.log"
         """
     )
-    told = up(place, "servers.toml")
+    settings = up(place, "servers.toml")
     quick, slow = status(place)
     assert (quick["name"], quick["export"], slow["name"]) == ("quick", f"{place}/x", "fwd1")
     assert str(slow["address"]).startswith("tcp:127.0.0.1:")
-    token = Path(told["FATHOM_FORWARD_TOKEN"])
+    token = Path(settings["FATHOM_FORWARD_TOKEN"])
     assert token.stat().st_mode & 0o777 == 0o600
     client = Client(str(slow["address"]), token=token.read_bytes().strip())
     client.write(client.open("f"), 0, b"data")
@@ -106,9 +106,11 @@ def test_a_configuration_says_where_how_and_how_slow(place: Path) -> None:
 
 def test_the_page_of_the_command_has_the_columns_of_its_table(place: Path) -> None:
     up(place, "--export", str(place / "x"))
-    said = forward(place, "status").stdout.splitlines()
+    shown_lines = forward(place, "status").stdout.splitlines()
     page = (paths.ROOT / "docs" / "commands" / "forward.md").read_text().splitlines()
-    heads = [next(line for line in lines if line.startswith("server ")) for lines in (said, page)]
+    heads = [
+        next(line for line in lines if line.startswith("server ")) for lines in (shown_lines, page)
+    ]
     shown, written = ([word.strip() for word in head.split("  ") if word] for head in heads)
     assert shown == written
 
@@ -127,16 +129,16 @@ def test_servers_of_a_configuration_are_before_another(place: Path, tmp_path: Pa
             [[server]]
             """
         )
-        told = up(place, "servers.toml")
+        settings = up(place, "servers.toml")
         copy = ["cp", "/etc/services", f"{place}/x/copy"]
-        subprocess.run(copy, env=os.environ | told | {"LD_PRELOAD": str(PRELOAD)}, check=True)
+        subprocess.run(copy, env=os.environ | settings | {"LD_PRELOAD": str(PRELOAD)}, check=True)
         assert (place / "store/copy").read_bytes() == Path("/etc/services").read_bytes()
         assert not list((place / "x").iterdir())
         assert forward(place, "down").returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "names no server"),
         ("[[server]]", "server 1: path is missing"),
@@ -149,11 +151,11 @@ def test_servers_of_a_configuration_are_before_another(place: Path, tmp_path: Pa
         ("[[server", "servers.toml"),
     ],
 )
-def test_what_is_wrong_in_a_configuration_is_one_line(place: Path, text: str, said: str) -> None:
+def test_what_is_wrong_in_a_configuration_is_one_line(place: Path, text: str, message: str) -> None:
     (place / "servers.toml").write_text(text)
     done = forward(place, "up", "servers.toml")
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_a_server_that_does_not_start_ends_the_others(place: Path) -> None:

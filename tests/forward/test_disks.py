@@ -48,8 +48,8 @@ def test_small_writes_do_not_wait_where_the_file_system_says_so(
 ) -> None:
     """btrfs says it of files that it does not copy on write: for others it is seldom asked."""
     needs.require(["strace"])
-    said = tmp_path / "strace"
-    strace = ["strace", "-D", "-f", "-qq", "-o", str(said), "-e", "trace=pwritev,pwritev2"]
+    log = tmp_path / "strace"
+    strace = ["strace", "-D", "-f", "-qq", "-o", str(log), "-e", "trace=pwritev,pwritev2"]
     kind, *options = disk_of
     with disk(kind, tmp_path, *options) as at:
         served = Server(at, "--unix", str(tmp_path / "s"), under=strace)
@@ -61,8 +61,8 @@ def test_small_writes_do_not_wait_where_the_file_system_says_so(
         last = range(WRITES - 16, WRITES)
         content = {step % 16: bytes([step]) * SIZE for step in last}
         assert (at / "f").read_bytes() == b"".join(content[block] for block in range(16))
-    tried = re.findall(r"pwritev2\(.*RWF_NOWAIT\) += +(-?\d+)", said.read_text())
-    others = re.findall(r"pwritev\(.*\) += +(-?\d+)", said.read_text())
+    tried = re.findall(r"pwritev2\(.*RWF_NOWAIT\) += +(-?\d+)", log.read_text())
+    others = re.findall(r"pwritev\(.*\) += +(-?\d+)", log.read_text())
     granted = tried.count(str(SIZE))
     assert granted > WRITES / 2 or disk_of == ["btrfs"]  # a new block may have to wait
     assert granted > WRITES / 2 or len(tried) < WRITES / 4

@@ -86,24 +86,24 @@ class Place:
 
     def both(self, words: Sequence[str | Path]) -> str:
         """What a command says of a local directory, which it also must of the mounted one; DIR is either."""
-        said = []
+        outputs = []
         for place in (self.local, self.at):
             command = [str(word).replace("DIR", str(place)) for word in words]
             done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
             assert done.returncode == 0, done.stderr
-            said.append(done.stdout.replace(str(place), "DIR"))
-        assert said[0] == said[1]
-        return said[0]
+            outputs.append(done.stdout.replace(str(place), "DIR"))
+        assert outputs[0] == outputs[1]
+        return outputs[0]
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     tmp_path.chmod(0o755)
-    made = Place(tmp_path)
+    mounted = Place(tmp_path)
     try:
-        yield made
+        yield mounted
     finally:
-        made.end()
+        mounted.end()
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -122,8 +122,8 @@ def test_fifos_sockets_and_files_without_a_name(place: Place) -> None:
         "f = open('f', 'w+'); f.write('still there'); f.flush(); os.unlink('f')\n"
         "print(open(f'/proc/self/fd/{f.fileno()}').read())\n"
     )
-    said = place.both([sys.executable, "-c", code, "DIR"])
-    assert said.splitlines() == ["through 0o10640", "True ['p', 's']", "still there"]
+    output = place.both([sys.executable, "-c", code, "DIR"])
+    assert output.splitlines() == ["through 0o10640", "True ['p', 's']", "still there"]
 
 
 def test_programs_run_from_there(place: Place) -> None:
@@ -352,11 +352,11 @@ def test_pjdfstest_passes_what_it_passes_on_a_local_file_system(place: Place) ->
     settings.write_text(known["settings"])
     passed = []
     for directory in (place.local, place.at):
-        said = subprocess.run(
+        report = subprocess.run(
             [program / "bin/pjdfstest", "-c", settings, "-p", directory],
             capture_output=True, text=True, timeout=600, check=False,
         ).stdout  # fmt: skip
-        passed.append(set(re.findall(r"^(\S+) +ok$", said, re.MULTILINE)))
+        passed.append(set(re.findall(r"^(\S+) +ok$", report, re.MULTILINE)))
     assert len(passed[0]) > 300
     only_local = passed[0] - passed[1]
     for pattern in known["excluded"]:

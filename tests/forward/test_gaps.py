@@ -63,11 +63,11 @@ def test_a_strided_list_is_few_accesses_and_keeps_what_lies_between(tmp_path: Pa
         " where c.layer = 'disk' and c.op in ('pread', 'pwritev')"
         f" and l.to_stream = {stream} group by all order by c.op"
     )
-    found = [tuple(row.values()) for row in fathom.open(run).sql(links).to_pylist()]
+    accesses = [tuple(row.values()) for row in fathom.open(run).sql(links).to_pylist()]
     # one for each stretch of a stripe that came in one part of the data; it was one for each piece
-    assert [row[:2] for row in found] == [("pread", "serves"), ("pwritev", "carries")]
-    assert found[0][2] == found[1][2] <= 20
-    assert found[1][3] == len(data)
+    assert [row[:2] for row in accesses] == [("pread", "serves"), ("pwritev", "carries")]
+    assert accesses[0][2] == accesses[1][2] <= 20
+    assert accesses[1][3] == len(data)
 
 
 def test_clients_that_write_into_each_others_gaps_lose_nothing(tmp_path: Path) -> None:

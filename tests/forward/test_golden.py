@@ -4,16 +4,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .golden import GOLDEN, frames, said
+from .golden import GOLDEN, description, frames
 from .wire import NUMBERS, OPS, ROOT
 
 
 def test_golden_frames_are_what_the_document_says() -> None:
-    made = frames()
-    assert {path.stem for path in GOLDEN.glob("*.frame")} == set(made)
-    for name, data in made.items():
+    golden_frames = frames()
+    assert {path.stem for path in GOLDEN.glob("*.frame")} == set(golden_frames)
+    for name, data in golden_frames.items():
         assert (GOLDEN / f"{name}.frame").read_bytes() == data, name
-    assert (GOLDEN / "frames.txt").read_text() == said()
+    assert (GOLDEN / "frames.txt").read_text() == description()
 
 
 def test_the_documents_operations_have_the_tables_numbers() -> None:
@@ -26,8 +26,13 @@ def test_the_documents_operations_have_the_tables_numbers() -> None:
 
 def test_the_c_header_has_every_number(tmp_path: Path) -> None:
     header, program = tmp_path / "forward_protocol.h", tmp_path / "numbers.c"
-    made = [sys.executable, ROOT / "forward/constants.py", ROOT / "forward/protocol.toml", header]
-    subprocess.run(made, check=True)
+    command = [
+        sys.executable,
+        ROOT / "forward/constants.py",
+        ROOT / "forward/protocol.toml",
+        header,
+    ]
+    subprocess.run(command, check=True)
     checks = [
         f'_Static_assert({f"FWD_{section}_{name}".upper()} == {number}, "");'
         for section, numbers in NUMBERS.items()

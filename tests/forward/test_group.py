@@ -80,7 +80,7 @@ class Source:
         self.number, self.group = number, group
         self.address = f"unix:{group.tmp}/{group.names[number % len(group.names)]}"
         self.client: Client | None = None
-        self.told: dict[tuple[int, int], int] = {}
+        self.offsets: dict[tuple[int, int], int] = {}
 
     def _again(self, end: float) -> tuple[Client, bytes]:
         while True:
@@ -103,7 +103,7 @@ class Source:
                 body = request("append", [handle, len(data)]) + (b"" if flags & PULL else data)
                 try:
                     client.send("append", body, seq=seq, flags=flags)
-                    self.told[self.number, step] = client.reply(seq, data)[1][0]
+                    self.offsets[self.number, step] = client.reply(seq, data)[1][0]
                     if client.commit(handle, 2) == []:
                         break
                 except OSError:
@@ -120,16 +120,18 @@ def run(sources: list[Source], steps: range) -> list[threading.Thread]:
 def check(group: Group, sources: list[Source], steps: int) -> None:
     """All that was told is there, once, in order; what is between is declared, by every server alike."""
     content = (group.tmp / "store/log").read_bytes()
-    said = []
+    gaps_of_servers = []
     for server in group.servers:
         client = server.client()
-        said.append([gap[:2] for gap in client.ask("gaps", client.open("log", READ), 0)[0]])
-    assert all(gaps == said[0] for gaps in said)
-    found = tiles(content, said[0])
-    told = dict(itertools.chain.from_iterable(source.told.items() for source in sources))
-    assert len(told) == len(sources) * steps
-    assert found == told
-    check_order(found)
+        gaps_of_servers.append(
+            [gap[:2] for gap in client.ask("gaps", client.open("log", READ), 0)[0]]
+        )
+    assert all(gaps == gaps_of_servers[0] for gaps in gaps_of_servers)
+    in_file = tiles(content, gaps_of_servers[0])
+    offsets = dict(itertools.chain.from_iterable(source.offsets.items() for source in sources))
+    assert len(offsets) == len(sources) * steps
+    assert in_file == offsets
+    check_order(in_file)
 
 
 @pytest.mark.parametrize(("clients", "servers"), [(1, 2), (6, 3), (8, 4), (5, 1)])
@@ -160,17 +162,17 @@ def test_a_server_that_is_killed_and_started_again_loses_no_append(
 
 def test_the_number_of_servers_may_change(tmp_path: Path) -> None:
     align = {NUMBERS["hint"]["append_align"]: (65536).to_bytes(4, "little")}
-    told: dict[tuple[int, int], int] = {}
+    offsets: dict[tuple[int, int], int] = {}
     for round_, count in enumerate([3, 1, 5]):
         with group(tmp_path, count) as g:
             for number, server in enumerate(g.servers):
                 client = server.client()
                 data = record(number, round_, 100)
-                told[number, round_] = client.append(client.open("log"), data, hints=align)
+                offsets[number, round_] = client.append(client.open("log"), data, hints=align)
             [client.close() for client in [server.client() for server in g.servers]]
             client = g.servers[-1].client()
             gaps = [gap[:2] for gap in client.ask("gaps", client.open("log"), 0)[0]]
-            assert tiles((tmp_path / "store/log").read_bytes(), gaps) == told
+            assert tiles((tmp_path / "store/log").read_bytes(), gaps) == offsets
 
 
 def test_a_truncation_is_known_to_all_and_refused_while_another_appends(tmp_path: Path) -> None:

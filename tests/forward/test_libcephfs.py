@@ -58,7 +58,7 @@ def kill(ceph: cephfs.CephFS, server: Server) -> None:
     ceph.killed(server.process.pid)
 
 
-def told(server: Server, **more: str) -> dict[str, str]:
+def preload_settings(server: Server, **more: str) -> dict[str, str]:
     """What preloaded programs are told."""
     return {
         "LD_PRELOAD": str(PRELOAD),
@@ -76,7 +76,7 @@ def test_kernels_leave_the_same_files(ceph: cephfs.CephFS, program: list[str], l
     direct = directory(ceph, f"{name}.direct")
     run(program, of_nodes(ceph, direct.name))
     with served(ceph, name) as server:
-        run(program, "/fwd", told(server, FATHOM_FORWARD_LEVEL=level))
+        run(program, "/fwd", preload_settings(server, FATHOM_FORWARD_LEVEL=level))
     own = ceph.at / "node0" / name / ".fathom-forward"
     assert not own.exists()  # nothing was appended, so there is no journal
     through = ceph.at / "node0" / name
@@ -113,7 +113,7 @@ def test_a_forwarder_makes_fewer_writes_than_the_program(ceph: cephfs.CephFS) ->
     most = {"written": TRANSFERS + crossing, "accepted": 16 * RANKS + crossing + RANKS * RANKS}
     for level, bound in most.items():
         with served(ceph, f"strided.{level}") as server:
-            run(STRIDED, "/fwd", told(server, FATHOM_FORWARD_LEVEL=level))
+            run(STRIDED, "/fwd", preload_settings(server, FATHOM_FORWARD_LEVEL=level))
         through = ceph.at / "node0" / f"strided.{level}"
         assert not runner.unequal(direct, through)
         after = ceph.writes(through / "ior.bin")
@@ -165,8 +165,8 @@ def listed(client: Client, most: int) -> set[str]:
 def test_names_are_those_of_the_file_system(ceph: cephfs.CephFS) -> None:
     with served(ceph, "names") as server:
         client = server.client()
-        made = {f"f{n}" for n in range(40)}
-        for name in made:
+        names = {f"f{n}" for n in range(40)}
+        for name in names:
             client.open(name)
         client.ask("mkdir", ROOT_HANDLE, 0o750, b"d")
         client.ask("mkdir", ROOT_HANDLE, 0o750, b"gone")
@@ -194,7 +194,7 @@ def test_names_are_those_of_the_file_system(ceph: cephfs.CephFS) -> None:
         for flags in (1, 2):
             with pytest.raises(Refused, match="CephFS renames by replacing only"):
                 client.ask("rename", ROOT_HANDLE, b"f1", ROOT_HANDLE, b"f4", flags)
-        wanted = (made - {"f2", "f3"}) | {"d", "out", "loop", "twin"}
+        wanted = (names - {"f2", "f3"}) | {"d", "out", "loop", "twin"}
         assert listed(client, 7) - {".", ".."} == wanted
         assert client.ask("getattr", handle)[1] == 2
     base = ceph.at / "node0/names"
@@ -222,10 +222,10 @@ def test_data_sizes_and_attributes(ceph: cephfs.CephFS) -> None:
         attr = client.ask("getattr", handle)
         assert (attr[0] & 0o777, attr[4], attr[8]) == (0o600, UNIT, 200_000)
         assert client.commit(handle, SYNCED) == []
-        found = ceph.at / "node0/data/f"
-        assert found.stat().st_mtime_ns == 1_600_000_000 * 10**9 + 7
+        file = ceph.at / "node0/data/f"
+        assert file.stat().st_mtime_ns == 1_600_000_000 * 10**9 + 7
         kill(ceph, server)
-    assert found.read_bytes() == bytes(whole[:200_000])
+    assert file.read_bytes() == bytes(whole[:200_000])
 
 
 @pytest.mark.full
@@ -283,7 +283,7 @@ def test_files_are_laid_out_as_wished(ceph: cephfs.CephFS, tmp_path: Path) -> No
     }
     with served(ceph, "layouts") as server:
         for number, wish in enumerate(wishes):
-            env = told(server) | ({"FATHOM_FORWARD_STRIPING": wish} if wish else {})
+            env = preload_settings(server) | ({"FATHOM_FORWARD_STRIPING": wish} if wish else {})
             subprocess.run(
                 ["cp", paths.BUILD / "kernels/s3d_mpiio_mpich", f"/fwd/{number}"],
                 env=os.environ | env, check=True, timeout=60,
@@ -293,15 +293,15 @@ def test_files_are_laid_out_as_wished(ceph: cephfs.CephFS, tmp_path: Path) -> No
         subprocess.run(
             [paths.FATHOM, "run", "--no-show", "-o", tmp_path / "r", "--", "mpiexec.mpich", "-n", "4",
              kernel, "-c", "1", *hints, "row", "64", "64", "/fwd"],
-            env=os.environ | told(server), check=True, timeout=120,
+            env=os.environ | preload_settings(server), check=True, timeout=120,
         )  # fmt: skip
     base = ceph.at / "node0/layouts"
     pool = ceph.layout(base / "0")["pool"]
     for number, (wish, wanted) in enumerate(wishes.items()):
-        said = {key: str(value) for key, value in wanted.items()} | {"pool": pool}
-        assert ceph.layout(base / str(number)) == said, wish
-    made = ceph.layout(base / "synthetic.0.bin")
-    assert (made["stripe_unit"], made["stripe_count"]) == ("262144", "2")
+        layout_words = {key: str(value) for key, value in wanted.items()} | {"pool": pool}
+        assert ceph.layout(base / str(number)) == layout_words, wish
+    synthetic = ceph.layout(base / "synthetic.0.bin")
+    assert (synthetic["stripe_unit"], synthetic["stripe_count"]) == ("262144", "2")
 
 
 @pytest.mark.full
@@ -313,12 +313,12 @@ def test_accesses_are_rows_with_the_clients_calls(ceph: cephfs.CephFS, tmp_path:
         client.write(handle, 100, b"x" * 50, **called(7))
         client.ask("read", handle, [(100, 50)], **called(8))
         client.ask("commit", handle, SYNCED, **called(9))
-    found = rows(
+    accesses = rows(
         record,
         "select layer, op, size, file_offset, bytes, f.path from calls c left join files f"
         " using (file) where op in ('write', 'read', 'pwritev', 'pread') order by start",
     )
-    assert {tuple(row.values()) for row in found} == {
+    assert {tuple(row.values()) for row in accesses} == {
         ("server", "write", 50, 100, 50, "/seen/f"),
         ("disk", "pwritev", 50, 100, 50, "/seen/f"),
         ("server", "read", 50, 100, 50, "/seen/f"),
@@ -392,7 +392,7 @@ def refused(words: list[str], tmp_path: Path, **env: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["cephfs:relative"], "cephfs:relative: give cephfs:/PATH"),
         (["cephfs:/", "--stripe", "list"], "cephfs:/: CephFS stripes by itself"),
@@ -401,12 +401,12 @@ def refused(words: list[str], tmp_path: Path, **env: str) -> str:
         (["cephfs:/"], "libcephfs is not to be had, install it (Debian: libcephfs2): "),
     ],
 )
-def test_what_cannot_be_is_one_line(tmp_path: Path, words: list[str], said: str) -> None:
+def test_what_cannot_be_is_one_line(tmp_path: Path, words: list[str], message: str) -> None:
     needs.require(["cc"])
     empty = tmp_path / "libcephfs.so.2"  # without the functions that are needed
     (tmp_path / "empty.c").write_text("int nothing;\n")
     subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "empty.c", "-o", empty], check=True)
-    assert said in refused(words, tmp_path, LD_LIBRARY_PATH=str(tmp_path))
+    assert message in refused(words, tmp_path, LD_LIBRARY_PATH=str(tmp_path))
 
 
 def test_where_programs_see_a_cephfs_must_be_said(tmp_path: Path) -> None:

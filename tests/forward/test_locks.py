@@ -42,10 +42,10 @@ def claim(
     return [of, owner, flags, mode, os.getpid(), start, length]
 
 
-def code(client: Client, op: str, handle: bytes, said: list[int], **head: int) -> int:
+def code(client: Client, op: str, handle: bytes, fields: list[int], **head: int) -> int:
     """0, or the status with which it was refused."""
     try:
-        client.ask(op, handle, *said, **head)
+        client.ask(op, handle, *fields, **head)
     except Refused as refused:
         return refused.status
     return 0
@@ -54,8 +54,8 @@ def code(client: Client, op: str, handle: bytes, said: list[int], **head: int) -
 def kernel(fd: int, command: int, mode: int, start: int, length: int) -> tuple[int, ...]:
     """What the kernel says of a lock: errno, or the lock as it is left."""
     try:
-        said = FLOCK.pack(KINDS[mode], os.SEEK_SET, start, length, 0)
-        return FLOCK.unpack(fcntl.fcntl(fd, command, said))
+        lock = FLOCK.pack(KINDS[mode], os.SEEK_SET, start, length, 0)
+        return FLOCK.unpack(fcntl.fcntl(fd, command, lock))
     except OSError as error:
         return (error.errno or -1,)
 
@@ -74,7 +74,7 @@ def test_locks_are_those_of_the_kernel(served: Server, tmp_path: Path) -> None:
         mode = chance.choice([NONE, NONE, SHARED, EXCLUSIVE])
         start = chance.choice([chance.randrange(40), chance.randrange(40), 1 << 62])
         length = chance.choice([0, 1, 2, 7, 20])
-        said = claim(mode, start, length, owner=owner)
+        fields = claim(mode, start, length, owner=owner)
         if chance.random() < 0.2:
             whole = claim(mode, owner=owner, flags=WHOLE)
             ours = code(client, "lock" if mode else "unlock", handle, whole)
@@ -86,11 +86,11 @@ def test_locks_are_those_of_the_kernel(served: Server, tmp_path: Path) -> None:
                 theirs = errno.EAGAIN
             assert ours == theirs, step
         elif mode and chance.random() < 0.3:
-            found = client.ask("locked", handle, *said)
+            theirs_by_server = client.ask("locked", handle, *fields)
             theirs_found = kernel(fd, fcntl.F_OFD_GETLK, mode, start, length)
-            assert (found[3] == NONE) == (theirs_found[0] == fcntl.F_UNLCK), step
+            assert (theirs_by_server[3] == NONE) == (theirs_found[0] == fcntl.F_UNLCK), step
         else:
-            ours = code(client, "lock" if mode else "unlock", handle, said)
+            ours = code(client, "lock" if mode else "unlock", handle, fields)
             (*_, last) = kernel(fd, fcntl.F_OFD_SETLK, mode, start, length)
             assert ours == (last if last == errno.EAGAIN else 0), step
             refused += bool(ours)
@@ -172,16 +172,16 @@ def test_locks_end_with_their_client_and_who_comes_back_hears_of_it(
 def test_a_lock_lives_as_long_as_the_session_that_it_is_of(served: Server) -> None:
     life, child, other = served.client(), served.client(), served.client()
     handle = child.open("f")
-    said = claim(EXCLUSIVE, flags=WHOLE, of=life.id)
-    child.ask("lock", handle, *said)
+    fields = claim(EXCLUSIVE, flags=WHOLE, of=life.id)
+    child.ask("lock", handle, *fields)
     child.close()
-    assert code(other, "lock", handle, said) == 0  # the same owner, whoever asks
+    assert code(other, "lock", handle, fields) == 0  # the same owner, whoever asks
     assert code(other, "lock", handle, claim(SHARED, flags=WHOLE)) == errno.EAGAIN
     waits = request("lock", [handle, *claim(SHARED, flags=WHOLE | WAIT)])
     seq = other.send("lock", waits)
     life.close()
     other.reply(seq)
-    assert code(other, "lock", handle, said) == errno.ENOLCK  # nobody's any more
+    assert code(other, "lock", handle, fields) == errno.ENOLCK  # nobody's any more
 
 
 def test_what_cannot_be_is_refused(served: Server) -> None:
@@ -202,8 +202,8 @@ def test_what_cannot_be_is_refused(served: Server) -> None:
 
 def owner_of(servers: Group, handle: bytes) -> int:
     """Number of the server that keeps a file's locks: it alone answers without asking another."""
-    said = [server.client().status()["ends"] for server in servers.servers]
-    assert not any(said)
+    ends = [server.client().status()["ends"] for server in servers.servers]
+    assert not any(ends)
     servers.servers[0].client().append(handle, b"x")
     return servers.owner()
 
@@ -276,7 +276,7 @@ def test_processes_that_wait_for_each_other_by_way_of_servers_are_told(
         for at, client in enumerate(clients):
             waits = request("lock", [wants[at], *claim(flags=WAIT | PROCESS)])
             seqs[client.socket] = at, client.send("lock", waits)
-        told = 0
+        refused_count = 0
         while seqs:
             ready, _, _ = select.select(list(seqs), [], [], 60)
             assert ready, "they wait for each other"
@@ -285,14 +285,14 @@ def test_processes_that_wait_for_each_other_by_way_of_servers_are_told(
                 clients[at].reply(seq)
             except Refused as refused:
                 assert refused.status == errno.EDEADLK
-                told += 1
+                refused_count += 1
             for handle in (wants[at], wants[at - 1]):
                 clients[at].ask("unlock", handle, *claim(NONE))
-        assert 0 < told < circle
+        assert 0 < refused_count < circle
 
 
 def takes_turns(
-    client: Client, handles: list[bytes], seed: int, ordered: bool, said: list[int]
+    client: Client, handles: list[bytes], seed: int, ordered: bool, codes_so_far: list[int]
 ) -> None:
     """Locks some of these files, at last all at once, and gives them back: so many times."""
     chance = random.Random(seed)
@@ -308,7 +308,7 @@ def takes_turns(
                 time.sleep(0.01)
             for handle in wanted:
                 client.ask("unlock", handle, *claim(NONE))
-            said += codes
+            codes_so_far += codes
             if not any(codes):
                 break
 
@@ -319,15 +319,15 @@ def test_processes_that_take_locks_of_many_servers_go_on(tmp_path: Path, ordered
     with group(tmp_path, 3) as servers:
         clients = [servers.servers[at % 3].client() for at in range(5)]
         opened = [[client.open(f"f{n}") for n in range(4)] for client in clients]
-        said: list[int] = []
+        codes: list[int] = []
         threads = [
-            threading.Thread(target=takes_turns, args=[client, handles, at, ordered, said])
+            threading.Thread(target=takes_turns, args=[client, handles, at, ordered, codes])
             for at, (client, handles) in enumerate(zip(clients, opened, strict=True))
         ]
         [thread.start() for thread in threads]
         [thread.join(120) for thread in threads]
         assert not any(thread.is_alive() for thread in threads)
-        assert set(said) == {0} if ordered else set(said) <= {0, errno.EDEADLK}
+        assert set(codes) == {0} if ordered else set(codes) <= {0, errno.EDEADLK}
 
 
 def test_locks_of_striped_files_hold_whichever_server_is_asked(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ NONCE, MUNGE = NUMBERS["hint"]["nonce"], NUMBERS["hint"]["munge"]
 def at(tmp_path: Path) -> Iterator[Path]:
     """munged's socket."""
     needs.require(["munged", "munge", "unmunge"])
-    with munged(tmp_path / "munge") as (said, _):
-        yield said
+    with munged(tmp_path / "munge") as (socket_path, _):
+        yield socket_path
 
 
 def credential(at: Path, *options: str, user: int | None = None) -> Callable[[bytes], bytes]:
@@ -36,8 +36,8 @@ def credential(at: Path, *options: str, user: int | None = None) -> Callable[[by
 
     def make(statement: bytes) -> bytes:
         command = ["munge", "-S", str(at), *options]
-        made = subprocess.run(command, input=statement, capture_output=True, check=True, user=user)
-        return made.stdout.strip()
+        munge = subprocess.run(command, input=statement, capture_output=True, check=True, user=user)
+        return munge.stdout.strip()
 
     return make
 
@@ -46,13 +46,13 @@ def test_both_sides_are_known_by_munge(tmp_path: Path, at: Path, token: Path) ->
     with server(tmp_path, "--tcp", "127.0.0.1:0", "--munge", str(at)) as served:
         served.drive("names", MUNGE=str(at))
         served.drive("large", "5000000", MUNGE=str(at))
-        for wrong, said in (
+        for wrong, message in (
             ({}, "it asks for a token or a munge credential"),
             ({"MUNGE": str(at) + "x"}, "does munged run on this node?"),
         ):
             with pytest.raises(AssertionError, match="13 connecting to server tcp") as refused:
                 served.drive("names", **wrong)
-            assert said in str(refused.value)
+            assert message in str(refused.value)
         with pytest.raises(AssertionError, match="it takes no token, but munge"):
             served.drive("names", TOKEN=str(token))
 
@@ -80,12 +80,12 @@ def test_a_wrong_credential_is_refused_by_name(tmp_path: Path, at: Path) -> None
     mine = credential(at)
 
     def replayed(statement: bytes) -> bytes:
-        made = mine(statement)
-        subprocess.run(["unmunge", "-S", at], input=made, capture_output=True, check=True)
-        return made
+        proof = mine(statement)
+        subprocess.run(["unmunge", "-S", at], input=proof, capture_output=True, check=True)
+        return proof
 
     def expired(statement: bytes) -> bytes:
-        made, later = (credential(at, "--ttl", "1")(statement) for _ in range(2))
+        first, later = (credential(at, "--ttl", "1")(statement) for _ in range(2))
         while (
             b"EXPIRED"
             not in subprocess.run(
@@ -93,7 +93,7 @@ def test_a_wrong_credential_is_refused_by_name(tmp_path: Path, at: Path) -> None
             ).stdout.upper()
         ):
             pass
-        return made
+        return first
 
     with munged(tmp_path / "other") as (other, _):
         wrong = {
@@ -105,8 +105,8 @@ def test_a_wrong_credential_is_refused_by_name(tmp_path: Path, at: Path) -> None
             "munge: ": lambda _: b"MUNGE:AwQDAAD:",
         }
         with server(tmp_path, "--tcp", "127.0.0.1:0", "--munge", str(at)) as served:
-            for said, make in wrong.items():
-                assert said in refusal(served, make)
+            for message, make in wrong.items():
+                assert message in refusal(served, make)
             Client(served.address, munge=mine).open("f")
 
 
@@ -118,8 +118,8 @@ def test_another_user_is_refused(tmp_path: Path) -> None:
             munged(Path(open_to_all)) as (at, _),
             server(tmp_path, "--tcp", "127.0.0.1:0", "--munge", str(at)) as served,
         ):
-            said = refusal(served, credential(at, user=65534))
-    assert "a credential of user 65534, not of user 0" in said
+            message = refusal(served, credential(at, user=65534))
+    assert "a credential of user 65534, not of user 0" in message
 
 
 def test_a_server_without_munged_says_so(tmp_path: Path) -> None:
@@ -147,10 +147,10 @@ def test_a_server_that_waits_for_munged_serves_others(tmp_path: Path, token: Pat
         hangs = threading.Event()
 
         def stopped(statement: bytes) -> bytes:
-            made = credential(at)(statement)
+            proof = credential(at)(statement)
             process.send_signal(signal.SIGSTOP)
             hangs.set()
-            return made
+            return proof
 
         waits = threading.Thread(target=refusal_or_not, args=(served, stopped))
         waits.start()
@@ -248,11 +248,13 @@ def test_servers_of_a_configuration_take_munge(tmp_path: Path, at: Path) -> None
         [[server]]
         """
     )
-    told = up(tmp_path, "servers.toml")
+    settings = up(tmp_path, "servers.toml")
     try:
-        assert told["FATHOM_FORWARD_MUNGE"] == str(at) and "FATHOM_FORWARD_TOKEN" not in told
+        assert (
+            settings["FATHOM_FORWARD_MUNGE"] == str(at) and "FATHOM_FORWARD_TOKEN" not in settings
+        )
         copy = ["dd", "if=/etc/hostname", f"of={tmp_path}/x/copy", "status=none"]
-        subprocess.run(copy, env=os.environ | told | {"LD_PRELOAD": str(PRELOAD)}, check=True)
+        subprocess.run(copy, env=os.environ | settings | {"LD_PRELOAD": str(PRELOAD)}, check=True)
         assert (tmp_path / "x/copy").read_bytes() == Path("/etc/hostname").read_bytes()
         (state,) = status(tmp_path)
         assert state["written_bytes"] == (tmp_path / "x/copy").stat().st_size

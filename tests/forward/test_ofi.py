@@ -76,8 +76,8 @@ def test_a_forked_child_has_its_own_connection(served: Server, token: Path) -> N
 
 
 def test_a_stopped_server_ends_no_program(served: Server, token: Path) -> None:
-    said = served.drive("stopped", str(served.process.pid), TOKEN=str(token))
-    assert "write of stopped (200000 bytes at 0)" in said and served.address in said
+    output = served.drive("stopped", str(served.process.pid), TOKEN=str(token))
+    assert "write of stopped (200000 bytes at 0)" in output and served.address in output
     assert (served.export / "stopped").read_bytes()[:3] == b"now"
 
 
@@ -94,9 +94,9 @@ def test_a_client_finds_the_server_that_comes_after_a_killed_one(
         assert program.stdout and program.stdout.readline() == "accepted\n"
         first.end(signal.SIGKILL)
     with server(tmp_path, *options):
-        said, _ = program.communicate("go\n", timeout=60)
+        output, _ = program.communicate("go\n", timeout=60)
     assert program.returncode == 0
-    assert "lost" in said and "5 bytes at 100" in said
+    assert "lost" in output and "5 bytes at 100" in output
 
 
 def spent(pid: int) -> int:
@@ -131,7 +131,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, token: Path) -> None:
     needs.require(["library:fabric"])
     (tmp_path / "libfabric.so.1").touch()
     broken = {"LD_LIBRARY_PATH": str(tmp_path)}
-    for address, environment, said in (
+    for address, environment, message in (
         ("ofi+nosuch:127.0.0.1:1", {}, "libfabric: nosuch: "),
         ("ofi:127.0.0.1", {}, "an address is unix:PATH, tcp:HOST:PORT or ofi:HOST:PORT"),
         (f"ofi+tcp:127.0.0.1:{free_port()}", {}, "Connection refused"),
@@ -141,8 +141,8 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, token: Path) -> None:
             [DRIVE, "names", address], env=os.environ | environment | {"TOKEN": str(token)},
             capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
-        assert done.returncode == 3 and said in done.stdout, done.stdout + done.stderr
-    for options, environment, said in (
+        assert done.returncode == 3 and message in done.stdout, done.stdout + done.stderr
+    for options, environment, message in (
         (["--ofi", "127.0.0.1:0"], {}, "give --token FILE or --munge"),
         (["--ofi", "127.0.0.1:0", "--token", token], broken, "libfabric.so.1 is not installed"),
         (["--ofi", "+nosuch:127.0.0.1:0", "--token", token], {}, "libfabric: nosuch: "),
@@ -151,7 +151,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, token: Path) -> None:
             [ENGINE, "forward", tmp_path, *options], env=os.environ | environment,
             capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
-        assert done.returncode and said in done.stderr and done.stderr.count("\n") == 1
+        assert done.returncode and message in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_servers_of_a_configuration_share_a_file_over_libfabric(
@@ -174,13 +174,16 @@ def test_servers_of_a_configuration_share_a_file_over_libfabric(
             port = {free_port()}
             """
         )
-        told = up(tmp_path, "servers.toml")
+        settings = up(tmp_path, "servers.toml")
         try:
-            servers = told["FATHOM_FORWARD_SERVERS"].split(";")
+            servers = settings["FATHOM_FORWARD_SERVERS"].split(";")
             assert all(address.startswith("ofi+tcp:") for address in servers)
             for name in ("a", "b", "c"):
                 for address in servers:
-                    each = told | {"FATHOM_FORWARD_SERVERS": address, "LD_PRELOAD": str(PRELOAD)}
+                    each = settings | {
+                        "FATHOM_FORWARD_SERVERS": address,
+                        "LD_PRELOAD": str(PRELOAD),
+                    }
                     subprocess.run(
                         ["sh", "-c", f"echo 12345 >> {tmp_path}/x/{name}"],
                         env=os.environ | each, check=True,

@@ -74,15 +74,15 @@ static const struct fathom_fwd_plugin_operation all[] = {
 
 def compiled(place: Path, source: str | Path, *options: str) -> Path:
     """The library of a source: a file's or a text's."""
-    made = place / f"plugin{len(list(place.glob('*.so')))}.so"
+    library = place / f"plugin{len(list(place.glob('*.so')))}.so"
     if isinstance(source, str):
-        file = made.with_suffix(".c")
+        file = library.with_suffix(".c")
         file.write_text(HEADER + source)
     else:
         file = source
     words = ["cc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{ROOT}/forward/include"]
-    subprocess.run([*words, *options, file, "-o", made], check=True)
-    return made
+    subprocess.run([*words, *options, file, "-o", library], check=True)
+    return library
 
 
 def odd(place: Path, entry: str = ENTRY.replace("VERSION", "FATHOM_FWD_PLUGIN_VERSION")) -> Path:
@@ -213,7 +213,7 @@ def test_calls_of_many_clients_run_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda at: odd(at, ENTRY.replace("VERSION", "9")), "it is of version 9 of"),
         (lambda at: compiled(at, "int nothing;"), "it has no function fathom_fwd_plugin"),
@@ -231,13 +231,13 @@ def test_calls_of_many_clients_run_at_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_plugin_that_does_not_fit_is_refused_at_the_start(
-    tmp_path: Path, make: Callable[[Path], Path], said: str
+    tmp_path: Path, make: Callable[[Path], Path], message: str
 ) -> None:
     plugin = make(tmp_path)
     with pytest.raises(AssertionError) as ended:
         Server(tmp_path / "store", "--unix", str(tmp_path / "s"), "--plugin", str(plugin))
     lines = (tmp_path / "server.log").read_text().splitlines()
-    assert len(lines) == 1 and f"--plugin {plugin}: " in lines[0] and said in lines[0], ended
+    assert len(lines) == 1 and f"--plugin {plugin}: " in lines[0] and message in lines[0], ended
 
 
 def renamed(place: Path, name: str) -> Path:

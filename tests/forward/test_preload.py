@@ -72,10 +72,10 @@ class Skin:
         assert local.returncode == 0, local.stderr
         ours = self.run(*words, self.prefix)
         assert ours.returncode == 0, ours.stderr
-        said = ours.stdout.replace(str(self.prefix), "DIR")
-        assert said == local.stdout.replace(str(self.local), "DIR")
+        output = ours.stdout.replace(str(self.prefix), "DIR")
+        assert output == local.stdout.replace(str(self.local), "DIR")
         assert not self.prefix.exists()
-        return said
+        return output
 
 
 @contextmanager
@@ -85,17 +85,17 @@ def by(way: str, place: Path) -> Iterator[Skin]:
     token.touch(0o600)
     token.write_text("0123456789abcdef" * 4)
     tcp = ("--tcp", "127.0.0.1:0", "--token", str(token))
-    made = Skin(place, *tcp, token=token) if way == "tcp" else Skin(place)
+    started = Skin(place, *tcp, token=token) if way == "tcp" else Skin(place)
     try:
-        yield made
+        yield started
     finally:
-        made.server.end(signal.SIGKILL)
+        started.server.end(signal.SIGKILL)
 
 
 @pytest.fixture
 def skin(tmp_path: Path) -> Iterator[Skin]:
-    with by("unix", tmp_path) as made:
-        yield made
+    with by("unix", tmp_path) as started:
+        yield started
 
 
 def test_accepted_writes_are_seen_at_once_and_are_written_when_close_returns(skin: Skin) -> None:
@@ -146,10 +146,10 @@ def test_every_file_function_of_libc_is_wrapped_or_left_for_a_reason() -> None:
 
 def _functions(library: Path) -> set[str]:
     """Exported, and for programs."""
-    said = subprocess.run(
+    symbols = subprocess.run(
         ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
     )
-    words = [line.split() for line in said.stdout.splitlines()]
+    words = [line.split() for line in symbols.stdout.splitlines()]
     return {w[2].split("@")[0] for w in words if w[1] in "TWi" and "GLIBC_PRIVATE" not in w[2]}
 
 
@@ -227,8 +227,8 @@ def test_a_server_that_is_gone_is_an_error_and_no_hang(skin: Skin, how: signal.S
     )  # fmt: skip
     assert program.stdout and program.stdout.readline() == "go\n"
     skin.server.process.send_signal(how)
-    said, stderr = program.communicate("\n", timeout=120)
-    assert len(said.split()) == 3 and "written" not in said
+    output, stderr = program.communicate("\n", timeout=120)
+    assert len(output.split()) == 3 and "written" not in output
     ours = [line for line in stderr.splitlines() if line.startswith("fathom forward:")]
     assert 1 <= len(ours) <= 2 and skin.server.address in ours[0]
 
@@ -258,8 +258,10 @@ def test_without_a_prefix_nothing_changes(tmp_path: Path) -> None:
         "print(sorted(os.listdir('/proc/self/fd'), key=int))"
     )
     command = ["python3", "-S", "-c", code, tmp_path / "f"]
-    said = [subprocess.check_output(command, env=e, text=True) for e in (os.environ, environment)]
-    assert said[0] == said[1]
+    outputs = [
+        subprocess.check_output(command, env=e, text=True) for e in (os.environ, environment)
+    ]
+    assert outputs[0] == outputs[1]
 
 
 @pytest.mark.parametrize("order", ["{preload}:{tracer}", "{tracer}:{preload}"])
@@ -388,6 +390,6 @@ for unlock in (fcntl.lockf, fcntl.flock):
     assert running.stdout and running.stdout.readline() == "locked\n"
     skin.server.end(signal.SIGKILL)
     skin.server = Server(skin.export.parent)
-    said = running.communicate("go on\n", timeout=60)
-    assert (running.returncode, said[0]) == (0, "ENOLCK\nENOLCK\n"), said
-    assert "the locks of f were lost" in said[1]
+    outputs = running.communicate("go on\n", timeout=60)
+    assert (running.returncode, outputs[0]) == (0, "ENOLCK\nENOLCK\n"), outputs
+    assert "the locks of f were lost" in outputs[1]

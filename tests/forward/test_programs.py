@@ -37,9 +37,9 @@ def test_the_bytes_of_each_program_are_told_apart_on_each_server(
         capture_output=True, timeout=240, check=True,
     )  # fmt: skip
     assert main(["landscape", str(tmp_path / "both"), "--interference", "--json"]) == 0
-    said = json.loads(capfd.readouterr().out)
+    landscape = json.loads(capfd.readouterr().out)
     wrote: dict[str, dict[str, int]] = {}
-    for row in said["servers"]:
+    for row in landscape["servers"]:
         wrote.setdefault(row["run"], {})[row["server"].rpartition("/")[2]] = row["bytes_written"]
     copied = wrote.pop("both:not recorded")  # into files/, when the programs had ended
     assert not any(copied.values())

@@ -66,8 +66,8 @@ def test_a_file_is_opened_by_its_handle_alone(served: Server) -> None:
 
 def test_names_are_those_of_the_directory(served: Server) -> None:
     client = served.client()
-    made = client.ask("mkdir", ROOT_HANDLE, 0o755, b"d")[0]
-    handle = client.ask("open", made, CREATE | WRITE, 0o600, b"f")[0]
+    folder = client.ask("mkdir", ROOT_HANDLE, 0o755, b"d")[0]
+    handle = client.ask("open", folder, CREATE | WRITE, 0o600, b"f")[0]
     client.write(handle, 0, b"hello")
     about = (served.export / "d/f").stat()
     attr = client.ask("getattr", handle)
@@ -83,7 +83,7 @@ def test_names_are_those_of_the_directory(served: Server) -> None:
     for kind in (0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
         with pytest.raises(Refused, match=r"mknod no on server .*Invalid argument"):
             client.ask("mknod", ROOT_HANDLE, kind | 0o640, 0, b"no")
-    client.ask("rename", made, b"f", ROOT_HANDLE, b"g", 0)
+    client.ask("rename", folder, b"f", ROOT_HANDLE, b"g", 0)
     assert sorted(path.name for path in served.export.iterdir()) == ["again", "d", "g", "soft"]
     assert (served.export / "again").read_text() == "hello"
     names, cookie, more = set(), 0, True
@@ -113,10 +113,10 @@ def test_the_space_of_a_removed_file_is_given_back_when_nobody_holds_it(served: 
             for fd in Path(f"/proc/{served.process.pid}/fd").iterdir():
                 with contextlib.suppress(FileNotFoundError):  # closed meanwhile
                     there.add(fd.readlink().name)
-            found = {name for name in there if name.endswith(" (deleted)")}
-            if found == {f"{name} (deleted)" for name in names}:
+            deleted = {name for name in there if name.endswith(" (deleted)")}
+            if deleted == {f"{name} (deleted)" for name in names}:
                 return
-            assert time.monotonic() < end, found
+            assert time.monotonic() < end, deleted
             time.sleep(0.01)
 
     client = served.client()
@@ -324,8 +324,8 @@ def test_data_that_never_comes_is_a_gap(tmp_path: Path) -> None:
         deadline = time.time() + 20
         while len(gaps := other.ask("gaps", handle, 0)[0]) < 2 and time.time() < deadline:
             time.sleep(0.2)
-        said = [(offset, length, client_id) for offset, length, client_id, _, _ in gaps]
-        assert said == [(5, 100_000, client.id), (5 + 100_004, 10_000, client.id)]
+        gap_rows = [(offset, length, client_id) for offset, length, client_id, _, _ in gaps]
+        assert gap_rows == [(5, 100_000, client.id), (5 + 100_004, 10_000, client.id)]
         while (clients := other.status()["clients"]) > 1 and time.time() < deadline:
             time.sleep(0.2)
         assert clients == 1
@@ -495,8 +495,8 @@ def test_tcp_asks_for_the_token(tmp_path: Path) -> None:
         del good_address
     raw = socket.create_connection(("127.0.0.1", int(served.addresses[0].rsplit(":", 1)[1])))
     raw.sendall(Frame(1, OPS["ping"], 5, 1, body=request("ping", [])).encode())
-    said = raw.recv(65536)
-    assert int.from_bytes(said[36:40], "little") == STATUS["auth"]
+    refusal = raw.recv(65536)
+    assert int.from_bytes(refusal[36:40], "little") == STATUS["auth"]
     assert raw.recv(100) == b""
     assert served.stop() == 0
 

@@ -385,19 +385,19 @@ def test_names_and_modes_are_those_of_a_directory(tmp_path: Path) -> None:
 def test_appends_of_many_clients_tile_a_striped_file(tmp_path: Path) -> None:
     with stripes(tmp_path, 3, 1000) as servers:
         clients = [server.client() for server in servers.servers for _ in range(2)]
-        told: dict[int, bytes] = {}
+        appended: dict[int, bytes] = {}
 
         def append(number: int, client: Client) -> None:
             handle = client.open("log")
             for step in range(20):
                 data = bytes([number * 20 + step]) * (number * 531 + step * 7 + 1)
-                told[client.append(handle, data)] = data
+                appended[client.append(handle, data)] = data
 
         threads = [threading.Thread(target=append, args=each) for each in enumerate(clients)]
         [thread.start() for thread in threads]
         [thread.join(60) for thread in threads]
-        content = b"".join(told[offset] for offset in sorted(told))
-        assert len(told) == 120
+        content = b"".join(appended[offset] for offset in sorted(appended))
+        assert len(appended) == 120
         client = clients[0]
         assert client.read(client.open("log"), (0, len(content) + 1)) == [content]
 
@@ -452,7 +452,7 @@ def test_what_is_written_together_on_another_server_names_all_callers_and_their_
         for server in servers.servers:
             server.process.terminate()
         assert [server.process.wait(60) for server in servers.servers] == [0, 0]
-        found, paths = (
+        links, paths = (
             [tuple(row.values()) for row in fathom.open(run).sql(text).to_pylist()]
             for text in (
                 "select c.op, c.bytes as whole, l.to_seq, l.bytes, l.kind from links l"
@@ -470,7 +470,7 @@ def test_what_is_written_together_on_another_server_names_all_callers_and_their_
         (30, 21, 10),
         (10, 501, 10),
     ]
-    assert found == [
+    assert links == [
         *[("pwritev", *each, "carries") for each in of_each],
         *[("write", *each, "serves") for each in of_each],
     ]
@@ -512,11 +512,11 @@ def shares(size: int, stripe: int, order: list[int]) -> dict[int, int]:
 def on_servers(servers: Stripes, path: str) -> dict[int, int]:
     """The same, as it is on the disks: of the one file there is."""
     assert len(servers.by_id()) == 1, path
-    found = {}
+    bytes_of = {}
     for number in range(servers.count):
         for one in (servers.store(number) / ".fathom-forward/data").iterdir():
-            found[number] = one.stat().st_size
-    return found
+            bytes_of[number] = one.stat().st_size
+    return bytes_of
 
 
 def test_a_file_lies_on_the_servers_that_were_wished(tmp_path: Path) -> None:
@@ -537,15 +537,15 @@ def test_a_file_lies_on_the_servers_that_were_wished(tmp_path: Path) -> None:
             one.write(handle, 0, content)
             assert other.read(other.open("f"), (0, 40_000)) == [content]
             assert other.size(handle) == len(content)
-            made = int(next(iter(servers.by_id())).name, 16) % 4
-            order = order or [(made + row) % 4 for row in range(4)]
+            first_server = int(next(iter(servers.by_id())).name, 16) % 4
+            order = order or [(first_server + row) % 4 for row in range(4)]
             assert on_servers(servers, "f") == shares(len(content), stripe, order)
             other.ask("setattr", other.open("f"), SIZE, 0, 0, 0, 12_345, 0, 0, 0, 0)
             assert one.read(handle, (0, 40_000)) == [content[:12_345]]
-            kept = on_servers(servers, "f")
-            assert {server: kept[server] for server, length in kept.items() if length} == shares(
-                12_345, stripe, order
-            )
+            lengths = on_servers(servers, "f")
+            assert {
+                server: lengths[server] for server, length in lengths.items() if length
+            } == shares(12_345, stripe, order)
             one.ask("release", handle)
             other.ask("unlink", ROOT_HANDLE, b"f")
             one.close()
@@ -563,10 +563,10 @@ def test_programs_wish_by_the_environment(tmp_path: Path) -> None:
             "FATHOM_FORWARD_SERVERS": f"unix:{tmp_path}/s0",
             "FATHOM_FORWARD_PREFIX": "/fwd",
         }
-        for said, order in (("size=8k,servers=2,first=2", [2, 0]), ("servers=1,first=1", [1])):
-            env["FATHOM_FORWARD_STRIPING"] = said
+        for wish, order in (("size=8k,servers=2,first=2", [2, 0]), ("servers=1,first=1", [1])):
+            env["FATHOM_FORWARD_STRIPING"] = wish
             subprocess.run(["cp", str(tmp_path / "in"), "/fwd/f"], env=env, check=True)
-            stripe = 8 * KIB if "8k" in said else 4 * KIB
+            stripe = 8 * KIB if "8k" in wish else 4 * KIB
             assert on_servers(servers, "f") == shares(50_000, stripe, order)
             subprocess.run(["rm", "/fwd/f"], env=env, check=True)
             settled(servers, 0, 0)

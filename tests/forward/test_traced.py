@@ -58,14 +58,14 @@ def test_a_request_and_its_accesses_are_rows_that_name_the_clients_call(tmp_path
         client.write(handle, 100, b"x" * 50, **called(7))
         client.ask("read", handle, [(100, 50)], **called(8))
         client.ask("commit", handle, 3, **called(9))
-    found = rows(
+    accesses = rows(
         run,
         "select layer, op, c.kind, size, file_offset, bytes, f.path from calls c left join files f using (file)"
         " where op in ('write', 'read', 'pwritev', 'pread') order by start",
     )
     path = str(served.export / "f")
     both = {
-        (r["layer"], r["op"], r["size"], r["file_offset"], r["bytes"], r["path"]) for r in found
+        (r["layer"], r["op"], r["size"], r["file_offset"], r["bytes"], r["path"]) for r in accesses
     }
     assert both == {
         ("server", "write", 50, 100, 50, path),
@@ -180,10 +180,10 @@ def test_a_block_that_is_kept_is_one_access_of_the_call_for_which_it_was_read(
 def test_what_a_killed_server_had_recorded_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = subprocess.run(
+    env_command = subprocess.run(
         [paths.FATHOM, "env", "-o", tmp_path / "r"], capture_output=True, text=True, check=True
     )
-    for line in made.stdout.splitlines():
+    for line in env_command.stdout.splitlines():
         name, _, value = line.removeprefix("export ").partition("=")
         if name.startswith("FATHOM_"):
             monkeypatch.setenv(name, shlex.split(value)[0])

@@ -78,8 +78,8 @@ def test_it_is_taken_back_where_they_do_not(steering: Steering, put: Any) -> Non
 
 def test_what_no_file_takes_is_taken_back(steering: Steering) -> None:
     slow = look(16, 65536, 0.5)
-    lines_ = list(lines(steering, *[slow] * (PATIENCE + 2)))
-    assert len(lines_) == 1 and "taken back: accesses stayed 16: no file took it" in lines_[0]
+    answers = list(lines(steering, *[slow] * (PATIENCE + 2)))
+    assert len(answers) == 1 and "taken back: accesses stayed 16: no file took it" in answers[0]
 
 
 def test_no_change_is_an_answer(steering: Steering, put: Any) -> None:

@@ -75,9 +75,9 @@ def known(place: Path, name: str) -> Entry:
     """As a search of this program would leave it."""
     kernel, ranks, arguments, given = KNOWN[name]
     run = open_run(recorded(place, kernel, ranks, arguments))
-    groups_ = groups(run)
-    every = [path for one in groups_ for path in one.paths]
-    tuned = tuple(Tuned(one.files, one.file_system, one.shape, (given,)) for one in groups_)
+    file_groups = groups(run)
+    every = [path for one in file_groups for path in one.paths]
+    tuned = tuple(Tuned(one.files, one.file_system, one.shape, (given,)) for one in file_groups)
     return Entry(
         name, 1.7e9, "runtime", "s", False, 2.0, 1.0, (2.0,), (1.0,), "gain", ranks_of(run), stack_of(run),
         machine_of(run, every), tuned,

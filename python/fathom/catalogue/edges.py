@@ -46,7 +46,7 @@ def op_name(api: Api, call: Call) -> str:
 
 def edges(catalogue: Catalogue) -> list[Edge]:
     """Every edge, numbered from 0."""
-    edges_: list[Edge] = []
+    numbered: list[Edge] = []
     number = 0
     rows = {
         (api.layer, call.op): (api, call)
@@ -64,6 +64,6 @@ def edges(catalogue: Catalogue) -> list[Edge]:
             pairs += [(None, name) for name in call.fortran]
             for form, symbol in pairs:
                 other = rows.get((call.otherwise, call.op))
-                edges_.append(Edge(api, index, call, form, symbol, number, api.copies, other))
+                numbered.append(Edge(api, index, call, form, symbol, number, api.copies, other))
                 number += api.copies
-    return edges_
+    return numbered

@@ -215,7 +215,7 @@ def _value(row: Row) -> Value:
 
 
 def _c_values(row: Row) -> tuple[Value, ...]:
-    values_ = []
+    c_values = []
     for table in row.data["values"]:
         one = Row(row.path, f"{row.name} {table.get('name', '')}", table, VALUE_KEYS)
         c = one_of(one, "c", one.text("c"), C_TYPES)
@@ -224,15 +224,15 @@ def _c_values(row: Row) -> tuple[Value, ...]:
         kind = "choice" if words else "bytes" if one.flag("bytes") else kinds.get(c, "int")
         if kind in ("int", "bytes", "number") and "least" not in one.data:
             raise one.error("least", "is missing")
-        values_.append(
+        c_values.append(
             Value(
                 one.text("name"), kind, one.data.get("least"), one.data.get("most"), tuple(words),
                 tuple(words.values()), c, c == "dims",
             )
         )  # fmt: skip
-    if any(value.many for value in values_) and len(values_) > 1:
+    if any(value.many for value in c_values) and len(c_values) > 1:
         raise row.error("values", "extents go alone")
-    return tuple(values_)
+    return tuple(c_values)
 
 
 def _proof(row: Row) -> Proof | None:

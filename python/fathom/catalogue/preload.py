@@ -81,15 +81,15 @@ def places(call: Call) -> list[Place]:
     """The paths that a call is given."""
     names = {p.name for p in call.parameters if p.type in ("const char *", "char *")}
     every = {p.name for p in call.parameters}
-    places_ = []
+    path_places = []
     for variable, path, directory in (
         ("at", "path", "dirfd"),
         ("to_place", "to", "to_dirfd"),
     ):
         if path in names:
             where = directory if directory in every else "AT_FDCWD"
-            places_.append(Place(variable, where, path))
-    return places_
+            path_places.append(Place(variable, where, path))
+    return path_places
 
 
 def streams(call: Call) -> list[str]:

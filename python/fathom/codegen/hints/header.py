@@ -103,9 +103,9 @@ class Maker:
 
     def array(self, path: str, kind: str, dims: list[str], remarks: tuple[str, ...] = ()) -> Array:
         """A variable more."""
-        array_ = Array(name_of(path, self._arrays), path.strip("/"), kind, tuple(dims), remarks)
-        self.sketch.arrays.append(array_)
-        return array_
+        new_array = Array(name_of(path, self._arrays), path.strip("/"), kind, tuple(dims), remarks)
+        self.sketch.arrays.append(new_array)
+        return new_array
 
     def attribute(self, of: str | None, one: Attribute) -> None:
         """Where the hints can say it; else it is among what was left out."""

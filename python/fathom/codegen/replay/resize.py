@@ -146,8 +146,8 @@ class _Resizing:
             if other or any(p.below_hdf5 for p in seen):
                 raise Irregular(f"where {other or 'HDF5'} puts what in a file is not worked out")
             path = seen[0].path if seen else one.path
-            layout_ = self._layouts[number] = layout(seen, self.job, path in self.own)
-            for at, region in enumerate(layout_.regions):
+            grown_layout = self._layouts[number] = layout(seen, self.job, path in self.own)
+            for at, region in enumerate(grown_layout.regions):
                 self.arrays[f"array {at + 1} of {_last(path)} (bytes)"] = region.array
         return self._layouts[number]
 

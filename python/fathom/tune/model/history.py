@@ -49,11 +49,11 @@ def read(folder: Path) -> History:
     size = next((one.measures for one in ledger.trials() if one.measures), None)
     scale = Scale(until.ranks, _bytes(size))
     application = application_of(options["program"])
-    space_ = of_data(space)
+    knob_space = of_data(space)
     rows = tuple(
-        Row(named(space_, t.point), _cost(t, objective), scale, application) for t in ended
+        Row(named(knob_space, t.point), _cost(t, objective), scale, application) for t in ended
     )
-    return History(folder.stem, space_, until, objective, options["group"], rows)
+    return History(folder.stem, knob_space, until, objective, options["group"], rows)
 
 
 def _cost(trial: Trial, objective: Objective) -> float:

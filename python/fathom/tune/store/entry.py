@@ -191,10 +191,10 @@ def _flag(value: Any) -> bool:
 
 
 def _tuned(data: Any) -> Tuned:
-    shape_ = data["shape"]
+    table = data["shape"]
     shape = Shape(
-        _text(shape_["key"]), _count(shape_["ranks"]), _count(shape_["arrays"]), _count(shape_["bytes"]),
-        _finite(shape_["rank_bytes"]), _count(shape_["run_bytes"]), _finite(shape_["share"]),
+        _text(table["key"]), _count(table["ranks"]), _count(table["arrays"]), _count(table["bytes"]),
+        _finite(table["rank_bytes"]), _count(table["run_bytes"]), _finite(table["share"]),
     )  # fmt: skip
     assert shape.parts
     given = tuple(map(_given, data["settings"]))

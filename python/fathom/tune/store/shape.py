@@ -78,14 +78,14 @@ class Group:
     shape: Shape
 
 
-def groups(run: Run, patterns_: Patterns | None = None) -> list[Group]:
+def groups(run: Run, seen: Patterns | None = None) -> list[Group]:
     """Of a run, the most bytes first; what says nothing of where has none. Raises RunError of a damaged run."""
-    patterns_ = patterns_ or patterns(Remembered(run))
+    seen = seen or patterns(Remembered(run))
     rows = run.sql("select path, file_system from files").to_pylist()
     systems = {row["path"]: row["file_system"] or "" for row in rows}
     alike: dict[str, list[Pattern]] = {}
-    for one in patterns_.patterns:
-        alike.setdefault(patterns_.files.get(one.file, one.path), []).append(one)
+    for one in seen.patterns:
+        alike.setdefault(seen.files.get(one.file, one.path), []).append(one)
     ordered = sorted(alike.items(), key=lambda item: (-_bytes(item[1]), item[0]))
     return [_group(files, some, systems) for files, some in ordered]
 
