@@ -19,8 +19,8 @@ def recorded(folder: Path, name: str) -> Path:
     ledger, space = Ledger(place / "tune.db"), of_data(data["space"])
     ledger.base.execute("pragma synchronous = off")  # no disk is waited for with each row
     asked = options(program=tuple(data["program"]), objective=data["objective"])
-    kept = {"format": FORMAT, "options": asked.data(), "space": space.data(), "first": []}
-    for key, value in {**kept, "limits": data["limits"]}.items():
+    values = {"format": FORMAT, "options": asked.data(), "space": space.data(), "first": []}
+    for key, value in {**values, "limits": data["limits"]}.items():
         ledger.keep(key, value)
     measures = {"bytes_written": data["bytes_written"], "bytes_read": 0}
     for number, (stage, point, state, seconds, score) in enumerate(data["trials"]):

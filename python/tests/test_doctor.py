@@ -44,22 +44,22 @@ def library(place: Path, name: str) -> Path:
 
 
 def by_name(findings: Iterable[Finding]) -> dict[str, Finding]:
-    return {found.what: found for found in findings}
+    return {one.what: one for one in findings}
 
 
 def of(path: Path) -> dict[str, Finding]:
-    found = by_name(program.check(path))
-    assert all(one.do for one in found.values() if one.verdict == "problem")
-    return found
+    findings = by_name(program.check(path))
+    assert all(one.do for one in findings.values() if one.verdict == "problem")
+    return findings
 
 
 # Programs.
 
 
 def test_a_static_program(tmp_path: Path) -> None:
-    found = of(build(tmp_path, "-static"))["program"]
-    assert (found.verdict, "static" in found.detail) == ("problem", True)
-    assert "fathom cc" in found.do
+    finding = of(build(tmp_path, "-static"))["program"]
+    assert (finding.verdict, "static" in finding.detail) == ("problem", True)
+    assert "fathom cc" in finding.do
 
 
 @needs("mpicc.mpich", "mpicc.openmpi")
@@ -73,14 +73,14 @@ def test_two_mpis_in_one_program(tmp_path: Path) -> None:
         ).stdout.split()
         if word.startswith(("-L", "-l"))
     ]
-    found = of(build(tmp_path, "-Wl,--no-as-needed", *flags, text=text))["MPI"]
-    assert (found.verdict, "MPICH and Open MPI" in found.detail) == ("problem", True)
+    finding = of(build(tmp_path, "-Wl,--no-as-needed", *flags, text=text))["MPI"]
+    assert (finding.verdict, "MPICH and Open MPI" in finding.detail) == ("problem", True)
 
 
 def test_one_mpi_under_two_names_is_one(tmp_path: Path) -> None:
     both = [library(tmp_path, name) for name in ("libmpich.so.12", "libmpichfort.so.12")]
-    found = of(build(tmp_path, "-Wl,--no-as-needed", *both, f"-Wl,-rpath,{tmp_path}"))
-    assert (found["MPI"].verdict, found["MPI"].detail) == ("ok", "MPICH")
+    findings = of(build(tmp_path, "-Wl,--no-as-needed", *both, f"-Wl,-rpath,{tmp_path}"))
+    assert (findings["MPI"].verdict, findings["MPI"].detail) == ("ok", "MPICH")
 
 
 def test_a_library_that_is_not_there(tmp_path: Path) -> None:
@@ -108,9 +108,9 @@ def test_hdf5_linked_in_statically_and_not(tmp_path: Path) -> None:
     )
     subprocess.run(["strip", path], check=True)
     assert of(path)["layer hdf5"].verdict == "limit"
-    found = of(build(tmp_path, "-shlib", text=HDF5, cc="h5pcc.mpich"))
-    assert found["layer hdf5"] == Finding("layer hdf5", "ok", "H5Dwrite, H5Fclose, H5Fcreate")
-    assert "mpiio" in found["by a library"].detail
+    findings = of(build(tmp_path, "-shlib", text=HDF5, cc="h5pcc.mpich"))
+    assert findings["layer hdf5"] == Finding("layer hdf5", "ok", "H5Dwrite, H5Fclose, H5Fcreate")
+    assert "mpiio" in findings["by a library"].detail
     assert by_name(mpi.hdf5())["HDF5"].verdict == "limit"
 
 
@@ -122,8 +122,8 @@ def test_layers_that_a_program_calls(tmp_path: Path) -> None:
 int main(int argc, char **argv) { MPI_File f; MPI_Init(&argc, &argv);
 	MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &f); MPI_Barrier(MPI_COMM_WORLD);
 	return puts("x") + (int)pwrite(1, "", 0, 0); }"""
-    found = of(build(tmp_path, text=text, cc="mpicc.openmpi"))
-    layers = {name: one.detail for name, one in found.items() if name.startswith("layer ")}
+    findings = of(build(tmp_path, text=text, cc="mpicc.openmpi"))
+    layers = {name: one.detail for name, one in findings.items() if name.startswith("layer ")}
     assert layers == {
         "layer mpi": "MPI_Barrier", "layer mpiio": "MPI_File_open", "layer posix": "pwrite", "layer stdio": "puts",
     }  # fmt: skip
@@ -156,33 +156,33 @@ def test_a_debug_file_of_its_own_is_not_read(tmp_path: Path) -> None:
     for words in (["--only-keep-debug"], ["--strip-all", f"--add-gnu-debuglink={debug}"]):
         out = debug if words[0] == "--only-keep-debug" else path
         subprocess.run(["objcopy", *words, path, out], check=True)
-    found = of(path)["source lines"]
-    assert (found.verdict, "its debug file is not read" in found.detail) == ("limit", True)
+    finding = of(path)["source lines"]
+    assert (finding.verdict, "its debug file is not read" in finding.detail) == ("limit", True)
 
 
 @needs("musl-gcc")
 def test_another_c_library(tmp_path: Path) -> None:
-    found = of(build(tmp_path, cc="musl-gcc"))["program"]
-    assert (found.verdict, "ld-musl" in found.detail) == ("problem", True)
+    finding = of(build(tmp_path, cc="musl-gcc"))["program"]
+    assert (finding.verdict, "ld-musl" in finding.detail) == ("problem", True)
 
 
 @pytest.mark.parametrize("loader", ["/system/bin/linker64", "/lib/ld-uClibc.so.0"])
 def test_any_other_loader(tmp_path: Path, loader: str) -> None:
-    found = of(build(tmp_path, f"-Wl,--dynamic-linker={loader}"))["program"]
-    assert (found.verdict, loader in found.detail) == ("problem", True)
+    finding = of(build(tmp_path, f"-Wl,--dynamic-linker={loader}"))["program"]
+    assert (finding.verdict, loader in finding.detail) == ("problem", True)
 
 
 def test_a_go_program(tmp_path: Path) -> None:
     """Its note, in a program of C: what Go's linker puts in is what is looked for."""
     note = '__asm__(".section .note.go.buildid, \\"a\\"; .long 4, 4, 4, 0x6f47, 0"); int main(void) { return 0; }'
-    found = of(build(tmp_path, text=note))["program"]
-    assert (found.verdict, "Go" in found.detail) == ("limit", True)
+    finding = of(build(tmp_path, text=note))["program"]
+    assert (finding.verdict, "Go" in finding.detail) == ("limit", True)
 
 
 def test_shells_and_launchers_are_known() -> None:
     """What the library leaves alone (runtime/core/process.c), doctor says."""
-    found = of(Path("/bin/sh"))["program"]
-    assert (found.verdict, "own calls are not recorded" in found.detail) == ("limit", True)
+    finding = of(Path("/bin/sh"))["program"]
+    assert (finding.verdict, "own calls are not recorded" in finding.detail) == ("limit", True)
     text = (Path(__file__).parents[2] / "runtime" / "core" / "process.c").read_text()
     names = re.findall(r'"([^"]+)"', text.split("launchers[] = {")[1].split("NULL")[0])
     assert len(names) > 30
@@ -233,8 +233,8 @@ def test_symbols_are_those_of_nm() -> None:
     path = Path(sys.executable).resolve()
     image = elf.read(path)
     assert image is not None
-    told = subprocess.run(["nm", "-D", path], capture_output=True, text=True, check=True).stdout
-    rows = [line.split() for line in told.splitlines()]
+    symbols = subprocess.run(["nm", "-D", path], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in symbols.splitlines()]
     wanted = {row[-1].partition("@")[0] for row in rows if row[-2] == "U"}
     assert wanted <= image.imports | {
         name for name in wanted if name in ("stdin", "stdout", "stderr", "environ")
@@ -266,36 +266,36 @@ def full(tmp_path: Path) -> Iterator[Path]:
 @ROOT
 def test_no_memory_for_rings(full: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FATHOM_RING", str(full / "ring"))
-    (found,) = machine.rings()
-    assert (found.verdict, "0 B of 1 MiB free" in found.detail) == ("problem", True)
+    (finding,) = machine.rings()
+    assert (finding.verdict, "0 B of 1 MiB free" in finding.detail) == ("problem", True)
     (full / "filling").unlink()
-    (found,) = machine.rings()
-    assert found.verdict == "limit"
+    (finding,) = machine.rings()
+    assert finding.verdict == "limit"
 
 
 @ROOT
 def test_no_room_for_the_run(full: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(full)
-    (found,) = machine.run_directory()
-    assert (found.verdict, "-o" in found.do) == ("problem", True)
+    (finding,) = machine.run_directory()
+    assert (finding.verdict, "-o" in finding.do) == ("problem", True)
     (full / "filling").unlink()
-    (found,) = machine.run_directory()
-    assert (found.verdict, "--budget" in found.do) == ("limit", True)
+    (finding,) = machine.run_directory()
+    assert (finding.verdict, "--budget" in finding.do) == ("limit", True)
 
 
 def test_rings_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FATHOM_RING", "/dev/null/rings/r")
-    (found,) = machine.rings()
-    assert (found.verdict, "FATHOM_RING" in found.do) == ("problem", True)
+    (finding,) = machine.rings()
+    assert (finding.verdict, "FATHOM_RING" in finding.do) == ("problem", True)
 
 
 def test_a_clock_that_is_not_invariant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cpuinfo").write_text("processor\t: 0\nflags\t\t: fpu tsc constant_tsc\n")
-    (found,) = machine.clock(tmp_path / "cpuinfo")
-    assert found.verdict == "limit"
+    (finding,) = machine.clock(tmp_path / "cpuinfo")
+    assert finding.verdict == "limit"
     monkeypatch.setenv("FATHOM_CLOCK", "gettime")
-    (found,) = machine.clock()
-    assert (found.verdict, found.do) == ("limit", "unset FATHOM_CLOCK")
+    (finding,) = machine.clock()
+    assert (finding.verdict, finding.do) == ("limit", "unset FATHOM_CLOCK")
 
 
 NO_PTRACE = """#include <errno.h>
@@ -326,16 +326,16 @@ int main(int argc, char **argv)
 def test_no_ptrace(tmp_path: Path) -> None:
     denied = build(tmp_path, text=NO_PTRACE)
     ask = "from fathom.doctor import machine; print([(f.verdict, f.do) for f in machine.tracing()])"
-    told = [
+    runs = [
         subprocess.run(
             [*before, sys.executable, "-c", ask], capture_output=True, text=True, check=False
         )
         for before in ([denied], [])
     ]
-    if told[0].returncode == 9:
+    if runs[0].returncode == 9:
         pytest.skip("no seccomp")
-    assert "limit" in told[0].stdout and "fathom run" in told[0].stdout
-    if "'ok'" not in told[1].stdout:
+    assert "limit" in runs[0].stdout and "fathom run" in runs[0].stdout
+    if "'ok'" not in runs[1].stdout:
         pytest.skip("no ptrace here at all")
 
 
@@ -345,34 +345,35 @@ def test_python_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> No
     for extra, (package, _) in installation.EXTRAS.items():
         assert extras[extra][0].partition(">")[0] == package
     monkeypatch.setitem(installation.EXTRAS, "polars", ("none_of_that_name", "`fathom.to_polars`"))
-    (found,) = installation.extras()
-    assert found.verdict == "limit" and "none_of_that_name (`fathom.to_polars`)" in found.detail
+    (finding,) = installation.extras()
+    assert finding.verdict == "limit" and "none_of_that_name (`fathom.to_polars`)" in finding.detail
     assert (
-        found.do.startswith(f"{sys.executable} -m pip install 'fathom-io[") and "polars" in found.do
+        finding.do.startswith(f"{sys.executable} -m pip install 'fathom-io[")
+        and "polars" in finding.do
     )
 
 
 def test_no_libcephfs() -> None:
-    (found,) = machine.cephfs("libnone-of-that-name.so.2")
-    assert (found.verdict, found.do) == ("limit", "install libcephfs2")
+    (finding,) = machine.cephfs("libnone-of-that-name.so.2")
+    assert (finding.verdict, finding.do) == ("limit", "install libcephfs2")
 
 
 def test_no_fuse(tmp_path: Path) -> None:
-    (found,) = machine.fuse(tmp_path / "fuse")
-    assert found.verdict == "limit"
+    (finding,) = machine.fuse(tmp_path / "fuse")
+    assert finding.verdict == "limit"
 
 
 def test_what_cannot_be_sampled(tmp_path: Path) -> None:
     (tmp_path / "self").mkdir()
     (tmp_path / "self" / "mounts").write_text("10.0.0.1@o2ib:/scratch /scratch lustre rw 0 0\n")
-    found = by_name(machine.samples(tmp_path))
-    assert (found["pressure"].verdict, found["Lustre"].verdict) == ("limit", "limit")
+    findings = by_name(machine.samples(tmp_path))
+    assert (findings["pressure"].verdict, findings["Lustre"].verdict) == ("limit", "limit")
     (tmp_path / "fs" / "lustre" / "llite").mkdir(parents=True)
     (tmp_path / "pressure").mkdir()
     (tmp_path / "pressure" / "io").write_text("some avg10=0.00\n")
-    found = by_name(machine.samples(tmp_path))
-    assert (found["pressure"].verdict, found["Lustre"].verdict) == ("ok", "ok")
-    assert "/scratch" in found["Lustre"].detail
+    findings = by_name(machine.samples(tmp_path))
+    assert (findings["pressure"].verdict, findings["Lustre"].verdict) == ("ok", "ok")
+    assert "/scratch" in findings["Lustre"].detail
 
 
 # The installation.
@@ -382,32 +383,32 @@ def test_a_missing_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     broken = tmp_path / "libfathom.so"
     broken.write_text("no library")
     monkeypatch.setenv("FATHOM_LIB", str(broken))
-    (found,) = installation.library()
-    assert found.verdict == "problem"
+    (finding,) = installation.library()
+    assert finding.verdict == "problem"
     monkeypatch.setenv("FATHOM_LIB", str(tmp_path / "gone"))
-    (found,) = installation.library()
-    assert (found.verdict, "gone" in found.detail) == ("problem", True)
+    (finding,) = installation.library()
+    assert (finding.verdict, "gone" in finding.detail) == ("problem", True)
 
 
 def test_parts_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FATHOM_ENGINE", str(tmp_path / "engine"))
-    found = by_name(installation.parts())
-    assert (found["engine"].verdict, bool(found["engine"].do)) == ("problem", True)
+    findings = by_name(installation.parts())
+    assert (findings["engine"].verdict, bool(findings["engine"].do)) == ("problem", True)
 
 
 def test_the_usual_layers_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FATHOM_LAYERS", "posix")  # a run's, not the default
-    found = list(installation.layers())
-    if not found:
+    findings = list(installation.layers())
+    if not findings:
         pytest.skip("not built")
-    assert "posix, mpiio, hdf5" in found[0].detail
-    assert "counted only: mpi" in found[0].detail
+    assert "posix, mpiio, hdf5" in findings[0].detail
+    assert "counted only: mpi" in findings[0].detail
 
 
 def test_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", "/dev/null/tmp")
-    (found,) = installation.temporary()
-    assert found.verdict == "limit"
+    (finding,) = installation.temporary()
+    assert finding.verdict == "limit"
 
 
 # MPI.
@@ -424,8 +425,8 @@ def only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_no_mpi(only: Path) -> None:
     assert only.is_dir()
-    (found,) = mpi.launchers()
-    assert found.verdict == "limit"
+    (finding,) = mpi.launchers()
+    assert finding.verdict == "limit"
     assert list(mpi.compilers()) == list(mpi.open_mpi_io()) == []
 
 
@@ -435,37 +436,37 @@ def test_compiler_and_launcher_of_two_mpis(only: Path, monkeypatch: pytest.Monke
     for name, target in links.items():
         (only / name).symlink_to(f"/usr/bin/{target}")
     monkeypatch.setenv("PATH", f"{only}:/bin")
-    (found,) = mpi.compilers()
-    assert (found.verdict, "each rank would be alone" in found.detail) == ("problem", True)
+    (finding,) = mpi.compilers()
+    assert (finding.verdict, "each rank would be alone" in finding.detail) == ("problem", True)
     assert "Open MPI" in by_name(mpi.launchers())["MPI"].detail
     (only / "mpiexec").unlink()
     (only / "mpiexec").symlink_to("/usr/bin/mpiexec.mpich")
-    mpi._said.cache_clear()
-    (found,) = mpi.compilers()
-    assert (found.verdict, found.detail) == ("ok", "mpicc builds for MPICH")
+    mpi._printed.cache_clear()
+    (finding,) = mpi.compilers()
+    assert (finding.verdict, finding.detail) == ("ok", "mpicc builds for MPICH")
 
 
 @needs("mpicc.mpich", "mpiexec.mpich")
 def test_a_wrapper_without_its_compiler(only: Path) -> None:
     for name in ("mpicc", "mpiexec"):
         (only / name).symlink_to(f"/usr/bin/{name}.mpich")
-    mpi._said.cache_clear()
-    (found,) = mpi.compilers()
-    assert (found.verdict, found.do) == ("limit", "install gcc")
+    mpi._printed.cache_clear()
+    (finding,) = mpi.compilers()
+    assert (finding.verdict, finding.do) == ("limit", "install gcc")
 
 
 @needs("ompi_info")
 def test_ompio_and_romio(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROMIO_HINTS", "/home/me/hints")
-    mpi._said.cache_clear()
-    (found,) = mpi.open_mpi_io()
-    assert (found.verdict, "ROMIO_HINTS is set" in found.detail) == ("limit", True)
-    assert "--mca io romio" in found.do
-    monkeypatch.setenv("OMPI_MCA_io", found.do.split()[3].rstrip(","))
-    mpi._said.cache_clear()
-    (found,) = mpi.open_mpi_io()
-    assert found.verdict == "ok"
-    mpi._said.cache_clear()
+    mpi._printed.cache_clear()
+    (finding,) = mpi.open_mpi_io()
+    assert (finding.verdict, "ROMIO_HINTS is set" in finding.detail) == ("limit", True)
+    assert "--mca io romio" in finding.do
+    monkeypatch.setenv("OMPI_MCA_io", finding.do.split()[3].rstrip(","))
+    mpi._printed.cache_clear()
+    (finding,) = mpi.open_mpi_io()
+    assert finding.verdict == "ok"
+    mpi._printed.cache_clear()
 
 
 @ROOT
@@ -475,37 +476,37 @@ def test_in_a_job(only: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(variable, raising=False)
     assert list(mpi.batch()) == []
     monkeypatch.setenv("PBS_JOBID", "12.server")
-    (found,) = mpi.batch()
-    assert (found.verdict, "job 12.server of PBS" in found.detail) == ("ok", True)
+    (finding,) = mpi.batch()
+    assert (finding.verdict, "job 12.server of PBS" in finding.detail) == ("ok", True)
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
     monkeypatch.chdir("/dev/shm")
-    assert [found.verdict for found in mpi.batch()] == ["ok", "problem"]
+    assert [finding.verdict for finding in mpi.batch()] == ["ok", "problem"]
 
 
 # Facts.
 
 
 def test_facts_are_what_other_tools_say() -> None:
-    found = {one.what: one for one in the_facts()}
-    assert list(found) == ["processor", "system", "libraries", "permissions", "places"]
-    assert {one.verdict for one in found.values()} == {"fact"}
+    facts = {one.what: one for one in the_facts()}
+    assert list(facts) == ["processor", "system", "libraries", "permissions", "places"]
+    assert {one.verdict for one in facts.values()} == {"fact"}
 
-    def said(*words: str) -> str:
+    def printed(*words: str) -> str:
         return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
-    assert f"{said('getconf', '_NPROCESSORS_ONLN')} processors" in found["processor"].detail
-    assert f"{said('nproc')} allowed" in found["processor"].detail
-    assert said("uname", "-r") in found["system"].detail
-    assert said("getconf", "GNU_LIBC_VERSION") in found["system"].detail
-    assert f"uid {said('id', '-u')}" in found["permissions"].detail
-    kinds = [said("stat", "-f", "-c", "%T", place) for place in ("/tmp", "/dev/shm")]
-    told = found["places"].detail.split("; ")
-    assert [line.split()[1].rstrip(",") for line in told][1] == kinds[1] == "tmpfs"
-    has_gdb = "no gdb" not in found["libraries"].detail
+    assert f"{printed('getconf', '_NPROCESSORS_ONLN')} processors" in facts["processor"].detail
+    assert f"{printed('nproc')} allowed" in facts["processor"].detail
+    assert printed("uname", "-r") in facts["system"].detail
+    assert printed("getconf", "GNU_LIBC_VERSION") in facts["system"].detail
+    assert f"uid {printed('id', '-u')}" in facts["permissions"].detail
+    kinds = [printed("stat", "-f", "-c", "%T", place) for place in ("/tmp", "/dev/shm")]
+    places = facts["places"].detail.split("; ")
+    assert [line.split()[1].rstrip(",") for line in places][1] == kinds[1] == "tmpfs"
+    has_gdb = "no gdb" not in facts["libraries"].detail
     assert has_gdb == bool(shutil.which("gdb"))
     if shutil.which("mpiexec.mpich"):
-        assert "MPICH " in found["libraries"].detail
+        assert "MPICH " in facts["libraries"].detail
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="state of x86-64")
@@ -521,6 +522,6 @@ def test_the_command_prints_facts_alone(capsys: pytest.CaptureFixture[str]) -> N
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5 and all(line.startswith("fact ") for line in lines)
     assert main(["doctor", "--facts", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [one["what"] for one in told] == [line.split()[1] for line in lines]
+    facts = json.loads(capsys.readouterr().out)
+    assert [one["what"] for one in facts] == [line.split()[1] for line in lines]
     assert main(["doctor", "--facts", "/bin/true"]) == 2

@@ -41,14 +41,14 @@ for zone in sorted(os.listdir(root)):
 @pytest.fixture
 def powercap() -> Iterator[Path]:
     """Stands for /sys/class/powercap; another user may look in."""
-    with tempfile.TemporaryDirectory(prefix="fathom-powercap.") as made:
-        root = Path(made, "powercap")
+    with tempfile.TemporaryDirectory(prefix="fathom-powercap.") as folder:
+        root = Path(folder, "powercap")
         for zone, name in ZONES.items():
             (root / zone).mkdir(parents=True)
             (root / zone / "name").write_text(f"{name}\n")
             (root / zone / "max_energy_range_uj").write_text(f"{RANGE}\n")
             (root / zone / "energy_uj").write_text("700000\n")
-        Path(made).chmod(0o755)
+        Path(folder).chmod(0o755)
         yield root
 
 
@@ -116,7 +116,7 @@ def test_by_watts_it_is_what_the_query_says(
 def test_what_cannot_be_read_is_one_line_before_any_run(
     powercap: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, shared_run: Path
 ) -> None:  # fmt: skip
-    def said(*words: str) -> str:
+    def message_of(*words: str) -> str:
         return refused(capfd, 3, "tune", "--objective", "energy", *words, "--", "true")
 
     counter = powercap / COUNTED[0] / "energy_uj"
@@ -128,7 +128,7 @@ def test_what_cannot_be_read_is_one_line_before_any_run(
     else:
         counter.chmod(0)
     try:
-        assert f"{counter} may not be read: as root, chmod a+r" in said()
+        assert f"{counter} may not be read: as root, chmod a+r" in message_of()
     finally:
         os.seteuid(user)
     with pytest.raises(FathomError, match=r"processes ran on n1, and only this node's"):
@@ -136,7 +136,7 @@ def test_what_cannot_be_read_is_one_line_before_any_run(
     shutil.rmtree(powercap)
     assert (
         f"no RAPL counters in {powercap}, as in most virtual machines; --objective energy="
-        in said()
+        in message_of()
     )
     for bad in ("energy=", "energy=5", "energy=5,x", "energy=5,-1", "energy=5,4,3", "energy=nan,1"):
         assert "watts of a disk at work and at rest" in refused(

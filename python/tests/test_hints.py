@@ -15,7 +15,7 @@ from fathom.codegen.hints.decomposition import Inexpressible, statements, unroll
 
 RANKS = 16
 #: Kinds of dimensions that hints can say whatever the others are.
-SAID = ("block", "gen_block", "balanced", "whole", "inner", "ghosts", "uneven_ghosts")
+EXPRESSIBLE = ("block", "gen_block", "balanced", "whole", "inner", "ghosts", "uneven_ghosts")
 
 
 def runs(some: Indices) -> list[tuple[int, int]]:
@@ -44,26 +44,26 @@ def hints(lines: list[str], extents: list[int], ranks: int) -> str:
 def meant(lines: list[str], extents: list[int], ranks: int) -> dict[int, set[tuple[int, ...]]]:
     """By rank, every element that the hints give it."""
     spec = read("hints.iog", hints(lines, extents, ranks))
-    found: dict[int, set[tuple[int, ...]]] = {}
+    elements: dict[int, set[tuple[int, ...]]] = {}
     for piece in pieces_of(spec.points[0], ranks, spec.values(ranks)):
         sides = [range(a, a + n) for a, n in zip(piece.start, piece.count, strict=True)]
-        found.setdefault(piece.rank, set()).update(product(*sides))
-    return {rank: some for rank, some in found.items() if some}
+        elements.setdefault(piece.rank, set()).update(product(*sides))
+    return {rank: some for rank, some in elements.items() if some}
 
 
-def said(one: Decomposition) -> bool:
+def is_expressible(one: Decomposition) -> bool:
     """Whether hints could say it; if so, they say just that."""
     held = {rank: boxes(part) for rank, part in one.parts.items()}
-    found = distribution(one.extents, held, RANKS)
+    as_distribution = distribution(one.extents, held, RANKS)
     try:
-        of = unrolled(found)
+        of = unrolled(as_distribution)
         names = [f"d{at}" for at in range(len(of.axes))]
         lines = statements(of, names, "v", "b", RANKS, writing=False)
     except Inexpressible:
         return False
     elements = meant(lines, [axis.extent for axis in of.axes], RANKS)
     if len(of.axes) > len(
-        found.axes
+        as_distribution.axes
     ):  # rounds and what is dealt in each: the same elements in a row
         width = of.axes[1].extent
         elements = {r: {(a * width + b,) for a, b in some} for r, some in elements.items()}
@@ -74,25 +74,27 @@ def said(one: Decomposition) -> bool:
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_of_all_kinds_are_said_exactly(seed: int) -> None:
     draw = random.Random(seed)
-    made = [
-        decompositions.decomposition(draw, f"a{i}", SAID, (60, 12, 6, 4), room=RANKS)
+    drawn = [
+        decompositions.decomposition(draw, f"a{i}", EXPRESSIBLE, (60, 12, 6, 4), room=RANKS)
         for i in range(60)
     ]
-    told = sum(map(said, made))
-    assert told > 50
+    expressible = sum(map(is_expressible, drawn))
+    assert expressible > 50
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_nothing_is_said_that_was_not_so(seed: int) -> None:
     draw = random.Random(seed)
     for i in range(60):
-        said(decompositions.decomposition(draw, f"a{i}", longest=(60, 12, 6, 4), room=RANKS))
+        is_expressible(
+            decompositions.decomposition(draw, f"a{i}", longest=(60, 12, 6, 4), room=RANKS)
+        )
 
 
 def test_pieces_in_turn_become_rows() -> None:
     parts = {rank: ([n for n in range(64) if n // 4 % 4 == rank],) for rank in range(4)}
-    found = unrolled(distribution((64,), {r: boxes(p) for r, p in parts.items()}, 4))
-    lines = statements(found, ["rows", "row"], "v", "b", 4, writing=True)
+    dealt = unrolled(distribution((64,), {r: boxes(p) for r, p in parts.items()}, 4))
+    lines = statements(dealt, ["rows", "row"], "v", "b", 4, writing=True)
     assert lines == ["array: *, v, 0, rows, rank * (row / nprocs), row / nprocs, b;"]
 
 
@@ -100,15 +102,15 @@ def test_a_grid_scales_along_its_slowest_dimension() -> None:
     parts = {
         rank: (list(range(4 * (rank // 2), 4 * (rank // 2) + 4)), [rank % 2]) for rank in range(8)
     }
-    found = distribution((16, 2), {r: boxes(p) for r, p in parts.items()}, 8)
-    lines = statements(found, ["y", "x"], "v", "b", 8, writing=True)
+    grid = distribution((16, 2), {r: boxes(p) for r, p in parts.items()}, 8)
+    lines = statements(grid, ["y", "x"], "v", "b", 8, writing=True)
     text = "array: *, v, div(rank, 2) * (y / (nprocs / 2)), y / (nprocs / 2), (rank % 2) * (x / 2), x / 2, b;"
     assert lines == [text]
 
 
 def test_what_several_ranks_wrote_is_not_said() -> None:
     parts = {rank: (list(range(8)),) for rank in range(4)}
-    found = distribution((8,), {r: boxes(p) for r, p in parts.items()}, 4)
+    copies = distribution((8,), {r: boxes(p) for r, p in parts.items()}, 4)
     with pytest.raises(Inexpressible, match="several ranks write the same elements"):
-        statements(found, ["x"], "v", "b", 4, writing=True)
-    assert statements(found, ["x"], "v", "b", 4, writing=False) == ["array: *, v, 0, x, b;"]
+        statements(copies, ["x"], "v", "b", 4, writing=True)
+    assert statements(copies, ["x"], "v", "b", 4, writing=False) == ["array: *, v, 0, x, b;"]

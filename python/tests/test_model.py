@@ -166,10 +166,10 @@ def test_what_is_no_model_is_refused(bad: Any) -> None:
 
 def led(cost: Any, space: Space, **other: Any) -> list[Observation]:
     """What `--sampler model` asks for, and is told."""
-    sampler, told = SAMPLERS["model"](space, options(**{"sampler": "model", **other})), []
-    while len(told) < other["trials"] and (point := sampler.ask(told)) is not None:
-        told.append(Observation(point, cost(point)))
-    return told
+    sampler, observations = SAMPLERS["model"](space, options(**{"sampler": "model", **other})), []
+    while len(observations) < other["trials"] and (point := sampler.ask(observations)) is not None:
+        observations.append(Observation(point, cost(point)))
+    return observations
 
 
 def writing(point: Point) -> float:
@@ -187,8 +187,8 @@ def test_a_model_leads_to_the_best_in_few_trials() -> None:
         def noisy(point: Point, random: Random = random) -> float:
             return writing(point) * (1 + random.gauss(0, 0.03))
 
-        told = led(noisy, SPACE, trials=100, seed=seed)
-        points = [one.point for one in told]
+        observations = led(noisy, SPACE, trials=100, seed=seed)
+        points = [one.point for one in observations]
         assert len(set(points)) == len(points) <= 100 < len(every) / 20  # and it stops
         assert min(map(writing, points)) <= 1.03 * every[0]
         by_chance = [SPACE.draw(random) for _ in points]
@@ -196,10 +196,10 @@ def test_a_model_leads_to_the_best_in_few_trials() -> None:
 
 
 def test_a_model_that_was_begun_again_asks_the_same() -> None:
-    told = led(writing, SPACE, trials=64, seed=3)
-    for count in (0, 39, 40, len(told) - 1):
+    observations = led(writing, SPACE, trials=64, seed=3)
+    for count in (0, 39, 40, len(observations) - 1):
         again = SAMPLERS["model"](SPACE, options(sampler="model", trials=64, seed=3))
-        assert again.ask(told[:count]) == told[count].point
+        assert again.ask(observations[:count]) == observations[count].point
 
 
 def test_failed_trials_and_conditions_are_kept_to() -> None:
@@ -208,9 +208,9 @@ def test_failed_trials_and_conditions_are_kept_to() -> None:
     def cost(point: Point) -> float:
         return math.inf if at(*point)["w"] == "enable" else writing(point)
 
-    told = led(cost, space, trials=80, seed=1)
-    assert {at(*one.point)["a"] for one in told} == {None, 1, 2, 4, 8, 16}
-    assert all(at(*one.point)["w"] != "enable" for one in told[60:])
+    observations = led(cost, space, trials=80, seed=1)
+    assert {at(*one.point)["a"] for one in observations} == {None, 1, 2, 4, 8, 16}
+    assert all(at(*one.point)["w"] != "enable" for one in observations[60:])
 
 
 def test_training_designs_are_of_the_values_that_they_say() -> None:
@@ -263,8 +263,8 @@ def test_a_real_search_finds_the_exact_best_of_a_grid_at_a_tenth_of_its_cost(
     monkeypatch.chdir(tmp_path)
     words = ["-o", "s", "--space", "space.toml", "--objective", 'tail -n 1 "$TUNE_PRINTED"']
     words += ["--sampler", "model", "--json", "--", "sh", "p.sh", "{out}"]
-    status, out, said = fathom(capfd, "tune", *words)
-    assert status == 0, said
+    status, out, errors = fathom(capfd, "tune", *words)
+    assert status == 0, errors
     result = json.loads(out)
     best = 2000 + 6400 // 8 + 90 * 8 + 12800 // 32 + 10 * 32  # 8 aggregators, 2 MiB
     assert result["settings"]["io_ompio_num_aggregators"] == 8
@@ -298,8 +298,8 @@ def test_trials_that_were_recorded_are_learnt_and_printed(
     assert {one["kind"] for one in data["held_out"]} == {"regression", "trees"}
     assert all(one["error"] < 0.3 and one["order"] > 0.5 for one in data["held_out"])
     model = Model.from_json(data["model"])
-    found = model.best(Scale(2, 2 * MIB))
-    assert [-one.cost for one in found] == [one["predicted"] for one in data["best"]]
+    best_settings = model.best(Scale(2, 2 * MIB))
+    assert [-one.cost for one in best_settings] == [one["predicted"] for one in data["best"]]
 
 
 def test_what_cannot_be_learnt_is_one_line(
@@ -315,29 +315,31 @@ def test_what_cannot_be_learnt_is_one_line(
     subprocess.run([sys.executable, "-m", "fathom", *record], check=True, capture_output=True)
     status, out, _ = fathom(capfd, "tune", "model", "column_r2", "--for", "r.fathom")
     assert status == 0 and "predicted to be best, unknown number of ranks" in out
-    said = refused(capfd, 3, "tune", "model", "column_r1", "column_r2", "--for", "r.fathom")
-    assert "no rank of MPI, which the model is about" in said
+    message = refused(capfd, 3, "tune", "model", "column_r1", "column_r2", "--for", "r.fathom")
+    assert "no rank of MPI, which the model is about" in message
     ledger = Ledger(other / "tune.db")
     ledger.keep("options", {**ledger.value("options"), "objective": "runtime"})
-    said = refused(capfd, 2, "tune", "model", "column_r1", "column_r2")
-    assert "searches of one objective" in said
+    message = refused(capfd, 2, "tune", "model", "column_r1", "column_r2")
+    assert "searches of one objective" in message
     ledger.keep("space", None)
     assert "nothing to learn from" in refused(capfd, 3, "tune", "model", "column_r2")
 
 
 def costs_of(rows: Sequence[Row]) -> dict[str, float]:
     """Of each setting its median cost."""
-    found: dict[str, list[float]] = {}
+    costs_by_setting: dict[str, list[float]] = {}
     for row in rows:
-        found.setdefault(json.dumps(row.named), []).append(row.cost)
-    return {key: statistics.median(costs) for key, costs in found.items()}
+        costs_by_setting.setdefault(json.dumps(row.named), []).append(row.cost)
+    return {key: statistics.median(costs) for key, costs in costs_by_setting.items()}
 
 
 def regret(model: Model | None, costs: dict[str, float], scale: Scale) -> float:
     """How much worse the best of its 20 was than the best that was recorded: rates, so costs are negative."""
     assert model is not None
-    found = [costs.get(json.dumps(named(model.space, p.point)), 0.0) for p in model.best(scale)]
-    return min(costs.values()) / min(found) - 1
+    costs_of_best = [
+        costs.get(json.dumps(named(model.space, p.point)), 0.0) for p in model.best(scale)
+    ]
+    return min(costs.values()) / min(costs_of_best) - 1
 
 
 def test_regret_on_recorded_trials_falls_with_training(tmp_path: Path) -> None:
@@ -347,14 +349,14 @@ def test_regret_on_recorded_trials_falls_with_training(tmp_path: Path) -> None:
     keys, best, random = sorted(costs), min(costs.values()), Random(0)
     # 20 trials to train on and its 20 best, against 40 trials by chance.
     tries = [min(costs[key] for key in random.sample(keys, 40)) for _ in range(200)]
-    by_chance = statistics.mean(best / found - 1 for found in tries)
+    by_chance = statistics.mean(best / lowestts - 1 for lowestts in tries)
     for kind in KINDS:
         means = []
         for count in (10, 20, 60):
             samples = [Random(seed).sample(keys, count) for seed in range(3)]
             rows = [[Row(json.loads(key), costs[key]) for key in some] for some in samples]
-            found = [regret(fit(whole.space, some, kind), costs, whole.scale) for some in rows]
-            means.append(statistics.mean(found))
+            lowestts = [regret(fit(whole.space, some, kind), costs, whole.scale) for some in rows]
+            means.append(statistics.mean(lowestts))
         assert means == sorted(means, reverse=True) and means[-1] == 0.0
         assert means[1] < by_chance
 

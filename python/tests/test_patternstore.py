@@ -59,18 +59,18 @@ def shape(key: str = KEYS[0], **given: Any) -> Shape:
 
 def entry(name: str = "vpic", *given: Given, key: str = KEYS[0], **rest: Any) -> Entry:
     tuned = Tuned("vpic.*.h5", "ceph", shape(key), given or (Given("romio.cb_nodes", 4),))
-    made = Entry(
+    plain = Entry(
         name, 1.7e9, "rate", "MB/s", True, 100.0, 250.0, (99.0, 100.0, 101.0), (250.0, 251.0), "gain", 4,
         STACK, MACHINE, (tuned,),
     )  # fmt: skip
-    return replace(made, **rest)
+    return replace(plain, **rest)
 
 
 def group(name: str = "out.*.h5", **rest: Any) -> Group:
     return Group(name, (f"/ceph/run/{name.replace('*', '7')}",), "ceph", ("/x",), shape(**rest))
 
 
-def found(*given: Given) -> Lookup:
+def lookup(*given: Given) -> Lookup:
     return Lookup((Match(group(), "exact", entry(), None, None, given, ()),))
 
 
@@ -165,7 +165,7 @@ def newer(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "says"),
+    ("spoil", "says"),
     [
         (lambda path: path.write_text("hello\n" * 1000), "file is not a database; move it away"),
         (lambda path: path.mkdir(), "is no file; name another with --store"),
@@ -177,9 +177,9 @@ def newer(path: Path) -> None:
 )
 @pytest.mark.parametrize("write", [False, True])
 def test_a_store_that_cannot_be_read_is_one_line(
-    tmp_path: Path, made: Any, says: str, write: bool
+    tmp_path: Path, spoil: Any, says: str, write: bool
 ) -> None:
-    made(tmp_path / "s.db")
+    spoil(tmp_path / "s.db")
     with pytest.raises(FathomError) as error:
         Base(tmp_path / "s.db", write=write)
     assert says in str(error.value)
@@ -271,8 +271,8 @@ def test_any_name_goes_through(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plain = entry()
-    made = replace(plain, name=name, groups=(replace(plain.groups[0], files=name),))
-    Base(tmp_path / "a.db", write=True).add([made])
+    renamed = replace(plain, name=name, groups=(replace(plain.groups[0], files=name),))
+    Base(tmp_path / "a.db", write=True).add([renamed])
     assert (
         main(
             ["tune", "store", "export", str(tmp_path / "a.json"), "--store", str(tmp_path / "a.db")]
@@ -285,7 +285,7 @@ def test_any_name_goes_through(
         )
         == 0
     )
-    assert Base(tmp_path / "b.db").entries() == [made]
+    assert Base(tmp_path / "b.db").entries() == [renamed]
     capsys.readouterr()
     assert main(["tune", "store", "list", "--store", str(tmp_path / "b.db")]) == 0
     shown = capsys.readouterr().out
@@ -360,12 +360,12 @@ def test_what_is_no_json_is_one_line(tmp_path: Path, text: str) -> None:
 
 
 def test_an_entry_is_what_it_was() -> None:
-    made = entry(
+    original = entry(
         "x", Given("hdf5.chunk", [4, 4], dataset="/a*"), Given("ompio.io", "romio321", launch=True)
     )
-    again = of_data("x", json.loads(json.dumps(made.data())))
-    assert again == made and again.id == made.id
-    assert replace(made, ranks=5).id != made.id == replace(made, name="y", added=0.0).id
+    again = of_data("x", json.loads(json.dumps(original.data())))
+    assert again == original and again.id == original.id
+    assert replace(original, ranks=5).id != original.id == replace(original, name="y", added=0.0).id
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ def test_what_nothing_takes_is_left_out_and_said() -> None:
     )  # fmt: skip
     pairs = list(moved(entry("a", *given).groups[0], 4, group(), 8, STACK))
     assert [one.value for one, _ in pairs] == [4, None, [8], None]
-    assert [said for _, said in pairs] == [
+    assert [remark for _, remark in pairs] == [
         "cb_nodes 2 -> 4: 4 -> 8 ranks",
         "pnetcdf.nc_var_align_size left out: nothing here takes it",
         "",
@@ -422,8 +422,8 @@ def test_what_nothing_takes_is_left_out_and_said() -> None:
 
 def test_what_all_ranks_must_do_alike_is_taken_where_that_is_accepted() -> None:
     tuned = entry("a", Given("hdf5.dxpl_mpio", "collective", dataset="/x*")).groups[0]
-    (kept,) = moved(tuned, 4, group(), 4, STACK, accept=("all-ranks",))
-    assert (kept[0].value, kept[1]) == ("collective", "")
+    (accepted,) = moved(tuned, 4, group(), 4, STACK, accept=("all-ranks",))
+    assert (accepted[0].value, accepted[1]) == ("collective", "")
     (left,) = moved(tuned, 4, group(), 4, STACK)
     assert left[0].value is None
     assert left[1].startswith("dxpl_mpio left out: wrong or hanging unless all ranks")
@@ -469,7 +469,7 @@ def test_groups_of_files_have_settings_of_their_own() -> None:
 
 
 def test_layouts_are_those_of_the_directory_here() -> None:
-    text = found(Given("ceph.stripe_count", 4, layout=True)).text
+    text = lookup(Given("ceph.stripe_count", 4, layout=True)).text
     assert text == '[[layout]]\ndirectory = "/ceph/run"\n[layout.ceph]\nstripe_count = 4\n'
 
 
@@ -489,10 +489,10 @@ def test_a_winner_is_a_seed_at_the_nearest_values() -> None:
         Given("romio.cb_buffer_size", "3MiB"),
         Given("romio.romio_cb_write", "disable"),
     )
-    assert found(*given).seeds(SPACE) == [(3, 2, 2, 0)]
-    assert found(Given("romio.cb_nodes", 64)).seeds(SPACE) == [(3, 0, 0, 0)]
-    assert found(Given("hdf5.istore_k", 64)).seeds(SPACE) == []  # not in the space
-    assert found().seeds(SPACE) == []  # nothing gained
+    assert lookup(*given).seeds(SPACE) == [(3, 2, 2, 0)]
+    assert lookup(Given("romio.cb_nodes", 64)).seeds(SPACE) == [(3, 0, 0, 0)]
+    assert lookup(Given("hdf5.istore_k", 64)).seeds(SPACE) == []  # not in the space
+    assert lookup().seeds(SPACE) == []  # nothing gained
     assert nearest(SPACE.dimensions[2], "automatic") == 0
 
 
@@ -500,7 +500,7 @@ def test_a_seed_that_breaks_a_constraint_is_none() -> None:
     from fathom.tune.search.constraint import parse
 
     held = replace(SPACE, constraints=(parse("cb_nodes < 4", ["cb_nodes"]),))
-    assert found(Given("romio.cb_nodes", 4)).seeds(held) == []
+    assert lookup(Given("romio.cb_nodes", 4)).seeds(held) == []
 
 
 @pytest.mark.parametrize(

@@ -68,9 +68,9 @@ def plan(*first: tuple[str, Point], objective: Objective = COST, **other: Any) -
 
 def proved(one: Plan, cost: Any) -> tuple[Result, list[Trial]]:
     trials = play(one, cost)
-    found = result(one, trials)
-    assert found is not None
-    return found, trials
+    outcome = result(one, trials)
+    assert outcome is not None
+    return outcome, trials
 
 
 def points(trials: list[Trial], stage: str) -> list[Point]:
@@ -83,16 +83,16 @@ def test_the_luckiest_run_of_the_search_does_not_win() -> None:
             return 1.0 if stage == "search" else 40.0 + turn
         return {GOOD: 10.0, RULE: 20.0}.get(point, 30.0) + turn % 5 / 10
 
-    found, trials = proved(plan((SEED, LUCKY), (SEED, GOOD), (EXPERT, RULE)), cost)
-    assert found.verdict == "gain" and found.best == 10.2 and found.default == 30.2
+    outcome, trials = proved(plan((SEED, LUCKY), (SEED, GOOD), (EXPERT, RULE)), cost)
+    assert outcome.verdict == "gain" and outcome.best == 10.2 and outcome.default == 30.2
     race = points(trials, "race")
     assert (race.count(LUCKY), race.count(GOOD), race.count(RULE)) == (2, 2, 2)  # behind each time
     rounds = points(trials, "proof")
     assert len(rounds) == 15
     assert all({*rounds[n : n + 3]} == {GRID.default, RULE, GOOD} for n in range(0, 15, 3))
     assert len({tuple(rounds[n : n + 3]) for n in range(0, 15, 3)}) > 1  # each in its own order
-    assert "an expert's rule is 1.50 times as good as the default" in found.sentence
-    rows = {one.method: one for one in found.methods}
+    assert "an expert's rule is 1.50 times as good as the default" in outcome.sentence
+    rows = {one.method: one for one in outcome.methods}
     assert rows["expert"].score == 20.2 and rows["winner"].settings == GRID.named(GOOD)
     assert rows["winner"].compared and rows["winner"].compared.delta == 1
     assert rows["winner"].compared.p == pytest.approx(4 / 252)  # of two tests
@@ -111,42 +111,42 @@ def test_the_verdict_knows_noise(factor: float, noise: float, verdict: str, word
         draw = random.Random(f"{stage} {turn}")  # what drifts meets all alike
         return 1.0 if stage == "search" else mean * (1 + draw.uniform(-noise, noise))
 
-    found, trials = proved(plan((SEED, GOOD)), cost)
-    assert found.verdict == verdict and words in found.sentence
-    assert bool(found.settings) == bool(points(trials, "ablation")) == (verdict == "gain")
+    outcome, trials = proved(plan((SEED, GOOD)), cost)
+    assert outcome.verdict == verdict and words in outcome.sentence
+    assert bool(outcome.settings) == bool(points(trials, "ablation")) == (verdict == "gain")
 
 
 def ablated(grid: Grid, space: Space = GRID) -> tuple[Result, int]:
     one = Plan(options(trials=1), COST, space, [(SEED, GOOD)])
-    found, trials = proved(one, lambda _stage, _turn, point: grid(point))
-    return found, len(points(trials, "ablation"))
+    outcome, trials = proved(one, lambda _stage, _turn, point: grid(point))
+    return outcome, len(points(trials, "ablation"))
 
 
 def test_what_does_nothing_is_dropped() -> None:
     def first_alone(point: Point) -> float:
         return 30.0 - 2 * point[0]
 
-    found, runs = ablated(first_alone)
-    assert found.settings == {"a": 16}
-    assert [(one.knob, one.kept) for one in found.knobs] == [
+    outcome, runs = ablated(first_alone)
+    assert outcome.settings == {"a": 16}
+    assert [(one.knob, one.kept) for one in outcome.knobs] == [
         ("a", True), ("b", False), ("c", False), ("d", False),
     ]  # fmt: skip
     assert runs == 5 * (1 + 4) + 5 * 2  # each knob set back, and all three together
-    assert found.best == 20.0 and found.text.count("=") == 1
+    assert outcome.best == 20.0 and outcome.text.count("=") == 1
 
 
 def test_of_two_that_do_the_same_one_is_kept() -> None:
     def either(point: Point) -> float:
         return 30.0 - 10.0 * (point[0] == 5 or point[1] == 2)
 
-    found, _ = ablated(either)
-    assert list(found.settings) in (["a"], ["b"])
+    outcome, _ = ablated(either)
+    assert list(outcome.settings) in (["a"], ["b"])
 
 
 def test_what_cannot_be_set_back_alone_stays() -> None:
     space = Space(GRID.dimensions, (parse("c != 32 or a == 16", "abcd"),))
-    found, _ = ablated(lambda point: 30.0 - 2 * point[0] - (point[2] > 0), space)
-    assert set(found.settings) == {"a", "c"}
+    outcome, _ = ablated(lambda point: 30.0 - 2 * point[0] - (point[2] > 0), space)
+    assert set(outcome.settings) == {"a", "c"}
 
 
 def test_what_fails_once_in_the_end_does_not_win() -> None:
@@ -155,8 +155,8 @@ def test_what_fails_once_in_the_end_does_not_win() -> None:
             return float("inf") if (stage, turn) == ("proof", 3) else 1.0
         return 10.0 if point == GOOD else 30.0
 
-    found, trials = proved(plan((SEED, LUCKY), (SEED, GOOD)), cost)
-    assert found.best == 10.0 and found.cost.failed == 1
+    outcome, trials = proved(plan((SEED, LUCKY), (SEED, GOOD)), cost)
+    assert outcome.best == 10.0 and outcome.cost.failed == 1
     assert points(trials, "proof").count(GOOD) == 5
     every, _ = proved(plan((SEED, GOOD)), lambda _s, _t, p: float("inf") if p == GOOD else 30.0)
     assert every.verdict == "none" and "all that was tried failed" in every.sentence
@@ -166,38 +166,40 @@ def test_more_is_better_where_it_is() -> None:
     rate = Objective("rate", "MB/s", True, lambda of: of["cost"])
     one = plan((SEED, GOOD), (SEED, LUCKY), objective=rate)
     speeds = {GOOD: 200.0, LUCKY: 50.0}
-    found, _ = proved(one, lambda _stage, turn, point: speeds.get(point, 100.0) + turn % 5)
-    assert found.verdict == "gain" and found.best == 202 and found.default == 102
-    assert found.compared and found.compared.ratio == pytest.approx(202 / 102)
+    outcome, _ = proved(one, lambda _stage, turn, point: speeds.get(point, 100.0) + turn % 5)
+    assert outcome.verdict == "gain" and outcome.best == 202 and outcome.default == 102
+    assert outcome.compared and outcome.compared.ratio == pytest.approx(202 / 102)
 
 
 def test_scores_below_nought_have_ranks_and_no_ratio() -> None:
-    found, _ = proved(plan((SEED, GOOD)), lambda _s, turn, p: turn - 9.0 - 50 * (p == GOOD))
-    assert found.verdict == "gain" and found.compared and found.compared.ratio is not None
-    found, _ = proved(plan((SEED, GOOD)), lambda _s, turn, p: turn - 2.0 - 50 * (p == GOOD))
-    assert found.verdict == "gain" and found.compared and found.compared.ratio is None
+    outcome, _ = proved(plan((SEED, GOOD)), lambda _s, turn, p: turn - 9.0 - 50 * (p == GOOD))
+    assert outcome.verdict == "gain" and outcome.compared and outcome.compared.ratio is not None
+    outcome, _ = proved(plan((SEED, GOOD)), lambda _s, turn, p: turn - 2.0 - 50 * (p == GOOD))
+    assert outcome.verdict == "gain" and outcome.compared and outcome.compared.ratio is None
 
 
 def test_the_cost_of_tuning_is_all_of_it() -> None:
     def cost(_stage: str, _turn: int, point: Point) -> float:
         return float("inf") if point == LUCKY else 10.0 if point == GOOD else 30.0
 
-    found, trials = proved(plan((SEED, LUCKY), (SEED, GOOD)), cost)
+    outcome, trials = proved(plan((SEED, LUCKY), (SEED, GOOD)), cost)
     ran = sum(one.state != "known" for one in trials)  # a second each
     fresh = len(points(trials, "proof")) + len(points(trials, "ablation"))
-    assert found.cost.trials == ran and found.cost.failed == 1
-    assert found.cost.search == ran - fresh and found.cost.proof == fresh
-    assert found.saved == 20.0 and found.repaid == 1
+    assert outcome.cost.trials == ran and outcome.cost.failed == 1
+    assert outcome.cost.search == ran - fresh and outcome.cost.proof == fresh
+    assert outcome.saved == 20.0 and outcome.repaid == 1
 
 
 def test_another_sampler_has_as_many_trials_and_no_seeds() -> None:
     one = Plan(options(trials=20, compare=("random",)), COST, GRID, [(SEED, GOOD), (EXPERT, RULE)])
-    found, trials = proved(one, lambda _s, _t, p: 30.0 + sum(p) - 20 * (p == GOOD))
-    rows = {row.method: row for row in found.methods}
+    outcome, trials = proved(one, lambda _s, _t, p: 30.0 + sum(p) - 20 * (p == GOOD))
+    rows = {row.method: row for row in outcome.methods}
     assert rows["random"].trials == rows["winner"].trials == 20
     alone = [row.point for row in trials if row.asked == "random"]
     assert GOOD not in alone and len(set(alone)) == 20
-    assert found.cost.comparing == len({*alone}) - len({*alone} & {*points(trials[:26], "search")})
+    assert outcome.cost.comparing == len({*alone}) - len(
+        {*alone} & {*points(trials[:26], "search")}
+    )
     assert {*points(trials, "proof")} >= {RULE, GOOD, GRID.default}
 
 

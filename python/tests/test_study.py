@@ -41,8 +41,8 @@ def plan(folder: Path, text: str = PLAN) -> Path:
 
 
 def test_points_are_the_combinations_that_programs_name(tmp_path: Path) -> None:
-    made = read(plan(tmp_path))
-    points = list(made.points())
+    study = read(plan(tmp_path))
+    points = list(study.points())
     assert len(points) == 2 * (4 + 4)
     assert [p.repetition for p in points] == [0] * 8 + [1] * 8
     runs = [program.run for point in points for program in point.programs]
@@ -56,7 +56,7 @@ def test_points_are_the_combinations_that_programs_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("x = 1\n", "no key 'x'"), ("repeat = 0\n", "from 1"),
         ("[vary]\nn = []\n[programs]\na = 'true'\n", "vary.n"),
@@ -67,10 +67,10 @@ def test_points_are_the_combinations_that_programs_name(tmp_path: Path) -> None:
         ("[programs]\na = 'true'\n[record]\nx = 1\n", "record"), ("[programs]\n\"../a\" = 'true'\n", "'../a'"),
     ],
 )  # fmt: skip
-def test_a_wrong_plan_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_plan_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=r"small\.toml") as error:
         read(plan(tmp_path, text))
-    assert said in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_study_runs_resumes_and_ends_in_a_landscape(

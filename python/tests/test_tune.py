@@ -69,31 +69,31 @@ def play(plan: Plan, cost: Callable[[str, int, Point], float]) -> list[Trial]:
 
 
 def asked(name: str, seed: int, count: int, grid: Grid = valley) -> list[Observation]:
-    told: list[Observation] = []
+    observations: list[Observation] = []
     for _ in range(count):
-        point = SAMPLERS[name](GRID, options(sampler=name, seed=seed)).ask(told)
+        point = SAMPLERS[name](GRID, options(sampler=name, seed=seed)).ask(observations)
         if point is None:
             break
-        told.append(Observation(point, grid(point)))
-    return told
+        observations.append(Observation(point, grid(point)))
+    return observations
 
 
 def test_the_genetic_search_finds_what_the_whole_grid_has() -> None:
     every = sorted(valley(point) for point in itertools.product(range(8), repeat=4))
-    found, by_chance = [], []
+    bests, by_chance = [], []
     for seed in range(10):
-        told = asked("ga", seed, 10_000)
-        assert len(told) == Genetic.POPULATION * Genetic.GENERATIONS == 600
-        tries = len({one.point for one in told})  # what is known is not run again
-        found.append(min(one.cost for one in told))
+        observations = asked("ga", seed, 10_000)
+        assert len(observations) == Genetic.POPULATION * Genetic.GENERATIONS == 600
+        tries = len({one.point for one in observations})  # what is known is not run again
+        bests.append(min(one.cost for one in observations))
         by_chance.append(min(one.cost for one in asked("random", seed, tries)))
-    assert statistics.median(found) <= every[len(every) // 1000]
-    assert statistics.median(found) < statistics.median(by_chance)
+    assert statistics.median(bests) <= every[len(every) // 1000]
+    assert statistics.median(bests) < statistics.median(by_chance)
 
 
 def test_elites_stay_and_what_failed_has_no_children() -> None:
-    told = asked("ga", 3, 16)
-    assert told[15].point == min(told[:15], key=lambda one: one.cost).point
+    observations = asked("ga", 3, 16)
+    assert observations[15].point == min(observations[:15], key=lambda one: one.cost).point
     bad = [Observation((0, 0, 0, 0), float("inf"))] * 13
     good = [Observation((1, 1, 1, 1), 1.0), Observation((2, 2, 2, 2), 2.0)]
     children: list[Observation] = [*bad, *good]
@@ -113,15 +113,18 @@ def test_what_is_asked_follows_from_what_was_told(name: str) -> None:
 
 def test_a_grid_is_every_point_once() -> None:
     space = Space(tuple(replace(one, values=one.values[:2]) for one in GRID.dimensions))
-    told: list[Observation] = []
-    while (point := SAMPLERS["grid"](space, options(sampler="grid")).ask(told)) is not None:
-        told.append(Observation(point, 1.0))
-    assert [one.point for one in told] == list(itertools.product((0, 1), repeat=4))
+    observations: list[Observation] = []
+    while (point := SAMPLERS["grid"](space, options(sampler="grid")).ask(observations)) is not None:
+        observations.append(Observation(point, 1.0))
+    assert [one.point for one in observations] == list(itertools.product((0, 1), repeat=4))
 
 
 def test_optuna_learns() -> None:
-    told = asked("tpe", 2, 45)
-    late, early = (statistics.median(one.cost for one in part) for part in (told[30:], told[:15]))
+    observations = asked("tpe", 2, 45)
+    late, early = (
+        statistics.median(one.cost for one in part)
+        for part in (observations[30:], observations[:15])
+    )
     assert late < early
 
 
@@ -156,7 +159,7 @@ def test_a_space_is_settings_within_constraints(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[[knob]\n", "space.toml: "), ("x = 1\n", "no key 'x'"), ("", "nothing to search"),
         ("[[knob]]\nvalues = [1]\n", 'write knob = "romio.cb_nodes"'),
@@ -173,27 +176,27 @@ def test_a_space_is_settings_within_constraints(tmp_path: Path) -> None:
         ('constraints = ["cb_nodes < 4"]\n' + KNOB + "[[seed]]\ncb_nodes = 4\n", "breaks a constraint"),
     ],
 )  # fmt: skip
-def test_a_bad_space_is_one_line_before_any_run(tmp_path: Path, text: str, said: str) -> None:
+def test_a_bad_space_is_one_line_before_any_run(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "space.toml"
     path.write_text(text)
     with pytest.raises(UsageError, match=r"space\.toml") as error:
         read(path)
-    assert said in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_the_catalogue_says_what_is_worth_a_search() -> None:
-    found = {
+    choices = {
         key: default_space.values(knob, Limits(ranks=6, osds=3))
         for key, knob in catalogue().items()
     }
-    assert found["romio.cb_nodes"] == [1, 2, 4, 6]
-    assert found["romio.cb_config_list"] == ["*:1", "*:2", "*:4", "*:*"]
-    assert found["romio.cb_buffer_size"] == [1 << n for n in range(20, 29)]
-    assert found["romio.romio_cb_write"] == ["automatic", "enable", "disable"]
-    assert found["ceph.stripe_count"] == [1, 2, 3] and found["forwarder.striping_factor"] == []
-    assert found["lustre.striping_factor"] == found["hdf5.alignment"] == []
+    assert choices["romio.cb_nodes"] == [1, 2, 4, 6]
+    assert choices["romio.cb_config_list"] == ["*:1", "*:2", "*:4", "*:*"]
+    assert choices["romio.cb_buffer_size"] == [1 << n for n in range(20, 29)]
+    assert choices["romio.romio_cb_write"] == ["automatic", "enable", "disable"]
+    assert choices["ceph.stripe_count"] == [1, 2, 3] and choices["forwarder.striping_factor"] == []
+    assert choices["lustre.striping_factor"] == choices["hdf5.alignment"] == []
     chosen = ("romio.cb_nodes", "romio.cb_buffer_size", "romio.romio_cb_write")
-    every = Space(tuple(Dimension(key, key, (None, *found[key])) for key in chosen))
+    every = Space(tuple(Dimension(key, key, (None, *choices[key])) for key in chosen))
     expert = tuple(default_space.expert(one) for one in every.dimensions)
     assert list(every.named(expert).values()) == [6, 4 << 20, None]
     for one in every.dimensions:
@@ -207,14 +210,14 @@ def test_a_bad_command_line_runs_nothing(
     monkeypatch.chdir(tmp_path)
     bad = tmp_path / "bad.toml"
     bad.write_text(KNOB.replace("4", "-5"))
-    for words, said in (
+    for words, message in (
         ([], "which program"), (["--space", bad, "--", "true"], "out of its range"),
         (["--trials", "0", "--", "true"], "--trials"), (["--verify", "checksum", "--", "true"], "{out}"),
         (["--maximize", "--", "true"], "--maximize"), (["--seconds", "nan", "--", "true"], "--seconds"),
         (["--repeats", "4", "--", "true"], "from 5 on"), (["--worth", "-1", "--", "true"], "--worth"),
         (["--compare", "ga", "--", "true"], "another sampler"),
     ):  # fmt: skip
-        assert said in refused(capfd, 2, "tune", *words)
+        assert message in refused(capfd, 2, "tune", *words)
     assert "no such search" in refused(capfd, 3, "tune", "show", "nothing")
     assert [path.name for path in tmp_path.iterdir()] == ["bad.toml"]
 
@@ -365,10 +368,10 @@ def test_findings_name_knobs_by_their_functions_too(knob: str, words: str, is_na
 
 def test_where_files_are_on_cephfs_its_layouts_are_searched() -> None:
     limits = Limits(osds=4, pools=("data", "quick"))
-    found = {one.knob: one for one in default_space.layouts(["p", "{out}/f"], limits)}
-    assert found["ceph.pool"].values == (None, "data", "quick")
-    assert found["ceph.stripe_count"].values == (None, 1, 2, 3, 4)
-    text = Space(tuple(found.values())).settings((1, 4, 2))
+    layouts_ = {one.knob: one for one in default_space.layouts(["p", "{out}/f"], limits)}
+    assert layouts_["ceph.pool"].values == (None, "data", "quick")
+    assert layouts_["ceph.stripe_count"].values == (None, 1, 2, 3, 4)
+    text = Space(tuple(layouts_.values())).settings((1, 4, 2))
     assert 'directory = "{out}"' in text and 'stripe_count = 4\npool = "quick"' in text
     one_pool = default_space.layouts(["p", "{out}"], Limits(osds=4, pools=("data",)))
     assert "ceph.pool" not in {one.knob for one in one_pool}

@@ -94,14 +94,14 @@ def shared_objects(library: Library) -> list[Path]:
     known = subprocess.run(
         ["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True
     ).stdout
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for line in known.splitlines():
         name, _, path = line.strip().partition(" => ")
         if path and name.split(" ")[0] in library.shared:
-            found.setdefault(name.split(" ")[0], Path(path))
-    if len(found) < len(library.shared):
-        pytest.skip(f"{' or '.join(set(library.shared) - found.keys())} is not installed")
-    return list(found.values())
+            paths.setdefault(name.split(" ")[0], Path(path))
+    if len(paths) < len(library.shared):
+        pytest.skip(f"{' or '.join(set(library.shared) - paths.keys())} is not installed")
+    return list(paths.values())
 
 
 def _of_wheel(library: Library) -> list[Path]:
@@ -109,7 +109,7 @@ def _of_wheel(library: Library) -> list[Path]:
     if spec is None or spec.origin is None:
         pytest.skip(f"the Python package {library.name} is not installed")
     folder = Path(spec.origin).parents[1] / f"{library.name}.libs"
-    found = [path for glob in library.shared for path in folder.glob(glob)]
-    if len(found) < len(library.shared):
+    paths = [path for glob in library.shared for path in folder.glob(glob)]
+    if len(paths) < len(library.shared):
         pytest.skip(f"{library.name} is not installed as a wheel")
-    return found
+    return paths

@@ -191,12 +191,12 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def compile_c(folder: Path, name: str) -> None:
     flags = "-std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -fsyntax-only".split()
-    told = subprocess.run(
+    gcc = subprocess.run(
         ["gcc", *flags, f"-I{ROOT / 'runtime'}", f"-I{folder}", str(folder / name)],
         capture_output=True,
         text=True,
     )
-    assert told.returncode == 0, told.stderr
+    assert gcc.returncode == 0, gcc.stderr
 
 
 @pytest.fixture

@@ -42,8 +42,8 @@ def complaints(library: Library, api: Api, skip: set[str], tmp_path: Path) -> st
             ]
     source = tmp_path / "check.c"
     source.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    told = compiled(library, source)
-    return told.stderr if told.returncode else ""
+    compiler = compiled(library, source)
+    return compiler.stderr if compiler.returncode else ""
 
 
 def compiled(library: Library, source: Path) -> subprocess.CompletedProcess[str]:
@@ -71,8 +71,8 @@ def test_prototypes_are_those_of_the_header(library: Library, tmp_path: Path) ->
     assert undeclared <= hidden, (
         f"not declared by {library.name}: {' '.join(sorted(undeclared - hidden))}"
     )
-    told = complaints(library, api, undeclared, tmp_path)
-    assert not told, told
+    errors = complaints(library, api, undeclared, tmp_path)
+    assert not errors, errors
 
 
 def test_a_wrong_prototype_is_noticed(tmp_path: Path) -> None:
@@ -83,6 +83,6 @@ def test_a_wrong_prototype_is_noticed(tmp_path: Path) -> None:
         "#include <unistd.h>\nssize_t (*check_pwrite)(int, const void *, size_t, off_t, int) = pwrite;\n",
         encoding="utf-8",
     )
-    told = compiled(library, source)
-    assert told.returncode != 0
-    assert "incompatible pointer type" in told.stderr
+    compiler = compiled(library, source)
+    assert compiler.returncode != 0
+    assert "incompatible pointer type" in compiler.stderr

@@ -357,10 +357,10 @@ def test_the_command_says_it_in_one_line_and_fails(
 ) -> None:
     path = write(tmp_path, API + ROW.replace("size =", "sise ="))
     assert main(["check", str(path)]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert f"{path}: pwrite sise: is no key" in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert f"{path}: pwrite sise: is no key" in printed.err
 
 
 def test_an_asynchronous_form_needs_to_know_how(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ def exported(library: Library) -> frozenset[str]:
     """Functions that a program can import; not those private to the library's own parts."""
     names = set()
     for part in shared_objects(library):
-        told = subprocess.run(
+        nm = subprocess.run(
             ["nm", "-D", "--defined-only", str(part)], capture_output=True, text=True, check=True
         )
-        for line in told.stdout.splitlines():
+        for line in nm.stdout.splitlines():
             kind, name = line.split()[-2:]
             if kind in "TWiI" and not name.endswith("GLIBC_PRIVATE"):
                 names.add(name.split("@")[0])
@@ -80,20 +80,22 @@ def test_each_reason_is_needed(layer: str) -> None:
 
 def slots(part: Path) -> set[str]:
     """Functions that a library calls through a slot, its own among them."""
-    told = subprocess.run(["readelf", "-rW", str(part)], capture_output=True, text=True, check=True)
-    return set(re.findall(r"_JUMP_SLO\w*\s+[0-9a-f]+ ([^@\s]+)", told.stdout))
+    readelf = subprocess.run(
+        ["readelf", "-rW", str(part)], capture_output=True, text=True, check=True
+    )
+    return set(re.findall(r"_JUMP_SLO\w*\s+[0-9a-f]+ ([^@\s]+)", readelf.stdout))
 
 
 def modules_inside(api: Api) -> list[Path]:
     """Installed modules that the file names: libraries, and the plugins in folders below them."""
     folders = {part.parent for library in LIBRARIES for part in shared_objects(library)}
-    found = {}
+    is_named = {}
     for folder in folders:
         for path in (*folder.glob("*.so*"), *folder.glob("openmpi/**/*.so")):
             for glob in api.inside:
                 if fnmatch.fnmatchcase(path.name, glob.removeprefix("!")):
-                    found[path.resolve()] = not glob.startswith("!")
-    return sorted(path for path, named in found.items() if named)
+                    is_named[path.resolve()] = not glob.startswith("!")
+    return sorted(path for path, named in is_named.items() if named)
 
 
 def test_functions_inside_a_library_have_slots_there() -> None:

@@ -36,8 +36,8 @@ int main(void)
 
 
 def ask(runs: Runs, name: str, /, **parameters: str) -> dict[str, Any]:
-    found: dict[str, Any] = screens.ask(runs, name, parameters)
-    return found
+    reply: dict[str, Any] = screens.ask(runs, name, parameters)
+    return reply
 
 
 @pytest.fixture
@@ -51,26 +51,26 @@ def wide(text: str, start: int, end: int) -> str:
 
 
 def parts(text: str) -> list[Part]:
-    found = []
+    in_order = []
     for block in outline(scan("a.c", text)):
         for one in block.statements:
-            found += [one.head, *one.parts]
-            found += [item for part in one.parts for group in part.tuples for item in group]
-    return found
+            in_order += [one.head, *one.parts]
+            in_order += [item for part in one.parts for group in part.tuples for item in group]
+    return in_order
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_the_parts_of_examples_stand_where_they_are_said_to(path: Path) -> None:
     text = path.read_text()
-    found = parts(text)
-    assert len(found) > 20
-    assert [one.text for one in found] == [text[one.start : one.end] for one in found]
+    in_order = parts(text)
+    assert len(in_order) > 20
+    assert [one.text for one in in_order] == [text[one.start : one.end] for one in in_order]
 
 
 def test_letters_of_two_units_are_counted_as_browsers_do() -> None:
-    found = parts(SOURCE)
-    assert [one.text for one in found] == [wide(SOURCE, one.start, one.end) for one in found]
-    assert "y / nprocs" in [one.text for one in found]
+    in_order = parts(SOURCE)
+    assert [one.text for one in in_order] == [wide(SOURCE, one.start, one.end) for one in in_order]
+    assert "y / nprocs" in [one.text for one in in_order]
 
 
 def test_a_part_that_is_replaced_is_what_the_parser_reads() -> None:
@@ -90,31 +90,31 @@ def test_any_text_has_an_outline(inside: str) -> None:
 
 
 def test_what_is_made_is_what_the_command_makes(runs: Runs) -> None:
-    found = ask(runs, "hints", name="heat.c", text=SOURCE)
-    assert found["mistake"] is None
-    made = command.generate(Path("heat.c"), {}, False, SOURCE)
-    assert {one["name"]: one["text"] for one in found["files"]} == made.texts
-    assert found["plans"][0]["raw"] == [[4, 4]]
-    assert found["build"].startswith("mpicc -std=c11 -O2 -o heat heat.c checkpoint_io.c")
-    (owned,) = found["owners"]
+    reply = ask(runs, "hints", name="heat.c", text=SOURCE)
+    assert reply["mistake"] is None
+    generated = command.generate(Path("heat.c"), {}, False, SOURCE)
+    assert {one["name"]: one["text"] for one in reply["files"]} == generated.texts
+    assert reply["plans"][0]["raw"] == [[4, 4]]
+    assert reply["build"].startswith("mpicc -std=c11 -O2 -o heat heat.c checkpoint_io.c")
+    (owned,) = reply["owners"]
     assert owned["boxes"] == [[rank, 16 * rank, 0, 16, 8] for rank in range(4)]
     packed = ask(runs, "archive", name="heat.c", text=SOURCE)
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(packed["base64"]))) as folder:
-        assert {one: folder.read(one).decode() for one in folder.namelist()} == made.texts
+        assert {one: folder.read(one).decode() for one in folder.namelist()} == generated.texts
 
 
 def test_a_mistake_has_its_place_and_the_picture_is_there_all_the_same(runs: Runs) -> None:
     text = SOURCE.replace("<0, 0>", "<1, 0>")
-    found = ask(runs, "hints", name="heat.c", text=text)
-    assert "out of bounds" in found["mistake"]["what"]
-    at = len(wide(text, 0, found["mistake"]["at"]))
-    assert text[at:].startswith("y / nprocs, x>, <") and found["mistake"]["line"] == 11
-    assert found["files"] == [] and found["owners"][0]["boxes"][3] == [3, 49, 0, 16, 8]
-    assert found["blocks"][2]["kind"] == "write"
+    reply = ask(runs, "hints", name="heat.c", text=text)
+    assert "out of bounds" in reply["mistake"]["what"]
+    at = len(wide(text, 0, reply["mistake"]["at"]))
+    assert text[at:].startswith("y / nprocs, x>, <") and reply["mistake"]["line"] == 11
+    assert reply["files"] == [] and reply["owners"][0]["boxes"][3] == [3, 49, 0, 16, 8]
+    assert reply["blocks"][2]["kind"] == "write"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("int a;\n", "no block of hints"),
         ("#begin_write\n", "is not closed"),
@@ -122,8 +122,8 @@ def test_a_mistake_has_its_place_and_the_picture_is_there_all_the_same(runs: Run
         (f"#begin_options\nprocesses: 4, 99999;\n#end_options\n{SOURCE}", "more than the form checks"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_an_answer(runs: Runs, text: str, said: str) -> None:
-    assert said in ask(runs, "hints", name="heat.c", text=text)["mistake"]["what"]
+def test_what_is_wrong_is_an_answer(runs: Runs, text: str, message: str) -> None:
+    assert message in ask(runs, "hints", name="heat.c", text=text)["mistake"]["what"]
 
 
 def test_declarations_go_where_they_may_stand(runs: Runs) -> None:
@@ -152,27 +152,27 @@ def source(runs: Runs, tmp_path: Path) -> Path:
 
 
 def test_files_are_written_beside_the_source(runs: Runs, source: Path) -> None:
-    found = ask(runs, "save", name="heat.c", text=SOURCE, was=SOURCE)
-    assert sorted(found["written"]) == ["checkpoint_io.c", "checkpoint_io.h", "checkpoint_io.md", "heat.c"]  # fmt: skip
-    assert source.read_text() == found["text"] and "checkpoint_write(" in found["text"]
-    again = ask(runs, "save", name="heat.c", text=found["text"], was=found["text"])
-    assert again == {"written": [], "text": found["text"]}
+    reply = ask(runs, "save", name="heat.c", text=SOURCE, was=SOURCE)
+    assert sorted(reply["written"]) == ["checkpoint_io.c", "checkpoint_io.h", "checkpoint_io.md", "heat.c"]  # fmt: skip
+    assert source.read_text() == reply["text"] and "checkpoint_write(" in reply["text"]
+    again = ask(runs, "save", name="heat.c", text=reply["text"], was=reply["text"])
+    assert again == {"written": [], "text": reply["text"]}
 
 
 def test_line_ends_stay(runs: Runs, source: Path) -> None:
     was = SOURCE.replace("\n", "\r\n")
     source.write_bytes(was.encode())
-    found = ask(runs, "save", name="heat.c", text=SOURCE, was=was, ends="crlf")
-    assert source.read_bytes() == found["text"].encode()
-    assert found["text"].count("\n") == found["text"].count("\r\n")
+    reply = ask(runs, "save", name="heat.c", text=SOURCE, was=was, ends="crlf")
+    assert source.read_bytes() == reply["text"].encode()
+    assert reply["text"].count("\n") == reply["text"].count("\r\n")
 
 
 def test_what_was_edited_is_not_overwritten(runs: Runs, source: Path) -> None:
     with pytest.raises(UsageError, match="has changed since it was opened"):
         ask(runs, "save", name="heat.c", text=SOURCE, was="int a;\n")
     saved = ask(runs, "save", name="heat.c", text=SOURCE, was=SOURCE)["text"]
-    made = source.with_name("checkpoint_io.c")
-    made.write_text(made.read_text() + "int mine;\n")
+    generated = source.with_name("checkpoint_io.c")
+    generated.write_text(generated.read_text() + "int mine;\n")
     with pytest.raises(UsageError, match="was edited after it was generated"):
         ask(runs, "save", name="heat.c", text=saved, was=saved)
     edited = saved.replace("MPI_Abort", "abort")
