@@ -86,7 +86,7 @@ class Recorded:
     def __init__(self, kernel: Kernel) -> None:
         self.path, self.looks = GRIDS / f"{kernel.name}.csv", GRIDS / f"{kernel.name}.first.json"
         self.space = kernel.space
-        self.names = [one.name for one in self.space.dimensions]
+        self.names = [dimension.name for dimension in self.space.dimensions]
 
     def runs(self) -> dict[Point, list[float]]:
         """Seconds of each point's runs."""
@@ -122,7 +122,7 @@ class Recorded:
     def missing(self, rounds: int) -> list[Point]:
         """Points that were run less often, in an order that no knob follows."""
         runs = self.runs()
-        every = product(*(range(len(one.values)) for one in self.space.dimensions))
+        every = product(*(range(len(dimension.values)) for dimension in self.space.dimensions))
         left = [point for point in every if len(runs.get(point, ())) < rounds]
         Random(rounds).shuffle(left)
         return left

@@ -181,7 +181,7 @@ def print_s3d() -> None:
         if what in slide:
             print(f"| {what} | slides | {' | '.join(slide[what])} |")
         for name, counts in counts_of.items():
-            print(f"| {what} | {name} | {' | '.join(say(one) for one in counts)} |")
+            print(f"| {what} | {name} | {' | '.join(say(count) for count in counts)} |")
 
 
 def print_volume() -> None:

@@ -22,12 +22,14 @@ def test_what_is_nearer_than_the_threshold_serves() -> None:
 def test_most_applications_left_out_are_answered_and_the_others_abstain() -> None:
     """IOR's segments and irregular boxes are like nothing else."""
     neighbours = transfer.nearest(CASES)
-    answered = {one.case.application for one in neighbours if one.distance <= THRESHOLD}
+    answered = {
+        neighbour.case.application for neighbour in neighbours if neighbour.distance <= THRESHOLD
+    }
     assert answered == {"vpic", "vorpal", "gcrm", "s3d", "flash", "synthetic"}
     gains = [
-        one.share_of_gain
-        for one in neighbours
-        if one.distance <= THRESHOLD and one.share_of_gain is not None
+        neighbour.share_of_gain
+        for neighbour in neighbours
+        if neighbour.distance <= THRESHOLD and neighbour.share_of_gain is not None
     ]
     assert len(gains) >= 20 and min(gains) >= 0.9
 
@@ -36,9 +38,9 @@ def test_most_applications_left_out_are_answered_and_the_others_abstain() -> Non
 def test_flash_takes_what_serves_it(source: str, least: float, most: float) -> None:
     """Behzad et al. 2019 took GCRM's for FLASH: where all share a store they gain nothing, and VPIC's all there is."""
     shares = [
-        one.share_of_gain
-        for one in transfer.pairs(CASES)
-        if one.case.application == "flash" and one.source.application == source and one.store == "shared"
-        and "independent" not in one.source.job and one.share_of_gain is not None
+        pair.share_of_gain
+        for pair in transfer.pairs(CASES)
+        if pair.case.application == "flash" and pair.source.application == source and pair.store == "shared"
+        and "independent" not in pair.source.job and pair.share_of_gain is not None
     ]  # fmt: skip
     assert shares and least <= min(shares) and max(shares) <= most

@@ -214,8 +214,8 @@ def pairs(cases: Sequence[Case]) -> list[Moved]:
 def nearest(cases: Sequence[Case]) -> list[Moved]:
     """What the pattern store answers when one application after another is left out of it."""
     neighbours: dict[tuple[str, str], Moved] = {}
-    for one in pairs(cases):
-        neighbours.setdefault((one.case.job, one.store), one)
+    for pair in pairs(cases):
+        neighbours.setdefault((pair.case.job, pair.store), pair)
     return list(neighbours.values())
 
 

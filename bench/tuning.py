@@ -97,8 +97,8 @@ class Grid:
         while spent < max(budgets) and (step := plan.next(trials)) and step.stage in SEARCHING:
             trials.append(self.trial(step, len(trials) + 1))
             best, spent = min(best, self.costs[step.point]), spent + (trials[-1].seconds or 0.0)
-            ratios = [best / self.best if spent <= most else one
-                     for most, one in zip(budgets, ratios, strict=True)]  # fmt: skip
+            ratios = [best / self.best if spent <= most else ratio
+                     for most, ratio in zip(budgets, ratios, strict=True)]  # fmt: skip
         return ratios
 
     def search(self, sampler: str, seed: int) -> list[float]:
@@ -150,27 +150,27 @@ def samplers() -> list[str]:
 def gains(grids: Sequence[Grid]) -> list[Row]:
     """What there is to be had."""
     rows = [
-        Row(f"{one.kernel.name}: best of {len(one.costs)} settings, against none",
-            one.best, "s", one.default, one.default / one.best)
-        for one in grids
+        Row(f"{grid.kernel.name}: best of {len(grid.costs)} settings, against none",
+            grid.best, "s", grid.default, grid.default / grid.best)
+        for grid in grids
     ]  # fmt: skip
-    many = sum(one.default / one.best >= GAIN for one in grids)
+    many = sum(grid.default / grid.best >= GAIN for grid in grids)
     what = f"kernels that the best makes {GAIN:g} times as fast"
     return [*rows, Row(what, many, "", target=f">= {GAINS}", met=many >= GAINS)]
 
 
 def untried(grids: Sequence[Grid]) -> list[Row]:
     """What costs no trial: an expert's rule, beside the program as it is; and what trials cost."""
-    near = [(one.rule / one.best, one.default / one.best) for one in grids]
+    near = [(grid.rule / grid.best, grid.default / grid.best) for grid in grids]
     result = [
-        Row(f"{one.kernel.name}, expert's rule: times the best, for no trial; as it is",
+        Row(f"{grid.kernel.name}, expert's rule: times the best, for no trial; as it is",
             rule, "", default, rule / default)
-        for one, (rule, default) in zip(grids, near, strict=True)
+        for grid, (rule, default) in zip(grids, near, strict=True)
     ]  # fmt: skip
     rule, default = (fmean(column) for column in zip(*near, strict=True))
     what = "expert's rule: times the best, mean of kernels, for no trial; as it is"
     result.append(Row(what, rule, "", default, rule / default))
-    cost = fmean(one.trial_seconds for one in grids)
+    cost = fmean(grid.trial_seconds for grid in grids)
     each = (Row(f"{most} random trials, mean of kernels", most * cost, "s") for most in TRIALS)
     return [*result, *each]
 
@@ -179,11 +179,11 @@ def autos(grids: Sequence[Grid], seeds: int, pool: ProcessPoolExecutor) -> list[
     """`fathom tune auto` and random search at equal cost, by kernel, and over all of them."""
     result = []
     for trials in AUTO_TRIALS:
-        asked = [pool.submit(one.autos, trials, seeds) for one in grids]
+        asked = [pool.submit(grid.autos, trials, seeds) for grid in grids]
         near = [one.result() for one in asked]
         budget = f"for {trials} random trials; random search"
-        for one, (ours, chance) in zip(grids, near, strict=True):
-            what = f"{one.kernel.name}, auto: times the best, {budget}"
+        for grid, (ours, chance) in zip(grids, near, strict=True):
+            what = f"{grid.kernel.name}, auto: times the best, {budget}"
             result.append(Row(what, ours, "", chance, ours / chance))
         ours, chance = (fmean(column) for column in zip(*near, strict=True))
         what = f"auto: times the best, mean of kernels, {budget}"
@@ -200,14 +200,14 @@ def rows(quick: bool) -> list[Row]:
     grids = [Grid(kernel) for kernel in KINDS.values()]
     names, seeds = samplers(), QUICK if quick else SEEDS
     with ProcessPoolExecutor() as pool:
-        asked = {name: [pool.submit(one.near, name, seeds) for one in grids] for name in names}
-        near = {name: [one.result() for one in futures] for name, futures in asked.items()}
+        asked = {name: [pool.submit(grid.near, name, seeds) for grid in grids] for name in names}
+        near = {name: [future.result() for future in futures] for name, futures in asked.items()}
         of_auto = autos(grids, seeds, pool)
     every = [name for name in near if name != RANDOM]
     result = gains(grids) + untried(grids)
     for name in every:
-        for one, ours, chance in zip(grids, near[name], near[RANDOM], strict=True):
-            what = f"{one.kernel.name}, {name}: times the best, for {TRIALS[-1]} random trials; by them"
+        for grid, ours, chance in zip(grids, near[name], near[RANDOM], strict=True):
+            what = f"{grid.kernel.name}, {name}: times the best, for {TRIALS[-1]} random trials; by them"
             result.append(Row(what, ours[-1], "", chance[-1], ours[-1] / chance[-1]))
     over = {name: [fmean(column) for column in zip(*near[name], strict=True)] for name in near}
     best = min(every, key=lambda name: fmean(over[name]))

@@ -44,12 +44,12 @@ def library(place: Path, name: str) -> Path:
 
 
 def by_name(findings: Iterable[Finding]) -> dict[str, Finding]:
-    return {one.what: one for one in findings}
+    return {finding.what: finding for finding in findings}
 
 
 def of(path: Path) -> dict[str, Finding]:
     findings = by_name(program.check(path))
-    assert all(one.do for one in findings.values() if one.verdict == "problem")
+    assert all(finding.do for finding in findings.values() if finding.verdict == "problem")
     return findings
 
 
@@ -123,7 +123,9 @@ int main(int argc, char **argv) { MPI_File f; MPI_Init(&argc, &argv);
 	MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &f); MPI_Barrier(MPI_COMM_WORLD);
 	return puts("x") + (int)pwrite(1, "", 0, 0); }"""
     findings = of(build(tmp_path, text=text, cc="mpicc.openmpi"))
-    layers = {name: one.detail for name, one in findings.items() if name.startswith("layer ")}
+    layers = {
+        name: finding.detail for name, finding in findings.items() if name.startswith("layer ")
+    }
     assert layers == {
         "layer mpi": "MPI_Barrier", "layer mpiio": "MPI_File_open", "layer posix": "pwrite", "layer stdio": "puts",
     }  # fmt: skip
@@ -488,9 +490,9 @@ def test_in_a_job(only: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_facts_are_what_other_tools_say() -> None:
-    facts = {one.what: one for one in the_facts()}
+    facts = {fact.what: fact for fact in the_facts()}
     assert list(facts) == ["processor", "system", "libraries", "permissions", "places"]
-    assert {one.verdict for one in facts.values()} == {"fact"}
+    assert {fact.verdict for fact in facts.values()} == {"fact"}
 
     def printed(*words: str) -> str:
         return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
@@ -523,5 +525,5 @@ def test_the_command_prints_facts_alone(capsys: pytest.CaptureFixture[str]) -> N
     assert len(lines) == 5 and all(line.startswith("fact ") for line in lines)
     assert main(["doctor", "--facts", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert [one["what"] for one in facts] == [line.split()[1] for line in lines]
+    assert [fact["what"] for fact in facts] == [line.split()[1] for line in lines]
     assert main(["doctor", "--facts", "/bin/true"]) == 2

@@ -188,7 +188,7 @@ def test_a_model_leads_to_the_best_in_few_trials() -> None:
             return writing(point) * (1 + random.gauss(0, 0.03))
 
         observations = led(noisy, SPACE, trials=100, seed=seed)
-        points = [one.point for one in observations]
+        points = [observation.point for observation in observations]
         assert len(set(points)) == len(points) <= 100 < len(every) / 20  # and it stops
         assert min(map(writing, points)) <= 1.03 * every[0]
         by_chance = [SPACE.draw(random) for _ in points]
@@ -209,8 +209,8 @@ def test_failed_trials_and_conditions_are_kept_to() -> None:
         return math.inf if at(*point)["w"] == "enable" else writing(point)
 
     observations = led(cost, space, trials=80, seed=1)
-    assert {at(*one.point)["a"] for one in observations} == {None, 1, 2, 4, 8, 16}
-    assert all(at(*one.point)["w"] != "enable" for one in observations[60:])
+    assert {at(*observation.point)["a"] for observation in observations} == {None, 1, 2, 4, 8, 16}
+    assert all(at(*observation.point)["w"] != "enable" for observation in observations[60:])
 
 
 def test_training_designs_are_of_the_values_that_they_say() -> None:
@@ -270,9 +270,11 @@ def test_a_real_search_finds_the_exact_best_of_a_grid_at_a_tenth_of_its_cost(
     assert result["settings"]["io_ompio_num_aggregators"] == 8
     assert result["settings"]["io_ompio_bytes_per_agg"] == "2MiB"
     trials = [
-        one for one in Ledger(tmp_path / "s.tune" / "tune.db").trials() if one.stage == "search"
+        trial
+        for trial in Ledger(tmp_path / "s.tune" / "tune.db").trials()
+        if trial.stage == "search"
     ]
-    assert min(one.score for one in trials if one.score) == best
+    assert min(trial.score for trial in trials if trial.score) == best
     assert len(trials) <= 14 * 11 * 4 / 10
     status, out, _ = fathom(capfd, "tune", "model", "s")
     assert status == 0
@@ -299,7 +301,9 @@ def test_trials_that_were_recorded_are_learnt_and_printed(
     assert all(one["error"] < 0.3 and one["order"] > 0.5 for one in data["held_out"])
     model = Model.from_json(data["model"])
     best_settings = model.best(Scale(2, 2 * MIB))
-    assert [-one.cost for one in best_settings] == [one["predicted"] for one in data["best"]]
+    assert [-setting.cost for setting in best_settings] == [
+        one["predicted"] for one in data["best"]
+    ]
 
 
 def test_what_cannot_be_learnt_is_one_line(

@@ -74,7 +74,7 @@ def proved(one: Plan, cost: Any) -> tuple[Result, list[Trial]]:
 
 
 def points(trials: list[Trial], stage: str) -> list[Point]:
-    return [one.point for one in trials if one.stage == stage]
+    return [trial.point for trial in trials if trial.stage == stage]
 
 
 def test_the_luckiest_run_of_the_search_does_not_win() -> None:
@@ -92,7 +92,7 @@ def test_the_luckiest_run_of_the_search_does_not_win() -> None:
     assert all({*rounds[n : n + 3]} == {GRID.default, RULE, GOOD} for n in range(0, 15, 3))
     assert len({tuple(rounds[n : n + 3]) for n in range(0, 15, 3)}) > 1  # each in its own order
     assert "an expert's rule is 1.50 times as good as the default" in outcome.sentence
-    rows = {one.method: one for one in outcome.methods}
+    rows = {method.method: method for method in outcome.methods}
     assert rows["expert"].score == 20.2 and rows["winner"].settings == GRID.named(GOOD)
     assert rows["winner"].compared and rows["winner"].compared.delta == 1
     assert rows["winner"].compared.p == pytest.approx(4 / 252)  # of two tests
@@ -128,7 +128,7 @@ def test_what_does_nothing_is_dropped() -> None:
 
     outcome, runs = ablated(first_alone)
     assert outcome.settings == {"a": 16}
-    assert [(one.knob, one.kept) for one in outcome.knobs] == [
+    assert [(knob.knob, knob.kept) for knob in outcome.knobs] == [
         ("a", True), ("b", False), ("c", False), ("d", False),
     ]  # fmt: skip
     assert runs == 5 * (1 + 4) + 5 * 2  # each knob set back, and all three together
@@ -183,7 +183,7 @@ def test_the_cost_of_tuning_is_all_of_it() -> None:
         return float("inf") if point == LUCKY else 10.0 if point == GOOD else 30.0
 
     outcome, trials = proved(plan((SEED, LUCKY), (SEED, GOOD)), cost)
-    ran = sum(one.state != "known" for one in trials)  # a second each
+    ran = sum(trial.state != "known" for trial in trials)  # a second each
     fresh = len(points(trials, "proof")) + len(points(trials, "ablation"))
     assert outcome.cost.trials == ran and outcome.cost.failed == 1
     assert outcome.cost.search == ran - fresh and outcome.cost.proof == fresh
@@ -205,7 +205,7 @@ def test_another_sampler_has_as_many_trials_and_no_seeds() -> None:
 
 def test_auto_searches_as_long_as_so_many_plain_runs_take() -> None:
     trials = play(Plan(options(auto=True), COST, GRID, ()), lambda _s, _t, p: 30.0 + sum(p))
-    searched = {one.point for one in trials if one.stage == "search"} - {GRID.default}
+    searched = {trial.point for trial in trials if trial.stage == "search"} - {GRID.default}
     assert len(searched) + 1 == AUTO  # each run a second, that of the default too
     timed = play(Plan(options(seconds=9.0, auto=True), COST, GRID, ()), lambda _s, _t, _p: 1.0)
     assert len({one.point for one in timed if one.stage == "search"} - {GRID.default}) + 1 == 9

@@ -84,8 +84,9 @@ def test_the_genetic_search_finds_what_the_whole_grid_has() -> None:
     for seed in range(10):
         observations = asked("ga", seed, 10_000)
         assert len(observations) == Genetic.POPULATION * Genetic.GENERATIONS == 600
-        tries = len({one.point for one in observations})  # what is known is not run again
-        bests.append(min(one.cost for one in observations))
+        # what is known is not run again
+        tries = len({observation.point for observation in observations})
+        bests.append(min(observation.cost for observation in observations))
         by_chance.append(min(one.cost for one in asked("random", seed, tries)))
     assert statistics.median(bests) <= every[len(every) // 1000]
     assert statistics.median(bests) < statistics.median(by_chance)
@@ -93,7 +94,10 @@ def test_the_genetic_search_finds_what_the_whole_grid_has() -> None:
 
 def test_elites_stay_and_what_failed_has_no_children() -> None:
     observations = asked("ga", 3, 16)
-    assert observations[15].point == min(observations[:15], key=lambda one: one.cost).point
+    assert (
+        observations[15].point
+        == min(observations[:15], key=lambda observation: observation.cost).point
+    )
     bad = [Observation((0, 0, 0, 0), float("inf"))] * 13
     good = [Observation((1, 1, 1, 1), 1.0), Observation((2, 2, 2, 2), 2.0)]
     children: list[Observation] = [*bad, *good]
@@ -101,8 +105,9 @@ def test_elites_stay_and_what_failed_has_no_children() -> None:
         point = Genetic(GRID, options(seed=7)).ask(children)
         assert point is not None
         children.append(Observation(point, 3.0))
-    for one in children[18:]:  # behind the elites: of the two sound ones, but for one mutated knob
-        assert sum(value not in (1, 2) for value in one.point) <= 1
+    # behind the elites: of the two sound ones, but for one mutated knob
+    for child in children[18:]:
+        assert sum(value not in (1, 2) for value in child.point) <= 1
 
 
 @pytest.mark.parametrize("name", sorted(SAMPLERS.keys() - {"grid"}))
@@ -112,11 +117,15 @@ def test_what_is_asked_follows_from_what_was_told(name: str) -> None:
 
 
 def test_a_grid_is_every_point_once() -> None:
-    space = Space(tuple(replace(one, values=one.values[:2]) for one in GRID.dimensions))
+    space = Space(
+        tuple(replace(dimension, values=dimension.values[:2]) for dimension in GRID.dimensions)
+    )
     observations: list[Observation] = []
     while (point := SAMPLERS["grid"](space, options(sampler="grid")).ask(observations)) is not None:
         observations.append(Observation(point, 1.0))
-    assert [one.point for one in observations] == list(itertools.product((0, 1), repeat=4))
+    assert [observation.point for observation in observations] == list(
+        itertools.product((0, 1), repeat=4)
+    )
 
 
 def test_optuna_learns() -> None:
@@ -132,7 +141,7 @@ def test_screening_leaves_knobs_alone_that_change_nothing() -> None:
     plan = Plan(options(screen=True, trials=80), COST, GRID, ())
     trials = play(plan, lambda _s, _r, point: float(abs(point[1] - 3) + 5 * abs(point[2] - 6)))
     assert plan.inert(trials) == {0, 3}
-    searched = [one.point for one in trials if one.stage == "search"][9:]
+    searched = [trial.point for trial in trials if trial.stage == "search"][9:]
     assert searched and all(point[0] == point[3] == 0 for point in searched)
 
 
@@ -197,11 +206,11 @@ def test_the_catalogue_says_what_is_worth_a_search() -> None:
     assert choices["lustre.striping_factor"] == choices["hdf5.alignment"] == []
     chosen = ("romio.cb_nodes", "romio.cb_buffer_size", "romio.romio_cb_write")
     every = Space(tuple(Dimension(key, key, (None, *choices[key])) for key in chosen))
-    expert = tuple(default_space.expert(one) for one in every.dimensions)
+    expert = tuple(default_space.expert(dimension) for dimension in every.dimensions)
     assert list(every.named(expert).values()) == [6, 4 << 20, None]
-    for one in every.dimensions:
-        for value in one.values[1:]:
-            assert of_knob(catalogue()[one.knob], value)
+    for dimension in every.dimensions:
+        for value in dimension.values[1:]:
+            assert of_knob(catalogue()[dimension.knob], value)
 
 
 def test_a_bad_command_line_runs_nothing(
@@ -267,7 +276,7 @@ def killed_and_resumed(folder: Path, at: Collection[int], values: str, *more: st
     assert "= 8\n" in (folder / "cut.tune" / "settings.toml").read_text()
     ledger = Ledger(folder / "cut.tune" / "tune.db")
     trials = ledger.trials()
-    ran = [one for one in trials if one.tries]
+    ran = [trial for trial in trials if trial.tries]
     states = {one.settings.get("agg"): one.state for one in ran}
     assert (states[1], states[2], states[8]) == ("wrong", "failed", "done")
     assert "2 of them failed, hung or wrong" in done.stdout
@@ -283,10 +292,14 @@ def killed_and_resumed(folder: Path, at: Collection[int], values: str, *more: st
 def as_planned(ledger: Ledger) -> None:
     """Each trial is the one that follows from those before it, and after the last there is none."""
     plan, trials = planned(ledger), ledger.trials()
-    assert plan and [one.trial for one in trials] == list(range(1, len(trials) + 1))
-    for number, one in enumerate(trials[1:], start=1):
+    assert plan and [trial.trial for trial in trials] == list(range(1, len(trials) + 1))
+    for number, trial in enumerate(trials[1:], start=1):
         step = plan.next(trials[:number])
-        assert step and (step.stage, step.round, step.point) == (one.stage, one.round, one.point)
+        assert step and (step.stage, step.round, step.point) == (
+            trial.stage,
+            trial.round,
+            trial.point,
+        )
     assert plan.next(trials) is None
 
 
@@ -316,7 +329,7 @@ def test_a_trial_that_hangs_is_ended_and_costs(tmp_path: Path) -> None:
     done = start(tmp_path, "hung", "none", "[8, 32]", "--timeout", "20")
     assert done.returncode == 0, done.stderr
     trials = Ledger(tmp_path / "hung.tune" / "tune.db").trials()
-    hung = [one for one in trials if one.state == "hung"]
+    hung = [trial for trial in trials if trial.state == "hung"]
     # An expert's rule names it too, and what hangs in the proof has lost by that.
     assert [one.stage for one in hung] == ["search", "proof"]
     assert all(one.settings == {"agg": 32} and (one.seconds or 0) >= 20 for one in hung)
@@ -366,12 +379,14 @@ def test_findings_name_knobs_by_their_functions_too(knob: str, words: str, is_na
     assert default_space.is_named(Dimension("a", knob, (None, 1)), words) == is_named
 
 
-def test_where_files_are_on_cephfs_its_layouts_are_searched() -> None:
+def test_where_files_are_on_cephfs_its_searched_layoutsare_searched() -> None:
     limits = Limits(osds=4, pools=("data", "quick"))
-    layouts_ = {one.knob: one for one in default_space.layouts(["p", "{out}/f"], limits)}
-    assert layouts_["ceph.pool"].values == (None, "data", "quick")
-    assert layouts_["ceph.stripe_count"].values == (None, 1, 2, 3, 4)
-    text = Space(tuple(layouts_.values())).settings((1, 4, 2))
+    searched_layouts = {
+        layout.knob: layout for layout in default_space.layouts(["p", "{out}/f"], limits)
+    }
+    assert searched_layouts["ceph.pool"].values == (None, "data", "quick")
+    assert searched_layouts["ceph.stripe_count"].values == (None, 1, 2, 3, 4)
+    text = Space(tuple(searched_layouts.values())).settings((1, 4, 2))
     assert 'directory = "{out}"' in text and 'stripe_count = 4\npool = "quick"' in text
     one_pool = default_space.layouts(["p", "{out}"], Limits(osds=4, pools=("data",)))
     assert "ceph.pool" not in {one.knob for one in one_pool}

@@ -53,7 +53,7 @@ class Counting:
 
     def code(self, program: Path) -> bytes:
         """Its instructions, as they are in memory."""
-        text = next(one for one in elf.read(program).sections if one.name == ".text")  # type: ignore[union-attr]
+        text = next(section for section in elf.read(program).sections if section.name == ".text")  # type: ignore[union-attr]
         maps = Path(f"/proc/{self.pid}/maps").read_text().splitlines()
         begin = next(int(line.split("-")[0], 16) for line in maps if line.endswith(str(program)))
         with Path(f"/proc/{self.pid}/mem").open("rb") as memory:

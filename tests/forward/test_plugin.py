@@ -103,7 +103,7 @@ def test_checksums_and_sums_of_a_files_ranges_are_worked_out_at_the_server(tmp_p
         handle = client.open("f")
         client.write(handle, 0, data)
         ranges = [(0, 700_001), (5, 1), (699_000, 5000), (800_000, 4)]
-        given = b"".join(struct.pack("<QQ", *one) for one in ranges)
+        given = b"".join(struct.pack("<QQ", *range_) for range_ in ranges)
         sums = struct.unpack("<4I", call(client, "crc32", given, handle))
         assert list(sums) == [zlib.crc32(data[at : at + length]) for at, length in ranges]
         client.write(handle, 0, struct.pack("<4d", 2.5, -1, 4, 1e9))

@@ -69,7 +69,7 @@ def header(library: str, datasets: int, together: bool) -> tuple[int, int]:
 def metadata_reads(spec: Spec) -> int:
     """Of HDF5, by each rank that opens the file, at most: its superblock and root, headers of datasets, and the header,
     tree, heap and entries of each group on the way to one."""
-    paths = [one.path.split("/")[:-1] for one in spec.variables.values()]
+    paths = [variable.path.split("/")[:-1] for variable in spec.variables.values()]
     groups = {tuple(path[:depth]) for path in paths for depth in range(1, len(path) + 1)}
     return 8 + 2 * len(spec.variables) + 4 * len(groups)
 
@@ -109,7 +109,7 @@ def test_counts(
     spec, plans = command.checked(source, {"library": library, **ruled(assignments)})
     reading = [p.raw[4] for p in [*plans, plan(spec, read_all(spec))] if p.reading]
     assert next(p for p in plans if not p.reading).raw[4] == writes
-    rules = [f"--rule={one}" for one in assignments]
+    rules = [f"--rule={assignment}" for assignment in assignments]
     done = generated.fathom(source, "-o", out, "--self-check", "--library", library, *rules)
     assert done.returncode == 0, done.stderr
     program = generated.build(out, spec.name, library, "c", needs.MPI[mpi])

@@ -88,9 +88,9 @@ def test_one_access_where_they_lie_side_by_side(
     source = tmp_path / "forms.iog"
     source.write_text(text_of(accesses))
     _, plans = command.checked(source, {})
-    assert [len(one.transfers) for one in plans] == [moved, moved]
+    assert [len(plan.transfers) for plan in plans] == [moved, moved]
     spec, plans = command.checked(source, {"lump": "off"})
-    assert [len(one.transfers) for one in plans] == [4, 4]
+    assert [len(plan.transfers) for plan in plans] == [4, 4]
     assert list(spec.variables) == ["before", "a", "b", "c"]
 
 

@@ -41,8 +41,8 @@ def test_the_rule_chooses(
     source = tmp_path / "ghost.iog"
     source.write_text(text_of(change))
     _, plans = command.checked(source, {"library": library, **ruled(rules)})
-    for one in plans:
-        (decision,) = [d for d in one.decisions if d.rule == 15]
+    for plan in plans:
+        (decision,) = [d for d in plan.decisions if d.rule == 15]
         assert decision.choice == choice
         assert why in decision.reason
 

@@ -27,7 +27,7 @@ def test_settings_cost_a_replay_what_they_cost_the_program(tmp_path: Path) -> No
     for name, program in (("program", [*tuned.COLUMNS, 256]), ("replay", [tmp_path / "again"])):
         words = ["--sampler", "grid", *SEARCH, "--", *program, "{out}"]
         _, trials = tuned.tune(tmp_path, name, space, *words)
-        tried = [one for one in trials if one["stage"] == "search"]
+        tried = [trial for trial in trials if trial["stage"] == "search"]
         scores.append({tuple(one["settings"].values()): one["score"] for one in tried})
     assert len(scores[0]) == 4 and max(scores[0].values()) > 5 * min(scores[0].values())
     assert scores[1] == pytest.approx(scores[0], rel=0.05)

@@ -47,7 +47,7 @@ def test_more_aggregators_are_found_where_each_process_has_a_limited_rate(tmp_pa
     result, trials = tuned.tune(tmp_path, "s", SPACE, *words, cost=tuned.BUSIEST)
     assert result["verdict"] == "gain" and result["compared"]["ratio"] == pytest.approx(4, rel=0.05)
     assert result["settings"] == {"cb_nodes": 4}  # calls are collective, so there is no sieving
-    assert {one["state"] for one in trials} <= {"done", "known"}
+    assert {trial["state"] for trial in trials} <= {"done", "known"}
 
 
 def test_without_a_space_it_is_what_is_proved_alive(tmp_path: Path) -> None:

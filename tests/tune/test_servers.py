@@ -126,9 +126,9 @@ def test_trials_start_their_own_servers(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     shown = fathom(tmp_path, "tune", "show", "s", "--json")
     scores = {
-        (one["settings"]["servers"], one["settings"]["stripe_count"]): one["score"]
-        for one in json.loads(shown.stdout)
-        if one["stage"] == "search"
+        (trial["settings"]["servers"], trial["settings"]["stripe_count"]): trial["score"]
+        for trial in json.loads(shown.stdout)
+        if trial["stage"] == "search"
     }
     assert scores == {
         (None, None): 1, (None, 1): 2, (None, 2): 3, (1, None): 2, (1, 1): 2, (1, 2): 2,

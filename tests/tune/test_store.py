@@ -76,8 +76,10 @@ def known(place: Path, name: str) -> Entry:
     kernel, ranks, arguments, given = KNOWN[name]
     run = open_run(recorded(place, kernel, ranks, arguments))
     file_groups = groups(run)
-    every = [path for one in file_groups for path in one.paths]
-    tuned = tuple(Tuned(one.files, one.file_system, one.shape, (given,)) for one in file_groups)
+    every = [path for group in file_groups for path in group.paths]
+    tuned = tuple(
+        Tuned(group.files, group.file_system, group.shape, (given,)) for group in file_groups
+    )
     return Entry(
         name, 1.7e9, "runtime", "s", False, 2.0, 1.0, (2.0,), (1.0,), "gain", ranks_of(run), stack_of(run),
         machine_of(run, every), tuned,
@@ -105,7 +107,7 @@ def test_ior_as_vpic_is_the_same_pattern(place: Path) -> None:
     """10.3.1: eight segments, a dataset each. Known from 2 ranks, asked by 4."""
     match = only(look(place, "ior_hdf5", "-d -e 4 8 8192 8192"))
     assert (match.verdict, match.entry and match.entry.name) == ("exact", "vpic")
-    assert [one.value for one in match.settings] == [4]
+    assert [setting.value for setting in match.settings] == [4]
     assert "cb_nodes 2 -> 4: 2 -> 4 ranks" in match.remarks
     assert any(line.startswith("measured at 2 ranks with 3.91 KiB each") for line in match.remarks)
 
@@ -202,7 +204,9 @@ def test_a_search_is_added_with_settings_of_each_group(place: Path, tmp_path: Pa
         (100.0, 100.0),
         (300.0, 300.0),
     )
-    names = [[one.knob.rpartition(".")[2] for one in group.settings] for group in entry.groups]
+    names = [
+        [setting.knob.rpartition(".")[2] for setting in group.settings] for group in entry.groups
+    ]
     both = ["cb_buffer_size", "HDF5_USE_FILE_LOCKING"]
     assert names == [both, ["cb_buffer_size", "romio_cb_write", "HDF5_USE_FILE_LOCKING"]]
     again = recorded(place, "flash_hdf5", 4, "-b 4 -f cp")
@@ -255,22 +259,22 @@ def test_another_size_is_predicted_from_searches_of_several(place: Path, tmp_pat
     mine, few = tmp_path / "p.db", tmp_path / "few.db"
     alone = stored("add", folders[0], "--store", mine)
     assert alone.returncode == 0, alone.stderr
-    assert [one.model for one in Base(mine).entries()] == [None]
+    assert [entry.model for entry in Base(mine).entries()] == [None]
     both = stored("add", *folders, "--store", mine)
     assert "2 searches added, 1 there already" in both.stdout, both.stderr
-    assert all(one.model for one in Base(mine).entries())
+    assert all(entry.model for entry in Base(mine).entries())
     large = recorded(place, "vpic_hdf5", 4, "-p 40000")
     match = only(look_up(open_run(large), mine))
     assert match.verdict == "exact" and match.remarks == ("predicted by the model of 3 searches",)
-    assert [one.value for one in match.settings] == [4]
+    assert [setting.value for setting in match.settings] == [4]
     assert stored("add", *folders[:2], "--store", few).returncode == 0
     measured = only(look_up(open_run(large), few))
-    assert [one.value for one in measured.settings] == [
+    assert [setting.value for setting in measured.settings] == [
         2
     ]  # eight trials tell the model of no setting
     assert measured.remarks[-1].startswith("measured at 4 ranks with")
     same = only(look_up(open_run(recorded(place, "vpic_hdf5", 4, "-p 8000")), mine))
-    assert [one.value for one in same.settings] == [2]
+    assert [setting.value for setting in same.settings] == [2]
 
 
 def test_a_search_that_has_not_ended_is_refused(place: Path, tmp_path: Path) -> None:
@@ -309,7 +313,7 @@ def test_a_search_is_remembered_and_begins_another(tmp_path: Path) -> None:
         "pattern store: synthetic.*.bin: exact, first, distance 0.000: cb_buffer_size=2MiB"
         in messages
     )
-    asked = [one for one in trials if one["asked"] == "store"]
+    asked = [trial for trial in trials if trial["asked"] == "store"]
     assert [one["settings"]["cb_buffer_size"] for one in asked] == ["2MiB"]
 
 

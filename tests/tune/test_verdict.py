@@ -37,5 +37,5 @@ def test_where_there_is_nothing_to_gain_that_is_the_verdict(tmp_path: Path) -> N
     )
     assert verdict["verdict"] == "none" and not verdict["text"]
     assert verdict["sentence"].startswith("no gain worth having (less than 3%)")
-    assert len({one["score"] for one in trials if one["stage"] in ("default", "search")}) == 1
+    assert len({trial["score"] for trial in trials if trial["stage"] in ("default", "search")}) == 1
     assert not (tmp_path / "s.tune" / "settings.toml").exists()

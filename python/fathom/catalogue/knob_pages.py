@@ -78,7 +78,7 @@ def _notes(knob: Knob) -> Iterable[str]:
     if knob.inverted:
         yield f"inverted: {knob.inverted}"
     if knob.proof:
-        first, second = (", ".join(one) for one in knob.proof.settings)
+        first, second = (", ".join(setting) for setting in knob.proof.settings)
         yield f"proved by {SHOWN[knob.proof.shows]}, {first} against {second}"
     elif not knob.tried:
         yield "not tried here"

@@ -204,14 +204,14 @@ class Group:
     def down(self, patience: float) -> Iterator[tuple[Started, str]]:
         """Asks each to end, waits until what it had accepted is written, says how each ended; '' is well."""
         servers = self.servers()
-        gone = [one.name for one in servers if not _lives(one)]
-        for one in servers:
-            _signal(one, signal.SIGTERM)
+        gone = [server.name for server in servers if not _lives(server)]
+        for server in servers:
+            _signal(server, signal.SIGTERM)
         due = time.monotonic() + patience
-        for one in servers:
-            while _lives(one) and time.monotonic() < due:
+        for server in servers:
+            while _lives(server) and time.monotonic() < due:
                 time.sleep(0.02)
-            yield one, GONE if one.name in gone else self._end(one, patience)
+            yield server, GONE if server.name in gone else self._end(server, patience)
         state = json.loads(self.file.read_text(encoding="utf-8"))
         shutil.rmtree(state["sockets"], ignore_errors=True)
         self.file.unlink()

@@ -44,7 +44,7 @@ def mounted(group: Group) -> list[Mount]:
         return []
     except (OSError, ValueError) as error:
         raise RunError(f"{_file(group)}: {error}") from error
-    return [Mount(**one) for one in entries]
+    return [Mount(**entry) for entry in entries]
 
 
 def _keep(group: Group, mounts: list[Mount]) -> None:
@@ -56,11 +56,13 @@ def _server(group: Group, name: str, node: str) -> Started:
     """The one of that name, else the node's."""
     servers = group.servers()
     if name:
-        for one in servers:
-            if one.name == name:
-                return one
-        raise UsageError(f"--server {name}: there is {', '.join(one.name for one in servers)}")
-    if len({one.mount for one in servers}) > 1:
+        for server in servers:
+            if server.name == name:
+                return server
+        raise UsageError(
+            f"--server {name}: there is {', '.join(server.name for server in servers)}"
+        )
+    if len({server.mount for server in servers}) > 1:
         raise UsageError("the servers have several directories; say which by --server NAME")
     return servers[zlib.crc32(node.encode()) % len(servers)]
 

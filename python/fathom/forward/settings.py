@@ -172,7 +172,8 @@ def read(file: Path) -> list[Server]:
 def named(servers: list[Server]) -> list[Server]:
     """Those without a name get fwd0, fwd1, …; names are not used twice."""
     whole = [
-        one if one.name else replace(one, name=f"fwd{number}") for number, one in enumerate(servers)
+        server if server.name else replace(server, name=f"fwd{number}")
+        for number, server in enumerate(servers)
     ]
     names = [one.name for one in whole]
     for name in names:
@@ -184,10 +185,10 @@ def named(servers: list[Server]) -> list[Server]:
 def striped(storage: Path, mount: str, count: int) -> list[Server]:
     """So many servers on this machine that stripe files over directories of their own, made in `storage`."""
     servers = named([Server(str(storage), role="striped", mount=mount)] * count)
-    servers = [replace(one, path=str(storage / one.name)) for one in servers]
-    for one in servers:
-        Path(one.path).mkdir(parents=True, exist_ok=True)
-        _like(Path(mount), Path(one.path))
+    servers = [replace(server, path=str(storage / server.name)) for server in servers]
+    for server in servers:
+        Path(server.path).mkdir(parents=True, exist_ok=True)
+        _like(Path(mount), Path(server.path))
     return servers
 
 
@@ -205,9 +206,10 @@ def _like(directory: Path, store: Path) -> None:
 
 def mounts(servers: list[Server]) -> dict[str, str]:
     """By their names, the directories below which programs reach the servers; those that stripe have one together."""
-    stripes = [one for one in servers if one.role == "striped"]
-    mount_points = [one.mount for one in stripes if one.mount]
-    together = (mount_points or [one.path for one in stripes] or [""])[0]
+    stripes = [server for server in servers if server.role == "striped"]
+    mount_points = [stripe.mount for stripe in stripes if stripe.mount]
+    together = (mount_points or [stripe.path for stripe in stripes] or [""])[0]
     return {
-        one.name: str(Path(together).resolve()) if one in stripes else one.seen for one in servers
+        server.name: str(Path(together).resolve()) if server in stripes else server.seen
+        for server in servers
     }

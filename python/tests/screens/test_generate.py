@@ -53,9 +53,11 @@ def wide(text: str, start: int, end: int) -> str:
 def parts(text: str) -> list[Part]:
     in_order = []
     for block in outline(scan("a.c", text)):
-        for one in block.statements:
-            in_order += [one.head, *one.parts]
-            in_order += [item for part in one.parts for group in part.tuples for item in group]
+        for statement in block.statements:
+            in_order += [statement.head, *statement.parts]
+            in_order += [
+                item for part in statement.parts for group in part.tuples for item in group
+            ]
     return in_order
 
 
@@ -74,7 +76,7 @@ def test_letters_of_two_units_are_counted_as_browsers_do() -> None:
 
 
 def test_a_part_that_is_replaced_is_what_the_parser_reads() -> None:
-    (length,) = [one for one in parts(SOURCE) if one.text == "64"]
+    (length,) = [part for part in parts(SOURCE) if part.text == "64"]
     text = SOURCE[: length.start] + "16 * 8" + SOURCE[length.end :]
     assert build.read("a.c", text).values(4).named["y"].place.line == 3
     assert command.checked(Path("a.c"), {}, text)[0].dimensions["y"].length is not None
@@ -85,8 +87,8 @@ def test_a_part_that_is_replaced_is_what_the_parser_reads() -> None:
 @given(st.text(alphabet='ab:;,<>()[]"/!* \n\U0001f30a1', max_size=60))
 def test_any_text_has_an_outline(inside: str) -> None:
     text = f"#begin_write\n{inside}\n#end_write\n"
-    for one in parts(text):
-        assert wide(text, one.start, one.end) == one.text
+    for part in parts(text):
+        assert wide(text, part.start, part.end) == part.text
 
 
 def test_what_is_made_is_what_the_command_makes(runs: Runs) -> None:

@@ -38,10 +38,12 @@ def read(path: str, text: str) -> Spec:
     source = scan(path, text)
     spec = Spec(source)
     statements = [(block, parse(source, block)) for block in source.blocks]
-    definitions = [one for one in statements if one[0].kind not in ("write", "read")]
-    for block, lines in sorted(definitions, key=lambda one: one[0].kind != "types"):
-        for one in lines:
-            _define(spec, block, one)
+    definitions = [
+        statement for statement in statements if statement[0].kind not in ("write", "read")
+    ]
+    for block, lines in sorted(definitions, key=lambda definition: definition[0].kind != "types"):
+        for line in lines:
+            _define(spec, block, line)
     for block, lines in statements:
         if block.kind in ("write", "read"):
             spec.points.append(_point(spec, block, lines))
@@ -120,12 +122,12 @@ def _compound(spec: Spec, it: st.CompoundLine) -> None:
         raise Mistake(it.name.place, f"'{name}' is a type of its own", "give it another name")
     members: dict[str, Member] = {}
     at = 0
-    for one in it.members:
-        _once(one.name, members, "member")
-        words.check(one.name, "member")
-        kind, length = _type(spec, one.type), _length(one)
+    for member in it.members:
+        _once(member.name, members, "member")
+        words.check(member.name, "member")
+        kind, length = _type(spec, member.type), _length(member)
         at += -at % kind.align
-        members[one.name.text] = Member(one.name.text, kind, at, length)
+        members[member.name.text] = Member(member.name.text, kind, at, length)
         at += kind.size * max(length, 1)
     compound = Compound(name, at, tuple(members.values()), it.name.place)
     if len(compound.leaves()) > MOST_NUMBERS:
@@ -203,11 +205,11 @@ def _attribute(spec: Spec, it: st.AttributeLine) -> None:
         raise Mistake(it.name.place, f"the attribute '{it.name.text}' is said twice", "drop one")
     text = it.type.text in ("text", "char", "string", "NC_CHAR")
     kind = None if text else _number_type(spec, it.type, "an attribute")
-    for one in it.values:
-        _check_value(spec, one, kind)
+    for value in it.values:
+        _check_value(spec, value, kind)
     if text and len(it.values) != 1:
         raise Mistake(it.values[1].place, "a text has one value", "put it all into one")
-    values = tuple(one.text if isinstance(one, st.Word) else one for one in it.values)
+    values = tuple(value.text if isinstance(value, st.Word) else value for value in it.values)
     spec.attributes.append(Attribute(it.name.text, variable, kind, values, it.name.place))
 
 
@@ -237,7 +239,7 @@ def _check_value(spec: Spec, word: st.Word | ex.Expression, kind: Type | None) -
 def _check_worked_out(spec: Spec, it: ex.Expression, kind: Type | None) -> None:
     if kind is None:
         raise Mistake(it.place, f"{ex.key(it)} is no text", "write a text in quotation marks")
-    reals = [one for one in ex.parts(it) if spec.is_real(one)]
+    reals = [part for part in ex.parts(it) if spec.is_real(part)]
     if reals and (reals != [it] or not kind.name.startswith("float")):
         raise Mistake(
             reals[0].place,
@@ -356,9 +358,9 @@ def _is(it: ex.Expression, value: int) -> bool:
 def _product(factors: tuple[ex.Expression, ...], place: Place) -> ex.Expression | None:
     """None where all are 1."""
     product: ex.Expression | None = None
-    for one in factors:
-        if not _is(one, 1):
-            product = one if product is None else ex.Binary(place, "*", product, one)
+    for factor in factors:
+        if not _is(factor, 1):
+            product = factor if product is None else ex.Binary(place, "*", product, factor)
     return product
 
 

@@ -75,15 +75,15 @@ def meant(name: str, word: str) -> str:
 def ruled(assignments: Iterable[str]) -> dict[str, str]:
     """Options from `NAME=VALUE`, as --rule has them. Errors: UsageError."""
     options = {}
-    for one in assignments:
-        name, _, word = one.partition("=")
+    for assignment in assignments:
+        name, _, word = assignment.partition("=")
         if name not in RULED:
             known = ", ".join(RULED)
             raise UsageError(
-                f"generate: --rule {one}: no rule has the option '{name}'; there are {known}"
+                f"generate: --rule {assignment}: no rule has the option '{name}'; there are {known}"
             )
         pattern, wants = OPTIONS[name]
         if not re.fullmatch(pattern, word):
-            raise UsageError(f"generate: --rule {one}: '{word}' is not {wants}")
+            raise UsageError(f"generate: --rule {assignment}: '{word}' is not {wants}")
         options[name] = meant(name, word)
     return options

@@ -59,8 +59,8 @@ def text(spec: Spec, plans: list[Plan], points: list[PointText], names: list[str
     own = [name for name in names if "_check." not in name]
     lines += ["Build:", "", "```", build_line(spec, own), "```", ""]
     lines += ["## The plan", "", "```"]
-    for one in plans:
-        lines += [*explain(one), *steps(one), ""]
+    for plan in plans:
+        lines += [*explain(plan), *steps(plan), ""]
     return "\n".join([*lines[:-1], "```", ""])
 
 

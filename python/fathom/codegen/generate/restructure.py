@@ -39,7 +39,7 @@ def restructure(spec: Spec) -> None:
     names = tuple(v.name for v in members)
     spec.variables = {v.name: v for v in now.values()}
     spec.dimensions |= {d.name: d for d in whole.dimensions}
-    spec.attributes = [_attribute(one, names, now) for one in spec.attributes]
+    spec.attributes = [_attribute(attribute, names, now) for attribute in spec.attributes]
     listed = Attribute("variables", now[names[0]], None, (" ".join(names),), whole.place)
     spec.attributes.append(listed)
     spec.lump = Lump(now[names[0]], names, fastest)

@@ -141,7 +141,7 @@ def sketch(path: Path, library: str) -> Sketch:
         if variable.type is None or not variable.dimensions:
             hints.left_out.append(f"{variable.path}: {variable.what}")
             continue
-        dims = [maker.of_header(one) for one in variable.dimensions]
+        dims = [maker.of_header(dimension) for dimension in variable.dimensions]
         array = maker.array(variable.path, variable.type, dims)
         names[variable.path] = array.name
         access = _pieces(array.name, dims, variable.dimensions)
@@ -151,15 +151,15 @@ def sketch(path: Path, library: str) -> Sketch:
         raise RunError(
             f"{path}: holds no array that hints can describe; left out: {hints.left_out or 'nothing'}"
         )
-    for one in header.attributes:
-        if one.variable is None or one.variable in names:
-            maker.attribute(names[one.variable] if one.variable else None, one)
+    for attribute in header.attributes:
+        if attribute.variable is None or attribute.variable in names:
+            maker.attribute(names[attribute.variable] if attribute.variable else None, attribute)
     return hints
 
 
 def _pieces(array: str, names: list[str], dims: tuple[Dimension, ...]) -> str:
     """The slowest dimension with room for all is cut; where none has, the longest."""
-    able = [at for at, one in enumerate(dims) if not one.grows] or [0]
+    able = [at for at, dim in enumerate(dims) if not dim.grows] or [0]
     long = max(able, key=lambda at: dims[at].length)
     cut = next((at for at in able if dims[at].length >= PROCESSES), long)
     parts = []

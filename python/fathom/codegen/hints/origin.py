@@ -27,12 +27,12 @@ class Hints:
         seen = self.observed
         if seen is None:
             return lines
-        for one in plans:
-            kind, count = ("reads", seen.reads) if one.reading else ("writes", seen.writes)
+        for plan in plans:
+            kind, count = ("reads", seen.reads) if plan.reading else ("writes", seen.writes)
             files = "1 file" if seen.files == 1 else f"{seen.files} files"
             lines.append(
-                f"fathom: {one.point.kind}: {count:,.10g} raw {kind} of {files} were seen; the code for {spec.library}"
-                f" makes {one.raw[spec.processes[0]]:,} of data (ROMIO, one node)"
+                f"fathom: {plan.point.kind}: {count:,.10g} raw {kind} of {files} were seen; the code for {spec.library}"
+                f" makes {plan.raw[spec.processes[0]]:,} of data (ROMIO, one node)"
             )
         return lines
 

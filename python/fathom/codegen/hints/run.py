@@ -41,15 +41,15 @@ class Group:
 
     @property
     def sets(self) -> int:
-        files = {one.file for one in self.patterns}
+        files = {pattern.file for pattern in self.patterns}
         return max(1, len(files) // len(self.use.ranks)) if self.per_process else len(files)
 
 
 def group_of(seen: Patterns, name: str) -> Group:
     """The one group of files that was written, else read; UsageError where there are several."""
     by_group: dict[str, list[Pattern]] = defaultdict(list)
-    for one in seen.patterns:
-        by_group[seen.files.get(one.file, one.path)].append(one)
+    for pattern in seen.patterns:
+        by_group[seen.files.get(pattern.file, pattern.path)].append(pattern)
     for direction in ("write", "read"):
         chosen = [
             key for key, all_ in by_group.items() if any(p.direction == direction for p in all_)
@@ -67,7 +67,7 @@ def group_of(seen: Patterns, name: str) -> Group:
 
 def observed(source: Source, group: Group) -> Observed:
     """Calls of one set of files."""
-    files = sorted({one.file for one in group.patterns})
+    files = sorted({pattern.file for pattern in group.patterns})
     (row,) = source.sql(statement("raw_calls"), files=files).to_pylist()
     own = {d: sum(p.calls for p in group.patterns if p.direction == d) for d in ("read", "write")}
     sets = group.sets
@@ -110,10 +110,10 @@ def _origin(item: tuple[Key, list[Pattern]]) -> int:
 def _first_set(group: Group) -> list[Pattern]:
     """Patterns of the first file, or of the first file of each rank."""
     first: dict[tuple[int, ...], str] = {}
-    for one in sorted(group.patterns, key=lambda one: one.path):
-        first.setdefault(one.distribution.ranks if group.per_process else (), one.path)
+    for pattern in sorted(group.patterns, key=lambda pattern: pattern.path):
+        first.setdefault(pattern.distribution.ranks if group.per_process else (), pattern.path)
     first_paths = set(first.values())
-    return [one for one in group.patterns if one.path in first_paths]
+    return [pattern for pattern in group.patterns if pattern.path in first_paths]
 
 
 def _remarks(group: Group, run: str, ranks: int) -> list[str]:
@@ -130,13 +130,13 @@ def _remarks(group: Group, run: str, ranks: int) -> list[str]:
 
 def _attributes(maker: Maker, headers: dict[str, header.Header | None], group: Group) -> None:
     """Of a file that is still there, and has a header."""
-    names = {one.path: one.name for one in maker.sketch.arrays}
+    names = {array.path: array.name for array in maker.sketch.arrays}
     known = next((one for one in headers.values() if one), None)
     if known is None or group.per_process:
         return
-    for one in known.attributes:
-        if one.variable is None or one.variable in names:
-            maker.attribute(names[one.variable] if one.variable else None, one)
+    for attribute in known.attributes:
+        if attribute.variable is None or attribute.variable in names:
+            maker.attribute(names[attribute.variable] if attribute.variable else None, attribute)
 
 
 @dataclass
@@ -151,8 +151,8 @@ class _Arrays:
     def add(self, path: str, patterns: Sequence[Pattern], per_process: bool) -> None:
         """An array that was written, or read, or both."""
         by_direction: dict[str, list[Pattern]] = defaultdict(list)
-        for one in patterns:
-            by_direction[one.direction].append(one)
+        for pattern in patterns:
+            by_direction[pattern.direction].append(pattern)
         first = next(iter(by_direction.values()))
         kind, remark = self._type(first[0])
         accesses: dict[str, tuple[list[str], list[str], list[str]]] = {}
@@ -163,9 +163,9 @@ class _Arrays:
                 else self._shared(patterns_of[0], kind)
             )
         dims = next(iter(accesses.values()))[0]
-        if any(one[0] != dims for one in accesses.values()):
+        if any(access[0] != dims for access in accesses.values()):
             raise Inexpressible("it was read as an array of another shape than it was written")
-        remarks = [f"{d}: {line}" for d, one in accesses.items() for line in one[2]]
+        remarks = [f"{d}: {line}" for d, access in accesses.items() for line in access[2]]
         array = self.maker.array(
             path, kind, self._names(dims, first[0], per_process), (*remark, *remarks)
         )
@@ -231,12 +231,12 @@ class _Arrays:
         self, patterns: Sequence[Pattern], kind: str
     ) -> tuple[list[str], list[str], list[str]]:
         """Arrays of files of one rank each: side by side where they are alike, else one behind another."""
-        parts = sorted(patterns, key=lambda one: one.distribution.ranks)
-        shapes = [self._whole(one, kind) for one in parts]
+        parts = sorted(patterns, key=lambda pattern: pattern.distribution.ranks)
+        shapes = [self._whole(part, kind) for part in parts]
         remark = (
-            f"{sum(one.calls for one in parts):,} calls of {parts[0].layer} in {len(parts)} files"
+            f"{sum(part.calls for part in parts):,} calls of {parts[0].layer} in {len(parts)} files"
         )
-        ranks = [one.distribution.ranks[0] for one in parts]
+        ranks = [part.distribution.ranks[0] for part in parts]
         rest = range(1, len(shapes[0]) + 1)
         if len(set(shapes)) == 1 and ranks == list(range(self.ranks)):
             whole = ", ".join(f"0, {{{at}}}" for at in rest)

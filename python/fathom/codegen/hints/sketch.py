@@ -51,13 +51,13 @@ class Sketch:
     def text(self) -> str:
         """The file."""
         remarks = [*self.remarks, *(f"Left out: {one}" for one in self.left_out)]
-        lines = [f"// {one}" for one in remarks]
+        lines = [f"// {remark}" for remark in remarks]
         options = [f"name: {self.name};", f"library: {self.library};"]
         options.append(f"processes: {self.processes};")
         lines += _block("options", [*options, *(["gaps: fill;"] if self.fill else [])])
         lines += _block("parameters", [f"{k}: {v};" for k, v in self.parameters.items()])
         lines += _block("dimensions", [f"{k}: {v};" for k, v in self.dimensions.items()])
-        lines += _block("variables", [line for one in self.arrays for line in _variable(one)])
+        lines += _block("variables", [line for array in self.arrays for line in _variable(array)])
         lines += _block("attributes", self.attributes)
         for kind, statements in self.points.items():
             lines += _block(kind, statements)
@@ -67,7 +67,7 @@ class Sketch:
 def _variable(it: Array) -> list[str]:
     path = "" if it.path == it.name else f' as "{it.path}"'
     dims = f"{len(it.dimensions)}, {', '.join(it.dimensions)}"
-    return [*(f"// {one}" for one in it.remarks), f"{it.name}{path}: {it.type}, {dims};"]
+    return [*(f"// {remark}" for remark in it.remarks), f"{it.name}{path}: {it.type}, {dims};"]
 
 
 def _block(kind: str, lines: list[str]) -> list[str]:

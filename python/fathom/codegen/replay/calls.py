@@ -83,8 +83,8 @@ class Recorded:
 
     def every(self) -> Iterator[Call]:
         """All of them, rank after rank."""
-        for one in self.calls:
-            yield from one
+        for call in self.calls:
+            yield from call
 
 
 def read(run: Run, level: str, glob: str | None = None) -> Recorded:
@@ -104,7 +104,7 @@ def read(run: Run, level: str, glob: str | None = None) -> Recorded:
     calls: list[list[Call]] = [[] for _ in range(max(ranks.values(), default=-1) + 1)]
     for process, row in chosen:
         calls[ranks[process]].append(_call(row, ranks[process], objects))
-    threads = max((len(one) for one in streams.values()), default=1)
+    threads = max((len(stream) for stream in streams.values()), default=1)
     recorded = Recorded(level, mpi, calls, objects, left_out, "", threads)
     _arguments(run, recorded)
     _keep_below_root(recorded)

@@ -203,13 +203,13 @@ class Layout:
     @property
     def stays(self) -> bool:
         """Is every byte where it was?"""
-        return all(one.array.stays for one in self.regions)
+        return all(region.array.stays for region in self.regions)
 
     def region(self, at: int) -> Region:
         """That has this byte."""
-        for one in self.regions:
-            if one.begin <= at < one.begin + one.bytes:
-                return one
+        for region in self.regions:
+            if region.begin <= at < region.begin + region.bytes:
+                return region
         raise Irregular(f"byte {at} is in no array that was found")
 
     def point(self, at: int, rank: int, to: int) -> int:
@@ -223,9 +223,9 @@ class Layout:
 def layout(patterns: Sequence[Pattern], job: Job, own: bool) -> Layout:
     """Of a file of which only bytes were seen."""
     arrays: dict[int, Grown] = {}
-    for one in patterns:
-        begin = one.origin or 0
-        grown_array = grown(one, job, own)
+    for pattern in patterns:
+        begin = pattern.origin or 0
+        grown_array = grown(pattern, job, own)
         if arrays.setdefault(begin, grown_array) != grown_array:
             raise Irregular("it is not read as it is written")
     regions: list[Region] = []
@@ -242,9 +242,9 @@ def layout(patterns: Sequence[Pattern], job: Job, own: bool) -> Layout:
 def growth(arrays: Mapping[str, Grown]) -> list[str]:
     """What becomes of arrays, in a line each that differs."""
     names_of: dict[str, list[str]] = {}
-    for name, one in arrays.items():
-        if one.extents != one.grown:
-            words = [" x ".join(map(str, extents)) for extents in (one.extents, one.grown)]
+    for name, array in arrays.items():
+        if array.extents != array.grown:
+            words = [" x ".join(map(str, extents)) for extents in (array.extents, array.grown)]
             names_of.setdefault(" becomes ".join(words), []).append(name)
     return [
         f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {words}"

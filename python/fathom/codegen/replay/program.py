@@ -187,9 +187,10 @@ class _Build:
             (self.names[path], size) for path, size in sequence.lengths.items() if path != str(root)
         )
         statements = [
-            Line(f"wrong = wrong || make_directory({quoted(one)});") for one in sorted(directories)
+            Line(f"wrong = wrong || make_directory({quoted(directory)});")
+            for directory in sorted(directories)
         ]
-        statements += [Line("wrong = wrong || make_file($0, $1);", one) for one in files]
+        statements += [Line("wrong = wrong || make_file($0, $1);", file) for file in files]
         return plain(fold(statements))
 
     def _lists(self) -> list[str]:

@@ -85,8 +85,8 @@ class _Resizing:
             for path in use.paths
         }
         self.patterns: dict[int, list[Pattern]] = defaultdict(list)
-        for one in self.seen.patterns:
-            self.patterns[one.file].append(one)
+        for pattern in self.seen.patterns:
+            self.patterns[pattern.file].append(pattern)
         self._layouts: dict[int, Layout] = {}
         self._named: dict[tuple[int, str], Grown | None] = {}
         self._numbers: dict[object, int] = {}  # of new views and shapes

@@ -116,7 +116,7 @@ class _Place:
             size = len(parts[0].numbers)
             cut = slice(at, at + size)
             body += inside.lines(
-                parts, [one[cut] for one in numbers],
+                parts, [number[cut] for number in numbers],
                 (*(tuple(of[cut] for of in step) for step in steps), tuple(of[cut] for of in own)),
             )  # fmt: skip
             at += size

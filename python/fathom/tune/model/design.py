@@ -44,12 +44,16 @@ def _halves(number: float) -> Iterator[float]:
 def draw(space: Space, design: str, count: int, seed: int) -> list[Point]:
     """So many; fewer where there are no more. Any first part of them is a design too."""
     factors = {one.name: one for one in of_spaces((space,))}
-    values = [trained(one, factors[one.name], design) for one in space.dimensions]
+    values = [trained(dimension, factors[dimension.name], design) for dimension in space.dimensions]
     pairs, random = _Pairs(space), Random(f"{seed} design")
     points: dict[Point, None] = {}
     while len(points) < count:
         drawn = (tuple(random.choice(some) for some in values) for _ in range(DRAWN))
-        fresh = [one for one in dict.fromkeys(drawn) if one not in points and space.allowed(one)]
+        fresh = [
+            candidate
+            for candidate in dict.fromkeys(drawn)
+            if candidate not in points and space.allowed(candidate)
+        ]
         if not fresh:
             break
         point = pairs.rarest(fresh)
@@ -62,7 +66,7 @@ class _Pairs:
     """How often two values of two knobs, and each value, were met together."""
 
     def __init__(self, space: Space) -> None:
-        most = max(len(one.values) for one in space.dimensions)
+        most = max(len(dimension.values) for dimension in space.dimensions)
         numbers = range(len(space.dimensions))
         self.pairs = np.array([*combinations(numbers, 2), *((n, n) for n in numbers)])
         self.counts = np.zeros((len(self.pairs), most, most))

@@ -161,12 +161,12 @@ class Table:
     ) -> "Table":
         """Of points of a space, at a scale; a knob that the space has not is not set."""
         columns, nothing = np.array(points).T, np.zeros(len(points), dtype=np.intp)
-        values = {one.name: [_of_scale(scale).get(one.name)] for one in factors}
-        places = {one.name: nothing for one in factors}
-        for one, column in zip(space.dimensions, columns, strict=True):
-            if one.name in values:
-                values[one.name] = [canonical(one, given) for given in one.values]
-                places[one.name] = column
+        values = {factor.name: [_of_scale(scale).get(factor.name)] for factor in factors}
+        places = {factor.name: nothing for factor in factors}
+        for dimension, column in zip(space.dimensions, columns, strict=True):
+            if dimension.name in values:
+                values[dimension.name] = [canonical(dimension, given) for given in dimension.values]
+                places[dimension.name] = column
         return Table(factors, values, places)
 
     def has(self, factor: str, level: Any) -> Hits:

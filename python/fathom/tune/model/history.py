@@ -38,15 +38,15 @@ def read(folder: Path) -> History:
     """Of NAME.tune."""
     ledger = there(folder)
     options, space = ledger.value("options"), ledger.value("space")
-    trials = [one for one in ledger.trials() if one.stage != LOOK and one.tries]
-    ended = [one for one in trials if one.state != "running"]
+    trials = [trial for trial in ledger.trials() if trial.stage != LOOK and trial.tries]
+    ended = [trial for trial in trials if trial.state != "running"]
     if space is None or not ended:
         raise FathomError(
             f"tune: {ledger.path}: no trial has ended, so there is nothing to learn from"
         )
     until = limits.of_data(ledger.value("limits"))
     objective = asked_for(options["objective"], options["maximize"])
-    size = next((one.measures for one in ledger.trials() if one.measures), None)
+    size = next((trial.measures for trial in ledger.trials() if trial.measures), None)
     scale = Scale(until.ranks, _bytes(size))
     application = application_of(options["program"])
     knob_space = of_data(space)
@@ -77,9 +77,12 @@ def application_of(program: Sequence[str]) -> str:
 def alike(histories: Sequence[History]) -> None:
     """Costs of one objective only can be learnt together; raises UsageError."""
     first = histories[0]
-    for one in histories[1:]:
-        if one.objective.name != first.objective.name or one.objective.more != first.objective.more:
-            pair = f"{first.name}: {first.objective.name}, {one.name}: {one.objective.name}"
+    for history in histories[1:]:
+        if (
+            history.objective.name != first.objective.name
+            or history.objective.more != first.objective.more
+        ):
+            pair = f"{first.name}: {first.objective.name}, {history.name}: {history.objective.name}"
             raise UsageError(f"tune: searches of one objective make a model; {pair}")
 
 

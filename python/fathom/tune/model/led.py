@@ -17,7 +17,7 @@ class Modelled:
 
     def __init__(self, space: Space, options: Options) -> None:
         self.space = space
-        free = sum(len(one.values) > 1 for one in space.dimensions)
+        free = sum(len(dimension.values) > 1 for dimension in space.dimensions)
         timed = options.auto and options.seconds is None
         trials = min(options.trials, AUTO) if timed else options.trials
         most = max(trials - TOP, trials // 2)
@@ -29,13 +29,14 @@ class Modelled:
         """Of the training, else of a model's best."""
         done = self._trained(observations)
         if done is None:
-            tried = {one.point for one in observations}
+            tried = {observation.point for observation in observations}
             return next(point for point in self.design if point not in tried)
         ahead = self._predicted(tuple(observations[:done]), math.inf)
         while len(after := observations[done : done + len(ahead)]) == len(ahead) > 0:
             done += len(after)
             ahead = self._predicted(
-                tuple(observations[:done]), min(one.cost for one in observations[:done])
+                tuple(observations[:done]),
+                min(observation.cost for observation in observations[:done]),
             )
         return ahead[len(after)] if ahead else None
 
@@ -45,16 +46,20 @@ class Modelled:
         for number in range(len(observations) + 1):
             if len(tried) >= self.training or tried.issuperset(self.design):
                 return number
-            tried.update(one.point for one in observations[number : number + 1])
+            tried.update(observation.point for observation in observations[number : number + 1])
         return None
 
     def _predicted(self, observations: tuple[Observation, ...], below: float) -> list[Point]:
         """Those of the predicted best that were not tried and are to cost less than this."""
         if observations not in self.rounds:
             model = fit(
-                self.space, [Row(named(self.space, one.point), one.cost) for one in observations]
+                self.space,
+                [
+                    Row(named(self.space, observation.point), observation.cost)
+                    for observation in observations
+                ],
             )
-            tried = {one.point for one in observations}
+            tried = {observation.point for observation in observations}
             best = model.best() if model else []
             self.rounds[observations] = [
                 one.point for one in best if one.point not in tried and one.cost < below

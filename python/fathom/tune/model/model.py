@@ -105,7 +105,7 @@ class Model:
         data = {
             "format": FORMAT, "kind": self.kind, "space": self.space.data(), "inverse": self.inverse,
             "least": self.least, "never": {k: list(v) for k, v in self.never.items()},
-            "factors": [asdict(one) for one in self.factors], "scale": asdict(self.scale),
+            "factors": [asdict(factor) for factor in self.factors], "scale": asdict(self.scale),
             "about": dict(self.about),
         }  # fmt: skip
         if isinstance(self.fitted, Regression):
@@ -146,7 +146,7 @@ def _model(data: Mapping[str, Any]) -> Model:
 def grid(space: Space) -> list[Point]:
     """All points that are allowed; of a large space some of them, always the same."""
     if space.size <= GRID:
-        every = product(*(range(len(one.values)) for one in space.dimensions))
+        every = product(*(range(len(dimension.values)) for dimension in space.dimensions))
         return [point for point in every if space.allowed(point)]
     random = Random(0)
     return list(dict.fromkeys(space.draw(random) for _ in range(GRID)))
@@ -186,11 +186,11 @@ def _never(
     table, ran = Table.of_rows(factors, rows), np.array([math.isfinite(row.cost) for row in rows])
     never = {}
     for factor in factors:
-        for one in space.dimensions:
-            if one.name == factor.name:
-                values = [canonical(one, given) for given in one.values]
-                tried = [table.has(one.name, value) for value in values]
-                never[one.name] = tuple(
+        for dimension in space.dimensions:
+            if dimension.name == factor.name:
+                values = [canonical(dimension, given) for given in dimension.values]
+                tried = [table.has(dimension.name, value) for value in values]
+                never[dimension.name] = tuple(
                     value
                     for value, hits in zip(values, tried, strict=True)
                     if not (hits & ran).any() and (hits.sum() > 1 or factor.number(value) is None)

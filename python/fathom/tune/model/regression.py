@@ -49,7 +49,7 @@ class Regression:
 def candidates(factors: Sequence[Factor]) -> list[Term]:
     """Simple ones first. Pairs are products and ratios; three only where one is of the run: work over two knobs. A log
     stands alone, or beside a figure of the run."""
-    of = {one.name: bases(one) for one in factors}
+    of = {factor.name: bases(factor) for factor in factors}
     terms: list[Term] = [(one,) for some in of.values() for one in some]
     for count in (2, 3):
         for names in combinations(of, count):
@@ -82,7 +82,8 @@ def fit(factors: Sequence[Factor], rows: Sequence[Row], costs: Column) -> Regres
     norms = np.linalg.norm(design, axis=0)
     coefficients = np.linalg.lstsq(design / norms, target, rcond=None)[0] / norms * unit
     return Regression(
-        ((), *(terms[one] for one in chosen)), tuple(float(one) for one in coefficients)
+        ((), *(terms[one] for one in chosen)),
+        tuple(float(coefficient) for coefficient in coefficients),
     )
 
 
@@ -92,8 +93,8 @@ def _grounded(terms: Sequence[Term], rows: Sequence[Row]) -> list[Term]:
     few = {
         name
         for name, numbers in (
-            (RANKS, {one.ranks for one in scales}),
-            (SIZE, {one.bytes for one in scales}),
+            (RANKS, {scale.ranks for scale in scales}),
+            (SIZE, {scale.bytes for scale in scales}),
         )
         if len(numbers) < NUMBERS
     }
@@ -108,11 +109,11 @@ def _grounded(terms: Sequence[Term], rows: Sequence[Row]) -> list[Term]:
 def _varied(factors: Sequence[Factor], table: Table) -> list[Factor]:
     """Of which rows know more than one value; levels that no row has are no terms."""
     varied = []
-    for one in factors:
-        given = table.values[one.name]
+    for factor in factors:
+        given = table.values[factor.name]
         if len(given) > 1:
-            levels = tuple(level for level in one.levels if any(same(level, g) for g in given))
-            varied.append(Factor(one.name, one.kind, levels))
+            levels = tuple(level for level in factor.levels if any(same(level, g) for g in given))
+            varied.append(Factor(factor.name, factor.kind, levels))
     return varied
 
 

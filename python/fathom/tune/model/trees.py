@@ -54,10 +54,10 @@ def fit(factors: Sequence[Factor], rows: Sequence[Row], costs: Column, seed: int
 def _columns(factors: Sequence[Factor], table: Table) -> Column:
     """A column for each number, below all of them where there is none, and one for each level."""
     columns = []
-    for one in factors:
-        if one.kind != "level":
-            columns.append(np.nan_to_num(table.numbers[one.name], nan=-1.0))
-        columns += [table.basis(Basis(one.name, "is", level)) for level in one.levels]
+    for factor in factors:
+        if factor.kind != "level":
+            columns.append(np.nan_to_num(table.numbers[factor.name], nan=-1.0))
+        columns += [table.basis(Basis(factor.name, "is", level)) for level in factor.levels]
     return np.array(columns).reshape(len(columns), table.rows).T
 
 

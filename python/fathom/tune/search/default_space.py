@@ -108,8 +108,10 @@ def space(run: Run, program: Sequence[str], limits: Limits) -> tuple[Space, list
         raise UsageError(
             f"tune: nothing is known to be alive for this program here{why}; or --space FILE"
         )
-    implied = {name for one in dimensions for name in one.beside}
-    chosen = [one for one in dimensions if one.knob.rpartition(".")[2] not in implied]
+    implied = {name for dimension in dimensions for name in dimension.beside}
+    chosen = [
+        dimension for dimension in dimensions if dimension.knob.rpartition(".")[2] not in implied
+    ]
     return Space(tuple(chosen)), lines
 
 
@@ -148,12 +150,12 @@ def first(run: Run, given: Space) -> list[tuple[str, Point]]:
     name, alone; with who asks."""
     concluded = findings.find(run, findings.catalogue()).found
     words = " ".join(one.rule.knob for one in concluded)
-    named = [is_named(one, words) for one in given.dimensions]
-    rule = tuple(expert(one) for one in given.dimensions)
+    named = [is_named(dimension, words) for dimension in given.dimensions]
+    rule = tuple(expert(dimension) for dimension in given.dimensions)
     both = tuple(value or int(is_named) for value, is_named in zip(rule, named, strict=True))
     seeds = [(EXPERT, rule)] if both == rule else [(FINDING, both), (EXPERT, rule)]
-    for number, one in enumerate(given.dimensions):
-        values = range(1, len(one.values)) if named[number] else ()
+    for number, dimension in enumerate(given.dimensions):
+        values = range(1, len(dimension.values)) if named[number] else ()
         seeds += [(FINDING, given.alone(number, value)) for value in values]
     return [(by, point) for by, point in seeds if given.allowed(point)]
 

@@ -77,7 +77,7 @@ class Finals:
 
     def _sound(self, runs: Sequence[Trial]) -> bool:
         """What failed, hung or was wrong once never wins."""
-        return all(math.isfinite(self.cost(one)) for one in runs)
+        return all(math.isfinite(self.cost(run)) for run in runs)
 
     # ---- runs of some points, in rounds ----
 
@@ -87,7 +87,9 @@ class Finals:
         """What failed or hung in one round is in no further one: it has lost, and may take long."""
         first = group * self.options.repeats
         for turn in range(first, first + self.options.repeats):
-            before = [one for one in trials if one.stage == stage and first <= one.round < turn]
+            before = [
+                trial for trial in trials if trial.stage == stage and first <= trial.round < turn
+            ]
             lost = {one.point for one in before if math.isinf(self.cost(one))}
             left = [point for point in points if point not in lost]
             yield from self._round(trials, stage, turn, left)
@@ -95,7 +97,7 @@ class Finals:
     def _round(
         self, trials: Sequence[Trial], stage: str, turn: int, points: Sequence[Point]
     ) -> Missing:
-        there = {one.point for one in trials if (one.stage, one.round) == (stage, turn)}
+        there = {trial.point for trial in trials if (trial.stage, trial.round) == (stage, turn)}
         left = sorted(points)
         Random(f"{self.options.seed} {stage} {turn}").shuffle(left)
         for point in left:
@@ -104,9 +106,9 @@ class Finals:
 
     def _runs(self, trials: Sequence[Trial], stage: str, group: int) -> dict[Point, list[Trial]]:
         runs: dict[Point, list[Trial]] = {}
-        for one in trials:
-            if one.stage == stage and one.round // self.options.repeats == group:
-                runs.setdefault(one.point, []).append(one)
+        for trial in trials:
+            if trial.stage == stage and trial.round // self.options.repeats == group:
+                runs.setdefault(trial.point, []).append(trial)
         return runs
 
     # ---- the race ----
@@ -117,9 +119,9 @@ class Finals:
         left = list(self.finalists)
         for turn in range(ROUNDS if len(left) > 1 else 0):
             yield from self._round(trials, "race", turn, left)
-            for one in trials:
-                if (one.stage, one.round) == ("race", turn):
-                    costs[one.point].append(self.cost(one))
+            for trial in trials:
+                if (trial.stage, trial.round) == ("race", turn):
+                    costs[trial.point].append(self.cost(trial))
             left = [point for point in left if max(costs[point]) < math.inf]
             least = min((max(costs[point]) for point in left), default=math.inf)
             if turn + 1 >= DROPPED:
@@ -137,7 +139,7 @@ class Finals:
         while point is not None:
             loses = yield from self._without(trials, standing, point, group)
             standing.without = {**loses, **standing.without}
-            inert = {n: one for n, one in loses.items() if one and not self._matters(one)}
+            inert = {n: lose for n, lose in loses.items() if lose and not self._matters(lose)}
             shorter, group = _back(point, inert), group + 1
             if len(inert) > 1:
                 yield from self._rounds(trials, "ablation", group, [point, shorter])

@@ -61,11 +61,13 @@ def _end(knob: str, limits: Limits) -> int | None:
 
 def limited(space: Space, limits: Limits) -> Space:
     """Counts above what there is are no other settings: conditions leave them out."""
-    names = [one.name for one in space.dimensions if one.name.isidentifier()]
+    names = [dimension.name for dimension in space.dimensions if dimension.name.isidentifier()]
     conditions = [
-        parse(f"{one.name} <= {end}", names)
-        for one in space.dimensions
-        if one.name in names and (end := _end(one.knob, limits)) and _above(one.values, end)
+        parse(f"{dimension.name} <= {end}", names)
+        for dimension in space.dimensions
+        if dimension.name in names
+        and (end := _end(dimension.knob, limits))
+        and _above(dimension.values, end)
     ]
     return replace(space, constraints=(*space.constraints, *conditions))
 
@@ -73,13 +75,13 @@ def limited(space: Space, limits: Limits) -> Space:
 def widened(space: Space, limits: Limits) -> Space:
     """Of a run of another size: counts go on by doubling, as far as it has ranks or servers."""
     dimensions = []
-    for one in space.dimensions:
-        counts = [value for value in one.values if isinstance(value, int)]
-        end = _end(one.knob, limits)
+    for dimension in space.dimensions:
+        counts = [value for value in dimension.values if isinstance(value, int)]
+        end = _end(dimension.knob, limits)
         more: list[int] = []
         while end and counts and max([*counts, *more]) < end:
             more.append(min(2 * max([*counts, *more]), end))
-        dimensions.append(replace(one, values=(*one.values, *more)))
+        dimensions.append(replace(dimension, values=(*dimension.values, *more)))
     return limited(replace(space, dimensions=tuple(dimensions)), limits)
 
 

@@ -32,7 +32,11 @@ class Plan:
     ) -> None:  # fmt: skip
         self.options, self.objective, self.space = options, objective, space
         self.samplers: dict[tuple[str, frozenset[int]], Sampler] = {}  # by what screening left out
-        asked = [(DEFAULT, space.default), *first, *((SCREEN, one) for one in self._corners())]
+        asked = [
+            (DEFAULT, space.default),
+            *first,
+            *((SCREEN, corner) for corner in self._corners()),
+        ]
         self.first = {point: by for by, point in reversed(asked)}  # who asked first
         self.first = {point: self.first[point] for _, point in asked}  # in that order
         self.expert = next((point for by, point in first if by == EXPERT), None)
@@ -45,7 +49,7 @@ class Plan:
 
     def next(self, trials: Sequence[Trial]) -> Step | None:
         """The next trial; None: the search is done."""
-        defaults = [one for one in trials if one.stage == "default"]
+        defaults = [trial for trial in trials if trial.stage == "default"]
         if len(defaults) < (self.options.repeats if self.options.screen else 1):
             return Step("default", len(defaults), self.space.default)
         for sampler in (self.options.sampler, *self.options.compare):
@@ -56,21 +60,21 @@ class Plan:
     def measured(self, trials: Sequence[Trial]) -> dict[Point, float]:
         """Median cost of each point that was run before the finals."""
         return {
-            point: median(self.cost(one) for one in runs)
+            point: median(self.cost(run) for run in runs)
             for point, runs in self._runs(trials).items()
         }
 
     def _runs(self, trials: Sequence[Trial]) -> dict[Point, list[Trial]]:
         """Those of each point before the finals."""
         runs: dict[Point, list[Trial]] = {}
-        for one in trials:
-            if one.stage in ("default", "search") and one.state not in ("known", "running"):
-                runs.setdefault(one.point, []).append(one)
+        for trial in trials:
+            if trial.stage in ("default", "search") and trial.state not in ("known", "running"):
+                runs.setdefault(trial.point, []).append(trial)
         return runs
 
     def asked(self, trials: Sequence[Trial], sampler: str) -> list[Trial]:
         """What a sampler's search consists of; seeds and rules belong to the first one's."""
-        ours = [one for one in trials if one.stage == "search"]
+        ours = [trial for trial in trials if trial.stage == "search"]
         if sampler in self.options.compare:
             return [one for one in ours if one.asked == sampler]
         return [one for one in ours if one.asked not in self.options.compare]
@@ -82,22 +86,22 @@ class Plan:
         seconds = sum(
             median(run.seconds or 0.0 for run in runs[one]) for one in points & runs.keys()
         )
-        before = sum(one.seconds or 0.0 for one in trials if one.stage in ("look", "default"))
+        before = sum(trial.seconds or 0.0 for trial in trials if trial.stage in ("look", "default"))
         return len(points), seconds + before
 
     def _budget(self, trials: Sequence[Trial]) -> float:
         """Seconds of a sampler's search."""
         if self.options.seconds is not None or not self.options.auto:
             return math.inf if self.options.seconds is None else self.options.seconds
-        return AUTO * median(one.seconds or 0.0 for one in trials if one.stage == "default")
+        return AUTO * median(trial.seconds or 0.0 for trial in trials if trial.stage == "default")
 
     def _search(self, trials: Sequence[Trial], sampler: str) -> Step | None:
         rows = self.asked(trials, sampler)
         run, spent = self.price(trials, sampler)
-        known = {one.point for one in rows} | {self.space.default}
+        known = {row.point for row in rows} | {self.space.default}
         over = spent >= self._budget(trials)
-        idle = len(rows) >= IDLE and {one.point for one in rows[-IDLE:]} <= {
-            one.point for one in rows[:-IDLE]
+        idle = len(rows) >= IDLE and {row.point for row in rows[-IDLE:]} <= {
+            row.point for row in rows[:-IDLE]
         }
         if over or idle or len(known) >= self.space.size or run >= self.options.trials:
             return None
@@ -109,13 +113,13 @@ class Plan:
             if proposal is None:
                 return None
             point, by = proposal, sampler
-        number = sum(one.stage == "search" for one in trials)
+        number = sum(trial.stage == "search" for trial in trials)
         return Step("search", number, point, by, point in self.measured(trials))
 
     def _ask(self, trials: Sequence[Trial], rows: Sequence[Trial], sampler: str) -> Point | None:
         """The sampler's word, in what screening left of the space."""
         inert = frozenset() if sampler in self.options.compare else self.inert(trials)
-        observations = [Observation(_without(one.point, inert), self.cost(one)) for one in rows]
+        observations = [Observation(_without(row.point, inert), self.cost(row)) for row in rows]
         key = (sampler, inert)
         if key not in self.samplers:
             self.samplers[key] = SAMPLERS[sampler](self.space.without(inert), self.options)
@@ -127,8 +131,8 @@ class Plan:
             return []
         return [
             point
-            for number, one in enumerate(self.space.dimensions)
-            for value in sorted({1, len(one.values) - 1})
+            for number, dimension in enumerate(self.space.dimensions)
+            for value in sorted({1, len(dimension.values) - 1})
             if self.space.allowed(point := self.space.alone(number, value))
         ]
 
@@ -136,7 +140,7 @@ class Plan:
         """Knobs that alone change nothing beyond the noise of the default."""
         if not self.options.screen:
             return frozenset()
-        noise = [self.cost(one) for one in trials if one.stage == "default"]
+        noise = [self.cost(trial) for trial in trials if trial.stage == "default"]
         low, high = min(noise), max(noise)
         costs = self.measured(trials)
         changed = {
@@ -151,11 +155,14 @@ class Plan:
         """The best point that each sampler itself asked for."""
         costs = self.measured(trials)
         best: dict[str, Point] = {}
-        for one in trials:
-            if one.stage == "search" and one.asked in (self.options.sampler, *self.options.compare):
-                cost = costs.get(one.point, math.inf)
-                if math.isfinite(cost) and cost < costs.get(best.get(one.asked, ()), math.inf):
-                    best[one.asked] = one.point
+        for trial in trials:
+            if trial.stage == "search" and trial.asked in (
+                self.options.sampler,
+                *self.options.compare,
+            ):
+                cost = costs.get(trial.point, math.inf)
+                if math.isfinite(cost) and cost < costs.get(best.get(trial.asked, ()), math.inf):
+                    best[trial.asked] = trial.point
         return {by: point for by, point in best.items() if point != self.space.default}
 
     def finals(self, trials: Sequence[Trial]) -> Finals:

@@ -21,7 +21,7 @@ class Uniform:
 
     def ask(self, observations: Sequence[Observation]) -> Point | None:
         random = Random(f"{self.seed} {len(observations)}")
-        tried = {one.point for one in observations}
+        tried = {observation.point for observation in observations}
         for _ in range(20 * self.space.size if self.space.size < 1000 else 1000):
             point = self.space.draw(random)
             if point not in tried:
@@ -36,8 +36,8 @@ class Grid:
         self.space = space
 
     def ask(self, observations: Sequence[Observation]) -> Point | None:
-        tried = {one.point for one in observations}
-        points = product(*(range(len(one.values)) for one in self.space.dimensions))
+        tried = {observation.point for observation in observations}
+        points = product(*(range(len(dimension.values)) for dimension in self.space.dimensions))
         allowed = (point for point in points if self.space.allowed(point))
         return next((point for point in allowed if point not in tried), None)
 
@@ -98,8 +98,8 @@ class Parzen:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.optuna, self.space, self.seed = optuna, space, options.seed
         self.values: dict[str, optuna.distributions.BaseDistribution] = {
-            str(number): optuna.distributions.CategoricalDistribution(range(len(one.values)))
-            for number, one in enumerate(space.dimensions)
+            str(number): optuna.distributions.CategoricalDistribution(range(len(dimension.values)))
+            for number, dimension in enumerate(space.dimensions)
         }
 
     def ask(self, observations: Sequence[Observation]) -> Point | None:
@@ -109,14 +109,16 @@ class Parzen:
             seed=self.seed * 1_000_003 + len(observations),
         )
         study = self.optuna.create_study(sampler=sampler)
-        known = [one.cost for one in observations if math.isfinite(one.cost)]
+        known = [
+            observation.cost for observation in observations if math.isfinite(observation.cost)
+        ]
         worst = max(known, default=1.0)
         failed = worst + max(worst - min(known, default=0.0), abs(worst), 1e-9)
-        for one in observations:
-            cost = one.cost if math.isfinite(one.cost) else failed
+        for observation in observations:
+            cost = observation.cost if math.isfinite(observation.cost) else failed
             study.add_trial(
                 self.optuna.trial.create_trial(
-                    params={str(n): value for n, value in enumerate(one.point)},
+                    params={str(n): value for n, value in enumerate(observation.point)},
                     distributions=self.values,
                     value=cost,
                 )

@@ -188,15 +188,19 @@ class Search:
         """Seconds that a trial has: by default some times what the program as it is took."""
         if self.options.timeout is not None:
             return self.options.timeout
-        known = [one.seconds for one in trials if one.stage in ("look", "default") and one.seconds]
+        known = [
+            trial.seconds
+            for trial in trials
+            if trial.stage in ("look", "default") and trial.seconds
+        ]
         return max(LEAST, PATIENCE * max(known)) if known else None
 
     def _sound(self, trials: list[Trial]) -> None:
         """Without settings the program must run, and write the same each time."""
-        for one in trials:
-            if one.stage in ("look", "default") and one.state not in ("done", "running"):
-                why = f"the program as it is: {one.state}: {one.why}"
-                if one.state == "wrong":
+        for trial in trials:
+            if trial.stage in ("look", "default") and trial.state not in ("done", "running"):
+                why = f"the program as it is: {trial.state}: {trial.why}"
+                if trial.state == "wrong":
                     why += (
                         "; its output differs from run to run: --verify h5diff, a command, or none"
                     )

@@ -46,7 +46,7 @@ class Space:
     @property
     def size(self) -> int:
         """Points, those that break a condition too."""
-        return prod(len(one.values) for one in self.dimensions)
+        return prod(len(dimension.values) for dimension in self.dimensions)
 
     @property
     def default(self) -> Point:
@@ -55,7 +55,7 @@ class Space:
 
     def starts_servers(self) -> bool:
         """A knob of it is one of forwarding servers, so trials start their own."""
-        return any(catalogue()[one.knob].route == "option" for one in self.dimensions)
+        return any(catalogue()[dimension.knob].route == "option" for dimension in self.dimensions)
 
     def alone(self, number: int, value: int) -> Point:
         """One knob set, at this value."""
@@ -64,8 +64,8 @@ class Space:
     def without(self, numbers: Collection[int]) -> "Space":
         """The same where these knobs are not set."""
         dimensions = tuple(
-            replace(one, values=(None,)) if number in numbers else one
-            for number, one in enumerate(self.dimensions)
+            replace(dimension, values=(None,)) if number in numbers else dimension
+            for number, dimension in enumerate(self.dimensions)
         )
         return replace(self, dimensions=dimensions)
 
@@ -76,22 +76,24 @@ class Space:
 
     def point(self, named: Mapping[str, Any]) -> Point:
         """The other way round; what is not named is not set."""
-        return tuple(one.values.index(named.get(one.name)) for one in self.dimensions)
+        return tuple(
+            dimension.values.index(named.get(dimension.name)) for dimension in self.dimensions
+        )
 
     def allowed(self, point: Point) -> bool:
         """Does it meet all conditions?"""
         if not self.constraints:
             return True
         values = {
-            one.name: _plain(one, one.values[number])
-            for one, number in zip(self.dimensions, point, strict=True)
+            dimension.name: _plain(dimension, dimension.values[number])
+            for dimension, number in zip(self.dimensions, point, strict=True)
         }
         return all(constraint.holds(values) for constraint in self.constraints)
 
     def draw(self, random: Random) -> Point:
         """Any point that is allowed; where next to none is, the default."""
         for _ in range(DRAWS):
-            point = tuple(random.randrange(len(one.values)) for one in self.dimensions)
+            point = tuple(random.randrange(len(dimension.values)) for dimension in self.dimensions)
             if self.allowed(point):
                 return point
         return self.default
@@ -99,12 +101,12 @@ class Space:
     def settings(self, point: Point) -> str:
         """A settings file; empty where nothing is set."""
         tables: dict[tuple[str, ...], dict[str, str]] = {}
-        for one, number in zip(self.dimensions, point, strict=True):
-            if one.values[number] is not None:
-                inside = tables.setdefault(_table(one), {})
-                for name, given in one.beside.items():
+        for dimension, number in zip(self.dimensions, point, strict=True):
+            if dimension.values[number] is not None:
+                inside = tables.setdefault(_table(dimension), {})
+                for name, given in dimension.beside.items():
                     inside.setdefault(name, _written(given))
-                inside[catalogue()[one.knob].name] = _written(one.values[number])
+                inside[catalogue()[dimension.knob].name] = _written(dimension.values[number])
         if not tables:
             return ""
         lines = [f"accept = {json.dumps(list(self.accept))}"] if self.accept else []
@@ -114,7 +116,7 @@ class Space:
 
     def data(self) -> dict[str, Any]:
         """As JSON has it; `of_data` reads it."""
-        conditions = [one.text for one in self.constraints]
+        conditions = [constraint.text for constraint in self.constraints]
         return {**asdict(replace(self, constraints=())), "constraints": conditions}
 
 
@@ -178,13 +180,16 @@ def read(path: Path) -> Space:
     )
     if not dimensions:
         raise UsageError(f"{path}: nothing to search; write a [[knob]] with its values")
-    names = [one.name for one in dimensions]
+    names = [dimension.name for dimension in dimensions]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"{path}: two knobs are called '{name}'; give one another name = …")
-    for number, one in enumerate(dimensions):
-        if any((one.knob, one.where) == (other.knob, other.where) for other in dimensions[:number]):
-            raise UsageError(f"{path}: {one.knob} is there twice for the same files")
+    for number, dimension in enumerate(dimensions):
+        if any(
+            (dimension.knob, dimension.where) == (other.knob, other.where)
+            for other in dimensions[:number]
+        ):
+            raise UsageError(f"{path}: {dimension.knob} is there twice for the same files")
     try:
         conditions = [parse(str(text), names) for text in _list(path, data, "constraints")]
     except ConstraintMistake as mistake:
@@ -226,7 +231,9 @@ def _dimension(where: str, table: Any) -> Dimension:
 
 def _seed(path: Path, space: Space, table: Any) -> Point:
     try:
-        if not isinstance(table, dict) or table.keys() - {one.name for one in space.dimensions}:
+        if not isinstance(table, dict) or table.keys() - {
+            dimension.name for dimension in space.dimensions
+        }:
             raise ValueError
         return space.point(table)
     except ValueError as error:
@@ -236,10 +243,10 @@ def _seed(path: Path, space: Space, table: Any) -> Point:
 
 def checked(name: str, space: Space) -> Space:
     """The same, when every single setting is one, and conditions can be asked of any point."""
-    for number, one in enumerate(space.dimensions):
-        for value in range(1, len(one.values)):
+    for number, dimension in enumerate(space.dimensions):
+        for value in range(1, len(dimension.values)):
             text = space.settings(space.alone(number, value))
-            settings.read_text(f"{name}: {one.name} = {one.values[value]}", text)
+            settings.read_text(f"{name}: {dimension.name} = {dimension.values[value]}", text)
     try:
         for seed in space.seeds:
             if not space.allowed(seed):

@@ -105,9 +105,9 @@ def result(plan: Plan, trials: Sequence[Trial]) -> Result | None:
         line = "tune: the program as it is failed in the end; fathom tune show says how"
         raise FathomError(line)
     if standing.winner is None:
-        default = [one for one in trials if one.stage == "default"]
+        default = [trial for trial in trials if trial.stage == "default"]
     methods, cost = _methods(plan, trials, standing), _cost(plan, trials)
-    best = next((one.score for one in methods if one.method == WINNER), None)
+    best = next((method.score for method in methods if method.method == WINNER), None)
     judged = Result(
         plan.objective.name, plan.objective.unit, NONE, _score(default) or 0.0,
         best, None, {}, "", methods, _knobs(plan, standing), cost, None, None, "",
@@ -136,7 +136,7 @@ def _judged(plan: Plan, standing: Standing, judged: Result) -> Result:
 
 
 def _score(runs: Sequence[Trial]) -> float | None:
-    sound = [one.score for one in runs if one.score is not None and one.state == "done"]
+    sound = [run.score for run in runs if run.score is not None and run.state == "done"]
     return median(sound) if sound else None
 
 
@@ -154,16 +154,16 @@ def _methods(plan: Plan, trials: Sequence[Trial], standing: Standing) -> list[Me
         return rows
     finals = plan.finals(trials)
     compared = {
-        one.method: finals.compare(standing.proof[contenders[one.method]], default)
-        for one in rows
-        if one.method != DEFAULT
+        row.method: finals.compare(standing.proof[contenders[row.method]], default)
+        for row in rows
+        if row.method != DEFAULT
     }
     likely = holm({name: one.p for name, one in compared.items()})
     return [
-        replace(one, compared=replace(compared[one.method], p=likely[one.method]))
-        if one.method in compared
-        else one
-        for one in rows
+        replace(row, compared=replace(compared[row.method], p=likely[row.method]))
+        if row.method in compared
+        else row
+        for row in rows
     ]
 
 
@@ -171,7 +171,7 @@ def _method(
     plan: Plan, trials: Sequence[Trial], standing: Standing, name: str, point: Point
 ) -> Method:
     runs = standing.proof.get(point, [])
-    sound = [one for one in runs if one.state == "done"]
+    sound = [run for run in runs if run.state == "done"]
     number, seconds = 0, 0.0
     if name == WINNER:
         number, seconds = plan.price(trials, plan.options.sampler)
@@ -199,11 +199,11 @@ def _knobs(plan: Plan, standing: Standing) -> list[Knob]:
 
 
 def _spent(trials: Sequence[Trial], *stages: str) -> float:
-    return sum(one.seconds or 0.0 for one in trials if one.stage in stages)
+    return sum(trial.seconds or 0.0 for trial in trials if trial.stage in stages)
 
 
 def _cost(plan: Plan, trials: Sequence[Trial]) -> Cost:
-    ran = [one for one in trials if one.state != "known"]
+    ran = [trial for trial in trials if trial.state != "known"]
     comparing = sum(one.seconds or 0.0 for one in ran if one.asked in plan.options.compare)
     proof = _spent(trials, "proof", "ablation")
     return Cost(

@@ -10,7 +10,7 @@ HEAD = "fathom-tuned 1"
 def text(settings: Settings) -> str:
     """The lines that the launch and every traced process read."""
     lines = [f"environment {name} {value}" for name, value in _variables(settings)]
-    lines += [f"romio {one.knob.name} {one.text}" for one in _hints(settings, romio=True)]
+    lines += [f"romio {hint.knob.name} {hint.text}" for hint in _hints(settings, romio=True)]
     lines += [
         f"option {one.knob.name} {one.text}"
         for one in settings.launch
@@ -41,7 +41,7 @@ def _variables(settings: Settings) -> Iterator[tuple[str, str]]:
             yield f"OMPI_MCA_{one.knob.name}", one.text
         elif one.knob.route == "environment":
             yield one.knob.name, one.text
-    pnetcdf = [f"{one.knob.name}={one.text}" for one in _hints(settings, romio=False)]
+    pnetcdf = [f"{hint.knob.name}={hint.text}" for hint in _hints(settings, romio=False)]
     if pnetcdf:
         yield "PNETCDF_HINTS", ";".join(pnetcdf)
 

@@ -14,7 +14,7 @@ def apply(settings: Settings) -> list[str]:
 def _apply(layout: Layout) -> str:
     """All fields at once: one alone may not fit those that are in force."""
     name = layout.settings[0].knob.attribute.rpartition(".")[0]
-    fields = {one.knob.name: one.text for one in layout.settings}
+    fields = {setting.knob.name: setting.text for setting in layout.settings}
     wanted = " ".join(f"{field}={value}" for field, value in fields.items())
     try:
         os.setxattr(layout.directory, name, wanted.encode())

@@ -119,9 +119,9 @@ class Reader:
         if not isinstance(table, dict):
             raise self.fail(where, "must be a table")
         settings = [self.setting(where, layer, name, given) for name, given in table.items()]
-        for one in settings:
-            if one.knob.route not in routes:
-                raise self.fail(where, f"{one.knob.name} {_belongs(one.knob)}")
+        for setting in settings:
+            if setting.knob.route not in routes:
+                raise self.fail(where, f"{setting.knob.name} {_belongs(setting.knob)}")
         return settings
 
 
@@ -224,9 +224,9 @@ def _dataset(reader: Reader, where: str, files: tuple[str, ...], data: Any) -> R
         raise reader.fail(where, 'which? write name = "/particles/*"')
     rest = {key: value for key, value in data.items() if key != "name"}
     settings = reader.settings(where, rest, "hdf5", OF_FILES)
-    for one in settings:
-        if one.knob.list not in OF_DATASETS:
-            raise reader.fail(where, f"{one.knob.name} belongs to a file, not to a dataset")
+    for setting in settings:
+        if setting.knob.list not in OF_DATASETS:
+            raise reader.fail(where, f"{setting.knob.name} belongs to a file, not to a dataset")
     if not settings:
         raise reader.fail(where, "sets nothing")
     return Rule(files, _words(reader, where, data["name"])[0], tuple(settings))
@@ -235,10 +235,10 @@ def _dataset(reader: Reader, where: str, files: tuple[str, ...], data: Any) -> R
 def _check_hints(reader: Reader, where: str, settings: Sequence[Setting]) -> None:
     """Two layers may know a hint of one name, which has one value."""
     known: dict[str, Setting] = {}
-    for one in settings:
-        other = known.setdefault(one.knob.name, one)
-        if other.values != one.values:
-            pair = f"{other.knob.key} = {other.text} and {one.knob.key} = {one.text}"
+    for setting in settings:
+        other = known.setdefault(setting.knob.name, setting)
+        if other.values != setting.values:
+            pair = f"{other.knob.key} = {other.text} and {setting.knob.key} = {setting.text}"
             raise reader.fail(where, f"{pair} are one hint; give it one value")
 
 
@@ -251,7 +251,9 @@ def _layout(reader: Reader, where: str, data: Any) -> Layout:
     if len(given) != 1:
         raise reader.fail(where, f"write one of {', '.join(layers)}")
     settings = reader.settings(where, table[given[0]], given[0], ("layout",))
-    for one in settings:
-        if not one.knob.attribute:
-            raise reader.fail(where, f"{one.knob.key} is not tried here and cannot be set; use lfs")
+    for setting in settings:
+        if not setting.knob.attribute:
+            raise reader.fail(
+                where, f"{setting.knob.key} is not tried here and cannot be set; use lfs"
+            )
     return Layout(Path(table["directory"]), tuple(settings))

@@ -32,8 +32,8 @@ def _rule(rule: Rule) -> Iterator[str]:
 
 def _tables(name: str, settings: Iterable[Setting]) -> Iterator[str]:
     layers: dict[str, list[Setting]] = {}
-    for one in settings:
-        layers.setdefault(one.knob.layer.name, []).append(one)
+    for setting in settings:
+        layers.setdefault(setting.knob.layer.name, []).append(setting)
     for layer, inside in layers.items():
         yield f"[{name}.{layer}]"
         yield from map(_line, inside)

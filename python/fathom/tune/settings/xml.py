@@ -79,17 +79,17 @@ def write(settings: Settings) -> tuple[str, list[str]]:
     root = ElementTree.Element(ROOT)
     sections = {name: ElementTree.SubElement(root, name) for name in SECTIONS}
     left_out = [f"{one.knob.key}: holds for the launch" for one in settings.launch]
-    left_out += [f"layout of {one.directory}" for one in settings.layouts]
+    left_out += [f"layout of {layout.directory}" for layout in settings.layouts]
     for rule in settings.rules:
         file = _substring(rule.files)
-        for one in rule.settings:
-            tag = tags.get(one.knob.key) or tags.get(f"romio.{one.knob.name}")
+        for setting in rule.settings:
+            tag = tags.get(setting.knob.key) or tags.get(f"romio.{setting.knob.name}")
             if tag is None or file is None or "*" in rule.dataset.removeprefix("*"):
-                left_out.append(f"{one.knob.key} of {', '.join(rule.files) or 'all files'}")
+                left_out.append(f"{setting.knob.key} of {', '.join(rule.files) or 'all files'}")
                 continue
             section = next(name for name, known in SECTIONS.items() if tag in known)
             element = ElementTree.SubElement(sections[section], tag)
-            element.text = one.text
+            element.text = setting.text
             if file:
                 element.set("FileName", file)
             if rule.dataset:

@@ -149,14 +149,14 @@ class Base:
                 known = (row[-1], entry.id)
                 self.base.execute("update searches set model = ? where id = ?", known)
             return False
-        for place, one in enumerate(entry.groups):
-            settings = json.dumps([vars(given) for given in one.settings])
+        for place, group in enumerate(entry.groups):
+            settings = json.dumps([vars(given) for given in group.settings])
             own = (
                 entry.id,
                 place,
-                one.files,
-                one.file_system,
-                *(getattr(one.shape, name) for name in SHAPE),
+                group.files,
+                group.file_system,
+                *(getattr(group.shape, name) for name in SHAPE),
                 settings,
             )
             self.base.execute(f"insert into patterns values ({', '.join('?' * len(own))})", own)
@@ -201,10 +201,10 @@ def _data(row: dict[str, Any], groups: list[dict[str, Any]]) -> dict[str, Any]:
         "stack": json.loads(row["stack"]), "machine": json.loads(row["machine"]),
         "groups": [
             {
-                "files": one["files"], "file_system": one["file_system"],
-                "shape": {name: one[name] for name in SHAPE},
-                "settings": json.loads(one["settings"]),
+                "files": group["files"], "file_system": group["file_system"],
+                "shape": {name: group[name] for name in SHAPE},
+                "settings": json.loads(group["settings"]),
             }
-            for one in groups
+            for group in groups
         ],
     }  # fmt: skip

@@ -103,7 +103,7 @@ class Entry:
 
 def space_of(dimensions: Sequence[Dimension]) -> Space:
     """A space of these, with the consent that they need."""
-    needed = {catalogue()[one.knob].safety for one in dimensions} & {"all-ranks"}
+    needed = {catalogue()[dimension.knob].safety for dimension in dimensions} & {"all-ranks"}
     return Space(tuple(dimensions), accept=tuple(needed))
 
 

@@ -39,4 +39,4 @@ def read(path: Path) -> list[Entry]:
     entries = content.get("entries")
     if not isinstance(entries, list):
         raise UsageError(f"{path}: has no list of entries")
-    return [of_data(f"{path}: entry {number}", one) for number, one in enumerate(entries, 1)]
+    return [of_data(f"{path}: entry {number}", entry) for number, entry in enumerate(entries, 1)]

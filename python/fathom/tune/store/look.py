@@ -47,8 +47,8 @@ class Lookup:
         """All, with their files. Of a launch, and of a directory, there is one value: that of the most bytes."""
         settings: dict[tuple[str, ...], tuple[Group, Given]] = {}
         for match in self.matches:
-            for one in match.settings:
-                settings.setdefault(_target(match.group, one), (match.group, one))
+            for setting in match.settings:
+                settings.setdefault(_target(match.group, setting), (match.group, setting))
         return list(settings.values())
 
     @property
@@ -64,11 +64,11 @@ class Lookup:
 
     def lines(self) -> Iterator[str]:
         """What was found, a line for each group that something is known of."""
-        for one in self.matches:
-            if one.entry and one.distance and one.verdict != TRAIN:
-                what = " ".join(map(named, one.settings)) or "as it is"
-                near = f"{one.entry.name}, distance {one.distance.total:.3f}"
-                yield printable(f"{one.group.files}: {one.verdict}, {near}: {what}")
+        for match in self.matches:
+            if match.entry and match.distance and match.verdict != TRAIN:
+                what = " ".join(map(named, match.settings)) or "as it is"
+                near = f"{match.entry.name}, distance {match.distance.total:.3f}"
+                yield printable(f"{match.group.files}: {match.verdict}, {near}: {what}")
 
     def seeds(self, space: Space) -> list[Point]:
         """Where a search in this space should begin: the settings found, at the nearest of its values."""
@@ -113,7 +113,7 @@ def look_up(
     matches = [
         _match(one, entries, stack, machine_of(run, one.paths), ranks, accept) for one in mine
     ]
-    matches = [_at_this_size(one, run, stack, accept) for one in matches]
+    matches = [_at_this_size(match, run, stack, accept) for match in matches]
     return Lookup(tuple(matches), tuple(base.unread))
 
 

@@ -55,9 +55,9 @@ def entry_of(folder: Path) -> Entry:
 def _scores(trials: Sequence[Trial], point: Point) -> tuple[float, ...]:
     """Of its fresh runs."""
     return tuple(
-        float(one.score)
-        for one in trials
-        if one.stage == "proof" and one.point == point and one.score is not None
+        float(trial.score)
+        for trial in trials
+        if trial.stage == "proof" and trial.point == point and trial.score is not None
     )
 
 

@@ -84,8 +84,8 @@ def groups(run: Run, seen: Patterns | None = None) -> list[Group]:
     rows = run.sql("select path, file_system from files").to_pylist()
     systems = {row["path"]: row["file_system"] or "" for row in rows}
     alike: dict[str, list[Pattern]] = {}
-    for one in seen.patterns:
-        alike.setdefault(seen.files.get(one.file, one.path), []).append(one)
+    for pattern in seen.patterns:
+        alike.setdefault(seen.files.get(pattern.file, pattern.path), []).append(pattern)
     ordered = sorted(alike.items(), key=lambda item: (-_bytes(item[1]), item[0]))
     return [_group(files, some, systems) for files, some in ordered]
 

@@ -30,7 +30,7 @@ def may_move(given: Given, group: Group, stack: Stack, accept: Sequence[str]) ->
     knob = catalogue()[given.knob]
     if not usable(given, stack):
         return f"{given.knob} left out: nothing here takes it"
-    if given.dataset and not any(fnmatchcase(one, given.dataset) for one in group.datasets):
+    if given.dataset and not any(fnmatchcase(dataset, given.dataset) for dataset in group.datasets):
         return f"{knob.name} left out: no dataset '{given.dataset}' here"
     if knob.safety == "all-ranks" and knob.safety not in accept:
         return f"{knob.name} left out: {SAFETY[knob.safety]}; a search's space may accept that"

@@ -92,8 +92,8 @@ class Plan:
     def _filled(self, word: str, values: Values, run: str) -> list[str]:
         """A word with values in their places; `{servers}` alone is as many words as there are servers."""
         folders = [
-            str(self.directory / one)
-            for one in self.servers[: values.get(SERVERS, len(self.servers))]
+            str(self.directory / server)
+            for server in self.servers[: values.get(SERVERS, len(self.servers))]
         ]
         if word == "{servers}":
             return folders

@@ -260,7 +260,7 @@ def _module(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[
         "longest": max(len(v["path"]) for v in variables),
         "types": types,
         "c_kinds": sorted(
-            {C_KINDS[one.type.name] for it in spec.compounds() for one in it.leaves()}
+            {C_KINDS[leaf.type.name] for it in spec.compounds() for leaf in it.leaves()}
         ),
         "nc_types": [NC.get(v.type.name, "") for v in spec.variables.values()],
         "attributes": [a | {"literal": _literal(spec, a)} for a in attributes],

@@ -52,7 +52,7 @@ def _c(it: ex.Expression, local: Local) -> str:
     if isinstance(it, ex.Call) and it.function == "div":
         return _infix("/", it.arguments[0], it.arguments[1], local, _c)
     if isinstance(it, ex.Call) and it.function in ("min", "max"):
-        left, right = (_c(one, local) for one in it.arguments)
+        left, right = (_c(argument, local) for argument in it.arguments)
         sign = "<" if it.function == "min" else ">"
         return f"(({left}) {sign} ({right}) ? ({left}) : ({right}))"
     return local(it)
@@ -75,7 +75,7 @@ def _fortran(it: ex.Expression, local: Local) -> str:
     if isinstance(it, ex.Call) and it.function == "div":
         return _infix("/", it.arguments[0], it.arguments[1], local, _fortran)
     if isinstance(it, ex.Call) and it.function in ("min", "max"):
-        return f"{it.function}({', '.join(_fortran(one, local) for one in it.arguments)})"
+        return f"{it.function}({', '.join(_fortran(argument, local) for argument in it.arguments)})"
     return local(it)
 
 

@@ -65,7 +65,7 @@ def member(spec: Spec, it: ex.Expression) -> str:
 
 def members(spec: Spec, plans: list[Plan]) -> list[tuple[str, str]]:
     """All of these, with their types."""
-    if not any(needs_attributes(spec, one) for one in plans):
+    if not any(needs_attributes(spec, plan) for plan in plans):
         return []
     values = [value for a in spec.attributes for value in a.values if not isinstance(value, str)]
     types = {member(spec, it): "float64" if spec.is_real(it) else "int64" for it in values}
@@ -88,7 +88,7 @@ def number_types(spec: Spec) -> list[str]:
     kinds: dict[str, None] = {}
     for v in spec.variables.values():
         numbers = v.type.leaves() if isinstance(v.type, Compound) else []
-        kinds.update(dict.fromkeys([one.type.name for one in numbers] or [v.type.name]))
+        kinds.update(dict.fromkeys([number.type.name for number in numbers] or [v.type.name]))
     return list(kinds)
 
 
@@ -98,7 +98,9 @@ def compounds(spec: Spec, fortran: bool) -> list[dict[str, Any]]:
         {
             "name": it.name,
             "members": [{**vars(m), "nested": isinstance(m.type, Compound)} for m in it.members],
-            "numbers": [{"place": placed(one, fortran), "type": one.type} for one in it.leaves()],
+            "numbers": [
+                {"place": placed(leaf, fortran), "type": leaf.type} for leaf in it.leaves()
+            ],
             "variables": [v.number for v in spec.variables.values() if v.type is it],
         }
         for it in spec.compounds()
@@ -119,7 +121,7 @@ def placed(leaf: Leaf, fortran: bool) -> str:
 def parts(spec: Spec, fortran: bool) -> dict[str, list[str]]:
     """What an element of each type is made of, as the language names it: itself, or its members."""
     return {
-        v.type.name: [placed(one, fortran) for one in v.type.leaves()]
+        v.type.name: [placed(leaf, fortran) for leaf in v.type.leaves()]
         if isinstance(v.type, Compound)
         else [""]
         for v in spec.variables.values()
@@ -172,10 +174,10 @@ def content(spec: Spec, plans: list[Plan], views: list[dict[str, Any]]) -> dict[
         "packs": uses_memory(spec) and spec.in_memory.packed,
         "described": uses_memory(spec) and not spec.in_memory.packed,
         "memory_sizes": memory_sizes(spec),
-        "creates": any(one.creates for one in plans),
-        "writes": any(not one.reading for one in plans),
-        "reads": any(one.reading for one in plans),
-        "updates": any(not one.reading and not one.creates for one in plans),
+        "creates": any(plan.creates for plan in plans),
+        "writes": any(not plan.reading for plan in plans),
+        "reads": any(plan.reading for plan in plans),
+        "updates": any(not plan.reading and not plan.creates for plan in plans),
         "uses_dimensions": any(view["dimensions"] for view in views),
         "uses_before": "before" in sums,
         "uses_total": "total" in sums,

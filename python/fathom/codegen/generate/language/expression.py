@@ -161,7 +161,7 @@ class Values:
         if it.function in ("before", "total"):
             sums = self._prefix(it)
             return sums[rank] if it.function == "before" else sums[-1]
-        left, right = (self.of(one, rank) for one in it.arguments)
+        left, right = (self.of(argument, rank) for argument in it.arguments)
         if it.function == "div":
             return divided(left, right, it, rank)[0]
         return min(left, right) if it.function == "min" else max(left, right)

@@ -142,12 +142,12 @@ def _split(tokens: list[_Token]) -> list[list[_Token]]:
     """At the commas that are in no parentheses."""
     parts: list[list[_Token]] = [[]]
     depth = 0
-    for one in tokens:
-        depth += (one.text in _OPENS) - (one.text in _CLOSES)
-        if one.text == "," and depth <= 0:
+    for token in tokens:
+        depth += (token.text in _OPENS) - (token.text in _CLOSES)
+        if token.text == "," and depth <= 0:
             parts.append([])
         else:
-            parts[-1].append(one)
+            parts[-1].append(token)
     return parts
 
 
@@ -168,10 +168,10 @@ def _tuples(tokens: list[_Token]) -> list[list[_Token]]:
     """Each with its brackets; what lies between them is left out."""
     groups: list[list[_Token]] = []
     first = None
-    for n, one in enumerate(tokens):
-        if one.text == "<":
+    for n, token in enumerate(tokens):
+        if token.text == "<":
             first = n
-        elif one.text == ">" and first is not None:
+        elif token.text == ">" and first is not None:
             groups.append(tokens[first : n + 1])
             first = None
     return groups

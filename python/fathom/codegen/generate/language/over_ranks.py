@@ -83,7 +83,7 @@ class OverRanks:
         return np.add(left, right) if it.operator == "+" else np.subtract(left, right)
 
     def _call(self, it: ex.Call) -> Array:
-        values = [self.of(one) for one in it.arguments]
+        values = [self.of(argument) for argument in it.arguments]
         if it.function in ("before", "total"):
             _within(_most(values[0]) * self.nprocs)
             sums = np.cumsum(values[0])

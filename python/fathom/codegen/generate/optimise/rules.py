@@ -65,10 +65,10 @@ class Facts:
 
     def interleaves(self) -> bool:
         """In any call, with any of the numbers of processes."""
-        for one in self.calls:
-            groups = one.transfers
+        for call in self.calls:
+            groups = call.transfers
             if self.spec.library == "pnetcdf" and self.chosen("posting") == "nonblocking":
-                groups = [one.together()]
+                groups = [call.together()]
             if any(interleaved(group) for group in groups):
                 return True
         return False
