@@ -105,13 +105,13 @@ def processor_seconds() -> float:
     return sum(used.get(one, 0) for one in mine - {os.getpid()})
 
 
-def note(one: Measured, look: Any, act: Callable[[], float]) -> None:
+def note(measured: Measured, look: Any, act: Callable[[], float]) -> None:
     """One gesture's figures; `act` gives its seconds."""
     before, used = look.body, processor_seconds()
-    one.seconds.append(act())
-    one.processor.append(processor_seconds() - used)
-    one.body.append(look.body - before)
-    one.nodes = max(one.nodes, look.nodes())
+    measured.seconds.append(act())
+    measured.processor.append(processor_seconds() - used)
+    measured.body.append(look.body - before)
+    measured.nodes = max(measured.nodes, look.nodes())
 
 
 def gestures(look: Any, run: Any) -> dict[str, Measured]:
@@ -148,16 +148,16 @@ def both(live: Any, run: Any) -> dict[str, tuple[float, Measured]]:
     return with_targets | {what: (GESTURE, one) for what, one in by_gesture.items()}
 
 
-def row_of(what: str, one: Measured, few: Measured, seconds: float, full: bool) -> list[Row]:
+def row_of(what: str, measured: Measured, few: Measured, seconds: float, full: bool) -> list[Row]:
     """Seconds of the slowest, bytes of the largest, elements of the page."""
-    worst, body, least = max(one.seconds), max(one.body) / MEGABYTE, max(few.seconds)
+    worst, body, least = max(measured.seconds), max(measured.body) / MEGABYTE, max(few.seconds)
     page = "; with the page" if what.startswith("first") else ""
     return [
         Row(what, worst * 1000, "ms", least * 1000, worst / least, f"<= {seconds * 1000:g} ms" if full else "",
             worst <= seconds if full else None),
-        Row("  processor time, server and browser", max(one.processor) * 1000, "ms", max(few.processor) * 1000),
+        Row("  processor time, server and browser", max(measured.processor) * 1000, "ms", max(few.processor) * 1000),
         Row(f"  bytes of the largest answer to it{page}", body, "MB", target="<= 1 MB", met=body <= 1),
-        Row("  elements of the page", one.nodes, "", target=f"< {NODES}", met=one.nodes < NODES),
+        Row("  elements of the page", measured.nodes, "", target=f"< {NODES}", met=measured.nodes < NODES),
     ]  # fmt: skip
 
 

@@ -51,10 +51,10 @@ def meant(lines: list[str], extents: list[int], ranks: int) -> dict[int, set[tup
     return {rank: some for rank, some in elements.items() if some}
 
 
-def is_expressible(one: Decomposition) -> bool:
+def is_expressible(decomposition: Decomposition) -> bool:
     """Whether hints could say it; if so, they say just that."""
-    held = {rank: boxes(part) for rank, part in one.parts.items()}
-    as_distribution = distribution(one.extents, held, RANKS)
+    held = {rank: boxes(part) for rank, part in decomposition.parts.items()}
+    as_distribution = distribution(decomposition.extents, held, RANKS)
     try:
         of = unrolled(as_distribution)
         names = [f"d{at}" for at in range(len(of.axes))]
@@ -67,7 +67,7 @@ def is_expressible(one: Decomposition) -> bool:
     ):  # rounds and what is dealt in each: the same elements in a row
         width = of.axes[1].extent
         elements = {r: {(a * width + b,) for a, b in some} for r, some in elements.items()}
-    assert elements == one.elements()
+    assert elements == decomposition.elements()
     return True
 
 

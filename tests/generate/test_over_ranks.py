@@ -31,17 +31,17 @@ EXPRESSIONS = st.recursive(LEAVES, grown, max_leaves=8)
 
 
 @given(EXPRESSIONS, EXPRESSIONS, st.integers(1, 9))
-def test_as_rank_by_rank(it: ex.Expression, n: ex.Expression, nprocs: int) -> None:
+def test_as_rank_by_rank(expression: ex.Expression, n: ex.Expression, nprocs: int) -> None:
     named = {"n": n, "m": ex.Binary(HERE, "+", RANK, ex.Number(HERE, 3))}
     try:
-        at_once = OverRanks(nprocs, named).of(it).tolist()
+        at_once = OverRanks(nprocs, named).of(expression).tolist()
     except Unsure:
         return
-    assert at_once == [ex.Values(nprocs, named).of(it, rank) for rank in range(nprocs)]
+    assert at_once == [ex.Values(nprocs, named).of(expression, rank) for rank in range(nprocs)]
 
 
 @pytest.mark.parametrize(
-    "it",
+    "expression",
     [
         ex.Binary(HERE, "/", NPROCS, RANK),
         ex.Binary(HERE, "/", NPROCS, ex.Number(HERE, 3)),
@@ -50,9 +50,9 @@ def test_as_rank_by_rank(it: ex.Expression, n: ex.Expression, nprocs: int) -> No
         ex.Name(HERE, "itself"),
     ],
 )
-def test_what_has_no_value_is_left_to_the_ranks(it: ex.Expression) -> None:
+def test_what_has_no_value_is_left_to_the_ranks(expression: ex.Expression) -> None:
     named = {"itself": ex.Name(HERE, "itself")}
     with pytest.raises(Unsure):
-        OverRanks(4, named).of(it)
+        OverRanks(4, named).of(expression)
     with pytest.raises(Mistake):
-        [ex.Values(4, named).of(it, rank) for rank in range(4)]
+        [ex.Values(4, named).of(expression, rank) for rank in range(4)]

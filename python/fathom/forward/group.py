@@ -101,67 +101,73 @@ class Group:
             file.write(secrets.token_hex(32) + "\n")
 
     def _begin(
-        self, one: Server, options: list[str], record: Path | None, start: str
+        self, server: Server, options: list[str], record: Path | None, start: str
     ) -> tuple[subprocess.Popen[str], list[str]]:
-        if one.is_here and not Path(one.path).is_dir() and hosts.is_local(one.host):
-            raise UsageError(f"server {one.name}: {one.path} is no directory")
-        before = hosts.starter(one.host, start)
-        command = [*before, str(places.engine()), "forward", one.exported]
+        if server.is_here and not Path(server.path).is_dir() and hosts.is_local(server.host):
+            raise UsageError(f"server {server.name}: {server.path} is no directory")
+        before = hosts.starter(server.host, start)
+        command = [*before, str(places.engine()), "forward", server.exported]
         command += options
         if record:
             command += ["--record", str(record.resolve())]
-        with open(self._log(one), "a", encoding="utf-8") as log:
+        with open(self._log(server), "a", encoding="utf-8") as log:
             try:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
                     text=True, start_new_session=True, env=_environment(),
                 )  # fmt: skip
             except OSError as error:
-                raise FathomError(f"server {one.name}: {command[0]}: {error.strerror}") from error
+                raise FathomError(
+                    f"server {server.name}: {command[0]}: {error.strerror}"
+                ) from error
         return process, before
 
-    def _log(self, one: Server) -> Path:
-        return Path(one.log) if one.log else self.folder / f"{one.name}.log"
+    def _log(self, server: Server) -> Path:
+        return Path(server.log) if server.log else self.folder / f"{server.name}.log"
 
-    def _address(self, one: Server, sockets: Path, start: str) -> str:
+    def _address(self, server: Server, sockets: Path, start: str) -> str:
         """Where it is told to listen."""
-        elsewhere = bool(hosts.starter(one.host, start))
-        if one.protocol == "unix" and elsewhere:
-            raise UsageError(f"server {one.name}: a Unix socket serves this machine only; use tcp")
-        protocol = one.protocol or ("tcp" if elsewhere else "unix")
+        elsewhere = bool(hosts.starter(server.host, start))
+        if server.protocol == "unix" and elsewhere:
+            raise UsageError(
+                f"server {server.name}: a Unix socket serves this machine only; use tcp"
+            )
+        protocol = server.protocol or ("tcp" if elsewhere else "unix")
         if protocol == "unix":
-            return f"unix:{sockets / one.name}"
-        place = f"{one.host or '127.0.0.1'}:{one.port}"
-        return f"ofi+{one.provider}:{place}" if one.provider else f"{protocol}:{place}"
+            return f"unix:{sockets / server.name}"
+        place = f"{server.host or '127.0.0.1'}:{server.port}"
+        return f"ofi+{server.provider}:{place}" if server.provider else f"{protocol}:{place}"
 
-    def _listen(self, one: Server, all_of_them: list[Server], listen: dict[str, str]) -> list[str]:
+    def _listen(
+        self, server: Server, all_of_them: list[Server], listen: dict[str, str]
+    ) -> list[str]:
         """Those of one directory share the ends of its files, where all addresses are known before they listen; those
         that stripe must know them."""
-        kind, _, place = listen[one.name].partition(":")
+        kind, _, place = listen[server.name].partition(":")
         kind, plus, provider = kind.partition("+")
         options = [f"--{kind}", f"+{provider}:{place}" if plus else place]
         if kind != "unix":
-            options += self.proof(one.munge())
-        is_striped = one.role == "striped"
+            options += self.proof(server.munge())
+        is_striped = server.role == "striped"
         fellows = [
             other for other in all_of_them
-            if other.role == one.role and (is_striped or other.path == one.path)
+            if other.role == server.role and (is_striped or other.path == server.path)
         ]  # fmt: skip
         group = [listen[other.name] for other in fellows]
         known = not any(address.endswith(":0") for address in group)
         if is_striped and not known:
-            raise UsageError(f"server {one.name}: striped servers on {kind} need a port each")
-        shares = len(group) > 1 and known and not one.is_before  # what is behind knows the ends
+            raise UsageError(f"server {server.name}: striped servers on {kind} need a port each")
+        shares = len(group) > 1 and known and not server.is_before  # what is behind knows the ends
         if is_striped or shares:
-            file = self.folder.resolve() / f"{one.name}.group"
+            file = self.folder.resolve() / f"{server.name}.group"
             file.write_text("\n".join(group) + "\n", encoding="utf-8")
             options += ["--stripe" if is_striped else "--group", str(file)]
         if is_striped:
-            options += ["--mount", mounts(all_of_them)[one.name]]
+            options += ["--mount", mounts(all_of_them)[server.name]]
         return options
 
     def _ready(
-        self, one: Server, process: subprocess.Popen[str], before: list[str], mount: str
+        self, server: Server, process: subprocess.Popen[str], before: list[str], mount: str
     ) -> Started:
         """It has said where it listens, and which process it is."""
         assert process.stdout
@@ -169,18 +175,18 @@ class Group:
         address = process.stdout.readline().strip() if readable else ""
         process.stdout.close()
         if not address:
-            raise FathomError(f"server {one.name} did not start: {self._last_line(one)}")
-        state = self.ask([address], one.munge())[0]
+            raise FathomError(f"server {server.name} did not start: {self._last_line(server)}")
+        state = self.ask([address], server.munge())[0]
         if "error" in state:
-            raise FathomError(f"server {one.name}, {address}: {state['error']}")
+            raise FathomError(f"server {server.name}, {address}: {state['error']}")
         return Started(
-            one.name, address, one.exported, one.host, str(self._log(one)),
-            state["pid"], process.pid, began(process.pid) or 0, before, mount, one.role,
-            one.munge(),
+            server.name, address, server.exported, server.host, str(self._log(server)),
+            state["pid"], process.pid, began(process.pid) or 0, before, mount, server.role,
+            server.munge(),
         )  # fmt: skip
 
-    def _last_line(self, one: Server) -> str:
-        lines = self._log(one).read_text(encoding="utf-8", errors="replace").splitlines()
+    def _last_line(self, server: Server) -> str:
+        lines = self._log(server).read_text(encoding="utf-8", errors="replace").splitlines()
         return lines[-1] if lines else f"it said nothing within {START:.0f} s"
 
     def proof(self, munge: str) -> list[str]:
@@ -217,10 +223,10 @@ class Group:
         self.file.unlink()
         self.token.unlink(missing_ok=True)
 
-    def _end(self, one: Started, patience: float) -> str:
-        lines = [line for line in _text(Path(one.log)).splitlines() if LOST in line]
-        if _lives(one):
-            _signal(one, signal.SIGKILL)
+    def _end(self, server: Started, patience: float) -> str:
+        lines = [line for line in _text(Path(server.log)).splitlines() if LOST in line]
+        if _lives(server):
+            _signal(server, signal.SIGKILL)
             lines.append(
                 f"killed after {patience:g} s: what it had accepted and not written is lost"
             )
@@ -255,15 +261,15 @@ def lives(pid: int, since: int) -> bool:
     return began(pid) == since
 
 
-def _lives(one: Started) -> bool:
-    return lives(one.launcher, one.since)
+def _lives(server: Started) -> bool:
+    return lives(server.launcher, server.since)
 
 
-def _signal(one: Started, how: signal.Signals) -> None:
-    if not _lives(one):
+def _signal(server: Started, how: signal.Signals) -> None:
+    if not _lives(server):
         return
-    if not one.start:
-        os.kill(one.launcher, how)
+    if not server.start:
+        os.kill(server.launcher, how)
         return
-    command = [*one.start, "kill", f"-{how.name.removeprefix('SIG')}", str(one.pid)]
+    command = [*server.start, "kill", f"-{how.name.removeprefix('SIG')}", str(server.pid)]
     subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)

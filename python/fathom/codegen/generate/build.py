@@ -51,27 +51,27 @@ def read(path: str, text: str) -> Spec:
     return spec
 
 
-def _define(spec: Spec, block: Block, it: st.Statement) -> None:
+def _define(spec: Spec, block: Block, statement: st.Statement) -> None:
     """What is no access."""
-    if isinstance(it, st.Defined):
-        _name(spec, block.kind, it)
-    elif isinstance(it, st.RealLine):
-        _once(it.name, {**spec.parameters, **spec.reals, **spec.dimensions}, "parameter")
-        words.check(it.name, "parameter")
-        spec.reals[it.name.text] = it.value.text
-    elif isinstance(it, st.CompoundLine):
-        _compound(spec, it)
-    elif isinstance(it, st.VariableLine):
-        _variable(spec, it)
-    elif isinstance(it, st.AttributeLine):
-        _attribute(spec, it)
-    elif isinstance(it, st.OptionLine):
+    if isinstance(statement, st.Defined):
+        _name(spec, block.kind, statement)
+    elif isinstance(statement, st.RealLine):
+        _once(statement.name, {**spec.parameters, **spec.reals, **spec.dimensions}, "parameter")
+        words.check(statement.name, "parameter")
+        spec.reals[statement.name.text] = statement.value.text
+    elif isinstance(statement, st.CompoundLine):
+        _compound(spec, statement)
+    elif isinstance(statement, st.VariableLine):
+        _variable(spec, statement)
+    elif isinstance(statement, st.AttributeLine):
+        _attribute(spec, statement)
+    elif isinstance(statement, st.OptionLine):
         chosen = spec.options if block.kind == "options" else spec.layout
-        _once(it.name, chosen, "option")
-        check_option(block.kind, it)
-        name = it.name.text
-        words_meant = tuple(meant(name, word.text) for word in it.words)
-        chosen[name] = Option(words_meant, it.words[0].place)
+        _once(statement.name, chosen, "option")
+        check_option(block.kind, statement)
+        name = statement.name.text
+        words_meant = tuple(meant(name, word.text) for word in statement.words)
+        chosen[name] = Option(words_meant, statement.words[0].place)
 
 
 def _once(name: st.Word, known: Mapping[str, object], what: str) -> None:
@@ -79,15 +79,17 @@ def _once(name: st.Word, known: Mapping[str, object], what: str) -> None:
         raise Mistake(name.place, f"the {what} '{name.text}' is said twice", "take one of them out")
 
 
-def _name(spec: Spec, kind: str, it: st.Defined) -> None:
+def _name(spec: Spec, kind: str, definition: st.Defined) -> None:
     """A parameter or a dimension: both may stand in expressions, so they share their names."""
     what = kind.removesuffix("s")
-    _once(it.name, {**spec.parameters, **spec.reals, **spec.dimensions}, what)
-    words.check(it.name, what)
+    _once(definition.name, {**spec.parameters, **spec.reals, **spec.dimensions}, what)
+    words.check(definition.name, what)
     if kind == "dimensions":
-        spec.dimensions[it.name.text] = Dimension(it.name.text, it.length, it.name.place)
-    elif it.length is not None:
-        spec.parameters[it.name.text] = it.length
+        spec.dimensions[definition.name.text] = Dimension(
+            definition.name.text, definition.length, definition.name.place
+        )
+    elif definition.length is not None:
+        spec.parameters[definition.name.text] = definition.length
 
 
 def _type(spec: Spec, word: st.Word) -> Type:
@@ -113,53 +115,55 @@ def _number_type(spec: Spec, word: st.Word, what: str) -> Type:
     return _type(spec, word)
 
 
-def _compound(spec: Spec, it: st.CompoundLine) -> None:
+def _compound(spec: Spec, line: st.CompoundLine) -> None:
     """Members are aligned as C aligns them: each to its largest number, the whole to the largest of all."""
-    name = it.name.text
-    _once(it.name, spec.types, "type")
-    words.check(it.name, "type")
+    name = line.name.text
+    _once(line.name, spec.types, "type")
+    words.check(line.name, "type")
     if name in TYPES or name in ALIASES:
-        raise Mistake(it.name.place, f"'{name}' is a type of its own", "give it another name")
+        raise Mistake(line.name.place, f"'{name}' is a type of its own", "give it another name")
     members: dict[str, Member] = {}
     at = 0
-    for member in it.members:
+    for member in line.members:
         _once(member.name, members, "member")
         words.check(member.name, "member")
         kind, length = _type(spec, member.type), _length(member)
         at += -at % kind.align
         members[member.name.text] = Member(member.name.text, kind, at, length)
         at += kind.size * max(length, 1)
-    compound = Compound(name, at, tuple(members.values()), it.name.place)
+    compound = Compound(name, at, tuple(members.values()), line.name.place)
     if len(compound.leaves()) > MOST_NUMBERS:
         raise Mistake(
-            it.name.place,
+            line.name.place,
             f"{name} has {len(compound.leaves())} numbers, more than {MOST_NUMBERS}",
             "make what is so long a dimension of a variable",
         )
     spec.types[name] = replace(compound, size=at + -at % compound.align)
 
 
-def _length(it: st.MemberPart) -> int:
+def _length(member_part: st.MemberPart) -> int:
     """Of an array that is a member, else 0."""
-    if it.length is None:
+    if member_part.length is None:
         return 0
-    if not 1 <= int(it.length.text) <= MOST_NUMBERS:
-        what = f"an array of {it.length.text} elements, not 1 to {MOST_NUMBERS}"
-        raise Mistake(it.length.place, what, "make what is so long a dimension of a variable")
-    return int(it.length.text)
-
-
-def _variable(spec: Spec, it: st.VariableLine) -> None:
-    _once(it.name, spec.variables, "variable")
-    kind, rank = _type(spec, it.type), int(it.rank.text)
-    if rank != len(it.dimensions) or rank == 0:
+    if not 1 <= int(member_part.length.text) <= MOST_NUMBERS:
+        what = f"an array of {member_part.length.text} elements, not 1 to {MOST_NUMBERS}"
         raise Mistake(
-            it.rank.place,
-            f"{it.name.text} is said to have {rank} dimensions, {len(it.dimensions)} are named",
+            member_part.length.place, what, "make what is so long a dimension of a variable"
+        )
+    return int(member_part.length.text)
+
+
+def _variable(spec: Spec, line: st.VariableLine) -> None:
+    _once(line.name, spec.variables, "variable")
+    kind, rank = _type(spec, line.type), int(line.rank.text)
+    if rank != len(line.dimensions) or rank == 0:
+        raise Mistake(
+            line.rank.place,
+            f"{line.name.text} is said to have {rank} dimensions, {len(line.dimensions)} are named",
             "name as many as the number says, at least one",
         )
     dims = []
-    for at, word in enumerate(it.dimensions):
+    for at, word in enumerate(line.dimensions):
         if word.text not in spec.dimensions:
             raise Mistake(
                 word.place,
@@ -170,16 +174,16 @@ def _variable(spec: Spec, it: st.VariableLine) -> None:
         if at > 0 and dim.length is None:
             raise Mistake(
                 word.place,
-                f"the unlimited dimension {dim.name} is not the first of {it.name.text}",
+                f"the unlimited dimension {dim.name} is not the first of {line.name.text}",
                 "put it first: only the slowest dimension can grow",
             )
         dims.append(dim)
-    path = it.path.text if it.path else it.name.text
+    path = line.path.text if line.path else line.name.text
     if not path.strip("/") or any(path == v.path for v in spec.variables.values()):
-        place = (it.path or it.name).place
+        place = (line.path or line.name).place
         raise Mistake(place, f"'{path}' names no variable, or a second one", "give another path")
-    spec.variables[it.name.text] = Variable(
-        it.name.text, path, kind, tuple(dims), it.name.place, len(spec.variables)
+    spec.variables[line.name.text] = Variable(
+        line.name.text, path, kind, tuple(dims), line.name.place, len(spec.variables)
     )
 
 
@@ -191,26 +195,28 @@ def _there(known: Mapping[str, object], what: str) -> str:
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
-def _attribute(spec: Spec, it: st.AttributeLine) -> None:
+def _attribute(spec: Spec, line: st.AttributeLine) -> None:
     variable = None
-    if it.variable.text != "global":
-        if it.variable.text not in spec.variables:
+    if line.variable.text != "global":
+        if line.variable.text not in spec.variables:
             raise Mistake(
-                it.variable.place,
-                f"no variable is called '{it.variable.text}'",
+                line.variable.place,
+                f"no variable is called '{line.variable.text}'",
                 f"write global, or a variable; {_there(spec.variables, 'variables')}",
             )
-        variable = spec.variables[it.variable.text]
-    if any(a.name == it.name.text and a.variable is variable for a in spec.attributes):
-        raise Mistake(it.name.place, f"the attribute '{it.name.text}' is said twice", "drop one")
-    text = it.type.text in ("text", "char", "string", "NC_CHAR")
-    kind = None if text else _number_type(spec, it.type, "an attribute")
-    for value in it.values:
+        variable = spec.variables[line.variable.text]
+    if any(a.name == line.name.text and a.variable is variable for a in spec.attributes):
+        raise Mistake(
+            line.name.place, f"the attribute '{line.name.text}' is said twice", "drop one"
+        )
+    text = line.type.text in ("text", "char", "string", "NC_CHAR")
+    kind = None if text else _number_type(spec, line.type, "an attribute")
+    for value in line.values:
         _check_value(spec, value, kind)
-    if text and len(it.values) != 1:
-        raise Mistake(it.values[1].place, "a text has one value", "put it all into one")
-    values = tuple(value.text if isinstance(value, st.Word) else value for value in it.values)
-    spec.attributes.append(Attribute(it.name.text, variable, kind, values, it.name.place))
+    if text and len(line.values) != 1:
+        raise Mistake(line.values[1].place, "a text has one value", "put it all into one")
+    values = tuple(value.text if isinstance(value, st.Word) else value for value in line.values)
+    spec.attributes.append(Attribute(line.name.text, variable, kind, values, line.name.place))
 
 
 def _check_value(spec: Spec, word: st.Word | ex.Expression, kind: Type | None) -> None:
@@ -236,11 +242,13 @@ def _check_value(spec: Spec, word: st.Word | ex.Expression, kind: Type | None) -
             )
 
 
-def _check_worked_out(spec: Spec, it: ex.Expression, kind: Type | None) -> None:
+def _check_worked_out(spec: Spec, expression: ex.Expression, kind: Type | None) -> None:
     if kind is None:
-        raise Mistake(it.place, f"{ex.key(it)} is no text", "write a text in quotation marks")
-    reals = [part for part in ex.parts(it) if spec.is_real(part)]
-    if reals and (reals != [it] or not kind.name.startswith("float")):
+        raise Mistake(
+            expression.place, f"{ex.key(expression)} is no text", "write a text in quotation marks"
+        )
+    reals = [part for part in ex.parts(expression) if spec.is_real(part)]
+    if reals and (reals != [expression] or not kind.name.startswith("float")):
         raise Mistake(
             reals[0].place,
             f"{ex.key(reals[0])} is no whole number",
@@ -256,36 +264,36 @@ def _point(spec: Spec, block: Block, statements: list[st.Statement]) -> Point:
     return Point(block.kind, block.name, tuple(accesses), block)
 
 
-def _access(spec: Spec, it: st.AccessLine) -> Access:
-    if it.variable.text not in spec.variables:
+def _access(spec: Spec, access_line: st.AccessLine) -> Access:
+    if access_line.variable.text not in spec.variables:
         raise Mistake(
-            it.variable.place,
-            f"no variable is called '{it.variable.text}'",
+            access_line.variable.place,
+            f"no variable is called '{access_line.variable.text}'",
             _there(spec.variables, "variables"),
         )
-    variable = spec.variables[it.variable.text]
-    buffer = _buffer(it, variable)
+    variable = spec.variables[access_line.variable.text]
+    buffer = _buffer(access_line, variable)
     process = None
-    if it.process is not None:
-        process = ex.Values(1, {}).of(it.process, 0)
-    if it.form == "array":
-        boxes: tuple[Box, ...] = (_turns(it, variable),)
-    elif it.form == "list":
-        boxes = _pairs(it, variable)
+    if access_line.process is not None:
+        process = ex.Values(1, {}).of(access_line.process, 0)
+    if access_line.form == "array":
+        boxes: tuple[Box, ...] = (_turns(access_line, variable),)
+    elif access_line.form == "list":
+        boxes = _pairs(access_line, variable)
     else:
-        return _global(it, variable, buffer)
-    return Access(it.place, variable, process, boxes, buffer)
+        return _global(access_line, variable, buffer)
+    return Access(access_line.place, variable, process, boxes, buffer)
 
 
-def _buffer(it: st.AccessLine, variable: Variable) -> Buffer:
-    last = it.items[-1]
+def _buffer(access_line: st.AccessLine, variable: Variable) -> Buffer:
+    last = access_line.items[-1]
     if not isinstance(last.value, ex.Name):
         raise Mistake(
             last.value.place,
             f"{ex.key(last.value)} is no buffer",
             "end the statement with the name of the program's array",
         )
-    for item in it.items[:-1]:
+    for item in access_line.items[:-1]:
         if item.elements or item.memory:
             raise Mistake(
                 item.value.place, "only the buffer, which is last, has a shape", "move it there"
@@ -305,10 +313,10 @@ def _buffer(it: st.AccessLine, variable: Variable) -> Buffer:
     return Buffer(last.value.name, last.elements, memory, last.value.place)
 
 
-def _turns(it: st.AccessLine, variable: Variable) -> Box:
+def _turns(access_line: st.AccessLine, variable: Variable) -> Box:
     """Starts and counts in turn, as the array form has them."""
-    numbers = [item.value for item in it.items[:-1]]
-    _count(it.place, variable, len(numbers), 2, "a start and a count")
+    numbers = [item.value for item in access_line.items[:-1]]
+    _count(access_line.place, variable, len(numbers), 2, "a start and a count")
     return Box(tuple(numbers[::2]), tuple(numbers[1::2]))
 
 
@@ -322,18 +330,20 @@ def _count(place: Place, variable: Variable, given: int, each: int, what: str) -
         )
 
 
-def _pairs(it: st.AccessLine, variable: Variable) -> tuple[Box, ...]:
-    for one in it.tuples:
+def _pairs(access_line: st.AccessLine, variable: Variable) -> tuple[Box, ...]:
+    for one in access_line.tuples:
         _count(one[0].place, variable, len(one), 1, "a number")
-    return tuple(Box(a, b) for a, b in zip(it.tuples[::2], it.tuples[1::2], strict=True))
+    return tuple(
+        Box(a, b) for a, b in zip(access_line.tuples[::2], access_line.tuples[1::2], strict=True)
+    )
 
 
-def _global(it: st.AccessLine, variable: Variable, buffer: Buffer) -> Access:
+def _global(access_line: st.AccessLine, variable: Variable, buffer: Buffer) -> Access:
     """<processes, offsets, lengths, strides>: the grid's last dimension is the one that ranks run along first."""
-    for one in it.tuples:
+    for one in access_line.tuples:
         _count(one[0].place, variable, len(one), 1, "a number")
-    grid, offsets, lengths, strides = it.tuples
-    place = it.place
+    grid, offsets, lengths, strides = access_line.tuples
+    place = access_line.place
     rank: ex.Expression = ex.Name(place, "rank")
     starts: list[ex.Expression] = []
     for at in reversed(range(len(grid))):
@@ -351,8 +361,8 @@ def _global(it: st.AccessLine, variable: Variable, buffer: Buffer) -> Access:
     return Access(place, variable, None, boxes, buffer, processes)
 
 
-def _is(it: ex.Expression, value: int) -> bool:
-    return isinstance(it, ex.Number) and it.value == value
+def _is(expression: ex.Expression, value: int) -> bool:
+    return isinstance(expression, ex.Number) and expression.value == value
 
 
 def _product(factors: tuple[ex.Expression, ...], place: Place) -> ex.Expression | None:

@@ -46,23 +46,29 @@ RULED = (*OVERRIDES, "lump")
 SEVERAL = ("processes", "lump")
 
 
-def check_option(kind: str, it: st.OptionLine) -> None:
+def check_option(kind: str, option_line: st.OptionLine) -> None:
     """Mistake for one that is not known, or has no such value."""
     known = OPTIONS if kind == "options" else LAYOUT
-    if it.name.text not in known:
+    if option_line.name.text not in known:
         raise Mistake(
-            it.name.place,
-            f"no option of {kind} is called '{it.name.text}'",
+            option_line.name.place,
+            f"no option of {kind} is called '{option_line.name.text}'",
             f"there are {', '.join(known)}",
         )
-    pattern, wants = known[it.name.text]
-    for word in it.words:
+    pattern, wants = known[option_line.name.text]
+    for word in option_line.words:
         if not re.fullmatch(pattern, word.text):
             raise Mistake(
-                word.place, f"{it.name.text}: '{word.text}' is not {wants}", f"write {wants}"
+                word.place,
+                f"{option_line.name.text}: '{word.text}' is not {wants}",
+                f"write {wants}",
             )
-    if len(it.words) > 1 and it.name.text not in SEVERAL:
-        raise Mistake(it.words[1].place, f"{it.name.text} has one value", "take the rest out")
+    if len(option_line.words) > 1 and option_line.name.text not in SEVERAL:
+        raise Mistake(
+            option_line.words[1].place,
+            f"{option_line.name.text} has one value",
+            "take the rest out",
+        )
 
 
 def meant(name: str, word: str) -> str:

@@ -25,31 +25,31 @@ def build_line(spec: Spec, names: list[str]) -> str:
     return f"{_COMPILERS[spec.language]} -O2 -o {program} {sources}{flags}"
 
 
-def explain(one: Plan) -> list[str]:
+def explain(plan: Plan) -> list[str]:
     """Each decision with its rule, its reason, and what says otherwise."""
-    point = " ".join(filter(None, (one.point.kind, one.point.name)))
+    point = " ".join(filter(None, (plan.point.kind, plan.point.name)))
     lines = [f"{point}:"]
-    for d in one.decisions:
+    for d in plan.decisions:
         other = f" (option {d.option})" if d.option else ""
         lines.append(f"  rule {d.rule:2}  {d.subject}: {d.choice}{other}; {d.reason}")
-    kind = "reads" if one.reading else "writes"
-    for nprocs, count in one.raw.items():
+    kind = "reads" if plan.reading else "writes"
+    for nprocs, count in plan.raw.items():
         what = kind if count != 1 else kind.removesuffix("s")
-        lines.append(f"  with {nprocs} processes: {count} raw {what} of data ({_where(one)})")
+        lines.append(f"  with {nprocs} processes: {count} raw {what} of data ({_where(plan)})")
     return lines
 
 
-def _where(one: Plan) -> str:
+def _where(plan: Plan) -> str:
     """Under what a count holds."""
-    if one.spec.library == "posix":
+    if plan.spec.library == "posix":
         return "each rank its own"
     return "ROMIO, one node; of Open MPI's OMPIO it is not known"
 
 
-def steps(one: Plan) -> list[str]:
+def steps(plan: Plan) -> list[str]:
     """The calls of a point, in order."""
-    point = " ".join(filter(None, (one.point.kind, one.point.name)))
-    return [f"{point}:", *(f"  {step.call} {step.object}" for step in one.steps)]
+    point = " ".join(filter(None, (plan.point.kind, plan.point.name)))
+    return [f"{point}:", *(f"  {step.call} {step.object}" for step in plan.steps)]
 
 
 def text(spec: Spec, plans: list[Plan], points: list[PointText], names: list[str]) -> str:

@@ -165,10 +165,10 @@ def _widened(access: Access, whole: Variable, start: int, count: int, last: bool
     return replace(access, variable=whole, boxes=boxes, buffer=buffer)
 
 
-def _attribute(one: Attribute, names: tuple[str, ...], now: dict[str, Variable]) -> Attribute:
+def _attribute(attribute: Attribute, names: tuple[str, ...], now: dict[str, Variable]) -> Attribute:
     """`MEMBER.units` of the whole was `units` of that member."""
-    if one.variable is None:
-        return one
-    old = one.variable.name
-    name = f"{old}.{one.name}" if old in names else one.name
-    return replace(one, name=name, variable=now[old])
+    if attribute.variable is None:
+        return attribute
+    old = attribute.variable.name
+    name = f"{old}.{attribute.name}" if old in names else attribute.name
+    return replace(attribute, name=name, variable=now[old])

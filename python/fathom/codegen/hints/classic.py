@@ -88,23 +88,23 @@ def read(path: Path) -> Header:
         raise RunError(f"{path}: {error.strerror}") from error
 
 
-def _header(of: _Reader) -> Header:
-    records = max(0, of.count()) if of.wide else _records(of.int32())
+def _header(reader: _Reader) -> Header:
+    records = max(0, reader.count()) if reader.wide else _records(reader.int32())
     dims = []
-    for number in of.list(DIMENSIONS):
-        name, length = of.name(), of.count()
+    for number in reader.list(DIMENSIONS):
+        name, length = reader.name(), reader.count()
         dims.append(Dimension(f"d{number}", name, length or records, length == 0))
     header = Header("netCDF")
-    header.attributes += _attributes(of, None)
-    for _ in of.list(VARIABLES):
-        name = of.name()
-        numbers = [of.count() for _ in range(of.count())]
-        header.attributes += _attributes(of, name)
-        kind = of.type()
-        of.count()  # bytes of the variable
-        of.take(of.offset_bytes)
+    header.attributes += _attributes(reader, None)
+    for _ in reader.list(VARIABLES):
+        name = reader.name()
+        numbers = [reader.count() for _ in range(reader.count())]
+        header.attributes += _attributes(reader, name)
+        kind = reader.type()
+        reader.count()  # bytes of the variable
+        reader.take(reader.offset_bytes)
         if any(number >= len(dims) for number in numbers):
-            raise of.damaged(f"{name} has a dimension that is not there")
+            raise reader.damaged(f"{name} has a dimension that is not there")
         shape = tuple(dims[number] for number in numbers)
         what = f"{TYPES[kind][2]}, {len(shape)} dimensions"
         header.variables.append(Variable(name, TYPES[kind][0], what, shape))
@@ -115,12 +115,12 @@ def _records(count: int) -> int:
     return max(0, count)  # -1: not known while the file is written
 
 
-def _attributes(of: _Reader, variable: str | None) -> list[Attribute]:
+def _attributes(reader: _Reader, variable: str | None) -> list[Attribute]:
     attributes = []
-    for _ in of.list(ATTRIBUTES):
-        name, kind, count = of.name(), of.type(), of.count()
+    for _ in reader.list(ATTRIBUTES):
+        name, kind, count = reader.name(), reader.type(), reader.count()
         label, letter, _ = TYPES[kind]
-        raw = of.padded(count * struct.calcsize(letter))
+        raw = reader.padded(count * struct.calcsize(letter))
         if kind == TEXT:
             text = raw.rstrip(b"\0").decode("utf-8", errors="replace")
             attributes.append(Attribute(variable, name, None, (text,)))

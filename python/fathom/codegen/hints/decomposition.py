@@ -50,11 +50,11 @@ def in_elements(axes: Sequence[Axis], size: int) -> tuple[Axis, ...]:
     )
 
 
-def unrolled(of: Distribution) -> Distribution:
+def unrolled(distribution: Distribution) -> Distribution:
     """Pieces dealt out in turn, as one dimension more: rounds, and what is dealt in each."""
-    first = of.axes[0]
-    if first.kind != CYCLIC or len(of.axes) > 1:
-        return of
+    first = distribution.axes[0]
+    if first.kind != CYCLIC or len(distribution.axes) > 1:
+        return distribution
     piece = first.size or 1
     deal = piece * first.parts
     if first.touched % deal:
@@ -62,31 +62,38 @@ def unrolled(of: Distribution) -> Distribution:
     rounds = first.touched // deal
     outer = Axis("*", 1, rounds, rounds, Section(0, rounds, rounds, rounds))
     inner = Axis(BLOCK, first.parts, deal, deal, Section(0, deal, deal, deal), piece)
-    order = tuple(name if name == COPIES else name + 1 for name in of.order)
-    places = tuple((0, *place) for place in of.places)
-    return replace(of, axes=(outer, inner), order=order, places=places)
+    order = tuple(name if name == COPIES else name + 1 for name in distribution.order)
+    places = tuple((0, *place) for place in distribution.places)
+    return replace(distribution, axes=(outer, inner), order=order, places=places)
 
 
 def statements(
-    of: Distribution, names: Sequence[str], array: str, buffer: str, ranks: int, writing: bool
+    distribution: Distribution,
+    names: Sequence[str],
+    array: str,
+    buffer: str,
+    ranks: int,
+    writing: bool,
 ) -> list[str]:
     """Accesses of an array whose dimensions have these names, in a job of `ranks`."""
-    if not of.regular:
+    if not distribution.regular:
         raise Inexpressible("how it is spread over the ranks follows no rule")
-    if any(not (axis.starts or (axis.section and axis.section.whole)) for axis in of.axes):
+    if any(
+        not (axis.starts or (axis.section and axis.section.whole)) for axis in distribution.axes
+    ):
         raise Inexpressible("only every so many elements were touched")
-    if any(axis.kind == CYCLIC for axis in of.axes):
+    if any(axis.kind == CYCLIC for axis in distribution.axes):
         raise Inexpressible("pieces are dealt out in turn along one of several dimensions")
-    if writing and (of.copies > 1 or any(any(axis.ghosts) for axis in of.axes)):
+    if writing and (distribution.copies > 1 or any(any(axis.ghosts) for axis in distribution.axes)):
         raise Inexpressible("several ranks write the same elements")
-    by_rule = of.ranks == tuple(range(ranks)) and not of.places
-    if by_rule and (formula := _formula(of, names, ranks)):
+    by_rule = distribution.ranks == tuple(range(ranks)) and not distribution.places
+    if by_rule and (formula := _formula(distribution, names, ranks)):
         return [_array("*", array, formula, buffer)]
-    if len(of.ranks) > MOST_STATEMENTS:
+    if len(distribution.ranks) > MOST_STATEMENTS:
         raise Inexpressible(
             f"its parts follow no formula, and there are more than {MOST_STATEMENTS}"
         )
-    return [_array(str(rank), array, part, buffer) for rank, part in _each(of)]
+    return [_array(str(rank), array, part, buffer) for rank, part in _each(distribution)]
 
 
 def _array(who: str, array: str, parts: Sequence[Part], buffer: str) -> str:
@@ -97,20 +104,22 @@ def _array(who: str, array: str, parts: Sequence[Part], buffer: str) -> str:
 # ---- rank by rank
 
 
-def _each(of: Distribution) -> list[tuple[int, list[Part]]]:
+def _each(distribution: Distribution) -> list[tuple[int, list[Part]]]:
     parts_of_ranks = []
-    for number, rank in enumerate(of.ranks):
-        at = of.places[number] if of.places else _place(of, number)
-        parts = [_numbers(axis, i) for axis, i in zip(of.axes, at, strict=True)]
+    for number, rank in enumerate(distribution.ranks):
+        at = distribution.places[number] if distribution.places else _place(distribution, number)
+        parts = [_numbers(axis, i) for axis, i in zip(distribution.axes, at, strict=True)]
         parts_of_ranks.append((rank, parts))
     return parts_of_ranks
 
 
-def _place(of: Distribution, number: int) -> list[int]:
+def _place(distribution: Distribution, number: int) -> list[int]:
     """Digits of a rank's number, in the mixed radix of the order."""
-    at = [0] * len(of.axes)
-    for name in of.order:
-        number, digit = divmod(number, of.copies if name == COPIES else of.axes[name].parts)
+    at = [0] * len(distribution.axes)
+    for name in distribution.order:
+        number, digit = divmod(
+            number, distribution.copies if name == COPIES else distribution.axes[name].parts
+        )
         if name != COPIES:
             at[name] = digit
     return at
@@ -134,11 +143,11 @@ def _numbers(axis: Axis, place: int) -> Part:
 # ---- by formula
 
 
-def _formula(of: Distribution, names: Sequence[str], ranks: int) -> list[Part] | None:
+def _formula(distribution: Distribution, names: Sequence[str], ranks: int) -> list[Part] | None:
     """None: some dimension has none."""
-    index = _indices(of, ranks)
+    index = _indices(distribution, ranks)
     formulas = []
-    for at, (axis, name) in enumerate(zip(of.axes, names, strict=True)):
+    for at, (axis, name) in enumerate(zip(distribution.axes, names, strict=True)):
         part = _part(axis, name, *index[at])
         if part is None:
             return None
@@ -146,12 +155,12 @@ def _formula(of: Distribution, names: Sequence[str], ranks: int) -> list[Part] |
     return formulas
 
 
-def _indices(of: Distribution, ranks: int) -> list[tuple[str, str]]:
+def _indices(distribution: Distribution, ranks: int) -> list[tuple[str, str]]:
     """Of each dimension: the place of a rank, and how many places there are. The slowest counts as far as ranks go."""
-    places = [("0", "1") for _ in of.axes]
+    places = [("0", "1") for _ in distribution.axes]
     step = 1
-    for name in of.order:
-        parts = of.copies if name == COPIES else of.axes[name].parts
+    for name in distribution.order:
+        parts = distribution.copies if name == COPIES else distribution.axes[name].parts
         last = step * parts == ranks
         digit = "rank" if step == 1 else f"div(rank, {step})"
         if name != COPIES:

@@ -44,9 +44,9 @@ def _header(file: h5py.File) -> Header:
     return header
 
 
-def _is_only_scale(it: h5py.Dataset) -> bool:
+def _is_only_scale(dataset: h5py.Dataset) -> bool:
     """A dimension of netCDF-4 that is no variable."""
-    name = it.attrs.get("NAME", b"")
+    name = dataset.attrs.get("NAME", b"")
     text = name.decode("ascii", errors="replace") if isinstance(name, bytes) else str(name)
     return text.startswith("This is a netCDF dimension but not a netCDF variable")
 
@@ -55,19 +55,19 @@ def _type(of: np.dtype[Any]) -> str | None:
     return TYPES.get(of.str.lstrip("<>|=")) if of.names is None else None
 
 
-def _what(it: h5py.Dataset) -> str:
-    return f"{it.dtype}, {len(it.shape or ())} dimensions"
+def _what(dataset: h5py.Dataset) -> str:
+    return f"{dataset.dtype}, {len(dataset.shape or ())} dimensions"
 
 
-def _dimensions(it: h5py.Dataset) -> tuple[Dimension, ...]:
+def _dimensions(dataset: h5py.Dataset) -> tuple[Dimension, ...]:
     """By its scales; a dimension without one is known by its length."""
     dimensions = []
-    most = it.maxshape or ()
-    for at, length in enumerate(it.shape or ()):
+    most = dataset.maxshape or ()
+    for at, length in enumerate(dataset.shape or ()):
         grows = at == 0 and most[at] is None
-        scales = it.dims[at].values()
-        if it.is_scale and at == 0:
-            scales = [it]
+        scales = dataset.dims[at].values()
+        if dataset.is_scale and at == 0:
+            scales = [dataset]
         if scales:
             scale = scales[0].name or ""
             dimensions.append(Dimension(scale, scale, length, grows))

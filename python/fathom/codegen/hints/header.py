@@ -98,8 +98,10 @@ class Maker:
         """A dimension that is known by its length alone."""
         return self.dimension(length, f"n{length}", str(length))
 
-    def of_header(self, one: Dimension) -> str:
-        return self.dimension(one.key, one.name, "unlimited" if one.grows else str(one.length))
+    def of_header(self, dimension: Dimension) -> str:
+        return self.dimension(
+            dimension.key, dimension.name, "unlimited" if dimension.grows else str(dimension.length)
+        )
 
     def array(self, path: str, kind: str, dims: list[str], remarks: tuple[str, ...] = ()) -> Array:
         """A variable more."""
@@ -107,25 +109,27 @@ class Maker:
         self.sketch.arrays.append(new_array)
         return new_array
 
-    def attribute(self, of: str | None, one: Attribute) -> None:
+    def attribute(self, of: str | None, attribute: Attribute) -> None:
         """Where the hints can say it; else it is among what was left out."""
-        values = _values(one)
-        if values and re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", one.name):
-            line = f"{one.name}: {of or 'global'}, {one.type or 'text'}, {values};"
+        values = _values(attribute)
+        if values and re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", attribute.name):
+            line = f"{attribute.name}: {of or 'global'}, {attribute.type or 'text'}, {values};"
             self.sketch.attributes.append(line)
         else:
-            self.sketch.left_out.append(f"attribute {one.name} of {one.variable or 'the file'}")
+            self.sketch.left_out.append(
+                f"attribute {attribute.name} of {attribute.variable or 'the file'}"
+            )
 
 
-def _values(one: Attribute) -> str:
+def _values(attribute: Attribute) -> str:
     """As the hints have them; "": they cannot."""
-    if one.type is None:
-        text = str(one.values[0]) if one.values else ""
+    if attribute.type is None:
+        text = str(attribute.values[0]) if attribute.values else ""
         plain = text.isascii() and text.isprintable() and not set(text) & {'"', "\\"}
         return f'"{text}"' if plain else ""
-    if any(not math.isfinite(value) for value in one.values):
+    if any(not math.isfinite(value) for value in attribute.values):
         return ""
-    return ", ".join(str(value) for value in one.values)
+    return ", ".join(str(value) for value in attribute.values)
 
 
 def sketch(path: Path, library: str) -> Sketch:

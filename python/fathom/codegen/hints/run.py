@@ -173,31 +173,31 @@ class _Arrays:
             points = self.maker.sketch.points.setdefault(direction, [])
             points += [line.format(*array.dimensions, array=array.name) for line in lines]
 
-    def _type(self, one: Pattern) -> tuple[str, tuple[str, ...]]:
+    def _type(self, pattern: Pattern) -> tuple[str, tuple[str, ...]]:
         """From the file's header, the user, or the size alone; and a remark."""
-        if one.name is None:
+        if pattern.name is None:
             if self.kind:
                 return self.kind, ()
             return "int8", ("only bytes were seen: --type TYPE says of what they are",)
-        if one.path not in self.headers:
-            path = Path(one.path)
-            self.headers[one.path] = header.read(path) if header.kind_of(path) else None
-        known = self._in_header(one)
+        if pattern.path not in self.headers:
+            path = Path(pattern.path)
+            self.headers[pattern.path] = header.read(path) if header.kind_of(path) else None
+        known = self._in_header(pattern)
         if known and known.type:
             return known.type, ()
-        size = one.element_bytes or 1
+        size = pattern.element_bytes or 1
         if size not in BY_SIZE:
             raise Inexpressible(f"elements of {size} bytes")
         return BY_SIZE[size], (f"elements of {size} bytes were seen; their type is a guess",)
 
-    def _in_header(self, one: Pattern) -> header.Variable | None:
-        known = self.headers.get(one.path)
-        wanted = (one.name or "").strip("/")
+    def _in_header(self, pattern: Pattern) -> header.Variable | None:
+        known = self.headers.get(pattern.path)
+        wanted = (pattern.name or "").strip("/")
         return next((v for v in known.variables if v.path == wanted), None) if known else None
 
-    def _names(self, dims: list[str], one: Pattern, per_process: bool) -> list[str]:
+    def _names(self, dims: list[str], pattern: Pattern, per_process: bool) -> list[str]:
         """Of the header where it has as many, else by length."""
-        known = None if per_process else self._in_header(one)
+        known = None if per_process else self._in_header(pattern)
         if known and len(known.dimensions) == len(dims):
             return [
                 self.maker.dimension(of.key, of.name, length)
@@ -210,22 +210,24 @@ class _Arrays:
             for length in dims
         ]
 
-    def _shared(self, one: Pattern, kind: str) -> tuple[list[str], list[str], list[str]]:
+    def _shared(self, pattern: Pattern, kind: str) -> tuple[list[str], list[str], list[str]]:
         """Lengths, statements, remarks of an array of a file that the ranks share."""
-        if one.why:
-            raise Inexpressible(one.why)
-        of = unrolled(one.distribution)
-        if one.name is None:
+        if pattern.why:
+            raise Inexpressible(pattern.why)
+        of = unrolled(pattern.distribution)
+        if pattern.name is None:
             of = replace(of, axes=in_elements(of.axes, SIZES[kind]))
         dims = [str(axis.extent) for axis in of.axes]
         slots = [f"{{{at}}}" for at in range(len(dims))]
-        lines = statements(of, slots, "{array}", "{array}", self.ranks, one.direction == "write")
+        lines = statements(
+            of, slots, "{array}", "{array}", self.ranks, pattern.direction == "write"
+        )
         partly = any(axis.touched < axis.extent for axis in of.axes)
-        if partly and one.direction == "write":
+        if partly and pattern.direction == "write":
             self.maker.sketch.fill = True
         size = prod(axis.touched for axis in of.axes) * SIZES[kind]
-        remark = f"{one.calls:,} calls of {one.layer}, {one.mode}, {size:,} bytes"
-        return dims, lines, [remark, *directives(one.name or "data", one.distribution)]
+        remark = f"{pattern.calls:,} calls of {pattern.layer}, {pattern.mode}, {size:,} bytes"
+        return dims, lines, [remark, *directives(pattern.name or "data", pattern.distribution)]
 
     def _stack(
         self, patterns: Sequence[Pattern], kind: str
@@ -252,12 +254,12 @@ class _Arrays:
         ]
         return [str(starts[-1]), *map(str, shapes[0][1:])], lines, [remark]
 
-    def _whole(self, one: Pattern, kind: str) -> tuple[int, ...]:
+    def _whole(self, pattern: Pattern, kind: str) -> tuple[int, ...]:
         """The shape of an array that one rank moved whole."""
-        if one.why or not one.regular or len(one.distribution.ranks) != 1:
-            raise Inexpressible(one.why or "it is not of one rank alone, or follows no rule")
-        axes = one.distribution.axes
-        if one.name is None:
+        if pattern.why or not pattern.regular or len(pattern.distribution.ranks) != 1:
+            raise Inexpressible(pattern.why or "it is not of one rank alone, or follows no rule")
+        axes = pattern.distribution.axes
+        if pattern.name is None:
             axes = in_elements(axes, SIZES[kind])
         if any(axis.touched != axis.extent for axis in axes):
             raise Inexpressible("only a part of each file was touched")

@@ -64,10 +64,13 @@ class Sketch:
         return "\n".join(lines) + "\n"
 
 
-def _variable(it: Array) -> list[str]:
-    path = "" if it.path == it.name else f' as "{it.path}"'
-    dims = f"{len(it.dimensions)}, {', '.join(it.dimensions)}"
-    return [*(f"// {remark}" for remark in it.remarks), f"{it.name}{path}: {it.type}, {dims};"]
+def _variable(array: Array) -> list[str]:
+    path = "" if array.path == array.name else f' as "{array.path}"'
+    dims = f"{len(array.dimensions)}, {', '.join(array.dimensions)}"
+    return [
+        *(f"// {remark}" for remark in array.remarks),
+        f"{array.name}{path}: {array.type}, {dims};",
+    ]
 
 
 def _block(kind: str, lines: list[str]) -> list[str]:

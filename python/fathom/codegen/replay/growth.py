@@ -64,11 +64,11 @@ class Grown:
         """Is everything where it was, whichever rank has it?"""
         return not self.blocks
 
-    def box(self, one: Box, rank: int, to: int) -> Box:
+    def box(self, box: Box, rank: int, to: int) -> Box:
         """What another rank has where this one had `one`."""
-        moved, at, there = list(one), self._place(rank), self._place(to)
+        moved, at, there = list(box), self._place(rank), self._place(to)
         for dimension, (size, grown) in self.blocks:
-            low, high = (edge - at.get(dimension, 0) * size for edge in one[dimension])
+            low, high = (edge - at.get(dimension, 0) * size for edge in box[dimension])
             if low < 0 or high > size:
                 raise Irregular("a rank moves more than its own part")
             if size != grown and (low, high) != (0, size):
@@ -89,12 +89,12 @@ class Grown:
         return place
 
 
-def grown(one: Pattern, job: Job, own: bool) -> Grown:
+def grown(pattern: Pattern, job: Job, own: bool) -> Grown:
     """`own`: the array is one of many alike, each in a file of one rank."""
-    if one.why or not one.regular:
-        raise Irregular(one.why or "how it is spread over the ranks follows no rule")
+    if pattern.why or not pattern.regular:
+        raise Irregular(pattern.why or "how it is spread over the ranks follows no rule")
     try:
-        of = unrolled(one.distribution)
+        of = unrolled(pattern.distribution)
     except Inexpressible as why:
         raise Irregular(str(why)) from why
     extents = tuple(axis.extent for axis in of.axes)
@@ -130,14 +130,14 @@ def _times(size: int, factor: Fraction) -> int:
     return int(whole)
 
 
-def _check(of: Distribution, ranks: int) -> None:
-    if of.ranks != tuple(range(ranks)):
-        raise Irregular(f"only {len(of.ranks)} of {ranks} ranks have a part of it")
-    if of.places or not of.order:
+def _check(distribution: Distribution, ranks: int) -> None:
+    if distribution.ranks != tuple(range(ranks)):
+        raise Irregular(f"only {len(distribution.ranks)} of {ranks} ranks have a part of it")
+    if distribution.places or not distribution.order:
         raise Irregular("its parts are in no order of the ranks")
-    if COPIES in of.order:
+    if COPIES in distribution.order:
         raise Irregular("several ranks have the same part of it")
-    for axis in of.axes:
+    for axis in distribution.axes:
         if axis.parts > 1 and (why := _uneven(axis)):
             raise Irregular(why)
 
@@ -174,13 +174,13 @@ class Region:
         """After."""
         return prod(self.array.grown)
 
-    def moved(self, one: Nest, rank: int, to: int) -> Nest:
+    def moved(self, nest: Nest, rank: int, to: int) -> Nest:
         """Bytes that another rank has where this one had `one`."""
         fastest = self.array.extents[:0:-1]
         units = [*accumulate((1, *fastest), mul)]
         edges = None
-        if all(step in units for _, step in one.levels):
-            edges = box_of(one, self.begin, units, [*fastest, 0])
+        if all(step in units for _, step in nest.levels):
+            edges = box_of(nest, self.begin, units, [*fastest, 0])
         if edges is None or edges[-1][1] > self.array.extents[0]:
             raise Irregular("what a rank moves at once is no box of the array")
         return self._nest(self.array.box(tuple(edges[::-1]), rank, to))

@@ -364,10 +364,10 @@ def _check(same: _Resizing, for_what: str) -> None:
                 )
 
 
-def _comparable(call: Call, of: _Resizing) -> tuple[object, ...]:
+def _comparable(call: Call, resizing: _Resizing) -> tuple[object, ...]:
     """All that a replay takes from a call."""
-    one = _of(of.recorded.objects, call.object)
-    view, shape = _of(of.views, call.selection), _of(of.shapes, call.selection)
+    one = _of(resizing.recorded.objects, call.object)
+    view, shape = _of(resizing.views, call.selection), _of(resizing.shapes, call.selection)
     arguments = {key: value for key, value in call.arguments.items() if key not in OUTCOMES}
     return (
         call.layer, call.op, call.path, call.offset, call.size, call.bytes, call.failed, arguments,

@@ -15,9 +15,11 @@ DESIGNS = ("powers", "halves", "all")
 EACH, DRAWN = 10, 100
 
 
-def trained(one: Dimension, factor: Factor, design: str) -> tuple[int, ...]:
+def trained(dimension: Dimension, factor: Factor, design: str) -> tuple[int, ...]:
     """Numbers of a knob's values that are tried: of numbers those of the design, and all else."""
-    numbers = {n: factor.number(canonical(one, given)) for n, given in enumerate(one.values)}
+    numbers = {
+        n: factor.number(canonical(dimension, given)) for n, given in enumerate(dimension.values)
+    }
     known = [number for number in numbers.values() if number is not None]
     if design == "all" or not known:
         return tuple(numbers)

@@ -82,14 +82,16 @@ def same(one: Any, other: Any) -> bool:
     return json.dumps(one) == json.dumps(other)
 
 
-def canonical(one: Dimension, given: Any) -> Any:
+def canonical(dimension: Dimension, given: Any) -> Any:
     """A size is a number of bytes, however it was written."""
-    kind = _kind(one)
-    return int(of_knob(catalogue()[one.knob], given)[0]) if kind and given is not None else given
+    kind = _kind(dimension)
+    return (
+        int(of_knob(catalogue()[dimension.knob], given)[0]) if kind and given is not None else given
+    )
 
 
-def _kind(one: Dimension) -> str | None:
-    values = catalogue()[one.knob].values
+def _kind(dimension: Dimension) -> str | None:
+    values = catalogue()[dimension.knob].values
     if len(values) != 1 or values[0].many:
         return None
     return {"int": "number", "bytes": "bytes"}.get(values[0].kind)
@@ -174,12 +176,12 @@ class Table:
         hits = np.array([same(value, level) for value in self.values[factor]])
         return np.asarray(hits[self.places[factor]], dtype=bool)
 
-    def basis(self, one: Basis) -> Column:
+    def basis(self, basis: Basis) -> Column:
         """A column."""
-        if one.form == "is":
-            return self.has(one.factor, one.level).astype(float)
-        x = self.numbers[one.factor]
-        column = x if one.form == "x" else 1 / x if one.form == "1/x" else np.log2(x)
+        if basis.form == "is":
+            return self.has(basis.factor, basis.level).astype(float)
+        x = self.numbers[basis.factor]
+        column = x if basis.form == "x" else 1 / x if basis.form == "1/x" else np.log2(x)
         return np.where(np.isnan(x), 0.0, column)
 
     def term(self, term: Term) -> Column:

@@ -120,9 +120,9 @@ def share(settings: int, size: int) -> int:
     return max(1, min(TOP, round(TOP * settings / max(size, 1))))
 
 
-def correlation(one: Column, other: Column) -> float:
+def correlation(column: Column, other: Column) -> float:
     """Spearman's; of what does not differ, 0."""
-    first, second = _ranks(one), _ranks(other)
+    first, second = _ranks(column), _ranks(other)
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return 0.0
     return float(np.corrcoef(first, second)[0, 1])

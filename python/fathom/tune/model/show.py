@@ -60,9 +60,11 @@ class Learnt:
         """Of all of them."""
         return self.histories[-1].objective
 
-    def measured(self, one: Predicted) -> float | None:
+    def measured(self, predicted: Predicted) -> float | None:
         """Median of its trials at this scale."""
-        mine = {name: given for name, given in self._canonical(one).items() if given is not None}
+        mine = {
+            name: given for name, given in self._canonical(predicted).items() if given is not None
+        }
         costs = [
             row.cost
             for of in self.histories
@@ -72,8 +74,10 @@ class Learnt:
         ]
         return self.objective.cost(median(costs)) if costs else None
 
-    def _canonical(self, one: Predicted) -> dict[str, Any]:
-        return {of.name: canonical(of, one.named[of.name]) for of in self.model.space.dimensions}
+    def _canonical(self, predicted: Predicted) -> dict[str, Any]:
+        return {
+            of.name: canonical(of, predicted.named[of.name]) for of in self.model.space.dimensions
+        }
 
 
 def learn(folders: Sequence[Path], run: Path | None) -> Learnt:
@@ -165,11 +169,11 @@ def _formula(learnt: Learnt) -> str:
     return learnt.model.formula(title(learnt.objective, learnt.model.inverse))
 
 
-def title(of: Objective, inverse: bool) -> str:
+def title(objective: Objective, inverse: bool) -> str:
     """What the formula is of. Rates are inverted: times add up, rates do not."""
     if inverse:
-        return f"1 / {of.name}" + (f" [1/({of.unit})]" if of.unit else "")
-    return f"{of.name} [{of.unit}]" if of.unit else of.name
+        return f"1 / {objective.name}" + (f" [1/({objective.unit})]" if objective.unit else "")
+    return f"{objective.name} [{objective.unit}]" if objective.unit else objective.name
 
 
 def of_scale(scale: Scale) -> str:

@@ -160,19 +160,19 @@ def first(run: Run, given: Space) -> list[tuple[str, Point]]:
     return [(by, point) for by, point in seeds if given.allowed(point)]
 
 
-def is_named(one: Dimension, words: str) -> bool:
+def is_named(dimension: Dimension, words: str) -> bool:
     """Findings call HDF5's knobs by the library's functions, too."""
-    return bool(re.search(rf"\b(H5Pset_)?{catalogue()[one.knob].name}\b", words))
+    return bool(re.search(rf"\b(H5Pset_)?{catalogue()[dimension.knob].name}\b", words))
 
 
-def expert(one: Dimension) -> int:
+def expert(dimension: Dimension) -> int:
     """Counts as high as they go, sizes at a few MiB, the rest as it is."""
-    knob = catalogue()[one.knob]
+    knob = catalogue()[dimension.knob]
     kind = knob.values[0].kind if len(knob.values) == 1 else ""
     if kind not in ("int", "bytes"):
         return 0
     numbers = {
-        place: int(of_knob(knob, value)[0]) for place, value in enumerate(one.values) if place
+        place: int(of_knob(knob, value)[0]) for place, value in enumerate(dimension.values) if place
     }
     if kind == "int":
         return max(numbers, key=numbers.__getitem__)

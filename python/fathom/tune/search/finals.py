@@ -168,9 +168,9 @@ class Finals:
             for n, one in shorter.items()
         }
 
-    def _matters(self, one: Compared) -> bool:
+    def _matters(self, comparison: Compared) -> bool:
         """Kept in doubt: what seems to be worth having, and is not certain."""
-        return one.ahead(self.options.worth)
+        return comparison.ahead(self.options.worth)
 
 
 def _back(point: Point, numbers: Collection[int]) -> Point:

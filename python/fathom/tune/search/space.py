@@ -130,11 +130,11 @@ def of_data(data: Mapping[str, Any]) -> Space:
     return Space(dimensions, conditions, seeds, tuple(data["accept"]))
 
 
-def _plain(one: Dimension, given: Any) -> Any:
+def _plain(dimension: Dimension, given: Any) -> Any:
     """As a condition sees it: sizes are numbers of bytes."""
     if given is None:
         return None
-    values = of_knob(catalogue()[one.knob], given)
+    values = of_knob(catalogue()[dimension.knob], given)
     if len(values) != 1 or not isinstance(given, int | str):
         return given
     try:
@@ -148,9 +148,9 @@ def _written(given: Any) -> str:
     return json.dumps(given, ensure_ascii=False)
 
 
-def _table(one: Dimension) -> tuple[str, ...]:
+def _table(dimension: Dimension) -> tuple[str, ...]:
     """The head of the table that it stands in. Fields of a layout are set together, so they share one."""
-    knob, where = catalogue()[one.knob], one.where
+    knob, where = catalogue()[dimension.knob], dimension.where
     if knob.route == "layout":
         directory = _written(str(where.get("directory", "")))
         return ("[[layout]]", f"directory = {directory}", f"[layout.{knob.layer.name}]")

@@ -44,12 +44,12 @@ class Distance:
         return ", ".join(f"{name} {part:.2f}" for name, part in self.parts) or "nothing differs"
 
 
-def distance(one: Shape, other: Shape) -> Distance:
+def distance(shape: Shape, other: Shape) -> Distance:
     """From 0 to 1. Of an irregular pattern nothing is known, so it is far from everything."""
-    if not (one.parts.regular and other.parts.regular):
+    if not (shape.parts.regular and other.parts.regular):
         return Distance(1.0, (("irregular", 1.0),))
     whole = sum(feature.weight for feature in FEATURES)
-    parts = [(f.name, f.weight * f.apart(one, other) / whole) for f in FEATURES]
+    parts = [(f.name, f.weight * f.apart(shape, other) / whole) for f in FEATURES]
     ordered = sorted((part for part in parts if part[1]), key=lambda part: (-part[1], part[0]))
     return Distance(sum(part for _, part in parts), tuple(ordered))
 
@@ -58,8 +58,8 @@ def _other(one: object, other: object) -> float:
     return float(one != other)
 
 
-def _mode(one: Shape, other: Shape) -> float:
-    pair = frozenset((one.parts.mode, other.parts.mode))
+def _mode(shape: Shape, other: Shape) -> float:
+    pair = frozenset((shape.parts.mode, other.parts.mode))
     return 0.0 if len(pair) == 1 else MODES.get(pair, 1.0)
 
 
@@ -74,9 +74,9 @@ def _form(one: str, other: str) -> float:
     return 0.0 if one == other else FORMS.get(frozenset((one, other)), 1.0)
 
 
-def _laid_out(one: Shape, other: Shape) -> float:
+def _laid_out(shape: Shape, other: Shape) -> float:
     """Edits that make one's dimensions the other's, through the longer's number."""
-    ours, theirs = one.parts.laid_out, other.parts.laid_out
+    ours, theirs = shape.parts.laid_out, other.parts.laid_out
     most = max(len(ours), len(theirs))
     return _edits(ours, theirs) / most if most else 0.0
 
@@ -92,8 +92,8 @@ def _edits(ours: Sequence[str], theirs: Sequence[str]) -> float:
     return row[-1]
 
 
-def _dimensions(one: Shape, other: Shape) -> float:
-    few, many = sorted((len(one.parts.axes), len(other.parts.axes)))
+def _dimensions(shape: Shape, other: Shape) -> float:
+    few, many = sorted((len(shape.parts.axes), len(other.parts.axes)))
     return 1 - few / many
 
 

@@ -40,12 +40,19 @@ class Given:
         return Dimension(name, self.knob, (None, self.value), where, self.beside)
 
 
-def given_of(one: Dimension, value: Any) -> Given:
+def given_of(dimension: Dimension, value: Any) -> Given:
     """A knob of a search's space, at this value."""
-    route = catalogue()[one.knob].route
+    route = catalogue()[dimension.knob].route
     layout = route == "layout"
-    launch = not layout and (route not in OF_FILES or bool(one.where.get("launch")))
-    return Given(one.knob, value, dict(one.beside), one.where.get("dataset", ""), launch, layout)
+    launch = not layout and (route not in OF_FILES or bool(dimension.where.get("launch")))
+    return Given(
+        dimension.knob,
+        value,
+        dict(dimension.beside),
+        dimension.where.get("dataset", ""),
+        launch,
+        layout,
+    )
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,8 @@ def _settings(space: Space, best: Point, paths: Sequence[str], out: str) -> tupl
     )
 
 
-def _holds(one: Dimension, paths: Sequence[str], out: str) -> bool:
-    where = _resolved(one.where, out)
+def _holds(dimension: Dimension, paths: Sequence[str], out: str) -> bool:
+    where = _resolved(dimension.where, out)
     if "directory" in where:
         return any(PurePosixPath(path).is_relative_to(where["directory"]) for path in paths)
     return covers(where, paths)

@@ -67,15 +67,15 @@ def scaled(knob: Knob, value: Any, ranks: int, now: int) -> Any:
     return max(1, min(now, 2 ** round(log2(max(1.0, value * now / ranks)))))
 
 
-def nearest(one: Dimension, value: Any) -> int:
+def nearest(dimension: Dimension, value: Any) -> int:
     """The number of that of its values which is this one, or of the closest where they are amounts; 0: none."""
-    if value in one.values[1:]:
-        return one.values.index(value)
-    knob = catalogue()[one.knob]
+    if value in dimension.values[1:]:
+        return dimension.values.index(value)
+    knob = catalogue()[dimension.knob]
     if len(knob.values) != 1 or knob.values[0].kind not in ("int", "bytes"):
         return 0
     try:
-        amounts = [float(of_knob(knob, given)[0]) for given in one.values[1:]]
+        amounts = [float(of_knob(knob, given)[0]) for given in dimension.values[1:]]
         wanted = float(of_knob(knob, value)[0])
     except ValueMistake:
         return 0

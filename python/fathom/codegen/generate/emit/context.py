@@ -86,14 +86,14 @@ class _Names:
         self.divisions: dict[str, tuple[str, str]] = {}
         self.seen: set[str] = set()
 
-    def text(self, it: ex.Expression) -> str:
+    def text(self, expression: ex.Expression) -> str:
         """The expression in the language; what it needs is noted."""
-        self._note_divisions(it)
-        return self.write(it, self._local)
+        self._note_divisions(expression)
+        return self.write(expression, self._local)
 
-    def _note_divisions(self, it: ex.Expression) -> None:
+    def _note_divisions(self, expression: ex.Expression) -> None:
         named = self.spec.named()
-        for part in ex.parts(it):
+        for part in ex.parts(expression):
             if isinstance(part, ex.Name):
                 self.seen.add(part.name)
             self._note_divisor(part)
@@ -115,30 +115,30 @@ class _Names:
         text = f"{self.write(right, self._local)} < 1"
         self.divisors[text] = (text, f"{ex.key(right)} is less than 1")
 
-    def _local(self, it: ex.Expression) -> str:
-        if isinstance(it, ex.Call):
-            return self._sum(it)
-        assert isinstance(it, ex.Name)
-        self.seen.add(it.name)
-        if it.name in self.spec.dimensions:
-            name, length = f"len_{it.name}", self.spec.dimensions[it.name].length
+    def _local(self, expression: ex.Expression) -> str:
+        if isinstance(expression, ex.Call):
+            return self._sum(expression)
+        assert isinstance(expression, ex.Name)
+        self.seen.add(expression.name)
+        if expression.name in self.spec.dimensions:
+            name, length = f"len_{expression.name}", self.spec.dimensions[expression.name].length
             if name not in self.locals and length is not None:
                 self.locals[name] = LocalText(name, self.text(length))
             return name
-        if it.name in self.spec.parameters:
-            self.parameters[it.name] = None
-        return it.name
+        if expression.name in self.spec.parameters:
+            self.parameters[expression.name] = None
+        return expression.name
 
-    def _sum(self, it: ex.Call) -> str:
-        inner = self.text(it.arguments[0])
+    def _sum(self, call: ex.Call) -> str:
+        inner = self.text(call.arguments[0])
         for known in self.locals.values():
-            if known.sum == it.function and known.value == inner:
+            if known.sum == call.function and known.value == inner:
                 return known.name
-        own = it.arguments[0].name if isinstance(it.arguments[0], ex.Name) else "sum"
-        name = f"{own}_{it.function}"
+        own = call.arguments[0].name if isinstance(call.arguments[0], ex.Name) else "sum"
+        name = f"{own}_{call.function}"
         while name in self.locals:
             name += "_"
-        self.locals[name] = LocalText(name, inner, it.function)
+        self.locals[name] = LocalText(name, inner, call.function)
         return name
 
 

@@ -10,73 +10,81 @@ Local = Callable[
 ]  # the local variable that a name, before() or total() is held in
 
 
-def folded(it: ex.Expression) -> ex.Expression:
+def folded(expression: ex.Expression) -> ex.Expression:
     """Parts that are numbers alone as one number: no arithmetic of ints is left to overflow."""
-    if isinstance(it, ex.Binary):
-        left, right = folded(it.left), folded(it.right)
-        if isinstance(left, ex.Number) and isinstance(right, ex.Number) and it.operator != "/":
-            value = ex.Values(1, {}).of(ex.Binary(it.place, it.operator, left, right), 0)
+    if isinstance(expression, ex.Binary):
+        left, right = folded(expression.left), folded(expression.right)
+        if (
+            isinstance(left, ex.Number)
+            and isinstance(right, ex.Number)
+            and expression.operator != "/"
+        ):
+            value = ex.Values(1, {}).of(
+                ex.Binary(expression.place, expression.operator, left, right), 0
+            )
             if value >= 0:
-                return ex.Number(it.place, value)
-        return _simpler(ex.Binary(it.place, it.operator, left, right), left, right)
-    if isinstance(it, ex.Negative):
-        return ex.Negative(it.place, folded(it.operand))
-    if isinstance(it, ex.Call) and it.function not in ("before", "total"):
-        return ex.Call(it.place, it.function, tuple(map(folded, it.arguments)))
-    return it
+                return ex.Number(expression.place, value)
+        return _simpler(ex.Binary(expression.place, expression.operator, left, right), left, right)
+    if isinstance(expression, ex.Negative):
+        return ex.Negative(expression.place, folded(expression.operand))
+    if isinstance(expression, ex.Call) and expression.function not in ("before", "total"):
+        return ex.Call(
+            expression.place, expression.function, tuple(map(folded, expression.arguments))
+        )
+    return expression
 
 
-def _simpler(it: ex.Binary, left: ex.Expression, right: ex.Expression) -> ex.Expression:
+def _simpler(binary: ex.Binary, left: ex.Expression, right: ex.Expression) -> ex.Expression:
     """0 + a, a * 1 and the like."""
-    if it.operator == "+" and isinstance(left, ex.Number) and left.value == 0:
+    if binary.operator == "+" and isinstance(left, ex.Number) and left.value == 0:
         return right
-    if it.operator in "+-" and isinstance(right, ex.Number) and right.value == 0:
+    if binary.operator in "+-" and isinstance(right, ex.Number) and right.value == 0:
         return left
-    if it.operator in "*/" and isinstance(right, ex.Number) and right.value == 1:
+    if binary.operator in "*/" and isinstance(right, ex.Number) and right.value == 1:
         return left
-    return it
+    return binary
 
 
-def c(it: ex.Expression, local: Local) -> str:
+def c(expression: ex.Expression, local: Local) -> str:
     """In C and C++."""
-    return _c(folded(it), local)
+    return _c(folded(expression), local)
 
 
-def _c(it: ex.Expression, local: Local) -> str:
-    if isinstance(it, ex.Number):
-        return str(it.value)
-    if isinstance(it, ex.Negative):
-        return f"-{_around(it.operand, 3, local, _c)}"
-    if isinstance(it, ex.Binary):
-        return _infix(it.operator, it.left, it.right, local, _c)
-    if isinstance(it, ex.Call) and it.function == "div":
-        return _infix("/", it.arguments[0], it.arguments[1], local, _c)
-    if isinstance(it, ex.Call) and it.function in ("min", "max"):
-        left, right = (_c(argument, local) for argument in it.arguments)
-        sign = "<" if it.function == "min" else ">"
+def _c(expression: ex.Expression, local: Local) -> str:
+    if isinstance(expression, ex.Number):
+        return str(expression.value)
+    if isinstance(expression, ex.Negative):
+        return f"-{_around(expression.operand, 3, local, _c)}"
+    if isinstance(expression, ex.Binary):
+        return _infix(expression.operator, expression.left, expression.right, local, _c)
+    if isinstance(expression, ex.Call) and expression.function == "div":
+        return _infix("/", expression.arguments[0], expression.arguments[1], local, _c)
+    if isinstance(expression, ex.Call) and expression.function in ("min", "max"):
+        left, right = (_c(argument, local) for argument in expression.arguments)
+        sign = "<" if expression.function == "min" else ">"
         return f"(({left}) {sign} ({right}) ? ({left}) : ({right}))"
-    return local(it)
+    return local(expression)
 
 
-def fortran(it: ex.Expression, local: Local) -> str:
+def fortran(expression: ex.Expression, local: Local) -> str:
     """In Fortran; numbers are of kind int64."""
-    return _fortran(folded(it), local)
+    return _fortran(folded(expression), local)
 
 
-def _fortran(it: ex.Expression, local: Local) -> str:
-    if isinstance(it, ex.Number):
-        return f"{it.value}_int64"
-    if isinstance(it, ex.Negative):
-        return f"(-{_around(it.operand, 3, local, _fortran)})"
-    if isinstance(it, ex.Binary) and it.operator == "%":
-        return f"mod({_fortran(it.left, local)}, {_fortran(it.right, local)})"
-    if isinstance(it, ex.Binary):
-        return _infix(it.operator, it.left, it.right, local, _fortran)
-    if isinstance(it, ex.Call) and it.function == "div":
-        return _infix("/", it.arguments[0], it.arguments[1], local, _fortran)
-    if isinstance(it, ex.Call) and it.function in ("min", "max"):
-        return f"{it.function}({', '.join(_fortran(argument, local) for argument in it.arguments)})"
-    return local(it)
+def _fortran(expression: ex.Expression, local: Local) -> str:
+    if isinstance(expression, ex.Number):
+        return f"{expression.value}_int64"
+    if isinstance(expression, ex.Negative):
+        return f"(-{_around(expression.operand, 3, local, _fortran)})"
+    if isinstance(expression, ex.Binary) and expression.operator == "%":
+        return f"mod({_fortran(expression.left, local)}, {_fortran(expression.right, local)})"
+    if isinstance(expression, ex.Binary):
+        return _infix(expression.operator, expression.left, expression.right, local, _fortran)
+    if isinstance(expression, ex.Call) and expression.function == "div":
+        return _infix("/", expression.arguments[0], expression.arguments[1], local, _fortran)
+    if isinstance(expression, ex.Call) and expression.function in ("min", "max"):
+        return f"{expression.function}({', '.join(_fortran(argument, local) for argument in expression.arguments)})"
+    return local(expression)
 
 
 def _infix(
@@ -91,14 +99,17 @@ def _infix(
 
 
 def _around(
-    it: ex.Expression, binds: int, local: Local, write: Callable[[ex.Expression, Local], str]
+    expression: ex.Expression,
+    binds: int,
+    local: Local,
+    write: Callable[[ex.Expression, Local], str],
 ) -> str:
-    text = write(it, local)
+    text = write(expression, local)
     own = 3
-    if isinstance(it, ex.Binary):
-        own = BINDS[it.operator]
-    elif isinstance(it, ex.Call) and it.function == "div":
+    if isinstance(expression, ex.Binary):
+        own = BINDS[expression.operator]
+    elif isinstance(expression, ex.Call) and expression.function == "div":
         own = 2
-    elif isinstance(it, ex.Negative):
+    elif isinstance(expression, ex.Negative):
         own = 0
     return f"({text})" if own < binds else text

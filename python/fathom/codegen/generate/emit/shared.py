@@ -16,11 +16,11 @@ def function_name(spec: Spec, point: Point) -> str:
     return "_".join(filter(None, (spec.name, point.kind, point.name)))
 
 
-def file_function(one: Plan) -> str:
+def file_function(plan: Plan) -> str:
     """Which function of the library's template does a point."""
-    if one.reading:
+    if plan.reading:
         return "read_file"
-    return "write_file" if one.creates else "update_file"
+    return "write_file" if plan.creates else "update_file"
 
 
 def memory_sizes(spec: Spec) -> list[int]:
@@ -44,10 +44,10 @@ def writes_first(
     return sorted(given, key=lambda one: one[0].reading)
 
 
-def sample(it: ex.Expression) -> str:
+def sample(expression: ex.Expression) -> str:
     """Parameters among each other, in the self-check's main program."""
-    assert isinstance(it, ex.Name)
-    return it.name
+    assert isinstance(expression, ex.Name)
+    return expression.name
 
 
 def path(spec: Spec, variable: Variable) -> str:
@@ -56,11 +56,11 @@ def path(spec: Spec, variable: Variable) -> str:
     return variable.name if grouped and spec.library != "hdf5" else variable.path
 
 
-def member(spec: Spec, it: ex.Expression) -> str:
+def member(spec: Spec, expression: ex.Expression) -> str:
     """What the job keeps an attribute's value in that is not constant: a real parameter's name, or value_N."""
-    if spec.is_real(it):
-        return ex.key(it)
-    return f"value_{next(n for n, one in enumerate(spec.worked_out(), 1) if one is it)}"
+    if spec.is_real(expression):
+        return ex.key(expression)
+    return f"value_{next(n for n, one in enumerate(spec.worked_out(), 1) if one is expression)}"
 
 
 def members(spec: Spec, plans: list[Plan]) -> list[tuple[str, str]]:
@@ -78,9 +78,9 @@ def job_members(p: PointText) -> list[tuple[str, str]]:
     return worked + [(name, name) for name in p.reals]
 
 
-def needs_attributes(spec: Spec, one: Plan) -> bool:
+def needs_attributes(spec: Spec, plan: Plan) -> bool:
     """Whether a point puts attributes."""
-    return one.creates and spec.library not in RAW
+    return plan.creates and spec.library not in RAW
 
 
 def number_types(spec: Spec) -> list[str]:
@@ -144,16 +144,16 @@ def attributes(spec: Spec) -> list[dict[str, Any]]:
     ]
 
 
-def hints(spec: Spec, one: Plan) -> dict[str, str]:
+def hints(spec: Spec, plan: Plan) -> dict[str, str]:
     """Of rules 1, 3, 6 and 14."""
     hints_of_rules = {}
-    if spec.library == "pnetcdf" and one.creates:
+    if spec.library == "pnetcdf" and plan.creates:
         hints_of_rules["nc_var_align_size"] = "1"
-    if one.has("two_phase") != "auto":
+    if plan.has("two_phase") != "auto":
         for direction in ("read", "write"):
-            value = "enable" if one.has("two_phase") == "force" else "disable"
+            value = "enable" if plan.has("two_phase") == "force" else "disable"
             hints_of_rules[f"romio_cb_{direction}"] = value
-    if one.has("sieving") == "off":
+    if plan.has("sieving") == "off":
         hints_of_rules.update(romio_ds_write="disable", romio_ds_read="disable")
     for name, option in spec.layout.items():
         if name != "alignment":

@@ -137,17 +137,17 @@ class Values:
         self._open.pop()
         return value
 
-    def _binary(self, it: Binary, rank: int) -> int:
-        left, right = self.of(it.left, rank), self.of(it.right, rank)
-        if it.operator in "/%":
-            quotient, remainder = divided(left, right, it, rank)
-            if it.operator == "%":
+    def _binary(self, binary: Binary, rank: int) -> int:
+        left, right = self.of(binary.left, rank), self.of(binary.right, rank)
+        if binary.operator in "/%":
+            quotient, remainder = divided(left, right, binary, rank)
+            if binary.operator == "%":
                 return remainder
-            if remainder and not depends_on_rank(it.left, self.named):
+            if remainder and not depends_on_rank(binary.left, self.named):
                 raise Mistake(
-                    it.place,
-                    f"{key(it)}: {left} does not divide by {right}",
-                    f"change one of them, or write div({key(it.left)}, {key(it.right)}) to drop the remainder",
+                    binary.place,
+                    f"{key(binary)}: {left} does not divide by {right}",
+                    f"change one of them, or write div({key(binary.left)}, {key(binary.right)}) to drop the remainder",
                 )
             return quotient
         operations: dict[str, Callable[[int, int], int]] = {
@@ -155,50 +155,54 @@ class Values:
             "-": int.__sub__,
             "*": int.__mul__,
         }
-        return _within(operations[it.operator](left, right), it)
+        return _within(operations[binary.operator](left, right), binary)
 
-    def _call(self, it: Call, rank: int) -> int:
-        if it.function in ("before", "total"):
-            sums = self._prefix(it)
-            return sums[rank] if it.function == "before" else sums[-1]
-        left, right = (self.of(argument, rank) for argument in it.arguments)
-        if it.function == "div":
-            return divided(left, right, it, rank)[0]
-        return min(left, right) if it.function == "min" else max(left, right)
+    def _call(self, call: Call, rank: int) -> int:
+        if call.function in ("before", "total"):
+            sums = self._prefix(call)
+            return sums[rank] if call.function == "before" else sums[-1]
+        left, right = (self.of(argument, rank) for argument in call.arguments)
+        if call.function == "div":
+            return divided(left, right, call, rank)[0]
+        return min(left, right) if call.function == "min" else max(left, right)
 
-    def _prefix(self, it: Call) -> list[int]:
-        name = key(it.arguments[0])
+    def _prefix(self, call: Call) -> list[int]:
+        name = key(call.arguments[0])
         if name not in self._sums:
             sums = [0]
             for rank in range(self.nprocs):
-                sums.append(_within(sums[-1] + self.of(it.arguments[0], rank), it))
+                sums.append(_within(sums[-1] + self.of(call.arguments[0], rank), call))
             self._sums[name] = sums
         return self._sums[name]
 
 
-def divided(left: int, right: int, it: Expression, rank: int) -> tuple[int, int]:
+def divided(left: int, right: int, expression: Expression, rank: int) -> tuple[int, int]:
     """Quotient and remainder as C and Fortran have them."""
     if right == 0:
         raise Mistake(
-            it.place,
-            f"{key(it)}: division by zero on rank {rank}",
+            expression.place,
+            f"{key(expression)}: division by zero on rank {rank}",
             "say a divisor that no rank makes zero",
         )
     quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
     return quotient, left - quotient * right
 
 
-def depends_on_rank(it: Expression, named: dict[str, Expression]) -> bool:
+def depends_on_rank(expression: Expression, named: dict[str, Expression]) -> bool:
     """Whether ranks may see different values: by the name rank, by before(), or by a name that does."""
-    if isinstance(it, Name):
-        rest = {name: value for name, value in named.items() if name != it.name}
-        return it.name == "rank" or (it.name in named and depends_on_rank(named[it.name], rest))
-    if isinstance(it, Call) and it.function in ("before", "total"):
-        return it.function == "before"
-    return any(depends_on_rank(one, named) for one in inside(it))
+    if isinstance(expression, Name):
+        rest = {name: value for name, value in named.items() if name != expression.name}
+        return expression.name == "rank" or (
+            expression.name in named and depends_on_rank(named[expression.name], rest)
+        )
+    if isinstance(expression, Call) and expression.function in ("before", "total"):
+        return expression.function == "before"
+    return any(depends_on_rank(one, named) for one in inside(expression))
 
 
-def _within(value: int, it: Expression) -> int:
+def _within(value: int, expression: Expression) -> int:
     if abs(value) > LIMIT:
-        raise Mistake(it.place, f"{key(it)}: larger than 64 bits hold", "say smaller numbers")
+        raise Mistake(
+            expression.place, f"{key(expression)}: larger than 64 bits hold", "say smaller numbers"
+        )
     return value

@@ -43,18 +43,18 @@ class OverRanks:
             "nprocs": np.full_like(ranks, nprocs),
         }
 
-    def of(self, it: ex.Expression) -> Array:
+    def of(self, expression: ex.Expression) -> Array:
         """One value per rank. Errors: Unsure."""
-        if isinstance(it, ex.Number):
-            return np.full(self.nprocs, _within(it.value), np.int64)
-        if isinstance(it, ex.Name):
-            return self._name(it.name)
-        if isinstance(it, ex.Negative):
-            return -self.of(it.operand)
-        if isinstance(it, ex.Binary):
-            return self._binary(it)
-        assert isinstance(it, ex.Call)
-        return self._call(it)
+        if isinstance(expression, ex.Number):
+            return np.full(self.nprocs, _within(expression.value), np.int64)
+        if isinstance(expression, ex.Name):
+            return self._name(expression.name)
+        if isinstance(expression, ex.Negative):
+            return -self.of(expression.operand)
+        if isinstance(expression, ex.Binary):
+            return self._binary(expression)
+        assert isinstance(expression, ex.Call)
+        return self._call(expression)
 
     def _name(self, name: str) -> Array:
         if name not in self._known:
@@ -67,32 +67,32 @@ class OverRanks:
             raise Unsure
         return array
 
-    def _binary(self, it: ex.Binary) -> Array:
-        left, right = self.of(it.left), self.of(it.right)
-        if it.operator in "/%":
+    def _binary(self, binary: ex.Binary) -> Array:
+        left, right = self.of(binary.left), self.of(binary.right)
+        if binary.operator in "/%":
             quotient, remainder = _divided(left, right)
-            if it.operator == "%":
+            if binary.operator == "%":
                 return remainder
-            if remainder.any() and not ex.depends_on_rank(it.left, self.named):
+            if remainder.any() and not ex.depends_on_rank(binary.left, self.named):
                 raise Unsure
             return quotient
-        if it.operator == "*":
+        if binary.operator == "*":
             _within(_most(left) * _most(right))
             return np.multiply(left, right)
         _within(_most(left) + _most(right))
-        return np.add(left, right) if it.operator == "+" else np.subtract(left, right)
+        return np.add(left, right) if binary.operator == "+" else np.subtract(left, right)
 
-    def _call(self, it: ex.Call) -> Array:
-        values = [self.of(argument) for argument in it.arguments]
-        if it.function in ("before", "total"):
+    def _call(self, call: ex.Call) -> Array:
+        values = [self.of(argument) for argument in call.arguments]
+        if call.function in ("before", "total"):
             _within(_most(values[0]) * self.nprocs)
             sums = np.cumsum(values[0])
-            if it.function == "before":
+            if call.function == "before":
                 return np.subtract(sums, values[0])
             return np.full_like(sums, sums[-1])
-        if it.function == "div":
+        if call.function == "div":
             return _divided(*values)[0]
-        return np.minimum(*values) if it.function == "min" else np.maximum(*values)
+        return np.minimum(*values) if call.function == "min" else np.maximum(*values)
 
 
 def _divided(left: Array, right: Array) -> tuple[Array, Array]:
