@@ -119,15 +119,18 @@ def check(target: Target, library: Path) -> None:
     path = PROC / str(target.pid) / "exe"
     try:
         program = elf.read(path)
-        with path.open("rb") as there, library.open("rb") as ours:
-            theirs, own = _machine(there.read(20)), _machine(ours.read(20))
+        with path.open("rb") as executable, library.open("rb") as library_file:
+            executable_machine, library_machine = (
+                _machine(executable.read(20)),
+                _machine(library_file.read(20)),
+            )
         tracer = _status(target.pid).get("TracerPid", "0")
-        here = (PROC / str(target.pid) / "root").samefile("/")
+        same_root = (PROC / str(target.pid) / "root").samefile("/")
         sees = _sees(target.pid, library)
         limits = _filters(target.pid) > _filters(os.getpid())
     except OSError as error:
         raise FathomError(f"process {target.pid}: {ENDED}") from error
-    if theirs != own:
+    if executable_machine != library_machine:
         raise FathomError(
             f"process {target.pid}: {target.program} is of another architecture than this Fathom"
         )
@@ -135,7 +138,7 @@ def check(target: Target, library: Path) -> None:
         raise FathomError(
             f"process {target.pid}: {target.program} is linked statically: no library can be loaded into it"
         )
-    if not here:
+    if not same_root:
         raise FathomError(
             f"process {target.pid}: it is in a container with files of its own; run fathom attach in there"
         )
@@ -223,14 +226,14 @@ def of_job(launcher: int) -> list[int]:
 
 def of_slurm(job: str) -> list[int]:
     """The ranks of a job of Slurm, or of a step (JOB.STEP), on this node; not the step that this process is in."""
-    ours = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_STEP_ID")
+    own_step = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_STEP_ID")
     number, _, step = job.partition(".")
     members = set()
     for pid in _all():
         try:
             environment = _environment(pid)
             of = environment.get("SLURM_JOB_ID"), environment.get("SLURM_STEP_ID")
-            if of[0] == number and of != ours and step in ("", of[1]) and _is_here(pid):
+            if of[0] == number and of != own_step and step in ("", of[1]) and _is_here(pid):
                 members.add(pid)
         except OSError:
             continue  # another user's, or it has ended

@@ -47,7 +47,7 @@ def linked(catalogue: Catalogue, runtime: Path) -> dict[str, str]:
         for name in _HOOK.findall((runtime / "edges" / source).read_text(encoding="utf-8")):
             slots[name] = _REAL.get(name, slots.get(name, name))
     slots = {name: real for name, real in sorted(slots.items()) if _is_called(name)}
-    asked = sorted(
+    names = sorted(
         {
             name
             for source in (runtime / "handlers").glob("*.c")
@@ -57,8 +57,8 @@ def linked(catalogue: Catalogue, runtime: Path) -> dict[str, str]:
     options = [f"--wrap={name}" for name in slots]
     return {
         "slots.txt": "".join(f"{name} {real}\n" for name, real in slots.items()),
-        "names.c": _names_c(asked),
-        "libfathom-names.a": _SCRIPT + "".join(f"PROVIDE({name} = 0);\n" for name in asked),
+        "names.c": _names_c(names),
+        "libfathom-names.a": _SCRIPT + "".join(f"PROVIDE({name} = 0);\n" for name in names),
         "fathom.specs": _SPECS.format(options=" ".join(options)),
         "fathom.ld": "\n".join(options) + "\n",
     }
@@ -68,17 +68,17 @@ def _is_called(name: str) -> bool:
     return not _LIBC_INSIDE.match(name) and not _OLD_FORTRAN.match(name)
 
 
-def _names_c(asked: list[str]) -> str:
+def _names_c(names: list[str]) -> str:
     return file_text(
         [
             "/* What handlers ask libraries for, 0 where it is not in the program. Generated from runtime/handlers. */",
             '#include "linked/linked.h"',
             "",
-            *(f"extern char {name}[];" for name in asked),
+            *(f"extern char {name}[];" for name in names),
             "",
             "const struct linked_name linked_names[] = {",
-            *(f'\t{{"{name}", {name}}},' for name in asked),
+            *(f'\t{{"{name}", {name}}},' for name in names),
             "};",
-            f"const uint32_t linked_names_count = {len(asked)};",
+            f"const uint32_t linked_names_count = {len(names)};",
         ]
     )

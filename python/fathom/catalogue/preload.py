@@ -251,7 +251,7 @@ def _body(call: Call, form: Form, symbol: str, served: Served) -> list[str]:
     if call.op in served.always:
         return [*_given(call, form, ""), _handle(call, served)]
     lines = [f"\tstruct place {place.name};" for place in places(call)]
-    ours, whose = _ours(call, served)
+    condition, whose = _ours(call, served)
     if whose:
         lines.append(f"\tstruct file *f = file_get({whose});")
     if call.result and (whose or form.va):
@@ -260,7 +260,7 @@ def _body(call: Call, form: Form, symbol: str, served: Served) -> list[str]:
         last = form.parameters[-1].name
         lines += ["\tva_list list;", "", f"\tva_start(list, {last});"]
     lines += [""] if lines else []
-    lines += _choice(call, form, symbol, served, ours, bool(whose))
+    lines += _choice(call, form, symbol, served, condition, bool(whose))
     return [*_given(call, form, "\n".join(lines)), *lines]
 
 
@@ -291,17 +291,23 @@ def _ours(call: Call, served: Served) -> tuple[str, str]:
 
 
 def _choice(
-    call: Call, form: Form, symbol: str, served: Served, ours: str, held: bool
+    call: Call, form: Form, symbol: str, served: Served, condition: str, held: bool
 ) -> list[str]:
     following = _call_next(form, symbol)
     handled = _handle(call, served).strip()
     if not held and not form.va:
         if call.result:
-            return [f"\tif (!({ours}))", f"\t\treturn {following};", f"\t{handled}"]
-        return [f"\tif (!({ours})) {{", f"\t\t{following};", "\t\treturn;", "\t}", f"\t{handled}"]
+            return [f"\tif (!({condition}))", f"\t\treturn {following};", f"\t{handled}"]
+        return [
+            f"\tif (!({condition})) {{",
+            f"\t\t{following};",
+            "\t\treturn;",
+            "\t}",
+            f"\t{handled}",
+        ]
     store = "returned = " if call.result else ""
     handled = handled.removeprefix("return ")
-    lines = [f"\tif ({ours}) {{", f"\t\t{store}{handled}"]
+    lines = [f"\tif ({condition}) {{", f"\t\t{store}{handled}"]
     lines += ["\t\tfile_put(f);"] if held else []
     lines += ["\t} else {", f"\t\t{store}{following};", "\t}"]
     lines += ["\tva_end(list);"] if form.va else []

@@ -33,7 +33,7 @@ from fathom.tune.model.design import DESIGNS
 from fathom.tune.search import space
 from fathom.tune.search.energy import Meter
 from fathom.tune.search.execute import OUT
-from fathom.tune.search.ledger import Ledger, folder_of, there
+from fathom.tune.search.ledger import Ledger, folder_of, open_ledger
 from fathom.tune.search.objective import COUNTED, OBJECTIVES, is_command, watts
 from fathom.tune.search.options import Options
 from fathom.tune.search.outputs import WAYS
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
     if word in ("", "auto") and not names:
         return _search(arguments, word == "auto")
     if word == "show" and len(names) == 1 and not arguments.program:
-        return _show(arguments, there(folder_of(names[0]).absolute()))
+        return _show(arguments, open_ledger(folder_of(names[0]).absolute()))
     if word == "model" and names and not arguments.program:
         return show.show(
             [folder_of(name).absolute() for name in names], arguments.target, arguments.json

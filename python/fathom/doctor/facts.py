@@ -99,12 +99,12 @@ def places() -> Iterator[Finding]:
 
 def file_system(place: Path) -> str:
     """The type of the file system that holds a place; "": nobody says so."""
-    kind_of_place, longest = "", 0
+    file_system_type, longest = "", 0
     for line in _read("/proc/self/mounts").splitlines():
         _, at, kind, *_ = line.split()
         if (place == Path(at) or Path(at) in place.parents) and len(at) >= longest:
-            kind_of_place, longest = kind, len(at)
-    return kind_of_place
+            file_system_type, longest = kind, len(at)
+    return file_system_type
 
 
 CHECKS = (processor, system, libraries, permissions, places)

@@ -39,12 +39,14 @@ def rings() -> Iterator[Finding]:
 
 def run_directory() -> Iterator[Finding]:
     """Streams go into the run directory, by default here."""
-    here = Path.cwd()
-    if not os.access(here, os.W_OK):
-        yield Finding("run directory", "limit", f"{here} is not writable", "name one with -o")
+    directory = Path.cwd()
+    if not os.access(directory, os.W_OK):
+        yield Finding("run directory", "limit", f"{directory} is not writable", "name one with -o")
         return
-    free = shutil.disk_usage(here).free
-    room = f"{here}, {numbers.size(free)} free; a process writes at most {numbers.size(BUDGET)}"
+    free = shutil.disk_usage(directory).free
+    room = (
+        f"{directory}, {numbers.size(free)} free; a process writes at most {numbers.size(BUDGET)}"
+    )
     if free < THREAD_SPACE:
         yield Finding("run directory", "problem", room, "name one on another disk with -o")
     elif free < BUDGET:
@@ -60,14 +62,14 @@ def run_directory() -> Iterator[Finding]:
 
 def clock(cpuinfo: Path = Path("/proc/cpuinfo")) -> Iterator[Finding]:
     """Can the processor's counter be read directly, and does it run on evenly?"""
-    asked = os.environ.get("FATHOM_CLOCK", "")
+    clock_wanted = os.environ.get("FATHOM_CLOCK", "")
     flags: set[str] = set()
     for line in cpuinfo.read_text(errors="replace").splitlines():
         if line.startswith("flags"):
             flags = set(line.partition(":")[2].split())
             break
-    if asked and asked != "tsc":
-        yield Finding("clock", "limit", f"FATHOM_CLOCK={asked}", "unset FATHOM_CLOCK")
+    if clock_wanted and clock_wanted != "tsc":
+        yield Finding("clock", "limit", f"FATHOM_CLOCK={clock_wanted}", "unset FATHOM_CLOCK")
     elif {"constant_tsc", "nonstop_tsc"} <= flags:
         yield Finding("clock", "ok", "time stamp counter, invariant")
     else:

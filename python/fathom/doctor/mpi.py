@@ -65,10 +65,10 @@ def compilers() -> Iterator[Finding]:
 
 def open_mpi_io() -> Iterator[Finding]:
     """OMPIO, Open MPI's default for files, reads no ROMIO hints and hides its exchange."""
-    asked = shutil.which("ompi_info")
-    if not asked:
+    ompi_info = shutil.which("ompi_info")
+    if not ompi_info:
         return
-    parameters = _printed(asked, "--all", "--parsable").splitlines()
+    parameters = _printed(ompi_info, "--all", "--parsable").splitlines()
     chosen = next(
         (line.rpartition(":")[2] for line in parameters if ":param:io:value:" in line), ""
     )

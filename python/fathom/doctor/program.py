@@ -168,9 +168,9 @@ def _dynamic_program(image: elf.Program, path: Path) -> Finding:
 
 
 def _missing(loaded: Mapping[str, Path | None]) -> Iterator[Finding]:
-    gone = [name for name, path in loaded.items() if path is None]
-    if gone:
-        detail = f"not found: {', '.join(gone)}; it does not start"
+    missing = [name for name, path in loaded.items() if path is None]
+    if missing:
+        detail = f"not found: {', '.join(missing)}; it does not start"
         yield Finding("libraries", "problem", detail, "load its modules, or set LD_LIBRARY_PATH")
 
 

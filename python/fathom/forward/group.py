@@ -77,16 +77,16 @@ class Group:
         self.folder.chmod(0o700)
         self._make_token()
         sockets = Path(tempfile.mkdtemp(prefix="fathom-fwd."))
-        begun: list[tuple[Server, subprocess.Popen[str], list[str]]] = []
+        starting: list[tuple[Server, subprocess.Popen[str], list[str]]] = []
         try:
             mount = mounts(wanted)
             listen = {one.name: self._address(one, sockets, start) for one in wanted}
             for one in wanted:
                 options = [*self._listen(one, wanted, listen), *one.options()]
-                begun.append((one, *self._begin(one, options, record, start)))
-            started = [self._ready(*each, mount[each[0].name]) for each in begun]
+                starting.append((one, *self._begin(one, options, record, start)))
+            started = [self._ready(*each, mount[each[0].name]) for each in starting]
         except BaseException:
-            for _, process, _ in begun:
+            for _, process, _ in starting:
                 with contextlib.suppress(OSError):
                     process.terminate()
             shutil.rmtree(sockets, ignore_errors=True)
@@ -210,14 +210,14 @@ class Group:
     def down(self, patience: float) -> Iterator[tuple[Started, str]]:
         """Asks each to end, waits until what it had accepted is written, says how each ended; '' is well."""
         servers = self.servers()
-        gone = [server.name for server in servers if not _lives(server)]
+        exited = [server.name for server in servers if not _is_alive(server)]
         for server in servers:
             _signal(server, signal.SIGTERM)
         due = time.monotonic() + patience
         for server in servers:
-            while _lives(server) and time.monotonic() < due:
+            while _is_alive(server) and time.monotonic() < due:
                 time.sleep(0.02)
-            yield server, GONE if server.name in gone else self._end(server, patience)
+            yield server, GONE if server.name in exited else self._end(server, patience)
         state = json.loads(self.file.read_text(encoding="utf-8"))
         shutil.rmtree(state["sockets"], ignore_errors=True)
         self.file.unlink()
@@ -225,7 +225,7 @@ class Group:
 
     def _end(self, server: Started, patience: float) -> str:
         lines = [line for line in _text(Path(server.log)).splitlines() if LOST in line]
-        if _lives(server):
+        if _is_alive(server):
             _signal(server, signal.SIGKILL)
             lines.append(
                 f"killed after {patience:g} s: what it had accepted and not written is lost"
@@ -254,19 +254,19 @@ def began(pid: int) -> int | None:
     return None if words[0] == "Z" else int(words[19])
 
 
-def lives(pid: int, since: int) -> bool:
+def is_alive(pid: int, since: int) -> bool:
     """Is it the process that began then? A child of ours that has ended is buried."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
     return began(pid) == since
 
 
-def _lives(server: Started) -> bool:
-    return lives(server.launcher, server.since)
+def _is_alive(server: Started) -> bool:
+    return is_alive(server.launcher, server.since)
 
 
 def _signal(server: Started, how: signal.Signals) -> None:
-    if not _lives(server):
+    if not _is_alive(server):
         return
     if not server.start:
         os.kill(server.launcher, how)

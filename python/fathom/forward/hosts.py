@@ -34,14 +34,14 @@ def allocated() -> list[str]:
 
 def chosen(count: int) -> list[str]:
     """The first `count` nodes of the allocation."""
-    there = allocated()
-    if not there:
+    hosts = allocated()
+    if not hosts:
         raise UsageError(
             "--forward-nodes: no allocation of Slurm or PBS is here; name hosts in the configuration"
         )
-    if count > len(there):
-        raise UsageError(f"--forward-nodes {count}: the allocation has {len(there)} nodes")
-    return there[:count]
+    if count > len(hosts):
+        raise UsageError(f"--forward-nodes {count}: the allocation has {len(hosts)} nodes")
+    return hosts[:count]
 
 
 def starter(host: str, template: str) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from fathom.errors import FathomError, RunError, UsageError
-from fathom.forward.group import Group, Started, began, lives
+from fathom.forward.group import Group, Started, began, is_alive
 from fathom.run import places
 
 KIND = "fuse.fathom"  # of file system, as the kernel lists it
@@ -102,9 +102,9 @@ def _wait(process: subprocess.Popen[bytes], at: Path, log: Path) -> None:
 
 
 def _ended(one: Mount, due: float) -> bool:
-    while lives(one.pid, one.since) and time.monotonic() < due:
+    while is_alive(one.pid, one.since) and time.monotonic() < due:
         time.sleep(0.02)
-    return not lives(one.pid, one.since)
+    return not is_alive(one.pid, one.since)
 
 
 def _on_top(directory: str) -> bool:
@@ -138,7 +138,7 @@ def unmount(group: Group, directory: Path) -> str:
     if one is None:
         raise UsageError(f"{directory} was not mounted from {group.folder}")
     why = _detach(one.directory)
-    if why and lives(one.pid, one.since):
+    if why and is_alive(one.pid, one.since):
         raise FathomError(f"{directory}: {why}")
     _keep(group, [other for other in mounts if other != one])
     return (
@@ -151,7 +151,7 @@ def unmount(group: Group, directory: Path) -> str:
 def end_all(group: Group) -> Iterator[Mount]:
     """All of the folder are ended, before their servers are; each, once it is."""
     mounts = mounted(group)
-    living = [one for one in mounts if lives(one.pid, one.since)]
+    living = [one for one in mounts if is_alive(one.pid, one.since)]
     for one in living:
         os.kill(one.pid, signal.SIGTERM)
     due = time.monotonic() + START

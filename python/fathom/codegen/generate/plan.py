@@ -47,12 +47,12 @@ class Plan:
 
 def plan(spec: Spec, point: Point) -> Plan:
     """All that is decided about a point."""
-    asked = [calls(spec, point, nprocs) for nprocs in spec.processes]
-    decisions = decide(Facts(spec, point, asked))
+    counted_calls = [calls(spec, point, nprocs) for nprocs in spec.processes]
+    decisions = decide(Facts(spec, point, counted_calls))
     first = next((p for p in spec.points if p.kind == "write"), None)
     creates = point is first
     transfers = _transfers(point)
-    raw = {one.nprocs: _raw(spec, point, one) for one in asked}
+    raw = {one.nprocs: _raw(spec, point, one) for one in counted_calls}
     if creates and spec.library == "pnetcdf" and spec.option("gaps", "refuse") == "fill":
         raw = {
             n: known + _raw(spec, point, fills(spec, point, n), True) for n, known in raw.items()
@@ -61,9 +61,9 @@ def plan(spec: Spec, point: Point) -> Plan:
     return Plan(spec, point, creates, decisions, transfers, steps, raw)
 
 
-def _raw(spec: Spec, point: Point, asked: Calls, collective: bool = False) -> int:
+def _raw(spec: Spec, point: Point, counted_calls: Calls, collective: bool = False) -> int:
     """`collective`: whatever the point's own calls are."""
-    facts = Facts(spec, point, [asked])
+    facts = Facts(spec, point, [counted_calls])
     collective = collective or facts.chosen("calls") == "collective"
     # HDF5 moves each run by a call of its own, and nothing is sieved
     by_runs = spec.library in ("hdf5", "netcdf4") and not collective
@@ -78,7 +78,7 @@ def _raw(spec: Spec, point: Point, asked: Calls, collective: bool = False) -> in
         packed=spec.in_memory.packed,
         buffer=buffer or COLLECTIVE_BUFFER,
     )
-    return raw_calls(asked, how)
+    return raw_calls(counted_calls, how)
 
 
 def _transfers(point: Point) -> list[Transfer]:

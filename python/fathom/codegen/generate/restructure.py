@@ -93,12 +93,12 @@ def _whole(spec: Spec, members: list[Variable], fastest: bool) -> Variable:
 
 def _numbered(spec: Spec, members: list[Variable], whole: Variable) -> dict[str, Variable]:
     """What each variable of before is now; the whole stands where the first of its members stood."""
-    ours = {v.name for v in members}
-    first = next(name for name in spec.variables if name in ours)
-    left = [v for v in spec.variables.values() if v.name not in ours or v.name == first]
+    member_names = {v.name for v in members}
+    first = next(name for name in spec.variables if name in member_names)
+    left = [v for v in spec.variables.values() if v.name not in member_names or v.name == first]
     renumbered = {v.name: replace(v, number=n) for n, v in enumerate(left)}
     one = replace(whole, number=renumbered[first].number)
-    return {name: one if name in ours else renumbered[name] for name in spec.variables}
+    return {name: one if name in member_names else renumbered[name] for name in spec.variables}
 
 
 def _side_by_side(point: Point, members: list[Variable]) -> bool:
@@ -114,10 +114,14 @@ def _side_by_side(point: Point, members: list[Variable]) -> bool:
 
 def _is_part(access: Access, first: Access, part: int) -> bool:
     """Whether an access moves what the first does, but for the component, so many behind the first's."""
-    mine, theirs = access.buffer.memory, first.buffer.memory
-    if mine is None or theirs is None or len(mine.extents) != len(access.variable.dimensions) + 1:
+    array_memory, first_memory = access.buffer.memory, first.buffer.memory
+    if (
+        array_memory is None
+        or first_memory is None
+        or len(array_memory.extents) != len(access.variable.dimensions) + 1
+    ):
         return False
-    at, begin = mine.start[-1], theirs.start[-1]
+    at, begin = array_memory.start[-1], first_memory.start[-1]
     if not isinstance(at, ex.Number) or not isinstance(begin, ex.Number):
         return False
     return at.value == begin.value + part and _but_component(access) == _but_component(first)

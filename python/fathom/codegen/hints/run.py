@@ -55,9 +55,9 @@ def group_of(seen: Patterns, name: str) -> Group:
             key for key, all_ in by_group.items() if any(p.direction == direction for p in all_)
         ]
         if len(chosen) > 1:
-            there = ", ".join(sorted(chosen)[:MOST])
+            group_names = ", ".join(sorted(chosen)[:MOST])
             raise UsageError(
-                f"generate: {name} has {len(chosen)} groups of files, say one by --file GLOB: {there}"
+                f"generate: {name} has {len(chosen)} groups of files, say one by --file GLOB: {group_names}"
             )
         if chosen:
             use = next(one for one in seen.uses if one.files == chosen[0])

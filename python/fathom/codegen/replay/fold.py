@@ -99,8 +99,8 @@ class _Folder:
 
     def _replace(self, width: int, loop: Node, window: Sequence[Node]) -> None:
         del self.out[-width:]
-        for mine, other in zip(loop.body, window, strict=True):
-            _add(mine, other)
+        for node, other in zip(loop.body, window, strict=True):
+            _add(node, other)
         loop.count += 1
         self.out.append(self._loop(loop.body, loop.count, loop.numbers, loop.step))
 
@@ -158,11 +158,11 @@ def _step(numbers: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
     return steps[0] if all(step == steps[0] for step in steps) else None
 
 
-def _add(mine: Node, other: Node) -> None:
+def _add(node: Node, other: Node) -> None:
     """What was waited before each statement, added up."""
-    mine.times += other.times
-    mine.gaps = tuple(a + b for a, b in zip(mine.gaps, other.gaps, strict=True))
-    for one, two in zip(mine.body, other.body, strict=True):
+    node.times += other.times
+    node.gaps = tuple(a + b for a, b in zip(node.gaps, other.gaps, strict=True))
+    for one, two in zip(node.body, other.body, strict=True):
         _add(one, two)
 
 

@@ -66,7 +66,7 @@ class Grown:
 
     def box(self, box: Box, rank: int, to: int) -> Box:
         """What another rank has where this one had `one`."""
-        moved, at, there = list(box), self._place(rank), self._place(to)
+        moved, at, place_of_other = list(box), self._place(rank), self._place(to)
         for dimension, (size, grown) in self.blocks:
             low, high = (edge - at.get(dimension, 0) * size for edge in box[dimension])
             if low < 0 or high > size:
@@ -75,7 +75,7 @@ class Grown:
                 raise Irregular(
                     "a rank moves its part in several calls: whether more of them or longer ones is not known"
                 )
-            base = there.get(dimension, 0) * grown
+            base = place_of_other.get(dimension, 0) * grown
             moved[dimension] = (base + low, base + (grown if size != grown else high))
         return tuple(moved)
 

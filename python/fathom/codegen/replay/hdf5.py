@@ -103,7 +103,7 @@ class Maker:
         how = ACCESS.get(int(call.arguments["flags"]) & 7)
         if how is None or not call.path:
             raise Cannot("an open in a way that is not known")
-        slot = self.making.took("id", call)
+        slot = self.making.take_slot("id", call)
         if call.op == "H5Fcreate":
             call_text = f"H5Fcreate(path($0), {how}, H5P_DEFAULT, {{access}})"
         else:
@@ -166,7 +166,7 @@ class Maker:
         more = ", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT" if "create" in call.op else ", H5P_DEFAULT"
         at, name = self._inside(call)
         text = f"id[$2] = had({call.op}(id[$0], label[$1]{more}));"
-        return [Line(text, (at, name, self.making.took("id", call)))]
+        return [Line(text, (at, name, self.making.take_slot("id", call)))]
 
     def _create(self, call: Call) -> Lines:
         known, of = self.library.property, call.object
@@ -178,7 +178,7 @@ class Maker:
             f"id[$2] = had(create_dataset(id[$0], label[$1], {type_of(known(of, 'type'))}, {dims},"
             f" {self._layout(call)}));"
         )
-        return [Line(text, (at, name, self.making.took("id", call), *extents))]
+        return [Line(text, (at, name, self.making.take_slot("id", call), *extents))]
 
     def _extents(self, call: Call) -> tuple[int, ...]:
         return tuple(self.library.objects[call.object or 0].row["extents"] or ())
@@ -208,7 +208,7 @@ class Maker:
     def _open(self, call: Call) -> Lines:
         at, name = self._inside(call)
         text = "id[$2] = had(H5Dopen2(id[$0], label[$1], H5P_DEFAULT));"
-        return [Line(text, (at, name, self.making.took("id", call)))]
+        return [Line(text, (at, name, self.making.take_slot("id", call)))]
 
     def _move(self, call: Call) -> Lines:
         extents = self._extents(call)
@@ -256,7 +256,7 @@ class Maker:
         dims = f"{len(extents)}, (const hsize_t[]){{{places}}}" if extents else "0, NULL"
         kind = type_of(self.library.property(call.object, "type"))
         text = f"id[$2] = had(create_attribute(id[$0], label[$1], {kind}, {dims}));"
-        return [Line(text, (at, name, self.making.took("id", call), *extents))]
+        return [Line(text, (at, name, self.making.take_slot("id", call), *extents))]
 
     def _inside_of_attribute(self, call: Call) -> tuple[int, int]:
         """An attribute's name is behind the last slash of its path."""

@@ -46,13 +46,16 @@ class Names:
     def __init__(self, recorded: Recorded) -> None:
         first: dict[str, tuple[int, int]] = {}
         for rank, calls in enumerate(recorded.calls):
-            here: dict[str, int] = {}
+            index_of_path: dict[str, int] = {}
             for call in calls:
                 inside = call.layer == "hdf5" and not call.op.startswith("H5F")
                 for path in () if inside else (call.path, call.arguments.get("to")):
-                    if path and path not in here:
-                        here[path] = len(here)
-                        first[path] = min(first.get(path, (here[path], rank)), (here[path], rank))
+                    if path and path not in index_of_path:
+                        index_of_path[path] = len(index_of_path)
+                        first[path] = min(
+                            first.get(path, (index_of_path[path], rank)),
+                            (index_of_path[path], rank),
+                        )
         self.paths = sorted(first, key=lambda path: (first[path], path))
         self._number = {path: at for at, path in enumerate(self.paths)}
 
@@ -88,7 +91,7 @@ class Making:
             raise Cannot("what it is on was opened by a call that is not replayed")
         return at
 
-    def took(self, array: str, call: Call) -> int:
+    def take_slot(self, array: str, call: Call) -> int:
         return self.slot(array).take(call.object or 0)
 
     def gave(self, array: str, call: Call) -> int:

@@ -208,7 +208,7 @@ class Maker:
         opening = f"MPI_File_open({words}, path($0), {flags(mode, MODES)}, {info}, &fh[$1])"
         if call.failed:
             raise Cannot("an open that failed")
-        return [Line(f"must({opening});", (name, self.making.took("fh", call), *more))]
+        return [Line(f"must({opening});", (name, self.making.take_slot("fh", call), *more))]
 
     def _close(self, call: Call) -> Lines:
         return [Line("must(MPI_File_close(&fh[$0]));", (self.making.gave("fh", call),))]

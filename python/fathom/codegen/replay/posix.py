@@ -38,7 +38,7 @@ def _open(m: Making, call: Call) -> Lines:
     name = m.names[call.path]
     if call.failed:
         return [Line(f"refused({opening});", (name,))]
-    return [Line(f"fd[$1] = opened({opening});", (name, m.took("fd", call)))]
+    return [Line(f"fd[$1] = opened({opening});", (name, m.take_slot("fd", call)))]
 
 
 def _flags(call: Call) -> int:

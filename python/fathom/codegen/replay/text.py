@@ -240,10 +240,10 @@ def _choice(ranks: Sequence[int], number: int, groups: int, name: str) -> list[s
     if number == groups - 1:
         return ["else", f"\t{name}();"]
     if len(ranks) > 1 and list(ranks) == list(range(ranks[0], ranks[-1] + 1)):
-        asked = f"rank >= {ranks[0]} && rank <= {ranks[-1]}"
+        condition = f"rank >= {ranks[0]} && rank <= {ranks[-1]}"
     else:
-        asked = " || ".join(f"rank == {rank}" for rank in ranks)
-    return [f"{'else ' if number else ''}if ({asked})", f"\t{name}();"]
+        condition = " || ".join(f"rank == {rank}" for rank in ranks)
+    return [f"{'else ' if number else ''}if ({condition})", f"\t{name}();"]
 
 
 def plain(nodes: Sequence[Node]) -> list[str]:

@@ -80,5 +80,5 @@ class _Pairs:
     def rarest(self, points: Sequence[Point]) -> Point:
         """Which of them meets most that is new."""
         each = np.array(points)[:, self.pairs]
-        there = self.counts[np.arange(len(self.pairs)), each[:, :, 0], each[:, :, 1]]
-        return points[int(np.argmax((1 / (there + 1)).sum(axis=1)))]
+        seen_pairs = self.counts[np.arange(len(self.pairs)), each[:, :, 0], each[:, :, 1]]
+        return points[int(np.argmax((1 / (seen_pairs + 1)).sum(axis=1)))]

@@ -9,7 +9,7 @@ from fathom.errors import FathomError, UsageError
 from fathom.run.store import Run
 from fathom.tune.model.factors import Row, Scale, named
 from fathom.tune.search import limits
-from fathom.tune.search.ledger import Trial, there
+from fathom.tune.search.ledger import Trial, open_ledger
 from fathom.tune.search.objective import Objective, asked_for, measure
 from fathom.tune.search.space import Space, of_data
 
@@ -36,7 +36,7 @@ class History:
 
 def read(folder: Path) -> History:
     """Of NAME.tune."""
-    ledger = there(folder)
+    ledger = open_ledger(folder)
     options, space = ledger.value("options"), ledger.value("space")
     trials = [trial for trial in ledger.trials() if trial.stage != LOOK and trial.tries]
     ended = [trial for trial in trials if trial.state != "running"]

@@ -43,13 +43,13 @@ def judge(spaces: Sequence[Space], rows: Sequence[Row], kind: str) -> list[Judge
 
 
 def _held_out(
-    spaces: Sequence[Space], rows: Sequence[Row], held: Sequence[bool], kind: str, name: str
+    spaces: Sequence[Space], rows: Sequence[Row], held_out: Sequence[bool], kind: str, name: str
 ) -> list[Judged]:
     """The mean over scales: the best of one is not to be found among runs of another."""
-    out = [row for row, is_held in zip(rows, held, strict=True) if is_held]
+    out = [row for row, is_held in zip(rows, held_out, strict=True) if is_held]
     model = fit(
         spaces[-1],
-        [row for row, is_held in zip(rows, held, strict=True) if not is_held],
+        [row for row, is_held in zip(rows, held_out, strict=True) if not is_held],
         kind,
         spaces,
     )

@@ -62,7 +62,7 @@ class Learnt:
 
     def measured(self, predicted: Predicted) -> float | None:
         """Median of its trials at this scale."""
-        mine = {
+        settings = {
             name: given for name, given in self._canonical(predicted).items() if given is not None
         }
         costs = [
@@ -70,7 +70,7 @@ class Learnt:
             for of in self.histories
             for row in of.rows
             if row.scale == self.model.scale
-            and mine == {name: given for name, given in row.named.items() if given is not None}
+            and settings == {name: given for name, given in row.named.items() if given is not None}
         ]
         return self.objective.cost(median(costs)) if costs else None
 

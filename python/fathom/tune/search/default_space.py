@@ -81,8 +81,8 @@ def stacks(run: Run, program: Sequence[str]) -> dict[str, str]:
     stack_of = {"hdf5": f"hdf5-{family}", "pnetcdf": "pnetcdf"}
     stack_of = {layer: stack for layer, stack in stack_of.items() if layer in used}
     if "mpiio" in used:
-        ours = "romio321" if open_mpi and romio else "mpich" if romio else "ompio"
-        stack_of["romio" if romio else "ompio"] = ours
+        mpiio_stack = "romio321" if open_mpi and romio else "mpich" if romio else "ompio"
+        stack_of["romio" if romio else "ompio"] = mpiio_stack
     return stack_of
 
 

@@ -97,11 +97,11 @@ class Finals:
     def _round(
         self, trials: Sequence[Trial], stage: str, turn: int, points: Sequence[Point]
     ) -> Missing:
-        there = {trial.point for trial in trials if (trial.stage, trial.round) == (stage, turn)}
+        present = {trial.point for trial in trials if (trial.stage, trial.round) == (stage, turn)}
         left = sorted(points)
         Random(f"{self.options.seed} {stage} {turn}").shuffle(left)
         for point in left:
-            if point not in there:
+            if point not in present:
                 yield Step(stage, turn, point)
 
     def _runs(self, trials: Sequence[Trial], stage: str, group: int) -> dict[Point, list[Trial]]:

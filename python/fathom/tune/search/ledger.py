@@ -163,7 +163,7 @@ def folder_of(name: str) -> Path:
     return Path(name.removesuffix("/").removesuffix(SUFFIX) + SUFFIX)
 
 
-def there(folder: Path) -> Ledger:
+def open_ledger(folder: Path) -> Ledger:
     """Of a search that was begun."""
     path = folder / FILE
     if not path.is_file():

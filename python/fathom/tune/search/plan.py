@@ -32,13 +32,13 @@ class Plan:
     ) -> None:  # fmt: skip
         self.options, self.objective, self.space = options, objective, space
         self.samplers: dict[tuple[str, frozenset[int]], Sampler] = {}  # by what screening left out
-        asked = [
+        proposals = [
             (DEFAULT, space.default),
             *first,
             *((SCREEN, corner) for corner in self._corners()),
         ]
-        self.first = {point: by for by, point in reversed(asked)}  # who asked first
-        self.first = {point: self.first[point] for _, point in asked}  # in that order
+        self.first = {point: by for by, point in reversed(proposals)}  # who asked first
+        self.first = {point: self.first[point] for _, point in proposals}  # in that order
         self.expert = next((point for by, point in first if by == EXPERT), None)
 
     def cost(self, trial: Trial) -> float:
@@ -74,10 +74,10 @@ class Plan:
 
     def asked(self, trials: Sequence[Trial], sampler: str) -> list[Trial]:
         """What a sampler's search consists of; seeds and rules belong to the first one's."""
-        ours = [trial for trial in trials if trial.stage == "search"]
+        searched = [trial for trial in trials if trial.stage == "search"]
         if sampler in self.options.compare:
-            return [one for one in ours if one.asked == sampler]
-        return [one for one in ours if one.asked not in self.options.compare]
+            return [one for one in searched if one.asked == sampler]
+        return [one for one in searched if one.asked not in self.options.compare]
 
     def price(self, trials: Sequence[Trial], sampler: str) -> tuple[int, float]:
         """Trials and seconds of a sampler's search alone: what another one had measured costs it the same."""
@@ -168,8 +168,8 @@ class Plan:
     def finals(self, trials: Sequence[Trial]) -> Finals:
         """Fresh runs of the best; those that samplers are compared by take part in the proof only."""
         costs = self.measured(trials)
-        ours = {one.point for one in self.asked(trials, self.options.sampler)}
-        sound = ours & {one for one, cost in costs.items() if math.isfinite(cost)}
+        searched = {one.point for one in self.asked(trials, self.options.sampler)}
+        sound = searched & {one for one, cost in costs.items() if math.isfinite(cost)}
         good = sorted(sound - {self.space.default}, key=lambda point: (costs[point], point))
         contenders = {DEFAULT: self.space.default, **self.bests(trials)}
         if self.expert is not None and self.expert != self.space.default:

@@ -7,7 +7,7 @@ from itertools import product
 from random import Random
 
 from fathom.errors import UsageError, install
-from fathom.tune.model.led import Modelled
+from fathom.tune.model.model_sampler import Modelled
 from fathom.tune.search.options import Options
 from fathom.tune.search.sampler import Observation, Sampler
 from fathom.tune.search.space import Point, Space

@@ -76,17 +76,19 @@ class Search:
 
     def _same(self) -> None:
         """A search goes on as it began, or for longer, or is another one."""
-        data, begun = self.options.data(), self.ledger.value("options")
-        if begun is None:
+        data, stored = self.options.data(), self.ledger.value("options")
+        if stored is None:
             self.ledger.keep("format", FORMAT)
-        elif begun != data:
-            self._longer(data, begun)
+        elif stored != data:
+            self._longer(data, stored)
         self.ledger.keep("options", data)
 
-    def _longer(self, data: dict[str, Any], begun: dict[str, Any]) -> None:
+    def _longer(self, data: dict[str, Any], stored: dict[str, Any]) -> None:
         """With more trials or seconds it goes on; what was judged is judged anew then, by other fresh runs."""
-        other = [key for key in data if data[key] != begun.get(key)]
-        less = [key for key in other if key not in LONGER or _limit(data[key]) < _limit(begun[key])]
+        other = [key for key in data if data[key] != stored.get(key)]
+        less = [
+            key for key in other if key not in LONGER or _limit(data[key]) < _limit(stored[key])
+        ]
         if less:
             words = ", ".join(less)
             line = f"was begun otherwise ({words}); more --trials or --seconds are possible"

@@ -22,9 +22,11 @@ def _apply(layout: Layout) -> str:
     except OSError as error:
         why = f"{layout.directory}: cannot set {name} to {wanted}: {error.strerror}"
         raise FathomError(f"{why}; is it a directory of a file system that has layouts?") from error
-    held = dict(word.partition("=")[::2] for word in now.split())
+    in_force = dict(word.partition("=")[::2] for word in now.split())
     for field, value in fields.items():
-        if held.get(field) != value:
-            there = held.get(field, "nothing")
-            raise FathomError(f"{layout.directory}: {field} is {there} after it was set to {value}")
+        if in_force.get(field) != value:
+            actual = in_force.get(field, "nothing")
+            raise FathomError(
+                f"{layout.directory}: {field} is {actual} after it was set to {value}"
+            )
     return f"{layout.directory}: {name} is {now}"

@@ -56,9 +56,9 @@ class StoredVerdicts:
     def keep(self, stack: Stack, verdict: Verdict) -> None:
         self.data.setdefault(stack.fingerprint, {})[verdict.knob] = asdict(verdict)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        aside = self.path.with_name(f"knobs.{os.getpid()}")
-        aside.write_text(json.dumps(self.data, indent=1), encoding="utf-8")
-        aside.replace(self.path)
+        temporary = self.path.with_name(f"knobs.{os.getpid()}")
+        temporary.write_text(json.dumps(self.data, indent=1), encoding="utf-8")
+        temporary.replace(self.path)
 
 
 def provable(knob: Knob) -> list[Stack]:

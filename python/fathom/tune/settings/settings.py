@@ -134,8 +134,8 @@ def _belongs(knob: Knob) -> str:
 
 
 def _near(word: str, words: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, words, 3)
-    return f"; there {'is' if len(near) == 1 else 'are'} {', '.join(near or words)}"
+    similar = difflib.get_close_matches(word, words, 3)
+    return f"; there {'is' if len(similar) == 1 else 'are'} {', '.join(similar or words)}"
 
 
 def _layers(routes: Sequence[str]) -> list[str]:

@@ -15,12 +15,12 @@ def write(base: Base, path: Path) -> int:
     """All that the store has, whole or not at all; how many."""
     entries = base.entries()
     content = {"kind": KIND, "format": FORMAT, "entries": [entry.data() for entry in entries]}
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        aside.write_text(json.dumps(content, indent=1), encoding="utf-8")
-        aside.replace(path)
+        temporary.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        temporary.replace(path)
     except OSError as error:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise FathomError(f"{path}: {error.strerror}") from error
     return len(entries)
 

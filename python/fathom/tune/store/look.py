@@ -67,8 +67,8 @@ class Lookup:
         for match in self.matches:
             if match.entry and match.distance and match.verdict != TRAIN:
                 what = " ".join(map(named, match.settings)) or "as it is"
-                near = f"{match.entry.name}, distance {match.distance.total:.3f}"
-                yield printable(f"{match.group.files}: {match.verdict}, {near}: {what}")
+                nearest_entry = f"{match.entry.name}, distance {match.distance.total:.3f}"
+                yield printable(f"{match.group.files}: {match.verdict}, {nearest_entry}: {what}")
 
     def seeds(self, space: Space) -> list[Point]:
         """Where a search in this space should begin: the settings found, at the nearest of its values."""
@@ -105,13 +105,14 @@ def look_up(
     Raises FathomError of a store or a run that cannot be read.
     """
     place = store or default_place()
-    mine = groups(run, patterns)
+    groups_of_run = groups(run, patterns)
     if not place.exists():
-        return Lookup(tuple(_nothing(group) for group in mine))
+        return Lookup(tuple(_nothing(group) for group in groups_of_run))
     base = Base(place)
     entries, stack, ranks = base.entries(), stack_of(run), ranks_of(run)
     matches = [
-        _match(one, entries, stack, machine_of(run, one.paths), ranks, accept) for one in mine
+        _match(one, entries, stack, machine_of(run, one.paths), ranks, accept)
+        for one in groups_of_run
     ]
     matches = [_at_this_size(match, run, stack, accept) for match in matches]
     return Lookup(tuple(matches), tuple(base.unread))

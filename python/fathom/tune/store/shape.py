@@ -105,15 +105,15 @@ def _shape(some: Sequence[Pattern]) -> Shape:
     for one in some:
         keys.setdefault(one.key, []).append(one)
     largest = max(one.bytes for one in some)
-    key, ours = max(
+    key, of_key = max(
         ((key, them) for key, them in keys.items() if any(one.bytes == largest for one in them)),
         key=lambda item: (_bytes(item[1]), item[0]),
     )
-    most = max(ours, key=lambda one: one.bytes)
+    most = max(of_key, key=lambda one: one.bytes)
     ranks = max(1, len(most.distribution.ranks))
     runs = [way.run for way, _ in most.access if way.run]
     total = _bytes(some)
     return Shape(
-        key, ranks, len(ours), _bytes(ours), most.bytes / ranks, min(runs, default=0),
-        _bytes(ours) / total if total else 0.0,
+        key, ranks, len(of_key), _bytes(of_key), most.bytes / ranks, min(runs, default=0),
+        _bytes(of_key) / total if total else 0.0,
     )  # fmt: skip

@@ -58,9 +58,9 @@ class Study:
     def _keep(self) -> None:
         rows = [vars(one) for one in self.done.values()]
         text = json.dumps({"format": 1, "runs": rows}, indent=1, ensure_ascii=False)
-        aside = self.file.with_suffix(".new")
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(self.file)
+        temporary = self.file.with_suffix(".new")
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(self.file)
 
     def path(self, run: str) -> Path:
         """Where a run is."""

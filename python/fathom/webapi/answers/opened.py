@@ -17,7 +17,7 @@ from fathom.errors import FathomError, UsageError
 from fathom.run import database
 from fathom.run.polite import politely
 from fathom.run.store import Run, open_run
-from fathom.tune.search.ledger import SUFFIX, there
+from fathom.tune.search.ledger import SUFFIX, open_ledger
 from fathom.webapi.answers import by_time, known, table
 from fathom.webapi.answers.table import Table
 
@@ -246,7 +246,7 @@ class Runs:
 
     def add_search(self, folder: Path) -> None:
         """A search of `fathom tune`. Errors: it is none."""
-        there(folder)
+        open_ledger(folder)
         self.searches[_free(folder.name.removesuffix(SUFFIX), self.searches)] = folder
 
     def renew(self, name: str, ready: Callable[[View], None], is_over: bool) -> None:

@@ -11,7 +11,7 @@ from fathom.tune.model import history
 from fathom.tune.model.model import fit
 from fathom.tune.model.show import NOTE, title
 from fathom.tune.search.compared import Compared
-from fathom.tune.search.ledger import Trial, there
+from fathom.tune.search.ledger import Trial, open_ledger
 from fathom.tune.search.search import in_words, planned
 from fathom.tune.search.space import Space
 from fathom.tune.search.verdict import Result, result
@@ -43,7 +43,7 @@ def searches(runs: Runs) -> list[dict[str, Any]]:
 @answer("search", of_all=True, required=("name",), name=text)
 def search(runs: Runs, name: str) -> dict[str, Any]:
     """Its knobs with their values, all trials up to now, and the proof once there is one."""
-    ledger = there(_folder(runs, name))
+    ledger = open_ledger(_folder(runs, name))
     plan, trials = planned(ledger), ledger.trials()
     if plan is None:
         raise UsageError(f"{name}: the program is looked at: there are no trials yet")

@@ -107,11 +107,11 @@ def _checked_pieces(point: Point, nprocs: int, values: Values) -> list[Piece]:
                 f"processes count from 0; say `processes: {access.process + 1};` in the options for more",
             )
         if access.processes is not None:
-            there = values.of(access.processes, 0)
-            if there != nprocs:
+            grid_size = values.of(access.processes, 0)
+            if grid_size != nprocs:
                 raise Mistake(
                     access.processes.place,
-                    f"the grid {ex.key(access.processes)} has {there} processes, the program {nprocs}",
+                    f"the grid {ex.key(access.processes)} has {grid_size} processes, the program {nprocs}",
                     "make the product of the grid nprocs, or change `processes` in the options",
                 )
     return pieces_of(point, nprocs, values)
@@ -185,8 +185,8 @@ def _check_buffers(point: Point, pieces: list[Piece], rooms: dict[tuple[int, int
 def _check_cover(
     spec: Spec, variable: Variable, written: list[Piece], length: dict[str, int], nprocs: int
 ) -> None:
-    mine = [p for p in written if p.access.variable is variable]
-    cover = Cover(extents(variable, length), mine)
+    of_variable = [p for p in written if p.access.variable is variable]
+    cover = Cover(extents(variable, length), of_variable)
     fault = cover.fault()
     if fault is None or (not fault.ranks and spec.option("gaps", "refuse") == "fill"):
         return

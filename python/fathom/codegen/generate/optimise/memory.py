@@ -14,15 +14,15 @@ LONG = 4096
 
 def in_memory(spec: Spec) -> InMemory:
     """What the rule chooses, or the option `memory` asks for. Errors: Mistake for a library that has no datatype."""
-    asked = spec.option("memory", "auto")
-    if asked == "datatype" and spec.library not in DESCRIBED:
+    choice = spec.option("memory", "auto")
+    if choice == "datatype" and spec.library not in DESCRIBED:
         raise Mistake(
             spec.options["memory"].place,
             f"{spec.library} gains nothing by a datatype: memory that is scattered would be copied as well",
             f"take the option out: it is packed; or choose {' or '.join(DESCRIBED)}",
         )
-    if asked != "auto":
-        return InMemory(asked == "packed", "as asked for")
+    if choice != "auto":
+        return InMemory(choice == "packed", "as asked for")
     if spec.library not in DESCRIBED:
         return InMemory(
             True, "what is moved lies scattered in memory; a packed copy is moved in one piece"

@@ -40,10 +40,16 @@ class Calls:
         for request in chain.from_iterable(self.transfers):
             of_rank.setdefault(request.rank, []).append(request)
         requests = []
-        for rank, mine in sorted(of_rank.items()):
-            first, end = min(r.first for r in mine), max(r.end for r in mine)
-            runs, size = sum(r.runs for r in mine), sum(r.bytes for r in mine)
-            in_memory = sum(r.in_memory for r in mine)
+        for rank, requests_of_rank in sorted(of_rank.items()):
+            first, end = (
+                min(r.first for r in requests_of_rank),
+                max(r.end for r in requests_of_rank),
+            )
+            runs, size = (
+                sum(r.runs for r in requests_of_rank),
+                sum(r.bytes for r in requests_of_rank),
+            )
+            in_memory = sum(r.in_memory for r in requests_of_rank)
             requests.append(Request(rank, first, end, runs, size, in_memory))
         return requests
 
@@ -89,11 +95,13 @@ def fills(spec: Spec, point: Point, nprocs: int) -> Calls:
                 shares[rank].append((at + begin * size, at + end * size))
         at += elements * size
     requests = []
-    for rank, mine in shares.items():
-        if mine:
-            runs = 1 if nprocs == 1 else len(mine)  # of one rank they lie side by side
-            size = sum(end - begin for begin, end in mine)
-            requests.append(Request(rank, mine[0][0], mine[-1][1], runs, size))
+    for rank, extents_of_rank in shares.items():
+        if extents_of_rank:
+            runs = 1 if nprocs == 1 else len(extents_of_rank)  # of one rank they lie side by side
+            size = sum(end - begin for begin, end in extents_of_rank)
+            requests.append(
+                Request(rank, extents_of_rank[0][0], extents_of_rank[-1][1], runs, size)
+            )
     return Calls(nprocs, [requests])
 
 
