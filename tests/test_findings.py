@@ -33,7 +33,7 @@ def concluded(
 def told(found: findings.Findings) -> str:
     return "\n".join(
         f"{one.rule.name}: {one.lost} s: {sentence(one.rule.says, one.values)}"
-        for one in found.found
+        for one in found.conclusions
     )
 
 
@@ -53,7 +53,7 @@ def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path)
     rules = findings.catalogue()
     its_own = [path for path in rules if path.stem == pair.finding]
     guilty, _ = concluded(pair, pair.guilty, tmp_path / "guilty", its_own)
-    said = [one for one in guilty.found if one.rule.name == pair.finding]
+    said = [one for one in guilty.conclusions if one.rule.name == pair.finding]
     assert said, f"not found of the guilty program:\n{told(guilty)}"
     says = pair.says.replace("{tmp}", str(tmp_path / "guilty" / "data"))
     assert any(says in sentence(one.rule.says, one.values) for one in said), told(guilty)
@@ -63,7 +63,7 @@ def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path)
     innocent, seconds = concluded(pair, pair.innocent, tmp_path / "innocent", rules)
     wrong = [
         one
-        for one in innocent.found
+        for one in innocent.conclusions
         if one.rule.name == pair.finding
         or (one.rule.name not in pair.also and (one.lost or 0) > MUCH * seconds)
     ]

@@ -173,7 +173,7 @@ def hangs(run: Path) -> list[findings.Finding]:
     rules = [path for path in findings.catalogue() if path.stem == "hang"]
     asked = findings.find(fathom.open(run), rules)
     assert not asked.broken, asked.broken
-    return asked.found
+    return asked.conclusions
 
 
 def assert_lasts(connection: Any, op: str, waited: int, ranks: tuple[int, ...] = (0, 1)) -> None:

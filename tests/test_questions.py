@@ -12,7 +12,7 @@ from pathlib import Path
 import fathom
 import pytest
 from fathom.__main__ import main
-from fathom.analysis import Remembered, accesses, closer
+from fathom.analysis import Remembered, accesses, next_selection
 from fathom.analysis.answers import Answers, answers
 from fathom.analysis.own import own
 from harness import needs, paths
@@ -253,7 +253,7 @@ def next_command(run: str, directory: Path) -> list[str]:
 )
 def test_two_steps_lead_from_counters_to_the_guilty_lines(kernel: Kernel, tmp_path: Path) -> None:
     """The paper's procedure: totals of all ranks, files on those that dominate, calls on the files that do."""
-    assert closer.level(trace(kernel, "job", tmp_path)) == "job"
+    assert next_selection.level(trace(kernel, "job", tmp_path)) == "job"
     for step, level in (("job", "file"), ("job.2", "call")):
         command = next_command(step, tmp_path)
         subprocess.run(
@@ -265,7 +265,7 @@ def test_two_steps_lead_from_counters_to_the_guilty_lines(kernel: Kernel, tmp_pa
             stdout=subprocess.DEVNULL,
         )
         source = Remembered(fathom.open(tmp_path / command[command.index("-o") + 1]))
-        assert closer.level(source) == level
+        assert next_selection.level(source) == level
     found = answers(source)
     check_lines(found, kernel, 1 if kernel.moving == "one" else 4)
     # Little was looked at, all was counted.

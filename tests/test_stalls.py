@@ -67,7 +67,7 @@ def said(run: Run) -> dict[tuple[str, str], str]:
         (one.rule.name, str(next((one.values[n] for n in named if n in one.values), ""))): sentence(
             one.rule.says, one.values
         )
-        for one in found.found
+        for one in found.conclusions
         if one.rule.name not in MEETINGS
     }
 

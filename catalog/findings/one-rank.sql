@@ -30,7 +30,7 @@ others as (
 	from {waited} as w, most
 	where w.process <> most.process
 ),
-said as materialized (
+suspects as materialized (
 	select
 		process,
 		rank,
@@ -46,4 +46,4 @@ said as materialized (
 	where others > 0 and bytes > 0 and most >= 0.95 * bytes
 		and least(seconds * others / (others + 1), waited) > greatest(0.01, (select duration / 1e11 from runs))
 )
-select said.* exclude (process), e.calls from said left join ({worst}) as e using (process)
+select suspects.* exclude (process), e.calls from suspects left join ({worst}) as e using (process)

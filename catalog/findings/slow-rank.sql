@@ -32,7 +32,7 @@ compared as (
 	select *, seconds / expected as times, quantile_cont(seconds / expected, 0.75) over () as most_others
 	from of_process
 ),
-said as materialized (
+suspects as materialized (
 	select *, seconds - expected as lost
 	from compared
 	where times >= 2 and typical >= 1.5 and times >= 1.5 * most_others and lost > greatest(0.01, (select duration / 1e11 from runs))
@@ -48,5 +48,5 @@ select
 	s.expected,
 	s.lost,
 	e.calls
-from said as s join processes as p using (process) left join nodes as h using (node) left join ({worst}) as e using (process)
+from suspects as s join processes as p using (process) left join nodes as h using (node) left join ({worst}) as e using (process)
 order by s.lost desc

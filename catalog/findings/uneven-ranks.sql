@@ -53,7 +53,7 @@ whole as (
 waiting as (
 	select median(o.waited) / 1e9 as waited from of_rank as o, whole where o.process <> whole.process
 ),
-said as materialized (
+suspects as materialized (
 	select
 		whole.*,
 		most / mean_work as times,
@@ -63,4 +63,4 @@ said as materialized (
 	where ranks > 1 and most > 1.5 * mean_work and coalesce(share, 0) < 0.95
 		and least(most - mean_work, waited) > greatest(0.01, (select duration / 1e11 from runs))
 )
-select said.*, e.calls from said left join ({worst}) as e using (process)
+select suspects.*, e.calls from suspects left join ({worst}) as e using (process)

@@ -197,7 +197,7 @@ class Run(store.Run):
         if found.broken:
             path, why = next(iter(found.broken.items()))
             raise UsageError(why if why.startswith(path) else f"{path}: {why}")
-        rows = [words.as_json(one) | {"calls": one.calls} for one in found.found]
+        rows = [words.as_json(one) | {"calls": one.calls} for one in found.conclusions]
         return pa.Table.from_pylist(rows, schema=FOUND)
 
 

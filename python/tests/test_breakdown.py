@@ -11,10 +11,10 @@ from typing import Any
 import fathom
 import pytest
 from fathom.__main__ import main
-from fathom.analysis import closer
+from fathom.analysis import next_selection
 from fathom.analysis.breakdown import BINS, KEYS, breakdown
 from fathom.errors import NotRecorded
-from fathom.pages import closer as words
+from fathom.pages import next_selection as words
 from schema import counters_of, write_run
 
 RUN = 1000
@@ -175,13 +175,13 @@ def counted_run(folder: Path, *, with_files: bool) -> Any:
 
 
 def test_job_leads_to_files_on_the_rank_that_dominates(tmp_path: Path) -> None:
-    step = closer.step(counted_run(tmp_path, with_files=False))
+    step = next_selection.step(counted_run(tmp_path, with_files=False))
     assert (step.level, step.ranks, step.files) == ("file", [1], None)
     assert tomllib.loads(words.selection(step, "r")) == {"job": {}, "file": {"ranks": "1"}}
 
 
 def test_files_lead_to_calls(tmp_path: Path) -> None:
-    step = closer.step(counted_run(tmp_path, with_files=True))
+    step = next_selection.step(counted_run(tmp_path, with_files=True))
     assert tomllib.loads(words.selection(step, "r")) == {
         "job": {},
         "file": {},
@@ -191,11 +191,11 @@ def test_files_lead_to_calls(tmp_path: Path) -> None:
 
 
 def test_calls_lead_nowhere(tmp_path: Path) -> None:
-    assert closer.step(run_of(tmp_path, random_calls(random.Random(1)))).level == "none"
+    assert next_selection.step(run_of(tmp_path, random_calls(random.Random(1)))).level == "none"
 
 
 def test_hostile_names_stay_toml() -> None:
-    step = closer.Step("call", None, None, ['*/a"\\\n\x1b*'], 1.0)
+    step = next_selection.Step("call", None, None, ['*/a"\\\n\x1b*'], 1.0)
     assert tomllib.loads(words.selection(step, "r"))["call"]["files"] == ['*/a"\\\n\x1b*']
     assert words.next_name("s3d") == "s3d.2"
     assert words.next_name("s3d.9") == "s3d.10"

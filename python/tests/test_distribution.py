@@ -9,7 +9,7 @@ import fathom
 import pytest
 from decompositions import RANKS, Decomposition, Tables
 from expansion import expand, is_regular, to_bytes
-from fathom.analysis.distribution.found import patterns
+from fathom.analysis.distribution.patterns import patterns
 from fathom.pages import patterns as view
 from schema import counters_of, write_run
 

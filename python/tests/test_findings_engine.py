@@ -62,7 +62,7 @@ def find(path: Path, *files: Path) -> findings.Findings:
 
 
 def test_the_most_seconds_come_first_with_their_lines(path: Path, tmp_path: Path) -> None:
-    found = find(path, finding(tmp_path, "much")).found
+    found = find(path, finding(tmp_path, "much")).conclusions
     assert [(one.lost, one.sure, one.calls) for one in found] == [(2, 0.5, [1, 2]), (1, 0.5, [3])]
     assert [sentence(one.rule.says, one.values) for one in found] == [
         "pwrite took 2 s in 2 calls",
@@ -73,13 +73,13 @@ def test_the_most_seconds_come_first_with_their_lines(path: Path, tmp_path: Path
 
 def test_dangers_come_last_and_a_column_says_how_sure(path: Path, tmp_path: Path) -> None:
     sql = "select null as lost, 0.9 as sure union all select 1.5, null"
-    found = find(path, finding(tmp_path, "mixed", sql)).found
+    found = find(path, finding(tmp_path, "mixed", sql)).conclusions
     assert [(one.lost, one.sure) for one in found] == [(1.5, 0.5), (None, 0.9)]
 
 
 def test_what_loses_next_to_nothing_is_not_said(path: Path, tmp_path: Path) -> None:
     sql = "select unnest([0.0099, 0.0101]) as lost"
-    assert [one.lost for one in find(path, finding(tmp_path, "noise", sql)).found] == [0.0101]
+    assert [one.lost for one in find(path, finding(tmp_path, "noise", sql)).conclusions] == [0.0101]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_one_long_call_is_no_habit(
         ],
     )
     file = finding(tmp_path, "one", f"select {lost} as lost, {calls}::ubigint[] as calls")
-    assert bool(find(path, file).found) == said
+    assert bool(find(path, file).conclusions) == said
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_broken_finding_is_said_and_the_others_are_kept(path: Path, tmp_path: 
     }
     files = [finding(tmp_path, name, sql) for name, sql in wrong.items()]
     found = find(path, *files, finding(tmp_path, "good"))
-    assert {one.rule.name for one in found.found} == {"good"}
+    assert {one.rule.name for one in found.conclusions} == {"good"}
     says = {Path(file).stem: why for file, why in found.broken.items()}
     assert says.keys() == wrong.keys()
     for name, part in {
@@ -180,7 +180,7 @@ def test_a_run_of_counters_only_is_asked_what_counters_can_answer(tmp_path: Path
     header = HEADER.replace("-- seen", "-- needs:  counters\n-- seen")
     files = [finding(tmp_path, "calls"), finding(tmp_path, "counters", by_time, header)]
     found = find(path, *files)
-    assert [(one.rule.name, one.lost) for one in found.found] == [("counters", 3)]
+    assert [(one.rule.name, one.lost) for one in found.conclusions] == [("counters", 3)]
     assert found.without == {"calls": ["calls"]}
 
 
@@ -188,7 +188,7 @@ def test_all_findings_hold_of_a_run_without_anything(tmp_path: Path) -> None:
     path = write_run(tmp_path / "empty.fathom", runs=[{"name": "empty"}])
     found = find(path, *findings.catalogue())
     assert not found.broken
-    assert not found.found
+    assert not found.conclusions
 
 
 def test_all_findings_hold_of_small_runs(run_directory: Path) -> None:
@@ -254,7 +254,7 @@ def test_the_page_of_many_events_names_the_command_only(
 def test_no_more_can_be_won_than_the_run_lasted(path: Path, tmp_path: Path) -> None:
     """Threads side by side, or estimates of a log of sums, come to more."""
     file = finding(tmp_path, "much", BY_OP.replace("seconds as lost", "9 * seconds as lost"))
-    assert [one.lost for one in find(path, file).found] == [10, 9]
+    assert [one.lost for one in find(path, file).conclusions] == [10, 9]
 
 
 def test_what_is_not_known_is_left_out_of_a_sentence() -> None:
@@ -272,6 +272,6 @@ def test_one_rank_without_communication_claims_no_waiting(tmp_path: Path) -> Non
         files=[{"file": 0, "path": "/d/f", "kind": "regular"}], calls=calls,
         counters=counters_of(calls),
     )  # fmt: skip
-    (one,) = find(run, places.catalog() / "findings" / "one-rank.sql").found
+    (one,) = find(run, places.catalog() / "findings" / "one-rank.sql").conclusions
     said = sentence(one.rule.says, one.values)
     assert said.endswith("in 3 s; how long the others waited was not recorded")

@@ -7,7 +7,7 @@ import fathom
 import pytest
 from expansion import expand
 from fathom.__main__ import main
-from fathom.analysis.distribution import found, steps
+from fathom.analysis.distribution import patterns, steps
 from fathom.analysis.distribution.strides import Nest, array_of, settled
 from fathom.pages import patterns as view
 from schema import counters_of, write_run
@@ -43,7 +43,7 @@ def run_of(
 
 
 def values(path: Path) -> dict[str, Any]:
-    return view.as_json(found.patterns(fathom.open(path)), "r", None)
+    return view.as_json(patterns.patterns(fathom.open(path)), "r", None)
 
 
 def written(process: int, first: int, size: int, number: int = 1, **more: Any) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def test_only_a_part_is_looked_at(
 ) -> None:
     calls = [written(p, (2 * n + p) * 8, 8, n) for p in range(2) for n in range(1, 101)]
     streams = [{"stream": p, "process": p, "events": 101} for p in range(2)]
-    monkeypatch.setattr(found, "CALLS", 50)
+    monkeypatch.setattr(patterns, "CALLS", 50)
     assert main(["patterns", str(run_of(tmp_path, calls, streams=streams))]) == 0
     page = capsys.readouterr().out
     assert "all but the first 25 % of each thread's calls" in page

@@ -126,7 +126,7 @@ def rows(run: Path, folder: Path, sql: str) -> list[dict[str, Any]]:
     rule.write_text(HEADER + sql)
     found = findings.find(fathom.open(run), [rule])
     assert not found.broken
-    return [one.values for one in found.found]
+    return [one.values for one in found.conclusions]
 
 
 def test_each_collective_is_what_its_parts_say(many: list[list[Part]], tmp_path: Path) -> None:

@@ -599,7 +599,7 @@ def test_knobs_are_of_the_library_that_locks(
     )  # fmt: skip
     (one,) = findings.find(
         fathom.open(run), [places.catalog() / "findings" / "time-in-locks.sql"]
-    ).found
+    ).conclusions
     said = sentence(one.rule.knob, one.values)
     assert said.startswith(knob)
     assert bool(said) == bool(knob)

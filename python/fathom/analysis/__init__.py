@@ -42,7 +42,7 @@ class Remembered:
 
 def compose(text: str, part: Callable[[str], str]) -> str:
     """A statement whose `{PART}` are put in; what is put in is not looked through again."""
-    return re.sub(r"\{(\w[\w/]*)\}", lambda found: part(found[1]), text)
+    return re.sub(r"\{(\w[\w/]*)\}", lambda match: part(match[1]), text)
 
 
 @cache

@@ -160,12 +160,12 @@ def library(source: Source) -> Library:
     spent = sum(row["time"] for row in data)
     together = sum(row["time"] for row in data if row["collective"])
     # Sums of collective and independent calls, as a log of Darshan has them, bear no function's name.
-    told = all(row["op"].startswith("MPI_") for row in data)
+    are_functions = all(row["op"].startswith("MPI_") for row in data)
     return Library(
         layers=layers,
         stack=stack,
         mpiio=[row["op"] for row in functions],
-        collective=together / spent if spent and told else None,
+        collective=together / spent if spent and are_functions else None,
         collective_calls=_collective_calls(source),
     )
 
@@ -181,15 +181,15 @@ def ranks(source: Source) -> Ranks:
     mpi = has_ranks(source)
     calling, moved = (_dominance(source, amounts, mpi) for amounts in ("own_units", "moved_units"))
     by_bytes = moved["how"] != "none"
-    found = moved if by_bytes else calling
+    dominant = moved if by_bytes else calling
     units = source.sql(statement("own_spread"))["units"][0].as_py()
     in_run = source.sql("select ranks from runs")["ranks"][0].as_py() if mpi else None
     (in_part,) = source.sql(statement("in_part")).to_pylist()
     return Ranks(
         of=units,
-        kind=found["how"],
-        who=found["units"],
-        share=found["share"],
+        kind=dominant["how"],
+        who=dominant["units"],
+        share=dominant["share"],
         by="bytes" if by_bytes else "time",
         callers=calling["callers"],
         calling=calling["how"],
@@ -202,8 +202,8 @@ def ranks(source: Source) -> Ranks:
 
 def _dominance(source: Source, amounts: str, mpi: bool) -> dict[str, Any]:
     text = statement("dominance", amounts=statement(amounts), hold=str(HOLD), like=str(LIKE))
-    found: dict[str, Any] = source.sql(text, ranks=mpi).to_pylist()[0]
-    return found
+    row: dict[str, Any] = source.sql(text, ranks=mpi).to_pylist()[0]
+    return row
 
 
 def operation(source: Source) -> Operation:

@@ -70,10 +70,10 @@ KEYS = {
 
 
 def _columns(keys: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for key in keys:
-        found |= KEYS[key].columns
-    return found
+        columns |= KEYS[key].columns
+    return columns
 
 
 def _tells_layers(keys: Sequence[str]) -> bool:

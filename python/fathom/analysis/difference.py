@@ -155,20 +155,20 @@ def ranks(a: Side, b: Side) -> pa.Table:
 
 def _settings(side: Side) -> dict[tuple[str, str], str]:
     """What a run was started with."""
-    manifest, found = side.manifest, {}
-    found["run", "directory"] = str(manifest.get("directory", ""))
-    found["run", "launcher"] = str(manifest.get("launcher", ""))
+    manifest, settings = side.manifest, {}
+    settings["run", "directory"] = str(manifest.get("directory", ""))
+    settings["run", "launcher"] = str(manifest.get("launcher", ""))
     for name, value in manifest.get("environment", {}).items():
-        found["environment", name] = str(value)
+        settings["environment", name] = str(value)
     for name, value in manifest.get("configuration", {}).items():
         if name not in ("ring", "library"):
-            found["recording", name] = " ".join(value) if isinstance(value, list) else str(value)
-    found["version", "fathom"] = str(manifest.get("fathom", ""))
+            settings["recording", name] = " ".join(value) if isinstance(value, list) else str(value)
+    settings["version", "fathom"] = str(manifest.get("fathom", ""))
     for name, value in manifest.get("versions", {}).items():
-        found["version", name] = str(value)
+        settings["version", name] = str(value)
     for name, values in _distinct(side.source).items():
-        found[name] = values
-    return {key: value for key, value in found.items() if value}
+        settings[name] = values
+    return {key: value for key, value in settings.items() if value}
 
 
 def _commands(a: Side, b: Side) -> tuple[str, str]:
@@ -254,21 +254,21 @@ def _facts(side: Side) -> dict[str, Any]:
 def incomparable(a: Side, b: Side) -> list[str]:
     """Why differences between these runs may not mean what they seem to; one sentence each."""
     first, second = _facts(a), _facts(b)
-    said = [
+    reasons = [
         f"other {words}: {first[key] or 'none'} and {second[key] or 'none'}"
         for key, words in (("programs", "programs"), ("ranks", "numbers of ranks"))
         if first[key] != second[key]
     ]
     if first["layers"] != second["layers"]:
-        said.append(f"other layers recorded: {_only(a, b, first['layers'], second['layers'])}")
+        reasons.append(f"other layers recorded: {_only(a, b, first['layers'], second['layers'])}")
     if first["chosen"] != second["chosen"]:
-        said.append("other ranks or files were chosen to be recorded (see the configuration)")
+        reasons.append("other ranks or files were chosen to be recorded (see the configuration)")
     if abs(first["coverage"] - second["coverage"]) > APART:
         shares = " and ".join(f"{100 * side['coverage']:.0f} %" for side in (first, second))
-        said.append(
+        reasons.append(
             f"coverage differs: {shares} of the calls are in full; sums agree, unions of threads may not"
         )
-    return said + [
+    return reasons + [
         line for side, facts in ((a, first), (b, second)) for line in _lacking(side, facts)
     ]
 
@@ -299,10 +299,10 @@ def _only(a: Side, b: Side, first: Sequence[str], second: Sequence[str]) -> str:
 
 def slower(table: pa.Table, percent: float) -> list[str]:
     """Which of run time and I/O time of the mean rank grew by more than this; of `whole`."""
-    found = []
+    grown = []
     for row in table.to_pylist():
         if row["quantity"] in (RUN, MEAN) and row["seconds_b"] > row["seconds_a"] * (
             1 + percent / 100
         ):
-            found.append(row["quantity"])
-    return found
+            grown.append(row["quantity"])
+    return grown

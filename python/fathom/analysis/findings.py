@@ -68,15 +68,15 @@ class Finding:
 class Findings:
     """All that was found, the most seconds first, and what could not be asked."""
 
-    found: list[Finding]
-    asked: int
+    conclusions: list[Finding]
+    rules_asked: int
     without: dict[str, list[str]]  # what the run lacks -> names of the rules that need it
     broken: dict[str, str]  # path of a file -> what is wrong with it
 
 
 def _header(path: Path, text: str) -> tuple[dict[str, str], str]:
     """`-- key: value` lines at the top, a value going on in lines indented deeper; then the SQL."""
-    said: dict[str, str] = {}
+    fields: dict[str, str] = {}
     key = ""
     lines = text.splitlines()
     end = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
@@ -87,35 +87,35 @@ def _header(path: Path, text: str) -> tuple[dict[str, str], str]:
             if key not in KEYS + OPTIONAL:
                 known = ", ".join(KEYS + OPTIONAL)
                 raise UsageError(f"{path}:{number}: no key '{key}' in a finding; there are {known}")
-            said[key] = entry[2]
+            fields[key] = entry[2]
         elif key and re.match(r"--\s{2,}\S", line):
-            said[key] += " " + line.removeprefix("--").strip()
+            fields[key] += " " + line.removeprefix("--").strip()
         else:
             raise UsageError(f"{path}:{number}: '-- key: value' is expected, then the SQL")
-    return said, "\n".join(lines[end:])
+    return fields, "\n".join(lines[end:])
 
 
 def read(path: Path) -> Rule:
     """One file. Errors: UsageError with file and line."""
     try:
-        said, sql = _header(path, path.read_text(encoding="utf-8"))
+        fields, sql = _header(path, path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: {error}") from error
-    missing = [key for key in KEYS if not said.get(key)]
+    missing = [key for key in KEYS if not fields.get(key)]
     if missing or not sql.strip():
         raise UsageError(f"{path}: a finding needs {', '.join(missing) or 'its SQL'}")
     try:
-        sure = float(said["sure"])
+        sure = float(fields["sure"])
     except ValueError:
         sure = -1.0
     if not 0 <= sure <= 1:
-        raise UsageError(f"{path}: sure is a number from 0 to 1, not '{said['sure']}'")
-    needs = frozenset(re.split(r"[,\s]+", said.get("needs", "calls").strip()))
+        raise UsageError(f"{path}: sure is a number from 0 to 1, not '{fields['sure']}'")
+    needs = frozenset(re.split(r"[,\s]+", fields.get("needs", "calls").strip()))
     if needs - NEEDS:
         raise UsageError(
             f"{path}: needs is of {', '.join(sorted(NEEDS))}; not '{min(needs - NEEDS)}'"
         )
-    words = {key: said.get(key, "") for key in (*KEYS, "knob", "ompio") if key != "sure"}
+    words = {key: fields.get(key, "") for key in (*KEYS, "knob", "ompio") if key != "sure"}
     return Rule(path=path, sure=sure, needs=needs - {"counters"}, sql=sql, **words)
 
 
@@ -323,7 +323,7 @@ def _located(finding: Finding, lines: dict[int, str]) -> Finding:
 def find(run: Run, paths: Sequence[Path]) -> Findings:
     """Asks every rule. A file that is no finding, or whose SQL fails, is said and the others are asked."""
     asked = Asked(run)
-    found: list[Finding] = []
+    conclusions: list[Finding] = []
     without: dict[str, list[str]] = {}
     broken: dict[str, str] = {}
     for path in paths:
@@ -333,12 +333,14 @@ def find(run: Run, paths: Sequence[Path]) -> Findings:
             if lacking:
                 without.setdefault(lacking, []).append(rule.name)
                 continue
-            found += [_finding(asked.here(rule), row) for row in asked.rows(rule)]
+            conclusions += [_finding(asked.here(rule), row) for row in asked.rows(rule)]
         except FathomError as error:
             broken[str(path)] = str(error)
-    around = _around(run, _examples(found))
-    found = _habits(asked, found, around)
-    lines = _lines(run, _examples(found), around)
+    around = _around(run, _examples(conclusions))
+    conclusions = _habits(asked, conclusions, around)
+    lines = _lines(run, _examples(conclusions), around)
     # Dangers, which lose no time, come after all that does.
-    ranked = sorted(found, key=lambda one: (-(one.lost or 0.0), -one.sure, one.rule.name))
-    return Findings([_located(one, lines) for one in ranked], len(paths), without, broken)
+    ranked = sorted(
+        conclusions, key=lambda finding: (-(finding.lost or 0.0), -finding.sure, finding.rule.name)
+    )
+    return Findings([_located(finding, lines) for finding in ranked], len(paths), without, broken)

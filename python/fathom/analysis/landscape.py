@@ -59,8 +59,8 @@ def together(source: Source, layer: str | None = None) -> dict[str, Any]:
         time_by=_dominant("busy"),
         bytes_by=_dominant("bytes_read + bytes_written"),
     )
-    found: dict[str, Any] = source.sql(text, **values).to_pylist()[0]
-    return found
+    row: dict[str, Any] = source.sql(text, **values).to_pylist()[0]
+    return row
 
 
 def _dominant(amount: str) -> str:
@@ -98,15 +98,15 @@ def _layers(
     return sorted(layers, key=_place), sorted(mpiio)
 
 
-def _dominance(prefix: str, found: Mapping[str, Any], alike: bool) -> dict[str, Any]:
+def _dominance(prefix: str, dominant: Mapping[str, Any], alike: bool) -> dict[str, Any]:
     """Who dominates, the ranks as `--ranks` has them; not known where of some ranks less is known than of others."""
     if not alike:
-        found = {"how": "unknown", "units": [], "share": None}
+        dominant = {"how": "unknown", "units": [], "share": None}
     return {
-        f"{prefix}_by": found["how"],
-        f"{prefix}_by_count": len(found["units"]),
-        f"{prefix}_by_ranks": ranklist.compress(found["units"]),
-        f"{prefix}_by_share": found["share"],
+        f"{prefix}_by": dominant["how"],
+        f"{prefix}_by_count": len(dominant["units"]),
+        f"{prefix}_by_ranks": ranklist.compress(dominant["units"]),
+        f"{prefix}_by_share": dominant["share"],
     }
 
 
@@ -142,11 +142,11 @@ def files_told(source: Source, layer: str | None = None) -> bool:
 
 def opens(source: Source) -> dict[str, Any]:
     """Opens of files, and the most in any second: from calls, or estimated where some are in counters only."""
-    found = source.sql(statement("opens_peak")).to_pylist()[0]
+    row = source.sql(statement("opens_peak")).to_pylist()[0]
     return {
-        "opens": found["opens"],
-        "peak_opens_per_second": found["peak"],
-        "peak_opens_from": "counters" if found["counted"] else "calls",
+        "opens": row["opens"],
+        "peak_opens_per_second": row["peak"],
+        "peak_opens_from": "counters" if row["counted"] else "calls",
     }
 
 
@@ -213,13 +213,13 @@ def groups(
     and of each operation; bytes_read, bytes_written. The first of `globs` (name, glob) that a path or its last
     part matches names its group, no other file is in any; without globs the suffix does, else the name."""
     count = max(1, together(source, layer)["units"])
-    found: dict[str, dict[str, Any]] = {}
+    by_group: dict[str, dict[str, Any]] = {}
     keys = ("time", *OPERATIONS, "bytes_read", "bytes_written")
     for row in _io(source, "landscape_files", layer):
         name = _named(row["path"], globs) if globs else row["file_group"]
         if name is None:
             continue
-        group = found.setdefault(name, dict.fromkeys(("files", *keys), 0))
+        group = by_group.setdefault(name, dict.fromkeys(("files", *keys), 0))
         group["files"] += 1
         for key in keys:
             group[key] += row[key]
@@ -232,7 +232,7 @@ def groups(
             "bytes_read": group["bytes_read"],
             "bytes_written": group["bytes_written"],
         }
-        for name, group in sorted(found.items(), key=lambda item: (-item[1]["time"], item[0]))
+        for name, group in sorted(by_group.items(), key=lambda item: (-item[1]["time"], item[0]))
     ]
 
 

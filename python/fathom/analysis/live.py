@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 #: Not I/O of a layer: Fathom's own work, regions of the program, threads and locks.
 NO_IO = ("fathom", "user", "threads")
 #: Looks that the course of throughput is kept of.
-KEPT = 600
+MOST_LOOKS = 600
 
 
 @dataclass
@@ -149,7 +149,7 @@ class Course:
     """A run as it goes on. `add` each look once, in order."""
 
     look: Mapping[str, Any] = field(default_factory=dict)
-    rates: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
+    rates: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_LOOKS))
     tracing_seconds: float = 0.0
     _totals: dict[str, dict[str, Sum]] = field(default_factory=lambda: {by: {} for by in BY})
     _open: list[Row] = field(default_factory=list)

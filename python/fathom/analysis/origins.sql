@@ -8,7 +8,7 @@ with lowest as (
 		and {of_files}
 		and (c.enclosing_layer, c.enclosing) not in (select (layer, op) from ops where kind = 'comm')
 ),
-made as (
+by_caller as (
 	select
 		layer,
 		kind as operation,
@@ -28,8 +28,8 @@ callers as (
 	from counters as c left join files as f using (file)
 	group by all
 )
-select made.*, callers.caller_time
-from made left join callers
-	on made.caller_layer = callers.caller_layer and made.caller = callers.caller
-	and made.file_group is not distinct from callers.file_group
-order by made.time desc, made.bytes desc, made.layer, made.operation, made.caller, made.file_group
+select by_caller.*, callers.caller_time
+from by_caller left join callers
+	on by_caller.caller_layer = callers.caller_layer and by_caller.caller = callers.caller
+	and by_caller.file_group is not distinct from callers.file_group
+order by by_caller.time desc, by_caller.bytes desc, by_caller.layer, by_caller.operation, by_caller.caller, by_caller.file_group

@@ -111,8 +111,8 @@ def busy_of(source: Source, layer: str) -> int | None:
     (alone,) = source.sql(statement("busy_alone"), layer=layer).to_pylist()
     if alone["alone"]:
         return int(alone["busy"])
-    found = source.sql(statement("busy"), layer=layer)["busy"][0].as_py()
-    return None if found is None else int(found)
+    busy = source.sql(statement("busy"), layer=layer)["busy"][0].as_py()
+    return None if busy is None else int(busy)
 
 
 def union_seconds(source: Source) -> float:
@@ -132,11 +132,11 @@ def union_seconds(source: Source) -> float:
 
 def everyone(source: Source) -> list[int]:
     """Ranks of the job, or, outside MPI, processes that made I/O calls."""
-    found = source.sql(f"select unit from ({statement('everyone')}) order by unit")
-    return list(found["unit"].to_pylist())
+    units = source.sql(f"select unit from ({statement('everyone')}) order by unit")
+    return list(units["unit"].to_pylist())
 
 
 def has_ranks(source: Source) -> bool:
     """Is it a run of MPI?"""
-    found = source.sql("select count(rank) > 0 as ranks from processes")
-    return bool(found["ranks"][0].as_py())
+    rows = source.sql("select count(rank) > 0 as ranks from processes")
+    return bool(rows["ranks"][0].as_py())

@@ -48,9 +48,9 @@ def files(
     alike = {
         key: path for path in sorted(here - there) if (key := _moved(path, [a for a, _ in pairs]))
     }
-    found = {path: path for path in here & there}
+    paired = {path: path for path in here & there}
     for path in sorted(there - here):
         key = _moved(path, [b for _, b in pairs])
         if key in alike:
-            found[path] = alike.pop(key)
-    return found
+            paired[path] = alike.pop(key)
+    return paired

@@ -54,18 +54,20 @@ def _named(ranks: Sequence[int]) -> str:
 
 def in_part(source: Source, manifest: Mapping[str, Any]) -> list[str]:
     """A sentence for each way in which less is known of some ranks or files than of others."""
-    said = []
+    sentences = []
     (run,) = source.sql("select ranks, ranks_seen from runs").to_pylist()
     (less,) = source.sql(statement("in_part")).to_pylist()
     if less["ranks_missing"]:
-        said.append(of_ranks(run["ranks_seen"], run["ranks"]))
+        sentences.append(of_ranks(run["ranks_seen"], run["ranks"]))
     elif less["files"]:
-        said.append(NOT_ALIKE)
+        sentences.append(NOT_ALIKE)
     elif less["calls"]:
-        said.append(NOT_IN_FULL)
+        sentences.append(NOT_IN_FULL)
     if went_past(source):
-        said.append(WENT_PAST)
+        sentences.append(WENT_PAST)
     globs = manifest.get("configuration", {}).get("files", [])
     if globs:
-        said.append(f"files were chosen ({' '.join(globs)}); of calls on others nothing is known")
-    return said
+        sentences.append(
+            f"files were chosen ({' '.join(globs)}); of calls on others nothing is known"
+        )
+    return sentences

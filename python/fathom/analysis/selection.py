@@ -25,10 +25,10 @@ def whole(name: str, word: str, least: int = 0, most: int = MOST) -> int:
 
 
 def _times(name: str, word: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(-?[0-9]+)-(-?[0-9]+)", word, re.ASCII)
-    if not found:
+    match = re.fullmatch(r"(-?[0-9]+)-(-?[0-9]+)", word, re.ASCII)
+    if not match:
         raise UsageError(f"{name}={word[:40]!r}: two times are expected, ns from the start: A-B")
-    first, last = (whole(name, end, least=-MOST) for end in found.groups())
+    first, last = (whole(name, end, least=-MOST) for end in match.groups())
     if last <= first:
         raise UsageError(f"{name}={word[:40]!r}: it ends before it begins")
     return first, last
@@ -36,15 +36,17 @@ def _times(name: str, word: str) -> tuple[int, int]:
 
 def ranges(name: str, word: str) -> Ranges:
     """Numbers as `0-63:8,70`, or UsageError."""
-    found = [
+    matches = [
         re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part, re.ASCII) for part in word.split(",")
     ]
     numbers = []
-    for one in found:
-        if one is None:
+    for match in matches:
+        if match is None:
             raise UsageError(f"{name}={word[:40]!r}: numbers are expected, as 0-63:8,70")
-        first = whole(name, one[1])
-        numbers.append((first, whole(name, one[2] or one[1]), whole(name, one[3] or "1", least=1)))
+        first = whole(name, match[1])
+        numbers.append(
+            (first, whole(name, match[2] or match[1]), whole(name, match[3] or "1", least=1))
+        )
     return tuple(numbers)
 
 

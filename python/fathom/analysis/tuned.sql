@@ -1,5 +1,5 @@
 -- What settings of the run (fathom run --tuned) came to: set, or left and why; of hints, what the library says is in force.
-with told as (
+with tuned as (
 	select file, object, substr(key, 7) as setting,
 		split_part(value, '; left: ', 1) as value,
 		nullif(split_part(value, '; left: ', 2), '') as reason
@@ -29,7 +29,7 @@ select
 	count(distinct t.file) as files,
 	count(distinct t.object) as objects,
 	any_value(o.name) as example
-from told as t
+from tuned as t
 left join objects as o on o.object = t.object
 left join in_force as f on f.object = t.object and f.key = t.setting
 left join asked as a on a.object = t.object and a.key = t.setting and a.value = t.value

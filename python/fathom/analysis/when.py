@@ -88,7 +88,7 @@ def lines(source: Source) -> list[Line]:
     rows, width = heat(source)[1], _width(run_seconds(source))
     spent = _spent(rows, "ranks") / width
     named = rows.select(["line", "first_unit", "last_unit", "units"]).to_pylist()
-    found = {row["line"]: row for row in named if row["line"] is not None}
+    by_line = {row["line"]: row for row in named if row["line"] is not None}
     return [
         Line(
             row["first_unit"],
@@ -96,22 +96,22 @@ def lines(source: Source) -> list[Line]:
             row["units"],
             (spent[at] / row["units"]).tolist(),
         )
-        for at, row in sorted(found.items())
+        for at, row in sorted(by_line.items())
     ]
 
 
 def _bursts(parts: Sequence[float]) -> list[tuple[int, int]]:
     """Stretches [from, to) of parts with I/O; one part without does not end a stretch."""
     least = ACTIVE * max(parts)
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     for number, value in enumerate(parts):
         if value <= 0 or value < least:
             continue
-        if found and number - found[-1][1] <= 1:
-            found[-1] = (found[-1][0], number + 1)
+        if stretches and number - stretches[-1][1] <= 1:
+            stretches[-1] = (stretches[-1][0], number + 1)
         else:
-            found.append((number, number + 1))
-    return found
+            stretches.append((number, number + 1))
+    return stretches
 
 
 def _period(bursts: Sequence[tuple[int, int]]) -> float | None:

@@ -13,7 +13,7 @@ import json
 import fathom
 from fathom.analysis import Remembered
 from fathom.analysis.distribution.choice import check_any, of_files
-from fathom.analysis.distribution.found import patterns
+from fathom.analysis.distribution.patterns import patterns
 from fathom.cli.arguments import add_all, add_run, positive
 from fathom.pages import patterns as view
 

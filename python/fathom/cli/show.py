@@ -19,12 +19,12 @@ import sys
 from pathlib import Path
 
 import fathom
-from fathom.analysis import closer
 from fathom.analysis import findings as conclusions
+from fathom.analysis import next_selection
 from fathom.cli.arguments import add_all, add_run, positive
 from fathom.errors import UsageError
 from fathom.pages import answers, ending, findings, page, picture, written
-from fathom.pages import closer as words
+from fathom.pages import next_selection as words
 from fathom.pages.part import Page
 from fathom.pages.parts import NAMES, check_keys, rows_by
 from fathom.run.lacks import asked, every_call
@@ -138,7 +138,7 @@ def _print_findings(arguments: argparse.Namespace) -> int:
     paths = conclusions.rules(arguments.findings, conclusions.own_folder())
     all_ = conclusions.find(fathom.open(arguments.run, everything=arguments.all), paths)
     if arguments.json:
-        found = [findings.as_json(one) for one in all_.found[: arguments.top]]
+        found = [findings.as_json(one) for one in all_.conclusions[: arguments.top]]
         print(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         findings.print_found(all_, arguments.top)
@@ -146,7 +146,7 @@ def _print_findings(arguments: argparse.Namespace) -> int:
     if all_.broken:
         return UsageError.status
     over = arguments.limit is not None and any(
-        (one.lost or 0) > arguments.limit for one in all_.found
+        (one.lost or 0) > arguments.limit for one in all_.conclusions
     )
     return 1 if over else 0
 
@@ -168,7 +168,7 @@ def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> N
 
 
 def _print_next(opened: Run, content: Page) -> None:
-    step = closer.step(content.source)
+    step = next_selection.step(content.source)
     if step.level == "none":
         seen = bool(content.table("layers").num_rows)
         print("This run has the calls themselves:" if seen else "No I/O call was recorded")

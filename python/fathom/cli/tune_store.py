@@ -14,7 +14,7 @@ import pyarrow as pa
 import fathom
 from fathom.analysis import Remembered
 from fathom.analysis.distribution.choice import check_any
-from fathom.analysis.distribution.found import patterns
+from fathom.analysis.distribution.patterns import patterns
 from fathom.errors import FathomError, UsageError
 from fathom.text import numbers, tables
 from fathom.text.tables import Column, heading, printable, text

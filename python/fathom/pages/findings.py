@@ -100,10 +100,14 @@ def print_worst(findings: Findings | None, name: str) -> None:
         print()
         emphasised("What loses time?  ", f"{command} says it")
         return
-    if not findings.found:
+    if not findings.conclusions:
         return
-    shown = findings.found[:WORST]
-    of = f"{len(shown)} of {len(findings.found)}, " if len(findings.found) > WORST else ""
+    shown = findings.conclusions[:WORST]
+    of = (
+        f"{len(shown)} of {len(findings.conclusions)}, "
+        if len(findings.conclusions) > WORST
+        else ""
+    )
     heading(f"\nWhat loses time ({of}and what to do: {command})")
     for one in shown:
         lost = "danger" if one.lost is None else numbers.seconds(one.lost)
@@ -126,13 +130,15 @@ def not_asked(findings: Findings) -> list[str]:
 
 def print_found(findings: Findings, top: int | None) -> None:
     """The findings, the most seconds first."""
-    shown = findings.found[:top]
+    shown = findings.conclusions[:top]
     cut = (
-        f", {len(shown)} of {len(findings.found)} shown" if len(shown) < len(findings.found) else ""
+        f", {len(shown)} of {len(findings.conclusions)} shown"
+        if len(shown) < len(findings.conclusions)
+        else ""
     )
     heading(
-        f"Findings: {numbers.things(len(findings.found), 'conclusion')} of "
-        f"{numbers.things(findings.asked, 'rule')}{cut} (seconds of run time that mending would win; "
+        f"Findings: {numbers.things(len(findings.conclusions), 'conclusion')} of "
+        f"{numbers.things(findings.rules_asked, 'rule')}{cut} (seconds of run time that mending would win; "
         f"they may overlap)"
     )
     for number, finding in enumerate(shown, 1):

@@ -100,7 +100,7 @@ def _program(run: Run) -> str:
 
 def _lost(run: Run) -> dict[str, Any]:
     """Findings overlap, so what can be had back is at least the largest of them."""
-    found = findings.find(run, findings.rules([], findings.own_folder())).found
+    found = findings.find(run, findings.rules([], findings.own_folder())).conclusions
     most = next((one for one in found if one.lost), None)
     return {
         "lost_seconds": most.lost if most else 0.0,

@@ -6,7 +6,7 @@ from typing import Any
 from fathom.analysis import ranklist
 from fathom.analysis.distribution import hpf, steps
 from fathom.analysis.distribution.access import Access, Pieces
-from fathom.analysis.distribution.found import Pattern, Patterns
+from fathom.analysis.distribution.patterns import Pattern, Patterns
 from fathom.analysis.distribution.uses import Use
 from fathom.text import numbers
 from fathom.text.tables import emphasised, heading, printable
@@ -213,9 +213,9 @@ def _when(found: Patterns) -> str:
 def _notes(found: Patterns) -> list[str]:
     """What was not looked at, or says nothing of where."""
     notes = []
-    if found.recorded < found.made:
+    if found.recorded < found.data_calls:
         notes.append(
-            f"{found.made - found.recorded:,} of {found.made:,} reads and writes, counted only"
+            f"{found.data_calls - found.recorded:,} of {found.data_calls:,} reads and writes, counted only"
         )
     if found.part < 1:
         notes.append(f"all but the first {numbers.percent(found.part)} of each thread's calls")
@@ -246,7 +246,7 @@ def as_json(found: Patterns, name: str, top: int | None) -> dict[str, Any]:
         "mpi": found.mpi,
         "bytes": found.bytes,
         "explained": found.explained,
-        "calls": found.made,
+        "calls": found.data_calls,
         "calls_recorded": found.recorded,
         "looked_at": found.part,
         "when": {

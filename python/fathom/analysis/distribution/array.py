@@ -57,10 +57,10 @@ def distribution(extents: Sequence[int], touched: Mapping[int, Boxes], job: int)
     full = _reached(extents, held.values())
     sets: dict[int, list[Spans]] = {}
     for rank, boxes in held.items():
-        found = product(boxes)
-        if found is None:
+        factors = product(boxes)
+        if factors is None:
             return _irregular(full, held)
-        sets[rank] = found
+        sets[rank] = factors
     return _gridded(full, sets, job) or _irregular(full, held)
 
 

@@ -38,9 +38,9 @@ def _merged_along(boxes: Boxes, dimension: int) -> Boxes:
     far = np.maximum.accumulate(end + row * beyond) - row * beyond
     begins = np.concatenate(([True], (row[1:] != row[:-1]) | (first[1:] > far[:-1])))
     at = np.flatnonzero(begins)
-    kept = boxes[at].copy()
-    kept[:, dimension, 1] = far[np.append(at[1:], len(boxes)) - 1]
-    return kept
+    union = boxes[at].copy()
+    union[:, dimension, 1] = far[np.append(at[1:], len(boxes)) - 1]
+    return union
 
 
 def product(boxes: Boxes) -> list[Spans] | None:

@@ -3,7 +3,7 @@
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from fathom.analysis.distribution.found import Patterns
+from fathom.analysis.distribution.patterns import Patterns
 from fathom.errors import RunError, UsageError
 from fathom.run.lacks import reads_and_writes
 from fathom.run.store import Run
@@ -11,29 +11,29 @@ from fathom.run.store import Run
 MOST = 12  # files that a message names
 
 
-def of_files(command: str, found: Patterns, name: str, glob: str) -> Patterns:
+def of_files(command: str, of_run: Patterns, name: str, glob: str) -> Patterns:
     """The same of files like these; there must be one, or none at all."""
-    kept = found.only(
+    matching = of_run.only(
         lambda path: fnmatchcase(path, glob) or fnmatchcase(PurePosixPath(path).name, glob)
     )
-    there = sorted({PurePosixPath(path).name for use in found.uses for path in use.paths})
-    if there and not (kept.patterns or kept.unplaced):
+    there = sorted({PurePosixPath(path).name for use in of_run.uses for path in use.paths})
+    if there and not (matching.patterns or matching.unplaced):
         more = f" and {len(there) - MOST} more" if len(there) > MOST else ""
         raise UsageError(
             f"{command}: no read or write of a file like '{glob}' in {name}; there are {', '.join(there[:MOST])}{more}"
         )
-    return kept
+    return matching
 
 
-def check_any(found: Patterns, run: Run) -> None:
+def check_any(of_run: Patterns, run: Run) -> None:
     """Something must be there to show."""
-    if found.patterns or found.unplaced:
+    if of_run.patterns or of_run.unplaced:
         return
     name = run.name
-    if found.made:
+    if of_run.data_calls:
         again = f"fathom show {name} --next prepares the run that has them"
         raise RunError(
-            f"{name}: none of its {found.made:,} reads and writes was recorded in full (level file or job):"
+            f"{name}: none of its {of_run.data_calls:,} reads and writes was recorded in full (level file or job):"
             f" {reads_and_writes(run.manifest, again)}"
         )
     raise RunError(

@@ -74,11 +74,11 @@ def _lined(
     array: Touched, nests: Mapping[int, Nest | None], origin: int, strides: Sequence[int] = ()
 ) -> Touched | None:
     """As an array with lines, when the ranks' strides tell of one that is regular."""
-    known = {rank: one for rank, one in nests.items() if one is not None}
-    found = array_of(known, origin, strides) if len(known) == len(nests) else None
-    if found is None:
+    known = {rank: nest for rank, nest in nests.items() if nest is not None}
+    fitted = array_of(known, origin, strides) if len(known) == len(nests) else None
+    if fitted is None:
         return None
-    extents, boxes = found
+    extents, boxes = fitted
     if len(extents) > 1 and all(box[0, 0].tolist() == [0, 1] for box in boxes.values()):
         extents, boxes = extents[1:], {rank: box[:, 1:] for rank, box in boxes.items()}
     lined = replace(array, extents=extents, held=boxes, origin=origin, unknown={})

@@ -31,7 +31,7 @@ def fold(calls: Sequence[str]) -> tuple[Step, ...]:
 
 def _fold(steps: Sequence[Step], length: int) -> list[Step]:
     """Neighbouring equal groups of that length as one."""
-    found: list[Step] = []
+    folded: list[Step] = []
     at = 0
     while at < len(steps):
         group = steps[at : at + length]
@@ -39,12 +39,12 @@ def _fold(steps: Sequence[Step], length: int) -> list[Step]:
         while steps[at + count * length : at + (count + 1) * length] == group:
             count += 1
         if count > 1:
-            found.append(Again(count, tuple(group)))
+            folded.append(Again(count, tuple(group)))
             at += count * length
         else:
-            found.append(steps[at])
+            folded.append(steps[at])
             at += 1
-    return found
+    return folded
 
 
 def text(steps: Sequence[Step]) -> str:

@@ -32,8 +32,8 @@ def uses(source: Source, part: Mapping[str, Any]) -> tuple[list[Use], dict[int, 
     alike: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         alike.setdefault(row["files"], []).append(row)
-    found = [_use(name, group, steps.get(name), part["part"]) for name, group in alike.items()]
-    return found, {row["file"]: row["files"] for row in rows}
+    groups = [_use(name, group, steps.get(name), part["part"]) for name, group in alike.items()]
+    return groups, {row["file"]: row["files"] for row in rows}
 
 
 def _use(

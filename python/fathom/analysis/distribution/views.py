@@ -45,10 +45,10 @@ def _shown(
     shape: Shape, starts: NDArray[np.int64], before: NDArray[np.int64], seen: Spans
 ) -> Spans | None:
     """Intervals of the view's own bytes as intervals of the file's."""
-    found = []
+    pieces = []
     for a, z in seen.tolist():
         if len(starts) == 1 and before[-1] == shape.period:  # without holes
-            found.append(np.array([[a, z]], np.int64) + shape.displacement + starts[0])
+            pieces.append(np.array([[a, z]], np.int64) + shape.displacement + starts[0])
             continue
         if ((z - a) // shape.total + 2) * len(starts) > LISTED:
             return None
@@ -58,5 +58,5 @@ def _shown(
         lengths = np.tile(np.diff(before), len(tiles))
         low = np.maximum(own, a) - own
         high = np.minimum(own + lengths, z) - own
-        found.append(np.stack((file + low, file + high), axis=1)[high > low])
-    return spans(np.concatenate(found)) if found else spans([])
+        pieces.append(np.stack((file + low, file + high), axis=1)[high > low])
+    return spans(np.concatenate(pieces)) if pieces else spans([])

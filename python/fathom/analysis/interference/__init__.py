@@ -150,15 +150,15 @@ def works_on(run: One) -> set[Server]:
 
 def _beside(run: One, runs: Sequence[One]) -> dict[Server, dict[str, list[Span]]]:
     """At each server that `run` works on: spans of the others there, in its own time, that meet its own."""
-    found: dict[Server, dict[str, list[Span]]] = defaultdict(dict)
+    at_server: dict[Server, dict[str, list[Span]]] = defaultdict(dict)
     for server in works_on(run):
         for other in runs:
             if other is run or server not in works_on(other):
                 continue
             spans = moved(other.spans[server], other.started - run.started, run.duration)
             if common(run.spans[server], spans):
-                found[server][other.name] = spans
-    return found
+                at_server[server][other.name] = spans
+    return at_server
 
 
 def classes(run: One, spans: Mapping[Server, Sequence[Span]]) -> pa.Table:
@@ -197,8 +197,8 @@ def effect(
         if known:
             error += mean.calls**2 * (mean.error + known[0].error)
     seconds = sum(mean.time for mean in together.values())
-    told = [known for known in usual.values() if known]
-    sure = min((known[2] for known in told), default=0.0)
+    usual_known = [known for known in usual.values() if known]
+    sure = min((known[2] for known in usual_known), default=0.0)
     if seconds - expected < APART * error**0.5:
         sure = min(sure, 0.3)
     spans = union(span for each in others.values() for span in each)
@@ -209,9 +209,9 @@ def effect(
         overlap_seconds=common(run.spans[server], spans) / SECOND,
         calls=sum(mean.calls for mean in together.values()),
         seconds=seconds / SECOND,
-        expected_seconds=expected / SECOND if told else None,
-        lost_seconds=max(0.0, *lost.values()) / SECOND if told else None,
-        compared_with=", ".join(sorted({known[1] for known in told})),
+        expected_seconds=expected / SECOND if usual_known else None,
+        lost_seconds=max(0.0, *lost.values()) / SECOND if usual_known else None,
+        compared_with=", ".join(sorted({known[1] for known in usual_known})),
         sure=sure,
     )
 
@@ -222,11 +222,11 @@ def _effects(
     spans = {s: union(span for each in o.values() for span in each) for s, o in beside.items()}
     rows = classes(run, spans).to_pylist()
     baseline = Means(classes(alone, {}).to_pylist()) if alone else None
-    found = [
+    effects = [
         effect(run, server, others, rows, baseline, alone.name if alone else "")
         for server, others in beside.items()
     ]
-    return sorted(found, key=lambda one: (-(one.lost_seconds or 0.0), one.server))
+    return sorted(effects, key=lambda one: (-(one.lost_seconds or 0.0), one.server))
 
 
 def _clocks(runs: Sequence[One], together: Iterable[tuple[str, str]]) -> list[str]:
@@ -261,14 +261,14 @@ def interference(runs: Sequence[One]) -> Interference:
     for run in runs:
         for server in works_on(run):
             users[server].append(run.name)
-    met = {server for each in beside.values() for server in each}
+    shared_servers = {server for each in beside.values() for server in each}
     together = sorted({
         (min(run, other), max(run, other))
         for run, each in beside.items() for others in each.values() for other in others
     })  # fmt: skip
     return Interference(
         runs=list(runs),
-        servers=sorted(users, key=lambda server: (server not in met, server)),
+        servers=sorted(users, key=lambda server: (server not in shared_servers, server)),
         users=users,
         together=together,
         effects=[
@@ -282,8 +282,8 @@ def interference(runs: Sequence[One]) -> Interference:
     )
 
 
-def elsewhere(found: Interference, run: str) -> list[str]:
+def elsewhere(all_effects: Interference, run: str) -> list[str]:
     """Servers that the run used, and no other run at the same time: where it could put everything."""
-    met = {one.server for one in found.effects if one.run == run}
-    (this,) = (one for one in found.runs if one.name == run)
-    return sorted({name for name, _ in works_on(this)} - met)
+    contended = {one.server for one in all_effects.effects if one.run == run}
+    (this,) = (one for one in all_effects.runs if one.name == run)
+    return sorted({name for name, _ in works_on(this)} - contended)

@@ -24,7 +24,7 @@ looked_at as (
 		end as beside
 	from at_server as a left join bin as b on a.server = b.server and a.key = b.key and b.bin = a.start // $width
 ),
-told as (
+classified as (
 	select server, key, process, layer, op, size, beside, duration from looked_at where beside is not null
 	union all
 	select a.server, a.key, a.process, a.layer, a.op, a.size, coalesce(s.ends > a.start, false), a.duration
@@ -34,6 +34,6 @@ told as (
 select
 	server, key, process, layer, op, size, beside,
 	count(*) as calls, sum(duration) as time, sum(duration::double * duration) as squares
-from told
+from classified
 group by all
 order by all

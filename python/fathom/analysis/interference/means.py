@@ -70,12 +70,12 @@ def usual_mean(
     server: Server, kind: Kind, own: Means, baseline: Means | None, name: str
 ) -> tuple[Mean, str, float] | None:
     """What one such call takes alone, whence that is known, and how sure it then is."""
-    for mean, said, sure in (
+    for mean, source, sure in (
         (baseline and baseline.at(server, kind), name, 0.9),
         (baseline and baseline.anywhere(kind), name, 0.8),
         (own.at(server, kind), "its own calls at other times", 0.8),
         (own.anywhere(kind), "its own calls beside nobody", 0.6),
     ):
         if mean:
-            return mean, said, sure
+            return mean, source, sure
     return None

@@ -1,3 +1,3 @@
--- Is any own call left? The first that is found says so.
+-- Is any own call left? One suffices.
 with recursive {units}
-select count(*) > 0 as found from (select 1 from unit limit 1)
+select count(*) > 0 as any_left from (select 1 from unit limit 1)

@@ -55,7 +55,7 @@ class Question:
             "reached": statement(f"latency/reached_{'servers' if self.traced else 'files'}"),
             "base": base,
             "around": self.part.around if base == "unit" else INSIDE.format(base=base),
-            "told": statement("latency/told" if self.told else "latency/climbed"),
+            "calls_inside": statement(f"latency/{'packed' if self.own_packed else 'climbed'}_own"),
         }
         return self.units(name, values or {}, **inside, **parts)
 
@@ -63,15 +63,15 @@ class Question:
         self, name: str, values: dict[str, Any], base: str = "unit", **parts: str
     ) -> pa.Table:
         """Rows of a statement on what reached servers, sub-calls and servers as the query says."""
-        subcalls, here = self.query.subcalls, self.query.servers.condition("number")
+        subcalls, servers_set = self.query.subcalls, self.query.servers.condition("number")
         some = "any_subcall" if subcalls.ranges is None else "some_subcalls"
         sets = {
-            "servers_set": here,
+            "servers_set": servers_set,
             "subcalls_set": subcalls.condition("subcall"),
             "first_set": "true" if 0 in subcalls else "false",
         }
         counted = statement(f"latency/{some}", **sets)
-        straight = self.told and self.part.which == WHOLE
+        straight = self.own_packed and self.part.which == WHOLE
         lone = statement(f"latency/lone{'_whole' * straight}", **self._selected, **sets)
         return self.ask(name, values, base=base, counted=counted, lone=lone, **sets, **parts)
 
@@ -80,7 +80,7 @@ class Question:
 
         What traced servers and signal handlers did stands elsewhere, so there it is asked of all.
         """
-        if not self.top or not self.told or self.traced:
+        if not self.top or not self.own_packed or self.traced:
             return self
         chosen, combine = statement("latency/chosen_calls"), combining("latency/chosen_calls")
         if self.spread and combine:
@@ -109,13 +109,13 @@ class Question:
         return are_traced(self.source)
 
     @cached_property
-    def told(self) -> bool:
+    def own_packed(self) -> bool:
         """Do the tables say of all calls in which own call they lie?"""
         rows = self.source.sql(
             "select not exists (select 1 from streams where side)"
-            " and coalesce((select topmost is not null from calls limit 1), true) as told"
+            " and coalesce((select topmost is not null from calls limit 1), true) as packed"
         )
-        return bool(rows["told"][0].as_py())
+        return bool(rows["packed"][0].as_py())
 
     @cached_property
     def servers(self) -> dict[int, str]:

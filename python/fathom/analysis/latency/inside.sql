@@ -1,9 +1,9 @@
 -- Calls inside the units, at any depth: `topmost` if none of its layer is around it, `request` if it reaches storage and no other such is around it,
 -- `alone` if it is the only one of its outermost call. `took` is the unit's time. `one`: calls inside and the units. A part, after units.sql;
--- {base} is the table of units; `around` says which calls as c are inside them, `told` is told.sql or climbed.sql.
+-- {base} is the table of units; `around` says which calls as c are inside them, `calls_inside` is packed_own.sql or climbed_own.sql.
 {servers},
 {parts},
-{told},
+{calls_inside},
 held as not materialized (
 	select
 		c.id, c.own as unit, c.{who}::bigint as who, c.process, c.call, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.nested, c.bytes,

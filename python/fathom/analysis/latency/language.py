@@ -100,8 +100,8 @@ class Query:
 
 def at(text: str, start: int, stop: int, says: str) -> UsageError:
     """An error with the query below it and a mark under the words that it is about."""
-    shown, said = ("".join(c if c.isprintable() else "?" for c in each) for each in (text, says))
-    return UsageError(f"query: {said}\n  {shown}\n  {' ' * start}{'^' * max(1, stop - start)}")
+    shown, message = ("".join(c if c.isprintable() else "?" for c in each) for each in (text, says))
+    return UsageError(f"query: {message}\n  {shown}\n  {' ' * start}{'^' * max(1, stop - start)}")
 
 
 def forms() -> dict[str, Form]:
@@ -145,18 +145,18 @@ class _Reader:
 
 
 def _form(reader: _Reader) -> Form:
-    here: Words | Form = GRAMMAR
-    while not isinstance(here, Form):
+    node: Words | Form = GRAMMAR
+    while not isinstance(node, Form):
         word = reader.take()
-        choices = ", ".join(here)
+        choices = ", ".join(node)
         if word is None:
             reader.wrong(f"what comes next? There are {choices}")
         lower = word.lower()
-        found = here.get(ALSO.get(lower, lower))
-        if found is None:
+        choice = node.get(ALSO.get(lower, lower))
+        if choice is None:
             reader.wrong(f"no '{word}' here; there are {choices}")
-        here = found
-    return here
+        node = choice
+    return node
 
 
 def _watts(reader: _Reader, form: Form, name: str) -> float:
@@ -170,12 +170,12 @@ def _watts(reader: _Reader, form: Form, name: str) -> float:
 
 
 def _range(reader: _Reader, item: str) -> tuple[int, int]:
-    found = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", item, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", item, re.ASCII)
+    if match is None:
         reader.wrong(
             f"'{item.strip()}' is no number or range; sets are [0-3,7], [5], [-] or - for all"
         )
-    first, last = found[1], found[2] or found[1]
+    first, last = match[1], match[2] or match[1]
     if max(len(first), len(last)) > MOST_DIGITS:
         reader.wrong(f"a number has at most {MOST_DIGITS} digits")
     if int(last) < int(first):

@@ -37,14 +37,14 @@ def breakdown(ask: Question, views: frozenset[str]) -> Answer:
     what, who = ask.query.name.rpartition(" ")[2], ask.part.who
     every = ask.ask("breakdown_ranks", by="who").to_pylist()
     layers = stack({row["layer"] for row in every if row["layer"] and (row["calls"] or row[what])})
-    found = {}
+    tables = {}
     if "call" in views:
         calls = chosen(ask.units("longest_units", {"top": ask.top}))
         rows = ask.near(calls).ask("breakdown_calls", calls, base="picked", by="process, call")
-        found["call"] = _by_call(rows.to_pylist(), layers, what, who, ask.traced)
-    found["process"] = _by_process(every, layers, what, who, ask.traced)
-    found["layer"] = _by_layer(every, layers, what, who)
-    return Answer(who, found, layers)
+        tables["call"] = _by_call(rows.to_pylist(), layers, what, who, ask.traced)
+    tables["process"] = _by_process(every, layers, what, who, ask.traced)
+    tables["layer"] = _by_layer(every, layers, what, who)
+    return Answer(who, tables, layers)
 
 
 def _by_call(

@@ -41,8 +41,8 @@ def _nothing(ask: Question) -> UsageError:
         return UsageError("query: of none of these calls is it known which ranks made it together")
     if query.servers.ranges is not None and not any(n in query.servers for n in ask.servers):
         there = [f"{number}: {name}" for number, name in ask.servers.items()][: segments.MOST]
-        said = ", ".join(there) or "none in this run"
-        return query.wrong("servers", f"no such server; there are {said}")
+        listed = ", ".join(there) or "none in this run"
+        return query.wrong("servers", f"no such server; there are {listed}")
     if query.subcalls.ranges is not None:
         counted = statement("latency/any_subcall", servers_set="true")
         most = ask.ask("most_subcalls", counted=counted)["most"][0].as_py()
@@ -59,8 +59,8 @@ def _notes(ask: Question, answer: Answer) -> list[str]:
         notes.append(
             "a server was traced: calls of several ranks belong together, so the cluster was not asked"
         )
-    made = own(ask.source)
-    calls, recorded = sum(made["calls"].to_pylist()), sum(made["recorded"].to_pylist())
+    own_calls = own(ask.source)
+    calls, recorded = sum(own_calls["calls"].to_pylist()), sum(own_calls["recorded"].to_pylist())
     if recorded < calls:
         notes.append(
             f"{recorded:,} of {calls:,} I/O calls were recorded in full; the others are not in this answer"
@@ -92,12 +92,12 @@ def answer(
     """
     ask = Question(run, query, segments.select(run, query, segment), top)
     if query.name.startswith("latency breakdown"):
-        found = breakdown(ask, views)
+        reply = breakdown(ask, views)
     else:
-        found = collectives(ask) if query.name == "latency collective" else operations(ask, views)
-    if not any(table.num_rows for table in found.views.values()):
+        reply = collectives(ask) if query.name == "latency collective" else operations(ask, views)
+    if not any(table.num_rows for table in reply.views.values()):
         raise _nothing(ask)
-    if any("server" in table.column_names for table in found.views.values()):
-        found.servers = list(ask.servers.items())
-    found.notes += _notes(ask, found)
-    return found
+    if any("server" in table.column_names for table in reply.views.values()):
+        reply.servers = list(ask.servers.items())
+    reply.notes += _notes(ask, reply)
+    return reply

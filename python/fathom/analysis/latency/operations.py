@@ -124,8 +124,8 @@ def _place(
 ) -> None:
     """Adds where the longest or the shortest request of each server stands, in the calls that hold them."""
     values = held | {"ids": [row["first_id"] for row in servers]}
-    found = near.requests("places", values, base="picked").to_pylist()
-    places = {row["id"]: row for row in found}
+    rows = near.requests("places", values, base="picked").to_pylist()
+    places = {row["id"]: row for row in rows}
     for row in servers:
         place = places[row["first_id"]]
         row |= {f"{which}_{name}": place[name] for name in ("who", "call", "subcall")}

@@ -56,22 +56,22 @@ class Segment:
 
 def lines(word: str) -> tuple[str, int | None, int | None]:
     """`write.c:10-20`, `write.c:10`, `write.c`."""
-    found = re.fullmatch(r"(.+?)(?::(\d{1,9})(?:-(\d{1,9}))?)?", word, re.ASCII)
-    if found is None or ":" in found[1] or (found[3] and int(found[3]) < int(found[2])):
+    match = re.fullmatch(r"(.+?)(?::(\d{1,9})(?:-(\d{1,9}))?)?", word, re.ASCII)
+    if match is None or ":" in match[1] or (match[3] and int(match[3]) < int(match[2])):
         raise UsageError(f"query: --lines {word}: it is FILE:FIRST-LAST, as write.c:10-20")
-    first = int(found[2]) if found[2] else None
-    return found[1], first, int(found[3]) if found[3] else first
+    first = int(match[2]) if match[2] else None
+    return match[1], first, int(match[3]) if match[3] else first
 
 
 def time(word: str, command: str = "query") -> tuple[float, float]:
     """`1.5-2`, in seconds from the run's start, given to this command."""
     number = r"(\d{1,9}(?:\.\d{1,9})?)"
-    found = re.fullmatch(rf"{number}-{number}", word, re.ASCII)
-    if found is None or float(found[2]) <= float(found[1]):
+    match = re.fullmatch(rf"{number}-{number}", word, re.ASCII)
+    if match is None or float(match[2]) <= float(match[1]):
         raise UsageError(
             f"{command}: --time {word}: it is FROM-TO in seconds of the run, as 1.5-2.25"
         )
-    return float(found[1]), float(found[2])
+    return float(match[1]), float(match[2])
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def whole(who: str) -> Part:
 
 def _any(source: Source, who: str, which: str, values: dict[str, Any]) -> bool:
     text = statement("latency/any_unit", who=who, which=which)
-    return bool(source.sql(text, **values, **own_values(source))["found"][0].as_py())
+    return bool(source.sql(text, **values, **own_values(source))["any_left"][0].as_py())
 
 
 def _choices(source: Source, who: str, what: str) -> str:

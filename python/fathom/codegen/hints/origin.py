@@ -6,7 +6,7 @@ from pathlib import Path
 import fathom
 from fathom.analysis import Remembered
 from fathom.analysis.distribution.choice import check_any, of_files
-from fathom.analysis.distribution.found import patterns
+from fathom.analysis.distribution.patterns import patterns
 from fathom.codegen.generate.plan import Plan
 from fathom.codegen.generate.spec import Spec
 from fathom.codegen.hints import header, run

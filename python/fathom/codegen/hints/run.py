@@ -8,8 +8,8 @@ from math import prod
 from pathlib import Path, PurePosixPath
 
 from fathom.analysis import Source, statement
-from fathom.analysis.distribution.found import Pattern, Patterns
 from fathom.analysis.distribution.hpf import directives
+from fathom.analysis.distribution.patterns import Pattern, Patterns
 from fathom.analysis.distribution.uses import Use
 from fathom.codegen.generate.spec import SIZES
 from fathom.codegen.hints import header

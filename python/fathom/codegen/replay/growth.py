@@ -13,7 +13,7 @@ from operator import mul
 
 from fathom.analysis.distribution.array import COPIES, Distribution
 from fathom.analysis.distribution.axis import BLOCK, GEN_BLOCK, Axis
-from fathom.analysis.distribution.found import Pattern
+from fathom.analysis.distribution.patterns import Pattern
 from fathom.analysis.distribution.strides import Nest, box_of, settled
 from fathom.codegen.hints.decomposition import Inexpressible, unrolled
 

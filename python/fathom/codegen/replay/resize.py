@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fathom.analysis.distribution.found import Pattern, Patterns
-from fathom.analysis.distribution.found import patterns as patterns_of
+from fathom.analysis.distribution.patterns import Pattern, Patterns
+from fathom.analysis.distribution.patterns import patterns as patterns_of
 from fathom.analysis.distribution.shapes import Shape
 from fathom.analysis.distribution.strides import Nest, settled
 from fathom.codegen.replay.calls import MOST, Call, Object, Recorded

@@ -148,7 +148,7 @@ def _verdict(verdicts: StoredVerdicts, knob: Knob, stack: str) -> Verdict | None
 def first(run: Run, given: Space) -> list[tuple[str, Point]]:
     """What an expert would set, with and without what findings of the run name, then each value of the knobs that they
     name, alone; with who asks."""
-    concluded = findings.find(run, findings.catalogue()).found
+    concluded = findings.find(run, findings.catalogue()).conclusions
     words = " ".join(one.rule.knob for one in concluded)
     named = [is_named(dimension, words) for dimension in given.dimensions]
     rule = tuple(expert(dimension) for dimension in given.dimensions)

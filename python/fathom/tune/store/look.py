@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fathom.analysis.distribution.found import Patterns
+from fathom.analysis.distribution.patterns import Patterns
 from fathom.run.store import Run
 from fathom.text.numbers import size, things
 from fathom.text.tables import printable

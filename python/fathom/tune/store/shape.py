@@ -11,7 +11,7 @@ from functools import cached_property
 
 from fathom.analysis import Remembered
 from fathom.analysis.distribution.axis import IRREGULAR, WHOLE
-from fathom.analysis.distribution.found import Pattern, Patterns, patterns
+from fathom.analysis.distribution.patterns import Pattern, Patterns, patterns
 from fathom.run.store import Run
 
 KEY = re.compile(r"(\w+) (read|write) ([a-z]+) (\d+|-) \(([^()\s]+(?:\(k\)[^()\s]*)*)\)((?: \w+)*)")

@@ -197,8 +197,8 @@ def _found(view: View) -> dict[str, Any]:
     view.stop.check()  # a rule that was interrupted counts as broken, and the others as all
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
     return {
-        "asked": found.asked - sum(map(len, found.without.values())),
-        "findings": [_finding(one, seconds) for one in found.found],
+        "asked": found.rules_asked - sum(map(len, found.without.values())),
+        "findings": [_finding(one, seconds) for one in found.conclusions],
         "not asked": words.not_asked(found),
     }
 

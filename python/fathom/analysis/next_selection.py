@@ -114,7 +114,7 @@ def _share_of(source: Source, chosen: list[int] | None) -> float:
     if chosen is None:
         return 1.0 if any(own(source)["time"].to_pylist()) else 0.0
     of_these = "sum(time) filter (list_contains($ranks, rank)) / nullif(sum(time), 0)"
-    found = source.sql(
+    row = source.sql(
         f"select {of_these} as share from ({statement('own_processes')})", ranks=chosen
     )
-    return found["share"][0].as_py() or 0.0
+    return row["share"][0].as_py() or 0.0

@@ -1,4 +1,4 @@
--- Calls inside the program's own, in the place of told.sql: of runs packed before `calls` said so, and where signal handlers made calls.
+-- Calls inside the program's own, in place of packed_own.sql: of runs packed before `calls` had them, and where signal handlers made calls.
 holder as materialized (
 	select id, parent, layer from calls where id in (select parent from calls)
 ),

@@ -5,7 +5,7 @@ import shlex
 from typing import Any
 
 from fathom.analysis import ranklist
-from fathom.analysis.closer import Step
+from fathom.analysis.next_selection import Step
 from fathom.text import numbers
 
 

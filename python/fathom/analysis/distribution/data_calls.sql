@@ -12,7 +12,7 @@ data as (
 		and (p.rank is not null or not job.mpi) and {of_files}
 )
 select
-	coalesce(sum(calls), 0) as made,
+	coalesce(sum(calls), 0) as calls,
 	coalesce(sum(recorded), 0) as recorded,
 	coalesce(bool_or(enclosing_layer is not null and recorded > 0), false) as inside
 from data

@@ -92,7 +92,7 @@ class Patterns:
 
     ranks: int
     mpi: bool  # else processes stand for ranks
-    made: int  # reads and writes, also those that were counted only
+    data_calls: int  # reads and writes, also those that were counted only
     recorded: int
     part: float
     patterns: list[Pattern]
@@ -125,21 +125,21 @@ class Patterns:
 
 def patterns(source: Source) -> Patterns:
     """Every array's pattern, the most bytes first, and how the files are used."""
-    made = _made(source)
-    part = {"inside": made["inside"], "part": min(1.0, CALLS / max(1, made["recorded"]))}
+    counts = _data_calls(source)
+    part = {"inside": counts["inside"], "part": min(1.0, CALLS / max(1, counts["recorded"]))}
     known = shapes(source)
     every = [*arrays(source, known, part), *raw(source, known, part)]
     every.sort(key=lambda one: (-one.bytes, one.path, one.name or "", one.origin or 0))
     facts = facts_of(source)
-    remembered: dict[object, Any] = {}
-    groups, files = uses(source, {**part, "part": min(1.0, ORDERED / max(1, made["recorded"]))})
+    by_key: dict[object, Any] = {}
+    groups, files = uses(source, {**part, "part": min(1.0, ORDERED / max(1, counts["recorded"]))})
     return Patterns(
         facts.ranks,
         facts.mpi,
-        made["made"],
-        made["recorded"],
+        counts["calls"],
+        counts["recorded"],
         part["part"],
-        [_pattern(one, facts, remembered) for one in every[:ARRAYS]],
+        [_pattern(one, facts, by_key) for one in every[:ARRAYS]],
         max(0, len(every) - ARRAYS),
         groups,
         [Unplaced(**row) for row in _unplaced(source, part)],
@@ -148,9 +148,9 @@ def patterns(source: Source) -> Patterns:
     )
 
 
-def _made(source: Source) -> dict[str, Any]:
+def _data_calls(source: Source) -> dict[str, Any]:
     """How many reads and writes the program made itself, and whether any lie inside of what it named (top.sql)."""
-    (row,) = source.sql(statement("distribution/made")).to_pylist()
+    (row,) = source.sql(statement("distribution/data_calls")).to_pylist()
     return dict(row)
 
 
@@ -160,20 +160,20 @@ def _unplaced(source: Source, part: Mapping[str, Any]) -> Iterable[dict[str, Any
         yield row
 
 
-def _pattern(of: Touched, facts: Facts, remembered: dict[object, Any]) -> Pattern:
+def _pattern(of: Touched, facts: Facts, by_key: dict[object, Any]) -> Pattern:
     held = tuple((rank, boxes.tobytes()) for rank, boxes in sorted(of.held.items()))
-    question = (of.extents, of.element_bytes, held)
-    if question not in remembered:
-        found = distribution(of.extents, of.held, facts.ranks)
-        parts = None if found.regular else pieces(of.held, of.element_bytes or 1)
-        remembered[question] = (found, *_accesses(of), parts)
-    found, ways, touched, parts = remembered[question]
+    key = (of.extents, of.element_bytes, held)
+    if key not in by_key:
+        shape = distribution(of.extents, of.held, facts.ranks)
+        parts = None if shape.regular else pieces(of.held, of.element_bytes or 1)
+        by_key[key] = (shape, *_accesses(of), parts)
+    shape, ways, touched, parts = by_key[key]
     if of.unknown:
-        found = found.as_irregular()
+        shape = shape.as_irregular()
     return Pattern(
         of.file, of.path, of.layer, of.name, of.direction, of.mode,
-        tuple(axis.extent for axis in found.axes), of.element_bytes, of.origin, of.calls, of.bytes,
-        of.first_start, found, ways, touched, parts, facts.forward.get((of.file, of.layer, of.direction)),
+        tuple(axis.extent for axis in shape.axes), of.element_bytes, of.origin, of.calls, of.bytes,
+        of.first_start, shape, ways, touched, parts, facts.forward.get((of.file, of.layer, of.direction)),
         next(iter(of.unknown.values()), None), facts.chunks.get((of.file, of.name or "")),
         of.name is None and (of.file in facts.hdf5 or of.path.endswith(HDF5_SUFFIXES)),
     )  # fmt: skip
