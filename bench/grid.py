@@ -27,7 +27,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fathom.run import places
+from fathom.run import paths
 from fathom.run.store import open_run
 from fathom.tune.search import default_space
 from fathom.tune.search.space import Point, Space, read
@@ -161,7 +161,7 @@ def launched(
     words = fathom_run(place / "run", "--level", level)
     words += ["nice", "-n", "2", "sh", "-c", SCRIPT, out]
     words += ["env", *([f"FATHOM_TUNED={tuned}"] if text else []), *LAUNCH, *program]
-    mpiio = {"FATHOM_FORWARD_MPIIO": "library", "BESIDE": f"{places.preload()}:{PATIENT}"}
+    mpiio = {"FATHOM_FORWARD_MPIIO": "library", "BESIDE": f"{paths.preload()}:{PATIENT}"}
     return subprocess.run(
         [str(word) for word in words], env={**os.environ, **clients, **mpiio}, text=True,
         capture_output=True, timeout=SECONDS, check=False,

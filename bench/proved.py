@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fathom.run import places
+from fathom.run import paths
 from grid import GRIDS, KERNELS, KINDS, LAUNCH, PATIENT, SCRIPT, Kernel, servers
 from tools import FATHOM, scratch
 from tuning import Grid
@@ -40,7 +40,7 @@ def live(kernel: Kernel, place: Path) -> None:
         words = [FATHOM, "tune", "--space", space, "--trials", "1", "--objective", OBJECTIVE]
         words += ["-o", place / kernel.name, "--", "sh", "-c", SCRIPT, place / "out" / kernel.name]
         words += [*LAUNCH, KERNELS / kernel.program, *kernel.arguments.split()]
-        mpiio = {"FATHOM_FORWARD_MPIIO": "library", "BESIDE": f"{places.preload()}:{PATIENT}"}
+        mpiio = {"FATHOM_FORWARD_MPIIO": "library", "BESIDE": f"{paths.preload()}:{PATIENT}"}
         subprocess.run(
             [str(word) for word in words], env={**os.environ, **clients, **mpiio}, check=True
         )

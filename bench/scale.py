@@ -56,7 +56,7 @@ SOON, FINDINGS = 2.0, 20.0
 #: Answers what the first screen of `fathom view` says.
 OVERVIEW = """import sys
 from fathom.webapi.answers import ask
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 runs = Runs(sys.argv[1:])
 ask(runs, "overview", {"run": next(iter(runs.all))})"""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fathom.attach import attached
-from fathom.run import places
+from fathom.run import paths
 from forwarding import FORWARD, server
 from per_call import EMPTY
 from tools import PROGRAMS, fathom_run, run
@@ -45,7 +45,7 @@ def attached_to(directory: Path) -> Before:
     )
     return [], {
         "LD_PRELOAD": f"{EMPTY} {DOOR}",
-        "DOOR_LIBRARY": str(places.library()),
+        "DOOR_LIBRARY": str(paths.library()),
         "DOOR_SETTINGS": str(settings),
     }
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fathom.__main__ import COMMANDS, Parser
-from fathom.run.selection import LEVELS
+from fathom.run.filter import LEVELS
 
 NATIVE = ("run", "env")
 #: What a word stands for, by the name that the help has for it; of all others nothing is offered.

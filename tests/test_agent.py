@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom.run import places
+from fathom.run.paths import engine
 from harness import needs, paths, runner, tables
 
 WRITES = paths.PROGRAMS / "programs" / "writes"
@@ -376,9 +376,7 @@ def test_env_for_another_shell_starts_no_agent(tmp_path: Path) -> None:
 def agent_alone(run: Path, *options: object, written: int) -> None:
     """The engine's agent beside no process, on a run that is over, until it has written so much."""
     words = ["agent", run, "--ring", run / "streams", *options]
-    process = subprocess.Popen(
-        [str(word) for word in (places.engine(), *words)], stdin=subprocess.PIPE
-    )
+    process = subprocess.Popen([str(word) for word in (engine(), *words)], stdin=subprocess.PIPE)
     files = run.glob
     wait_until(
         "it has written",

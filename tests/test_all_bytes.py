@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from harness import needs, paths, runner
 
 LEVELS = ["call", "file"]

@@ -524,7 +524,7 @@ def test_a_scheduler_that_goes(workers: cluster.Workers) -> None:
         client.close()
         with pytest.raises(RunError, match="its scheduler has gone; nothing was answered"):
             lonely.share(len, [((),)])
-        assert lonely.said() == "cluster: its scheduler has gone; nothing was answered"
+        assert lonely.summary() == "cluster: its scheduler has gone; nothing was answered"
 
 
 @pytest.mark.full

@@ -18,7 +18,7 @@ from fathom.analysis.difference import Side
 from fathom.interop.exports import selected
 from fathom.run.store import Run
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from harness import million
 
 MANY, MILLION = 5_000, 1_000_000

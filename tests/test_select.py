@@ -417,7 +417,8 @@ COUNTED = """select sum(calls) filter (op = 'pwrite'), sum(calls) filter (op = '
 
 @pytest.mark.parametrize("changes", [1_000, pytest.param(15_000, marks=pytest.mark.full)])
 def test_thousands_of_changes_lose_no_call(changes: int, tmp_path: Path) -> None:
-    from fathom.run import control, selection
+    from fathom.run import control
+    from fathom.run.filter import compile_text
     from fathom.run.rings import own_rings
 
     flips = Flips(tmp_path, "--budget", "1G")
@@ -433,7 +434,7 @@ def test_thousands_of_changes_lose_no_call(changes: int, tmp_path: Path) -> None
     ring = own_rings(tmp_path / "run.fathom")
     assert ring is not None
     node = control.Node(ring)
-    compiled = [selection.compile_text(text, "t", node.programs()) for text in texts]
+    compiled = [compile_text(text, "t", node.programs()) for text in texts]
     for number in range(changes):
         node.change(compiled[number % len(compiled)])
     connection, made = flips.stop()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from fathom.__main__ import main
-from fathom.run import places
+from fathom.run import paths
 from harness import tables
 
 PARTED = "select count(*), md5(string_agg(r::varchar, '' order by r::varchar)) from {} as r"
@@ -25,12 +25,12 @@ def run(recorded_chombo: Path, tmp_path: Path) -> Path:
     """A copy, packed by one process."""
     copy = tmp_path / "run.fathom"
     shutil.copytree(recorded_chombo, copy, ignore=shutil.ignore_patterns("tables"))
-    subprocess.run([places.engine(), "pack", "--quiet", copy], check=True)
+    subprocess.run([paths.engine(), "pack", "--quiet", copy], check=True)
     return copy
 
 
 def share(folder: str, step: str, number: int) -> subprocess.CompletedProcess[str]:
-    words = [places.engine(), "pack-share", folder, step, str(number), "--jobs", "1"]
+    words = [paths.engine(), "pack-share", folder, step, str(number), "--jobs", "1"]
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -41,7 +41,7 @@ def do(folder: str, step: str, number: int) -> None:
 
 def pack(run: Path, shares: int, doing: Doing = do, word: str = "done\n") -> tuple[int, str]:
     """Exit status and stderr of a packer whose shares are done so, the last first, and who is then told this word."""
-    words = [places.engine(), "pack", "--quiet", "--force", "--shares", str(shares), run]
+    words = [paths.engine(), "pack", "--quiet", "--force", "--shares", str(shares), run]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as packer:
         assert packer.stdin and packer.stdout and packer.stderr
@@ -154,7 +154,7 @@ def test_a_node_that_sees_less_of_the_run(run: Path) -> None:
 @pytest.mark.parametrize("shares", [0, 2])
 def test_what_a_killed_packer_left_goes(run: Path, shares: int) -> None:
     """With the next pack, in shares or not."""
-    words = [places.engine(), "pack", "--quiet", "--force", "--shares", "2", run]
+    words = [paths.engine(), "pack", "--quiet", "--force", "--shares", "2", run]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as packer:
         assert packer.stdout and packer.stdout.readline().startswith("survey 2 tables.shares.")
@@ -177,7 +177,7 @@ def test_names_are_hostile(run: Path) -> None:
 
 def test_a_full_disk_is_said(run: Path) -> None:
     before = parted(run)
-    words = [places.engine(), "pack", "--quiet", "--force", "--shares", "2", run]
+    words = [paths.engine(), "pack", "--quiet", "--force", "--shares", "2", run]
     done = subprocess.run(
         words, stderr=subprocess.PIPE, text=True, restore_signals=False, check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),

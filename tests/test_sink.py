@@ -17,7 +17,7 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom.run import places
+from fathom.run.paths import engine
 from forward.wire import crc32c
 from harness import paths, runner
 
@@ -159,9 +159,7 @@ def test_n_files_and_m_files_give_the_same_tables(
 
 
 def recover(run: Path) -> dict[str, Any]:
-    said = subprocess.run(
-        [places.engine(), "recover", run], capture_output=True, text=True, check=True
-    )
+    said = subprocess.run([engine(), "recover", run], capture_output=True, text=True, check=True)
     index: dict[str, Any] = json.loads(said.stdout)["index"]
     return index
 
@@ -212,7 +210,7 @@ def test_parts_that_share_files_are_joined(traced: Path, tmp_path: Path) -> None
     repack(shared)
     share(shared, 2)
     whole = tmp_path / "whole.fathom"
-    subprocess.run([places.engine(), "join", whole, shared], check=True, capture_output=True)
+    subprocess.run([engine(), "join", whole, shared], check=True, capture_output=True)
     assert rows(whole, "calls") == rows(traced, "calls")
     own = {path.name: path.read_bytes() for path in whole.glob("streams/*/*.fts")}
     assert own == {path.name: path.read_bytes() for path in traced.glob("streams/*/*.fts")}
@@ -348,8 +346,6 @@ def test_two_thousand_streams_are_three_files(servers: Servers, tmp_path: Path) 
     assert process.returncode == 0
     assert {path.name for path in (run / "sink").iterdir()} == {"0.blocks", "1.blocks", "index"}
     assert not list(run.glob("streams/*/*"))
-    said = subprocess.run(
-        [places.engine(), "stat", run], capture_output=True, text=True, check=True
-    )
+    said = subprocess.run([engine(), "stat", run], capture_output=True, text=True, check=True)
     assert json.loads(said.stdout)["files"] == STREAMS + 1
     assert recover(run)["found"] == 0

@@ -12,7 +12,7 @@ import pytest
 from fathom.__main__ import main
 from fathom.analysis import summary
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from harness import vast
 
 SECONDS = vast.PROCESSES * vast.SECONDS

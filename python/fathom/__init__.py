@@ -28,9 +28,9 @@ __all__ = ["call_origin", "current", "include", "mark", "open", "region", "to_pa
 
 def include() -> str:
     """The folder of fathom.h and fathom.f90, for a compiler's -I."""
-    from fathom.run import places
+    from fathom.run import paths
 
-    return str(places.include())
+    return str(paths.include())
 
 
 def open(path: str | PathLike[str], *, everything: bool = False) -> Run:

@@ -118,7 +118,7 @@ def main(words: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except FathomError as error:
-        if not error.said:
+        if not error.reported:
             print(f"fathom: {error}", file=sys.stderr)
         return error.status
     except PermissionError as error:

@@ -22,7 +22,7 @@ from fathom.pages import bars
 from fathom.pages import findings as words
 from fathom.run import store
 from fathom.run.database import of_path, one_of
-from fathom.run.lacks import asked, every_call, reads_and_writes
+from fathom.run.limitations import every_call, explain_missing, reads_and_writes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -150,10 +150,10 @@ class Run(store.Run):
         """The table of `fathom show --by KEY[,KEY]`: calls, bytes, seconds by layer, function, rank, file, time, …;
         one key, or several that go together. Units are in the names of columns."""
         # The page's tables take longer to load than a query to answer.
-        from fathom.pages import parts
+        from fathom.pages import sections
 
-        with asked(self.manifest, every_call):
-            return parts.rows_by(self, keys)[1]
+        with explain_missing(self.manifest, every_call):
+            return sections.rows_by(self, keys)[1]
 
     def query(
         self,
@@ -177,7 +177,7 @@ class Run(store.Run):
             function=function,
             file=file,
         )
-        with asked(self.manifest, reads_and_writes):
+        with explain_missing(self.manifest, reads_and_writes):
             answer = model.answer(self, query, segment, top)
         return Answer(
             str(query),

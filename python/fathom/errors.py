@@ -20,7 +20,7 @@ class FathomError(Exception):
     """A line that says what is wrong, where, and what to do. `status` is the command's exit status."""
 
     status = 3
-    said = False  # another program has printed its line already
+    reported = False  # another program has printed its line already
 
 
 class UsageError(FathomError):

@@ -9,7 +9,7 @@ from fathom.__main__ import main
 from fathom.analysis import findings
 from fathom.errors import UsageError
 from fathom.pages.findings import sentence
-from fathom.run import places
+from fathom.run import paths
 from fathom.run.store import Run
 from schema import counters_of, write_run
 
@@ -272,6 +272,6 @@ def test_one_rank_without_communication_claims_no_waiting(tmp_path: Path) -> Non
         files=[{"file": 0, "path": "/d/f", "kind": "regular"}], calls=calls,
         counters=counters_of(calls),
     )  # fmt: skip
-    (one,) = find(run, places.catalog() / "findings" / "one-rank.sql").conclusions
+    (one,) = find(run, paths.catalog() / "findings" / "one-rank.sql").conclusions
     said = sentence(one.rule.says, one.values)
     assert said.endswith("in 3 s; how long the others waited was not recorded")

@@ -8,8 +8,8 @@ import fathom
 import pyarrow as pa
 import pytest
 from fathom.analysis import Source as AnySource
-from fathom.cache import keeping
-from fathom.cache.keeping import Keeping
+from fathom.cache import statements
+from fathom.cache.statements import CachedStatements
 from fathom.cli import pack
 from fathom.pages import page
 
@@ -30,24 +30,24 @@ class Source:
 
 @pytest.fixture
 def run(run_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(keeping, "SLOW", -1.0)
+    monkeypatch.setattr(statements, "SLOW", -1.0)
     return run_directory
 
 
 def asked(run: Path, text: str = TEXT, **values: Any) -> int:
     """How often a source was asked, of whoever opens the run next."""
     source = Source()
-    assert Keeping(source, run).sql(text, **values) == ROWS
+    assert CachedStatements(source, run).sql(text, **values) == ROWS
     return len(source.asked)
 
 
 def files(run: Path) -> list[Path]:
-    return sorted((run / "tables" / keeping.FOLDER).glob("*"))
+    return sorted((run / "tables" / statements.FOLDER).glob("*"))
 
 
 def test_what_was_asked_is_there_with_its_types(run: Path) -> None:
     assert (asked(run), asked(run)) == (1, 0)
-    assert Keeping(Source(), run).sql(TEXT).schema == ROWS.schema
+    assert CachedStatements(Source(), run).sql(TEXT).schema == ROWS.schema
 
 
 def test_other_values_are_another_question(run: Path) -> None:
@@ -55,10 +55,10 @@ def test_other_values_are_another_question(run: Path) -> None:
 
 
 def test_what_is_quick_or_large_is_not_kept(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "MOST", 3)
+    monkeypatch.setattr(statements, "MOST", 3)
     asked(run)
     monkeypatch.undo()
-    monkeypatch.setattr(keeping, "SLOW", 1000.0)
+    monkeypatch.setattr(statements, "SLOW", 1000.0)
     asked(run)
     assert files(run) == []
 
@@ -79,7 +79,7 @@ def test_a_damaged_file_is_as_none(run: Path, damage: bytes) -> None:
 
 
 def test_there_are_only_so_many(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "FILES", 3)
+    monkeypatch.setattr(statements, "FILES", 3)
     for number in range(5):
         asked(run, f"select {number}")
     assert len(files(run)) == 3 and asked(run, "select 0") == 0
@@ -103,5 +103,5 @@ def test_the_page_of_a_packed_run_is_there_and_says_what_its_tables_say(
     monkeypatch.setattr(pack, "LARGE", 0)
     pack._ask_page(fathom.open(run))
     capsys.readouterr()
-    kept = printed(Keeping(Nobody(), run), capsys)
+    kept = printed(CachedStatements(Nobody(), run), capsys)
     assert kept == printed(fathom.open(run), capsys) and "Layers" in kept

@@ -6,7 +6,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis import accesses, summary
-from fathom.pages.parts import PATTERNS, SIZES
+from fathom.pages.sections import PATTERNS, SIZES
 from fathom.text import numbers
 from fathom.text.column import Column
 from fathom.text.fit import fit

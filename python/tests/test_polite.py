@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from fathom.run.polite import NICE, politely
+from fathom.run.background import NICE, in_background
 
 
 def nice(thread: int) -> int:
@@ -26,7 +26,7 @@ def test_work_and_the_database_it_opens_give_way() -> None:
         opened = duckdb.connect(":memory:", config={"threads": 4})
         return nice(here), threads() - before - {here}, opened
 
-    weight, started, opened = politely(work)
+    weight, started, opened = in_background(work)
     least = max(NICE, mine)
     assert weight == least
     assert started and {nice(one) for one in started} == {least}
@@ -36,4 +36,4 @@ def test_work_and_the_database_it_opens_give_way() -> None:
 
 def test_what_it_raises_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
-        politely(lambda: 1 // 0)
+        in_background(lambda: 1 // 0)

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom.run import places
+from fathom.run import paths
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from fathom.webapi.report import requests
 from fathom.webapi.report.payload import Payload, collect
 from fathom.webapi.report.requests import Request
 from schema import counters_of, write_run
 from test_commands import Captured, fathom, refused
 
-needs_page = pytest.mark.skipif(places.page() is None, reason="web/dist is not built: make web")
+needs_page = pytest.mark.skipif(paths.page() is None, reason="web/dist is not built: make web")
 HOSTILE = "/d/</script><script>alert(1)</script><b>&\u2028.h5"
 
 
@@ -73,7 +73,7 @@ def test_a_report_holds_the_answers_that_view_gives(capsys: Captured, tmp_path: 
 
 @needs_page
 def test_names_are_text(capsys: Captured, tmp_path: Path) -> None:
-    path, plain = tmp_path / "r.html", places.page()
+    path, plain = tmp_path / "r.html", paths.page()
     assert plain is not None
     fathom(capsys, "report", hostile(tmp_path), "-o", path)
     text = path.read_text(encoding="utf-8")
@@ -89,7 +89,7 @@ def test_names_are_text(capsys: Captured, tmp_path: Path) -> None:
 
 @needs_page
 def test_sizes(capsys: Captured, tmp_path: Path, run_directory: Path) -> None:
-    page = places.page()
+    page = paths.page()
     assert page is not None
     small = page.stat().st_size + 40_000
     status, _, err = fathom(
@@ -118,7 +118,7 @@ def test_what_fails_is_told_apart_from_what_is_left_out(run_directory: Path) -> 
     payload = Payload(Runs([run_directory]), 10**7, lambda _: None)
     payload.every("calls", iter([Request("call", {"run": "small", "call": "99"})]))
     assert payload.left_out == []
-    assert payload.said() == [
+    assert payload.omissions() == [
         "Could not be answered: call?call=99&run=small: call=99: this run has no such call; slowest lists some"
     ]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from fathom.errors import RunError, UsageError
-from fathom.run import control, selection
+from fathom.run import control
+from fathom.run.filter import compile_text, from_options, patched
 
 STARTED = {"layers": ["posix", "mpiio"], "counted": ["mpi"], "selection": ""}
 
@@ -25,19 +26,19 @@ STARTED = {"layers": ["posix", "mpiio"], "counted": ["mpi"], "selection": ""}
 def test_short_forms_are_selection_files(
     level: str, layers: str | None, files: list[str], table: dict[str, object]
 ) -> None:
-    text = selection.from_options(level, layers, files, STARTED)
+    text = from_options(level, layers, files, STARTED)
     assert tomllib.loads(text) == table
-    assert selection.compile_text(text, "x", []).startswith("fathom-selection 1\nsays ")
+    assert compile_text(text, "x", []).startswith("fathom-selection 1\nsays ")
 
 
 def test_layers_that_are_patched() -> None:
     asked = STARTED | {"selection": '[job]\n[call]\nlayers = ["threads", "aio:counted"]\n'}
-    assert selection.patched(asked) == {"posix", "mpiio", "mpi", "threads", "aio"}
+    assert patched(asked) == {"posix", "mpiio", "mpi", "threads", "aio"}
 
 
 def test_a_mistake_is_named_by_its_file() -> None:
     with pytest.raises(UsageError, match=r"^dir/s\.toml:2: call: no key 'x'"):
-        selection.compile_text("[call]\nx = 1\n", "dir/s.toml", [])
+        compile_text("[call]\nx = 1\n", "dir/s.toml", [])
 
 
 def page(magic: bytes, *numbers: int) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis import findings
-from fathom.run import places
+from fathom.run import paths
 from schema import counters_of, write_run
 
 HEADER = """\
@@ -192,7 +192,7 @@ def test_a_stall_joins_no_collective_calls(
         calls=calls,
         counters=counters_of(calls),
     )
-    rule = findings.read(places.catalog() / "findings" / "collectives-in-a-row.sql")
+    rule = findings.read(paths.catalog() / "findings" / "collectives-in-a-row.sql")
     assert bool(findings.Asked(fathom.open(run)).rows(rule)) == said
 
 

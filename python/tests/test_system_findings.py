@@ -14,7 +14,7 @@ import fathom
 import pytest
 from fathom.analysis import findings
 from fathom.pages.findings import sentence
-from fathom.run import places
+from fathom.run import paths
 from schema import counters_of, write_run
 
 RANKS = 4
@@ -24,12 +24,12 @@ Call = dict[str, Any]
 def shared(run: Any, name: str) -> list[dict[str, Any]]:
     """Rows of a table that findings share."""
     asked = findings.Asked(run)
-    path = places.catalog() / "findings" / "shared" / f"{name}.sql"
+    path = paths.catalog() / "findings" / "shared" / f"{name}.sql"
     return list(run.sql(asked._complete(path.read_text())).to_pylist())
 
 
 def ask(asked: findings.Asked, name: str) -> list[dict[str, Any]]:
-    return asked.rows(findings.read(places.catalog() / "findings" / f"{name}.sql"))
+    return asked.rows(findings.read(paths.catalog() / "findings" / f"{name}.sql"))
 
 
 def random_file(rng: random.Random, file: int) -> list[Call]:
@@ -598,7 +598,7 @@ def test_knobs_are_of_the_library_that_locks(
         files=[{"file": 0, "path": "/d/f", "kind": "regular"}], calls=calls, counters=counters_of(calls),
     )  # fmt: skip
     (one,) = findings.find(
-        fathom.open(run), [places.catalog() / "findings" / "time-in-locks.sql"]
+        fathom.open(run), [paths.catalog() / "findings" / "time-in-locks.sql"]
     ).conclusions
     said = sentence(one.rule.knob, one.values)
     assert said.startswith(knob)
@@ -607,7 +607,7 @@ def test_knobs_are_of_the_library_that_locks(
 
 def test_where_a_knob_is_romios_there_is_one_of_ompio() -> None:
     """Or the rule asks whose MPI-IO it is itself."""
-    for path in sorted((places.catalog() / "findings").glob("*.sql")):
+    for path in sorted((paths.catalog() / "findings").glob("*.sql")):
         rule = findings.read(path)
         assert not re.search(r"\b(romio|cb|ind)_\w+", rule.fix), f"{path.stem}: {rule.fix}"
         if re.search(r"\b(romio|cb|ind)_\w+", rule.knob):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from fathom.__main__ import main
-from fathom.pages.parts import BY
+from fathom.pages.sections import BY
 from schema import counters_of, write_run
 
 RANKS = 10

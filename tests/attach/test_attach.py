@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom.run import control, selection
+from fathom.run import control
+from fathom.run.filter import compile_text, from_options
 from harness import invariants, tables
 from harness.attached import Program, fathom, running, works
 
@@ -131,8 +132,8 @@ def toggles(place: Path, program: Program, times: int) -> None:
     works(place, "attach", program.pid, "-o", "run")
     program.goes_on(100)
     node = control.Node(ring_directory(place / "run.fathom"))
-    on = selection.compile_text(selection.from_options("call", None, [], {}), "on", [])
-    off = selection.compile_text(selection.from_options("off", None, [], {}), "off", [])
+    on = compile_text(from_options("call", None, [], {}), "on", [])
+    off = compile_text(from_options("off", None, [], {}), "off", [])
     before = None
     for i in range(times):
         node.change(off if i % 2 else on)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from fathom.attach import attached, injector
-from fathom.run import places
+from fathom.run import paths
 from harness import busy, needs
 
 #: More: bench/attach.py.
@@ -81,9 +81,9 @@ def test_who_gets_no_processor_hears_nothing_of_it(tmp_path: Path) -> None:
 
 def killed(pid: int, call: str, number: int, settings: str) -> bool:
     """An engine that is killed as it makes its n-th such system call; False: it came to its end before."""
-    library = str(places.library())
+    library = str(paths.library())
     inject = f"inject={call}:signal=KILL:when={number}"
-    engine = [str(places.engine()), "attach", str(pid), "--library", library]
+    engine = [str(paths.engine()), "attach", str(pid), "--library", library]
     words = ["strace", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", inject, *engine]
     done = subprocess.run(words, input=settings, capture_output=True, text=True, check=False)
     return done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)

@@ -137,7 +137,7 @@ def test_a_preloaded_program_is_recorded_already(tmp_path: Path) -> None:
 COMMAND = """
 import os, sys, fathom.cli.attach, fathom.__main__ as command
 from fathom.attach import injector
-fathom.run.places.library()
+fathom.run.paths.library()
 injector.SECONDS, injector.PATIENCE = 3, 0.3
 uid = int(sys.argv[1])
 if uid:

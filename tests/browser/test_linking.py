@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from harness import tables
 from harness.browser import Live, Look, address
 from harness.planted import Planted

@@ -19,7 +19,7 @@ from fathom.analysis import findings
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
 from fathom.analysis.own import own
-from fathom.run import places
+from fathom.run.paths import catalog
 from harness import paths
 
 from .test_command import PRELOAD, forward, up
@@ -87,7 +87,7 @@ def copied(place: Path, servers: str, delays: Sequence[float] = ()) -> Any:
 
 
 def slow_servers(run: Any) -> list[dict[str, Any]]:
-    rule = findings.read(places.catalog() / "findings" / "slow-server.sql")
+    rule = findings.read(catalog() / "findings" / "slow-server.sql")
     return findings.Asked(run).rows(rule)
 
 

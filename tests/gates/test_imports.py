@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from fathom.run.functions import catalogue
-from fathom.run.places import engine
+from fathom.run.paths import engine
 from harness import needs, paths
 
 sys.path.insert(0, str(paths.ROOT / "bench"))

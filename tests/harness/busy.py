@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fathom.attach import attached, injector
 from fathom.attach.injector import Status
-from fathom.run import places
+from fathom.run.paths import library
 
 from . import needs, paths
 
@@ -80,10 +80,10 @@ def running(program: Path, *arguments: str) -> Iterator[Busy]:
 def attach_once(place: Path, pid: int) -> None:
     """Attached, recorded for a moment, let go."""
     settings = attached.create(str(place / "run"), [])
-    library = places.library()
-    assert library
+    recorder = library()
+    assert recorder
     words = [f"{name}={value}" for name, value in settings.items()]
-    assert injector.attach(pid, library, words).status is Status.DONE
+    assert injector.attach(pid, recorder, words).status is Status.DONE
     assert injector.detach(pid).status is Status.DONE
     attached.discard(settings)
     shutil.rmtree(place / "run.fathom", ignore_errors=True)

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from fathom.run.functions import catalogue
-from fathom.run.places import engine
+from fathom.run.paths import engine
 
 
 @functools.cache

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from fathom.analysis import statement
 from fathom.errors import FathomError, UsageError
-from fathom.run import places
+from fathom.run import paths
 from fathom.run.store import Run, plain
 
 KEYS = ("title", "layer", "limit", "says", "lost", "sure", "fix", "seen")
@@ -121,7 +121,7 @@ def read(path: Path) -> Rule:
 
 def catalogue() -> list[Path]:
     """Files of the findings that Fathom brings."""
-    return sorted((places.catalog() / "findings").glob("*.sql"))
+    return sorted((paths.catalog() / "findings").glob("*.sql"))
 
 
 def own_folder() -> Path | None:
@@ -157,9 +157,7 @@ def _statement(name: str) -> str:
     try:
         return statement(name)
     except FileNotFoundError:
-        tables = sorted(
-            path.stem for path in (places.catalog() / "findings" / SHARED).glob("*.sql")
-        )
+        tables = sorted(path.stem for path in (paths.catalog() / "findings" / SHARED).glob("*.sql"))
         raise UsageError(f"no shared table '{name}'; there are {', '.join(tables)}") from None
 
 
@@ -239,7 +237,7 @@ class Asked:
 
     def part(self, name: str) -> str:
         """What `{name}` stands for: a table of the connection, made now if need be, or a text."""
-        shared = places.catalog() / "findings" / SHARED / f"{name}.sql"
+        shared = paths.catalog() / "findings" / SHARED / f"{name}.sql"
         if not shared.is_file():
             return _statement(name)
         if name not in self._made:
@@ -320,13 +318,13 @@ def _located(finding: Finding, lines: dict[int, str]) -> Finding:
     return replace(finding, lines=list(places_))
 
 
-def find(run: Run, paths: Sequence[Path]) -> Findings:
+def find(run: Run, rule_files: Sequence[Path]) -> Findings:
     """Asks every rule. A file that is no finding, or whose SQL fails, is said and the others are asked."""
     asked = Asked(run)
     conclusions: list[Finding] = []
     without: dict[str, list[str]] = {}
     broken: dict[str, str] = {}
-    for path in paths:
+    for path in rule_files:
         try:
             rule = read(path)
             lacking = asked.lacks(rule)
@@ -343,4 +341,6 @@ def find(run: Run, paths: Sequence[Path]) -> Findings:
     ranked = sorted(
         conclusions, key=lambda finding: (-(finding.lost or 0.0), -finding.sure, finding.rule.name)
     )
-    return Findings([_located(finding, lines) for finding in ranked], len(paths), without, broken)
+    return Findings(
+        [_located(finding, lines) for finding in ranked], len(rule_files), without, broken
+    )

@@ -15,7 +15,7 @@ from typing import Any
 
 from fathom.attach import target
 from fathom.errors import FathomError
-from fathom.run import control, manifest, places
+from fathom.run import control, manifest, paths
 from fathom.run.rings import are_done, own_rings, remove
 
 
@@ -29,7 +29,7 @@ def create(name: str, options: Sequence[str]) -> dict[str, str]:
     words = ["env", "--shell", "json", "-o", name, *options]
     environment = {key: value for key, value in os.environ.items() if key != "FATHOM_RUN"}
     done = subprocess.run(
-        [places.native_command(), *words],
+        [paths.native_command(), *words],
         env=environment,
         capture_output=True,
         text=True,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fathom import catalogue
-from fathom.run import elf, engine, places
+from fathom.run import elf, engine, paths
 
 #: By library: its layers, a function that every copy has, how functions of its inside begin.
 LIBRARIES = {
@@ -38,7 +38,7 @@ _LAYER = re.compile(r'^layer\s*=\s*"(\w+)"', re.MULTILINE)
 @functools.cache
 def _names(layer: str) -> tuple[str, ...]:
     """Only of this layer's files: to read all takes longer than all the rest."""
-    probes = sorted((places.catalog() / "probes").glob("*.toml"))
+    probes = sorted((paths.catalog() / "probes").glob("*.toml"))
     own = [path for path in probes if _LAYER.findall(path.read_text("utf-8"))[:1] == [layer]]
     return tuple(
         symbol

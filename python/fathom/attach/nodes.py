@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fathom.errors import FathomError, UsageError
-from fathom.run import places
+from fathom.run import paths
 from fathom.run.files import open_kept
 
 
@@ -44,7 +44,7 @@ def _run(words: Sequence[str], quiet: bool = False) -> subprocess.CompletedProce
 
 def each(job: str, words: Sequence[str]) -> int:
     """Runs this `fathom` command on every node of the job, all under one key; the worst exit status."""
-    return _run([*_step(job), str(places.native_command()), *words]).returncode
+    return _run([*_step(job), str(paths.native_command()), *words]).returncode
 
 
 def stay(job: str, words: Sequence[str], log: Path) -> None:

@@ -24,8 +24,9 @@ from pathlib import Path
 from fathom.attach import attached, forwarder, hidden, injector, nodes, target
 from fathom.attach.injector import Answer, Status
 from fathom.errors import FathomError, UsageError
-from fathom.run import control, manifest, places, selection
+from fathom.run import control, manifest, paths
 from fathom.run.directory import to_make
+from fathom.run.filter import CRITICAL, LEVELS, asks_who_is_critical
 
 #: Where Ceph's daemons have their admin sockets.
 SOCKETS = "/var/run/ceph"
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--here", action="store_true", help="this node's part: a launcher starts one on each"
     )
     parser.add_argument("-o", metavar="NAME", dest="output", help="run directory NAME.fathom")
-    parser.add_argument("--level", choices=selection.LEVELS, help="how finely (default: call)")
+    parser.add_argument("--level", choices=LEVELS, help="how finely (default: call)")
     parser.add_argument("--layers", metavar="LIST", help="layers, or +LAYER, -LAYER as in run")
     parser.add_argument(
         "--files", metavar="GLOB", action="append", default=[], help="only these; !GLOB: not these"
@@ -108,7 +109,7 @@ def _everywhere(arguments: argparse.Namespace) -> int:
         if status == 0:
             line = f"run directory {directory} on each node; `fathom pack` joins them"
             print(f"fathom: {line}", file=sys.stderr)
-        if status == 0 and arguments.select == selection.CRITICAL:
+        if status == 0 and arguments.select == CRITICAL:
             line = "nobody says who is critical: name a run directory that all nodes see"
             print(f"fathom: {line}", file=sys.stderr)
             return 3
@@ -118,7 +119,7 @@ def _everywhere(arguments: argparse.Namespace) -> int:
         shutil.rmtree(directory, ignore_errors=True)
         return 3
     manifest.add(directory, said)  # the nodes may have said it at the same moment
-    if selection.asks_who_is_critical(directory / "selection"):
+    if asks_who_is_critical(directory / "selection"):
         words = [sys.executable, "-m", "fathom.attach.judge", str(directory)]
         nodes.stay(job, words, directory / "judge.log")
     print(f"fathom: run directory {directory}", file=sys.stderr)
@@ -128,7 +129,7 @@ def _everywhere(arguments: argparse.Namespace) -> int:
 def _here(arguments: argparse.Namespace, pids: Sequence[int]) -> int:
     if arguments.here:
         os.sched_setaffinity(0, range(os.cpu_count() or 1))  # a launcher gives its tasks one
-    library = places.library()
+    library = paths.library()
     if library is None:
         raise FathomError("no libfathom.so beside this command; build it, or set FATHOM_LIB")
     targets, problems = _targets(pids, library)
@@ -260,5 +261,5 @@ def _refused(pid: int, answer: Answer) -> str:
     if answer.status is Status.LEFT_OUT:
         return f"process {pid} runs a launcher or a shell, which only pass things on"
     if answer.status is Status.REFUSED:
-        return f"process {pid} does not take {places.library()}"
+        return f"process {pid} does not take {paths.library()}"
     return ""

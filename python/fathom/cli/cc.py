@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fathom.errors import FathomError, UsageError
-from fathom.run import places
+from fathom.run import paths
 from fathom.text.tables import printable
 
 LINKERS = ("ld", "ld.bfd", "ld.gold")
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Becomes the compiler."""
-    parts = places.linked()
+    parts = paths.linked()
     if arguments.flags == bool(arguments.command):
         raise UsageError("cc: give a compiler's words behind --, or --flags")
     if arguments.flags:

@@ -13,7 +13,7 @@ import subprocess
 
 from fathom.cli.arguments import positive
 from fathom.errors import FathomError
-from fathom.run import places
+from fathom.run import paths
 from fathom.run.directory import to_make
 
 
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs the engine, whose first line goes to stdout, until it ends."""
     into = to_make(arguments.output)
     listen = arguments.listen if ":" in arguments.listen else f"0.0.0.0:{arguments.listen}"
-    command = [str(places.engine()), "collect", str(into), "--listen", listen]
+    command = [str(paths.engine()), "collect", str(into), "--listen", listen]
     if arguments.nodes:
         command += ["--nodes", str(arguments.nodes)]
     try:

@@ -17,8 +17,8 @@ from fathom.analysis import Remembered, difference, summary
 from fathom.analysis.difference import Side
 from fathom.cli.arguments import add_all, positive
 from fathom.errors import UsageError
+from fathom.pages import coverage_footer, written
 from fathom.pages import difference as view
-from fathom.pages import ending, written
 from fathom.text import tables
 
 BY = {
@@ -68,7 +68,7 @@ def _side(path: str, everything: bool) -> Side:
 def _left_out(a: Side, b: Side) -> list[str]:
     """Of both together."""
     rows = [row for side in (a, b) for row in summary.beside(side.source).to_pylist()]
-    return ending.left_out(**{name: sum(row[name] for row in rows) for name in rows[0]})
+    return coverage_footer.left_out(**{name: sum(row[name] for row in rows) for name in rows[0]})
 
 
 def _one(arguments: argparse.Namespace, a: Side, b: Side) -> None:

@@ -38,7 +38,7 @@ from fathom.cli.arguments import positive
 from fathom.errors import FathomError, UsageError
 from fathom.forward import around, hosts, mounts, settings
 from fathom.forward.group import Group, Started
-from fathom.run import places
+from fathom.run import paths
 from fathom.run.directory import to_make
 
 FOLDER = "fathom.forward"
@@ -160,7 +160,7 @@ def _with(group: Group, arguments: argparse.Namespace) -> int:
     """The program's exit status; 1 if it ended well and something was lost."""
     if not arguments.program:
         raise UsageError("forward with: which program? fathom forward with --export DIR -- PROGRAM")
-    preload = (os.environ.get("LD_PRELOAD"), arguments.preload, str(places.preload()))
+    preload = (os.environ.get("LD_PRELOAD"), arguments.preload, str(paths.preload()))
     try:
         if arguments.storage and any(_files(arguments.storage.glob("fwd*"))):
             raise UsageError(
@@ -225,7 +225,7 @@ def _out(group: Group, started: list[Started], to: Path) -> int:
     if not any(one.role == "striped" for one in started):
         raise UsageError("forward out: no server stripes files; they are in what was exported")
     to.mkdir(parents=True, exist_ok=True)
-    told = _environment(group, started) | {"LD_PRELOAD": str(places.preload())}
+    told = _environment(group, started) | {"LD_PRELOAD": str(paths.preload())}
     told["FATHOM_FORWARD_PREFIX"] = STRIPES
     plain = {name: value for name, value in os.environ.items() if name != "FATHOM_RUN"}
     copied = subprocess.run(["cp", "-a", f"{STRIPES}/.", str(to)], env=plain | told, check=False)

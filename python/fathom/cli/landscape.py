@@ -99,7 +99,7 @@ def _done(each: Iterable[Callable[[], T]]) -> tuple[list[T], int]:
             found.append(work())
         except FathomError as error:
             status = error.status
-            if not error.said:
+            if not error.reported:
                 print(f"fathom: {error}", file=sys.stderr)
     return found, status
 

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import fathom
-from fathom.cache.keeping import Keeping
+from fathom.cache.statements import CachedStatements
 from fathom.cli.arguments import add_run
 from fathom.errors import DamagedRun, UsageError
 from fathom.pages import page
@@ -77,7 +77,7 @@ def _ask_page(packed: Run) -> None:
     if packed.sql("select events from runs")["events"][0].as_py() < LARGE:
         return
     began = time.monotonic()
-    kept = Keeping(packed, packed.path)
+    kept = CachedStatements(packed, packed.path)
     page.ask(page.compute(packed.name, packed.manifest, kept, None, lambda: None))
     print(f"fathom: page worked out in {time.monotonic() - began:.1f} s", file=sys.stderr)
 

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from fathom import catalogue
 from fathom.catalogue import user
 from fathom.errors import RunError, UsageError
-from fathom.run import places
+from fathom.run import paths
 from fathom.text import tables
 from fathom.text.tables import Column, text
 
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def built_in() -> list[Path]:
     """The catalogue's files."""
-    return sorted((places.catalog() / "probes").glob("*.toml"))
+    return sorted((paths.catalog() / "probes").glob("*.toml"))
 
 
 def rows(read: catalogue.Catalogue) -> pa.Table:
@@ -88,7 +88,7 @@ def check(arguments: argparse.Namespace) -> int:
     """Says of each file that it is right; compiles it, and against its headers if it names them."""
     own = own_files(arguments)
     with tempfile.TemporaryDirectory(prefix="fathom-probes.") as place:
-        user.build(own, places.runtime(), Path(place, "check.so"))
+        user.build(own, paths.runtime(), Path(place, "check.so"))
     for api in own.apis:
         headers = f"not compared with headers: {api.path.name} names none"
         if api.headers:
@@ -102,7 +102,7 @@ def build(arguments: argparse.Namespace) -> int:
     """Makes the library that `fathom run --probes` preloads."""
     if not arguments.out:
         raise UsageError("probes build: where to? add --out FILE")
-    user.build(own_files(arguments), places.runtime(), arguments.out.absolute())
+    user.build(own_files(arguments), paths.runtime(), arguments.out.absolute())
     return 0
 
 

@@ -38,7 +38,7 @@ from fathom.cli.arguments import add_all, add_run
 from fathom.errors import UsageError
 from fathom.pages import bars, latency, written
 from fathom.run import cluster
-from fathom.run.lacks import asked, reads_and_writes
+from fathom.run.limitations import explain_missing, reads_and_writes
 from fathom.run.store import Run, as_json
 from fathom.text import tables
 from fathom.text.tables import Column, text
@@ -133,7 +133,7 @@ def _opened(arguments: argparse.Namespace) -> Iterator[Run]:
     with cluster.workers(arguments.cluster) as workers:
         run.workers = workers
         yield run
-        print(f"fathom: {workers.said()}", file=sys.stderr)
+        print(f"fathom: {workers.summary()}", file=sys.stderr)
 
 
 def _print(rows: pa.Table) -> None:
@@ -186,7 +186,7 @@ def _ask(arguments: argparse.Namespace) -> int:
             f"query: no table '{arguments.view}' of this query; there are {', '.join(there)}"
         )
     top = TOP if arguments.top is None else arguments.top
-    with _opened(arguments) as run, asked(run.manifest, reads_and_writes):
+    with _opened(arguments) as run, explain_missing(run.manifest, reads_and_writes):
         answer = model.answer(run, query, segment, top, _views(arguments))
     one = arguments.view or next(iter(answer.views))
     if arguments.plot:

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from fathom.errors import FathomError, UsageError
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from fathom.webapi.report.document import document, template, words
 from fathom.webapi.report.payload import collect
 

@@ -4,9 +4,9 @@ import os
 from collections.abc import Sequence
 from typing import NoReturn
 
-from fathom.run import places
+from fathom.run import paths
 
 
 def hand_over(words: Sequence[str]) -> NoReturn:
     """Becomes the native command, which reads these words itself."""
-    os.execv(places.native_command(), ["fathom", "run", *words])
+    os.execv(paths.native_command(), ["fathom", "run", *words])

@@ -18,8 +18,17 @@ from pathlib import Path
 
 from fathom.cli.arguments import add_run
 from fathom.errors import RunError, UsageError
-from fathom.run import control, live, manifest, selection
+from fathom.run import control, live, manifest
 from fathom.run.directory import resolve
+from fathom.run.filter import (
+    CRITICAL,
+    LEVELS,
+    Configuration,
+    compile_text,
+    from_options,
+    layers_of,
+    patched,
+)
 from fathom.run.rings import own_rings
 
 
@@ -32,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="selection file (docs/selection.md), or the word critical",
     )
-    parser.add_argument("--level", choices=selection.LEVELS, help="how finely (default: call)")
+    parser.add_argument("--level", choices=LEVELS, help="how finely (default: call)")
     parser.add_argument("--layers", metavar="LIST", help="layers, or +LAYER, -LAYER as in run")
     parser.add_argument(
         "--files", metavar="GLOB", action="append", default=[], help="only these; !GLOB: not these"
@@ -50,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         ended = "the run has ended" if "exit" in content else "none of its processes is here"
         raise RunError(f"{directory}: nothing to change on this node: {ended}")
     node = control.Node(rings)
-    compiled = selection.compile_text(text, name, node.programs())
+    compiled = compile_text(text, name, node.programs())
     _check_layers(text, configuration)
     number = node.change(compiled)
     manifest.keep_change(directory, "selections.jsonl", number, selection=text)
@@ -63,29 +72,27 @@ def run(arguments: argparse.Namespace) -> int:
     return _say_others(directory)
 
 
-def _asked(
-    arguments: argparse.Namespace, configuration: selection.Configuration
-) -> tuple[str, str]:
+def _asked(arguments: argparse.Namespace, configuration: Configuration) -> tuple[str, str]:
     """The selection's text, and what to call it in a message."""
     short = arguments.level or arguments.layers is not None or arguments.files
     if arguments.file and short:
         raise UsageError("select: a file says level, layers and files; leave the options out")
     if short:
         level = arguments.level or "call"
-        text = selection.from_options(level, arguments.layers, arguments.files, configuration)
+        text = from_options(level, arguments.layers, arguments.files, configuration)
         return text, "select"
     if not arguments.file:
         raise UsageError("select: what? name a selection file, or --level, --layers, --files")
-    if arguments.file == Path(selection.CRITICAL):
-        return selection.CRITICAL, "select"
+    if arguments.file == Path(CRITICAL):
+        return CRITICAL, "select"
     try:
         return arguments.file.read_text(encoding="utf-8"), str(arguments.file)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{arguments.file}: {error}") from error
 
 
-def _check_layers(text: str, configuration: selection.Configuration) -> None:
-    missing = sorted(selection.layers_of(text) - selection.patched(configuration))
+def _check_layers(text: str, configuration: Configuration) -> None:
+    missing = sorted(layers_of(text) - patched(configuration))
     if missing:
         raise UsageError(
             f"select: layer {missing[0]} was not asked for when the run began, so its functions are"

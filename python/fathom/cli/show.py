@@ -23,11 +23,11 @@ from fathom.analysis import findings as conclusions
 from fathom.analysis import next_selection
 from fathom.cli.arguments import add_all, add_run, positive
 from fathom.errors import UsageError
-from fathom.pages import answers, ending, findings, page, picture, written
+from fathom.pages import answers, coverage_footer, findings, page, picture, written
 from fathom.pages import next_selection as words
 from fathom.pages.part import Page
-from fathom.pages.parts import NAMES, check_keys, rows_by
-from fathom.run.lacks import asked, every_call
+from fathom.pages.sections import NAMES, check_keys, rows_by
+from fathom.run.limitations import every_call, explain_missing
 from fathom.run.store import Run
 from fathom.text import tables
 
@@ -152,7 +152,7 @@ def _print_findings(arguments: argparse.Namespace) -> int:
 
 
 def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> None:
-    with asked(source.manifest, every_call):
+    with explain_missing(source.manifest, every_call):
         columns, rows = rows_by(source, arguments.by)
     rows = rows.slice(0, arguments.top)
     if arguments.json:
@@ -164,7 +164,7 @@ def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> N
     for key, why in NOTHING.items():
         if key in arguments.by and not rows.num_rows:
             print(f"fathom: {why}", file=sys.stderr)
-    print(f"fathom: {ending.one_line(content)}", file=sys.stderr)
+    print(f"fathom: {coverage_footer.one_line(content)}", file=sys.stderr)
 
 
 def _print_next(opened: Run, content: Page) -> None:
@@ -184,7 +184,7 @@ def _print_next(opened: Run, content: Page) -> None:
                 f"fathom: start it inside the launcher ({launcher}), as this run was",
                 file=sys.stderr,
             )
-    print(f"fathom: {ending.one_line(content)}", file=sys.stderr)
+    print(f"fathom: {coverage_footer.one_line(content)}", file=sys.stderr)
 
 
 def _write_selection(name: str, content: str) -> str:

@@ -35,7 +35,7 @@ from fathom.webapi.answers import ask
 from fathom.webapi.answers.desk import Desk
 from fathom.webapi.answers.generate import Program
 from fathom.webapi.answers.now import Follower
-from fathom.webapi.answers.opened import Gone, Runs, Stop
+from fathom.webapi.answers.session import Gone, Runs, Stop
 from fathom.webapi.answers.tile import prepare
 from fathom.webapi.report.requests import Request, pictures, whole
 from fathom.webapi.serve import listen
@@ -180,7 +180,7 @@ def _prepare(runs: Runs, where: str | None) -> int:
         for opened in runs.all.values():
             opened.run.workers = workers
         failed = Ahead(runs, _tell).work()
-        _tell(workers.said())
+        _tell(workers.summary())
     return 1 if failed else 0
 
 

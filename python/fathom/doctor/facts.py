@@ -29,7 +29,7 @@ def _read(path: str) -> str:
 
 
 def _printed(*words: str) -> str:
-    done = programs.said(*words) if shutil.which(words[0]) else None
+    done = programs.ask(*words) if shutil.which(words[0]) else None
     return done.stdout.strip() if done and done.returncode == 0 else ""
 
 
@@ -87,14 +87,14 @@ def permissions() -> Iterator[Finding]:
     yield Finding("permissions", "fact", detail)
 
 
-def places() -> Iterator[Finding]:
+def paths() -> Iterator[Finding]:
     """File systems that every run uses."""
     descriptions = []
     for place in PLACES:
         if Path(place).is_dir():
             free = numbers.size(shutil.disk_usage(place).free)
             descriptions.append(f"{place} {file_system(Path(place))}, {free} free")
-    yield Finding("places", "fact", "; ".join(descriptions))
+    yield Finding("paths", "fact", "; ".join(descriptions))
 
 
 def file_system(place: Path) -> str:
@@ -107,4 +107,4 @@ def file_system(place: Path) -> str:
     return file_system_type
 
 
-CHECKS = (processor, system, libraries, permissions, places)
+CHECKS = (processor, system, libraries, permissions, paths)

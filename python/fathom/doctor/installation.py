@@ -12,13 +12,13 @@ from pathlib import Path
 
 from fathom.doctor.finding import Finding
 from fathom.errors import FathomError, install
-from fathom.run import cost, places, programs
+from fathom.run import cost, paths, programs
 from fathom.text import numbers
 
 
 def parts() -> Iterator[Finding]:
     """Are the native parts there?"""
-    for name, find in (("command", places.native_command), ("engine", places.engine)):
+    for name, find in (("command", paths.native_command), ("engine", paths.engine)):
         try:
             yield Finding(name, "ok", str(find()))
         except FathomError as error:
@@ -62,7 +62,7 @@ def extras() -> Iterator[Finding]:
 def library() -> Iterator[Finding]:
     """Does the loader take the library, and what does a call cost?"""
     try:
-        path = places.library()
+        path = paths.library()
     except FathomError as error:
         yield Finding("library", "problem", str(error), "unset FATHOM_LIB, or name libfathom.so")
         return
@@ -97,7 +97,7 @@ def library() -> Iterator[Finding]:
 def layers() -> Iterator[Finding]:
     """Which layers are recorded when the user names none? The native command is asked: it decides."""
     try:
-        command = places.native_command()
+        command = paths.native_command()
         with tempfile.TemporaryDirectory(prefix="fathom-doctor.") as scratch:
             clean = {
                 k: v

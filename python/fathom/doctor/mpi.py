@@ -23,7 +23,7 @@ BATCH = (
 @cache
 def _printed(*command: str) -> str:
     """What a command prints; nothing when it cannot be run."""
-    done = programs.said(*command)
+    done = programs.ask(*command)
     return done.stdout + done.stderr if done else ""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from fathom import catalogue
 from fathom.doctor.finding import Finding
 from fathom.errors import FathomError, UsageError
-from fathom.run import elf, places
+from fathom.run import elf, paths
 from fathom.run.launchers import starts_others
 
 MPIS = (
@@ -52,7 +52,7 @@ def libraries_of(path: Path) -> dict[str, Path | None]:
 @cache
 def _catalogue() -> Mapping[str, tuple[str, str]]:
     """Symbol to layer and op."""
-    read = catalogue.load(sorted((places.catalog() / "probes").glob("*.toml")))
+    read = catalogue.load(sorted((paths.catalog() / "probes").glob("*.toml")))
     return {
         symbol: (api.layer, call.op)
         for api, call in read.calls()

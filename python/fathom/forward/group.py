@@ -21,7 +21,7 @@ from typing import Any
 from fathom.errors import FathomError, RunError, UsageError
 from fathom.forward import hosts
 from fathom.forward.settings import Server, mounts
-from fathom.run import places
+from fathom.run import paths
 
 START = 30.0  # seconds that a server may take until it listens
 GONE = "it had ended before: what it had accepted and not written is lost"
@@ -106,7 +106,7 @@ class Group:
         if server.is_here and not Path(server.path).is_dir() and hosts.is_local(server.host):
             raise UsageError(f"server {server.name}: {server.path} is no directory")
         before = hosts.starter(server.host, start)
-        command = [*before, str(places.engine()), "forward", server.exported]
+        command = [*before, str(paths.engine()), "forward", server.exported]
         command += options
         if record:
             command += ["--record", str(record.resolve())]
@@ -197,7 +197,7 @@ class Group:
 
     def ask(self, addresses: list[str], munge: str) -> list[dict[str, Any]]:
         """What each server says of itself: its counters, or `error`."""
-        command = [str(places.engine()), "forward-status", *addresses]
+        command = [str(paths.engine()), "forward-status", *addresses]
         if self.token.exists():
             command += self.proof("")
         if munge:

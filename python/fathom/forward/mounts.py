@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fathom.errors import FathomError, RunError, UsageError
 from fathom.forward.group import Group, Started, began, is_alive
-from fathom.run import places
+from fathom.run import paths
 
 KIND = "fuse.fathom"  # of file system, as the kernel lists it
 START = 30.0  # seconds until it is mounted, and until one has ended whose server does not answer
@@ -74,7 +74,7 @@ def mount(group: Group, directory: Path, name: str, level: str) -> Mount:
         raise UsageError(f"{directory} is no directory: make one to mount on")
     at = directory.resolve()
     log = group.folder.resolve() / f"mount-{zlib.crc32(bytes(at)):08x}.log"
-    command = [str(places.mounter()), "--level", level, one.address, str(at)]
+    command = [str(paths.mounter()), "--level", level, one.address, str(at)]
     if not one.address.startswith("unix:"):
         command[1:1] = group.proof(one.munge)
     with log.open("a", encoding="utf-8") as output:

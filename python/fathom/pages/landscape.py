@@ -8,7 +8,7 @@ import pyarrow as pa
 from fathom.analysis import ranklist
 from fathom.analysis.difference import ONE_EACH
 from fathom.analysis.when import When
-from fathom.pages import answers, ending
+from fathom.pages import answers, coverage_footer
 from fathom.run import database
 from fathom.run.manifest import command_line
 from fathom.text import numbers, spark
@@ -161,7 +161,7 @@ def _left_out(rows: Sequence[Row]) -> list[str]:
     calls, files, seconds = (
         sum(row[f"left_out_{name}"] for row in rows) for name in ("calls", "files", "seconds")
     )
-    return ending.left_out(calls, files, seconds)
+    return coverage_footer.left_out(calls, files, seconds)
 
 
 def _opens(row: Row) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fathom.analysis import Remembered, findings, landscape, part
-from fathom.cache import kept
+from fathom.cache.answers import CachedAnswers, version
 from fathom.errors import NotARun
 from fathom.run.directory import resolve
 from fathom.run.manifest import failure, imported_by
@@ -126,12 +126,12 @@ def _made(path: str, wanted: Wanted, quiet: bool) -> dict[str, Any]:
     return row
 
 
-def _kept(path: str, wanted: Wanted, reader: str) -> tuple[kept.Kept, str] | None:
+def _kept(path: str, wanted: Wanted, reader: str) -> tuple[CachedAnswers, str] | None:
     """Where the row of a run that is over is kept, and under which question."""
     with contextlib.suppress(NotARun):
         directory = resolve(path)
         if is_settled(directory):
-            return kept.Kept(directory, reader, 0), json.dumps(["landscape", asdict(wanted)])
+            return CachedAnswers(directory, reader, 0), json.dumps(["landscape", asdict(wanted)])
     return None
 
 
@@ -155,7 +155,7 @@ def _row(path: str, wanted: Wanted, reader: str, quiet: bool) -> dict[str, Any]:
 
 def each(paths: Sequence[str], wanted: Wanted) -> Iterator[Callable[[], dict[str, Any]]]:
     """Of each path what gives its row, in order."""
-    reader = kept.version()
+    reader = version()
     ready = {path: _ready(path, wanted, reader) for path in paths}
     missing = [path for path, row in ready.items() if row is None]
     make: dict[str, Callable[[], dict[str, Any]]]

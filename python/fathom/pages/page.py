@@ -13,10 +13,10 @@ from fathom.analysis.findings import Findings
 from fathom.analysis.part import HEAT_OF_ALL, in_part, is_all_own
 from fathom.analysis.when import Line
 from fathom.analysis.when import lines as heat_lines
-from fathom.cache.keeping import Keeping
+from fathom.cache.statements import CachedStatements
 from fathom.pages import answers, findings, heat
 from fathom.pages.part import Page, Part
-from fathom.pages.parts import PARTS
+from fathom.pages.sections import PARTS
 from fathom.run import cost
 from fathom.run.launchers import starts_others
 from fathom.run.manifest import command_line, ended, imported_by
@@ -30,7 +30,7 @@ FINDINGS_ON_PAGE = 1_000_000
 
 def of_run(run: Run) -> Page:
     """The page of an opened run, whose slow statements are kept beside its tables."""
-    kept = run if run.everything else Keeping(run, run.path)
+    kept = run if run.everything else CachedStatements(run, run.path)
     return compute(run.name, run.manifest, kept, cost.per_call(), lambda: _findings(run))
 
 

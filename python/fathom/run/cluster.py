@@ -155,8 +155,8 @@ def counted(n: int, what: str) -> str:
 
 def peak_gib() -> float:
     """The most memory that this process had; what getrusage says begins with that of the process which started it."""
-    found = re.search(r"^VmHWM:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
-    return int(found[1]) / 2**20 if found else 0.0
+    match = re.search(r"^VmHWM:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return int(match[1]) / 2**20 if match else 0.0
 
 
 @dataclass
@@ -202,7 +202,7 @@ class Workers:
         except FathomError:
             raise
         except Exception as error:
-            raise RunError(self._told(error)) from error
+            raise RunError(self._explained(error)) from error
         finally:
             if self._is_heard():
                 self.client.cancel(futures)
@@ -227,7 +227,7 @@ class Workers:
         """Does the scheduler hear us?"""
         return bool(self.client.status == "running")
 
-    def _told(self, error: Exception) -> str:
+    def _explained(self, error: Exception) -> str:
         kind = type(error).__name__
         if kind == "KilledWorker":
             return "cluster: workers that looked at the same part of the run ended, one after another: out of memory?"
@@ -235,12 +235,12 @@ class Workers:
             return "cluster: its scheduler has gone; nothing was answered"
         return f"cluster: {database.first_line(error) or kind}"
 
-    def said(self) -> str:
+    def summary(self) -> str:
         """What it took."""
         try:
             peaks = self.client.run(peak_gib).values()
         except Exception as error:
-            return self._told(error)
+            return self._explained(error)
         return (
             f"{counted(self.parts, 'part')} on {counted(len(peaks), 'worker')}, {time.monotonic() - self.began:.1f} s,"
             f" at most {max(peaks, default=0.0):.2f} GiB in one"
@@ -356,12 +356,12 @@ def _local(number: int) -> Iterator[Client]:
 def _no_scheduler_file(file: Path) -> str:
     """Why it is none; empty: it is one."""
     try:
-        found = json.loads(file.read_bytes())
+        content = json.loads(file.read_bytes())
     except OSError:
         return "no such scheduler file"
     except ValueError:
-        found = None
-    is_one = isinstance(found, dict) and isinstance(found.get("address"), str)
+        content = None
+    is_one = isinstance(content, dict) and isinstance(content.get("address"), str)
     return "" if is_one else "no scheduler file: it names no address; remove that of an earlier job"
 
 

@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 from fathom.errors import NotARun, RunError
-from fathom.run import engine, manifest, places, selection
+from fathom.run import engine, manifest, paths
 from fathom.run.directory import resolve
 from fathom.run.files import open_kept
+from fathom.run.filter import asks_who_is_critical
 from fathom.run.rings import MAGIC, PAGE, RUN
 
 PATIENCE = 60  # seconds, for an agent that asks other programs
@@ -41,9 +42,9 @@ def named(name: str, command: str) -> Path:
     except NotARun:
         if not name.isdigit():
             raise
-    found = run_of(int(name))
-    if found is not None:
-        return resolve(str(found))
+    run = run_of(int(name))
+    if run is not None:
+        return resolve(str(run))
     if not Path(f"/proc/{name}").is_dir():
         raise RunError(f"{command}: there is no run and no process {name} here")
     raise RunError(
@@ -65,11 +66,11 @@ class Node:
 
     def programs(self) -> list[Path]:
         """What they run."""
-        found = set()
+        executables = set()
         for pid in self.processes():
             with contextlib.suppress(OSError):
-                found.add(Path(f"/proc/{pid}/exe").readlink())
-        return sorted(path for path in found if path.is_file())
+                executables.add(Path(f"/proc/{pid}/exe").readlink())
+        return sorted(path for path in executables if path.is_file())
 
     def change(self, compiled: str) -> int:
         """Puts the compiled selection in force. Returns its number."""
@@ -77,11 +78,11 @@ class Node:
 
     def asks_who_is_critical(self) -> bool:
         """The selection says so: an agent is to find out."""
-        return any(map(selection.asks_who_is_critical, self.rings.glob("selection.*")))
+        return any(map(asks_who_is_critical, self.rings.glob("selection.*")))
 
     def judge_words(self, run: Path, watch: int) -> list[str]:
         """The agent that says who is critical, as a command: it ends with `watch` and the processes recorded here."""
-        words = [str(places.engine()), "agent", str(run), "--ring", str(self.rings)]
+        words = [str(paths.engine()), "agent", str(run), "--ring", str(self.rings)]
         return [*words, "--sample", "0", "--watch", str(watch)]
 
     def tune(self, compiled: str) -> int:
@@ -141,7 +142,7 @@ class Node:
                 stderr=errors,
             )
         if agent.stdout:
-            with agent.stdout as said:
-                if not (select.select([said], [], [], PATIENCE)[0] and said.readline()):
+            with agent.stdout as ready:
+                if not (select.select([ready], [], [], PATIENCE)[0] and ready.readline()):
                     line = "fathom: no word from the agent: what Ceph's daemons did first may be missing"
                     print(line, file=sys.stderr)

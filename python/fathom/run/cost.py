@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from fathom.errors import FathomError
-from fathom.run import places
+from fathom.run import paths
 from fathom.run.manifest import boot_id
 
 CALLS = 100_000
@@ -67,21 +67,21 @@ def _cache(library: Path) -> tuple[Path, str]:
 def per_call() -> float | None:
     """Seconds that recording adds to one empty call here; None where it cannot be measured."""
     try:
-        library = places.library()
+        library = paths.library()
         if library is None:
             return None
         path, key = _cache(library)
         if path.is_file():
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            if kept.get("key") == key:
-                return float(kept["nanoseconds"]) / 1e9
+            cached = json.loads(path.read_text(encoding="utf-8"))
+            if cached.get("key") == key:
+                return float(cached["nanoseconds"]) / 1e9
         cost = _measure(library)
         if cost <= 0:
             return None  # less than what else runs here takes: another time
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f"cost.{os.getpid()}")
-        aside.write_text(json.dumps({"key": key, "nanoseconds": cost}), encoding="utf-8")
-        aside.replace(path)
+        partial = path.with_name(f"cost.{os.getpid()}")
+        partial.write_text(json.dumps({"key": key, "nanoseconds": cost}), encoding="utf-8")
+        partial.replace(path)
         return cost / 1e9
     except (OSError, ValueError, KeyError, subprocess.SubprocessError, FathomError):
         return None

@@ -146,27 +146,27 @@ class Library:
             first = ctypes.addressof(c_char_p.in_dll(self.calls, variable))
         except ValueError:
             return ()
-        found: list[str] = []
+        names: list[str] = []
         while True:
-            name = c_char_p.from_address(first + len(found) * ctypes.sizeof(c_char_p)).value
+            name = c_char_p.from_address(first + len(names) * ctypes.sizeof(c_char_p)).value
             if name is None or name.endswith(LAST):
-                return tuple(found)
-            found.append(name.decode())
+                return tuple(names)
+            names.append(name.decode())
 
 
 def _candidates() -> list[str]:
     """An installation's, by the loader's path and beside its commands; then the one that the wheel brings."""
-    found = [NAME]
+    candidates = [NAME]
     parser = shutil.which("darshan-parser")
     if parser:
         prefix = Path(parser).resolve().parent.parent
-        found += [str(prefix / folder / NAME) for folder in ("lib", "lib64")]
+        candidates += [str(prefix / folder / NAME) for folder in ("lib", "lib64")]
     package = importlib.util.find_spec("darshan")
     if package and package.origin:
         place = Path(package.origin).parent
         for folder in (place.parent / "darshan.libs", place):
-            found += [str(path) for path in sorted(folder.rglob("libdarshan-util*.so*"))]
-    return found
+            candidates += [str(path) for path in sorted(folder.rglob("libdarshan-util*.so*"))]
+    return candidates
 
 
 @cache

@@ -77,8 +77,8 @@ def of_path(glob: str) -> str:
 
 def one_of(column: str, values: Iterable[str | int]) -> str:
     """The column is one of these texts or whole numbers."""
-    said = ", ".join(quoted(one) if isinstance(one, str) else str(int(one)) for one in values)
-    return f"{column} in ({said})" if said else "false"
+    literals = ", ".join(quoted(one) if isinstance(one, str) else str(int(one)) for one in values)
+    return f"{column} in ({literals})" if literals else "false"
 
 
 def connect(
@@ -236,30 +236,30 @@ def _wrong(error: duckdb.Error) -> UsageError:
 
 def _names(con: duckdb.DuckDBPyConnection) -> str:
     """The tables that there are."""
-    found = con.execute(
+    tables = con.execute(
         "select table_name from information_schema.tables where table_schema = 'main' order by all"
     )
-    return ", ".join(name for (name,) in found.fetchall())
+    return ", ".join(name for (name,) in tables.fetchall())
 
 
-def _told(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> FathomError:
+def _explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> FathomError:
     """What went wrong, and whose fault it is."""
-    said = first_line(error)
-    if re.match("Catalog Error: Table with name .* does not exist", said):
-        return UsageError(f"SQL: {said}\n  There are: {_names(con)}")
+    message = first_line(error)
+    if re.match("Catalog Error: Table with name .* does not exist", message):
+        return UsageError(f"SQL: {message}\n  There are: {_names(con)}")
     if isinstance(error, duckdb.IOException):
-        return DamagedRun(said)
+        return DamagedRun(message)
     if isinstance(error, duckdb.OutOfMemoryException):
-        used = re.search(r"/(\S+ \S+) used\)", said)
+        used = re.search(r"/(\S+ \S+) used\)", message)
         return UsageError(
-            f"this needs more memory than the {used[1] if used else said} that it may use here; ask it"
+            f"this needs more memory than the {used[1] if used else message} that it may use here; ask it"
             " where there is more, of a part of the run, or of the workers of a cluster (docs/scale.md)"
         )
-    if re.search(r"INT128 with value|Overflow in \w+ of (INT|HUGEINT)", said):
+    if re.search(r"INT128 with value|Overflow in \w+ of (INT|HUGEINT)", message):
         return DamagedRun(
             "sizes, offsets or times of this run sum to more than 64 bits, which no program can do; look for them with"
             " fathom query RUN --sql 'select * from calls order by greatest(bytes, duration) desc limit 10'"
-            f" ({said[:150]})"
+            f" ({message[:150]})"
         )
     return _wrong(error)
 
@@ -330,11 +330,11 @@ def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.
 
     It is planned once, and its rows are there twice for a moment: of millions `many` is better. One thread at a time.
     """
-    found = reading(con, text)
+    checked = reading(con, text)
     try:
-        return _narrowed(con.execute(found, values).to_arrow_table())
+        return _narrowed(con.execute(checked, values).to_arrow_table())
     except duckdb.Error as error:
-        raise _told(con, error) from error
+        raise _explained(con, error) from error
 
 
 def many(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
@@ -346,7 +346,7 @@ def many(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
             raise UsageError("SQL: the statement gives no rows")
         return _narrowed(relation.to_arrow_table())
     except duckdb.Error as error:
-        raise _told(con, error) from error
+        raise _explained(con, error) from error
 
 
 def write(con: duckdb.DuckDBPyConnection, text: str, file: Path) -> None:
@@ -355,18 +355,18 @@ def write(con: duckdb.DuckDBPyConnection, text: str, file: Path) -> None:
     try:
         con.execute(f"copy ({text}) to {quoted(str(file))} (format parquet)")
     except duckdb.Error as error:
-        raise _told(con, error) from error
+        raise _explained(con, error) from error
 
 
 def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
     """As `ask`, by name and as Python has them."""
-    found = reading(con, text)
+    checked = reading(con, text)
     try:
-        done = con.execute(found)
+        done = con.execute(checked)
         names = [one[0] for one in done.description or ()]
         return [dict(zip(names, row, strict=True)) for row in done.fetchall()]
     except duckdb.Error as error:
-        raise _told(con, error) from error
+        raise _explained(con, error) from error
 
 
 def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = None) -> None:
@@ -375,7 +375,7 @@ def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = 
     try:
         con.execute(f'create temp table "{name}" as {text}', values)
     except duckdb.Error as error:
-        raise _told(con, error) from error
+        raise _explained(con, error) from error
 
 
 def combined(partials: Sequence[pa.Table], text: str, values: dict[str, Any]) -> pa.Table:

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from fathom.errors import DamagedRun, FathomError, NotARun, UsageError, printable
-from fathom.run import places
+from fathom.run import paths
 from fathom.run.logs import run_of
 
 SUFFIX = ".fathom"
@@ -56,15 +56,15 @@ def to_make(path: str | PathLike[str]) -> Path:
     return given if given.suffix == SUFFIX else given.with_name(given.name + SUFFIX)
 
 
-def engine(*words: str, quiet: bool = False, said: str | None = None) -> None:
+def engine(*words: str, quiet: bool = False, text: str | None = None) -> None:
     """Runs fathom-engine; its report goes to stderr unless `quiet`, its one line of error always. `said`: what it reads
     on its standard input."""
-    command = [str(places.engine()), *words]
+    command = [str(paths.engine()), *words]
     try:
         # A limit of a file's size is an error to it, as to us, and no signal.
         report = subprocess.DEVNULL if quiet else STDERR
         done = subprocess.run(
-            command, input=said, text=True, stdout=report, restore_signals=False, check=False
+            command, input=text, text=True, stdout=report, restore_signals=False, check=False
         )
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
@@ -75,5 +75,5 @@ def ended(word: str, status: int) -> None:
     """Of a fathom-engine that was called by this word. Raises DamagedRun unless all was well."""
     if status:
         failed = DamagedRun(f"fathom-engine {word} ended with status {status}")
-        failed.said = status == 3
+        failed.reported = status == 3
         raise failed

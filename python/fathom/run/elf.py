@@ -54,8 +54,8 @@ class Program:
     @cached_property
     def defines(self) -> frozenset[str]:
         """Functions of its own, those linked in statically among them."""
-        found = (*self._symbols(SHT_SYMTAB), *self._symbols(SHT_DYNSYM))
-        return frozenset(name for name, here in found if here)
+        symbols = (*self._symbols(SHT_SYMTAB), *self._symbols(SHT_DYNSYM))
+        return frozenset(name for name, is_defined in symbols if is_defined)
 
     def _symbols(self, kind: int) -> Iterator[tuple[str, bool]]:
         """Names of functions, and whether they are defined here. An undefined one may have lost its type."""

@@ -4,12 +4,12 @@ import subprocess
 from collections.abc import Sequence
 
 from fathom.errors import FathomError, RunError
-from fathom.run import places
+from fathom.run import paths
 
 
 def ask(words: Sequence[str], text: str) -> str:
     """What it prints when it is given this text. Raises RunError with its line if it fails."""
-    command = [str(places.engine()), *words]
+    command = [str(paths.engine()), *words]
     try:
         # A limit of a file's size is an error to it, as to us, and no signal.
         done = subprocess.run(
@@ -24,7 +24,7 @@ def ask(words: Sequence[str], text: str) -> str:
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
     if done.returncode:
-        said = done.stderr.strip().removeprefix("fathom-engine: ")
+        message = done.stderr.strip().removeprefix("fathom-engine: ")
         ended = f"status {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
-        raise RunError(said or f"fathom-engine {words[0]} ended with {ended}")
+        raise RunError(message or f"fathom-engine {words[0]} ended with {ended}")
     return done.stdout

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from fathom.catalogue import Call, load
-from fathom.run import places
+from fathom.run import paths
 
 LAYERS = ("posix", "stdio", "mpi", "mpiio", "hdf5", "pnetcdf", "netcdf")
 
@@ -16,7 +16,7 @@ def catalogue() -> str:
 
 
 def _functions(layer: str) -> dict[str, Any]:
-    calls = load([places.catalog() / "probes" / f"{layer}.toml"]).apis[0].calls
+    calls = load([paths.catalog() / "probes" / f"{layer}.toml"]).apis[0].calls
     return {symbol: _said(call) for call in calls if call.row for symbol in call.symbols()}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from fathom.errors import FathomError, UsageError, install, printable
-from fathom.run import places
+from fathom.run import paths
 from fathom.run.directory import engine
 
 # What the engine says when the reader did not come to its end.
@@ -38,30 +38,32 @@ def reading(tool: str, logs: list[Path], into: Path, quiet: bool = False) -> Non
     else:
         from fathom.run.functions import catalogue
 
-        engine(tool, str(into), *map(str, logs), quiet=True, said=catalogue())
+        engine(tool, str(into), *map(str, logs), quiet=True, text=catalogue())
 
 
 def importing(reader: str, logs: list[Path], into: Path) -> None:
     """A run of `logs`, by the module `reader`; raises `NoLog` with one line, and leaves nothing, where it is none."""
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as answer:
+    with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as answer:
         read = subprocess.Popen(
-            [sys.executable, "-m", reader, *map(str, logs)], stdout=subprocess.PIPE, stderr=said
+            [sys.executable, "-m", reader, *map(str, logs)], stdout=subprocess.PIPE, stderr=errors
         )
         # A limit of a file's size is an error to the engine, as to us, and no signal.
-        made = subprocess.Popen(
-            [str(places.engine()), "told", str(into)],
+        packer = subprocess.Popen(
+            [str(paths.engine()), "told", str(into)],
             stdin=read.stdout, stdout=subprocess.DEVNULL, stderr=answer, restore_signals=False,
         )  # fmt: skip
         if read.stdout is not None:
             read.stdout.close()  # the engine alone reads it
-        status, told = read.wait(), made.wait()
-        if told == 0:
+        status, engine_status = read.wait(), packer.wait()
+        if engine_status == 0:
             return
         stopped = _last(answer)
         if status != 0 and CUT in stopped:
-            where, why = _why(status, _last(said))
+            where, why = _why(status, _last(errors))
             raise NoLog(f"{printable(where or logs[0])}: {printable(why)}")
-        raise FathomError(f"import: {stopped or f'fathom-engine ended with status {told}'}")
+        raise FathomError(
+            f"import: {stopped or f'fathom-engine ended with status {engine_status}'}"
+        )
 
 
 def _why(status: int, last: str) -> tuple[str, str]:
@@ -73,13 +75,13 @@ def _why(status: int, last: str) -> tuple[str, str]:
             f"the library that reads it ended by {name}: the log is damaged, or of a version that it does not know",
         )
     if status == 3:
-        found = json.loads(last)
-        return str(found["log"]), str(found["error"])
+        report = json.loads(last)
+        return str(report["log"]), str(report["error"])
     return "", last or f"its reader ended with status {status}"
 
 
-def _last(said: IO[bytes]) -> str:
+def _last(output: IO[bytes]) -> str:
     """The last line that was written."""
-    said.seek(0)
-    lines = said.read().decode(errors="replace").strip().splitlines()
+    output.seek(0)
+    lines = output.read().decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else ""

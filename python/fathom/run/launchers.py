@@ -6,14 +6,14 @@ from functools import cache
 from pathlib import PurePath
 
 from fathom.errors import FathomError
-from fathom.run import places
+from fathom.run import paths
 
 
 @cache
 def _names() -> tuple[str, ...]:
     """Their files' names; none in an installation without catalogues."""
     try:
-        text = (places.catalog() / "runtime-files.toml").read_text(encoding="utf-8")
+        text = (paths.catalog() / "runtime-files.toml").read_text(encoding="utf-8")
     except (FathomError, OSError):
         return ()
     return tuple(tomllib.loads(text)["launchers"])

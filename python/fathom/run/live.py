@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError, RunError
-from fathom.run import control, places
+from fathom.run import control, paths
 
 Look = dict[str, Any]
 """One line of `fathom-engine watch` (docs/commands/top.md)."""
@@ -18,7 +18,7 @@ Look = dict[str, Any]
 def carriers() -> dict[Path, list[int]]:
     """Run directories of this node's processes, as far as we may look at them: in their environment or, of attached
     ones, in their memory; whose."""
-    found: dict[Path, list[int]] = {}
+    carriers: dict[Path, list[int]] = {}
     for process in Path("/proc").iterdir():
         if not process.name.isdigit():
             continue
@@ -29,8 +29,8 @@ def carriers() -> dict[Path, list[int]]:
         named = [word.partition(b"=")[2] for word in words if word.startswith(b"FATHOM_RUN=")]
         run = Path(os.fsdecode(named[0])) if named else control.run_of(int(process.name))
         if run is not None:
-            found.setdefault(run, []).append(int(process.name))
-    return found
+            carriers.setdefault(run, []).append(int(process.name))
+    return carriers
 
 
 def runs_here() -> list[Path]:
@@ -43,7 +43,7 @@ class Watch:
 
     def __init__(self, run: Path, *options: str) -> None:
         """`options`: of `fathom-engine watch`."""
-        command = [str(places.engine()), "watch", str(run), *options]
+        command = [str(paths.engine()), "watch", str(run), *options]
         try:
             self._engine = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         except OSError as error:
@@ -80,9 +80,9 @@ class Watch:
 
     def _ended(self) -> None:
         assert self._engine.stderr is not None
-        said = self._engine.stderr.read().decode(errors="replace").strip()
+        message = self._engine.stderr.read().decode(errors="replace").strip()
         if self._engine.wait():
-            raise RunError(said.removeprefix("fathom-engine: ") or "fathom-engine was stopped")
+            raise RunError(message.removeprefix("fathom-engine: ") or "fathom-engine was stopped")
 
 
 def parse(line: bytes) -> Look:

@@ -76,26 +76,26 @@ def run_of(log: Path) -> Path | None:
     if tool is None:
         return None
     of_log = folder() / _hash(str(log.resolve()))
-    kept = of_log / _hash(_state(log))
-    run = kept / f"{log.absolute().name.removesuffix('.darshan')}.fathom"
+    of_state = of_log / _hash(_state(log))
+    run = of_state / f"{log.absolute().name.removesuffix('.darshan')}.fathom"
     if (run / "run.json").is_file():
         return run.resolve()
     try:
-        kept.mkdir(parents=True, exist_ok=True, mode=0o700)
+        of_state.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise FathomError(
-            f"{printable(kept)}: {error.strerror}, so the run of {printable(log)} cannot be kept there;"
+            f"{printable(of_state)}: {error.strerror}, so the run of {printable(log)} cannot be kept there;"
             " name another place in XDG_CACHE_HOME, or make a run of it with fathom import"
         ) from error
     for before in of_log.iterdir():
-        if before != kept:
+        if before != of_state:
             shutil.rmtree(before, ignore_errors=True)
     try:
         _import(tool, log, run)
     except FathomError:
         if not (run / "run.json").is_file():  # else another process was quicker
             with contextlib.suppress(OSError):
-                kept.rmdir()
+                of_state.rmdir()
                 of_log.rmdir()
             raise
     return run.resolve()

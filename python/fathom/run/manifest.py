@@ -67,20 +67,20 @@ def ended(manifest: Mapping[str, Any]) -> str | None:
 
 def failure(manifest: Mapping[str, Any]) -> str | None:
     """The same, where it did not end well."""
-    said = ended(manifest)
-    return None if said == "exit status 0" else said
+    ending = ended(manifest)
+    return None if ending == "exit status 0" else ending
 
 
 def nodes(run: Path) -> list[dict[str, Any]]:
     """What each node's `node` file says."""
-    found = []
+    described = []
     for path in sorted((run / "streams").glob("*/node")):
         pairs = (line.partition("=") for line in path.read_text(errors="replace").splitlines())
         node: dict[str, Any] = {key: value for key, equals, value in pairs if equals}
         if str(node.get("tsc_hz", "")).isdigit():
             node["tsc_hz"] = int(node["tsc_hz"])
-        found.append(node)
-    return found
+        described.append(node)
+    return described
 
 
 def selections(run: Path) -> list[dict[str, Any]]:
@@ -92,10 +92,10 @@ def selections(run: Path) -> list[dict[str, Any]]:
 
 def keep_change(run: Path, file: str, number: int, **what: str) -> None:
     """What was changed while the run ran, and when: a line of `selections.jsonl` or `tuned.jsonl`."""
-    said = {"time_ns": time.time_ns(), "host": socket.gethostname(), "number": number, **what}
+    change = {"time_ns": time.time_ns(), "host": socket.gethostname(), "number": number, **what}
     try:
-        with os.fdopen(open_kept(run / file), "a", encoding="utf-8") as kept:
-            kept.write(json.dumps(said, ensure_ascii=False) + "\n")
+        with os.fdopen(open_kept(run / file), "a", encoding="utf-8") as log:
+            log.write(json.dumps(change, ensure_ascii=False) + "\n")
     except OSError as error:
         raise RunError(f"{run / file}: {error.strerror}") from error
 
@@ -116,10 +116,10 @@ def attached(run: Path) -> Manifest:
     parts = [json.loads(path.read_text(encoding="utf-8")) for path in files]
     if not parts:
         return {}
-    said: Manifest = {"attached": [one for part in parts for one in part["processes"]]}
+    content: Manifest = {"attached": [one for part in parts for one in part["processes"]]}
     if all("closed_ns" in part for part in parts):
-        said["end_ns"] = max(part["closed_ns"] for part in parts)
-    return said
+        content["end_ns"] = max(part["closed_ns"] for part in parts)
+    return content
 
 
 def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
@@ -132,14 +132,16 @@ def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
         "select kind, detail, count(distinct process) as processes, count(*) as count"
         " from marks where kind <> 'selection' group by kind, detail order by kind, detail"
     )
-    found = nodes(run)
-    known = {node.get("boot_id") for node in found}
-    told = sql("select host, boot_id, kernel from nodes order by node").to_pylist()
-    found += [node for node in told if node["boot_id"] not in known]  # their files are shared ones
+    described = nodes(run)
+    known = {node.get("boot_id") for node in described}
+    in_tables = sql("select host, boot_id, kernel from nodes order by node").to_pylist()
+    described += [
+        node for node in in_tables if node["boot_id"] not in known
+    ]  # their files are shared ones
     added: Manifest = {
         "layers_fired": fired["layer"].to_pylist(),
         "cut": cut.slice(0, 1000).to_pylist(),
-        "nodes": found if len(found) >= len(content.get("nodes", [])) else content["nodes"],
+        "nodes": described if len(described) >= len(content.get("nodes", [])) else content["nodes"],
     }
     added |= attached(run)
     if changes := selections(run):
@@ -150,9 +152,9 @@ def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
         add(run, added)
 
 
-def add(run: Path, said: Manifest) -> None:
+def add(run: Path, values: Manifest) -> None:
     """Puts these keys into run.json."""
-    write(run / "run.json", read(run) | said)
+    write(run / "run.json", read(run) | values)
 
 
 def write(path: Path, content: Manifest) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fathom.errors import FathomError, RunError
-from fathom.run import engine, places, programs
+from fathom.run import engine, paths, programs
 from fathom.run.cluster import counted
 from fathom.run.directory import ended
 
@@ -37,7 +37,7 @@ def pack(directory: Path, words: Sequence[str], workers: Workers) -> None:
     """Makes the tables as `fathom-engine pack` with these words, unless they are up to date; what is said between the
     two is in engine/cli/src/shares.rs. Errors: DamagedRun, already said on stderr."""
     began = time.monotonic()
-    command = [str(places.engine()), "pack", "--shares", str(workers.number), *words]
+    command = [str(paths.engine()), "pack", "--shares", str(workers.number), *words]
     pipe = subprocess.PIPE
     peaks: list[float] = []
     # Ctrl-C is for us: it removes what it made once we do not answer any more.

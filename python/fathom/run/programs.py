@@ -43,7 +43,7 @@ def run(
     return Done(process.args, process.returncode, out, err)
 
 
-def said(*words: str) -> Done | None:
+def ask(*words: str) -> Done | None:
     """What a command answers, without us in it; None when it cannot be asked."""
     clean = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     try:

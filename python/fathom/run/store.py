@@ -99,17 +99,17 @@ class Run:
 
     def looking_at(self, text: str, **values: Any) -> "Run":
         """The same run, where `calls` are the rows of this statement."""
-        found = Run(self.path, self._memory)
-        found.connection = self.connection.cursor()
-        database.keep(found.connection, "calls", text, values)
-        return found
+        copy = Run(self.path, self._memory)
+        copy.connection = self.connection.cursor()
+        database.keep(copy.connection, "calls", text, values)
+        return copy
 
     def looking_at_rows(self, calls: pa.Table) -> "Run":
         """The same run, where these are the `calls`."""
-        found = Run(self.path, self._memory)
-        found.connection = self.connection.cursor()
-        found.connection.register("calls", calls)
-        return found
+        copy = Run(self.path, self._memory)
+        copy.connection = self.connection.cursor()
+        copy.connection.register("calls", calls)
+        return copy
 
 
 R = TypeVar("R", bound=Run)
@@ -137,16 +137,16 @@ def is_settled(directory: Path) -> bool:
     without starting it; of what an agent shipped elsewhere only the engine knows."""
     try:
         lines = (directory / "tables" / "packed").read_text(encoding="utf-8").splitlines()
-        said = dict(line.split("=", 1) for line in lines)
+        packed = dict(line.split("=", 1) for line in lines)
         streams = _streams(directory / "streams")
     except FileNotFoundError:  # not packed; or only tables were kept
         return (directory / "tables" / "packed").is_file()
     except (OSError, ValueError):
         return False
     newest = max((one.st_mtime_ns for one in streams), default=0)
-    found = (len(streams), sum(one.st_size for one in streams), newest)
-    known = tuple(int(said.get(key, -1)) for key in ("files", "bytes", "newest"))
-    return said.get("alive") == "0" and found == known and not (directory / "sink").exists()
+    present = (len(streams), sum(one.st_size for one in streams), newest)
+    stated = tuple(int(packed.get(key, -1)) for key in ("files", "bytes", "newest"))
+    return packed.get("alive") == "0" and present == stated and not (directory / "sink").exists()
 
 
 def _streams(place: Path) -> list[os.stat_result]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fathom.analysis import selection
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.opened import Runs, Stop
+from fathom.webapi.answers.session import Runs, Stop
 from latency.forest import Call, Forest
 from screens.test_selection import lane_of, selected
 

@@ -10,7 +10,7 @@ import pytest
 from fathom.__main__ import main
 from fathom.errors import UsageError
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.opened import NoSuchRun, Runs
+from fathom.webapi.answers.session import NoSuchRun, Runs
 from schema import counters_of, write_run
 from small import CALLS
 

@@ -13,8 +13,8 @@ from fathom.cache.derived import Derived, ignore
 from fathom.run import onefile
 from fathom.webapi import answers as screens
 from fathom.webapi.answers import by_time
-from fathom.webapi.answers.near import near, near_file
-from fathom.webapi.answers.opened import HELD, Runs, Stop
+from fathom.webapi.answers.session import HELD, Runs, Stop
+from fathom.webapi.answers.time_index import narrowed, narrowed_to_file
 from latency.forest import Forest
 
 BRUSHED: list[tuple[str, dict[str, str]]] = [
@@ -66,8 +66,8 @@ def test_it_holds_what_lasts_into_a_time_and_what_that_holds(tmp_path: Path) -> 
     runs.all["r"].sort(Stop())
     view, (first, last) = runs.view("r"), (300, 400)
     shown = Selection(t=(first, last))
-    found = {row["id"] for row in near(view, shown).rows("select id from calls")}
-    inside = {row["id"] for row in near(view, shown, inside=True).rows("from calls")}
+    found = {row["id"] for row in narrowed(view, shown).rows("select id from calls")}
+    inside = {row["id"] for row in narrowed(view, shown, inside=True).rows("from calls")}
     touched = {
         c["id"] for c in forest.calls if c["start"] <= last and c["start"] + c["duration"] >= first
     }
@@ -143,9 +143,9 @@ def test_pictures_of_a_file_look_at_its_calls_alone(tmp_path: Path) -> None:
     runs = Runs([Forest(11, traced=False).write(tmp_path).path])
     runs.all["r"].sort(Stop())
     view, shown = runs.view("r"), Selection(t=(200, 900), lanes=((0, 6, 1),))
-    found = near_file(view, shown, 0).rows("select id from calls order by id")
+    found = narrowed_to_file(view, shown, 0).rows("select id from calls order by id")
     where = f"file = 0 and {conditions.calls(Selection(lanes=shown.lanes))}"
-    assert found == near(view, shown).rows(f"select id from calls where {where} order by id")
+    assert found == narrowed(view, shown).rows(f"select id from calls where {where} order by id")
     assert found
 
 

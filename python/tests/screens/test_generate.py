@@ -14,7 +14,7 @@ from fathom.codegen.generate.language.source import scan
 from fathom.errors import UsageError
 from fathom.webapi import answers as screens
 from fathom.webapi.answers.generate import Program
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

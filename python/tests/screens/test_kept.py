@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from fathom.__main__ import main
-from fathom.cache import kept
-from fathom.cache.kept import Kept
+from fathom.cache import answers
+from fathom.cache.answers import CachedAnswers
 from fathom.cli import view
 from fathom.run import onefile
 from fathom.webapi import answers as screens
 from fathom.webapi.answers import overview
-from fathom.webapi.answers.opened import Gone, Runs
+from fathom.webapi.answers.session import Gone, Runs
 
 
 def go_on() -> None:
@@ -33,7 +33,7 @@ class Worked:
 
 @pytest.fixture(autouse=True)
 def everything_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "SLOW", 0)
+    monkeypatch.setattr(answers, "SLOW", 0)
 
 
 def at_once(ask: Callable[[], Any], many: int) -> None:
@@ -45,14 +45,14 @@ def at_once(ask: Callable[[], Any], many: int) -> None:
 
 
 def test_those_who_ask_the_same_wait_for_one_answer(run_directory: Path) -> None:
-    worked, one = Worked(), Kept(run_directory)
+    worked, one = Worked(), CachedAnswers(run_directory)
     at_once(lambda: one.answer("a", False, worked, go_on), 8)
     assert worked.times == 1
     assert one.answer("b", False, worked, go_on)["times"] == 2
 
 
 def test_who_waits_may_give_up(run_directory: Path) -> None:
-    one, begun, end = Kept(run_directory), threading.Event(), threading.Event()
+    one, begun, end = CachedAnswers(run_directory), threading.Event(), threading.Event()
 
     def slow() -> bool:
         begun.set()
@@ -73,33 +73,33 @@ def test_who_waits_may_give_up(run_directory: Path) -> None:
 
 def test_the_next_who_opens_the_run_has_it_at_once(run_directory: Path) -> None:
     worked = Worked()
-    said = Kept(run_directory).answer("a", True, worked, go_on)
-    assert Kept(run_directory).answer("a", True, worked, go_on) == said
-    assert Kept(run_directory).answer("a", False, worked, go_on)["times"] == 2
+    said = CachedAnswers(run_directory).answer("a", True, worked, go_on)
+    assert CachedAnswers(run_directory).answer("a", True, worked, go_on) == said
+    assert CachedAnswers(run_directory).answer("a", False, worked, go_on)["times"] == 2
 
 
 def test_of_other_tables_it_is_worked_out_anew(run_directory: Path) -> None:
     worked = Worked()
-    Kept(run_directory).answer("a", True, worked, go_on)
+    CachedAnswers(run_directory).answer("a", True, worked, go_on)
     (run_directory / "tables" / "counters.parquet").touch()
-    assert Kept(run_directory).answer("a", True, worked, go_on)["times"] == 2
+    assert CachedAnswers(run_directory).answer("a", True, worked, go_on)["times"] == 2
 
 
 def test_a_damaged_file_is_worked_out_anew(run_directory: Path) -> None:
     worked = Worked()
-    Kept(run_directory).answer("a", True, worked, go_on)
-    (file,) = (run_directory / "tables" / kept.FOLDER).iterdir()
+    CachedAnswers(run_directory).answer("a", True, worked, go_on)
+    (file,) = (run_directory / "tables" / answers.FOLDER).iterdir()
     file.write_text(file.read_text()[:20])
-    assert Kept(run_directory).answer("a", True, worked, go_on)["times"] == 2
+    assert CachedAnswers(run_directory).answer("a", True, worked, go_on)["times"] == 2
 
 
 def test_memory_and_files_are_bounded(run_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "HELD", 100)
-    monkeypatch.setattr(kept, "FILES", 3)
-    worked, one = Worked(), Kept(run_directory)
+    monkeypatch.setattr(answers, "HELD", 100)
+    monkeypatch.setattr(answers, "FILES", 3)
+    worked, one = Worked(), CachedAnswers(run_directory)
     for number in range(20):
         one.answer(str(number), True, worked, go_on)
-    assert len(list((run_directory / "tables" / kept.FOLDER).iterdir())) == 3
+    assert len(list((run_directory / "tables" / answers.FOLDER).iterdir())) == 3
     assert one.answer("19", False, worked, go_on)["times"] == 20
     assert one.answer("10", False, worked, go_on)["times"] == 21
 
@@ -112,7 +112,7 @@ def test_kept_answers_are_those_that_are_worked_out(run_directory: Path) -> None
         assert screens.ask(second, name, {"run": "small"}) == said
         with_selection = screens.ask(second, name, {"run": "small", "t": "0-700"})
         assert (with_selection == said) >= (name in screens.WHOLE)
-    kept_files = list((run_directory / "tables" / kept.FOLDER).iterdir())
+    kept_files = list((run_directory / "tables" / answers.FOLDER).iterdir())
     assert len(kept_files) >= len(screens.LASTING)
 
 

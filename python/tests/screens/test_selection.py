@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fathom.analysis import conditions, selection
 from fathom.errors import UsageError
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from latency.forest import Forest
 
 

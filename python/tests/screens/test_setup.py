@@ -13,7 +13,7 @@ from fathom.forward import settings
 from fathom.run.store import open_run
 from fathom.webapi import answers as screens
 from fathom.webapi.answers.desk import Desk
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 
 PROGRAM = """#include <mpi.h>
 #include <stdio.h>

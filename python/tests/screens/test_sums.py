@@ -10,7 +10,7 @@ from fathom.analysis import difference
 from fathom.analysis.difference import Side
 from fathom.webapi import answers as screens
 from fathom.webapi.answers import latency, tile
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from latency.forest import PATHS, Call
 from latency.oracle import Oracle
 from schema import counters_of, write_run

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from fathom.errors import DamagedRun, UsageError
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from fathom.webapi.tiles import build
 from fathom.webapi.tiles.geometry import BINS, ROWS, Geometry, Level
 from latency.forest import Forest

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from fathom.analysis.selection import Selection
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.opened import Runs, View
+from fathom.webapi.answers.session import Runs, View
 from fathom.webapi.serve.application import Answers
 from starlette.requests import Request
 
@@ -68,7 +68,7 @@ def test_what_takes_too_long_is_ended(run_directory: Path, asked: dict[str, floa
 def test_what_needs_too_much_memory_is_ended(
     run_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fathom.webapi.answers.opened.MEMORY", "64 MiB")
+    monkeypatch.setattr("fathom.webapi.answers.session.MEMORY", "64 MiB")
     answer = asyncio.run(Answers(Runs([run_directory]))(request("deep")))
     assert answer.status_code == 422
     assert "more memory" in json.loads(answer.body)["error"]

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from fathom.analysis.distribution.patterns import Patterns
 from fathom.errors import RunError, UsageError
-from fathom.run.lacks import reads_and_writes
+from fathom.run.limitations import reads_and_writes
 from fathom.run.store import Run
 
 MOST = 12  # files that a message names

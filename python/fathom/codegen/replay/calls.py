@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from fathom.errors import RunError
-from fathom.run.lacks import every_call
+from fathom.run.limitations import every_call
 from fathom.run.store import Run
 
 #: By level the layers of which calls are made again: what lies below one of them is made by it.

@@ -11,7 +11,7 @@ from fathom.analysis import conditions
 from fathom.analysis.selection import Ranges, Selection
 from fathom.errors import DamagedRun, RunError, UsageError
 from fathom.run.database import of_path, reading
-from fathom.run.lacks import reads_and_writes
+from fathom.run.limitations import reads_and_writes
 from fathom.run.store import Run
 
 #: Most with files of their own: a minute or two, and a quarter of a million files.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fathom.errors import FathomError
 from fathom.forward.group import Group
-from fathom.run import places, programs
+from fathom.run import paths, programs
 from fathom.run.store import open_run
 from fathom.tune.search.energy import Meter, check_single_node
 from fathom.tune.search.ledger import Outcome
@@ -100,7 +100,7 @@ class Executor:
 
     def _words(self, number: int, settings: str, look: bool, out: Path) -> list[str]:
         place = self.place(number)
-        words = [str(places.native_command()), "run", "--no-show", "-o", str(self.run_of(number))]
+        words = [str(paths.native_command()), "run", "--no-show", "-o", str(self.run_of(number))]
         words += ["--level", CLOSELY if look or self.watts else LEVEL]
         if settings:
             file = place / "settings.toml"

@@ -47,7 +47,7 @@ def of_run(run: Run) -> Limits:
 
 def _ceph(words: str) -> list[Any]:
     """What the cluster that `ceph` speaks to answers; nothing where it says nothing."""
-    done = programs.said("ceph", *words.split(), "--format", "json")
+    done = programs.ask("ceph", *words.split(), "--format", "json")
     try:
         return list(json.loads(done.stdout)) if done and not done.returncode else []
     except ValueError:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fathom.catalogue.knobs import Knob
 from fathom.errors import FathomError, RunError
-from fathom.run import places, programs
+from fathom.run import paths, programs
 from fathom.run.store import open_run
 from fathom.tune.settings.settings import catalogue
 from fathom.tune.settings.stacks import Stack, installed_stacks
@@ -125,7 +125,7 @@ class Bench:
         data = place / "data"
         data.mkdir()
         words: list[str | Path] = [
-            places.native_command(), "run", "--no-show", "-o", place / "run",
+            paths.native_command(), "run", "--no-show", "-o", place / "run",
             "--layers", "posix,mpiio,hdf5,pnetcdf,aio,server,disk", *_between(stack, place),
             "--tuned", place / "settings.toml", "--",
             stack.launcher, "-n", str(RANKS), program, data / "f", knob.proof.mode,

@@ -11,7 +11,7 @@ from typing import Any
 
 from fathom.catalogue.knobs import SAFETY, Knob, load_knobs
 from fathom.errors import UsageError
-from fathom.run import places
+from fathom.run import paths
 from fathom.tune.settings.values import ValueMistake, of_knob
 
 #: Routes that hold for one file, and those that hold for a whole launch.
@@ -73,7 +73,7 @@ class Settings:
 @cache
 def catalogue() -> Mapping[str, Knob]:
     """The knob catalogue, by `layer.name`."""
-    knobs = load_knobs((places.catalog() / "knobs").glob("*.toml"))
+    knobs = load_knobs((paths.catalog() / "knobs").glob("*.toml"))
     return {knob.key: knob for knob in knobs}
 
 

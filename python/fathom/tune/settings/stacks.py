@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fathom.run import mpi, places, programs
+from fathom.run import mpi, paths, programs
 
 #: Stack -> API of its program, MPI, pkg-config's name, launch variables.
 STACKS = {
@@ -47,7 +47,7 @@ class Stack:
 
 
 def _printed(*words: str) -> str:
-    done = programs.said(*words)
+    done = programs.ask(*words)
     return done.stdout if done and done.returncode == 0 else ""
 
 
@@ -100,5 +100,5 @@ def _files(compiler: str) -> Iterator[str]:
 
 
 def _ours() -> str:
-    library = places.library()
+    library = paths.library()
     return str(library.stat().st_mtime_ns) if library else ""

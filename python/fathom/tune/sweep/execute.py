@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError, UsageError
-from fathom.run import places, programs
+from fathom.run import paths, programs
 from fathom.tune.sweep.plan import Plan, Point, Program
 
 Say = Callable[[str], None]
@@ -130,7 +130,7 @@ class Study:
 
     def _start(self, program: Program) -> "subprocess.Popen[bytes]":
         words = [
-            str(places.native_command()),
+            str(paths.native_command()),
             "run",
             "--no-show",
             "-o",

@@ -15,9 +15,9 @@ from urllib.parse import urlencode
 import duckdb
 
 from fathom.analysis import selection
-from fathom.cache import kept
+from fathom.cache.answers import to_json
 from fathom.errors import FathomError, UsageError
-from fathom.webapi.answers.opened import Runs, Stop
+from fathom.webapi.answers.session import Runs, Stop
 from fathom.webapi.answers.table import Table
 
 Reader = Callable[[str, str], Any]
@@ -121,8 +121,8 @@ def _own(name: str, one: Answer, parameters: Mapping[str, str]) -> dict[str, Any
 def ask(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None = None) -> Any:
     """The answer, as JSON has it, or bytes. `stop` ends it from another thread. Errors: UsageError of a name,
     parameter or value; `opened.NoSuchRun`, `opened.OverLimit`."""
-    found = ask_written(runs, name, parameters, stop)
-    return found if isinstance(found, bytes) else json.loads(found)
+    written = ask_written(runs, name, parameters, stop)
+    return written if isinstance(written, bytes) else json.loads(written)
 
 
 def ask_written(
@@ -144,7 +144,7 @@ def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | No
         raise UsageError(f"no answer {name[:40]!r}; there are {', '.join(answers())}")
     own = _own(name, one, parameters)
     if one.of_all:
-        return kept.written(plain(one.function(runs, **own)))
+        return to_json(plain(one.function(runs, **own)))
     if not parameters.get("run"):
         raise UsageError(f"{name}: parameter 'run' is missing")
     view = runs.view(parameters["run"], stop, _everything(name, parameters))
@@ -155,9 +155,9 @@ def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | No
         return plain(one.function(view, chosen, **own))
 
     if name in MOMENT:
-        return kept.written(make())
+        return to_json(make())
     is_whole = is_lasting(name, parameters)
-    return view.opened.kept.written(_question(name, parameters), is_whole, make, view.stop.check)
+    return view.opened.answers.answer_json(_question(name, parameters), is_whole, make, view.stop.check)
 
 
 def is_lasting(name: str, parameters: Mapping[str, str]) -> bool:

@@ -8,11 +8,11 @@ from fathom.analysis.selection import Selection
 from fathom.run.database import one_of
 from fathom.webapi.answers import answer, choice, number, spread, table
 from fathom.webapi.answers.captured import missing
-from fathom.webapi.answers.near import near, near_file
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import bins_of, lane_count
 from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table, notes
+from fathom.webapi.answers.time_index import narrowed, narrowed_to_file
 
 #: Of one transfer that several layers saw, the lowest layer's is drawn.
 LOWEST = ("posix", "aio", "stdio", "mpiio")
@@ -27,10 +27,10 @@ def file_of(view: View, selection: Selection, file: int | None) -> int:
         return file
     text = statement("access_longest", selected=conditions.calls(selection))
     # The pictures of the screen ask at the same time.
-    found = view.opened.kept.answer(
-        text, False, lambda: near(view, selection).value(text), view.stop.check
+    longest = view.opened.answers.answer(
+        text, False, lambda: narrowed(view, selection).value(text), view.stop.check
     )
-    return NO_FILE if found is None else int(found)
+    return NO_FILE if longest is None else int(longest)
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def extent(view: View, selection: Selection, file: int, bins: int) -> Extent:
     """Of what is selected of a file: of the lowest layer that moved data of it, unless layers are selected."""
     text = statement("access_span", file=str(file), selected=conditions.calls(selection))
     # Three pictures of a file stand on it, and ask at the same time.
-    rows = view.opened.kept.answer(
-        text, False, lambda: near_file(view, selection, file).rows(text), view.stop.check
+    rows = view.opened.answers.answer(
+        text, False, lambda: narrowed_to_file(view, selection, file).rows(text), view.stop.check
     )
     seen = [row for row in rows if row["low"] is not None]
     if selection.layers is None:
@@ -131,7 +131,7 @@ def _cells(
 ) -> Table:
     """What `access_cells.sql` gives, of fewer steps than it has to stand by itself: a statement of many is planned for
     longer than it runs."""
-    placed = near_file(view, selection, file).sql(statement("access_placed", **parts))
+    placed = narrowed_to_file(view, selection, file).sql(statement("access_placed", **parts))
     return table.of(
         spread.cells(placed, place.step),
         statement("access_cells", **parts),

@@ -11,10 +11,10 @@ from fathom.run.database import one_of, quoted
 from fathom.webapi.answers import answer, choice, number
 from fathom.webapi.answers.captured import Captured, captured, missing
 from fathom.webapi.answers.longest import least
-from fathom.webapi.answers.near import near
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table, notes
+from fathom.webapi.answers.time_index import narrowed
 
 KEYS = {
     "layer": "c.layer",
@@ -57,24 +57,24 @@ def holders(view: View, by: str) -> str:
         )
     else:
         where = "layer = enclosing_layer" if by in ("layer", "lane") else "false"
-    found = view.once(
+    nested = view.once(
         ("holders", where),
         lambda: view.rows(
             f"select distinct enclosing_layer, enclosing from counters where {where} order by all"
         ),
     )
-    pairs = [f"({quoted(r['enclosing_layer'])}, {quoted(r['enclosing'])})" for r in found]
+    pairs = [f"({quoted(r['enclosing_layer'])}, {quoted(r['enclosing'])})" for r in nested]
     return f"(layer, op) in ({', '.join(pairs)})" if pairs else NONE
 
 
 def _holds(view: View) -> str:
     """Ops of which calls hold calls: of most calls nothing is to be looked for below."""
     text = "select distinct enclosing from counters where enclosing is not null order by all"
-    found = view.once(text, lambda: view.rows(text))
-    return one_of("op", (row["enclosing"] for row in found))
+    nested = view.once(text, lambda: view.rows(text))
+    return one_of("op", (row["enclosing"] for row in nested))
 
 
-def _near(view: View, selection: Selection) -> str:
+def _near_calls(view: View, selection: Selection) -> str:
     """When calls inside the selected ones can have begun: no call outlasts the longest."""
     if selection.t is None:
         return "true"
@@ -87,7 +87,7 @@ def _parts(view: View, selection: Selection, by: str, of: str) -> dict[str, str]
     of_files = selection.files is not None or selection.servers is not None
     layers = ", ".join(quoted(name) for name in ("server", *STORAGE))
     reached = f"layer in ({layers})" if by == "server" else "true"
-    kept = "key is not null and not inside" if by == "server" else "key is not null"
+    has_key = "key is not null and not inside" if by == "server" else "key is not null"
     storage = f"(layer = 'server' or {statement('latency/of_storage')}\n)"
     return {
         "by": by,
@@ -103,9 +103,9 @@ def _parts(view: View, selection: Selection, by: str, of: str) -> dict[str, str]
         "exclusive": str(of == "exclusive" and by != "server").lower(),
         "holders": holders(view, by),
         "same": "true" if by == "server" else "h.layer = c.layer",
-        "kept": kept,
-        "kept_here": kept.replace("key", "p.key"),
-        "near": _near(view, selection),
+        "has_key": has_key,
+        "picked_has_key": has_key.replace("key", "p.key"),
+        "near_calls": _near_calls(view, selection),
         "below_known": str(not counted or not (of_files or by == "server")).lower(),
     }
 
@@ -122,9 +122,11 @@ def _talk(view: View, of: str, counted: bool) -> str | None:
     return None if counted else f"{ASIDE}only counted, of the whole run (--layers +mpi records it)"
 
 
-def _notes(found: Captured, counted: bool, covered: bool) -> str | None:
+def _notes(coverage: Captured, counted: bool, covered: bool) -> str | None:
     least = f"overlap is worked out for up to {SORTED:,} calls that are all recorded in full"
-    return notes(None if counted else found.note, least if not covered and found.events else None)
+    return notes(
+        None if counted else coverage.note, least if not covered and coverage.events else None
+    )
 
 
 @answer(
@@ -139,8 +141,8 @@ def breakdown(
     """One row per key and layer, the keys with the most time first."""
     if by == "call":
         return by_call(view, selection, of, min(limit, 100))
-    found = captured(view, selection)
-    covered = found.complete and found.events <= SORTED
+    coverage = captured(view, selection)
+    covered = coverage.complete and coverage.events <= SORTED
     parts = _parts(view, selection, by, of)
     counted = is_counted(selection, by, of)
     traced = view.once("traced", lambda: are_traced(view))
@@ -155,8 +157,8 @@ def breakdown(
     stand_in = None if traced else DIRECTORIES
     beside = stand_in if by == "server" else _talk(view, of, counted)
     # What a server did for a call may be after it.
-    of_calls = view if traced else near(view, selection, inside=True)
-    return _with(of_calls.table(text, note=_notes(found, counted, covered), units=UNITS), beside)
+    of_calls = view if traced else narrowed(view, selection, inside=True)
+    return _with(of_calls.table(text, note=_notes(coverage, counted, covered), units=UNITS), beside)
 
 
 def _with(table: Table, beside: str | None) -> Table:
@@ -172,7 +174,7 @@ def by_call(view: View, selection: Selection, of: str, limit: int) -> Table:
         least=least(view, selection, limit, "enclosing_layer is null"),
         limit=str(limit),
     )
-    roots = near(view, selection).rows(chosen)
+    roots = narrowed(view, selection).rows(chosen)
     text = statement(
         "breakdown_by_call",
         roots=_listed(str(row["id"]) for row in roots),
@@ -181,8 +183,8 @@ def by_call(view: View, selection: Selection, of: str, limit: int) -> Table:
         end=str(max((row["start"] + row["duration"] for row in roots), default=0)),
         exclusive=str(of == "exclusive").lower(),
     )
-    made = view.table(text, note=missing(view, selection), units={"key": "call"})
-    return _with(made, _talk(view, of, counted=False))
+    longest = view.table(text, note=missing(view, selection), units={"key": "call"})
+    return _with(longest, _talk(view, of, counted=False))
 
 
 def _listed(words: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ parts as (
 	where {exclusive} and talks > 0
 	group by key
 ),
-kept as (
+shown as (
 	select key from parts group by key order by sum(time) desc nulls last, key limit {limit}
 ),
 {of_server},
@@ -25,7 +25,7 @@ select
 	s.key::varchar as key, s.layer, coalesce(s.time, 0)::hugeint as time, s.calls::bigint as calls,
 	if({below_known}, coalesce(b.calls, 0), null)::bigint as "sub-calls", coalesce(s.bytes, 0)::hugeint as bytes, s.longest::bigint as longest,
 	l.call, e.most as "server with most", e.least as "server with least", 1 - u.time / nullif(u.summed, 0) as overlap
-from parts as s semi join kept on kept.key = s.key
+from parts as s semi join shown on shown.key = s.key
 	left join below as b on b.key = s.key and b.layer = s.layer
 	left join longest_call as l on l.key = s.key and l.layer = s.layer
 	left join extremes as e on e.key = s.key and e.layer = s.layer

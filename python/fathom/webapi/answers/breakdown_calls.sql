@@ -14,7 +14,7 @@ sums as (
 		key, layer, sum(if({exclusive}, duration - nested, duration)) filter ({exclusive} or not inside) as time, count(*) as calls,
 		sum(bytes) filter (not inside) as bytes, max(duration) as longest
 	from picked
-	where {kept}
+	where {has_key}
 	group by key, layer
 ),
 below as (
@@ -22,16 +22,16 @@ below as (
 		p.key, p.layer, count(*) as calls, sum(b.duration) filter (b.kind = 'comm') as talked, count(*) filter (b.kind = 'comm') as talks,
 		sum(b.bytes) filter (b.kind = 'comm') as exchanged, max(b.duration) filter (b.kind = 'comm') as longest_talk
 	from calls as b join (from picked where {holds}) as p on b.parent = p.id
-	where b.layer <> 'fathom' and {near}
+	where b.layer <> 'fathom' and {near_calls}
 	group by p.key, p.layer
 ),
 longest_call as (
 	select s.key, s.layer, min(p.id) as call
 	from picked as p join sums as s on s.key = p.key and s.layer = p.layer and s.longest = p.duration
-	where {kept_here}
+	where {picked_has_key}
 	group by s.key, s.layer
 ),
 of_files as (
 	select key, layer, server, time
-	from (select key, layer, file, sum(duration) as time from picked where {kept} group by all) left join server_file using (file)
+	from (select key, layer, file, sum(duration) as time from picked where {has_key} group by all) left join server_file using (file)
 )

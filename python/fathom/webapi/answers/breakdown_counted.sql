@@ -16,7 +16,7 @@ below as (
 	) as c left join lane using (process) left join server_process using (process) left join server_file using (file)
 	group by all
 ),
-made as (
+keyed as (
 	select c.*, {key} as key, {inside} as inside, server_file.server
 	from (select * from counters as c where {selected} and {any_io} and {reaches}) as c
 		left join lane using (process) left join server_process using (process) left join server_file using (file)
@@ -28,7 +28,7 @@ sums as (
 		select
 			key, layer, sum(time) as every, sum(time) filter (not inside) as topmost, sum(calls) as calls,
 			sum(bytes) filter (not inside) as bytes, max(longest) as longest
-		from made
+		from keyed
 		where key is not null
 		group by key, layer
 	) as a left join below as b on b.key = a.key and b.layer = a.layer
@@ -43,5 +43,5 @@ longest_call as (
 	group by s.key, s.layer
 ),
 of_files as (
-	select key, layer, server, time from made where key is not null
+	select key, layer, server, time from keyed where key is not null
 )

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import duckdb
 
+from fathom.cache.answers import FOLDER
 from fathom.cache.derived import Derived, Watch
-from fathom.cache.kept import FOLDER
 from fathom.run import database
 from fathom.run.database import quoted
 
@@ -40,10 +40,10 @@ def attach(connection: duckdb.DuckDBPyConnection, tables: Path) -> bool:
         return False
     try:
         connection.execute(f"attach {quoted(str(file))} as by_time (read_only)")
-        made = connection.execute("select made_of from by_time.made").fetchall()
+        sources = connection.execute("select made_of from by_time.made").fetchall()
     except duckdb.Error:  # damaged, or of a newer version
-        made = []
-    if made == [(COPY.made_of(tables),)]:
+        sources = []
+    if sources == [(COPY.made_of(tables),)]:
         return True
     with contextlib.suppress(duckdb.Error):
         connection.execute("detach by_time")
@@ -67,8 +67,10 @@ def make(tables: Path, watch: Watch) -> bool:
     except duckdb.InterruptException:
         return False
     except (duckdb.Error, OSError) as error:
-        said = database.first_line(error)
-        print(f"fathom: {file}: {said}; parts of the time take longer to answer", file=sys.stderr)
+        message = database.first_line(error)
+        print(
+            f"fathom: {file}: {message}; parts of the time take longer to answer", file=sys.stderr
+        )
         return False
     finally:
         con.close()
@@ -78,12 +80,12 @@ def make(tables: Path, watch: Watch) -> bool:
 
 def _write(con: duckdb.DuckDBPyConnection, made_of: str, file: Path) -> None:
     """Made aside and moved over, so that a reader finds a whole file or none."""
-    aside = file.with_name(f"{file.name}.{os.getpid()}")
+    partial = file.with_name(f"{file.name}.{os.getpid()}")
     part = f"start // greatest(1, (select max(duration) from runs) // {PARTS})"
     columns = [f"{name}::aside.{name}s as {name}" if name in WORDS else name for name in COLUMNS]
     rows = f"select {', '.join(columns)}, start + duration as stop from calls"
     try:
-        con.execute(f"attach {quoted(str(aside))} as aside (storage_version 'latest')")
+        con.execute(f"attach {quoted(str(partial))} as aside (storage_version 'latest')")
         con.execute(f"create temp table words as select distinct {', '.join(WORDS)} from calls")
         for name in WORDS:
             con.execute(
@@ -92,9 +94,9 @@ def _write(con: duckdb.DuckDBPyConnection, made_of: str, file: Path) -> None:
         con.execute(f"create table aside.calls as {rows} order by {part}, process, start")
         con.execute(f"create table aside.made as select {quoted(made_of)} as made_of")
         con.execute("detach aside")
-        aside.replace(file)
+        partial.replace(file)
     finally:
-        for left in (aside, aside.with_name(f"{aside.name}.wal")):
+        for left in (partial, partial.with_name(f"{partial.name}.wal")):
             left.unlink(missing_ok=True)
 
 

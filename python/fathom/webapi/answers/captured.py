@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 from fathom.analysis import conditions
 from fathom.analysis.selection import Selection
-from fathom.run.lacks import reads_and_writes
-from fathom.webapi.answers.opened import View
+from fathom.run.limitations import reads_and_writes
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.statements import statement
 
 
@@ -19,14 +19,14 @@ def no_files(view: View) -> str:
 class Captured:
     """Of the selected I/O calls, whatever their time: how many were made, how many are in `calls`."""
 
-    made: int
+    calls: int
     events: int
     again: str = "run with --level call"  # what to do about those that are not
 
     @property
     def complete(self) -> bool:
         """Are all of them in `calls`?"""
-        return self.events == self.made
+        return self.events == self.calls
 
     @property
     def note(self) -> str | None:
@@ -35,7 +35,7 @@ class Captured:
             return None
         if not self.events:
             return f"not captured: these calls were counted, not recorded one by one; {self.again}"
-        return f"{self.events:,} of {self.made:,} selected calls were recorded one by one; the others are missing here"
+        return f"{self.events:,} of {self.calls:,} selected calls were recorded one by one; the others are missing here"
 
 
 def captured(view: View, selection: Selection) -> Captured:
@@ -43,7 +43,7 @@ def captured(view: View, selection: Selection) -> Captured:
     text = statement("captured", selected=conditions.calls(replace(selection, t=None)))
     (row,) = view.once(("captured", text), lambda: view.rows(text))
     again = reads_and_writes(view.run.manifest, Captured.again)
-    return Captured(row["made"], row["events"], again)
+    return Captured(row["calls"], row["events"], again)
 
 
 def missing(view: View, selection: Selection) -> str | None:

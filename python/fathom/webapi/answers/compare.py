@@ -6,7 +6,7 @@ from fathom.analysis import Remembered, difference
 from fathom.analysis.difference import Side
 from fathom.analysis.selection import Selection
 from fathom.webapi.answers import answer, number, table, text
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.table import Table
 
 TABLES = {
@@ -41,10 +41,10 @@ def _table(name: str, a: Side, b: Side, limit: int) -> Table:
     words = ("path", "op", "layer", "caller", "quantity")
     units = {column: "text" if column in words else _unit(column) for column in rows.column_names}
     first = rows.slice(0, limit)
-    said = None
+    note = None
     if rows.num_rows > limit:
-        said = f"the {limit:,} largest differences of {rows.num_rows:,}; fathom diff has all"
-    return table.of(first, "", units, rows.num_rows, said)
+        note = f"the {limit:,} largest differences of {rows.num_rows:,}; fathom diff has all"
+    return table.of(first, "", units, rows.num_rows, note)
 
 
 @answer("compare", required=("with",), limit=number(1, 5000), **WITH)

@@ -8,9 +8,9 @@ from typing import Any
 
 from fathom.analysis.selection import Selection
 from fathom.errors import UsageError
-from fathom.run import database, places
+from fathom.run import database, paths
 from fathom.webapi.answers import answer, number, table, text
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.table import Table
 
 ROWS = 10_000
@@ -42,27 +42,27 @@ def _exact(value: Any) -> Any:
 @cache
 def _meanings(path: Path) -> dict[tuple[str, str], str]:
     """What docs/tables.md says of each column."""
-    said, name = {}, ""
+    meanings, name = {}, ""
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             name = line[3:].strip()
-        found = ENTRY.match(line)
-        for column in found[1].split(", ") if found else ():
-            said[name, column.strip()] = found[2] if found else ""
-    return said
+        entry = ENTRY.match(line)
+        for column in entry[1].split(", ") if entry else ():
+            meanings[name, column.strip()] = entry[2] if entry else ""
+    return meanings
 
 
 @answer("schema")
 def schema(view: View, _: Selection) -> Table:
     """All tables and columns."""
-    path = places.tables_document()
-    said = _meanings(path) if path else {}
+    path = paths.tables_document()
+    meanings = _meanings(path) if path else {}
     sql = (
         'select table_name as "table", column_name as "column", data_type as "type"'
         " from information_schema.columns where table_catalog = 'memory' and table_schema = 'main'"
         " order by table_name, ordinal_position"
     )
-    found = view.table(sql)
-    columns = [*found.columns, ("meaning", "text")]
-    rows = [[*row, said.get((row[0], row[1]))] for row in found.rows]
-    return Table(columns, rows, found.total, sql)
+    listed = view.table(sql)
+    columns = [*listed.columns, ("meaning", "text")]
+    rows = [[*row, meanings.get((row[0], row[1]))] for row in listed.rows]
+    return Table(columns, rows, listed.total, sql)

@@ -15,9 +15,9 @@ from fathom.analysis.selection import Selection
 from fathom.run.database import one_of
 from fathom.webapi.answers import answer, number, table
 from fathom.webapi.answers.access import Extent, extent, file_of, note_of
-from fathom.webapi.answers.near import near_file
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.statements import statement
+from fathom.webapi.answers.time_index import narrowed_to_file
 
 Bins = NDArray[np.int64]
 COLUMNS = ("asked", "read", "read twice", "written", "written twice", "unused")
@@ -73,15 +73,15 @@ def asked_of(view: View, rows: pa.Table) -> Spans | None:
         return None
     plain = np.isnan(selections)
     first = offsets[plain].astype(np.int64)
-    found = [spans(np.stack((first, first + sizes[plain]), axis=1))]
+    parts = [spans(np.stack((first, first + sizes[plain]), axis=1))]
     known = view.once("shapes", lambda: shapes(view)) if not plain.all() else {}
     for number_ in np.unique(selections[~plain]).astype(int):
         mine = selections == number_
         seen = bytes_of(known[number_], offsets[mine], sizes[mine]) if number_ in known else None
         if seen is None:
             return None
-        found.append(seen)
-    return union(found)
+        parts.append(seen)
+    return union(parts)
 
 
 @answer("coverage", file=number(), width=number(1, 2048))
@@ -92,7 +92,7 @@ def coverage(
     file = file_of(view, selection, file)
     place = extent(view, selection, file, width)
     text = _text(selection, file, place)
-    of_calls = near_file(view, selection, file)
+    of_calls = narrowed_to_file(view, selection, file)
     rows = of_calls.sql(text)
     reads = of_calls.sql(
         statement("coverage_asked", file=str(file), selected=conditions.calls(selection, "layers"))
@@ -108,7 +108,7 @@ def coverage(
         name: pa.array([None] * width if values is None else values, pa.int64())
         for name, values in zip(COLUMNS, columns, strict=True)
     }
-    said = table.notes(
+    remark = table.notes(
         note_of(view, selection, file, place.unknown),
         "what was asked for is not known of all reads" if asked is None else None,
     )
@@ -118,7 +118,7 @@ def coverage(
         "step": place.step,
         "layers": list(place.layers),
         "asked of": stack(reads["layer"].unique().to_pylist()),
-        "bins": table.of(pa.table(content), text, units, note=said),
+        "bins": table.of(pa.table(content), text, units, note=remark),
         "sums": _sums(sets),
     }
 

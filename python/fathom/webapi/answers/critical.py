@@ -2,7 +2,7 @@
 
 from fathom.analysis.selection import Selection
 from fathom.webapi.answers import answer
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table
 

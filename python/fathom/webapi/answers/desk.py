@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fathom.errors import FathomError, UsageError
-from fathom.run import places, programs
+from fathom.run import paths, programs
 from fathom.webapi.answers.setup import Job
 
 TAIL = 16_384  # bytes of output that are shown
@@ -139,10 +139,10 @@ class Desk:
 
 
 def _steps(job: Job, selection: Path) -> list[list[str]]:
-    own = str(places.native_command())
+    own = str(paths.native_command())
     command = job.command(str(selection))
-    found = [job.build] if job.build else []
-    return [*found, [own, *command[1:]]]
+    steps = [job.build] if job.build else []
+    return [*steps, [own, *command[1:]]]
 
 
 def _nameless() -> IO[bytes]:

@@ -10,10 +10,10 @@ from fathom.run.database import quoted
 from fathom.webapi.answers import answer, choice, number, table, text
 from fathom.webapi.answers.captured import missing, no_files
 from fathom.webapi.answers.longest import how_many, least
-from fathom.webapi.answers.near import near
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table
+from fathom.webapi.answers.time_index import narrowed
 
 STATEMENTS = {"file": "files_tree", "rank": "files_ranks", "op": "files_ops"}
 UNITS = {"files": "count", "most lanes": "count"}
@@ -45,9 +45,9 @@ def files(
     }
     base = statement("files_counted" if counted else "files_calls", **parts)
     sums = statement("files_sums", **parts)
-    made = statement(STATEMENTS[by], made=base, sums=sums, **parts)
+    text = statement(STATEMENTS[by], file_calls=base, sums=sums, **parts)
     note = _note(view, selection, by)
-    return {"under": folder, "table": near(view, selection).table(made, UNITS, limit, note)}
+    return {"under": folder, "table": narrowed(view, selection).table(text, UNITS, limit, note)}
 
 
 def _each(view: View, selection: Selection, limit: int) -> Table:
@@ -58,7 +58,7 @@ def _each(view: View, selection: Selection, limit: int) -> Table:
         least=least(view, selection, limit, on_files),
         limit=str(limit),
     )
-    rows = near(view, selection).sql(text)
+    rows = narrowed(view, selection).sql(text)
     total = how_many(view, selection, on_files) if rows.num_rows == limit else None
     return table.of(rows, text, UNITS, total, _note(view, selection, "call"))
 

@@ -1,6 +1,6 @@
 -- The same of each lane, whichever the files.
 with {lane},
-{made},
+{file_calls},
 {sums}
 select
 	lane, case when rank is null then 'pid ' || pid else 'rank ' || rank end as label, calls::bigint as calls, bytes_read::hugeint as "bytes read",

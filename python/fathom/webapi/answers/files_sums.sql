@@ -8,6 +8,6 @@ sums as (
 		coalesce(nullif(sum(bytes) filter (kind = 'read' and layer in ('posix', 'aio')), 0), nullif(sum(bytes) filter (kind = 'read' and layer = 'mpiio'), 0), sum(bytes) filter (kind = 'read'), 0) as bytes_read,
 		coalesce(nullif(sum(bytes) filter (kind = 'write' and layer in ('posix', 'aio')), 0), nullif(sum(bytes) filter (kind = 'write' and layer = 'mpiio'), 0), sum(bytes) filter (kind = 'write'), 0) as bytes_written,
 		sum(time) filter (outermost) as time
-	from made
+	from file_calls
 	group by {by}
 )

@@ -1,5 +1,5 @@
 -- What lies in the folder {under}: files, and folders with all that lies in them, those with the most time first.
-with {made},
+with {file_calls},
 {sums},
 placed as (
 	select s.*, f.path, substr(f.path, length({under}) + 1) as rest

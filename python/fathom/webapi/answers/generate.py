@@ -24,8 +24,8 @@ from fathom.codegen.generate.spec import LANGUAGES, TYPES, Spec
 from fathom.errors import FathomError, UsageError
 from fathom.webapi.answers import answer, choice, number, text
 from fathom.webapi.answers.declare import declare_at
-from fathom.webapi.answers.opened import Runs
 from fathom.webapi.answers.owners import owners
+from fathom.webapi.answers.session import Runs
 
 #: Ranks that a check while one types may have; more is `fathom generate --check`.
 MOST_RANKS = 4096
@@ -67,8 +67,8 @@ def form(runs: Runs) -> dict[str, Any]:
     program: Program | None = runs.program
     source = None
     if program is not None and program.path is not None:
-        said = command.text_of(program.path)
-        source = {"name": program.path.name, "path": str(program.path), "text": said}
+        content = command.text_of(program.path)
+        source = {"name": program.path.name, "path": str(program.path), "text": content}
     return {
         "source": source,
         "may write": source is not None and program is not None and program.may_write,
@@ -117,15 +117,15 @@ def _plan(one: Plan) -> dict[str, Any]:
     }
 
 
-def _with_ends(said: str, ends: str) -> str:
-    return said.replace("\n", "\r\n") if ends == "crlf" else said
+def _with_ends(text: str, ends: str) -> str:
+    return text.replace("\n", "\r\n") if ends == "crlf" else text
 
 
-def _made(name: str, said: str, check: str) -> dict[str, Any]:
+def _generated(name: str, text: str, check: str) -> dict[str, Any]:
     """What a text without mistakes gives."""
-    made = command.generate(Path(name), {}, check == "yes", said)
-    spec = made.spec
-    own = [n for n in made.texts if n != name and "_check." not in n and not n.endswith(".md")]
+    generated = command.generate(Path(name), {}, check == "yes", text)
+    spec = generated.spec
+    own = [n for n in generated.texts if n != name and "_check." not in n and not n.endswith(".md")]
     line = readme.build_line(spec, own)
     program = Path(name).stem
     if spec.source.language:
@@ -134,8 +134,8 @@ def _made(name: str, said: str, check: str) -> dict[str, Any]:
     if spec.attributes and spec.library in RAW:
         notes.append("attributes are left out: a plain file has no place for them")
     return {
-        "files": [{"name": one, "text": words} for one, words in made.texts.items()],
-        "plans": [_plan(one) for one in made.plans],
+        "files": [{"name": one, "text": words} for one, words in generated.texts.items()],
+        "plans": [_plan(one) for one in generated.plans],
         "build": line,
         "start": f"mpiexec -n {spec.processes[0]} ./{program if spec.source.language else 'PROGRAM'}",
         "notes": notes,
@@ -150,26 +150,26 @@ def hints(
     _: Runs, name: str, text: str = "", ends: str = "lf", check: str = "no", processes: int = 0
 ) -> dict[str, Any]:
     """A text's blocks by their places, its first mistake or else what is made of it, and who owns what."""
-    found: dict[str, Any] = {
+    form: dict[str, Any] = {
         "language": language_of(name), "declare": 0, "blocks": None, "mistake": None, "owners": [], "processes": 0,
         "library": "", "title": "", **NOTHING,
     }  # fmt: skip
-    bare = Source(name, text.splitlines(keepends=True), [], found["language"])
-    found["declare"] = offset(bare, declare_at(bare) + 1, 1)
+    bare = Source(name, text.splitlines(keepends=True), [], form["language"])
+    form["declare"] = offset(bare, declare_at(bare) + 1, 1)
     try:
         source = scan(name, text)
-        found["blocks"] = [asdict(one) for one in outline(source)]
+        form["blocks"] = [asdict(one) for one in outline(source)]
         spec = build.read(name, text)
-        found |= {"library": spec.library, "title": LIBRARIES[spec.library].title}
+        form |= {"library": spec.library, "title": LIBRARIES[spec.library].title}
         _few(spec)
-        found["processes"] = processes or spec.processes[0]
-        found["owners"] = owners(spec, found["processes"])
-        found |= _made(name, _with_ends(text, ends), check)
+        form["processes"] = processes or spec.processes[0]
+        form["owners"] = owners(spec, form["processes"])
+        form |= _generated(name, _with_ends(text, ends), check)
     except Mistake as wrong:
-        found["mistake"] = _place(bare, wrong)
+        form["mistake"] = _place(bare, wrong)
     except FathomError as error:
-        found["mistake"] = _of_the_whole(name, error)
-    return found
+        form["mistake"] = _of_the_whole(name, error)
+    return form
 
 
 def _of_the_whole(name: str, error: FathomError) -> dict[str, Any]:
@@ -180,14 +180,14 @@ def _of_the_whole(name: str, error: FathomError) -> dict[str, Any]:
 @answer("archive", of_all=True, required=("name", "text"), **READERS)
 def archive(_: Runs, name: str, text: str, ends: str = "lf", check: str = "no") -> dict[str, str]:
     """All files in one, zipped. Errors: what is wrong with the text."""
-    said = _with_ends(text, ends)
-    made = command.generate(Path(name), {}, check == "yes", said)
+    source = _with_ends(text, ends)
+    generated = command.generate(Path(name), {}, check == "yes", source)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as folder:
-        for one, words in ({name: said} | made.texts).items():
+        for one, words in ({name: source} | generated.texts).items():
             folder.writestr(zipfile.ZipInfo(one), words)
     return {
-        "name": f"{made.spec.name}.zip",
+        "name": f"{generated.spec.name}.zip",
         "base64": base64.b64encode(packed.getvalue()).decode(),
     }
 
@@ -209,8 +209,8 @@ def save(
         raise UsageError(
             f"{path} has changed since it was opened here: download yours, reload the page, and bring both together"
         )
-    said = _with_ends(text, ends)
-    made = command.generate(path, {}, check == "yes", said)
-    made.texts.setdefault(path.name, said)
-    written = command.write(made, path, path.parent)
-    return {"written": [one.name for one in written], "text": made.texts[path.name]}
+    source = _with_ends(text, ends)
+    generated = command.generate(path, {}, check == "yes", source)
+    generated.texts.setdefault(path.name, source)
+    written = command.write(generated, path, path.parent)
+    return {"written": [one.name for one in written], "text": generated.texts[path.name]}

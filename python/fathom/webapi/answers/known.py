@@ -20,8 +20,8 @@ def shortened(text: str, have: Callable[[str], None]) -> str:
     for part, names in PARTS.items():
         if part in text:
             have(part)
-            kept = ",\n".join(f"{name} as (from {SCHEMA}.{name})" for name in names)
-            text = text.replace(part, kept)
+            definitions = ",\n".join(f"{name} as (from {SCHEMA}.{name})" for name in names)
+            text = text.replace(part, definitions)
     return text
 
 

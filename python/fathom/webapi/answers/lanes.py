@@ -5,10 +5,10 @@ from dataclasses import replace
 from fathom.analysis import conditions
 from fathom.analysis.selection import Selection
 from fathom.webapi.answers import answer
-from fathom.webapi.answers.near import near
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table
+from fathom.webapi.answers.time_index import narrowed
 
 
 @answer("lanes")
@@ -16,11 +16,11 @@ def lanes(view: View, selection: Selection) -> Table:
     """One row per lane that is selected, with its I/O calls: of counters, so of every level; of a selection of calls
     those recorded in full."""
     of_calls = replace(selection, lanes=None) != Selection()
-    made = statement(
+    sums = statement(
         "lanes_calls" if of_calls else "lanes_counted",
         selected=conditions.calls(selection),
         chosen=conditions.outermost(view, selection),
     )
-    return near(view, selection).table(
-        statement("lanes", lanes=conditions.lanes(selection), made=made)
+    return narrowed(view, selection).table(
+        statement("lanes", lanes=conditions.lanes(selection), sums=sums)
     )

@@ -1,7 +1,7 @@
 -- The rows of the pictures, with the I/O of their processes.
 with {lane},
-made as (
-{made}
+sums as (
+{sums}
 ),
 thread as (
 	select process, count(distinct tid) as threads from streams group by process
@@ -18,7 +18,7 @@ select
 	coalesce(calls, 0)::bigint as calls
 from lane
 left join nodes using (node)
-left join made using (process)
+left join sums using (process)
 left join thread using (process)
 where {lanes}
 order by lane

@@ -7,10 +7,10 @@ from fathom.analysis import conditions
 from fathom.analysis.selection import Selection
 from fathom.webapi.answers import answer, choice, number, table
 from fathom.webapi.answers.captured import missing
-from fathom.webapi.answers.near import near
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import bins_of
 from fathom.webapi.answers.statements import statement
+from fathom.webapi.answers.time_index import narrowed
 
 #: The histograms from `cells`: the same rows as their own statements give from the calls.
 BUCKETS = """select layer, {op} as op, bucket, sum(calls) as calls, sum(time) as time
@@ -30,7 +30,7 @@ def latency(view: View, selection: Selection, by: str = "op", width: int = 256) 
     begin, step = bins_of(view, selection, width)
     parts = {"selected": selected, "begin": str(begin), "width": str(step)}
     op = "op" if by == "op" else "null::varchar"
-    of_calls = near(view, selection)
+    of_calls = narrowed(view, selection)
     cells = statement("latency_cells", **parts)
     of_calls.keep("cells", cells)
     buckets = of_calls.sql(BUCKETS.format(op=op))
@@ -55,8 +55,8 @@ def _percentiles(of_calls: View, cells: str, parts: dict[str, str]) -> table.Tab
         return of_calls.table(statement("latency_percentiles", **parts), UNITS)
     rows = of_calls.sql(statement("latency_percentiles_many", cells="cells", **parts))
     text = statement("latency_percentiles_many", cells=f"({cells})", **parts)
-    said = f"of more than {EXACT:,} calls: percentiles are at most 19 % above the true ones"
-    return table.of(rows, text, UNITS, note=said)
+    remark = f"of more than {EXACT:,} calls: percentiles are at most 19 % above the true ones"
+    return table.of(rows, text, UNITS, note=remark)
 
 
 def _counted(view: View, selection: Selection) -> table.Table:

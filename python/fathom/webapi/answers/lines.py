@@ -5,7 +5,7 @@ from typing import Any
 
 from fathom.analysis.selection import Selection
 from fathom.webapi.answers import answer, number
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 
 #: A run may come from somebody else, and name any file as its source: only what its name says is a program's is read.
 SUFFIXES = frozenset({

@@ -2,9 +2,9 @@
 
 from fathom.analysis import conditions
 from fathom.analysis.selection import Selection
-from fathom.webapi.answers.near import near
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.statements import statement
+from fathom.webapi.answers.time_index import narrowed
 
 
 def least(view: View, selection: Selection, limit: int, which: str = "true") -> str:
@@ -13,14 +13,14 @@ def least(view: View, selection: Selection, limit: int, which: str = "true") -> 
     if selection.t is not None:
         return "true"
     selected = conditions.calls(selection)
-    found = view.value(statement("least", selected=selected, which=which, limit=str(limit)))
-    return "true" if found is None else f"duration >= {found}"
+    shortest = view.value(statement("least", selected=selected, which=which, limit=str(limit)))
+    return "true" if shortest is None else f"duration >= {shortest}"
 
 
 def how_many(view: View, selection: Selection, which: str = "true") -> int:
     """Selected I/O calls that are recorded one by one."""
     is_timed = selection.t is not None
-    of_calls = near(view, selection)
-    said = "count(*) from calls" if is_timed else "coalesce(sum(recorded), 0) from counters"
+    of_calls = narrowed(view, selection)
+    count = "count(*) from calls" if is_timed else "coalesce(sum(recorded), 0) from counters"
     where = f"{conditions.calls(selection)} and {which} and {statement('any_io')}"
-    return int(of_calls.value(f"select {said} as c where {where}"))
+    return int(of_calls.value(f"select {count} as c where {where}"))

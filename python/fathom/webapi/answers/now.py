@@ -11,7 +11,7 @@ from fathom.analysis.selection import Selection
 from fathom.errors import FathomError
 from fathom.run import live, manifest
 from fathom.webapi.answers import answer
-from fathom.webapi.answers.opened import Runs, View
+from fathom.webapi.answers.session import Runs, View
 from fathom.webapi.answers.table import Table
 
 INTERVAL = "2"  # seconds between two looks

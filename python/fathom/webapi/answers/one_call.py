@@ -13,10 +13,10 @@ from fathom.run.database import quoted
 from fathom.webapi.answers import answer, choice, number, table
 from fathom.webapi.answers.lines import around
 from fathom.webapi.answers.longest import how_many, least
-from fathom.webapi.answers.near import near
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table
+from fathom.webapi.answers.time_index import narrowed
 
 Row = dict[str, Any]
 #: More children of one call than this are bundled.
@@ -56,11 +56,11 @@ def _listed(row: Row, lane: Row, file: Row) -> Row:
 
 def _lanes(view: View) -> dict[int, Row]:
     """Lane and server of each process."""
-    found = view.rows(
+    processes = view.rows(
         f"with {statement('lane')}, {statement('latency/servers')}"
         " select process, lane, server from lane left join server_process using (process)"
     )
-    return {row["process"]: row for row in found}
+    return {row["process"]: row for row in processes}
 
 
 def _files(view: View, wanted: set[int]) -> dict[int, Row]:
@@ -68,11 +68,11 @@ def _files(view: View, wanted: set[int]) -> dict[int, Row]:
     known: dict[int, Row] = view.once("names of files", dict)
     new = wanted - known.keys()
     if new:
-        found = view.rows(
+        named = view.rows(
             f"with {statement('latency/servers')} select f.file, path, server"
             f" from files as f left join server_file using (file) where f.file in ({_list(sorted(new))})"
         )
-        known.update({row["file"]: row for row in found})
+        known.update({row["file"]: row for row in named})
     return known
 
 
@@ -193,7 +193,7 @@ def _siblings(view: View, row: Row, thread: str) -> Row:
     """Calls of the same function in the same call, of outermost ones in the same thread: those that differ most, the
     usual one, and those beside this one."""
     within = "parent is null" if row["parent"] is None else f"parent = {row['parent']}"
-    (found,) = view.rows(
+    (siblings,) = view.rows(
         statement(
             "siblings",
             calls=thread,
@@ -204,7 +204,7 @@ def _siblings(view: View, row: Row, thread: str) -> Row:
     )
     return {
         name: value if name == "count" or value is None else str(value)
-        for name, value in found.items()
+        for name, value in siblings.items()
     }
 
 
@@ -237,8 +237,8 @@ def _one_of(view: View, text: str, number: int | None) -> Row | None:
     """The row that a number stands for; what was asked before is kept with the run."""
     if number is None:
         return None
-    found = view.once((text, number), lambda: view.rows(f"{text} = {number}"))
-    return found[0] if found else None
+    matches = view.once((text, number), lambda: view.rows(f"{text} = {number}"))
+    return matches[0] if matches else None
 
 
 def _hints(view: View, row: Row) -> list[Row]:
@@ -303,11 +303,11 @@ def tree(view: View, _: Selection, *, call: int, depth: int = 8) -> Table:
         if not level or len(rows) > NODES:
             break
         is_near = {_stream(one) for one in level} == {_stream(call)}
-        found = _below(view, level, thread if is_near else "calls")
-        found = [one for one in found if int(one["call"]) not in seen]
+        below = _below(view, level, thread if is_near else "calls")
+        below = [one for one in below if int(one["call"]) not in seen]
         level = []
-        for under in dict.fromkeys(one["under"] for one in found):
-            each = bundles([one for one in found if one["under"] == under], CHILDREN)
+        for under in dict.fromkeys(one["under"] for one in below):
+            each = bundles([one for one in below if one["under"] == under], CHILDREN)
             for one in each:
                 is_call = "relation" in one
                 rows.append(one | {"calls": 1} if is_call else _bundle(one, under))
@@ -338,6 +338,6 @@ def slowest(view: View, selection: Selection, *, limit: int = 200, by: str = "du
         limit=str(limit),
     )
     sql = f"with {statement('brief', chosen=chosen)} order by {by} desc, call"
-    rows: pa.Table = near(view, selection).sql(sql)
+    rows: pa.Table = narrowed(view, selection).sql(sql)
     total = how_many(view, selection) if rows.num_rows == limit else None
     return table.of(rows, sql, {"file": "file", "path": "text"}, total)

@@ -10,21 +10,21 @@ from fathom.analysis import statement as analysis
 from fathom.analysis import summary
 from fathom.analysis.part import HEAT_OF_ALL, is_all_own
 from fathom.analysis.selection import Selection
-from fathom.cache.keeping import Keeping
-from fathom.pages import answers, ending, page
+from fathom.cache.statements import CachedStatements
+from fathom.pages import answers, coverage_footer, page
 from fathom.pages import findings as words
 from fathom.pages.part import Page
 from fathom.run import cost
-from fathom.run.lacks import reads_and_writes
+from fathom.run.background import in_background
+from fathom.run.limitations import reads_and_writes
 from fathom.run.manifest import command_line
-from fathom.run.polite import politely
 from fathom.run.store import Run
 from fathom.text import numbers
 from fathom.webapi.answers import answer
 from fathom.webapi.answers.captured import Captured
 from fathom.webapi.answers.lanes import lanes
-from fathom.webapi.answers.opened import MEMORY, View
 from fathom.webapi.answers.servers import totals_of
+from fathom.webapi.answers.session import MEMORY, View
 from fathom.webapi.answers.span import duration
 from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table
@@ -43,8 +43,8 @@ HIGH, MEDIUM = 0.1, 0.02
 
 
 def _page(view: View) -> Page:
-    kept = view if view.run.everything else Keeping(view, view.run.path)
-    return page.compute(view.opened.name, view.run.manifest, kept, cost.per_call(), lambda: None)
+    source = view if view.run.everything else CachedStatements(view, view.run.path)
+    return page.compute(view.opened.name, view.run.manifest, source, cost.per_call(), lambda: None)
 
 
 def _facts(shown: Page) -> list[list[Any]]:
@@ -103,8 +103,8 @@ def _innermost(call: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, 
 
 
 def _every_lane(view: View) -> list[dict[str, Any]]:
-    found: Table = view.once("lanes", lambda: lanes(view, Selection()))
-    return found.records()
+    table: Table = view.once("lanes", lambda: lanes(view, Selection()))
+    return table.records()
 
 
 def _label(view: View, lane: int) -> str:
@@ -152,14 +152,14 @@ def _hot_server(view: View) -> list[dict[str, Any]]:
 
 
 def _finding(one: conclusions.Finding, seconds: float) -> dict[str, Any]:
-    said = words.as_json(one)
+    fields = words.as_json(one)
     share = (one.lost or 0) / seconds if seconds else 0
     level = "danger" if one.lost is None else "low"
     level = "high" if share >= HIGH else "medium" if share >= MEDIUM else level
-    chosen = {"call": said["calls"][0]} if said["calls"] else {}
+    chosen = {"call": fields["calls"][0]} if fields["calls"] else {}
     return {
-        "name": said["finding"], "title": said["title"], "level": level, "seconds": one.lost,
-        "sure": one.sure, "sentence": said["says"], "advice": said["fix"], "evidence": said["calls"],
+        "name": fields["finding"], "title": fields["title"], "level": level, "seconds": one.lost,
+        "sure": one.sure, "sentence": fields["says"], "advice": fields["fix"], "evidence": fields["calls"],
         "sites": one.lines, "selection": chosen, "screen": "call" if chosen else "heat", "sql": one.rule.sql.strip(),
     }  # fmt: skip
 
@@ -188,18 +188,18 @@ class _Stoppable(Run):
 def findings(view: View, _: Selection) -> dict[str, Any]:
     """All that was found, the most seconds first, and which rules could not be asked. Of a large run that takes
     minutes, and gives way to gestures."""
-    return politely(lambda: _found(view))
+    return in_background(lambda: _conclude(view))
 
 
-def _found(view: View) -> dict[str, Any]:
+def _conclude(view: View) -> dict[str, Any]:
     run = _Stoppable(view)
-    found = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
+    findings = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
     view.stop.check()  # a rule that was interrupted counts as broken, and the others as all
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
     return {
-        "asked": found.rules_asked - sum(map(len, found.without.values())),
-        "findings": [_finding(one, seconds) for one in found.conclusions],
-        "not asked": words.not_asked(found),
+        "asked": findings.rules_asked - sum(map(len, findings.without.values())),
+        "findings": [_finding(one, seconds) for one in findings.conclusions],
+        "not asked": words.not_asked(findings),
     }
 
 
@@ -223,14 +223,16 @@ def _rate(view: View) -> Table:
 def overview(view: View, _: Selection) -> dict[str, Any]:
     """Of the whole run, whatever is selected. What loses time takes longer, so it is an answer of its own."""
     shown = _page(view)
-    said = answers.sentences(shown.answers, shown.name, shown.manifest)
+    by_question = answers.sentences(shown.answers, shown.name, shown.manifest)
     return {
         "facts": _facts(shown),
-        "verdict": said[0][1][0],
-        "sentences": [f"{question} {line}" for question, lines in said[1:] for line in lines[:3]],
+        "verdict": by_question[0][1][0],
+        "sentences": [
+            f"{question} {line}" for question, lines in by_question[1:] for line in lines[:3]
+        ],
         "landmarks": [*_longest_call(view), *_straggler(view), *_hot_server(view)],
         "layers": view.table(analysis("layers")),
         "rate": _rate(view),
-        "missing": [line.strip() for line in ending.missing(shown)],
-        "cost": ending.one_line(shown),
+        "missing": [line.strip() for line in coverage_footer.missing(shown)],
+        "cost": coverage_footer.one_line(shown),
     }

@@ -15,20 +15,20 @@ def owners(spec: Spec, nprocs: int) -> list[dict[str, Any]]:
     values = spec.values(nprocs)
     try:
         by_point = [pieces_of(point, nprocs, values) for point in spec.points]
-        length = lengths(spec, values, [piece for found in by_point for piece in found])
+        length = lengths(spec, values, [piece for pieces in by_point for piece in pieces])
     except Mistake:
         return []
     return [
         row
-        for point, found in zip(spec.points, by_point, strict=True)
-        for row in _of_point(point, found, length)
+        for point, pieces in zip(spec.points, by_point, strict=True)
+        for row in _of_point(point, pieces, length)
     ]
 
 
-def _of_point(point: Point, found: list[Piece], length: dict[str, int]) -> list[dict[str, Any]]:
+def _of_point(point: Point, pieces: list[Piece], length: dict[str, int]) -> list[dict[str, Any]]:
     rows = []
     for variable in point.variables():
-        mine = [p for p in found if p.access.variable is variable and p.elements]
+        mine = [p for p in pieces if p.access.variable is variable and p.elements]
         rows.append(
             {
                 "point": " ".join(filter(None, (point.kind, point.name))),

@@ -8,14 +8,14 @@ import fathom
 from fathom.analysis import summary
 from fathom.analysis.latency.layers import stack
 from fathom.analysis.part import in_part
-from fathom.cache.keeping import Keeping
-from fathom.pages import ending
+from fathom.cache.statements import CachedStatements
+from fathom.pages import coverage_footer
 from fathom.run import live
 from fathom.webapi.answers import answer
-from fathom.webapi.answers.opened import Opened, Runs
+from fathom.webapi.answers.session import OpenRun, Runs
 
 
-def layers(opened: Opened, everything: bool = False) -> list[str]:
+def layers(opened: OpenRun, everything: bool = False) -> list[str]:
     """Layers of which calls were seen, in stack order, top first. `everything`: those of a run-time's calls, too."""
     asked = "select layer from counters"
     if everything:
@@ -24,12 +24,12 @@ def layers(opened: Opened, everything: bool = False) -> list[str]:
     return stack(name for (name,) in rows)
 
 
-def _one(opened: Opened) -> dict[str, Any]:
+def _one(opened: OpenRun) -> dict[str, Any]:
     cursor = opened.run.connection.cursor()
     rows = cursor.sql("select * exclude configuration from runs").to_arrow_table().to_pylist()
     row, manifest = rows[0], opened.run.manifest
-    kept = Keeping(opened.run, opened.run.path)
-    seen = summary.coverage(kept, manifest.get("configuration", {}).get("counted", []))
+    statements = CachedStatements(opened.run, opened.run.path)
+    seen = summary.coverage(statements, manifest.get("configuration", {}).get("counted", []))
     return {
         "name": opened.name,
         "path": str(opened.run.path),
@@ -40,8 +40,8 @@ def _one(opened: Opened) -> dict[str, Any]:
         "lanes": row["processes"],
         "layers": layers(opened),
         "layers of all": layers(opened, everything=True),
-        "in part": in_part(kept, manifest),
-        "left out": ending.apart(**summary.beside(kept).to_pylist()[0]),
+        "in part": in_part(statements, manifest),
+        "left out": coverage_footer.apart(**summary.beside(statements).to_pylist()[0]),
         "command": shlex.join(str(word) for word in manifest.get("command", [])),
     }
 

@@ -10,11 +10,11 @@ from fathom.run.database import one_of, quoted
 from fathom.webapi.answers import answer, number, text
 from fathom.webapi.answers.breakdown import NONE, holders
 from fathom.webapi.answers.captured import missing, no_files
-from fathom.webapi.answers.near import near
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import bins_of
 from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table, notes
+from fathom.webapi.answers.time_index import narrowed
 
 MOST = 40  # servers drawn by name
 HARDLY = 0.01  # of the most; web/src/screens/servers/query.ts has the same
@@ -51,7 +51,7 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
         "begin": begin,
         "width": width,
         "totals": every if every["rows"] else {**every, "note": no_files(view)},
-        "bins": near(view, selection).table(
+        "bins": narrowed(view, selection).table(
             over_time, UNITS, note=notes(missing(view, selection), together)
         ),
     }

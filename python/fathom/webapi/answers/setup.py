@@ -13,10 +13,10 @@ from typing import Any
 
 from fathom.errors import FathomError, UsageError
 from fathom.forward import settings
-from fathom.run import selection as selections
+from fathom.run.filter import compile_text
 from fathom.webapi.answers import answer, choice, number, text
 from fathom.webapi.answers.batch import script, selection_text, servers_text
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 
 LEVELS = ("job", "file", "call")
 LAUNCHERS: dict[str, tuple[str, ...]] = {
@@ -57,7 +57,7 @@ def named(name: str, word: str) -> str:
 
 def servers(name: str, word: str) -> list[dict[str, Any]]:
     """`ROLE HOST PATH PORT`, several with commas between them; a dash for what is left open."""
-    found = []
+    listing = []
     for one in listed(name, word):
         parts = one.split()
         if (
@@ -72,8 +72,8 @@ def servers(name: str, word: str) -> list[dict[str, Any]]:
         number_ = None if port is None else int(port)
         if number_ is not None and not 0 < number_ < 65536:
             raise UsageError(f"{name}={one[:40]!r}: a port is from 1 to 65535")
-        found.append({"role": role, "host": host, "path": path, "port": number_})
-    return found
+        listing.append({"role": role, "host": host, "path": path, "port": number_})
+    return listing
 
 
 READERS: dict[str, Callable[[str, str], Any]] = {
@@ -122,25 +122,25 @@ class Job:
 
     def options(self, selection: str) -> list[str]:
         """Of `fathom run`; `selection`: where the selection file lies."""
-        found = ["--no-show", "-o", self.run]
+        words = ["--no-show", "-o", self.run]
         if self.is_selective:
-            return [*found, "--select", selection]
-        found += ["--level", self.level]
+            return [*words, "--select", selection]
+        words += ["--level", self.level]
         if self.layers:
-            found += ["--layers", ",".join(self.layers)]
+            words += ["--layers", ",".join(self.layers)]
         if self.record:
-            found += ["--ranks", self.record]
+            words += ["--ranks", self.record]
         for glob in self.files:
-            found += ["--files", glob]
-        return found
+            words += ["--files", glob]
+        return words
 
     def launcher(self) -> list[str]:
         """Words before the program."""
         if self.mpi == "none":
             return []
         known = LAUNCHERS[self.mpi]
-        found = next((one for one in known if shutil.which(one)), known[-1])
-        return [found, "-n", str(self.ranks)]
+        starter = next((one for one in known if shutil.which(one)), known[-1])
+        return [starter, "-n", str(self.ranks)]
 
     def command(self, selection: str) -> list[str]:
         """What records it here: in front of the launcher."""
@@ -150,30 +150,30 @@ class Job:
 
 def _problems(job: Job) -> list[str]:
     """What will not work as it is said."""
-    said = _wrong_servers(job)
+    problems = _wrong_servers(job)
     if job.mpi == "none" and job.ranks > 1:
-        said.append(f"{job.ranks} ranks need an MPI: choose one")
+        problems.append(f"{job.ranks} ranks need an MPI: choose one")
     if job.mpi != "none" and not any(shutil.which(one) for one in LAUNCHERS[job.mpi]):
-        said.append(
+        problems.append(
             f"no {LAUNCHERS[job.mpi][0]} on this machine: it is known where the job runs, or not at all"
         )
     folder = Path(job.directory or ".")
     if not folder.is_dir():
-        said.append(f"{folder}: no such directory on this machine")
+        problems.append(f"{folder}: no such directory on this machine")
     elif "/" in job.program and not (folder / job.program).is_file() and not job.build:
-        said.append(f"{job.program}: no such file in {folder.resolve()}")
+        problems.append(f"{job.program}: no such file in {folder.resolve()}")
     if job.is_selective:
-        said += _wrong_selection(job, folder)
-    return said
+        problems += _wrong_selection(job, folder)
+    return problems
 
 
 def _wrong_servers(job: Job) -> list[str]:
-    said = [
+    problems = [
         f"server {number + 1}: role {one['role']} is not in this version; there is {', '.join(settings.ROLES)}"
         for number, one in enumerate(job.servers)
         if one["role"] not in settings.ROLES
     ]
-    return said + [
+    return problems + [
         f"server {number + 1}: no path: which directory does it export?"
         for number, one in enumerate(job.servers)
         if not one["path"]
@@ -191,9 +191,7 @@ def _forwarding(job: Job) -> dict[str, str] | None:
 def _wrong_selection(job: Job, folder: Path) -> list[str]:
     program = folder / job.program
     try:
-        selections.compile_text(
-            selection_text(job), "selection", [program] if program.is_file() else []
-        )
+        compile_text(selection_text(job), "selection", [program] if program.is_file() else [])
     except FathomError as error:
         return [str(error)]
     return []

@@ -1,7 +1,7 @@
 """How large a run is, and the bins of time that a picture has."""
 
 from fathom.analysis.selection import Selection
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 
 
 def duration(view: View) -> int:

@@ -24,10 +24,10 @@ def cells(placed: pa.Table, step: int) -> pa.Table:
     np.add.at(whole, (at[0], first[longer] + 1, at[1]), calls[longer])
     np.add.at(whole, (at[0], last[longer], at[1]), -calls[longer])
     moved += np.cumsum(whole, axis=1) * step
-    found = np.nonzero((moved > 0) | (begun > 0))
+    filled = np.nonzero((moved > 0) | (begun > 0))
     return pa.table(
         {
-            "x": found[0], "y": found[1], "kind": np.array(KINDS)[found[2]],
-            "calls": begun[found], "bytes": moved[found],
+            "x": filled[0], "y": filled[1], "kind": np.array(KINDS)[filled[2]],
+            "calls": begun[filled], "bytes": moved[filled],
         }
     )  # fmt: skip

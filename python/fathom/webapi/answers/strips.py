@@ -7,11 +7,11 @@ from fathom.analysis import conditions
 from fathom.analysis.selection import Selection
 from fathom.webapi.answers import answer, number, table
 from fathom.webapi.answers.captured import missing
-from fathom.webapi.answers.near import near
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import duration, lane_count
 from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import notes
+from fathom.webapi.answers.time_index import narrowed
 
 #: Spans at most.
 LIMIT = 10_000
@@ -27,7 +27,7 @@ def strips(view: View, selection: Selection, *, width: int = 1024) -> dict[str, 
     shown = replace(selection, lanes=((0, LANES - 1, 1),)) if is_cut else selection
     note = notes(missing(view, shown), cut)
     where = conditions.calls(shown)
-    of_calls = near(view, shown)
+    of_calls = narrowed(view, shown)
     # One more than may be shown are looked at, in any order: so many are soon found where there are more.
     few = of_calls.sql(statement("strips_spans", which=f"{where} limit {LIMIT + 1}"))
     if few.num_rows <= LIMIT:

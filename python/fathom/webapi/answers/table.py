@@ -49,9 +49,9 @@ class Table:
         return [dict(zip(names, row, strict=True)) for row in self.rows]
 
 
-def notes(*said: str | None) -> str | None:
+def notes(*parts: str | None) -> str | None:
     """What is to be said beside the rows, in one line."""
-    return "; ".join(one for one in said if one) or None
+    return "; ".join(one for one in parts if one) or None
 
 
 def _values(column: pa.ChunkedArray, unit: str) -> list[Any]:

@@ -17,10 +17,10 @@ from fathom.run.database import quoted
 from fathom.webapi import tiles
 from fathom.webapi.answers import answer, number, text
 from fathom.webapi.answers.captured import missing
-from fathom.webapi.answers.near import near
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import duration, lane_count
 from fathom.webapi.answers.statements import statement
+from fathom.webapi.answers.time_index import narrowed
 from fathom.webapi.tiles import statements
 from fathom.webapi.tiles.geometry import BINS, ROWS, Geometry, Level
 
@@ -80,8 +80,10 @@ def outliers(view: View) -> list[dict[str, Any]]:
         rows = view.rows(statement("outliers", limit=limit, least=least))
         return [{**row, "call": str(row["call"])} for row in rows]
 
-    found: list[dict[str, Any]] = view.opened.kept.answer("outliers", True, look, view.stop.check)
-    return found
+    calls: list[dict[str, Any]] = view.opened.answers.answer(
+        "outliers", True, look, view.stop.check
+    )
+    return calls
 
 
 def _source(view: View) -> str:
@@ -159,7 +161,7 @@ def _computed(view: View, selection: Selection, level: Level, x: int, y: int) ->
     first, last = x * BINS, (x + 1) * BINS
     lanes = (y * ROWS * level.lanes, (y + 1) * ROWS * level.lanes - 1, 1)
     shown = replace(selection, t=(first * level.width, last * level.width), lanes=(lanes,))
-    return near(view, shown).sql(
+    return narrowed(view, shown).sql(
         f"with {_cells(view, shown, level, first, last)}"
         f" select row % {ROWS} * {BINS} + bin % {BINS} as cell, op, kind, calls, time, bytes, longest, call"
         " from cells order by cell, op"
@@ -186,9 +188,11 @@ def encode(cells: pa.Table) -> bytes:
     cell = cells["cell"].to_numpy().astype("<u2")
     columns = [cell, op, cells["calls"].to_numpy().astype("<u4")]
     columns += [cells[name].to_numpy().astype("<f4") for name in ("time", "bytes", "longest")]
-    said = json.dumps(ops, ensure_ascii=False).encode()
-    head = MAGIC + struct.pack("<II", cells.num_rows, len(said))
-    return head + b"".join(column.tobytes() for column in columns) + said + _marks(cells, cell, op)
+    labels = json.dumps(ops, ensure_ascii=False).encode()
+    head = MAGIC + struct.pack("<II", cells.num_rows, len(labels))
+    return (
+        head + b"".join(column.tobytes() for column in columns) + labels + _marks(cells, cell, op)
+    )
 
 
 def _marks(cells: pa.Table, cell: Any, op: Any) -> bytes:

@@ -16,7 +16,7 @@ from fathom.tune.search.search import in_words, planned
 from fathom.tune.search.space import Space
 from fathom.tune.search.verdict import Result, result
 from fathom.webapi.answers import answer, text
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from fathom.webapi.answers.table import Table
 
 #: Of a trial, before its knobs.
@@ -47,7 +47,7 @@ def search(runs: Runs, name: str) -> dict[str, Any]:
     plan, trials = planned(ledger), ledger.trials()
     if plan is None:
         raise UsageError(f"{name}: the program is looked at: there are no trials yet")
-    found = result(plan, trials)
+    outcome = result(plan, trials)
     return {
         "name": name,
         "command": shlex.join(plan.options.program),
@@ -60,9 +60,9 @@ def search(runs: Runs, name: str) -> dict[str, Any]:
         ],
         "trials": _trials(plan.space, trials),
         "running": any(one.state == "running" for one in trials),
-        "verdict": found.sentence if found else None,
-        "methods": _methods(found) if found else None,
-        "ablation": _ablation(found) if found and found.knobs else None,
+        "verdict": outcome.sentence if outcome else None,
+        "methods": _methods(outcome) if outcome else None,
+        "ablation": _ablation(outcome) if outcome and outcome.knobs else None,
     }
 
 
@@ -70,18 +70,18 @@ def search(runs: Runs, name: str) -> dict[str, Any]:
 def model(runs: Runs, name: str) -> dict[str, Any]:
     """The formula that all its trials make, and what it says of each of them beside what was measured."""
     learnt = history.read(_folder(runs, name))
-    made = fit(learnt.space, learnt.rows)
-    if made is None:
+    fitted = fit(learnt.space, learnt.rows)
+    if fitted is None:
         raise UsageError(f"{name}: every trial failed, so there is nothing to learn from")
     score = learnt.objective.cost  # its own inverse
-    said = made.costs(learnt.rows)
+    predictions = fitted.costs(learnt.rows)
     rows = [
         [score(float(predicted)), score(row.cost), in_words(dict(row.named))]
-        for row, predicted in zip(learnt.rows, said, strict=True)
+        for row, predicted in zip(learnt.rows, predictions, strict=True)
         if math.isfinite(row.cost)
     ]
     columns = [("predicted", "count"), ("measured", "count"), ("settings", "text")]
-    formula = made.formula(title(learnt.objective, made.inverse))
+    formula = fitted.formula(title(learnt.objective, fitted.inverse))
     return {"formula": formula, "note": NOTE, "fit": Table(columns, rows, len(rows))}
 
 
@@ -112,17 +112,19 @@ def _compared(one: Compared | None) -> list[float | None]:
     return [one.ratio, one.low, one.high, one.delta, one.p] if one else [None] * len(COMPARED)
 
 
-def _methods(found: Result) -> Table:
+def _methods(outcome: Result) -> Table:
     rows = [
         [
             one.method, one.trials, one.seconds, one.runs, one.failed, one.score, one.runtime,
             *_compared(one.compared), in_words(one.settings),
         ]
-        for one in found.methods
+        for one in outcome.methods
     ]  # fmt: skip
     return Table(METHODS, rows, len(rows))
 
 
-def _ablation(found: Result) -> Table:
-    rows = [[one.knob, str(one.value), one.became] + _compared(one.compared) for one in found.knobs]
+def _ablation(outcome: Result) -> Table:
+    rows = [
+        [one.knob, str(one.value), one.became] + _compared(one.compared) for one in outcome.knobs
+    ]
     return Table(KNOBS, rows, len(rows))

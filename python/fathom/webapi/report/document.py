@@ -9,7 +9,7 @@ import fathom
 from fathom.errors import FathomError
 from fathom.pages import page as view
 from fathom.run.store import open_run
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from fathom.webapi.report.payload import Payload
 from fathom.webapi.serve.guard import policy
 from fathom.webapi.serve.page import NOT_BUILT, inline, page
@@ -22,10 +22,10 @@ OF_SERVERS = "; frame-ancestors 'none'"
 
 def template() -> str:
     """The page as it was built."""
-    found = page()
-    if found is None:
+    built = page()
+    if built is None:
         raise FathomError(f"report: {NOT_BUILT}")
-    return found.html
+    return built.html
 
 
 def words(runs: Runs) -> str:
@@ -37,18 +37,18 @@ def words(runs: Runs) -> str:
     return text.getvalue()
 
 
-def document(form: str, runs: Runs, said: str, payload: Payload) -> str:
+def document(form: str, runs: Runs, text: str, payload: Payload) -> str:
     """The file. Names of files and programs are nothing but text in it."""
     names = html.escape(", ".join(runs.all))
     packed = payload.packed()
-    left = "".join(f"<p>{html.escape(one)}</p>" for one in payload.said())
+    left = "".join(f"<p>{html.escape(one)}</p>" for one in payload.omissions())
     rules = policy(inline(form, "script"), inline(form, "style")).replace(OF_SERVERS, "")
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(rules)}">\n'
         f'<meta name="generator" content="Fathom {html.escape(fathom.__version__)}">\n'
     )
     body = (
-        f"<noscript><h1>{names}</h1><pre>{html.escape(said)}</pre>{left}"
+        f"<noscript><h1>{names}</h1><pre>{html.escape(text)}</pre>{left}"
         f"<p>Made by Fathom {html.escape(fathom.__version__)}.</p></noscript>\n"
         f'<script type="text/plain" id="fathom-report">{packed}</script>\n'
     )

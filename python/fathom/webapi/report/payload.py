@@ -12,7 +12,7 @@ from typing import Any
 import fathom
 from fathom.errors import FathomError
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 from fathom.webapi.report import requests
 from fathom.webapi.report.requests import Request
 
@@ -78,7 +78,7 @@ class Payload:
                 return False
         return True
 
-    def said(self) -> list[str]:
+    def omissions(self) -> list[str]:
         """What is not in the report, a line each: for want of room or time, or because it could not be answered."""
         left = [f"Not in this report: {one} ({LIVE})" for one in self.left_out]
         return left + [f"Could not be answered: {one}" for one in self.failed]
@@ -87,10 +87,10 @@ class Payload:
         """As the page holds it. The page's first screen says what was left out."""
         missing = {"left out": self.left_out, "failed": self.failed}
         answers = {**self.answers, "report": {"version": fathom.__version__, **missing}}
-        said = self.said()
+        omissions = self.omissions()
         for key, answer in self.answers.items():
             if key.startswith("overview?"):
-                answers[key] = answer | {"missing": [*answer["missing"], *said]}
+                answers[key] = answer | {"missing": [*answer["missing"], *omissions]}
         packed = gzip.compress(_text(answers), 9, mtime=0)
         return base64.b64encode(packed).decode()
 

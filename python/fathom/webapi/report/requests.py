@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.opened import Runs
+from fathom.webapi.answers.session import Runs
 
 CALLS = 200  # slowest calls whose chains are kept
 FILES = 12  # files whose pictures are kept, those with the most time first
@@ -125,8 +125,8 @@ def chains(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
 
 def _findings(run: str, answers: Mapping[str, Any]) -> list[dict[str, Any]]:
     answer = answers.get(Request("findings", {"run": run}).key) or {}
-    found: list[dict[str, Any]] = answer.get("findings", [])
-    return found
+    findings: list[dict[str, Any]] = answer.get("findings", [])
+    return findings
 
 
 def _outermost(answer: Mapping[str, Any]) -> str:

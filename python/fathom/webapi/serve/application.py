@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from fathom.errors import FathomError, UsageError
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.opened import Gone, NoSuchRun, OverLimit, Runs, Stop
+from fathom.webapi.answers.session import Gone, NoSuchRun, OverLimit, Runs, Stop
 from fathom.webapi.serve.guard import Guard, Keys
 from fathom.webapi.serve.page import NOT_BUILT, page
 
@@ -59,18 +59,18 @@ async def _parameters(request: Request) -> dict[str, str]:
 
 
 async def _body(request: Request) -> dict[str, str]:
-    said = b""
+    body = b""
     async for part in request.stream():
-        said += part
-        if len(said) > LONGEST_BODY:
+        body += part
+        if len(body) > LONGEST_BODY:
             raise UsageError(f"a body of more than {LONGEST_BODY >> 20} MiB")
     try:
-        found = json.loads(said or b"{}")
+        fields = json.loads(body or b"{}")
     except ValueError as error:
         raise UsageError(f"the body is no JSON: {error}") from error
-    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+    if not isinstance(fields, dict) or not all(isinstance(one, str) for one in fields.values()):
         raise UsageError("the body is no JSON object of texts")
-    return found
+    return fields
 
 
 class Answers:
@@ -127,10 +127,10 @@ async def _gone(request: Request) -> None:
 
 
 async def _page(_: Request) -> Response:
-    found = page()
-    if found is None:
+    built = page()
+    if built is None:
         return PlainTextResponse(f"{NOT_BUILT}\n", 503)
-    return HTMLResponse(found.html, headers={"Content-Security-Policy": found.policy})
+    return HTMLResponse(built.html, headers={"Content-Security-Policy": built.policy})
 
 
 async def _refused(_: Request, error: Exception) -> Response:
@@ -140,7 +140,7 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 def application(runs: Runs, keys: Keys, seconds: float = SECONDS) -> Starlette:
     """The server of these runs."""
-    made = Starlette(
+    server = Starlette(
         routes=[
             Route("/", _page),
             Route("/api/v1/{name}", Answers(runs, seconds).__call__, methods=["GET", "POST"]),
@@ -148,5 +148,5 @@ def application(runs: Runs, keys: Keys, seconds: float = SECONDS) -> Starlette:
         middleware=[Middleware(Guard, keys=keys), Middleware(GZipMiddleware, compresslevel=FAST)],
         exception_handlers={HTTPException: _refused},
     )
-    made.router.redirect_slashes = False
-    return made
+    server.router.redirect_slashes = False
+    return server

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fathom.run import places
+from fathom.run import paths
 from fathom.webapi.serve.guard import policy
 
 INLINE = r"<{0}\b(?P<attributes>[^>]*)>(?P<text>.*?)</{0}\s*>"
@@ -24,9 +24,9 @@ class Page:
 
 def inline(html: str, tag: str) -> list[str]:
     """Texts of the page's scripts or styles."""
-    found = re.finditer(INLINE.format(tag), html, re.DOTALL | re.IGNORECASE)
+    elements = re.finditer(INLINE.format(tag), html, re.DOTALL | re.IGNORECASE)
     # A browser hashes text with line ends of one character.
-    return [one["text"].replace("\r\n", "\n").replace("\r", "\n") for one in found]
+    return [one["text"].replace("\r\n", "\n").replace("\r", "\n") for one in elements]
 
 
 @cache
@@ -37,5 +37,5 @@ def _read(path: Path, _changed: int) -> Page:
 
 def page() -> Page | None:
     """The page as it is now; None: it is not built."""
-    path = places.page()
+    path = paths.page()
     return None if path is None else _read(path, path.stat().st_mtime_ns)

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from fathom.cache.derived import Watch, ignore
 from fathom.errors import DamagedRun
+from fathom.run.background import in_background
 from fathom.run.cluster import Workers
 from fathom.run.database import SMALL, first_line, quoted
-from fathom.run.polite import politely
 from fathom.webapi.tiles import build
 
 
@@ -42,7 +42,7 @@ class Tiles:
                     con.interrupt()
 
         self._kept: tempfile.TemporaryDirectory[str] | None
-        file, self._kept = politely(
+        file, self._kept = in_background(
             lambda: build.ensure(tables, watched, workers, everything), give_up
         )
         self._con = duckdb.connect(":memory:")

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from fathom.cache import kept
+from fathom.cache import answers
 from fathom.cache.derived import Derived, Watch, ignore
 from fathom.errors import DamagedRun, FathomError
 from fathom.run import cluster, database
@@ -28,7 +28,7 @@ PART = 8
 FLOOR = 131_072
 TILES = Derived("tiles.parquet", "fathom.webapi.tiles", 4)
 #: Those of the run-time's calls too: no table of the run, so they lie with what the page keeps.
-OF_ALL = Derived(f"{kept.FOLDER}/tiles_of_all.parquet", TILES.key, TILES.version)
+OF_ALL = Derived(f"{answers.FOLDER}/tiles_of_all.parquet", TILES.key, TILES.version)
 # Below so many calls a line of progress is not worth it.
 MANY = 1_000_000
 # Of many calls the cells of a level are counted in every so many of its rows.

@@ -32,8 +32,10 @@ def _beside_us(name: str) -> list[Path]:
     command = os.environ.get("FATHOM_COMMAND")  # set by the native command that started us
     if command:
         directories.insert(0, Path(command).parent)
-    found = shutil.which(name)
-    return [directory / name for directory in directories] + ([Path(found)] if found else [])
+    installed = shutil.which(name)
+    return [directory / name for directory in directories] + (
+        [Path(installed)] if installed else []
+    )
 
 
 def engine() -> Path:

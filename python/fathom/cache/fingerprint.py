@@ -21,7 +21,7 @@ def _sign(folder: str, entry: os.DirEntry[str]) -> str:
     return f"{folder}/{entry.name}:{stat.st_size}:{stat.st_mtime_ns}"
 
 
-def stamp(run: Path, reader: str) -> str:
+def fingerprint(run: Path, reader: str) -> str:
     """Tells this packing of a run, as this reader reads it, from all others."""
     signs = []
     for folder in ("", "tables", *(f"tables/{name}" for name in PARTED if name not in DERIVED)):

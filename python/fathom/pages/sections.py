@@ -9,7 +9,7 @@ from fathom.analysis import Source, accesses, collectives, critical, part, rankl
 from fathom.analysis.breakdown import KEYS, breakdown
 from fathom.errors import UsageError
 from fathom.pages import collectives as shape
-from fathom.pages import ending, tuned
+from fathom.pages import coverage_footer, tuned
 from fathom.pages.part import Page, Part
 from fathom.text import numbers
 from fathom.text.column import Column
@@ -287,7 +287,7 @@ def _spread(page: Page) -> list[str]:
 
 
 def _missing_title(page: Page) -> str:
-    return "Missing" if ending.missing(page) else "Missing: nothing"
+    return "Missing" if coverage_footer.missing(page) else "Missing: nothing"
 
 
 def _ranks_of(ranks: list[int] | None) -> str:
@@ -388,8 +388,8 @@ PARTS = (
     Part("samples", summary.samples, "System (counters per second)", "sample", SAMPLES),
     Part("tuned", summary.tuned, tuned.title, "setting", tuned.TUNED, tuned.words, needs="", whole=True),
     Part("collectives", collectives.joined, "Collectives", words=shape.joined, whole=True),
-    Part("tracing", summary.tracing, "Coverage", words=ending.coverage, needs="", whole=True),
-    Part("missing", summary.missing, _missing_title, words=ending.missing, needs="", whole=True),
+    Part("tracing", summary.tracing, "Coverage", words=coverage_footer.coverage, needs="", whole=True),
+    Part("missing", summary.missing, _missing_title, words=coverage_footer.missing, needs="", whole=True),
 )  # fmt: skip
 BY = {part.by: part for part in PARTS if part.by}
 NAMES = (*BY, *(name for name in KEYS if name not in BY))

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import duckdb
 import pyarrow as pa
 
-from fathom.cache.kept import Kept, Turns, version
+from fathom.cache.answers import CachedAnswers, Turns, version
 from fathom.errors import FathomError, UsageError
 from fathom.run import database
-from fathom.run.polite import politely
+from fathom.run.background import in_background
 from fathom.run.store import Run, open_run
 from fathom.tune.search.ledger import SUFFIX, open_ledger
 from fathom.webapi.answers import by_time, known, table
@@ -66,44 +66,44 @@ class Stop:
             raise self.why
 
 
-class Opened:
+class OpenRun:
     """An open run, and what was worked out of it once for all requests."""
 
     def __init__(self, name: str, run: Run, at: int) -> None:
         """`name`: as requests call it; `at`: ns since 1970 when it was read."""
         self.name, self.run, self.at = name, run, at
-        self.kept = self._keep()
+        self.answers = self._new_cache()
         self.calls = sum(filter(None, run.sql("select events from runs")["events"].to_pylist()))
         # The copy has the program's calls only.
         self.by_time = not run.everything and by_time.attach(run.connection, run.path / "tables")
         self.now: dict[str, Any] | None = None  # while it runs (screens/now.py)
-        self._kept: dict[Hashable, Any] = {}
+        self._once: dict[Hashable, Any] = {}
         self._locks: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
         self._latest: OrderedDict[Hashable, pa.Table] = OrderedDict()
         self._turns = Turns()
 
-    def _keep(self) -> Kept:
+    def _new_cache(self) -> CachedAnswers:
         """Other answers where the run-time's rows are in."""
-        return Kept(self.run.path, f"{version()} all" if self.run.everything else None)
+        return CachedAnswers(self.run.path, f"{version()} all" if self.run.everything else None)
 
-    def with_all(self) -> "Opened":
+    def with_all(self) -> "OpenRun":
         """The same run with what is not the program's but a run-time's."""
         run = self.run
         return self.once(
-            "all", lambda: Opened(self.name, Run(run.path, MEMORY, everything=True), self.at)
+            "all", lambda: OpenRun(self.name, Run(run.path, MEMORY, everything=True), self.at)
         )
 
     def forget(self) -> None:
         """Of what it has answered: another run that it was compared with is another now."""
-        self.kept = self._keep()
-        self._kept.pop("all", None)
+        self.answers = self._new_cache()
+        self._once.pop("all", None)
 
     def sort(self, stop: Stop) -> None:
         """Makes the copy of its calls that answers on a part of the time are read from."""
         tables = self.run.path / "tables"
         interrupted = Gone("interrupted")
-        if not self.by_time and politely(
+        if not self.by_time and in_background(
             lambda: by_time.make(tables, stop.watch), lambda: stop.now(interrupted)
         ):
             self.by_time = by_time.attach(self.run.connection.cursor(), tables)
@@ -113,9 +113,9 @@ class Opened:
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
-            if key not in self._kept:
-                self._kept[key] = make()
-            return self._kept[key]  # type: ignore[no-any-return]
+            if key not in self._once:
+                self._once[key] = make()
+            return self._once[key]  # type: ignore[no-any-return]
 
     def latest(
         self, key: Hashable, make: Callable[[], pa.Table], check: Callable[[], None]
@@ -124,19 +124,19 @@ class Opened:
         by `check` whether it may give up."""
         with self._turns.of(key, check):
             with self._lock:
-                found = self._latest.pop(key, None)
-            made = make() if found is None else found
+                table = self._latest.pop(key, None)
+            rows = make() if table is None else table
             with self._lock:
-                self._latest[key] = made
+                self._latest[key] = rows
                 while len(self._latest) > HELD:
                     self._latest.popitem(last=False)
-            return made
+            return rows
 
 
 class View:
     """An open run for one request, on a cursor of its own."""
 
-    def __init__(self, opened: Opened, runs: "Runs", stop: Stop | None = None) -> None:
+    def __init__(self, opened: OpenRun, runs: "Runs", stop: Stop | None = None) -> None:
         """`runs`: the others that are open."""
         self.opened, self.runs, self.run = opened, runs, opened.run
         self.cursor: duckdb.DuckDBPyConnection = opened.run.connection.cursor()
@@ -179,14 +179,14 @@ class View:
 
     def looking_at(self, calls: pa.Table) -> "View":
         """The same run, where `calls` are these rows."""
-        found = View(self.opened, self.runs, self.stop)
-        found.cursor.register("calls", calls)
-        return found
+        view = View(self.opened, self.runs, self.stop)
+        view.cursor.register("calls", calls)
+        return view
 
     def value(self, text: str) -> Any:
         """The one value of a statement; none where it has no row."""
-        found = self.rows(text)
-        return next(iter(found[0].values())) if found else None
+        rows = self.rows(text)
+        return next(iter(rows[0].values())) if rows else None
 
     def table(
         self,
@@ -204,7 +204,7 @@ class View:
 
     def remembered(self, key: str, make: Callable[[], Table]) -> Any:
         """A part of several answers as JSON has it, held as these are."""
-        return self.opened.kept.answer(key, False, lambda: make().as_json(), self.stop.check)
+        return self.opened.answers.answer(key, False, lambda: make().as_json(), self.stop.check)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Made by the first request that asks, and kept with the run."""
@@ -222,7 +222,7 @@ class Runs:
 
     def __init__(self, paths: Iterable[str | Path]) -> None:
         """Opens them; two of one name are told apart by a number. Errors: `fathom.errors.RunError`."""
-        self.all: dict[str, Opened] = {}
+        self.all: dict[str, OpenRun] = {}
         self.desk: Any = None  # where jobs are started (screens/desk.py), if they may be
         self.program: Any = (
             None  # whose hints the form opens (screens/generate.py), if one was given
@@ -238,10 +238,10 @@ class Runs:
         """One more; the name it goes by."""
         return self.add(open_run(path, MEMORY)).name
 
-    def add(self, run: Run) -> Opened:
+    def add(self, run: Run) -> OpenRun:
         """One more."""
         name = _free(run.name, self.all)
-        self.all[name] = Opened(name, run, time.time_ns())
+        self.all[name] = OpenRun(name, run, time.time_ns())
         return self.all[name]
 
     def add_search(self, folder: Path) -> None:
@@ -262,8 +262,8 @@ class Runs:
 
     def _renew(self, name: str, ready: Callable[[View], None], is_over: bool) -> None:
         before, at = self.all[name], time.time_ns()
-        fresh = Opened(name, open_run(before.run.path, MEMORY), at)
-        if not is_over and fresh.kept.stamp == before.kept.stamp:
+        fresh = OpenRun(name, open_run(before.run.path, MEMORY), at)
+        if not is_over and fresh.answers.fingerprint == before.answers.fingerprint:
             before.at = at
             return
         ready(View(fresh, self))

@@ -28,7 +28,9 @@ def every_call(manifest: Manifest, otherwise: str) -> str:
 
 
 @contextmanager
-def asked(manifest: Manifest, what_to_do: Callable[[Manifest, str], str]) -> Iterator[None]:
+def explain_missing(
+    manifest: Manifest, what_to_do: Callable[[Manifest, str], str]
+) -> Iterator[None]:
     """A question that its calls are missing for: what to do is said as of this run."""
     try:
         yield

@@ -3,7 +3,7 @@
 from fathom.analysis import conditions
 from fathom.analysis.selection import Ranges, Selection
 from fathom.webapi.answers import by_time
-from fathom.webapi.answers.opened import View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import duration, lane_count
 
 Times = tuple[int, int]
@@ -14,7 +14,7 @@ READ = 8
 COLUMNS = "id, parent, process, layer, op, kind, file, start, duration, file_offset, size, bytes, error, selection"
 
 
-def near(view: View, selection: Selection, inside: bool = False) -> View:
+def narrowed(view: View, selection: Selection, inside: bool = False) -> View:
     """The run for statements on calls that are selected, those that hold them, and, if `inside`, those that they hold:
     where that is quicker its `calls` are these and few others."""
     times = selection.t
@@ -22,29 +22,29 @@ def near(view: View, selection: Selection, inside: bool = False) -> View:
         return view
     if READ * _part(view, selection.lanes) < _long(view, times):
         return view
-    found = View(view.opened, view.runs, view.stop)
-    found.look_at(by_time.within(_with_inner(view, times) if inside else times))
-    return found
+    copy = View(view.opened, view.runs, view.stop)
+    copy.look_at(by_time.within(_with_inner(view, times) if inside else times))
+    return copy
 
 
-def near_file(view: View, selection: Selection, file: int) -> View:
+def narrowed_to_file(view: View, selection: Selection, file: int) -> View:
     """The same for statements on one file: its calls of that time and those lanes, held for the statements and requests
     that look at them next."""
-    found = near(view, selection)
-    if found is view or selection.t is None:
+    of_time = narrowed(view, selection)
+    if of_time is view or selection.t is None:
         return view
     lanes = conditions.calls(Selection(lanes=selection.lanes))
     text = f"select {COLUMNS} from calls as c where file = {file} and {lanes}"
-    held = view.opened.latest((selection.t, text), lambda: found.sql(text), view.stop.check)
-    return found.looking_at(held)
+    held = view.opened.latest((selection.t, text), lambda: of_time.sql(text), view.stop.check)
+    return of_time.looking_at(held)
 
 
 def _with_inner(view: View, times: Times) -> Times:
     """From the first begin of the calls that last into a time to the last end."""
-    (found,) = view.rows(
+    (bounds,) = view.rows(
         f"select min(start) as first, max(stop) as last from {by_time.within(times)}"
     )
-    return times if found["first"] is None else (found["first"], found["last"])
+    return times if bounds["first"] is None else (bounds["first"], bounds["last"])
 
 
 def _long(view: View, times: Times) -> float:

@@ -18,7 +18,7 @@ def _give_way() -> None:
     os.setpriority(os.PRIO_PROCESS, mine, max(NICE, os.getpriority(os.PRIO_PROCESS, mine)))
 
 
-def politely(work: Callable[[], T], give_up: Callable[[], object] | None = None) -> T:
+def in_background(work: Callable[[], T], give_up: Callable[[], object] | None = None) -> T:
     """What `work` gives or raises. It has all processors while nobody else wants them, and hardly any of one that
     somebody wants: a database that `work` opens too. `give_up`: interrupts what it is at; on Ctrl-C it is called until
     it ends."""
