@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: Longest calls and requests of an answer where nobody says how many.
 TOP = 1000
-FOUND = pa.schema(
+CONCLUSIONS = pa.schema(
     [
         ("finding", pa.string()),
         ("title", pa.string()),
@@ -193,12 +193,12 @@ class Run(store.Run):
         """What `fathom show --findings` says: a row per finding, the most seconds first; of these `names` (files of SQL
         among them), or all. `lost_seconds` of run time is null where a danger costs none; `sure` is 0 to 1; `calls`
         are `calls.id` of examples, `lines` the source lines of those."""
-        found = findings.find(self, findings.rules(names, findings.own_folder()))
-        if found.broken:
-            path, why = next(iter(found.broken.items()))
+        concluded = findings.find(self, findings.rules(names, findings.own_folder()))
+        if concluded.broken:
+            path, why = next(iter(concluded.broken.items()))
             raise UsageError(why if why.startswith(path) else f"{path}: {why}")
-        rows = [words.as_json(one) | {"calls": one.calls} for one in found.conclusions]
-        return pa.Table.from_pylist(rows, schema=FOUND)
+        rows = [words.as_json(one) | {"calls": one.calls} for one in concluded.conclusions]
+        return pa.Table.from_pylist(rows, schema=CONCLUSIONS)
 
 
 def _name(column: str) -> str:

@@ -65,13 +65,13 @@ class _Calls:
         """struct fathom_with; None when there is nothing to say."""
         if named is None and not numbers:
             return None
-        made = self.with_type()
-        made.object = None if named is None else _text(named)
-        made.count = len(numbers)
+        block = self.with_type()
+        block.object = None if named is None else _text(named)
+        block.count = len(numbers)
         for place, (key, value) in enumerate(numbers.items()):
-            made.key[place] = _text(key)
-            made.value[place] = value
-        return made
+            block.key[place] = _text(key)
+            block.value[place] = value
+        return block
 
 
 @functools.cache

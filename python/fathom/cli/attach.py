@@ -114,11 +114,11 @@ def _everywhere(arguments: argparse.Namespace) -> int:
             print(f"fathom: {line}", file=sys.stderr)
             return 3
         return 3 if status else 0
-    said = manifest.attached(directory)
-    if not said:
+    processes = manifest.attached(directory)
+    if not processes:
         shutil.rmtree(directory, ignore_errors=True)
         return 3
-    manifest.add(directory, said)  # the nodes may have said it at the same moment
+    manifest.add(directory, processes)  # the nodes may have said it at the same moment
     if asks_who_is_critical(directory / "selection"):
         words = [sys.executable, "-m", "fathom.attach.judge", str(directory)]
         nodes.stay(job, words, directory / "judge.log")
@@ -209,7 +209,7 @@ def _hidden(targets: Sequence[target.Target], scratch: Path) -> dict[int, Path]:
         with contextlib.suppress(OSError):  # ended meanwhile: to be said when it is attached
             about = Path(f"/proc/{one.pid}/exe").stat()
             by_program.setdefault((about.st_dev, about.st_ino), []).append(one)
-    found: dict[int, Path] = {}
+    prepared: dict[int, Path] = {}
     for number, same in enumerate(by_program.values()):
         output = scratch / str(number)
         try:
@@ -220,8 +220,8 @@ def _hidden(targets: Sequence[target.Target], scratch: Path) -> dict[int, Path]:
         for library, count in linked.items():
             line = f"fathom: {same[0].program}: {count} functions of {library}, which is linked in"
             print(line, file=sys.stderr)
-        found |= {one.pid: output for one in same if output.exists()}
-    return found
+        prepared |= {one.pid: output for one in same if output.exists()}
+    return prepared
 
 
 def _attach_all(

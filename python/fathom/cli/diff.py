@@ -87,7 +87,7 @@ def _one(arguments: argparse.Namespace, a: Side, b: Side) -> None:
 
 def _all(arguments: argparse.Namespace, a: Side, b: Side) -> None:
     whole, warnings = difference.whole(a, b), difference.incomparable(a, b)
-    found = {by: ask(a, b) for by, ask in BY.items()}
+    tables = {by: ask(a, b) for by, ask in BY.items()}
     if arguments.json:
         content = {
             "format": 1,
@@ -96,19 +96,19 @@ def _all(arguments: argparse.Namespace, a: Side, b: Side) -> None:
             "incomparable": warnings,
             "whole": whole,
         }
-        content |= {by: table.slice(0, arguments.top) for by, table in found.items()}
+        content |= {by: table.slice(0, arguments.top) for by, table in tables.items()}
         written.show(content)
     else:
-        view.show_difference((a.name, b.name), warnings, whole, found, arguments.top or 10)
+        view.show_difference((a.name, b.name), warnings, whole, tables, arguments.top or 10)
         for line in _left_out(a, b):
             print(f"\n{line}")
 
 
 def _failed(limit: float, a: Side, b: Side) -> bool:
-    found = difference.slower(difference.whole(a, b), limit)
-    for what in found:
+    grown = difference.slower(difference.whole(a, b), limit)
+    for what in grown:
         print(f"fathom: {what}: slower by more than {limit:g} %", file=sys.stderr)
-    return bool(found)
+    return bool(grown)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -33,16 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints every check's verdict as soon as it is known."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if arguments.facts and arguments.program:
         raise UsageError("doctor: --facts are of the machine; leave PROGRAM out")
     for finding in checks.the_facts() if arguments.facts else checks.all_of(arguments.program):
-        found.append(finding)
+        findings.append(finding)
         if not arguments.json:
             _print(finding)
     if arguments.json:
-        print(json.dumps([asdict(finding) for finding in found], indent=1, ensure_ascii=False))
-    return 1 if any(finding.verdict == "problem" for finding in found) else 0
+        print(json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False))
+    return 1 if any(finding.verdict == "problem" for finding in findings) else 0
 
 
 def _lines(words: str) -> list[str]:

@@ -151,8 +151,8 @@ def _up(group: Group, arguments: argparse.Namespace) -> int:
 
 def _start(group: Group, arguments: argparse.Namespace) -> list[Started]:
     record = to_make(arguments.record) if arguments.record else None
-    said = settings.assigned(arguments.set)
-    wanted = [replace(one, **said) for one in _wanted(arguments)]
+    values = settings.assigned(arguments.set)
+    wanted = [replace(one, **values) for one in _wanted(arguments)]
     return group.up(wanted, record, arguments.start_with)
 
 
@@ -168,23 +168,23 @@ def _with(group: Group, arguments: argparse.Namespace) -> int:
                 "fathom forward up --storage, then fathom forward out DIR bring them back"
             )
         started = _start(group, arguments)
-        told = _environment(group, started)
+        environment = _environment(group, started)
     except FathomError as error:
         error.status = 125  # as of env(1): the program did not start
         raise
-    told["LD_PRELOAD"] = ":".join(filter(None, preload))
-    kept, copied_at = 0, 0
+    environment["LD_PRELOAD"] = ":".join(filter(None, preload))
+    not_copied, copied_at = 0, 0
     try:
-        with around.beside(arguments.beside, os.environ | told | {"LD_PRELOAD": ""}):
-            status = around.execute(arguments.program, os.environ | told)
+        with around.beside(arguments.beside, os.environ | environment | {"LD_PRELOAD": ""}):
+            status = around.execute(arguments.program, os.environ | environment)
         if arguments.storage:
             copied_at = _moment()
-            kept = _out(group, started, Path(arguments.export))
+            not_copied = _out(group, started, Path(arguments.export))
     finally:
         lost = _down(group, arguments.patience)
-    if arguments.storage and not kept + lost:
-        kept = _remove([Path(one.export) for one in started], copied_at)
-    return around.end_as(status) or lost or kept
+    if arguments.storage and not not_copied + lost:
+        not_copied = _remove([Path(one.export) for one in started], copied_at)
+    return around.end_as(status) or lost or not_copied
 
 
 def _files(stores: Iterable[Path]) -> Iterator[Path]:
@@ -225,10 +225,12 @@ def _out(group: Group, started: list[Started], to: Path) -> int:
     if not any(one.role == "striped" for one in started):
         raise UsageError("forward out: no server stripes files; they are in what was exported")
     to.mkdir(parents=True, exist_ok=True)
-    told = _environment(group, started) | {"LD_PRELOAD": str(paths.preload())}
-    told["FATHOM_FORWARD_PREFIX"] = STRIPES
+    environment = _environment(group, started) | {"LD_PRELOAD": str(paths.preload())}
+    environment["FATHOM_FORWARD_PREFIX"] = STRIPES
     plain = {name: value for name, value in os.environ.items() if name != "FATHOM_RUN"}
-    copied = subprocess.run(["cp", "-a", f"{STRIPES}/.", str(to)], env=plain | told, check=False)
+    copied = subprocess.run(
+        ["cp", "-a", f"{STRIPES}/.", str(to)], env=plain | environment, check=False
+    )
     if copied.returncode:
         print(
             f"fathom: not all was copied to {to}; the servers' directories keep it", file=sys.stderr
@@ -241,26 +243,26 @@ def _mount(group: Group, arguments: argparse.Namespace) -> int:
     if not directory:
         raise UsageError(f"forward {arguments.what}: which directory?")
     if arguments.what == "mount":
-        made = mounts.mount(group, directory, arguments.server, arguments.level)
-        print(f"fathom: {made.directory}: files of {made.server}", file=sys.stderr)
+        mounted = mounts.mount(group, directory, arguments.server, arguments.level)
+        print(f"fathom: {mounted.directory}: files of {mounted.server}", file=sys.stderr)
     else:
-        said = mounts.unmount(group, directory)
-        print(f"fathom: {directory}: {said or 'unmounted'}", file=sys.stderr)
+        reason = mounts.unmount(group, directory)
+        print(f"fathom: {directory}: {reason or 'unmounted'}", file=sys.stderr)
     return 0
 
 
 def _environment(group: Group, started: list[Started]) -> dict[str, str]:
     """What clients are told (docs/environment.md)."""
-    said = {
+    environment = {
         "FATHOM_FORWARD_SERVERS": ";".join(one.address for one in started),
         "FATHOM_FORWARD_PREFIX": ":".join(dict.fromkeys(one.mount for one in started)),
     }
     proved = [one for one in started if not one.address.startswith("unix:")]
     if any(not one.munge for one in proved):
-        said["FATHOM_FORWARD_TOKEN"] = str(group.token.resolve())
+        environment["FATHOM_FORWARD_TOKEN"] = str(group.token.resolve())
     if munge := _munge(proved):
-        said["FATHOM_FORWARD_MUNGE"] = munge
-    return said
+        environment["FATHOM_FORWARD_MUNGE"] = munge
+    return environment
 
 
 def _munge(servers: list[Started]) -> str:
@@ -273,12 +275,12 @@ def _states(group: Group) -> list[dict[str, Any]]:
     servers = group.servers()
     states = []
     answers = group.ask([one.address for one in servers], _munge(servers))
-    for one, said in zip(servers, answers, strict=True):
+    for one, state in zip(servers, answers, strict=True):
         about = {key: getattr(one, key) for key in ("name", "host", "address", "export", "log")}
-        if "pool_bytes" in said:
-            about["buffered_bytes"] = said["pool_bytes"] - said["pool_free_bytes"]
-            about["others"] = said["connections"] - 1  # but for this question's
-        states.append(said | about)
+        if "pool_bytes" in state:
+            about["buffered_bytes"] = state["pool_bytes"] - state["pool_free_bytes"]
+            about["others"] = state["connections"] - 1  # but for this question's
+        states.append(state | about)
     return states
 
 
@@ -331,7 +333,7 @@ def _down(group: Group, patience: float) -> int:
     lost = False
     for mount in mounts.end_all(group):
         print(f"fathom: {mount.directory}: unmounted", file=sys.stderr)
-    for one, said in group.down(patience):
-        lost |= bool(said)
-        print(f"fathom: {one.name}: {said or 'all written'}", file=sys.stderr)
+    for one, unwritten in group.down(patience):
+        lost |= bool(unwritten)
+        print(f"fathom: {one.name}: {unwritten or 'all written'}", file=sys.stderr)
     return int(lost)

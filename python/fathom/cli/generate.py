@@ -132,11 +132,11 @@ def _print(arguments: argparse.Namespace, source: Path, spec: Spec, plans: list[
         print(f"fathom: {source}: nothing wrong with {counts} processes", file=sys.stderr)
 
 
-def _write(made: command.Generated, source: Path, out: Path) -> int:
-    written = command.write(made, source, out)
+def _write(generated: command.Generated, source: Path, out: Path) -> int:
+    written = command.write(generated, source, out)
     for path in written:
         print(path)
-    if made.spec.attributes and made.spec.library in RAW:
+    if generated.spec.attributes and generated.spec.library in RAW:
         print(
             "fathom: attributes are left out: a plain file has no place for them", file=sys.stderr
         )

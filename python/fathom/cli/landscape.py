@@ -92,22 +92,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _done(each: Iterable[Callable[[], T]]) -> tuple[list[T], int]:
     """What they give, and the status: of the last that could not, which is said."""
-    found: list[T] = []
+    results: list[T] = []
     status = 0
     for work in each:
         try:
-            found.append(work())
+            results.append(work())
         except FathomError as error:
             status = error.status
             if not error.reported:
                 print(f"fathom: {error}", file=sys.stderr)
-    return found, status
+    return results, status
 
 
 def rows(paths: list[str], wanted: landscapes.Wanted) -> tuple[list[dict[str, Any]], int]:
     """The rows of all runs that can be read, and the status: of the last that cannot."""
-    found, status = _done(landscapes.each(paths, wanted))
-    return list({row["path"]: row for row in found}.values()), status
+    rows, status = _done(landscapes.each(paths, wanted))
+    return list({row["path"]: row for row in rows}.values()), status
 
 
 def _distinct(rows: list[dict[str, Any]]) -> None:
@@ -131,12 +131,12 @@ def _groups_worth_showing(
 ) -> list[str]:
     if asked:
         return list(dict.fromkeys(name for name, _ in asked))
-    found: dict[str, None] = {}
+    worth: dict[str, None] = {}
     for row in rows:
         for group in row["groups"]:
             if group["io_seconds"] >= landscapes.FEW * row["io_seconds"] > 0:
-                found[group["group"]] = None
-    return list(found)
+                worth[group["group"]] = None
+    return list(worth)
 
 
 def _flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
@@ -174,26 +174,26 @@ def _interference(arguments: argparse.Namespace) -> int:
         raise UsageError(
             "landscape: --interference needs two runs, or one of several programs and the servers that they used"
         )
-    found = interference.interference(every)
+    overlaps = interference.interference(every)
     if arguments.json:
-        print(json.dumps(shared.as_json(found), indent=2, ensure_ascii=False))
+        print(json.dumps(shared.as_json(overlaps), indent=2, ensure_ascii=False))
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(database.table_of(shared.server_rows(found))))
+        sys.stdout.write(tables.csv_text(database.table_of(shared.server_rows(overlaps))))
     else:
-        shared.show_interference(found)
+        shared.show_interference(overlaps)
     return damaged or unread
 
 
-def _ranked(arguments: argparse.Namespace, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _ranked(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The first of them by what was asked; those of which it is not known come last."""
     if not arguments.by:
-        return found
-    for row in found:
+        return rows
+    for row in rows:
         row["bytes_moved"] = row["bytes_read"] + row["bytes_written"]
     key = BY[arguments.by]
-    found.sort(key=lambda row: (-(row[key] or 0), row["path"]))
+    rows.sort(key=lambda row: (-(row[key] or 0), row["path"]))
     shown = arguments.top or (None if arguments.json or arguments.csv else TOP)
-    return found[:shown]
+    return rows[:shown]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -210,25 +210,25 @@ def run(arguments: argparse.Namespace) -> int:
     globs = tuple(arguments.group or ())
     wanted = landscapes.Wanted(arguments.layer, globs, arguments.by == "lost", arguments.all)
     every, status = rows(paths, wanted)
-    found = _ranked(arguments, every)
-    if not found or (first and found[0]["path"] != first):
+    ranked = _ranked(arguments, every)
+    if not ranked or (first and ranked[0]["path"] != first):
         return status
-    _distinct(found)
-    if arguments.layer and not any(row["operation"] for row in found):
+    _distinct(ranked)
+    if arguments.layer and not any(row["operation"] for row in ranked):
         raise UsageError(
             f"landscape: no run has calls of layer '{arguments.layer}'; fathom show lists them"
         )
-    baseline = found[0]["run"] if first else None
+    baseline = ranked[0]["run"] if first else None
     if baseline:
-        _compare(found, found[0])
-    groups = _groups_worth_showing(found, arguments.group) if baseline or arguments.group else []
+        _compare(ranked, ranked[0])
+    groups = _groups_worth_showing(ranked, arguments.group) if baseline or arguments.group else []
     if arguments.json:
-        content = {"format": 1, "layer": arguments.layer, "baseline": baseline, "runs": found}
+        content = {"format": 1, "layer": arguments.layer, "baseline": baseline, "runs": ranked}
         print(json.dumps(content, indent=2, ensure_ascii=False))
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(database.table_of([_flat(row, groups) for row in found])))
+        sys.stdout.write(tables.csv_text(database.table_of([_flat(row, groups) for row in ranked])))
     elif arguments.by:
-        view.show_ranking(found, len(every), arguments.by)
+        view.show_ranking(ranked, len(every), arguments.by)
     else:
-        view.show_landscape(found, arguments.layer, baseline, groups)
+        view.show_landscape(ranked, arguments.layer, baseline, groups)
     return status

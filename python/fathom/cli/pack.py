@@ -77,8 +77,8 @@ def _ask_page(packed: Run) -> None:
     if packed.sql("select events from runs")["events"][0].as_py() < LARGE:
         return
     began = time.monotonic()
-    kept = CachedStatements(packed, packed.path)
-    page.ask(page.compute(packed.name, packed.manifest, kept, None, lambda: None))
+    statements = CachedStatements(packed, packed.path)
+    page.ask(page.compute(packed.name, packed.manifest, statements, None, lambda: None))
     print(f"fathom: page worked out in {time.monotonic() - began:.1f} s", file=sys.stderr)
 
 

@@ -34,13 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the patterns."""
     opened = fathom.open(arguments.run, everything=arguments.all)
-    found = patterns(Remembered(opened))
+    of_run = patterns(Remembered(opened))
     if arguments.file:
-        found = of_files("patterns", found, opened.name, arguments.file)
-    check_any(found, opened)
+        of_run = of_files("patterns", of_run, opened.name, arguments.file)
+    check_any(of_run, opened)
     if arguments.json:
-        content = view.as_json(found, opened.name, arguments.top)
+        content = view.as_json(of_run, opened.name, arguments.top)
         print(json.dumps(content, indent=2, ensure_ascii=False))
     else:
-        view.show_patterns(found, opened.name, arguments.top or 10)
+        view.show_patterns(of_run, opened.name, arguments.top or 10)
     return 0

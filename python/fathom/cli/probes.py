@@ -113,17 +113,17 @@ def own_files(arguments: argparse.Namespace) -> catalogue.Catalogue:
     return user.load_user(arguments.files, built_in())
 
 
-def show(arguments: argparse.Namespace, found: pa.Table) -> int:
+def show(arguments: argparse.Namespace, functions: pa.Table) -> int:
     """Prints the rows."""
     if arguments.layer:
-        layers = sorted(set(found["layer"].to_pylist()))
+        layers = sorted(set(functions["layer"].to_pylist()))
         if arguments.layer not in layers:
             raise UsageError(f"probes: no layer '{arguments.layer}'; there are {', '.join(layers)}")
-        found = found.filter(pc.equal(found["layer"], arguments.layer))
+        functions = functions.filter(pc.equal(functions["layer"], arguments.layer))
     if arguments.json:
-        print(json.dumps(found.to_pylist(), indent=1))
+        print(json.dumps(functions.to_pylist(), indent=1))
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(found))
+        sys.stdout.write(tables.csv_text(functions))
     else:
-        tables.show(COLUMNS, found)
+        tables.show(COLUMNS, functions)
     return 0

@@ -99,26 +99,26 @@ def run(arguments: argparse.Namespace) -> int:
     if not (arguments.directory or arguments.emit_c or arguments.build):
         raise UsageError("replay: say --in DIR to run it, --emit-c FILE or --build FILE to have it")
     wanted = Wanted(arguments.think, arguments.file, arguments.ranks, arguments.scale)
-    made = program(fathom.open(arguments.run), arguments.level, wanted)
-    _tell(made)
+    replay = program(fathom.open(arguments.run), arguments.level, wanted)
+    _tell(replay)
     if arguments.emit_c:
-        write(made, arguments.emit_c)
+        write(replay, arguments.emit_c)
     if arguments.build:
-        build(made, arguments.build, arguments.compiler)
+        build(replay, arguments.build, arguments.compiler)
     if not arguments.directory:
         return 0
     with tempfile.TemporaryDirectory(prefix="fathom-replay-") as place:
         built = Path(place) / "replay"
-        build(made, built, arguments.compiler)
-        return launch(made, built, arguments.directory, arguments.launcher)
+        build(replay, built, arguments.compiler)
+        return launch(replay, built, arguments.directory, arguments.launcher)
 
 
-def _tell(made: Program) -> None:
+def _tell(replay: Program) -> None:
     def say(line: str) -> None:
         print(f"fathom: replay: {line}", file=sys.stderr)
 
-    say(f"{made.calls:,} calls of {made.ranks} ranks, from layer {made.level} down")
-    for remark in made.remarks:
+    say(f"{replay.calls:,} calls of {replay.ranks} ranks, from layer {replay.level} down")
+    for remark in replay.remarks:
         say(remark)
-    for why, calls in made.left_out.most_common():
+    for why, calls in replay.left_out.most_common():
         say(f"left out: {calls:,} calls: {why}")

@@ -23,8 +23,8 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "KI": 2**10, "MI": 2**20}
 
 
 def _size(word: str) -> int:
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)(|K|M|Ki|Mi)B?", word, re.ASCII | re.IGNORECASE)
-    size = int(float(found[1]) * UNITS[found[2].upper()]) if found else 0
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)(|K|M|Ki|Mi)B?", word, re.ASCII | re.IGNORECASE)
+    size = int(float(match[1]) * UNITS[match[2].upper()]) if match else 0
     if not 0 < size <= MOST:
         raise argparse.ArgumentTypeError(f"'{word}' is no size up to 20MB, as 5MB")
     return size
@@ -79,12 +79,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes the file; stderr says what it does not hold."""
     form = template()
     runs = Runs(arguments.runs)
-    said = words(runs)
-    room = arguments.size - len(form.encode()) - 2 * len(said.encode()) - 8192
+    summary = words(runs)
+    room = arguments.size - len(form.encode()) - 2 * len(summary.encode()) - 8192
     if room <= 0:
         raise UsageError(f"report: the page alone has {len(form):,} bytes; give a larger --size")
     payload = collect(runs, room, arguments.patience, _say)
-    text = document(form, runs, said, payload)
+    text = document(form, runs, summary, payload)
     path = arguments.output or Path(f"{next(iter(runs.all))}.html")
     _write(path, text)
     if sys.stderr.isatty():

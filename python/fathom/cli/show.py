@@ -138,8 +138,8 @@ def _print_findings(arguments: argparse.Namespace) -> int:
     paths = conclusions.rules(arguments.findings, conclusions.own_folder())
     all_ = conclusions.find(fathom.open(arguments.run, everything=arguments.all), paths)
     if arguments.json:
-        found = [findings.as_json(one) for one in all_.conclusions[: arguments.top]]
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        listed = [findings.as_json(one) for one in all_.conclusions[: arguments.top]]
+        print(json.dumps(listed, indent=2, ensure_ascii=False))
     else:
         findings.print_found(all_, arguments.top)
     findings.complain(all_)

@@ -81,11 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _the_run(name: str | None, wait: bool) -> Path:
     while name is None:
-        found = live.runs_here()
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = "\n".join(f"  {printable(str(path))}" for path in found)
+        runs = live.runs_here()
+        if len(runs) == 1:
+            return runs[0]
+        if runs:
+            names = "\n".join(f"  {printable(str(path))}" for path in runs)
             raise UsageError(f"top: several runs run here; name one:\n{names}")
         if not wait:
             raise RunError("top: no run of yours runs on this node; name one, or add --wait")

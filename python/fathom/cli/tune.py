@@ -156,10 +156,10 @@ def _search(arguments: argparse.Namespace, auto: bool) -> int:
         raise UsageError("tune: which program? fathom tune … -- PROGRAM")
     _defaults(arguments, auto)
     folder = folder_of(arguments.output or Path(arguments.program[0]).name).absolute()
-    found = search(folder, _options(arguments, folder), _say, arguments.store)
+    outcome = search(folder, _options(arguments, folder), _say, arguments.store)
     if auto:
         _remember(folder, arguments.store or default_place())
-    _print(arguments, folder, found)
+    _print(arguments, folder, outcome)
     return 0
 
 
@@ -235,18 +235,18 @@ def _check(arguments: argparse.Namespace) -> None:
         )
 
 
-def _print(arguments: argparse.Namespace, folder: Path, found: Result) -> None:
+def _print(arguments: argparse.Namespace, folder: Path, outcome: Result) -> None:
     """The verdict; the winner as a file, where there is one."""
     best = folder / "settings.toml"
     best.unlink(missing_ok=True)
-    if found.text:
-        best.write_text(found.text, encoding="utf-8")
+    if outcome.text:
+        best.write_text(outcome.text, encoding="utf-8")
     if arguments.json:
-        print(json.dumps(found.data(), indent=1, ensure_ascii=False))
+        print(json.dumps(outcome.data(), indent=1, ensure_ascii=False))
         return
-    proof(found)
-    if found.text:
-        print(f"{in_words(found.settings)}\nfathom run --tuned {best} -- …")
+    proof(outcome)
+    if outcome.text:
+        print(f"{in_words(outcome.settings)}\nfathom run --tuned {best} -- …")
 
 
 def _show(arguments: argparse.Namespace, ledger: Ledger) -> int:
@@ -270,12 +270,12 @@ def _show(arguments: argparse.Namespace, ledger: Ledger) -> int:
 
 def _show_proof(arguments: argparse.Namespace, ledger: Ledger) -> int:
     plan, trials = planned(ledger), ledger.trials()
-    found = result(plan, trials) if plan and plan.next(trials) is None else None
-    if found is None:
+    outcome = result(plan, trials) if plan and plan.next(trials) is None else None
+    if outcome is None:
         line = "the search is not at its end; go on with it by the command that began it"
         raise FathomError(f"tune: {ledger.path.parent}: {line}")
     if arguments.json:
-        print(json.dumps(found.data(), indent=1, ensure_ascii=False))
+        print(json.dumps(outcome.data(), indent=1, ensure_ascii=False))
     else:
-        proof(found)
+        proof(outcome)
     return 0

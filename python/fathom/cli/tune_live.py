@@ -33,8 +33,8 @@ def tune(name: str, file: str) -> int:
     here = socket.gethostname()
     line = f"holds for files that a first rank on {here} opens from now on, together with others"
     print(f"fathom: tune --live: {file} {line}", file=sys.stderr)
-    for said in dict.fromkeys(map(_of_open_files, _all(read)) if read else ()):
-        print(f"fathom: tune --live: files that are open: {said}", file=sys.stderr)
+    for remark in dict.fromkeys(map(_of_open_files, _all(read)) if read else ()):
+        print(f"fathom: tune --live: files that are open: {remark}", file=sys.stderr)
     return 0
 
 
@@ -62,21 +62,21 @@ def _auto(name: str) -> int:
     directory = control.named(name, "tune --live")
     node = _node(directory)
 
-    def put(text: str, said: Mapping[str, str]) -> None:
+    def put(text: str, change: Mapping[str, str]) -> None:
         if len(text.encode()) > BYTES:
             raise RunError(
                 f"tune --live: {directory}: more than processes have room for ({BYTES} bytes)"
             )
         number = node.tune(text) if text else node.tuned()[0]
         settings = {"settings": text} if text else {}
-        manifest.keep_change(directory, "tuned.jsonl", number, **settings, **said)
+        manifest.keep_change(directory, "tuned.jsonl", number, **settings, **change)
 
     steering = Steering(node.tuned()[1], put)
     with Watch(directory, "--interval", INTERVAL) as watch, suppress(FileNotFoundError):
         for line in watch.lines():  # until no process is left, or none has a control page
-            said = steering.take(parse(line), node.critical()) if line else None
-            if said:
-                print(said, flush=True)
+            change_out = steering.take(parse(line), node.critical()) if line else None
+            if change_out:
+                print(change_out, flush=True)
             if steering.over:
                 return 0
     print(steering.ended())

@@ -139,22 +139,22 @@ def _look(name: str, place: Path, output: str | None, as_json: bool) -> int:
     check_any(known, opened)
     if not place.exists():
         print(f"fathom: tune store: {place}: there is none, so nothing is known", file=sys.stderr)
-    found = look_up(opened, place, known)
-    for line in found.unread:
+    lookup = look_up(opened, place, known)
+    for line in lookup.unread:
         print(f"fathom: tune store: left out: {line}", file=sys.stderr)
     if as_json:
-        print(json.dumps(_values(found), indent=1, ensure_ascii=False))
+        print(json.dumps(_values(lookup), indent=1, ensure_ascii=False))
     else:
-        for match in found.matches:
+        for match in lookup.matches:
             _print(match)
-    if found.text and output:
+    if lookup.text and output:
         try:
-            Path(output).write_text(found.text, encoding="utf-8")
+            Path(output).write_text(lookup.text, encoding="utf-8")
         except OSError as error:
             raise FathomError(f"{output}: {error.strerror}") from error
         if not as_json:
             print(f"fathom run --tuned {output} -- …")
-    return 1 if all(match.verdict == TRAIN for match in found.matches) else 0
+    return 1 if all(match.verdict == TRAIN for match in lookup.matches) else 0
 
 
 def _print(match: Match) -> None:
@@ -166,8 +166,8 @@ def _print(match: Match) -> None:
         what = f"{printable(match.entry.name)}, {printable(match.tuned.files)}: {match.tuned.shape.key}"
         print(f"  nearest: {what}; distance {match.distance.total:.3f}: {match.distance.words()}")
     if match.verdict != TRAIN and match.entry:
-        said = printable(" ".join(map(named, match.settings))) or "leave it as it is"
-        print(f"  {said}; there {numbers.times(match.entry.gain)}")
+        advice = printable(" ".join(map(named, match.settings))) or "leave it as it is"
+        print(f"  {advice}; there {numbers.times(match.entry.gain)}")
     for remark in match.remarks:
         print(f"  {printable(remark)}")
 
@@ -180,7 +180,7 @@ def _verdict(match: Match) -> str:
     return f"train: nothing is nearer than {THRESHOLD}"
 
 
-def _values(found: Lookup) -> dict[str, Any]:
+def _values(lookup: Lookup) -> dict[str, Any]:
     return {
         "threshold": THRESHOLD,
         "groups": [
@@ -198,7 +198,7 @@ def _values(found: Lookup) -> dict[str, Any]:
                 "remarks": match.remarks,
                 "gain": None if match.entry is None else match.entry.gain,
             }
-            for match in found.matches
+            for match in lookup.matches
         ],
-        "settings": found.text,
+        "settings": lookup.text,
     }

@@ -209,25 +209,29 @@ def lines(of: Answers, name: str, manifest: Manifest) -> list[str]:
         ]
     rows = of.lines.slice(0, MOST_LINES).to_pylist()
     total = sum(of.lines["time"].to_pylist()) or 1
-    said: list[str] = []
+    sentences: list[str] = []
     for row in rows:
         share = row["time"] / total
-        if said and share < WORTH:
+        if sentences and share < WORTH:
             break
         region = f" in region {printable(row['region'])}" if row["region"] else ""
-        said.append(f"{place(row)}{region}: {printable(row['op'])}, {numbers.percent(share)}")
+        sentences.append(f"{place(row)}{region}: {printable(row['op'])}, {numbers.percent(share)}")
     recorded = total / SECOND / of.operation.all_seconds if of.operation.all_seconds else 1.0
     nameless = [
-        row for row in rows[: len(said)] if row["module"] and not (row["source"] or row["function"])
+        row
+        for row in rows[: len(sentences)]
+        if row["module"] and not (row["source"] or row["function"])
     ]
     if nameless:
         places = _and(sorted({place(row) for row in nameless}))
-        said.append(
+        sentences.append(
             f"({places}: no line or function is known, it is stripped; fathom doctor PROGRAM says more)"
         )
-    if said and recorded < NEARLY:
-        said.append(f"(of {numbers.percent(recorded)} of the I/O time: what was recorded in full)")
-    return said or ["of no call the place in the code is known"]
+    if sentences and recorded < NEARLY:
+        sentences.append(
+            f"(of {numbers.percent(recorded)} of the I/O time: what was recorded in full)"
+        )
+    return sentences or ["of no call the place in the code is known"]
 
 
 def sentences(of: Answers, name: str, manifest: Manifest) -> list[tuple[str, list[str]]]:

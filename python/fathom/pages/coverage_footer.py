@@ -20,11 +20,11 @@ def _recorded(page: Page) -> tuple[str, list[tuple[str, int]]]:
     calls = "calls"
     if went_past(page.source):
         calls, share = "calls that were seen", ""
-    said = (
+    line = (
         f"{seen['recorded']:,} of {asked:,} {calls} recorded in full{share}, "
         f"{seen['counted']:,} in counters only"
     )
-    return said, seen["by_choice"]
+    return line, seen["by_choice"]
 
 
 def one_line(page: Page) -> str:
@@ -35,14 +35,14 @@ def one_line(page: Page) -> str:
 def coverage(page: Page) -> list[str]:
     """Calls recorded in full and counted, the cost of tracing, the size of the streams."""
     runs = page.runs
-    said, by_choice = _recorded(page)
+    line, by_choice = _recorded(page)
     size = numbers.size(runs["stream_bytes"])
     # Where most calls were only counted, the bytes are not those of rows.
     by_rows = runs["events"] > runs["counted"]
     per = f", {numbers.size(runs['stream_bytes'] / runs['events'])} per call" if by_rows else ""
     silent = _silent_layers(page)
     return [
-        f"  {said}",
+        f"  {line}",
         *(
             f"  layer {layer} is counted only: {calls:,} calls; --layers +{layer} records them"
             for layer, calls in by_choice
@@ -67,8 +67,8 @@ def apart(calls: int, files: int, seconds: float) -> str | None:
 
 def left_out(calls: int, files: int, seconds: float) -> list[str]:
     """The same as a line, with what puts it in."""
-    said = apart(calls, files, seconds)
-    return [f"left out: {said}; --all puts them in"] if said else []
+    omitted = apart(calls, files, seconds)
+    return [f"left out: {omitted}; --all puts them in"] if omitted else []
 
 
 def _left_out(page: Page) -> list[str]:
@@ -104,7 +104,7 @@ def _cost(page: Page) -> str:
 def missing(page: Page) -> list[str]:
     """What is not in the tables, and why; the most frequent first."""
     runs = page.runs
-    said = [
+    counts = [
         (
             page.ended.get("killed", 0),
             "process",
@@ -117,7 +117,7 @@ def missing(page: Page) -> list[str]:
     ]
     lines = [
         f"  {numbers.things(count, what, None if what[-1] in 'lk' else what + 'es')} {how}"
-        for count, what, how in said
+        for count, what, how in counts
         if count
     ]
     for row in page.rows("missing"):

@@ -68,16 +68,16 @@ def _example(path: Path) -> str:
         where.append(f"`fathom run {pair['run']}`")
     if slow := _slowness(pair.get("slow", {})):
         where.append(f"store: {slow}")
-    said = f"- **example** {comment} With the mistake `{guilty}`, without it `{innocent}`"
-    return said + (f" ({'; '.join(where)})" if where else "")
+    example = f"- **example** {comment} With the mistake `{guilty}`, without it `{innocent}`"
+    return example + (f" ({'; '.join(where)})" if where else "")
 
 
 def examples(folder: Path) -> dict[str, list[str]]:
     """Of each finding its examples: `NAME.toml`, then `NAME.VARIANT.toml`."""
-    found: dict[str, list[str]] = {}
+    examples: dict[str, list[str]] = {}
     for path in sorted(folder.glob("*.toml"), key=lambda one: (one.name.count("."), one.name)):
-        found.setdefault(path.name.split(".")[0], []).append(_example(path))
-    return found
+        examples.setdefault(path.name.split(".")[0], []).append(_example(path))
+    return examples
 
 
 def _entry(rule: Rule, tried: Sequence[str]) -> str:

@@ -46,38 +46,38 @@ EFFECTS = (
 )
 
 
-def _lost(found: Interference, run: str) -> float | None:
+def _lost(overlaps: Interference, run: str) -> float | None:
     """The most that it lost at one server: what it lost at others may have been at the same time."""
-    lost = [one.lost_seconds for one in found.effects if one.run == run]
+    lost = [one.lost_seconds for one in overlaps.effects if one.run == run]
     known = [seconds for seconds in lost if seconds is not None]
     return max(known, default=None if lost else 0.0)
 
 
-def run_rows(found: Interference) -> list[dict[str, Any]]:
+def run_rows(overlaps: Interference) -> list[dict[str, Any]]:
     """A row per run."""
-    seconds = {run.name: run.own / SECOND for run in found.runs}
+    seconds = {run.name: run.own / SECOND for run in overlaps.runs}
     rows = []
     for name, taken in seconds.items():
-        other = found.alone.get(name)
+        other = overlaps.alone.get(name)
         rows.append({
             "run": name,
             "run_seconds": taken,
             "alone": other,
             "alone_seconds": seconds[other] if other else None,
             "times": taken / seconds[other] if other else None,
-            "lost_seconds": _lost(found, name),
+            "lost_seconds": _lost(overlaps, name),
         })  # fmt: skip
     return rows
 
 
-def server_rows(found: Interference) -> list[dict[str, Any]]:
+def server_rows(overlaps: Interference) -> list[dict[str, Any]]:
     """A row per server and run that works on it; servers that were shared at the same time first."""
-    runs = {run.name: run for run in found.runs}
-    shared = {(one.run, one.server): ", ".join(one.others) for one in found.effects}
+    runs = {run.name: run for run in overlaps.runs}
+    shared = {(one.run, one.server): ", ".join(one.others) for one in overlaps.effects}
     rows = []
-    for server in found.servers:
-        for name in found.users[server]:
-            alone = found.alone.get(name)
+    for server in overlaps.servers:
+        for name in overlaps.users[server]:
+            alone = overlaps.alone.get(name)
             before = runs[alone].totals.get(server) if alone else None
             rows.append({
                 "server": server[0],
@@ -95,30 +95,30 @@ def _effect(one: Effect) -> dict[str, Any]:
     return {**asdict(one), "others": list(one.others), "beside": ", ".join(one.others), "times": times}  # fmt: skip
 
 
-def effect_rows(found: Interference) -> list[dict[str, Any]]:
+def effect_rows(overlaps: Interference) -> list[dict[str, Any]]:
     """A row per run and server that it shared."""
-    return [_effect(one) for one in found.effects]
+    return [_effect(one) for one in overlaps.effects]
 
 
 def _worth(run: One, lost: float | None) -> bool:
     return bool(lost and lost > LEAST_SECONDS and lost > LEAST_SHARE * run.own / SECOND)
 
 
-def advice(found: Interference) -> list[str]:
+def advice(overlaps: Interference) -> list[str]:
     """What to do, the run that lost most first."""
     lines = []
-    for run in sorted(found.runs, key=lambda one: -(_lost(found, one.name) or 0.0)):
-        least = LEAST_OF_MOST * (_lost(found, run.name) or 0.0)
+    for run in sorted(overlaps.runs, key=lambda one: -(_lost(overlaps, one.name) or 0.0)):
+        least = LEAST_OF_MOST * (_lost(overlaps, run.name) or 0.0)
         hurt = [
-            one for one in found.effects
+            one for one in overlaps.effects
             if one.run == run.name and _worth(run, one.lost_seconds) and (one.lost_seconds or 0.0) >= least
         ]  # fmt: skip
         if not hurt:
             continue
         names = ", ".join(one.server for one in hurt)
         others = ", ".join(sorted({name for one in hurt for name in one.others}))
-        free = elsewhere(found, run.name)
-        lost = numbers.seconds(_lost(found, run.name))
+        free = elsewhere(overlaps, run.name)
+        lost = numbers.seconds(_lost(overlaps, run.name))
         where = (
             f"leave {names} out: its other {numbers.things(len(free), 'server')} had it alone"
             if free
@@ -128,35 +128,35 @@ def advice(found: Interference) -> list[str]:
     return lines
 
 
-def as_json(found: Interference) -> dict[str, Any]:
+def as_json(overlaps: Interference) -> dict[str, Any]:
     """Everything, raw numbers."""
     return {
         "format": 1,
-        "runs": run_rows(found),
-        "together": [list(pair) for pair in found.together],
-        "servers": server_rows(found),
-        "interference": effect_rows(found),
-        "advice": advice(found),
-        "notes": found.notes,
+        "runs": run_rows(overlaps),
+        "together": [list(pair) for pair in overlaps.together],
+        "servers": server_rows(overlaps),
+        "interference": effect_rows(overlaps),
+        "advice": advice(overlaps),
+        "notes": overlaps.notes,
     }
 
 
-def show_interference(found: Interference) -> None:
+def show_interference(overlaps: Interference) -> None:
     """All tables, to stdout."""
     heading("Runs")
-    show(RUNS, database.table_of(run_rows(found)))
+    show(RUNS, database.table_of(run_rows(overlaps)))
     heading("\nServers (seconds: of the process that spent most there)")
-    rows = server_rows(found)
+    rows = server_rows(overlaps)
     if rows:
         show(SERVERS, database.table_of(rows))
     else:
         print("  none is known: no calls on files were recorded")
     heading("\nShared at the same time")
-    if found.effects:
-        show(EFFECTS, database.table_of(effect_rows(found)))
+    if overlaps.effects:
+        show(EFFECTS, database.table_of(effect_rows(overlaps)))
     else:
         print("  no server was used by two runs at the same time")
-    for line in advice(found):
+    for line in advice(overlaps):
         emphasised("  do    ", line)
-    for note in found.notes:
+    for note in overlaps.notes:
         print(printable(f"  note  {note}"))

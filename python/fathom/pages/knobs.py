@@ -25,10 +25,10 @@ COLUMNS = (
 )
 
 
-def state(knob: Knob, kept: StoredVerdicts) -> str:
+def state(knob: Knob, proofs: StoredVerdicts) -> str:
     """What is known of it on this machine, in a few words."""
     stacks = [name for name in knob.layer.stacks if name in installed_stacks()]
-    verdicts = {stack.name: kept.of(knob, stack) for stack in provable(knob)}
+    verdicts = {stack.name: proofs.of(knob, stack) for stack in provable(knob)}
     words: dict[str, list[str]] = {}
     for stack in stacks:
         verdict = verdicts.get(stack)
@@ -42,11 +42,11 @@ def state(knob: Knob, kept: StoredVerdicts) -> str:
 
 
 def _rows(knobs: Sequence[Knob]) -> list[dict[str, str]]:
-    kept = StoredVerdicts()
+    proofs = StoredVerdicts()
     return [
         {
             "knob": knob.key,
-            "here": state(knob, kept),
+            "here": state(knob, proofs),
             "route": knob.set or ROUTES[knob.route],
             "values": values_text(knob),
             "default": knob.default,
@@ -82,14 +82,14 @@ def prove_all(knobs: Sequence[Knob], again: bool, as_json: bool) -> int:
     """Proves them. One line a verdict; exit status 1 when a proof could not be made."""
     if not any(provable(knob) for knob in knobs):
         raise UsageError("knobs --prove: none of these can be proved on the stacks of this machine")
-    found = []
+    verdicts = []
     for knob, verdict in prove(knobs, again):
-        found.append(verdict)
+        verdicts.append(verdict)
         if not as_json:
             print(f"{knob.key:32} {verdict.stack:13} {_sentence(knob, verdict)}", flush=True)
     if as_json:
-        print(json.dumps([verdict.__dict__ for verdict in found], indent=1))
-    return 1 if any(verdict.verdict == "failed" for verdict in found) else 0
+        print(json.dumps([verdict.__dict__ for verdict in verdicts], indent=1))
+    return 1 if any(verdict.verdict == "failed" for verdict in verdicts) else 0
 
 
 def _where_apart(first: str, second: str) -> tuple[str, str]:

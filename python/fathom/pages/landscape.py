@@ -80,10 +80,10 @@ def dominance(row: Row, prefix: str) -> str:
         return numbers.UNKNOWN
     if how == "all":
         return f"all {of:,}"
-    said = ranklist.shortened(row[f"{prefix}_by_ranks"], LONG)
+    who = ranklist.shortened(row[f"{prefix}_by_ranks"], LONG)
     if how == "one":
-        return f"{'rank' if row['ranks'] else 'process'} {said}"
-    return f"{row[f'{prefix}_by_count']:,} of {of:,}: {said}"
+        return f"{'rank' if row['ranks'] else 'process'} {who}"
+    return f"{row[f'{prefix}_by_count']:,} of {of:,}: {who}"
 
 
 def _dominant(row: Row) -> str:
@@ -134,8 +134,8 @@ def _group_cell(group: Row | None, name: str) -> str:
     if group is None or not group[f"{name}_seconds"]:
         return numbers.UNKNOWN
     faster = group.get(f"speedup_{name}")
-    said = numbers.seconds(group[f"{name}_seconds"])
-    return f"{said} {numbers.times(faster)}" if faster else said
+    time = numbers.seconds(group[f"{name}_seconds"])
+    return f"{time} {numbers.times(faster)}" if faster else time
 
 
 def _groups(rows: Sequence[Row], names: Sequence[str]) -> None:
@@ -166,8 +166,8 @@ def _left_out(rows: Sequence[Row]) -> list[str]:
 
 def _opens(row: Row) -> str:
     """Of counters it is an estimate."""
-    said = numbers.count(round(row["peak_opens_per_second"]))
-    return said if row["peak_opens_from"] == "calls" else f"~{said}"
+    opens = numbers.count(round(row["peak_opens_per_second"]))
+    return opens if row["peak_opens_from"] == "calls" else f"~{opens}"
 
 
 def show_ranking(rows: Sequence[Row], of: int, by: str) -> None:
@@ -184,19 +184,19 @@ def show_landscape(
     rows: Sequence[Row], layer: str | None, baseline: str | None, groups: Sequence[str]
 ) -> None:
     """All tables, to stdout."""
-    said = [_words(row) for row in rows]
+    printed = [_words(row) for row in rows]
     calls = f"calls of layer {layer}" if layer else "the program's own I/O calls"
     heading("Runs")
     show(
         COMMANDS,
-        pa.Table.from_pylist([{"run": row["run"], "command": row["command"]} for row in said]),
+        pa.Table.from_pylist([{"run": row["run"], "command": row["command"]} for row in printed]),
     )
-    _table(f"Time of {calls} (a rank's union; mean and most)", TIME, said)
-    _table("Operations (mean over the ranks; share and function of all ranks)", OPERATIONS, said)
-    _table("Who (90 % of it), and by what (<: called by a layer above)", WHO, said)
-    _table("When (of the run, from left to right: ranks in I/O)", WHEN, said)
+    _table(f"Time of {calls} (a rank's union; mean and most)", TIME, printed)
+    _table("Operations (mean over the ranks; share and function of all ranks)", OPERATIONS, printed)
+    _table("Who (90 % of it), and by what (<: called by a layer above)", WHO, printed)
+    _table("When (of the run, from left to right: ranks in I/O)", WHEN, printed)
     if baseline:
-        _table(f"Speed-up over {printable(baseline)} (means over the ranks)", SPEEDUP, said)
+        _table(f"Speed-up over {printable(baseline)} (means over the ranks)", SPEEDUP, printed)
         print(f"  {ONE_EACH}")
     if groups:
         _groups(rows, groups)

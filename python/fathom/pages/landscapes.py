@@ -38,15 +38,15 @@ class Wanted:
 
 def below(paths: Sequence[str]) -> list[str]:
     """Runs as they are; of a directory that is none, all runs below it, in the order of their paths."""
-    found = []
+    runs_below = []
     for path in paths:
         try:
             resolve(path)
             runs = [path]
         except NotARun:
             runs = sorted(_inside(Path(path))) or [path]
-        found += runs
-    return found
+        runs_below += runs
+    return runs_below
 
 
 def _inside(place: Path) -> Iterator[str]:
@@ -94,14 +94,14 @@ def _program(run: Run) -> str:
     """What most ranks ran, else most processes; of a run with neither, what was started."""
     asked = """select exe from processes where exe <> ''
         group by exe order by count(rank) desc, count(*) desc, exe limit 1"""
-    found = run.sql(asked).to_pylist()
-    return PurePosixPath(found[0]["exe"] if found else run.manifest.get("program", "")).name
+    programs = run.sql(asked).to_pylist()
+    return PurePosixPath(programs[0]["exe"] if programs else run.manifest.get("program", "")).name
 
 
 def _lost(run: Run) -> dict[str, Any]:
     """Findings overlap, so what can be had back is at least the largest of them."""
-    found = findings.find(run, findings.rules([], findings.own_folder())).conclusions
-    most = next((one for one in found if one.lost), None)
+    ranked = findings.find(run, findings.rules([], findings.own_folder())).conclusions
+    most = next((one for one in ranked if one.lost), None)
     return {
         "lost_seconds": most.lost if most else 0.0,
         "lost_by": most.rule.title if most else None,
@@ -126,7 +126,7 @@ def _made(path: str, wanted: Wanted, quiet: bool) -> dict[str, Any]:
     return row
 
 
-def _kept(path: str, wanted: Wanted, reader: str) -> tuple[CachedAnswers, str] | None:
+def _cache_of(path: str, wanted: Wanted, reader: str) -> tuple[CachedAnswers, str] | None:
     """Where the row of a run that is over is kept, and under which question."""
     with contextlib.suppress(NotARun):
         directory = resolve(path)
@@ -137,7 +137,7 @@ def _kept(path: str, wanted: Wanted, reader: str) -> tuple[CachedAnswers, str] |
 
 def _ready(path: str, wanted: Wanted, reader: str) -> dict[str, Any] | None:
     """The row as it was kept; a run may have been moved since."""
-    place = _kept(path, wanted, reader)
+    place = _cache_of(path, wanted, reader)
     row: dict[str, Any] | None = place[0].peek(place[1]) if place else None
     directory = resolve(path) if row else Path(path)
     where = {"run": directory.name.removesuffix(".fathom"), "path": str(directory)}
@@ -147,7 +147,7 @@ def _ready(path: str, wanted: Wanted, reader: str) -> dict[str, Any] | None:
 def _row(path: str, wanted: Wanted, reader: str, quiet: bool) -> dict[str, Any]:
     """The row, made anew; kept for who asks next."""
     row = _made(path, wanted, quiet)
-    place = _kept(path, wanted, reader)
+    place = _cache_of(path, wanted, reader)
     if place:
         place[0].answer(place[1], True, lambda: row, lambda: None)
     return row

@@ -30,17 +30,17 @@ FINDINGS_ON_PAGE = 1_000_000
 
 def of_run(run: Run) -> Page:
     """The page of an opened run, whose slow statements are kept beside its tables."""
-    kept = run if run.everything else CachedStatements(run, run.path)
-    return compute(run.name, run.manifest, kept, cost.per_call(), lambda: _findings(run))
+    source = run if run.everything else CachedStatements(run, run.path)
+    return compute(run.name, run.manifest, source, cost.per_call(), lambda: _findings(run))
 
 
 def _findings(run: Run) -> Findings | None:
     """What the page says of what loses time; none where looking would take longer than the page."""
     if run.sql("select events from runs")["events"][0].as_py() > FINDINGS_ON_PAGE:
         return None
-    found = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
-    findings.complain(found)
-    return found
+    ranked = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
+    findings.complain(ranked)
+    return ranked
 
 
 def compute(
@@ -81,8 +81,8 @@ def _nodes(page: Page) -> str:
 
 
 def _exit(manifest: dict[str, Any]) -> str:
-    said = ended(manifest)
-    return f", {said}" if said else ""
+    ending = ended(manifest)
+    return f", {ending}" if ending else ""
 
 
 def _print_facts(title: str, line: str, lesser: Sequence[str]) -> None:
@@ -115,20 +115,20 @@ def _print_nothing(why: str) -> None:
         print(f"  {why}")
 
 
-def _print_answers(said: Sequence[tuple[str, Sequence[str]]]) -> None:
-    wide = max(len(question) for question, _ in said) + 2
+def _print_answers(by_question: Sequence[tuple[str, Sequence[str]]]) -> None:
+    wide = max(len(question) for question, _ in by_question) + 2
     print()
-    for question, lines in said:
+    for question, lines in by_question:
         for number, line in enumerate(lines):
             emphasised(question.ljust(wide) if number == 0 else " " * wide, line)
 
 
 def _print_heat(page: Page, lines: Sequence[Line], of_all: bool) -> None:
-    found = page.answers
-    unit = found.ranks.unit
-    what = "reads and writes" if found.when.source == "heat" else "I/O"
+    facts = page.answers
+    unit = facts.ranks.unit
+    what = "reads and writes" if facts.when.source == "heat" else "I/O"
     heading(f"\nWhen, by {unit} ({what}, of each {unit}'s time)")
-    for line in heat.paint(lines, unit, found.time.run_seconds, columns() - 1):
+    for line in heat.paint(lines, unit, facts.time.run_seconds, columns() - 1):
         print(line)
     if of_all:
         print(f"  {HEAT_OF_ALL}")
@@ -182,8 +182,12 @@ def _answers_json(page: Page, top: int | None) -> dict[str, Any]:
     for name in ("who", "calling_who"):
         facts["ranks"][name] = ranklist.compress(facts["ranks"][name])
     lines = page.answers.lines
-    said = dict(answers.sentences(page.answers, page.name, page.manifest))
-    return {**facts, "lines": None if lines is None else as_json(lines.slice(0, top)), "says": said}
+    sentences = dict(answers.sentences(page.answers, page.name, page.manifest))
+    return {
+        **facts,
+        "lines": None if lines is None else as_json(lines.slice(0, top)),
+        "says": sentences,
+    }
 
 
 def content(page: Page, top: int | None) -> dict[str, Any]:

@@ -61,8 +61,8 @@ class Page:
     def servers(self) -> int:
         """How many are no processes of the program: what records a server, or is one, also where nobody asked it."""
         sql = "select count(*) as n from processes where exe like '%/fathom-engine'"
-        found: int = self.source.sql(sql)["n"][0].as_py()
-        return found
+        servers: int = self.source.sql(sql)["n"][0].as_py()
+        return servers
 
     @cached_property
     def ended(self) -> dict[str, int]:

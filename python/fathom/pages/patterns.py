@@ -151,14 +151,14 @@ def _print_group(group: Alike, unit: str) -> None:
 def _use(use: Use, unit: str) -> str:
     who = _ranks(use.ranks, unit)
     files = numbers.things(len(use.paths), "file")
-    said = {
+    sharing = {
         "shared": f"shared by {who}",
         "per process": f"one {unit} each: {who}",
         "per group": f"a group each: {who}",
         "one rank": f"{who} alone",
         "mixed": f"some shared, some not: {who}",
     }[use.use]
-    return f"{printable(use.files)}: {files}, {said}"
+    return f"{printable(use.files)}: {files}, {sharing}"
 
 
 def _steps(use: Use) -> str:
@@ -176,24 +176,24 @@ def _print_use(use: Use, patterns: Sequence[Pattern], unit: str) -> None:
         _print_group(group, unit)
 
 
-def show_patterns(found: Patterns, name: str, top: int) -> None:
+def show_patterns(of_run: Patterns, name: str, top: int) -> None:
     """The page, to stdout."""
-    share, unit = numbers.percent(found.explained), "rank" if found.mpi else "process"
-    arrays = numbers.things(len(found.patterns), "array")
+    share, unit = numbers.percent(of_run.explained), "rank" if of_run.mpi else "process"
+    arrays = numbers.things(len(of_run.patterns), "array")
     heading(
-        f"{printable(name)}: {numbers.things(found.ranks, unit, UNITS[unit])}, {arrays}; "
-        f"the distribution is known of {share} of {numbers.size(found.bytes)}"
+        f"{printable(name)}: {numbers.things(of_run.ranks, unit, UNITS[unit])}, {arrays}; "
+        f"the distribution is known of {share} of {numbers.size(of_run.bytes)}"
     )
-    if found.when.source != "span" and found.when.pattern != "none":
-        print(f"I/O occurs: {_when(found)}")
+    if of_run.when.source != "span" and of_run.when.pattern != "none":
+        print(f"I/O occurs: {_when(of_run)}")
     by_group: dict[str, list[Pattern]] = {}
-    for one in found.patterns:
-        by_group.setdefault(found.files.get(one.file, one.path), []).append(one)
-    uses = {use.files: use for use in found.uses}
+    for one in of_run.patterns:
+        by_group.setdefault(of_run.files.get(one.file, one.path), []).append(one)
+    uses = {use.files: use for use in of_run.uses}
     ordered = sorted(by_group.items(), key=lambda item: -sum(one.bytes for one in item[1]))
     for files, patterns in ordered[:top]:
         _print_use(uses[files], patterns, unit)
-    notes = _notes(found)
+    notes = _notes(of_run)
     if len(ordered) > top:
         notes.append(f"{len(ordered) - top:,} groups of files of fewer bytes: --top shows them")
     if notes:
@@ -202,27 +202,27 @@ def show_patterns(found: Patterns, name: str, top: int) -> None:
         print(f"  {note}")
 
 
-def _when(found: Patterns) -> str:
-    when = found.when
+def _when(of_run: Patterns) -> str:
+    when = of_run.when
     bursts = numbers.things(len(when.bursts), "burst")
     if when.period is not None:
         return f"{when.pattern}, {bursts}, every {numbers.seconds(when.period)}"
     return f"{when.pattern}, {bursts}"
 
 
-def _notes(found: Patterns) -> list[str]:
+def _notes(of_run: Patterns) -> list[str]:
     """What was not looked at, or says nothing of where."""
     notes = []
-    if found.recorded < found.data_calls:
+    if of_run.recorded < of_run.data_calls:
         notes.append(
-            f"{found.data_calls - found.recorded:,} of {found.data_calls:,} reads and writes, counted only"
+            f"{of_run.data_calls - of_run.recorded:,} of {of_run.data_calls:,} reads and writes, counted only"
         )
-    if found.part < 1:
-        notes.append(f"all but the first {numbers.percent(found.part)} of each thread's calls")
-    if found.arrays_left:
-        notes.append(f"{found.arrays_left:,} arrays of fewer bytes")
+    if of_run.part < 1:
+        notes.append(f"all but the first {numbers.percent(of_run.part)} of each thread's calls")
+    if of_run.arrays_left:
+        notes.append(f"{of_run.arrays_left:,} arrays of fewer bytes")
     sums: dict[tuple[str, str], list[int]] = {}
-    for one in found.unplaced:
+    for one in of_run.unplaced:
         sum_ = sums.setdefault((one.layer, one.what), [0, 0])
         sum_[0] += one.calls
         sum_[1] += one.bytes
@@ -236,28 +236,28 @@ def _notes(found: Patterns) -> list[str]:
 # ---- for other programs
 
 
-def as_json(found: Patterns, name: str, top: int | None) -> dict[str, Any]:
+def as_json(of_run: Patterns, name: str, top: int | None) -> dict[str, Any]:
     """All of it; the arrays of most bytes first."""
-    when = found.when
+    when = of_run.when
     return {
         "format": 1,
         "name": name,
-        "ranks": found.ranks,
-        "mpi": found.mpi,
-        "bytes": found.bytes,
-        "explained": found.explained,
-        "calls": found.data_calls,
-        "calls_recorded": found.recorded,
-        "looked_at": found.part,
+        "ranks": of_run.ranks,
+        "mpi": of_run.mpi,
+        "bytes": of_run.bytes,
+        "explained": of_run.explained,
+        "calls": of_run.data_calls,
+        "calls_recorded": of_run.recorded,
+        "looked_at": of_run.part,
         "when": {
             "pattern": when.pattern,
             "bursts_seconds": [list(one) for one in when.bursts],
             "period_seconds": when.period,
         },
-        "files": [_use_json(use) for use in found.uses[:top]],
-        "patterns": [_pattern_json(one, found.files) for one in found.patterns],
-        "arrays_left": found.arrays_left,
-        "not_placed": [vars(one) for one in found.unplaced],
+        "files": [_use_json(use) for use in of_run.uses[:top]],
+        "patterns": [_pattern_json(one, of_run.files) for one in of_run.patterns],
+        "arrays_left": of_run.arrays_left,
+        "not_placed": [vars(one) for one in of_run.unplaced],
     }
 
 

@@ -249,9 +249,9 @@ SAMPLES = (
 
 def _of_whom(page: Page) -> list[str]:
     """Of tables by file: whose calls are in them."""
-    found = part.of_files(page.source)
+    ranks = part.of_files(page.source)
     return (
-        [f"  of {found[0]} only: those of {found[1]} were counted without files"] if found else []
+        [f"  of {ranks[0]} only: those of {ranks[1]} were counted without files"] if ranks else []
     )
 
 
@@ -281,9 +281,9 @@ def _spread_line(row: dict[str, Any]) -> str:
 
 
 def _spread(page: Page) -> list[str]:
-    found = part.of_files(page.source)
+    ranks = part.of_files(page.source)
     lines = [_spread_line(row) for row in page.rows("spread")]
-    return [*lines, f"  of {found[1]}: {part.FILES_UNTOLD}"] if found else lines
+    return [*lines, f"  of {ranks[1]}: {part.FILES_UNTOLD}"] if ranks else lines
 
 
 def _missing_title(page: Page) -> str:

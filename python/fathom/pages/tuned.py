@@ -39,17 +39,17 @@ def words(page: Page) -> list[str]:
         read = _read(_written(page))
     except FathomError:
         return []  # another release's catalogue
-    met = {row["setting"] for row in page.rows("tuned")}
+    applied = {row["setting"] for row in page.rows("tuned")}
     ours = {one.knob.name: one.knob for rule in read.rules for one in rule.settings}
-    said = [f"{name}: met no open, creation or transfer" for name in ours if name not in met]
-    said += [f"{one.knob.name} = {one.text}, for the whole launch" for one in read.launch]
-    kept = StoredVerdicts()
-    for name in (name for name in ours if name in met):
+    remarks = [f"{name}: met no open, creation or transfer" for name in ours if name not in applied]
+    remarks += [f"{one.knob.name} = {one.text}, for the whole launch" for one in read.launch]
+    proofs = StoredVerdicts()
+    for name in (name for name in ours if name in applied):
         dead = [
             stack.name
             for stack in provable(ours[name])
-            if (verdict := kept.of(ours[name], stack)) and verdict.verdict == "dead"
+            if (verdict := proofs.of(ours[name], stack)) and verdict.verdict == "dead"
         ]
         if dead:
-            said.append(f"{name}: no effect on {', '.join(dead)}, by fathom knobs --prove here")
-    return said
+            remarks.append(f"{name}: no effect on {', '.join(dead)}, by fathom knobs --prove here")
+    return remarks

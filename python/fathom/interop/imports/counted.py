@@ -97,14 +97,14 @@ class Module:
 
 def _ops(layer: str, height: int, *rows: str) -> tuple[Counted, ...]:
     """Rows are: function, kind, counters; a `*` behind the function's name: a collective one."""
-    made = []
+    ops = []
     for row in rows:
         name, kind, *counters = row.split()
         fields = DATA if kind in ("read", "write") else ""
         flags = (COLLECTIVE if name.endswith("*") else 0) | (TRACKED | ALIGNMENT if fields else 0)
         op = Op(layer, name.rstrip("*"), kind, height, fields, flags)
-        made.append(Counted(op, tuple(counters)))
-    return tuple(made)
+        ops.append(Counted(op, tuple(counters)))
+    return tuple(ops)
 
 
 def _data(layer: str, height: int, what: str, moved: str, *rows: str, whole: str = "") -> Part:
@@ -198,18 +198,18 @@ class Counting:
 
 def ops_of(module: Module, part: Part, record: Record) -> list[tuple[Op, int]]:
     """The ops of a part that were called, and how often; one, where bytes and seconds cannot be told apart."""
-    found = []
+    counts = []
     for counted in part.counted:
         calls = sum(record.count(f"{module.prefix}_{name}") for name in counted.counters)
         if calls:
-            found.append((counted.op, calls))
-    if part.whole and len(found) > 1:
-        return [(part.whole, sum(calls for _, calls in found))]
+            counts.append((counted.op, calls))
+    if part.whole and len(counts) > 1:
+        return [(part.whole, sum(calls for _, calls in counts))]
     if part.sum and record.ns(f"{module.prefix}_{part.time}"):
         # Its calls are those that nobody counts: a close for each open.
-        opens = sum(calls for op, calls in found if op.kind == "open")
-        return [(part.sum, max(1, opens)), *found]
-    return found
+        opens = sum(calls for op, calls in counts if op.kind == "open")
+        return [(part.sum, max(1, opens)), *counts]
+    return counts
 
 
 def _span(module: Module, part: Part, record: Record, lasted: int) -> tuple[int, int]:
@@ -247,17 +247,17 @@ def _ranks(module: Module, record: Record, moved: int, time: int) -> list[list[i
 
 def _functions(module: Module, part: Part, record: Record) -> list[tuple[Op, int]]:
     """What takes an op's seconds, where it is more than one function: how often each was called."""
-    found = ops_of(module, replace(part, whole=None), record)
+    counts = ops_of(module, replace(part, whole=None), record)
     if part.bytes == "BYTES_WRITTEN":
         # Darshan's seconds of writes are those of fsync too.
         synced = (one for one in module.parts if not one.time)
-        found += [called for one in synced for called in ops_of(module, one, record)]
-    return found if len(found) > 1 else []
+        counts += [called for one in synced for called in ops_of(module, one, record)]
+    return counts if len(counts) > 1 else []
 
 
 def countings(module: Module, record: Record, lasted: int) -> list[Counting]:
     """What a record says, op by op; `lasted`: ns of the job."""
-    made = []
+    countings = []
     for part in module.parts:
         time = record.ns(f"{module.prefix}_{part.time}") if part.time else 0
         moved = record.count(f"{module.prefix}_{part.bytes}") if part.bytes else 0
@@ -277,16 +277,16 @@ def countings(module: Module, record: Record, lasted: int) -> list[Counting]:
             ranks = _ranks(module, record, moved, time)
             if ranks:
                 more["ranks"] = ranks
-            made.append(Counting(op, replace(total, sizes=more.pop("sizes", ()), more=more)))
+            countings.append(Counting(op, replace(total, sizes=more.pop("sizes", ()), more=more)))
             time = moved = 0
-    return made
+    return countings
 
 
 def communication(
     counters: Mapping[str, int], times: Mapping[str, float], lasted: int
 ) -> list[Counting]:
     """What a rank did by functions of MPI."""
-    made = []
+    countings = []
     for key, calls in counters.items():
         name = key.removesuffix("_CALL_COUNT")
         if name == key or calls <= 0:
@@ -301,5 +301,5 @@ def communication(
         ]
         more = {"ranges": [pair for pair in ranges if pair[1] > 0]}
         total = Total(calls, moved, time, min(longest, time), 0, lasted, more=more)
-        made.append(Counting(op, total))
-    return made
+        countings.append(Counting(op, total))
+    return countings

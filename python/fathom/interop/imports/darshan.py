@@ -94,8 +94,8 @@ class Telling:
     def all(self) -> None:
         """Every line."""
         self.job()
-        for name, told in self.traced.items():
-            for segments in told:
+        for name, traces in self.traced.items():
+            for segments in traces:
                 self.trace(MODULES[TRACES[name]], segments)
         for name, records in self.counts.items():
             for record in records:
@@ -121,20 +121,20 @@ class Telling:
         exe = words[0] if words else ""
         version = head.version
         self.marks.insert(0, (f"imported from a Darshan log of version {version}", 1))
-        layers = {MODULES[name].layer for name, found in self.counts.items() if found}
+        layers = {MODULES[name].layer for name, records in self.counts.items() if records}
         mpi = log.ranks > 1 or bool(self.counts["MPI-IO"])
         level = "call" if any(self.traced.values()) else "file"
         library = head.metadata.get("lib_ver", "")
-        told = {
+        description = {
             "recorder": "darshan", "start_ns": log.start, "end_ns": log.start + self.lasted,
             "processes": log.ranks, "ranks": mpi, "program": exe.rpartition("/")[2] or "unknown",
             "command": words, "directory": "", "job": str(head.job), "user": head.user,
             "versions": {"darshan": library, "darshan_log": version}, "configuration": configuration(layers, level),
             "mounts": self.mounts(),
         }  # fmt: skip
-        self.lines.tell("run", told)
+        self.lines.tell("run", description)
         hosts = {one.rank: one.host for one in self.talk}
-        hosts |= {one.rank: one.host for found in self.traced.values() for one in found}
+        hosts |= {one.rank: one.host for records in self.traced.values() for one in records}
         numbers = {"unknown": 0}
         for rank in range(log.ranks):
             host = hosts.get(rank) or "unknown"
@@ -148,9 +148,9 @@ class Telling:
     def mounts(self) -> dict[str, tuple[str, str | None]]:
         """By folders with all that is below them: the type and the mount point of the file system that files are on."""
         on_lustre = {self.log.name(one.file) for one in self.striped}
-        found = mounts(self.log.names.values(), dict(self.log.head.mounts), on_lustre)
+        by_mount = mounts(self.log.names.values(), dict(self.log.head.mounts), on_lustre)
         containers = {one.container for name in IN_DAOS for one in self.counts[name]}
-        return found | {one: ("daos", one) for one in sorted(containers)}
+        return by_mount | {one: ("daos", one) for one in sorted(containers)}
 
     def last(self) -> int:
         """When the last thing ended that the log has, ns: older logs know the job's end in seconds only."""
@@ -163,8 +163,8 @@ class Telling:
         ]
         ends += [
             int(ns(one.rows["end"].max()))
-            for told in self.traced.values()
-            for one in told
+            for traces in self.traced.values()
+            for one in traces
             if len(one.rows)
         ]
         return max(ends, default=0)
@@ -222,8 +222,8 @@ class Telling:
         # Of shared pointers, and below Open MPI, Darshan does not know where.
         offsets = np.where(rows["offset"] < 0, UNKNOWN_OFFSET, rows["offset"])
         columns = (began.tolist(), ended.tolist(), length.tolist(), offsets.tolist())
-        told = ((b, e, [size, at, size]) for b, e, size, at in zip(*columns, strict=True))
-        self.lines.calls(rank, op, about, inside, told)
+        timed = ((b, e, [size, at, size]) for b, e, size, at in zip(*columns, strict=True))
+        self.lines.calls(rank, op, about, inside, timed)
         for whose in (rank, ALL):
             key = (name, whose, op)
             self.rows[key] += len(rows)
@@ -243,11 +243,11 @@ class Telling:
     @cached_property
     def _by_name(self) -> dict[tuple[str, int, int], list[Record]]:
         """Records of a module, a file and a rank."""
-        found = defaultdict(list)
+        by_key = defaultdict(list)
         for module, records in self.counts.items():
             for record in records:
-                found[(module, record.name, record.rank)].append(record)
-        return found
+                by_key[(module, record.name, record.rank)].append(record)
+        return by_key
 
     def count(self, module: Module, record: Record) -> None:
         """What a record counts and no row tells."""
@@ -261,12 +261,12 @@ class Telling:
 
     def known(self, module: Module, record: Record) -> dict[str, str]:
         """What a record says besides its calls."""
-        found = selected(record.counters, module.prefix) if module.prefix in IN_A_FILE else {}
+        facts = selected(record.counters, module.prefix) if module.prefix in IN_A_FILE else {}
         if module.prefix in IN_DAOS:
-            found |= of_daos(record.counters, module.prefix)
+            facts |= of_daos(record.counters, module.prefix)
         if record.rank == ALL:
-            found |= deviations(module.layer, module.prefix, record.seconds)
-        return found
+            facts |= deviations(module.layer, module.prefix, record.seconds)
+        return facts
 
     def parts(self, file: str, op: Op, rank: int, total: Total) -> Iterator[tuple[int, Total]]:
         """Sums as they are told: those of all by rank, where only some ranks' calls were made in others."""
@@ -297,16 +297,18 @@ class Telling:
                 part = next(part for part in MODULES[name].parts if part.span == f"F_{what}")
                 op, moved = part.whole or part.counted[0].op, int(bins[bins > 0].sum())
                 time = spent[(record.rank, op.layer, op.kind)] + spent[(ALL, op.layer, op.kind)]
-                found = [(at, int(n), int(n) * time // moved) for at, n in enumerate(bins) if n > 0]
-                if found and moved < MOST:
-                    self.lines.heat(record.rank, op, *_narrow(found, width, self.lasted))
+                moments = [
+                    (at, int(n), int(n) * time // moved) for at, n in enumerate(bins) if n > 0
+                ]
+                if moments and moved < MOST:
+                    self.lines.heat(record.rank, op, *_narrow(moments, width, self.lasted))
 
     def spent(self) -> Counter[tuple[int, str, str]]:
         """ns by rank, layer and kind; of what all ranks did together a rank's equal part."""
-        found: Counter[tuple[int, str, str]] = Counter()
+        by_rank: Counter[tuple[int, str, str]] = Counter()
         for _, op, rank, time in self.sums():
-            found[(rank, op.layer, op.kind)] += time if rank != ALL else time // self.log.ranks
-        return found
+            by_rank[(rank, op.layer, op.kind)] += time if rank != ALL else time // self.log.ranks
+        return by_rank
 
     def stripes(self) -> None:
         """How Lustre lays files out."""
@@ -368,7 +370,7 @@ class Telling:
 
     def slowest(self) -> None:
         """Of what all ranks share, who needed longest and how far the others are apart, as far as Darshan says it."""
-        found = []
+        slowest = []
         for name, records in self.counts.items():
             for record in (one for one in records if one.rank == ALL):
                 prefix = MODULES[name].prefix
@@ -381,23 +383,23 @@ class Telling:
                 if apart:
                     what += "; all ranks: standard deviation {} s, {} bytes".format(*apart)
                 if time:
-                    found.append((time, what))
-        found.sort(reverse=True)
-        self.marks += [(what, 1) for _, what in found[:SLOWEST]]
+                    slowest.append((time, what))
+        slowest.sort(reverse=True)
+        self.marks += [(what, 1) for _, what in slowest[:SLOWEST]]
 
 
 def mounts(
     files: Iterable[str], types: Mapping[str, str], on_lustre: Collection[str]
 ) -> dict[str, tuple[str, str | None]]:
     """The same, by the mount points that are nearest above files. Where a link leads to Lustre, they are of another."""
-    found: dict[str, tuple[str, str | None]] = {}
+    by_mount: dict[str, tuple[str, str | None]] = {}
     for file in files:
         at = next((at for at in _folders(file) if at in types), None)
         if file in on_lustre and types.get(at or "") != "lustre":
-            found[file.rpartition("/")[0] or "/"] = ("lustre", None)
+            by_mount[file.rpartition("/")[0] or "/"] = ("lustre", None)
         elif at is not None:
-            found.setdefault(at, (types[at], at))
-    return found
+            by_mount.setdefault(at, (types[at], at))
+    return by_mount
 
 
 def _folders(file: str) -> Iterator[str]:
@@ -420,12 +422,12 @@ def _narrow(
 ) -> tuple[int, list[list[int]]]:
     """Bins no wider than those of the run's own heat map."""
     pieces = max(1, width // heat_width(lasted))
-    found = [
+    narrow = [
         [at * pieces + one, *(n * (one + 1) // pieces - n * one // pieces for n in numbers)]
         for at, *numbers in bins
         for one in range(pieces)
     ]
-    return width // pieces, found
+    return width // pieces, narrow
 
 
 def _opened(prefix: str) -> tuple[int, ...]:

@@ -144,16 +144,16 @@ def apart(read: Callable[[], T]) -> T:
         _answer(read, theirs)
     os.close(theirs)
     with open(ours, "rb") as answer:
-        said = answer.read()
+        pickled = answer.read()
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
         raise Unreadable(f"Darshan's library ended by {name}: damaged")
-    content = pickle.loads(said)
+    content = pickle.loads(pickled)
     if isinstance(content, Unreadable):
         raise content
-    found: T = content
-    return found
+    result: T = content
+    return result
 
 
 def _answer(read: Callable[[], T], answer: int) -> None:
@@ -178,10 +178,10 @@ class Log:
     """A log, and what of it several modules need."""
 
     def __init__(self, path: str) -> None:
-        found = library()
-        if found is None:
+        darshan = library()
+        if darshan is None:
             raise Damaged("there is no library of Darshan that reads it")
-        self.library: Library = found
+        self.library: Library = darshan
         # Opened by us: it says why it cannot be, and a name may be no UTF-8, which the library would not take.
         self._file = Path(path).open("rb")  # noqa: SIM115  (as long as we live)
         try:
@@ -347,7 +347,7 @@ class Log:
         names = self.library.names("lustre_comp_counter_names")
         if not names:
             raise Unreadable("Darshan's library here is too old for its components")
-        found: list[Striped] = []
+        layouts: list[Striped] = []
         try:
             for address in self._records(module):
                 record = Layout.from_address(address)
@@ -362,13 +362,13 @@ class Log:
                     for one in record.component[: record.components]
                 ]
                 osts = list(record.osts[: record.stripes])
-                found.append(Striped(record.base.id, self.rank(record.base), parts, osts))
+                layouts.append(Striped(record.base.id, self.rank(record.base), parts, osts))
         except (Unreadable, Damaged) as error:
             # Each says all of a file: none of them is part of a sum.
             stopped = Unreadable(str(error))
-            stopped.before = tuple(found)
+            stopped.before = tuple(layouts)
             raise stopped from error
-        yield from found
+        yield from layouts
 
     def communicated(self, module: str) -> Iterator[Communicated]:
         """Of APMPI."""

@@ -50,17 +50,17 @@ class Access:
 
     def ranges(self) -> Pairs:
         """Least size, calls."""
-        found = [[least, self._range(self.what, label)] for label, least in RANGES.items()]
-        return [pair for pair in found if pair[1]]
+        by_size = [[least, self._range(self.what, label)] for label, least in RANGES.items()]
+        return [pair for pair in by_size if pair[1]]
 
     def common(self) -> Pairs:
         """Size, calls: those of which it is sure that they are of this direction."""
-        found = []
+        pairs = []
         for at in FREQUENT:
             size, calls = (self._count(f"ACCESS{at}_{of}") for of in ("ACCESS", "COUNT"))
             if size is not None and calls and self._is_ours(size, calls):
-                found.append([size, calls])
-        return found
+                pairs.append([size, calls])
+        return pairs
 
     def _is_ours(self, size: int, calls: int) -> bool:
         label = next(label for label, least in reversed(RANGES.items()) if least <= size)
@@ -72,8 +72,8 @@ class Access:
         """Stride, calls."""
         if not self.alone:
             return []
-        found = [[self._count(f"STRIDE{at}_{of}") for of in ("STRIDE", "COUNT")] for at in FREQUENT]
-        return [[stride, calls] for stride, calls in found if stride is not None and calls]
+        pairs = [[self._count(f"STRIDE{at}_{of}") for of in ("STRIDE", "COUNT")] for at in FREQUENT]
+        return [[stride, calls] for stride, calls in pairs if stride is not None and calls]
 
     def counts(self) -> list[int | None]:
         """Null: unknown."""
@@ -92,11 +92,13 @@ class Access:
         """All of it, as lines have it (engine/made/src/told.rs)."""
         common = self.common()
         whole = sum(calls for _, calls in common) == self.calls
-        found: dict[str, list[Any]] = {
+        details: dict[str, list[Any]] = {
             "sizes" if whole else "common": common, "ranges": self.ranges(), "strides": self.strides(),
             "counts": self.counts(),
         }  # fmt: skip
-        return {key: value for key, value in found.items() if any(one is not None for one in value)}
+        return {
+            key: value for key, value in details.items() if any(one is not None for one in value)
+        }
 
 
 def extremes(
@@ -104,7 +106,7 @@ def extremes(
 ) -> list[list[int]]:
     """Rank, bytes and ns of the slowest and the fastest rank of a record; `of`: bytes and ns of all. What one op of the
     record had of them is taken to be its part of all ranks'."""
-    found: list[list[int]] = []
+    ranks: list[list[int]] = []
     for which in ("SLOWEST", "FASTEST"):
         rank = counters.get(f"{prefix}_{which}_RANK", -1)
         moved = counters.get(f"{prefix}_{which}_RANK_BYTES", -1)
@@ -112,10 +114,10 @@ def extremes(
         if (
             rank >= 0 <= moved <= of[0]
             and 0 <= time <= of[1]
-            and rank not in (r for r, *_ in found)
+            and rank not in (r for r, *_ in ranks)
         ):
-            found.append([rank, moved, time])
-    return found if found and found[0][2] else []
+            ranks.append([rank, moved, time])
+    return ranks if ranks and ranks[0][2] else []
 
 
 def deviations(layer: str, prefix: str, seconds: Mapping[str, float]) -> dict[str, str]:
@@ -137,24 +139,24 @@ def selected(counters: Mapping[str, int], prefix: str) -> dict[str, str]:
     def by_dimension(name: str) -> list[int]:
         return [counters.get(f"{prefix}_{name}_D{at}", 0) for at in DIMENSIONS]
 
-    found = {}
+    details = {}
     for at in FREQUENT:
         calls, size = (counters.get(f"{prefix}_ACCESS{at}_{of}", 0) for of in ("COUNT", "ACCESS"))
         lengths, strides = (by_dimension(f"ACCESS{at}_{of}") for of in ("LENGTH", "STRIDE"))
         pairs = [pair for pair in zip(lengths, strides, strict=True) if pair[0] > 0]
         if calls > 0 and pairs:
             length, stride = ("x".join(map(str, numbers)) for numbers in zip(*pairs, strict=True))
-            found[f"selection_{at}"] = f"{length}, stride {stride}: {size} bytes, {calls} times"
+            details[f"selection_{at}"] = f"{length}, stride {stride}: {size} bytes, {calls} times"
     kinds = [counters.get(f"{prefix}_{kind}_SELECTS", 0) for kind in SELECTS]
     if sum(kinds) > 0:
-        found["selections"] = ", ".join(
+        details["selections"] = ", ".join(
             f"{count} {kind}" for kind, count in zip(SELECTS.values(), kinds, strict=True)
         )
     chunk = [str(size) for size in by_dimension("CHUNK_SIZE") if size > 0]
-    return {**found, "chunk": "x".join(chunk)} if chunk else found
+    return {**details, "chunk": "x".join(chunk)} if chunk else details
 
 
 def of_daos(counters: Mapping[str, int], prefix: str) -> dict[str, str]:
     """What a record of DFS or DAOS says of a file or an object itself, and how many calls did not block."""
-    found = ((key, counters.get(f"{prefix}_{name}", 0)) for name, key in OF_DAOS.items())
-    return {key: str(value) for key, value in found if value > 0}
+    counts = ((key, counters.get(f"{prefix}_{name}", 0)) for name, key in OF_DAOS.items())
+    return {key: str(value) for key, value in counts if value > 0}

@@ -157,7 +157,9 @@ def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | No
     if name in MOMENT:
         return to_json(make())
     is_whole = is_lasting(name, parameters)
-    return view.opened.answers.answer_json(_question(name, parameters), is_whole, make, view.stop.check)
+    return view.opened.answers.answer_json(
+        _question(name, parameters), is_whole, make, view.stop.check
+    )
 
 
 def is_lasting(name: str, parameters: Mapping[str, str]) -> bool:
