@@ -45,8 +45,8 @@ def events(pieces: Iterator[Calls]) -> Iterator[Events]:
             begun = len(held[0])
             piece = held[0].followed_by(piece)
             lane = np.concatenate([held[1], lane])
-        found, held = _piece(piece, lane, begun, last=after is None)
-        yield found
+        nested, held = _piece(piece, lane, begun, last=after is None)
+        yield nested
         piece = after
 
 
@@ -77,8 +77,8 @@ def _piece(
     slots[(2 * after - 1 - depth)[~open_]] = 2 * places[~open_] + 1
     slots = slots[slots >= 0]
     call = slots >> 1
-    found = Events(calls.take(call), lane[call], (slots & 1).astype(bool))
-    return found, (calls.take(open_), lane[open_])
+    nested = Events(calls.take(call), lane[call], (slots & 1).astype(bool))
+    return nested, (calls.take(open_), lane[open_])
 
 
 def _first(calls: Calls, lane: Array) -> Array:

@@ -12,7 +12,7 @@ from fathom.interop.exports.selected import Selected
 RATES = """
 with chosen as (
 	select process, layer, operation, start, stop, bytes, lead(start) over w as following from heat
-	where {kept} and process in (select process from calls where {where})
+	where {condition} and process in (select process from calls where {where})
 	window w as (partition by process, layer, operation order by start)
 )
 select process, layer, operation, greatest(start + {shift}, 0) as time, bytes * 1e9 / (stop - start) as rate from chosen
@@ -27,5 +27,7 @@ def rates(selected: Selected) -> Iterator[pa.RecordBatch]:
     time. Nothing of a part by file: `OF_FILES` says why."""
     if selected.part.file is not None:
         return
-    kept = conditions.heat(Selection(t=selected.part.ns, layers=selected.part.layers))
-    yield from selected.batches(RATES.format(kept=kept, where=selected.where, shift=selected.shift))
+    condition = conditions.heat(Selection(t=selected.part.ns, layers=selected.part.layers))
+    yield from selected.batches(
+        RATES.format(condition=condition, where=selected.where, shift=selected.shift)
+    )

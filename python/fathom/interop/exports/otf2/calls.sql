@@ -53,7 +53,7 @@ extra as (
 	select id, if(error <> 0, {tried}, if(way = 'free', {unlocked}, {locked})), handle, (way = 'shared')::int, -1, -1
 	from locked where way is not null and (error = 0 or tries)
 	union all
-	select created, {made}, handle, -1, -1, -1 from handle where created is not null
+	select created, {created}, handle, -1, -1, -1 from handle where created is not null
 	union all
 	select ended, {ended}, handle, -1, -1, -1 from handle where ended is not null
 	union all

@@ -207,15 +207,15 @@ class Definitions:
         files = {each["file"]: number for number, each in enumerate(tables.files)}
         groups = {each["group_hash"]: number for number, each in enumerate(tables.communicators)}
         for each in tables.handles:
-            made = each["created"] is not None
+            is_created = each["created"] is not None
             self._define(
                 "IoHandle", each["handle"], self._text(each["name"] or each["path"] or ""),
                 files.get(each["file"], _otf2.UNDEFINED_IO_FILE), paradigms[each["paradigm"]],
-                _otf2.IO_HANDLE_FLAG_NONE if made else _otf2.IO_HANDLE_FLAG_PRE_CREATED,
+                _otf2.IO_HANDLE_FLAG_NONE if is_created else _otf2.IO_HANDLE_FLAG_PRE_CREATED,
                 groups.get(each["group_hash"], _otf2.UNDEFINED_COMM),
                 _otf2.UNDEFINED_IO_HANDLE if each["parent"] is None else each["parent"],
             )  # fmt: skip
-            if not made:
+            if not is_created:
                 opened = tables.opening(each["handle"])
                 mode, status = _otf2.IoAccessMode(opened.mode), _otf2.IoStatusFlag(opened.status)
                 self._define("IoPreCreatedHandleState", each["handle"], mode, status)

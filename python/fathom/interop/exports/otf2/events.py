@@ -17,7 +17,7 @@ from fathom.interop.exports.progress import Progress
 from fathom.interop.exports.selected import Selected
 
 #: What a call adds at its end, in this order (calls.sql).
-COMPLETED, SOUGHT, LOCKED, UNLOCKED, TRIED, MADE, ENDED, SERVING, RECEIVED = range(9)
+COMPLETED, SOUGHT, LOCKED, UNLOCKED, TRIED, CREATED, ENDED, SERVING, RECEIVED = range(9)
 #: What it adds at its begin.
 SENT = 9
 #: An action that is no operation on a handle, and an addition too.
@@ -139,7 +139,7 @@ class Lane:
             return write.complete(writer, None, time, on, b, a)
         if what == SOUGHT:
             return write.seek(writer, None, time, on, a, b, c)
-        if what == MADE:
+        if what == CREATED:
             opened = self.tables.opening(on)
             return write.create(writer, None, time, on, opened.mode, opened.creation, opened.status)
         if what == ENDED:
@@ -189,7 +189,7 @@ class Events:
         where, around = self.selected.where, self.selected.around
         numbers = {
             "completed": COMPLETED, "sought": SOUGHT, "locked": LOCKED, "unlocked": UNLOCKED, "tried": TRIED,
-            "made": MADE, "ended": ENDED, "serving": SERVING, "collective": COLLECTIVE,
+            "created": CREATED, "ended": ENDED, "serving": SERVING, "collective": COLLECTIVE,
             "received": RECEIVED, "sent": SENT, "shift": self.tables.selected.shift,
         }  # fmt: skip
         part = (

@@ -7,7 +7,7 @@ holding as (
 	select o.*, f.path, f.kind as file_kind from objects as o left join files as f using (file)
 	where class not in ('mapping', 'request', 'communicator', 'queue', 'unknown', 'named')
 ),
-made as (
+used as (
 	select c.object, coalesce(s.paradigm, c.layer) as paradigm, bool_or({where}) as chosen,
 		arg_min(c.id, c.start) filter (c.kind = 'open' and error = 0) as opened,
 		arg_max(c.id, c.start) filter (c.kind = 'close' and error = 0) as closed
@@ -21,7 +21,7 @@ opened as (
 	select m.object, m.paradigm, m.chosen, h.file, h.parent as within,
 		if(m.paradigm = 'ISOC', m.opened, coalesce(h.created_by, m.opened)) as created,
 		coalesce(m.closed, max(m.closed) over (partition by m.object)) as ended
-	from made as m join holding as h using (object)
+	from used as m join holding as h using (object)
 ),
 climb as (
 	select object, paradigm, file, created as at, 0 as steps from opened where created is not null and within is null

@@ -118,7 +118,7 @@ class Archive:
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def translated_errors() -> Iterator[None]:
     """The package's errors as ours."""
     _said.clear()
     try:

@@ -31,10 +31,10 @@ class Metrics:
         self.selected, self.archive = selected, archive
         #: The latest event: a rate's bin may reach beyond the last call.
         self.last = 0
-        found = selected.run.sql("select distinct layer, operation from heat order by all")
+        kinds = selected.run.sql("select distinct layer, operation from heat order by all")
         #: Number of the metric class of each layer and direction; instances are numbered behind them.
         self.kinds = {
-            (row["layer"], row["operation"]): number for number, row in enumerate(found.to_pylist())
+            (row["layer"], row["operation"]): number for number, row in enumerate(kinds.to_pylist())
         }
         self.instances: dict[Rate, int] = {}
 

@@ -50,11 +50,11 @@ class Tables:
 
     def left_out(self) -> list[str]:
         """What an archive has no place for, a line each."""
-        (found,) = self._rows("bare")
-        if not found["calls"]:
+        (bare,) = self._rows("bare")
+        if not bare["calls"]:
             return []
         return [
-            f"{found['calls']:,} reads and writes are regions only: what they were made on was not recorded"
+            f"{bare['calls']:,} reads and writes are regions only: what they were made on was not recorded"
         ]
 
     def _speakers(self) -> None:

@@ -112,18 +112,18 @@ HDF5_CREATION = ((2, CREATE | TRUNCATE), (4, CREATE | EXCLUSIVE), (16, CREATE))
 
 
 def _bits(flags: int, known: tuple[tuple[int, int], ...]) -> int:
-    found = 0
+    flagged = 0
     for mask, bits in known:
         if flags & mask == mask:
-            found |= bits
-    return found
+            flagged |= bits
+    return flagged
 
 
 def opening(paradigm: str, flags: int | None, op: str) -> Opening:
     """Of a handle's `flags`, as the call `op` was given them."""
-    made = CREATE if "reate" in op else 0
+    creation = CREATE if "reate" in op else 0
     if flags is None:
-        return Opening(BOTH, made)
+        return Opening(BOTH, creation)
     if paradigm in ("POSIX", "ISOC"):
         mode = (READ, WRITE, BOTH, READ)[flags & os.O_ACCMODE]
         return Opening(mode, _bits(flags, POSIX_CREATION), _bits(flags, POSIX_STATUS))
@@ -131,6 +131,6 @@ def opening(paradigm: str, flags: int | None, op: str) -> Opening:
         mode = READ if flags & 2 else WRITE if flags & 4 else BOTH
         return Opening(mode, _bits(flags, MPI_CREATION), _bits(flags, MPI_STATUS))
     if paradigm == "HDF5":
-        mode = READ if flags == 0 and not made else BOTH
+        mode = READ if flags == 0 and not creation else BOTH
         return Opening(mode, _bits(flags, HDF5_CREATION))
-    return Opening(BOTH if made or flags & 1 else READ, made)
+    return Opening(BOTH if creation or flags & 1 else READ, creation)

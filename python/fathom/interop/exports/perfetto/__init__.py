@@ -62,10 +62,10 @@ class Words:
         """Tells the paths of these files, as far as they are new."""
         new = sorted({int(one) for one in np.unique(used)} - self._files - {pieces.NO_FILE})
         if new:
-            found = self.selected.run.sql(
+            paths = self.selected.run.sql(
                 "select file, path from files where list_contains($files, file)", files=new
             )
-            rows = zip(found["file"].to_pylist(), found["path"].to_pylist(), strict=True)
+            rows = zip(paths["file"].to_pylist(), paths["path"].to_pylist(), strict=True)
             self.packets.add(interned(STRING, ((_file(file), path) for file, path in rows)))
             self._files.update(new)
 
@@ -84,31 +84,31 @@ def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
         tracks.processes()
         words = Words.begin(selected, packets)
         flows = Flows(selected)
-        for found in nesting.events(pieces.pieces(selected, words.ops)):
-            words.files(found.calls.file)
-            flows.look(found.calls.id)
-            for first in range(0, len(found.ends), AT_ONCE):
-                part = found.part(slice(first, first + AT_ONCE))
+        for nested in nesting.events(pieces.pieces(selected, words.ops)):
+            words.files(nested.calls.file)
+            flows.look(nested.calls.id)
+            for first in range(0, len(nested.ends), AT_ONCE):
+                part = nested.part(slice(first, first + AT_ONCE))
                 packets.add(_slices(part, tracks, words, flows))
-            progress.add(int(found.ends.sum()))
+            progress.add(int(nested.ends.sum()))
         lost = counters.write(selected, tracks, packets)
         packets.end()
     return lost
 
 
-def _slices(found: nesting.Events, tracks: Tracks, words: Words, flows: Flows) -> bytes:
+def _slices(nested: nesting.Events, tracks: Tracks, words: Words, flows: Flows) -> bytes:
     """Begins and ends of slices."""
-    calls, begins = found.calls, ~found.ends
+    calls, begins = nested.calls, ~nested.ends
     kinds = np.where(begins, BEGIN, END)
-    parts = [*numbers(9, kinds), *numbers(11, _uuids(found, tracks))]
+    parts = [*numbers(9, kinds), *numbers(11, _uuids(nested, tracks))]
     parts += only(begins, [*numbers(3, words.categories[calls.op]), *numbers(10, calls.op + 1)])
     parts += _arguments(calls, begins)
-    return events(found.time, parts, flows.tails(calls.id, begins))
+    return events(nested.time, parts, flows.tails(calls.id, begins))
 
 
-def _uuids(found: nesting.Events, tracks: Tracks) -> Array:
+def _uuids(nested: nesting.Events, tracks: Tracks) -> Array:
     """The track of each event; those of a track stand together."""
-    stream, lane = found.calls.stream, found.lane
+    stream, lane = nested.calls.stream, nested.lane
     new = np.append(True, (stream[1:] != stream[:-1]) | (lane[1:] != lane[:-1]))
     uuids = [tracks.lane(int(stream[at]), int(lane[at])) for at in np.flatnonzero(new)]
     place: Array = np.cumsum(new) - 1

@@ -17,9 +17,9 @@ PROCESSES = "(select process from calls where {where})"
 SERIES = "dense_rank() over (order by node, process, what, device)"
 ALL = f"""
 select distinct {SERIES} as series, node, process, what, device, unit, host
-from samples join nodes using (node) where {{kept}} order by series"""
+from samples join nodes using (node) where {{condition}} order by series"""
 SAMPLES = f"""
-select time + {{shift}} as time, value, {SERIES} as series from samples where {{kept}} order by series, time"""
+select time + {{shift}} as time, value, {SERIES} as series from samples where {{condition}} order by series, time"""
 
 
 def write(selected: Selected, tracks: Tracks, packets: Packets) -> list[str]:
@@ -50,13 +50,13 @@ def _samples(selected: Selected, tracks: Tracks, packets: Packets) -> int:
     chosen, shift = PROCESSES.format(where=selected.where), selected.shift
     nodes = f"(select node from processes where process in {chosen})"
     first, last = selected.part.ns or (-MOST, MOST)
-    kept = (
+    condition = (
         f"(process in {chosen} or process is null and node in {nodes})"
         f" and time between {max(first, -shift)} and {last}"
     )
-    rows = selected.run.sql(ALL.format(kept=kept)).to_pylist()
+    rows = selected.run.sql(ALL.format(condition=condition)).to_pylist()
     uuids = np.array([_series(row, tracks) for row in rows], np.uint64)
-    for batch in selected.batches(SAMPLES.format(kept=kept, shift=shift)):
+    for batch in selected.batches(SAMPLES.format(condition=condition, shift=shift)):
         place = batch["series"].to_numpy() - 1
         packets.add(counters(batch["time"].to_numpy(), uuids[place], batch["value"].to_numpy()))
     early = f"select count(*) as n from samples where time < {-shift} and time >= {first}"

@@ -40,12 +40,12 @@ class Flows:
         """Gets those of a piece's calls, for `tails`."""
         if not self._any:
             return
-        found = self._run.sql(
+        flows = self._run.sql(
             "select call, flow from export_flows where call between $first and $last order by call",
             first=int(ids.min()), last=int(ids.max()),
         )  # fmt: skip
-        number = found["flow"].to_numpy().astype("<u8").view(np.uint8).reshape(-1, 8)
-        self._calls = found["call"].to_numpy()
+        number = flows["flow"].to_numpy().astype("<u8").view(np.uint8).reshape(-1, 8)
+        self._calls = flows["call"].to_numpy()
         self._bytes = np.hstack([np.broadcast_to(TAG, (len(number), 2)), number])
 
     def tails(self, ids: Array, begins: Array) -> dict[int, bytes]:

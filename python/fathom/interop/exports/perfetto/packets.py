@@ -75,8 +75,8 @@ def clocks(started: int) -> bytes:
 
 def interned(field: int, words: Iterable[tuple[int, str]]) -> bytes:
     """Texts that events name by number from here on."""
-    found = (message(field, number(1, iid), text(2, word)) for iid, word in words)
-    return message(PACKET, ONE_SEQUENCE, number(FLAGS, NEEDED), message(INTERNED, *found))
+    entries = (message(field, number(1, iid), text(2, word)) for iid, word in words)
+    return message(PACKET, ONE_SEQUENCE, number(FLAGS, NEEDED), message(INTERNED, *entries))
 
 
 def track(uuid: int, *parts: bytes) -> bytes:

@@ -88,9 +88,9 @@ class Tracks:
 
     def _alone(self, kind: str, wanted: int, row: int) -> int:
         """The number itself, or one beyond all where it is another's already: readers know things by it."""
-        found = BEYOND + row if (kind, wanted) in self._taken else wanted
-        self._taken.add((kind, found))
-        return found
+        number = BEYOND + row if (kind, wanted) in self._taken else wanted
+        self._taken.add((kind, number))
+        return number
 
 
 def _called(row: dict[str, Any]) -> str:

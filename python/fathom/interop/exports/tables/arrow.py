@@ -11,12 +11,12 @@ from fathom.interop.exports.tables import rows
 
 def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
     """As `fathom.interop.exports.formats.Writer` says."""
-    found = rows(selected, progress)
+    batches = rows(selected, progress)
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with (
         pa.OSFile(str(out), "wb") as file,
-        pa.ipc.new_file(file, found.schema, options=options) as to,
+        pa.ipc.new_file(file, batches.schema, options=options) as to,
     ):
-        for batch in found:
+        for batch in batches:
             to.write_batch(batch)
     return []

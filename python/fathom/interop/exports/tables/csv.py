@@ -13,10 +13,10 @@ from fathom.interop.exports.tables import rows
 
 def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
     """As `fathom.interop.exports.formats.Writer` says."""
-    found = rows(selected, progress)
-    schema = pa.schema([_flat_field(field) for field in found.schema])
+    batches = rows(selected, progress)
+    schema = pa.schema([_flat_field(field) for field in batches.schema])
     with CSVWriter(out, schema) as writer:
-        for batch in found:
+        for batch in batches:
             columns = [_flat(column) for column in batch.columns]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
     return []

@@ -12,11 +12,11 @@ from fathom.interop.exports.tables import rows
 
 def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
     """As `fathom.interop.exports.formats.Writer` says."""
-    found = rows(selected, progress)
+    batches = rows(selected, progress)
     try:
         with contextlib.closing(duckdb.connect(str(out))) as into:
-            into.register("found", found)
-            into.execute(f'create table "{selected.table}" as from found')
+            into.register("batches", batches)
+            into.execute(f'create table "{selected.table}" as from batches')
     except duckdb.Error as error:
         raise OSError(str(error).strip().splitlines()[0]) from error
     finally:

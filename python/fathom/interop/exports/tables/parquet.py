@@ -11,9 +11,9 @@ from fathom.interop.exports.tables import rows
 
 def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
     """As `fathom.interop.exports.formats.Writer` says."""
-    found = rows(selected, progress)
-    with ParquetWriter(out, found.schema, compression="zstd") as writer:
-        for batch in found:
+    batches = rows(selected, progress)
+    with ParquetWriter(out, batches.schema, compression="zstd") as writer:
+        for batch in batches:
             if len(batch):
                 writer.write_batch(batch)
     return []
